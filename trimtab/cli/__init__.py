@@ -1,0 +1,77 @@
+"""The command line: every module of this package contributes its tasks.
+
+A module's `@task` functions become tasks of the same name; with `NAMESPACE = "board"` in the module they become
+`board.<name>`. There is no list to edit. Modules import trimtab inside their task bodies, so that `--list` stays fast.
+
+This is the one place where an error becomes a message and an exit code. It holds for `./inv`, `trimtab` and plain
+`invoke` alike, because it wraps the bodies of the tasks themselves.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+import pkgutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from invoke.collection import Collection
+from invoke.exceptions import Exit
+from invoke.program import Program
+from invoke.tasks import Task
+
+from trimtab.errors import TrimtabError
+
+INTERRUPTED = 130  # what a shell reports for a process that Ctrl-C ended
+
+
+def _guarded(body: Callable[..., Any]) -> Callable[..., Any]:
+    """`body`, with our errors and Ctrl-C turned into a message and an exit code."""
+
+    @functools.wraps(body)
+    def guarded(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return body(*args, **kwargs)
+        except TrimtabError as error:
+            raise Exit(f"error: {error}", code=error.exit_code) from None
+        except KeyboardInterrupt:
+            raise Exit("interrupted", code=INTERRUPTED) from None
+        except BrokenPipeError:
+            # The reader (`| head`) has left; without this, Python complains once more at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise Exit(code=0) from None
+
+    return guarded
+
+
+def _collect() -> Collection:
+    root = Collection()
+    for info in pkgutil.iter_modules(__path__):
+        if info.name.startswith("_"):
+            continue
+        module = importlib.import_module(f"{__name__}.{info.name}")
+        target = root
+        if group := getattr(module, "NAMESPACE", None):
+            target = root.collections.get(group) or Collection(group)
+            if group not in root.collections:
+                root.add_collection(target)
+        for item in vars(module).values():
+            # Tasks imported from a sibling (as `pre=`) belong to that sibling.
+            if isinstance(item, Task) and item.__module__ == module.__name__:
+                item.body = _guarded(item.body)
+                target.add_task(item)
+    return root
+
+
+namespace = _collect()
+
+
+def main() -> None:
+    """Entry point of the console script `trimtab` and of `python -m trimtab.cli`."""
+    from importlib.metadata import version
+
+    name = "trimtab" if Path(sys.argv[0]).name == "trimtab" else "inv"
+    Program(name=name, binary=name, namespace=namespace, version=version("trimtab")).run()

@@ -1,0 +1,5 @@
+"""What `./inv` starts."""
+
+from trimtab.cli import main
+
+main()
