@@ -1,0 +1,227 @@
+"""Result records: one run is one immutable JSON Lines file.
+
+The first line is the header (what ran, where, built how), then one line per event in the order in
+which it happened, with every raw sample, and a last line `{"event": "end", "status": ...}`. A file
+without it is truncated. The format is described in docs/bench.md. A file is written as NAME.part
+and renamed when it is complete.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+from uuid import uuid4
+
+from trimtab.errors import ResultError, TruncatedResultError
+
+FORMAT = 1
+SUFFIX = ".jsonl"
+
+Event = dict[str, Any]
+
+
+class Status(StrEnum):
+    """How a run ended."""
+
+    OK = "OK"
+    FAILED = "FAILED"  # the runner reported an error, or its output is wrong
+    INFRA = "INFRA"  # the device or the way to it, not what was measured
+    TIMEOUT = "TIMEOUT"
+    CRASHED = "CRASHED"  # killed by a signal
+    THROTTLED = "THROTTLED"
+    SKIPPED = "SKIPPED"
+
+
+@dataclass(frozen=True)
+class FileFacts:
+    """Identity of a file that took part: its name, size in bytes and SHA-256 in hex."""
+
+    name: str
+    file_bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Header:
+    """What ran, on what, built how: the first line of a record.
+
+    `device` is the device's description (name, machine, kernel, cpu, governor, frequencies,
+    temperature, ...), with null for what could not be found out; `is_emulated` says whether its
+    clock means anything. `affinity` is the CPU mask that was read back from the process, or None
+    when the run was not pinned. `protocol` holds the runs, warm-up runs, time and threads that were
+    asked for.
+    """
+
+    model: FileFacts
+    binary: FileFacts
+    profile: str
+    toolchain: str
+    cpu: str
+    compiler: str
+    flags: Sequence[str]
+    device: Mapping[str, Any]
+    is_emulated: bool
+    protocol: Mapping[str, Any]
+    affinity: str | None = None
+    version: str = ""
+    run_id: str = field(default_factory=lambda: uuid4().hex[:12])
+    time: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+    format: int = FORMAT
+
+    @property
+    def file_name(self) -> str:
+        """Name of the run's file: sorts by time and tells a reader of the folder what it is."""
+        stamp = self.time[:19].replace("-", "").replace(":", "")
+        model = Path(self.model.name).stem
+        return f"{stamp}-{model}-{self.profile}-{self.device['name']}-{self.run_id}{SUFFIX}"
+
+
+@dataclass(frozen=True)
+class Record:
+    """One complete run as it stands in its file."""
+
+    path: Path
+    header: Header
+    events: tuple[Event, ...]
+    status: Status
+    message: str
+
+    def of(self, kind: str) -> list[Event]:
+        """All events of one kind, in order."""
+        return [event for event in self.events if event["event"] == kind]
+
+    def first(self, kind: str) -> Event | None:
+        """The first event of one kind."""
+        return next(iter(self.of(kind)), None)
+
+
+class Writer:
+    """Writes one record; a context manager.
+
+    `end` completes the file under its final name. Leaving the context without it (a bug, Ctrl-C)
+    leaves nothing behind.
+    """
+
+    def __init__(self, directory: Path, header: Header) -> None:
+        """Open the record of a run. Raises ResultError when `directory` cannot be written."""
+        self.path = directory / header.file_name
+        self._part = self.path.with_name(self.path.name + ".part")
+        self._file: IO[str] | None = None
+        self._header = header
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            self._file = self._part.open("x", encoding="utf-8")
+        except OSError as error:
+            raise _cannot_write(self.path, error) from error
+
+    def __enter__(self) -> Writer:
+        self.event({"event": "header", **asdict(self._header)})
+        return self
+
+    def event(self, event: Event) -> None:
+        """Append one event; raises ResultError when the disk refuses."""
+        assert self._file is not None, "the record has ended"
+        try:
+            self._file.write(json.dumps(event, separators=(",", ":"), allow_nan=False) + "\n")
+        except OSError as error:
+            raise _cannot_write(self.path, error) from error
+
+    def end(self, status: Status, message: str = "") -> None:
+        """Write the end marker and give the file its final name."""
+        self.event({"event": "end", "status": status.value, "message": message})
+        assert self._file is not None
+        try:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+            self._part.rename(self.path)
+        except OSError as error:
+            raise _cannot_write(self.path, error) from error
+        self._file = None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._part.unlink(missing_ok=True)
+
+
+def read(path: Path) -> Record:
+    """Read a record.
+
+    Raises TruncatedResultError when it has no end marker, and ResultError when it is missing,
+    damaged or of another version.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ResultError(
+            f"the result file cannot be read: {error}",
+            where=str(path),
+            hint="./inv report lists the runs that there are",
+        ) from error
+    whole_lines = text.split("\n")[
+        :-1
+    ]  # what follows the last newline was cut off while it was written
+    events = [_parse(path, number, line) for number, line in enumerate(whole_lines, 1)]
+    if not events or events[0]["event"] != "header":
+        raise _not_a_record(path, "it does not begin with a header")
+    if events[0].get("format") != FORMAT:
+        found = events[0].get("format")
+        raise _not_a_record(path, f"it has format {found}, this trimtab reads {FORMAT}")
+    if events[-1]["event"] != "end":
+        raise TruncatedResultError(
+            "the result file is truncated: it has no end marker",
+            where=str(path),
+            hint="measure again; this file cannot be used",
+        )
+    try:
+        status = Status(events[-1]["status"])
+        return Record(
+            path, _header(events[0]), tuple(events[1:-1]), status, str(events[-1]["message"])
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise _not_a_record(path, f"a field is missing or wrong: {error}") from error
+
+
+def _parse(path: Path, number: int, line: str) -> Event:
+    try:
+        event = json.loads(line)
+    except ValueError as error:
+        raise _not_a_record(path, f"line {number} is not JSON") from error
+    if not isinstance(event, dict) or not isinstance(event.get("event"), str):
+        raise _not_a_record(path, f"line {number} is not an event")
+    return event
+
+
+def _header(event: Event) -> Header:
+    known = {f.name for f in fields(Header)}
+    values = {key: value for key, value in event.items() if key in known}
+    for key in ("model", "binary"):
+        values[key] = FileFacts(**values[key])
+    return Header(**values)
+
+
+def _not_a_record(path: Path, why: str) -> ResultError:
+    return ResultError(
+        f"not a result file: {why}", where=str(path), hint="measure again: ./inv bench"
+    )
+
+
+def _cannot_write(path: Path, error: OSError) -> ResultError:
+    return ResultError(
+        f"the result cannot be written: {error.strerror or error}",
+        where=str(path),
+        hint="free some space, or name another directory with --output",
+    )
