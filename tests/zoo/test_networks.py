@@ -1,0 +1,67 @@
+"""Each network against its publication, and in onnxruntime."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+
+from trimtab import zoo
+
+# Millions of parameters (running statistics not counted) and of multiply-accumulates, from the
+# papers; mobilenet_v3_small and shufflenet_v2 from torchvision's model pages; yolo_* from the size of
+# the authors' .weights files and darknet's BFLOPS / 2.
+PUBLISHED = {
+    "efficientnet_b0": (5.3, 390),
+    "googlenet": (7.0, 1580),
+    "mobilenet_v1": (4.2, 569),
+    "mobilenet_v2": (3.5, 300),
+    "mobilenet_v3_small": (2.54, 56),
+    "resnet18": (11.69, 1814),
+    "resnet50": (25.56, 4089),
+    "shufflenet_v2": (2.28, 146),
+    "squeezenet": (1.235, 349),
+    "yolo_fastest": (0.333, 126),
+    "yolov3_tiny": (8.85, 2785),
+}
+
+
+def macs(model: onnx.ModelProto) -> int:
+    """Multiply-accumulates of Conv and Gemm, by onnx's own shape inference."""
+    graph = onnx.shape_inference.infer_shapes(model, strict_mode=True).graph
+    shapes = {
+        info.name: [d.dim_value for d in info.type.tensor_type.shape.dim]
+        for info in (*graph.value_info, *graph.output)
+    }
+    weights = {tensor.name: list(tensor.dims) for tensor in graph.initializer}
+    return sum(
+        math.prod(shapes[node.output[0]]) * math.prod(weights[node.input[1]][1:])
+        for node in graph.node
+        if node.op_type in ("Conv", "Gemm")
+    )
+
+
+@pytest.mark.parametrize("name", zoo.names())
+def test_a_network_has_the_published_size_and_computes_something(name: str) -> None:
+    model = zoo.model(name)
+    onnx.checker.check_model(model, full_check=True)
+
+    learned = [t for t in model.graph.initializer if t.name.endswith((".weight", ".bias"))]
+    parameters = sum(math.prod(tensor.dims) for tensor in learned)
+    published_parameters, published_macs = PUBLISHED[name]
+    assert parameters / 1e6 == pytest.approx(published_parameters, rel=0.01)
+    assert macs(model) / 1e6 == pytest.approx(published_macs, rel=0.015)
+
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    first = session.run(None, zoo.sample_input(name))
+    other = session.run(None, {k: v[..., ::-1].copy() for k, v in zoo.sample_input(name).items()})
+    for output, other_output in zip(first, other, strict=True):
+        assert np.isfinite(output).all()
+        assert np.abs(output).max() < 100
+        if model.graph.node[-2].op_type == "Softmax":
+            assert output.max() < 0.5
+        assert output.std() > 1e-4
+        assert np.abs(output - other_output).max() > 0.01 * output.std()

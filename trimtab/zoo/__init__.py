@@ -1,0 +1,93 @@
+"""Well-known vision networks with seeded weights, built on the spot: nothing is downloaded.
+
+A network is one module of `trimtab.zoo.networks` with `INPUT_SHAPE` and `build(net, x)`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import importlib
+import os
+import pkgutil
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+
+from trimtab.errors import ModelFileError, UsageError
+from trimtab.zoo import networks
+from trimtab.zoo.builder import INPUT, Net
+
+
+def names() -> tuple[str, ...]:
+    """Every network there is, sorted."""
+    return tuple(sorted(module.name for module in pkgutil.iter_modules(networks.__path__)))
+
+
+def model(name: str) -> onnx.ModelProto:
+    """The network `name` as an ONNX model (opset 17, float32, batch 1)."""
+    module = _network(name)
+    net = Net(name, module.INPUT_SHAPE)
+    module.build(net, INPUT)
+    return net.model(_fingerprint(name))
+
+
+def write(name: str, directory: str | Path) -> Path:
+    """Writes `NAME.onnx` into `directory` unless it is already there; returns its path."""
+    path = Path(directory) / f"{name}.onnx"
+    if _is_current(path, _fingerprint(name)):
+        return path
+    data = model(name).SerializeToString(deterministic=True)
+    part = path.with_name(f".{name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(data)
+        part.replace(path)
+    except OSError as error:
+        raise ModelFileError(
+            f"cannot be written: {error.strerror}",
+            where=str(path),
+            hint="choose a directory that is writable and has room",
+        ) from error
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink()
+    return path
+
+
+def sample_input(name: str) -> dict[str, NDArray[np.float32]]:
+    """A seeded input for `name`: {"data": float32[1, c, h, w]}, standard normal."""
+    shape: tuple[int, ...] = _network(name).INPUT_SHAPE
+    return {INPUT: np.random.default_rng(1).standard_normal(shape, np.float32)}
+
+
+def _network(name: str) -> ModuleType:
+    if name not in names():
+        raise UsageError(
+            f"no network '{name}' in the zoo", hint=f"choose from: {', '.join(names())}"
+        )
+    return importlib.import_module(f"{networks.__name__}.{name}")
+
+
+@functools.cache
+def _fingerprint(name: str) -> str:
+    """Hash of all that decides a network's bytes: its source, and what it is built with."""
+    digest = hashlib.sha256(np.__version__.encode())
+    sources = [Path(__file__).with_name(stem) for stem in ("builder.py", "blocks.py")]
+    for source in (*sources, Path(str(_network(name).__file__))):
+        digest.update(source.read_bytes())
+    return digest.hexdigest()
+
+
+def _is_current(path: Path, fingerprint: str) -> bool:
+    """Whether `path` ends with the fingerprint, the last field of a model (so it is whole)."""
+    try:
+        with path.open("rb") as file:
+            file.seek(-len(fingerprint), os.SEEK_END)
+            return file.read() == fingerprint.encode()
+    except OSError:
+        return False

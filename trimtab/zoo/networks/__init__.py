@@ -1,0 +1,1 @@
+"""One network per module: `INPUT_SHAPE` and `build(net, x)`."""
