@@ -12,8 +12,8 @@ import pytest
 from trimtab import zoo
 
 # Millions of parameters (running statistics not counted) and of multiply-accumulates, from the
-# papers; mobilenet_v3_small and shufflenet_v2 from torchvision's model pages; yolo_* from the size of
-# the authors' .weights files and darknet's BFLOPS / 2.
+# papers; mobilenet_v3_small and shufflenet_v2 from torchvision's model pages; yolo_* from
+# the size of the authors' .weights files and darknet's BFLOPS / 2.
 PUBLISHED = {
     "efficientnet_b0": (5.3, 390),
     "googlenet": (7.0, 1580),

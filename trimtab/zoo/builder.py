@@ -9,6 +9,7 @@ keep their range.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import onnx
@@ -43,7 +44,7 @@ class Net:
         return name
 
     def op(
-        self, op_type: str, inputs: Sequence[str], channels: int | None = None, **attributes: object
+        self, op_type: str, inputs: Sequence[str], channels: int | None = None, **attributes: Any
     ) -> str:
         """One node with one output of `channels` channels, by default those of the first input."""
         name = f"{op_type.lower()}_{len(self._nodes)}"
