@@ -1,0 +1,38 @@
+"""Options and fixtures that every test may use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("trimtab")
+    group.addoption("--full", action="store_true", help="also the tests marked slow")
+    group.addoption("--device", default="", help="run the operator vectors on this device")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--full"):
+        return
+    for item in items:
+        if item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.skip(reason="slow; ./inv test --full runs it"))
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The checkout."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def shared_models() -> Path:
+    """Real, public models that are not part of the repository; the test is skipped without them."""
+    folder = ROOT.parent / "shared" / "models"
+    if not folder.is_dir():
+        pytest.skip("no folder of real models beside the checkout (../shared/models)")
+    return folder

@@ -1,0 +1,233 @@
+"""Who may know whom: docs/architecture.md, enforced on the imports and #includes of the sources."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "trimtab"
+
+# A part of the package is a module or folder directly below trimtab/. Each names the parts that it
+# may import; the order is that of the layers, lowest first.
+BASE = {"errors", "paths"}
+GRAPH = BASE | {"schema", "program"}
+MAY_IMPORT: dict[str, set[str]] = {
+    "errors": set(),
+    "paths": set(),
+    "schema": BASE,
+    "program": BASE | {"schema"},
+    "importers": GRAPH,
+    "passes": GRAPH,
+    "planner": GRAPH | {"importers", "passes"},
+    "packing": GRAPH,
+    "profile": GRAPH | {"planner"},
+    "modelfile": GRAPH | {"planner", "packing", "profile"},
+    "codegen": GRAPH | {"planner", "packing", "profile"},
+    "session": GRAPH | {"passes", "planner", "packing", "modelfile", "profile"},
+    "toolchain": BASE,
+    "builder": GRAPH | {"planner", "profile", "modelfile", "codegen", "toolchain", "size"},
+    "size": BASE | {"schema"},
+    "zoo": BASE,
+    "devices": BASE,
+    "bench": BASE | {"devices"},
+    "reports": BASE | {"bench"},
+    "doctor": BASE | {"toolchain", "devices"},
+}
+# These stand above everything: the front doors.
+FRONT = {"__init__", "cli", "demo"}
+
+CPP_FOLDERS = ("runtime", "kernels", "bindings")
+ISA_HEADERS = re.compile(
+    r"(arm_neon|arm_sve|arm_acle|arm_fp16|immintrin|\wmmintrin|riscv_vector)\.h"
+)
+ARCHITECTURE_MACRO = re.compile(
+    r"^\s*#\s*(?:if|ifdef|ifndef|elif)\b.*"
+    r"(?:__aarch64__|__arm__|__ARM_|__x86_64__|__i386__|__amd64__|__AVX|__SSE|__riscv|_M_X64|_M_ARM)"
+)
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+
+def modules() -> dict[str, Path]:
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if "_resources" in path.parts:
+            continue
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+MODULES = modules()
+
+
+def imports(name: str) -> Iterator[tuple[str, bool]]:
+    """(module of ours, whether at the top level) for every import in the module called `name`."""
+    tree = ast.parse(MODULES[name].read_text())
+    top = set(map(id, tree.body))
+    for node in ast.walk(tree):
+        targets = []
+        if isinstance(node, ast.Import):
+            targets = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            # `from trimtab import builder` imports a module, `from trimtab.errors import X` does not.
+            targets = [
+                dotted if (dotted := f"{node.module}.{alias.name}") in MODULES else node.module
+                for alias in node.names
+            ]
+        for target in targets:
+            if target.split(".")[0] == "trimtab":
+                yield target, id(node) in top
+
+
+def part(name: str) -> str:
+    pieces = name.split(".")
+    return pieces[1] if len(pieces) > 1 else "__init__"
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_module_imports_only_the_parts_below_its_own(name: str) -> None:
+    own = part(name)
+    if own in FRONT:
+        return
+    assert own in MAY_IMPORT, f"trimtab/{own} is a new part: give it its row in MAY_IMPORT"
+    allowed = MAY_IMPORT[own] | {own, "_engine"}
+    wrong = {target for target, _ in imports(name) if part(target) not in allowed}
+    assert not wrong, f"{name} must not import {sorted(wrong)}"
+
+
+def test_nobody_imports_the_command_line() -> None:
+    for name in MODULES:
+        if part(name) != "cli":
+            assert not [t for t, _ in imports(name) if part(t) == "cli"], name
+
+
+def test_only_the_tasks_file_is_outside_of_the_package_and_nobody_sees_it() -> None:
+    for path in MODULES.values():
+        assert not re.search(r"^\s*(import|from)\s+tasks\b", path.read_text(), re.M), path
+
+
+def test_imports_have_no_cycle() -> None:
+    graph = {n: {t for t, top in imports(n) if top and t in MODULES and t != n} for n in MODULES}
+    # A package's __init__ runs before its modules, so that importing one's own package is no cycle
+    # unless the package imports the module back at its top level, which the graph shows.
+    finished: set[str] = set()
+
+    def visit(name: str, trail: tuple[str, ...]) -> None:
+        assert name not in trail, " -> ".join((*trail[trail.index(name) :], name))
+        if name not in finished:
+            for target in sorted(graph[name]):
+                visit(target, (*trail, name))
+            finished.add(name)
+
+    for name in graph:
+        visit(name, ())
+
+
+def test_absolute_imports_only() -> None:
+    for name, path in MODULES.items():
+        for node in ast.walk(ast.parse(path.read_text())):
+            assert not (isinstance(node, ast.ImportFrom) and node.level), f"{name}: {node.lineno}"
+
+
+def cpp_sources() -> list[Path]:
+    return [
+        path
+        for folder in CPP_FOLDERS
+        for path in sorted((ROOT / folder).rglob("*"))
+        if path.suffix in {".h", ".cpp", ".c", ".inc"}
+    ]
+
+
+def includes(path: Path) -> Iterator[tuple[bool, str]]:
+    """(in quotes, header) for each #include."""
+    for line in path.read_text().splitlines():
+        if match := INCLUDE.match(line):
+            yield match[1] == '"', match[2]
+
+
+# Folder -> what a quoted include in it may begin with. Generated headers lie under generated/.
+MAY_INCLUDE = {
+    "kernels/portable": ("kernels/kernel_api.h", "kernels/portable/"),
+    "kernels/arm": ("kernels/kernel_api.h", "kernels/arm/"),
+    "kernels/x86": ("kernels/kernel_api.h", "kernels/x86/"),
+    "kernels": ("kernels/kernel_api.h",),
+    "runtime/core": ("runtime/core/", "kernels/kernel_api.h", "generated/"),
+    "runtime/ops": ("runtime/core/", "runtime/ops/", "kernels/kernel_api.h", "generated/"),
+    "runtime/api": ("runtime/api/", "runtime/core/", "generated/"),
+    "runtime/app": ("runtime/app/", "runtime/api/", "runtime/core/", "generated/"),
+    "runtime/tools": ("runtime/tools/",),
+    "bindings": (
+        "bindings/",
+        "runtime/api/",
+        "runtime/core/",
+        "kernels/kernel_api.h",
+        "generated/",
+    ),
+}
+
+
+@pytest.mark.parametrize("path", cpp_sources(), ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_source_includes_only_what_its_folder_may_know(path: Path) -> None:
+    folder = path.parent.relative_to(ROOT).as_posix()
+    assert folder in MAY_INCLUDE, f"{folder} is a new folder: give it its row in MAY_INCLUDE"
+    for quoted, header in includes(path):
+        if quoted:
+            assert header.startswith(MAY_INCLUDE[folder]), f"{folder} must not include {header}"
+        if not folder.startswith("kernels/"):
+            assert not ISA_HEADERS.search(header), f"{header} belongs to kernels/"
+
+
+@pytest.mark.parametrize("path", cpp_sources(), ids=lambda p: str(p.relative_to(ROOT)))
+def test_architecture_macros_stay_in_kernels_and_the_cpu_file(path: Path) -> None:
+    relative = path.relative_to(ROOT).as_posix()
+    if relative.startswith(("kernels/", "runtime/core/cpu.")):
+        return
+    found = [line for line in path.read_text().splitlines() if ARCHITECTURE_MACRO.match(line)]
+    assert not found, f"{relative}: {found}"
+
+
+def test_the_core_knows_no_operator_by_name() -> None:
+    for path in sorted((ROOT / "runtime" / "core").glob("*")):
+        assert not re.search(r"TRIMTAB_OP_[A-Z]", path.read_text()), path
+
+
+def test_every_operator_has_a_schema_and_a_source_of_its_name() -> None:
+    for schema in (ROOT / "runtime" / "ops").glob("*.toml"):
+        assert re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", schema.stem), schema.name
+
+
+# <op>_<dtype>[_<tile>]_<isa>, the tile as 8x8, 3x3s2 or k9.
+KERNEL_NAME = re.compile(
+    r"(?P<op>[a-z][a-z0-9]*(?:_[a-z][a-z0-9]*)*?)_(?P<dtype>f32|f16|s8|u8|i8|qs8|qu8|i32|x8|x16|x32)"
+    r"(?:_(?P<tile>[0-9a-z]+))?_(?P<isa>[a-z][a-z0-9]*)"
+)
+
+
+def kernel_files() -> list[Path]:
+    return [
+        p for arch in ("portable", "arm", "x86") for p in (ROOT / "kernels" / arch).glob("*.cpp")
+    ]
+
+
+@pytest.mark.parametrize("path", kernel_files(), ids=lambda p: p.stem)
+def test_a_kernel_file_is_named_as_its_function_after_the_grammar(path: Path) -> None:
+    assert KERNEL_NAME.fullmatch(path.stem), f"{path.stem} is not <op>_<dtype>[_<tile>]_<isa>"
+    assert re.search(rf"\b{path.stem}\b\s*\(", path.read_text()), f"{path} defines no {path.stem}()"
+
+
+def test_nine_files_of_ten_are_under_400_lines_and_none_is_over_700() -> None:
+    own = [
+        path
+        for pattern in ("trimtab/**/*.py", "tests/**/*.py", "*.py")
+        for path in ROOT.glob(pattern)
+        if "_resources" not in path.parts
+    ] + cpp_sources()
+    lengths = {path: len(path.read_text().splitlines()) for path in own}
+    long = sorted(str(p.relative_to(ROOT)) for p, n in lengths.items() if n >= 400)
+    assert len(long) <= 0.1 * len(lengths), long
+    assert not [str(p) for p, n in lengths.items() if n > 700]

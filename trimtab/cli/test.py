@@ -1,0 +1,51 @@
+"""The test suite."""
+
+from __future__ import annotations
+
+import sys
+
+from invoke.context import Context
+from invoke.exceptions import Exit
+from invoke.tasks import task
+
+
+@task(
+    help={
+        "full": "also the slow tests",
+        "fast": "only what needs neither a cross compiler nor an emulator nor a device",
+        "device": "run the operator vectors on this device (see `devices`)",
+        "keyword": "only tests whose name matches this pytest expression",
+        "path": "only this test file or folder",
+        "jobs": "processes that run tests at once",
+    }
+)
+def test(
+    _: Context,
+    full: bool = False,
+    fast: bool = False,
+    device: str = "",
+    keyword: str = "",
+    path: str = "",
+    jobs: int = 0,
+) -> None:
+    """Build the engine for this machine and run the tests."""
+    from trimtab import builder
+    from trimtab.cli import _shell
+
+    _shell.checkout()
+    builder.build_engine()
+    argv = [sys.executable, "-m", "pytest"]
+    if full:
+        argv.append("--full")
+    if fast:
+        argv += ["-m", "not build and not device and not slow"]
+    if device:
+        argv.append(f"--device={device}")
+    if keyword:
+        argv += ["-k", keyword]
+    if jobs:
+        argv += ["-n", str(jobs), "--dist=loadfile"]
+    if path:
+        argv.append(path)
+    if code := _shell.run(argv):
+        raise Exit(code=code)
