@@ -19,9 +19,7 @@ def test_bootstrap_medians_are_distributed_as_those_of_plain_resampling(count: i
     samples = np.random.default_rng(count).gamma(2.0, 100.0, count)
     ours = statistics.bootstrap_medians(samples, seed=0)
     naive = naive_medians(samples, statistics.RESAMPLES)
-    values = np.unique(
-        np.round(naive, 6)
-    )  # the two-sample Kolmogorov-Smirnov distance, at every atom
+    values = np.unique(np.round(naive, 6))  # the Kolmogorov-Smirnov distance, at every atom
     below = [np.searchsorted(np.sort(np.round(x, 6)), values, side="right") for x in (ours, naive)]
     assert np.max(np.abs(below[0] - below[1])) / statistics.RESAMPLES < 0.025
 
@@ -57,7 +55,8 @@ def test_a_clear_difference_is_real_and_noise_is_not() -> None:
     assert ratio.interval.low < ratio.value < ratio.interval.high
 
 
-def test_few_samples_that_vary_give_no_verdict_but_exact_counts_do() -> None:
-    assert statistics.compare([1, 2, 3], [7, 8, 9]).is_real is None
-    assert statistics.compare([100, 100], [90, 90]).is_real is True
-    assert statistics.compare([100, 100], [100, 100]).is_real is False
+def test_few_samples_give_no_verdict_unless_they_are_exact_counts() -> None:
+    assert statistics.compare([1, 2, 3], [7, 8, 9], are_counts=True).is_real is None
+    assert statistics.compare([100], [90]).is_real is None
+    assert statistics.compare([100, 100], [90, 90], are_counts=True).is_real is True
+    assert statistics.compare([100, 100], [100, 100], are_counts=True).is_real is False

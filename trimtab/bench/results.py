@@ -52,15 +52,16 @@ class FileFacts:
 class Header:
     """What ran, on what, built how: the first line of a record.
 
-    `device` is the device's description (name, machine, kernel, cpu, governor, frequencies,
-    temperature, ...), with null for what could not be found out; `is_emulated` says whether its
-    clock means anything. `affinity` is the CPU mask that was read back from the process, or None
-    when the run was not pinned. `protocol` holds the runs, warm-up runs, time and threads that were
-    asked for.
+    `model` is the .ttm file, whether it lies beside the binary or is embedded in it. `device` is
+    the device's description (name, machine, kernel, cpu, governor, frequencies, temperature, ...),
+    with null for what could not be found out; `is_emulated` says whether its clock means anything.
+    `affinity` is the CPU mask that was read back from the process, or None when the run was not
+    pinned. `protocol` holds the runs, warm-up runs, time and threads that were asked for.
     """
 
     model: FileFacts
     binary: FileFacts
+    is_model_embedded: bool
     profile: str
     toolchain: str
     cpu: str
@@ -70,7 +71,6 @@ class Header:
     is_emulated: bool
     protocol: Mapping[str, Any]
     affinity: str | None = None
-    version: str = ""
     run_id: str = field(default_factory=lambda: uuid4().hex[:12])
     time: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
     format: int = FORMAT
@@ -171,9 +171,7 @@ def read(path: Path) -> Record:
             where=str(path),
             hint="./inv report lists the runs that there are",
         ) from error
-    whole_lines = text.split("\n")[
-        :-1
-    ]  # what follows the last newline was cut off while it was written
+    whole_lines = text.split("\n")[:-1]  # what follows the last newline was cut off
     events = [_parse(path, number, line) for number, line in enumerate(whole_lines, 1)]
     if not events or events[0]["event"] != "header":
         raise _not_a_record(path, "it does not begin with a header")

@@ -67,21 +67,21 @@ def describe(samples: Samples) -> Statistic:
     )
 
 
-def compare(baseline: Samples, other: Samples) -> Ratio:
+def compare(baseline: Samples, other: Samples, *, are_counts: bool = False) -> Ratio:
     """The ratio of medians with its bootstrap interval; the two series are independent.
 
-    Series that do not vary at all (executed instructions under an emulator) are exact, however
-    short.
+    `are_counts` (bytes, instructions): values that do not vary are exact, however few they are; a
+    time that was taken once is not.
     """
     a = np.asarray(baseline, dtype=np.float64)
     b = np.asarray(other, dtype=np.float64)
-    ratios = bootstrap_medians(b, seed=1) / bootstrap_medians(a, seed=2)
-    interval = _interval(ratios)
-    enough = min(len(a), len(b)) >= MIN_SAMPLES or (np.ptp(a) == 0 and np.ptp(b) == 0)
+    interval = _interval(bootstrap_medians(b, seed=1) / bootstrap_medians(a, seed=2))
+    is_exact = are_counts and np.ptp(a) == 0 and np.ptp(b) == 0
+    is_enough = is_exact or min(len(a), len(b)) >= MIN_SAMPLES
     return Ratio(
         value=float(np.median(b) / np.median(a)),
         interval=interval,
-        is_real=not interval.low <= 1.0 <= interval.high if enough else None,
+        is_real=not interval.low <= 1.0 <= interval.high if is_enough else None,
     )
 
 

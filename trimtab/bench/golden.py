@@ -1,0 +1,104 @@
+"""The golden output: what a configuration must compute before it may have a latency.
+
+The expected values come from an independent implementation that runs the source model; they never
+come from trimtab.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trimtab.errors import WrongOutputError
+
+Array = NDArray[Any]
+
+TOLERANCE = 1e-4
+
+
+@dataclass(frozen=True)
+class Golden:
+    """Inputs of a network and the outputs that they must give, both in model order.
+
+    inputs, outputs: arrays in the source model's layout (NCHW) and dtype
+    oracle: who computed the outputs, with its version, e.g. "onnxruntime 1.31.1, optimisations off"
+    tolerance: |actual - expected| <= tolerance * (1 + |expected|), element by element
+    """
+
+    inputs: Sequence[Array]
+    outputs: Sequence[Array]
+    output_names: Sequence[str]
+    oracle: str
+    tolerance: float = TOLERANCE
+
+    def write_inputs(self, directory: Path) -> list[Path]:
+        """Write the inputs as the runner reads them: raw, little-endian, one file each."""
+        paths = []
+        for index, array in enumerate(self.inputs):
+            path = directory / f"in{index}.bin"
+            path.write_bytes(_little_endian(array))
+            paths.append(path)
+        return paths
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far one output is from the expected one.
+
+    `max_error` is the largest |actual - expected| / (1 + |expected|), at flat index `at`; infinite
+    where one side is not finite.
+    """
+
+    name: str
+    max_error: float
+    at: int
+    actual: float
+    expected: float
+
+
+def check(golden: Golden, index: int, raw: bytes) -> Agreement:
+    """Compare output `index` as the runner wrote it; raises WrongOutputError."""
+    expected = golden.outputs[index]
+    name = golden.output_names[index]
+    little = expected.dtype.newbyteorder("<")
+    if len(raw) != expected.size * little.itemsize:
+        raise WrongOutputError(
+            f"{len(raw)} bytes were computed, {expected.size * little.itemsize} are expected "
+            f"({expected.dtype}{list(expected.shape)})",
+            where=f"output {name}",
+            hint="the binary computes another network: build it again from this model",
+        )
+    agreement = _compare(name, np.frombuffer(raw, little), expected.reshape(-1))
+    if not agreement.max_error <= golden.tolerance:
+        raise WrongOutputError(
+            f"element {agreement.at} is {agreement.actual:.8g}, {golden.oracle} says "
+            f"{agreement.expected:.8g}; the largest error is {agreement.max_error:.3g}, "
+            f"{golden.tolerance:g} is allowed",
+            where=f"output {name}",
+            hint="no latency is reported for a wrong result; find the operator with "
+            "`./inv test --device`, or force TRIMTAB_ISA=portable to tell kernels from the rest",
+        )
+    return agreement
+
+
+def _compare(name: str, actual: Array, expected: Array) -> Agreement:
+    a, e = actual.astype(np.float64), expected.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        error = np.abs(a - e) / (1 + np.abs(e))
+    same = (a == e) | (
+        np.isnan(a) & np.isnan(e)
+    )  # equal infinities are right, their difference is nan
+    error = np.where(same, 0.0, np.where(np.isfinite(error), error, np.inf))
+    at = int(np.argmax(error)) if error.size else 0
+    if not error.size:
+        return Agreement(name, 0.0, 0, 0.0, 0.0)
+    return Agreement(name, float(error[at]), at, float(a[at]), float(e[at]))
+
+
+def _little_endian(array: Array) -> bytes:
+    return np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes()

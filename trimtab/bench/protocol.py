@@ -1,0 +1,249 @@
+"""The measuring protocol: what is done on a device, in which order.
+
+Push; check the golden output, before anything is timed; then one launch that loads, runs for the
+first time, warms up and runs in a steady state; then, if asked, one more launch with a clock around
+every operator, apart because those clocks cost time themselves. Everything the runner prints goes
+into the record as it is.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from trimtab.bench import golden, instructions, runner
+from trimtab.bench.golden import Golden
+from trimtab.bench.results import Event, FileFacts, Header, Status, Writer
+from trimtab.devices.protocol import CommandResult, Device, DeviceInfo, InstructionCounter, Mark
+from trimtab.errors import (
+    DeviceTimeoutError,
+    ResultError,
+    RunnerCrashedError,
+    RunnerError,
+    TrimtabError,
+    WrongOutputError,
+)
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is measured: a runner and its model, and how they were made.
+
+    operators: a label for each operator of the program, in order (the binary itself may hold no
+    names) size: {"file_bytes", "sections": {name: bytes}, "groups": {name: bytes}}, empty when not
+    known
+    """
+
+    binary: Path
+    model: Path
+    is_model_embedded: bool
+    profile: str
+    toolchain: str
+    cpu: str
+    compiler: str
+    flags: Sequence[str]
+    operators: Sequence[str]
+    size: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How long to measure; None takes what suits the device (see `resolved`)."""
+
+    threads: int = 1
+    warmup: int | None = None
+    runs: int | None = None
+    min_time_ms: int | None = None
+    timeout_s: float = 600.0
+    per_op: bool = False
+
+    def resolved(self, *, is_emulated: bool) -> Settings:
+        """These settings with the defaults filled in.
+
+        On hardware at least 30 runs and 2 s, after 5 to warm up. Under an emulator the counts of
+        instructions hardly vary and its time means nothing, so a few runs say everything.
+        """
+        warmup, runs, min_time_ms = (1, 3, 0) if is_emulated else (5, 30, 2000)
+        return dataclasses.replace(
+            self,
+            warmup=warmup if self.warmup is None else self.warmup,
+            runs=runs if self.runs is None else self.runs,
+            min_time_ms=min_time_ms if self.min_time_ms is None else self.min_time_ms,
+        )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Where the record is, and the error that ended the run, if one did (the record has it too)."""
+
+    path: Path
+    error: TrimtabError | None
+
+
+def measure(
+    device: Device,
+    subject: Subject,
+    expected: Golden,
+    settings: Settings,
+    directory: Path,
+    progress: Progress,
+) -> Outcome:
+    """Measure `subject` on a connected device and write the record into `directory`.
+
+    A failure on the device ends the run and becomes the record's status. Raised are only errors
+    without a record: the device cannot be described (DeviceError), or the record cannot be written
+    (ResultError).
+    """
+    info = device.describe()
+    settings = settings.resolved(is_emulated=info.is_emulated)
+    with Writer(directory, _header(device, info, subject, settings)) as writer:
+        if subject.size:
+            writer.event({"event": "size", **subject.size})
+        writer.event({"event": "operators", "labels": list(subject.operators)})
+        error: TrimtabError | None = None
+        try:
+            _Measurement(device, subject, expected, settings, writer, progress).run()
+        except ResultError:
+            raise
+        except TrimtabError as failure:
+            error = failure
+        writer.end(_status(error), str(error or ""))
+    return Outcome(writer.path, error)
+
+
+def _status(error: TrimtabError | None) -> Status:
+    if error is None:
+        return Status.OK
+    for kind, status in (
+        (RunnerCrashedError, Status.CRASHED),
+        (RunnerError, Status.FAILED),
+        (WrongOutputError, Status.FAILED),
+        (DeviceTimeoutError, Status.TIMEOUT),
+    ):
+        if isinstance(error, kind):
+            return status
+    return Status.INFRA
+
+
+class _Measurement:
+    """One run of the protocol; holds what its steps share."""
+
+    def __init__(
+        self,
+        device: Device,
+        subject: Subject,
+        expected: Golden,
+        settings: Settings,
+        writer: Writer,
+        progress: Progress,
+    ) -> None:
+        self._device, self._subject, self._expected = device, subject, expected
+        self._settings, self._writer, self._progress = settings, writer, progress
+
+    def run(self) -> None:
+        """All steps in order; raises the first TrimtabError."""
+        device, subject, settings = self._device, self._subject, self._settings
+        with tempfile.TemporaryDirectory(prefix="trimtab-") as name:
+            local = Path(name)
+            self._progress(f"push to {device.name}")
+            base = runner.Command(
+                runner=device.push(subject.binary),
+                model=None if subject.is_model_embedded else device.push(subject.model),
+                inputs=[device.push(path) for path in self._expected.write_inputs(local)],
+                threads=settings.threads,
+            )
+            self._progress("check the golden output")
+            self._check_output(base, local)
+        self._progress("measure")
+        steady = dataclasses.replace(
+            base,
+            warmup=settings.warmup or 0,
+            runs=settings.runs or 1,
+            min_time_ms=settings.min_time_ms or 0,
+        )
+        self._record(self._launch(steady))
+        if settings.per_op:
+            self._progress("measure each operator")
+            events = self._launch(dataclasses.replace(steady, per_op=True))
+            self._record([event for event in events if event["event"] == "op"])
+        self._writer.event({"event": "device_after", **asdict(device.describe())})
+
+    def _check_output(self, base: runner.Command, local: Path) -> None:
+        with self._device.scratch() as scratch:
+            command = dataclasses.replace(base, output_dir=scratch)
+            result = self._device.run(command.argv(), timeout_s=self._settings.timeout_s)
+            self._accept(runner.interpret(result))
+            agreements = []
+            for index in range(len(self._expected.outputs)):
+                path = local / f"out{index}.bin"
+                self._device.pull(f"{scratch}/{path.name}", path)
+                agreements.append(golden.check(self._expected, index, path.read_bytes()))
+        self._writer.event(
+            {
+                "event": "golden",
+                "oracle": self._expected.oracle,
+                "tolerance": self._expected.tolerance,
+                "outputs": [asdict(agreement) for agreement in agreements],
+            }
+        )
+
+    def _launch(self, command: runner.Command) -> Sequence[Event]:
+        result, marks = self._run(command)
+        events = self._accept(runner.interpret(result))
+        return instructions.merge(events, marks) if marks else events
+
+    def _run(self, command: runner.Command) -> tuple[CommandResult, Sequence[Mark]]:
+        """Run under the device's own counter where it has one; it counts one thread only."""
+        timeout_s = self._settings.timeout_s
+        if isinstance(self._device, InstructionCounter) and command.threads == 1:
+            argv = dataclasses.replace(command, markers=True).argv()
+            result, counts = self._device.count_instructions(argv, timeout_s=timeout_s)
+            return result, counts.marks
+        return self._device.run(command.argv(), timeout_s=timeout_s), ()
+
+    def _accept(self, launch: runner.Launch) -> Sequence[Event]:
+        """The events of a launch that went well; those of one that did not go into the record."""
+        if launch.error is not None:
+            self._record(launch.events)
+            raise launch.error
+        return launch.events
+
+    def _record(self, events: Sequence[Event]) -> None:
+        for event in events:
+            if event["event"] != "end":
+                self._writer.event(event)
+
+
+def _header(device: Device, info: DeviceInfo, subject: Subject, settings: Settings) -> Header:
+    # Under user-mode emulation the process that has a peak memory is the emulator's.
+    peak_of = "emulator" if isinstance(device, InstructionCounter) else "runner"
+    return Header(
+        model=_facts(subject.model),
+        binary=_facts(subject.binary),
+        is_model_embedded=subject.is_model_embedded,
+        profile=subject.profile,
+        toolchain=subject.toolchain,
+        cpu=subject.cpu,
+        compiler=subject.compiler,
+        flags=list(subject.flags),
+        device={"name": device.name, "peak_of": peak_of, **asdict(info)},
+        is_emulated=info.is_emulated,
+        protocol=asdict(settings),
+    )
+
+
+def _facts(path: Path) -> FileFacts:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ResultError(
+            f"cannot be read: {error.strerror}", where=str(path), hint="build it: ./inv build"
+        ) from error
+    return FileFacts(path.name, len(data), hashlib.sha256(data).hexdigest())

@@ -1,0 +1,222 @@
+"""From raw records to figures: what one run says, and what two or more say beside each other.
+
+Reports format these and compute nothing. A figure of time from an emulated device does not exist
+here: an emulator's clock says nothing about the device, so only its counts of instructions become
+figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+import numpy as np
+
+from trimtab.bench import statistics
+from trimtab.bench.results import Header, Record, Status
+from trimtab.bench.statistics import Ratio, Statistic
+
+
+class Unit(StrEnum):
+    """What a figure counts; in all of them less is better."""
+
+    NS = "ns"
+    BYTES = "bytes"
+    INSTRUCTIONS = "instructions"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number of a run: the median of its samples (at least one)."""
+
+    key: str
+    label: str
+    unit: Unit
+    samples: tuple[int, ...]
+
+    @cached_property
+    def statistic(self) -> Statistic:
+        """What the samples say; of few samples the interval says little."""
+        return statistics.describe(self.samples)
+
+    @property
+    def value(self) -> float:
+        """The median."""
+        return self.statistic.median
+
+
+@dataclass(frozen=True)
+class OpCost:
+    """What one operator of the network costs in one run: medians, None for what is not known."""
+
+    index: int
+    label: str
+    ns: float | None
+    instructions: float | None
+
+    @property
+    def cost(self) -> float:
+        """The one that the run is judged by, for sorting and shares."""
+        return self.ns or self.instructions or 0.0
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One run, reduced: its header, how it ended, its figures, its operators, its bytes."""
+
+    header: Header
+    path: str
+    status: Status
+    message: str
+    golden: str
+    figures: tuple[Figure, ...]
+    ops: tuple[OpCost, ...]
+    sections: Mapping[str, int]
+    groups: Mapping[str, int]
+
+    def figure(self, key: str) -> Figure | None:
+        """The figure of that key, or None when this run has none."""
+        return next((figure for figure in self.figures if figure.key == key), None)
+
+    @property
+    def headline(self) -> Figure | None:
+        """The figure that a run is judged by: its latency, under an emulator its instructions."""
+        return self.figure("latency") or self.figure("latency_instructions")
+
+    @property
+    def name(self) -> str:
+        """What tells this run from others in a table: model, profile and device."""
+        header = self.header
+        return f"{header.model.name.split('.')[0]} / {header.profile} / {header.device['name']}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure over all compared runs; `ratios[i]` sets run i + 1 against run 0."""
+
+    key: str
+    label: str
+    unit: Unit
+    values: tuple[float | None, ...]
+    ratios: tuple[Ratio | None, ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two or more runs side by side, the first is the baseline; `notes` say what does not match."""
+
+    runs: tuple[Summary, ...]
+    rows: tuple[Row, ...]
+    notes: tuple[str, ...]
+
+
+def summarize(record: Record) -> Summary:
+    """Reduce one run."""
+    size = record.first("size") or {}
+    return Summary(
+        header=record.header,
+        path=str(record.path),
+        status=record.status,
+        message=record.message,
+        golden=_golden(record),
+        figures=tuple(_figures(record)),
+        ops=tuple(_ops(record)),
+        sections=size.get("sections", {}),
+        groups=size.get("groups", {}),
+    )
+
+
+def compare(records: Sequence[Record]) -> Comparison:
+    """Set runs side by side; the first one is the baseline (at least two)."""
+    runs = tuple(summarize(record) for record in records)
+    keys = dict.fromkeys(figure.key for run in runs for figure in run.figures)
+    rows = tuple(_row(key, runs) for key in keys)
+    return Comparison(runs, rows, tuple(_notes(runs)))
+
+
+def _figures(record: Record) -> Iterator[Figure]:
+    emulated = record.header.is_emulated
+    for key, label, kind in (
+        ("latency", "inference", "run"),
+        ("first", "first inference", "first"),
+        ("load", "load", "load"),
+    ):
+        events = record.of(kind)
+        if events and not emulated:
+            yield Figure(key, label, Unit.NS, tuple(event["ns"] for event in events))
+        counts = tuple(event["instructions"] for event in events)
+        if counts and None not in counts:
+            yield Figure(f"{key}_instructions", label, Unit.INSTRUCTIONS, counts)
+    if memory := record.first("memory"):
+        for key, label in (
+            ("arena_bytes", "activation memory"),
+            ("arena_lower_bound_bytes", "  its lower bound"),
+            ("weights_bytes", "weights"),
+        ):
+            yield Figure(key, label, Unit.BYTES, (memory[key],))
+    if (peak := record.first("peak")) and record.header.device.get("peak_of") != "emulator":
+        yield Figure("peak_bytes", "peak memory", Unit.BYTES, (peak["vm_hwm_bytes"],))
+    yield Figure("binary_bytes", "binary file", Unit.BYTES, (record.header.binary.file_bytes,))
+    if not record.header.is_model_embedded:
+        yield Figure("model_bytes", "model file", Unit.BYTES, (record.header.model.file_bytes,))
+
+
+def _ops(record: Record) -> Iterator[OpCost]:
+    labels = (record.first("operators") or {}).get("labels", [])
+    for event in record.of("op"):
+        index, emulated = event["index"], record.header.is_emulated
+        label = labels[index] if index < len(labels) else event["name"] or f"op {event['id']}"
+        ns = None if emulated else _median(event["samples"])
+        yield OpCost(index, label, ns, _median(event.get("instruction_samples")))
+
+
+def _median(samples: Sequence[int] | None) -> float | None:
+    return float(np.median(samples)) if samples else None
+
+
+def _golden(record: Record) -> str:
+    event = record.first("golden")
+    if event is None:
+        return "not checked"
+    worst = max(output["max_error"] for output in event["outputs"])
+    return f"largest error {worst:.2g} against {event['oracle']}"
+
+
+def _row(key: str, runs: Sequence[Summary]) -> Row:
+    figures = [run.figure(key) for run in runs]
+    some = next(figure for figure in figures if figure)
+    return Row(
+        key,
+        some.label,
+        some.unit,
+        tuple(figure.value if figure else None for figure in figures),
+        tuple(_ratio(figures[0], other) for other in figures[1:]),
+    )
+
+
+def _ratio(baseline: Figure | None, other: Figure | None) -> Ratio | None:
+    if baseline is None or other is None or min(baseline.samples) <= 0:
+        return None
+    are_counts = baseline.unit is not Unit.NS
+    return statistics.compare(baseline.samples, other.samples, are_counts=are_counts)
+
+
+def _notes(runs: Sequence[Summary]) -> list[str]:
+    notes = []
+    first = runs[0].header
+    if any(run.header.model.name != first.model.name for run in runs):
+        notes.append("The runs are of different models.")
+    if any(run.header.device["name"] != first.device["name"] for run in runs):
+        notes.append("The runs are on different devices: ratios compare device and build at once.")
+    if any(run.header.protocol.get("threads") != first.protocol.get("threads") for run in runs):
+        notes.append("The runs used different numbers of threads.")
+    if any(run.header.is_emulated for run in runs):
+        notes.append("Emulated: instructions are exact, times are not measurements and not shown.")
+    notes += [
+        f"{run.name} ended with {run.status}: {run.message}"
+        for run in runs
+        if run.status != Status.OK
+    ]
+    return notes

@@ -1,0 +1,156 @@
+"""The tables of a report, in order; formats differ only in how they draw them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from trimtab.bench.summary import Comparison, OpCost, Summary, Unit
+from trimtab.reports import _text
+
+TOP = 15  # rows of a ranking; the rest is one row
+
+
+@dataclass(frozen=True)
+class Table:
+    """A titled table of ready strings; the first column is text, the others are numbers."""
+
+    title: str
+    headers: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+def of_run(summary: Summary) -> list[Table]:
+    """Everything one run says; empty tables are left out."""
+    tables = [_setup([summary]), _figures(summary), _ops(summary.ops)]
+    tables += [
+        _bytes("Size by part", "part", [summary.name], [parts(summary.groups)]),
+        _bytes("Size by operator and kernel", "code of", [summary.name], [_code(summary.groups)]),
+        _bytes("Size by section", "section", [summary.name], [summary.sections]),
+    ]
+    return [table for table in tables if table.rows]
+
+
+def of_comparison(comparison: Comparison) -> list[Table]:
+    """Size and speed side by side; the first run is the baseline."""
+    runs = comparison.runs
+    labels = run_labels(comparison)
+    headers = ["", *labels, *(f"{label} : {labels[0]}" for label in labels[1:])]
+    figures = [
+        [
+            f"{row.label} ({row.unit})" if row.unit is Unit.INSTRUCTIONS else row.label,
+            *(_text.value(value, row.unit) for value in row.values),
+            *(_text.ratio(ratio) for ratio in row.ratios),
+        ]
+        for row in comparison.rows
+    ]
+    tables = [
+        _setup(runs, labels),
+        Table("Speed, memory and size", headers, figures),
+        _bytes("Size by part", "part", labels, [parts(run.groups) for run in runs]),
+        _bytes("Size by operator and kernel", "code of", labels, [_code(r.groups) for r in runs]),
+        _bytes("Size by section", "section", labels, [run.sections for run in runs]),
+    ]
+    return [table for table in tables if table.rows]
+
+
+def run_labels(comparison: Comparison) -> list[str]:
+    """A short name for each run: what differs between them, or A, B, ... if nothing does."""
+    headers = [run.header for run in comparison.runs]
+    candidates = [
+        [header.profile for header in headers],
+        [str(header.device["name"]) for header in headers],
+        [header.toolchain for header in headers],
+        [header.model.name.split(".")[0] for header in headers],
+    ]
+    differing = [names for names in candidates if len(set(names)) > 1]
+    labels = [" ".join(parts) for parts in zip(*differing, strict=True)]
+    if len(set(labels)) == len(headers):
+        return labels
+    letters = [chr(ord("A") + i) for i in range(len(headers))]
+    return [f"{x} {label}" for x, label in zip(letters, labels, strict=True)] if labels else letters
+
+
+def parts(groups: Mapping[str, int]) -> dict[str, int]:
+    """The groups of a binary with all operators as one part and all kernels as one."""
+    total: dict[str, int] = {}
+    for group, size in groups.items():
+        part = {"op": "operators", "kernel": "kernels"}.get(group.partition(":")[0], group)
+        total[part] = total.get(part, 0) + size
+    return total
+
+
+def _code(groups: Mapping[str, int]) -> dict[str, int]:
+    return {group: size for group, size in groups.items() if ":" in group}
+
+
+def _setup(runs: Sequence[Summary], labels: Sequence[str] = ("this run",)) -> Table:
+    facts = {
+        "model": [f"{r.header.model.name} ({r.header.model.sha256[:12]})" for r in runs],
+        "profile": [r.header.profile for r in runs],
+        "toolchain": [f"{r.header.toolchain}, {r.header.cpu}" for r in runs],
+        "compiler": [r.header.compiler for r in runs],
+        "binary": [r.header.binary.sha256[:12] for r in runs],
+        "device": [_device(r) for r in runs],
+        "threads": [str(r.header.protocol.get("threads", _text.MISSING)) for r in runs],
+        "output": [r.golden for r in runs],
+        "status": [f"{r.status} {r.message}".strip() for r in runs],
+        "measured": [r.header.time for r in runs],
+    }
+    return Table("Setup", ["", *labels], [[name, *values] for name, values in facts.items()])
+
+
+def _device(run: Summary) -> str:
+    device = run.header.device
+    text = ", ".join(str(x) for x in (device["name"], device.get("cpu")) if x)
+    return text + (" (emulated)" if run.header.is_emulated else "")
+
+
+def _figures(summary: Summary) -> Table:
+    rows = []
+    for figure in summary.figures:
+        s, unit = figure.statistic, figure.unit
+        label = f"{figure.label} (instructions)" if unit is Unit.INSTRUCTIONS else figure.label
+        row = [label, _text.value(figure.value, unit)]
+        if s.count > 1:
+            row += [_text.interval(s.interval, unit), _text.value(s.minimum, unit)]
+            row += [_text.value(s.p90, unit), str(s.count)]
+        rows.append(row + [""] * (6 - len(row)))
+    headers = ["", "median", "95 % interval", "minimum", "p90", "samples"]
+    return Table("Speed, memory and size", headers, rows)
+
+
+def _ops(ops: Sequence[OpCost]) -> Table:
+    total = sum(op.cost for op in ops)
+    ranked = sorted(ops, key=lambda op: -op.cost)
+    rows = [
+        [
+            op.label,
+            _text.value(op.ns, Unit.NS),
+            _text.value(op.instructions, Unit.INSTRUCTIONS),
+            _text.share(op.cost, total),
+        ]
+        for op in ranked[:TOP]
+    ]
+    if rest := ranked[TOP:]:
+        share = _text.share(sum(op.cost for op in rest), total)
+        rows.append([f"{len(rest)} others", "", "", share])
+    return Table("Operators of the network", ["operator", "time", "instructions", "share"], rows)
+
+
+def _bytes(
+    title: str, what: str, labels: Sequence[str], columns: Sequence[Mapping[str, int]]
+) -> Table:
+    names = dict.fromkeys(name for column in columns for name in column)
+    ranked = sorted(names, key=lambda name: -max(column.get(name, 0) for column in columns))
+    rows = [
+        [name, *(_text.value(column.get(name), Unit.BYTES) for column in columns)]
+        for name in ranked[:TOP]
+    ]
+    if rest := ranked[TOP:]:
+        sums = [sum(column.get(name, 0) for name in rest) for column in columns]
+        rows.append([f"{len(rest)} others", *(_text.value(s, Unit.BYTES) for s in sums)])
+    if rows:
+        sums = [sum(column.values()) for column in columns]
+        rows.append(["sum", *(_text.value(s, Unit.BYTES) for s in sums)])
+    return Table(title, [what, *labels], rows)

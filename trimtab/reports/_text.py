@@ -1,0 +1,49 @@
+"""How values are written in all reports."""
+
+from __future__ import annotations
+
+from trimtab.bench.statistics import Interval, Ratio
+from trimtab.bench.summary import Unit
+
+MISSING = "-"
+
+
+def value(number: float | None, unit: Unit) -> str:
+    """`number` with its unit: times with four significant digits, counts exactly."""
+    if number is None:
+        return MISSING
+    if unit is Unit.NS:
+        return duration(number)
+    return f"{round(number):,}" + (" B" if unit is Unit.BYTES else "")
+
+
+def duration(ns: float) -> str:
+    """A time in the unit that suits it."""
+    for factor, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")):
+        if ns >= factor:
+            return f"{ns / factor:.4g} {unit}"
+    return f"{ns:.0f} ns"
+
+
+def interval(bounds: Interval, unit: Unit) -> str:
+    """The interval `bounds`; an exact value has none."""
+    if bounds.low == bounds.high:
+        return "exact"
+    return f"{value(bounds.low, unit)} .. {value(bounds.high, unit)}"
+
+
+def ratio(found: Ratio | None) -> str:
+    """A ratio with its interval, and whether it is a real difference."""
+    if found is None:
+        return MISSING
+    text = f"{found.value:.3f}x"
+    if found.interval.low != found.interval.high:
+        text += f" ({found.interval.low:.3f} .. {found.interval.high:.3f})"
+    if found.is_real is None:
+        return text + ", too few samples"
+    return text if found.is_real else text + ", no difference"
+
+
+def share(part: float, whole: float) -> str:
+    """`part` of `whole` in percent."""
+    return f"{100 * part / whole:.1f} %" if whole else MISSING

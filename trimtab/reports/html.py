@@ -1,0 +1,106 @@
+"""One self-contained HTML page with charts: no script, nothing fetched, light and dark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from trimtab.bench.summary import Comparison, Figure, Summary, Unit
+from trimtab.reports import _svg, _tables, _text
+
+SUFFIX = ".html"
+
+_STYLE = """
+:root { --ink: #1d2430; --paper: #fff; --faint: #d9dee6; --bar: #2f6fb0;
+  --s0: #2f6fb0; --s1: #e08a2e; --s2: #3f9b6e; --s3: #b4548f; --s4: #8a7ad0; --s5: #c9b23b;
+  --s6: #5bb1c7; --s7: #9aa3af }
+@media (prefers-color-scheme: dark) { :root { --ink: #e4e8ee; --paper: #14181f; --faint: #39414d;
+  --bar: #6aa7e6; --s0: #6aa7e6; --s1: #eba45a; --s2: #62bd90; --s3: #d27fb2; --s4: #a99be6;
+  --s5: #d8c560; --s6: #7ccbdf; --s7: #7d8794 } }
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper);
+  max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
+h1 { font-size: 1.5rem } h2 { font-size: 1.1rem; margin-top: 2.2rem }
+.scroll { overflow-x: auto }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums }
+th, td { padding: .25rem .8rem .25rem 0; border-bottom: 1px solid var(--faint); text-align: right }
+th:first-child, td:first-child, table.text td, table.text th { text-align: left }
+svg { max-width: 100%; height: auto; font-size: 13px }
+.ink { fill: var(--ink) } .bar { fill: var(--bar) }
+.whisker { stroke: var(--ink); stroke-width: 1.5; fill: none }
+""" + "\n".join(f".s{i} {{ fill: var(--s{i}) }}" for i in range(_svg.COLOURS))
+
+
+def run(summary: Summary) -> str:
+    """The report of one run: where time and bytes go, then the tables."""
+    charts = []
+    costly = sorted(summary.ops, key=lambda op: -op.cost)[: _tables.TOP]
+    if costly:
+        unit = Unit.NS if costly[0].ns is not None else Unit.INSTRUCTIONS
+        title = f"Most expensive operators ({unit})"
+        bars = [_svg.Bar(op.label, op.cost, _text.value(op.cost, unit)) for op in costly]
+        charts.append((title, _svg.bars(bars, title)))
+    charts += _size_chart([summary], ["binary"])
+    return _page(summary.name, charts, _tables.of_run(summary), ())
+
+
+def comparison(comparison: Comparison) -> str:
+    """The report of several runs: speed and size as charts, then the tables."""
+    labels = _tables.run_labels(comparison)
+    charts = []
+    headlines = [run.headline for run in comparison.runs]
+    if len({figure.key if figure else None for figure in headlines}) == 1 and headlines[0]:
+        bars = [_bar(label, f) for label, f in zip(labels, headlines, strict=True) if f]
+        title = f"One inference: {headlines[0].unit}, median"
+        charts.append((title, _svg.bars(bars, title)))
+    charts += _size_chart(comparison.runs, labels)
+    title = " against ".join(labels)
+    return _page(title, charts, _tables.of_comparison(comparison), comparison.notes)
+
+
+def _bar(label: str, figure: Figure) -> _svg.Bar:
+    text = _text.value(figure.value, figure.unit)
+    return _svg.Bar(label, figure.value, text, figure.statistic.interval)
+
+
+def _size_chart(runs: Sequence[Summary], labels: Sequence[str]) -> list[tuple[str, str]]:
+    if not any(run.groups for run in runs):
+        return []
+    title = "Binary by part (bytes)"
+    rows = []
+    for label, run in zip(labels, runs, strict=True):
+        total = _text.value(sum(run.groups.values()), Unit.BYTES)
+        rows.append((label, _tables.parts(run.groups), total))
+    return [(title, _svg.stacked(rows, title))]
+
+
+def _page(
+    title: str,
+    charts: Sequence[tuple[str, str]],
+    tables: Sequence[_tables.Table],
+    notes: Sequence[str],
+) -> str:
+    body = [f"<h1>{escape(title)}</h1>"]
+    body += [f"<p>{escape(note)}</p>" for note in notes]
+    for heading, chart in charts:
+        body.append(f"<h2>{escape(heading)}</h2>\n{chart}")
+    body += [_table(table) for table in tables]
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head>\n<body>"
+        + "\n".join(body)
+        + "</body></html>\n"
+    )
+
+
+def _table(table: _tables.Table) -> str:
+    head = "".join(f"<th>{escape(cell)}</th>" for cell in table.headers)
+    rows = [
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in table.rows
+    ]
+    kind = ' class="text"' if table.title == "Setup" else ""
+    return (
+        f'<h2>{escape(table.title)}</h2>\n<div class="scroll"><table{kind}><tr>{head}</tr>\n'
+        + "\n".join(rows)
+        + "</table></div>"
+    )

@@ -1,0 +1,39 @@
+"""JSON for another program: the figures with their statistics, not the raw samples."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from trimtab.bench.summary import Comparison, Summary
+
+SUFFIX = ".json"
+
+
+def run(summary: Summary) -> str:
+    """One object with header, figures, operators and size."""
+    return _dump(_run(summary))
+
+
+def comparison(comparison: Comparison) -> str:
+    """The runs, and one row per figure with the ratios to the first run."""
+    return _dump(
+        {
+            "runs": [_run(summary) for summary in comparison.runs],
+            "rows": [asdict(row) for row in comparison.rows],
+            "notes": comparison.notes,
+        }
+    )
+
+
+def _run(summary: Summary) -> dict[str, Any]:
+    figures = {
+        figure.key: {"unit": figure.unit, "value": figure.value, **asdict(figure.statistic)}
+        for figure in summary.figures
+    }
+    return {**asdict(summary), "figures": figures}
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, indent=1, allow_nan=False) + "\n"
