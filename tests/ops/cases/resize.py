@@ -1,0 +1,125 @@
+"""Resize and Upsample: all modes, coordinate modes and roundings, growing and shrinking."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tests.ops.cases.case import Case, case, floats, ints, normal
+
+COORDINATES = ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric")
+ROUNDING = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
+SIZES = {"grow": (11, 9), "shrink": (3, 4), "double": (10, 14), "same": (5, 7), "one": (1, 1)}
+
+
+def _nearest() -> Iterator[Case]:
+    x = normal(1, 3, 5, 7)
+    for mode in (*COORDINATES, "half_pixel_symmetric"):
+        for rounding in ROUNDING:
+            for name, (h, w) in SIZES.items():
+                yield case(
+                    f"nearest-{mode}-{rounding}-{name}",
+                    "Resize",
+                    *(x, None, None, ints(1, 3, h, w)),
+                    opset=19 if mode == "half_pixel_symmetric" else 13,
+                    mode="nearest",
+                    coordinate_transformation_mode=mode,
+                    nearest_mode=rounding,
+                )
+    for scale in (2.0, 3.0, 0.5, 1.7, 0.6):
+        yield case(
+            f"nearest-scale-{scale}",
+            "Resize",
+            *(x, None, floats(1, 1, scale, scale)),
+            mode="nearest",
+            coordinate_transformation_mode="asymmetric",
+            nearest_mode="floor",
+        )
+    yield case("nearest-default", "Resize", x, None, floats(1, 1, 2, 3))
+    yield case(
+        "nearest-tf-half-pixel-for-nn",
+        "Resize",
+        *(x, floats(), floats(1, 1, 1.5, 2)),
+        opset=11,
+        coordinate_transformation_mode="tf_half_pixel_for_nn",
+    )
+    for opset in (9, 10):
+        op = "Upsample" if opset == 9 else "Resize"
+        yield case(f"nearest-opset-{opset}", op, x, floats(1, 1, 2, 2), opset=opset, mode="nearest")
+        yield case(f"linear-opset-{opset}", op, x, floats(1, 1, 2, 3), opset=opset, mode="linear")
+    yield case("nearest-opset-7", "Upsample", x, opset=7, scales=[1.0, 1.0, 2.0, 2.0])
+
+
+def _linear() -> Iterator[Case]:
+    x = normal(2, 3, 5, 7)
+    for mode in (*COORDINATES, "half_pixel_symmetric"):
+        for name, (h, w) in SIZES.items():
+            yield case(
+                f"linear-{mode}-{name}",
+                "Resize",
+                *(x, None, None, ints(2, 3, h, w)),
+                opset=19 if mode == "half_pixel_symmetric" else 13,
+                mode="linear",
+                coordinate_transformation_mode=mode,
+            )
+        for scale in (2.0, 1.7, 0.6):
+            yield case(
+                f"linear-{mode}-scale-{scale}",
+                "Resize",
+                *(x, None, floats(1, 1, scale, scale * 0.9)),
+                opset=19 if mode == "half_pixel_symmetric" else 13,
+                mode="linear",
+                coordinate_transformation_mode=mode,
+            )
+    yield case(
+        "linear-crop",
+        "Resize",
+        *(x, floats(0, 0, 0.2, -0.1, 1, 1, 0.9, 1.2), None, ints(2, 3, 6, 8)),
+        mode="linear",
+        coordinate_transformation_mode="tf_crop_and_resize",
+        extrapolation_value=7.0,
+    )
+    for name in ("shrink", "grow"):
+        yield case(
+            f"linear-antialias-{name}",
+            "Resize",
+            *(x, None, None, ints(2, 3, *SIZES[name])),
+            opset=18,
+            mode="linear",
+            antialias=1,
+        )
+    yield case(
+        "linear-one-pixel",
+        "Resize",
+        normal(1, 2, 1, 1),
+        None,
+        None,
+        ints(1, 2, 4, 3),
+        mode="linear",
+    )
+
+
+def _forms() -> Iterator[Case]:
+    x = normal(1, 17, 4, 6)
+    yield case("axes", "Resize", x, None, floats(2, 0.5), opset=18, axes=[2, 3], mode="linear")
+    yield case("axes-negative", "Resize", x, None, None, ints(9, 8), opset=18, axes=[-1, -2])
+    for policy in ("not_larger", "not_smaller"):
+        yield case(
+            f"policy-{policy}",
+            "Resize",
+            *(x, None, None, ints(7, 9)),
+            opset=18,
+            axes=[2, 3],
+            keep_aspect_ratio_policy=policy,
+            mode="linear",
+        )
+    yield case("3d", "Resize", normal(1, 3, 8), None, floats(1, 1, 2), mode="linear")
+    yield case("wide", "Resize", np.tile(x, (1, 2, 1, 1)), None, floats(1, 1, 2, 2))
+
+
+def cases() -> Iterator[Case]:
+    """The cross product where it is small; named corners elsewhere."""
+    yield from _nearest()
+    yield from _linear()
+    yield from _forms()
