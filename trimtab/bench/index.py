@@ -22,7 +22,7 @@ TRUNCATED = "TRUNCATED"  # not a status that a run can give itself
 
 @dataclass(frozen=True)
 class Entry:
-    """One run in the index. `headline` counts `unit`; fields of a file that is cut off are empty."""
+    """One run in the index; `headline` counts `unit`. A file that is cut off has empty fields."""
 
     file_name: str
     run_id: str
@@ -107,8 +107,8 @@ def _synchronised(directory: Path, path: Path) -> list[Entry]:
             if entry is not None:
                 marks = ", ".join("?" * len(_COLUMNS))
                 values = [getattr(entry, column) for column in _COLUMNS]
-                database.execute(f"INSERT INTO runs VALUES ({marks})", values)
-        rows = database.execute(f"SELECT {columns} FROM runs ORDER BY time, file_name").fetchall()
+                database.execute(f"INSERT OR REPLACE INTO runs VALUES ({marks})", values)
+        rows = database.execute(f"SELECT {columns} FROM runs ORDER BY file_name").fetchall()
     return [Entry(*row) for row in rows]
 
 
@@ -117,7 +117,7 @@ def _entry(path: Path) -> Entry | None:
     try:
         summary = summarize(results.read(path))
     except TruncatedResultError:
-        return Entry(path.name, "", path.name[:17], TRUNCATED, "", "", "", "", 0, "", 0, None, "")
+        return Entry(path.name, "", "", TRUNCATED, "", "", "", "", 0, "", 0, None, "")
     except ResultError:
         return None
     header, headline = summary.header, summary.headline

@@ -18,7 +18,7 @@ _LOAD, _RUN, _OP = 1, 3, 5  # a phase begins with its number and ends with the n
 
 
 def merge(events: Sequence[Event], marks: Sequence[Mark]) -> tuple[Event, ...]:
-    """`events` with the counts that the runner left null; raises RunnerError if marks are missing."""
+    """`events` with the counts that the runner left null; RunnerError when marks are missing."""
     loads = iter(_spans(marks, _LOAD))
     runs = iter(_spans(marks, _RUN))
     per_op: dict[int, list[int]] = defaultdict(list)

@@ -7,6 +7,7 @@ is checked here, once: the rest of the package can rely on the fields in `_FIELD
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -32,6 +33,10 @@ _FIELDS: Mapping[str, Mapping[str, tuple[type, ...]]] = {
     "peak": {"vm_hwm_bytes": _COUNT},
     "end": {"status": (str,)},
     "error": {"code": _COUNT, "message": (str,)},
+}
+_SIGNAL_HINTS: Mapping[int, str] = {
+    signal.SIGILL: "the CPU lacks instructions that the build uses: build with another --cpu",
+    signal.SIGKILL: "probably the device ran out of memory: see its kernel log",
 }
 
 
@@ -84,28 +89,38 @@ def interpret(result: CommandResult) -> Launch:
                 hint="the binary on the device is not a trimtab runner, or of another version",
             )
             break
-    return Launch(tuple(events), _failure(result, events) or broken)
+    return Launch(tuple(events), _failure(result, events, broken))
 
 
-def _failure(result: CommandResult, events: Sequence[Event]) -> RunnerError | None:
+def _failure(
+    result: CommandResult, events: Sequence[Event], broken: RunnerError | None
+) -> RunnerError | None:
     stderr = result.stderr.decode(errors="replace").strip()[-400:]
     said = f"; it said: {stderr}" if stderr else ""
     after = f" after the event {events[-1]['event']!r}" if events else " before its first event"
     if result.signal is not None:
         return RunnerCrashedError(
-            f"the runner was killed by {result.signal}{after}{said}",
-            hint="SIGILL: the CPU lacks an instruction set that the build asked for; SIGKILL: "
-            "probably out of memory",
+            f"the runner was killed by signal {_name(result.signal)}{after}{said}",
+            hint=_SIGNAL_HINTS.get(result.signal, "this is a bug of trimtab: please report it"),
         )
     if events and events[-1]["event"] == "error":
         return RunnerError(f"the runner reports: {events[-1]['message']}")
     if result.exit_code != 0:
         return RunnerError(f"the runner ended with exit code {result.exit_code}{after}{said}")
+    if broken is not None:
+        return broken
     if not events or events[-1]["event"] != "end":
         return RunnerError(f"the runner's output stops{after}{said}")
     if events[-1]["status"] != "OK":
         return RunnerError(f"the runner ended with status {events[-1]['status']}{said}")
     return None
+
+
+def _name(number: int) -> str:
+    try:
+        return f"{number} ({signal.Signals(number).name})"
+    except ValueError:
+        return str(number)
 
 
 def _event(line: bytes) -> Event:

@@ -44,6 +44,6 @@ def _draw(title: str, tables: Sequence[_tables.Table], notes: Sequence[str]) -> 
 
 def _escape(text: str) -> str:
     """Keep `text` in its cell and out of Markdown's syntax."""
-    for character in "\\`*_|<":
+    for character in "\\`*|<":
         text = text.replace(character, "\\" + character)
     return " ".join(text.split())

@@ -1,0 +1,129 @@
+"""A runner that is a script, and what it takes to measure it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trimtab.bench.golden import Golden
+from trimtab.bench.protocol import Subject
+from trimtab.bench.results import FileFacts, Header, Status, Writer
+
+# Doubles its inputs; prints the lines of docs/bench.md. What goes wrong is put in place of `pass`.
+RUNNER = f"""#!{sys.executable}
+import json, os, signal, struct, sys, time
+args = sys.argv[1:]
+def option(name, default=None):
+    return args[args.index(name) + 1] if name in args else default
+def say(event, **fields):
+    print(json.dumps({{"event": event, **fields}}), flush=True)
+is_golden = "--output-dir" in args
+say("start", version="0.1.0", schema="00ff", threads=int(option("--threads")), cpu_features=[])
+say("load", ns=1000, instructions=None)
+say("memory", arena_bytes=4096, arena_lower_bound_bytes=4000, weights_bytes=64)
+say("first", ns=900, instructions=None)
+scale = 2.0
+if True:
+    pass
+for i in range(int(option("--warmup"))):
+    say("warmup", i=i, ns=850, instructions=None)
+for i in range(int(option("--runs"))):
+    say("run", i=i, ns=800 + i % 3, instructions=None)
+if "--per-op" in args:
+    for i in range(2):
+        say("op", index=i, id=i + 1, name="", ns=400, instructions=None, samples=[400, 402, 404])
+if is_golden:
+    data = open(option("--input"), "rb").read()
+    values = struct.unpack(f"<{{len(data) // 4}}f", data)
+    with open(option("--output-dir") + "/out0.bin", "wb") as out:
+        out.write(struct.pack(f"<{{len(values)}}f", *(scale * v for v in values)))
+say("peak", vm_hwm_bytes=123456)
+say("end", status="OK")
+"""
+
+
+def write_runner(directory: Path, fault: str = "pass") -> Path:
+    """The fake runner, with a statement that makes it fail."""
+    path = directory / "trimtab-run"
+    path.write_text(RUNNER.replace("    pass\n", f"    {fault}\n"))
+    path.chmod(0o755)
+    return path
+
+
+def make_subject(directory: Path, fault: str = "pass", profile: str = "tiny") -> Subject:
+    """What `measure` is given: the fake runner, a model file, and a size with its groups."""
+    model = directory / "net.ttm"
+    model.write_bytes(b"model")
+    groups = {"op:conv": 500, "op:relu": 20, "kernel:gemm_f32_4x8_neon": 300, "core": 100}
+    return Subject(
+        binary=write_runner(directory, fault),
+        model=model,
+        is_model_embedded=False,
+        profile=profile,
+        toolchain="host",
+        cpu="native",
+        compiler="zig 0.17.0",
+        flags=["-Os"],
+        operators=["conv conv1", "relu relu1"],
+        size={"file_bytes": 1000, "sections": {".text": 900, ".data": 100}, "groups": groups},
+    )
+
+
+def make_golden() -> Golden:
+    """A network that doubles a float32[1, 8], as computed by numpy."""
+    x = np.arange(8, dtype=np.float32).reshape(1, 8)
+    return Golden(inputs=[x], outputs=[2 * x], output_names=["y"], oracle="numpy")
+
+
+def make_header(
+    *, profile: str = "tiny", is_emulated: bool = False, binary_bytes: int = 1000
+) -> Header:
+    """The header of a record that was never measured."""
+    return Header(
+        model=FileFacts("net.ttm", 5, "ab" * 32),
+        binary=FileFacts("trimtab-run", binary_bytes, "cd" * 32),
+        is_model_embedded=False,
+        profile=profile,
+        toolchain="aarch64-linux-musl",
+        cpu="cortex_a53",
+        compiler="zig 0.17.0",
+        flags=["-Os"],
+        device={"name": "qemu-a53" if is_emulated else "pi4", "cpu": "cortex_a53"},
+        is_emulated=is_emulated,
+        protocol={"threads": 1, "runs": 30},
+    )
+
+
+def write_record(
+    directory: Path,
+    *,
+    samples: Sequence[int] = (100_000, 101_000, 99_000),
+    instructions: int | None = None,
+    groups: Mapping[str, int] | None = None,
+    status: Status = Status.OK,
+    **header: Any,
+) -> Path:
+    """A complete record with these samples of the steady state."""
+    counted = {"instructions": instructions}
+    with Writer(directory, make_header(**header)) as writer:
+        if groups is not None:
+            total = sum(groups.values())
+            sections = {".text": total - 10, ".rodata": 10}
+            size = {"file_bytes": total, "sections": sections, "groups": dict(groups)}
+            writer.event({"event": "size", **size})
+        writer.event({"event": "load", "ns": 5000, **counted})
+        memory = {"arena_bytes": 4096, "arena_lower_bound_bytes": 4000, "weights_bytes": 64}
+        writer.event({"event": "memory", **memory})
+        writer.event({"event": "first", "ns": 120_000, **counted})
+        for i, ns in enumerate(samples):
+            writer.event({"event": "run", "i": i, "ns": ns, **counted})
+        for i, name in enumerate(("conv <1>", "relu|1")):
+            op = {"event": "op", "index": i, "id": i, "name": name, "samples": [400, 402]}
+            writer.event({**op, "instruction_samples": [7] if instructions else []})
+        writer.event({"event": "peak", "vm_hwm_bytes": 999_424})
+        writer.end(status, "" if status is Status.OK else "the board went up in smoke")
+    return writer.path

@@ -1,0 +1,201 @@
+"""The measuring protocol on this machine, with a runner that is a script."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import pytest
+
+from tests.unit.bench_fakes import make_golden, make_subject
+from trimtab.bench import golden, protocol, results
+from trimtab.bench.protocol import Settings
+from trimtab.bench.results import Record, Status
+from trimtab.bench.summary import summarize
+from trimtab.devices import CommandResult, Device, InstructionCounts, Mark, find_device
+from trimtab.errors import (
+    DeviceTimeoutError,
+    RunnerCrashedError,
+    RunnerError,
+    TrimtabError,
+    WrongOutputError,
+)
+
+QUICK = Settings(warmup=1, runs=4, min_time_ms=0, timeout_s=20)
+
+
+@pytest.fixture
+def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Device]:
+    monkeypatch.setenv("TRIMTAB_CACHE_DIR", str(tmp_path / "cache"))
+    with find_device("local").open() as opened:
+        yield opened
+
+
+def measure(
+    device: Device, tmp_path: Path, fault: str = "pass", settings: Settings = QUICK
+) -> tuple[Record, TrimtabError | None]:
+    said: list[str] = []
+    subject = make_subject(tmp_path, fault)
+    outcome = protocol.measure(
+        device, subject, make_golden(), settings, tmp_path / "results", said.append
+    )
+    assert said
+    return results.read(outcome.path), outcome.error
+
+
+def test_a_run_keeps_every_raw_sample(device: Device, tmp_path: Path) -> None:
+    record, error = measure(device, tmp_path)
+    assert error is None
+    assert record.status is Status.OK
+    assert [event["ns"] for event in record.of("run")] == [800, 801, 802, 800]
+    assert len(record.of("warmup")) == 1
+    assert record.of("golden")[0]["outputs"][0]["max_error"] == 0
+    assert summarize(record).figures[0].value == 800.5
+
+
+def test_operators_are_measured_in_a_launch_of_their_own(device: Device, tmp_path: Path) -> None:
+    settings = Settings(warmup=0, runs=2, min_time_ms=0, per_op=True)
+    record, _ = measure(device, tmp_path, settings=settings)
+    assert len(record.of("run")) == 2
+    assert [op.label for op in summarize(record).ops] == ["conv conv1", "relu relu1"]
+    assert summarize(record).ops[0].ns == 402
+
+
+FAULTS = [
+    ("os.kill(os.getpid(), signal.SIGSEGV)", Status.CRASHED, RunnerCrashedError, "signal 11"),
+    ("print('Segmentation fault?')", Status.FAILED, RunnerError, "not in its protocol"),
+    ('print(\'{"event":"run","i":0}\')', Status.FAILED, RunnerError, "without ns"),
+    ("sys.exit(3)", Status.FAILED, RunnerError, "exit code 3"),
+    ("sys.exit(0)", Status.FAILED, RunnerError, "output stops"),
+    (
+        "say('error', code=9, message='no kernel'), sys.exit(9)",
+        Status.FAILED,
+        RunnerError,
+        "no kernel",
+    ),
+    ("scale = 2.1", Status.FAILED, WrongOutputError, "element 7"),
+    ("args[args.index('--input') + 1] = '/dev/null'", Status.FAILED, WrongOutputError, "0 bytes"),
+]
+
+
+@pytest.mark.parametrize(("fault", "status", "error_class", "says"), FAULTS)
+def test_a_failing_runner_becomes_a_status_and_an_error_that_says_why(
+    device: Device,
+    tmp_path: Path,
+    fault: str,
+    status: Status,
+    error_class: type[TrimtabError],
+    says: str,
+) -> None:
+    record, error = measure(device, tmp_path, fault)
+    assert type(error) is error_class
+    assert says in str(error)
+    assert record.status is status
+    assert says in record.message
+    assert not record.of("run") or status is not Status.OK
+
+
+def test_a_wrong_output_is_never_timed(device: Device, tmp_path: Path) -> None:
+    record, _ = measure(device, tmp_path, "scale = 3.0")
+    assert summarize(record).headline is None
+
+
+def test_a_runner_that_hangs_is_killed(device: Device, tmp_path: Path) -> None:
+    record, error = measure(device, tmp_path, "time.sleep(60)", Settings(timeout_s=1.0))
+    assert isinstance(error, DeviceTimeoutError)
+    assert record.status is Status.TIMEOUT
+
+
+def test_a_crash_while_measuring_keeps_the_samples_before_it(
+    device: Device, tmp_path: Path
+) -> None:
+    fault = "is_golden or (say('run', i=0, ns=1, instructions=None), os.abort())"
+    record, _ = measure(device, tmp_path, fault)
+    assert record.status is Status.CRASHED
+    assert len(record.of("run")) == 1
+
+
+def test_a_runner_that_is_no_program_is_an_error(device: Device, tmp_path: Path) -> None:
+    subject = make_subject(tmp_path)
+    subject.binary.write_bytes(b"\x7fELF not really")
+    outcome = protocol.measure(device, subject, make_golden(), QUICK, tmp_path, lambda _: None)
+    assert isinstance(outcome.error, RunnerError)
+
+
+class CountingDevice:
+    """The local device, with marks as the emulator's plug-in would note them."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._device, name)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        pass
+
+    def count_instructions(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+    ) -> tuple[CommandResult, InstructionCounts]:
+        assert "--markers" in argv
+        phases = [(1, 0), (2, 70)] + [(p, 100 * i + 10 * p) for i in range(6) for p in (3, 4)]
+        phases += [(5, 1000), (6, 1033)] if "--per-op" in argv else []
+        marks = tuple(Mark(phase, 0, count) for phase, count in phases)
+        return self._device.run(argv, timeout_s=timeout_s), InstructionCounts(marks, None)
+
+
+def test_instructions_counted_from_outside_are_put_into_the_events(
+    device: Device, tmp_path: Path
+) -> None:
+    settings = Settings(warmup=1, runs=4, min_time_ms=0, per_op=True)
+    counting: Device = CountingDevice(device)  # type: ignore[assignment]
+    record, error = measure(counting, tmp_path, settings=settings)
+    assert error is None
+    assert record.of("load")[0]["instructions"] == 70
+    assert [event["instructions"] for event in record.of("run")] == [10, 10, 10, 10]
+    summary = summarize(record)
+    assert summary.ops[0].instructions == 33
+    assert summary.figure("peak_bytes") is None, "the peak is the emulator's"
+
+
+def test_missing_markers_are_an_error(device: Device, tmp_path: Path) -> None:
+    settings = Settings(warmup=1, runs=9, min_time_ms=0)
+    counting: Device = CountingDevice(device)  # type: ignore[assignment]
+    _, error = measure(counting, tmp_path, settings=settings)
+    assert isinstance(error, RunnerError)
+    assert "no markers" in str(error)
+
+
+def test_defaults_are_short_under_an_emulator_and_thorough_on_hardware() -> None:
+    assert Settings().resolved(is_emulated=False).runs == 30
+    assert Settings().resolved(is_emulated=False).min_time_ms == 2000
+    assert Settings().resolved(is_emulated=True).min_time_ms == 0
+    assert Settings(runs=7).resolved(is_emulated=True).runs == 7
+
+
+@pytest.mark.parametrize(
+    ("actual", "right"),
+    [([1, np.inf, np.nan], True), ([1, -np.inf, np.nan], False), ([1, np.inf, 0], False),
+     ([np.nan, np.inf, np.nan], False), ([1.0001, np.inf, np.nan], True)],
+)  # fmt: skip
+def test_golden_outputs_compare_non_finite_values_by_identity(
+    actual: list[float], right: bool
+) -> None:
+    expected = np.array([1, np.inf, np.nan], np.float32)
+    reference = golden.Golden([], [expected], ["y"], "numpy")
+    raw = np.array(actual, "<f4").tobytes()
+    if right:
+        assert golden.check(reference, 0, raw).max_error < 1e-4
+    else:
+        with pytest.raises(WrongOutputError):
+            golden.check(reference, 0, raw)

@@ -1,0 +1,135 @@
+"""Result records and their index: immutable, complete or refused, found again."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.unit.bench_fakes import make_header, write_record
+from trimtab.bench import index, results
+from trimtab.bench.results import Status, Writer
+from trimtab.errors import ResultError, TruncatedResultError, UsageError
+
+
+def test_a_record_reads_back_as_it_was_written(tmp_path: Path) -> None:
+    path = write_record(tmp_path, samples=[5, 6, 7])
+    record = results.read(path)
+    assert record.status is Status.OK
+    assert record.header.run_id in path.name
+    assert [event["ns"] for event in record.of("run")] == [5, 6, 7]
+    assert record.header == make_header() or record.header.model.name == "net.ttm"
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_a_run_that_is_interrupted_leaves_nothing_behind(tmp_path: Path) -> None:
+    def interrupted() -> None:
+        with Writer(tmp_path, make_header()) as writer:
+            writer.event({"event": "run", "i": 0, "ns": 1, "instructions": None})
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_record_is_not_visible_before_its_end(tmp_path: Path) -> None:
+    with Writer(tmp_path, make_header()) as writer:
+        assert not writer.path.exists()
+        writer.end(Status.OK)
+        assert writer.path.exists()
+
+
+def test_every_truncation_is_refused(tmp_path: Path) -> None:
+    path = write_record(tmp_path)
+    whole = path.read_bytes()
+    header = whole.index(b"\n") + 1
+    for end in range(header, len(whole)):
+        path.write_bytes(whole[:end])
+        with pytest.raises(TruncatedResultError):
+            results.read(path)
+    for end in (0, 1, header - 1):
+        path.write_bytes(whole[:end])
+        with pytest.raises(ResultError):
+            results.read(path)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: "not json\n" + text,
+        lambda text: text.replace('"event":"header"', '"event":"run"', 1),
+        lambda text: text.replace('"format":1', '"format":2', 1),
+        lambda text: text.replace('"profile"', '"profil"', 1),
+        lambda text: text.replace('"status":"OK"', '"status":"GREAT"', 1),
+        lambda text: text.replace('"sha256"', '"sha1"', 1),
+        lambda text: "[]\n" + text,
+        lambda text: "\x00" + text,
+        lambda _: json.dumps({"event": "header", "format": 1}) + '\n{"event":"end"}\n',
+    ],
+)
+def test_a_damaged_record_is_refused(tmp_path: Path, damage: object) -> None:
+    path = write_record(tmp_path)
+    assert callable(damage)
+    path.write_text(damage(path.read_text()))
+    with pytest.raises(ResultError) as caught:
+        results.read(path)
+    assert str(path) in str(caught.value)
+
+
+def test_a_missing_record_and_a_binary_file_are_refused(tmp_path: Path) -> None:
+    noise = tmp_path / "noise.jsonl"
+    noise.write_bytes(bytes(range(256)))
+    for path in (tmp_path / "none.jsonl", tmp_path, noise):
+        with pytest.raises(ResultError):
+            results.read(path)
+
+
+def test_a_folder_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ResultError, match="cannot be written"):
+        Writer(tmp_path / "file", make_header())
+
+
+def test_the_index_lists_runs_in_order_and_follows_the_folder(tmp_path: Path) -> None:
+    first = write_record(tmp_path, profile="full")
+    second = write_record(tmp_path, profile="tiny", status=Status.INFRA)
+    assert [run.profile for run in index.entries(tmp_path)] == ["full", "tiny"]
+    assert [run.status for run in index.entries(tmp_path)] == ["OK", "INFRA"]
+    first.unlink()
+    assert [run.file_name for run in index.entries(tmp_path)] == [second.name]
+
+
+def test_the_index_can_be_deleted_or_damaged(tmp_path: Path) -> None:
+    write_record(tmp_path, samples=[7, 8, 9])
+    before = index.entries(tmp_path)
+    assert before[0].headline == 8
+    (tmp_path / index.FILE_NAME).write_bytes(b"not a database" * 100)
+    assert index.entries(tmp_path) == before
+    with closing(sqlite3.connect(tmp_path / index.FILE_NAME)) as database, database:
+        database.execute("PRAGMA user_version = 99")
+    assert index.entries(tmp_path) == before
+
+
+def test_the_index_shows_truncated_runs_and_ignores_other_files(tmp_path: Path) -> None:
+    path = write_record(tmp_path)
+    path.write_bytes(path.read_bytes()[:-20])
+    (tmp_path / "notes.jsonl").write_text("hello\n")
+    assert [run.status for run in index.entries(tmp_path)] == [index.TRUNCATED]
+
+
+def test_runs_are_found_by_path_id_and_age(tmp_path: Path) -> None:
+    paths = [write_record(tmp_path) for _ in range(3)]
+    assert index.find(str(paths[0]), tmp_path) == paths[0]
+    run_id = results.read(paths[1]).header.run_id
+    assert index.find(run_id, tmp_path) == paths[1]
+    assert index.find("last", tmp_path) == paths[2]
+    assert index.find("last~2", tmp_path) == paths[0]
+    for wrong in ("last~3", "last~x", "zzz", ""):
+        with pytest.raises(UsageError):
+            index.find(wrong, tmp_path)
+    with pytest.raises(UsageError, match="no runs"):
+        index.find("last", tmp_path / "nowhere")

@@ -1,0 +1,156 @@
+"""One contract over all report formats that are found, and what each alone must do."""
+
+from __future__ import annotations
+
+import html.parser
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.bench_fakes import write_record
+from trimtab import reports
+from trimtab.bench import results, summary
+from trimtab.bench.results import Status
+from trimtab.bench.summary import Comparison, Summary
+from trimtab.errors import UsageError
+
+FULL = {"op:conv": 500, "op:relu": 50, "kernel:gemm_f32_4x8_neon": 300, "core": 100, "libc": 50}
+TRIMMED = {"op:conv": 480, "kernel:gemm_f32_4x8_neon": 300, "core": 90, "libc": 50}
+
+
+def one(directory: Path, **options: Any) -> Summary:
+    path = write_record(directory, groups=FULL, **options)
+    return summary.summarize(results.read(path))
+
+
+def two(directory: Path, **options: Any) -> Comparison:
+    slow = [100_000 + 10 * i for i in range(40)]
+    a = write_record(
+        directory, samples=slow, groups=FULL, profile="full", binary_bytes=1000, **options
+    )
+    b = write_record(
+        directory,
+        samples=[ns // 2 for ns in slow],
+        groups=TRIMMED,
+        profile="tiny",
+        binary_bytes=920,
+        **options,
+    )
+    return summary.compare([results.read(a), results.read(b)])
+
+
+def test_formats_are_found_by_file_name() -> None:
+    assert set(reports.names()) >= {"html", "json", "markdown", "terminal"}
+    with pytest.raises(UsageError, match="unknown report format 'pdf'"):
+        reports.find("pdf")
+    with pytest.raises(UsageError):
+        reports.find("_tables")
+
+
+@pytest.mark.parametrize("name", reports.names())
+class TestEveryFormat:
+    def test_shows_the_figures_of_a_run(self, name: str, tmp_path: Path) -> None:
+        form = reports.find(name)
+        text = form.run(one(tmp_path))
+        assert form.SUFFIX.startswith(".")
+        assert text.endswith("\n")
+        assert "cortex_a53" in text
+        assert re.search(r"100 µs|\b100000\b", text)
+        assert re.search("999,424|999424", text)
+
+    def test_sets_runs_side_by_side_with_their_ratio(self, name: str, tmp_path: Path) -> None:
+        text = reports.find(name).comparison(two(tmp_path))
+        assert re.search(r"0\.500x|0\.5\b|0\.500", text)
+        assert re.search(r"0\.920x|0\.92\b", text)
+        assert "full" in text
+        assert "tiny" in text
+
+    def test_shows_no_time_of_an_emulator(self, name: str, tmp_path: Path) -> None:
+        form = reports.find(name)
+        run = form.run(one(tmp_path, is_emulated=True, instructions=123_456_789))
+        comparison = form.comparison(two(tmp_path, is_emulated=True, instructions=123_456_789))
+        for text in (run, comparison):
+            assert not re.search(r"\d (ms|µs|ns|s)\b|100000|latency\b(?!_)", text)
+            assert re.search("123,456,789|123456789", text)
+
+    def test_a_failed_run_says_so(self, name: str, tmp_path: Path) -> None:
+        form = reports.find(name)
+        assert "INFRA" in form.run(one(tmp_path, status=Status.INFRA))
+        assert "went up in smoke" in form.comparison(two(tmp_path, status=Status.INFRA))
+
+
+class Balanced(html.parser.HTMLParser):
+    """Fails on a tag that is closed out of order, and keeps the text."""
+
+    VOID = frozenset({"meta", "rect", "path", "br"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.seen.append(tag)
+        self.open.append(tag)
+        if tag == "meta":
+            self.open.pop()
+
+    def handle_startendtag(self, tag: str, attrs: object) -> None:
+        self.seen.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_html_is_one_well_formed_page_that_fetches_and_runs_nothing(tmp_path: Path) -> None:
+    form = reports.find("html")
+    for text in (form.run(one(tmp_path)), form.comparison(two(tmp_path))):
+        page = Balanced()
+        page.feed(text)
+        page.close()
+        assert page.open == []
+        assert page.seen.count("svg") == 2
+        assert not {"script", "img", "link", "iframe"} & set(page.seen)
+        assert not re.search(r"https?://|url\(|@import", text)
+
+
+def test_html_escapes_names(tmp_path: Path) -> None:
+    text = reports.find("html").run(one(tmp_path))
+    assert "conv &lt;1&gt;" in text
+    assert "conv <1>" not in text
+
+
+def test_markdown_tables_keep_their_columns_whatever_the_names(tmp_path: Path) -> None:
+    lines = reports.find("markdown").run(one(tmp_path)).splitlines()
+    assert any("relu\\|1" in line for line in lines)
+    tables = "\n".join(lines).split("\n\n")
+    for table in (block for block in tables if block.startswith("|")):
+        assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}) == 1
+
+
+def test_json_is_read_by_a_program(tmp_path: Path) -> None:
+    run = json.loads(reports.find("json").run(one(tmp_path)))
+    assert run["figures"]["latency"]["median"] == 100_000
+    assert run["groups"] == FULL
+    comparison = json.loads(reports.find("json").comparison(two(tmp_path)))
+    rows = {row["key"]: row for row in comparison["rows"]}
+    assert rows["latency"]["ratios"][0]["is_real"] is True
+    assert rows["binary_bytes"]["values"] == [1000, 920]
+
+
+def test_runs_that_do_not_match_are_noted(tmp_path: Path) -> None:
+    board = results.read(write_record(tmp_path))
+    emulator = results.read(write_record(tmp_path, is_emulated=True, instructions=5))
+    notes = " ".join(summary.compare([board, emulator]).notes)
+    assert "different devices" in notes
+    assert "Emulated" in notes
+
+
+def test_runs_that_differ_in_nothing_are_called_a_and_b(tmp_path: Path) -> None:
+    records = [results.read(write_record(tmp_path)) for _ in range(2)]
+    text = reports.find("terminal").comparison(summary.compare(records))
+    assert "A against B" in text
+    assert "too few samples" in text
