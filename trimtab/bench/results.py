@@ -72,13 +72,13 @@ class Header:
     protocol: Mapping[str, Any]
     affinity: str | None = None
     run_id: str = field(default_factory=lambda: uuid4().hex[:12])
-    time: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="milliseconds"))
+    time: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="microseconds"))
     format: int = FORMAT
 
     @property
     def file_name(self) -> str:
         """Name of the run's file: sorts by time and tells a reader of the folder what it is."""
-        stamp = self.time[:23].replace("-", "").replace(":", "")  # 20260131T235959.123
+        stamp = self.time[:26].replace("-", "").replace(":", "")  # 20260131T235959.123456
         model = Path(self.model.name).stem
         return f"{stamp}-{model}-{self.profile}-{self.device['name']}-{self.run_id}{SUFFIX}"
 

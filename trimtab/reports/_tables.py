@@ -24,9 +24,9 @@ def of_run(summary: Summary) -> list[Table]:
     """Everything one run says; empty tables are left out."""
     tables = [_setup([summary]), _figures(summary), _ops(summary.ops)]
     tables += [
-        _bytes("Size by part", "part", [summary.name], [parts(summary.groups)]),
-        _bytes("Size by operator and kernel", "code of", [summary.name], [_code(summary.groups)]),
-        _bytes("Size by section", "section", [summary.name], [summary.sections]),
+        _bytes("Size by part", "part", ["bytes"], [parts(summary.groups)]),
+        _bytes("Size by operator and kernel", "code of", ["bytes"], [_code(summary.groups)]),
+        _bytes("Size by section", "section", ["bytes"], [summary.sections]),
     ]
     return [table for table in tables if table.rows]
 
@@ -95,7 +95,7 @@ def _setup(runs: Sequence[Summary], labels: Sequence[str] = ("this run",)) -> Ta
         "threads": [str(r.header.protocol.get("threads", _text.MISSING)) for r in runs],
         "output": [r.golden for r in runs],
         "status": [f"{r.status} {r.message}".strip() for r in runs],
-        "measured": [r.header.time for r in runs],
+        "measured": [r.header.time[:19] + "Z" for r in runs],
     }
     return Table("Setup", ["", *labels], [[name, *values] for name, values in facts.items()])
 

@@ -36,6 +36,8 @@ def ratio(found: Ratio | None) -> str:
     """A ratio with its interval, and whether it is a real difference."""
     if found is None:
         return MISSING
+    if found.value == found.interval.low == found.interval.high == 1 and found.is_real is False:
+        return "same"
     text = f"{found.value:.3f}x"
     if found.interval.low != found.interval.high:
         text += f" ({found.interval.low:.3f} .. {found.interval.high:.3f})"
