@@ -1,0 +1,23 @@
+"""Where binaries run: `find_device("pi4").open()` gives a `Device` to use in a `with`."""
+
+from trimtab.devices.definition import Definition, find_device, list_devices
+from trimtab.devices.protocol import (
+    CommandResult,
+    Device,
+    DeviceInfo,
+    InstructionCounter,
+    InstructionCounts,
+    Mark,
+)
+
+__all__ = [
+    "CommandResult",
+    "Definition",
+    "Device",
+    "DeviceInfo",
+    "InstructionCounter",
+    "InstructionCounts",
+    "Mark",
+    "find_device",
+    "list_devices",
+]

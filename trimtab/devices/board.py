@@ -1,0 +1,256 @@
+"""Transport `board`: an ARM Linux with an SSH server in QEMU, on this machine.
+
+    transport = "board"
+    toolchain = "aarch64-linux-musl"
+    cpu = "cortex_a53"
+    arch = "aarch64"                # or "armv7"
+
+`up`, `down` and `status` start, stop and look for it; there is one board per architecture. With one
+processor QEMU counts instructions itself (`-icount`), so that perf_event_open in the guest gives
+exact counts, the same at each run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from trimtab import paths
+from trimtab.devices import board_image, host_keys
+from trimtab.devices.board_image import MACHINES
+from trimtab.devices.definition import Definition, Options
+from trimtab.devices.ssh import Address, SshDevice
+from trimtab.errors import DeviceError, DeviceUnreachableError, EmulatorError
+
+_BOOT_S = 120.0  # 2 s on a quiet machine
+_STOP_S = 10.0
+_HOST = "127.0.0.1"
+_PORT_ATTEMPTS = 3
+
+
+@dataclass(frozen=True)
+class State:
+    """A board that was started: QEMU's process, the SSH port, and what it plays."""
+
+    pid: int
+    port: int
+    cpu_model: str
+    cpus: int
+    image: str
+
+
+def up(
+    arch: str = "aarch64",
+    *,
+    cpu_model: str | None = None,
+    cpus: int = 1,
+    report: Callable[[str], None] = lambda _: None,
+) -> State:
+    """Starts the board, or finds it running; the first time it downloads and builds its image.
+
+    With more than one of `cpus` there are no exact instruction counts. Raises `EmulatorError` when
+    QEMU or packages are missing or it does not boot, `DeviceError` when it runs as something else.
+    """
+    machine = _machine(arch)
+    program = shutil.which(machine.program)
+    if program is None:
+        raise EmulatorError(
+            f"{machine.program} is not installed", hint="apt-get install qemu-system-arm"
+        )
+    model = cpu_model or machine.cpu_model
+    with _locked(arch) as folder:
+        state = _running(folder)
+        if state is not None:
+            if (state.cpu_model, state.cpus) != (model, cpus):
+                raise DeviceError(
+                    f"the board runs as {state.cpus} x {state.cpu_model}",
+                    hint=f"stop it first: ./inv board.down --arch {arch}",
+                )
+            return state
+        image = _image(arch, folder, report)
+        report(f"booting {machine.program}, {cpus} x {model}")
+        for attempt in range(_PORT_ATTEMPTS):
+            state = _boot(program, folder, image, model, cpus)
+            if state is not None:
+                report(f"the board is up on {_HOST}:{state.port}")
+                return state
+            report(f"another program took the port (attempt {attempt + 1} of {_PORT_ATTEMPTS})")
+    raise EmulatorError("found no free port for the board's SSH server", where=_HOST)
+
+
+def down(arch: str = "aarch64") -> bool:
+    """Stops the board; False when it was not running."""
+    with _locked(arch) as folder:
+        state = _running(folder)
+        if state is not None:
+            _stop(state.pid)
+        (folder / "state.json").unlink(missing_ok=True)
+    return state is not None
+
+
+def status(arch: str = "aarch64") -> State | None:
+    """The running board, or None; forgets one that died."""
+    folder = _folder(arch)
+    return _running(folder) if folder.is_dir() else None
+
+
+class BoardDevice(SshDevice):
+    """The running board."""
+
+
+def create(definition: Definition, *, trust_new: bool) -> BoardDevice:
+    """Makes the device of a definition with this transport; the board's host key is our own.
+
+    Raises `DeviceUnreachableError` when the board is not up.
+    """
+    options = Options(definition)
+    arch = options.text("arch")
+    options.finish()
+    state = status(arch)
+    if state is None:
+        raise DeviceUnreachableError(
+            "the board is not up", where=definition.name, hint=f"./inv board.up --arch {arch}"
+        )
+    image = Path(state.image)
+    address = Address(
+        host=_HOST,
+        port=state.port,
+        user="root",
+        key=image / board_image.CLIENT_KEY,
+        known_hosts=_folder(arch) / "known_hosts",
+    )
+    return BoardDevice(definition.name, "trimtab", address, is_emulated=True)
+
+
+def _machine(arch: str) -> board_image.Machine:
+    if arch not in MACHINES:
+        raise DeviceError(
+            f"there is no board for {arch!r}", hint=f"known: {', '.join(sorted(MACHINES))}"
+        )
+    return MACHINES[arch]
+
+
+def _folder(arch: str) -> Path:
+    _machine(arch)
+    return paths.cache() / "board" / arch
+
+
+@contextlib.contextmanager
+def _locked(arch: str) -> Iterator[Path]:
+    """The board's folder, for one process at a time."""
+    folder = _folder(arch)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield folder
+    except OSError as error:
+        raise EmulatorError(
+            f"the board cannot be made ready: {error}", where=str(folder)
+        ) from error
+
+
+def _running(folder: Path) -> State | None:
+    """The state on file, if that very QEMU still lives: numbers of processes are used again."""
+    try:
+        state = State(**json.loads((folder / "state.json").read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+    return state if os.fsencode(f"file:{folder / 'serial.log'}") in _command(state.pid) else None
+
+
+def _command(pid: int) -> bytes:
+    """The command line of a process; empty for one that ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def _image(arch: str, folder: Path, report: Callable[[str], None]) -> Path:
+    """The image's folder; its name tells the recipe, so that a changed recipe makes a new one."""
+    recipe = Path(board_image.__file__).read_bytes()
+    image = folder / f"image-{hashlib.sha256(recipe).hexdigest()[:12]}"
+    if not image.is_dir():
+        board_image.build(arch, folder, image, report)
+        for old in folder.glob("image-*"):
+            if old != image:
+                shutil.rmtree(old, ignore_errors=True)
+    return image
+
+
+def _boot(program: str, folder: Path, image: Path, cpu_model: str, cpus: int) -> State | None:
+    """Starts QEMU and waits for the ready line; None when the port was taken meanwhile."""
+    serial, log = folder / "serial.log", folder / "qemu.log"
+    serial.unlink(missing_ok=True)
+    with socket.socket() as probe:
+        probe.bind((_HOST, 0))
+        port: int = probe.getsockname()[1]
+    words = [program, "-M", "virt", "-cpu", cpu_model, "-smp", str(cpus), "-m", "1024"]
+    words += ["-nographic", "-nodefaults", "-no-reboot", "-serial", f"file:{serial}"]
+    words += ["-icount", "shift=1,sleep=off"] if cpus == 1 else []
+    words += ["-kernel", str(image / board_image.KERNEL)]
+    words += ["-initrd", str(image / board_image.INITRD)]
+    words += ["-append", "console=ttyAMA0 quiet panic=-1"]
+    words += ["-netdev", f"user,id=n0,restrict=on,hostfwd=tcp:{_HOST}:{port}-:22"]
+    words += ["-device", "virtio-net-device,netdev=n0"]
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+        )
+    try:
+        if not _wait_ready(process, serial, log):
+            return None
+    except BaseException:
+        process.kill()
+        process.wait()
+        raise
+    state = State(process.pid, port, cpu_model, cpus, str(image))
+    known_hosts = folder / "known_hosts"
+    known_hosts.unlink(missing_ok=True)
+    host_keys.pin(known_hosts, f"[{_HOST}]:{port}", (image / board_image.HOST_KEY).read_text())
+    part = folder / "state.json.part"
+    part.write_text(json.dumps(asdict(state)), encoding="utf-8")
+    part.replace(folder / "state.json")
+    return state
+
+
+def _wait_ready(process: subprocess.Popen[bytes], serial: Path, log: Path) -> bool:
+    deadline = time.monotonic() + _BOOT_S
+    while time.monotonic() < deadline:
+        if serial.exists() and board_image.READY_LINE.encode() in serial.read_bytes():
+            return True
+        if process.poll() is not None:
+            said = log.read_text(errors="replace").strip()[-400:]
+            if "host forwarding" in said:
+                return False
+            raise EmulatorError(f"QEMU ended with {process.returncode}: {said}", where=str(log))
+        time.sleep(0.05)
+    raise EmulatorError(
+        f"the board did not boot within {_BOOT_S:g} s", where=str(serial), hint="read that file"
+    )
+
+
+def _stop(pid: int) -> None:
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+        deadline = time.monotonic() + _STOP_S
+        while time.monotonic() < deadline:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
+            if not _command(pid):
+                return
+            time.sleep(0.02)
+    raise EmulatorError(f"QEMU (process {pid}) does not end")

@@ -1,0 +1,203 @@
+"""Makes the QEMU board's kernel, initramfs and keys out of Debian packages.
+
+The initramfs holds busybox, dropbear, glibc and libstdc++ (for binaries that are linked
+dynamically) and the kernel modules for the network: 26 MB to download for aarch64.
+"""
+
+from __future__ import annotations
+
+import base64
+import fnmatch
+import lzma
+import posixpath
+import tarfile
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import paramiko
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+from trimtab.devices.cpio import CpioWriter
+from trimtab.devices.debian import PackageSource, open_package
+from trimtab.errors import EmulatorError
+
+READY_LINE = "trimtab board is ready"
+KERNEL, INITRD, CLIENT_KEY, HOST_KEY = "vmlinuz", "initrd", "id_ed25519", "host_key.pub"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One architecture: Debian's name for it, the kernel's metapackage, QEMU's program and core."""
+
+    debian_arch: str
+    kernel_package: str
+    program: str
+    cpu_model: str
+
+
+MACHINES = {
+    # The cloud kernel is a third of the size of the general one and has all that the board needs.
+    "aarch64": Machine("arm64", "linux-image-cloud-arm64", "qemu-system-aarch64", "cortex-a53"),
+    "armv7": Machine("armhf", "linux-image-armmp", "qemu-system-arm", "cortex-a15"),
+}
+
+_PACKAGES = ("busybox-static", "dropbear-bin", "libstdc++6")
+_WANTED = (
+    "usr/bin/busybox",
+    "usr/sbin/dropbear",
+    "usr/lib/ld-linux*.so*",
+    "usr/lib/*-linux-gnu*/*.so*",
+)
+# In the order in which they must be loaded; what a kernel has built in is not among its files.
+_MODULES = (
+    "virtio",
+    "virtio_ring",
+    "virtio_mmio",
+    "failover",
+    "net_failover",
+    "virtio_net",
+)
+_INITTAB = "::sysinit:/etc/rc\n"
+_RC = f"""#!/bin/sh
+/bin/busybox --install -s
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t devtmpfs devtmpfs /dev
+mkdir -p /dev/pts /dev/shm
+mount -t devpts devpts /dev/pts
+mount -t tmpfs -o mode=1777 tmpfs /tmp
+mount -t tmpfs -o size=75%,mode=700 tmpfs /root
+mkdir -m 700 /root/.ssh
+cp /etc/authorized_keys /root/.ssh/
+for module in {" ".join(_MODULES)}; do
+  [ -f /modules/$module.ko ] && insmod /modules/$module.ko
+done
+ip link set lo up
+ip addr add 10.0.2.15/24 dev eth0
+ip link set eth0 up
+dropbear -s -j -k -W 1048576 -r /etc/dropbear_host_key && echo "{READY_LINE}" >/dev/console
+"""
+
+
+def build(arch: str, work: Path, image: Path, report: Callable[[str], None]) -> None:
+    """Downloads into `work` and makes the folder `image`, complete or not at all.
+
+    Raises `EmulatorError` when packages cannot be had or lack what is needed.
+    """
+    machine = MACHINES[arch]
+    report(f"downloading Debian packages for {machine.debian_arch} into {work}")
+    source = PackageSource(work / "apt", machine.debian_arch)
+    packages = source.download(_PACKAGES)
+    kernel_package = source.download_alone(machine.kernel_package)
+    report("making kernel, initramfs and keys")
+    with tempfile.TemporaryDirectory(dir=work, prefix="image.") as folder:
+        part = Path(folder) / "image"
+        part.mkdir()
+        modules = _unpack_kernel(kernel_package, part / KERNEL)
+        client_key = _ed25519(part / CLIENT_KEY)
+        host_key = Ed25519PrivateKey.generate()
+        (part / HOST_KEY).write_text(_public_text(host_key) + "\n")
+        with (part / INITRD).open("wb") as file:
+            cpio = CpioWriter(file)
+            _write_skeleton(cpio)
+            cpio.file("etc/authorized_keys", f"{client_key}\n".encode(), 0o600)
+            cpio.file("etc/dropbear_host_key", _dropbear_key(host_key), 0o600)
+            for name, content in modules.items():
+                cpio.file(f"modules/{name}.ko", content)
+            _copy_programs(cpio, (package for package in packages if package != kernel_package))
+            cpio.close()
+        part.rename(image)
+
+
+def _write_skeleton(cpio: CpioWriter) -> None:
+    for folder in ("usr", "usr/bin", "usr/sbin", "usr/lib", "dev", "proc", "sys", "etc", "modules"):
+        cpio.directory(folder)
+    cpio.directory("root", 0o700)
+    cpio.directory("tmp", 0o1777)
+    for link in ("bin", "sbin", "lib"):
+        cpio.symlink(link, f"usr/{link}")
+    cpio.symlink("init", "bin/busybox")
+    cpio.character_device("dev/console", 5, 1)
+    cpio.symlink("usr/bin/sh", "busybox")
+    cpio.file("etc/passwd", b"root:x:0:0:root:/root:/bin/sh\n")
+    cpio.file("etc/group", b"root:x:0:\n")
+    cpio.file("etc/inittab", _INITTAB.encode())
+    cpio.file("etc/rc", _RC.encode(), 0o755)
+
+
+def _unpack_kernel(package: Path, kernel: Path) -> dict[str, bytes]:
+    """Writes the kernel; gives the modules that are wanted and exist."""
+    modules: dict[str, bytes] = {}
+    with open_package(package) as tar:
+        for member in tar:
+            path = _merged(member.name)
+            stem, _, suffix = posixpath.basename(path).partition(".ko")
+            if fnmatch.fnmatch(path, "boot/vmlinuz-*"):
+                kernel.write_bytes(_content(tar, member))
+            elif stem.replace("-", "_") in _MODULES and suffix in {"", ".xz"}:
+                content = _content(tar, member)
+                modules[stem] = lzma.decompress(content) if suffix else content
+    if not kernel.exists():
+        raise EmulatorError("the kernel's package contains no boot/vmlinuz-*", where=str(package))
+    return modules
+
+
+def _copy_programs(cpio: CpioWriter, packages: Iterable[Path]) -> None:
+    folders: set[str] = {"usr/lib"}
+    found: set[str] = set()
+    for package in packages:
+        with open_package(package) as tar:
+            for member in tar:
+                path = _merged(member.name)
+                pattern = next((want for want in _WANTED if fnmatch.fnmatch(path, want)), None)
+                if pattern is None or path.count("/") != pattern.count("/"):
+                    continue
+                found.add(pattern)
+                folder = posixpath.dirname(path)
+                if pattern.endswith("/*.so*") and folder not in folders:
+                    folders.add(folder)
+                    cpio.directory(folder)
+                if member.issym():
+                    cpio.symlink(path, member.linkname)
+                elif member.isreg():
+                    cpio.file(path, _content(tar, member), 0o755)
+    missing = [want for want in _WANTED if want not in found]
+    if missing:
+        raise EmulatorError(f"the board's Debian packages lack {', '.join(missing)}")
+
+
+def _merged(path: str) -> str:
+    """The path with /bin, /sbin and /lib under /usr, as in newer releases; no leading `./`."""
+    path = posixpath.normpath(path)
+    return f"usr/{path}" if path.startswith(("bin/", "sbin/", "lib/")) else path
+
+
+def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    file = tar.extractfile(member)
+    return file.read() if file else b""
+
+
+def _ed25519(path: Path) -> str:
+    """Makes a private key for us; gives the line for authorized_keys."""
+    key = Ed25519PrivateKey.generate()
+    path.touch(mode=0o600)
+    path.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()))
+    return _public_text(key)
+
+
+def _public_text(key: Ed25519PrivateKey) -> str:
+    message = paramiko.Message()
+    message.add_string("ssh-ed25519")
+    message.add_string(key.public_key().public_bytes_raw())
+    return f"ssh-ed25519 {base64.b64encode(message.asbytes()).decode()}"
+
+
+def _dropbear_key(key: Ed25519PrivateKey) -> bytes:
+    """Dropbear's own file format (its ed25519.c): the type, then private and public half."""
+    message = paramiko.Message()
+    message.add_string("ssh-ed25519")
+    message.add_string(key.private_bytes_raw() + key.public_key().public_bytes_raw())
+    return message.asbytes()

@@ -1,0 +1,99 @@
+"""Asks a device for its facts: one shell script, and the parser of what it prints."""
+
+from __future__ import annotations
+
+from trimtab.devices.protocol import DeviceInfo
+
+# Every line is `key=value`; a file that is not there prints nothing. For dash, bash, busybox, mksh.
+SCRIPT = r"""
+echo "machine=$(uname -m)"; echo "kernel=$(uname -sr)"
+read -r id 2>/dev/null </proc/sys/kernel/random/boot_id && echo "boot_id=$id"
+grep -E '^(processor|model name|CPU implementer|CPU part|uarch)[[:space:]]*:' /proc/cpuinfo \
+  2>/dev/null | sed 's/[[:space:]]*:[[:space:]]*/=/'
+grep '^MemTotal:' /proc/meminfo 2>/dev/null | sed 's/:[[:space:]]*/=/'
+for f in /sys/devices/system/cpu/cpu[0-9]*/cpufreq; do
+  [ -r "$f/scaling_governor" ] && echo "governor=$(cat "$f/scaling_governor")"
+  [ -r "$f/scaling_cur_freq" ] && echo "khz=$(cat "$f/scaling_cur_freq")"
+done
+for z in /sys/class/thermal/thermal_zone[0-9]*; do
+  [ -r "$z/temp" ] && echo "zone=$(cat "$z/type" 2>/dev/null) $(cat "$z/temp" 2>/dev/null)"
+done
+[ -r /proc/device-tree/compatible ] && echo "board=$(tr '\0' ' ' </proc/device-tree/compatible)"
+true
+"""
+
+# (implementer, part) of MIDR_EL1, from the cores' technical reference manuals and Linux' cputype.h.
+_ARM_CORES = {
+    ("0x41", "0xc05"): "cortex_a5",
+    ("0x41", "0xc07"): "cortex_a7",
+    ("0x41", "0xc08"): "cortex_a8",
+    ("0x41", "0xc09"): "cortex_a9",
+    ("0x41", "0xc0f"): "cortex_a15",
+    ("0x41", "0xd01"): "cortex_a32",
+    ("0x41", "0xd03"): "cortex_a53",
+    ("0x41", "0xd04"): "cortex_a35",
+    ("0x41", "0xd05"): "cortex_a55",
+    ("0x41", "0xd07"): "cortex_a57",
+    ("0x41", "0xd08"): "cortex_a72",
+    ("0x41", "0xd09"): "cortex_a73",
+    ("0x41", "0xd0a"): "cortex_a75",
+    ("0x41", "0xd0b"): "cortex_a76",
+    ("0x41", "0xd0c"): "neoverse_n1",
+    ("0x41", "0xd0d"): "cortex_a77",
+    ("0x41", "0xd40"): "neoverse_v1",
+    ("0x41", "0xd41"): "cortex_a78",
+    ("0x41", "0xd44"): "cortex_x1",
+    ("0x41", "0xd46"): "cortex_a510",
+    ("0x41", "0xd47"): "cortex_a710",
+    ("0x41", "0xd49"): "neoverse_n2",
+}
+_QEMU_VIRT = "linux,dummy-virt"  # what QEMU's `virt` board writes into its device tree
+
+
+def parse(text: str, *, is_emulated: bool = False) -> DeviceInfo:
+    """Turns the output of `SCRIPT` into facts; `is_emulated` is what the definition says.
+
+    A machine that calls itself QEMU's `virt` board is taken as emulated whatever was said.
+    """
+    values: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        key, separator, value = line.partition("=")
+        if separator:
+            values.setdefault(key.strip(), []).append(value.strip())
+
+    def first(key: str) -> str | None:
+        return next(iter(values.get(key, [])), None)
+
+    memory = first("MemTotal")
+    processors = values.get("processor")
+    return DeviceInfo(
+        machine=first("machine") or "unknown",
+        kernel=first("kernel") or "unknown",
+        cpu=_cpu(values),
+        cpu_count=len(processors) if processors else None,
+        memory_bytes=int(memory.split()[0]) * 1024 if memory else None,
+        boot_id=first("boot_id"),
+        governor="+".join(dict.fromkeys(values.get("governor", []))) or None,
+        frequencies_mhz=tuple(int(khz) / 1000 for khz in values.get("khz", []) if khz.isdigit()),
+        temperature_celsius=_temperature(values.get("zone", [])),
+        is_emulated=is_emulated or _QEMU_VIRT in (first("board") or "").split(),
+    )
+
+
+def _cpu(values: dict[str, list[str]]) -> str | None:
+    parts = zip(values.get("CPU implementer", []), values.get("CPU part", []), strict=False)
+    cores = [_ARM_CORES.get(part, f"arm_{part[0]}_{part[1]}") for part in parts]
+    # 32-bit ARM kernels print a "model name" (ARMv7 Processor rev 4) that says less than the part.
+    names = cores or values.get("uarch") or values.get("model name") or []
+    return "+".join(dict.fromkeys(names)) or None
+
+
+def _temperature(zones: list[str]) -> float | None:
+    """The hottest CPU zone (or zone, when none names itself a CPU), in degrees Celsius."""
+    readings: list[tuple[bool, float]] = []
+    for zone in zones:
+        kind, _, value = zone.rpartition(" ")
+        if value.lstrip("-").isdigit():
+            is_cpu = any(word in kind.lower() for word in ("cpu", "soc", "x86_pkg"))
+            readings.append((is_cpu, int(value) / 1000))
+    return max(readings)[1] if readings else None

@@ -1,0 +1,134 @@
+"""What every device can do, whatever carries the bytes to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, Self, runtime_checkable
+
+
+@dataclass(frozen=True)
+class CommandResult:
+    """How a command ended, and all that it wrote.
+
+    A command that a signal ended has `signal` set and `exit_code` 128 + signal, as shells count.
+    """
+
+    exit_code: int
+    signal: int | None
+    stdout: bytes
+    stderr: bytes
+
+    @property
+    def ok(self) -> bool:
+        """True when the command ended by itself with exit code 0."""
+        return self.exit_code == 0
+
+
+@dataclass(frozen=True)
+class DeviceInfo:
+    """Facts about a device at the moment of asking; None (or empty) where the device does not tell.
+
+    `cpu`: core names as the compilers spell them (`cortex_a53`), `+` between those of a big.LITTLE;
+    `temperature_celsius`: the hottest CPU zone; `is_emulated`: its clock says nothing about speed.
+    """
+
+    machine: str
+    kernel: str
+    cpu: str | None
+    cpu_count: int | None
+    memory_bytes: int | None
+    boot_id: str | None
+    governor: str | None
+    frequencies_mhz: tuple[float, ...]
+    temperature_celsius: float | None
+    is_emulated: bool
+
+
+class Device(Protocol):
+    """A place where a binary runs. Entering connects, leaving disconnects.
+
+    All remote paths lie under one prefix that belongs to trimtab; any other is a `DeviceError`.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name of the definition it was opened from."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *exc_info: object) -> None: ...
+
+    def describe(self) -> DeviceInfo:
+        """Asks the device for its facts, anew at each call."""
+        ...
+
+    def push(self, local: Path) -> str:
+        """Puts a copy of `local` (executable) on the device and returns its remote path.
+
+        The copy is addressed by its content and verified there: bytes that the device has already
+        are not moved again. Raises `DeviceFullError` before or during the copy, leaving nothing.
+        """
+        ...
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+    ) -> CommandResult:
+        """Runs `argv` (no shell sees it) with empty stdin, in `cwd` or the prefix.
+
+        After `timeout_s` its process group is killed and `DeviceTimeoutError` raised. A program
+        that cannot be started is exit code 126 or 127 with the reason in `stderr`.
+        """
+        ...
+
+    def pull(self, remote: str, local: Path) -> None:
+        """Copies a remote file; `local` appears complete or not at all."""
+        ...
+
+    def scratch(self) -> AbstractContextManager[str]:
+        """A fresh remote directory for one run, removed afterwards."""
+        ...
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One marker of the runner: `instructions` were executed by the process before it.
+
+    `phase` and `index` are the second and third argument of the runner's `prctl` marker.
+    """
+
+    phase: int
+    index: int
+    instructions: int
+
+
+@dataclass(frozen=True)
+class InstructionCounts:
+    """Marks in order of execution; `total` is None when the process did not exit by itself."""
+
+    marks: tuple[Mark, ...]
+    total: int | None
+
+
+@runtime_checkable
+class InstructionCounter(Protocol):
+    """A device that counts the executed instructions of a process exactly, from outside."""
+
+    def count_instructions(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+    ) -> tuple[CommandResult, InstructionCounts]:
+        """Runs `argv` as `run` does, with every executed guest instruction counted."""
+        ...

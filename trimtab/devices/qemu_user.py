@@ -1,0 +1,140 @@
+"""Transport `qemu_user`: a foreign binary on this machine, through QEMU's user mode.
+
+transport = "qemu_user"
+toolchain = "aarch64-linux-musl"
+cpu = "cortex_a53"              # what the compiler is told
+program = "qemu-aarch64"
+cpu_model = "cortex-a53"        # what QEMU is told; decides which instructions exist
+machine = "aarch64"
+sysroot = "/usr/aarch64-linux-gnu"   # only for binaries that are linked dynamically
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from trimtab import paths
+from trimtab.devices import icount
+from trimtab.devices.definition import Definition, Options
+from trimtab.devices.local import LocalDevice
+from trimtab.devices.protocol import CommandResult, DeviceInfo, InstructionCounts
+from trimtab.errors import EmulatorError
+
+_VERSION_S = 20.0
+
+
+@dataclass(frozen=True)
+class Emulator:
+    """QEMU's program and the processor it plays."""
+
+    program: str
+    cpu_model: str
+    machine: str
+    sysroot: str
+
+    def argv(self, *options: str) -> list[str]:
+        """The words in front of the guest's own command line."""
+        sysroot = ("-L", self.sysroot) if self.sysroot else ()
+        return [self.program, "-cpu", self.cpu_model, *sysroot, *options]
+
+
+class QemuUserDevice(LocalDevice):
+    """A `LocalDevice` whose `run` starts guest binaries under QEMU."""
+
+    def __init__(self, name: str, directory: str, emulator: Emulator, cpu: str | None) -> None:
+        """`cpu`: the core that is played, as the compilers spell it."""
+        super().__init__(name, directory, is_emulated=True)
+        self._emulator = emulator
+        self._cpu = cpu
+        self._version = (0, 0, 0)
+
+    def _connect(self) -> None:
+        self._version = _version(self._emulator.program, self.name)
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+    ) -> CommandResult:
+        """See `Device.run`; `argv[0]` is a program for the guest."""
+        words = self._emulator.argv() + list(argv)
+        return super().run(words, timeout_s=timeout_s, env=env, cwd=cwd)
+
+    def count_instructions(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+    ) -> tuple[CommandResult, InstructionCounts]:
+        """See `InstructionCounter.count_instructions`."""
+        library = str(icount.plugin(self._version[0])).replace(",", ",,")
+        with tempfile.TemporaryDirectory(prefix="trimtab-icount-") as folder:
+            log = Path(folder) / "counts.log"
+            words = self._emulator.argv("-d", "plugin", "-D", str(log), "-plugin", library)
+            result = super().run([*words, *argv], timeout_s=timeout_s, env=env, cwd=cwd)
+            if not log.exists():
+                raise EmulatorError(
+                    "the emulator wrote no instruction counts: "
+                    + result.stderr.decode("utf-8", "replace").strip()[-300:],
+                    where=self.name,
+                    hint="QEMU must be built with TCG plug-ins, as in Debian and Ubuntu",
+                )
+            counts = icount.parse_log(log.read_text(encoding="utf-8", errors="replace"))
+        return result, counts
+
+    def describe(self) -> DeviceInfo:
+        """Facts of the processor that is played; memory and core count are this machine's."""
+        host = super().describe()
+        version = ".".join(str(number) for number in self._version)
+        return replace(
+            host,
+            machine=self._emulator.machine,
+            kernel=f"QEMU user mode {version} on {host.kernel}",
+            cpu=self._cpu or self._emulator.cpu_model,
+            governor=None,
+            frequencies_mhz=(),
+            temperature_celsius=None,
+        )
+
+
+def _version(program: str, where: str) -> tuple[int, int, int]:
+    if shutil.which(program) is None:
+        raise EmulatorError(
+            f"{program} is not installed", where=where, hint="apt-get install qemu-user"
+        )
+    try:
+        result = subprocess.run(
+            [program, "--version"], capture_output=True, text=True, timeout=_VERSION_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise EmulatorError(f"{program} does not start: {error}", where=where) from error
+    found = re.search(r"version (\d+)\.(\d+)\.(\d+)", result.stdout)
+    if result.returncode != 0 or not found:
+        said = (result.stderr or result.stdout).strip()[-200:]
+        raise EmulatorError(f"{program} --version fails: {said}", where=where)
+    return int(found[1]), int(found[2]), int(found[3])
+
+
+def create(definition: Definition, *, trust_new: bool) -> QemuUserDevice:
+    """Makes the device of a definition with this transport; there is no key to trust."""
+    options = Options(definition)
+    emulator = Emulator(
+        program=options.text("program"),
+        cpu_model=options.text("cpu_model"),
+        machine=options.text("machine"),
+        sysroot=options.text("sysroot", ""),
+    )
+    directory = Path(options.text("directory", str(paths.cache() / "device"))).expanduser()
+    options.finish()
+    return QemuUserDevice(definition.name, str(directory.absolute()), emulator, definition.cpu)

@@ -1,0 +1,231 @@
+"""A device reached through a POSIX shell: all but the transport itself, written once.
+
+Push, pull and scratch directories need nothing on the device but a shell, `cat`, `df` and
+`sha256sum` (busybox and toybox have them), so that a board without an sftp server will do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import posixpath
+import re
+import secrets
+import shlex
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, Self
+
+from trimtab.devices import facts
+from trimtab.devices.protocol import CommandResult, DeviceInfo
+from trimtab.errors import DeviceError, DeviceFullError
+
+_HOUSEKEEPING_S = 60.0  # an `mkdir` on a board that is busy or slow to page
+_SLOWEST_LINK_BYTES_PER_S = 64 * 1024  # what a push or pull may take at most
+_SLOWEST_HASH_BYTES_PER_S = 4 * 1024 * 1024
+_NO_ROOM = 81  # exit codes of the push script; nothing it calls uses them
+_DAMAGED = 82
+
+_PUSH = """
+LC_ALL=C; export LC_ALL; umask 077
+part={file}.$$.part
+mkdir -p {folder} || exit 1
+set -- $(df -Pk {folder} 2>/dev/null | tail -n 1)
+[ "${{4:-x}}" -lt {need_kib} ] 2>/dev/null && exit 81
+trap 'rm -f "$part"' EXIT
+cat >"$part" || exit 1
+case "$(sha256sum <"$part")" in {digest}*) ;; *) exit 82 ;; esac
+chmod 755 "$part" && mv -f "$part" {file}
+"""
+
+
+def quote(argv: Sequence[str], env: Mapping[str, str] | None, cwd: str) -> str:
+    """The one place where an argument list becomes text for a shell.
+
+    Raises `DeviceError` for what no process can be given: NUL, an odd variable name, no program.
+    """
+    env = env or {}
+    if not argv or not argv[0]:
+        raise DeviceError("no program to run", hint="give a program as the first argument")
+    if any("\0" in word for word in (*argv, *env.values(), cwd)):
+        raise DeviceError("an argument contains a NUL character", where=argv[0])
+    for key in env:
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", key):
+            raise DeviceError(f"{key!r} is no name for an environment variable", where=argv[0])
+    exports = "".join(f"export {key}={shlex.quote(value)}; " for key, value in env.items())
+    return f"cd {shlex.quote(cwd)} || exit 126; {exports}exec {shlex.join(argv)}"
+
+
+class ShellDevice(ABC):
+    """A `Device` whose transport can run one shell script at a time."""
+
+    def __init__(self, name: str, directory: str, *, is_emulated: bool = False) -> None:
+        """`directory`: our place on the device; a relative one starts in the home directory."""
+        self._name = name
+        self._directory = directory
+        self._is_emulated = is_emulated
+        self._prefix = ""
+
+    @abstractmethod
+    def _connect(self) -> None:
+        """Makes `_execute` usable."""
+
+    @abstractmethod
+    def _disconnect(self) -> None:
+        """Undoes `_connect`; harmless when not connected."""
+
+    @abstractmethod
+    def _execute(self, script: str, *, timeout_s: float, stdin: BinaryIO | None) -> CommandResult:
+        """Runs a script in a POSIX shell in the home directory, in a process group of its own.
+
+        `stdin` is sent to its end, or is empty. Raises `DeviceTimeoutError` when the group had to
+        be killed after `timeout_s`.
+        """
+
+    @property
+    def name(self) -> str:
+        """The name of the definition."""
+        return self._name
+
+    def __enter__(self) -> Self:
+        """Connects and makes the prefix; raises what the transport raises."""
+        self._connect()
+        try:
+            folder = shlex.quote(self._directory)
+            script = f"umask 077; mkdir -p {folder} && cd {folder} && pwd -P"
+            self._prefix = self._housekeeping(script, "create the directory of trimtab").strip()
+        except BaseException:
+            self._disconnect()
+            raise
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        """Disconnects."""
+        self._disconnect()
+
+    def describe(self) -> DeviceInfo:
+        """See `Device.describe`."""
+        text = self._housekeeping(facts.SCRIPT, "read the device's facts")
+        return facts.parse(text, is_emulated=self._is_emulated)
+
+    def push(self, local: Path) -> str:
+        """See `Device.push`."""
+        try:
+            with local.open("rb") as content:
+                digest = hashlib.file_digest(content, "sha256").hexdigest()
+                size_bytes = os.fstat(content.fileno()).st_size
+                folder = posixpath.join(self._prefix, "cache", digest)
+                remote = posixpath.join(folder, local.name)
+                if not self._has(remote, digest, size_bytes):
+                    content.seek(0)
+                    self._send(content, folder, remote, digest, size_bytes)
+        except OSError as error:
+            raise DeviceError(
+                f"cannot read the file to push: {error.strerror}", where=str(local)
+            ) from error
+        return remote
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+    ) -> CommandResult:
+        """See `Device.run`."""
+        folder = self._prefix if cwd is None else self._own(cwd)
+        return self._execute(quote(argv, env, folder), timeout_s=timeout_s, stdin=None)
+
+    def pull(self, remote: str, local: Path) -> None:
+        """See `Device.pull`."""
+        file = shlex.quote(self._own(remote))
+        size = self._housekeeping(f"wc -c <{file}", f"read {remote}")
+        seconds = _HOUSEKEEPING_S + int(size) / _SLOWEST_LINK_BYTES_PER_S
+        result = self._execute(f"cat {file}", timeout_s=seconds, stdin=None)
+        if not result.ok:
+            raise self._failure(f"read {remote}", result)
+        part = local.with_name(f"{local.name}.{secrets.token_hex(4)}.part")
+        try:
+            local.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                part.write_bytes(result.stdout)
+                part.replace(local)
+            finally:
+                part.unlink(missing_ok=True)
+        except OSError as error:
+            raise DeviceError(
+                f"cannot write what was pulled from {self._name}: {error.strerror}",
+                where=str(local),
+            ) from error
+
+    @contextmanager
+    def scratch(self) -> Iterator[str]:
+        """See `Device.scratch`."""
+        folder = posixpath.join(self._prefix, "scratch", secrets.token_hex(8))
+        self._housekeeping(f"umask 077; mkdir -p {shlex.quote(folder)}", "make a directory")
+        try:
+            yield folder
+        finally:
+            self._housekeeping(f"rm -rf {shlex.quote(folder)}", f"remove {folder}")
+
+    def _has(self, remote: str, digest: str, size_bytes: int) -> bool:
+        """True when the device's copy is intact: a power cut may leave a file of zeros behind."""
+        script = f"sha256sum <{shlex.quote(remote)} 2>/dev/null"
+        seconds = _HOUSEKEEPING_S + size_bytes / _SLOWEST_HASH_BYTES_PER_S
+        result = self._execute(script, timeout_s=seconds, stdin=None)
+        return result.stdout.split()[:1] == [digest.encode()]
+
+    def _send(
+        self, content: BinaryIO, folder: str, remote: str, digest: str, size_bytes: int
+    ) -> None:
+        script = _PUSH.format(
+            file=shlex.quote(remote),
+            folder=shlex.quote(folder),
+            need_kib=size_bytes // 1024 + 1,
+            digest=digest,
+        )
+        seconds = _HOUSEKEEPING_S + size_bytes / _SLOWEST_LINK_BYTES_PER_S
+        result = self._execute(script, timeout_s=seconds, stdin=content)
+        if result.ok:
+            return
+        if result.exit_code == _DAMAGED:
+            raise DeviceError(
+                f"{posixpath.basename(remote)} arrived damaged",
+                where=self._name,
+                hint="try again; if it happens twice, check the link and the device's storage",
+            )
+        raise self._failure(f"store {posixpath.basename(remote)} ({size_bytes} bytes)", result)
+
+    def _own(self, remote: str) -> str:
+        """`remote`, normalised, when it lies under the prefix."""
+        path = posixpath.normpath(posixpath.join(self._prefix, remote))
+        if not f"{path}/".startswith(f"{self._prefix}/") or "\0" in path:
+            raise DeviceError(
+                f"{remote} lies outside of {self._prefix}",
+                where=self._name,
+                hint="use paths that push() and scratch() returned",
+            )
+        return path
+
+    def _housekeeping(self, script: str, purpose: str) -> str:
+        result = self._execute(script, timeout_s=_HOUSEKEEPING_S, stdin=None)
+        if not result.ok:
+            raise self._failure(purpose, result)
+        return result.stdout.decode("utf-8", "replace")
+
+    def _failure(self, purpose: str, result: CommandResult) -> DeviceError:
+        stderr = result.stderr.decode("utf-8", "replace").strip()
+        if result.exit_code == _NO_ROOM or re.search("No space left|quota exceeded", stderr):
+            return DeviceFullError(
+                f"no room on the device to {purpose}",
+                where=f"{self._name}:{self._prefix or self._directory}",
+                hint=f"free some space there (`rm -r {self._prefix}/cache` forgets what was pushed "
+                "before), or set `directory` in the device's definition to a larger file system",
+            )
+        return DeviceError(
+            f"cannot {purpose}: {stderr[-300:] or f'exit code {result.exit_code}'}",
+            where=self._name,
+        )
