@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from tests.ops.cases.case import Array, Case, Const, Graph, floats, ints, normal
 
 ACTIVATIONS = ("Relu", "Clip", "LeakyRelu", "Sigmoid", "Tanh", "HardSwish", "HardSigmoid", "Elu")
 X = normal(1, 8, 9, 10)
-NEAREST = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+NEAREST: dict[str, Any] = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
 
 
 def _conv(
