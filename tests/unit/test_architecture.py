@@ -15,22 +15,25 @@ PACKAGE = ROOT / "trimtab"
 # A part of the package is a module or folder directly below trimtab/. Each names the parts that it
 # may import; the order is that of the layers, lowest first.
 BASE = {"errors", "paths"}
-GRAPH = BASE | {"schema", "program"}
+TABLES = BASE | {"schema", "kernels"}  # what the TOML files and kernel files say
+GRAPH = TABLES | {"program", "target", "profile"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "paths": set(),
     "schema": BASE,
-    "program": BASE | {"schema"},
+    "kernels": TABLES,
+    "target": TABLES,
+    "profile": TABLES | {"program", "target"},
+    "program": TABLES,
     "importers": GRAPH,
     "passes": GRAPH,
-    "planner": GRAPH | {"importers", "passes"},
     "packing": GRAPH,
-    "profile": GRAPH | {"planner"},
-    "modelfile": GRAPH | {"planner", "packing", "profile"},
-    "codegen": GRAPH | {"planner", "packing", "profile"},
-    "session": GRAPH | {"passes", "planner", "packing", "modelfile", "profile"},
+    "planner": GRAPH | {"passes", "packing"},
+    "modelfile": GRAPH | {"planner", "packing"},
+    "codegen": TABLES | {"profile"},
+    "session": GRAPH | {"passes", "planner", "packing", "modelfile"},
     "toolchain": BASE,
-    "builder": GRAPH | {"planner", "profile", "modelfile", "codegen", "toolchain", "size"},
+    "builder": GRAPH | {"planner", "modelfile", "codegen", "toolchain"},
     "size": BASE | {"schema"},
     "zoo": BASE,
     "devices": BASE,
@@ -74,7 +77,7 @@ def imports(name: str) -> Iterator[tuple[str, bool]]:
         if isinstance(node, ast.Import):
             targets = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            # `from trimtab import builder` imports a module, `from trimtab.errors import X` does not.
+            # `from trimtab import builder` names a module, `from trimtab.errors import X` a class.
             targets = [
                 dotted if (dotted := f"{node.module}.{alias.name}") in MODULES else node.module
                 for alias in node.names

@@ -1,10 +1,11 @@
 """The command line: every module of this package contributes its tasks.
 
-A module's `@task` functions become tasks of the same name; with `NAMESPACE = "board"` in the module they become
-`board.<name>`. There is no list to edit. Modules import trimtab inside their task bodies, so that `--list` stays fast.
+A module's `@task` functions become tasks of the same name; with `NAMESPACE = "board"` in the module
+they become `board.<name>`. There is no list to edit. Modules import trimtab inside their task
+bodies, so that `--list` stays fast.
 
-This is the one place where an error becomes a message and an exit code. It holds for `./inv`, `trimtab` and plain
-`invoke` alike, because it wraps the bodies of the tasks themselves.
+This is the one place where an error becomes a message and an exit code. It holds for `./inv`,
+`trimtab` and plain `invoke` alike, because it wraps the bodies of the tasks themselves.
 """
 
 from __future__ import annotations

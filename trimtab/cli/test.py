@@ -10,6 +10,7 @@ from invoke.tasks import task
 
 
 @task(
+    name="test",
     help={
         "full": "also the slow tests",
         "fast": "only what needs neither a cross compiler nor an emulator nor a device",
@@ -17,9 +18,9 @@ from invoke.tasks import task
         "keyword": "only tests whose name matches this pytest expression",
         "path": "only this test file or folder",
         "jobs": "processes that run tests at once",
-    }
+    },
 )
-def test(
+def run_tests(
     _: Context,
     full: bool = False,
     fast: bool = False,

@@ -1,0 +1,111 @@
+"""The documentation is held against the program: every task is described, every command exists."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from invoke.exceptions import ParseError
+from invoke.parser import Parser
+
+from trimtab.cli import namespace
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+# `./inv x   # why` and `A=1 ./inv x | y` are ways in which pages show commands.
+COMMAND = re.compile(r"\s*(?:\$ )?(?:\w+=\S+ )*\./inv ([^#|>]*)")
+LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)[^)]*\)")
+
+
+def documented_commands() -> Iterator[tuple[Path, str]]:
+    """(page, command line) for every line of a page's code blocks that runs ./inv."""
+    for page in PAGES:
+        fenced = False
+        for line in page.read_text().splitlines():
+            if line.lstrip().startswith("```"):
+                fenced = not fenced
+            elif (fenced or line.startswith("    ")) and (match := COMMAND.match(line)):
+                yield page, match[1].strip()
+
+
+COMMANDS = sorted(
+    {(page.relative_to(ROOT).as_posix(), text) for page, text in documented_commands()}
+)
+
+
+@pytest.mark.parametrize(("page", "command"), COMMANDS)
+def test_a_documented_command_exists_with_its_options(page: str, command: str) -> None:
+    arguments = shlex.split(command)
+    if arguments[0] in {"--list", "--version", "--help"}:
+        return
+    # Square brackets mark what may be left out; what they hold is checked as well.
+    arguments = [piece for word in arguments if (piece := word.strip("[]"))]
+    parser = Parser(contexts=namespace.to_contexts())
+    try:
+        parser.parse_argv(arguments)
+    except ParseError as error:
+        pytest.fail(f"{page}: ./inv {command}: {error}")
+
+
+@pytest.mark.parametrize("name", sorted(namespace.task_names))
+def test_a_task_has_its_section_in_the_page_of_tasks(name: str) -> None:
+    headings = re.findall(r"^##+ (.*)$", (ROOT / "docs" / "tasks.md").read_text(), re.M)
+    assert any(f"`{name}`" in heading for heading in headings), f"docs/tasks.md lacks ## `{name}`"
+
+
+@pytest.mark.parametrize("name", sorted(namespace.task_names))
+def test_a_task_explains_itself_and_each_of_its_options(name: str) -> None:
+    task = namespace[name]
+    assert (task.__doc__ or "").strip(), f"{name} has no docstring"
+    for argument in task.get_arguments():
+        assert argument.help, f"{name} --{argument.name} has no help text"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.relative_to(ROOT).as_posix())
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    for target in LINK.findall(page.read_text()):
+        if "://" not in target and not target.startswith("mailto:"):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_each_dependency_is_justified() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    page = (ROOT / "docs" / "dependencies.md").read_text()
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    for requirement in wanted:
+        name = re.split(r"[<>=]", requirement)[0]
+        assert f"`{name}`" in page, f"docs/dependencies.md does not say why {name} is needed"
+        assert re.search(r">=[\d.]+,<[\d.]+", requirement), f"{requirement} has no pinned range"
+
+
+def inv(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-P", "-m", "trimtab.cli", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+
+def test_the_list_of_tasks_names_every_task_in_a_line() -> None:
+    listed = inv("--list")
+    assert listed.returncode == 0
+    for name in namespace.task_names:
+        assert re.search(rf"^  {re.escape(name)} ", listed.stdout, re.M), name
+
+
+def test_doctor_reports_as_json() -> None:
+    found = json.loads(inv("doctor", "--json").stdout)
+    assert {"name", "found", "remedy", "needed"} <= found[0].keys()
+    assert any(row["name"] == "ziglang" and row["found"] for row in found)
+
+
+def test_an_error_is_a_message_with_its_exit_code_and_no_traceback(tmp_path: Path) -> None:
+    failed = inv("inspect", str(tmp_path / "absent.onnx"))
+    assert failed.returncode == 10
+    assert "absent.onnx" in failed.stderr
+    assert "Traceback" not in failed.stderr
+    assert not failed.stdout

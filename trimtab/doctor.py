@@ -1,0 +1,169 @@
+"""What this machine has and lacks, and the command that installs what is missing.
+
+Compilers and user-mode emulators are not listed here: each toolchain's TOML names its own.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tabulate import tabulate
+
+from trimtab.errors import MissingRequirementError
+from trimtab.toolchain import list_toolchains
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """One thing that a machine may lack."""
+
+    name: str
+    purpose: str
+    found: str  # where or which version; empty when it is missing
+    package: str  # of Debian and Ubuntu; empty when no package brings it
+    remedy: str  # the command, or what to do by hand
+    needed: bool  # the main job cannot run without it
+
+
+def _apt(package: str) -> str:
+    return f"sudo apt-get install {package}"
+
+
+def _program(name: str, package: str, purpose: str) -> Requirement:
+    # sshd lies in /usr/sbin, which is not in everybody's PATH.
+    found = shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin") or ""
+    return Requirement(name, purpose, found, package, _apt(package), needed=False)
+
+
+def _python_package(name: str, purpose: str) -> Requirement:
+    spec = importlib.util.find_spec(name)
+    found = str(Path(spec.origin).parent) if spec and spec.origin else ""
+    return Requirement(name, purpose, found, "", f"{sys.executable} -m pip install {name}", True)
+
+
+def _python_headers() -> Requirement:
+    header = Path(sysconfig.get_path("include"), "Python.h")
+    package = f"python{sys.version_info.major}.{sys.version_info.minor}-dev"
+    found = str(header) if header.is_file() else ""
+    return Requirement(
+        "Python.h", "the engine for this machine", found, package, _apt(package), True
+    )
+
+
+def _ndk() -> Requirement:
+    home = os.environ.get("ANDROID_NDK_HOME", "")
+    return Requirement(
+        "Android NDK",
+        "toolchains " + ", ".join(t.name for t in list_toolchains() if t.compiler == "ndk"),
+        home if home and Path(home).is_dir() else "",
+        "",
+        "unpack the NDK from developer.android.com/ndk and set ANDROID_NDK_HOME to it",
+        needed=False,
+    )
+
+
+def _of_toolchains() -> Iterable[Requirement]:
+    """The cross GCCs and the user-mode emulators, each once, as the toolchains name them."""
+    compilers: dict[str, list[str]] = {}
+    emulators: dict[tuple[str, str], list[str]] = {}
+    for toolchain in list_toolchains():
+        if toolchain.compiler == "gcc" and toolchain.needs:
+            compilers.setdefault(toolchain.needs, []).append(toolchain.name)
+        if toolchain.emulate:
+            key = (toolchain.emulate.program, toolchain.emulate.package)
+            emulators.setdefault(key, []).append(toolchain.name)
+    for package, names in compilers.items():
+        # Debian's packages g++-TRIPLE hold a program TRIPLE-g++.
+        program = f"{package.removeprefix('g++-')}-g++"
+        yield _program(program, package, "toolchain " + ", ".join(names))
+    for (program, package), names in emulators.items():
+        yield _program(program, package, "runs the binaries of " + ", ".join(names))
+
+
+def examine() -> tuple[Requirement, ...]:
+    """Looks at this machine; changes nothing and needs no rights."""
+    python = "python{}.{}.{}".format(*sys.version_info[:3])
+    return (
+        Requirement("Python", "everything", f"{python} in {sys.prefix}", "", "", needed=True),
+        _python_headers(),
+        _python_package("ziglang", "compiler for this machine and for every musl target"),
+        _python_package("cmake", "builds"),
+        _python_package("ninja", "builds"),
+        _python_package("onnx", "reads .onnx models"),
+        *_of_toolchains(),
+        _program("qemu-system-aarch64", "qemu-system-arm", "the ARM board with SSH (board.up)"),
+        _program("cpio", "cpio", "the board's initial RAM disk"),
+        _program("ssh-keygen", "openssh-client", "the board's keys"),
+        _program("sshd", "openssh-server", "tests of the SSH transport"),
+        _program("readelf", "binutils", "oracle of the size tests"),
+        _program("g++", "g++", "sanitize (zig carries no AddressSanitizer)"),
+        _ndk(),
+    )
+
+
+def as_table(found: Iterable[Requirement]) -> str:
+    """The findings as text: what is there, what is missing and how to get it."""
+    rows = [
+        ("ok" if r.found else "MISSING" if r.needed else "absent", r.name, r.purpose,
+         r.found or r.remedy)
+        for r in found
+    ]  # fmt: skip
+    text = tabulate(rows, headers=("", "what", "needed for", "found, or how to get it"))
+    packages = sorted({r.package for r in found if r.package and not r.found})
+    if packages:
+        text += f"\n\nAll missing packages at once: ./inv setup, or\n  {_apt(' '.join(packages))}"
+    return text
+
+
+def as_json(found: Iterable[Requirement]) -> str:
+    """The findings as a JSON array of objects with the fields of `Requirement`."""
+    return json.dumps([asdict(r) for r in found], indent=2)
+
+
+def require(found: Iterable[Requirement]) -> None:
+    """Raises MissingRequirementError when the main job cannot run on this machine."""
+    missing = [r for r in found if r.needed and not r.found]
+    if missing:
+        raise MissingRequirementError(
+            f"the main job cannot run without {', '.join(r.name for r in missing)}",
+            hint="; ".join(dict.fromkeys(r.remedy for r in missing)),
+        )
+
+
+def install(found: Iterable[Requirement]) -> None:
+    """Installs the distribution packages that are missing, saying which.
+
+    Raises MissingRequirementError when there is no apt-get, no right to use it, or when it fails.
+    """
+    packages = sorted({r.package for r in found if r.package and not r.found})
+    if not packages:
+        print("setup: every distribution package is there")
+        return
+    command = _apt(" ".join(packages))
+    if not shutil.which("apt-get"):
+        raise MissingRequirementError(
+            f"missing: {', '.join(packages)}, and this system has no apt-get",
+            hint="install what these packages of Debian hold with your package manager",
+        )
+    prefix: list[str] = []
+    if os.geteuid() != 0:
+        prefix = ["sudo", "-n"]
+        if not shutil.which("sudo") or subprocess.run([*prefix, "true"], check=False).returncode:
+            raise MissingRequirementError("installing packages needs root", hint=command)
+    print(f"setup: installing the distribution packages {' '.join(packages)}", flush=True)
+    apt = [*prefix, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"]
+    for arguments in (["update"], ["install", "-y", "--no-install-recommends", *packages]):
+        done = subprocess.run([*apt, *arguments], stdout=subprocess.DEVNULL, check=False)
+        if done.returncode:
+            raise MissingRequirementError(
+                f"apt-get {arguments[0]} failed with exit code {done.returncode}", hint=command
+            )
