@@ -42,7 +42,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "doctor": BASE | {"toolchain", "devices"},
 }
 # These stand above everything: the front doors.
-FRONT = {"__init__", "cli", "demo"}
+FRONT = {"__init__", "cli", "demo", "workflow"}
 
 CPP_FOLDERS = ("runtime", "kernels", "bindings")
 ISA_HEADERS = re.compile(
@@ -66,6 +66,7 @@ def modules() -> dict[str, Path]:
 
 
 MODULES = modules()
+IMPORTABLE = {*MODULES, "trimtab._engine"}  # the compiled engine has no source here
 
 
 def imports(name: str) -> Iterator[tuple[str, bool]]:
@@ -79,7 +80,7 @@ def imports(name: str) -> Iterator[tuple[str, bool]]:
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             # `from trimtab import builder` names a module, `from trimtab.errors import X` a class.
             targets = [
-                dotted if (dotted := f"{node.module}.{alias.name}") in MODULES else node.module
+                dotted if (dotted := f"{node.module}.{alias.name}") in IMPORTABLE else node.module
                 for alias in node.names
             ]
         for target in targets:
