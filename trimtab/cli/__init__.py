@@ -21,9 +21,9 @@ from typing import Any
 
 from invoke.collection import Collection
 from invoke.exceptions import Exit
-from invoke.program import Program
 from invoke.tasks import Task
 
+from trimtab.cli._words import WordsProgram
 from trimtab.errors import TrimtabError
 
 INTERRUPTED = 130  # what a shell reports for a process that Ctrl-C ended
@@ -75,4 +75,4 @@ def main() -> None:
     from importlib.metadata import version
 
     name = "trimtab" if Path(sys.argv[0]).name == "trimtab" else "inv"
-    Program(name=name, binary=name, namespace=namespace, version=version("trimtab")).run()
+    WordsProgram(name=name, binary=name, namespace=namespace, version=version("trimtab")).run()

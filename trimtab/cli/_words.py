@@ -1,0 +1,49 @@
+"""`./inv report A B C`: several words for one option, which Invoke itself cannot parse.
+
+Invoke wants `--run A --run B --run C`. The words that follow a task are rewritten to that, if the
+task has an option that may be repeated and all its positional arguments are given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from invoke.parser.context import ParserContext
+from invoke.program import Program
+
+
+def spread(words: Sequence[str], tasks: Mapping[str, ParserContext]) -> list[str]:
+    """`words` of a command line, with an option in front of each word that belongs to it."""
+    spelled: list[str] = []
+    task: ParserContext | None = None
+    is_value = False
+    positional = 0
+    for word in words:
+        if is_value:
+            is_value = False
+        elif word in tasks:
+            task = tasks[word]
+            positional = sum(arg.kind is not list for arg in task.positional_args)
+        elif task and word.startswith("-"):
+            name, has_value, _ = word.partition("=")
+            # Not `get`: it does not know the short spellings.
+            is_value = name in task.flags and task.flags[name].takes_value and not has_value
+        elif positional:
+            positional -= 1
+        elif task and (option := _repeatable(task)):
+            spelled.append(option)
+        spelled.append(word)
+    return spelled
+
+
+def _repeatable(task: ParserContext) -> str | None:
+    return next((flag for flag, arg in task.flags.items() if arg.kind is list), None)
+
+
+class WordsProgram(Program):
+    """An Invoke program that understands several words for one option."""
+
+    def parse_tasks(self) -> None:
+        """Spread the words, then parse as Invoke does."""
+        self.core.unparsed = spread(self.core.unparsed, self._make_parser().contexts)
+        super().parse_tasks()
