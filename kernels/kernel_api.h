@@ -1,0 +1,97 @@
+// The contracts of all micro-kernels, and the only header that operators and kernels share.
+//
+// A kernel file kernels/<folder>/<op>_<dtype>[_<tile>]_<isa>.cpp defines one function of its own name:
+//
+//     extern "C" void gemm_f32_8x8_neon(const GemmF32Args& args);
+//
+// The function's argument type is its contract; the family is the name up to the dtype (`gemm_f32`). Kernels are
+// stateless, allocate nothing and cannot fail: validation is done by the operator that calls them. The portable member of
+// a family understands every tile (`mr`, `nr` in the arguments), so it can stand in for any other with the same packing.
+//
+// Counts are in elements, strides in elements too unless the name says `_bytes`.
+#ifndef TRIMTAB_KERNELS_KERNEL_API_H_
+#define TRIMTAB_KERNELS_KERNEL_API_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+// Largest tile of any kernel: bounds the stack of the portable GEMM and what a model file may ask for.
+enum { kMaxTileRows = 32, kMaxTileColumns = 64 };
+
+// Indirect GEMM (Dukhan 2019, "The Indirect Convolution Algorithm") over a tile of at most mr rows:
+//
+//   c[i][j] = clamp(sum over t < taps, p < k of a[t * mr + i][p] * w[j / nr][t * k + p][j % nr] + bias[j] + residual[i][j])
+//
+// `a` holds taps x mr row pointers; entries of rows >= `rows` may be read but are valid pointers. `w` is packed in panels
+// of nr columns, panel q starting at w + q * taps * k * nr; `bias` (may be null) and the last panel are padded to nr.
+// Exactly rows x columns elements of c are written. A plain matrix product has taps = 1.
+struct GemmF32Args {
+  const float* const* a;
+  const float* w;
+  const float* bias;
+  const float* residual;  // null, or rows x columns at residual_stride
+  float* c;
+  size_t taps, k;
+  size_t rows;     // 1 .. mr
+  size_t columns;  // >= 1; any number of panels
+  size_t c_stride, residual_stride;
+  float clamp_min, clamp_max;
+  uint16_t mr, nr;  // the packing's tile; read by the portable kernel only
+};
+
+// Depthwise convolution of `pixels` consecutive output pixels:
+//
+//   y[p][c] = clamp(sum over t < taps of a[p * a_step + t][c] * w[c / nr][t][c % nr] + bias[c])
+//
+// `w` is packed in tiles of nr channels ([channels / nr][taps][nr], last tile padded), `bias` is padded to nr.
+struct DepthwiseF32Args {
+  const float* const* a;
+  const float* w;
+  const float* bias;
+  float* y;
+  size_t taps, a_step;
+  size_t pixels, channels;
+  size_t y_stride;
+  float clamp_min, clamp_max;
+  uint16_t nr;
+};
+
+// Pooling of `pixels` consecutive output pixels over `taps` input pixels each:
+//   max_pool:      y[p][c] = max over t of a[p * a_step + t][c]
+//   average_pool:  y[p][c] = scale[p] * sum over t of a[p * a_step + t][c]
+struct PoolF32Args {
+  const float* const* a;
+  const float* scale;  // average_pool only
+  float* y;
+  size_t taps, a_step;
+  size_t pixels, channels;
+  size_t y_stride;
+};
+
+// y[i] = f(x[i]); x == y is allowed. The operator's schema says what alpha and beta mean.
+struct UnaryF32Args {
+  const float* x;
+  float* y;
+  size_t n;
+  float alpha, beta;
+};
+
+// y[i] = f(a[i * a_step], b[i * b_step]) with steps 0 (a scalar) or 1; y may be a or b.
+struct BinaryF32Args {
+  const float* a;
+  const float* b;
+  float* y;
+  size_t n;
+  uint8_t a_step, b_step;
+};
+
+// Softmax or log-softmax of one row of n elements that lie `stride` apart; x == y is allowed.
+struct SoftmaxF32Args {
+  const float* x;
+  float* y;
+  size_t n, stride;
+};
+
+using KernelFunction = void (*)();
+
+#endif  // TRIMTAB_KERNELS_KERNEL_API_H_

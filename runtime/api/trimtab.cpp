@@ -1,0 +1,169 @@
+#include "runtime/api/trimtab.h"
+
+#include <stdlib.h>
+
+#include <new>
+
+#include "runtime/core/cpu.h"
+#include "runtime/core/executor.h"
+#include "runtime/core/loader.h"
+#include "runtime/core/registry.h"
+#include "runtime/core/text.h"
+
+struct trimtab_model {
+  trimtab::Program program;
+  trimtab::Executor executor;
+  const void* map = nullptr;  // set when the file was mapped by us
+  size_t map_bytes = 0;
+  trimtab_observer observer = nullptr;
+  void* observer_context = nullptr;
+  char error[256] = "";
+};
+
+namespace {
+
+using trimtab::Code;
+using trimtab::Status;
+
+int Report(trimtab_model* model, const Status& status) {
+  if (status.ok()) return TRIMTAB_OK;
+  status.Format(model->error, sizeof(model->error));
+  return static_cast<int>(status.code());
+}
+
+int Fail(const Status& status, char* why, size_t why_size) {
+  if (why != nullptr) status.Format(why, why_size);
+  return static_cast<int>(status.code());
+}
+
+void Describe(const trimtab::Tensor& from, const char* name, trimtab_tensor* to) {
+  to->name = name;
+  to->data = from.raw;
+  to->bytes = static_cast<size_t>(from.Count()) * from.element_size();
+  to->rank = from.dims.rank;
+  for (int i = 0; i < from.dims.rank; ++i) to->dims[i] = from.dims[i];
+  to->dtype = static_cast<int32_t>(from.dtype);
+}
+
+Status SetUp(trimtab_model* model, const void* data, size_t size, int threads) {
+  TRIMTAB_RETURN_IF_ERROR(trimtab::Load(data, size, &model->program));
+  return model->executor.SetUp(model->program, threads);
+}
+
+int Open(const void* data, size_t size, bool mapped, int threads, trimtab_model** result, char* why, size_t why_size) {
+  void* memory = nullptr;
+  if (posix_memalign(&memory, alignof(trimtab_model) < sizeof(void*) ? sizeof(void*) : alignof(trimtab_model), sizeof(trimtab_model)) != 0) {
+    if (mapped) trimtab::UnmapFile(data, size);
+    return Fail(Status(Code::kOutOfMemory, TRIMTAB_TEXT("no memory for the model")), why, why_size);
+  }
+  trimtab_model* model = ::new (memory) trimtab_model;
+  if (mapped) {
+    model->map = data;
+    model->map_bytes = size;
+  }
+  const Status status = SetUp(model, data, size, threads);
+  if (!status.ok()) {
+    trimtab_close(model);
+    return Fail(status, why, why_size);
+  }
+  *result = model;
+  return TRIMTAB_OK;
+}
+
+}  // namespace
+
+int trimtab_open_file(const char* path, int threads, trimtab_model** model, char* why, size_t why_size) {
+  const void* bytes = nullptr;
+  size_t size = 0;
+  const Status status = trimtab::MapFile(path, &bytes, &size);
+  if (!status.ok()) return Fail(status, why, why_size);
+  return Open(bytes, size, true, threads, model, why, why_size);
+}
+
+int trimtab_open_memory(const void* data, size_t size, int threads, trimtab_model** model, char* why, size_t why_size) {
+  return Open(data, size, false, threads, model, why, why_size);
+}
+
+void trimtab_close(trimtab_model* model) {
+  if (model == nullptr) return;
+  const void* map = model->map;
+  const size_t map_bytes = model->map_bytes;
+  model->~trimtab_model();
+  free(model);
+  if (map != nullptr) trimtab::UnmapFile(map, map_bytes);
+}
+
+uint32_t trimtab_input_count(const trimtab_model* model) { return model->program.input_count(); }
+uint32_t trimtab_output_count(const trimtab_model* model) { return model->program.output_count(); }
+
+int trimtab_input(const trimtab_model* model, uint32_t index, trimtab_tensor* tensor) {
+  if (index >= model->program.input_count()) return TRIMTAB_BAD_ARGUMENT;
+  Describe(model->executor.input(index), model->executor.scope().variable(model->program.input(index)).name, tensor);
+  return TRIMTAB_OK;
+}
+
+int trimtab_output(const trimtab_model* model, uint32_t index, trimtab_tensor* tensor) {
+  if (index >= model->program.output_count()) return TRIMTAB_BAD_ARGUMENT;
+  Describe(model->executor.output(index), model->executor.scope().variable(model->program.output(index)).name, tensor);
+  return TRIMTAB_OK;
+}
+
+int trimtab_set_input(trimtab_model* model, uint32_t index, const void* data, size_t bytes) {
+  return Report(model, model->executor.SetInput(index, data, bytes));
+}
+
+int trimtab_resize_input(trimtab_model* model, uint32_t index, const int32_t* dims, int32_t rank) {
+  trimtab::Dims wanted;
+  if (rank < 0 || rank > trimtab::Dims::kMaxRank) return Report(model, Status(Code::kBadArgument, TRIMTAB_TEXT("rank must be 0 to 8"), rank));
+  wanted.rank = rank;
+  for (int i = 0; i < rank; ++i) wanted[i] = dims[i];
+  return Report(model, model->executor.Resize(index, wanted));
+}
+
+int trimtab_run(trimtab_model* model) { return Report(model, model->executor.Run()); }
+
+void trimtab_memory_use(const trimtab_model* model, trimtab_memory* memory) {
+  memory->arena_bytes = model->executor.arena_bytes();
+  memory->arena_lower_bound_bytes = model->executor.arena_lower_bound_bytes();
+  memory->weights_bytes = 0;
+  for (uint32_t i = 0; i < model->program.var_count(); ++i) {
+    if (model->program.var(i).data_offset != 0) memory->weights_bytes += static_cast<size_t>(model->program.var(i).data_bytes);
+  }
+}
+
+const char* trimtab_last_error(const trimtab_model* model) { return model->error; }
+
+void trimtab_set_observer(trimtab_model* model, trimtab_observer observer, void* context) {
+  model->observer = observer;
+  model->observer_context = context;
+  trimtab::OperatorObserver forward;
+  forward.context = model;
+  forward.notify = observer == nullptr ? nullptr : [](void* self, uint32_t op, bool begin) {
+    const auto* m = static_cast<const trimtab_model*>(self);
+    m->observer(m->observer_context, op, begin ? 1 : 0);
+  };
+  model->executor.set_observer(forward);
+}
+
+uint32_t trimtab_op_count(const trimtab_model* model) { return model->program.op_count(); }
+
+const char* trimtab_op_name(const trimtab_model* model, uint32_t op_index, uint16_t* type_id) {
+  if (op_index >= model->program.op_count()) return "";
+  const trimtab::OpRecord& op = model->program.op(op_index);
+  if (type_id != nullptr) *type_id = op.op_id;
+  return model->program.name(op.name_offset);
+}
+
+uint64_t trimtab_schema_hash(void) { return trimtab::kSchemaHash; }
+
+void trimtab_cpu_features(char* names, size_t size) {
+  trimtab::Text text(names, size);
+  const uint64_t features = trimtab::CpuFeatures();
+  bool first = true;
+  for (int bit = 0; trimtab::CpuFeatureName(bit) != nullptr; ++bit) {
+    if (((features >> bit) & 1) == 0) continue;
+    if (!first) text.Add(",");
+    text.Add(trimtab::CpuFeatureName(bit));
+    first = false;
+  }
+}

@@ -1,0 +1,88 @@
+/* trimtab's C API: load a .ttm model and run it. Stable; handles are opaque.
+ *
+ *   trimtab_model* model;
+ *   char why[256];
+ *   if (trimtab_open_file("net.ttm", 1, &model, why, sizeof why) != 0) { fputs(why, stderr); exit(1); }
+ *   trimtab_set_input(model, 0, image, sizeof image);     // float32, NCHW; stays the caller's, used in place
+ *   trimtab_run(model);
+ *   trimtab_tensor out;
+ *   trimtab_output(model, 0, &out);                       // valid until the next run
+ *   trimtab_close(model);
+ *
+ * Functions return 0, or one of the codes below. A model is used by one thread at a time. Nothing is allocated by
+ * trimtab_run, and no function writes to stdout or stderr. */
+#ifndef TRIMTAB_H_
+#define TRIMTAB_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+  TRIMTAB_OK = 0,
+  TRIMTAB_BAD_FILE = 1,       /* not a .ttm file, truncated or damaged */
+  TRIMTAB_BAD_VERSION = 2,    /* another format version or operator schema */
+  TRIMTAB_BAD_PROGRAM = 3,    /* an operator's inputs, shapes or attributes break its rules */
+  TRIMTAB_MISSING_OP = 4,     /* the operator was trimmed from this binary */
+  TRIMTAB_MISSING_KERNEL = 5, /* the kernel was trimmed away, or the CPU lacks its instructions */
+  TRIMTAB_OUT_OF_MEMORY = 6,
+  TRIMTAB_BAD_ARGUMENT = 7,
+  TRIMTAB_IO = 8
+};
+
+typedef struct trimtab_model trimtab_model;
+
+typedef struct trimtab_tensor {
+  const char* name; /* "" when the model carries no names */
+  void* data;       /* null for an input that is not set */
+  size_t bytes;
+  int32_t dims[8]; /* logical: n, c, h, w */
+  int32_t rank;
+  int32_t dtype; /* 1 f32, 2 f16, 3 i8, 4 u8, 5 i32, 6 i64, 7 bool */
+} trimtab_tensor;
+
+typedef struct trimtab_memory {
+  size_t arena_bytes;             /* activations and scratch */
+  size_t arena_lower_bound_bytes; /* no plan can be smaller: largest sum of tensors alive at once */
+  size_t weights_bytes;
+} trimtab_memory;
+
+/* Opens a model file (mapped, not read) or a model in memory (64-byte aligned, must outlive the model). `why`, when not null,
+ * receives one line of text on failure. */
+int trimtab_open_file(const char* path, int threads, trimtab_model** model, char* why, size_t why_size);
+int trimtab_open_memory(const void* data, size_t size, int threads, trimtab_model** model, char* why, size_t why_size);
+void trimtab_close(trimtab_model* model);
+
+uint32_t trimtab_input_count(const trimtab_model* model);
+uint32_t trimtab_output_count(const trimtab_model* model);
+int trimtab_input(const trimtab_model* model, uint32_t index, trimtab_tensor* tensor);
+int trimtab_output(const trimtab_model* model, uint32_t index, trimtab_tensor* tensor);
+
+/* Points an input at the caller's data: row-major, of the input's type and exact size; must stay valid during trimtab_run. */
+int trimtab_set_input(trimtab_model* model, uint32_t index, const void* data, size_t bytes);
+/* Gives an input other dimensions where the program allows it. Outputs become invalid. */
+int trimtab_resize_input(trimtab_model* model, uint32_t index, const int32_t* dims, int32_t rank);
+int trimtab_run(trimtab_model* model);
+
+void trimtab_memory_use(const trimtab_model* model, trimtab_memory* memory);
+/* The text of the last failure of a function above on this model; "" if there was none. */
+const char* trimtab_last_error(const trimtab_model* model);
+
+/* Called around every operator (begin = 1 before, 0 after) when set; null turns it off. */
+typedef void (*trimtab_observer)(void* context, uint32_t op_index, int begin);
+void trimtab_set_observer(trimtab_model* model, trimtab_observer observer, void* context);
+uint32_t trimtab_op_count(const trimtab_model* model);
+/* Name of an operator in the model and the id of its type (runtime/ops/<type>.toml). */
+const char* trimtab_op_name(const trimtab_model* model, uint32_t op_index, uint16_t* type_id);
+
+/* The operator schema this binary was generated from, and the CPU features it may use (names joined by commas in `names`). */
+uint64_t trimtab_schema_hash(void);
+void trimtab_cpu_features(char* names, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* TRIMTAB_H_ */

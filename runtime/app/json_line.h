@@ -1,0 +1,89 @@
+// One JSON object per line on stdout: the runner's only output.
+#ifndef TRIMTAB_APP_JSON_LINE_H_
+#define TRIMTAB_APP_JSON_LINE_H_
+
+#include <errno.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include "runtime/core/text.h"
+
+namespace trimtab {
+
+class JsonLine {
+ public:
+  explicit JsonLine(const char* event) : text_(buffer_, sizeof(buffer_) - 2) { text_.Add("{\"event\":\"").Add(event).Add("\""); }
+
+  JsonLine& Number(const char* key, int64_t value) {
+    Key(key).Add(value);
+    return *this;
+  }
+  // Writes null for a negative value: what could not be measured.
+  JsonLine& NumberOrNull(const char* key, int64_t value) {
+    if (value >= 0) return Number(key, value);
+    Key(key).Add("null");
+    return *this;
+  }
+  JsonLine& Hex(const char* key, uint64_t value) {
+    Key(key).Add("\"").AddHex(value).Add("\"");
+    return *this;
+  }
+  JsonLine& String(const char* key, const char* value) {
+    Key(key).Add("\"");
+    Escape(value);
+    text_.Add("\"");
+    return *this;
+  }
+  // `names` are joined by commas, as trimtab_cpu_features writes them.
+  JsonLine& Names(const char* key, const char* names) {
+    Key(key).Add("[");
+    if (*names != '\0') text_.Put('"');
+    for (; *names != '\0'; ++names) {
+      if (*names == ',') {
+        text_.Add("\",\"");
+      } else {
+        text_.Put(*names);
+      }
+      if (names[1] == '\0') text_.Put('"');
+    }
+    text_.Add("]");
+    return *this;
+  }
+
+  void Write() {
+    size_t length = text_.length();
+    buffer_[length++] = '}';
+    buffer_[length++] = '\n';
+    WriteAll(1, buffer_, length);
+  }
+
+  static bool WriteAll(int file, const void* data, size_t size) {
+    const char* at = static_cast<const char*>(data);
+    while (size > 0) {
+      const ssize_t written = write(file, at, size);
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) return false;
+      at += written;
+      size -= static_cast<size_t>(written);
+    }
+    return true;
+  }
+
+ private:
+  Text& Key(const char* key) { return text_.Add(",\"").Add(key).Add("\":"); }
+
+  void Escape(const char* value) {
+    for (; *value != '\0'; ++value) {
+      const unsigned char c = static_cast<unsigned char>(*value);
+      if (c == '"' || c == '\\') text_.Put('\\');
+      text_.Put(c < 0x20 ? ' ' : static_cast<char>(c));
+    }
+  }
+
+  char buffer_[1024];
+  Text text_;
+};
+
+}  // namespace trimtab
+
+#endif  // TRIMTAB_APP_JSON_LINE_H_

@@ -1,0 +1,237 @@
+// trimtab-run: what `inv bench` pushes to a device. Loads a model, feeds it files, runs it, reports JSON lines on stdout and
+// writes outputs as raw files. docs/runner.md describes the command line and every line of output.
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/api/trimtab.h"
+#include "runtime/app/json_line.h"
+#include "runtime/app/meter.h"
+#include "runtime/app/options.h"
+
+#if TRIMTAB_EMBEDDED_MODEL
+extern "C" const unsigned char trimtab_embedded_model[];
+extern "C" const unsigned char trimtab_embedded_model_end[];
+#endif
+
+namespace trimtab {
+namespace {
+
+constexpr int kUsageError = 64;  // sysexits.h EX_USAGE; other failures exit with their TRIMTAB_* code
+
+int Fail(int code, const char* message) {
+  JsonLine("error").Number("code", code).String("message", message).Write();
+  return code;
+}
+
+// The content of a file that must have exactly `bytes` bytes; null when it has not. The caller frees it.
+void* ReadFile(const char* path, size_t bytes) {
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return nullptr;
+  struct stat info;
+  char* data = fstat(file, &info) == 0 && static_cast<uint64_t>(info.st_size) == bytes ? static_cast<char*>(malloc(bytes + 1)) : nullptr;
+  size_t done = 0;
+  while (data != nullptr && done < bytes) {
+    const ssize_t got = read(file, data + done, bytes - done);
+    if (got <= 0) {
+      free(data);
+      data = nullptr;
+    } else {
+      done += static_cast<size_t>(got);
+    }
+  }
+  close(file);
+  return data;
+}
+
+bool WriteFile(const char* path, const void* data, size_t bytes) {
+  const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (file < 0) return false;
+  const bool written = JsonLine::WriteAll(file, data, bytes);
+  return close(file) == 0 && written;
+}
+
+struct Inputs {
+  void* data[Options::kMaxInputs] = {};
+  ~Inputs() {
+    for (void* input : data) free(input);
+  }
+};
+
+int SetInputs(trimtab_model* model, const Options& options, Inputs* inputs) {
+  if (static_cast<uint32_t>(options.input_count) != trimtab_input_count(model)) return Fail(kUsageError, "give one --input for each input of the model");
+  for (int i = 0; i < options.input_count; ++i) {
+    trimtab_tensor tensor;
+    const uint32_t index = static_cast<uint32_t>(i);
+    if (trimtab_input(model, index, &tensor) != 0) return Fail(TRIMTAB_BAD_ARGUMENT, "no such input");
+    inputs->data[i] = ReadFile(options.inputs[i], tensor.bytes);
+    if (inputs->data[i] == nullptr) return Fail(TRIMTAB_IO, "an input file is missing or not of the input's size");
+    if (const int code = trimtab_set_input(model, index, inputs->data[i], tensor.bytes)) return Fail(code, trimtab_last_error(model));
+  }
+  return 0;
+}
+
+int WriteOutputs(trimtab_model* model, const char* directory) {
+  for (uint32_t i = 0; i < trimtab_output_count(model); ++i) {
+    trimtab_tensor tensor;
+    trimtab_output(model, i, &tensor);
+    char path[512];
+    Text(path, sizeof(path)).Add(directory).Add("/out").Add(int64_t{i}).Add(".bin");
+    if (!WriteFile(path, tensor.data, tensor.bytes)) return Fail(TRIMTAB_IO, "cannot write an output file");
+  }
+  return 0;
+}
+
+// Times every operator of one run; prints a line for each.
+struct OpTimer {
+  Meter* meter;
+  const trimtab_model* model;
+  int64_t run;
+
+  static void Notify(void* context, uint32_t op, int begin) {
+    auto* self = static_cast<OpTimer*>(context);
+    if (begin != 0) {
+      self->meter->Begin(Phase::kOpBegin, op);
+      return;
+    }
+    self->meter->End(Phase::kOpEnd, op);
+    uint16_t type = 0;
+    const char* name = trimtab_op_name(self->model, op, &type);
+    JsonLine("op")
+        .Number("run", self->run)
+        .Number("index", op)
+        .Number("id", type)
+        .String("name", name)
+        .Number("ns", self->meter->ns())
+        .NumberOrNull("instructions", self->meter->instructions())
+        .Write();
+  }
+};
+
+int RunOnce(trimtab_model* model, Meter* meter, const char* event, int64_t index) {
+  meter->Begin(Phase::kRunBegin, index);
+  const int code = trimtab_run(model);
+  meter->End(Phase::kRunEnd, index);
+  if (code != 0) return Fail(code, trimtab_last_error(model));
+  JsonLine(event).Number("i", index).Number("ns", meter->ns()).NumberOrNull("instructions", meter->instructions()).Write();
+  return 0;
+}
+
+int Measure(trimtab_model* model, const Options& options, Meter* meter) {
+  if (const int code = RunOnce(model, meter, "first", 0)) return code;
+  for (int64_t i = 0; i < options.warmup; ++i) {
+    if (const int code = RunOnce(model, meter, "warmup", i)) return code;
+  }
+  const int64_t start = NowNs();
+  for (int64_t i = 0; i < options.runs || NowNs() - start < options.min_time_ms * 1000000; ++i) {
+    if (const int code = RunOnce(model, meter, "run", i)) return code;
+  }
+  if (!options.per_op) return 0;
+  // Operators are timed in runs of their own: reading the clock around each one would lengthen the runs above.
+  Meter op_meter(options.markers);
+  OpTimer timer = {&op_meter, model, 0};
+  trimtab_set_observer(model, OpTimer::Notify, &timer);
+  for (; timer.run < options.runs; ++timer.run) {
+    if (const int code = trimtab_run(model)) return Fail(code, trimtab_last_error(model));
+  }
+  trimtab_set_observer(model, nullptr, nullptr);
+  return 0;
+}
+
+int OpenModel(const Options& options, trimtab_model** model, char* why, size_t why_size) {
+  const int threads = static_cast<int>(options.threads);
+#if TRIMTAB_EMBEDDED_MODEL
+  if (options.model == nullptr) {
+    const size_t size = static_cast<size_t>(trimtab_embedded_model_end - trimtab_embedded_model);
+    return trimtab_open_memory(trimtab_embedded_model, size, threads, model, why, why_size);
+  }
+#endif
+  return trimtab_open_file(options.model, threads, model, why, why_size);
+}
+
+int RunModel(const Options& options, Meter* meter) {
+  trimtab_model* model = nullptr;
+  char why[256] = "";
+  meter->Begin(Phase::kLoadBegin, 0);
+  const int opened = OpenModel(options, &model, why, sizeof(why));
+  meter->End(Phase::kLoadEnd, 0);
+  if (opened != 0) return Fail(opened, why);
+  JsonLine("load").Number("ns", meter->ns()).NumberOrNull("instructions", meter->instructions()).Write();
+  trimtab_memory memory;
+  trimtab_memory_use(model, &memory);
+  JsonLine("memory")
+      .Number("arena_bytes", static_cast<int64_t>(memory.arena_bytes))
+      .Number("arena_lower_bound_bytes", static_cast<int64_t>(memory.arena_lower_bound_bytes))
+      .Number("weights_bytes", static_cast<int64_t>(memory.weights_bytes))
+      .Write();
+  Inputs inputs;
+  int code = SetInputs(model, options, &inputs);
+  if (code == 0) code = Measure(model, options, meter);
+  if (code == 0 && options.output_dir != nullptr) code = WriteOutputs(model, options.output_dir);
+  trimtab_close(model);
+  return code;
+}
+
+// Splits `line` at blanks into a model, an output directory and inputs; the words stay in `line`.
+bool ParseCase(char* line, Options* options) {
+  options->model = options->output_dir = nullptr;
+  options->input_count = 0;
+  for (char* word = strtok(line, " \t\r"); word != nullptr; word = strtok(nullptr, " \t\r")) {
+    if (options->model == nullptr) {
+      options->model = word;
+    } else if (options->output_dir == nullptr) {
+      options->output_dir = word;
+    } else if (options->input_count < Options::kMaxInputs) {
+      options->inputs[options->input_count++] = word;
+    } else {
+      return false;
+    }
+  }
+  return options->output_dir != nullptr;
+}
+
+// Runs every case of a list in this process, so that hundreds of operator tests cost one connection; a failing case is
+// reported and the rest go on.
+int RunCases(Options options, Meter* meter) {
+  struct stat info;
+  if (stat(options.cases, &info) != 0) return Fail(TRIMTAB_IO, "cannot open the list of cases");
+  const size_t bytes = static_cast<size_t>(info.st_size);
+  char* list = static_cast<char*>(ReadFile(options.cases, bytes));
+  if (list == nullptr) return Fail(TRIMTAB_IO, "cannot read the list of cases");
+  list[bytes] = '\0';
+  int64_t index = 0;
+  for (char* line = list; line != nullptr && *line != '\0'; ++index) {
+    char* end = strchr(line, '\n');
+    if (end != nullptr) *end = '\0';
+    JsonLine("case").Number("i", index).Write();
+    const int code = ParseCase(line, &options) ? RunModel(options, meter) : Fail(kUsageError, "a case is MODEL OUTPUT_DIR INPUT...");
+    JsonLine("case_end").Number("i", index).Number("code", code).Write();
+    line = end == nullptr ? nullptr : end + 1;
+  }
+  free(list);
+  return 0;
+}
+
+int Main(int argc, char** argv) {
+  Options options;
+  if (const char* wrong = ParseOptions(argc, argv, &options)) return Fail(kUsageError, wrong);
+#if !TRIMTAB_EMBEDDED_MODEL
+  if (options.model == nullptr && options.cases == nullptr) return Fail(kUsageError, "name a .ttm model");
+#endif
+  char features[128];
+  trimtab_cpu_features(features, sizeof(features));
+  JsonLine("start").String("version", "0.1.0").Hex("schema", trimtab_schema_hash()).Number("threads", options.threads).Names("cpu_features", features).Write();
+  Meter meter(options.markers);
+  const int code = options.cases != nullptr ? RunCases(options, &meter) : RunModel(options, &meter);
+  if (code != 0) return code;
+  JsonLine("peak").NumberOrNull("vm_hwm_bytes", PeakResidentBytes()).Write();
+  JsonLine("end").String("status", "OK").Write();
+  return 0;
+}
+
+}  // namespace
+}  // namespace trimtab
+
+int main(int argc, char** argv) { return trimtab::Main(argc, argv); }

@@ -1,0 +1,39 @@
+// What the runner measures around a piece of work: time, and instructions where the kernel counts them.
+#ifndef TRIMTAB_APP_METER_H_
+#define TRIMTAB_APP_METER_H_
+
+#include <stdint.h>
+
+namespace trimtab {
+
+// Phases that a TCG plug-in can tell apart by their markers (runtime/tools/icount_plugin.c).
+enum class Phase : int { kLoadBegin = 1, kLoadEnd = 2, kRunBegin = 3, kRunEnd = 4, kOpBegin = 5, kOpEnd = 6 };
+
+class Meter {
+ public:
+  explicit Meter(bool markers);
+  ~Meter();
+
+  // Marks the phase (a system call that does nothing, seen by the plug-in), then reads clock and counter.
+  void Begin(Phase phase, int64_t index);
+  void End(Phase phase, int64_t index);
+
+  int64_t ns() const { return ns_; }
+  int64_t instructions() const { return instructions_; }  // executed in user mode by this thread; -1: not counted
+
+ private:
+  int64_t ReadCounter() const;
+
+  bool markers_;
+  int counter_;  // perf event, or -1
+  int64_t start_ns_ = 0, start_instructions_ = 0;
+  int64_t ns_ = 0, instructions_ = -1;
+};
+
+int64_t NowNs();
+// Peak resident memory of this process (VmHWM), or -1.
+int64_t PeakResidentBytes();
+
+}  // namespace trimtab
+
+#endif  // TRIMTAB_APP_METER_H_

@@ -1,0 +1,30 @@
+// The runner's command line.
+#ifndef TRIMTAB_APP_OPTIONS_H_
+#define TRIMTAB_APP_OPTIONS_H_
+
+#include <stdint.h>
+
+namespace trimtab {
+
+struct Options {
+  static constexpr int kMaxInputs = 16;
+
+  const char* model = nullptr;  // null: the embedded one
+  const char* inputs[kMaxInputs] = {};
+  int input_count = 0;
+  const char* output_dir = nullptr;
+  const char* cases = nullptr;  // a file with one "MODEL OUTPUT_DIR INPUT..." per line
+  int64_t threads = 1;
+  int64_t warmup = 0;
+  int64_t runs = 1;
+  int64_t min_time_ms = 0;
+  bool per_op = false;
+  bool markers = false;
+};
+
+// Null when the command line is right, else what is wrong with it.
+const char* ParseOptions(int argc, char** argv, Options* options);
+
+}  // namespace trimtab
+
+#endif  // TRIMTAB_APP_OPTIONS_H_

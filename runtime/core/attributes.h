@@ -1,0 +1,47 @@
+// Attribute values as they lie in a .ttm file, and the decoder that fills an operator's generated struct.
+#ifndef TRIMTAB_CORE_ATTRIBUTES_H_
+#define TRIMTAB_CORE_ATTRIBUTES_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/core/status.h"
+
+namespace trimtab {
+
+struct IntList {
+  const int64_t* data = nullptr;
+  uint32_t size = 0;
+  int64_t operator[](size_t i) const { return data[i]; }
+};
+
+struct FloatList {
+  const float* data = nullptr;
+  uint32_t size = 0;
+  float operator[](size_t i) const { return data[i]; }
+};
+
+// A micro-kernel named by a plan: FNV-1a of its name, the low half of its family's, and the tile its weights are packed
+// for. name 0: none.
+struct KernelRef {
+  uint32_t name = 0;
+  uint16_t family = 0;
+  uint8_t mr = 0, nr = 0;
+};
+
+enum class AttributeType : uint8_t { kInt, kFloat, kBool, kEnum, kInts, kFloats, kOp, kKernel };
+
+// One row per attribute, generated from the schema: where it goes, and what is legal.
+struct AttributeField {
+  AttributeType type;
+  uint16_t offset;  // in the struct
+  uint16_t limit;   // enum: number of values; ints, floats: exact length, 0 = any
+};
+
+// An attribute block is one 8-byte slot per attribute in schema order, then the elements of its lists; a list's slot is
+// u32 offset from the block's start, u32 count. `block` is 8-byte aligned. Every offset is checked.
+Status DecodeAttributes(const uint8_t* block, size_t bytes, const AttributeField* fields, size_t count, void* out);
+
+}  // namespace trimtab
+
+#endif  // TRIMTAB_CORE_ATTRIBUTES_H_

@@ -1,0 +1,94 @@
+#include "runtime/core/cpu.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#elif defined(__linux__)
+#include <sys/auxv.h>
+#endif
+
+namespace trimtab {
+namespace {
+
+#if defined(__x86_64__)
+
+uint64_t XGetBv() {
+  uint32_t low, high;
+  __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return (static_cast<uint64_t>(high) << 32) | low;
+}
+
+// Intel SDM volume 1, 14.3 and 15.2: an extension counts only when the system saves its registers (XCR0).
+uint64_t Detect() {
+  uint32_t a, b, c, d;
+  uint64_t features = 0;
+  if (!__get_cpuid(1, &a, &b, &c, &d) || (c & (1u << 27)) == 0) return 0;
+  const bool fma = (c & (1u << 12)) != 0;
+  const uint64_t saved = XGetBv();
+  if ((saved & 0x6) != 0x6 || !__get_cpuid_count(7, 0, &a, &b, &c, &d)) return 0;
+  if (fma) features |= kCpuFma;
+  if (b & (1u << 5)) features |= kCpuAvx2;
+  if ((saved & 0xE0) == 0xE0) {
+    if (b & (1u << 16)) features |= kCpuAvx512f;
+    if (b & (1u << 31)) features |= kCpuAvx512vl;
+    if (b & (1u << 17)) features |= kCpuAvx512dq;
+    if (b & (1u << 30)) features |= kCpuAvx512bw;
+  }
+  return features;
+}
+
+#elif defined(__aarch64__)
+
+// Linux arch/arm64/include/uapi/asm/hwcap.h.
+uint64_t Detect() {
+  const unsigned long caps = getauxval(AT_HWCAP), caps2 = getauxval(AT_HWCAP2);
+  uint64_t features = kCpuNeon;
+  if ((caps & (1ul << 9)) && (caps & (1ul << 10))) features |= kCpuFp16;
+  if (caps & (1ul << 20)) features |= kCpuDotprod;
+  if (caps2 & (1ul << 13)) features |= kCpuI8mm;
+  return features;
+}
+
+#elif defined(__arm__)
+
+// Linux arch/arm/include/uapi/asm/hwcap.h.
+uint64_t Detect() {
+  const unsigned long caps = getauxval(AT_HWCAP);
+  uint64_t features = 0;
+  if (caps & (1ul << 12)) features |= kCpuNeon;
+  if (caps & (1ul << 16)) features |= kCpuVfpv4;
+  return features;
+}
+
+#else
+
+uint64_t Detect() { return 0; }
+
+#endif
+
+constexpr const char* kNames[] = {"avx2", "fma", "avx512f", "avx512vl", "avx512dq", "avx512bw", "neon", "vfpv4", "fp16", "dotprod", "i8mm"};
+
+constexpr uint64_t kAvx512 = kCpuAvx512f | kCpuAvx512vl | kCpuAvx512dq | kCpuAvx512bw;
+
+uint64_t Masked(uint64_t features) {
+  const char* isa = getenv("TRIMTAB_ISA");
+  if (isa == nullptr || *isa == '\0') return features;
+  if (strcmp(isa, "portable") == 0) return 0;
+  if (strcmp(isa, "avx2") == 0) return features & ~kAvx512;
+  return features;
+}
+
+}  // namespace
+
+uint64_t CpuFeatures() {
+  static const uint64_t features = Masked(Detect());
+  return features;
+}
+
+const char* CpuFeatureName(int bit) {
+  return bit >= 0 && bit < static_cast<int>(sizeof(kNames) / sizeof(kNames[0])) ? kNames[bit] : nullptr;
+}
+
+}  // namespace trimtab

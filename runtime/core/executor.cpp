@@ -1,0 +1,218 @@
+#include "runtime/core/executor.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/core/registry.h"
+
+namespace trimtab {
+namespace {
+
+template <typename T>
+Status Allocate(size_t count, T** result) {
+  *result = static_cast<T*>(calloc(count + 1, sizeof(T)));
+  return *result != nullptr ? Status() : Status(Code::kOutOfMemory, TRIMTAB_TEXT("no memory for the executor's tables"));
+}
+
+size_t AlignedTo16(size_t bytes) { return (bytes + 15) / 16 * 16; }
+
+}  // namespace
+
+Executor::~Executor() {
+  pool_.Stop();
+  free(arena_);
+  free(operators_);
+  free(operator_memory_);
+  free(view_of_);
+  free(operand_pointers_);
+  free(buffers_);
+  free(order_);
+}
+
+Status Executor::SetUp(const Program& program, int threads) {
+  program_ = &program;
+  const uint32_t vars = program.var_count(), ops = program.op_count();
+  TRIMTAB_RETURN_IF_ERROR(pool_.Start(threads));
+  TRIMTAB_RETURN_IF_ERROR(scope_.Create(program));
+  TRIMTAB_RETURN_IF_ERROR(Allocate(ops, &operators_));
+  TRIMTAB_RETURN_IF_ERROR(Allocate(vars, &view_of_));
+  TRIMTAB_RETURN_IF_ERROR(Allocate(size_t{vars} + ops, &buffers_));
+  TRIMTAB_RETURN_IF_ERROR(Allocate(size_t{vars} + ops, &order_));
+  TRIMTAB_RETURN_IF_ERROR(CheckDataFlow());
+  TRIMTAB_RETURN_IF_ERROR(CreateOperators());
+  for (uint32_t i = 0; i < vars; ++i) view_of_[i] = i;
+  for (uint32_t i = 0; i < ops; ++i) {
+    Status status = SetUpOperator(i);
+    if (!status.ok()) return status.At(static_cast<int32_t>(i), program.op(i).op_id);
+  }
+  return PlanArena();
+}
+
+// Every variable is written once, before it is read, and constants never: what makes planning and running safe.
+Status Executor::CheckDataFlow() {
+  const auto known = [this](uint32_t var) { return view_of_[var] == kAbsent; };
+  for (uint32_t i = 0; i < program_->var_count(); ++i) view_of_[i] = scope_.variable(i).constant ? kAbsent : 0;
+  for (uint32_t i = 0; i < program_->input_count(); ++i) view_of_[program_->input(i)] = kAbsent;
+  for (uint32_t i = 0; i < program_->op_count(); ++i) {
+    const OpRecord& op = program_->op(i);
+    const uint32_t* operand = program_->operands(op);
+    for (uint32_t j = 0; j < op.input_count; ++j) {
+      TRIMTAB_CHECK(operand[j] == kAbsent || known(operand[j]), "an operator reads a variable before it is written (operator)", i);
+    }
+    for (uint32_t j = 0; j < op.output_count; ++j) {
+      uint32_t var = operand[op.input_count + j];
+      TRIMTAB_CHECK(!known(var), "a variable is written twice (operator)", i);
+      view_of_[var] = kAbsent;
+    }
+  }
+  for (uint32_t i = 0; i < program_->output_count(); ++i) {
+    TRIMTAB_CHECK(known(program_->output(i)), "an output is never written (its index)", i);
+  }
+  return Status();
+}
+
+Status Executor::CreateOperators() {
+  size_t bytes = 0, operands = 0;
+  for (uint32_t i = 0; i < program_->op_count(); ++i) {
+    const OpRecord& op = program_->op(i);
+    const OperatorRow* row = FindOperator(op.op_id);
+    if (row == nullptr) {
+      return Status(Code::kMissingOp, TRIMTAB_TEXT("this binary lacks the operator (trimmed away)"), op.op_id).At(static_cast<int32_t>(i), op.op_id);
+    }
+    bytes += AlignedTo16(row->factory->bytes);
+    operands += size_t{op.input_count} + op.output_count;
+  }
+  TRIMTAB_RETURN_IF_ERROR(Allocate(bytes, &operator_memory_));
+  TRIMTAB_RETURN_IF_ERROR(Allocate(operands, &operand_pointers_));
+  uint8_t* place = operator_memory_;
+  for (uint32_t i = 0; i < program_->op_count(); ++i) {
+    const OperatorFactory& factory = *FindOperator(program_->op(i).op_id)->factory;
+    operators_[i] = factory.construct(place);
+    place += AlignedTo16(factory.bytes);
+  }
+  return Status();
+}
+
+Status Executor::SetUpOperator(uint32_t index) {
+  const OpRecord& op = program_->op(index);
+  const OperatorRow& row = *FindOperator(op.op_id);
+  const uint32_t* operand = program_->operands(op);
+  size_t at = 0;
+  for (uint32_t i = 0; i < index; ++i) at += size_t{program_->op(i).input_count} + program_->op(i).output_count;
+  Tensor** pointers = operand_pointers_ + at;
+  for (uint32_t i = 0; i < uint32_t{op.input_count} + op.output_count; ++i) {
+    pointers[i] = operand[i] == kAbsent ? nullptr : &scope_.tensor(operand[i]);
+  }
+  for (uint32_t i = 0; i < op.input_count; ++i) {
+    const bool weight = i < 16 && ((row.constant_mask >> i) & 1) != 0;
+    TRIMTAB_CHECK(!weight || operand[i] == kAbsent || scope_.variable(operand[i]).constant, "a weight must be constant (its index)", i);
+  }
+  // The shapes in the file are what the compiler promised; a rule that disagrees means the file is not what it says.
+  constexpr uint32_t kMaxChecked = 16;
+  Dims promised[kMaxChecked];
+  DType promised_type[kMaxChecked];
+  for (uint32_t i = 0; i < op.output_count && i < kMaxChecked; ++i) {
+    promised[i] = pointers[op.input_count + i]->dims;
+    promised_type[i] = pointers[op.input_count + i]->dtype;
+  }
+  const Operands operands = {pointers, pointers + op.input_count, op.input_count, op.output_count};
+  TRIMTAB_RETURN_IF_ERROR(operators_[index]->SetUpShapes(row, operands, program_->attributes(op), op.attributes_bytes));
+  for (uint32_t i = 0; i < op.output_count && i < kMaxChecked; ++i) {
+    const Tensor& output = *pointers[op.input_count + i];
+    TRIMTAB_CHECK(output.dims == promised[i] && output.dtype == promised_type[i], "output shape or type differs from the file's (output)", i);
+  }
+  if (row.view) view_of_[operand[op.input_count]] = view_of_[operand[0]];
+  return operators_[index]->SetUpRun(pool_.threads());
+}
+
+Status Executor::Resize(uint32_t i, const Dims& dims) {
+  if (i >= program_->input_count() || dims.Count() < 0) return Status(Code::kBadArgument, TRIMTAB_TEXT("no such input, or bad dimensions"), i);
+  scope_.tensor(program_->input(i)).dims = dims;
+  for (uint32_t op = 0; op < program_->op_count(); ++op) {
+    Status status = operators_[op]->Reshape();
+    if (!status.ok()) return status.At(static_cast<int32_t>(op), program_->op(op).op_id);
+  }
+  return PlanArena();
+}
+
+// Inputs are the caller's memory and constants the file's, so only computed variables and scratch are placed.
+Status Executor::PlanArena() {
+  const uint32_t vars = program_->var_count(), ops = program_->op_count();
+  memset(buffers_, 0, (size_t{vars} + ops) * sizeof(Buffer));
+  const auto touch = [this](uint32_t var, int32_t op) {
+    if (var == kAbsent) return;
+    Buffer& buffer = buffers_[view_of_[var]];
+    if (buffer.bytes == 0) buffer.first = op;
+    Tensor& root = scope_.tensor(view_of_[var]);
+    buffer.bytes = static_cast<size_t>(root.Count()) * root.element_size();
+    if (op > buffer.last) buffer.last = op;
+  };
+  for (uint32_t i = 0; i < ops; ++i) {
+    const OpRecord& op = program_->op(i);
+    for (uint32_t j = 0; j < uint32_t{op.input_count} + op.output_count; ++j) touch(program_->operands(op)[j], static_cast<int32_t>(i));
+    Buffer& scratch = buffers_[vars + i];
+    scratch.bytes = operators_[i]->scratch_bytes();
+    scratch.first = scratch.last = static_cast<int32_t>(i);
+  }
+  for (uint32_t i = 0; i < program_->output_count(); ++i) touch(program_->output(i), static_cast<int32_t>(ops));
+  for (uint32_t i = 0; i < vars; ++i) {
+    if (scope_.variable(i).constant) buffers_[i].bytes = 0;
+  }
+  for (uint32_t i = 0; i < program_->input_count(); ++i) buffers_[program_->input(i)].bytes = 0;
+
+  arena_lower_bound_bytes_ = MemoryLowerBound(buffers_, size_t{vars} + ops, static_cast<int32_t>(ops));
+  arena_bytes_ = PlanMemory(buffers_, size_t{vars} + ops, order_);
+  free(arena_);
+  arena_ = nullptr;
+  if (posix_memalign(&arena_, kArenaAlignment, arena_bytes_ + kArenaAlignment) != 0) {
+    arena_ = nullptr;
+    return Status(Code::kOutOfMemory, TRIMTAB_TEXT("no memory for the arena (bytes)"), static_cast<int64_t>(arena_bytes_));
+  }
+  uint8_t* base = static_cast<uint8_t*>(arena_);
+  for (uint32_t i = 0; i < vars; ++i) {
+    Tensor& tensor = scope_.tensor(i);
+    if (buffers_[i].bytes == 0) continue;
+    tensor.raw = base + buffers_[i].offset;
+    tensor.bytes = buffers_[i].bytes;
+  }
+  for (uint32_t i = 0; i < ops; ++i) operators_[i]->set_scratch(base + buffers_[vars + i].offset);
+  BindViews();
+  return Status();
+}
+
+void Executor::BindViews() {
+  for (uint32_t i = 0; i < program_->var_count(); ++i) {
+    if (view_of_[i] == i) continue;
+    Tensor& view = scope_.tensor(i);
+    view.raw = scope_.tensor(view_of_[i]).raw;
+    view.bytes = static_cast<size_t>(view.Count()) * view.element_size();
+  }
+}
+
+Status Executor::SetInput(uint32_t i, const void* data, size_t bytes) {
+  if (i >= program_->input_count() || data == nullptr) return Status(Code::kBadArgument, TRIMTAB_TEXT("no such input"), i);
+  Tensor& tensor = scope_.tensor(program_->input(i));
+  const size_t expected = static_cast<size_t>(tensor.Count()) * tensor.element_size();
+  if (bytes != expected) {
+    return Status(Code::kBadArgument, TRIMTAB_TEXT("input has the wrong size (bytes expected, given)"), static_cast<int64_t>(expected), static_cast<int64_t>(bytes));
+  }
+  tensor.raw = const_cast<void*>(data);
+  tensor.bytes = bytes;
+  BindViews();
+  return Status();
+}
+
+Status Executor::Run() {
+  for (uint32_t i = 0; i < program_->input_count(); ++i) {
+    if (input(i).raw == nullptr) return Status(Code::kBadArgument, TRIMTAB_TEXT("an input is not set (its index)"), i);
+  }
+  const uint32_t ops = program_->op_count();
+  for (uint32_t i = 0; i < ops; ++i) {
+    if (observer_.notify != nullptr) observer_.notify(observer_.context, i, true);
+    operators_[i]->Run(pool_);
+    if (observer_.notify != nullptr) observer_.notify(observer_.context, i, false);
+  }
+  return Status();
+}
+
+}  // namespace trimtab

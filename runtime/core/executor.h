@@ -1,0 +1,69 @@
+// Runs a program: creates its operators, infers shapes, plans memory, then computes without allocating.
+#ifndef TRIMTAB_CORE_EXECUTOR_H_
+#define TRIMTAB_CORE_EXECUTOR_H_
+
+#include "runtime/core/memory_plan.h"
+#include "runtime/core/operator.h"
+#include "runtime/core/program.h"
+#include "runtime/core/scope.h"
+#include "runtime/core/thread_pool.h"
+
+namespace trimtab {
+
+// Called around every operator when set; `begin` is true before it runs.
+struct OperatorObserver {
+  void (*notify)(void* context, uint32_t op_index, bool begin) = nullptr;
+  void* context = nullptr;
+};
+
+class Executor {
+ public:
+  Executor() = default;
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+  ~Executor();
+
+  // `program` and the bytes behind it must outlive the executor. Call once.
+  Status SetUp(const Program& program, int threads);
+
+  const Tensor& input(uint32_t i) const { return scope_.tensor(program_->input(i)); }
+  const Tensor& output(uint32_t i) const { return scope_.tensor(program_->output(i)); }
+  const Scope& scope() const { return scope_; }
+
+  // Points input i at the caller's data (its layout and type as input(i) says), which must stay valid during Run.
+  Status SetInput(uint32_t i, const void* data, size_t bytes);
+  // Gives input i other dimensions, infers all shapes again and plans memory anew. Outputs become invalid.
+  Status Resize(uint32_t i, const Dims& dims);
+
+  // Computes the outputs; they stay valid until the next Run. All inputs must be set.
+  Status Run();
+
+  void set_observer(const OperatorObserver& observer) { observer_ = observer; }
+
+  size_t arena_bytes() const { return arena_bytes_; }
+  size_t arena_lower_bound_bytes() const { return arena_lower_bound_bytes_; }
+
+ private:
+  Status CreateOperators();
+  Status SetUpOperator(uint32_t index);
+  Status CheckDataFlow();
+  Status PlanArena();
+  void BindViews();
+
+  const Program* program_ = nullptr;
+  Scope scope_;
+  ThreadPool pool_;
+  OperatorObserver observer_;
+  Operator** operators_ = nullptr;  // op_count
+  uint8_t* operator_memory_ = nullptr;
+  uint32_t* view_of_ = nullptr;  // per variable: the variable whose memory it shares, or itself
+  Tensor** operand_pointers_ = nullptr;
+  Buffer* buffers_ = nullptr;  // one per variable, then one per operator for its scratch
+  uint32_t* order_ = nullptr;
+  void* arena_ = nullptr;
+  size_t arena_bytes_ = 0, arena_lower_bound_bytes_ = 0;
+};
+
+}  // namespace trimtab
+
+#endif  // TRIMTAB_CORE_EXECUTOR_H_

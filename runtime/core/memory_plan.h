@@ -1,0 +1,27 @@
+// Places buffers with known lifetimes in one arena.
+#ifndef TRIMTAB_CORE_MEMORY_PLAN_H_
+#define TRIMTAB_CORE_MEMORY_PLAN_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace trimtab {
+
+constexpr size_t kArenaAlignment = 64;
+
+struct Buffer {
+  size_t bytes;         // 0: not placed
+  int32_t first, last;  // operators during which it is alive, inclusive
+  size_t offset;        // the result
+};
+
+// Sets every offset so that buffers alive together do not overlap, and returns the arena's size. Largest first, each at the
+// lowest gap that fits ("greedy by size", Pisarchyk & Lee 2020, section 5.2). `order` is room for `count` indices.
+size_t PlanMemory(Buffer* buffers, size_t count, uint32_t* order);
+
+// No plan can be smaller: the largest sum of buffers alive at one operator.
+size_t MemoryLowerBound(const Buffer* buffers, size_t count, int32_t op_count);
+
+}  // namespace trimtab
+
+#endif  // TRIMTAB_CORE_MEMORY_PLAN_H_

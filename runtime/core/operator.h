@@ -1,0 +1,114 @@
+// The template of all operators: SetUp checks, decodes and binds; Run computes. An operator writes only its own steps.
+#ifndef TRIMTAB_CORE_OPERATOR_H_
+#define TRIMTAB_CORE_OPERATOR_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <new>
+
+#include "kernels/kernel_api.h"
+#include "runtime/core/attributes.h"
+#include "runtime/core/kernel_table.h"
+#include "runtime/core/status.h"
+#include "runtime/core/tensor.h"
+#include "runtime/core/thread_pool.h"
+
+namespace trimtab {
+
+struct OperatorRow;
+
+// The operands of one operator: pointers into the scope. An absent optional input is null.
+struct Operands {
+  Tensor* const* inputs = nullptr;
+  Tensor* const* outputs = nullptr;
+  uint8_t input_count = 0;
+  uint8_t output_count = 0;
+};
+
+class Operator {
+ public:
+  Operator(const Operator&) = delete;
+  Operator& operator=(const Operator&) = delete;
+
+  // Checks operand counts, types and layouts against the schema, decodes the attributes, infers output shapes.
+  // This alone is what shape inference outside an executor needs.
+  Status SetUpShapes(const OperatorRow& row, const Operands& operands, const uint8_t* attributes, size_t attribute_bytes);
+
+  // Binds kernels, checks packed weights, asks for scratch memory. `threads` is the pool's width.
+  Status SetUpRun(int threads) {
+    threads_ = threads;
+    scratch_bytes_ = 0;
+    return Prepare();
+  }
+
+  // Infers output shapes and prepares again after input dimensions changed.
+  Status Reshape() {
+    TRIMTAB_RETURN_IF_ERROR(InferShape());
+    return SetUpRun(threads_);
+  }
+
+  // Cannot fail and allocates nothing.
+  virtual void Run(ThreadPool& pool) = 0;
+
+  size_t scratch_bytes() const { return scratch_bytes_; }
+  void set_scratch(void* scratch) { scratch_ = static_cast<uint8_t*>(scratch); }
+
+ protected:
+  Operator() = default;
+  ~Operator() = default;  // never deleted through the base: operators live in the executor's arena
+
+  virtual void* AttributeStorage() = 0;
+  // Sets dims (and dtype where it differs from the first input's) of every output.
+  virtual Status InferShape() = 0;
+  virtual Status Prepare() { return Status(); }
+
+  int input_count() const { return operands_.input_count; }
+  int output_count() const { return operands_.output_count; }
+  bool has_input(int i) const { return i < operands_.input_count && operands_.inputs[i] != nullptr; }
+  const Tensor& input(int i) const { return *operands_.inputs[i]; }
+  Tensor& output(int i = 0) const { return *operands_.outputs[i]; }
+
+  int threads() const { return threads_; }
+  void RequestScratch(size_t bytes) { scratch_bytes_ = bytes; }
+  // 64-byte aligned; valid in Run only and shared with other operators between runs.
+  template <typename T>
+  T* scratch(size_t byte_offset = 0) const {
+    return reinterpret_cast<T*>(scratch_ + byte_offset);
+  }
+
+ private:
+  Operands operands_;
+  uint8_t* scratch_ = nullptr;
+  size_t scratch_bytes_ = 0;
+  int threads_ = 1;
+};
+
+// An operator with its generated attribute struct (operators without attributes have an empty one).
+template <typename Attributes>
+class OperatorOf : public Operator {
+ protected:
+  void* AttributeStorage() final { return &attributes_; }
+  const Attributes& attributes() const { return attributes_; }
+
+ private:
+  Attributes attributes_;
+};
+
+// What the registry needs to make an operator; one constant per operator source, defined by TRIMTAB_OPERATOR.
+struct OperatorFactory {
+  size_t bytes;
+  Operator* (*construct)(void* memory);
+};
+
+}  // namespace trimtab
+
+// Makes class `Class` known to the generated registry, which looks for k<Class>Factory.
+#define TRIMTAB_OPERATOR(Class)                                                                   \
+  namespace trimtab {                                                                             \
+  extern const OperatorFactory k##Class##Factory;                                                 \
+  const OperatorFactory k##Class##Factory = {                                                     \
+      sizeof(Class), [](void* memory) -> Operator* { return ::new (memory) Class; }};             \
+  }
+
+#endif  // TRIMTAB_CORE_OPERATOR_H_

@@ -1,0 +1,78 @@
+// A parsed .ttm file: tables that point into its bytes. The format is described in docs/model-format.md.
+#ifndef TRIMTAB_CORE_PROGRAM_H_
+#define TRIMTAB_CORE_PROGRAM_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/core/status.h"
+
+namespace trimtab {
+
+constexpr uint32_t kFormatVersion = 1;
+constexpr uint32_t kAbsent = 0xFFFFFFFFu;  // operand index of an optional input that is not there
+
+enum FileFlags : uint32_t { kFlagPlanned = 1 };
+
+struct FileHeader {
+  char magic[8];  // "trimtab" and a zero byte
+  uint32_t version;
+  uint32_t flags;
+  uint64_t schema_hash;
+  uint64_t file_bytes;
+  uint64_t checksum;  // of the whole file with this field zero
+  uint32_t var_count, op_count, input_count, output_count;
+  uint32_t metadata_offset, metadata_bytes;  // JSON for people and tools; the engine does not read it
+};
+static_assert(sizeof(FileHeader) == 64, "the header is 64 bytes");
+
+struct VarRecord {
+  int32_t dims[8];
+  uint64_t data_offset;  // 0: computed at run time
+  uint64_t data_bytes;
+  uint32_t name_offset;  // 0: no name; else u16 length, text, zero byte
+  uint8_t dtype, layout, rank, flags;
+  uint64_t reserved;
+};
+static_assert(sizeof(VarRecord) == 64, "a variable record is 64 bytes");
+
+struct OpRecord {
+  uint16_t op_id;
+  uint8_t input_count, output_count;
+  uint32_t operands_offset;    // u32 variable indices: inputs, then outputs
+  uint32_t attributes_offset;  // 8-byte aligned
+  uint32_t attributes_bytes;
+  uint32_t name_offset;
+  uint32_t reserved[3];
+};
+static_assert(sizeof(OpRecord) == 32, "an operator record is 32 bytes");
+
+class Program {
+ public:
+  const FileHeader& header() const { return *reinterpret_cast<const FileHeader*>(bytes_); }
+  const VarRecord& var(uint32_t i) const { return vars_[i]; }
+  const OpRecord& op(uint32_t i) const { return ops_[i]; }
+  uint32_t var_count() const { return header().var_count; }
+  uint32_t op_count() const { return header().op_count; }
+  uint32_t input_count() const { return header().input_count; }
+  uint32_t output_count() const { return header().output_count; }
+  uint32_t input(uint32_t i) const { return borders_[i]; }
+  uint32_t output(uint32_t i) const { return borders_[header().input_count + i]; }
+  const uint32_t* operands(const OpRecord& op) const { return reinterpret_cast<const uint32_t*>(bytes_ + op.operands_offset); }
+  const uint8_t* attributes(const OpRecord& op) const { return bytes_ + op.attributes_offset; }
+  const uint8_t* data(const VarRecord& var) const { return bytes_ + var.data_offset; }
+  const char* name(uint32_t name_offset) const { return name_offset == 0 ? "" : reinterpret_cast<const char*>(bytes_ + name_offset + 2); }
+  const uint8_t* bytes() const { return bytes_; }
+
+ private:
+  friend Status Load(const void* bytes, size_t size, Program* program);
+
+  const uint8_t* bytes_ = nullptr;
+  const VarRecord* vars_ = nullptr;
+  const OpRecord* ops_ = nullptr;
+  const uint32_t* borders_ = nullptr;
+};
+
+}  // namespace trimtab
+
+#endif  // TRIMTAB_CORE_PROGRAM_H_

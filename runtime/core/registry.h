@@ -1,0 +1,41 @@
+// The table of operators in this binary: a generated constant, plus operators registered at run time by plug-ins.
+#ifndef TRIMTAB_CORE_REGISTRY_H_
+#define TRIMTAB_CORE_REGISTRY_H_
+
+#include "runtime/core/operator.h"
+
+namespace trimtab {
+
+enum class LayoutRule : uint8_t { kAny, kPlain, kNhwc, kConverts };
+
+// One operator: its schema as far as the engine checks it, and how to make it. Generated from runtime/ops/*.toml.
+struct OperatorRow {
+  uint16_t id;
+  uint8_t min_inputs, max_inputs, min_outputs, max_outputs;  // 255: any number
+  LayoutRule layout;
+  bool view;               // the output is the input's memory
+  uint16_t dtypes;         // bit DType set: allowed for inputs
+  uint16_t optional_mask;  // bit i set: input i may be absent
+  uint16_t constant_mask;  // bit i set: input i is a weight
+  uint16_t index_mask;     // bit i set: input i holds indices (i32 or i64), whatever `dtypes` says
+  const AttributeField* fields;
+  uint16_t field_count;
+  const OperatorFactory* factory;
+  const char* name;  // "" when strings are off
+};
+
+// Null when the operator was trimmed away or never existed.
+const OperatorRow* FindOperator(uint16_t id);
+
+// Adds an operator for the life of the process; `row` must stay valid. An id or name that is taken is an error. Not thread-safe:
+// register before the first executor is made.
+Status RegisterOperator(const OperatorRow& row);
+
+// Defined by the generated registry.cpp.
+extern const OperatorRow kOperatorTable[];
+extern const size_t kOperatorTableSize;
+extern const uint64_t kSchemaHash;
+
+}  // namespace trimtab
+
+#endif  // TRIMTAB_CORE_REGISTRY_H_

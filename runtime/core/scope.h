@@ -1,0 +1,41 @@
+// The variables of a program while it runs.
+#ifndef TRIMTAB_CORE_SCOPE_H_
+#define TRIMTAB_CORE_SCOPE_H_
+
+#include "runtime/core/program.h"
+#include "runtime/core/tensor.h"
+
+namespace trimtab {
+
+struct Variable {
+  Tensor tensor;
+  const char* name;  // "" when the model carries no names
+  bool constant;
+};
+
+class Scope {
+ public:
+  Scope() = default;
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+  ~Scope();
+
+  // One variable per record; constants point at the program's data, whose size was checked against their type unless packed.
+  Status Create(const Program& program);
+
+  uint32_t size() const { return size_; }
+  Variable& variable(uint32_t i) { return variables_[i]; }
+  const Variable& variable(uint32_t i) const { return variables_[i]; }
+  Tensor& tensor(uint32_t i) { return variables_[i].tensor; }
+  const Tensor& tensor(uint32_t i) const { return variables_[i].tensor; }
+  // Null when there is no variable of that name.
+  Variable* Find(const char* name);
+
+ private:
+  Variable* variables_ = nullptr;
+  uint32_t size_ = 0;
+};
+
+}  // namespace trimtab
+
+#endif  // TRIMTAB_CORE_SCOPE_H_

@@ -1,0 +1,131 @@
+#include "runtime/core/strided_copy.h"
+
+#include <string.h>
+
+namespace trimtab {
+namespace {
+
+// Elements move as bits; the buffers they lie in have other types.
+using Bits8 = uint8_t;
+using Bits16 = uint16_t __attribute__((may_alias));
+using Bits32 = uint32_t __attribute__((may_alias));
+using Bits64 = uint64_t __attribute__((may_alias));
+
+constexpr size_t kGrainBytes = 64 << 10;  // per block of a parallel loop: about 20 us
+constexpr size_t kTile = 16;              // a cache line of floats on either side of a transpose
+
+size_t Smaller(size_t a, size_t b) { return a < b ? a : b; }
+
+// rows x columns elements in square tiles, so that both sides reuse the cache lines they touch.
+template <typename Bits>
+void CopyTiles(const void* from_bytes, void* to_bytes, size_t rows, ptrdiff_t from_row,
+               ptrdiff_t to_row, size_t columns, ptrdiff_t from_column, ptrdiff_t to_column) {
+  const auto* from = static_cast<const Bits*>(from_bytes);
+  auto* to = static_cast<Bits*>(to_bytes);
+  for (size_t r0 = 0; r0 < rows; r0 += kTile) {
+    const size_t r1 = Smaller(rows, r0 + kTile);
+    for (size_t c0 = 0; c0 < columns; c0 += kTile) {
+      const size_t c1 = Smaller(columns, c0 + kTile);
+      for (size_t r = r0; r < r1; ++r) {
+        const Bits* x = from + static_cast<ptrdiff_t>(r) * from_row +
+                        static_cast<ptrdiff_t>(c0) * from_column;
+        Bits* y =
+            to + static_cast<ptrdiff_t>(r) * to_row + static_cast<ptrdiff_t>(c0) * to_column;
+        for (size_t c = c0; c < c1; ++c, x += from_column, y += to_column) *y = *x;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void StridedCopy::AddAxis(int64_t extent, ptrdiff_t from_stride, ptrdiff_t to_stride) {
+  if (extent <= 0) empty_ = true;
+  if (extent <= 1) return;
+  int at = count_++;
+  for (; at > 0 && axes_[at - 1].to < to_stride; --at) axes_[at] = axes_[at - 1];
+  axes_[at] = {static_cast<size_t>(extent), from_stride, to_stride};
+}
+
+// Joins neighbours that are one run on both sides: fewer loops, longer memcpys.
+void StridedCopy::MergeAxes() {
+  int kept = 0;
+  for (int i = 0; i < count_; ++i) {
+    const Axis& axis = axes_[i];
+    if (kept > 0) {
+      Axis& outer = axes_[kept - 1];
+      const auto extent = static_cast<ptrdiff_t>(axis.extent);
+      if (outer.from == extent * axis.from && outer.to == extent * axis.to) {
+        outer = {outer.extent * axis.extent, axis.from, axis.to};
+        continue;
+      }
+    }
+    axes_[kept++] = axis;
+  }
+  count_ = kept;
+}
+
+void StridedCopy::Run(const void* from, void* to, ThreadPool& pool) {
+  if (empty_) return;
+  MergeAxes();
+  // Two axes at least: a lone run is one row, a single element one row of one column.
+  for (; count_ < 2; ++count_) {
+    if (count_ == 1) axes_[1] = axes_[0];
+    axes_[0] = {1, 1, 1};
+  }
+  const Axis column = axes_[count_ - 1];
+  const bool runs = column.from == 1 && column.to == 1;
+  // Tiles pair the axis that is dense in the source with the one that is dense in the result.
+  for (int i = 0; i < count_ - 2 && !runs; ++i) {
+    if (axes_[i].from != 1) continue;
+    const Axis dense = axes_[i];
+    axes_[i] = axes_[count_ - 2];
+    axes_[count_ - 2] = dense;
+  }
+  const Axis row = axes_[count_ - 2];
+  size_t rows = row.extent;
+  for (int i = 0; i < count_ - 2; ++i) rows *= axes_[i].extent;
+  const size_t row_bytes = column.extent * element_bytes_;
+  const size_t grain = (kGrainBytes / row_bytes + kTile) / kTile * kTile;
+
+  pool.For(rows, runs && row_bytes > kGrainBytes ? 1 : grain, [&](size_t begin, size_t end, int) {
+    while (begin < end) {
+      const size_t first = begin % row.extent;
+      const size_t n = Smaller(row.extent - first, end - begin);
+      ptrdiff_t from_offset = static_cast<ptrdiff_t>(first) * row.from;
+      ptrdiff_t to_offset = static_cast<ptrdiff_t>(first) * row.to;
+      size_t outer = begin / row.extent;
+      for (int i = count_ - 3; i >= 0; --i) {
+        const auto at = static_cast<ptrdiff_t>(outer % axes_[i].extent);
+        outer /= axes_[i].extent;
+        from_offset += at * axes_[i].from;
+        to_offset += at * axes_[i].to;
+      }
+      const auto size = static_cast<ptrdiff_t>(element_bytes_);
+      const char* x = static_cast<const char*>(from) + from_offset * size;
+      char* y = static_cast<char*>(to) + to_offset * size;
+      if (runs) {
+        for (size_t i = 0; i < n; ++i, x += row.from * size, y += row.to * size) {
+          memcpy(y, x, row_bytes);
+        }
+      } else {
+        const auto copy = element_bytes_ == 4   ? CopyTiles<Bits32>
+                          : element_bytes_ == 8 ? CopyTiles<Bits64>
+                          : element_bytes_ == 2 ? CopyTiles<Bits16>
+                                                : CopyTiles<Bits8>;
+        copy(x, y, n, row.from, row.to, column.extent, column.from, column.to);
+      }
+      begin += n;
+    }
+  });
+}
+
+void LogicalStrides(const Tensor& tensor, ptrdiff_t* strides) {
+  const Dims physical = tensor.PhysicalDims();
+  for (int axis = 0; axis < tensor.dims.rank; ++axis) {
+    strides[axis] =
+        static_cast<ptrdiff_t>(physical.Count(tensor.PhysicalAxis(axis) + 1, physical.rank));
+  }
+}
+
+}  // namespace trimtab

@@ -1,0 +1,67 @@
+#include "runtime/core/tensor.h"
+
+namespace trimtab {
+
+size_t ElementSize(DType dtype) {
+  switch (dtype) {
+    case DType::kF32:
+    case DType::kI32:
+      return 4;
+    case DType::kF16:
+      return 2;
+    case DType::kI8:
+    case DType::kU8:
+    case DType::kBool:
+      return 1;
+    case DType::kI64:
+      return 8;
+    case DType::kNone:
+      break;
+  }
+  return 0;
+}
+
+bool Dims::operator==(const Dims& other) const {
+  if (rank != other.rank) return false;
+  for (int i = 0; i < rank; ++i) {
+    if (d[i] != other.d[i]) return false;
+  }
+  return true;
+}
+
+int64_t Dims::Count(int begin, int end) const {
+  int64_t count = 1;
+  for (int i = begin; i < end; ++i) {
+    if (d[i] < 0) return -1;
+    count *= d[i];
+    if (count > INT32_MAX) return -1;
+  }
+  return count;
+}
+
+int Dims::Axis(int64_t axis) const {
+  if (axis < -rank || axis >= rank) return -1;
+  return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+Dims Tensor::PhysicalDims() const {
+  Dims physical = dims;
+  for (int i = 0; i < dims.rank; ++i) physical[PhysicalAxis(i)] = dims[i];
+  return physical;
+}
+
+int Tensor::PhysicalAxis(int axis) const {
+  if (layout == Layout::kPlain || dims.rank != 4 || axis == 0) return axis;
+  return axis == 1 ? 3 : axis - 1;
+}
+
+Tensor Tensor::Slice(int32_t begin, int32_t end) const {
+  Tensor view = *this;
+  const size_t image = static_cast<size_t>(dims.Count(1, dims.rank)) * element_size();
+  view.dims[0] = end - begin;
+  view.raw = static_cast<uint8_t*>(raw) + static_cast<size_t>(begin) * image;
+  view.bytes = static_cast<size_t>(end - begin) * image;
+  return view;
+}
+
+}  // namespace trimtab

@@ -1,0 +1,83 @@
+// A view of n-dimensional data: logical dimensions, element type, memory layout, address.
+#ifndef TRIMTAB_CORE_TENSOR_H_
+#define TRIMTAB_CORE_TENSOR_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace trimtab {
+
+// Values are stored in .ttm files (trimtab/schema.py DTYPES).
+enum class DType : uint8_t { kNone = 0, kF32 = 1, kF16 = 2, kI8 = 3, kU8 = 4, kI32 = 5, kI64 = 6, kBool = 7 };
+
+// Memory order of a 4-D tensor; the logical dimensions are n, c, h, w in both.
+enum class Layout : uint8_t { kPlain = 0, kNhwc = 1 };
+
+size_t ElementSize(DType dtype);  // bytes; 0 for an unknown type
+
+template <typename T>
+struct DTypeOf;
+template <> struct DTypeOf<float> { static constexpr DType kValue = DType::kF32; };
+template <> struct DTypeOf<int8_t> { static constexpr DType kValue = DType::kI8; };
+template <> struct DTypeOf<uint8_t> { static constexpr DType kValue = DType::kU8; };
+template <> struct DTypeOf<int32_t> { static constexpr DType kValue = DType::kI32; };
+template <> struct DTypeOf<int64_t> { static constexpr DType kValue = DType::kI64; };
+template <> struct DTypeOf<bool> { static constexpr DType kValue = DType::kBool; };
+
+struct Dims {
+  static constexpr int kMaxRank = 8;
+
+  int rank = 0;
+  int32_t d[kMaxRank] = {};
+
+  int32_t operator[](int i) const { return d[i]; }
+  int32_t& operator[](int i) { return d[i]; }
+  bool operator==(const Dims& other) const;
+  bool operator!=(const Dims& other) const { return !(*this == other); }
+
+  // Number of elements; -1 when a dimension is negative or the product does not fit 31 bits (a size no device holds).
+  int64_t Count() const { return Count(0, rank); }
+  int64_t Count(int begin, int end) const;
+  // Maps an axis in [-rank, rank) to [0, rank); -1 when it is outside.
+  int Axis(int64_t axis) const;
+};
+
+class Tensor {
+ public:
+  Dims dims;
+  DType dtype = DType::kNone;
+  Layout layout = Layout::kPlain;
+  void* raw = nullptr;
+  size_t bytes = 0;  // of the data behind `raw`; packed weights hold other than Count() elements
+
+  // Typed address; null when the tensor holds another type. The dtype was checked by Operator::SetUp.
+  template <typename T>
+  T* data() {
+    return dtype == DTypeOf<T>::kValue ? static_cast<T*>(raw) : nullptr;
+  }
+  template <typename T>
+  const T* data() const {
+    return dtype == DTypeOf<T>::kValue ? static_cast<const T*>(raw) : nullptr;
+  }
+
+  int64_t Count() const { return dims.Count(); }
+  size_t element_size() const { return ElementSize(dtype); }
+
+  // Dimensions of a 4-D tensor by their letter.
+  int32_t n() const { return dims[0]; }
+  int32_t c() const { return dims[1]; }
+  int32_t h() const { return dims[2]; }
+  int32_t w() const { return dims[3]; }
+
+  // Dimensions in the order they lie in memory, slowest first.
+  Dims PhysicalDims() const;
+  // Where logical dimension `axis` stands in PhysicalDims().
+  int PhysicalAxis(int axis) const;
+
+  // A view of images [begin, end) along the first dimension.
+  Tensor Slice(int32_t begin, int32_t end) const;
+};
+
+}  // namespace trimtab
+
+#endif  // TRIMTAB_CORE_TENSOR_H_

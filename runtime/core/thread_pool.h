@@ -1,0 +1,46 @@
+// A fixed set of threads that share index ranges. The caller's thread works too.
+#ifndef TRIMTAB_CORE_THREAD_POOL_H_
+#define TRIMTAB_CORE_THREAD_POOL_H_
+
+#include <stddef.h>
+
+#include "runtime/core/status.h"
+
+namespace trimtab {
+
+class ThreadPool {
+ public:
+  // The body of a loop: indices [begin, end) done by thread `thread` of `threads()`.
+  using Body = void (*)(void* context, size_t begin, size_t end, int thread);
+
+  ThreadPool() = default;
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+  ~ThreadPool() { Stop(); }
+
+  // `threads` counts the caller's; 1 starts none. Call once.
+  Status Start(int threads);
+  void Stop();
+  int threads() const { return threads_; }
+
+  // Runs `body` over [0, n) in blocks of at most `grain` indices, taken by whichever thread is free; returns when all are done.
+  void For(size_t n, size_t grain, Body body, void* context);
+
+  // The same for a callable `f(begin, end, thread)`.
+  template <typename F>
+  void For(size_t n, size_t grain, const F& f) {
+    For(n, grain, [](void* context, size_t begin, size_t end, int thread) { (*static_cast<const F*>(context))(begin, end, thread); },
+        const_cast<F*>(&f));
+  }
+
+ private:
+  struct State;
+  static void* Work(void* argument);
+
+  State* state_ = nullptr;
+  int threads_ = 1;
+};
+
+}  // namespace trimtab
+
+#endif  // TRIMTAB_CORE_THREAD_POOL_H_

@@ -1,0 +1,162 @@
+"""Profiles: which operators, element types and kernels a binary holds, and its switches.
+
+`profiles/NAME.toml` is written by hand for a family of networks; `trimtab.profile_of` derives one from an optimised program.
+Both become the same frozen dataclass, and `trimtab.codegen` turns it into op macros and tables.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from trimtab import kernels, paths, schema
+from trimtab.errors import ProfileError
+
+ANY = ("*",)
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A choice of (operator, dtype, kernel) plus switches.
+
+    `ops` are names or ("*",); `kernels` are glob patterns over kernel names, () meaning those that the kept operators
+    may call; `strings`: keep operator and variable names and error texts; `threads`: the thread pool.
+    """
+
+    name: str
+    doc: str = ""
+    ops: tuple[str, ...] = ANY
+    dtypes: tuple[str, ...] = ("f32",)
+    kernels: tuple[str, ...] = ()
+    strings: bool = True
+    threads: bool = True
+
+    def operators(self) -> list[schema.Operator]:
+        """The kept operators in the order of their ids; ProfileError for unknown names and broken dependencies."""
+        known = schema.operators()
+        where = f"profile {self.name}"
+        if self.ops == ANY:
+            return list(known.values())
+        if unknown := sorted(set(self.ops) - set(known)):
+            raise ProfileError(f"unknown operators: {', '.join(unknown)}", where=where,
+                               hint="runtime/ops/ holds one TOML file per operator")  # fmt: skip
+        kept = [op for op in known.values() if op.name in self.ops]
+        for op in kept:
+            if missing := sorted(set(op.depends) - set(self.ops)):
+                raise ProfileError(f"operator {op.name} depends on {', '.join(missing)}, which the profile leaves out",
+                                   where=where, hint=f"add {', '.join(missing)} to ops")  # fmt: skip
+        return kept
+
+    def families(self) -> set[str]:
+        """Kernel families that the kept operators may call. A fused activation is a kernel without its operator, so a
+        profile that names kernels may use every activation; one that does not gets those of the operators it keeps."""
+        kept = self.operators()
+        candidates = schema.operators().values() if self.kernels else kept
+        activations = {f for op in candidates if op.activation for f in op.families}
+        families: set[str] = set()
+        for op in kept:
+            for family in op.families:
+                families |= activations if family == "@activation" else {family}
+        return families
+
+    def kept_kernels(self, arch: str) -> list[kernels.Kernel]:
+        """The kernels of a binary for `arch`; ProfileError when a kept operator is left without one."""
+        families, patterns, isas = self.families(), self.kernels or ANY, kernels.isas()
+        kept = [
+            k
+            for k in kernels.inventory().values()
+            if k.family in families
+            and arch in isas[k.isa].arch
+            and k.dtype in self.dtypes
+            and any(fnmatchcase(k.name, p) for p in patterns)
+        ]
+        covered = {k.family for k in kept}
+        for op in self.operators():
+            for attribute in op.attributes:
+                if attribute.families and not attribute.optional and not covered & set(attribute.families):
+                    raise ProfileError(
+                        f"operator {op.name} needs a kernel of {' or '.join(attribute.families)}, and none is left for {arch}",
+                        where=f"profile {self.name}",
+                        hint="widen `kernels` or `dtypes`, or drop the operator",
+                    )
+        return kept
+
+    def merged(self, other: Profile) -> Profile:
+        """The union of two profiles: a binary that runs what either runs."""
+
+        def union(a: Iterable[str], b: Iterable[str]) -> tuple[str, ...]:
+            return tuple(sorted({*a, *b}))
+
+        return Profile(
+            name=f"{self.name}+{other.name}",
+            doc=f"{self.doc} {other.doc}".strip(),
+            ops=ANY if ANY in (self.ops, other.ops) else union(self.ops, other.ops),
+            dtypes=union(self.dtypes, other.dtypes),
+            kernels=() if not self.kernels or not other.kernels else union(self.kernels, other.kernels),
+            strings=self.strings or other.strings,
+            threads=self.threads or other.threads,
+        )
+
+    def digest(self) -> str:
+        """16 hexadecimal digits over everything but the name and the documentation."""
+        facts = asdict(replace(self, name="", doc=""))
+        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
+
+    def to_toml(self) -> str:
+        """The profile as the text of a TOML file."""
+
+        def rows(values: tuple[str, ...]) -> str:
+            return "[\n" + "".join(f'    "{v}",\n' for v in values) + "]"
+
+        lines = [f"doc = {json.dumps(self.doc)}", f"ops = {rows(self.ops)}", f"dtypes = {rows(self.dtypes)}"]
+        if self.kernels:
+            lines.append(f"kernels = {rows(self.kernels)}")
+        lines += [f"strings = {str(self.strings).lower()}", f"threads = {str(self.threads).lower()}"]
+        return "\n".join(lines) + "\n"
+
+
+def read_profile(path: Path) -> Profile:
+    """Reads a profile file; ProfileError names the file and the key that is wrong."""
+    try:
+        table: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
+        raise ProfileError(str(e), where=str(path)) from None
+    for key in ("ops", "dtypes", "kernels"):
+        if key in table:
+            if not isinstance(table[key], list) or not all(isinstance(v, str) for v in table[key]):
+                raise ProfileError(f"{key} must be a list of names", where=str(path))
+            table[key] = tuple(table[key])
+    for key in ("strings", "threads"):
+        if not isinstance(table.get(key, True), bool):
+            raise ProfileError(f"{key} must be true or false", where=str(path))
+    try:
+        profile = Profile(name=path.stem, **table)
+    except TypeError:
+        keys = sorted(set(table) - {"doc", "ops", "dtypes", "kernels", "strings", "threads"})
+        raise ProfileError(f"unknown keys: {', '.join(keys)}", where=str(path),
+                           hint="a profile has doc, ops, dtypes, kernels, strings, threads") from None  # fmt: skip
+    if unknown := sorted(set(profile.dtypes) - set(schema.DTYPES)):
+        raise ProfileError(f"unknown dtypes: {', '.join(unknown)}", where=str(path), hint=f"use {', '.join(schema.DTYPES)}")
+    profile.operators()
+    return profile
+
+
+def list_profiles() -> list[str]:
+    """Names of the profiles that ship with trimtab."""
+    return sorted(p.stem for p in (paths.root() / "profiles").glob("*.toml"))
+
+
+def find_profile(name: str) -> Profile:
+    """A profile by name (`yolo`) or by the path of its TOML file."""
+    path = Path(name)
+    if path.suffix == ".toml" and path.is_file():
+        return read_profile(path)
+    if name in list_profiles():
+        return read_profile(paths.root() / "profiles" / f"{name}.toml")
+    raise ProfileError(f"there is no profile {name!r}", hint=f"known: {', '.join(list_profiles())}, or the path of a TOML file")

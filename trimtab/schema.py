@@ -1,0 +1,195 @@
+"""Operator schemas: what every operator is called, takes, gives and needs.
+
+`runtime/ops/<op>.toml` is the one source of truth for an operator; this module is the only one that reads it. The engine's
+generated tables (`trimtab.codegen`), the importers, the passes and the model file all work from these dataclasses.
+The TOML format is documented in docs/adding-an-operator.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from trimtab import paths
+from trimtab.errors import SchemaError
+
+ATTRIBUTE_TYPES = ("int", "float", "bool", "enum", "ints", "floats", "op", "kernel")
+DTYPES = {"f32": 1, "f16": 2, "i8": 3, "u8": 4, "i32": 5, "i64": 6, "bool": 7}
+LAYOUTS = ("any", "plain", "nhwc", "converts")
+
+
+@dataclass(frozen=True)
+class Port:
+    """One input or output of an operator; `index`: holds i32 or i64 whatever the operator's dtypes are."""
+
+    name: str
+    doc: str
+    optional: bool = False
+    constant: bool = False
+    variadic: bool = False
+    index: bool = False
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One attribute. `default` is None when the attribute must be given; `plan` marks what the planner decides."""
+
+    name: str
+    type: str
+    doc: str
+    default: Any = None
+    unit: str = ""
+    length: int = 0
+    values: tuple[str, ...] = ()
+    families: tuple[str, ...] = ()
+    optional: bool = False
+    plan: bool = False
+
+
+@dataclass(frozen=True)
+class Operator:
+    """The schema of one operator.
+
+    `layout`: "nhwc" wants its 4-D tensors in NHWC order, "plain" in row-major order, "any" wants all its 4-D tensors
+    alike, "converts" is the conversion itself. `activation`: element-wise with at most the parameters alpha and beta, so
+    it can become the epilogue of an operator that `fuses_activation`.
+    """
+
+    name: str
+    id: int
+    doc: str
+    layout: str
+    dtypes: tuple[str, ...]
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    attributes: tuple[Attribute, ...]
+    depends: tuple[str, ...] = ()
+    activation: bool = False
+    fuses_activation: bool = False
+    fuses_residual: bool = False
+    view: bool = False
+
+    def attribute(self, name: str) -> Attribute:
+        """The attribute of that name; SchemaError when the operator has none."""
+        for attribute in self.attributes:
+            if attribute.name == name:
+                return attribute
+        known = ", ".join(a.name for a in self.attributes) or "none"
+        raise SchemaError(f"operator {self.name} has no attribute {name!r}", hint=f"it has: {known}")
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """Micro-kernel families the operator may call; "@activation" stands for those of every activation."""
+        return tuple(f for a in self.attributes for f in a.families)
+
+    @property
+    def input_counts(self) -> tuple[int, int]:
+        """Fewest and most inputs; 255 at most when the last one is variadic."""
+        return _counts(self.inputs)
+
+    @property
+    def output_counts(self) -> tuple[int, int]:
+        """Fewest and most outputs."""
+        return _counts(self.outputs)
+
+    @property
+    def macro(self) -> str:
+        """The op macro that decides whether the operator is compiled at all."""
+        return f"TRIMTAB_OP_{self.name.upper()}"
+
+    @property
+    def class_name(self) -> str:
+        """The C++ class of the operator."""
+        return "".join(part.capitalize() for part in self.name.split("_"))
+
+
+def _counts(ports: tuple[Port, ...]) -> tuple[int, int]:
+    least = sum(1 for p in ports if not p.optional)
+    return least, 255 if any(p.variadic for p in ports) else len(ports)
+
+
+def name_hash(name: str) -> int:
+    """FNV-1a, 32 bits: how kernels and families are named in .ttm files and in generated tables."""
+    value = 0x811C9DC5
+    for byte in name.encode():
+        value = (value ^ byte) * 0x01000193 & 0xFFFFFFFF
+    return value
+
+
+def _attributes(table: dict[str, Any], plan: bool, where: str) -> list[Attribute]:
+    result = []
+    for name, row in table.items():
+        row = {k: tuple(v) if isinstance(v, list) else v for k, v in row.items()}
+        try:
+            attribute = Attribute(name=name, plan=plan, **row)
+        except TypeError as e:
+            raise SchemaError(f"attribute {name}: {e}", where=where) from None
+        if attribute.type not in ATTRIBUTE_TYPES:
+            raise SchemaError(f"attribute {name} has unknown type {attribute.type!r}", where=where,
+                              hint=f"use one of {', '.join(ATTRIBUTE_TYPES)}")  # fmt: skip
+        result.append(attribute)
+    return result
+
+
+def read_operator(path: Path) -> Operator:
+    """Reads one schema file; SchemaError names the file and what is wrong with it."""
+    where = str(path)
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
+        raise SchemaError(str(e), where=where) from None
+    try:
+        operator = Operator(
+            name=path.stem,
+            dtypes=tuple(table.pop("dtypes")),
+            inputs=tuple(Port(**row) for row in table.pop("inputs", [])),
+            outputs=tuple(Port(**row) for row in table.pop("outputs")),
+            attributes=tuple(_attributes(table.pop("attributes", {}), False, where) + _attributes(table.pop("plan", {}), True, where)),
+            depends=tuple(table.pop("depends", [])),
+            **table,
+        )
+    except (KeyError, TypeError) as e:
+        raise SchemaError(f"bad or missing key: {e}", where=where) from None
+    if unknown := set(operator.dtypes) - set(DTYPES):
+        raise SchemaError(f"unknown dtypes {sorted(unknown)}", where=where, hint=f"use {', '.join(DTYPES)}")
+    if operator.layout not in LAYOUTS:
+        raise SchemaError(f"unknown layout {operator.layout!r}", where=where, hint=f"use one of {', '.join(LAYOUTS)}")
+    return operator
+
+
+@cache
+def operators() -> dict[str, Operator]:
+    """All operators by name, in the order of their ids; ids are permanent and unique."""
+    found = [read_operator(p) for p in sorted((paths.root() / "runtime" / "ops").glob("*.toml"))]
+    found.sort(key=lambda op: op.id)
+    for a, b in zip(found, found[1:], strict=False):
+        if a.id == b.id:
+            raise SchemaError(f"operators {a.name} and {b.name} share id {a.id}", where="runtime/ops",
+                              hint="ids are permanent: give the newer one the next free id")  # fmt: skip
+    names = {op.name for op in found}
+    for op in found:
+        if missing := set(op.depends) - names:
+            raise SchemaError(f"depends on unknown operators {sorted(missing)}", where=f"runtime/ops/{op.name}.toml")
+    return {op.name: op for op in found}
+
+
+def operator(name: str) -> Operator:
+    """The schema of one operator; SchemaError when there is none of that name."""
+    try:
+        return operators()[name]
+    except KeyError:
+        raise SchemaError(f"there is no operator {name!r}", hint="runtime/ops/ holds one TOML file per operator") from None
+
+
+@cache
+def schema_hash() -> int:
+    """64 bits over everything that gives the bytes of a .ttm file their meaning: ids, attributes, order, types."""
+    lines = []
+    for op in operators().values():
+        attributes = ",".join(f"{a.name}:{a.type}:{'|'.join(a.values)}" for a in op.attributes)
+        lines.append(f"{op.id} {op.name} {op.input_counts} {op.output_counts} {attributes}")
+    return int.from_bytes(hashlib.sha256("\n".join(lines).encode()).digest()[:8], "little")
