@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from invoke.context import Context
 from invoke.exceptions import Exit
 from invoke.tasks import task
@@ -30,6 +28,8 @@ def run_tests(
     jobs: int = 0,
 ) -> None:
     """Build the engine for this machine and run the tests."""
+    import sys
+
     from trimtab import builder
     from trimtab.cli import _shell
 
@@ -50,3 +50,11 @@ def run_tests(
         argv.append(path)
     if code := _shell.run(argv):
         raise Exit(code=code)
+
+
+@task
+def engine(_: Context) -> None:
+    """Build the Python engine of this checkout, or what has changed of it."""
+    from trimtab import builder
+
+    builder.build_engine()
