@@ -199,7 +199,7 @@ def _boot(program: str, folder: Path, image: Path, cpu_model: str, cpus: int) ->
         port: int = probe.getsockname()[1]
     words = [program, "-M", "virt", "-cpu", cpu_model, "-smp", str(cpus), "-m", "1024"]
     words += ["-nographic", "-nodefaults", "-no-reboot", "-serial", f"file:{serial}"]
-    words += ["-icount", "shift=1,sleep=off"] if cpus == 1 else []
+    words += ["-icount", "shift=1,sleep=on"] if cpus == 1 else []
     words += ["-kernel", str(image / board_image.KERNEL)]
     words += ["-initrd", str(image / board_image.INITRD)]
     words += ["-append", "console=ttyAMA0 quiet panic=-1"]

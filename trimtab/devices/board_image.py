@@ -132,7 +132,7 @@ def _unpack_kernel(package: Path, kernel: Path) -> dict[str, bytes]:
     """Writes the kernel; gives the modules that are wanted and exist."""
     modules: dict[str, bytes] = {}
     with open_package(package) as tar:
-        for member in tar:
+        for member in filter(tarfile.TarInfo.isreg, tar):
             path = _merged(member.name)
             stem, _, suffix = posixpath.basename(path).partition(".ko")
             if fnmatch.fnmatch(path, "boot/vmlinuz-*"):

@@ -49,11 +49,12 @@ _MAX_SIGNAL = 64
 logging.getLogger("paramiko").addHandler(logging.NullHandler())
 
 # Descriptor 3 carries the program's stderr past the outer shell, whose remarks on a child that a
-# signal ended are not the program's. `setsid` is not the last command: a shell would then exec it,
-# and as a group's leader it would fork and not wait. Without it only the process itself is killed.
+# signal ended are not the program's; a subshell, because shells redirect for a plain command
+# themselves. `setsid` runs in a child: as a group's leader it would fork and not wait. Without it
+# only the process itself is killed.
 _WRAPPER = (
     "exec 3>&2 2>/dev/null; s=; command -v setsid >/dev/null && s=setsid; "
-    "$s sh -c {script} {stdin} 2>&3 3>&-; exit $?"
+    "(exec 2>&3 3>&- {stdin}; exec $s sh -c {script}); exit $?"
 )
 
 
