@@ -1,0 +1,196 @@
+// Python's view of the engine: shape rules, and running a program. Everything else is Python's own work.
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/api/trimtab.h"
+#include "runtime/core/kernel_table.h"
+#include "runtime/core/loader.h"
+#include "runtime/core/registry.h"
+
+namespace py = pybind11;
+
+namespace {
+
+using Shape = std::vector<int32_t>;
+using ShapeAndType = std::pair<Shape, int>;
+
+// Raised as trimtab._engine.EngineError(code, message).
+struct EngineError : std::runtime_error {
+  EngineError(int code, const std::string& what) : std::runtime_error(what), code(code) {}
+  int code;
+};
+
+void Throw(const trimtab::Status& status) {
+  char text[256];
+  status.Format(text, sizeof(text));
+  throw EngineError(static_cast<int>(status.code()), text);
+}
+
+// The layout that lets the shape rule of an operator see its operands: logical dimensions do not depend on it.
+trimtab::Layout LayoutFor(const trimtab::OperatorRow& row, int rank) {
+  return row.layout == trimtab::LayoutRule::kNhwc && rank == 4 ? trimtab::Layout::kNhwc : trimtab::Layout::kPlain;
+}
+
+trimtab::Dims ToDims(const Shape& shape) {
+  if (shape.size() > trimtab::Dims::kMaxRank) throw EngineError(TRIMTAB_BAD_PROGRAM, "tensors have at most 8 dimensions");
+  trimtab::Dims dims;
+  dims.rank = static_cast<int>(shape.size());
+  for (size_t i = 0; i < shape.size(); ++i) dims[static_cast<int>(i)] = shape[i];
+  return dims;
+}
+
+// Runs the shape rule of one operator. inputs: (shape, dtype) or None for an absent one. Returns (shape, dtype) of each output.
+std::vector<ShapeAndType> InferShapes(uint16_t op_id, const std::vector<std::optional<ShapeAndType>>& inputs, const py::bytes& attributes,
+                                      size_t output_count) {
+  const trimtab::OperatorRow* row = trimtab::FindOperator(op_id);
+  if (row == nullptr) throw EngineError(TRIMTAB_MISSING_OP, "this engine has no operator of id " + std::to_string(op_id));
+  if (inputs.size() > 255 || output_count > 255) throw EngineError(TRIMTAB_BAD_PROGRAM, "an operator has at most 255 inputs and outputs");
+  std::vector<trimtab::Tensor> tensors(inputs.size() + output_count);
+  std::vector<trimtab::Tensor*> pointers;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (i < inputs.size() && !inputs[i]) {
+      pointers.push_back(nullptr);
+      continue;
+    }
+    if (i < inputs.size()) {
+      tensors[i].dims = ToDims(inputs[i]->first);
+      tensors[i].dtype = static_cast<trimtab::DType>(inputs[i]->second);
+    }
+    const bool output = i >= inputs.size();
+    tensors[i].layout = LayoutFor(*row, output ? 4 : tensors[i].dims.rank);
+    pointers.push_back(&tensors[i]);
+  }
+  const std::string block = attributes;
+  std::vector<uint64_t> aligned((block.size() + 7) / 8);
+  std::copy(block.begin(), block.end(), reinterpret_cast<char*>(aligned.data()));
+  std::unique_ptr<char, decltype(&free)> memory(static_cast<char*>(aligned_alloc(64, (row->factory->bytes + 63) / 64 * 64)), &free);
+  trimtab::Operator* op = row->factory->construct(memory.get());
+  const trimtab::Operands operands = {pointers.data(), pointers.data() + inputs.size(), static_cast<uint8_t>(inputs.size()),
+                                      static_cast<uint8_t>(output_count)};
+  trimtab::Status status = op->SetUpShapes(*row, operands, reinterpret_cast<const uint8_t*>(aligned.data()), block.size());
+  if (!status.ok()) Throw(status);
+  std::vector<ShapeAndType> result;
+  for (size_t i = inputs.size(); i < tensors.size(); ++i) {
+    const trimtab::Dims& dims = tensors[i].dims;
+    result.emplace_back(Shape(dims.d, dims.d + dims.rank), static_cast<int>(tensors[i].dtype));
+  }
+  return result;
+}
+
+class Executor {
+ public:
+  // `model`: the bytes of a .ttm file, 64-byte aligned; kept alive.
+  Executor(py::array_t<uint8_t, py::array::c_style> model, int threads) : bytes_(std::move(model)) {
+    char why[256] = "";
+    trimtab_model* opened = nullptr;
+    const int code = trimtab_open_memory(bytes_.data(), static_cast<size_t>(bytes_.size()), threads, &opened, why, sizeof(why));
+    if (code != 0) throw EngineError(code, why);
+    model_.reset(opened);
+  }
+
+  // arrays: contiguous, one per input, of its type. Returns one new array per output.
+  std::vector<py::array> Run(const std::vector<py::array>& arrays) {
+    if (arrays.size() != trimtab_input_count(model_.get())) throw EngineError(TRIMTAB_BAD_ARGUMENT, "wrong number of inputs");
+    for (uint32_t i = 0; i < arrays.size(); ++i) {
+      Check(trimtab_set_input(model_.get(), i, arrays[i].data(), static_cast<size_t>(arrays[i].nbytes())));
+    }
+    int code;
+    {
+      const py::gil_scoped_release release;
+      code = trimtab_run(model_.get());
+    }
+    Check(code);
+    std::vector<py::array> outputs;
+    for (uint32_t i = 0; i < trimtab_output_count(model_.get()); ++i) {
+      trimtab_tensor tensor;
+      trimtab_output(model_.get(), i, &tensor);
+      outputs.push_back(Copy(tensor));
+    }
+    return outputs;
+  }
+
+  py::dict Memory() const {
+    trimtab_memory memory;
+    trimtab_memory_use(model_.get(), &memory);
+    py::dict result;
+    result["arena_bytes"] = memory.arena_bytes;
+    result["arena_lower_bound_bytes"] = memory.arena_lower_bound_bytes;
+    result["weights_bytes"] = memory.weights_bytes;
+    return result;
+  }
+
+ private:
+  static py::array Copy(const trimtab_tensor& tensor) {
+    static const char* const kTypes[] = {"", "f4", "f2", "i1", "u1", "i4", "i8", "?"};
+    return py::array(py::dtype(kTypes[tensor.dtype]), Shape(tensor.dims, tensor.dims + tensor.rank), tensor.data);
+  }
+
+  void Check(int code) const {
+    if (code != 0) throw EngineError(code, trimtab_last_error(model_.get()));
+  }
+
+  struct Close {
+    void operator()(trimtab_model* model) const { trimtab_close(model); }
+  };
+  py::array_t<uint8_t, py::array::c_style> bytes_;
+  std::unique_ptr<trimtab_model, Close> model_;
+};
+
+std::vector<std::string> CpuFeatureNames() {
+  char text[256];
+  trimtab_cpu_features(text, sizeof(text));
+  std::vector<std::string> names(1);
+  for (const char* at = text; *at != '\0'; ++at) {
+    if (*at == ',') {
+      names.emplace_back();
+    } else {
+      names.back() += *at;
+    }
+  }
+  if (names.back().empty()) names.pop_back();
+  return names;
+}
+
+std::vector<std::string> KernelNames() {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < trimtab::kKernelTableSize; ++i) names.emplace_back(trimtab::kKernelTable[i].text);
+  return names;
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_engine, module) {
+  module.doc() = "trimtab's engine on this machine";
+  // Kept for the life of the process, as the interpreter keeps the module.
+  static PyObject* error = py::exception<EngineError>(module, "EngineError").release().ptr();
+  py::register_exception_translator([](std::exception_ptr raised) {
+    try {
+      if (raised) std::rethrow_exception(raised);
+    } catch (const EngineError& e) {
+      PyErr_SetObject(error, py::make_tuple(e.code, e.what()).ptr());
+    }
+  });
+  module.def("infer_shapes", &InferShapes, py::arg("op_id"), py::arg("inputs"), py::arg("attributes"), py::arg("output_count"));
+  module.def("cpu_features", &CpuFeatureNames);
+  module.def("kernel_names", &KernelNames);
+  module.def("schema_hash", &trimtab_schema_hash);
+  module.def("checksum", [](const py::array_t<uint8_t, py::array::c_style>& bytes) { return trimtab::Checksum(bytes.data(), static_cast<size_t>(bytes.size())); });
+  module.def("check_model", [](const py::array_t<uint8_t, py::array::c_style>& bytes) {
+    trimtab::Program program;
+    const trimtab::Status status = trimtab::Load(bytes.data(), static_cast<size_t>(bytes.size()), &program);
+    if (!status.ok()) Throw(status);
+  });
+  py::class_<Executor>(module, "Executor")
+      .def(py::init<py::array_t<uint8_t, py::array::c_style>, int>(), py::arg("model"), py::arg("threads") = 1)
+      .def("run", &Executor::Run)
+      .def("memory", &Executor::Memory);
+}

@@ -1,0 +1,40 @@
+"""trimtab: the smallest, fastest inference binary for one network on one device, proved by measurement.
+
+    program = trimtab.load("net.onnx")
+    session = trimtab.Session(program, threads=1)
+    outputs = session.run({"data": array})
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+__all__ = ["Profile", "Program", "Session", "Target", "load", "optimize", "profile_of"]
+
+if TYPE_CHECKING:
+    from trimtab.derive import profile_of
+    from trimtab.importers import load
+    from trimtab.profile import Profile
+    from trimtab.program import Program
+    from trimtab.session import Session, optimize
+    from trimtab.target import Target
+
+# Where each name lives. Loaded when first used: the code generator and `inv --list` must not wait for numpy and onnx.
+_HOMES = {
+    "Profile": "trimtab.profile",
+    "Program": "trimtab.program",
+    "Session": "trimtab.session",
+    "Target": "trimtab.target",
+    "load": "trimtab.importers",
+    "optimize": "trimtab.session",
+    "profile_of": "trimtab.derive",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'trimtab' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)

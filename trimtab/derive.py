@@ -1,0 +1,29 @@
+"""Derives a profile from a program: exactly the operators and kernels that it uses."""
+
+from __future__ import annotations
+
+from trimtab import kernels
+from trimtab.profile import Profile
+from trimtab.program import Program
+from trimtab.session import optimize
+from trimtab.target import Target
+
+
+def profile_of(program: Program, target: Target | None = None, strings: bool = True, threads: bool = True) -> Profile:
+    """The smallest profile that runs `program`, planned for `target` (default: this machine) unless it already is."""
+    planned = program if program.planned else optimize(program, target)
+    names = set()
+    for op in planned.ops:
+        for attribute in op.schema.attributes:
+            if attribute.type == "kernel" and (kernel := op.attributes[attribute.name]):
+                names.add(kernels.kernel(kernel).name)
+    dtypes = {"f32"} | {var.dtype for var in planned.vars.values()}
+    return Profile(
+        name=program.name or "derived",
+        doc=f"Derived from {program.name or 'a program'} for {planned.target}.",
+        ops=tuple(sorted({op.type for op in planned.ops})),
+        dtypes=tuple(sorted(dtypes)),
+        kernels=tuple(sorted(names)),
+        strings=strings,
+        threads=threads,
+    )

@@ -1,0 +1,125 @@
+"""Attribute blocks: the bytes of an operator's attributes, as the engine decodes them.
+
+One 8-byte slot per attribute in schema order, then the elements of lists; see docs/model-format.md, "Attributes".
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from trimtab import kernels, schema
+from trimtab.errors import ProgramError
+
+SLOT_BYTES = 8
+
+
+def complete(op: schema.Operator, given: dict[str, Any], where: str = "") -> dict[str, Any]:
+    """`given` with defaults filled in and values in canonical Python types (int, float, bool, str, tuples).
+
+    ProgramError for unknown or missing attributes and values of the wrong type.
+    """
+    if unknown := sorted(set(given) - {a.name for a in op.attributes}):
+        raise ProgramError(f"operator {op.name} has no attribute {', '.join(unknown)}", where=where,
+                           hint=f"see runtime/ops/{op.name}.toml")  # fmt: skip
+    values: dict[str, Any] = {}
+    for attribute in op.attributes:
+        value = given.get(attribute.name, attribute.default)
+        if value is None and not attribute.plan:
+            raise ProgramError(f"operator {op.name} needs attribute {attribute.name}", where=where)
+        try:
+            values[attribute.name] = "" if value is None else _canonical(attribute, value)
+        except (TypeError, ValueError) as e:
+            raise ProgramError(f"attribute {attribute.name} of {op.name}: {e}", where=where) from None
+    return values
+
+
+def _canonical(attribute: schema.Attribute, value: Any) -> Any:
+    match attribute.type:
+        case "int":
+            return int(value)
+        case "float":
+            return float(value)
+        case "bool":
+            return bool(value)
+        case "ints" | "floats":
+            elements = tuple(int(v) if attribute.type == "ints" else float(v) for v in value)
+            if attribute.length and len(elements) != attribute.length:
+                raise ValueError(f"needs {attribute.length} values, got {len(elements)}")
+            return elements
+        case "enum":
+            if value not in attribute.values:
+                raise ValueError(f"{value!r} is none of {', '.join(attribute.values)}")
+        case "op":
+            if value and not schema.operator(value).activation:
+                raise ValueError(f"{value} is not an element-wise activation")
+    return str(value)
+
+
+def encode(op: schema.Operator, values: dict[str, Any]) -> bytes:
+    """The attribute block of `values` (complete and canonical)."""
+    slots, tail = bytearray(), bytearray()
+    start = SLOT_BYTES * len(op.attributes)
+    for attribute in op.attributes:
+        value = values[attribute.name]
+        match attribute.type:
+            case "int":
+                slots += struct.pack("<q", value)
+            case "float":
+                slots += struct.pack("<fI", value, 0)
+            case "bool":
+                slots += struct.pack("<II", value, 0)
+            case "enum":
+                slots += struct.pack("<II", attribute.values.index(value), 0)
+            case "op":
+                slots += struct.pack("<II", schema.operator(value).id if value else 0, 0)
+            case "kernel":
+                slots += _encode_kernel(value)
+            case _:
+                tail += bytes(-len(tail) % SLOT_BYTES)
+                slots += struct.pack("<II", start + len(tail), len(value))
+                tail += struct.pack(f"<{len(value)}{'q' if attribute.type == 'ints' else 'f'}", *value)
+    tail += bytes(-len(tail) % SLOT_BYTES)
+    return bytes(slots + tail)
+
+
+def decode(op: schema.Operator, block: bytes) -> dict[str, Any]:
+    """The values of an attribute block. `block` was checked by the engine's loader or is our own."""
+    values: dict[str, Any] = {}
+    for i, attribute in enumerate(op.attributes):
+        at = i * SLOT_BYTES
+        word, count = struct.unpack_from("<II", block, at)
+        match attribute.type:
+            case "int":
+                values[attribute.name] = struct.unpack_from("<q", block, at)[0]
+            case "float":
+                values[attribute.name] = struct.unpack_from("<f", block, at)[0]
+            case "bool":
+                values[attribute.name] = bool(word)
+            case "enum":
+                values[attribute.name] = attribute.values[word]
+            case "op":
+                values[attribute.name] = _op_name(word)
+            case "kernel":
+                values[attribute.name] = _kernel_name(word)
+            case _:
+                letter = "q" if attribute.type == "ints" else "f"
+                values[attribute.name] = struct.unpack_from(f"<{count}{letter}", block, word)
+    return values
+
+
+def _encode_kernel(name: str) -> bytes:
+    if not name:
+        return bytes(SLOT_BYTES)
+    kernel = kernels.kernel(name)
+    return struct.pack("<IHBB", schema.name_hash(name), schema.name_hash(kernel.family) & 0xFFFF, kernel.mr, kernel.nr)
+
+
+def _op_name(op_id: int) -> str:
+    return next((op.name for op in schema.operators().values() if op.id == op_id), "")
+
+
+def _kernel_name(name_hash: int) -> str:
+    if name_hash == 0:
+        return ""
+    return next((k for k in kernels.inventory() if schema.name_hash(k) == name_hash), f"#{name_hash:08x}")

@@ -1,0 +1,208 @@
+"""Program, Block, Op and Var."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trimtab import schema
+from trimtab.errors import ProgramError
+from trimtab.program import attributes, shapes
+
+NUMPY_DTYPES: dict[str, str] = {"f32": "f4", "f16": "f2", "i8": "i1", "u8": "u1", "i32": "i4", "i64": "i8", "bool": "?"}
+
+
+def dtype_of(array: NDArray[Any]) -> str:
+    """The name of an array's element type; ProgramError when the engine has no such type."""
+    for name, code in NUMPY_DTYPES.items():
+        if array.dtype == np.dtype(code):
+            return name
+    raise ProgramError(f"element type {array.dtype} is not supported", hint=f"use one of {', '.join(NUMPY_DTYPES)}")
+
+
+@dataclass
+class Var:
+    """A tensor. `shape` is logical (n, c, h, w); `layout` is the memory order of a computed 4-D tensor, "plain" or "nhwc".
+
+    `data` holds a constant's elements: in `shape`, or, when `packed`, flat in the order a kernel reads them. Data of a
+    constant in layout "nhwc" keeps its logical shape here; the model file writes it in memory order.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str = "f32"
+    layout: str = "plain"
+    data: NDArray[Any] | None = None
+    packed: bool = False
+
+    @property
+    def count(self) -> int:
+        """Number of elements."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def bytes(self) -> int:
+        """Size of the elements in bytes."""
+        return self.count * np.dtype(NUMPY_DTYPES[self.dtype]).itemsize
+
+
+@dataclass
+class Op:
+    """One step: an operator type (a schema's name), operand names ("" for an absent optional input) and attributes."""
+
+    type: str
+    inputs: list[str]
+    outputs: list[str]
+    attributes: dict[str, Any] = field(default_factory=dict)
+    name: str = ""
+
+    @property
+    def schema(self) -> schema.Operator:
+        """The operator's schema."""
+        return schema.operator(self.type)
+
+
+class Block:
+    """Variables by name and operators in the order they run."""
+
+    def __init__(self) -> None:
+        self.vars: dict[str, Var] = {}
+        self.ops: list[Op] = []
+
+    def new_name(self, hint: str) -> str:
+        """`hint`, or `hint` with a number behind it when the name is taken."""
+        if hint and hint not in self.vars:
+            return hint
+        return next(n for i in range(len(self.vars) + 1) if (n := f"{hint or 'var'}_{i}") not in self.vars)
+
+    def add_constant(self, data: NDArray[Any], hint: str = "constant") -> str:
+        """Adds a constant and returns its name."""
+        name = self.new_name(hint)
+        data = np.ascontiguousarray(data)
+        self.vars[name] = Var(name, tuple(data.shape), dtype_of(data), data=data)
+        return name
+
+    def make_op(
+        self,
+        type: str,
+        inputs: Sequence[str],
+        given: dict[str, Any] | None = None,
+        outputs: Sequence[str] | int = 1,
+        name: str = "",
+    ) -> Op:
+        """An operator with complete attributes, whose output variables are added with the shapes the engine infers.
+
+        `outputs`: names for the results, or how many. The operator is not placed: append or insert it into `ops`.
+        ProgramError when inputs, attributes or shapes break the operator's rules.
+        """
+        where = f"operator {name or type}"
+        op_schema = schema.operator(type)
+        values = attributes.complete(op_schema, given or {}, where)
+        missing = [i for i in inputs if i and i not in self.vars]
+        if missing:
+            raise ProgramError(f"input {missing[0]!r} does not exist", where=where)
+        wanted = list(outputs) if not isinstance(outputs, int) else [""] * outputs
+        operands = [(self.vars[i].shape, self.vars[i].dtype) if i else None for i in inputs]
+        results = shapes.infer(op_schema, operands, values, len(wanted), where)
+        names = []
+        for hint, (shape, dtype) in zip(wanted, results, strict=True):
+            out = hint if hint and hint not in self.vars else self.new_name(hint or name or type)
+            self.vars[out] = Var(out, shape, dtype)
+            names.append(out)
+        return Op(type, list(inputs), names, values, name or (names[0] if names else type))
+
+    def add_op(
+        self,
+        type: str,
+        inputs: Sequence[str],
+        given: dict[str, Any] | None = None,
+        outputs: Sequence[str] | int = 1,
+        name: str = "",
+    ) -> list[str]:
+        """Appends an operator (see `make_op`) and returns the names of its outputs."""
+        op = self.make_op(type, inputs, given, outputs, name)
+        self.ops.append(op)
+        return op.outputs
+
+    def producer(self, var: str) -> Op | None:
+        """The operator that computes `var`; None for inputs and constants."""
+        return next((op for op in self.ops if var in op.outputs), None)
+
+    def consumers(self, var: str) -> list[Op]:
+        """The operators that read `var`."""
+        return [op for op in self.ops if var in op.inputs]
+
+    def replace_uses(self, old: str, new: str) -> None:
+        """Lets every operator that reads `old` read `new`."""
+        for op in self.ops:
+            op.inputs = [new if i == old else i for i in op.inputs]
+
+
+class Program:
+    """A network: a block, its inputs and outputs by name, and where it came from.
+
+    `source` is the program before optimisation (None when this one is it); `target` names what a plan was made for;
+    `passes` lists the passes that have run, in their order.
+    """
+
+    def __init__(self, name: str = "") -> None:
+        self.name = name
+        self.block = Block()
+        self.inputs: list[str] = []
+        self.outputs: list[str] = []
+        self.source: Program | None = None
+        self.passes: list[str] = []
+        self.target: str = ""
+
+    @property
+    def vars(self) -> dict[str, Var]:
+        """Variables of the block."""
+        return self.block.vars
+
+    @property
+    def ops(self) -> list[Op]:
+        """Operators of the block, in the order they run."""
+        return self.block.ops
+
+    @property
+    def planned(self) -> bool:
+        """True when a planner has chosen kernels, so that the engine can run the program."""
+        return bool(self.target)
+
+    def add_input(self, name: str, shape: Iterable[int], dtype: str = "f32") -> str:
+        """Adds an input; ProgramError when a dimension is not positive."""
+        dims = tuple(int(d) for d in shape)
+        if any(d <= 0 for d in dims):
+            raise ProgramError(f"input shape {dims} has a dimension that is not positive", where=f"input {name}")
+        self.vars[name] = Var(name, dims, dtype)
+        self.inputs.append(name)
+        return name
+
+    def constants(self) -> Iterator[Var]:
+        """Variables with data."""
+        return (v for v in self.vars.values() if v.data is not None)
+
+    def copy(self) -> Program:
+        """An independent copy that shares the constants' arrays (they are never changed in place)."""
+        twin = Program(self.name)
+        twin.block.vars = {name: copy.copy(var) for name, var in self.vars.items()}
+        twin.block.ops = [Op(op.type, list(op.inputs), list(op.outputs), dict(op.attributes), op.name) for op in self.ops]
+        twin.inputs, twin.outputs = list(self.inputs), list(self.outputs)
+        twin.source, twin.passes, twin.target = self.source, list(self.passes), self.target
+        return twin
+
+    def is_output(self, var: str) -> bool:
+        """True when `var` leaves the program."""
+        return var in self.outputs
+
+    def save(self, path: str | Path, names: bool = True) -> None:
+        """Writes a .ttm file, whole or not at all; `names = False` leaves out operator and variable names."""
+        from trimtab import modelfile
+
+        modelfile.write(self, Path(path), names=names)

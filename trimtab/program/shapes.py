@@ -1,0 +1,33 @@
+"""Shape inference: the engine's own rules, called through its bindings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from trimtab import schema
+from trimtab.engine import EngineError, engine
+from trimtab.errors import ProgramError
+from trimtab.program import attributes
+
+_DTYPE_NAMES = {number: name for name, number in schema.DTYPES.items()}
+
+
+def infer(
+    op: schema.Operator,
+    inputs: Sequence[tuple[tuple[int, ...], str] | None],
+    values: dict[str, Any],
+    output_count: int,
+    where: str = "",
+) -> list[tuple[tuple[int, ...], str]]:
+    """(shape, dtype) of every output of `op`, from those of its inputs (None: absent) and its complete attributes.
+
+    ProgramError with the engine's reason when the operands break the operator's rules.
+    """
+    operands = [None if i is None else (list(i[0]), schema.DTYPES[i[1]]) for i in inputs]
+    try:
+        results = engine().infer_shapes(op.id, operands, attributes.encode(op, values), output_count)
+    except EngineError as e:
+        shapes = ", ".join("-" if i is None else f"{i[1]}{list(i[0])}" for i in inputs)
+        raise ProgramError(f"{e.args[1]}; operands: {shapes}", where=where, hint=f"see runtime/ops/{op.name}.toml") from None
+    return [(tuple(shape), _DTYPE_NAMES[dtype]) for shape, dtype in results]
