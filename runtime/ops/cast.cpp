@@ -1,0 +1,129 @@
+#include <string.h>
+
+#include "generated/attributes.h"
+#include "runtime/core/half.h"
+#include "runtime/core/operator.h"
+
+namespace trimtab {
+namespace {
+
+constexpr size_t kBlock = 256;
+
+bool IsFloat(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF16; }
+
+// Every pair of types meets in float or int64, which needs a loop per type instead of one per pair.
+union Wide {
+  float f[kBlock];
+  int64_t i[kBlock];
+};
+
+template <typename T>
+void Load(const void* from, size_t begin, size_t n, int64_t* to) {
+  const T* x = static_cast<const T*>(from) + begin;
+  for (size_t i = 0; i < n; ++i) to[i] = x[i];
+}
+
+template <typename T>
+void Store(const int64_t* from, size_t begin, size_t n, void* to) {
+  T* y = static_cast<T*>(to) + begin;
+  for (size_t i = 0; i < n; ++i) y[i] = static_cast<T>(from[i]);
+}
+
+void LoadWide(const Tensor& x, size_t begin, size_t n, Wide* wide) {
+  switch (x.dtype) {
+    case DType::kF32:
+      memcpy(wide->f, static_cast<const float*>(x.raw) + begin, n * sizeof(float));
+      break;
+    case DType::kF16:
+      for (size_t i = 0; i < n; ++i) {
+        wide->f[i] = FloatFromHalf(static_cast<const uint16_t*>(x.raw)[begin + i]);
+      }
+      break;
+    case DType::kI8:
+      return Load<int8_t>(x.raw, begin, n, wide->i);
+    case DType::kU8:
+    case DType::kBool:
+      return Load<uint8_t>(x.raw, begin, n, wide->i);
+    case DType::kI32:
+      return Load<int32_t>(x.raw, begin, n, wide->i);
+    default:
+      return Load<int64_t>(x.raw, begin, n, wide->i);
+  }
+}
+
+// Towards zero; what int64 cannot hold becomes its nearest end, NaN its smallest, as on x86.
+int64_t Truncated(float value) {
+  if (value >= 0x1p63f) return INT64_MAX;
+  return value >= -0x1p63f ? static_cast<int64_t>(value) : INT64_MIN;
+}
+
+void StoreWide(const Wide& wide, size_t begin, size_t n, Tensor* y) {
+  switch (y->dtype) {
+    case DType::kF32:
+      memcpy(static_cast<float*>(y->raw) + begin, wide.f, n * sizeof(float));
+      break;
+    case DType::kF16:
+      for (size_t i = 0; i < n; ++i) {
+        static_cast<uint16_t*>(y->raw)[begin + i] = HalfFromFloat(wide.f[i]);
+      }
+      break;
+    case DType::kI8:
+      return Store<int8_t>(wide.i, begin, n, y->raw);
+    case DType::kU8:
+      return Store<uint8_t>(wide.i, begin, n, y->raw);
+    case DType::kI32:
+      return Store<int32_t>(wide.i, begin, n, y->raw);
+    case DType::kBool:
+      for (size_t i = 0; i < n; ++i) static_cast<uint8_t*>(y->raw)[begin + i] = wide.i[i] != 0;
+      break;
+    default:
+      return Store<int64_t>(wide.i, begin, n, y->raw);
+  }
+}
+
+class Cast final : public OperatorOf<CastAttributes> {
+ public:
+  void Run(ThreadPool& pool) override {
+    const Tensor& x = input(0);
+    Tensor& y = output();
+    const bool from_float = IsFloat(x.dtype), to_float = IsFloat(y.dtype);
+    const auto count = static_cast<size_t>(x.Count());
+    pool.For(count, kGrain, [&](size_t begin, size_t end, int) {
+      Wide wide;
+      for (size_t at = begin; at < end; at += kBlock) {
+        const size_t n = end - at < kBlock ? end - at : kBlock;
+        LoadWide(x, at, n, &wide);
+        if (from_float && !to_float) {
+          // From the back: an int64 takes the room of two floats.
+          for (size_t i = n; i-- > 0;) {
+            const float value = wide.f[i];
+            wide.i[i] = y.dtype == DType::kBool ? value != 0 : Truncated(value);
+          }
+        } else if (!from_float && to_float) {
+          for (size_t i = 0; i < n; ++i) {
+            const int64_t value = wide.i[i];
+            wide.f[i] = static_cast<float>(value);
+          }
+        }
+        StoreWide(wide, at, n, &y);
+      }
+    });
+  }
+
+ protected:
+  Status InferShape() override {
+    static constexpr DType kTypes[] = {DType::kF32, DType::kF16, DType::kI8,  DType::kU8,
+                                       DType::kI32, DType::kI64, DType::kBool};
+    output().dims = input(0).dims;
+    output().dtype = kTypes[static_cast<int>(attributes().to)];
+    return Status();
+  }
+
+ private:
+  static constexpr size_t kGrain = 16384;
+};
+
+}  // namespace
+}  // namespace trimtab
+
+TRIMTAB_OPERATOR(Cast)

@@ -1,0 +1,62 @@
+#include <string.h>
+
+#include "generated/attributes.h"
+#include "runtime/core/operator.h"
+
+namespace trimtab {
+namespace {
+
+class Gather final : public OperatorOf<GatherAttributes> {
+ public:
+  void Run(ThreadPool& pool) override {
+    const Tensor& x = input(0);
+    const auto taken = static_cast<size_t>(input(1).Count());
+    const auto outer = static_cast<size_t>(x.dims.Count(0, axis_));
+    const size_t run = static_cast<size_t>(x.dims.Count(axis_ + 1, x.dims.rank)) * x.element_size();
+    const auto* from = static_cast<const uint8_t*>(x.raw);
+    auto* to = static_cast<uint8_t*>(output().raw);
+    const int64_t length = x.dims[axis_];
+    pool.For(outer * taken, kGrainBytes / (run + 1) + 1, [&](size_t begin, size_t end, int) {
+      for (size_t i = begin; i < end; ++i) {
+        const size_t block = i / taken * static_cast<size_t>(length);
+        memcpy(to + i * run, from + (block + Index(i % taken, length)) * run, run);
+      }
+    });
+  }
+
+ protected:
+  Status InferShape() override {
+    const Dims &x = input(0).dims, &indices = input(1).dims;
+    axis_ = x.Axis(attributes().axis);
+    TRIMTAB_CHECK(axis_ >= 0, "axis is outside the dimensions (axis, rank)", attributes().axis,
+                  x.rank);
+    TRIMTAB_CHECK(x[axis_] > 0 || indices.Count() == 0, "nothing to gather from (axis)", axis_);
+    TRIMTAB_CHECK(x.rank - 1 + indices.rank <= Dims::kMaxRank, "too many dimensions",
+                  x.rank - 1 + indices.rank);
+    Dims& y = output().dims;
+    y.rank = 0;
+    for (int i = 0; i < axis_; ++i) y[y.rank++] = x[i];
+    for (int i = 0; i < indices.rank; ++i) y[y.rank++] = indices[i];
+    for (int i = axis_ + 1; i < x.rank; ++i) y[y.rank++] = x[i];
+    return Status();
+  }
+
+ private:
+  static constexpr size_t kGrainBytes = 64 << 10;
+
+  // Indices may be computed, and Run cannot fail: those outside take the nearest element.
+  size_t Index(size_t i, int64_t length) const {
+    const Tensor& indices = input(1);
+    int64_t index = indices.dtype == DType::kI64 ? static_cast<const int64_t*>(indices.raw)[i]
+                                                 : static_cast<const int32_t*>(indices.raw)[i];
+    if (index < 0) index += length;
+    return static_cast<size_t>(index < 0 ? 0 : index >= length ? length - 1 : index);
+  }
+
+  int axis_ = 0;
+};
+
+}  // namespace
+}  // namespace trimtab
+
+TRIMTAB_OPERATOR(Gather)

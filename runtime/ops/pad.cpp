@@ -1,0 +1,151 @@
+#include <string.h>
+
+#include "generated/attributes.h"
+#include "runtime/core/half.h"
+#include "runtime/core/operator.h"
+
+namespace trimtab {
+namespace {
+
+// How one dimension of the result reads the input: what negative pads leave of it, and a border.
+struct Range {
+  int64_t border;         // elements before the kept part; <= 0 never reached backwards
+  int64_t first, extent;  // the kept part of the input
+  int64_t stride;         // in the input, elements
+};
+
+class Pad final : public OperatorOf<PadAttributes> {
+ public:
+  void Run(ThreadPool& pool) override {
+    Tensor& y = output();
+    const Dims shape = y.PhysicalDims();
+    const int inner = shape.rank - 1;
+    const auto rows = static_cast<size_t>(shape.Count(0, inner));
+    const auto columns = static_cast<int64_t>(shape[inner]);
+    const auto size = static_cast<int64_t>(y.element_size());
+    const auto* from = static_cast<const uint8_t*>(input(0).raw);
+    auto* to = static_cast<uint8_t*>(y.raw);
+    const Range& last = ranges_[inner];
+    pool.For(rows, kGrain / static_cast<size_t>(columns + 1) + 1,
+             [&](size_t begin, size_t end, int) {
+               for (size_t i = begin; i < end; ++i) {
+                 uint8_t* row = to + static_cast<int64_t>(i) * columns * size;
+                 const int64_t base = RowOffset(shape, inner, i);
+                 const int64_t middle = base < 0 ? columns : last.border;
+                 const int64_t rest = base < 0 ? columns : last.border + last.extent;
+                 Border(row, 0, middle, base, last, size, from);
+                 memcpy(row + middle * size, from + (base + last.first) * size * (base >= 0),
+                        static_cast<size_t>((rest - middle) * size));
+                 Border(row, rest, columns, base, last, size, from);
+               }
+             });
+  }
+
+ protected:
+  Status InferShape() override {
+    const Tensor& x = input(0);
+    const IntList& pads = attributes().pads;
+    const int rank = x.dims.rank;
+    TRIMTAB_CHECK(rank > 0 && pads.size == static_cast<uint32_t>(2 * rank),
+                  "two pads per dimension are needed (pads, rank)", pads.size, rank);
+    Dims& y = output().dims;
+    y.rank = rank;
+    const Dims physical = x.PhysicalDims();
+    for (int i = 0; i < rank; ++i) {
+      const int64_t before = pads[static_cast<size_t>(i)];
+      const int64_t after = pads[static_cast<size_t>(rank + i)];
+      TRIMTAB_CHECK(
+          before >= -INT32_MAX && before <= INT32_MAX && after >= -INT32_MAX && after <= INT32_MAX,
+          "pad is out of range (dimension)", i);
+      const int64_t first = before < 0 ? -before : 0;
+      const int64_t extent = x.dims[i] - first + (after < 0 ? after : 0);
+      const int64_t length = x.dims[i] + before + after;
+      TRIMTAB_CHECK(extent >= 0 && length <= INT32_MAX, "pad crops or adds too much (dimension)",
+                    i);
+      TRIMTAB_CHECK(extent > 0 || attributes().mode == PadMode::kConstant || length == 0,
+                    "there is nothing to repeat (dimension)", i);
+      y[i] = static_cast<int32_t>(length);
+      const int axis = x.PhysicalAxis(i);
+      ranges_[axis] = {before > 0 ? before : 0, first, extent,
+                       physical.Count(axis + 1, physical.rank)};
+    }
+    SetFill();
+    return Status();
+  }
+
+ private:
+  static constexpr size_t kGrain = 16384;  // elements per block of the parallel loop
+
+  // Input coordinate that result coordinate `i` shows; -1: the constant.
+  int64_t Source(const Range& range, int64_t i) const {
+    int64_t at = i - range.border;
+    const int64_t n = range.extent;
+    if (at < 0 || at >= n) {
+      const int64_t period = 2 * (n - 1);
+      switch (attributes().mode) {
+        case PadMode::kConstant:
+          return -1;
+        case PadMode::kEdge:
+          at = at < 0 ? 0 : n - 1;
+          break;
+        case PadMode::kReflect:
+          if (period == 0) {
+            at = 0;
+            break;
+          }
+          at %= period;
+          if (at < 0) at += period;
+          if (at >= n) at = period - at;
+          break;
+        case PadMode::kWrap:
+          at %= n;
+          if (at < 0) at += n;
+          break;
+      }
+    }
+    return at + range.first;
+  }
+
+  // Where the input row of result row `row` starts; -1 when it is all constant.
+  int64_t RowOffset(const Dims& shape, int inner, size_t row) const {
+    int64_t offset = 0;
+    for (int i = inner - 1; i >= 0; --i) {
+      const int64_t at =
+          Source(ranges_[i], static_cast<int64_t>(row % static_cast<size_t>(shape[i])));
+      row /= static_cast<size_t>(shape[i]);
+      if (at < 0) return -1;
+      offset += at * ranges_[i].stride;
+    }
+    return offset;
+  }
+
+  void Border(uint8_t* row, int64_t begin, int64_t end, int64_t base, const Range& range,
+              int64_t size, const uint8_t* from) const {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t at = base < 0 ? -1 : Source(range, i);
+      memcpy(row + i * size, at < 0 ? fill_ : from + (base + at) * size, static_cast<size_t>(size));
+    }
+  }
+
+  void SetFill() {
+    const float value = attributes().value;
+    // A float outside the integers has no meaning as one of them; 0 is as good as any.
+    const bool fits = value > -0x1p63f && value < 0x1p63f;
+    const int64_t integer = fits ? static_cast<int64_t>(value) : 0;
+    const uint16_t half = HalfFromFloat(value);
+    const uint8_t truth = value != 0;
+    const DType dtype = input(0).dtype;
+    memcpy(fill_, &integer, sizeof(integer));  // little-endian: the low bytes come first
+    if (dtype == DType::kF32) memcpy(fill_, &value, sizeof(value));
+    if (dtype == DType::kF16) memcpy(fill_, &half, sizeof(half));
+    if (dtype == DType::kBool) fill_[0] = truth;
+  }
+
+  Range ranges_[Dims::kMaxRank] = {};  // by physical axis
+  uint8_t fill_[8] = {};
+};
+
+}  // namespace
+}  // namespace trimtab
+
+TRIMTAB_OPERATOR(Pad)

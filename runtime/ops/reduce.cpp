@@ -1,0 +1,133 @@
+#include "runtime/ops/reduce.h"
+
+namespace trimtab {
+namespace {
+
+constexpr size_t kGrain = 16384;     // elements per block of the parallel loop
+constexpr size_t kPartialSums = 16;  // independent, so that they vectorise, and more accurate
+
+struct Axis {
+  size_t extent;
+  size_t stride;
+};
+
+// Mixed-radix position over axes, outermost first: where element `index` lies.
+size_t Offset(const Axis* axes, int count, size_t index) {
+  size_t offset = 0;
+  for (int i = count - 1; i >= 0; --i) {
+    offset += index % axes[i].extent * axes[i].stride;
+    index /= axes[i].extent;
+  }
+  return offset;
+}
+
+float Combine(Reduction reduction, float a, float b) {
+  switch (reduction) {
+    case Reduction::kMax:
+      return b > a || b != b ? b : a;  // NaN wins, as in numpy
+    case Reduction::kMin:
+      return b < a || b != b ? b : a;
+    default:
+      return a + b;
+  }
+}
+
+// y[i] = combine(y[i], x[i]): one switch per row keeps the loops simple enough to vectorise.
+void CombineRow(Reduction reduction, const float* x, float* y, size_t n) {
+  switch (reduction) {
+    case Reduction::kMax:
+      for (size_t i = 0; i < n; ++i) y[i] = Combine(Reduction::kMax, y[i], x[i]);
+      break;
+    case Reduction::kMin:
+      for (size_t i = 0; i < n; ++i) y[i] = Combine(Reduction::kMin, y[i], x[i]);
+      break;
+    default:
+      for (size_t i = 0; i < n; ++i) y[i] += x[i];
+  }
+}
+
+// Combines a contiguous row of at least one element.
+float ReduceRow(Reduction reduction, const float* x, size_t n) {
+  float partial[kPartialSums];
+  const size_t used = n < kPartialSums ? n : kPartialSums;
+  for (size_t i = 0; i < used; ++i) partial[i] = x[i];
+  size_t i = used;
+  for (; i + kPartialSums <= n; i += kPartialSums) {
+    CombineRow(reduction, x + i, partial, kPartialSums);
+  }
+  CombineRow(reduction, x + i, partial, n - i);
+  for (size_t j = 1; j < used; ++j) partial[0] = Combine(reduction, partial[0], partial[j]);
+  return partial[0];
+}
+
+}  // namespace
+
+Status ReduceShape(const Tensor& x, const IntList& axes, bool keep_dims, bool may_be_empty, Dims* y,
+                   unsigned* reduced) {
+  *reduced = 0;
+  for (uint32_t i = 0; i < axes.size; ++i) {
+    const int axis = x.dims.Axis(axes[i]);
+    TRIMTAB_CHECK(axis >= 0 && (*reduced >> axis & 1) == 0, "axis is outside or given twice (axis)",
+                  axes[i]);
+    TRIMTAB_CHECK(may_be_empty || x.dims[axis] > 0, "an empty dimension has no such value (axis)",
+                  axis);
+    *reduced |= 1u << axis;
+  }
+  y->rank = 0;
+  for (int i = 0; i < x.dims.rank; ++i) {
+    const bool gone = (*reduced >> i & 1) != 0;
+    if (!gone || keep_dims) y->d[y->rank++] = gone ? 1 : x.dims[i];
+  }
+  return Status();
+}
+
+// The innermost dimension decides: when it is kept, whole rows are combined into rows of the
+// result; when it is reduced, rows collapse to one number each.
+void Reduce(Reduction reduction, const Tensor& x, unsigned reduced, float* y, ThreadPool& pool) {
+  Axis kept[Dims::kMaxRank], gone[Dims::kMaxRank];
+  int kept_count = 0, gone_count = 0;
+  size_t row = 1, rows = 1, results = 1;
+  int inner = x.dims.rank;
+  const bool row_is_kept = inner > 0 && (reduced >> (inner - 1) & 1) == 0;
+  for (; inner > 0 && ((reduced >> (inner - 1) & 1) == 0) == row_is_kept; --inner) {
+    row *= static_cast<size_t>(x.dims[inner - 1]);
+  }
+  for (int i = 0; i < inner; ++i) {
+    const Axis axis = {static_cast<size_t>(x.dims[i]),
+                       static_cast<size_t>(x.dims.Count(i + 1, x.dims.rank))};
+    if ((reduced >> i & 1) != 0) {
+      gone[gone_count++] = axis;
+      rows *= axis.extent;
+    } else {
+      kept[kept_count++] = axis;
+      results *= axis.extent;
+    }
+  }
+  const auto* from = static_cast<const float*>(x.raw);
+  const size_t width = row_is_kept ? row : 1;
+  const auto reduced_elements = static_cast<float>(row_is_kept ? rows : rows * row);
+  const size_t work = rows * row + 1;
+  pool.For(results, kGrain / work + 1, [&](size_t begin, size_t end, int) {
+    for (size_t i = begin; i < end; ++i) {
+      const float* base = from + Offset(kept, kept_count, i);
+      float* out = y + i * width;
+      for (size_t j = 0; j < width; ++j) out[j] = 0;  // what an empty sum is
+      for (size_t r = 0; r < rows && row > 0; ++r) {
+        const float* in = base + Offset(gone, gone_count, r);
+        const float value = row_is_kept ? 0 : ReduceRow(reduction, in, row);
+        if (!row_is_kept) {
+          out[0] = r == 0 ? value : Combine(reduction, out[0], value);
+        } else if (r == 0) {
+          for (size_t j = 0; j < width; ++j) out[j] = in[j];
+        } else {
+          CombineRow(reduction, in, out, width);
+        }
+      }
+      for (size_t j = 0; reduction == Reduction::kMean && j < width; ++j) {
+        out[j] /= reduced_elements;
+      }
+    }
+  });
+}
+
+}  // namespace trimtab

@@ -1,0 +1,251 @@
+#include <math.h>
+#include <string.h>
+
+#include "generated/attributes.h"
+#include "runtime/core/operator.h"
+
+namespace trimtab {
+namespace {
+
+constexpr int64_t kMaxTableEntries = 1 << 28;
+constexpr size_t kGrain = 16384;  // elements per block of the parallel loop
+constexpr int kBatch = 4;         // taps that one pass over the channels adds up
+
+float Clamp(float value, float low, float high) {
+  return value < low ? low : value > high ? high : value;
+}
+
+// Height or width: which input pixels make an output pixel, with which weights.
+struct AxisTable {
+  int32_t in = 0, out = 0;
+  float scale = 1, roi_begin = 0, roi_end = 1;
+  size_t window = 1;         // most taps of an output pixel
+  int32_t* first = nullptr;  // [out]: its first tap; -1: outside the input (tf_crop_and_resize)
+  float* weights = nullptr;  // [out][window]; those of absent taps are 0
+
+  size_t entries() const { return static_cast<size_t>(out) * (window + 1); }
+};
+
+// y[c] (+)= sum over t of w[t] * x[t][c]
+void AddTaps(const float* const* x, const float* w, bool first, float* y, size_t channels) {
+  const float *x0 = x[0], *x1 = x[1], *x2 = x[2], *x3 = x[3];
+  const float w0 = w[0], w1 = w[1], w2 = w[2], w3 = w[3];
+  if (first) {
+    for (size_t c = 0; c < channels; ++c) {
+      y[c] = (w0 * x0[c] + w1 * x1[c]) + (w2 * x2[c] + w3 * x3[c]);
+    }
+  } else {
+    for (size_t c = 0; c < channels; ++c) {
+      y[c] += (w0 * x0[c] + w1 * x1[c]) + (w2 * x2[c] + w3 * x3[c]);
+    }
+  }
+}
+
+// Formulas and float arithmetic as in onnxruntime's CPU provider (upsamplebase.h,
+// upsample_antialias.h), so that rounding picks the same pixels; ONNX leaves the latter open.
+class Resize final : public OperatorOf<ResizeAttributes> {
+ public:
+  void Run(ThreadPool& pool) override {
+    auto* table = scratch<float>();
+    for (AxisTable& axis : axes_) {
+      axis.weights = table;
+      axis.first = reinterpret_cast<int32_t*>(table + static_cast<size_t>(axis.out) * axis.window);
+      table += axis.entries();
+      for (int32_t i = 0; i < axis.out; ++i) SetTaps(axis, i);
+    }
+    const Tensor& y = output();
+    const auto row = static_cast<size_t>(y.w()) * static_cast<size_t>(y.c());
+    const auto rows = static_cast<size_t>(y.n()) * static_cast<size_t>(y.h());
+    pool.For(rows, kGrain / (row + 1) + 1, [&](size_t begin, size_t end, int) {
+      for (size_t i = begin; i < end; ++i) ComputeRow(i);
+    });
+  }
+
+ protected:
+  Status InferShape() override {
+    const Tensor& x = input(0);
+    const ResizeAttributes& a = attributes();
+    TRIMTAB_CHECK(x.dims.rank == 4, "the input must be [n, c, h, w] (rank)", x.dims.rank);
+    TRIMTAB_CHECK(a.scales.size == 0 || a.scales.size == 2, "two scales or none", a.scales.size);
+    TRIMTAB_CHECK(a.roi.size == 0 || a.roi.size == 4, "four roi values or none", a.roi.size);
+    output().dims = x.dims;
+    for (int i = 0; i < 2; ++i) {
+      AxisTable& axis = axes_[i];
+      const int64_t size = a.sizes[static_cast<size_t>(i)];
+      TRIMTAB_CHECK(size > 0 && size <= INT32_MAX && x.dims[2 + i] > 0, "size is out of range",
+                    size);
+      axis.in = x.dims[2 + i];
+      axis.out = static_cast<int32_t>(size);
+      output().dims[2 + i] = axis.out;
+      const float given = static_cast<float>(axis.out) / static_cast<float>(axis.in);
+      axis.scale = a.scales.size == 0 ? given : a.scales[static_cast<size_t>(i)];
+      // Smaller scales have no whole output pixel; they would only make the tables large.
+      TRIMTAB_CHECK(axis.scale * static_cast<float>(axis.in) >= 0.5f && axis.scale <= 0x1p30f,
+                    "scale is out of range (axis)", i);
+      if (a.roi.size == 4) {
+        axis.roi_begin = a.roi[static_cast<size_t>(i)];
+        axis.roi_end = a.roi[static_cast<size_t>(i + 2)];
+        TRIMTAB_CHECK(fabsf(axis.roi_begin) <= 0x1p20f && fabsf(axis.roi_end) <= 0x1p20f,
+                      "roi is out of range (axis)", i);
+      }
+      axis.window = a.mode == ResizeMode::kNearest ? 1 : 2 * CeilSupport(axis) + 1;
+      if (axis.window > static_cast<size_t>(axis.in)) axis.window = static_cast<size_t>(axis.in);
+      TRIMTAB_CHECK(static_cast<int64_t>(axis.out) * static_cast<int64_t>(axis.window + 1) <=
+                        kMaxTableEntries,
+                    "the tables are too large (axis)", i);
+    }
+    return Status();
+  }
+
+  Status Prepare() override {
+    RequestScratch((axes_[0].entries() + axes_[1].entries()) * sizeof(float));
+    return Status();
+  }
+
+ private:
+  // Half the width of the linear filter in input pixels, rounded up.
+  size_t CeilSupport(const AxisTable& axis) const {
+    return static_cast<size_t>(ceilf(FilterScale(axis)));
+  }
+
+  float FilterScale(const AxisTable& axis) const {
+    const float shrink = 1.0f / axis.scale;
+    return attributes().antialias && shrink > 1.0f ? shrink : 1.0f;
+  }
+
+  float Coordinate(const AxisTable& axis, int32_t index) const {
+    const auto i = static_cast<float>(index);
+    const auto in = static_cast<float>(axis.in), out = static_cast<float>(axis.out);
+    switch (attributes().coordinate_mode) {
+      case ResizeCoordinateMode::kAsymmetric:
+        return i / axis.scale;
+      case ResizeCoordinateMode::kPytorchHalfPixel:
+        return out > 1 ? (i + 0.5f) / axis.scale - 0.5f : 0.0f;
+      case ResizeCoordinateMode::kTfHalfPixelForNn:
+        return (i + 0.5f) / axis.scale;
+      case ResizeCoordinateMode::kAlignCorners:
+        return out == 1 ? 0.0f : i * (in - 1) / (out - 1);
+      case ResizeCoordinateMode::kTfCropAndResize:
+        return out > 1 ? axis.roi_begin * (in - 1) +
+                             (i * (axis.roi_end - axis.roi_begin) * (in - 1)) / (out - 1)
+                       : 0.5f * (axis.roi_begin + axis.roi_end) * (in - 1);
+      case ResizeCoordinateMode::kHalfPixelSymmetric: {
+        const float centre_shift = in / 2 * (1 - out / (axis.scale * in));
+        const double scale = static_cast<double>(axis.scale);
+        return static_cast<float>(static_cast<double>(centre_shift) + (index + 0.5) / scale - 0.5);
+      }
+      case ResizeCoordinateMode::kHalfPixel:
+        break;
+    }
+    return (i + 0.5f) / axis.scale - 0.5f;
+  }
+
+  int32_t Nearest(float x) const {
+    switch (attributes().nearest_mode) {
+      case ResizeNearestMode::kRoundPreferFloor:
+        return static_cast<int32_t>(x == truncf(x) + 0.5f ? floorf(x) : roundf(x));
+      case ResizeNearestMode::kRoundPreferCeil:
+        return static_cast<int32_t>(roundf(x));
+      case ResizeNearestMode::kFloor:
+        return static_cast<int32_t>(floorf(x));
+      case ResizeNearestMode::kCeil:
+        break;
+    }
+    return static_cast<int32_t>(ceilf(x));
+  }
+
+  void SetTaps(const AxisTable& axis, int32_t i) const {
+    const bool linear = attributes().mode == ResizeMode::kLinear;
+    const auto last = static_cast<float>(axis.in - 1);
+    float x = linear && axis.scale == 1.0f ? static_cast<float>(i) : Coordinate(axis, i);
+    float* weights = axis.weights + static_cast<size_t>(i) * axis.window;
+    memset(weights, 0, axis.window * sizeof(float));
+    axis.first[i] = -1;
+    const bool crops = attributes().coordinate_mode == ResizeCoordinateMode::kTfCropAndResize;
+    if (crops && (x < 0 || x > last)) return;
+    if (!linear) {
+      const int32_t at = Nearest(Clamp(x, -1.0f, last + 1.0f));
+      axis.first[i] = at < 0 ? 0 : at >= axis.in ? axis.in - 1 : at;
+      weights[0] = 1;
+      return;
+    }
+    // A triangle around x; taps outside the input count for the pixel at its edge.
+    if (!attributes().antialias) x = Clamp(x, 0.0f, last);
+    const float support = FilterScale(axis);
+    x = Clamp(x, -1.0f - support, last + 1.0f + support);
+    const auto begin = static_cast<int32_t>(floorf(x + 1.0f - support));
+    const auto end = static_cast<int32_t>(floorf(x + 1.0f + support));
+    const int32_t first = begin < 0 ? 0 : begin >= axis.in ? axis.in - 1 : begin;
+    float total = 0;
+    for (int32_t tap = begin; tap < end; ++tap) {
+      const bool inside = tap >= 0 && tap < axis.in;
+      if (!inside && attributes().antialias && attributes().exclude_outside) continue;
+      const float distance = fabsf((static_cast<float>(tap) - x) / support);
+      const float weight = distance < 1.0f ? 1.0f - distance : 0.0f;
+      const int32_t at = tap < first ? first : tap >= axis.in ? axis.in - 1 : tap;
+      const auto slot = static_cast<size_t>(at - first);
+      if (slot >= axis.window) continue;
+      weights[slot] += weight;
+      total += weight;
+    }
+    for (size_t t = 0; t < axis.window && total > 0; ++t) weights[t] /= total;
+    axis.first[i] = first;
+  }
+
+  void ComputeRow(size_t row) const {
+    const Tensor &x = input(0), &y = output();
+    const AxisTable &v = axes_[0], &h = axes_[1];
+    const auto channels = static_cast<size_t>(y.c());
+    const size_t image = row / static_cast<size_t>(v.out), oy = row % static_cast<size_t>(v.out);
+    const size_t x_row = static_cast<size_t>(h.in) * channels;
+    const float* from =
+        static_cast<const float*>(x.raw) + image * static_cast<size_t>(v.in) * x_row;
+    float* to = static_cast<float*>(y.raw) + row * static_cast<size_t>(h.out) * channels;
+    for (size_t ox = 0; ox < static_cast<size_t>(h.out); ++ox, to += channels) {
+      if (v.first[oy] < 0 || h.first[ox] < 0) {
+        for (size_t c = 0; c < channels; ++c) to[c] = attributes().extrapolation_value;
+        continue;
+      }
+      const float* corner = from + static_cast<size_t>(v.first[oy]) * x_row +
+                            static_cast<size_t>(h.first[ox]) * channels;
+      if (attributes().mode == ResizeMode::kNearest) {
+        memcpy(to, corner, channels * sizeof(float));
+      } else {
+        Blend(corner, x_row, v.weights + oy * v.window, h.weights + ox * h.window, to, channels);
+      }
+    }
+  }
+
+  void Blend(const float* corner, size_t x_row, const float* wy, const float* wx, float* to,
+             size_t channels) const {
+    const float* taps[kBatch];
+    float weights[kBatch];
+    int count = 0;
+    bool first = true;
+    const auto flush = [&] {
+      for (int t = count; t < kBatch; ++t) {
+        taps[t] = corner;
+        weights[t] = 0;
+      }
+      AddTaps(taps, weights, first, to, channels);
+      first = false;
+      count = 0;
+    };
+    for (size_t ty = 0; ty < axes_[0].window; ++ty) {
+      for (size_t tx = 0; tx < axes_[1].window; ++tx) {
+        if (wy[ty] == 0 || wx[tx] == 0) continue;
+        taps[count] = corner + ty * x_row + tx * channels;
+        weights[count] = wy[ty] * wx[tx];
+        if (++count == kBatch) flush();
+      }
+    }
+    if (count > 0 || first) flush();
+  }
+
+  AxisTable axes_[2];  // height, width
+};
+
+}  // namespace
+}  // namespace trimtab
+
+TRIMTAB_OPERATOR(Resize)

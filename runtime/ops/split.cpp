@@ -1,0 +1,55 @@
+#include "generated/attributes.h"
+#include "runtime/core/operator.h"
+#include "runtime/core/strided_copy.h"
+
+namespace trimtab {
+namespace {
+
+class Split final : public OperatorOf<SplitAttributes> {
+ public:
+  void Run(ThreadPool& pool) override {
+    const Tensor& x = input(0);
+    const int axis = x.PhysicalAxis(axis_);
+    const Dims all = x.PhysicalDims();
+    const int64_t outer = all.Count(0, axis), inner = all.Count(axis + 1, all.rank);
+    const auto* from = static_cast<const uint8_t*>(x.raw);
+    for (int i = 0; i < output_count(); ++i) {
+      const int64_t run = output(i).dims[axis_] * inner;
+      StridedCopy copy(x.element_size());
+      copy.AddAxis(outer, static_cast<ptrdiff_t>(all[axis] * inner), static_cast<ptrdiff_t>(run));
+      copy.AddAxis(run, 1, 1);
+      copy.Run(from, output(i).raw, pool);
+      from += static_cast<size_t>(run) * x.element_size();
+    }
+  }
+
+ protected:
+  Status InferShape() override {
+    const Dims& dims = input(0).dims;
+    const IntList& sizes = attributes().sizes;
+    axis_ = dims.Axis(attributes().axis);
+    TRIMTAB_CHECK(axis_ >= 0, "axis is outside the dimensions (axis, rank)", attributes().axis,
+                  dims.rank);
+    TRIMTAB_CHECK(sizes.size == static_cast<uint32_t>(output_count()),
+                  "one size per output is needed (sizes, outputs)", sizes.size, output_count());
+    int64_t rest = dims[axis_];
+    for (int i = 0; i < output_count(); ++i) {
+      const int64_t size = sizes[static_cast<size_t>(i)];
+      TRIMTAB_CHECK(size >= 0 && size <= rest, "a part is larger than what is left (part, size)", i,
+                    size);
+      rest -= size;
+      output(i).dims = dims;
+      output(i).dims[axis_] = static_cast<int32_t>(size);
+    }
+    TRIMTAB_CHECK(rest == 0, "the parts do not cover the axis (elements left)", rest);
+    return Status();
+  }
+
+ private:
+  int axis_ = 0;
+};
+
+}  // namespace
+}  // namespace trimtab
+
+TRIMTAB_OPERATOR(Split)
