@@ -84,12 +84,12 @@ class Target:
     @staticmethod
     def host(threads: int = 1) -> Target:
         """This machine, as the engine sees it; TRIMTAB_ISA limits it to that row and lower ones."""
-        from trimtab import _engine
+        from trimtab.engine import engine
 
         arch = {"AMD64": "x86_64", "arm64": "aarch64", "armv7l": "armv7"}.get(
             platform.machine(), platform.machine()
         )
-        isas = runnable_isas(arch, _engine.cpu_features())
+        isas = runnable_isas(arch, engine().cpu_features())
         if limit := os.environ.get("TRIMTAB_ISA"):
             isas = _up_to(limit, isas)
         return Target(f"this machine ({', '.join(isas)})", arch, isas, threads)

@@ -16,15 +16,16 @@ PACKAGE = ROOT / "trimtab"
 # may import; the order is that of the layers, lowest first.
 BASE = {"errors", "paths"}
 TABLES = BASE | {"schema", "kernels"}  # what the TOML files and kernel files say
-GRAPH = TABLES | {"program", "target", "profile"}
+GRAPH = TABLES | {"program", "target", "profile", "engine"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "paths": set(),
+    "engine": {"errors", "_engine"},
     "schema": BASE,
     "kernels": TABLES,
-    "target": TABLES,
-    "profile": TABLES | {"program", "target"},
-    "program": TABLES,
+    "target": TABLES | {"engine"},
+    "profile": TABLES,
+    "program": TABLES | {"engine"},
     "importers": GRAPH,
     "passes": GRAPH,
     "packing": GRAPH,
@@ -32,6 +33,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "modelfile": GRAPH | {"planner", "packing"},
     "codegen": TABLES | {"profile"},
     "session": GRAPH | {"passes", "planner", "packing", "modelfile"},
+    "derive": GRAPH | {"session"},
     "toolchain": BASE,
     "builder": GRAPH | {"planner", "modelfile", "codegen", "toolchain"},
     "size": BASE | {"schema"},
@@ -41,6 +43,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "reports": BASE | {"bench"},
     "doctor": BASE | {"toolchain", "devices"},
 }
+# Front doors that the API promises below their layer; they import when they are called.
+FRONT_DOORS = {("trimtab.program.program", "trimtab.modelfile")}  # Program.save
 # These stand above everything: the front doors.
 FRONT = {"__init__", "cli", "demo", "workflow"}
 
@@ -99,8 +103,12 @@ def test_a_module_imports_only_the_parts_below_its_own(name: str) -> None:
     if own in FRONT:
         return
     assert own in MAY_IMPORT, f"trimtab/{own} is a new part: give it its row in MAY_IMPORT"
-    allowed = MAY_IMPORT[own] | {own, "_engine"}
-    wrong = {target for target, _ in imports(name) if part(target) not in allowed}
+    allowed = MAY_IMPORT[own] | {own}
+    wrong = {
+        target
+        for target, top in imports(name)
+        if part(target) not in allowed and (top or (name, target) not in FRONT_DOORS)
+    }
     assert not wrong, f"{name} must not import {sorted(wrong)}"
 
 
