@@ -138,10 +138,12 @@ void trimtab_set_observer(trimtab_model* model, trimtab_observer observer, void*
   model->observer_context = context;
   trimtab::OperatorObserver forward;
   forward.context = model;
-  forward.notify = observer == nullptr ? nullptr : [](void* self, uint32_t op, bool begin) {
-    const auto* m = static_cast<const trimtab_model*>(self);
-    m->observer(m->observer_context, op, begin ? 1 : 0);
-  };
+  if (observer != nullptr) {
+    forward.notify = [](void* self, uint32_t op, bool begin) {
+      const auto* m = static_cast<const trimtab_model*>(self);
+      m->observer(m->observer_context, op, begin ? 1 : 0);
+    };
+  }
   model->executor.set_observer(forward);
 }
 
