@@ -13,7 +13,7 @@ from trimtab.bench.golden import Golden
 from trimtab.bench.protocol import Subject
 from trimtab.bench.results import FileFacts, Header, Status, Writer
 
-# Doubles its inputs; prints the lines of docs/bench.md. What goes wrong is put in place of `pass`.
+# Doubles its inputs; prints the lines of docs/runner.md. What goes wrong is put in place of `pass`.
 RUNNER = f"""#!{sys.executable}
 import json, os, signal, struct, sys, time
 args = sys.argv[1:]
@@ -34,8 +34,9 @@ for i in range(int(option("--warmup"))):
 for i in range(int(option("--runs"))):
     say("run", i=i, ns=800 + i % 3, instructions=None)
 if "--per-op" in args:
-    for i in range(2):
-        say("op", index=i, id=i + 1, name="", ns=400, instructions=None, samples=[400, 402, 404])
+    for run in range(int(option("--runs"))):
+        for i in range(2):
+            say("op", run=run, index=i, id=i + 1, name="", ns=400 + 2 * run, instructions=None)
 if is_golden:
     data = open(option("--input"), "rb").read()
     values = struct.unpack(f"<{{len(data) // 4}}f", data)
@@ -122,8 +123,8 @@ def write_record(
         for i, ns in enumerate(samples):
             writer.event({"event": "run", "i": i, "ns": ns, **counted})
         for i, name in enumerate(("conv <1>", "relu|1")):
-            op = {"event": "op", "index": i, "id": i, "name": name, "samples": [400, 402]}
-            writer.event({**op, "instruction_samples": [7] if instructions else []})
+            op = {"event": "op", "run": 0, "index": i, "id": i, "name": name, "ns": 401}
+            writer.event({**op, "instructions": 7 if instructions else None})
         writer.event({"event": "peak", "vm_hwm_bytes": 999_424})
         writer.end(status, "" if status is Status.OK else "the board went up in smoke")
     return writer.path

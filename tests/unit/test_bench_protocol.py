@@ -55,12 +55,13 @@ def test_a_run_keeps_every_raw_sample(device: Device, tmp_path: Path) -> None:
     assert summarize(record).figures[0].value == 800.5
 
 
-def test_operators_are_measured_in_a_launch_of_their_own(device: Device, tmp_path: Path) -> None:
-    settings = Settings(warmup=0, runs=2, min_time_ms=0, per_op=True)
+def test_operators_are_measured_on_demand(device: Device, tmp_path: Path) -> None:
+    settings = Settings(warmup=0, runs=3, min_time_ms=0, per_op=True)
     record, _ = measure(device, tmp_path, settings=settings)
-    assert len(record.of("run")) == 2
+    assert len(record.of("op")) == 6
     assert [op.label for op in summarize(record).ops] == ["conv conv1", "relu relu1"]
     assert summarize(record).ops[0].ns == 402
+    assert not measure(device, tmp_path)[0].of("op")
 
 
 FAULTS = [
@@ -149,7 +150,7 @@ class CountingDevice:
     ) -> tuple[CommandResult, InstructionCounts]:
         assert "--markers" in argv
         phases = [(1, 0), (2, 70)] + [(p, 100 * i + 10 * p) for i in range(6) for p in (3, 4)]
-        phases += [(5, 1000), (6, 1033)] if "--per-op" in argv else []
+        phases += [(5, 1000), (6, 1033), (5, 1100), (6, 1144)] * 4 if "--per-op" in argv else []
         marks = tuple(Mark(phase, 0, count) for phase, count in phases)
         return self._device.run(argv, timeout_s=timeout_s), InstructionCounts(marks, None)
 
@@ -164,7 +165,7 @@ def test_instructions_counted_from_outside_are_put_into_the_events(
     assert record.of("load")[0]["instructions"] == 70
     assert [event["instructions"] for event in record.of("run")] == [10, 10, 10, 10]
     summary = summarize(record)
-    assert summary.ops[0].instructions == 33
+    assert [op.instructions for op in summary.ops] == [33, 44]
     assert summary.figure("peak_bytes") is None, "the peak is the emulator's"
 
 

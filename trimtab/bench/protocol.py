@@ -167,12 +167,9 @@ class _Measurement:
             warmup=settings.warmup or 0,
             runs=settings.runs or 1,
             min_time_ms=settings.min_time_ms or 0,
+            per_op=settings.per_op,
         )
         self._record(self._launch(steady))
-        if settings.per_op:
-            self._progress("measure each operator")
-            events = self._launch(dataclasses.replace(steady, per_op=True))
-            self._record([event for event in events if event["event"] == "op"])
         self._writer.event({"event": "device_after", **asdict(device.describe())})
 
     def _check_output(self, base: runner.Command, local: Path) -> None:

@@ -1,6 +1,6 @@
 """The on-device runner as a command: its arguments, and the events that it prints.
 
-The runner (runtime/app) prints one JSON object per line; docs/bench.md lists them. What it prints
+The runner (runtime/app) prints one JSON object per line; docs/runner.md lists them. What it prints
 is checked here, once: the rest of the package can rely on the fields in `_FIELDS`.
 """
 
@@ -29,8 +29,15 @@ _FIELDS: Mapping[str, Mapping[str, tuple[type, ...]]] = {
     "first": {"ns": _COUNT, "instructions": _COUNT_OR_NULL},
     "warmup": {"i": _COUNT, "ns": _COUNT, "instructions": _COUNT_OR_NULL},
     "run": {"i": _COUNT, "ns": _COUNT, "instructions": _COUNT_OR_NULL},
-    "op": {"index": _COUNT, "id": _COUNT, "name": (str,), "samples": (list,)},
-    "peak": {"vm_hwm_bytes": _COUNT},
+    "op": {
+        "run": _COUNT,
+        "index": _COUNT,
+        "id": _COUNT,
+        "name": (str,),
+        "ns": _COUNT,
+        "instructions": _COUNT_OR_NULL,
+    },
+    "peak": {"vm_hwm_bytes": _COUNT_OR_NULL},
     "end": {"status": (str,)},
     "error": {"code": _COUNT, "message": (str,)},
 }

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from trimtab.bench import statistics
-from trimtab.bench.results import Header, Record, Status
+from trimtab.bench.results import Event, Header, Record, Status
 from trimtab.bench.statistics import Ratio, Statistic
 
 
@@ -156,8 +156,9 @@ def _figures(record: Record) -> Iterator[Figure]:
             ("weights_bytes", "weights"),
         ):
             yield Figure(key, label, Unit.BYTES, (memory[key],))
-    if (peak := record.first("peak")) and record.header.device.get("peak_of") != "emulator":
-        yield Figure("peak_bytes", "peak memory", Unit.BYTES, (peak["vm_hwm_bytes"],))
+    peak = (record.first("peak") or {}).get("vm_hwm_bytes")
+    if peak is not None and record.header.device.get("peak_of") != "emulator":
+        yield Figure("peak_bytes", "peak memory", Unit.BYTES, (peak,))
     yield Figure("binary_bytes", "binary file", Unit.BYTES, (record.header.binary.file_bytes,))
     if not record.header.is_model_embedded:
         yield Figure("model_bytes", "model file", Unit.BYTES, (record.header.model.file_bytes,))
@@ -165,15 +166,22 @@ def _figures(record: Record) -> Iterator[Figure]:
 
 def _ops(record: Record) -> Iterator[OpCost]:
     labels = (record.first("operators") or {}).get("labels", [])
+    samples: dict[int, list[Event]] = {}
     for event in record.of("op"):
-        index, emulated = event["index"], record.header.is_emulated
-        label = labels[index] if index < len(labels) else event["name"] or f"op {event['id']}"
-        ns = None if emulated else _median(event["samples"])
-        yield OpCost(index, label, ns, _median(event.get("instruction_samples")))
+        samples.setdefault(event["index"], []).append(event)
+    for index, events in sorted(samples.items()):
+        named = events[0]["name"] or f"op {events[0]['id']}"
+        yield OpCost(
+            index,
+            label=labels[index] if index < len(labels) else named,
+            ns=None if record.header.is_emulated else _median(events, "ns"),
+            instructions=_median(events, "instructions"),
+        )
 
 
-def _median(samples: Sequence[int] | None) -> float | None:
-    return float(np.median(samples)) if samples else None
+def _median(events: Sequence[Event], field: str) -> float | None:
+    values = [event[field] for event in events]
+    return None if None in values else float(np.median(values))
 
 
 def _golden(record: Record) -> str:
