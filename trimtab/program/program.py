@@ -15,7 +15,15 @@ from trimtab import schema
 from trimtab.errors import ProgramError
 from trimtab.program import attributes, shapes
 
-NUMPY_DTYPES: dict[str, str] = {"f32": "f4", "f16": "f2", "i8": "i1", "u8": "u1", "i32": "i4", "i64": "i8", "bool": "?"}
+NUMPY_DTYPES: dict[str, str] = {
+    "f32": "f4",
+    "f16": "f2",
+    "i8": "i1",
+    "u8": "u1",
+    "i32": "i4",
+    "i64": "i8",
+    "bool": "?",
+}
 
 
 def dtype_of(array: NDArray[Any]) -> str:
@@ -23,7 +31,9 @@ def dtype_of(array: NDArray[Any]) -> str:
     for name, code in NUMPY_DTYPES.items():
         if array.dtype == np.dtype(code):
             return name
-    raise ProgramError(f"element type {array.dtype} is not supported", hint=f"use one of {', '.join(NUMPY_DTYPES)}")
+    raise ProgramError(
+        f"element type {array.dtype} is not supported", hint=f"use one of {', '.join(NUMPY_DTYPES)}"
+    )
 
 
 @dataclass
@@ -79,12 +89,14 @@ class Block:
         """`hint`, or `hint` with a number behind it when the name is taken."""
         if hint and hint not in self.vars:
             return hint
-        return next(n for i in range(len(self.vars) + 1) if (n := f"{hint or 'var'}_{i}") not in self.vars)
+        return next(
+            n for i in range(len(self.vars) + 1) if (n := f"{hint or 'var'}_{i}") not in self.vars
+        )
 
     def add_constant(self, data: NDArray[Any], hint: str = "constant") -> str:
         """Adds a constant and returns its name."""
         name = self.new_name(hint)
-        data = np.ascontiguousarray(data)
+        data = np.asarray(data, order="C")  # ascontiguousarray would turn a scalar into a vector
         self.vars[name] = Var(name, tuple(data.shape), dtype_of(data), data=data)
         return name
 
@@ -179,7 +191,9 @@ class Program:
         """Adds an input; ProgramError when a dimension is not positive."""
         dims = tuple(int(d) for d in shape)
         if any(d <= 0 for d in dims):
-            raise ProgramError(f"input shape {dims} has a dimension that is not positive", where=f"input {name}")
+            raise ProgramError(
+                f"input shape {dims} has a dimension that is not positive", where=f"input {name}"
+            )
         self.vars[name] = Var(name, dims, dtype)
         self.inputs.append(name)
         return name
@@ -192,7 +206,10 @@ class Program:
         """An independent copy that shares the constants' arrays (they are never changed in place)."""
         twin = Program(self.name)
         twin.block.vars = {name: copy.copy(var) for name, var in self.vars.items()}
-        twin.block.ops = [Op(op.type, list(op.inputs), list(op.outputs), dict(op.attributes), op.name) for op in self.ops]
+        twin.block.ops = [
+            Op(op.type, list(op.inputs), list(op.outputs), dict(op.attributes), op.name)
+            for op in self.ops
+        ]
         twin.inputs, twin.outputs = list(self.inputs), list(self.outputs)
         twin.source, twin.passes, twin.target = self.source, list(self.passes), self.target
         return twin

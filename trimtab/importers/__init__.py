@@ -1,0 +1,78 @@
+"""Model files of other frameworks become programs: one module per format, found by its file name.
+
+A format is a module of this package (packages and names with a leading underscore are helpers) that
+has what `Importer` asks for; that is all there is to adding one.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Protocol, cast
+
+from trimtab.errors import ModelFileError
+from trimtab.program import Program
+
+Shapes = Mapping[str, Sequence[int]]
+
+
+class Importer(Protocol):
+    """What a module of this package provides."""
+
+    SUFFIXES: tuple[str, ...]
+    """How the names of such files end, with the dot; longer ones win (`.pnnx.param`, `.param`)."""
+
+    def sniff(self, path: Path) -> bool:
+        """Whether the bytes at `path` (which exists) look like this format; cheap, never raises."""
+
+    def load(self, path: Path, inputs: Shapes) -> Program:
+        """The program of the model at `path`, with `inputs` for dimensions that are free.
+
+        Raises ModelFileError (not a whole file of this format), ImportModelError (no program can be
+        made of it), UnsupportedOperatorError (names all of them), DynamicShapeError.
+        """
+
+
+@cache
+def importers() -> dict[str, Importer]:
+    """Every importer by the name of its module."""
+    names = sorted(
+        m.name for m in pkgutil.iter_modules(__path__) if not (m.ispkg or m.name.startswith("_"))
+    )
+    return {name: cast(Importer, importlib.import_module(f"{__name__}.{name}")) for name in names}
+
+
+def suffixes() -> tuple[str, ...]:
+    """Suffixes of all formats, sorted."""
+    return tuple(sorted({s for importer in importers().values() for s in importer.SUFFIXES}))
+
+
+def find(path: Path) -> Importer:
+    """The importer for `path`: by suffix, and where that leaves a choice, or fails, by content."""
+    if not path.exists():
+        raise ModelFileError("there is no such file", where=str(path), hint="check the path")
+
+    def claim(importer: Importer) -> int:
+        return max((len(s) for s in importer.SUFFIXES if path.name.endswith(s)), default=0)
+
+    best = max(map(claim, importers().values()), default=0)
+    named = [importer for importer in importers().values() if best and claim(importer) == best]
+    if len(named) == 1:
+        return named[0]
+    for importer in named or importers().values():
+        if importer.sniff(path):
+            return importer
+    raise ModelFileError(
+        "its format is not known",
+        where=str(path),
+        hint=f"give a file of one of these formats: {', '.join(suffixes())}",
+    )
+
+
+def load(path: str | Path, inputs: Shapes | None = None) -> Program:
+    """The program of a model file of any format; see `Importer.load`."""
+    path = Path(path)
+    return find(path).load(path, inputs or {})

@@ -1,0 +1,89 @@
+"""Element-wise operators, with one operand and with several."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trimtab.importers.onnx_ops.node import Node, Value, Values, handles
+
+# ONNX operator: engine operator, attributes that both have by the same name and default.
+UNARY: dict[str, tuple[str, tuple[str, ...]]] = {
+    "Relu": ("relu", ()),
+    "LeakyRelu": ("leaky_relu", ("alpha",)),
+    "Elu": ("elu", ("alpha",)),
+    "Sigmoid": ("sigmoid", ()),
+    "Tanh": ("tanh", ()),
+    "HardSigmoid": ("hard_sigmoid", ("alpha", "beta")),
+    "HardSwish": ("hard_swish", ()),
+    "Swish": ("swish", ("alpha",)),
+    "Mish": ("mish", ()),
+    "Softplus": ("softplus", ()),
+    "Exp": ("exp", ()),
+    "Log": ("log", ()),
+    "Sqrt": ("sqrt", ()),
+    "Abs": ("abs", ()),
+    "Neg": ("neg", ()),
+    "Erf": ("erf", ()),
+}
+
+BINARY = {"Add": "add", "Sub": "sub", "Mul": "mul", "Div": "div", "Pow": "pow"}
+
+VARIADIC = {"Max": "max", "Min": "min", "Sum": "add"}
+
+
+@handles(*UNARY)
+def unary(node: Node) -> Values:
+    """y = f(x)."""
+    op, attributes = UNARY[node.op_type]
+    return node.add(op, node.x(0), **node.given(*attributes))
+
+
+@handles("Gelu")
+def gelu(node: Node) -> Values:
+    """The engine's alpha selects the approximation."""
+    approximate = node.text("approximate", "none")
+    return node.add("gelu", node.x(0), alpha=1.0 if approximate == "tanh" else 0.0)
+
+
+@handles("Clip")
+def clip(node: Node) -> Values:
+    """Bounds are attributes before opset 11, then inputs, which may be computed."""
+    x = node.x(0)
+    if node.opset < 11:
+        bounds = {"alpha": node.given("min").get("min"), "beta": node.given("max").get("max")}
+        return node.add("clip", x, **{k: v for k, v in bounds.items() if v is not None})
+    given = [i for i in (1, 2) if node.has(i)]
+    if all(node.is_constant(i) for i in given):
+        names = {1: "alpha", 2: "beta"}
+        return node.add("clip", x, **{names[i]: node.number(i, "bound") for i in given})
+    for i in given:
+        x = node.add("max" if i == 1 else "min", x, node.x(i))
+    return x
+
+
+@handles("PRelu")
+def prelu(node: Node) -> Values:
+    """The slope broadcasts to x only."""
+    return node.add("prelu", node.x(0), node.new_constant(node.constant(1, "slope"), "slope"))
+
+
+@handles(*BINARY)
+def binary(node: Node) -> Values:
+    """y = a op b; an integer exponent is computed as a float one."""
+    operands = [node.x(0), _as_type_of(node, 1)]
+    return node.add(BINARY[node.op_type], *operands)
+
+
+def _as_type_of(node: Node, i: int) -> Value:
+    if node.op_type == "Pow" and node.is_constant(i) and node.x(0).dtype == "f32":
+        return node.new_constant(node.constant(i, "exponent").astype(np.float32), "exponent")
+    return node.x(i)
+
+
+@handles(*VARIADIC)
+def variadic(node: Node) -> Values:
+    """Any number of operands, taken two by two."""
+    y = node.x(0)
+    for i in range(1, node.input_count):
+        y = node.add(VARIADIC[node.op_type], y, node.x(i))
+    return y

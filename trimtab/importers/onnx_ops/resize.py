@@ -1,0 +1,133 @@
+"""Resize, Upsample."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from trimtab.errors import ImportModelError
+from trimtab.importers.onnx_ops.node import Node, Value, Values, handles
+
+
+@dataclass(frozen=True)
+class Target:
+    """What becomes of every dimension of the input; `roi` is empty when there is no crop."""
+
+    sizes: tuple[int, ...]
+    scales: tuple[float, ...]
+    roi: tuple[float, ...]
+
+
+@handles("Upsample")
+def upsample(node: Node) -> Values:
+    """Opset 7 and 9: what Resize does with asymmetric coordinates, rounded down."""
+    x = node.x(0)
+    scales = node.reals("scales") or node.constant_floats(1, "scales")
+    sizes = tuple(math.floor(n * s) for n, s in zip(x.shape, scales, strict=True))
+    target = Target(sizes, scales, ())
+    mode = node.text("mode", "nearest")
+    return _resize(node, x, target, mode, coordinate_mode="asymmetric", nearest_mode="floor")
+
+
+@handles("Resize")
+def resize(node: Node) -> Values:
+    """Opset 10 has scales only; later ones sizes, regions and many modes."""
+    x, mode = node.x(0), node.text("mode", "nearest")
+    if node.opset < 11:
+        scales = node.constant_floats(1, "scales")
+        sizes = tuple(math.floor(n * s) for n, s in zip(x.shape, scales, strict=True))
+        # onnxruntime, where this version of the operator comes from, rounds up when it shrinks.
+        rounding = "ceil" if min(scales) < 1 else "floor"
+        if min(scales) < 1 < max(scales):
+            raise node.unsupported("it grows and shrinks at once, before opset 11")
+        target = Target(sizes, scales, ())
+        return _resize(node, x, target, mode, coordinate_mode="asymmetric", nearest_mode=rounding)
+    coordinates = node.text("coordinate_transformation_mode", "half_pixel")
+    target = _target(node, x.shape, cropped=coordinates == "tf_crop_and_resize")
+    return _resize(
+        node,
+        x,
+        target,
+        mode,
+        coordinate_mode=coordinates,
+        nearest_mode=node.text("nearest_mode", "round_prefer_floor"),
+        extrapolation_value=node.real("extrapolation_value", 0.0),
+        antialias=bool(node.integer("antialias", 0)),
+        exclude_outside=bool(node.integer("exclude_outside", 0)),
+    )
+
+
+def _target(node: Node, shape: tuple[int, ...], *, cropped: bool) -> Target:
+    """Sizes of all dimensions; scales only where the model gives them, else they are the ratio."""
+    rank = len(shape)
+    axes = [node.axis(a, rank) for a in node.integers("axes") or range(rank)]
+    roi = [0.0] * rank + [1.0] * rank
+    if cropped:
+        given = node.constant_floats(1, "region")
+        for i, axis in enumerate(axes):
+            roi[axis], roi[rank + axis] = given[i], given[len(axes) + i]
+    scales, sizes = [1.0] * rank, list(shape)
+    given_scales = node.constant_floats(2, "scales") if node.has(2) else ()
+    given_sizes = node.optional_ints(3, "sizes")
+    if len(given_scales or given_sizes) != len(axes):
+        raise ImportModelError("there must be one scale or size per axis", where=node.where)
+    for axis, scale in zip(axes, given_scales, strict=False):
+        scales[axis] = scale
+        sizes[axis] = math.floor(shape[axis] * (roi[rank + axis] - roi[axis]) * scale)
+    if given_sizes:
+        wanted = dict(zip(axes, given_sizes, strict=True))
+        policy = node.text("keep_aspect_ratio_policy", "stretch")
+        if policy != "stretch":
+            choose = min if policy == "not_larger" else max
+            scale = choose(size / shape[axis] for axis, size in wanted.items())
+            wanted = {axis: math.floor(scale * shape[axis] + 0.5) for axis in wanted}
+            for axis in wanted:
+                scales[axis] = scale
+        for axis, size in wanted.items():
+            sizes[axis] = size
+        if policy == "stretch":
+            scales = []
+    return Target(tuple(sizes), tuple(scales), tuple(roi) if cropped else ())
+
+
+def _resize(node: Node, x: Value, target: Target, mode: str, **attributes: Any) -> Value:
+    """Resizes the last two dimensions, or the middle two of four (an image with channels last)."""
+    mode = {"bilinear": "linear"}.get(mode, mode)
+    if mode not in ("nearest", "linear"):
+        raise node.unsupported(f"its mode is {mode}")
+    lift = 4 - len(x.shape)
+    if lift < 0:
+        raise node.unsupported(f"its input has {len(x.shape)} dimensions")
+    sizes, scales = (1,) * lift + target.sizes, (1.0,) * lift + target.scales
+    rank = len(x.shape)
+    roi = [(0.0, 1.0)] * lift + list(zip(target.roi[:rank], target.roi[rank:], strict=True))
+    changed = {
+        lift + i
+        for i in range(rank)
+        if target.sizes[i] != x.shape[i]
+        or (target.scales and target.scales[i] != 1)
+        or (target.roi and roi[lift + i] != (0.0, 1.0))
+    }
+    if not changed:
+        return x
+    middle = not lift and changed <= {1, 2}
+    plane = (1, 2) if middle else (2, 3)
+    if not changed <= set(plane):
+        raise node.unsupported("it resizes other dimensions than height and width")
+    if middle:
+        x = node.add("transpose", x, permutation=(0, 3, 1, 2))
+    elif lift:
+        x = node.add("reshape", x, shape=(1,) * lift + x.shape)
+    y = node.add(
+        "resize",
+        x,
+        sizes=tuple(sizes[i] for i in plane),
+        scales=tuple(scales[i] for i in plane) if target.scales else (),
+        roi=tuple(roi[i][end] for end in (0, 1) for i in plane) if target.roi else (),
+        mode=mode,
+        **attributes,
+    )
+    if middle:
+        return node.add("transpose", y, permutation=(0, 2, 3, 1))
+    return node.add("reshape", y, shape=target.sizes) if lift else y
