@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +15,24 @@ ROOT = Path(__file__).resolve().parent.parent
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("trimtab")
     group.addoption("--full", action="store_true", help="also the tests marked slow")
+    group.addoption("--engine", default="", help="folder of another build of the engine")
     group.addoption("--device", default="", help="run the operator vectors on this device")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """With --engine, `trimtab._engine` is the extension in that folder, not the one in trimtab/."""
+    folder = config.getoption("--engine")
+    if not folder:
+        return
+    (library,) = Path(folder).glob("_engine*.so")
+    spec = importlib.util.spec_from_file_location("trimtab._engine", library)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["trimtab._engine"] = module
+    spec.loader.exec_module(module)
+    # `from trimtab import _engine` looks at the package before it looks at sys.modules.
+    setattr(importlib.import_module("trimtab"), "_engine", module)  # noqa: B010
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

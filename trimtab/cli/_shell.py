@@ -22,12 +22,15 @@ def checkout() -> Path:
     return paths.root()
 
 
-def tool(name: str) -> str:
-    """The program of that name from this Python environment, else from PATH."""
+def tool(name: str, remedy: str = 'pip install -e ".[dev]"') -> str:
+    """The program of that name from this Python environment, else from PATH.
+
+    Raises MissingRequirementError with the `remedy` that installs it.
+    """
     beside = Path(sys.executable).with_name(name)
     found = str(beside) if beside.exists() else shutil.which(name)
     if not found:
-        raise MissingRequirementError(f"{name} is not installed", hint='pip install -e ".[dev]"')
+        raise MissingRequirementError(f"{name} is not installed", hint=remedy)
     return found
 
 
