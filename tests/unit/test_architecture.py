@@ -34,6 +34,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "codegen": TABLES | {"profile"},
     "session": GRAPH | {"passes", "planner", "packing", "modelfile"},
     "derive": GRAPH | {"session"},
+    "inspection": GRAPH | {"session", "passes", "planner"},
     "toolchain": BASE,
     "builder": GRAPH | {"planner", "modelfile", "codegen", "toolchain"},
     "size": BASE | {"schema"},
@@ -164,9 +165,10 @@ def includes(path: Path) -> Iterator[tuple[bool, str]]:
 
 # Folder -> what a quoted include in it may begin with. Generated headers lie under generated/.
 MAY_INCLUDE = {
-    "kernels/portable": ("kernels/kernel_api.h", "kernels/portable/"),
-    "kernels/arm": ("kernels/kernel_api.h", "kernels/arm/"),
-    "kernels/x86": ("kernels/kernel_api.h", "kernels/x86/"),
+    "kernels/generic": ("kernels/kernel_api.h", "kernels/generic/"),
+    "kernels/portable": ("kernels/kernel_api.h", "kernels/generic/", "kernels/portable/"),
+    "kernels/arm": ("kernels/kernel_api.h", "kernels/generic/", "kernels/arm/"),
+    "kernels/x86": ("kernels/kernel_api.h", "kernels/generic/", "kernels/x86/"),
     "kernels": ("kernels/kernel_api.h",),
     "runtime/core": ("runtime/core/", "kernels/kernel_api.h", "generated/"),
     "runtime/ops": ("runtime/core/", "runtime/ops/", "kernels/kernel_api.h", "generated/"),
@@ -213,10 +215,9 @@ def test_every_operator_has_a_schema_and_a_source_of_its_name() -> None:
         assert re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", schema.stem), schema.name
 
 
-# <op>_<dtype>[_<tile>]_<isa>, the tile as 8x8, 3x3s2 or k9.
+# <op>_<dtype>[_<tile>]_<isa>; the tile is rows x columns (8x8) or columns alone (16).
 KERNEL_NAME = re.compile(
-    r"(?P<op>[a-z][a-z0-9]*(?:_[a-z][a-z0-9]*)*?)_(?P<dtype>f32|f16|s8|u8|i8|qs8|qu8|i32|x8|x16|x32)"
-    r"(?:_(?P<tile>[0-9a-z]+))?_(?P<isa>[a-z][a-z0-9]*)"
+    r"[a-z][a-z0-9]*(_[a-z0-9]+)*_(f32|f16|i8|u8|i32|i64)(_([1-9]\d*x)?[1-9]\d*)?_[a-z][a-z0-9]*"
 )
 
 
