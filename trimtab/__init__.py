@@ -1,8 +1,9 @@
-"""trimtab: the smallest, fastest inference binary for one network on one device, proved by measurement.
+"""trimtab: the smallest, fastest inference binary for one network on one device, proved by
+measurement.
 
-    program = trimtab.load("net.onnx")
-    session = trimtab.Session(program, threads=1)
-    outputs = session.run({"data": array})
+program = trimtab.load("net.onnx")
+session = trimtab.Session(program, threads=1)
+outputs = session.run({"data": array})
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from trimtab.session import Session, optimize
     from trimtab.target import Target
 
-# Where each name lives. Loaded when first used: the code generator and `inv --list` must not wait for numpy and onnx.
+# Where each name lives. Loaded when first used: the code generator and `inv --list` must not wait
+# for numpy and onnx.
 _HOMES = {
     "Profile": "trimtab.profile",
     "Program": "trimtab.program",

@@ -9,8 +9,12 @@ from trimtab.session import optimize
 from trimtab.target import Target
 
 
-def profile_of(program: Program, target: Target | None = None, strings: bool = True, threads: bool = True) -> Profile:
-    """The smallest profile that runs `program`, planned for `target` (default: this machine) unless it already is."""
+def profile_of(
+    program: Program, target: Target | None = None, strings: bool = True, threads: bool = True
+) -> Profile:
+    """The smallest profile that runs `program`, planned for `target` (default: this machine) unless
+    it already is.
+    """
     planned = program if program.planned else optimize(program, target)
     names = set()
     for op in planned.ops:

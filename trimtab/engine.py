@@ -7,6 +7,8 @@ from typing import Any
 
 from trimtab.errors import MissingRequirementError
 
+__all__ = ["EngineError", "engine"]
+
 try:
     from trimtab._engine import EngineError
 except ImportError:  # not built yet: `engine()` says so when somebody needs it
@@ -22,6 +24,7 @@ def engine() -> Any:
         from trimtab import _engine
     except ImportError as e:
         raise MissingRequirementError(
-            f"the engine's Python extension cannot be loaded: {e}", hint="run ./inv engine in the checkout, or pip install trimtab again"
+            f"the engine's Python extension cannot be loaded: {e}",
+            hint="run ./inv engine in the checkout, or pip install trimtab again",
         ) from None
     return _engine

@@ -59,6 +59,11 @@ class Kernel:
     args_type: str
 
     @property
+    def dtype(self) -> str:
+        """Element type the kernel computes in: the last word of its family."""
+        return self.family.rpartition("_")[2]
+
+    @property
     def portable(self) -> bool:
         """True for the family's reference, which runs anywhere and understands every packing."""
         return self.isa == PORTABLE

@@ -1,7 +1,7 @@
 """The .ttm model file: written here, read here and by the engine (runtime/core/loader.cpp).
 
-docs/model-format.md describes it byte for byte. Little-endian; constants 64-byte aligned, in memory order, so that the engine
-uses the file in place.
+docs/model-format.md describes it byte for byte. Little-endian; constants 64-byte aligned, in memory
+order, so that the engine uses the file in place.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _TO_NHWC, _FROM_NHWC = (0, 2, 3, 1), (0, 3, 1, 2)
 
 
 class _Tail:
-    """Bytes behind the tables: each piece is placed at its alignment, and its file offset returned."""
+    """Bytes behind the tables: places each piece at its alignment and returns its offset."""
 
     def __init__(self, start: int) -> None:
         self.start = start
@@ -67,19 +67,26 @@ def _elements(var: Var) -> NDArray[Any]:
 
 
 def _used_vars(program: Program) -> list[Var]:
-    used = {v for op in program.ops for v in (*op.inputs, *op.outputs) if v} | {*program.inputs, *program.outputs}
+    used = {v for op in program.ops for v in (*op.inputs, *op.outputs) if v} | {
+        *program.inputs,
+        *program.outputs,
+    }
     return [var for var in program.vars.values() if var.name in used]
 
 
 def encode(program: Program, names: bool = True) -> NDArray[np.uint8]:
-    """The bytes of a .ttm file, in a 64-byte aligned uint8 array that the engine can use in place."""
+    """The bytes of a .ttm file: uint8, 64-byte aligned, ready for the engine to use in place."""
     variables = _used_vars(program)
     index = {var.name: i for i, var in enumerate(variables)}
     borders = [index[name] for name in (*program.inputs, *program.outputs)]
-    tail = _Tail(HEADER.size + VAR.size * len(variables) + OP.size * len(program.ops) + 4 * len(borders))
+    tail = _Tail(
+        HEADER.size + VAR.size * len(variables) + OP.size * len(program.ops) + 4 * len(borders)
+    )
     operators = [_encode_op(op, index, tail, names) for op in program.ops]
     name_offsets = [tail.add(_name_record(var.name), 1) if names else 0 for var in variables]
-    metadata = json.dumps({"name": program.name if names else "", "target": program.target, "passes": program.passes}).encode()
+    metadata = json.dumps(
+        {"name": program.name if names else "", "target": program.target, "passes": program.passes}
+    ).encode()
     metadata_offset = tail.add(metadata, 1)
 
     constants: list[tuple[int, NDArray[Any]]] = []
@@ -95,20 +102,48 @@ def encode(program: Program, names: bool = True) -> NDArray[np.uint8]:
         dims = (*var.shape, *[0] * (8 - len(var.shape)))
         flags = VAR_FLAG_PACKED if var.packed else 0
         records.append(
-            VAR.pack(*dims, offset, size, name_offset, schema.DTYPES[var.dtype], LAYOUTS.index(var.layout), len(var.shape), flags, 0)
+            VAR.pack(
+                *dims,
+                offset,
+                size,
+                name_offset,
+                schema.DTYPES[var.dtype],
+                LAYOUTS.index(var.layout),
+                len(var.shape),
+                flags,
+                0,
+            )
         )
     size = _align(end)
     flags = FLAG_PLANNED if program.planned else 0
     header = HEADER.pack(
-        MAGIC, VERSION, flags, schema.schema_hash(), size, 0, len(variables), len(program.ops),
-        len(program.inputs), len(program.outputs), metadata_offset, len(metadata),
-    )  # fmt: skip
-    front = header + b"".join(records) + b"".join(operators) + struct.pack(f"<{len(borders)}I", *borders) + bytes(tail.bytes)
+        MAGIC,
+        VERSION,
+        flags,
+        schema.schema_hash(),
+        size,
+        0,
+        len(variables),
+        len(program.ops),
+        len(program.inputs),
+        len(program.outputs),
+        metadata_offset,
+        len(metadata),
+    )
+    front = (
+        header
+        + b"".join(records)
+        + b"".join(operators)
+        + struct.pack(f"<{len(borders)}I", *borders)
+        + bytes(tail.bytes)
+    )
     image = _aligned_array(size)
     image[: len(front)] = np.frombuffer(front, np.uint8)
     for offset, elements in constants:
         image[offset : offset + elements.nbytes] = elements.reshape(-1).view(np.uint8)
-    image[CHECKSUM_OFFSET : CHECKSUM_OFFSET + 8] = np.frombuffer(struct.pack("<Q", engine().checksum(image)), np.uint8)
+    image[CHECKSUM_OFFSET : CHECKSUM_OFFSET + 8] = np.frombuffer(
+        struct.pack("<Q", engine().checksum(image)), np.uint8
+    )
     return image
 
 
@@ -118,7 +153,18 @@ def _encode_op(op: Op, index: dict[str, int], tail: _Tail, names: bool) -> bytes
     block = attributes.encode(op.schema, op.attributes)
     attributes_offset = tail.add(block, 8)
     name_offset = tail.add(_name_record(op.name), 1) if names else 0
-    return OP.pack(op.schema.id, len(op.inputs), len(op.outputs), operands_offset, attributes_offset, len(block), name_offset, 0, 0, 0)
+    return OP.pack(
+        op.schema.id,
+        len(op.inputs),
+        len(op.outputs),
+        operands_offset,
+        attributes_offset,
+        len(block),
+        name_offset,
+        0,
+        0,
+        0,
+    )
 
 
 def _align(offset: int) -> int:
@@ -132,7 +178,9 @@ def _aligned_array(size: int) -> NDArray[np.uint8]:
 
 
 def write(program: Program, path: Path, names: bool = True) -> None:
-    """Writes `program` to `path`, whole or not at all; ModelFileError when the place cannot be written."""
+    """Writes `program` to `path`, whole or not at all; ModelFileError when the place cannot be
+    written.
+    """
     image = encode(program, names)
     try:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -145,7 +193,11 @@ def write(program: Program, path: Path, names: bool = True) -> None:
             Path(temporary).unlink(missing_ok=True)
             raise
     except OSError as e:
-        raise ModelFileError(f"cannot write the model: {e.strerror}", where=str(path), hint="check the folder and its free space") from None
+        raise ModelFileError(
+            f"cannot write the model: {e.strerror}",
+            where=str(path),
+            hint="check the folder and its free space",
+        ) from None
 
 
 def sniff(path: Path) -> bool:
@@ -158,7 +210,9 @@ def sniff(path: Path) -> bool:
 
 
 def read(path: Path) -> Program:
-    """The program in a .ttm file. TtmError when the file is damaged, of another version or of another schema."""
+    """The program in a .ttm file. TtmError when the file is damaged, of another version or of
+    another schema.
+    """
     try:
         content = np.fromfile(path, np.uint8)
     except OSError as e:
@@ -169,32 +223,51 @@ def read(path: Path) -> Program:
         engine().check_model(image)
         return _decode(image.tobytes(), path.stem)
     except EngineError as e:
-        raise TtmError(e.args[1], where=str(path), hint="convert the model again with this trimtab") from None
+        raise TtmError(
+            e.args[1], where=str(path), hint="convert the model again with this trimtab"
+        ) from None
     except (struct.error, IndexError, KeyError, ValueError) as e:
-        raise TtmError(f"the tables make no sense: {e}", where=str(path), hint="convert the model again") from None
+        raise TtmError(
+            f"the tables make no sense: {e}", where=str(path), hint="convert the model again"
+        ) from None
 
 
 def _decode(data: bytes, fallback_name: str) -> Program:
     header = HEADER.unpack_from(data)
-    flags, (var_count, op_count, input_count, output_count, metadata_offset, metadata_bytes) = header[2], header[6:]
+    flags, (var_count, op_count, input_count, output_count, metadata_offset, metadata_bytes) = (
+        header[2],
+        header[6:],
+    )
     metadata = json.loads(data[metadata_offset : metadata_offset + metadata_bytes])
     program = Program(metadata["name"] or fallback_name)
     program.passes = list(metadata["passes"])
     program.target = str(metadata["target"]) if flags & FLAG_PLANNED else ""
     ops_at = HEADER.size + VAR.size * var_count
-    borders = struct.unpack_from(f"<{input_count + output_count}I", data, ops_at + OP.size * op_count)
+    borders = struct.unpack_from(
+        f"<{input_count + output_count}I", data, ops_at + OP.size * op_count
+    )
     variables = [_decode_var(data, i) for i in range(var_count)]
     program.block.vars = {var.name: var for var in variables}
     program.inputs = [variables[i].name for i in borders[:input_count]]
     program.outputs = [variables[i].name for i in borders[input_count:]]
     types = {op.id: op.name for op in schema.operators().values()}
     for i in range(op_count):
-        op_id, ins, outs, operands_at, block_at, block_bytes, name_at, *_ = OP.unpack_from(data, ops_at + i * OP.size)
+        op_id, ins, outs, operands_at, block_at, block_bytes, name_at, *_ = OP.unpack_from(
+            data, ops_at + i * OP.size
+        )
         operands = struct.unpack_from(f"<{ins + outs}I", data, operands_at)
         names = ["" if v == ABSENT else variables[v].name for v in operands]
         op_schema = schema.operator(types[op_id])
         values = attributes.decode(op_schema, data[block_at : block_at + block_bytes])
-        program.ops.append(Op(op_schema.name, names[:ins], names[ins:], values, _decode_name(data, name_at) or f"op{i}"))
+        program.ops.append(
+            Op(
+                op_schema.name,
+                names[:ins],
+                names[ins:],
+                values,
+                _decode_name(data, name_at) or f"op{i}",
+            )
+        )
     return program
 
 
@@ -202,9 +275,20 @@ def _decode_var(data: bytes, index: int) -> Var:
     record = VAR.unpack_from(data, HEADER.size + index * VAR.size)
     shape_of, (offset, size, name_at, dtype, layout, rank, flags, _) = record[:8], record[8:]
     shape, packed = tuple(shape_of[:rank]), bool(flags & VAR_FLAG_PACKED)
-    var = Var(_decode_name(data, name_at) or f"v{index}", shape, _DTYPE_NAMES[dtype], LAYOUTS[layout], packed=packed)
+    var = Var(
+        _decode_name(data, name_at) or f"v{index}",
+        shape,
+        _DTYPE_NAMES[dtype],
+        LAYOUTS[layout],
+        packed=packed,
+    )
     if offset:
-        elements = np.frombuffer(data, NUMPY_DTYPES[var.dtype], count=size // np.dtype(NUMPY_DTYPES[var.dtype]).itemsize, offset=offset)
+        elements = np.frombuffer(
+            data,
+            NUMPY_DTYPES[var.dtype],
+            count=size // np.dtype(NUMPY_DTYPES[var.dtype]).itemsize,
+            offset=offset,
+        )
         if packed:
             var.data = elements
         elif layout == LAYOUTS.index("nhwc"):

@@ -1,7 +1,8 @@
 """Profiles: which operators, element types and kernels a binary holds, and its switches.
 
-`profiles/NAME.toml` is written by hand for a family of networks; `trimtab.profile_of` derives one from an optimised program.
-Both become the same frozen dataclass, and `trimtab.codegen` turns it into op macros and tables.
+`profiles/NAME.toml` is written by hand for a family of networks; `trimtab.profile_of` derives one
+from an optimised program. Both become the same frozen dataclass, and `trimtab.codegen` turns it
+into op macros and tables.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ ANY = ("*",)
 class Profile:
     """A choice of (operator, dtype, kernel) plus switches.
 
-    `ops` are names or ("*",); `kernels` are glob patterns over kernel names, () meaning those that the kept operators
-    may call; `strings`: keep operator and variable names and error texts; `threads`: the thread pool.
+    `ops` are names or ("*",); `kernels` are glob patterns over kernel names, () meaning those that
+    the kept operators may call; `strings`: keep operator and variable names and error texts;
+    `threads`: the thread pool.
     """
 
     name: str
@@ -38,24 +40,35 @@ class Profile:
     threads: bool = True
 
     def operators(self) -> list[schema.Operator]:
-        """The kept operators in the order of their ids; ProfileError for unknown names and broken dependencies."""
+        """The kept operators in the order of their ids; ProfileError for unknown names and broken
+        dependencies.
+        """
         known = schema.operators()
         where = f"profile {self.name}"
         if self.ops == ANY:
             return list(known.values())
         if unknown := sorted(set(self.ops) - set(known)):
-            raise ProfileError(f"unknown operators: {', '.join(unknown)}", where=where,
-                               hint="runtime/ops/ holds one TOML file per operator")  # fmt: skip
+            raise ProfileError(
+                f"unknown operators: {', '.join(unknown)}",
+                where=where,
+                hint="runtime/ops/ holds one TOML file per operator",
+            )
         kept = [op for op in known.values() if op.name in self.ops]
         for op in kept:
             if missing := sorted(set(op.depends) - set(self.ops)):
-                raise ProfileError(f"operator {op.name} depends on {', '.join(missing)}, which the profile leaves out",
-                                   where=where, hint=f"add {', '.join(missing)} to ops")  # fmt: skip
+                raise ProfileError(
+                    f"operator {op.name} depends on {', '.join(missing)}, which it leaves out",
+                    where=where,
+                    hint=f"add {', '.join(missing)} to ops",
+                )
         return kept
 
     def families(self) -> set[str]:
-        """Kernel families that the kept operators may call. A fused activation is a kernel without its operator, so a
-        profile that names kernels may use every activation; one that does not gets those of the operators it keeps."""
+        """Kernel families that the kept operators may call.
+
+        A fused activation is a kernel without its operator: a profile that names kernels may use
+        any, one that does not gets those of the operators it keeps.
+        """
         kept = self.operators()
         candidates = schema.operators().values() if self.kernels else kept
         activations = {f for op in candidates if op.activation for f in op.families}
@@ -66,7 +79,9 @@ class Profile:
         return families
 
     def kept_kernels(self, arch: str) -> list[kernels.Kernel]:
-        """The kernels of a binary for `arch`; ProfileError when a kept operator is left without one."""
+        """The kernels of a binary for `arch`; ProfileError when a kept operator is left without
+        one.
+        """
         families, patterns, isas = self.families(), self.kernels or ANY, kernels.isas()
         kept = [
             k
@@ -79,9 +94,14 @@ class Profile:
         covered = {k.family for k in kept}
         for op in self.operators():
             for attribute in op.attributes:
-                if attribute.families and not attribute.optional and not covered & set(attribute.families):
+                if (
+                    attribute.families
+                    and not attribute.optional
+                    and not covered & set(attribute.families)
+                ):
                     raise ProfileError(
-                        f"operator {op.name} needs a kernel of {' or '.join(attribute.families)}, and none is left for {arch}",
+                        f"operator {op.name} needs a kernel of {' or '.join(attribute.families)}, "
+                        f"and none is left for {arch}",
                         where=f"profile {self.name}",
                         hint="widen `kernels` or `dtypes`, or drop the operator",
                     )
@@ -98,7 +118,9 @@ class Profile:
             doc=f"{self.doc} {other.doc}".strip(),
             ops=ANY if ANY in (self.ops, other.ops) else union(self.ops, other.ops),
             dtypes=union(self.dtypes, other.dtypes),
-            kernels=() if not self.kernels or not other.kernels else union(self.kernels, other.kernels),
+            kernels=()
+            if not self.kernels or not other.kernels
+            else union(self.kernels, other.kernels),
             strings=self.strings or other.strings,
             threads=self.threads or other.threads,
         )
@@ -114,10 +136,17 @@ class Profile:
         def rows(values: tuple[str, ...]) -> str:
             return "[\n" + "".join(f'    "{v}",\n' for v in values) + "]"
 
-        lines = [f"doc = {json.dumps(self.doc)}", f"ops = {rows(self.ops)}", f"dtypes = {rows(self.dtypes)}"]
+        lines = [
+            f"doc = {json.dumps(self.doc)}",
+            f"ops = {rows(self.ops)}",
+            f"dtypes = {rows(self.dtypes)}",
+        ]
         if self.kernels:
             lines.append(f"kernels = {rows(self.kernels)}")
-        lines += [f"strings = {str(self.strings).lower()}", f"threads = {str(self.threads).lower()}"]
+        lines += [
+            f"strings = {str(self.strings).lower()}",
+            f"threads = {str(self.threads).lower()}",
+        ]
         return "\n".join(lines) + "\n"
 
 
@@ -139,10 +168,17 @@ def read_profile(path: Path) -> Profile:
         profile = Profile(name=path.stem, **table)
     except TypeError:
         keys = sorted(set(table) - {"doc", "ops", "dtypes", "kernels", "strings", "threads"})
-        raise ProfileError(f"unknown keys: {', '.join(keys)}", where=str(path),
-                           hint="a profile has doc, ops, dtypes, kernels, strings, threads") from None  # fmt: skip
+        raise ProfileError(
+            f"unknown keys: {', '.join(keys)}",
+            where=str(path),
+            hint="a profile has doc, ops, dtypes, kernels, strings, threads",
+        ) from None
     if unknown := sorted(set(profile.dtypes) - set(schema.DTYPES)):
-        raise ProfileError(f"unknown dtypes: {', '.join(unknown)}", where=str(path), hint=f"use {', '.join(schema.DTYPES)}")
+        raise ProfileError(
+            f"unknown dtypes: {', '.join(unknown)}",
+            where=str(path),
+            hint=f"use {', '.join(schema.DTYPES)}",
+        )
     profile.operators()
     return profile
 
@@ -159,4 +195,7 @@ def find_profile(name: str) -> Profile:
         return read_profile(path)
     if name in list_profiles():
         return read_profile(paths.root() / "profiles" / f"{name}.toml")
-    raise ProfileError(f"there is no profile {name!r}", hint=f"known: {', '.join(list_profiles())}, or the path of a TOML file")
+    raise ProfileError(
+        f"there is no profile {name!r}",
+        hint=f"known: {', '.join(list_profiles())}, or the path of a TOML file",
+    )

@@ -1,8 +1,8 @@
 """Operator schemas: what every operator is called, takes, gives and needs.
 
-`runtime/ops/<op>.toml` is the one source of truth for an operator; this module is the only one that reads it. The engine's
-generated tables (`trimtab.codegen`), the importers, the passes and the model file all work from these dataclasses.
-The TOML format is documented in docs/adding-an-operator.md.
+`runtime/ops/<op>.toml` is the one source of truth for an operator; this module is the only one that
+reads it. The engine's generated tables (`trimtab.codegen`), the importers, the passes and the model
+file all work from these dataclasses. The TOML format is documented in docs/adding-an-operator.md.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import hashlib
 import tomllib
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,9 @@ LAYOUTS = ("any", "plain", "nhwc", "converts")
 
 @dataclass(frozen=True)
 class Port:
-    """One input or output of an operator; `index`: holds i32 or i64 whatever the operator's dtypes are."""
+    """One input or output of an operator; `index`: holds i32 or i64 whatever the operator's dtypes
+    are.
+    """
 
     name: str
     doc: str
@@ -36,7 +39,9 @@ class Port:
 
 @dataclass(frozen=True)
 class Attribute:
-    """One attribute. `default` is None when the attribute must be given; `plan` marks what the planner decides."""
+    """One attribute. `default` is None when the attribute must be given; `plan` marks what the
+    planner decides.
+    """
 
     name: str
     type: str
@@ -54,9 +59,10 @@ class Attribute:
 class Operator:
     """The schema of one operator.
 
-    `layout`: "nhwc" wants its 4-D tensors in NHWC order, "plain" in row-major order, "any" wants all its 4-D tensors
-    alike, "converts" is the conversion itself. `activation`: element-wise with at most the parameters alpha and beta, so
-    it can become the epilogue of an operator that `fuses_activation`.
+    `layout`: "nhwc" wants its 4-D tensors in NHWC order, "plain" in row-major order, "any" wants
+    all its 4-D tensors alike, "converts" is the conversion itself. `activation`: element-wise with
+    at most the parameters alpha and beta, so it can become the epilogue of an operator that
+    `fuses_activation`.
     """
 
     name: str
@@ -79,11 +85,15 @@ class Operator:
             if attribute.name == name:
                 return attribute
         known = ", ".join(a.name for a in self.attributes) or "none"
-        raise SchemaError(f"operator {self.name} has no attribute {name!r}", hint=f"it has: {known}")
+        raise SchemaError(
+            f"operator {self.name} has no attribute {name!r}", hint=f"it has: {known}"
+        )
 
     @property
     def families(self) -> tuple[str, ...]:
-        """Micro-kernel families the operator may call; "@activation" stands for those of every activation."""
+        """Micro-kernel families the operator may call; "@activation" stands for those of every
+        activation.
+        """
         return tuple(f for a in self.attributes for f in a.families)
 
     @property
@@ -123,14 +133,17 @@ def name_hash(name: str) -> int:
 def _attributes(table: dict[str, Any], plan: bool, where: str) -> list[Attribute]:
     result = []
     for name, row in table.items():
-        row = {k: tuple(v) if isinstance(v, list) else v for k, v in row.items()}
+        keys = {k: tuple(v) if isinstance(v, list) else v for k, v in row.items()}
         try:
-            attribute = Attribute(name=name, plan=plan, **row)
+            attribute = Attribute(name=name, plan=plan, **keys)
         except TypeError as e:
             raise SchemaError(f"attribute {name}: {e}", where=where) from None
         if attribute.type not in ATTRIBUTE_TYPES:
-            raise SchemaError(f"attribute {name} has unknown type {attribute.type!r}", where=where,
-                              hint=f"use one of {', '.join(ATTRIBUTE_TYPES)}")  # fmt: skip
+            raise SchemaError(
+                f"attribute {name} has unknown type {attribute.type!r}",
+                where=where,
+                hint=f"use one of {', '.join(ATTRIBUTE_TYPES)}",
+            )
         result.append(attribute)
     return result
 
@@ -148,16 +161,25 @@ def read_operator(path: Path) -> Operator:
             dtypes=tuple(table.pop("dtypes")),
             inputs=tuple(Port(**row) for row in table.pop("inputs", [])),
             outputs=tuple(Port(**row) for row in table.pop("outputs")),
-            attributes=tuple(_attributes(table.pop("attributes", {}), False, where) + _attributes(table.pop("plan", {}), True, where)),
+            attributes=tuple(
+                _attributes(table.pop("attributes", {}), False, where)
+                + _attributes(table.pop("plan", {}), True, where)
+            ),
             depends=tuple(table.pop("depends", [])),
             **table,
         )
     except (KeyError, TypeError) as e:
         raise SchemaError(f"bad or missing key: {e}", where=where) from None
     if unknown := set(operator.dtypes) - set(DTYPES):
-        raise SchemaError(f"unknown dtypes {sorted(unknown)}", where=where, hint=f"use {', '.join(DTYPES)}")
+        raise SchemaError(
+            f"unknown dtypes {sorted(unknown)}", where=where, hint=f"use {', '.join(DTYPES)}"
+        )
     if operator.layout not in LAYOUTS:
-        raise SchemaError(f"unknown layout {operator.layout!r}", where=where, hint=f"use one of {', '.join(LAYOUTS)}")
+        raise SchemaError(
+            f"unknown layout {operator.layout!r}",
+            where=where,
+            hint=f"use one of {', '.join(LAYOUTS)}",
+        )
     return operator
 
 
@@ -166,14 +188,20 @@ def operators() -> dict[str, Operator]:
     """All operators by name, in the order of their ids; ids are permanent and unique."""
     found = [read_operator(p) for p in sorted((paths.root() / "runtime" / "ops").glob("*.toml"))]
     found.sort(key=lambda op: op.id)
-    for a, b in zip(found, found[1:], strict=False):
+    for a, b in pairwise(found):
         if a.id == b.id:
-            raise SchemaError(f"operators {a.name} and {b.name} share id {a.id}", where="runtime/ops",
-                              hint="ids are permanent: give the newer one the next free id")  # fmt: skip
+            raise SchemaError(
+                f"operators {a.name} and {b.name} share id {a.id}",
+                where="runtime/ops",
+                hint="ids are permanent: give the newer one the next free id",
+            )
     names = {op.name for op in found}
     for op in found:
         if missing := set(op.depends) - names:
-            raise SchemaError(f"depends on unknown operators {sorted(missing)}", where=f"runtime/ops/{op.name}.toml")
+            raise SchemaError(
+                f"depends on unknown operators {sorted(missing)}",
+                where=f"runtime/ops/{op.name}.toml",
+            )
     return {op.name: op for op in found}
 
 
@@ -182,12 +210,16 @@ def operator(name: str) -> Operator:
     try:
         return operators()[name]
     except KeyError:
-        raise SchemaError(f"there is no operator {name!r}", hint="runtime/ops/ holds one TOML file per operator") from None
+        raise SchemaError(
+            f"there is no operator {name!r}", hint="runtime/ops/ holds one TOML file per operator"
+        ) from None
 
 
 @cache
 def schema_hash() -> int:
-    """64 bits over everything that gives the bytes of a .ttm file their meaning: ids, attributes, order, types."""
+    """64 bits over everything that gives the bytes of a .ttm file their meaning: ids, attributes,
+    order, types.
+    """
     lines = []
     for op in operators().values():
         attributes = ",".join(f"{a.name}:{a.type}:{'|'.join(a.values)}" for a in op.attributes)

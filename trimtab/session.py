@@ -20,7 +20,8 @@ _MISSING_OP, _MISSING_KERNEL = 4, 5  # TRIMTAB_MISSING_OP, TRIMTAB_MISSING_KERNE
 class Session:
     """A program ready to run here. A program that is already planned is run as it is.
 
-    Raises PlanError when the plan needs kernels this machine lacks, ProgramError when the program breaks its rules.
+    Raises PlanError when the plan needs kernels this machine lacks, ProgramError when the program
+    breaks its rules.
     """
 
     def __init__(self, program: Program, threads: int = 1) -> None:
@@ -35,7 +36,9 @@ class Session:
         except EngineError as e:
             code, message = e.args
             kind = PlanError if code in (_MISSING_OP, _MISSING_KERNEL) else ProgramError
-            raise kind(message, where=f"program {program.name}, planned for {program.target}") from None
+            raise kind(
+                message, where=f"program {program.name}, planned for {program.target}"
+            ) from None
 
     @property
     def input_names(self) -> tuple[str, ...]:
@@ -55,24 +58,35 @@ class Session:
     def run(self, inputs: Mapping[str, ArrayLike]) -> dict[str, NDArray[Any]]:
         """Computes the outputs by name, in the layout of the source model (NCHW for images).
 
-        inputs: an array for every input name, of its exact shape; UsageError when one is missing, unknown or misshapen.
+        inputs: an array for every input name, of its exact shape; UsageError when one is missing,
+        unknown or misshapen.
         """
         if unknown := sorted(set(inputs) - set(self.input_names)):
-            raise UsageError(f"unknown inputs: {', '.join(unknown)}", hint=f"the model has: {', '.join(self.input_names)}")
+            raise UsageError(
+                f"unknown inputs: {', '.join(unknown)}",
+                hint=f"the model has: {', '.join(self.input_names)}",
+            )
         arrays = []
         for name in self.input_names:
             if name not in inputs:
-                raise UsageError(f"input {name!r} is missing", hint=f"give arrays for: {', '.join(self.input_names)}")
+                raise UsageError(
+                    f"input {name!r} is missing",
+                    hint=f"give arrays for: {', '.join(self.input_names)}",
+                )
             var = self.program.vars[name]
             array = np.ascontiguousarray(inputs[name], dtype=NUMPY_DTYPES[var.dtype])
             if array.shape != var.shape:
-                raise UsageError(f"input {name!r} has shape {array.shape}, the model wants {var.shape}",
-                                 hint="load the model with inputs={name: shape} to use another shape")  # fmt: skip
+                raise UsageError(
+                    f"input {name!r} has shape {array.shape}, the model wants {var.shape}",
+                    hint="load the model with inputs={name: shape} to use another shape",
+                )
             arrays.append(array)
         return dict(zip(self.output_names, self._executor.run(arrays), strict=True))
 
 
 def optimize(program: Program, target: Target | None = None) -> Program:
-    """The optimised and planned twin of `program` for `target` (default: this machine). `program` is unchanged."""
+    """The optimised and planned twin of `program` for `target` (default: this machine). `program`
+    is unchanged.
+    """
     target = target or Target.host()
     return planner.plan(passes.optimize(program), target)

@@ -1,4 +1,4 @@
-"""The graph that importers make, passes rewrite, the planner completes and the model file stores."""
+"""The graph: importers make it, passes rewrite it, the planner completes it."""
 
 from trimtab.program.program import Block, Op, Program, Var
 

@@ -1,6 +1,7 @@
 """Attribute blocks: the bytes of an operator's attributes, as the engine decodes them.
 
-One 8-byte slot per attribute in schema order, then the elements of lists; see docs/model-format.md, "Attributes".
+One 8-byte slot per attribute in schema order, then the elements of lists; see docs/model-format.md,
+"Attributes".
 """
 
 from __future__ import annotations
@@ -15,13 +16,17 @@ SLOT_BYTES = 8
 
 
 def complete(op: schema.Operator, given: dict[str, Any], where: str = "") -> dict[str, Any]:
-    """`given` with defaults filled in and values in canonical Python types (int, float, bool, str, tuples).
+    """`given` with defaults filled in and values in canonical Python types (int, float, bool, str,
+    tuples).
 
     ProgramError for unknown or missing attributes and values of the wrong type.
     """
     if unknown := sorted(set(given) - {a.name for a in op.attributes}):
-        raise ProgramError(f"operator {op.name} has no attribute {', '.join(unknown)}", where=where,
-                           hint=f"see runtime/ops/{op.name}.toml")  # fmt: skip
+        raise ProgramError(
+            f"operator {op.name} has no attribute {', '.join(unknown)}",
+            where=where,
+            hint=f"see runtime/ops/{op.name}.toml",
+        )
     values: dict[str, Any] = {}
     for attribute in op.attributes:
         value = given.get(attribute.name, attribute.default)
@@ -30,7 +35,9 @@ def complete(op: schema.Operator, given: dict[str, Any], where: str = "") -> dic
         try:
             values[attribute.name] = "" if value is None else _canonical(attribute, value)
         except (TypeError, ValueError) as e:
-            raise ProgramError(f"attribute {attribute.name} of {op.name}: {e}", where=where) from None
+            raise ProgramError(
+                f"attribute {attribute.name} of {op.name}: {e}", where=where
+            ) from None
     return values
 
 
@@ -78,13 +85,15 @@ def encode(op: schema.Operator, values: dict[str, Any]) -> bytes:
             case _:
                 tail += bytes(-len(tail) % SLOT_BYTES)
                 slots += struct.pack("<II", start + len(tail), len(value))
-                tail += struct.pack(f"<{len(value)}{'q' if attribute.type == 'ints' else 'f'}", *value)
+                tail += struct.pack(
+                    f"<{len(value)}{'q' if attribute.type == 'ints' else 'f'}", *value
+                )
     tail += bytes(-len(tail) % SLOT_BYTES)
     return bytes(slots + tail)
 
 
 def decode(op: schema.Operator, block: bytes) -> dict[str, Any]:
-    """The values of an attribute block. `block` was checked by the engine's loader or is our own."""
+    """The values of an attribute block that the engine's loader has checked or we have written."""
     values: dict[str, Any] = {}
     for i, attribute in enumerate(op.attributes):
         at = i * SLOT_BYTES
@@ -112,7 +121,13 @@ def _encode_kernel(name: str) -> bytes:
     if not name:
         return bytes(SLOT_BYTES)
     kernel = kernels.kernel(name)
-    return struct.pack("<IHBB", schema.name_hash(name), schema.name_hash(kernel.family) & 0xFFFF, kernel.mr, kernel.nr)
+    return struct.pack(
+        "<IHBB",
+        schema.name_hash(name),
+        schema.name_hash(kernel.family) & 0xFFFF,
+        kernel.mr,
+        kernel.nr,
+    )
 
 
 def _op_name(op_id: int) -> str:
@@ -122,4 +137,6 @@ def _op_name(op_id: int) -> str:
 def _kernel_name(name_hash: int) -> str:
     if name_hash == 0:
         return ""
-    return next((k for k in kernels.inventory() if schema.name_hash(k) == name_hash), f"#{name_hash:08x}")
+    return next(
+        (k for k in kernels.inventory() if schema.name_hash(k) == name_hash), f"#{name_hash:08x}"
+    )

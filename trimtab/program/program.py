@@ -38,10 +38,12 @@ def dtype_of(array: NDArray[Any]) -> str:
 
 @dataclass
 class Var:
-    """A tensor. `shape` is logical (n, c, h, w); `layout` is the memory order of a computed 4-D tensor, "plain" or "nhwc".
+    """A tensor. `shape` is logical (n, c, h, w); `layout` is the memory order of a computed 4-D
+    tensor, "plain" or "nhwc".
 
-    `data` holds a constant's elements: in `shape`, or, when `packed`, flat in the order a kernel reads them. Data of a
-    constant in layout "nhwc" keeps its logical shape here; the model file writes it in memory order.
+    `data` holds a constant's elements: in `shape`, or, when `packed`, flat in the order a kernel
+    reads them. Data of a constant in layout "nhwc" keeps its logical shape here; the model file
+    writes it in memory order.
     """
 
     name: str
@@ -64,7 +66,9 @@ class Var:
 
 @dataclass
 class Op:
-    """One step: an operator type (a schema's name), operand names ("" for an absent optional input) and attributes."""
+    """One step: an operator type (a schema's name), operand names ("" for an absent optional input)
+    and attributes.
+    """
 
     type: str
     inputs: list[str]
@@ -108,10 +112,11 @@ class Block:
         outputs: Sequence[str] | int = 1,
         name: str = "",
     ) -> Op:
-        """An operator with complete attributes, whose output variables are added with the shapes the engine infers.
+        """An operator with complete attributes, whose output variables are added with the shapes
+        the engine infers.
 
-        `outputs`: names for the results, or how many. The operator is not placed: append or insert it into `ops`.
-        ProgramError when inputs, attributes or shapes break the operator's rules.
+        `outputs`: names for the results, or how many. The operator is not placed: append or insert
+        it into `ops`. ProgramError when inputs, attributes or shapes break the operator's rules.
         """
         where = f"operator {name or type}"
         op_schema = schema.operator(type)
@@ -159,8 +164,8 @@ class Block:
 class Program:
     """A network: a block, its inputs and outputs by name, and where it came from.
 
-    `source` is the program before optimisation (None when this one is it); `target` names what a plan was made for;
-    `passes` lists the passes that have run, in their order.
+    `source` is the program before optimisation (None when this one is it); `target` names what a
+    plan was made for; `passes` lists the passes that have run, in their order.
     """
 
     def __init__(self, name: str = "") -> None:
@@ -203,7 +208,7 @@ class Program:
         return (v for v in self.vars.values() if v.data is not None)
 
     def copy(self) -> Program:
-        """An independent copy that shares the constants' arrays (they are never changed in place)."""
+        """An independent copy; constants' arrays are shared, as nobody changes them in place."""
         twin = Program(self.name)
         twin.block.vars = {name: copy.copy(var) for name, var in self.vars.items()}
         twin.block.ops = [
@@ -219,7 +224,9 @@ class Program:
         return var in self.outputs
 
     def save(self, path: str | Path, names: bool = True) -> None:
-        """Writes a .ttm file, whole or not at all; `names = False` leaves out operator and variable names."""
+        """Writes a .ttm file, whole or not at all; `names = False` leaves out operator and variable
+        names.
+        """
         from trimtab import modelfile
 
         modelfile.write(self, Path(path), names=names)

@@ -20,14 +20,19 @@ def infer(
     output_count: int,
     where: str = "",
 ) -> list[tuple[tuple[int, ...], str]]:
-    """(shape, dtype) of every output of `op`, from those of its inputs (None: absent) and its complete attributes.
+    """(shape, dtype) of every output of `op`, from those of its inputs (None: absent) and its
+    complete attributes.
 
     ProgramError with the engine's reason when the operands break the operator's rules.
     """
     operands = [None if i is None else (list(i[0]), schema.DTYPES[i[1]]) for i in inputs]
     try:
-        results = engine().infer_shapes(op.id, operands, attributes.encode(op, values), output_count)
+        results = engine().infer_shapes(
+            op.id, operands, attributes.encode(op, values), output_count
+        )
     except EngineError as e:
         shapes = ", ".join("-" if i is None else f"{i[1]}{list(i[0])}" for i in inputs)
-        raise ProgramError(f"{e.args[1]}; operands: {shapes}", where=where, hint=f"see runtime/ops/{op.name}.toml") from None
+        raise ProgramError(
+            f"{e.args[1]}; operands: {shapes}", where=where, hint=f"see runtime/ops/{op.name}.toml"
+        ) from None
     return [(tuple(shape), _DTYPE_NAMES[dtype]) for shape, dtype in results]

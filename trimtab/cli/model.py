@@ -1,0 +1,252 @@
+"""Tasks on models: inspect, convert, profile."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from invoke.context import Context
+from invoke.tasks import task
+
+if TYPE_CHECKING:
+    from trimtab.inspection import ProgramFacts
+    from trimtab.program import Program
+    from trimtab.target import Target
+
+_INPUT_HELP = "shape of a free input: NAME=1,3,224,224 (repeatable)"
+
+
+def parse_inputs(given: list[str]) -> dict[str, tuple[int, ...]]:
+    """["data=1,3,224,224"] -> {"data": (1, 3, 224, 224)}; UsageError for anything else."""
+    from trimtab.errors import UsageError
+
+    shapes = {}
+    for text in given:
+        name, _, dims = text.rpartition("=")
+        try:
+            shapes[name] = tuple(int(d) for d in dims.split(","))
+        except ValueError:
+            shapes[name] = ()
+        if not name or not shapes[name] or min(shapes[name]) < 1:
+            raise UsageError(
+                f"cannot read the input shape {text!r}", hint="write it as NAME=1,3,224,224"
+            )
+    return shapes
+
+
+def load_model(model: str, inputs: list[str]) -> Program:
+    """The program of a model file, or of a zoo network by its name."""
+    import trimtab
+    from trimtab import paths, zoo
+    from trimtab.errors import UsageError
+
+    if not model:
+        raise UsageError(
+            "name a model", hint="--model FILE, or --model NAME of a zoo network (./inv zoo)"
+        )
+    if model in zoo.names():
+        return trimtab.load(zoo.write(model, paths.cache() / "zoo"), inputs=parse_inputs(inputs))
+    return trimtab.load(model, inputs=parse_inputs(inputs))
+
+
+def target_of(toolchain: str, cpu: str) -> Target:
+    """The target of a toolchain, or this machine."""
+    from trimtab.target import Target
+    from trimtab.toolchain import find_toolchain
+
+    if not toolchain or toolchain == "host":
+        return Target.host()
+    return Target.of(find_toolchain(toolchain).arch, cpu or None)
+
+
+@task(
+    iterable=["input"],
+    help={
+        "model": "model file or zoo network",
+        "input": _INPUT_HELP,
+        "optimized": "show it before and after optimisation",
+        "toolchain": "plan for this toolchain (default: this machine)",
+        "cpu": "and this CPU",
+        "json": "machine-readable",
+    },
+)
+def inspect(
+    c: Context,
+    model: str,
+    input: list[str],
+    optimized: bool = False,
+    toolchain: str = "",
+    cpu: str = "",
+    json: bool = False,
+) -> None:
+    """Show a model's operators, shapes, MACs, parameters and activation memory."""
+    from trimtab import inspection, session
+
+    program = load_model(model, input)
+    facts = [inspection.inspect(program)]
+    if optimized:
+        optimised = session.optimize(program, target_of(toolchain, cpu))
+        facts.append(inspection.inspect(optimised))
+        if not json:
+            print("passes, in order: " + ", ".join(optimised.passes) + "\n")
+    if json:
+        _print_json(facts)
+    else:
+        _print_tables(facts)
+
+
+def _print_json(facts: list[ProgramFacts]) -> None:
+    import dataclasses
+    import json
+
+    before, *after = [dataclasses.asdict(f) for f in facts]
+    print(
+        json.dumps(
+            {"program": before, "optimized": after[0]} if after else {"program": before}, indent=1
+        )
+    )
+
+
+def _print_tables(facts: list[ProgramFacts]) -> None:
+    from tabulate import tabulate
+
+    for f in facts:
+        print(f"{f.name}" + (f", planned for {f.target}" if f.target else ""))
+        rows = [
+            (
+                op.name,
+                op.type,
+                _shapes(op.inputs[:1]),
+                _shapes(op.outputs),
+                f"{op.macs:,}",
+                f"{op.parameters:,}",
+                op.kernel or _attributes(op.attributes),
+            )
+            for op in f.ops
+        ]
+        print(
+            tabulate(
+                rows,
+                headers=(
+                    "name",
+                    "operator",
+                    "input",
+                    "output",
+                    "MACs",
+                    "parameters",
+                    "kernel" if f.target else "attributes",
+                ),
+                disable_numparse=True,
+                colalign=("left", "left", "left", "left", "right", "right", "left"),
+            )
+        )
+        print()
+    types = {t: None for f in facts for t in f.operators}
+    heads = ["", *(["model"] if len(facts) == 1 else ["before", "after"])]
+    rows2 = [
+        ("operators", *(str(len(f.ops)) for f in facts)),
+        *((f"  {t}", *(str(f.operators.get(t, "")) for f in facts)) for t in types),
+    ]
+    rows2 += [
+        ("MACs", *(f"{f.macs:,}" for f in facts)),
+        ("parameters", *(f"{f.parameters:,}" for f in facts)),
+        ("activation memory (bytes)", *(f"{f.activation_bytes:,}" for f in facts)),
+    ]
+    print(
+        tabulate(
+            rows2, headers=heads, disable_numparse=True, colalign=("left", *["right"] * len(facts))
+        )
+    )
+    print("\ninputs:  " + ", ".join(f"{n} {list(s)}" for n, s in facts[0].inputs.items()))
+    print("outputs: " + ", ".join(f"{n} {list(s)}" for n, s in facts[0].outputs.items()))
+
+
+def _shapes(shapes: tuple[tuple[int, ...], ...]) -> str:
+    return " ".join("x".join(map(str, s)) or "-" for s in shapes)
+
+
+def _attributes(attributes: dict[str, object]) -> str:
+    return " ".join(f"{k}={list(v) if isinstance(v, tuple) else v}" for k, v in attributes.items())
+
+
+@task(
+    iterable=["input"],
+    help={
+        "model": "model file or zoo network",
+        "output": "the .ttm file to write",
+        "input": _INPUT_HELP,
+        "toolchain": "plan for this toolchain's CPUs",
+        "cpu": "and this CPU",
+        "names": "keep names in the file",
+    },
+)
+def convert(
+    c: Context,
+    model: str,
+    output: str,
+    input: list[str],
+    toolchain: str = "",
+    cpu: str = "",
+    names: bool = True,
+) -> None:
+    """Convert a model to .ttm: as it is, or optimised and planned with --toolchain."""
+    from pathlib import Path
+
+    from trimtab import session
+
+    program = load_model(model, input)
+    if toolchain:
+        program = session.optimize(program, target_of(toolchain, cpu))
+    program.save(output, names=names)
+    size, plan = Path(output).stat().st_size, program.target or "not planned"
+    print(f"written: {output} ({size:,} bytes, {len(program.ops)} operators, {plan})")
+
+
+@task(
+    iterable=["model", "input"],
+    help={
+        "model": "model file or zoo network (repeatable: the union)",
+        "toolchain": "plan for this toolchain (default: this machine)",
+        "cpu": "and this CPU",
+        "output": "write the profile to this TOML file",
+        "input": _INPUT_HELP,
+        "strings": "keep names and error texts",
+    },
+)
+def profile(
+    c: Context,
+    model: list[str],
+    input: list[str],
+    toolchain: str = "",
+    cpu: str = "",
+    output: str = "",
+    strings: bool = True,
+) -> None:
+    """Show which operators, dtypes and kernels one or more models need; write it as a profile."""
+    from functools import reduce
+    from pathlib import Path
+
+    from trimtab.derive import profile_of
+    from trimtab.errors import UsageError
+    from trimtab.profile import Profile
+
+    if not model:
+        raise UsageError(
+            "name at least one model", hint="--model net.onnx, or --model NAME of a zoo network"
+        )
+    target = target_of(toolchain, cpu)
+    union = reduce(
+        Profile.merged, (profile_of(load_model(m, input), target, strings=strings) for m in model)
+    )
+    if output:
+        Path(output).write_text(union.to_toml(), encoding="utf-8")
+        print(f"written: {output}")
+    else:
+        print(union.to_toml(), end="")
+
+
+@task
+def zoo(c: Context) -> None:
+    """List the networks that trimtab can build itself, with seeded weights."""
+    from trimtab import zoo as networks
+
+    print("\n".join(networks.names()))

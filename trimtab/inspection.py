@@ -1,0 +1,129 @@
+"""What a program consists of: operators, shapes, multiply-accumulates, parameters, activation
+memory.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from trimtab.program import Op, Program
+
+# Operators whose work is multiply-accumulates of a weight with every output element.
+_WEIGHTED = ("conv", "conv_transpose", "gemm")
+
+
+@dataclass(frozen=True)
+class OpFacts:
+    """One operator as people read it. Shapes are logical; `macs` counts multiply-accumulates,
+    `parameters` weight elements.
+    """
+
+    name: str
+    type: str
+    inputs: tuple[tuple[int, ...], ...]
+    outputs: tuple[tuple[int, ...], ...]
+    macs: int
+    parameters: int
+    kernel: str
+    attributes: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ProgramFacts:
+    """Totals over a program. `activation_bytes` is the largest sum of computed tensors that are
+    alive at one operator.
+    """
+
+    name: str
+    target: str
+    inputs: dict[str, tuple[int, ...]]
+    outputs: dict[str, tuple[int, ...]]
+    operators: dict[str, int]
+    macs: int
+    parameters: int
+    activation_bytes: int
+    ops: tuple[OpFacts, ...]
+
+
+def inspect(program: Program) -> ProgramFacts:
+    """The facts of a program, planned or not."""
+    ops = tuple(_op_facts(program, op) for op in program.ops)
+    return ProgramFacts(
+        name=program.name,
+        target=program.target,
+        inputs={name: program.vars[name].shape for name in program.inputs},
+        outputs={name: program.vars[name].shape for name in program.outputs},
+        operators=dict(Counter(op.type for op in program.ops).most_common()),
+        macs=sum(op.macs for op in ops),
+        parameters=sum(var.count for var in _weights(program)),
+        activation_bytes=activation_bytes(program),
+        ops=ops,
+    )
+
+
+def _weights(program: Program) -> list[Any]:
+    used = {name for op in program.ops for name in op.inputs}
+    return [var for var in program.constants() if var.name in used]
+
+
+def _op_facts(program: Program, op: Op) -> OpFacts:
+    shapes = tuple(program.vars[name].shape if name else () for name in op.inputs)
+    defaults = {a.name: a.default for a in op.schema.attributes}
+    weights = [program.vars[n] for n in op.inputs if n and program.vars[n].data is not None]
+    return OpFacts(
+        name=op.name,
+        type=op.type,
+        inputs=shapes,
+        outputs=tuple(program.vars[name].shape for name in op.outputs),
+        macs=macs(program, op),
+        parameters=sum(var.count for var in weights),
+        kernel=str(op.attributes.get("kernel", "")),
+        attributes={
+            k: v
+            for k, v in op.attributes.items()
+            if v != defaults[k] and not op.schema.attribute(k).plan
+        },
+    )
+
+
+def macs(program: Program, op: Op) -> int:
+    """Multiply-accumulates of one operator; 0 for those that are not sums of products."""
+    output = program.vars[op.outputs[0]]
+    if op.type == "mat_mul":
+        return output.count * program.vars[op.inputs[0]].shape[-1]
+    if op.type not in _WEIGHTED:
+        return 0
+    weight = program.vars[op.inputs[1]].shape
+    if op.type == "conv_transpose":
+        return program.vars[op.inputs[0]].count * math.prod(weight[1:])
+    return output.count * math.prod(weight[1:])
+
+
+def activation_bytes(program: Program) -> int:
+    """Largest sum of the bytes of computed tensors alive at one operator; views share the memory of
+    what they show.
+    """
+    last: dict[str, int] = {}
+    root: dict[str, str] = {}
+    for i, op in enumerate(program.ops):
+        for name in (*op.inputs, *op.outputs):
+            if name:
+                last[
+                    root.setdefault(
+                        name, root[op.inputs[0]] if op.schema.view and name in op.outputs else name
+                    )
+                ] = i
+    for name in program.outputs:
+        last[root.get(name, name)] = len(program.ops)
+    most = 0
+    alive: dict[str, int] = {}
+    for i, op in enumerate(program.ops):
+        for name in op.outputs:
+            if root[name] == name:
+                alive[name] = program.vars[name].bytes
+        most = max(most, sum(alive.values()))
+        alive = {name: size for name, size in alive.items() if last[name] > i}
+    return most
