@@ -163,7 +163,8 @@ def _input_shape(
             raise DynamicShapeError(
                 f"input '{info.name}' has free dimensions: {text}",
                 where=str(path),
-                hint=f"give its shape: inputs={{'{info.name}': ({example})}}",
+                hint=f"give its shape: inputs={{'{info.name}': ({example})}} in Python,"
+                f" {info.name}={example.replace(' ', '')} on the command line",
             )
         return tuple(int(dim) for dim in declared)
     shape = tuple(int(dim) for dim in given)
