@@ -71,7 +71,8 @@ def op_ids_header(ops: Iterable[schema.Operator]) -> str:
     """generated/op_ids.h: an enumerator per operator."""
     rows = "\n".join(f"  kOp{op.class_name} = {op.id}," for op in ops)
     guard = "#ifndef TRIMTAB_GENERATED_OP_IDS_H_\n#define TRIMTAB_GENERATED_OP_IDS_H_\n"
-    body = f"namespace trimtab {{\n\nenum OpId : uint16_t {{\n{rows}\n}};\n\n}}  // namespace trimtab"
+    enum = f"enum OpId : uint16_t {{\n{rows}\n}};"
+    body = f"namespace trimtab {{\n\n{enum}\n\n}}  // namespace trimtab"
     return f"{BANNER}{guard}\n#include <stdint.h>\n\n{body}\n\n#endif\n"
 
 

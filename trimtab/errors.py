@@ -1,8 +1,8 @@
 """Every error a user can meet, each with its own exit code.
 
-A message says what is wrong, where, and what to do next. Foreign exceptions (OSError, paramiko, protobuf, ...) are turned
-into one of these at the border of the module that meets them; the command line catches `TrimtabError` in one place and
-prints the message without a traceback.
+A message says what is wrong, where, and what to do next. Foreign exceptions (OSError, paramiko,
+protobuf, ...) are turned into one of these at the border of the module that meets them; the command
+line catches `TrimtabError` in one place and prints the message without a traceback.
 """
 
 from __future__ import annotations
@@ -27,6 +27,12 @@ class UsageError(TrimtabError):
     """The command line asks for something that does not exist or does not fit together."""
 
     exit_code = 2
+
+
+class FileAccessError(TrimtabError):
+    """The operating system refused to read or write a file: no room, no right, no such folder."""
+
+    exit_code = 3
 
 
 class ModelFileError(TrimtabError):

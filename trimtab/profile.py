@@ -16,7 +16,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from trimtab import kernels, paths, schema
+from trimtab import kernels as kernel_files
+from trimtab import paths, schema
 from trimtab.errors import ProfileError
 
 ANY = ("*",)
@@ -78,14 +79,14 @@ class Profile:
                 families |= activations if family == "@activation" else {family}
         return families
 
-    def kept_kernels(self, arch: str) -> list[kernels.Kernel]:
+    def kept_kernels(self, arch: str) -> list[kernel_files.Kernel]:
         """The kernels of a binary for `arch`; ProfileError when a kept operator is left without
         one.
         """
-        families, patterns, isas = self.families(), self.kernels or ANY, kernels.isas()
+        families, patterns, isas = self.families(), self.kernels or ANY, kernel_files.isas()
         kept = [
             k
-            for k in kernels.inventory().values()
+            for k in kernel_files.inventory().values()
             if k.family in families
             and arch in isas[k.isa].arch
             and k.dtype in self.dtypes

@@ -133,7 +133,7 @@ def name_hash(name: str) -> int:
 def _attributes(table: dict[str, Any], plan: bool, where: str) -> list[Attribute]:
     result = []
     for name, row in table.items():
-        keys = {k: tuple(v) if isinstance(v, list) else v for k, v in row.items()}
+        keys: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in row.items()}
         try:
             attribute = Attribute(name=name, plan=plan, **keys)
         except TypeError as e:
