@@ -16,13 +16,14 @@ from invoke.exceptions import ParseError
 from invoke.parser import Parser
 
 from trimtab.cli import namespace
+from trimtab.cli._words import spread
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # `./inv x   # why` and `A=1 ./inv x | y` are ways in which pages show commands.
 COMMAND = re.compile(r"\s*(?:\$ )?(?:\w+=\S+ )*\./inv ([^#|>]*)")
 # Asked for once: invoke hands out an option's help text only the first time.
-CONTEXTS = {context.name: context for context in namespace.to_contexts()}
+CONTEXTS = {context.name: context for context in namespace.to_contexts() if context.name}
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)[^)]*\)")
 
 
@@ -51,7 +52,7 @@ def test_a_documented_command_exists_with_its_options(page: str, command: str) -
     arguments = [piece for word in arguments if (piece := word.strip("[]"))]
     parser = Parser(contexts=list(CONTEXTS.values()))
     try:
-        parser.parse_argv(arguments)
+        parser.parse_argv(spread(arguments, CONTEXTS))
     except ParseError as error:
         pytest.fail(f"{page}: ./inv {command}: {error}")
 

@@ -24,7 +24,7 @@ from invoke.exceptions import Exit
 from invoke.tasks import Task
 
 from trimtab.cli._words import WordsProgram
-from trimtab.errors import TrimtabError
+from trimtab.errors import FileAccessError, TrimtabError
 
 INTERRUPTED = 130  # what a shell reports for a process that Ctrl-C ended
 
@@ -44,6 +44,15 @@ def _guarded(body: Callable[..., Any]) -> Callable[..., Any]:
             # The reader (`| head`) has left; without this, Python complains once more at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise Exit(code=0) from None
+        except OSError as error:
+            # Whoever knows the file's purpose says it better; this is for disks that are full and
+            # folders that are not ours, which can happen anywhere.
+            refused = FileAccessError(
+                error.strerror or str(error),
+                where=str(error.filename or ""),
+                hint="check the path, its rights and the room on its disk",
+            )
+            raise Exit(f"error: {refused}", code=refused.exit_code) from None
 
     return guarded
 
