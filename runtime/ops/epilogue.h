@@ -1,0 +1,33 @@
+// What happens to a result before it leaves the cache: clamp in the kernel, any other activation right after it.
+#ifndef TRIMTAB_OPS_EPILOGUE_H_
+#define TRIMTAB_OPS_EPILOGUE_H_
+
+#include "runtime/core/kernel_table.h"
+
+namespace trimtab {
+
+struct Epilogue {
+  float clamp_min, clamp_max;
+  float alpha, beta;
+  Kernel<UnaryF32Args> activation = nullptr;
+
+  // Applies the activation (not the clamp) to rows x columns elements at `stride`.
+  void Activate(float* y, size_t rows, size_t columns, size_t stride) const;
+};
+
+// Binds the micro-kernel of activation operator `op`; 0: none.
+Status BindActivation(uint32_t op, const KernelRef& ref, Kernel<UnaryF32Args>* kernel);
+
+// From the attributes of an operator whose schema says `fuses_activation`.
+template <typename Attributes>
+Status BindEpilogue(const Attributes& attributes, Epilogue* epilogue) {
+  epilogue->clamp_min = attributes.clamp_min;
+  epilogue->clamp_max = attributes.clamp_max;
+  epilogue->alpha = attributes.alpha;
+  epilogue->beta = attributes.beta;
+  return BindActivation(attributes.activation, attributes.activation_kernel, &epilogue->activation);
+}
+
+}  // namespace trimtab
+
+#endif  // TRIMTAB_OPS_EPILOGUE_H_

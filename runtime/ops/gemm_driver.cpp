@@ -1,0 +1,100 @@
+#include "runtime/ops/gemm_driver.h"
+
+#include <string.h>
+
+#include "runtime/ops/parallel.h"
+
+namespace trimtab {
+namespace {
+
+// Weights that stay in a core's second-level cache while rows stream past them: half of what small ARM cores have.
+constexpr size_t kResidentBytes = 256 * 1024;
+
+constexpr int64_t RoundUp(int64_t value) { return (value + 63) & ~int64_t{63}; }
+
+}  // namespace
+
+Status GemmDriver::Bind(const KernelRef& ref, const Tensor& w, const Tensor* bias, int64_t groups, int64_t columns,
+                        int64_t depth, int64_t taps, int64_t zeros, int threads) {
+  const KernelRow* row = nullptr;
+  TRIMTAB_RETURN_IF_ERROR(FindKernel(ref, FamilyHash("gemm_f32"), &row));
+  TRIMTAB_CHECK(ref.mr > 0 && ref.nr > 0, "the plan's matrix kernel has no tile");
+  kernel_ = reinterpret_cast<Kernel<GemmF32Args>>(row->function);
+  mr_ = row->mr != 0 ? row->mr : ref.mr;  // a stand-in of the same packing may have fewer rows
+  nr_ = ref.nr;
+
+  const int64_t padded = groups * static_cast<int64_t>(panels(static_cast<size_t>(columns)) * nr_);
+  TRIMTAB_CHECK(static_cast<int64_t>(w.bytes / sizeof(float)) >= padded * depth, "packed weights are too short",
+                padded * depth, static_cast<int64_t>(w.bytes / sizeof(float)));
+  TRIMTAB_CHECK(bias == nullptr || static_cast<int64_t>(bias->bytes / sizeof(float)) >= padded,
+                "packed bias is too short", padded);
+
+  const int64_t zeros_bytes = RoundUp(zeros * static_cast<int64_t>(sizeof(float)));
+  const int64_t pointers_bytes = RoundUp(taps * static_cast<int64_t>(mr_ * sizeof(float*)));
+  const int64_t bytes = zeros_bytes + pointers_bytes * threads;
+  TRIMTAB_CHECK(bytes <= INT32_MAX, "scratch memory is too large", bytes);
+  zeros_bytes_ = static_cast<size_t>(zeros_bytes);
+  pointers_bytes_ = static_cast<size_t>(pointers_bytes);
+  scratch_bytes_ = static_cast<size_t>(bytes);
+  return Status();
+}
+
+const float* GemmDriver::Zeros(void* scratch) const {
+  memset(scratch, 0, zeros_bytes_);
+  return static_cast<const float*>(scratch);
+}
+
+// Order of the work: column blocks outside, row tiles inside. A block is as many weight panels as stay in cache, so large
+// weights are read from memory once, and small weights make one block, so inputs are read once. Images with fewer row tiles
+// than threads need are cut into more blocks. With enough blocks a thread takes all row tiles of a block together.
+void GemmDriver::Run(const GemmJob& job, const Epilogue& epilogue, void* scratch, ThreadPool& pool) const {
+  const size_t threads = static_cast<size_t>(pool.threads());
+  const size_t all_panels = panels(job.columns);
+  const size_t line_tiles = DivideUp(job.line_rows, mr_);
+  const size_t tiles = job.lines * line_tiles;
+  const size_t resident = kResidentBytes / (job.depth * nr_ * sizeof(float));
+  size_t blocks = DivideUp(all_panels, resident > 0 ? resident : 1);
+  if (threads > 1) {
+    while (blocks < all_panels && job.groups * tiles * blocks < 4 * threads) blocks *= 2;
+  }
+  const size_t block_panels = DivideUp(all_panels, blocks);
+  blocks = DivideUp(all_panels, block_panels);
+  const size_t items = job.groups * blocks * tiles;
+  size_t grain = Grain(items, mr_ * block_panels * nr_ * job.depth, pool.threads());
+  if (job.groups * blocks >= 4 * threads && grain < tiles) grain = tiles;
+
+  pool.For(items, grain, [&](size_t begin, size_t end, int thread) {
+    auto* const pointers = reinterpret_cast<const float**>(static_cast<uint8_t*>(scratch) + zeros_bytes_ +
+                                                           static_cast<size_t>(thread) * pointers_bytes_);
+    GemmF32Args args;
+    args.a = pointers;
+    args.c_stride = args.residual_stride = job.row_stride;
+    args.clamp_min = epilogue.clamp_min;
+    args.clamp_max = epilogue.clamp_max;
+    args.mr = static_cast<uint16_t>(mr_);
+    args.nr = static_cast<uint16_t>(nr_);
+    for (size_t item = begin; item < end; ++item) {
+      const size_t tile_index = item % tiles, block = item / tiles % blocks, group = item / tiles / blocks;
+      const size_t line = tile_index / line_tiles, row = tile_index % line_tiles * mr_;
+      const size_t rows = job.line_rows - row < mr_ ? job.line_rows - row : mr_;
+      const size_t panel = block * block_panels, column = panel * nr_;
+      const size_t columns = job.columns - column, block_columns = block_panels * nr_;
+
+      GemmTile tile{group, line, row, rows, mr_, pointers, 0, 0};
+      job.point(job.context, &tile);
+      const size_t place = line * job.line_stride + row * job.row_stride + group * job.columns + column;
+      args.w = job.w + (group * all_panels + panel) * nr_ * job.depth;
+      args.bias = job.bias == nullptr ? nullptr : job.bias + (group * all_panels + panel) * nr_;
+      args.residual = job.residual == nullptr ? nullptr : job.residual + place;
+      args.c = job.c + place;
+      args.taps = tile.taps;
+      args.k = tile.k;
+      args.rows = rows;
+      args.columns = columns < block_columns ? columns : block_columns;
+      kernel_(args);
+      epilogue.Activate(args.c, rows, args.columns, job.row_stride);
+    }
+  });
+}
+
+}  // namespace trimtab

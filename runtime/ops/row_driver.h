@@ -1,0 +1,48 @@
+// The framework around depthwise and pooling micro-kernels: output rows in parallel, pointers to the taps of neighbouring
+// pixels.
+#ifndef TRIMTAB_OPS_ROW_DRIVER_H_
+#define TRIMTAB_OPS_ROW_DRIVER_H_
+
+#include "runtime/core/status.h"
+#include "runtime/core/thread_pool.h"
+#include "runtime/ops/window.h"
+
+namespace trimtab {
+
+// Neighbouring pixels of one output row: taps of pixel p begin at a[p * a_step].
+struct RowPiece {
+  const float* const* a;
+  size_t a_step;
+  size_t row;  // over all images
+  size_t x, pixels;
+};
+
+class RowDriver {
+ public:
+  static constexpr size_t kMaxPixels = 32;
+
+  Status Prepare(const Window& window, int32_t out_w, int32_t channels, int threads);
+  size_t scratch_bytes() const { return scratch_bytes_; }
+
+  // The row that padding points at, filled with `value`; to be called once per run, before Run.
+  const float* Padding(void* scratch, size_t channels, float value) const;
+
+  // Calls body(piece) for all output rows of `images` images, in parallel.
+  template <typename F>
+  void Run(const WindowSource& source, size_t images, void* scratch, ThreadPool& pool, const F& body) const {
+    Run(source, images, scratch, pool, [](const void* context, const RowPiece& piece) { (*static_cast<const F*>(context))(piece); },
+        &body);
+  }
+
+ private:
+  using Body = void (*)(const void* context, const RowPiece& piece);
+  void Run(const WindowSource& source, size_t images, void* scratch, ThreadPool& pool, Body body,
+           const void* context) const;
+
+  size_t pixels_ = 1;  // at most, in a piece
+  size_t padding_bytes_ = 0, pointers_bytes_ = 0, scratch_bytes_ = 0;
+};
+
+}  // namespace trimtab
+
+#endif  // TRIMTAB_OPS_ROW_DRIVER_H_

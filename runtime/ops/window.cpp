@@ -1,0 +1,148 @@
+#include "runtime/ops/window.h"
+
+#include "kernels/kernel_api.h"
+
+namespace trimtab {
+namespace {
+
+// Bounds that keep coordinates, and products such as out * stride, within int32.
+constexpr int64_t kMaxWindow = 1 << 20;
+constexpr int32_t kMaxImage = 1 << 24;
+
+bool Within(const IntList& list, uint32_t size, int64_t least) {
+  if (list.size != size) return false;
+  for (uint32_t i = 0; i < size; ++i) {
+    if (list[i] < least || list[i] > kMaxWindow) return false;
+  }
+  return true;
+}
+
+int32_t OutputSize(int32_t size, int32_t pad_begin, int32_t pad_end, int32_t extent, int32_t stride, bool ceil_mode) {
+  const int32_t room = size + pad_begin + pad_end - extent;
+  if (room < 0) return 0;
+  if (!ceil_mode) return room / stride + 1;
+  const int32_t count = (room + stride - 1) / stride + 1;
+  return (count - 1) * stride >= size + pad_begin ? count - 1 : count;
+}
+
+// One comparison for both ends of [0, size).
+inline bool Inside(int32_t position, int32_t size) {
+  return static_cast<uint32_t>(position) < static_cast<uint32_t>(size);
+}
+
+}  // namespace
+
+Status ReadWindow(int64_t kernel_h, int64_t kernel_w, const IntList& strides, const IntList& pads,
+                  const IntList& dilations, Window* window) {
+  TRIMTAB_CHECK(kernel_h >= 1 && kernel_w >= 1 && kernel_h <= kMaxWindow && kernel_w <= kMaxWindow,
+                "kernel size is out of range", kernel_h, kernel_w);
+  TRIMTAB_CHECK(Within(strides, 2, 1), "strides are out of range");
+  TRIMTAB_CHECK(Within(pads, 4, 0), "pads are out of range");
+  TRIMTAB_CHECK(Within(dilations, 2, 1), "dilations are out of range");
+  TRIMTAB_CHECK((kernel_h - 1) * dilations[0] < kMaxImage && (kernel_w - 1) * dilations[1] < kMaxImage,
+                "the dilated kernel is too large");
+  TRIMTAB_CHECK(kernel_h * kernel_w <= kMaxWindow, "kernel size is out of range", kernel_h, kernel_w);
+  *window = {static_cast<int32_t>(kernel_h),   static_cast<int32_t>(kernel_w),   static_cast<int32_t>(strides[0]),
+             static_cast<int32_t>(strides[1]), static_cast<int32_t>(pads[0]),    static_cast<int32_t>(pads[1]),
+             static_cast<int32_t>(pads[2]),    static_cast<int32_t>(pads[3]),    static_cast<int32_t>(dilations[0]),
+             static_cast<int32_t>(dilations[1])};
+  return Status();
+}
+
+Status CheckImage(const Tensor& x) {
+  TRIMTAB_CHECK(x.dims.rank == 4, "input must have four dimensions", x.dims.rank);
+  TRIMTAB_CHECK(x.c() > 0 && x.h() <= kMaxImage && x.w() <= kMaxImage, "input has an illegal size");
+  return Status();
+}
+
+Status WindowOutput(const Window& window, const Tensor& x, bool ceil_mode, int32_t* h, int32_t* w) {
+  *h = OutputSize(x.h(), window.pad_top, window.pad_bottom, window.extent_h(), window.stride_h, ceil_mode);
+  *w = OutputSize(x.w(), window.pad_left, window.pad_right, window.extent_w(), window.stride_w, ceil_mode);
+  TRIMTAB_CHECK(*h > 0 && *w > 0, "the window is larger than the padded input (height, width)", x.h(), x.w());
+  return Status();
+}
+
+void PointAtTile(const WindowSource& source, size_t pixel, size_t rows, size_t mr, size_t channel, size_t k,
+                 const float** a, size_t* tap_count, size_t* tap_elements) {
+  const Window& window = source.window;
+  const size_t pixel_step = source.channels;
+  const size_t row_step = static_cast<size_t>(source.w) * pixel_step;
+  const float* const x = source.x + channel;
+
+  // Top left tap of every row: its coordinates, and its place, which may lie outside of the image (unsigned, so that it
+  // wraps instead of overflowing; the sum with a tap that lies inside is right again).
+  int32_t top[kMaxTileRows], left[kMaxTileRows];
+  size_t place[kMaxTileRows];
+  bool inside = true;
+  size_t out_x = pixel % source.out_w;
+  size_t out_y = pixel / source.out_w % source.out_h;
+  size_t image = pixel / source.out_w / source.out_h;
+  for (size_t i = 0; i < rows; ++i) {
+    top[i] = static_cast<int32_t>(out_y) * window.stride_h - window.pad_top;
+    left[i] = static_cast<int32_t>(out_x) * window.stride_w - window.pad_left;
+    place[i] = (image * source.h + top[i]) * row_step + left[i] * pixel_step;
+    inside &= top[i] >= 0 && top[i] + window.extent_h() <= source.h && left[i] >= 0 &&
+              left[i] + window.extent_w() <= source.w;
+    if (++out_x == static_cast<size_t>(source.out_w)) {
+      out_x = 0;
+      if (++out_y == static_cast<size_t>(source.out_h)) {
+        out_y = 0;
+        ++image;
+      }
+    }
+  }
+  for (size_t i = rows; i < mr; ++i) {
+    top[i] = top[rows - 1];
+    left[i] = left[rows - 1];
+    place[i] = place[rows - 1];
+  }
+
+  const size_t tap_row_step = window.dilation_h * row_step;
+  if (inside && k == source.channels && (window.dilation_w == 1 || window.kernel_w == 1)) {
+    for (int32_t ky = 0; ky < window.kernel_h; ++ky, a += mr) {
+      for (size_t i = 0; i < mr; ++i) a[i] = x + (place[i] + ky * tap_row_step);
+    }
+    *tap_count = static_cast<size_t>(window.kernel_h);
+    *tap_elements = static_cast<size_t>(window.kernel_w) * k;
+    return;
+  }
+  for (int32_t ky = 0; ky < window.kernel_h; ++ky) {
+    for (int32_t kx = 0; kx < window.kernel_w; ++kx, a += mr) {
+      const int32_t down = ky * window.dilation_h, right = kx * window.dilation_w;
+      const size_t step = ky * tap_row_step + right * pixel_step;
+      for (size_t i = 0; i < mr; ++i) {
+        const bool valid = Inside(top[i] + down, source.h) && Inside(left[i] + right, source.w);
+        a[i] = valid ? x + (place[i] + step) : source.padding;
+      }
+    }
+  }
+  *tap_count = static_cast<size_t>(window.taps());
+  *tap_elements = k;
+}
+
+size_t PointAtRow(const WindowSource& source, size_t row, size_t x, size_t pixels, const float** a) {
+  const Window& window = source.window;
+  const int32_t top = static_cast<int32_t>(row % source.out_h) * window.stride_h - window.pad_top;
+  const int32_t left = static_cast<int32_t>(x) * window.stride_w - window.pad_left;
+  const float* const image = source.x + row / source.out_h * source.h * source.w * source.channels;
+
+  // Without gaps between the taps, the windows of the whole row are one window of more columns.
+  const bool shared = window.dilation_w == 1 && window.stride_w <= window.kernel_w;
+  const int32_t windows = shared ? 1 : static_cast<int32_t>(pixels);
+  const int32_t columns =
+      shared ? (static_cast<int32_t>(pixels) - 1) * window.stride_w + window.kernel_w : window.kernel_w;
+  for (int32_t p = 0; p < windows; ++p) {
+    for (int32_t kx = 0; kx < columns; ++kx) {
+      const int32_t in_x = left + p * window.stride_w + kx * window.dilation_w;
+      const bool column_inside = Inside(in_x, source.w);
+      for (int32_t ky = 0; ky < window.kernel_h; ++ky) {
+        const int32_t in_y = top + ky * window.dilation_h;
+        const bool valid = column_inside && Inside(in_y, source.h);
+        *a++ = valid ? image + (static_cast<size_t>(in_y) * source.w + in_x) * source.channels : source.padding;
+      }
+    }
+  }
+  return static_cast<size_t>((shared ? window.stride_w : window.kernel_w) * window.kernel_h);
+}
+
+}  // namespace trimtab

@@ -1,0 +1,57 @@
+// Windows that slide over images: geometry and input pointers, shared by convolution and pooling.
+#ifndef TRIMTAB_OPS_WINDOW_H_
+#define TRIMTAB_OPS_WINDOW_H_
+
+#include "runtime/core/attributes.h"
+#include "runtime/core/tensor.h"
+
+namespace trimtab {
+
+// In pixels. After ReadWindow every value is small enough for int32 arithmetic on coordinates.
+struct Window {
+  int32_t kernel_h, kernel_w;
+  int32_t stride_h, stride_w;
+  int32_t pad_top, pad_left, pad_bottom, pad_right;
+  int32_t dilation_h, dilation_w;
+
+  int32_t taps() const { return kernel_h * kernel_w; }
+  // Pixels from the first to the last tap, both included.
+  int32_t extent_h() const { return (kernel_h - 1) * dilation_h + 1; }
+  int32_t extent_w() const { return (kernel_w - 1) * dilation_w + 1; }
+};
+
+// Checks the attributes of a window. Lists are in ONNX order: strides and dilations {h, w}, pads {top, left, bottom, right}.
+Status ReadWindow(int64_t kernel_h, int64_t kernel_w, const IntList& strides, const IntList& pads,
+                  const IntList& dilations, Window* window);
+
+// Checks that `x` is [n, c, h, w] with c > 0 and coordinates that fit ReadWindow's promise.
+Status CheckImage(const Tensor& x);
+
+// Output size of a window over `x` (ONNX MaxPool). With `ceil_mode` the last window may hang over the bottom and right
+// edge but begins inside the image or the top and left padding.
+Status WindowOutput(const Window& window, const Tensor& x, bool ceil_mode, int32_t* h, int32_t* w);
+
+// Where the taps of output pixels lie in an NHWC image.
+struct WindowSource {
+  Window window;
+  int32_t h, w;          // of the input
+  int32_t out_h, out_w;  // of the output
+  size_t channels;       // elements from one pixel to the next
+  const float* x;
+  const float* padding;  // what taps outside of the image point at
+};
+
+// Pointers for indirect GEMM: taps of the `rows` output pixels from `pixel` (counted over all images) on, tap t of row i
+// at a[t * mr + i]; rows past the last repeat it. `channel` is added inside the image. When no tap of the tile lies
+// outside and `k` is the whole pixel, a kernel row is contiguous and becomes one tap of kernel_w * k elements.
+void PointAtTile(const WindowSource& source, size_t pixel, size_t rows, size_t mr, size_t channel, size_t k,
+                 const float** a, size_t* tap_count, size_t* tap_elements);
+
+// Pointers for windows of `pixels` neighbours in output row `row` (counted over all images) from `x` on: those of pixel p
+// begin at a[p * step], column by column, so that neighbours share columns. Returns `step`. At most
+// pixels * taps pointers are written.
+size_t PointAtRow(const WindowSource& source, size_t row, size_t x, size_t pixels, const float** a);
+
+}  // namespace trimtab
+
+#endif  // TRIMTAB_OPS_WINDOW_H_
