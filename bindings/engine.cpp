@@ -48,42 +48,102 @@ trimtab::Dims ToDims(const Shape& shape) {
   return dims;
 }
 
+// One operator outside of a program, with operands of its own.
+class Call {
+ public:
+  Call(uint16_t op_id, const std::vector<std::optional<ShapeAndType>>& inputs, const py::bytes& attributes, size_t output_count)
+      : row_(trimtab::FindOperator(op_id)), tensors_(inputs.size() + output_count), input_count_(inputs.size()) {
+    if (row_ == nullptr) throw EngineError(TRIMTAB_MISSING_OP, "this engine has no operator of id " + std::to_string(op_id));
+    if (inputs.size() > 255 || output_count > 255) throw EngineError(TRIMTAB_BAD_PROGRAM, "an operator has at most 255 inputs and outputs");
+    for (size_t i = 0; i < tensors_.size(); ++i) {
+      if (i < inputs.size() && !inputs[i]) {
+        pointers_.push_back(nullptr);
+        continue;
+      }
+      if (i < inputs.size()) {
+        tensors_[i].dims = ToDims(inputs[i]->first);
+        tensors_[i].dtype = static_cast<trimtab::DType>(inputs[i]->second);
+      }
+      const bool output = i >= inputs.size();
+      tensors_[i].layout = LayoutFor(*row_, output ? 4 : tensors_[i].dims.rank);
+      pointers_.push_back(&tensors_[i]);
+    }
+    const std::string block = attributes;
+    attributes_.resize((block.size() + 7) / 8);
+    std::copy(block.begin(), block.end(), reinterpret_cast<char*>(attributes_.data()));
+    memory_.reset(static_cast<char*>(aligned_alloc(64, (row_->factory->bytes + 63) / 64 * 64)));
+    op_ = row_->factory->construct(memory_.get());
+    const trimtab::Operands operands = {pointers_.data(), pointers_.data() + inputs.size(), static_cast<uint8_t>(inputs.size()),
+                                        static_cast<uint8_t>(output_count)};
+    const auto* bytes = reinterpret_cast<const uint8_t*>(attributes_.data());
+    Check(op_->SetUpShapes(*row_, operands, bytes, block.size()));
+  }
+
+  trimtab::Tensor& input(size_t i) { return tensors_[i]; }
+  trimtab::Tensor& output(size_t i) { return tensors_[input_count_ + i]; }
+  bool view() const { return row_->view; }
+
+  // All tensors must have their data.
+  void Run() {
+    trimtab::ThreadPool alone;
+    Check(op_->SetUpRun(1));
+    const std::unique_ptr<void, decltype(&free)> scratch(aligned_alloc(64, (op_->scratch_bytes() + 64) / 64 * 64), &free);
+    op_->set_scratch(scratch.get());
+    op_->Run(alone);
+  }
+
+ private:
+  static void Check(const trimtab::Status& status) {
+    if (!status.ok()) Throw(status);
+  }
+
+  const trimtab::OperatorRow* row_;
+  std::vector<trimtab::Tensor> tensors_;
+  std::vector<trimtab::Tensor*> pointers_;
+  std::vector<uint64_t> attributes_;
+  std::unique_ptr<char, decltype(&free)> memory_{nullptr, &free};
+  trimtab::Operator* op_ = nullptr;
+  size_t input_count_;
+};
+
 // Runs the shape rule of one operator. inputs: (shape, dtype) or None for an absent one. Returns (shape, dtype) of each output.
 std::vector<ShapeAndType> InferShapes(uint16_t op_id, const std::vector<std::optional<ShapeAndType>>& inputs, const py::bytes& attributes,
                                       size_t output_count) {
-  const trimtab::OperatorRow* row = trimtab::FindOperator(op_id);
-  if (row == nullptr) throw EngineError(TRIMTAB_MISSING_OP, "this engine has no operator of id " + std::to_string(op_id));
-  if (inputs.size() > 255 || output_count > 255) throw EngineError(TRIMTAB_BAD_PROGRAM, "an operator has at most 255 inputs and outputs");
-  std::vector<trimtab::Tensor> tensors(inputs.size() + output_count);
-  std::vector<trimtab::Tensor*> pointers;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    if (i < inputs.size() && !inputs[i]) {
-      pointers.push_back(nullptr);
-      continue;
-    }
-    if (i < inputs.size()) {
-      tensors[i].dims = ToDims(inputs[i]->first);
-      tensors[i].dtype = static_cast<trimtab::DType>(inputs[i]->second);
-    }
-    const bool output = i >= inputs.size();
-    tensors[i].layout = LayoutFor(*row, output ? 4 : tensors[i].dims.rank);
-    pointers.push_back(&tensors[i]);
-  }
-  const std::string block = attributes;
-  std::vector<uint64_t> aligned((block.size() + 7) / 8);
-  std::copy(block.begin(), block.end(), reinterpret_cast<char*>(aligned.data()));
-  std::unique_ptr<char, decltype(&free)> memory(static_cast<char*>(aligned_alloc(64, (row->factory->bytes + 63) / 64 * 64)), &free);
-  trimtab::Operator* op = row->factory->construct(memory.get());
-  const trimtab::Operands operands = {pointers.data(), pointers.data() + inputs.size(), static_cast<uint8_t>(inputs.size()),
-                                      static_cast<uint8_t>(output_count)};
-  trimtab::Status status = op->SetUpShapes(*row, operands, reinterpret_cast<const uint8_t*>(aligned.data()), block.size());
-  if (!status.ok()) Throw(status);
+  Call call(op_id, inputs, attributes, output_count);
   std::vector<ShapeAndType> result;
-  for (size_t i = inputs.size(); i < tensors.size(); ++i) {
-    const trimtab::Dims& dims = tensors[i].dims;
-    result.emplace_back(Shape(dims.d, dims.d + dims.rank), static_cast<int>(tensors[i].dtype));
+  for (size_t i = 0; i < output_count; ++i) {
+    const trimtab::Dims& dims = call.output(i).dims;
+    result.emplace_back(Shape(dims.d, dims.d + dims.rank), static_cast<int>(call.output(i).dtype));
   }
   return result;
+}
+
+const char* const kNumpyTypes[] = {"", "f4", "f2", "i1", "u1", "i4", "i8", "?"};
+
+// Runs one operator. inputs: contiguous (array, dtype) in the operator's layout, or None. Returns its outputs.
+std::vector<py::array> RunOperator(uint16_t op_id, const std::vector<std::optional<std::pair<py::array, int>>>& inputs,
+                                   const py::bytes& attributes, size_t output_count) {
+  std::vector<std::optional<ShapeAndType>> operands;
+  for (const auto& input : inputs) {
+    operands.emplace_back();
+    if (input) operands.back().emplace(Shape(input->first.shape(), input->first.shape() + input->first.ndim()), input->second);
+  }
+  Call call(op_id, operands, attributes, output_count);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i]) continue;
+    call.input(i).raw = const_cast<void*>(inputs[i]->first.data());
+    call.input(i).bytes = static_cast<size_t>(inputs[i]->first.nbytes());
+  }
+  std::vector<py::array> results;
+  for (size_t i = 0; i < output_count; ++i) {
+    trimtab::Tensor& tensor = call.output(i);
+    results.emplace_back(py::dtype(kNumpyTypes[static_cast<int>(tensor.dtype)]), Shape(tensor.dims.d, tensor.dims.d + tensor.dims.rank));
+    tensor.raw = results.back().mutable_data();
+    tensor.bytes = static_cast<size_t>(results.back().nbytes());
+  }
+  call.Run();
+  if (call.view()) std::copy_n(static_cast<const char*>(inputs[0]->first.data()), call.output(0).bytes, static_cast<char*>(call.output(0).raw));
+  return results;
 }
 
 class Executor {
@@ -130,8 +190,7 @@ class Executor {
 
  private:
   static py::array Copy(const trimtab_tensor& tensor) {
-    static const char* const kTypes[] = {"", "f4", "f2", "i1", "u1", "i4", "i8", "?"};
-    return py::array(py::dtype(kTypes[tensor.dtype]), Shape(tensor.dims, tensor.dims + tensor.rank), tensor.data);
+    return py::array(py::dtype(kNumpyTypes[tensor.dtype]), Shape(tensor.dims, tensor.dims + tensor.rank), tensor.data);
   }
 
   void Check(int code) const {
@@ -180,6 +239,7 @@ PYBIND11_MODULE(_engine, module) {
     }
   });
   module.def("infer_shapes", &InferShapes, py::arg("op_id"), py::arg("inputs"), py::arg("attributes"), py::arg("output_count"));
+  module.def("run_operator", &RunOperator, py::arg("op_id"), py::arg("inputs"), py::arg("attributes"), py::arg("output_count"));
   module.def("cpu_features", &CpuFeatureNames);
   module.def("kernel_names", &KernelNames);
   module.def("schema_hash", &trimtab_schema_hash);

@@ -27,10 +27,9 @@ void CopyTiles(const void* from_bytes, void* to_bytes, size_t rows, ptrdiff_t fr
     for (size_t c0 = 0; c0 < columns; c0 += kTile) {
       const size_t c1 = Smaller(columns, c0 + kTile);
       for (size_t r = r0; r < r1; ++r) {
-        const Bits* x = from + static_cast<ptrdiff_t>(r) * from_row +
-                        static_cast<ptrdiff_t>(c0) * from_column;
-        Bits* y =
-            to + static_cast<ptrdiff_t>(r) * to_row + static_cast<ptrdiff_t>(c0) * to_column;
+        const Bits* x =
+            from + static_cast<ptrdiff_t>(r) * from_row + static_cast<ptrdiff_t>(c0) * from_column;
+        Bits* y = to + static_cast<ptrdiff_t>(r) * to_row + static_cast<ptrdiff_t>(c0) * to_column;
         for (size_t c = c0; c < c1; ++c, x += from_column, y += to_column) *y = *x;
       }
     }
