@@ -137,7 +137,7 @@ def encode(program: Program, names: bool = True) -> NDArray[np.uint8]:
         + struct.pack(f"<{len(borders)}I", *borders)
         + bytes(tail.bytes)
     )
-    image = _aligned_array(size)
+    image = aligned_array(size)
     image[: len(front)] = np.frombuffer(front, np.uint8)
     for offset, elements in constants:
         image[offset : offset + elements.nbytes] = elements.reshape(-1).view(np.uint8)
@@ -171,7 +171,8 @@ def _align(offset: int) -> int:
     return -(-offset // ALIGNMENT) * ALIGNMENT
 
 
-def _aligned_array(size: int) -> NDArray[np.uint8]:
+def aligned_array(size: int) -> NDArray[np.uint8]:
+    """`size` zero bytes that start at a multiple of 64."""
     raw = np.zeros(size + ALIGNMENT, np.uint8)
     start = -raw.ctypes.data % ALIGNMENT
     return raw[start : start + size]
@@ -217,7 +218,7 @@ def read(path: Path) -> Program:
         content = np.fromfile(path, np.uint8)
     except OSError as e:
         raise ModelFileError(f"cannot read the model: {e.strerror}", where=str(path)) from None
-    image = _aligned_array(content.size)
+    image = aligned_array(content.size)
     image[:] = content
     try:
         engine().check_model(image)

@@ -1,0 +1,117 @@
+"""The .ttm file: what is written is read back, and damage is seen."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import trimtab
+from trimtab import modelfile
+from trimtab.errors import ModelFileError, TtmError
+from trimtab.program import Program
+
+
+@pytest.fixture(name="program")
+def small_program() -> Program:
+    """A convolution, a pooling and a head, with every kind of attribute."""
+    rng = np.random.default_rng(7)
+    program = Program("small")
+    program.add_input("x", (1, 3, 9, 7))
+    block = program.block
+    w = block.add_constant(rng.standard_normal((5, 3, 3, 3), dtype=np.float32), "w")
+    (y,) = block.add_op("conv", ["x", w], {"pads": (1, 1, 1, 1), "strides": (2, 2)})
+    (y,) = block.add_op("sigmoid", [y])
+    (y,) = block.add_op("resize", [y], {"sizes": (4, 6), "mode": "linear", "scales": (0.8, 1.5)})
+    (y,) = block.add_op("global_average_pool", [y])
+    (y,) = block.add_op("reshape", [y], {"shape": (1, 5)}, ["out"])
+    program.outputs = [y]
+    return program
+
+
+def test_a_saved_program_is_read_back_as_it_was(program: Program, tmp_path: Path) -> None:
+    program.save(tmp_path / "net.ttm")
+    again = trimtab.load(tmp_path / "net.ttm")
+    assert [(o.type, o.inputs, o.outputs) for o in again.ops] == [
+        (o.type, o.inputs, o.outputs) for o in program.ops
+    ]
+    for op, twin in zip(program.ops, again.ops, strict=True):
+        for key, value in op.attributes.items():
+            assert twin.attributes[key] == pytest.approx(value), (op.type, key)
+    assert {n: v.shape for n, v in again.vars.items()} == {
+        n: v.shape for n, v in program.vars.items()
+    }
+    data = again.vars["w"].data
+    assert data is not None
+    np.testing.assert_array_equal(data, program.vars["w"].data)
+
+
+def test_a_planned_file_computes_what_the_session_computes(
+    program: Program, tmp_path: Path
+) -> None:
+    x = np.random.default_rng(1).standard_normal((1, 3, 9, 7), dtype=np.float32)
+    session = trimtab.Session(program)
+    session.program.save(tmp_path / "net.ttm")
+    loaded = trimtab.Session(trimtab.load(tmp_path / "net.ttm"))
+    np.testing.assert_array_equal(loaded.run({"x": x})["out"], session.run({"x": x})["out"])
+
+
+def test_a_file_without_names_runs_by_position(program: Program, tmp_path: Path) -> None:
+    trimtab.optimize(program).save(tmp_path / "net.ttm", names=False)
+    content = (tmp_path / "net.ttm").read_bytes()
+    assert b"global_average_pool" not in content
+    assert b"small" not in content
+    session = trimtab.Session(trimtab.load(tmp_path / "net.ttm"))
+    x = np.ones((1, 3, 9, 7), np.float32)
+    (out,) = session.run({session.input_names[0]: x}).values()
+    np.testing.assert_array_equal(out, trimtab.Session(program).run({"x": x})["out"])
+
+
+def test_constants_are_aligned_to_64_bytes(program: Program) -> None:
+    image = modelfile.encode(program)
+    var_count = struct.unpack_from("<I", image, 40)[0]
+    offsets = [struct.unpack_from("<Q", image, 64 + 64 * i + 32)[0] for i in range(var_count)]
+    assert any(offsets)
+    assert all(offset % 64 == 0 for offset in offsets)
+    assert image.ctypes.data % 64 == 0
+
+
+def test_every_changed_byte_is_noticed(program: Program, tmp_path: Path) -> None:
+    path = tmp_path / "net.ttm"
+    program.save(path)
+    content = path.read_bytes()
+    for at in range(len(content)):
+        changed = bytearray(content)
+        changed[at] ^= 1 << (at % 8)
+        path.write_bytes(changed)
+        with pytest.raises((TtmError, ModelFileError)):
+            trimtab.load(path)
+
+
+@pytest.mark.parametrize("length", [0, 1, 63, 64, 65, 128, 1000])
+def test_a_truncated_file_is_refused(program: Program, tmp_path: Path, length: int) -> None:
+    path = tmp_path / "net.ttm"
+    program.save(path)
+    path.write_bytes(path.read_bytes()[:length])
+    with pytest.raises((TtmError, ModelFileError)):
+        trimtab.load(path)
+
+
+def test_another_version_is_refused_by_name(program: Program, tmp_path: Path) -> None:
+    path = tmp_path / "net.ttm"
+    program.save(path)
+    content = bytearray(path.read_bytes())
+    struct.pack_into("<I", content, 8, 99)
+    path.write_bytes(content)
+    with pytest.raises(TtmError, match=r"version \(expected, found\) \(1, 99\)"):
+        trimtab.load(path)
+
+
+def test_a_failed_write_leaves_nothing_behind(program: Program, tmp_path: Path) -> None:
+    target = tmp_path / "folder.ttm"
+    target.mkdir()
+    with pytest.raises(ModelFileError):
+        program.save(target)
+    assert [p.name for p in tmp_path.iterdir()] == ["folder.ttm"]
