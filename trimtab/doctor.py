@@ -19,7 +19,7 @@ from pathlib import Path
 from tabulate import tabulate
 
 from trimtab.errors import MissingRequirementError
-from trimtab.toolchain import list_toolchains
+from trimtab.toolchain import find_toolchain, list_toolchains
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,8 @@ def _ndk() -> Requirement:
     home = os.environ.get("ANDROID_NDK_HOME", "")
     return Requirement(
         "Android NDK",
-        "toolchains " + ", ".join(t.name for t in list_toolchains() if t.compiler == "ndk"),
+        "toolchains "
+        + ", ".join(t for t in list_toolchains() if find_toolchain(t).compiler == "ndk"),
         home if home and Path(home).is_dir() else "",
         "",
         "unpack the NDK from developer.android.com/ndk and set ANDROID_NDK_HOME to it",
@@ -75,11 +76,11 @@ def _of_toolchains() -> Iterable[Requirement]:
     """The cross GCCs and the user-mode emulators, each once, as the toolchains name them."""
     compilers: dict[str, list[str]] = {}
     emulators: dict[tuple[str, str], list[str]] = {}
-    for toolchain in list_toolchains():
+    for toolchain in map(find_toolchain, list_toolchains()):
         if toolchain.compiler == "gcc" and toolchain.needs:
             compilers.setdefault(toolchain.needs, []).append(toolchain.name)
-        if toolchain.emulate:
-            key = (toolchain.emulate.program, toolchain.emulate.package)
+        if toolchain.emulator:
+            key = (toolchain.emulator.program, toolchain.emulator.package)
             emulators.setdefault(key, []).append(toolchain.name)
     for package, names in compilers.items():
         # Debian's packages g++-TRIPLE hold a program TRIPLE-g++.
@@ -113,11 +114,15 @@ def examine() -> tuple[Requirement, ...]:
 def as_table(found: Iterable[Requirement]) -> str:
     """The findings as text: what is there, what is missing and how to get it."""
     rows = [
-        ("ok" if r.found else "MISSING" if r.needed else "absent", r.name, r.purpose,
-         r.found or r.remedy)
+        (
+            "ok" if r.found else "MISSING" if r.needed else "absent",
+            r.name,
+            r.purpose,
+            "" if r.found else r.remedy,
+        )
         for r in found
-    ]  # fmt: skip
-    text = tabulate(rows, headers=("", "what", "needed for", "found, or how to get it"))
+    ]
+    text = tabulate(rows, headers=("", "what", "needed for", "how to get it"))
     packages = sorted({r.package for r in found if r.package and not r.found})
     if packages:
         text += f"\n\nAll missing packages at once: ./inv setup, or\n  {_apt(' '.join(packages))}"

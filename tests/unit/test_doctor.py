@@ -1,0 +1,79 @@
+"""`doctor` and `setup`, with a PATH that holds only what a test puts there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from trimtab import doctor
+from trimtab.errors import MissingRequirementError
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The only folder of PATH."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("ANDROID_NDK_HOME", raising=False)
+    return tmp_path
+
+
+def program(folder: Path, name: str, script: str = "exit 0") -> None:
+    (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+    (folder / name).chmod(0o755)
+
+
+def row(name: str) -> doctor.Requirement:
+    return next(r for r in doctor.examine() if r.name == name)
+
+
+def test_a_program_in_path_is_found_and_an_absent_one_has_its_command(machine: Path) -> None:
+    assert not row("qemu-system-aarch64").found
+    assert row("qemu-system-aarch64").remedy == "sudo apt-get install qemu-system-arm"
+    program(machine, "qemu-system-aarch64")
+    assert row("qemu-system-aarch64").found == str(machine / "qemu-system-aarch64")
+
+
+def test_the_toolchains_own_compilers_and_emulators_are_looked_for(machine: Path) -> None:
+    assert row("aarch64-linux-gnu-g++").package == "g++-aarch64-linux-gnu"
+    assert "armv7-linux-musleabihf" in row("qemu-arm").purpose
+
+
+@pytest.mark.usefixtures("machine")
+def test_what_is_optional_does_not_stop_the_main_job() -> None:
+    doctor.require(doctor.examine())
+
+
+def test_what_is_needed_stops_it_and_names_the_remedy() -> None:
+    gone = doctor.Requirement("ziglang", "compiler", "", "", "pip install ziglang", needed=True)
+    with pytest.raises(MissingRequirementError, match="cannot run without ziglang") as stopped:
+        doctor.require([gone])
+    assert stopped.value.exit_code == 50
+    assert stopped.value.hint == "pip install ziglang"
+    assert "MISSING" in doctor.as_table([gone])
+    assert json.loads(doctor.as_json([gone]))[0]["needed"] is True
+
+
+def test_setup_installs_all_missing_packages_at_once(machine: Path) -> None:
+    log = machine / "log"
+    program(machine, "env", 'shift; exec "$@"')
+    program(machine, "sudo", 'shift; exec "$@"')
+    program(machine, "true")
+    program(machine, "apt-get", f'echo "$@" >>{log}')
+    doctor.install(doctor.examine())
+    update, install = log.read_text().splitlines()
+    assert update == "-qq update"
+    assert "qemu-system-arm" in install.split()
+    assert "--no-install-recommends" in install
+
+
+def test_setup_without_rights_prints_the_command(
+    machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(machine, "apt-get")
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    with pytest.raises(MissingRequirementError, match="needs root") as stopped:
+        doctor.install(doctor.examine())
+    assert "sudo apt-get install" in stopped.value.hint
+    assert "qemu-system-arm" in stopped.value.hint
