@@ -1,0 +1,165 @@
+// Transposed convolution without scattering: the output pixels of one phase (y mod stride, x mod stride) are an ordinary
+// convolution with those taps that reach them, so every phase is one indirect GEMM. Weights are packed phase by phase
+// (trimtab/packing/gemm.py).
+#include "generated/attributes.h"
+#include "runtime/core/operator.h"
+#include "runtime/ops/gemm_driver.h"
+#include "runtime/ops/window.h"
+
+namespace trimtab {
+namespace {
+
+constexpr int32_t kMaxStride = 256;  // bounds the phases that a hostile file may ask for
+constexpr int64_t kMaxOutputPadding = 1 << 20;
+
+// The taps that reach output positions phase + stride * j of one axis: tap number t reads input j + shift + t * step.
+struct PhaseAxis {
+  int32_t taps, shift, step;
+};
+
+PhaseAxis TapsOfPhase(int32_t phase, int32_t kernel, int32_t stride, int32_t dilation, int32_t pad) {
+  PhaseAxis axis{0, 0, 0};
+  for (int32_t tap = 0; tap < kernel; ++tap) {
+    const int32_t distance = phase + pad - tap * dilation;
+    if (distance % stride != 0) continue;
+    if (axis.taps == 0) axis.shift = distance / stride;
+    if (axis.taps == 1) axis.step = distance / stride - axis.shift;
+    ++axis.taps;
+  }
+  return axis;
+}
+
+struct PhaseSource {
+  PhaseAxis vertical, horizontal;
+  const float* x;  // one image
+  const float* zeros;
+  int32_t h, w;
+  size_t channels, k;
+};
+
+void PointAtPhase(const void* context, GemmTile* tile) {
+  const auto& source = *static_cast<const PhaseSource*>(context);
+  const float** a = tile->a;
+  for (int32_t ty = 0; ty < source.vertical.taps; ++ty) {
+    const int32_t y = static_cast<int32_t>(tile->line) + source.vertical.shift + ty * source.vertical.step;
+    for (int32_t tx = 0; tx < source.horizontal.taps; ++tx, a += tile->mr) {
+      const int32_t shift = source.horizontal.shift + tx * source.horizontal.step;
+      for (size_t i = 0; i < tile->mr; ++i) {
+        const int32_t x = static_cast<int32_t>(tile->row + (i < tile->rows ? i : 0)) + shift;
+        const bool inside = y >= 0 && y < source.h && x >= 0 && x < source.w;
+        a[i] = inside ? source.x + (static_cast<size_t>(y) * source.w + x) * source.channels + tile->group * source.k
+                      : source.zeros;
+      }
+    }
+  }
+  tile->taps = static_cast<size_t>(source.vertical.taps) * source.horizontal.taps;
+  tile->k = source.k;
+}
+
+// No tap reaches the phase (stride > kernel): the product of one zero leaves bias and activation.
+void PointAtZero(const void* context, GemmTile* tile) {
+  for (size_t i = 0; i < tile->mr; ++i) tile->a[i] = static_cast<const PhaseSource*>(context)->zeros;
+  tile->taps = tile->k = 1;
+}
+
+class ConvTranspose final : public OperatorOf<ConvTransposeAttributes> {
+ public:
+  Status InferShape() override;
+  Status Prepare() override;
+  void Run(ThreadPool& pool) override;
+
+ private:
+  Window window_;
+  Epilogue epilogue_;
+  GemmDriver gemm_;
+};
+
+Status ConvTranspose::InferShape() {
+  const Tensor &x = input(0), &w = input(1);
+  TRIMTAB_RETURN_IF_ERROR(CheckImage(x));
+  TRIMTAB_CHECK(w.dims.rank == 4, "weights must have four dimensions", w.dims.rank);
+  const int64_t group = attributes().group;
+  TRIMTAB_CHECK(group >= 1 && x.c() % group == 0, "channels are no multiple of the groups (input channels, groups)",
+                x.c(), group);
+  TRIMTAB_CHECK(w.dims[0] == x.c() && w.dims[1] >= 1, "weights do not fit the input's channels (expected, found)", x.c(),
+                w.dims[0]);
+  TRIMTAB_RETURN_IF_ERROR(ReadWindow(w.dims[2], w.dims[3], attributes().strides, attributes().pads,
+                                     attributes().dilations, &window_));
+  TRIMTAB_CHECK(window_.stride_h <= kMaxStride && window_.stride_w <= kMaxStride, "strides are out of range");
+  const IntList& extra = attributes().output_padding;
+  TRIMTAB_CHECK(extra[0] >= 0 && extra[1] >= 0 && extra[0] <= kMaxOutputPadding && extra[1] <= kMaxOutputPadding,
+                "output_padding is out of range", extra[0], extra[1]);
+  const int64_t h = int64_t{window_.stride_h} * (x.h() - 1) + extra[0] + window_.extent_h() - window_.pad_top -
+                    window_.pad_bottom;
+  const int64_t width = int64_t{window_.stride_w} * (x.w() - 1) + extra[1] + window_.extent_w() - window_.pad_left -
+                        window_.pad_right;
+  TRIMTAB_CHECK(x.h() > 0 && x.w() > 0 && h > 0 && width > 0 && h <= INT32_MAX && width <= INT32_MAX,
+                "output size is out of range (height, width)", h, width);
+  const int64_t channels = w.dims[1] * group;
+  TRIMTAB_CHECK(channels <= INT32_MAX, "too many output channels", channels);
+  Dims y = x.dims;
+  y[1] = static_cast<int32_t>(channels);
+  y[2] = static_cast<int32_t>(h);
+  y[3] = static_cast<int32_t>(width);
+  TRIMTAB_CHECK(!has_input(2) || input(2).Count() == y[1], "bias does not fit the output's channels", y[1]);
+  output().dims = y;
+  return CheckImage(output());
+}
+
+Status ConvTranspose::Prepare() {
+  TRIMTAB_RETURN_IF_ERROR(BindEpilogue(attributes(), &epilogue_));
+  const int64_t group = attributes().group, k = input(0).c() / group;
+  TRIMTAB_RETURN_IF_ERROR(gemm_.Bind(attributes().kernel, input(1), has_input(2) ? &input(2) : nullptr, group,
+                                     output().c() / group, window_.taps() * k, window_.taps(), k, threads()));
+  RequestScratch(gemm_.scratch_bytes());
+  return Status();
+}
+
+void ConvTranspose::Run(ThreadPool& pool) {
+  const Tensor& x = input(0);
+  Tensor& y = output();
+  const size_t out_w = y.w(), out_h = y.h(), channels = y.c();
+  const int32_t stride_h = window_.stride_h, stride_w = window_.stride_w;
+  PhaseSource source;
+  source.zeros = gemm_.Zeros(scratch<void>());
+  source.h = x.h();
+  source.w = x.w();
+  source.channels = static_cast<size_t>(x.c());
+  GemmJob job;
+  job.context = &source;
+  job.bias = has_input(2) ? input(2).data<float>() : nullptr;
+  job.residual = nullptr;
+  job.groups = static_cast<size_t>(attributes().group);
+  job.columns = channels / job.groups;
+  job.row_stride = stride_w * channels;
+  job.line_stride = stride_h * out_w * channels;
+  source.k = source.channels / job.groups;
+  const size_t padded_columns = job.groups * gemm_.panels(job.columns) * gemm_.nr();
+
+  const float* w = input(1).data<float>();
+  for (int32_t py = 0; py < stride_h; ++py) {
+    source.vertical = TapsOfPhase(py, window_.kernel_h, stride_h, window_.dilation_h, window_.pad_top);
+    for (int32_t px = 0; px < stride_w; ++px) {
+      source.horizontal = TapsOfPhase(px, window_.kernel_w, stride_w, window_.dilation_w, window_.pad_left);
+      const size_t depth = source.k * source.vertical.taps * source.horizontal.taps;
+      job.point = depth == 0 ? PointAtZero : PointAtPhase;
+      job.depth = depth == 0 ? 1 : depth;
+      job.w = depth == 0 ? input(1).data<float>() : w;
+      w += padded_columns * depth;
+      const size_t left = static_cast<size_t>(px), top = static_cast<size_t>(py);
+      if (top >= out_h || left >= out_w) continue;
+      job.lines = (out_h - top + stride_h - 1) / stride_h;
+      job.line_rows = (out_w - left + stride_w - 1) / stride_w;
+      for (int32_t image = 0; image < x.n(); ++image) {
+        source.x = x.data<float>() + static_cast<size_t>(image) * x.h() * x.w() * source.channels;
+        job.c = y.data<float>() + ((image * out_h + top) * out_w + left) * channels;
+        gemm_.Run(job, epilogue_, scratch<void>(), pool);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace trimtab
+
+TRIMTAB_OPERATOR(ConvTranspose)

@@ -1,0 +1,76 @@
+// Matrix product with constant, packed weights.
+#include "generated/attributes.h"
+#include "runtime/core/operator.h"
+#include "runtime/ops/gemm_driver.h"
+
+namespace trimtab {
+namespace {
+
+struct RowSource {
+  const float* x;
+  size_t k;
+};
+
+void PointAtRows(const void* context, GemmTile* tile) {
+  const auto& source = *static_cast<const RowSource*>(context);
+  for (size_t i = 0; i < tile->mr; ++i) tile->a[i] = source.x + (tile->row + (i < tile->rows ? i : 0)) * source.k;
+  tile->taps = 1;
+  tile->k = source.k;
+}
+
+class Gemm final : public OperatorOf<GemmAttributes> {
+ public:
+  Status InferShape() override;
+  Status Prepare() override;
+  void Run(ThreadPool& pool) override;
+
+ private:
+  int32_t k() const { return input(1).dims[1]; }
+  int32_t n() const { return input(1).dims[0]; }
+
+  Epilogue epilogue_;
+  GemmDriver gemm_;
+};
+
+Status Gemm::InferShape() {
+  const Tensor &x = input(0), &w = input(1);
+  TRIMTAB_CHECK(x.dims.rank >= 2, "input must have two dimensions or more", x.dims.rank);
+  TRIMTAB_CHECK(w.dims.rank == 2 && n() >= 1 && k() >= 1, "weights must be a matrix");
+  Dims y = x.dims;
+  TRIMTAB_CHECK(y[y.rank - 1] == k(), "weights do not fit the input (expected, found)", y[y.rank - 1], k());
+  y[y.rank - 1] = n();
+  TRIMTAB_CHECK(!has_input(2) || input(2).Count() == n(), "bias does not fit the weights", n());
+  TRIMTAB_CHECK(!has_input(3) || input(3).dims == y, "residual does not have the output's shape");
+  output().dims = y;
+  return Status();
+}
+
+Status Gemm::Prepare() {
+  TRIMTAB_RETURN_IF_ERROR(BindEpilogue(attributes(), &epilogue_));
+  TRIMTAB_RETURN_IF_ERROR(gemm_.Bind(attributes().kernel, input(1), has_input(2) ? &input(2) : nullptr, 1, n(), k(), 1, 0,
+                                     threads()));
+  RequestScratch(gemm_.scratch_bytes());
+  return Status();
+}
+
+void Gemm::Run(ThreadPool& pool) {
+  const RowSource source{input(0).data<float>(), static_cast<size_t>(k())};
+  GemmJob job;
+  job.point = PointAtRows;
+  job.context = &source;
+  job.w = input(1).data<float>();
+  job.bias = has_input(2) ? input(2).data<float>() : nullptr;
+  job.residual = has_input(3) ? input(3).data<float>() : nullptr;
+  job.c = output().data<float>();
+  job.groups = job.lines = 1;
+  job.line_rows = static_cast<size_t>(input(0).Count()) / source.k;
+  job.columns = job.row_stride = static_cast<size_t>(n());
+  job.depth = source.k;
+  job.line_stride = 0;
+  gemm_.Run(job, epilogue_, scratch<void>(), pool);
+}
+
+}  // namespace
+}  // namespace trimtab
+
+TRIMTAB_OPERATOR(Gemm)

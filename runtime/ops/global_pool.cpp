@@ -1,0 +1,54 @@
+#include "runtime/ops/global_pool.h"
+
+#include "runtime/ops/parallel.h"
+#include "runtime/ops/window.h"
+
+namespace trimtab {
+namespace {
+
+constexpr int64_t RoundUp(int64_t value) { return (value + 63) & ~int64_t{63}; }
+
+}  // namespace
+
+Status GlobalPool::InferShape(const Tensor& x, Dims* y) {
+  TRIMTAB_RETURN_IF_ERROR(CheckImage(x));
+  TRIMTAB_CHECK(x.h() > 0 && x.w() > 0, "the image is empty");
+  *y = x.dims;
+  (*y)[2] = (*y)[3] = 1;
+  return Status();
+}
+
+Status GlobalPool::Prepare(const KernelRef& ref, uint16_t family, const Tensor& x, int threads) {
+  TRIMTAB_RETURN_IF_ERROR(Bind(ref, family, &kernel_));
+  const int64_t partial_bytes = RoundUp(int64_t{x.h()} * x.c() * static_cast<int64_t>(sizeof(float)));
+  const int64_t longest = x.h() > x.w() ? x.h() : x.w();
+  const int64_t pointers_bytes = RoundUp(longest * static_cast<int64_t>(sizeof(float*)));
+  const int64_t bytes = partial_bytes + pointers_bytes * threads;
+  TRIMTAB_CHECK(bytes <= INT32_MAX, "scratch memory is too large", bytes);
+  partial_bytes_ = static_cast<size_t>(partial_bytes);
+  pointers_bytes_ = static_cast<size_t>(pointers_bytes);
+  scratch_bytes_ = static_cast<size_t>(bytes);
+  return Status();
+}
+
+void GlobalPool::Run(const Tensor& x, float row_scale, float image_scale, void* scratch, Tensor* y,
+                     ThreadPool& pool) const {
+  const size_t h = x.h(), w = x.w(), channels = x.c();
+  auto* const partial = static_cast<float*>(scratch);
+  uint8_t* const all_pointers = static_cast<uint8_t*>(scratch) + partial_bytes_;
+  for (size_t image = 0; image < static_cast<size_t>(x.n()); ++image) {
+    const float* const pixels = x.data<float>() + image * h * w * channels;
+    pool.For(h, Grain(h, w * channels, pool.threads()), [&](size_t begin, size_t end, int thread) {
+      auto* const a = reinterpret_cast<const float**>(all_pointers + static_cast<size_t>(thread) * pointers_bytes_);
+      for (size_t row = begin; row < end; ++row) {
+        for (size_t i = 0; i < w; ++i) a[i] = pixels + (row * w + i) * channels;
+        kernel_({a, &row_scale, partial + row * channels, w, w, 1, channels, channels});
+      }
+    });
+    auto* const a = reinterpret_cast<const float**>(all_pointers);
+    for (size_t row = 0; row < h; ++row) a[row] = partial + row * channels;
+    kernel_({a, &image_scale, y->data<float>() + image * channels, h, h, 1, channels, channels});
+  }
+}
+
+}  // namespace trimtab

@@ -1,0 +1,51 @@
+#include "generated/attributes.h"
+#include "runtime/core/operator.h"
+#include "runtime/ops/row_driver.h"
+
+namespace trimtab {
+namespace {
+
+class MaxPool final : public OperatorOf<MaxPoolAttributes> {
+ public:
+  Status InferShape() override;
+  Status Prepare() override;
+  void Run(ThreadPool& pool) override;
+
+ private:
+  Window window_;
+  Kernel<PoolF32Args> kernel_ = nullptr;
+  RowDriver rows_;
+};
+
+Status MaxPool::InferShape() {
+  TRIMTAB_RETURN_IF_ERROR(CheckImage(input(0)));
+  TRIMTAB_RETURN_IF_ERROR(ReadWindow(attributes().kernel_shape[0], attributes().kernel_shape[1], attributes().strides,
+                                     attributes().pads, attributes().dilations, &window_));
+  output().dims = input(0).dims;
+  return WindowOutput(window_, input(0), attributes().ceil_mode, &output().dims[2], &output().dims[3]);
+}
+
+Status MaxPool::Prepare() {
+  TRIMTAB_RETURN_IF_ERROR(Bind(attributes().kernel, FamilyHash("max_pool_f32"), &kernel_));
+  TRIMTAB_RETURN_IF_ERROR(rows_.Prepare(window_, output().w(), input(0).c(), threads()));
+  RequestScratch(rows_.scratch_bytes());
+  return Status();
+}
+
+void MaxPool::Run(ThreadPool& pool) {
+  const Tensor& x = input(0);
+  Tensor& y = output();
+  const size_t channels = static_cast<size_t>(x.c());
+  const WindowSource source{window_, x.h(), x.w(), y.h(), y.w(), channels, x.data<float>(),
+                            rows_.Padding(scratch<void>(), channels, -__builtin_inff())};
+  float* const out = y.data<float>();
+  rows_.Run(source, static_cast<size_t>(x.n()), scratch<void>(), pool, [&](const RowPiece& piece) {
+    float* const place = out + (piece.row * source.out_w + piece.x) * channels;
+    kernel_({piece.a, nullptr, place, static_cast<size_t>(window_.taps()), piece.a_step, piece.pixels, channels, channels});
+  });
+}
+
+}  // namespace
+}  // namespace trimtab
+
+TRIMTAB_OPERATOR(MaxPool)
