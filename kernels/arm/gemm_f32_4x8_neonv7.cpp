@@ -1,0 +1,4 @@
+#include "kernels/arm/gemm_lane.h"
+#include "kernels/arm/vec_neon.h"
+
+extern "C" void gemm_f32_4x8_neonv7(const GemmF32Args& args) { Gemm<LaneTile<4, 8>>(args); }

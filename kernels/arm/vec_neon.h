@@ -1,0 +1,82 @@
+// The primitives of kernels/generic/ for Advanced SIMD, of Armv8 and of Armv7 with VFPv4; their
+// meaning: kernels/portable/vec_scalar.h. Max and Min give NaN when either operand is NaN. Armv7
+// flushes denormals to zero.
+#ifndef TRIMTAB_KERNELS_ARM_VEC_NEON_H_
+#define TRIMTAB_KERNELS_ARM_VEC_NEON_H_
+
+#include <arm_neon.h>
+#include <stddef.h>
+#include <stdint.h>
+
+namespace {
+
+constexpr size_t kLanes = 4;
+
+struct F {
+  float32x4_t v;
+};
+struct I {
+  int32x4_t v;
+};
+struct M {
+  uint32x4_t v;
+};
+
+inline F Set(float x) { return {vdupq_n_f32(x)}; }
+inline F Load(const float* p) { return {vld1q_f32(p)}; }
+inline void Store(float* p, F a) { vst1q_f32(p, a.v); }
+inline F LoadPart(const float* p, size_t count) {
+  float lanes[kLanes] = {};
+  for (size_t i = 0; i < count; ++i) lanes[i] = p[i];
+  return Load(lanes);
+}
+inline void StorePart(float* p, F a, size_t count) {
+  float lanes[kLanes];
+  Store(lanes, a);
+  for (size_t i = 0; i < count; ++i) p[i] = lanes[i];
+}
+
+inline F operator+(F a, F b) { return {vaddq_f32(a.v, b.v)}; }
+inline F operator-(F a, F b) { return {vsubq_f32(a.v, b.v)}; }
+inline F operator*(F a, F b) { return {vmulq_f32(a.v, b.v)}; }
+inline F Fma(F a, F b, F c) { return {vfmaq_f32(c.v, a.v, b.v)}; }
+inline F Max(F a, F b) { return {vmaxq_f32(a.v, b.v)}; }
+inline F Min(F a, F b) { return {vminq_f32(a.v, b.v)}; }
+
+#if defined(__aarch64__)
+inline F Divide(F a, F b) { return {vdivq_f32(a.v, b.v)}; }
+#else
+// Armv7 has an estimate only; two Newton steps make it good to 2 ulp for 2^-126 <= b < 2^126, all
+// that the activations need.
+inline F Divide(F a, F b) {
+  float32x4_t r = vrecpeq_f32(b.v);
+  r = vmulq_f32(r, vrecpsq_f32(b.v, r));
+  r = vmulq_f32(r, vrecpsq_f32(b.v, r));
+  return {vmulq_f32(a.v, r)};
+}
+#endif
+
+inline M Less(F a, F b) { return {vcltq_f32(a.v, b.v)}; }
+inline M IsNan(F a) { return {vmvnq_u32(vceqq_f32(a.v, a.v))}; }
+inline F Select(M m, F yes, F no) { return {vbslq_f32(m.v, yes.v, no.v)}; }
+
+inline I SetBits(uint32_t x) { return {vdupq_n_s32(static_cast<int32_t>(x))}; }
+inline I Bits(F a) { return {vreinterpretq_s32_f32(a.v)}; }
+inline F FromBits(I a) { return {vreinterpretq_f32_s32(a.v)}; }
+inline F ToFloat(I a) { return {vcvtq_f32_s32(a.v)}; }
+inline I operator+(I a, I b) { return {vaddq_s32(a.v, b.v)}; }
+inline I operator-(I a, I b) { return {vsubq_s32(a.v, b.v)}; }
+inline I operator&(I a, I b) { return {vandq_s32(a.v, b.v)}; }
+inline I operator|(I a, I b) { return {vorrq_s32(a.v, b.v)}; }
+template <int kBits>
+inline I ShiftLeft(I a) {
+  return {vshlq_n_s32(a.v, kBits)};
+}
+template <int kBits>
+inline I ShiftRight(I a) {
+  return {vshrq_n_s32(a.v, kBits)};
+}
+
+}  // namespace
+
+#endif  // TRIMTAB_KERNELS_ARM_VEC_NEON_H_

@@ -1,0 +1,45 @@
+// The activations, written once over the primitives of a vec_<isa>.h. Formulas:
+// runtime/ops/<op>.toml.
+#ifndef TRIMTAB_KERNELS_GENERIC_ACTIVATIONS_H_
+#define TRIMTAB_KERNELS_GENERIC_ACTIVATIONS_H_
+
+#include "kernels/generic/math.h"
+
+namespace {
+
+inline F Clamp(F x, F low, F high) { return Min(Max(x, low), high); }
+
+inline F LeakyRelu(F x, F slope) { return Select(Less(x, Set(0.0f)), x * slope, x); }
+
+inline F Elu(F x, F alpha) { return Select(Less(x, Set(0.0f)), alpha * ExpMinusOne(x), x); }
+
+inline F HardSigmoid(F x, F alpha, F beta) {
+  return Clamp(Fma(x, alpha, beta), Set(0.0f), Set(1.0f));
+}
+
+inline F HardSwish(F x) { return x * HardSigmoid(x, Set(1.0f / 6.0f), Set(0.5f)); }
+
+inline F Swish(F x, F alpha) { return Divide(x, Set(1.0f) + ExpNormal(Set(0.0f) - alpha * x)); }
+
+// tanh(ln(1 + e)) = w / (w + 2) with w = e (e + 2); from x = 20 on the quotient is 1 in float32.
+inline F Mish(F x) {
+  const F e = ExpNormal(Min(x, Set(20.0f)));
+  const F w = e * (e + Set(2.0f));
+  return x * Divide(w, w + Set(2.0f));
+}
+
+inline F Softplus(F x) { return Max(x, Set(0.0f)) + LogOnePlus(Exp(Set(0.0f) - Abs(x))); }
+
+inline F Gelu(F x) {
+  const F half = x * Set(0.5f);
+  return Fma(half, Erf(x * Set(0.70710678f)), half);
+}
+
+// x/2 (1 + tanh(u)) = x sigmoid(2u) with u = sqrt(2/pi) (x + 0.044715 x^3).
+inline F GeluTanh(F x) {
+  return Divide(x, Set(1.0f) + ExpNormal(x * Fma(x * x, Set(-0.07135481f), Set(-1.5957691f))));
+}
+
+}  // namespace
+
+#endif  // TRIMTAB_KERNELS_GENERIC_ACTIVATIONS_H_

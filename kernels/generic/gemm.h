@@ -1,0 +1,107 @@
+// The frame of the indirect GEMM kernels: panels, choice of the row variant, epilogue. A kernel
+// supplies what multiplies, as a class over the primitives of a vec_<isa>.h:
+//
+//   struct Tile {
+//     static constexpr int kMr, kNr, kVectors;      // kNr = kVectors * kLanes
+//     static constexpr int Smaller(int rows);       // the next smaller row variant that is
+//     compiled template <int kRows>                          // adds the products of all taps of
+//     the panel at w static void Multiply(const GemmF32Args& args, const float* w, F
+//     (&sums)[kRows][kVectors]);
+//   };
+#ifndef TRIMTAB_KERNELS_GENERIC_GEMM_H_
+#define TRIMTAB_KERNELS_GENERIC_GEMM_H_
+
+#include <string.h>
+
+#include "kernels/generic/unroll.h"
+#include "kernels/kernel_api.h"
+
+namespace {
+
+// What differs from panel to panel.
+struct PanelArgs {
+  const float* w;
+  const float* bias;
+  const float* residual;
+  float* c;
+  size_t c_stride, residual_stride;
+};
+
+// args.rows <= kRows: rows past them are computed from whatever valid pointers stand there, and
+// dropped.
+template <class Tile, int kRows>
+void Panel(const GemmF32Args& args, const PanelArgs& panel) {
+  constexpr int kVectors = Tile::kVectors;
+  F sums[kRows][kVectors];
+  TRIMTAB_UNROLL
+  for (int v = 0; v < kVectors; ++v) {
+    const F start = panel.bias != nullptr ? Load(panel.bias + v * kLanes) : Set(0.0f);
+    TRIMTAB_UNROLL
+    for (int i = 0; i < kRows; ++i) sums[i][v] = start;
+  }
+  Tile::template Multiply<kRows>(args, panel.w, sums);
+  const F low = Set(args.clamp_min), high = Set(args.clamp_max);
+  const float* residual = panel.residual;
+  float* c = panel.c;
+  TRIMTAB_UNROLL
+  for (int i = 0; i < kRows; ++i) {
+    TRIMTAB_UNROLL
+    for (int v = 0; v < kVectors; ++v) {
+      F sum = sums[i][v];
+      if (residual != nullptr) sum = sum + Load(residual + v * kLanes);
+      Store(c + v * kLanes, Min(Max(sum, low), high));
+    }
+    if (static_cast<size_t>(i) + 1 == args.rows) return;
+    if (residual != nullptr) residual += panel.residual_stride;
+    c += panel.c_stride;
+  }
+}
+
+using PanelFunction = void (*)(const GemmF32Args&, const PanelArgs&);
+
+// The smallest variant that holds `rows`.
+template <class Tile, int kRows = Tile::kMr>
+inline PanelFunction Variant(size_t rows) {
+  constexpr int kSmaller = Tile::Smaller(kRows);
+  if constexpr (kSmaller > 0) {
+    if (rows <= kSmaller) return Variant<Tile, kSmaller>(rows);
+  }
+  return Panel<Tile, kRows>;
+}
+
+template <class Tile>
+inline void Gemm(const GemmF32Args& args) {
+  constexpr size_t kNr = Tile::kNr;
+  const PanelFunction run = Variant<Tile>(args.rows);
+  PanelArgs panel = {args.w, args.bias, args.residual, args.c, args.c_stride, args.residual_stride};
+  size_t left = args.columns;
+  for (; left >= kNr; left -= kNr) {
+    run(args, panel);
+    panel.w += args.taps * args.k * kNr;
+    panel.c += kNr;
+    if (panel.bias != nullptr) panel.bias += kNr;
+    if (panel.residual != nullptr) panel.residual += kNr;
+  }
+  if (left == 0) return;
+  // The last panel is narrower: it is computed in full, since the packing pads it, but into a
+  // buffer.
+  float sums[Tile::kMr * kNr], residual[Tile::kMr * kNr];
+  PanelArgs last = panel;
+  last.c = sums;
+  last.c_stride = kNr;
+  if (panel.residual != nullptr) {
+    memset(residual, 0, sizeof(residual));
+    for (size_t i = 0; i < args.rows; ++i) {
+      memcpy(residual + i * kNr, panel.residual + i * panel.residual_stride, left * sizeof(float));
+    }
+    last.residual = residual;
+    last.residual_stride = kNr;
+  }
+  run(args, last);
+  for (size_t i = 0; i < args.rows; ++i)
+    memcpy(panel.c + i * panel.c_stride, sums + i * kNr, left * sizeof(float));
+}
+
+}  // namespace
+
+#endif  // TRIMTAB_KERNELS_GENERIC_GEMM_H_

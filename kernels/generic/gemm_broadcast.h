@@ -1,0 +1,39 @@
+// GEMM where an element of a is broadcast to all lanes: for instruction sets that load and
+// broadcast at once.
+#ifndef TRIMTAB_KERNELS_GENERIC_GEMM_BROADCAST_H_
+#define TRIMTAB_KERNELS_GENERIC_GEMM_BROADCAST_H_
+
+#include "kernels/generic/gemm.h"
+
+namespace {
+
+template <int kRowsPerTile, int kColumns>
+struct BroadcastTile {
+  static constexpr int kMr = kRowsPerTile, kNr = kColumns, kVectors = kColumns / kLanes;
+  static constexpr int Smaller(int rows) { return rows - 1; }
+
+  template <int kRows>
+  static inline void Multiply(const GemmF32Args& args, const float* w, F (&sums)[kRows][kVectors]) {
+    const float* const* rows = args.a;
+    for (size_t t = 0; t < args.taps; ++t, rows += kMr) {
+      const float* a[kRows];
+      TRIMTAB_UNROLL
+      for (int i = 0; i < kRows; ++i) a[i] = rows[i];
+      for (size_t p = 0; p < args.k; ++p, w += kNr) {
+        F b[kVectors];
+        TRIMTAB_UNROLL
+        for (int v = 0; v < kVectors; ++v) b[v] = Load(w + v * kLanes);
+        TRIMTAB_UNROLL
+        for (int i = 0; i < kRows; ++i) {
+          const F x = Set(a[i][p]);
+          TRIMTAB_UNROLL
+          for (int v = 0; v < kVectors; ++v) sums[i][v] = Fma(x, b[v], sums[i][v]);
+        }
+      }
+    }
+  }
+};
+
+}  // namespace
+
+#endif  // TRIMTAB_KERNELS_GENERIC_GEMM_BROADCAST_H_

@@ -1,0 +1,133 @@
+// Elementary functions on vectors, written once over the primitives of a vec_<isa>.h, which is
+// included before this header.
+//
+// Polynomials are weighted minimax fits (iteratively reweighted least squares in float64, then
+// rounded to float32); the error beside each is the fit's, relative to the result, before float32
+// rounding. 2^-24 is 6.0e-8.
+#ifndef TRIMTAB_KERNELS_GENERIC_MATH_H_
+#define TRIMTAB_KERNELS_GENERIC_MATH_H_
+
+namespace {
+
+// ln 2 in two parts: the high one has 9 bits, so that n * kLn2High is exact for every exponent n
+// even without FMA.
+constexpr float kLn2High = 0.693359375f, kLn2Low = -2.12194440e-4f;
+
+inline F Abs(F x) { return FromBits(Bits(x) & SetBits(0x7FFFFFFF)); }
+inline F CopySign(F magnitude, F sign) {
+  return FromBits(Bits(magnitude) | (Bits(sign) & SetBits(0x80000000)));
+}
+
+// 2^n for -126 <= n <= 127.
+inline F PowerOfTwo(I n) { return FromBits(ShiftLeft<23>(n + SetBits(127))); }
+
+// e^x = 2^n (1 + m) with |m| <= 0.42; returns m. |x| < 2^21.
+inline F ExpParts(F x, I* n) {
+  // Adding 1.5 * 2^23 rounds to an integer, which then stands in the low bits of the sum.
+  const F round = Set(12582912.0f);
+  const F sum = Fma(x, Set(1.44269504f), round);
+  *n = Bits(sum) - Bits(round);
+  const F whole = sum - round;
+  const F r = Fma(whole, Set(-kLn2Low), Fma(whole, Set(-kLn2High), x));
+  F q = Set(1.3813144e-3f);  // (e^r - 1 - r) / r^2 for |r| <= ln(2)/2: 3.3e-9
+  q = Fma(q, r, Set(8.3694188e-3f));
+  q = Fma(q, r, Set(4.1668456e-2f));
+  q = Fma(q, r, Set(1.6666515e-1f));
+  q = Fma(q, r, Set(4.9999994e-1f));
+  return Fma(r * r, q, r);
+}
+
+// e^x, with underflow to 0 through the denormals and overflow to infinity. The scale is applied in
+// two steps because 2^n alone would leave float's range.
+inline F Exp(F x) {
+  I n;
+  const F m = ExpParts(Max(Min(x, Set(89.0f)), Set(-104.0f)), &n);
+  const I half = ShiftRight<1>(n);
+  return (m + Set(1.0f)) * PowerOfTwo(half) * PowerOfTwo(n - half);
+}
+
+// e^x with x clamped to [-87, 87], where results are normal numbers.
+inline F ExpNormal(F x) {
+  I n;
+  const F m = ExpParts(Max(Min(x, Set(87.0f)), Set(-87.0f)), &n);
+  const F scale = PowerOfTwo(n);
+  return Fma(m, scale, scale);
+}
+
+// e^x - 1 for x <= 0, without cancellation near 0.
+inline F ExpMinusOne(F x) {
+  I n;
+  const F m = ExpParts(Max(x, Set(-87.0f)), &n);
+  const F scale = PowerOfTwo(n);
+  return Fma(m, scale, scale - Set(1.0f));
+}
+
+// ln x for positive normal x.
+inline F LogNormal(F x) {
+  // x = 2^e (1 + f) with sqrt(1/2) <= 1 + f < sqrt(2).
+  const I e = ShiftRight<23>(Bits(x) - SetBits(0x3F3504F3));
+  const F f = FromBits(Bits(x) - ShiftLeft<23>(e)) - Set(1.0f);
+  const F exponent = ToFloat(e);
+  F p = Set(-7.6461017e-2f);  // (ln(1 + f) - f + f^2/2) / f^3: 6.0e-9
+  p = Fma(p, f, Set(1.2779114e-1f));
+  p = Fma(p, f, Set(-1.3164186e-1f));
+  p = Fma(p, f, Set(1.4199696e-1f));
+  p = Fma(p, f, Set(-1.6622765e-1f));
+  p = Fma(p, f, Set(2.0001292e-1f));
+  p = Fma(p, f, Set(-2.5000837e-1f));
+  p = Fma(p, f, Set(3.3333331e-1f));
+  const F square = f * f;
+  F y = Fma(exponent, Set(kLn2Low), square * f * p);
+  y = Fma(square, Set(-0.5f), y) + f;
+  return Fma(exponent, Set(kLn2High), y);
+}
+
+// ln x of any x: -inf at 0, NaN below.
+inline F Log(F x) {
+  const F smallest = Set(1.17549435e-38f), infinity = Set(__builtin_inff());
+  const M denormal = Less(x, smallest);
+  F y = LogNormal(Select(denormal, x * Set(8388608.0f), x)) -
+        Select(denormal, Set(15.9423851f), Set(0.0f));
+  y = Select(Less(x, infinity), y, x);  // infinity and NaN map to themselves
+  y = Select(Less(Set(0.0f), Abs(x)), y, Set(0.0f) - infinity);
+  return Select(Less(x, Set(0.0f)), Set(__builtin_nanf("")), Select(IsNan(x), x, y));
+}
+
+// ln(1 + u) for 0 <= u <= 1; the second term repairs the rounding of 1 + u (Kahan).
+inline F LogOnePlus(F u) {
+  const F one = Set(1.0f), w = one + u;
+  return LogNormal(w) + Divide(u - (w - one), w);
+}
+
+inline F Sigmoid(F x) { return Divide(Set(1.0f), Set(1.0f) + ExpNormal(Set(0.0f) - x)); }
+
+inline F Tanh(F x) {
+  const F t = ExpMinusOne(Abs(x) * Set(-2.0f));
+  return CopySign(Divide(t, Set(2.0f) + t), x);
+}
+
+inline F Erf(F x) {
+  const F a = Abs(x), z = x * x;
+  F p = Set(7.8538607e-5f);  // erf(x) / x - 1 in x^2 for |x| <= 1: 1.2e-9
+  p = Fma(p, z, Set(-8.0101937e-4f));
+  p = Fma(p, z, Set(5.1883277e-3f));
+  p = Fma(p, z, Set(-2.6853813e-2f));
+  p = Fma(p, z, Set(1.1283585e-1f));
+  p = Fma(p, z, Set(-3.7612626e-1f));
+  p = Fma(p, z, Set(1.2837917e-1f));
+  const F small = Fma(x, p, x);
+  const F b = Max(Min(a, Set(4.0f)), Set(1.0f));  // 1 - erf(4) is a quarter of 2^-24
+  F q = Set(1.8557407e-4f);                       // ln(1 - erf(b)) for 1 <= b <= 4: 1.0e-9 of erf
+  q = Fma(q, b, Set(-2.9396079e-3f));
+  q = Fma(q, b, Set(2.1805320e-2f));
+  q = Fma(q, b, Set(-1.0303737e-1f));
+  q = Fma(q, b, Set(-6.3822567e-1f));
+  q = Fma(q, b, Set(-1.1270400e0f));
+  q = Fma(q, b, Set(-3.5371876e-4f));
+  const F large = CopySign(Set(1.0f) - ExpNormal(q), x);
+  return Select(Less(Set(1.0f), a), large, small);
+}
+
+}  // namespace
+
+#endif  // TRIMTAB_KERNELS_GENERIC_MATH_H_

@@ -1,0 +1,11 @@
+#include "kernels/generic/activations.h"
+#include "kernels/generic/elementwise.h"
+#include "kernels/portable/vec_scalar.h"
+
+extern "C" void gelu_f32_portable(const UnaryF32Args& args) {
+  if (args.alpha == 0.0f) {
+    Map(args, [](F x) { return Gelu(x); });
+  } else {
+    Map(args, [](F x) { return GeluTanh(x); });
+  }
+}

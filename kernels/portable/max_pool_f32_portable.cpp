@@ -1,0 +1,4 @@
+#include "kernels/generic/pool.h"
+#include "kernels/portable/vec_scalar.h"
+
+extern "C" void max_pool_f32_portable(const PoolF32Args& args) { MaxPool(args); }

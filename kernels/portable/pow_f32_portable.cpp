@@ -1,0 +1,7 @@
+#include "kernels/generic/elementwise.h"
+#include "kernels/portable/vec_scalar.h"
+
+// The C library's powf: its special cases (signs, zeros, infinities) are worth its 1.5 KB.
+extern "C" void pow_f32_portable(const BinaryF32Args& args) {
+  Map(args, [](F a, F b) { return F{__builtin_powf(a.v, b.v)}; });
+}

@@ -1,0 +1,75 @@
+// The primitives of kernels/generic/ for plain C++: a vector of one lane. The reference of what the
+// other vec_<isa>.h do.
+//
+//   F  vector of kLanes floats   I  of as many 32-bit integers (wrapping)   M  of as many
+//   conditions
+//
+// Max(a, b) and Min(a, b) give a when a is NaN. Functions on parts take 0 < count < kLanes;
+// LoadPart fills with 0.
+#ifndef TRIMTAB_KERNELS_PORTABLE_VEC_SCALAR_H_
+#define TRIMTAB_KERNELS_PORTABLE_VEC_SCALAR_H_
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+namespace {
+
+constexpr size_t kLanes = 1;
+
+struct F {
+  float v;
+};
+struct I {
+  uint32_t v;
+};
+struct M {
+  bool v;
+};
+
+inline F Set(float x) { return {x}; }
+inline F Load(const float* p) { return {*p}; }
+inline void Store(float* p, F a) { *p = a.v; }
+inline F LoadPart(const float* p, size_t) { return {*p}; }
+inline void StorePart(float* p, F a, size_t) { *p = a.v; }
+
+inline F operator+(F a, F b) { return {a.v + b.v}; }
+inline F operator-(F a, F b) { return {a.v - b.v}; }
+inline F operator*(F a, F b) { return {a.v * b.v}; }
+inline F Divide(F a, F b) { return {a.v / b.v}; }
+inline F Fma(F a, F b, F c) { return {a.v * b.v + c.v}; }  // fused only where the compiler sees fit
+inline F Max(F a, F b) { return {b.v > a.v ? b.v : a.v}; }
+inline F Min(F a, F b) { return {b.v < a.v ? b.v : a.v}; }
+
+inline M Less(F a, F b) { return {a.v < b.v}; }
+inline M IsNan(F a) { return {a.v != a.v}; }
+inline F Select(M m, F yes, F no) { return m.v ? yes : no; }
+
+inline I SetBits(uint32_t x) { return {x}; }
+inline I Bits(F a) {
+  I r;
+  memcpy(&r.v, &a.v, sizeof(r.v));
+  return r;
+}
+inline F FromBits(I a) {
+  F r;
+  memcpy(&r.v, &a.v, sizeof(r.v));
+  return r;
+}
+inline F ToFloat(I a) { return {static_cast<float>(static_cast<int32_t>(a.v))}; }
+inline I operator+(I a, I b) { return {a.v + b.v}; }
+inline I operator-(I a, I b) { return {a.v - b.v}; }
+inline I operator&(I a, I b) { return {a.v & b.v}; }
+inline I operator|(I a, I b) { return {a.v | b.v}; }
+template <int kBits>
+inline I ShiftLeft(I a) {
+  return {a.v << kBits};
+}
+template <int kBits>
+inline I ShiftRight(I a) {
+  return {static_cast<uint32_t>(static_cast<int32_t>(a.v) >> kBits)};
+}
+
+}  // namespace
+
+#endif  // TRIMTAB_KERNELS_PORTABLE_VEC_SCALAR_H_

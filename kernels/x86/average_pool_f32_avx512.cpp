@@ -1,0 +1,4 @@
+#include "kernels/generic/pool.h"
+#include "kernels/x86/vec_avx512.h"
+
+extern "C" void average_pool_f32_avx512(const PoolF32Args& args) { AveragePool(args); }

@@ -1,0 +1,4 @@
+#include "kernels/generic/softmax.h"
+#include "kernels/x86/vec_avx2.h"
+
+extern "C" void softmax_f32_avx2(const SoftmaxF32Args& args) { Softmax(args); }

@@ -1,0 +1,4 @@
+#include "kernels/generic/softmax.h"
+#include "kernels/x86/vec_avx512.h"
+
+extern "C" void softmax_f32_avx512(const SoftmaxF32Args& args) { Softmax(args); }
