@@ -9,7 +9,8 @@ namespace {
 
 constexpr int64_t kMaxTableEntries = 1 << 28;
 constexpr size_t kGrain = 16384;  // elements per block of the parallel loop
-constexpr int kBatch = 4;         // taps that one pass over the channels adds up
+constexpr float kTieTolerance = 1e-6f;
+constexpr int kBatch = 4;  // taps that one pass over the channels adds up
 
 float Clamp(float value, float low, float high) {
   return value < low ? low : value > high ? high : value;
@@ -118,7 +119,8 @@ class Resize final : public OperatorOf<ResizeAttributes> {
     const auto in = static_cast<float>(axis.in), out = static_cast<float>(axis.out);
     switch (attributes().coordinate_mode) {
       case ResizeCoordinateMode::kAsymmetric:
-        return i / axis.scale;
+        // Of sizes, the exact ratio: the rounded scale would miss ties between two pixels.
+        return attributes().scales.size == 0 ? i * in / out : i / axis.scale;
       case ResizeCoordinateMode::kPytorchHalfPixel:
         return out > 1 ? (i + 0.5f) / axis.scale - 0.5f : 0.0f;
       case ResizeCoordinateMode::kTfHalfPixelForNn:
@@ -141,17 +143,22 @@ class Resize final : public OperatorOf<ResizeAttributes> {
   }
 
   int32_t Nearest(float x) const {
+    const float below = floorf(x);
+    const auto at = static_cast<int32_t>(below);
+    const float rest = x - below;
+    // A tie in exact arithmetic may miss 0.5 by the rounding of its coordinate.
+    const bool tie = fabsf(rest - 0.5f) <= kTieTolerance;
     switch (attributes().nearest_mode) {
       case ResizeNearestMode::kRoundPreferFloor:
-        return static_cast<int32_t>(x == truncf(x) + 0.5f ? floorf(x) : roundf(x));
+        return at + (rest > 0.5f && !tie);
       case ResizeNearestMode::kRoundPreferCeil:
-        return static_cast<int32_t>(roundf(x));
+        return at + (rest > 0.5f || tie);
       case ResizeNearestMode::kFloor:
-        return static_cast<int32_t>(floorf(x));
+        return at;
       case ResizeNearestMode::kCeil:
         break;
     }
-    return static_cast<int32_t>(ceilf(x));
+    return at + (rest > 0);
   }
 
   void SetTaps(const AxisTable& axis, int32_t i) const {

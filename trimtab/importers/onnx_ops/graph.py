@@ -127,10 +127,10 @@ class GraphImport:
                     f"node '{node.name}': {domain}{proto.op_type} (opset {self.opset}): {reason}"
                 )
                 self._unknown.update(proto.output)
-            except ImportModelError:
-                raise
-            except TrimtabError as error:
+            except ProgramError as error:
                 raise ImportModelError(error.what, where=node.where, hint=error.hint) from error
+            except TrimtabError:
+                raise
             except Exception as error:
                 # A damaged node breaks a handler's assumptions in ways that are not worth listing.
                 raise ImportModelError(f"it is malformed: {error}", where=node.where) from error
