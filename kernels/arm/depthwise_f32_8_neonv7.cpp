@@ -1,4 +1,5 @@
 #include "kernels/arm/vec_neon.h"
+
 #include "kernels/generic/depthwise.h"
 
 extern "C" void depthwise_f32_8_neonv7(const DepthwiseF32Args& args) { Depthwise(args); }

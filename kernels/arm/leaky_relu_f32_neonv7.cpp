@@ -1,4 +1,5 @@
 #include "kernels/arm/vec_neon.h"
+
 #include "kernels/generic/activations.h"
 #include "kernels/generic/elementwise.h"
 

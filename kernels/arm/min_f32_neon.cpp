@@ -1,4 +1,5 @@
 #include "kernels/arm/vec_neon.h"
+
 #include "kernels/generic/elementwise.h"
 
 extern "C" void min_f32_neon(const BinaryF32Args& args) {

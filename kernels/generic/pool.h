@@ -39,8 +39,7 @@ inline void Pool(const PoolF32Args& args, const Combine& combine, const Finish& 
 }
 
 inline void MaxPool(const PoolF32Args& args) {
-  Pool(
-      args, [](F sum, F x) { return Max(x, sum); }, [](F sum, size_t) { return sum; });
+  Pool(args, [](F sum, F x) { return Max(x, sum); }, [](F sum, size_t) { return sum; });
 }
 
 inline void AveragePool(const PoolF32Args& args) {

@@ -1,6 +1,7 @@
+#include "kernels/portable/vec_scalar.h"
+
 #include "kernels/generic/activations.h"
 #include "kernels/generic/elementwise.h"
-#include "kernels/portable/vec_scalar.h"
 
 extern "C" void elu_f32_portable(const UnaryF32Args& args) {
   const F alpha = Set(args.alpha);

@@ -1,6 +1,7 @@
+#include "kernels/portable/vec_scalar.h"
+
 #include "kernels/generic/elementwise.h"
 #include "kernels/generic/math.h"
-#include "kernels/portable/vec_scalar.h"
 
 extern "C" void erf_f32_portable(const UnaryF32Args& args) {
   Map(args, [](F x) { return Erf(x); });

@@ -1,4 +1,5 @@
-#include "kernels/generic/softmax.h"
 #include "kernels/portable/vec_scalar.h"
+
+#include "kernels/generic/softmax.h"
 
 extern "C" void softmax_f32_portable(const SoftmaxF32Args& args) { Softmax(args); }

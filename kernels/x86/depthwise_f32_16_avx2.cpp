@@ -1,4 +1,5 @@
-#include "kernels/generic/depthwise.h"
 #include "kernels/x86/vec_avx2.h"
+
+#include "kernels/generic/depthwise.h"
 
 extern "C" void depthwise_f32_16_avx2(const DepthwiseF32Args& args) { Depthwise(args); }

@@ -1,6 +1,7 @@
+#include "kernels/x86/vec_avx2.h"
+
 #include "kernels/generic/activations.h"
 #include "kernels/generic/elementwise.h"
-#include "kernels/x86/vec_avx2.h"
 
 extern "C" void leaky_relu_f32_avx2(const UnaryF32Args& args) {
   const F alpha = Set(args.alpha);

@@ -1,6 +1,7 @@
+#include "kernels/x86/vec_avx512.h"
+
 #include "kernels/generic/activations.h"
 #include "kernels/generic/elementwise.h"
-#include "kernels/x86/vec_avx512.h"
 
 extern "C" void swish_f32_avx512(const UnaryF32Args& args) {
   const F alpha = Set(args.alpha);
