@@ -9,7 +9,7 @@ import pytest
 
 from tests.ops.cases.case import Graph, normal
 from trimtab import importers
-from trimtab.errors import ModelFileError
+from trimtab.errors import ImportModelError, ModelFileError, TtmError
 
 GARBAGE = (b"", b"\x00", b"not a model at all\n" * 20, bytes(range(256)) * 4)
 
@@ -24,7 +24,7 @@ def test_every_importer_names_its_suffixes_and_recognises_no_garbage(
         path = tmp_path / f"garbage{importer.SUFFIXES[0]}"
         path.write_bytes(garbage)
         assert not importer.sniff(path)
-        with pytest.raises(ModelFileError) as caught:
+        with pytest.raises((ModelFileError, TtmError)) as caught:
             importer.load(path, {})
         assert str(path) in str(caught.value)
     assert not importer.sniff(tmp_path / "missing")
@@ -50,3 +50,15 @@ def test_a_model_with_a_foreign_suffix_is_recognised_by_its_content(tmp_path: Pa
     path = tmp_path / "model.bin.backup"
     onnx.save(graph.model(), path)
     assert importers.find(path) is importers.importers()["onnx"]
+
+
+def test_a_saved_program_is_loaded_again_with_its_shapes_and_no_others(tmp_path: Path) -> None:
+    graph = Graph()
+    graph.node("Relu", normal(1, 2))
+    onnx.save(graph.model(), tmp_path / "net.onnx")
+    importers.load(tmp_path / "net.onnx").save(tmp_path / "net.ttm")
+    program = importers.load(tmp_path / "net.ttm", {"x0": (1, 2)})
+    assert (program.inputs, program.outputs) == (["x0"], ["n0"])
+    assert [op.type for op in program.ops] == ["relu"]
+    with pytest.raises(ImportModelError, match="shapes of a"):
+        importers.load(tmp_path / "net.ttm", {"x0": (2, 2)})

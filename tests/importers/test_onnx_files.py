@@ -204,7 +204,7 @@ def test_all_unsupported_nodes_are_reported_at_once(tmp_path: Path) -> None:
         "'node_n2': MaxPool (opset 17): its further output 'n2.1' is used",
         "'node_n3': Resize (opset 17): its mode is cubic",
         "'node_n4': Det (opset 17)",
-        "'node_n5': Conv (opset 17): its weights is computed at run time",
+        "'node_n5': Conv (opset 17): its weights must be constant",
         "'extra': com.acme.Fancy",
     ):
         assert part in text

@@ -1,31 +1,32 @@
-"""trimtab's own model file: docs/model-format.md."""
+"""trimtab's own model files; see docs/model-format.md."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from trimtab import modelfile
-from trimtab.errors import UsageError
-from trimtab.importers import Shapes
+from trimtab.errors import ImportModelError
+from trimtab.modelfile import sniff
 from trimtab.program import Program
+
+if TYPE_CHECKING:
+    from trimtab.importers import Shapes
+
+__all__ = ["SUFFIXES", "load", "sniff"]
 
 SUFFIXES = (".ttm",)
 
 
-def sniff(path: Path) -> bool:
-    """True when the file starts as a .ttm file does."""
-    return modelfile.sniff(path)
-
-
 def load(path: Path, inputs: Shapes) -> Program:
-    """The program in a .ttm file; its shapes are fixed, so `inputs` may only repeat them."""
+    """The program in the file at `path`, as it was saved; its shapes are fixed."""
     program = modelfile.read(path)
     for name, shape in inputs.items():
         if name not in program.inputs or program.vars[name].shape != tuple(shape):
-            known = ", ".join(f"{n}={list(program.vars[n].shape)}" for n in program.inputs)
-            raise UsageError(
-                f"input {name} cannot be given the shape {list(shape)}: the file fixes {known}",
+            fixed = ", ".join(f"{i} {list(program.vars[i].shape)}" for i in program.inputs)
+            raise ImportModelError(
+                f"input '{name}' cannot be {list(shape)}: the shapes of a .ttm file are fixed",
                 where=str(path),
-                hint="convert the source model again with the shape you want",
+                hint=f"its inputs are {fixed}; load the original model to use other shapes",
             )
     return program

@@ -139,7 +139,7 @@ class Node:
         """The value of input `i`, which must be known now; `what` is its role."""
         name = self._input(i)
         if name not in self._graph.constants:
-            raise self.unsupported(f"its {what} is computed at run time")
+            raise self.unsupported(f"its {what} must be constant")
         return self._graph.constants[name]
 
     def constant_ints(self, i: int, what: str) -> tuple[int, ...]:
