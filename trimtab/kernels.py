@@ -27,6 +27,10 @@ MAX_TILE_ROWS = 32  # kernel_api.h kMaxTileRows
 MAX_TILE_COLUMNS = 64  # kernel_api.h kMaxTileColumns
 PORTABLE = "portable"
 
+# The packing of a program that is planned for a portable kernel, which understands any: that of
+# the small ARM kernels, so that they can stand in.
+_PORTABLE_PACKING = {"GemmF32Args": (4, 8), "DepthwiseF32Args": (0, 8)}
+
 _NAME = re.compile(
     r"(?P<family>[a-z][a-z0-9]*(?:_[a-z0-9]+)*_(?:f32|f16|i8|u8|i32|i64))"
     r"(?:_(?:(?P<mr>[1-9]\d*)x)?(?P<nr>[1-9]\d*))?"
@@ -67,6 +71,13 @@ class Kernel:
     def portable(self) -> bool:
         """True for the family's reference, which runs anywhere and understands every packing."""
         return self.isa == PORTABLE
+
+    @property
+    def packing(self) -> tuple[int, int]:
+        """(mr, nr) that weights are packed for; (0, 0) where the kernel reads none."""
+        return (
+            _PORTABLE_PACKING.get(self.args_type, (0, 0)) if self.portable else (self.mr, self.nr)
+        )
 
 
 def read_isas(path: Path) -> dict[str, Isa]:

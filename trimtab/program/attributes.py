@@ -125,8 +125,7 @@ def _encode_kernel(name: str) -> bytes:
         "<IHBB",
         schema.name_hash(name),
         schema.name_hash(kernel.family) & 0xFFFF,
-        kernel.mr,
-        kernel.nr,
+        *kernel.packing,
     )
 
 
