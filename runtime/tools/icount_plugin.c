@@ -1,13 +1,13 @@
 // TCG plug-in for QEMU user mode: counts executed guest instructions, exactly and repeatably.
 //
-// The runner brackets what it wants measured with prctl(0x7472696d, phase, index), a system call the
-// kernel refuses and we see. Each writes "phase index count" to QEMU's plug-in log (-d plugin -D FILE);
-// a process that exits by itself ends it with "end 0 count".
+// The runner brackets what it wants measured with prctl(0x7472696d, phase, index), a system call
+// the kernel refuses and we see. Each writes "phase index count" to QEMU's plug-in log (-d plugin
+// -D FILE); a process that exits by itself ends it with "end 0 count".
 //
-// The API is declared here (docs: QEMU, "TCG Plugins"), so that neither QEMU's header, nor glib, nor
-// a libc is needed. TRIMTAB_PLUGIN_API is 1 up to QEMU 8 and 2 from QEMU 9 on; the part used here is
-// the same in both, which is why a call-back counts the blocks and not the inline operation, which
-// version 2 dropped.
+// The API is declared here (docs: QEMU, "TCG Plugins"), so that neither QEMU's header, nor glib,
+// nor a libc is needed. TRIMTAB_PLUGIN_API is 1 up to QEMU 8 and 2 from QEMU 9 on; the part used
+// here is the same in both, which is why a call-back counts the blocks and not the inline
+// operation, which version 2 dropped.
 //
 // A block is counted when it is entered: one that a fault leaves half-way counts in full. A system
 // call ends its block, so counts at markers are exact. With several threads the sum is exact, but a
@@ -33,8 +33,8 @@ void qemu_plugin_register_vcpu_syscall_cb(qemu_plugin_id_t id,
                                           void (*callback)(qemu_plugin_id_t, unsigned int, int64_t,
                                                            uint64_t, uint64_t, uint64_t, uint64_t,
                                                            uint64_t, uint64_t, uint64_t, uint64_t));
-void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id,
-                                    void (*callback)(qemu_plugin_id_t, void*), void* userdata);
+void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, void (*callback)(qemu_plugin_id_t, void*),
+                                    void* userdata);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb* tb);
 void qemu_plugin_outs(const char* string);
 

@@ -83,10 +83,15 @@ def up(
         for attempt in range(_PORT_ATTEMPTS):
             state = _boot(program, folder, image, model, cpus)
             if state is not None:
-                report(f"the board is up on {_HOST}:{state.port}")
                 return state
             report(f"another program took the port (attempt {attempt + 1} of {_PORT_ATTEMPTS})")
     raise EmulatorError("found no free port for the board's SSH server", where=_HOST)
+
+
+def prepare(arch: str = "aarch64", report: Callable[[str], None] = lambda _: None) -> Path:
+    """Downloads and builds the board's image, if that was not done before; gives its folder."""
+    with _locked(arch) as folder:
+        return _image(arch, folder, report)
 
 
 def down(arch: str = "aarch64") -> bool:
@@ -103,6 +108,11 @@ def status(arch: str = "aarch64") -> State | None:
     """The running board, or None; forgets one that died."""
     folder = _folder(arch)
     return _running(folder) if folder.is_dir() else None
+
+
+def as_json(state: State | None) -> str:
+    """The state of a board for programs; `{"up": false}` when it is down."""
+    return json.dumps({"up": state is not None} | (asdict(state) if state else {}))
 
 
 class BoardDevice(SshDevice):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from trimtab.devices.protocol import DeviceInfo
 
 # Every line is `key=value`; a file that is not there prints nothing. For dash, bash, busybox, mksh.
@@ -64,20 +66,25 @@ def parse(text: str, *, is_emulated: bool = False) -> DeviceInfo:
     def first(key: str) -> str | None:
         return next(iter(values.get(key, [])), None)
 
-    memory = first("MemTotal")
+    memory_kib = _number((first("MemTotal") or "").removesuffix(" kB"))
+    khz = [_number(value) for value in values.get("khz", [])]
     processors = values.get("processor")
     return DeviceInfo(
         machine=first("machine") or "unknown",
         kernel=first("kernel") or "unknown",
         cpu=_cpu(values),
         cpu_count=len(processors) if processors else None,
-        memory_bytes=int(memory.split()[0]) * 1024 if memory else None,
+        memory_bytes=None if memory_kib is None else memory_kib * 1024,
         boot_id=first("boot_id"),
         governor="+".join(dict.fromkeys(values.get("governor", []))) or None,
-        frequencies_mhz=tuple(int(khz) / 1000 for khz in values.get("khz", []) if khz.isdigit()),
+        frequencies_mhz=tuple(number / 1000 for number in khz if number is not None),
         temperature_celsius=_temperature(values.get("zone", [])),
         is_emulated=is_emulated or _QEMU_VIRT in (first("board") or "").split(),
     )
+
+
+def _number(text: str) -> int | None:
+    return int(text) if re.fullmatch("-?[0-9]{1,18}", text) else None
 
 
 def _cpu(values: dict[str, list[str]]) -> str | None:
@@ -93,7 +100,7 @@ def _temperature(zones: list[str]) -> float | None:
     readings: list[tuple[bool, float]] = []
     for zone in zones:
         kind, _, value = zone.rpartition(" ")
-        if value.lstrip("-").isdigit():
+        if (number := _number(value)) is not None:
             is_cpu = any(word in kind.lower() for word in ("cpu", "soc", "x86_pkg"))
-            readings.append((is_cpu, int(value) / 1000))
+            readings.append((is_cpu, number / 1000))
     return max(readings)[1] if readings else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import secrets
 import subprocess
 import sys
@@ -45,15 +46,13 @@ def parse_log(text: str) -> InstructionCounts:
     marks: list[Mark] = []
     total: int | None = None
     for line in text.splitlines():
-        words = line.split()
-        if len(words) != 3 or not all(word.isdigit() for word in words[1:]):
+        found = re.fullmatch("(end|[0-9]+) ([0-9]+) ([0-9]+)", line)
+        if found is None:
             raise EmulatorError(f"the counting plug-in's log has an unexpected line: {line[:200]}")
-        if words[0] == "end":
-            total = int(words[2])
-        elif words[0].isdigit():
-            marks.append(Mark(int(words[0]), int(words[1]), int(words[2])))
+        if found[1] == "end":
+            total = int(found[3])
         else:
-            raise EmulatorError(f"the counting plug-in's log has an unexpected line: {line[:200]}")
+            marks.append(Mark(int(found[1]), int(found[2]), int(found[3])))
     return InstructionCounts(tuple(marks), total)
 
 

@@ -19,7 +19,7 @@ from trimtab.devices.protocol import CommandResult
 from trimtab.devices.shell import ShellDevice
 from trimtab.errors import DeviceError, DeviceTimeoutError
 
-_AFTER_KILL_S = 10.0
+_GRACE_S = 1.0  # between SIGTERM and SIGKILL
 
 
 class LocalDevice(ShellDevice):
@@ -46,10 +46,11 @@ class LocalDevice(ShellDevice):
         try:
             stdout, stderr = process.communicate(timeout=timeout_s)
         except BaseException as error:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.communicate(timeout=_AFTER_KILL_S)
+            for number in (signal.SIGTERM, signal.SIGKILL):
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, number)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.communicate(timeout=_GRACE_S)
             if isinstance(error, subprocess.TimeoutExpired):
                 raise DeviceTimeoutError(
                     f"no end after {timeout_s:g} s, killed: {script[-200:]}", where=self.name

@@ -66,6 +66,8 @@ class QemuUserDevice(LocalDevice):
         cwd: str | None = None,
     ) -> CommandResult:
         """See `Device.run`; `argv[0]` is a program for the guest."""
+        if argv and (missing := self._missing(argv[0], cwd)):
+            return missing
         words = self._emulator.argv() + list(argv)
         return super().run(words, timeout_s=timeout_s, env=env, cwd=cwd)
 
@@ -78,6 +80,8 @@ class QemuUserDevice(LocalDevice):
         cwd: str | None = None,
     ) -> tuple[CommandResult, InstructionCounts]:
         """See `InstructionCounter.count_instructions`."""
+        if argv and (missing := self._missing(argv[0], cwd)):
+            return missing, InstructionCounts((), None)
         library = str(icount.plugin(self._version[0])).replace(",", ",,")
         with tempfile.TemporaryDirectory(prefix="trimtab-icount-") as folder:
             log = Path(folder) / "counts.log"
@@ -92,6 +96,13 @@ class QemuUserDevice(LocalDevice):
                 )
             counts = icount.parse_log(log.read_text(encoding="utf-8", errors="replace"))
         return result, counts
+
+    def _missing(self, program: str, cwd: str | None) -> CommandResult | None:
+        """The result of a program that is not there, of which QEMU says nothing at all."""
+        path = Path(self._prefix if cwd is None else self._own(cwd)) / program
+        if path.is_file():
+            return None
+        return CommandResult(127, None, b"", f"{program}: not found\n".encode())
 
     def describe(self) -> DeviceInfo:
         """Facts of the processor that is played; memory and core count are this machine's."""

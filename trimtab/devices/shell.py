@@ -34,7 +34,7 @@ part={file}.$$.part
 mkdir -p {folder} || exit 1
 set -- $(df -Pk {folder} 2>/dev/null | tail -n 1)
 [ "${{4:-x}}" -lt {need_kib} ] 2>/dev/null && exit 81
-trap 'rm -f "$part"' EXIT
+trap 'rm -f "$part"' EXIT; trap 'exit 1' HUP INT TERM
 cat >"$part" || exit 1
 case "$(sha256sum <"$part")" in {digest}*) ;; *) exit 82 ;; esac
 chmod 755 "$part" && mv -f "$part" {file}
@@ -81,7 +81,7 @@ class ShellDevice(ABC):
         """Runs a script in a POSIX shell in the home directory, in a process group of its own.
 
         `stdin` is sent to its end, or is empty. Raises `DeviceTimeoutError` when the group had to
-        be killed after `timeout_s`.
+        be ended after `timeout_s`: by SIGTERM, for scripts that clean up, then by SIGKILL.
         """
 
     @property

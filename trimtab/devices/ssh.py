@@ -57,6 +57,13 @@ _WRAPPER = (
     "(exec 2>&3 3>&- {stdin}; exec $s sh -c {script}); exit $?"
 )
 
+# SIGTERM for scripts that clean up, SIGKILL a second later for all else. Not every `kill` knows
+# `--`, and after an explicit signal a number that begins with `-` needs none.
+_KILL = (
+    "kill -15 -{group}; n=0; while [ $n -lt 20 ] && kill -0 -{group}; do sleep 0.05; n=$((n+1)); "
+    "done; kill -9 -{group} || kill -9 {group}"
+)
+
 
 @dataclass(frozen=True)
 class Address:
@@ -147,9 +154,7 @@ class SshDevice(ShellDevice):
         """Kills what still runs; a dead connection has nobody to tell."""
         if process_group is None:
             return
-        # Whether `kill` takes `--` differs between shells; a number that begins with `-` needs none
-        # after an explicit signal.
-        script = f"kill -9 -{process_group} || kill -9 {process_group}"
+        script = _KILL.format(group=process_group)
         with contextlib.suppress(DeviceError, paramiko.SSHException, OSError, EOFError):
             command = _Command(self._channel(), script, None)
             try:

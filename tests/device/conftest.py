@@ -1,0 +1,215 @@
+"""Devices to test against: this machine, QEMU user mode, a real OpenSSH server, the QEMU board."""
+
+from __future__ import annotations
+
+import contextlib
+import getpass
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from trimtab import paths
+from trimtab.devices import Device, board, find_device
+
+HERE = Path(__file__).parent
+ZIG_CACHE = str(paths.zig_cache())  # before a test puts another cache in its place
+TRANSPORTS = ("local", "qemu_user", "ssh", "board")
+
+
+def require(program: str, package: str) -> str:
+    """The path of a program; without it the test is skipped, or fails where CI promised it."""
+    found = shutil.which(program) or shutil.which(program, path="/usr/sbin:/sbin")
+    if found is None:
+        reason = f"{program} is not installed (apt-get install {package})"
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return found
+
+
+def compile_c(source: Path, target: str, program: Path) -> None:
+    """Compiles one C file to a static program for a target of zig."""
+    zig_cc = (sys.executable, "-m", "ziglang", "cc")
+    subprocess.run(
+        [*zig_cc, "-target", target, "-O1", "-static", str(source), "-o", str(program)],
+        env=os.environ | {"ZIG_GLOBAL_CACHE_DIR": ZIG_CACHE, "ZIG_LOCAL_CACHE_DIR": ZIG_CACHE},
+        check=True,
+    )
+
+
+@pytest.fixture(scope="session")
+def probe() -> Callable[[str], Path]:
+    """Compiles tests/device/probe.c for a target of zig; done once per content."""
+
+    def compile_for(target: str) -> Path:
+        source = HERE / "probe.c"
+        program = paths.cache() / "test" / f"probe-{target}-{source.stat().st_mtime_ns}"
+        if not program.exists():
+            program.parent.mkdir(parents=True, exist_ok=True)
+            part = program.with_name(f"{program.name}.{os.getpid()}")
+            compile_c(source, target, part)
+            part.replace(program)
+        return program
+
+    return compile_for
+
+
+@dataclass(frozen=True)
+class SshServer:
+    """A running OpenSSH server on loopback that accepts one key of ours."""
+
+    folder: Path
+    port: int
+    pid: int
+    client_key: Path
+    host_key: Path
+
+    def define(self, config: Path, name: str, **changes: object) -> None:
+        """Writes the definition of a device that is this server."""
+        fields: dict[str, object] = {
+            "doc": "OpenSSH on loopback",
+            "transport": "ssh",
+            "toolchain": "host",
+            "host": "127.0.0.1",
+            "port": self.port,
+            "user": getpass.getuser(),
+            "key": str(self.client_key),
+            "directory": str(self.folder / "remote"),
+        } | changes
+        lines = [
+            f"{key} = {value}" if isinstance(value, int) else f"{key} = '{value}'"
+            for key, value in fields.items()
+        ]
+        (config / "devices").mkdir(parents=True, exist_ok=True)
+        (config / "devices" / f"{name}.toml").write_text("\n".join(lines) + "\n")
+
+
+@pytest.fixture(scope="session")
+def start_sshd(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Callable[..., SshServer]]:
+    """Starts OpenSSH servers; `extra` are lines for sshd_config."""
+    sshd = require("sshd", "openssh-server")
+    running: list[subprocess.Popen[bytes]] = []
+
+    def start(*extra: str, port: int = 0) -> SshServer:
+        folder = tmp_path_factory.mktemp("sshd")
+        folder.chmod(0o700)
+        keygen = require("ssh-keygen", "openssh-client")
+        for name in ("host", "client"):
+            subprocess.run(
+                [keygen, "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)], check=True
+            )
+        if not port:
+            with socket.socket() as free:
+                free.bind(("127.0.0.1", 0))
+                port = free.getsockname()[1]
+        if os.getuid() == 0:
+            Path("/run/sshd").mkdir(exist_ok=True)
+        (folder / "sshd_config").write_text(
+            f"""
+            Port {port}
+            ListenAddress 127.0.0.1
+            HostKey {folder}/host
+            AuthorizedKeysFile {folder}/client.pub
+            PidFile {folder}/pid
+            StrictModes no
+            UsePAM no
+            PasswordAuthentication no
+            KbdInteractiveAuthentication no
+            PermitRootLogin prohibit-password
+            {chr(10).join(extra)}
+            """
+        )
+        process = subprocess.Popen(
+            [sshd, "-D", "-e", "-f", str(folder / "sshd_config")],
+            stderr=(folder / "log").open("wb"),
+        )
+        running.append(process)
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline and process.poll() is None:
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                return SshServer(folder, port, process.pid, folder / "client", folder / "host.pub")
+            time.sleep(0.02)
+        pytest.fail((folder / "log").read_text())
+
+    yield start
+    for process in running:
+        process.terminate()
+        process.wait()
+
+
+@pytest.fixture(scope="session")
+def sshd(start_sshd: Callable[..., SshServer]) -> SshServer:
+    """One OpenSSH server for all tests that only use it."""
+    return start_sshd()
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty configuration folder in place of the user's own."""
+    folder = tmp_path / "config"
+    monkeypatch.setenv("TRIMTAB_CONFIG_DIR", str(folder))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def board_image() -> Path:
+    """The board's image from the checkout's cache, built when it is not there."""
+    require("qemu-system-aarch64", "qemu-system-arm")
+    require("dpkg-deb", "dpkg")
+    return board.prepare("aarch64")
+
+
+@pytest.fixture(scope="session")
+def board_cache(board_image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A cache with a board of our own that is up: the one of the user is left alone."""
+    cache = tmp_path_factory.mktemp("board")
+    folder = cache / "board" / "aarch64"
+    folder.mkdir(parents=True)
+    shutil.copytree(board_image, folder / board_image.name, copy_function=os.link)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TRIMTAB_CACHE_DIR", str(cache))
+        board.up("aarch64")
+    yield cache
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TRIMTAB_CACHE_DIR", str(cache))
+        board.down("aarch64")
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A connected device and the probe that runs on it."""
+
+    device: Device
+    probe: Path
+
+
+@pytest.fixture(params=TRANSPORTS)
+def subject(
+    request: pytest.FixtureRequest,
+    probe: Callable[[str], Path],
+    config: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Subject]:
+    """Every transport in turn, connected."""
+    kind = request.param
+    host = f"{os.uname().machine}-linux-musl"
+    program = probe("aarch64-linux-musl" if kind in {"qemu_user", "board"} else host)
+    if kind == "qemu_user":
+        require("qemu-aarch64", "qemu-user")
+    elif kind == "ssh":
+        request.getfixturevalue("sshd").define(config, "loopback")
+    elif kind == "board":
+        monkeypatch.setenv("TRIMTAB_CACHE_DIR", str(request.getfixturevalue("board_cache")))
+    name = {"qemu_user": "qemu-a53", "ssh": "loopback"}.get(kind, kind)
+    with find_device(name).open(trust_new=True) as device:
+        yield Subject(device, program)

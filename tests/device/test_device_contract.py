@@ -1,0 +1,205 @@
+"""One contract for every transport: what goes in comes out, whatever carries it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.device.conftest import Subject
+from trimtab.devices import CommandResult
+from trimtab.errors import DeviceError, DeviceTimeoutError
+
+pytestmark = pytest.mark.device
+
+ODD_WORDS = (
+    "",
+    " ",
+    "a b",
+    "'",
+    '"',
+    "$HOME",
+    "`id`",
+    "$(id)",
+    "*",
+    "\\",
+    "a\nb",
+    "-n",
+    "ü€",
+    "!",
+    "#x",
+    "~",
+    "a;b|c&d>e",
+)
+
+
+def run_probe(subject: Subject, *words: str, timeout_s: float = 30) -> CommandResult:
+    return subject.device.run([subject.device.push(subject.probe), *words], timeout_s=timeout_s)
+
+
+def test_describes_itself(subject: Subject) -> None:
+    info = subject.device.describe()
+    is_local = subject.device.name in {"local", "loopback"}
+    assert info.machine == (os.uname().machine if is_local else "aarch64")
+    assert info.is_emulated == (not is_local)
+    assert info.memory_bytes is not None
+    assert info.memory_bytes > 2**28
+    assert info.cpu_count is not None
+    assert info.boot_id
+    if not is_local:
+        assert info.cpu == "cortex_a53"
+
+
+def test_pushed_bytes_arrive_unchanged_and_come_back(subject: Subject, tmp_path: Path) -> None:
+    local = tmp_path / "it's a name.bin"
+    local.write_bytes(os.urandom(300_001))
+    remote = subject.device.push(local)
+    assert hashlib.sha256(local.read_bytes()).hexdigest() in remote
+    subject.device.pull(remote, tmp_path / "new" / "back.bin")
+    assert (tmp_path / "new" / "back.bin").read_bytes() == local.read_bytes()
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["back.bin"]
+
+
+def test_a_second_push_moves_nothing(
+    subject: Subject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    local = tmp_path / "twice.bin"
+    local.write_bytes(os.urandom(1000))
+    remote = subject.device.push(local)
+    monkeypatch.setattr(subject.device, "_send", lambda *_: pytest.fail("moved the bytes again"))
+    assert subject.device.push(local) == remote
+
+
+def test_a_copy_that_was_damaged_on_the_device_is_pushed_again(
+    subject: Subject, tmp_path: Path
+) -> None:
+    local = tmp_path / "damaged.bin"
+    local.write_bytes(b"right" + os.urandom(100))
+    remote = subject.device.push(local)
+    overwrite(subject, remote)
+    assert subject.device.push(local) == remote
+    subject.device.pull(remote, tmp_path / "back")
+    assert (tmp_path / "back").read_bytes() == local.read_bytes()
+
+
+def overwrite(subject: Subject, remote: str) -> None:
+    """Spoils a remote file behind the device's back."""
+    if subject.device.name == "board":
+        assert subject.device.run(["sh", "-c", f"echo wrong >'{remote}'"], timeout_s=10).ok
+    else:
+        Path(remote).write_bytes(b"wrong")
+
+
+def test_a_big_file_arrives(subject: Subject, tmp_path: Path) -> None:
+    local = tmp_path / "big.bin"
+    local.write_bytes(os.urandom(1 << 20) * 5)
+    remote = subject.device.push(local)
+    subject.device.pull(remote, tmp_path / "back.bin")
+    assert (tmp_path / "back.bin").read_bytes() == local.read_bytes()
+
+
+def test_an_empty_file_arrives(subject: Subject, tmp_path: Path) -> None:
+    local = tmp_path / "empty.bin"
+    local.write_bytes(b"")
+    subject.device.pull(subject.device.push(local), tmp_path / "back.bin")
+    assert (tmp_path / "back.bin").read_bytes() == b""
+
+
+def test_arguments_arrive_letter_by_letter(subject: Subject) -> None:
+    result = run_probe(subject, "args", *ODD_WORDS)
+    words = [bytes.fromhex(line).decode() for line in result.stdout.decode().split("\n")[:-1]]
+    assert tuple(words) == ODD_WORDS
+    assert result.stderr == b""
+
+
+@pytest.mark.parametrize("code", [0, 1, 42, 127, 255])
+def test_exit_codes_come_back(subject: Subject, code: int) -> None:
+    result = run_probe(subject, "exit", str(code))
+    assert result == CommandResult(code, None, b"", b"")
+
+
+@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT, signal.SIGKILL])
+def test_a_signal_is_told_from_an_exit_code(subject: Subject, number: signal.Signals) -> None:
+    result = run_probe(subject, "raise", str(int(number)))
+    assert result.signal == number
+    assert result.exit_code == 128 + number
+    assert not result.ok
+
+
+def test_both_outputs_come_complete_and_apart(subject: Subject) -> None:
+    result = run_probe(subject, "flood", str(1 << 20))
+    assert result.stdout == b"x" * (1 << 20)
+    assert result.stderr == b"y" * (1 << 20)
+
+
+def test_environment_and_working_directory_are_passed(subject: Subject) -> None:
+    program = subject.device.push(subject.probe)
+    with subject.device.scratch() as folder:
+        result = subject.device.run(
+            [program, "env", "TRIMTAB_X"], timeout_s=30, env={"TRIMTAB_X": "a 'b' $c"}, cwd=folder
+        )
+        assert result.stdout == b"a 'b' $c"
+        where = subject.device.run([program, "where"], timeout_s=30, cwd=folder)
+        assert where.stdout.decode() == folder
+
+
+def test_stdin_is_empty(subject: Subject) -> None:
+    assert run_probe(subject, "stdin").stdout == b"0"
+
+
+def test_a_program_that_is_not_there_is_reported(subject: Subject) -> None:
+    with subject.device.scratch() as folder:
+        result = subject.device.run([f"{folder}/absent"], timeout_s=30)
+    assert not result.ok
+    assert b"absent" in result.stderr
+
+
+def test_a_timeout_kills_the_whole_process_group(subject: Subject, tmp_path: Path) -> None:
+    program = subject.device.push(subject.probe)
+    with subject.device.scratch() as folder:
+        with pytest.raises(DeviceTimeoutError, match="1 s"):
+            subject.device.run([program, "beat", "beats"], timeout_s=1, cwd=folder)
+        sizes = []
+        for name in ("first", "second"):
+            subject.device.pull(f"{folder}/beats", tmp_path / name)
+            sizes.append((tmp_path / name).stat().st_size)
+            time.sleep(0.3)
+        assert sizes[0] == sizes[1] > 0
+    assert run_probe(subject, "exit", "3").exit_code == 3
+
+
+def test_scratch_directories_are_fresh_and_removed(subject: Subject, tmp_path: Path) -> None:
+    program = subject.device.push(subject.probe)
+    with subject.device.scratch() as first, subject.device.scratch() as second:
+        assert first != second
+        assert subject.device.run([program, "exit", "0"], timeout_s=30, cwd=first).ok
+    with pytest.raises(DeviceError):
+        subject.device.pull(f"{first}/anything", tmp_path / "x")
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../outside", "cache/../../outside"])
+def test_refuses_paths_outside_of_its_prefix(subject: Subject, path: str, tmp_path: Path) -> None:
+    with pytest.raises(DeviceError, match="outside"):
+        subject.device.pull(path, tmp_path / "stolen")
+    with pytest.raises(DeviceError, match="outside"):
+        subject.device.run(["true"], timeout_s=10, cwd=path)
+
+
+def test_refuses_a_file_that_is_not_there(subject: Subject, tmp_path: Path) -> None:
+    with pytest.raises(DeviceError, match="cannot read"):
+        subject.device.push(tmp_path / "absent.bin")
+
+
+def test_refuses_what_no_process_can_be_given(subject: Subject) -> None:
+    program = subject.device.push(subject.probe)
+    with pytest.raises(DeviceError, match="NUL"):
+        subject.device.run([program, "a\0b"], timeout_s=10)
+    with pytest.raises(DeviceError, match="environment"):
+        subject.device.run([program], timeout_s=10, env={"a b": "c"})
+    with pytest.raises(DeviceError, match="program"):
+        subject.device.run([], timeout_s=10)
