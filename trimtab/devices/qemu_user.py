@@ -24,6 +24,7 @@ from trimtab.devices import icount
 from trimtab.devices.definition import Definition, Options
 from trimtab.devices.local import LocalDevice
 from trimtab.devices.protocol import CommandResult, DeviceInfo, InstructionCounts
+from trimtab.devices.shell import quote
 from trimtab.errors import EmulatorError
 
 _VERSION_S = 20.0
@@ -66,7 +67,7 @@ class QemuUserDevice(LocalDevice):
         cwd: str | None = None,
     ) -> CommandResult:
         """See `Device.run`; `argv[0]` is a program for the guest."""
-        if argv and (missing := self._missing(argv[0], cwd)):
+        if missing := self._missing(argv, cwd):
             return missing
         words = self._emulator.argv() + list(argv)
         return super().run(words, timeout_s=timeout_s, env=env, cwd=cwd)
@@ -80,7 +81,7 @@ class QemuUserDevice(LocalDevice):
         cwd: str | None = None,
     ) -> tuple[CommandResult, InstructionCounts]:
         """See `InstructionCounter.count_instructions`."""
-        if argv and (missing := self._missing(argv[0], cwd)):
+        if missing := self._missing(argv, cwd):
             return missing, InstructionCounts((), None)
         library = str(icount.plugin(self._version[0])).replace(",", ",,")
         with tempfile.TemporaryDirectory(prefix="trimtab-icount-") as folder:
@@ -97,12 +98,13 @@ class QemuUserDevice(LocalDevice):
             counts = icount.parse_log(log.read_text(encoding="utf-8", errors="replace"))
         return result, counts
 
-    def _missing(self, program: str, cwd: str | None) -> CommandResult | None:
+    def _missing(self, argv: Sequence[str], cwd: str | None) -> CommandResult | None:
         """The result of a program that is not there, of which QEMU says nothing at all."""
-        path = Path(self._prefix if cwd is None else self._own(cwd)) / program
-        if path.is_file():
+        folder = self._prefix if cwd is None else self._own(cwd)
+        quote(argv, None, folder)  # refuses what cannot be run, before QEMU's name stands in front
+        if (Path(folder) / argv[0]).is_file():
             return None
-        return CommandResult(127, None, b"", f"{program}: not found\n".encode())
+        return CommandResult(127, None, b"", f"{argv[0]}: not found\n".encode())
 
     def describe(self) -> DeviceInfo:
         """Facts of the processor that is played; memory and core count are this machine's."""
