@@ -103,7 +103,7 @@ inline F Sigmoid(F x) { return Divide(Set(1.0f), Set(1.0f) + ExpNormal(Set(0.0f)
 
 inline F Tanh(F x) {
   const F t = ExpMinusOne(Abs(x) * Set(-2.0f));
-  return CopySign(Divide(t, Set(2.0f) + t), x);
+  return CopySign(Divide(Set(0.0f) - t, Set(2.0f) + t), x);
 }
 
 inline F Erf(F x) {
