@@ -1,0 +1,33 @@
+#include "generated/attributes.h"
+#include "runtime/ops/binary.h"
+#include "runtime/ops/epilogue.h"
+
+namespace trimtab {
+namespace {
+
+class Add final : public Binary<AddAttributes, FamilyHash("add_f32")> {
+  Status Prepare() override {
+    TRIMTAB_RETURN_IF_ERROR(BindEpilogue(attributes_, &epilogue_));
+    clamps_ = epilogue_.clamp_min > -__builtin_inff() || epilogue_.clamp_max < __builtin_inff();
+    return Binary::Prepare();
+  }
+
+  // Most additions become part of a convolution, so that the clamp of the others needs no kernel:
+  // the result is in the first-level cache.
+  void Finish(float* y, size_t n) const override {
+    const float low = epilogue_.clamp_min, high = epilogue_.clamp_max;
+    for (size_t i = 0; clamps_ && i < n; ++i) {
+      const float v = y[i] < low ? low : y[i];
+      y[i] = v > high ? high : v;
+    }
+    epilogue_.Activate(y, 1, n, n);
+  }
+
+  Epilogue epilogue_;
+  bool clamps_ = false;
+};
+
+}  // namespace
+}  // namespace trimtab
+
+TRIMTAB_OPERATOR(Add)
