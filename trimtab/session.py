@@ -74,7 +74,7 @@ class Session:
                     hint=f"give arrays for: {', '.join(self.input_names)}",
                 )
             var = self.program.vars[name]
-            array = np.ascontiguousarray(inputs[name], dtype=NUMPY_DTYPES[var.dtype])
+            array = np.asarray(inputs[name], dtype=NUMPY_DTYPES[var.dtype], order="C")
             if array.shape != var.shape:
                 raise UsageError(
                     f"input {name!r} has shape {array.shape}, the model wants {var.shape}",

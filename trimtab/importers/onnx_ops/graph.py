@@ -251,7 +251,7 @@ class GraphImport:
             return self.program.block.add_op(
                 "reshape", [value.name], {"shape": value.shape}, [name]
             )[0]
-        if value.name != name:
+        if (old := value.name) != name:
             self._rename(value, name, self.program.ops)
-            self._vars = {k: name if v == value.name else v for k, v in self._vars.items()}
+            self._vars = {k: name if v == old else v for k, v in self._vars.items()}
         return name
