@@ -6,15 +6,128 @@ and the demo call this and add nothing but words.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tabulate import tabulate
 
-from trimtab import paths, reports
-from trimtab.bench import index, summary
+import trimtab
+from trimtab import builder, paths, reports, zoo
+from trimtab.bench import index, oracle, protocol, summary
 from trimtab.bench import results as records
-from trimtab.errors import ResultError
+from trimtab.bench.protocol import Outcome, Progress, Settings, Subject
+from trimtab.builder import BuildRequest
+from trimtab.devices import find_device
+from trimtab.errors import ResultError, UsageError
+from trimtab.profile import find_profile
+from trimtab.program import Program
+from trimtab.target import Target
+from trimtab.toolchain import find_toolchain
+
+Shapes = Mapping[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class BenchRequest:
+    """What to measure, where and how; "" takes the default (see `./inv --help bench`)."""
+
+    model: str = ""
+    profile: str = ""
+    device: str = "local"
+    toolchain: str = ""
+    cpu: str = ""
+    shapes: Shapes = field(default_factory=dict)
+    embed_model: bool = False
+    trust_new: bool = False
+    settings: Settings = field(default_factory=Settings)
+
+
+def say(text: str) -> None:
+    """One line of progress; standard output belongs to the result."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def bench(request: BenchRequest, folder: Path, progress: Progress) -> Outcome:
+    """Build, push, measure, record into `folder`.
+
+    A run that fails on the device is recorded and its error is in the outcome; whatever fails
+    before is raised as a TrimtabError.
+    """
+    definition = find_device(request.device)
+    toolchain = request.toolchain or definition.toolchain
+    cpu = request.cpu or definition.cpu or ""
+    path = model_path(request.model, request.profile)
+    progress(f"plan {path.stem} for {toolchain} {cpu}".rstrip())
+    source = trimtab.load(path, inputs=dict(request.shapes))
+    program = trimtab.optimize(source, target_of(toolchain, cpu, request.settings.threads))
+    progress("compute the expected output")
+    expected = oracle.onnx_golden(path, request.shapes)
+    with definition.open(trust_new=request.trust_new) as device:
+        subject = build_subject(program, request.profile, toolchain, cpu, request.embed_model)
+        return protocol.measure(device, subject, expected, request.settings, folder, progress)
+
+
+def build_subject(
+    program: Program, profile: str, toolchain: str, cpu: str, embed_model: bool
+) -> Subject:
+    """Build the runner of a planned program and take stock of it.
+
+    The profile is the named one, or holds just what the program needs.
+    """
+    chosen = find_profile(profile) if profile else trimtab.profile_of(program)
+    name = "-".join(part for part in (program.name, chosen.name, toolchain, cpu) if part)
+    folder = paths.cache() / "bench" / name.replace("/", "_")
+    model = folder / f"{program.name}.ttm"
+    folder.mkdir(parents=True, exist_ok=True)
+    program.save(model, names=chosen.strings)
+    build = builder.build(
+        BuildRequest(
+            profile=chosen,
+            output_dir=folder / "build",
+            toolchain=toolchain,
+            cpu=cpu or None,
+            model=model,
+            embed_model=embed_model,
+        )
+    )
+    return Subject(
+        binary=build.runner,
+        model=model,
+        is_model_embedded=embed_model,
+        profile=profile or "trimmed",
+        toolchain=toolchain,
+        cpu=cpu or "generic",
+        compiler=build.compiler,
+        flags=build.flags,
+        operators=[f"{op.type} {op.name}" for op in program.ops],
+        size={},
+    )
+
+
+def model_path(model: str, profile: str) -> Path:
+    """The file of a model, of a zoo network by its name, or of the zoo's first of a family.
+
+    A profile is called after its family, as the networks are: `yolo` means `yolo_fastest`.
+    """
+    if not model:
+        family = [name for name in zoo.names() if profile and name.startswith(profile)]
+        if not family:
+            raise UsageError(
+                "which model is to be measured?",
+                hint="--model FILE, --model NAME of a zoo network (./inv zoo), or the --profile of "
+                "a family",
+            )
+        model = family[0]
+    return zoo.write(model, paths.cache() / "zoo") if model in zoo.names() else Path(model)
+
+
+def target_of(toolchain: str, cpu: str, threads: int = 1) -> Target:
+    """The machine that a toolchain builds for; `host` is this one with all it can do."""
+    if toolchain == "host":
+        return Target.host(threads=threads)
+    return Target.of(find_toolchain(toolchain).arch, cpu or None, threads)
 
 
 def results_folder(chosen: str = "") -> Path:

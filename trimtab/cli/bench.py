@@ -1,0 +1,84 @@
+"""Build for a device, push, measure, record."""
+
+from __future__ import annotations
+
+from invoke.context import Context
+from invoke.tasks import task
+
+
+@task(
+    iterable=["input"],
+    help={
+        "model": "model file or zoo network; default: the zoo's network of the profile's family",
+        "profile": "what the binary holds: a name or a file; default: just what the model needs",
+        "device": "where to measure (./inv devices)",
+        "toolchain": "default: the device's",
+        "cpu": "core to build for, e.g. cortex_a53; default: the device's",
+        "input": "shape of a free input: NAME=1,3,224,224 (repeatable)",
+        "embed-model": "link the model into the binary",
+        "threads": "threads of the runner",
+        "runs": "steady-state runs at least; default 30, emulated 3",
+        "warmup": "runs before them; default 5, emulated 1",
+        "min-time-ms": "steady state at least; default 2000, emulated 0",
+        "timeout": "seconds for one launch of the runner",
+        "per-op": "also measure each operator",
+        "trust-new": "pin the host key of a device that was never seen",
+        "results": "folder of the runs (default: results/)",
+        "output": "also write the report to this file",
+        "format": "of that file: markdown (default), html, json or terminal",
+        "json": "print the report as JSON",
+    },
+)
+def bench(
+    _: Context,
+    input: list[str],
+    model: str = "",
+    profile: str = "",
+    device: str = "local",
+    toolchain: str = "",
+    cpu: str = "",
+    embed_model: bool = False,
+    threads: int = 1,
+    runs: int = 0,
+    warmup: int = -1,
+    min_time_ms: int = -1,
+    timeout: float = 600.0,
+    per_op: bool = False,
+    trust_new: bool = False,
+    results: str = "",
+    output: str = "",
+    format: str = "markdown",
+    json: bool = False,
+) -> None:
+    """Build a model's binary, measure it on a device and record the run."""
+    from trimtab import workflow
+    from trimtab.bench.protocol import Settings
+    from trimtab.cli.model import parse_inputs
+
+    request = workflow.BenchRequest(
+        model=model,
+        profile=profile,
+        device=device,
+        toolchain=toolchain,
+        cpu=cpu,
+        shapes=parse_inputs(input),
+        embed_model=embed_model,
+        trust_new=trust_new,
+        settings=Settings(
+            threads=threads,
+            runs=runs or None,
+            warmup=warmup if warmup >= 0 else None,
+            min_time_ms=min_time_ms if min_time_ms >= 0 else None,
+            timeout_s=timeout,
+            per_op=per_op,
+        ),
+    )
+    outcome = workflow.bench(request, workflow.results_folder(results), workflow.say)
+    if outcome.error is not None:
+        workflow.say(f"recorded: {outcome.path}")
+        raise outcome.error
+    run = [str(outcome.path)]
+    printed = "json" if json else "terminal"
+    workflow.report(run, format=printed, output="", results=results)
+    if output:
+        workflow.report(run, format=format, output=output, results=results)
