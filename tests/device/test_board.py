@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -77,11 +79,17 @@ def test_goes_down_and_up_again_and_a_stale_state_is_noticed(cache: Path) -> Non
         assert device.run(["true"], timeout_s=10).ok
 
 
-def test_perf_events_count_instructions_exactly(cache: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [("board", "aarch64-linux-musl"), ("board-aarch32", "arm-linux-musleabihf")],
+)
+def test_perf_events_count_instructions_exactly(
+    cache: Path, tmp_path: Path, name: str, target: str
+) -> None:
     source = tmp_path / "perf.c"
     source.write_text(PERF)
-    compile_c(source, "aarch64-linux-musl", tmp_path / "perf")
-    with find_device("board").open() as device:
+    compile_c(source, target, tmp_path / "perf")
+    with find_device(name).open() as device:
         program = device.push(tmp_path / "perf")
         outputs = [device.run([program], timeout_s=60) for _ in range(3)]
     assert all(output.ok for output in outputs), outputs[0]
@@ -91,6 +99,25 @@ def test_perf_events_count_instructions_exactly(cache: Path, tmp_path: Path) -> 
     per_round, rest = divmod(two - one + 10, 100_000)
     assert 3 <= per_round <= 10
     assert rest <= 20
+
+
+@pytest.mark.slow
+def test_the_armv7_board_boots_a_32_bit_kernel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, probe: Callable[[str], Path]
+) -> None:
+    require("qemu-system-arm", "qemu-system-arm")
+    program = probe("arm-linux-musleabihf")
+    image = board.prepare("armv7")
+    monkeypatch.setenv("TRIMTAB_CACHE_DIR", str(tmp_path))
+    shutil.copytree(image, tmp_path / "board" / "armv7" / image.name, copy_function=os.link)
+    board.up("armv7")
+    try:
+        with find_device("board-armv7").open() as device:
+            assert device.describe().machine == "armv7l"
+            assert device.describe().cpu == "cortex_a15"
+            assert device.run([device.push(program), "exit", "7"], timeout_s=30).exit_code == 7
+    finally:
+        board.down("armv7")
 
 
 def test_a_full_board_says_so(cache: Path, tmp_path: Path) -> None:
