@@ -1,0 +1,114 @@
+"""Packed weights, read as kernel_api.h says, give the operator: checked in float64 with numpy."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from trimtab.packing import depthwise, gemm
+
+
+def numbers(*shape: int) -> NDArray[np.float32]:
+    """Every element another number, so that no two can be mixed up."""
+    return np.arange(1, 1 + np.prod(shape), dtype=np.float32).reshape(shape)
+
+
+def panel_element(packed: NDArray[np.float32], depth: int, nr: int, row: int, column: int) -> float:
+    """Weight of `column` at `row` of the depth: w[j / nr][row][j % nr] of GemmF32Args."""
+    panel = column // nr * depth * nr
+    return float(packed[panel + row * nr + column % nr])
+
+
+@pytest.mark.parametrize(("groups", "nr"), [(1, 8), (1, 5), (2, 8), (3, 4)])
+def test_a_convolution_is_packed_by_group_panel_tap_and_channel(groups: int, nr: int) -> None:
+    c_out, c_in, kh, kw = 6 * groups, 3, 2, 3
+    w = numbers(c_out, c_in, kh, kw)
+    packed = gemm.pack_conv(w, groups, nr)
+    per_group = c_out // groups
+    depth, padded = kh * kw * c_in, -(-per_group // nr) * nr
+    assert packed.shape == (groups * padded * depth,)
+    for o, i, y, x in itertools.product(range(c_out), range(c_in), range(kh), range(kw)):
+        group, column = divmod(o, per_group)
+        start = packed[group * padded * depth :]
+        row = (y * kw + x) * c_in + i
+        assert panel_element(start, depth, nr, row, column) == w[o, i, y, x]
+
+
+def test_the_last_panel_is_filled_with_zeros() -> None:
+    packed = gemm.pack_matrix(numbers(5, 3), 4)
+    assert packed.shape == (8 * 3,)
+    assert np.count_nonzero(packed) == 5 * 3
+
+
+def test_a_matrix_is_packed_as_a_convolution_of_one_tap() -> None:
+    w = numbers(7, 5)
+    assert np.array_equal(gemm.pack_matrix(w, 4), gemm.pack_conv(w[:, :, None, None], 1, 4))
+
+
+def test_a_bias_is_padded_group_by_group() -> None:
+    packed = gemm.pack_bias(numbers(6), 2, 4)
+    assert packed.tolist() == [1, 2, 3, 0, 4, 5, 6, 0]
+
+
+def test_depthwise_weights_go_tile_by_tile_and_column_by_column() -> None:
+    w = numbers(5, 1, 2, 3)
+    packed = depthwise.pack(w, 4)
+    assert packed.shape == (8 * 6,)
+    for c, y, x in itertools.product(range(5), range(2), range(3)):
+        assert packed[c // 4 * 6 * 4 + (x * 2 + y) * 4 + c % 4] == w[c, 0, y, x]
+    assert depthwise.pack_bias(numbers(5), 4).tolist() == [1, 2, 3, 4, 5, 0, 0, 0]
+
+
+@given(
+    kernel=st.integers(1, 5),
+    stride=st.integers(1, 4),
+    dilation=st.integers(1, 3),
+    pad=st.integers(0, 4),
+)
+def test_every_tap_belongs_to_exactly_one_phase(
+    kernel: int, stride: int, dilation: int, pad: int
+) -> None:
+    taps = [gemm.taps_of_phase(p, kernel, stride, dilation, pad) for p in range(stride)]
+    assert sorted(itertools.chain(*taps)) == list(range(kernel))
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_the_phases_of_a_transposed_convolution_add_up_to_scattering(data: st.DataObject) -> None:
+    groups, c_in, columns = data.draw(st.sampled_from([(1, 2, 3), (2, 4, 1), (3, 3, 5)]))
+    kh, kw, sy, sx = (data.draw(st.integers(1, 3)) for _ in range(4))
+    dy, dx, top, left = (data.draw(st.integers(1, 2)) for _ in range(4))
+    h, width, nr = 3, 4, 4
+    x, w = numbers(c_in, h, width), numbers(c_in, columns, kh, kw)
+    out_h, out_w = sy * (h - 1) + (kh - 1) * dy + 1, sx * (width - 1) + (kw - 1) * dx + 1
+    expected = np.zeros((groups * columns, out_h, out_w))
+    for i, o, ky, kx in itertools.product(range(c_in), range(columns), range(kh), range(kw)):
+        channel = i // (c_in // groups) * columns + o
+        y_slice = slice(ky * dy, ky * dy + sy * (h - 1) + 1, sy)
+        x_slice = slice(kx * dx, kx * dx + sx * (width - 1) + 1, sx)
+        expected[channel, y_slice, x_slice] += np.float64(x[i]) * w[i, o, ky, kx]
+
+    packed = gemm.pack_conv_transpose(w, groups, nr, (sy, sx), (dy, dx), (top, left, 0, 0))
+    found = np.zeros_like(expected)
+    k, padded, at = c_in // groups, -(-columns // nr) * nr, 0
+    for py, px in itertools.product(range(sy), range(sx)):
+        rows = gemm.taps_of_phase(py, kh, sy, dy, top)
+        cols = gemm.taps_of_phase(px, kw, sx, dx, left)
+        depth = len(rows) * len(cols) * k
+        for group, o in itertools.product(range(groups), range(columns)):
+            panels = packed[at + group * padded * depth :]
+            for t, (ky, kx) in enumerate(itertools.product(rows, cols)):
+                for i in range(k):
+                    weight = panel_element(panels, depth, nr, t * k + i, o)
+                    for iy, ix in itertools.product(range(h), range(width)):
+                        oy, ox = iy * sy + ky * dy, ix * sx + kx * dx
+                        assert ((oy - top) % sy, (ox - left) % sx) == (py, px)
+                        found[group * columns + o, oy, ox] += x[group * k + i, iy, ix] * weight
+        at += groups * padded * depth
+    assert at == packed.size
+    assert np.array_equal(found, expected)

@@ -1,0 +1,168 @@
+"""Which kernel the planner chooses, and what it does to weights."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from trimtab import kernels, planner
+from trimtab.errors import PlanError, UsageError
+from trimtab.kernels import Kernel
+from trimtab.program import Op, Program, Var
+from trimtab.target import Target
+
+A53 = Target.of("aarch64", "cortex-a53")
+
+WINDOW = {
+    "strides": (1, 1),
+    "pads": (0, 0, 0, 0),
+    "dilations": (1, 1),
+    "activation": "",
+    "kernel": "",
+    "activation_kernel": "",
+}
+
+
+def constant(program: Program, name: str, *shape: int) -> str:
+    program.vars[name] = Var(name, shape, data=np.ones(shape, np.float32))
+    return name
+
+
+def convolution(c_in: int, c_out: int, group: int = 1, size: int = 8, **given: object) -> Program:
+    """A program of one 1x1 convolution with bias, built without the engine."""
+    program = Program("conv")
+    program.add_input("x", (1, c_in, size, size))
+    inputs = [
+        "x",
+        constant(program, "w", c_out, c_in // group, 1, 1),
+        constant(program, "bias", c_out),
+    ]
+    program.vars["y"] = Var("y", (1, c_out, size, size), layout="nhwc")
+    program.ops.append(Op("conv", inputs, ["y"], {**WINDOW, "group": group, **given}, "conv"))
+    program.outputs = ["y"]
+    return program
+
+
+def chosen(program: Program, target: Target = A53, attribute: str = "kernel") -> Kernel:
+    return kernels.kernel(planner.plan(program, target).ops[0].attributes[attribute])
+
+
+def test_the_best_instruction_set_of_the_target_is_taken() -> None:
+    assert chosen(convolution(16, 16)).isa == "neon"
+    assert chosen(convolution(16, 16), Target.of("armv7", "cortex-a7")).isa == "neonv7"
+    assert chosen(convolution(16, 16), Target.of("x86_64", "haswell")).isa == "avx2"
+
+
+def test_a_machine_without_vector_kernels_gets_the_portable_ones() -> None:
+    assert chosen(convolution(16, 16), Target.of("armv7", "cortex-a9")).portable
+    assert chosen(convolution(16, 16), Target.of("riscv64")).portable
+
+
+def test_one_channel_per_group_is_depthwise() -> None:
+    assert chosen(convolution(16, 16, group=16)).family == "depthwise_f32"
+
+
+@pytest.mark.parametrize(("c_out", "group"), [(16, 1), (16, 8), (32, 16)])
+def test_every_other_convolution_is_a_product(c_out: int, group: int) -> None:
+    assert chosen(convolution(16, c_out, group=group)).family == "gemm_f32"
+
+
+def test_a_fused_activation_gets_its_own_kernel() -> None:
+    program = convolution(16, 16, activation="sigmoid")
+    assert chosen(program, attribute="activation_kernel").family == "sigmoid_f32"
+
+
+def test_no_activation_needs_no_kernel() -> None:
+    assert planner.plan(convolution(16, 16), A53).ops[0].attributes["activation_kernel"] == ""
+
+
+def test_weights_are_packed_and_keep_their_logical_shape() -> None:
+    program = convolution(3, 5)
+    planned = planner.plan(program, A53)
+    _, w, bias = planned.ops[0].inputs
+    nr = chosen(program).packing[1]
+    assert planned.vars[w].shape == (5, 3, 1, 1)
+    assert planned.vars[w].packed
+    data, bias_data = planned.vars[w].data, planned.vars[bias].data
+    assert data is not None
+    assert bias_data is not None
+    assert data.size == -(-5 // nr) * nr * 3
+    assert bias_data.size == -(-5 // nr) * nr
+
+
+def test_the_program_that_is_planned_stays_as_it_was() -> None:
+    program = convolution(3, 5)
+    planned = planner.plan(program, A53)
+    assert program.ops[0].inputs == ["x", "w", "bias"]
+    assert program.ops[0].attributes["kernel"] == ""
+    assert not program.planned
+    assert planned.planned
+    assert planned.source is program
+
+
+def test_a_weight_that_two_operators_share_is_packed_once() -> None:
+    program = convolution(4, 4)
+    program.vars["z"] = replace(program.vars["y"], name="z")
+    second = Op("conv", ["y", "w", "bias"], ["z"], dict(program.ops[0].attributes), "again")
+    program.ops.append(second)
+    planned = planner.plan(program, A53)
+    assert planned.ops[0].inputs[1:] == planned.ops[1].inputs[1:]
+
+
+def test_constants_that_were_packed_are_forgotten_in_their_old_form() -> None:
+    planned = planner.plan(convolution(4, 4), A53)
+    assert all(var.packed for var in planned.constants())
+
+
+def test_a_constant_that_is_an_output_stays() -> None:
+    program = convolution(4, 4)
+    program.outputs.append("w")
+    assert not planner.plan(program, A53).vars["w"].packed
+
+
+def test_weights_must_be_constants() -> None:
+    program = convolution(4, 4)
+    program.vars["w"].data = None
+    with pytest.raises(PlanError, match="must be a constant"):
+        planner.plan(program, A53)
+
+
+def test_a_plan_is_not_planned_again() -> None:
+    with pytest.raises(PlanError, match="already planned"):
+        planner.plan(planner.plan(convolution(4, 4), A53), A53)
+
+
+def test_an_operator_without_any_kernel_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "inventory", dict)
+    with pytest.raises(PlanError, match="conv") as error:
+        planner.plan(convolution(4, 4), A53)
+    assert "gemm_f32" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("c_out", "size", "tile"), [(8, 8, "8x8"), (48, 8, "8x12"), (12, 8, "8x12"), (64, 1, "8x8")]
+)
+def test_of_several_tiles_the_one_with_the_least_work_is_taken(
+    monkeypatch: pytest.MonkeyPatch, c_out: int, size: int, tile: str
+) -> None:
+    names = [("gemm_f32_8x8_neon", 8), ("gemm_f32_8x12_neon", 12)]
+    fakes = {
+        name: Kernel(name, "gemm_f32", "neon", 8, nr, Path(f"{name}.cpp"), "GemmF32Args")
+        for name, nr in names
+    }
+    monkeypatch.setattr(kernels, "inventory", lambda: fakes)
+    planned = planner.plan(convolution(16, c_out, size=size), A53)
+    assert planned.ops[0].attributes["kernel"] == f"gemm_f32_{tile}_neon"
+
+
+@pytest.mark.parametrize(("arch", "cpu"), [("pdp11", None), ("aarch64", "cortex-a99")])
+def test_an_unknown_machine_is_refused(arch: str, cpu: str | None) -> None:
+    with pytest.raises(UsageError, match="unknown"):
+        Target.of(arch, cpu)
+
+
+def test_a_cpu_may_be_spelled_as_zig_spells_it() -> None:
+    assert Target.of("aarch64", "cortex_a76") == Target.of("aarch64", "cortex-a76")
