@@ -16,7 +16,8 @@ Status BatchNormalization::InferShape() {
   const Tensor& x = input(0);
   TRIMTAB_CHECK(x.dims.rank >= 2, "input must have a channel dimension", x.dims.rank);
   for (int i = 1; i <= 4; ++i) {
-    TRIMTAB_CHECK(input(i).Count() == x.c(), "a parameter does not fit the channels (input index, channels)", i, x.c());
+    TRIMTAB_CHECK(input(i).Count() == x.c(),
+                  "a parameter does not fit the channels (input index, channels)", i, x.c());
   }
   output().dims = x.dims;
   return Status();
@@ -45,18 +46,19 @@ void BatchNormalization::Run(ThreadPool& pool) {
   if (count == 0) return;
   const float* const in = x.data<float>();
   float* const out = output().data<float>();
-  pool.For(count / row, Grain(count / row, row, pool.threads()), [&](size_t begin, size_t end, int) {
-    for (size_t r = begin; r < end; ++r) {
-      const float* const from = in + r * row;
-      float* const to = out + r * row;
-      if (inner == 1) {
-        for (size_t i = 0; i < row; ++i) to[i] = from[i] * factor[i] + offset[i];
-      } else {
-        const float scale = factor[r % channels], bias = offset[r % channels];
-        for (size_t i = 0; i < row; ++i) to[i] = from[i] * scale + bias;
-      }
-    }
-  });
+  pool.For(count / row, Grain(count / row, row, pool.threads()),
+           [&](size_t begin, size_t end, int) {
+             for (size_t r = begin; r < end; ++r) {
+               const float* const from = in + r * row;
+               float* const to = out + r * row;
+               if (inner == 1) {
+                 for (size_t i = 0; i < row; ++i) to[i] = from[i] * factor[i] + offset[i];
+               } else {
+                 const float scale = factor[r % channels], bias = offset[r % channels];
+                 for (size_t i = 0; i < row; ++i) to[i] = from[i] * scale + bias;
+               }
+             }
+           });
 }
 
 }  // namespace

@@ -16,8 +16,8 @@ struct GemmSource {
 
 void PointAtPixels(const void* context, GemmTile* tile) {
   const auto& source = *static_cast<const GemmSource*>(context);
-  PointAtTile(source.window, tile->row, tile->rows, tile->mr, tile->group * source.k, source.k, tile->a, &tile->taps,
-              &tile->k);
+  PointAtTile(source.window, tile->row, tile->rows, tile->mr, tile->group * source.k, source.k,
+              tile->a, &tile->taps, &tile->k);
 }
 
 class Conv final : public OperatorOf<ConvAttributes> {
@@ -45,14 +45,16 @@ Status Conv::InferShape() {
   const int64_t group = attributes().group;
   TRIMTAB_CHECK(group >= 1 && x.c() % group == 0 && w.dims[0] >= 1 && w.dims[0] % group == 0,
                 "channels are no multiple of the groups (input channels, groups)", x.c(), group);
-  TRIMTAB_CHECK(w.dims[1] == x.c() / group, "weights do not fit the input's channels (expected, found)", x.c() / group,
+  TRIMTAB_CHECK(w.dims[1] == x.c() / group,
+                "weights do not fit the input's channels (expected, found)", x.c() / group,
                 w.dims[1]);
   TRIMTAB_RETURN_IF_ERROR(ReadWindow(w.dims[2], w.dims[3], attributes().strides, attributes().pads,
                                      attributes().dilations, &window_));
   Dims y = x.dims;
   y[1] = w.dims[0];
   TRIMTAB_RETURN_IF_ERROR(WindowOutput(window_, x, false, &y[2], &y[3]));
-  TRIMTAB_CHECK(!has_input(2) || input(2).Count() == y[1], "bias does not fit the output's channels", y[1]);
+  TRIMTAB_CHECK(!has_input(2) || input(2).Count() == y[1],
+                "bias does not fit the output's channels", y[1]);
   TRIMTAB_CHECK(!has_input(3) || input(3).dims == y, "residual does not have the output's shape");
   output().dims = y;
   return Status();
@@ -63,9 +65,9 @@ Status Conv::Prepare() {
   if (attributes().kernel.family == FamilyHash("depthwise_f32")) return PrepareDepthwise();
   depthwise_ = nullptr;
   const int64_t k = input(1).dims[1];
-  TRIMTAB_RETURN_IF_ERROR(gemm_.Bind(attributes().kernel, input(1), has_input(2) ? &input(2) : nullptr,
-                                     attributes().group, output().c() / attributes().group, window_.taps() * k,
-                                     window_.taps(), k, threads()));
+  TRIMTAB_RETURN_IF_ERROR(gemm_.Bind(
+      attributes().kernel, input(1), has_input(2) ? &input(2) : nullptr, attributes().group,
+      output().c() / attributes().group, window_.taps() * k, window_.taps(), k, threads()));
   RequestScratch(gemm_.scratch_bytes());
   return Status();
 }
@@ -74,11 +76,14 @@ Status Conv::PrepareDepthwise() {
   const KernelRef& ref = attributes().kernel;
   TRIMTAB_RETURN_IF_ERROR(Bind(ref, FamilyHash("depthwise_f32"), &depthwise_));
   const int32_t channels = input(0).c();
-  TRIMTAB_CHECK(attributes().group == channels && output().c() == channels, "a depthwise kernel needs one channel per group");
+  TRIMTAB_CHECK(attributes().group == channels && output().c() == channels,
+                "a depthwise kernel needs one channel per group");
   TRIMTAB_CHECK(ref.nr > 0, "the plan's depthwise kernel has no tile");
   const size_t padded = DivideUp(static_cast<size_t>(channels), ref.nr) * ref.nr;
-  TRIMTAB_CHECK(input(1).bytes / sizeof(float) / static_cast<size_t>(window_.taps()) >= padded, "packed weights are too short");
-  TRIMTAB_CHECK(!has_input(2) || input(2).bytes / sizeof(float) >= padded, "packed bias is too short");
+  TRIMTAB_CHECK(input(1).bytes / sizeof(float) / static_cast<size_t>(window_.taps()) >= padded,
+                "packed weights are too short");
+  TRIMTAB_CHECK(!has_input(2) || input(2).bytes / sizeof(float) >= padded,
+                "packed bias is too short");
   TRIMTAB_RETURN_IF_ERROR(rows_.Prepare(window_, output().w(), channels, threads()));
   RequestScratch(rows_.scratch_bytes());
   return Status();
@@ -87,8 +92,9 @@ Status Conv::PrepareDepthwise() {
 void Conv::Run(ThreadPool& pool) {
   const Tensor& x = input(0);
   Tensor& y = output();
-  GemmSource source{{window_, x.h(), x.w(), y.h(), y.w(), static_cast<size_t>(x.c()), x.data<float>(), nullptr},
-                    static_cast<size_t>(input(1).dims[1])};
+  GemmSource source{
+      {window_, x.h(), x.w(), y.h(), y.w(), static_cast<size_t>(x.c()), x.data<float>(), nullptr},
+      static_cast<size_t>(input(1).dims[1])};
   if (depthwise_ != nullptr) {
     RunDepthwise(source.window, pool);
     return;
@@ -124,24 +130,25 @@ void Conv::RunDepthwise(const WindowSource& place, ThreadPool& pool) {
   shared.clamp_max = residual == nullptr ? epilogue_.clamp_max : __builtin_inff();
   shared.nr = attributes().kernel.nr;
   float* const y = output().data<float>();
-  rows_.Run(source, static_cast<size_t>(input(0).n()), scratch<void>(), pool, [&](const RowPiece& piece) {
-    const size_t place = (piece.row * source.out_w + piece.x) * source.channels;
-    const size_t count = piece.pixels * source.channels;
-    DepthwiseF32Args args = shared;
-    args.a = piece.a;
-    args.a_step = piece.a_step;
-    args.pixels = piece.pixels;
-    args.y = y + place;
-    depthwise_(args);
-    if (residual != nullptr) {
-      for (size_t i = 0; i < count; ++i) {
-        float value = args.y[i] + residual[place + i];
-        value = value < epilogue_.clamp_min ? epilogue_.clamp_min : value;
-        args.y[i] = value > epilogue_.clamp_max ? epilogue_.clamp_max : value;
-      }
-    }
-    epilogue_.Activate(args.y, 1, count, count);
-  });
+  rows_.Run(source, static_cast<size_t>(input(0).n()), scratch<void>(), pool,
+            [&](const RowPiece& piece) {
+              const size_t place = (piece.row * source.out_w + piece.x) * source.channels;
+              const size_t count = piece.pixels * source.channels;
+              DepthwiseF32Args args = shared;
+              args.a = piece.a;
+              args.a_step = piece.a_step;
+              args.pixels = piece.pixels;
+              args.y = y + place;
+              depthwise_(args);
+              if (residual != nullptr) {
+                for (size_t i = 0; i < count; ++i) {
+                  float value = args.y[i] + residual[place + i];
+                  value = value < epilogue_.clamp_min ? epilogue_.clamp_min : value;
+                  args.y[i] = value > epilogue_.clamp_max ? epilogue_.clamp_max : value;
+                }
+              }
+              epilogue_.Activate(args.y, 1, count, count);
+            });
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// Transposed convolution without scattering: the output pixels of one phase (y mod stride, x mod stride) are an ordinary
-// convolution with those taps that reach them, so every phase is one indirect GEMM. Weights are packed phase by phase
-// (trimtab/packing/gemm.py).
+// Transposed convolution without scattering: the output pixels of one phase (y mod stride, x mod
+// stride) are an ordinary convolution with those taps that reach them, so every phase is one
+// indirect GEMM. Weights are packed phase by phase (trimtab/packing/gemm.py).
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
 #include "runtime/ops/gemm_driver.h"
@@ -12,12 +12,14 @@ namespace {
 constexpr int32_t kMaxStride = 256;  // bounds the phases that a hostile file may ask for
 constexpr int64_t kMaxOutputPadding = 1 << 20;
 
-// The taps that reach output positions phase + stride * j of one axis: tap number t reads input j + shift + t * step.
+// The taps that reach output positions phase + stride * j of one axis: tap number t reads input j +
+// shift + t * step.
 struct PhaseAxis {
   int32_t taps, shift, step;
 };
 
-PhaseAxis TapsOfPhase(int32_t phase, int32_t kernel, int32_t stride, int32_t dilation, int32_t pad) {
+PhaseAxis TapsOfPhase(int32_t phase, int32_t kernel, int32_t stride, int32_t dilation,
+                      int32_t pad) {
   PhaseAxis axis{0, 0, 0};
   for (int32_t tap = 0; tap < kernel; ++tap) {
     const int32_t distance = phase + pad - tap * dilation;
@@ -41,13 +43,15 @@ void PointAtPhase(const void* context, GemmTile* tile) {
   const auto& source = *static_cast<const PhaseSource*>(context);
   const float** a = tile->a;
   for (int32_t ty = 0; ty < source.vertical.taps; ++ty) {
-    const int32_t y = static_cast<int32_t>(tile->line) + source.vertical.shift + ty * source.vertical.step;
+    const int32_t y =
+        static_cast<int32_t>(tile->line) + source.vertical.shift + ty * source.vertical.step;
     for (int32_t tx = 0; tx < source.horizontal.taps; ++tx, a += tile->mr) {
       const int32_t shift = source.horizontal.shift + tx * source.horizontal.step;
       for (size_t i = 0; i < tile->mr; ++i) {
         const int32_t x = static_cast<int32_t>(tile->row + (i < tile->rows ? i : 0)) + shift;
         const bool inside = y >= 0 && y < source.h && x >= 0 && x < source.w;
-        a[i] = inside ? source.x + (static_cast<size_t>(y) * source.w + x) * source.channels + tile->group * source.k
+        a[i] = inside ? source.x + (static_cast<size_t>(y) * source.w + x) * source.channels +
+                            tile->group * source.k
                       : source.zeros;
       }
     }
@@ -58,7 +62,8 @@ void PointAtPhase(const void* context, GemmTile* tile) {
 
 // No tap reaches the phase (stride > kernel): the product of one zero leaves bias and activation.
 void PointAtZero(const void* context, GemmTile* tile) {
-  for (size_t i = 0; i < tile->mr; ++i) tile->a[i] = static_cast<const PhaseSource*>(context)->zeros;
+  for (size_t i = 0; i < tile->mr; ++i)
+    tile->a[i] = static_cast<const PhaseSource*>(context)->zeros;
   tile->taps = tile->k = 1;
 }
 
@@ -79,29 +84,33 @@ Status ConvTranspose::InferShape() {
   TRIMTAB_RETURN_IF_ERROR(CheckImage(x));
   TRIMTAB_CHECK(w.dims.rank == 4, "weights must have four dimensions", w.dims.rank);
   const int64_t group = attributes().group;
-  TRIMTAB_CHECK(group >= 1 && x.c() % group == 0, "channels are no multiple of the groups (input channels, groups)",
-                x.c(), group);
-  TRIMTAB_CHECK(w.dims[0] == x.c() && w.dims[1] >= 1, "weights do not fit the input's channels (expected, found)", x.c(),
-                w.dims[0]);
+  TRIMTAB_CHECK(group >= 1 && x.c() % group == 0,
+                "channels are no multiple of the groups (input channels, groups)", x.c(), group);
+  TRIMTAB_CHECK(w.dims[0] == x.c() && w.dims[1] >= 1,
+                "weights do not fit the input's channels (expected, found)", x.c(), w.dims[0]);
   TRIMTAB_RETURN_IF_ERROR(ReadWindow(w.dims[2], w.dims[3], attributes().strides, attributes().pads,
                                      attributes().dilations, &window_));
-  TRIMTAB_CHECK(window_.stride_h <= kMaxStride && window_.stride_w <= kMaxStride, "strides are out of range");
+  TRIMTAB_CHECK(window_.stride_h <= kMaxStride && window_.stride_w <= kMaxStride,
+                "strides are out of range");
   const IntList& extra = attributes().output_padding;
-  TRIMTAB_CHECK(extra[0] >= 0 && extra[1] >= 0 && extra[0] <= kMaxOutputPadding && extra[1] <= kMaxOutputPadding,
+  TRIMTAB_CHECK(extra[0] >= 0 && extra[1] >= 0 && extra[0] <= kMaxOutputPadding &&
+                    extra[1] <= kMaxOutputPadding,
                 "output_padding is out of range", extra[0], extra[1]);
-  const int64_t h = int64_t{window_.stride_h} * (x.h() - 1) + extra[0] + window_.extent_h() - window_.pad_top -
-                    window_.pad_bottom;
-  const int64_t width = int64_t{window_.stride_w} * (x.w() - 1) + extra[1] + window_.extent_w() - window_.pad_left -
-                        window_.pad_right;
-  TRIMTAB_CHECK(x.h() > 0 && x.w() > 0 && h > 0 && width > 0 && h <= INT32_MAX && width <= INT32_MAX,
-                "output size is out of range (height, width)", h, width);
+  const int64_t h = int64_t{window_.stride_h} * (x.h() - 1) + extra[0] + window_.extent_h() -
+                    window_.pad_top - window_.pad_bottom;
+  const int64_t width = int64_t{window_.stride_w} * (x.w() - 1) + extra[1] + window_.extent_w() -
+                        window_.pad_left - window_.pad_right;
+  TRIMTAB_CHECK(
+      x.h() > 0 && x.w() > 0 && h > 0 && width > 0 && h <= INT32_MAX && width <= INT32_MAX,
+      "output size is out of range (height, width)", h, width);
   const int64_t channels = w.dims[1] * group;
   TRIMTAB_CHECK(channels <= INT32_MAX, "too many output channels", channels);
   Dims y = x.dims;
   y[1] = static_cast<int32_t>(channels);
   y[2] = static_cast<int32_t>(h);
   y[3] = static_cast<int32_t>(width);
-  TRIMTAB_CHECK(!has_input(2) || input(2).Count() == y[1], "bias does not fit the output's channels", y[1]);
+  TRIMTAB_CHECK(!has_input(2) || input(2).Count() == y[1],
+                "bias does not fit the output's channels", y[1]);
   output().dims = y;
   return CheckImage(output());
 }
@@ -109,8 +118,9 @@ Status ConvTranspose::InferShape() {
 Status ConvTranspose::Prepare() {
   TRIMTAB_RETURN_IF_ERROR(BindEpilogue(attributes(), &epilogue_));
   const int64_t group = attributes().group, k = input(0).c() / group;
-  TRIMTAB_RETURN_IF_ERROR(gemm_.Bind(attributes().kernel, input(1), has_input(2) ? &input(2) : nullptr, group,
-                                     output().c() / group, window_.taps() * k, window_.taps(), k, threads()));
+  TRIMTAB_RETURN_IF_ERROR(
+      gemm_.Bind(attributes().kernel, input(1), has_input(2) ? &input(2) : nullptr, group,
+                 output().c() / group, window_.taps() * k, window_.taps(), k, threads()));
   RequestScratch(gemm_.scratch_bytes());
   return Status();
 }
@@ -138,9 +148,11 @@ void ConvTranspose::Run(ThreadPool& pool) {
 
   const float* w = input(1).data<float>();
   for (int32_t py = 0; py < stride_h; ++py) {
-    source.vertical = TapsOfPhase(py, window_.kernel_h, stride_h, window_.dilation_h, window_.pad_top);
+    source.vertical =
+        TapsOfPhase(py, window_.kernel_h, stride_h, window_.dilation_h, window_.pad_top);
     for (int32_t px = 0; px < stride_w; ++px) {
-      source.horizontal = TapsOfPhase(px, window_.kernel_w, stride_w, window_.dilation_w, window_.pad_left);
+      source.horizontal =
+          TapsOfPhase(px, window_.kernel_w, stride_w, window_.dilation_w, window_.pad_left);
       const size_t depth = source.k * source.vertical.taps * source.horizontal.taps;
       job.point = depth == 0 ? PointAtZero : PointAtPhase;
       job.depth = depth == 0 ? 1 : depth;

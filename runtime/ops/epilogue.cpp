@@ -17,7 +17,8 @@ Status BindActivation(uint32_t op, const KernelRef& ref, Kernel<UnaryF32Args>* k
   const KernelRow* row = nullptr;
   TRIMTAB_RETURN_IF_ERROR(FindKernel(ref, ref.family, &row));
   // The family comes from the file, so it alone does not prove which arguments the function takes.
-  TRIMTAB_CHECK(row->activation, "the plan names a kernel that is not an activation (activation)", op);
+  TRIMTAB_CHECK(row->activation, "the plan names a kernel that is not an activation (activation)",
+                op);
   *kernel = reinterpret_cast<Kernel<UnaryF32Args>>(row->function);
   return Status();
 }

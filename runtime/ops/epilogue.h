@@ -1,4 +1,5 @@
-// What happens to a result before it leaves the cache: clamp in the kernel, any other activation right after it.
+// What happens to a result before it leaves the cache: clamp in the kernel, any other activation
+// right after it.
 #ifndef TRIMTAB_OPS_EPILOGUE_H_
 #define TRIMTAB_OPS_EPILOGUE_H_
 

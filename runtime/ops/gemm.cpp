@@ -13,7 +13,8 @@ struct RowSource {
 
 void PointAtRows(const void* context, GemmTile* tile) {
   const auto& source = *static_cast<const RowSource*>(context);
-  for (size_t i = 0; i < tile->mr; ++i) tile->a[i] = source.x + (tile->row + (i < tile->rows ? i : 0)) * source.k;
+  for (size_t i = 0; i < tile->mr; ++i)
+    tile->a[i] = source.x + (tile->row + (i < tile->rows ? i : 0)) * source.k;
   tile->taps = 1;
   tile->k = source.k;
 }
@@ -37,7 +38,8 @@ Status Gemm::InferShape() {
   TRIMTAB_CHECK(x.dims.rank >= 2, "input must have two dimensions or more", x.dims.rank);
   TRIMTAB_CHECK(w.dims.rank == 2 && n() >= 1 && k() >= 1, "weights must be a matrix");
   Dims y = x.dims;
-  TRIMTAB_CHECK(y[y.rank - 1] == k(), "weights do not fit the input (expected, found)", y[y.rank - 1], k());
+  TRIMTAB_CHECK(y[y.rank - 1] == k(), "weights do not fit the input (expected, found)",
+                y[y.rank - 1], k());
   y[y.rank - 1] = n();
   TRIMTAB_CHECK(!has_input(2) || input(2).Count() == n(), "bias does not fit the weights", n());
   TRIMTAB_CHECK(!has_input(3) || input(3).dims == y, "residual does not have the output's shape");
@@ -47,7 +49,8 @@ Status Gemm::InferShape() {
 
 Status Gemm::Prepare() {
   TRIMTAB_RETURN_IF_ERROR(BindEpilogue(attributes(), &epilogue_));
-  TRIMTAB_RETURN_IF_ERROR(gemm_.Bind(attributes().kernel, input(1), has_input(2) ? &input(2) : nullptr, 1, n(), k(), 1, 0,
+  TRIMTAB_RETURN_IF_ERROR(gemm_.Bind(attributes().kernel, input(1),
+                                     has_input(2) ? &input(2) : nullptr, 1, n(), k(), 1, 0,
                                      threads()));
   RequestScratch(gemm_.scratch_bytes());
   return Status();

@@ -7,15 +7,16 @@
 namespace trimtab {
 namespace {
 
-// Weights that stay in a core's second-level cache while rows stream past them: half of what small ARM cores have.
+// Weights that stay in a core's second-level cache while rows stream past them: half of what small
+// ARM cores have.
 constexpr size_t kResidentBytes = 256 * 1024;
 
 constexpr int64_t RoundUp(int64_t value) { return (value + 63) & ~int64_t{63}; }
 
 }  // namespace
 
-Status GemmDriver::Bind(const KernelRef& ref, const Tensor& w, const Tensor* bias, int64_t groups, int64_t columns,
-                        int64_t depth, int64_t taps, int64_t zeros, int threads) {
+Status GemmDriver::Bind(const KernelRef& ref, const Tensor& w, const Tensor* bias, int64_t groups,
+                        int64_t columns, int64_t depth, int64_t taps, int64_t zeros, int threads) {
   const KernelRow* row = nullptr;
   TRIMTAB_RETURN_IF_ERROR(FindKernel(ref, FamilyHash("gemm_f32"), &row));
   TRIMTAB_CHECK(ref.mr > 0 && ref.nr > 0, "the plan's matrix kernel has no tile");
@@ -24,8 +25,9 @@ Status GemmDriver::Bind(const KernelRef& ref, const Tensor& w, const Tensor* bia
   nr_ = ref.nr;
 
   const int64_t padded = groups * static_cast<int64_t>(panels(static_cast<size_t>(columns)) * nr_);
-  TRIMTAB_CHECK(static_cast<int64_t>(w.bytes / sizeof(float)) >= padded * depth, "packed weights are too short",
-                padded * depth, static_cast<int64_t>(w.bytes / sizeof(float)));
+  TRIMTAB_CHECK(static_cast<int64_t>(w.bytes / sizeof(float)) >= padded * depth,
+                "packed weights are too short", padded * depth,
+                static_cast<int64_t>(w.bytes / sizeof(float)));
   TRIMTAB_CHECK(bias == nullptr || static_cast<int64_t>(bias->bytes / sizeof(float)) >= padded,
                 "packed bias is too short", padded);
 
@@ -44,10 +46,12 @@ const float* GemmDriver::Zeros(void* scratch) const {
   return static_cast<const float*>(scratch);
 }
 
-// Order of the work: column blocks outside, row tiles inside. A block is as many weight panels as stay in cache, so large
-// weights are read from memory once, and small weights make one block, so inputs are read once. Images with fewer row tiles
-// than threads need are cut into more blocks. With enough blocks a thread takes all row tiles of a block together.
-void GemmDriver::Run(const GemmJob& job, const Epilogue& epilogue, void* scratch, ThreadPool& pool) const {
+// Order of the work: column blocks outside, row tiles inside. A block is as many weight panels as
+// stay in cache, so large weights are read from memory once, and small weights make one block, so
+// inputs are read once. Images with fewer row tiles than threads need are cut into more blocks.
+// With enough blocks a thread takes all row tiles of a block together.
+void GemmDriver::Run(const GemmJob& job, const Epilogue& epilogue, void* scratch,
+                     ThreadPool& pool) const {
   const size_t threads = static_cast<size_t>(pool.threads());
   const size_t all_panels = panels(job.columns);
   const size_t line_tiles = DivideUp(job.line_rows, mr_);
@@ -64,8 +68,9 @@ void GemmDriver::Run(const GemmJob& job, const Epilogue& epilogue, void* scratch
   if (job.groups * blocks >= 4 * threads && grain < tiles) grain = tiles;
 
   pool.For(items, grain, [&](size_t begin, size_t end, int thread) {
-    auto* const pointers = reinterpret_cast<const float**>(static_cast<uint8_t*>(scratch) + zeros_bytes_ +
-                                                           static_cast<size_t>(thread) * pointers_bytes_);
+    auto* const pointers =
+        reinterpret_cast<const float**>(static_cast<uint8_t*>(scratch) + zeros_bytes_ +
+                                        static_cast<size_t>(thread) * pointers_bytes_);
     GemmF32Args args;
     args.a = pointers;
     args.c_stride = args.residual_stride = job.row_stride;
@@ -74,7 +79,8 @@ void GemmDriver::Run(const GemmJob& job, const Epilogue& epilogue, void* scratch
     args.mr = static_cast<uint16_t>(mr_);
     args.nr = static_cast<uint16_t>(nr_);
     for (size_t item = begin; item < end; ++item) {
-      const size_t tile_index = item % tiles, block = item / tiles % blocks, group = item / tiles / blocks;
+      const size_t tile_index = item % tiles, block = item / tiles % blocks,
+                   group = item / tiles / blocks;
       const size_t line = tile_index / line_tiles, row = tile_index % line_tiles * mr_;
       const size_t rows = job.line_rows - row < mr_ ? job.line_rows - row : mr_;
       const size_t panel = block * block_panels, column = panel * nr_;
@@ -82,7 +88,8 @@ void GemmDriver::Run(const GemmJob& job, const Epilogue& epilogue, void* scratch
 
       GemmTile tile{group, line, row, rows, mr_, pointers, 0, 0};
       job.point(job.context, &tile);
-      const size_t place = line * job.line_stride + row * job.row_stride + group * job.columns + column;
+      const size_t place =
+          line * job.line_stride + row * job.row_stride + group * job.columns + column;
       args.w = job.w + (group * all_panels + panel) * nr_ * job.depth;
       args.bias = job.bias == nullptr ? nullptr : job.bias + (group * all_panels + panel) * nr_;
       args.residual = job.residual == nullptr ? nullptr : job.residual + place;

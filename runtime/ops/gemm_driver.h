@@ -1,5 +1,5 @@
-// The framework around the GEMM micro-kernels: tiles, threads, pointers, epilogue. Convolution, transposed convolution and
-// matrix product differ only in where the rows of A lie.
+// The framework around the GEMM micro-kernels: tiles, threads, pointers, epilogue. Convolution,
+// transposed convolution and matrix product differ only in where the rows of A lie.
 #ifndef TRIMTAB_OPS_GEMM_DRIVER_H_
 #define TRIMTAB_OPS_GEMM_DRIVER_H_
 
@@ -13,13 +13,14 @@ namespace trimtab {
 // A tile of output rows whose inputs are asked for.
 struct GemmTile {
   size_t group, line, row, rows;
-  size_t mr;         // distance of taps in `a`
-  const float** a;   // out: mr pointers per tap
-  size_t taps, k;    // out: their product is the job's depth
+  size_t mr;        // distance of taps in `a`
+  const float** a;  // out: mr pointers per tap
+  size_t taps, k;   // out: their product is the job's depth
 };
 
-// One product: `groups` x `lines` x `line_rows` rows of `columns` outputs. The rows of a line lie `row_stride` apart in c
-// (and in the residual), lines lie `line_stride` apart, and the columns of group g begin at g * columns.
+// One product: `groups` x `lines` x `line_rows` rows of `columns` outputs. The rows of a line lie
+// `row_stride` apart in c (and in the residual), lines lie `line_stride` apart, and the columns of
+// group g begin at g * columns.
 struct GemmJob {
   void (*point)(const void* context, GemmTile* tile);
   const void* context;
@@ -33,10 +34,10 @@ struct GemmJob {
 
 class GemmDriver {
  public:
-  // Binds the kernel and checks that packed weights and bias hold `groups` x `columns` x `depth`. `taps` bounds the taps
-  // per tile. `zeros` is the length of the row that padding points at.
-  Status Bind(const KernelRef& ref, const Tensor& w, const Tensor* bias, int64_t groups, int64_t columns, int64_t depth,
-              int64_t taps, int64_t zeros, int threads);
+  // Binds the kernel and checks that packed weights and bias hold `groups` x `columns` x `depth`.
+  // `taps` bounds the taps per tile. `zeros` is the length of the row that padding points at.
+  Status Bind(const KernelRef& ref, const Tensor& w, const Tensor* bias, int64_t groups,
+              int64_t columns, int64_t depth, int64_t taps, int64_t zeros, int threads);
 
   size_t mr() const { return mr_; }
   size_t panels(size_t columns) const { return (columns + nr_ - 1) / nr_; }

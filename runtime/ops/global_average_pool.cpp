@@ -10,7 +10,8 @@ class GlobalAveragePool final : public OperatorOf<GlobalAveragePoolAttributes> {
   Status InferShape() override { return GlobalPool::InferShape(input(0), &output().dims); }
 
   Status Prepare() override {
-    TRIMTAB_RETURN_IF_ERROR(pool_.Prepare(attributes().kernel, FamilyHash("average_pool_f32"), input(0), threads()));
+    TRIMTAB_RETURN_IF_ERROR(
+        pool_.Prepare(attributes().kernel, FamilyHash("average_pool_f32"), input(0), threads()));
     RequestScratch(pool_.scratch_bytes());
     return Status();
   }

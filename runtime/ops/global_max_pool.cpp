@@ -10,7 +10,8 @@ class GlobalMaxPool final : public OperatorOf<GlobalMaxPoolAttributes> {
   Status InferShape() override { return GlobalPool::InferShape(input(0), &output().dims); }
 
   Status Prepare() override {
-    TRIMTAB_RETURN_IF_ERROR(pool_.Prepare(attributes().kernel, FamilyHash("max_pool_f32"), input(0), threads()));
+    TRIMTAB_RETURN_IF_ERROR(
+        pool_.Prepare(attributes().kernel, FamilyHash("max_pool_f32"), input(0), threads()));
     RequestScratch(pool_.scratch_bytes());
     return Status();
   }

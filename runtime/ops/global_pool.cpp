@@ -20,7 +20,8 @@ Status GlobalPool::InferShape(const Tensor& x, Dims* y) {
 
 Status GlobalPool::Prepare(const KernelRef& ref, uint16_t family, const Tensor& x, int threads) {
   TRIMTAB_RETURN_IF_ERROR(Bind(ref, family, &kernel_));
-  const int64_t partial_bytes = RoundUp(int64_t{x.h()} * x.c() * static_cast<int64_t>(sizeof(float)));
+  const int64_t partial_bytes =
+      RoundUp(int64_t{x.h()} * x.c() * static_cast<int64_t>(sizeof(float)));
   const int64_t longest = x.h() > x.w() ? x.h() : x.w();
   const int64_t pointers_bytes = RoundUp(longest * static_cast<int64_t>(sizeof(float*)));
   const int64_t bytes = partial_bytes + pointers_bytes * threads;
@@ -39,7 +40,8 @@ void GlobalPool::Run(const Tensor& x, float row_scale, float image_scale, void* 
   for (size_t image = 0; image < static_cast<size_t>(x.n()); ++image) {
     const float* const pixels = x.data<float>() + image * h * w * channels;
     pool.For(h, Grain(h, w * channels, pool.threads()), [&](size_t begin, size_t end, int thread) {
-      auto* const a = reinterpret_cast<const float**>(all_pointers + static_cast<size_t>(thread) * pointers_bytes_);
+      auto* const a = reinterpret_cast<const float**>(all_pointers + static_cast<size_t>(thread) *
+                                                                         pointers_bytes_);
       for (size_t row = begin; row < end; ++row) {
         for (size_t i = 0; i < w; ++i) a[i] = pixels + (row * w + i) * channels;
         kernel_({a, &row_scale, partial + row * channels, w, w, 1, channels, channels});

@@ -8,15 +8,16 @@
 
 namespace trimtab {
 
-// Pools every row of an image in parallel, then the rows' results: reads memory in order, and adds in two levels, which
-// rounds less than one long sum.
+// Pools every row of an image in parallel, then the rows' results: reads memory in order, and adds
+// in two levels, which rounds less than one long sum.
 class GlobalPool {
  public:
   static Status InferShape(const Tensor& x, Dims* y);
   Status Prepare(const KernelRef& ref, uint16_t family, const Tensor& x, int threads);
   size_t scratch_bytes() const { return scratch_bytes_; }
   // Scales are factors of a row's and of an image's sum.
-  void Run(const Tensor& x, float row_scale, float image_scale, void* scratch, Tensor* y, ThreadPool& pool) const;
+  void Run(const Tensor& x, float row_scale, float image_scale, void* scratch, Tensor* y,
+           ThreadPool& pool) const;
 
  private:
   Kernel<PoolF32Args> kernel_ = nullptr;

@@ -18,15 +18,17 @@ Status InstanceNormalization::InferShape() {
   const Tensor& x = input(0);
   TRIMTAB_CHECK(x.dims.rank >= 3, "input must have channels and pixels", x.dims.rank);
   for (int i = 1; i <= 2; ++i) {
-    TRIMTAB_CHECK(input(i).Count() == x.c(), "a parameter does not fit the channels (input index, channels)", i, x.c());
+    TRIMTAB_CHECK(input(i).Count() == x.c(),
+                  "a parameter does not fit the channels (input index, channels)", i, x.c());
   }
   output().dims = x.dims;
   return Status();
 }
 
-// Channels of one image: pixel p of channel i at x[p * pixel_step + i]. Sums are double: an image has many pixels.
-void Normalize(const float* x, float* y, size_t channels, size_t pixels, size_t pixel_step, const float* scale,
-               const float* bias, float epsilon) {
+// Channels of one image: pixel p of channel i at x[p * pixel_step + i]. Sums are double: an image
+// has many pixels.
+void Normalize(const float* x, float* y, size_t channels, size_t pixels, size_t pixel_step,
+               const float* scale, const float* bias, float epsilon) {
   double mean[kBlock] = {}, variance[kBlock] = {};
   for (size_t p = 0; p < pixels; ++p) {
     for (size_t i = 0; i < channels; ++i) mean[i] += x[p * pixel_step + i];
@@ -45,7 +47,8 @@ void Normalize(const float* x, float* y, size_t channels, size_t pixels, size_t 
     offset[i] = static_cast<float>(bias[i] - mean[i] * scale[i] / deviation);
   }
   for (size_t p = 0; p < pixels; ++p) {
-    for (size_t i = 0; i < channels; ++i) y[p * pixel_step + i] = x[p * pixel_step + i] * factor[i] + offset[i];
+    for (size_t i = 0; i < channels; ++i)
+      y[p * pixel_step + i] = x[p * pixel_step + i] * factor[i] + offset[i];
   }
 }
 
@@ -56,15 +59,17 @@ void InstanceNormalization::Run(ThreadPool& pool) {
   const bool nhwc = x.layout == Layout::kNhwc;
   const size_t block = nhwc ? kBlock : 1;
   const size_t blocks = DivideUp(channels, block), items = images * blocks;
-  pool.For(items, Grain(items, 3 * block * pixels, pool.threads()), [&](size_t begin, size_t end, int) {
-    for (size_t item = begin; item < end; ++item) {
-      const size_t channel = item % blocks * block;
-      const size_t count = channels - channel < block ? channels - channel : block;
-      const size_t place = item / blocks * channels * pixels + channel * (nhwc ? 1 : pixels);
-      Normalize(x.data<float>() + place, output().data<float>() + place, count, pixels, nhwc ? channels : 1,
-                input(1).data<float>() + channel, input(2).data<float>() + channel, attributes().epsilon);
-    }
-  });
+  pool.For(
+      items, Grain(items, 3 * block * pixels, pool.threads()), [&](size_t begin, size_t end, int) {
+        for (size_t item = begin; item < end; ++item) {
+          const size_t channel = item % blocks * block;
+          const size_t count = channels - channel < block ? channels - channel : block;
+          const size_t place = item / blocks * channels * pixels + channel * (nhwc ? 1 : pixels);
+          Normalize(x.data<float>() + place, output().data<float>() + place, count, pixels,
+                    nhwc ? channels : 1, input(1).data<float>() + channel,
+                    input(2).data<float>() + channel, attributes().epsilon);
+        }
+      });
 }
 
 }  // namespace

@@ -20,8 +20,10 @@ Status LayerNormalization::InferShape() {
   TRIMTAB_CHECK(axis >= 0, "axis is out of range (axis, rank)", attributes().axis, x.rank);
   const int64_t inner = x.Count(axis, x.rank);
   TRIMTAB_CHECK(inner >= 1, "nothing to normalise");
-  TRIMTAB_CHECK(input(1).Count() == inner, "scale does not fit the normalised dimensions (expected)", inner);
-  TRIMTAB_CHECK(!has_input(2) || input(2).Count() == inner, "bias does not fit the normalised dimensions (expected)", inner);
+  TRIMTAB_CHECK(input(1).Count() == inner,
+                "scale does not fit the normalised dimensions (expected)", inner);
+  TRIMTAB_CHECK(!has_input(2) || input(2).Count() == inner,
+                "bias does not fit the normalised dimensions (expected)", inner);
   inner_ = static_cast<size_t>(inner);
   output().dims = x;
   return Status();
@@ -40,8 +42,10 @@ void LayerNormalization::Run(ThreadPool& pool) {
       const double mean = sum / static_cast<double>(n);
       for (size_t i = 0; i < n; ++i) squares += (x[i] - mean) * (x[i] - mean);
       const float center = static_cast<float>(mean);
-      const float factor = static_cast<float>(1.0 / __builtin_sqrt(squares / static_cast<double>(n) + attributes().epsilon));
-      for (size_t i = 0; i < n; ++i) y[i] = (x[i] - center) * factor * scale[i] + (bias == nullptr ? 0.0f : bias[i]);
+      const float factor = static_cast<float>(
+          1.0 / __builtin_sqrt(squares / static_cast<double>(n) + attributes().epsilon));
+      for (size_t i = 0; i < n; ++i)
+        y[i] = (x[i] - center) * factor * scale[i] + (bias == nullptr ? 0.0f : bias[i]);
     }
   });
 }

@@ -1,5 +1,6 @@
 // Local response normalisation across channels (Krizhevsky et al. 2012):
-//   y[c] = x[c] / (bias + alpha / size * sum over c - (size - 1) / 2 <= i <= c + size / 2 of x[i]^2) ^ beta.
+//   y[c] = x[c] / (bias + alpha / size * sum over c - (size - 1) / 2 <= i <= c + size / 2 of
+//   x[i]^2) ^ beta.
 #include <math.h>
 
 #include "generated/attributes.h"
@@ -25,7 +26,8 @@ class Lrn final : public OperatorOf<LrnAttributes> {
 
 Status Lrn::InferShape() {
   TRIMTAB_CHECK(input(0).dims.rank >= 2, "input must have a channel dimension", input(0).dims.rank);
-  TRIMTAB_CHECK(attributes().size >= 1 && attributes().size <= INT32_MAX, "size is out of range", attributes().size);
+  TRIMTAB_CHECK(attributes().size >= 1 && attributes().size <= INT32_MAX, "size is out of range",
+                attributes().size);
   output().dims = input(0).dims;
   return Status();
 }
@@ -45,7 +47,8 @@ void AddSquares(const float* x, size_t n, float* sum) {
 void Lrn::Normalize(const float* x, const float* squares, size_t n, float* y) const {
   const float factor = attributes().alpha / static_cast<float>(attributes().size);
   const float bias = attributes().bias, beta = attributes().beta;
-  if (beta == 0.75f) {  // every network that has this operator; square roots are far cheaper than pow
+  if (beta ==
+      0.75f) {  // every network that has this operator; square roots are far cheaper than pow
     for (size_t i = 0; i < n; ++i) {
       const float root = __builtin_sqrtf(bias + factor * squares[i]);
       y[i] = x[i] / (root * __builtin_sqrtf(root));
@@ -60,36 +63,41 @@ void Lrn::Run(ThreadPool& pool) {
   const Dims physical = x.PhysicalDims();
   const int axis = x.PhysicalAxis(1);
   const int32_t channels = x.c();
-  const size_t count = static_cast<size_t>(x.Count()), inner = static_cast<size_t>(physical.Count(axis + 1, physical.rank));
+  const size_t count = static_cast<size_t>(x.Count()),
+               inner = static_cast<size_t>(physical.Count(axis + 1, physical.rank));
   if (count == 0) return;
   const int64_t size = attributes().size;
-  const int32_t before = static_cast<int32_t>((size - 1) / 2 < channels ? (size - 1) / 2 : channels - 1);
+  const int32_t before =
+      static_cast<int32_t>((size - 1) / 2 < channels ? (size - 1) / 2 : channels - 1);
   const int32_t after = static_cast<int32_t>(size / 2 < channels ? size / 2 : channels - 1);
   const float* const in = x.data<float>();
   float* const out = output().data<float>();
   // An item is all channels of a pixel, or all pixels of a channel.
   const size_t row = inner == 1 ? static_cast<size_t>(channels) : inner;
   const size_t rows = count / row;
-  pool.For(rows, Grain(rows, row * static_cast<size_t>(before + after + 8), pool.threads()), [&](size_t begin, size_t end, int thread) {
-    float* const squares = scratch<float>() + static_cast<size_t>(thread) * piece_;
-    for (size_t r = begin; r < end; ++r) {
-      const int32_t channel = static_cast<int32_t>(r % static_cast<size_t>(channels));
-      for (size_t start = 0; start < row; start += piece_) {
-        const size_t n = row - start < piece_ ? row - start : piece_;
-        const float* const from = in + r * row + start;
-        for (size_t i = 0; i < n; ++i) squares[i] = 0.0f;
-        for (int32_t shift = -before; shift <= after; ++shift) {
-          if (inner == 1) {
-            const int32_t first = shift < 0 ? -shift : 0, last = shift > 0 ? channels - shift : channels;
-            AddSquares(from + first + shift, static_cast<size_t>(last - first), squares + first);
-          } else if (channel + shift >= 0 && channel + shift < channels) {
-            AddSquares(from + shift * static_cast<ptrdiff_t>(inner), n, squares);
-          }
-        }
-        Normalize(from, squares, n, out + r * row + start);
-      }
-    }
-  });
+  pool.For(rows, Grain(rows, row * static_cast<size_t>(before + after + 8), pool.threads()),
+           [&](size_t begin, size_t end, int thread) {
+             float* const squares = scratch<float>() + static_cast<size_t>(thread) * piece_;
+             for (size_t r = begin; r < end; ++r) {
+               const int32_t channel = static_cast<int32_t>(r % static_cast<size_t>(channels));
+               for (size_t start = 0; start < row; start += piece_) {
+                 const size_t n = row - start < piece_ ? row - start : piece_;
+                 const float* const from = in + r * row + start;
+                 for (size_t i = 0; i < n; ++i) squares[i] = 0.0f;
+                 for (int32_t shift = -before; shift <= after; ++shift) {
+                   if (inner == 1) {
+                     const int32_t first = shift < 0 ? -shift : 0,
+                                   last = shift > 0 ? channels - shift : channels;
+                     AddSquares(from + first + shift, static_cast<size_t>(last - first),
+                                squares + first);
+                   } else if (channel + shift >= 0 && channel + shift < channels) {
+                     AddSquares(from + shift * static_cast<ptrdiff_t>(inner), n, squares);
+                   }
+                 }
+                 Normalize(from, squares, n, out + r * row + start);
+               }
+             }
+           });
 }
 
 }  // namespace

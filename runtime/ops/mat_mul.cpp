@@ -1,5 +1,5 @@
-// Matrix product of two computed operands with numpy's rules: stacks of matrices broadcast, a vector is a row (left) or a
-// column (right) that vanishes from the result.
+// Matrix product of two computed operands with numpy's rules: stacks of matrices broadcast, a
+// vector is a row (left) or a column (right) that vanishes from the result.
 #include <string.h>
 
 #include "generated/attributes.h"
@@ -17,7 +17,8 @@ class MatMul final : public OperatorOf<MatMulAttributes> {
  private:
   int32_t m_, n_, k_;
   Dims stack_;  // leading dimensions of the result
-  size_t a_step_[Dims::kMaxRank], b_step_[Dims::kMaxRank];  // matrices per step of stack_; 0: broadcast
+  size_t a_step_[Dims::kMaxRank],
+      b_step_[Dims::kMaxRank];  // matrices per step of stack_; 0: broadcast
 };
 
 // Steps of an operand through the stack: its own leading dimensions, aligned to the right.
@@ -41,7 +42,8 @@ Status MatMul::InferShape() {
   m_ = a_matrix == 2 ? a[a.rank - 2] : 1;
   k_ = a[a.rank - 1];
   n_ = b_matrix == 2 ? b[b.rank - 1] : 1;
-  TRIMTAB_CHECK(b[b.rank - b_matrix] == k_, "inner dimensions differ (left, right)", k_, b[b.rank - b_matrix]);
+  TRIMTAB_CHECK(b[b.rank - b_matrix] == k_, "inner dimensions differ (left, right)", k_,
+                b[b.rank - b_matrix]);
 
   const int a_stack = a.rank - a_matrix, b_stack = b.rank - b_matrix;
   stack_.rank = a_stack > b_stack ? a_stack : b_stack;

@@ -19,10 +19,12 @@ class MaxPool final : public OperatorOf<MaxPoolAttributes> {
 
 Status MaxPool::InferShape() {
   TRIMTAB_RETURN_IF_ERROR(CheckImage(input(0)));
-  TRIMTAB_RETURN_IF_ERROR(ReadWindow(attributes().kernel_shape[0], attributes().kernel_shape[1], attributes().strides,
-                                     attributes().pads, attributes().dilations, &window_));
+  TRIMTAB_RETURN_IF_ERROR(ReadWindow(attributes().kernel_shape[0], attributes().kernel_shape[1],
+                                     attributes().strides, attributes().pads,
+                                     attributes().dilations, &window_));
   output().dims = input(0).dims;
-  return WindowOutput(window_, input(0), attributes().ceil_mode, &output().dims[2], &output().dims[3]);
+  return WindowOutput(window_, input(0), attributes().ceil_mode, &output().dims[2],
+                      &output().dims[3]);
 }
 
 Status MaxPool::Prepare() {
@@ -36,12 +38,16 @@ void MaxPool::Run(ThreadPool& pool) {
   const Tensor& x = input(0);
   Tensor& y = output();
   const size_t channels = static_cast<size_t>(x.c());
-  const WindowSource source{window_, x.h(), x.w(), y.h(), y.w(), channels, x.data<float>(),
-                            rows_.Padding(scratch<void>(), channels, -__builtin_inff())};
+  const WindowSource source{
+      window_,         x.h(),
+      x.w(),           y.h(),
+      y.w(),           channels,
+      x.data<float>(), rows_.Padding(scratch<void>(), channels, -__builtin_inff())};
   float* const out = y.data<float>();
   rows_.Run(source, static_cast<size_t>(x.n()), scratch<void>(), pool, [&](const RowPiece& piece) {
     float* const place = out + (piece.row * source.out_w + piece.x) * channels;
-    kernel_({piece.a, nullptr, place, static_cast<size_t>(window_.taps()), piece.a_step, piece.pixels, channels, channels});
+    kernel_({piece.a, nullptr, place, static_cast<size_t>(window_.taps()), piece.a_step,
+             piece.pixels, channels, channels});
   });
 }
 

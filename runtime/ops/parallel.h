@@ -6,8 +6,9 @@
 
 namespace trimtab {
 
-// Items per block for a loop of `items` that each cost `cost` multiply-adds (or elements moved): enough work to be worth a
-// hand-over between threads (tens of microseconds on a small core), and no more than eight blocks per thread.
+// Items per block for a loop of `items` that each cost `cost` multiply-adds (or elements moved):
+// enough work to be worth a hand-over between threads (tens of microseconds on a small core), and
+// no more than eight blocks per thread.
 inline size_t Grain(size_t items, size_t cost, int threads) {
   constexpr size_t kBlockCost = 1 << 17;
   const size_t worthwhile = kBlockCost / (cost + 1) + 1;

@@ -1,5 +1,5 @@
-// The framework around depthwise and pooling micro-kernels: output rows in parallel, pointers to the taps of neighbouring
-// pixels.
+// The framework around depthwise and pooling micro-kernels: output rows in parallel, pointers to
+// the taps of neighbouring pixels.
 #ifndef TRIMTAB_OPS_ROW_DRIVER_H_
 #define TRIMTAB_OPS_ROW_DRIVER_H_
 
@@ -29,8 +29,13 @@ class RowDriver {
 
   // Calls body(piece) for all output rows of `images` images, in parallel.
   template <typename F>
-  void Run(const WindowSource& source, size_t images, void* scratch, ThreadPool& pool, const F& body) const {
-    Run(source, images, scratch, pool, [](const void* context, const RowPiece& piece) { (*static_cast<const F*>(context))(piece); },
+  void Run(const WindowSource& source, size_t images, void* scratch, ThreadPool& pool,
+           const F& body) const {
+    Run(
+        source, images, scratch, pool,
+        [](const void* context, const RowPiece& piece) {
+          (*static_cast<const F*>(context))(piece);
+        },
         &body);
   }
 

@@ -17,7 +17,8 @@ bool Within(const IntList& list, uint32_t size, int64_t least) {
   return true;
 }
 
-int32_t OutputSize(int32_t size, int32_t pad_begin, int32_t pad_end, int32_t extent, int32_t stride, bool ceil_mode) {
+int32_t OutputSize(int32_t size, int32_t pad_begin, int32_t pad_end, int32_t extent, int32_t stride,
+                   bool ceil_mode) {
   const int32_t room = size + pad_begin + pad_end - extent;
   if (room < 0) return 0;
   if (!ceil_mode) return room / stride + 1;
@@ -39,13 +40,16 @@ Status ReadWindow(int64_t kernel_h, int64_t kernel_w, const IntList& strides, co
   TRIMTAB_CHECK(Within(strides, 2, 1), "strides are out of range");
   TRIMTAB_CHECK(Within(pads, 4, 0), "pads are out of range");
   TRIMTAB_CHECK(Within(dilations, 2, 1), "dilations are out of range");
-  TRIMTAB_CHECK((kernel_h - 1) * dilations[0] < kMaxImage && (kernel_w - 1) * dilations[1] < kMaxImage,
-                "the dilated kernel is too large");
-  TRIMTAB_CHECK(kernel_h * kernel_w <= kMaxWindow, "kernel size is out of range", kernel_h, kernel_w);
-  *window = {static_cast<int32_t>(kernel_h),   static_cast<int32_t>(kernel_w),   static_cast<int32_t>(strides[0]),
-             static_cast<int32_t>(strides[1]), static_cast<int32_t>(pads[0]),    static_cast<int32_t>(pads[1]),
-             static_cast<int32_t>(pads[2]),    static_cast<int32_t>(pads[3]),    static_cast<int32_t>(dilations[0]),
-             static_cast<int32_t>(dilations[1])};
+  TRIMTAB_CHECK(
+      (kernel_h - 1) * dilations[0] < kMaxImage && (kernel_w - 1) * dilations[1] < kMaxImage,
+      "the dilated kernel is too large");
+  TRIMTAB_CHECK(kernel_h * kernel_w <= kMaxWindow, "kernel size is out of range", kernel_h,
+                kernel_w);
+  *window = {static_cast<int32_t>(kernel_h),     static_cast<int32_t>(kernel_w),
+             static_cast<int32_t>(strides[0]),   static_cast<int32_t>(strides[1]),
+             static_cast<int32_t>(pads[0]),      static_cast<int32_t>(pads[1]),
+             static_cast<int32_t>(pads[2]),      static_cast<int32_t>(pads[3]),
+             static_cast<int32_t>(dilations[0]), static_cast<int32_t>(dilations[1])};
   return Status();
 }
 
@@ -56,21 +60,25 @@ Status CheckImage(const Tensor& x) {
 }
 
 Status WindowOutput(const Window& window, const Tensor& x, bool ceil_mode, int32_t* h, int32_t* w) {
-  *h = OutputSize(x.h(), window.pad_top, window.pad_bottom, window.extent_h(), window.stride_h, ceil_mode);
-  *w = OutputSize(x.w(), window.pad_left, window.pad_right, window.extent_w(), window.stride_w, ceil_mode);
-  TRIMTAB_CHECK(*h > 0 && *w > 0, "the window is larger than the padded input (height, width)", x.h(), x.w());
+  *h = OutputSize(x.h(), window.pad_top, window.pad_bottom, window.extent_h(), window.stride_h,
+                  ceil_mode);
+  *w = OutputSize(x.w(), window.pad_left, window.pad_right, window.extent_w(), window.stride_w,
+                  ceil_mode);
+  TRIMTAB_CHECK(*h > 0 && *w > 0, "the window is larger than the padded input (height, width)",
+                x.h(), x.w());
   return Status();
 }
 
-void PointAtTile(const WindowSource& source, size_t pixel, size_t rows, size_t mr, size_t channel, size_t k,
-                 const float** a, size_t* tap_count, size_t* tap_elements) {
+void PointAtTile(const WindowSource& source, size_t pixel, size_t rows, size_t mr, size_t channel,
+                 size_t k, const float** a, size_t* tap_count, size_t* tap_elements) {
   const Window& window = source.window;
   const size_t pixel_step = source.channels;
   const size_t row_step = static_cast<size_t>(source.w) * pixel_step;
   const float* const x = source.x + channel;
 
-  // Top left tap of every row: its coordinates, and its place, which may lie outside of the image (unsigned, so that it
-  // wraps instead of overflowing; the sum with a tap that lies inside is right again).
+  // Top left tap of every row: its coordinates, and its place, which may lie outside of the image
+  // (unsigned, so that it wraps instead of overflowing; the sum with a tap that lies inside is
+  // right again).
   int32_t top[kMaxTileRows], left[kMaxTileRows];
   size_t place[kMaxTileRows];
   bool inside = true;
@@ -120,7 +128,8 @@ void PointAtTile(const WindowSource& source, size_t pixel, size_t rows, size_t m
   *tap_elements = k;
 }
 
-size_t PointAtRow(const WindowSource& source, size_t row, size_t x, size_t pixels, const float** a) {
+size_t PointAtRow(const WindowSource& source, size_t row, size_t x, size_t pixels,
+                  const float** a) {
   const Window& window = source.window;
   const int32_t top = static_cast<int32_t>(row % source.out_h) * window.stride_h - window.pad_top;
   const int32_t left = static_cast<int32_t>(x) * window.stride_w - window.pad_left;
@@ -130,7 +139,8 @@ size_t PointAtRow(const WindowSource& source, size_t row, size_t x, size_t pixel
   const bool shared = window.dilation_w == 1 && window.stride_w <= window.kernel_w;
   const int32_t windows = shared ? 1 : static_cast<int32_t>(pixels);
   const int32_t columns =
-      shared ? (static_cast<int32_t>(pixels) - 1) * window.stride_w + window.kernel_w : window.kernel_w;
+      shared ? (static_cast<int32_t>(pixels) - 1) * window.stride_w + window.kernel_w
+             : window.kernel_w;
   for (int32_t p = 0; p < windows; ++p) {
     for (int32_t kx = 0; kx < columns; ++kx) {
       const int32_t in_x = left + p * window.stride_w + kx * window.dilation_w;
@@ -138,7 +148,8 @@ size_t PointAtRow(const WindowSource& source, size_t row, size_t x, size_t pixel
       for (int32_t ky = 0; ky < window.kernel_h; ++ky) {
         const int32_t in_y = top + ky * window.dilation_h;
         const bool valid = column_inside && Inside(in_y, source.h);
-        *a++ = valid ? image + (static_cast<size_t>(in_y) * source.w + in_x) * source.channels : source.padding;
+        *a++ = valid ? image + (static_cast<size_t>(in_y) * source.w + in_x) * source.channels
+                     : source.padding;
       }
     }
   }

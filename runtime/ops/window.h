@@ -20,15 +20,16 @@ struct Window {
   int32_t extent_w() const { return (kernel_w - 1) * dilation_w + 1; }
 };
 
-// Checks the attributes of a window. Lists are in ONNX order: strides and dilations {h, w}, pads {top, left, bottom, right}.
+// Checks the attributes of a window. Lists are in ONNX order: strides and dilations {h, w}, pads
+// {top, left, bottom, right}.
 Status ReadWindow(int64_t kernel_h, int64_t kernel_w, const IntList& strides, const IntList& pads,
                   const IntList& dilations, Window* window);
 
 // Checks that `x` is [n, c, h, w] with c > 0 and coordinates that fit ReadWindow's promise.
 Status CheckImage(const Tensor& x);
 
-// Output size of a window over `x` (ONNX MaxPool). With `ceil_mode` the last window may hang over the bottom and right
-// edge but begins inside the image or the top and left padding.
+// Output size of a window over `x` (ONNX MaxPool). With `ceil_mode` the last window may hang over
+// the bottom and right edge but begins inside the image or the top and left padding.
 Status WindowOutput(const Window& window, const Tensor& x, bool ceil_mode, int32_t* h, int32_t* w);
 
 // Where the taps of output pixels lie in an NHWC image.
@@ -41,15 +42,16 @@ struct WindowSource {
   const float* padding;  // what taps outside of the image point at
 };
 
-// Pointers for indirect GEMM: taps of the `rows` output pixels from `pixel` (counted over all images) on, tap t of row i
-// at a[t * mr + i]; rows past the last repeat it. `channel` is added inside the image. When no tap of the tile lies
-// outside and `k` is the whole pixel, a kernel row is contiguous and becomes one tap of kernel_w * k elements.
-void PointAtTile(const WindowSource& source, size_t pixel, size_t rows, size_t mr, size_t channel, size_t k,
-                 const float** a, size_t* tap_count, size_t* tap_elements);
+// Pointers for indirect GEMM: taps of the `rows` output pixels from `pixel` (counted over all
+// images) on, tap t of row i at a[t * mr + i]; rows past the last repeat it. `channel` is added
+// inside the image. When no tap of the tile lies outside and `k` is the whole pixel, a kernel row
+// is contiguous and becomes one tap of kernel_w * k elements.
+void PointAtTile(const WindowSource& source, size_t pixel, size_t rows, size_t mr, size_t channel,
+                 size_t k, const float** a, size_t* tap_count, size_t* tap_elements);
 
-// Pointers for windows of `pixels` neighbours in output row `row` (counted over all images) from `x` on: those of pixel p
-// begin at a[p * step], column by column, so that neighbours share columns. Returns `step`. At most
-// pixels * taps pointers are written.
+// Pointers for windows of `pixels` neighbours in output row `row` (counted over all images) from
+// `x` on: those of pixel p begin at a[p * step], column by column, so that neighbours share
+// columns. Returns `step`. At most pixels * taps pointers are written.
 size_t PointAtRow(const WindowSource& source, size_t row, size_t x, size_t pixels, const float** a);
 
 }  // namespace trimtab

@@ -103,12 +103,12 @@ def test_the_phases_of_a_transposed_convolution_add_up_to_scattering(data: st.Da
         for group, o in itertools.product(range(groups), range(columns)):
             panels = packed[at + group * padded * depth :]
             for t, (ky, kx) in enumerate(itertools.product(rows, cols)):
+                assert ((ky * dy - top) % sy, (kx * dx - left) % sx) == (py, px)
+                y_slice = slice(ky * dy, ky * dy + sy * (h - 1) + 1, sy)
+                x_slice = slice(kx * dx, kx * dx + sx * (width - 1) + 1, sx)
                 for i in range(k):
                     weight = panel_element(panels, depth, nr, t * k + i, o)
-                    for iy, ix in itertools.product(range(h), range(width)):
-                        oy, ox = iy * sy + ky * dy, ix * sx + kx * dx
-                        assert ((oy - top) % sy, (ox - left) % sx) == (py, px)
-                        found[group * columns + o, oy, ox] += x[group * k + i, iy, ix] * weight
+                    found[group * columns + o, y_slice, x_slice] += x[group * k + i] * weight
         at += groups * padded * depth
     assert at == packed.size
     assert np.array_equal(found, expected)
