@@ -290,3 +290,16 @@ def test_outputs_that_are_other_values_under_a_new_name_keep_their_names(tmp_pat
     program = load(g.model("n1", "n2", "n3", "n4"), tmp_path)
     assert program.outputs == ["n1", "n2", "n3", "n4"]
     assert all(program.vars[name].data is None for name in program.outputs)
+
+
+def test_a_node_named_like_another_node_s_output_confuses_nobody(tmp_path: Path) -> None:
+    g = Graph()
+    # Two operators of the engine each; the inner one takes its name from the node.
+    g.node("Conv", normal(1, 3, 8), Const(normal(4, 3, 3)))
+    g.node("Relu", "n0")
+    model = g.model("n1", "n0")
+    model.graph.node[0].name = "n1"
+    program = load(model, tmp_path)
+    assert program.outputs == ["n1", "n0"]
+    assert [op.outputs for op in program.ops if op.type == "relu"] == [["n1"]]
+    assert program.vars["n0"].shape == (1, 4, 6)

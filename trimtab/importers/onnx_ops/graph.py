@@ -15,7 +15,7 @@ from onnx.reference import ReferenceEvaluator
 from trimtab.errors import ImportModelError, ProgramError, TrimtabError, UnsupportedOperatorError
 from trimtab.importers.onnx_ops import handlers
 from trimtab.importers.onnx_ops.node import Array, Node, UnsupportedFormError, Value
-from trimtab.program import Program
+from trimtab.program import Op, Program
 
 # Computing these ahead of time would freeze what should differ from run to run.
 RANDOM = frozenset(
@@ -44,9 +44,9 @@ class GraphImport:
         self.constants = constants
         self.program = Program(path.stem)
         self._graph = graph
-        self._vars: dict[str, str] = {}
+        self._vars: dict[str, Value] = {}
         # By the array's identity, with the array, which keeps the identity its own.
-        self._constant_vars: dict[int, tuple[Array, str]] = {}
+        self._constant_vars: dict[int, tuple[Array, Value]] = {}
         self._unknown: set[str] = set()
         self._unsupported: list[str] = []
         self._used = {name for node in graph.node for name in node.input}
@@ -54,7 +54,7 @@ class GraphImport:
 
     def add_input(self, name: str, shape: tuple[int, ...], dtype: str) -> None:
         """Declares an input of the program."""
-        self._vars[name] = self.program.add_input(name, shape, dtype)
+        self._vars[name] = self.program.vars[self.program.add_input(name, shape, dtype)]
 
     def finish(self) -> Program:
         """Imports all nodes; UnsupportedOperatorError names everything that the engine lacks."""
@@ -85,7 +85,7 @@ class GraphImport:
         """The operand of the program that stands for an ONNX value."""
         if name in self.constants:
             return self.add_constant(name, self.constants[name])
-        return self.program.vars[self._vars[name]]
+        return self._vars[name]
 
     def add_constant(self, name: str, value: Array) -> Value:
         """A constant operand; the same array becomes the same operand."""
@@ -94,8 +94,8 @@ class GraphImport:
                 added = self.program.block.add_constant(value, name)
             except ProgramError as error:
                 raise UnsupportedFormError(f"operand '{name}': {error.what}") from error
-            self._constant_vars[id(value)] = value, added
-        return self.program.vars[self._constant_vars[id(value)][1]]
+            self._constant_vars[id(value)] = value, self.program.vars[added]
+        return self._constant_vars[id(value)][1]
 
     def add_op(
         self, node: Node, op: str, inputs: Sequence[Value], outputs: int, attributes: dict[str, Any]
@@ -224,13 +224,15 @@ class GraphImport:
         for name, value in zip(proto.output, values, strict=False):
             if any(value.name in op.outputs for op in recent):
                 self._rename(value, name, recent)
-            self._vars[name] = value.name
+            self._vars[name] = value
 
-    def _rename(self, value: Value, name: str, ops: Sequence[Any]) -> None:
-        """Renames an operand that only `ops` know, if the name is free."""
-        if not name or name in self.program.vars:
-            return
+    def _rename(self, value: Value, name: str, ops: Sequence[Op]) -> None:
+        """Renames an operand that only `ops` know; whoever has the name gives way."""
         old = value.name
+        if not name or name == old:
+            return
+        if other := self.program.vars.get(name):
+            self._rename(other, self.program.block.new_name(f"{name}.inner"), self.program.ops)
         for op in ops:
             op.inputs = [name if i == old else i for i in op.inputs]
             op.outputs = [name if o == old else o for o in op.outputs]
@@ -242,16 +244,11 @@ class GraphImport:
         if not self._is_defined(name):
             raise ImportModelError(f"output '{name}' is not computed by any node", where=self.path)
         value = self.value(name)
-        taken = value.data is not None or value.name in (
-            *self.program.inputs,
-            *self.program.outputs,
-        )
-        if taken and value.name != name:
-            # An alias of something that has a name already: a view of it.
-            return self.program.block.add_op(
-                "reshape", [value.name], {"shape": value.shape}, [name]
-            )[0]
-        if (old := value.name) != name:
+        named = value.name in (*self.program.inputs, *self.program.outputs)
+        if value.data is None and not named:
             self._rename(value, name, self.program.ops)
-            self._vars = {k: name if v == old else v for k, v in self._vars.items()}
+        elif value.data is not None or value.name != name:
+            # Another name for something that must keep its own, or is a constant: a view of it.
+            view = self.program.block.add_op("reshape", [value.name], {"shape": value.shape})
+            self._rename(self.program.vars[view[0]], name, self.program.ops)
         return name
