@@ -1,0 +1,15 @@
+"""The main job from end to end."""
+
+from __future__ import annotations
+
+from invoke.context import Context
+from invoke.tasks import task
+
+
+@task(help={"output": "folder for records and reports (default: results/)"})
+def demo(_: Context, output: str = "") -> None:
+    """Do the main job on an embedded default: from a network to a measured ARM binary."""
+    from trimtab import demo as main_job
+    from trimtab import workflow
+
+    main_job.run(workflow.results_folder(output))
