@@ -1,0 +1,64 @@
+"""Moves y = scale x + shift, per channel, into the weights and bias of what computes x."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trimtab.passes._graph import Graph
+from trimtab.program import Op
+
+Array = NDArray[Any]
+
+# Operators with weights and a bias per output channel.
+PRODUCERS = ("conv", "conv_transpose", "gemm")
+
+
+def producer(graph: Graph, name: str) -> Op | None:
+    """The operator whose weights can take what follows `name`: nothing else sees its result."""
+    op = graph.producer(name, *PRODUCERS)
+    if op is None or graph.sole_reader(name) is None or is_epilogue_used(op):
+        return None
+    return op if all(graph.constant(i) is not None for i in op.inputs[1:3] if i) else None
+
+
+def is_epilogue_used(op: Op) -> bool:
+    """Whether something is already fused behind the product."""
+    values = op.attributes
+    clamps = (values["clamp_min"], values["clamp_max"]) != (-np.inf, np.inf)
+    return clamps or bool(values["activation"]) or bool(op.inputs[3:] and op.inputs[3])
+
+
+def channels(graph: Graph, op: Op) -> int:
+    """Number of output channels."""
+    return graph.shape(op.outputs[0])[channel_axis(op)]
+
+
+def channel_axis(op: Op) -> int:
+    """Where the output has its channels."""
+    return -1 if op.type == "gemm" else 1
+
+
+def apply(graph: Graph, op: Op, scale: Array, shift: Array) -> None:
+    """Lets `op` (of PRODUCERS) compute scale * y + shift; both float64[channels]."""
+    weight = graph.constant(op.inputs[1])
+    assert weight is not None
+    old_bias = graph.constant(op.inputs[2]) if len(op.inputs) > 2 and op.inputs[2] else None
+    bias = shift if old_bias is None else scale * old_bias + shift
+    inputs = [op.inputs[0], op.inputs[1], "", *op.inputs[3:]]
+    if not np.all(scale == 1):
+        scaled = _scaled(op, weight, scale).astype(np.float32)
+        inputs[1] = graph.block.add_constant(scaled, op.inputs[1])
+    inputs[2] = graph.block.add_constant(bias.astype(np.float32), f"{op.name}.bias")
+    graph.set_inputs(op, inputs)
+
+
+def _scaled(op: Op, weight: Array, scale: Array) -> Array:
+    if op.type != "conv_transpose":
+        return weight * scale.reshape(-1, *[1] * (weight.ndim - 1))
+    # [c_in, c_out / group, kh, kw]: a group's input channels make its output channels.
+    group = op.attributes["group"]
+    by_group = weight.reshape(group, -1, *weight.shape[1:])
+    return (by_group * scale.reshape(group, 1, -1, 1, 1)).reshape(weight.shape)

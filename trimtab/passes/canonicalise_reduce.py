@@ -1,0 +1,34 @@
+"""Reductions over height and width, and pools over the whole image, become global pools."""
+
+from __future__ import annotations
+
+from trimtab.passes._graph import Graph
+from trimtab.program import Op, Program
+
+ORDER = 400
+
+_REDUCTIONS = {"reduce_mean": "global_average_pool", "reduce_max": "global_max_pool"}
+_POOLS = {"average_pool": "global_average_pool", "max_pool": "global_max_pool"}
+
+
+def run(program: Program) -> None:
+    """Global pools need no table of windows, and stay in the layout of convolutions."""
+    graph = Graph(program)
+    for op in graph.ops(*_REDUCTIONS):
+        shape = graph.shape(op.inputs[0])
+        if len(shape) == 4 and {axis % 4 for axis in op.attributes["axes"]} == {2, 3}:
+            _reduce(graph, op)
+    for op in graph.ops(*_POOLS):
+        window = op.attributes["kernel_shape"]
+        if not any(op.attributes["pads"]) and window == graph.shape(op.inputs[0])[2:]:
+            graph.substitute(op, _POOLS[op.type], op.inputs)
+
+
+def _reduce(graph: Graph, op: Op) -> None:
+    pool = _REDUCTIONS[op.type]
+    if op.attributes["keep_dims"]:
+        graph.substitute(op, pool, op.inputs)
+        return
+    pooled = graph.block.make_op(pool, op.inputs, name=op.name)
+    graph.insert_before(op, pooled)
+    graph.substitute(op, "reshape", pooled.outputs, {"shape": graph.shape(op.outputs[0])})

@@ -1,0 +1,28 @@
+"""Batch normalisation becomes part of the convolution or product before it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trimtab.passes import _affine
+from trimtab.passes._graph import Graph
+from trimtab.program import Program
+
+ORDER = 500
+
+
+def run(program: Program) -> None:
+    """One that follows nothing it could fold into stays an operator."""
+    graph = Graph(program)
+    for op in graph.ops("batch_normalization"):
+        target = _affine.producer(graph, op.inputs[0])
+        parameters = [graph.constant(name) for name in op.inputs[1:5]]
+        rank = len(graph.shape(op.inputs[0]))
+        if target is None or any(p is None for p in parameters):
+            continue
+        if target.type == "gemm" and rank != 2:
+            continue  # its channels are the last dimension, batch normalisation's the second
+        scale, bias, mean, variance = (np.asarray(p, np.float64) for p in parameters)
+        factor = scale / np.sqrt(variance + op.attributes["epsilon"])
+        _affine.apply(graph, target, factor, bias - mean * factor)
+        graph.bypass(op)

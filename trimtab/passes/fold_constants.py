@@ -1,0 +1,61 @@
+"""Computes what depends on constants only, by running the engine's own operators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trimtab import kernels, schema
+from trimtab.engine import EngineError, engine
+from trimtab.errors import ProgramError
+from trimtab.passes._graph import Graph
+from trimtab.program import Op, Program, attributes
+from trimtab.program.program import Var
+
+ORDER = 100
+
+# A result may be this much larger than the operands it replaces: expanded constants make large
+# files.
+ALLOWED_GROWTH_BYTES = 64 << 10
+
+
+def run(program: Program) -> None:
+    """Goes forward once, so that chains of constants fold from their start."""
+    graph = Graph(program)
+    for op in graph.ops():
+        if _is_foldable(graph, op) and not any(program.is_output(out) for out in op.outputs):
+            _fold(graph, op)
+
+
+def _is_foldable(graph: Graph, op: Op) -> bool:
+    if any(graph.constant(name) is None for name in op.inputs if name):
+        return False
+    # NHWC operators want another memory order, weights a packing; networks compute no constants so.
+    if op.schema.layout == "nhwc" or any(port.constant for port in op.schema.inputs):
+        return False
+    before = sum(graph.var(name).bytes for name in set(op.inputs) if name)
+    after = sum(graph.var(name).bytes for name in op.outputs)
+    return after <= before + ALLOWED_GROWTH_BYTES
+
+
+def _with_portable_kernels(op: Op) -> dict[str, Any]:
+    values = dict(op.attributes)
+    for attribute in op.schema.attributes:
+        if attribute.type == "kernel" and not attribute.optional:
+            values[attribute.name] = kernels.kernel(f"{attribute.families[0]}_portable").name
+    return values
+
+
+def _fold(graph: Graph, op: Op) -> None:
+    operands = []
+    for name in op.inputs:
+        data = graph.constant(name)
+        operands.append(None if data is None else (data, schema.DTYPES[graph.var(name).dtype]))
+    block = attributes.encode(op.schema, _with_portable_kernels(op))
+    try:
+        results = engine().run_operator(op.schema.id, operands, block, len(op.outputs))
+    except EngineError as e:
+        raise ProgramError(e.args[1], where=f"operator {op.name}") from None
+    for name, data in zip(op.outputs, results, strict=True):
+        var = graph.var(name)
+        graph.block.vars[name] = Var(name, var.shape, var.dtype, data=data.reshape(var.shape))
+    graph.remove(op)

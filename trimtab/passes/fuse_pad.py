@@ -1,0 +1,58 @@
+"""Padding of height and width becomes part of the convolutions and pools that read it."""
+
+from __future__ import annotations
+
+import math
+
+from trimtab.passes._graph import Graph
+from trimtab.program import Op, Program
+
+ORDER = 520
+
+
+def run(program: Program) -> None:
+    """Every reader that can pads for itself; the operator goes when the last one did."""
+    graph = Graph(program)
+    for pad in graph.ops("pad"):
+        if len(graph.shape(pad.inputs[0])) != 4 or pad.attributes["mode"] != "constant":
+            continue
+        top_left, bottom_right = pad.attributes["pads"][:4], pad.attributes["pads"][4:]
+        if any(top_left[:2]) or any(bottom_right[:2]) or min(pad.attributes["pads"]) < 0:
+            continue
+        amounts = (*top_left[2:], *bottom_right[2:])
+        for op in list(graph.readers(pad.outputs[0])):
+            if op.inputs[0] == pad.outputs[0] and _fits(graph, pad, op, amounts):
+                _absorb(graph, pad, op, amounts)
+
+
+def _fits(graph: Graph, pad: Op, op: Op, amounts: tuple[int, ...]) -> bool:
+    value = pad.attributes["value"]
+    if op.type == "conv":
+        return bool(value == 0)
+    if op.type not in ("max_pool", "average_pool") or op.attributes["ceil_mode"]:
+        return False  # rounding up counts the last window from the padded end
+    pads = _sum(op, amounts)
+    window = op.attributes["kernel_shape"]
+    if any(pads[i] >= window[i % 2] for i in range(4)):
+        return False  # a window must not lie in the padding alone
+    if op.type == "average_pool":
+        counted = op.attributes["count_include_pad"] or not any(op.attributes["pads"])
+        return bool(value == 0 and counted)
+    return bool(value == -math.inf or (value == 0 and _is_positive(graph, pad.inputs[0])))
+
+
+def _is_positive(graph: Graph, name: str) -> bool:
+    """Whether 0 is no more than any element, so that a maximum does not see it."""
+    maker = graph.producer(name, "relu", "clip", "sigmoid", "hard_sigmoid")
+    return maker is not None and (maker.type != "clip" or maker.attributes["alpha"] >= 0)
+
+
+def _sum(op: Op, amounts: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(a + b for a, b in zip(op.attributes["pads"], amounts, strict=True))
+
+
+def _absorb(graph: Graph, pad: Op, op: Op, amounts: tuple[int, ...]) -> None:
+    op.attributes["pads"] = _sum(op, amounts)
+    if op.type == "average_pool":
+        op.attributes["count_include_pad"] = True
+    graph.set_inputs(op, [pad.inputs[0], *op.inputs[1:]])

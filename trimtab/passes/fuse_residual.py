@@ -1,0 +1,37 @@
+"""An addition of two tensors becomes the epilogue of the convolution or product before it."""
+
+from __future__ import annotations
+
+from trimtab.passes import _affine
+from trimtab.passes._graph import Graph
+from trimtab.program import Op, Program
+
+ORDER = 600
+
+
+def run(program: Program) -> None:
+    """The operator moves to the addition's place, where both operands are known."""
+    graph = Graph(program)
+    place = {id(op): i for i, op in enumerate(program.ops)}
+    for add in graph.ops("add"):
+        candidates = [op for name in add.inputs if (op := _candidate(graph, add, name))]
+        if candidates:
+            # The later one moves least, and what it reads lives no longer than before.
+            _fuse(graph, add, max(candidates, key=lambda op: place.get(id(op), 0)))
+
+
+def _candidate(graph: Graph, add: Op, name: str) -> Op | None:
+    op = graph.producer(name)
+    if op is None or not op.schema.fuses_residual or _affine.is_epilogue_used(op):
+        return None
+    if graph.sole_reader(name) is not add:
+        return None
+    shapes = {graph.shape(operand) for operand in (*add.inputs, add.outputs[0])}
+    return op if len(shapes) == 1 else None
+
+
+def _fuse(graph: Graph, add: Op, op: Op) -> None:
+    (result,) = op.outputs
+    residual = next(name for name in add.inputs if name != result)
+    product = [*op.inputs, "", ""][:3]
+    graph.substitute(add, op.type, [*product, residual], op.attributes)

@@ -1,0 +1,24 @@
+"""Operators that compute the same from the same become one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trimtab.passes._graph import Graph
+from trimtab.program import Program
+
+ORDER = 120
+
+
+def run(program: Program) -> None:
+    """Goes forward, so that equal chains merge from their start."""
+    graph = Graph(program)
+    seen: dict[Any, list[str]] = {}
+    for op in graph.ops():
+        key = (op.type, tuple(op.inputs), tuple(sorted(op.attributes.items())))
+        twin = seen.setdefault(key, op.outputs)
+        if twin is op.outputs or any(program.is_output(name) for name in op.outputs):
+            continue
+        for mine, other in zip(op.outputs, twin, strict=True):
+            graph.replace_uses(mine, other)
+        graph.remove(op)
