@@ -8,8 +8,9 @@ import pytest
 
 import trimtab
 from tests.ops import oracle
-from tests.ops.cases import all_cases
+from tests.ops.cases import all_cases, by_family
 from tests.ops.cases.case import Case
+from trimtab.target import Target
 
 
 def test_the_ids_of_the_vectors_are_unique() -> None:
@@ -18,8 +19,21 @@ def test_the_ids_of_the_vectors_are_unique() -> None:
 
 
 @pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.id)
-def test_an_operator_computes_what_onnxruntime_computes(case: Case, tmp_path: Path) -> None:
+def test_an_operator_computes_what_onnxruntime_computes_with_every_instruction_set(
+    case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "case.onnx"
     path.write_bytes(case.model.SerializeToString())
-    session = trimtab.Session(trimtab.load(path))
-    oracle.assert_agree(case, session.run(case.inputs), oracle.expected(case))
+    program, expected = trimtab.load(path), oracle.expected(case)
+    for isa in Target.host().isas:
+        monkeypatch.setenv("TRIMTAB_ISA", isa)
+        oracle.assert_agree(case, trimtab.Session(program).run(case.inputs), expected)
+
+
+@pytest.mark.parametrize("family", by_family())
+def test_two_threads_compute_what_one_computes(family: str, tmp_path: Path) -> None:
+    for case in by_family()[family]:
+        path = tmp_path / "case.onnx"
+        path.write_bytes(case.model.SerializeToString())
+        outputs = trimtab.Session(trimtab.load(path), threads=2).run(case.inputs)
+        oracle.assert_agree(case, outputs, oracle.expected(case))

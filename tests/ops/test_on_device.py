@@ -1,0 +1,133 @@
+"""The operator vectors and whole networks on a device, through the runner that is shipped.
+
+`./inv test --device NAME` proves the engine right on that device. Without it, ARM cores in QEMU
+user mode stand in for boards, with every fifth vector; `--full` takes all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+import trimtab
+from tests.ops import oracle
+from tests.ops.cases import by_family
+from tests.ops.cases.case import Array
+from trimtab import builder, paths, workflow, zoo
+from trimtab.bench.runner import Command, interpret
+from trimtab.devices import Device, find_device
+from trimtab.errors import EmulatorError, MissingRequirementError
+from trimtab.profile import find_profile
+from trimtab.program.program import NUMPY_DTYPES
+from trimtab.target import Target
+
+EMULATED = ("qemu-a53", "qemu-armv7")
+SMALL_NETWORKS = ("mobilenet_v3_small", "shufflenet_v2", "squeezenet", "yolo_fastest")
+
+pytestmark = [pytest.mark.build, pytest.mark.device]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A connected device with the runner on it, and the target to plan for."""
+
+    device: Device
+    runner: str
+    target: Target
+
+    def run(self, model: Path, inputs: dict[str, Array], folder: Path) -> dict[str, Array]:
+        """The outputs of an ONNX model that the device computes."""
+        program = trimtab.optimize(trimtab.load(model), self.target)
+        program.save(folder / "model.ttm")
+        pushed = []
+        for i, name in enumerate(program.inputs):
+            path = folder / f"in{i}.bin"
+            path.write_bytes(np.asarray(inputs[name], order="C").tobytes())
+            pushed.append(self.device.push(path))
+        outputs = {}
+        with self.device.scratch() as scratch:
+            command = Command(
+                self.runner, self.device.push(folder / "model.ttm"), pushed, output_dir=scratch
+            )
+            launch = interpret(self.device.run(command.argv(), timeout_s=600))
+            if launch.error:
+                raise launch.error
+            for i, name in enumerate(program.outputs):
+                self.device.pull(f"{scratch}/out{i}.bin", folder / "out.bin")
+                var = program.vars[name]
+                values = np.fromfile(folder / "out.bin", NUMPY_DTYPES[var.dtype])
+                outputs[name] = values.reshape(var.shape)
+        return outputs
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "subject" in metafunc.fixturenames:
+        chosen = metafunc.config.getoption("--device")
+        names = (chosen,) if chosen else EMULATED
+        metafunc.parametrize("subject", names, indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
+def subject(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Subject]:
+    """The device of that name, with every operator and kernel."""
+    definition = find_device(request.param)
+    build = builder.build(
+        builder.BuildRequest(
+            profile=find_profile("full"),
+            output_dir=tmp_path_factory.mktemp("runner") / "build",
+            toolchain=definition.toolchain,
+            cpu=definition.cpu,
+        )
+    )
+    try:
+        device = definition.open()
+    except (EmulatorError, MissingRequirementError) as error:
+        if request.config.getoption("--device"):
+            raise
+        pytest.skip(str(error))
+    with device:
+        target = workflow.target_of(definition.toolchain, definition.cpu or "")
+        yield Subject(device, device.push(build.runner), target)
+
+
+@pytest.mark.parametrize("family", by_family())
+def test_a_family_of_operators_computes_the_same_on_the_device(
+    subject: Subject, family: str, tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    every = pytestconfig.getoption("--full") or pytestconfig.getoption("--device")
+    wrong = {}
+    for case in by_family()[family][:: 1 if every else 5]:
+        path = tmp_path / "case.onnx"
+        path.write_bytes(case.model.SerializeToString())
+        try:
+            outputs = subject.run(path, case.inputs, tmp_path)
+            oracle.assert_agree(case, outputs, oracle.expected(case))
+        except AssertionError as error:
+            wrong[case.id] = str(error)
+    assert wrong == {}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[] if name in SMALL_NETWORKS else [pytest.mark.slow])
+        for name in zoo.names()
+    ],
+)
+def test_a_network_computes_the_same_on_the_device(
+    subject: Subject, name: str, tmp_path: Path
+) -> None:
+    path = zoo.write(name, paths.cache() / "zoo")
+    outputs = subject.run(path, dict(zoo.sample_input(name)), tmp_path)
+    expected = oracle.run(onnx.load(path), dict(zoo.sample_input(name)))
+    assert list(outputs) == list(expected)
+    for key, want in expected.items():
+        scale = max(1.0, float(np.abs(want).max()))
+        np.testing.assert_allclose(outputs[key], want, rtol=0, atol=1e-4 * scale)
