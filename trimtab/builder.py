@@ -1,0 +1,380 @@
+"""Builds: toolchain + profile -> CMake and ninja -> a folder with everything that is shipped.
+
+A build tree lives in the cache under a key of toolchain, core and profile, so that after a change of one operator only its
+file is compiled again. What the user gets is delivered from there in one step: a folder is complete, or it is not there.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import trimtab
+from trimtab import buildtools, paths, schema, strip, toolchain
+from trimtab.errors import BuildError, UsageError
+from trimtab.profile import Profile, find_profile
+
+RECORD = "build.json"
+RECORD_FORMAT = 1
+BUILD_TYPES = ("Release", "Debug")
+
+
+@dataclass(frozen=True)
+class BuildRequest:
+    """What to build.
+
+    `profile`: a Profile, or the path of its file. `model`: a .ttm file to deliver beside the runner, or inside it with
+    `embed_model`. `cpu`: a core such as `cortex_a53`, None for any machine of the architecture. `build_type`: Release or
+    Debug.
+    """
+
+    profile: Profile | Path
+    output_dir: Path
+    toolchain: str = "host"
+    cpu: str | None = None
+    model: Path | None = None
+    embed_model: bool = False
+    build_type: str = "Release"
+
+
+@dataclass(frozen=True)
+class Build:
+    """What a build delivered. Paths are inside `output_dir`; `record` is the content of build.json.
+
+    `unstripped` has the code of `runner` with its symbols, `link_map` says which object every byte came from. `model` is
+    None when no model was given or when it is inside the runner.
+    """
+
+    output_dir: Path
+    runner: Path
+    library: Path
+    header: Path
+    model: Path | None
+    unstripped: Path
+    link_map: Path
+    record: dict[str, Any]
+
+    @property
+    def compiler(self) -> str:
+        """Name and version of the compiler."""
+        return str(self.record["compiler"])
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """The flags that operators were compiled with."""
+        return tuple(self.record["flags"]["compile"])
+
+
+def build(request: BuildRequest) -> Build:
+    """Builds and delivers into `request.output_dir`, showing a line per step on stderr.
+
+    Raises ToolchainError (unknown, or no compiler), ProfileError, UsageError (options that do not fit together) and
+    BuildError (compiler, linker, disk), which names the log file. On any error the output folder is as it was before.
+    """
+    chosen = toolchain.find_toolchain(request.toolchain)
+    profile = (
+        request.profile
+        if isinstance(request.profile, Profile)
+        else find_profile(str(request.profile))
+    )
+    profile.kept_kernels(chosen.arch)
+    _check(request)
+    cmake_file = toolchain.cmake_file(chosen, request.cpu)
+    tree = paths.cache() / "build" / _key(request, profile, cmake_file)
+    with _steps(f"{chosen.name}, profile {profile.name}"), _locked(tree):
+        profile_file = tree / "profile" / f"{_safe(profile.name)}.toml"
+        _write_if_changed(profile_file, profile.to_toml())
+        options = {"TRIMTAB_PROFILE": str(profile_file)}
+        if request.embed_model and request.model:
+            # A fixed name inside the tree, so that another model means a new link and not a new configuration.
+            options["TRIMTAB_EMBED_MODEL"] = str(tree / "embedded.ttm")
+            _copy_if_changed(request.model, tree / "embedded.ttm")
+        times = buildtools.run(
+            tree,
+            configure_command(tree, cmake_file, request.build_type, options),
+            ["trimtab", "trimtab-run"],
+        )
+        record = _record(request, profile, chosen, tree, times)
+        return _deliver(request, tree, record)
+
+
+def build_engine() -> Path:
+    """Builds the Python extension of this checkout for the running interpreter, or what has changed of it.
+
+    Returns its path beside the package. An installed trimtab has it already. Raises ToolchainError and BuildError.
+    """
+    name = f"_engine{sysconfig.get_config_var('EXT_SUFFIX')}"
+    target = Path(__file__).resolve().parent / name
+    if not paths.is_checkout():
+        return target
+    cmake_file = toolchain.cmake_file(toolchain.find_toolchain("host"))
+    key = hashlib.sha256(
+        f"{paths.root()} {sys.executable} {cmake_file.read_text()}".encode()
+    ).hexdigest()[:12]
+    tree = paths.cache() / "build" / f"engine-{key}"
+    with _steps("Python engine"), _locked(tree):
+        options = {
+            "TRIMTAB_PYTHON": "ON",
+            "TRIMTAB_PROFILE": "full",
+            "Python_EXECUTABLE": sys.executable,
+        }
+        buildtools.run(tree, configure_command(tree, cmake_file, "Release", options), ["_engine"])
+        _copy_if_changed(tree / name, target)
+    return target
+
+
+def configure_command(
+    tree: Path, cmake_file: Path, build_type: str, options: dict[str, str]
+) -> list[str]:
+    """The command line that configures a build tree."""
+    definitions = {
+        "CMAKE_TOOLCHAIN_FILE": str(cmake_file),
+        "CMAKE_BUILD_TYPE": build_type,
+        "CMAKE_MAKE_PROGRAM": buildtools.ninja(),
+        "Python3_EXECUTABLE": sys.executable,
+        **options,
+    }
+    command = [buildtools.cmake(), "-S", str(paths.root()), "-B", str(tree), "-G", "Ninja"]
+    return command + [f"-D{key}={value}" for key, value in definitions.items()]
+
+
+def _check(request: BuildRequest) -> None:
+    if request.build_type not in BUILD_TYPES:
+        raise UsageError(
+            f"unknown build type {request.build_type!r}",
+            hint=f"use one of {', '.join(BUILD_TYPES)}",
+        )
+    if request.embed_model and request.model is None:
+        raise UsageError("there is no model to embed", hint="name one with --model")
+    if request.model is not None and not request.model.is_file():
+        raise UsageError("the model file does not exist", where=str(request.model))
+    _check_output(request.output_dir)
+
+
+def _check_output(output: Path) -> None:
+    """A delivery replaces the whole folder, so nothing in it may be anybody else's."""
+    if not output.exists():
+        return
+    if not output.is_dir():
+        raise BuildError(
+            "the output is a file, not a folder",
+            where=str(output),
+            hint="name another with --output",
+        )
+    present = {str(path.relative_to(output)) for path in output.rglob("*") if not path.is_dir()}
+    if foreign := sorted(present - _delivered(output)):
+        raise BuildError(
+            f"the output folder holds a file that no build put there: {foreign[0]}",
+            where=str(output),
+            hint="move it away, or name another folder with --output",
+        )
+
+
+def _delivered(output: Path) -> set[str]:
+    """The files of an earlier delivery, by its record."""
+    try:
+        files = json.loads((output / RECORD).read_text(encoding="utf-8"))["files"]
+        return {*map(str, files), RECORD}
+    except (OSError, ValueError, KeyError, TypeError):
+        return set()
+
+
+def _key(request: BuildRequest, profile: Profile, cmake_file: Path) -> str:
+    """Name of the build tree: readable first, then everything that asks for another configuration."""
+    shared = sorted((paths.root() / "toolchains/cmake").glob("*.cmake"))
+    facts = [
+        str(paths.root()),
+        sys.executable,
+        profile.digest(),
+        request.build_type,
+        str(request.embed_model),
+    ]
+    facts += [path.read_text(encoding="utf-8") for path in (cmake_file, *shared)]
+    digest = hashlib.sha256("\0".join(facts).encode()).hexdigest()[:12]
+    cpu = (request.cpu or "generic").replace("-", "_")
+    return f"{request.toolchain}-{cpu}-{_safe(profile.name)}-{digest}"
+
+
+def _safe(name: str) -> str:
+    """`name` as part of a file name."""
+    return re.sub(r"[^A-Za-z0-9_.+-]", "_", name)[:60] or "unnamed"
+
+
+def _record(
+    request: BuildRequest,
+    profile: Profile,
+    chosen: toolchain.Toolchain,
+    tree: Path,
+    times: dict[str, float],
+) -> dict[str, Any]:
+    """Everything of build.json but the delivered files."""
+    model = None
+    if request.model is not None:
+        model = {
+            "name": request.model.name,
+            "sha256": _sha256(request.model),
+            "embedded": request.embed_model,
+        }
+    contents = json.loads((tree / "contents.json").read_text(encoding="utf-8"))
+    return {
+        "format": RECORD_FORMAT,
+        "trimtab": trimtab.__version__,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "git": _git_revision(),
+        "toolchain": chosen.name,
+        "arch": chosen.arch,
+        "cpu": request.cpu or "generic",
+        "build_type": request.build_type,
+        "compiler": _compiler(chosen, tree),
+        "flags": buildtools.flags(tree),
+        "profile": {"name": profile.name, "digest": profile.digest()},
+        "operators": contents["ops"],
+        "kernels": contents["kernels"],
+        "schema": f"{schema.schema_hash():016x}",
+        "model": model,
+        "times_s": times,
+    }
+
+
+def _compiler(chosen: toolchain.Toolchain, tree: Path) -> str:
+    version = buildtools.compiler_version(tree)
+    return f"zig {metadata.version('ziglang')} ({version})" if chosen.compiler == "zig" else version
+
+
+def _git_revision() -> str | None:
+    """Commit of the checkout, with `+` when tracked files differ from it; None without one."""
+    if not paths.is_checkout():
+        return None
+    git = ["git", "-C", str(paths.root())]
+    try:
+        commit = subprocess.run(
+            [*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        dirty = subprocess.run(
+            [*git, "diff", "--quiet", "HEAD"], capture_output=True, check=False
+        ).returncode
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return commit + ("+" if dirty else "")
+
+
+def _deliver(request: BuildRequest, tree: Path, record: dict[str, Any]) -> Build:
+    """Fills a folder beside the output and puts it in its place with a rename."""
+    output = request.output_dir.absolute()
+    files = {
+        "libtrimtab.a": tree / "libtrimtab.a",
+        "trimtab.h": paths.root() / "runtime/api/trimtab.h",
+        "debug/trimtab-run.full": tree / "trimtab-run",
+        "debug/trimtab-run.map": tree / "trimtab-run.map",
+    }
+    model = None
+    if request.model is not None and not request.embed_model:
+        model = f"{request.model.stem}.ttm"
+        files[model] = request.model
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{output.name}.", dir=output.parent) as scratch:
+            fresh = Path(scratch) / "new"
+            (fresh / "debug").mkdir(parents=True)
+            for name, source in files.items():
+                shutil.copy(source, fresh / name)
+            runner = fresh / "trimtab-run"
+            runner.write_bytes(strip.strip((tree / "trimtab-run").read_bytes()))
+            runner.chmod(0o755)
+            facts = {}
+            for name in (runner.name, *files):
+                facts[name] = {
+                    "bytes": (fresh / name).stat().st_size,
+                    "sha256": _sha256(fresh / name),
+                }
+            record = {**record, "files": facts}
+            (fresh / RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+            _check_output(output)
+            if output.exists():
+                output.rename(Path(scratch) / "old")
+            fresh.rename(output)
+    except OSError as error:
+        raise BuildError(
+            f"cannot deliver: {error.strerror}",
+            where=str(output),
+            hint="name another folder with --output",
+        ) from None
+    return Build(
+        output_dir=output,
+        runner=output / "trimtab-run",
+        library=output / "libtrimtab.a",
+        header=output / "trimtab.h",
+        model=output / model if model else None,
+        unstripped=output / "debug/trimtab-run.full",
+        link_map=output / "debug/trimtab-run.map",
+        record=record,
+    )
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _write_if_changed(path: Path, text: str) -> None:
+    try:
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise BuildError(f"cannot write: {error.strerror}", where=str(path)) from None
+
+
+def _copy_if_changed(source: Path, target: Path) -> None:
+    """Atomic: a process that has the old file mapped keeps it."""
+    part = target.with_name(f"{target.name}.{os.getpid()}.part")
+    try:
+        if target.is_file() and _sha256(source) == _sha256(target):
+            return
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, part)
+        part.replace(target)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise BuildError(f"cannot copy {source}: {error.strerror}", where=str(target)) from None
+
+
+@contextmanager
+def _steps(title: str) -> Iterator[None]:
+    start = time.monotonic()
+    buildtools.say(f"build: {title}")
+    yield
+    buildtools.say(f"build: done in {time.monotonic() - start:.1f} s")
+
+
+@contextmanager
+def _locked(tree: Path) -> Iterator[None]:
+    """One process per build tree at a time; the lock goes away with the process."""
+    try:
+        tree.mkdir(parents=True, exist_ok=True)
+        lock = (tree / ".lock").open("w")
+    except OSError as error:
+        raise BuildError(
+            f"cannot write: {error.strerror}",
+            where=str(tree),
+            hint="set TRIMTAB_CACHE_DIR to a folder with room",
+        ) from None
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

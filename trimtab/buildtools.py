@@ -1,0 +1,186 @@
+"""Runs CMake and ninja, and says what went wrong in a few lines."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from trimtab.errors import BuildError, ToolchainError
+
+_SHOWN_ERRORS = 8
+_COUNTER = re.compile(r"^\[(\d+)/(\d+)\] ")
+# What a record of flags leaves out: places and names, which differ from machine to machine.
+_PLACES = {"-o", "-I", "-include", "-c", "-MF", "-MT", "-isystem"}
+
+
+def say(text: str) -> None:
+    """One line of progress; stdout belongs to the task's result."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def cmake() -> str:
+    """The cmake program of the PyPI package, called directly, else the one on PATH."""
+    return _program("cmake", "CMAKE_BIN_DIR")
+
+
+def ninja() -> str:
+    """The ninja program of the PyPI package, called directly, else the one on PATH."""
+    return _program("ninja", "BIN_DIR")
+
+
+def _program(name: str, folder_constant: str) -> str:
+    try:
+        program = Path(getattr(importlib.import_module(name), folder_constant)) / name
+    except (ImportError, AttributeError):
+        program = Path(shutil.which(name) or name)
+    if not program.is_file():
+        raise ToolchainError(
+            f"{name} is not installed", hint=f"{sys.executable} -m pip install {name}"
+        )
+    return str(program)
+
+
+def run(tree: Path, configure: Sequence[str], targets: Sequence[str]) -> dict[str, float]:
+    """Configures where needed, compiles `targets`, and returns the seconds of each step.
+
+    ninja itself configures again when a CMake file, a schema or a profile has changed. Raises BuildError with the first
+    error lines and the path of the log.
+    """
+    log = tree / "build.log"
+    times = {}
+    start = time.monotonic()
+    # A tree of other options, or one whose first configuration failed, starts anew.
+    stamp, text = tree / "configured.json", json.dumps(list(configure))
+    if not stamp.is_file() or stamp.read_text(encoding="utf-8") != text:
+        (tree / "CMakeCache.txt").unlink(missing_ok=True)
+        _execute(configure, log, "w", "CMake cannot configure the build", lambda _: None)
+        stamp.write_text(text, encoding="utf-8")
+        times["configure"] = round(time.monotonic() - start, 2)
+        say(f"  configured in {times['configure']:.1f} s")
+    start = time.monotonic()
+    counter = _Counter()
+    _execute([ninja(), "-C", str(tree), *targets], log, "a", "the compiler failed", counter)
+    times["compile"] = round(time.monotonic() - start, 2)
+    counter.end(times["compile"])
+    return times
+
+
+class _Counter:
+    """Shows ninja's `[3/80]` in place on a terminal, and only the total elsewhere."""
+
+    def __init__(self) -> None:
+        self._steps = 0
+        self._is_terminal = sys.stderr.isatty()
+
+    def __call__(self, line: str) -> None:
+        if match := _COUNTER.match(line):
+            self._steps = int(match[2])
+            if self._is_terminal:
+                width = shutil.get_terminal_size().columns - 3
+                print(f"\r\x1b[K  {line.strip()[:width]}", end="", file=sys.stderr, flush=True)
+
+    def end(self, seconds: float) -> None:
+        """The line that stays."""
+        if self._is_terminal:
+            print("\r\x1b[K", end="", file=sys.stderr)
+        say(f"  {self._steps} steps in {seconds:.1f} s" if self._steps else "  up to date")
+
+
+def _execute(
+    command: Sequence[str], log: Path, mode: str, failure: str, on_line: Callable[[str], None]
+) -> None:
+    # Flags from the environment would end up in a binary whose record does not show them.
+    hidden = {
+        "CFLAGS",
+        "CXXFLAGS",
+        "LDFLAGS",
+        "CC",
+        "CXX",
+        "CMAKE_TOOLCHAIN_FILE",
+        "CMAKE_GENERATOR",
+        "DESTDIR",
+    }
+    environment = {key: value for key, value in os.environ.items() if key not in hidden}
+    try:
+        with (
+            log.open(mode, encoding="utf-8") as file,
+            subprocess.Popen(
+                command,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                env=environment,
+            ) as process,
+        ):
+            file.write(f"$ {shlex.join(command)}\n")
+            assert process.stdout is not None
+            for line in process.stdout:
+                file.write(line)
+                on_line(line)
+    except OSError as error:
+        raise BuildError(f"{failure}: {error.strerror}", where=str(error.filename or log)) from None
+    if process.returncode:
+        if sys.stderr.isatty():
+            print("\r\x1b[K", end="", file=sys.stderr)
+        raise BuildError(f"{failure}:\n{first_errors(log)}", hint=f"the whole output is in {log}")
+
+
+def first_errors(log: Path) -> str:
+    """The lines of the last command in a log that say what went wrong, indented."""
+    text = log.read_text(encoding="utf-8", errors="replace").rpartition("\n$ ")[2]
+    lines = text.splitlines()
+    errors = [
+        line
+        for line in lines
+        if re.search(r"\berror\b|undefined (symbol|reference)|No space left", line, re.I)
+    ]
+    return "\n".join(
+        f"    {line.strip()}" for line in (errors or lines[-_SHOWN_ERRORS:])[:_SHOWN_ERRORS]
+    )
+
+
+def flags(tree: Path) -> dict[str, list[str]]:
+    """What was really passed: `compile` for the core's sources, `link` for the runner; without paths."""
+    with (tree / "compile_commands.json").open(encoding="utf-8") as file:
+        commands = {entry["file"]: entry["command"] for entry in json.load(file)}
+    source = next(name for name in sorted(commands) if "/runtime/core/" in name)
+    linking = subprocess.run(
+        [ninja(), "-C", str(tree), "-t", "commands", "-s", "trimtab-run"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    link = linking.stdout.replace(" && :", "").rpartition("&& ")[2].partition(" > ")[0]
+    return {"compile": _options(commands[source]), "link": _options(link)}
+
+
+def _options(command: str) -> list[str]:
+    found: list[str] = []
+    skip = False
+    for word in shlex.split(command)[1:]:
+        if skip or word in _PLACES:
+            skip = not skip and word != "-c"
+        elif word.startswith("-") and not word.startswith("-I") and word not in found:
+            found.append(word)
+    return found
+
+
+def compiler_version(tree: Path) -> str:
+    """The first line of `--version` of the compiler that a tree is configured for."""
+    cache = (tree / "CMakeCache.txt").read_text(encoding="utf-8")
+    found = sorted(tree.glob("CMakeFiles/*/CMakeCXXCompiler.cmake"))
+    settings = found[-1].read_text(encoding="utf-8") if found else cache
+    match = re.search(r'CMAKE_CXX_COMPILER "([^"]+)"', settings)
+    program = match[1] if match else "c++"
+    result = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+    return result.stdout.partition("\n")[0].strip()
