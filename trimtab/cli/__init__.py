@@ -41,9 +41,7 @@ def _guarded(body: Callable[..., Any]) -> Callable[..., Any]:
         except KeyboardInterrupt:
             raise Exit("interrupted", code=INTERRUPTED) from None
         except BrokenPipeError:
-            # The reader (`| head`) has left; without this, Python complains once more at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise Exit(code=0) from None
+            raise  # for `main`: Invoke's own output, such as --list, meets it as well
         except OSError as error:
             # Whoever knows the file's purpose says it better; this is for disks that are full and
             # folders that are not ours, which can happen anywhere.
@@ -84,4 +82,10 @@ def main() -> None:
     from importlib.metadata import version
 
     name = "trimtab" if Path(sys.argv[0]).name == "trimtab" else "inv"
-    WordsProgram(name=name, binary=name, namespace=namespace, version=version("trimtab")).run()
+    program = WordsProgram(name=name, binary=name, namespace=namespace, version=version("trimtab"))
+    try:
+        program.run()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader (`| head`) has left; without this, Python complains once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
