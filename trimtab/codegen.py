@@ -164,7 +164,7 @@ def kernel_table_source(kept: list[kernels.Kernel], strings: bool) -> str:
     return "\n".join(out) + "\n"
 
 
-def sources_cmake(profile: Profile, kept: list[kernels.Kernel]) -> str:
+def sources_cmake(profile: Profile, kept: list[kernels.Kernel], compiler: str) -> str:
     """sources.cmake: op macros, sources, and per-file flags of the instruction sets."""
     isas = kernels.isas()
     names = {op.name for op in profile.operators()}
@@ -177,8 +177,8 @@ def sources_cmake(profile: Profile, kept: list[kernels.Kernel]) -> str:
         "set(TRIMTAB_KERNEL_SOURCES\n" + "".join(f'  "{k.path.as_posix()}"\n' for k in kept) + ")"
     )
     for k in kept:
-        if isas[k.isa].flags:
-            path, flags = k.path.as_posix(), ";".join(isas[k.isa].flags)
+        if flags := ";".join(isas[k.isa].flags_for(compiler)):
+            path = k.path.as_posix()
             out.append(f'set_property(SOURCE "{path}" PROPERTY COMPILE_OPTIONS "{flags}")')
     return "\n".join(out) + "\n"
 
@@ -191,7 +191,7 @@ def write_if_changed(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def generate(profile: Profile, arch: str, output: Path) -> None:
+def generate(profile: Profile, arch: str, compiler: str, output: Path) -> None:
     """Writes all generated files of a binary with `profile` for `arch` into `output`."""
     ops, kept = list(schema.operators().values()), profile.kept_kernels(arch)
     generated = output / "generated"
@@ -200,7 +200,7 @@ def generate(profile: Profile, arch: str, output: Path) -> None:
     write_if_changed(generated / "config.h", config_header(profile))
     write_if_changed(generated / "registry.cpp", registry_source(profile))
     write_if_changed(generated / "kernel_table.cpp", kernel_table_source(kept, profile.strings))
-    write_if_changed(output / "sources.cmake", sources_cmake(profile, kept))
+    write_if_changed(output / "sources.cmake", sources_cmake(profile, kept, compiler))
     facts = {
         "profile": profile.name,
         "arch": arch,
@@ -215,10 +215,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
     parser.add_argument("--profile", required=True)
     parser.add_argument("--arch", required=True)
+    parser.add_argument("--compiler", default="gcc", help="zig, or gcc for GCC and clang")
     parser.add_argument("--output", required=True, type=Path)
     arguments = parser.parse_args()
     try:
-        generate(find_profile(arguments.profile), arguments.arch, arguments.output)
+        generate(
+            find_profile(arguments.profile), arguments.arch, arguments.compiler, arguments.output
+        )
     except TrimtabError as e:
         print(f"trimtab.codegen: {e}", file=sys.stderr)
         return e.exit_code

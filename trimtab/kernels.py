@@ -48,6 +48,11 @@ class Isa:
     flags: tuple[str, ...]
     features: tuple[str, ...]
     rank: int
+    zig_flags: tuple[str, ...] = ()
+
+    def flags_for(self, compiler: str) -> tuple[str, ...]:
+        """The flags as `compiler` ("zig", or any other for GCC's spelling) wants them."""
+        return self.zig_flags if compiler == "zig" and self.zig_flags else self.flags
 
 
 @dataclass(frozen=True)
@@ -90,6 +95,7 @@ def read_isas(path: Path) -> dict[str, Isa]:
     for name, row in table.items():
         try:
             row |= {key: tuple(row[key]) for key in ("arch", "flags", "features")}
+            row["zig_flags"] = tuple(row.get("zig_flags", ()))
             found.append(Isa(name=name, **row))
         except (AttributeError, KeyError, TypeError) as e:
             raise SchemaError(
