@@ -145,6 +145,7 @@ class Graph:
             maker.outputs = [y if name == x else name for name in maker.outputs]
             self.replace_uses(x, y)
             self.remove(op)
+            self._collect([x])
         else:
             self.replace_uses(y, x)
             self.remove(op)
