@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -128,3 +130,8 @@ def test_a_session_gives_what_the_unoptimised_network_gives() -> None:
     (result,) = trimtab.Session(program).run(inputs).values()
     assert result.shape == (1, 792)
     assert result.sum() == pytest.approx(1, abs=1e-5)
+
+
+def test_the_documentation_lists_every_pass_in_order(root: Path) -> None:
+    rows = re.findall(r"^\| `(\w+)` \|", (root / "docs" / "passes.md").read_text(), re.M)
+    assert rows == list(passes.passes())
