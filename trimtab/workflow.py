@@ -6,6 +6,7 @@ and the demo call this and add nothing but words.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -77,9 +78,10 @@ def build_subject(
     The profile is the named one, or holds just what the program needs.
     """
     chosen = find_profile(profile) if profile else trimtab.profile_of(program)
-    name = "-".join(part for part in (program.name, chosen.name, toolchain, cpu) if part)
-    folder = paths.cache() / "bench" / name.replace("/", "_")
-    model = folder / f"{program.name}.ttm"
+    stem = re.sub(r"[^\w.-]", "_", program.name) or "model"
+    parts = (stem, chosen.name if profile else "trimmed", toolchain, cpu)
+    folder = paths.cache() / "bench" / "-".join(part for part in parts if part)
+    model = folder / f"{stem}.ttm"
     folder.mkdir(parents=True, exist_ok=True)
     program.save(model, names=chosen.strings)
     build = builder.build(

@@ -32,7 +32,11 @@ def onnx_golden(path: Path, shapes: Mapping[str, tuple[int, ...]]) -> Golden:
     try:
         model = onnx.load(path)
     except Exception as error:  # protobuf's DecodeError, OSError, missing external data, ...
-        raise ModelFileError(f"cannot be read as ONNX: {error}", where=str(path)) from error
+        raise ModelFileError(
+            f"cannot be read as ONNX: {error}",
+            where=str(path),
+            hint="the expected output is computed from the ONNX model: give that one",
+        ) from error
     initial = {tensor.name for tensor in model.graph.initializer}
     inputs = [value for value in model.graph.input if value.name not in initial]
     rng = np.random.default_rng(SEED)

@@ -133,8 +133,11 @@ def _ops(ops: Sequence[OpCost]) -> Table:
         for op in ranked[:TOP]
     ]
     if rest := ranked[TOP:]:
-        share = _text.share(sum(op.cost for op in rest), total)
-        rows.append([f"{len(rest)} others", "", "", share])
+        cost = sum(op.cost for op in rest)
+        is_timed = rest[0].ns is not None
+        time, count = (cost, None) if is_timed else (None, cost)
+        row = [f"{len(rest)} others", _text.value(time, Unit.NS)]
+        rows.append([*row, _text.value(count, Unit.INSTRUCTIONS), _text.share(cost, total)])
     return Table("Operators of the network", ["operator", "time", "instructions", "share"], rows)
 
 

@@ -1,0 +1,78 @@
+"""What the demo does when the board cannot be had, without booting or building anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import pytest
+
+from trimtab import demo, doctor
+from trimtab.devices import board
+from trimtab.devices.board import State
+from trimtab.doctor import Requirement
+from trimtab.errors import EmulatorError, MissingRequirementError
+
+BOARD = State(pid=1, port=2222, cpu_model="cortex-a53", cpus=1, image="/nowhere")
+
+
+def raising(error: Exception) -> Callable[..., NoReturn]:
+    def fail(*_: Any, **__: Any) -> NoReturn:
+        raise error
+
+    return fail
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """A machine with all that the board needs, and a board that is down."""
+    monkeypatch.setattr(doctor, "examine", tuple)
+    monkeypatch.setattr(board, "status", lambda: None)
+    monkeypatch.setattr(board, "up", lambda **_: BOARD)
+    monkeypatch.setattr("shutil.which", lambda program: f"/usr/bin/{program}")
+    return monkeypatch
+
+
+def test_the_board_is_taken_and_stopped_again_if_it_was_down(machine: pytest.MonkeyPatch) -> None:
+    device, is_ours = demo._find_device()
+    assert device is not None
+    assert (device.name, is_ours) == ("board", True)
+    machine.setattr(board, "status", lambda: BOARD)
+    assert demo._find_device()[1] is False
+
+
+def test_only_what_the_board_needs_is_installed(machine: pytest.MonkeyPatch) -> None:
+    installed: list[Requirement] = []
+    machine.setattr(doctor, "install", installed.extend)
+    names = ("cpio", "g++", "qemu-system-aarch64")
+    found = tuple(Requirement(name, "", "", name, "", needed=False) for name in names)
+    machine.setattr(doctor, "examine", lambda: found)
+    demo._find_device()
+    assert [requirement.name for requirement in installed] == ["cpio", "qemu-system-aarch64"]
+
+
+@pytest.mark.parametrize("trouble", ["no root", "no boot"])
+def test_without_the_board_it_goes_on_in_user_mode_and_says_so(
+    machine: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], trouble: str
+) -> None:
+    if trouble == "no root":
+        missing = Requirement("cpio", "", "", "cpio", "", needed=False)
+        machine.setattr(doctor, "examine", lambda: (missing,))
+        machine.setattr(doctor, "install", raising(MissingRequirementError("needs root")))
+    else:
+        machine.setattr(board, "up", raising(EmulatorError("did not boot")))
+    device, is_ours = demo._find_device()
+    assert device is not None
+    assert (device.name, is_ours) == ("qemu-a53", False)
+    said = capsys.readouterr().err
+    assert "no board: " in said
+    assert "user mode" in said
+
+
+def test_without_any_emulator_it_goes_on_with_this_machine(
+    machine: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine.setattr(board, "up", raising(EmulatorError("not installed")))
+    machine.setattr("shutil.which", lambda program: None)
+    assert demo._find_device() == (None, False)
+    assert "no ARM code is run" in capsys.readouterr().err
