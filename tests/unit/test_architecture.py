@@ -36,7 +36,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "derive": GRAPH | {"session"},
     "inspection": GRAPH | {"session", "passes", "planner"},
     "toolchain": BASE,
-    "builder": GRAPH | {"planner", "modelfile", "codegen", "toolchain"},
+    "strip": BASE,
+    "buildtools": BASE,
+    # "__init__" for the version that the record holds
+    "builder": GRAPH | {"planner", "modelfile", "toolchain", "buildtools", "strip", "__init__"},
     "size": BASE | {"schema"},
     "zoo": BASE,
     "devices": BASE,
