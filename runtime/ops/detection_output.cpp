@@ -1,0 +1,238 @@
+#include <math.h>
+
+#include "generated/attributes.h"
+#include "runtime/core/operator.h"
+
+namespace trimtab {
+namespace {
+
+constexpr int32_t kRow = 7;  // image, class, score, xmin, ymin, xmax, ymax
+constexpr int64_t kMaxCandidates = 1 << 26;
+
+struct Box {
+  float xmin, ymin, xmax, ymax;
+};
+
+// Scores by which items are ordered: that of item i is base[i * step].
+struct Ranking {
+  const float* base;
+  size_t step;
+
+  bool Better(int32_t a, int32_t b) const {
+    const float x = base[static_cast<size_t>(a) * step], y = base[static_cast<size_t>(b) * step];
+    return x > y || (x == y && a < b);
+  }
+};
+
+// Restores a heap with the best item on top after its element `i` got worse.
+void SiftDown(const Ranking& ranking, int32_t* heap, size_t n, size_t i) {
+  const int32_t item = heap[i];
+  for (size_t child = 2 * i + 1; child < n; child = 2 * i + 1) {
+    if (child + 1 < n && ranking.Better(heap[child + 1], heap[child])) ++child;
+    if (!ranking.Better(heap[child], item)) break;
+    heap[i] = heap[child];
+    i = child;
+  }
+  heap[i] = item;
+}
+
+// Moves the best `k` of `n` items to the end, the best of all last.
+void SelectBest(const Ranking& ranking, int32_t* items, size_t n, size_t k) {
+  for (size_t i = n / 2; i-- > 0;) SiftDown(ranking, items, n, i);
+  for (; k > 0; --k) {
+    --n;
+    const int32_t best = items[0];
+    items[0] = items[n];
+    SiftDown(ranking, items, n, 0);
+    items[n] = best;
+  }
+}
+
+float Area(const Box& b) { return (b.xmax - b.xmin) * (b.ymax - b.ymin); }
+
+// Intersection over union.
+float Overlap(const Box& a, const Box& b) {
+  const float w = fminf(a.xmax, b.xmax) - fmaxf(a.xmin, b.xmin);
+  const float h = fminf(a.ymax, b.ymax) - fmaxf(a.ymin, b.ymin);
+  if (!(w > 0.0f && h > 0.0f)) return 0.0f;
+  return w * h / (Area(a) + Area(b) - w * h);
+}
+
+class DetectionOutput final : public OperatorOf<DetectionOutputAttributes> {
+ public:
+  Status InferShape() override;
+  Status Prepare() override;
+  void Run(ThreadPool& pool) override;
+
+ private:
+  Box Decode(int32_t image, int32_t label, int32_t prior) const;
+  int32_t Suppress(int32_t image, int32_t label, int32_t kept);
+  int32_t KeepBest(int32_t kept);
+
+  int32_t priors_ = 0;
+  int32_t candidates_ = 0;  // of a class that suppression looks at, at most
+  int32_t most_ = 0;        // that may be left of all classes
+
+  // Lists in scratch memory, made by Run.
+  int32_t* order_ = nullptr;      // [priors_]
+  Box* boxes_ = nullptr;          // [candidates_]: kept ones of a class
+  float* kept_scores_ = nullptr;  // [most_]
+  int32_t* kept_labels_ = nullptr;
+  int32_t* kept_priors_ = nullptr;
+  int32_t* kept_order_ = nullptr;
+};
+
+Status DetectionOutput::InferShape() {
+  const DetectionOutputAttributes& a = attributes();
+  const Tensor &locations = input(0), &scores = input(1), &priors = input(2);
+  TRIMTAB_CHECK(a.classes >= 1 && a.classes <= INT16_MAX, "classes are out of range", a.classes);
+  TRIMTAB_CHECK(a.background >= -1 && a.background <= INT16_MAX, "background is out of range",
+                a.background);
+  TRIMTAB_CHECK(a.keep_top_k == -1 || a.keep_top_k >= 1, "keep_top_k is out of range",
+                a.keep_top_k);
+  TRIMTAB_CHECK(a.nms_top_k == -1 || a.nms_top_k >= 1, "nms_top_k is out of range", a.nms_top_k);
+  TRIMTAB_CHECK(priors.dims.rank == 3 && priors.dims[0] == 1 && priors.dims[1] == 2 &&
+                    priors.dims[2] % 4 == 0 && priors.dims[2] > 0,
+                "priors must be [1, 2, 4 * priors] (rank)", priors.dims.rank);
+  priors_ = priors.dims[2] / 4;
+  TRIMTAB_CHECK(locations.dims.rank >= 2 && scores.dims.rank >= 2 && scores.dims[0] > 0 &&
+                    locations.dims[0] == scores.dims[0],
+                "locations and scores must have one batch");
+  const int64_t per_prior = 4 * (a.share_location ? 1 : a.classes);
+  TRIMTAB_CHECK(locations.dims.Count(1, locations.dims.rank) == priors_ * per_prior,
+                "locations do not fit the priors (values, priors)",
+                locations.dims.Count(1, locations.dims.rank), priors_);
+  TRIMTAB_CHECK(scores.dims.Count(1, scores.dims.rank) == priors_ * a.classes,
+                "scores do not fit the priors and classes (values, priors)",
+                scores.dims.Count(1, scores.dims.rank), priors_);
+  const int64_t candidates = a.nms_top_k > 0 && a.nms_top_k < priors_ ? a.nms_top_k : priors_;
+  const bool has_background = a.background >= 0 && a.background < a.classes;
+  const int64_t most = candidates * (a.classes - (has_background ? 1 : 0));
+  TRIMTAB_CHECK(most >= 1 && most <= kMaxCandidates, "illegal number of candidates", most);
+  candidates_ = static_cast<int32_t>(candidates);
+  most_ = static_cast<int32_t>(most);
+  const int64_t rows =
+      (a.keep_top_k > 0 && a.keep_top_k < most ? a.keep_top_k : most) * scores.dims[0];
+  TRIMTAB_CHECK(rows <= INT32_MAX / kRow, "too many rows", rows);
+  Dims& y = output().dims;
+  y.rank = 4;
+  y[0] = y[1] = 1;
+  y[2] = static_cast<int32_t>(rows);
+  y[3] = kRow;
+  return Status();
+}
+
+Status DetectionOutput::Prepare() {
+  const auto priors = static_cast<size_t>(priors_), candidates = static_cast<size_t>(candidates_);
+  RequestScratch(candidates * sizeof(Box) +
+                 (priors + 4 * static_cast<size_t>(most_)) * sizeof(int32_t));
+  return Status();
+}
+
+Box DetectionOutput::Decode(int32_t image, int32_t label, int32_t prior) const {
+  const DetectionOutputAttributes& a = attributes();
+  const int64_t locations = a.share_location ? 1 : a.classes;
+  const float* const offset =
+      input(0).data<float>() +
+      ((int64_t{image} * priors_ + prior) * locations + (a.share_location ? 0 : label)) * 4;
+  const float* const p = input(2).data<float>() + int64_t{prior} * 4;
+  const float* const variance = p + int64_t{priors_} * 4;
+  float d[4];
+  for (int i = 0; i < 4; ++i) d[i] = offset[i] * (a.variance_encoded ? 1.0f : variance[i]);
+  const float w = p[2] - p[0], h = p[3] - p[1];
+  if (a.code_type == DetectionOutputCodeType::kCenterSize) {
+    const float x = d[0] * w + (p[0] + p[2]) * 0.5f, y = d[1] * h + (p[1] + p[3]) * 0.5f;
+    const float half_w = expf(d[2]) * w * 0.5f, half_h = expf(d[3]) * h * 0.5f;
+    return {x - half_w, y - half_h, x + half_w, y + half_h};
+  }
+  const bool in_sizes = a.code_type == DetectionOutputCodeType::kCornerSize;
+  const float unit_x = in_sizes ? w : 1.0f, unit_y = in_sizes ? h : 1.0f;
+  return {p[0] + d[0] * unit_x, p[1] + d[1] * unit_y, p[2] + d[2] * unit_x, p[3] + d[3] * unit_y};
+}
+
+// Adds what is left of a class behind the `kept` ones of the classes before; returns their number.
+int32_t DetectionOutput::Suppress(int32_t image, int32_t label, int32_t kept) {
+  const DetectionOutputAttributes& a = attributes();
+  const auto classes = static_cast<size_t>(a.classes);
+  const float* const scores = input(1).data<float>() +
+                              static_cast<size_t>(image) * static_cast<size_t>(priors_) * classes +
+                              label;
+  size_t count = 0;
+  for (int32_t i = 0; i < priors_; ++i) {
+    if (scores[static_cast<size_t>(i) * classes] > a.confidence_threshold) order_[count++] = i;
+  }
+  const size_t looked_at =
+      count < static_cast<size_t>(candidates_) ? count : static_cast<size_t>(candidates_);
+  SelectBest({scores, classes}, order_, count, looked_at);
+  float threshold = a.nms_threshold;
+  int32_t boxes = 0;
+  for (size_t i = 0; i < looked_at; ++i) {
+    const int32_t prior = order_[count - 1 - i];
+    const Box box = Decode(image, label, prior);
+    bool keep = true;
+    for (int32_t other = 0; keep && other < boxes; ++other)
+      keep = Overlap(box, boxes_[other]) <= threshold;
+    if (!keep) continue;
+    boxes_[boxes++] = box;
+    kept_scores_[kept] = scores[static_cast<size_t>(prior) * classes];
+    kept_labels_[kept] = label;
+    kept_priors_[kept++] = prior;
+    if (threshold > 0.5f) threshold *= a.nms_eta;
+  }
+  return kept;
+}
+
+// Drops all but the best keep_top_k, without changing their order; returns how many are left.
+int32_t DetectionOutput::KeepBest(int32_t kept) {
+  const int64_t limit = attributes().keep_top_k;
+  if (limit < 0 || kept <= limit) return kept;
+  for (int32_t i = 0; i < kept; ++i) kept_order_[i] = i;
+  SelectBest({kept_scores_, 1}, kept_order_, static_cast<size_t>(kept), static_cast<size_t>(limit));
+  // What is not among the best is marked by a class that does not exist.
+  for (int32_t i = 0; i < kept - limit; ++i) kept_labels_[kept_order_[i]] = -1;
+  int32_t left = 0;
+  for (int32_t i = 0; i < kept; ++i) {
+    if (kept_labels_[i] < 0) continue;
+    kept_scores_[left] = kept_scores_[i];
+    kept_labels_[left] = kept_labels_[i];
+    kept_priors_[left++] = kept_priors_[i];
+  }
+  return left;
+}
+
+// One thread: a few thousand comparisons for most images, and classes differ too much in work to
+// be shared evenly.
+void DetectionOutput::Run(ThreadPool&) {
+  const auto most = static_cast<size_t>(most_);
+  boxes_ = scratch<Box>();
+  kept_scores_ = reinterpret_cast<float*>(boxes_ + candidates_);
+  kept_labels_ = reinterpret_cast<int32_t*>(kept_scores_ + most);
+  kept_priors_ = kept_labels_ + most;
+  kept_order_ = kept_priors_ + most;
+  order_ = kept_order_ + most;
+  float* row = output().data<float>();
+  float* const end = row + output().Count();
+  for (int32_t image = 0; image < input(1).dims[0]; ++image) {
+    int32_t kept = 0;
+    for (int32_t label = 0; label < attributes().classes; ++label) {
+      if (label != attributes().background) kept = Suppress(image, label, kept);
+    }
+    kept = KeepBest(kept);
+    for (int32_t i = 0; i < kept; ++i, row += kRow) {
+      const Box box = Decode(image, kept_labels_[i], kept_priors_[i]);
+      row[0] = static_cast<float>(image);
+      row[1] = static_cast<float>(kept_labels_[i]);
+      row[2] = kept_scores_[i];
+      row[3] = box.xmin;
+      row[4] = box.ymin;
+      row[5] = box.xmax;
+      row[6] = box.ymax;
+    }
+  }
+  while (row < end) *row++ = -1.0f;
+}
+
+}  // namespace
+}  // namespace trimtab
+
+TRIMTAB_OPERATOR(DetectionOutput)
