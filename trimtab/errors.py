@@ -107,6 +107,12 @@ class EmulatorError(TrimtabError):
     exit_code = 24
 
 
+class BinaryFileError(TrimtabError):
+    """A file whose size is asked for is missing, or is not an ELF executable."""
+
+    exit_code = 25
+
+
 class DeviceError(TrimtabError):
     """A device is unknown, or something on it failed."""
 

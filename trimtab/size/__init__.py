@@ -1,0 +1,10 @@
+"""Where the bytes of a binary go: by section, by operator, by kernel, by symbol.
+
+report = size.measure(Path("dist/net/trimtab-run")) report.groups  # {"kernel:gemm_f32_8x8_neon":
+1824, "libc": 11000, ...} print(size.table([report]))
+"""
+
+from trimtab.size.measure import measure
+from trimtab.size.report import SizeReport, Symbol, table
+
+__all__ = ["SizeReport", "Symbol", "measure", "table"]

@@ -1,0 +1,63 @@
+"""Says which part of the project an object file belongs to.
+
+The parts are those of a size report:
+
+op:NAME, kernel:NAME   an operator of runtime/ops, a micro-kernel shared:NAME          code that
+several operators share tables               the generated registries core, api, runner   the engine
+in runtime/core, its C interface, the program around it model                an embedded model
+libc, compiler_rt    what the toolchain links in merged               equal strings and constants of
+all parts, kept once by the linker linker               what the linker makes itself (.got, tables
+of the dynamic linker) elf, padding         headers and section table; gaps for alignment symbols
+sections that are not loaded unattributed         none of these
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import PurePosixPath
+
+from trimtab import paths
+from trimtab.size.linkmap import INTERNAL
+
+_MEMBER = re.compile(r"^(?P<archive>.*)\((?P<member>[^()]*)\)$")
+_TABLE = re.compile(r"\dk\w*(?:Table|TableSize|Fields|SchemaHash)(?:E|$)|kSchemaHash")
+_LIBC = re.compile(r"^(?:lib(?:c|m|pthread|dl|zigc|c_nonshared|mvec)|[SRg]*crt(?:1|i|n))\.(?:a|o|so)")
+_COMPILER = re.compile(r"^(?:libcompiler_rt|libgcc\w*|libclang_rt\.\S*|libubsan\w*|(?:clang_)?crt(?:begin|end|_\w+)\w*)\.")
+
+
+def owner(source: str, section: str) -> str:
+    """The part that section `section` of the object `source` (as a link map names it) belongs to."""
+    if re.search(r"\.(?:str|cst)\d", section):
+        return "merged"
+    if source == INTERNAL:
+        return "linker"
+    match = _MEMBER.match(source)
+    archive = PurePosixPath(match["archive"]).name if match else ""
+    path = PurePosixPath(match["member"] if match else source)
+    if _LIBC.match(archive or path.name):
+        return "libc"
+    if _COMPILER.match(archive or path.name):
+        return "compiler_rt"
+    if "runtime/app" in source:
+        return "runner"
+    if path.name.startswith("embedded_model"):
+        return "model"
+    if archive != "libtrimtab.a":
+        return "unattributed"
+    stem = path.name.partition(".")[0]
+    if stem in ("registry", "kernel_table") and _TABLE.search(section):
+        return "tables"
+    return _stems().get(stem, "unattributed")
+
+
+@cache
+def _stems() -> dict[str, str]:
+    """Part by the stem of a source file. An archive keeps the names of its members, not their folders."""
+    root = paths.root()
+    found = {path.stem: "core" for path in (root / "runtime/core").glob("*.cpp")}
+    found |= {path.stem: "api" for path in (root / "runtime/api").glob("*.cpp")}
+    for path in (root / "runtime/ops").glob("*.cpp"):
+        kind = "op" if path.with_suffix(".toml").is_file() else "shared"
+        found[path.stem] = f"{kind}:{path.stem}"
+    return found | {path.stem: f"kernel:{path.stem}" for path in (root / "kernels").glob("*/*.cpp")}
