@@ -1,0 +1,235 @@
+// Checks of the element-wise kernels and softmax against the C library in float64.
+//
+// Allowed is ulps * u * |y| + floor * u * max(1, |x|), with u = 2^-24 (half a unit in the last
+// place). `ulps` follows from the formulas of kernels/generic/: an exponential or logarithm is 1
+// rounding of its polynomial, 1 of the last operation and less than 1 of the reduced argument; a
+// quotient adds 1 (4 on Armv7, whose division is two Newton steps), every further operation 1; an
+// argument that was rounded before an exponential adds its size (swish with alpha 1.702: 34 at x =
+// -20). `floor` is for functions that subtract near a zero, where the result is exact only against
+// its operands.
+#ifndef TRIMTAB_TESTS_KERNELS_CHECK_ELEMENTWISE_H_
+#define TRIMTAB_TESTS_KERNELS_CHECK_ELEMENTWISE_H_
+
+#include "kernels/kernel_api.h"
+#include "tests/kernels/check_support.h"
+
+namespace check {
+
+struct UnaryFunction {
+  const char* family;
+  double (*f)(double x, double alpha, double beta);
+  float alpha, beta;
+  float low, high;  // where it is checked
+  double ulps, floor;
+  bool infinities;  // checked at infinities too
+};
+
+inline double Sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
+inline double GeluOf(double x, double alpha) {
+  return alpha == 0.0 ? 0.5 * x * (1.0 + erf(x * M_SQRT1_2))
+                      : 0.5 * x * (1.0 + tanh(sqrt(2.0 / M_PI) * (x + 0.044715 * x * x * x)));
+}
+
+constexpr UnaryFunction kUnaryFunctions[] = {
+    {"clip_f32", [](double x, double a, double b) { return Clamp(x, a, b); }, -0.5f, 6.0f, -10, 10,
+     0, 0, true},
+    {"clip_f32", [](double x, double a, double b) { return Clamp(x, a, b); }, 0.0f, INFINITY, -10,
+     10, 0, 0, true},
+    {"leaky_relu_f32", [](double x, double a, double) { return x < 0 ? a * x : x; }, 0.1f, 0, -10,
+     10, 1, 0, true},
+    {"elu_f32", [](double x, double a, double) { return x < 0 ? a * expm1(x) : x; }, 1.5f, 0, -100,
+     10, 5, 0, true},
+    {"sigmoid_f32", [](double x, double, double) { return Sigmoid(x); }, 0, 0, -87, 100, 8, 0,
+     false},
+    {"tanh_f32", [](double x, double, double) { return tanh(x); }, 0, 0, -20, 20, 8, 0, true},
+    {"hard_sigmoid_f32", [](double x, double a, double b) { return Clamp(a * x + b, 0, 1); }, 0.2f,
+     0.5f, -10, 10, 0, 2, true},
+    {"hard_swish_f32", [](double x, double, double) { return x * Clamp(x / 6 + 0.5, 0, 1); }, 0, 0,
+     -10, 10, 1, 3, false},
+    {"swish_f32", [](double x, double a, double) { return x * Sigmoid(a * x); }, 1.0f, 0, -80, 100,
+     8, 0, false},
+    {"swish_f32", [](double x, double a, double) { return x * Sigmoid(a * x); }, 1.702f, 0, -20, 20,
+     8 + 34, 0, false},
+    {"mish_f32", [](double x, double, double) { return x * tanh(log1p(exp(x))); }, 0, 0, -80, 100,
+     10, 0, false},
+    {"softplus_f32",
+     [](double x, double, double) { return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)); }, 0, 0, -87,
+     100, 8, 0, false},
+    {"gelu_f32", [](double x, double a, double) { return GeluOf(x, a); }, 0, 0, -10, 10, 4, 5,
+     false},
+    {"gelu_f32", [](double x, double a, double) { return GeluOf(x, a); }, 1.0f, 0, -10, 10, 9, 20,
+     false},
+    {"exp_f32", [](double x, double, double) { return exp(x); }, 0, 0, -110, 95, 3, 0, true},
+    {"log_f32", [](double x, double, double) { return log(x); }, 0, 0, -1, 1000, 3, 0, true},
+    {"sqrt_f32", [](double x, double, double) { return sqrt(x); }, 0, 0, -1, 1000, 1, 0, true},
+    {"abs_f32", [](double x, double, double) { return fabs(x); }, 0, 0, -10, 10, 0, 0, true},
+    {"neg_f32", [](double x, double, double) { return -x; }, 0, 0, -10, 10, 0, 0, true},
+    {"erf_f32", [](double x, double, double) { return erf(x); }, 0, 0, -6, 6, 4, 0, true},
+};
+
+class UnaryCheck {
+ public:
+  void Run(void (*kernel)(const UnaryF32Args&), const UnaryFunction& f, Result* result) {
+    // Lengths around every vector width, then many values; x and y apart and the same.
+    for (size_t n = 0; n <= 70; ++n) RunCase(kernel, f, n, n % 2 == 0, result);
+    for (int i = 0; i < 4; ++i) RunCase(kernel, f, 4096, false, result);
+  }
+
+ private:
+  void RunCase(void (*kernel)(const UnaryF32Args&), const UnaryFunction& f, size_t n, bool in_place,
+               Result* result) {
+    ++result->cases;
+    static const float kSpecial[] = {0.0f,    -0.0f, NAN,    1.0f,     -1.0f,    1e-30f,
+                                     -1e-30f, 1e-5f, -1e-5f, INFINITY, -INFINITY};
+    const size_t specials = sizeof(kSpecial) / sizeof(float) - (f.infinities ? 0 : 2);
+    float* x = x_.Take(n);
+    random_.Fill(x, n, f.low, f.high);
+    for (size_t i = 0; i < n; ++i) {
+      if (random_.Below(8) == 0) x[i] = kSpecial[random_.Below(specials)];
+      if (random_.Below(4) == 0) x[i] *= 0.01f;
+    }
+    static float copy[4096];
+    memcpy(copy, x, n * sizeof(float));
+    float* y = in_place ? x : y_.TakeOutput(n);
+    kernel({x, y, n, f.alpha, f.beta});
+    char place[64];
+    snprintf(place, sizeof(place), "n %zu", n);
+    if (!in_place) y_.CheckUntouched(y, 1, n, 0, result, place);
+    for (size_t i = 0; i < n; ++i) {
+      const double expected = f.f(copy[i], f.alpha, f.beta);
+      snprintf(place, sizeof(place), "x %.9g, n %zu", static_cast<double>(copy[i]), n);
+      // The clamps of hard functions may swallow a NaN, as those of other engines do.
+      if (isnan(copy[i]) && (f.infinities == false || f.alpha == 0.2f)) continue;
+      if (isinf(static_cast<float>(expected)) && !isinf(expected)) {
+        result->Compare(y[i], static_cast<float>(expected), 0.0, place);
+        continue;
+      }
+      const double size = fabs(copy[i]) > 1 ? fabs(copy[i]) : 1.0;
+      result->Compare(y[i], expected,
+                      f.ulps * kUnit * fabs(expected) + f.floor * kUnit * size + kSmallest, place);
+    }
+  }
+
+  Guarded x_, y_;
+  Random random_;
+};
+
+struct BinaryFunction {
+  const char* family;
+  double (*f)(double a, double b);
+  float low, high;
+  double ulps;
+};
+
+constexpr BinaryFunction kBinaryFunctions[] = {
+    {"add_f32", [](double a, double b) { return a + b; }, -10, 10, 1},
+    {"sub_f32", [](double a, double b) { return a - b; }, -10, 10, 1},
+    {"mul_f32", [](double a, double b) { return a * b; }, -10, 10, 1},
+    {"div_f32", [](double a, double b) { return a / b; }, -10, 10, 1},
+    {"max_f32", [](double a, double b) { return isnan(a) || a > b ? a : b; }, -10, 10, 0},
+    {"min_f32", [](double a, double b) { return isnan(a) || a < b ? a : b; }, -10, 10, 0},
+    {"pow_f32", [](double a, double b) { return pow(a, b); }, -6, 6, 2},
+    {"prelu_f32", [](double a, double b) { return a < 0 ? a * b : a; }, -10, 10, 1},
+};
+
+class BinaryCheck {
+ public:
+  void Run(void (*kernel)(const BinaryF32Args&), const BinaryFunction& f, Result* result) {
+    for (size_t n = 0; n <= 70; ++n) {
+      for (int steps = 0; steps < 4; ++steps)
+        RunCase(kernel, f, n, steps & 1, steps >> 1, static_cast<int>(n % 3), result);
+    }
+  }
+
+ private:
+  // `alias`: 0 y apart, 1 y is a, 2 y is b, where that operand is not a scalar.
+  void RunCase(void (*kernel)(const BinaryF32Args&), const BinaryFunction& f, size_t n,
+               size_t a_step, size_t b_step, int alias, Result* result) {
+    ++result->cases;
+    static const float kSpecial[] = {0.0f, -0.0f, NAN, INFINITY, -INFINITY, 2.0f};
+    const size_t a_size = n == 0 ? 1 : (n - 1) * a_step + 1,
+                 b_size = n == 0 ? 1 : (n - 1) * b_step + 1;
+    float *a = a_.Take(a_size), *b = b_.Take(b_size);
+    random_.Fill(a, a_size, f.low, f.high);
+    random_.Fill(b, b_size, f.low, f.high);
+    if (random_.Below(2) == 0) a[random_.Below(a_size)] = kSpecial[random_.Below(6)];
+    if (random_.Below(2) == 0) b[random_.Below(b_size)] = kSpecial[random_.Below(6)];
+    static float a_copy[128], b_copy[128];
+    memcpy(a_copy, a, a_size * sizeof(float));
+    memcpy(b_copy, b, b_size * sizeof(float));
+    float* y = alias == 1 && a_step == 1 ? a : alias == 2 && b_step == 1 ? b : y_.TakeOutput(n);
+    kernel({a, b, y, n, static_cast<uint8_t>(a_step), static_cast<uint8_t>(b_step)});
+    char place[96];
+    snprintf(place, sizeof(place), "n %zu, steps %zu %zu, alias %d", n, a_step, b_step, alias);
+    if (y != a && y != b) y_.CheckUntouched(y, 1, n, 0, result, place);
+    for (size_t i = 0; i < n; ++i) {
+      const float left = a_copy[i * a_step], right = b_copy[i * b_step];
+      snprintf(place, sizeof(place), "a %.9g, b %.9g, n %zu, steps %zu %zu",
+               static_cast<double>(left), static_cast<double>(right), n, a_step, b_step);
+      const double expected = f.f(left, right);
+      result->Compare(y[i], expected, f.ulps * kUnit * fabs(expected) + kSmallest, place);
+    }
+  }
+
+  Guarded a_, b_, y_;
+  Random random_;
+};
+
+class SoftmaxCheck {
+ public:
+  void Run(void (*kernel)(const SoftmaxF32Args&), bool logarithm, Result* result) {
+    static const size_t kLengths[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 100, 1000, 5000};
+    static const size_t kStrides[] = {1, 3};
+    for (size_t n : kLengths) {
+      for (size_t stride : kStrides) {
+        RunCase(kernel, logarithm, n, stride, 3.0f, result);
+        RunCase(kernel, logarithm, n, stride, 60.0f, result);
+      }
+    }
+  }
+
+ private:
+  // x - max is rounded once, which the exponential turns into a relative error of |x - max| u; the
+  // exponential itself is good to 4 u. The sum of n terms is made in lanes and blocks of 32
+  // vectors: no term passes more than 32 + n / 32 + 16 additions.
+  void RunCase(void (*kernel)(const SoftmaxF32Args&), bool logarithm, size_t n, size_t stride,
+               float range, Result* result) {
+    ++result->cases;
+    const size_t size = (n - 1) * stride + 1;
+    float* x = x_.Take(size);
+    random_.Fill(x, size, -range, range);
+    float* y = y_.TakeOutput(size);
+    kernel({x, y, n, stride});
+    char place[64];
+    snprintf(place, sizeof(place), "n %zu, stride %zu, range %g", n, stride,
+             static_cast<double>(range));
+    y_.CheckUntouched(y, n, 1, stride, result, place);
+    double maximum = -INFINITY, sum = 0.0, spread = 0.0;
+    for (size_t i = 0; i < n; ++i) maximum = x[i * stride] > maximum ? x[i * stride] : maximum;
+    for (size_t i = 0; i < n; ++i) sum += exp(x[i * stride] - maximum);
+    for (size_t i = 0; i < n; ++i) {
+      const double d = x[i * stride] - maximum;
+      spread += -d * exp(d) / sum;
+    }
+    const double sum_error = 4 + spread + 48 + static_cast<double>(n) / 32;
+    for (size_t i = 0; i < n; ++i) {
+      const double d = x[i * stride] - maximum;
+      if (logarithm) {
+        const double expected = d - log(sum);
+        result->Compare(y[i * stride], expected,
+                        kUnit * (sum_error + fabs(d) + 4 * log(sum) + fabs(expected)), place);
+      } else {
+        const double expected = exp(d) / sum;
+        result->Compare(y[i * stride], expected,
+                        kUnit * expected * (4 + fabs(d) + sum_error + 2) + kSmallest, place);
+      }
+    }
+  }
+
+  Guarded x_, y_;
+  Random random_;
+};
+
+}  // namespace check
+
+#endif  // TRIMTAB_TESTS_KERNELS_CHECK_ELEMENTWISE_H_

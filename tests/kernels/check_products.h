@@ -1,0 +1,227 @@
+// Checks of the kernels that sum products or taps: GEMM, depthwise convolution, pooling.
+//
+// Bounds (Higham 2002, section 3.1): a sum of n products in any order, fused or not, errs by at
+// most gamma(n + 1) times the sum of absolute values; bias, residual and scale each add one
+// rounding. gamma(n) = n u / (1 - n u), here n <= 2000, so that 1.001 n u is above it.
+#ifndef TRIMTAB_TESTS_KERNELS_CHECK_PRODUCTS_H_
+#define TRIMTAB_TESTS_KERNELS_CHECK_PRODUCTS_H_
+
+#include "kernels/kernel_api.h"
+#include "tests/kernels/check_support.h"
+
+namespace check {
+
+inline double Gamma(size_t n) { return 1.001 * static_cast<double>(n) * kUnit; }
+
+struct GemmCase {
+  size_t mr, nr, rows, columns, taps, k;
+  bool bias, residual, clamp;
+  size_t slack;  // between rows of c
+};
+
+class GemmCheck {
+ public:
+  void Run(void (*kernel)(const GemmF32Args&), size_t mr, size_t nr, Result* result) {
+    static const size_t kDepths[] = {0, 1, 2, 3, 4, 5, 7, 8, 17, 64};
+    const size_t columns[] = {1, nr - 1, nr, nr + 1, 2 * nr + 3};
+    size_t turn = 0;
+    for (size_t rows = 1; rows <= mr; ++rows) {
+      for (size_t n : columns) {
+        for (size_t k : kDepths) {
+          if (n == 0) continue;
+          const size_t taps = turn % 3 == 0 ? 9 : turn % 3;
+          RunCase(kernel,
+                  {mr, nr, rows, n, taps, k, turn % 2 == 0, turn % 5 < 2, turn % 7 < 3, turn % 4},
+                  result);
+          ++turn;
+        }
+      }
+    }
+  }
+
+ private:
+  void RunCase(void (*kernel)(const GemmF32Args&), const GemmCase& t, Result* result) {
+    ++result->cases;
+    const size_t panels = (t.columns + t.nr - 1) / t.nr, depth = t.taps * t.k;
+    float* w = w_.Take(panels * depth * t.nr);
+    random_.Fill(w, panels * depth * t.nr);
+    float* bias = bias_.Take(panels * t.nr);
+    random_.Fill(bias, panels * t.nr);
+    const size_t residual_stride = t.columns + 2;
+    float* residual = residual_.Take(t.rows * residual_stride - 2);
+    random_.Fill(residual, t.rows * residual_stride - 2);
+    // More rows than are used, in random order: as an image's pixels are. The last ends at the
+    // guard.
+    const size_t pool = t.taps * t.mr;
+    float* a = a_.Take(pool * t.k);
+    random_.Fill(a, pool * t.k);
+    static const float* pointers[64 * kMaxTileRows];
+    for (size_t i = 0; i < pool; ++i)
+      pointers[i] = a + (i == 0 ? pool - 1 : random_.Below(pool)) * t.k;
+    const size_t c_stride = t.columns + t.slack;
+    const size_t c_size = (t.rows - 1) * c_stride + t.columns;
+    float* c = c_.TakeOutput(c_size);
+    const float low = t.clamp ? -0.5f : -INFINITY, high = t.clamp ? 0.75f : INFINITY;
+    kernel({pointers, w, t.bias ? bias : nullptr, t.residual ? residual : nullptr, c, t.taps, t.k,
+            t.rows, t.columns, c_stride, residual_stride, low, high, static_cast<uint16_t>(t.mr),
+            static_cast<uint16_t>(t.nr)});
+    char place[120];
+    snprintf(place, sizeof(place),
+             "tile %zux%zu, rows %zu, columns %zu, taps %zu, k %zu, bias %d, residual %d, clamp %d",
+             t.mr, t.nr, t.rows, t.columns, t.taps, t.k, t.bias, t.residual, t.clamp);
+    c_.CheckUntouched(c, t.rows, t.columns, c_stride, result, place);
+    for (size_t i = 0; i < t.rows; ++i) {
+      for (size_t j = 0; j < t.columns; ++j) {
+        double sum = t.bias ? bias[j] : 0.0, size = fabs(sum);
+        const float* column = w + j / t.nr * depth * t.nr + j % t.nr;
+        for (size_t tap = 0; tap < t.taps; ++tap) {
+          for (size_t p = 0; p < t.k; ++p) {
+            const double product =
+                static_cast<double>(pointers[tap * t.mr + i][p]) * column[(tap * t.k + p) * t.nr];
+            sum += product;
+            size += fabs(product);
+          }
+        }
+        if (t.residual) {
+          sum += residual[i * residual_stride + j];
+          size += fabs(residual[i * residual_stride + j]);
+        }
+        result->Compare(c[i * c_stride + j], Clamp(sum, low, high), Gamma(depth + 3) * size, place);
+      }
+    }
+  }
+
+  Guarded a_, w_, bias_, residual_, c_;
+  Random random_;
+};
+
+// Pixels that share taps as neighbours of an image do: pixel p's taps begin at p * step.
+struct Pixels {
+  const float* pointers[1024];
+
+  void Point(const float* a, size_t channels, size_t rows, size_t count, Random* random) {
+    for (size_t i = 0; i < count; ++i)
+      pointers[i] = a + (i == 0 ? rows - 1 : random->Below(rows)) * channels;
+  }
+};
+
+class DepthwiseCheck {
+ public:
+  void Run(void (*kernel)(const DepthwiseF32Args&), size_t nr, Result* result) {
+    const size_t channels[] = {1,      3,           4,      5,          nr - 1,    nr,
+                               nr + 1, nr + nr / 2, 2 * nr, 2 * nr + 5, 3 * nr - 1};
+    static const size_t kPixels[] = {0, 1, 3, 4, 5, 9};
+    static const size_t kTaps[] = {1, 4, 9, 25};
+    size_t turn = 0;
+    for (size_t c : channels) {
+      for (size_t pixels : kPixels) {
+        for (size_t taps : kTaps) {
+          RunCase(kernel, nr, c, pixels, taps, turn % 3 == 0 ? taps : 1 + turn % taps,
+                  turn % 2 == 0, turn % 5 < 2, turn % 4, result);
+          ++turn;
+        }
+      }
+    }
+  }
+
+ private:
+  void RunCase(void (*kernel)(const DepthwiseF32Args&), size_t nr, size_t channels, size_t pixels,
+               size_t taps, size_t step, bool use_bias, bool clamp, size_t slack, Result* result) {
+    ++result->cases;
+    const size_t padded = (channels + nr - 1) / nr * nr;
+    constexpr size_t kRows = 20;
+    float* a = a_.Take(kRows * channels);
+    random_.Fill(a, kRows * channels);
+    input_.Point(a, channels, kRows, pixels * step + taps, &random_);
+    float* w = w_.Take(padded * taps);
+    random_.Fill(w, padded * taps);
+    float* bias = bias_.Take(padded);
+    random_.Fill(bias, padded);
+    const size_t stride = channels + slack;
+    float* y = y_.TakeOutput(pixels == 0 ? 0 : (pixels - 1) * stride + channels);
+    const float low = clamp ? -0.5f : -INFINITY, high = clamp ? 0.75f : INFINITY;
+    kernel({input_.pointers, w, use_bias ? bias : nullptr, y, taps, step, pixels, channels, stride,
+            low, high, static_cast<uint16_t>(nr)});
+    char place[120];
+    snprintf(place, sizeof(place),
+             "nr %zu, channels %zu, pixels %zu, taps %zu, step %zu, bias %d, clamp %d", nr,
+             channels, pixels, taps, step, use_bias, clamp);
+    y_.CheckUntouched(y, pixels, channels, stride, result, place);
+    for (size_t p = 0; p < pixels; ++p) {
+      for (size_t c = 0; c < channels; ++c) {
+        double sum = use_bias ? bias[c] : 0.0, size = fabs(sum);
+        for (size_t t = 0; t < taps; ++t) {
+          const double product = static_cast<double>(input_.pointers[p * step + t][c]) *
+                                 w[c / nr * taps * nr + t * nr + c % nr];
+          sum += product;
+          size += fabs(product);
+        }
+        result->Compare(y[p * stride + c], Clamp(sum, low, high), Gamma(taps + 2) * size, place);
+      }
+    }
+  }
+
+  Guarded a_, w_, bias_, y_;
+  Pixels input_;
+  Random random_;
+};
+
+class PoolCheck {
+ public:
+  void Run(void (*kernel)(const PoolF32Args&), bool average, Result* result) {
+    static const size_t kChannels[] = {1,  2,  3,  4,  5,  7,  8,  15, 16,
+                                       17, 31, 32, 33, 63, 64, 65, 100};
+    static const size_t kTaps[] = {1, 2, 4, 9, 49};
+    size_t turn = 0;
+    for (size_t channels : kChannels) {
+      for (size_t taps : kTaps) {
+        RunCase(kernel, average, channels, turn % 4, taps, turn % 3 == 0 ? taps : 1 + turn % taps,
+                turn % 3, result);
+        ++turn;
+      }
+    }
+  }
+
+ private:
+  void RunCase(void (*kernel)(const PoolF32Args&), bool average, size_t channels, size_t pixels,
+               size_t taps, size_t step, size_t slack, Result* result) {
+    ++result->cases;
+    constexpr size_t kRows = 20;
+    float* a = a_.Take(kRows * channels);
+    random_.Fill(a, kRows * channels);
+    input_.Point(a, channels, kRows, pixels * step + taps, &random_);
+    float* scale = scale_.Take(pixels);
+    random_.Fill(scale, pixels, 0.01f, 1.0f);
+    const size_t stride = channels + slack;
+    float* y = y_.TakeOutput(pixels == 0 ? 0 : (pixels - 1) * stride + channels);
+    kernel({input_.pointers, average ? scale : nullptr, y, taps, step, pixels, channels, stride});
+    char place[100];
+    snprintf(place, sizeof(place), "channels %zu, pixels %zu, taps %zu, step %zu", channels, pixels,
+             taps, step);
+    y_.CheckUntouched(y, pixels, channels, stride, result, place);
+    for (size_t p = 0; p < pixels; ++p) {
+      for (size_t c = 0; c < channels; ++c) {
+        double sum = 0.0, size = 0.0, maximum = -INFINITY;
+        for (size_t t = 0; t < taps; ++t) {
+          const double x = input_.pointers[p * step + t][c];
+          sum += x;
+          size += fabs(x);
+          maximum = x > maximum ? x : maximum;
+        }
+        if (average) {
+          result->Compare(y[p * stride + c], sum * scale[p], Gamma(taps) * size * scale[p], place);
+        } else {
+          result->Compare(y[p * stride + c], maximum, 0.0, place);
+        }
+      }
+    }
+  }
+
+  Guarded a_, scale_, y_;
+  Pixels input_;
+  Random random_;
+};
+
+}  // namespace check
+
+#endif  // TRIMTAB_TESTS_KERNELS_CHECK_PRODUCTS_H_

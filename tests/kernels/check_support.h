@@ -1,0 +1,123 @@
+// What the kernel checks share: memory that notices stray accesses, random numbers, and the
+// comparison with float64.
+#ifndef TRIMTAB_TESTS_KERNELS_CHECK_SUPPORT_H_
+#define TRIMTAB_TESTS_KERNELS_CHECK_SUPPORT_H_
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+namespace check {
+
+constexpr double kUnit = 1.0 / (1 << 24);  // unit roundoff of float32
+constexpr double kSmallest =
+    1.1754943508222875e-38;  // where denormals begin; Armv7 vectors flush them
+
+// The outcome of one kernel's checks. `worst` is the largest error as a share of what is allowed.
+struct Result {
+  int cases = 0;
+  int failures = 0;
+  double worst = 0;
+  char first[160] = "";
+
+  void Fail(const char* what, double found, double expected, double allowed, const char* place) {
+    if (failures++ == 0) {
+      snprintf(first, sizeof(first), "%s: found %.9g, expected %.9g +- %.3g, %s", what, found,
+               expected, allowed, place);
+    }
+  }
+
+  // |found - expected| <= allowed; infinities must be equal and NaN must stay NaN.
+  void Compare(double found, double expected, double allowed, const char* place) {
+    if (isnan(expected) ? isnan(found) : found == expected) return;
+    const double error = fabs(found - expected);
+    if (error <= allowed) {
+      if (error / allowed > worst) worst = error / allowed;
+      return;
+    }
+    Fail("wrong value", found, expected, allowed, place);
+  }
+};
+
+// A buffer that ends at an inaccessible page, so that reading or writing past its end is a crash.
+class Guarded {
+ public:
+  Guarded() {
+    char* map = static_cast<char*>(
+        mmap(nullptr, kBytes + kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    if (map == MAP_FAILED || mprotect(map + kBytes, kPage, PROT_NONE) != 0) abort();
+    end_ = reinterpret_cast<float*>(map + kBytes);
+  }
+  Guarded(const Guarded&) = delete;
+  Guarded& operator=(const Guarded&) = delete;
+  ~Guarded() { munmap(reinterpret_cast<char*>(end_) - kBytes, kBytes + kPage); }
+
+  // The last n floats.
+  float* Take(size_t n) const {
+    if (n + kMargin > kBytes / sizeof(float)) abort();
+    return end_ - n;
+  }
+
+  // The same, filled with a canary as is the margin in front of them.
+  float* TakeOutput(size_t n) const {
+    float* p = Take(n);
+    for (float* q = p - kMargin; q < end_; ++q) memcpy(q, &kCanary, sizeof(kCanary));
+    return p;
+  }
+
+  static bool IsCanary(const float* p) { return memcmp(p, &kCanary, sizeof(kCanary)) == 0; }
+
+  // Everything outside rows x columns at `stride`, and the margin in front, must be as TakeOutput
+  // left it.
+  void CheckUntouched(const float* p, size_t rows, size_t columns, size_t stride, Result* result,
+                      const char* place) const {
+    for (const float* q = p - kMargin; q < p; ++q) {
+      if (!IsCanary(q)) return result->Fail("wrote in front of the output", *q, 0, 0, place);
+    }
+    for (const float* q = p; q < end_; ++q) {
+      const size_t i = static_cast<size_t>(q - p);
+      const bool inside = stride == 0 ? i < columns : i / stride < rows && i % stride < columns;
+      if (!inside && !IsCanary(q)) return result->Fail("wrote outside the output", *q, 0, 0, place);
+    }
+  }
+
+ private:
+  static constexpr size_t kPage = 65536;  // the largest page size of the targets
+  static constexpr size_t kBytes = 2 << 20;
+  static constexpr size_t kMargin = 64;
+  static constexpr uint32_t kCanary = 0x7FA5C3D2;  // a NaN that no computation gives
+
+  float* end_;
+};
+
+class Random {
+ public:
+  uint32_t Bits() {
+    state_ ^= state_ << 13;
+    state_ ^= state_ >> 17;
+    state_ ^= state_ << 5;
+    return state_;
+  }
+  size_t Below(size_t n) { return Bits() % n; }
+  float Uniform(float low, float high) {
+    return low + (high - low) * (static_cast<float>(Bits() >> 8) * 0x1p-24f);
+  }
+  void Fill(float* p, size_t n, float low = -1.0f, float high = 1.0f) {
+    for (size_t i = 0; i < n; ++i) p[i] = Uniform(low, high);
+  }
+
+ private:
+  uint32_t state_ = 2463534242u;
+};
+
+inline double Clamp(double v, double low, double high) {
+  return v < low ? low : v > high ? high : v;
+}
+
+}  // namespace check
+
+#endif  // TRIMTAB_TESTS_KERNELS_CHECK_SUPPORT_H_

@@ -1,0 +1,93 @@
+"""Every micro-kernel against float64, on this machine and under QEMU with several cores.
+
+The checks themselves are tests/kernels/check_kernels.cpp; here it is built and run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from trimtab import builder, buildtools, kernels, paths, toolchain
+
+pytestmark = pytest.mark.build
+
+# Cores with differing features: the kernels that each can run are checked, the others must be skipped, not run.
+EMULATED = [
+    ("aarch64-linux-musl", "cortex-a53"),
+    ("aarch64-linux-musl", "cortex-a76"),
+    ("armv7-linux-musleabihf", "cortex-a7"),
+    ("armv7-linux-musleabihf", "cortex-a9"),
+    pytest.param("riscv64-linux-musl", "rv64", marks=pytest.mark.slow),
+    pytest.param("aarch64-linux-gnu", "cortex-a53", marks=pytest.mark.slow),
+    pytest.param("arm-linux-gnueabihf", "cortex-a15", marks=pytest.mark.slow),
+]
+
+
+@cache
+def program(name: str) -> Path:
+    """The check program of one toolchain, with all kernels."""
+    chosen = toolchain.find_toolchain(name)
+    if chosen.compiler == "gcc" and chosen.device and shutil.which(chosen.target + "-g++") is None:
+        pytest.skip(f"no cross compiler (apt-get install {chosen.needs})")
+    tree = paths.cache() / "build" / f"check-{name}"
+    tree.mkdir(parents=True, exist_ok=True)
+    options = {"TRIMTAB_PROFILE": "full", "TRIMTAB_TOOLS": "ON"}
+    configure = builder.configure_command(tree, toolchain.cmake_file(chosen), "Release", options)
+    buildtools.run(tree, configure, ["check_kernels"])
+    return tree / "check_kernels"
+
+
+def check(command: list[str], isa: str = "") -> dict[str, str]:
+    """Runs the program; the outcome of every kernel by its name. Fails the test when one is wrong."""
+    environment = os.environ | {"TRIMTAB_ISA": isa}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=1200, check=False)
+    lines = done.stdout.splitlines()
+    wrong = [line for line in lines if "FAILED" in line]
+    assert not wrong, "\n".join(wrong)
+    assert done.returncode == 0, f"stopped with {done.returncode} after: {lines[-1:]} {done.stderr}"
+    rows = (re.fullmatch(r"(\w+) +[0-9a-f]{8} (ok|skipped):.*", line) for line in lines[:-1])
+    return {row[1]: row[2] for row in rows if row}
+
+
+def kernels_of(arch: str) -> set[str]:
+    isas = kernels.isas()
+    return {name for name, kernel in kernels.inventory().items() if arch in isas[kernel.isa].arch}
+
+
+def emulator(name: str, core: str) -> list[str]:
+    """The command line of QEMU for a toolchain's programs."""
+    found = toolchain.find_toolchain(name).emulator
+    assert found is not None
+    if shutil.which(found.program) is None:
+        pytest.skip(f"{found.program} is not installed (apt-get install {found.package})")
+    return [found.program, *(["-L", found.sysroot] if found.sysroot else []), "-cpu", core]
+
+
+def test_every_kernel_that_this_machine_can_run_agrees_with_float64() -> None:
+    outcome = check([str(program("host"))])
+    assert set(outcome) == kernels_of(toolchain.find_toolchain("host").arch)
+
+
+@pytest.mark.parametrize("isa", ["portable", "avx2"])
+def test_a_forced_instruction_set_hides_the_better_ones(isa: str) -> None:
+    outcome = check([str(program("host"))], isa)
+    rank = {name: row.rank for name, row in kernels.isas().items()}
+    for name, result in outcome.items():
+        if rank[kernels.kernel(name).isa] > rank[isa]:
+            assert result == "skipped", name
+
+
+@pytest.mark.parametrize(("name", "core"), EMULATED)
+def test_every_kernel_agrees_with_float64_on_an_emulated_core(name: str, core: str) -> None:
+    outcome = check([*emulator(name, core), str(program(name))])
+    assert set(outcome) == kernels_of(toolchain.find_toolchain(name).arch)
+    # A Cortex-A9 has NEON without the fused multiply-add that our Armv7 kernels use.
+    lacking = {n for n in outcome if core == "cortex-a9" and n.endswith("_neonv7")}
+    assert {n for n, result in outcome.items() if result == "skipped"} == lacking
