@@ -117,8 +117,10 @@ def _measure(device: Definition, subject: Subject, expected: Golden, folder: Pat
     if outcome.error is not None:
         raise outcome.error
     found = summary.summarize(results.read(outcome.path))
-    if headline := found.headline:
-        _note(f"{subject.profile}: {headline.value:,.0f} {headline.unit} for one inference")
+    if latency := found.figure("latency"):
+        _note(f"{subject.profile}: {latency.value / 1e6:.2f} ms for one inference")
+    elif count := found.figure("latency_instructions"):
+        _note(f"{subject.profile}: {count.value:,.0f} instructions for one inference")
     _note(f"{subject.profile}: {found.golden}")
     return outcome.path
 

@@ -1,0 +1,68 @@
+"""From a model to a measured run: the real builder, the real runner, this machine and QEMU."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from trimtab import workflow
+from trimtab.bench import results, summary
+from trimtab.bench.protocol import Settings
+from trimtab.bench.results import Record, Status
+from trimtab.errors import UsageError
+from trimtab.workflow import BenchRequest
+
+NETWORK = "mobilenet_v3_small"
+
+
+def measure(request: BenchRequest, folder: Path) -> Record:
+    outcome = workflow.bench(request, folder, lambda _: None)
+    assert outcome.error is None
+    return results.read(outcome.path)
+
+
+@pytest.mark.build
+def test_a_network_is_built_checked_and_measured_on_this_machine(tmp_path: Path) -> None:
+    settings = Settings(runs=5, min_time_ms=0, per_op=True)
+    record = measure(BenchRequest(model=NETWORK, settings=settings), tmp_path)
+    assert record.status is Status.OK
+    assert record.header.profile == "trimmed"
+    assert len(record.of("run")) == 5
+    assert record.of("golden")[0]["oracle"].startswith("onnxruntime")
+    run = summary.summarize(record)
+    latency, arena = run.figure("latency"), run.figure("arena_bytes")
+    assert latency is not None
+    assert arena is not None
+    assert {op.label.split()[0] for op in run.ops} >= {"conv", "gemm"}
+    in_operators = sum(op.ns or 0 for op in run.ops)
+    assert in_operators < 3 * latency.value, "operators cannot take longer than the whole"
+
+
+@pytest.mark.build
+@pytest.mark.device
+@pytest.mark.skipif(not shutil.which("qemu-aarch64"), reason="needs qemu-user")
+def test_instructions_under_emulation_are_the_same_each_time(tmp_path: Path) -> None:
+    request = BenchRequest(
+        model=NETWORK, device="qemu-a53", embed_model=True, settings=Settings(per_op=True)
+    )
+    first, second = measure(request, tmp_path), measure(request, tmp_path)
+    assert first.header.is_model_embedded
+    counts = [event["instructions"] for event in first.of("run") + second.of("run")]
+    assert len(set(counts)) == 1
+    assert counts[0] > 1_000_000
+    run = summary.summarize(first)
+    in_operators = sum(op.instructions or 0 for op in run.ops)
+    assert 0.9 * counts[0] < in_operators < 1.1 * counts[0]
+    assert run.figure("latency") is None
+
+
+def test_a_profile_means_the_first_network_of_its_family(tmp_path: Path) -> None:
+    assert workflow.model_path("", "yolo").name == "yolo_fastest.onnx"
+    assert workflow.model_path("", "mobilenet").name == "mobilenet_v1.onnx"
+    assert workflow.model_path("mine.onnx", "yolo") == Path("mine.onnx")
+    with pytest.raises(UsageError, match="which model"):
+        workflow.model_path("", "full")
+    with pytest.raises(UsageError, match="which model"):
+        workflow.model_path("", "")
