@@ -11,7 +11,9 @@ namespace {
 template <typename T>
 Status Allocate(size_t count, T** result) {
   *result = static_cast<T*>(calloc(count + 1, sizeof(T)));
-  return *result != nullptr ? Status() : Status(Code::kOutOfMemory, TRIMTAB_TEXT("no memory for the executor's tables"));
+  return *result != nullptr
+             ? Status()
+             : Status(Code::kOutOfMemory, TRIMTAB_TEXT("no memory for the executor's tables"));
 }
 
 size_t AlignedTo16(size_t bytes) { return (bytes + 15) / 16 * 16; }
@@ -48,16 +50,19 @@ Status Executor::SetUp(const Program& program, int threads) {
   return PlanArena();
 }
 
-// Every variable is written once, before it is read, and constants never: what makes planning and running safe.
+// Every variable is written once, before it is read, and constants never: what makes planning and
+// running safe.
 Status Executor::CheckDataFlow() {
   const auto known = [this](uint32_t var) { return view_of_[var] == kAbsent; };
-  for (uint32_t i = 0; i < program_->var_count(); ++i) view_of_[i] = scope_.variable(i).constant ? kAbsent : 0;
+  for (uint32_t i = 0; i < program_->var_count(); ++i)
+    view_of_[i] = scope_.variable(i).constant ? kAbsent : 0;
   for (uint32_t i = 0; i < program_->input_count(); ++i) view_of_[program_->input(i)] = kAbsent;
   for (uint32_t i = 0; i < program_->op_count(); ++i) {
     const OpRecord& op = program_->op(i);
     const uint32_t* operand = program_->operands(op);
     for (uint32_t j = 0; j < op.input_count; ++j) {
-      TRIMTAB_CHECK(operand[j] == kAbsent || known(operand[j]), "an operator reads a variable before it is written (operator)", i);
+      TRIMTAB_CHECK(operand[j] == kAbsent || known(operand[j]),
+                    "an operator reads a variable before it is written (operator)", i);
     }
     for (uint32_t j = 0; j < op.output_count; ++j) {
       uint32_t var = operand[op.input_count + j];
@@ -77,7 +82,9 @@ Status Executor::CreateOperators() {
     const OpRecord& op = program_->op(i);
     const OperatorRow* row = FindOperator(op.op_id);
     if (row == nullptr) {
-      return Status(Code::kMissingOp, TRIMTAB_TEXT("this binary lacks the operator (trimmed away)"), op.op_id).At(static_cast<int32_t>(i), op.op_id);
+      return Status(Code::kMissingOp, TRIMTAB_TEXT("this binary lacks the operator (trimmed away)"),
+                    op.op_id)
+          .At(static_cast<int32_t>(i), op.op_id);
     }
     bytes += AlignedTo16(row->factory->bytes);
     operands += size_t{op.input_count} + op.output_count;
@@ -98,16 +105,19 @@ Status Executor::SetUpOperator(uint32_t index) {
   const OperatorRow& row = *FindOperator(op.op_id);
   const uint32_t* operand = program_->operands(op);
   size_t at = 0;
-  for (uint32_t i = 0; i < index; ++i) at += size_t{program_->op(i).input_count} + program_->op(i).output_count;
+  for (uint32_t i = 0; i < index; ++i)
+    at += size_t{program_->op(i).input_count} + program_->op(i).output_count;
   Tensor** pointers = operand_pointers_ + at;
   for (uint32_t i = 0; i < uint32_t{op.input_count} + op.output_count; ++i) {
     pointers[i] = operand[i] == kAbsent ? nullptr : &scope_.tensor(operand[i]);
   }
   for (uint32_t i = 0; i < op.input_count; ++i) {
     const bool weight = i < 16 && ((row.constant_mask >> i) & 1) != 0;
-    TRIMTAB_CHECK(!weight || operand[i] == kAbsent || scope_.variable(operand[i]).constant, "a weight must be constant (its index)", i);
+    TRIMTAB_CHECK(!weight || operand[i] == kAbsent || scope_.variable(operand[i]).constant,
+                  "a weight must be constant (its index)", i);
   }
-  // The shapes in the file are what the compiler promised; a rule that disagrees means the file is not what it says.
+  // The shapes in the file are what the compiler promised; a rule that disagrees means the file is
+  // not what it says.
   constexpr uint32_t kMaxChecked = 16;
   Dims promised[kMaxChecked];
   DType promised_type[kMaxChecked];
@@ -116,17 +126,20 @@ Status Executor::SetUpOperator(uint32_t index) {
     promised_type[i] = pointers[op.input_count + i]->dtype;
   }
   const Operands operands = {pointers, pointers + op.input_count, op.input_count, op.output_count};
-  TRIMTAB_RETURN_IF_ERROR(operators_[index]->SetUpShapes(row, operands, program_->attributes(op), op.attributes_bytes));
+  TRIMTAB_RETURN_IF_ERROR(
+      operators_[index]->SetUpShapes(row, operands, program_->attributes(op), op.attributes_bytes));
   for (uint32_t i = 0; i < op.output_count && i < kMaxChecked; ++i) {
     const Tensor& output = *pointers[op.input_count + i];
-    TRIMTAB_CHECK(output.dims == promised[i] && output.dtype == promised_type[i], "output shape or type differs from the file's (output)", i);
+    TRIMTAB_CHECK(output.dims == promised[i] && output.dtype == promised_type[i],
+                  "output shape or type differs from the file's (output)", i);
   }
   if (row.view) view_of_[operand[op.input_count]] = view_of_[operand[0]];
   return operators_[index]->SetUpRun(pool_.threads());
 }
 
 Status Executor::Resize(uint32_t i, const Dims& dims) {
-  if (i >= program_->input_count() || dims.Count() < 0) return Status(Code::kBadArgument, TRIMTAB_TEXT("no such input, or bad dimensions"), i);
+  if (i >= program_->input_count() || dims.Count() < 0)
+    return Status(Code::kBadArgument, TRIMTAB_TEXT("no such input, or bad dimensions"), i);
   scope_.tensor(program_->input(i)).dims = dims;
   for (uint32_t op = 0; op < program_->op_count(); ++op) {
     Status status = operators_[op]->Reshape();
@@ -135,7 +148,8 @@ Status Executor::Resize(uint32_t i, const Dims& dims) {
   return PlanArena();
 }
 
-// Inputs are the caller's memory and constants the file's, so only computed variables and scratch are placed.
+// Inputs are the caller's memory and constants the file's, so only computed variables and scratch
+// are placed.
 Status Executor::PlanArena() {
   const uint32_t vars = program_->var_count(), ops = program_->op_count();
   memset(buffers_, 0, (size_t{vars} + ops) * sizeof(Buffer));
@@ -149,24 +163,31 @@ Status Executor::PlanArena() {
   };
   for (uint32_t i = 0; i < ops; ++i) {
     const OpRecord& op = program_->op(i);
-    for (uint32_t j = 0; j < uint32_t{op.input_count} + op.output_count; ++j) touch(program_->operands(op)[j], static_cast<int32_t>(i));
+    for (uint32_t j = 0; j < uint32_t{op.input_count} + op.output_count; ++j)
+      touch(program_->operands(op)[j], static_cast<int32_t>(i));
     Buffer& scratch = buffers_[vars + i];
     scratch.bytes = operators_[i]->scratch_bytes();
     scratch.first = scratch.last = static_cast<int32_t>(i);
   }
-  for (uint32_t i = 0; i < program_->output_count(); ++i) touch(program_->output(i), static_cast<int32_t>(ops));
+  for (uint32_t i = 0; i < program_->output_count(); ++i)
+    touch(program_->output(i), static_cast<int32_t>(ops));
   for (uint32_t i = 0; i < vars; ++i) {
     if (scope_.variable(i).constant) buffers_[i].bytes = 0;
   }
   for (uint32_t i = 0; i < program_->input_count(); ++i) buffers_[program_->input(i)].bytes = 0;
 
-  arena_lower_bound_bytes_ = MemoryLowerBound(buffers_, size_t{vars} + ops, static_cast<int32_t>(ops));
+  arena_lower_bound_bytes_ =
+      MemoryLowerBound(buffers_, size_t{vars} + ops, static_cast<int32_t>(ops));
   arena_bytes_ = PlanMemory(buffers_, size_t{vars} + ops, order_);
+  TRIMTAB_CHECK(arena_bytes_ <= kMaxArenaBytes,
+                "activations need more memory than an arena may have (bytes)",
+                static_cast<int64_t>(arena_bytes_));
   free(arena_);
   arena_ = nullptr;
   if (posix_memalign(&arena_, kArenaAlignment, arena_bytes_ + kArenaAlignment) != 0) {
     arena_ = nullptr;
-    return Status(Code::kOutOfMemory, TRIMTAB_TEXT("no memory for the arena (bytes)"), static_cast<int64_t>(arena_bytes_));
+    return Status(Code::kOutOfMemory, TRIMTAB_TEXT("no memory for the arena (bytes)"),
+                  static_cast<int64_t>(arena_bytes_));
   }
   uint8_t* base = static_cast<uint8_t*>(arena_);
   for (uint32_t i = 0; i < vars; ++i) {
@@ -190,11 +211,14 @@ void Executor::BindViews() {
 }
 
 Status Executor::SetInput(uint32_t i, const void* data, size_t bytes) {
-  if (i >= program_->input_count() || data == nullptr) return Status(Code::kBadArgument, TRIMTAB_TEXT("no such input"), i);
+  if (i >= program_->input_count() || data == nullptr)
+    return Status(Code::kBadArgument, TRIMTAB_TEXT("no such input"), i);
   Tensor& tensor = scope_.tensor(program_->input(i));
   const size_t expected = static_cast<size_t>(tensor.Count()) * tensor.element_size();
   if (bytes != expected) {
-    return Status(Code::kBadArgument, TRIMTAB_TEXT("input has the wrong size (bytes expected, given)"), static_cast<int64_t>(expected), static_cast<int64_t>(bytes));
+    return Status(Code::kBadArgument,
+                  TRIMTAB_TEXT("input has the wrong size (bytes expected, given)"),
+                  static_cast<int64_t>(expected), static_cast<int64_t>(bytes));
   }
   tensor.raw = const_cast<void*>(data);
   tensor.bytes = bytes;
@@ -204,7 +228,8 @@ Status Executor::SetInput(uint32_t i, const void* data, size_t bytes) {
 
 Status Executor::Run() {
   for (uint32_t i = 0; i < program_->input_count(); ++i) {
-    if (input(i).raw == nullptr) return Status(Code::kBadArgument, TRIMTAB_TEXT("an input is not set (its index)"), i);
+    if (input(i).raw == nullptr)
+      return Status(Code::kBadArgument, TRIMTAB_TEXT("an input is not set (its index)"), i);
   }
   const uint32_t ops = program_->op_count();
   for (uint32_t i = 0; i < ops; ++i) {

@@ -8,6 +8,8 @@
 namespace trimtab {
 
 constexpr size_t kArenaAlignment = 64;
+// A file that asks for more is damaged or hostile: activations of vision networks take megabytes.
+constexpr size_t kMaxArenaBytes = size_t{1} << 30;
 
 struct Buffer {
   size_t bytes;         // 0: not placed
@@ -15,8 +17,9 @@ struct Buffer {
   size_t offset;        // the result
 };
 
-// Sets every offset so that buffers alive together do not overlap, and returns the arena's size. Largest first, each at the
-// lowest gap that fits ("greedy by size", Pisarchyk & Lee 2020, section 5.2). `order` is room for `count` indices.
+// Sets every offset so that buffers alive together do not overlap, and returns the arena's size.
+// Largest first, each at the lowest gap that fits ("greedy by size", Pisarchyk & Lee 2020,
+// section 5.2). `order` is room for `count` indices.
 size_t PlanMemory(Buffer* buffers, size_t count, uint32_t* order);
 
 // No plan can be smaller: the largest sum of buffers alive at one operator.
