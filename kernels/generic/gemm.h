@@ -1,13 +1,10 @@
-// The frame of the indirect GEMM kernels: panels, choice of the row variant, epilogue. A kernel
-// supplies what multiplies, as a class over the primitives of a vec_<isa>.h:
+// The frame of the indirect GEMM kernels: panels, choice of the variant, epilogue.
 //
-//   struct Tile {
-//     static constexpr int kMr, kNr, kVectors;      // kNr = kVectors * kLanes
-//     static constexpr int Smaller(int rows);       // the next smaller row variant that is
-//     compiled template <int kRows>                          // adds the products of all taps of
-//     the panel at w static void Multiply(const GemmF32Args& args, const float* w, F
-//     (&sums)[kRows][kVectors]);
-//   };
+// A kernel supplies what multiplies, as a class `Tile` over the primitives of a vec_<isa>.h. It has
+// the constants kMr, kNr, kVectors = kNr / kLanes and kNarrow (whether a last panel of one vector's
+// width gets code of its own); Smaller(rows), the next smaller number of rows that gets code of its
+// own; and Multiply(args, w, sums), which adds the products of all taps of the panel at `w` to
+// F sums[rows][vectors].
 #ifndef TRIMTAB_KERNELS_GENERIC_GEMM_H_
 #define TRIMTAB_KERNELS_GENERIC_GEMM_H_
 
@@ -27,11 +24,10 @@ struct PanelArgs {
   size_t c_stride, residual_stride;
 };
 
-// args.rows <= kRows: rows past them are computed from whatever valid pointers stand there, and
+// args.rows <= kRows: the rows past them are computed from whatever valid pointers stand there, and
 // dropped.
-template <class Tile, int kRows>
+template <class Tile, int kRows, int kVectors>
 void Panel(const GemmF32Args& args, const PanelArgs& panel) {
-  constexpr int kVectors = Tile::kVectors;
   F sums[kRows][kVectors];
   TRIMTAB_UNROLL
   for (int v = 0; v < kVectors; ++v) {
@@ -39,7 +35,7 @@ void Panel(const GemmF32Args& args, const PanelArgs& panel) {
     TRIMTAB_UNROLL
     for (int i = 0; i < kRows; ++i) sums[i][v] = start;
   }
-  Tile::template Multiply<kRows>(args, panel.w, sums);
+  Tile::Multiply(args, panel.w, sums);
   const F low = Set(args.clamp_min), high = Set(args.clamp_max);
   const float* residual = panel.residual;
   float* c = panel.c;
@@ -60,19 +56,19 @@ void Panel(const GemmF32Args& args, const PanelArgs& panel) {
 using PanelFunction = void (*)(const GemmF32Args&, const PanelArgs&);
 
 // The smallest variant that holds `rows`.
-template <class Tile, int kRows = Tile::kMr>
+template <class Tile, int kVectors, int kRows = Tile::kMr>
 inline PanelFunction Variant(size_t rows) {
   constexpr int kSmaller = Tile::Smaller(kRows);
   if constexpr (kSmaller > 0) {
-    if (rows <= kSmaller) return Variant<Tile, kSmaller>(rows);
+    if (rows <= kSmaller) return Variant<Tile, kVectors, kSmaller>(rows);
   }
-  return Panel<Tile, kRows>;
+  return Panel<Tile, kRows, kVectors>;
 }
 
 template <class Tile>
 inline void Gemm(const GemmF32Args& args) {
   constexpr size_t kNr = Tile::kNr;
-  const PanelFunction run = Variant<Tile>(args.rows);
+  PanelFunction run = Variant<Tile, Tile::kVectors>(args.rows);
   PanelArgs panel = {args.w, args.bias, args.residual, args.c, args.c_stride, args.residual_stride};
   size_t left = args.columns;
   for (; left >= kNr; left -= kNr) {
@@ -83,8 +79,11 @@ inline void Gemm(const GemmF32Args& args) {
     if (panel.residual != nullptr) panel.residual += kNr;
   }
   if (left == 0) return;
-  // The last panel is narrower: it is computed in full, since the packing pads it, but into a
-  // buffer.
+  // The last panel is narrower. It is computed in whole vectors, since the packing pads it, but
+  // into a buffer.
+  if constexpr (Tile::kNarrow) {
+    if (left <= kLanes) run = Variant<Tile, 1>(args.rows);
+  }
   float sums[Tile::kMr * kNr], residual[Tile::kMr * kNr];
   PanelArgs last = panel;
   last.c = sums;
@@ -98,8 +97,9 @@ inline void Gemm(const GemmF32Args& args) {
     last.residual_stride = kNr;
   }
   run(args, last);
-  for (size_t i = 0; i < args.rows; ++i)
+  for (size_t i = 0; i < args.rows; ++i) {
     memcpy(panel.c + i * panel.c_stride, sums + i * kNr, left * sizeof(float));
+  }
 }
 
 }  // namespace

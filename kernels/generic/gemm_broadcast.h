@@ -10,24 +10,25 @@ namespace {
 template <int kRowsPerTile, int kColumns>
 struct BroadcastTile {
   static constexpr int kMr = kRowsPerTile, kNr = kColumns, kVectors = kColumns / kLanes;
+  static constexpr bool kNarrow = true;
   static constexpr int Smaller(int rows) { return rows - 1; }
 
-  template <int kRows>
-  static inline void Multiply(const GemmF32Args& args, const float* w, F (&sums)[kRows][kVectors]) {
+  template <int kRows, int kUsed>
+  static inline void Multiply(const GemmF32Args& args, const float* w, F (&sums)[kRows][kUsed]) {
     const float* const* rows = args.a;
     for (size_t t = 0; t < args.taps; ++t, rows += kMr) {
       const float* a[kRows];
       TRIMTAB_UNROLL
       for (int i = 0; i < kRows; ++i) a[i] = rows[i];
       for (size_t p = 0; p < args.k; ++p, w += kNr) {
-        F b[kVectors];
+        F b[kUsed];
         TRIMTAB_UNROLL
-        for (int v = 0; v < kVectors; ++v) b[v] = Load(w + v * kLanes);
+        for (int v = 0; v < kUsed; ++v) b[v] = Load(w + v * kLanes);
         TRIMTAB_UNROLL
         for (int i = 0; i < kRows; ++i) {
           const F x = Set(a[i][p]);
           TRIMTAB_UNROLL
-          for (int v = 0; v < kVectors; ++v) sums[i][v] = Fma(x, b[v], sums[i][v]);
+          for (int v = 0; v < kUsed; ++v) sums[i][v] = Fma(x, b[v], sums[i][v]);
         }
       }
     }

@@ -1,26 +1,43 @@
 #include "kernels/kernel_api.h"
 
-// Any tile: the panel's sums live on the stack, a row of nr at a time.
+namespace {
+
+// A length that the compiler knows keeps the sums of a row in registers.
+constexpr size_t kBlock = 8;
+
+// Adds the products of row `row` with `count` columns of a panel, of which w is the first.
+inline void Accumulate(const GemmF32Args& args, size_t row, const float* w, size_t count,
+                       float* sums) {
+  for (size_t t = 0; t < args.taps; ++t) {
+    const float* a = args.a[t * args.mr + row];
+    for (size_t p = 0; p < args.k; ++p, w += args.nr) {
+      for (size_t j = 0; j < count; ++j) sums[j] += a[p] * w[j];
+    }
+  }
+}
+
+}  // namespace
+
+// Any tile: blocks of columns inside each panel, one row at a time.
 extern "C" void gemm_f32_portable(const GemmF32Args& args) {
-  const size_t mr = args.mr, nr = args.nr;
-  float sums[kMaxTileRows * kMaxTileColumns];
-  const float* w = args.w;
-  for (size_t column = 0; column < args.columns; column += nr) {
+  const size_t nr = args.nr, depth = args.taps * args.k;
+  size_t count = 0;
+  for (size_t column = 0; column < args.columns; column += count) {
+    const size_t in_panel = column % nr;
+    count = nr - in_panel < kBlock ? nr - in_panel : kBlock;
+    const float* w = args.w + (column - in_panel) * depth + in_panel;
     for (size_t i = 0; i < args.rows; ++i) {
-      for (size_t j = 0; j < nr; ++j)
-        sums[i * nr + j] = args.bias != nullptr ? args.bias[column + j] : 0.0f;
-    }
-    for (size_t t = 0; t < args.taps; ++t) {
-      for (size_t p = 0; p < args.k; ++p, w += nr) {
-        for (size_t i = 0; i < args.rows; ++i) {
-          const float a = args.a[t * mr + i][p];
-          for (size_t j = 0; j < nr; ++j) sums[i * nr + j] += a * w[j];
-        }
+      float sums[kBlock];
+      for (size_t j = 0; j < count; ++j) {
+        sums[j] = args.bias != nullptr ? args.bias[column + j] : 0.0f;
       }
-    }
-    for (size_t i = 0; i < args.rows; ++i) {
-      for (size_t j = 0; j < nr && column + j < args.columns; ++j) {
-        float v = sums[i * nr + j];
+      if (count == kBlock) {
+        Accumulate(args, i, w, kBlock, sums);
+      } else {
+        Accumulate(args, i, w, count, sums);
+      }
+      for (size_t j = 0; j < count && column + j < args.columns; ++j) {
+        float v = sums[j];
         if (args.residual != nullptr) v += args.residual[i * args.residual_stride + column + j];
         v = args.clamp_min > v ? args.clamp_min : v;
         v = args.clamp_max < v ? args.clamp_max : v;
