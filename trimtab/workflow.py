@@ -15,7 +15,7 @@ from pathlib import Path
 from tabulate import tabulate
 
 import trimtab
-from trimtab import builder, paths, reports, zoo
+from trimtab import builder, paths, reports, size, zoo
 from trimtab.bench import index, oracle, protocol, summary
 from trimtab.bench import results as records
 from trimtab.bench.protocol import Outcome, Progress, Settings, Subject
@@ -104,7 +104,7 @@ def build_subject(
         compiler=build.compiler,
         flags=build.flags,
         operators=[f"{op.type} {op.name}" for op in program.ops],
-        size={},
+        size=size.measure(build.runner).to_json(),
     )
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
 
+from tests.device.conftest import require
 from trimtab import workflow
 from trimtab.bench import results, summary
 from trimtab.bench.protocol import Settings
@@ -42,8 +42,8 @@ def test_a_network_is_built_checked_and_measured_on_this_machine(tmp_path: Path)
 
 @pytest.mark.build
 @pytest.mark.device
-@pytest.mark.skipif(not shutil.which("qemu-aarch64"), reason="needs qemu-user")
 def test_instructions_under_emulation_are_the_same_each_time(tmp_path: Path) -> None:
+    require("qemu-aarch64", "qemu-user")
     request = BenchRequest(
         model=NETWORK, device="qemu-a53", embed_model=True, settings=Settings(per_op=True)
     )
@@ -56,6 +56,9 @@ def test_instructions_under_emulation_are_the_same_each_time(tmp_path: Path) -> 
     in_operators = sum(op.instructions or 0 for op in run.ops)
     assert 0.9 * counts[0] < in_operators < 1.1 * counts[0]
     assert run.figure("latency") is None
+    binary = first.header.binary
+    assert sum(run.groups.values()) == sum(run.sections.values()) == binary.file_bytes
+    assert run.groups["op:conv"] > 0
 
 
 def test_a_profile_means_the_first_network_of_its_family(tmp_path: Path) -> None:

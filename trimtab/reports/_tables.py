@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from trimtab.bench.summary import Comparison, OpCost, Summary, Unit
 from trimtab.reports import _text
 
+_PARTS = {"op": "operators", "kernel": "kernels", "shared": "shared by operators"}
 TOP = 15  # rows of a ranking; the rest is one row
 
 
@@ -72,10 +73,10 @@ def run_labels(comparison: Comparison) -> list[str]:
 
 
 def parts(groups: Mapping[str, int]) -> dict[str, int]:
-    """The groups of a binary with all operators as one part and all kernels as one."""
+    """The groups of a binary with all operators as one part, all kernels as one, and so on."""
     total: dict[str, int] = {}
     for group, size in groups.items():
-        part = {"op": "operators", "kernel": "kernels"}.get(group.partition(":")[0], group)
+        part = _PARTS.get(group.partition(":")[0], group)
         total[part] = total.get(part, 0) + size
     return total
 
