@@ -6,7 +6,8 @@ namespace trimtab {
 namespace {
 
 template <typename List, typename Element>
-bool DecodeList(const uint8_t* block, size_t bytes, const uint8_t* slot, uint16_t length, uint8_t* out) {
+bool DecodeList(const uint8_t* block, size_t bytes, const uint8_t* slot, uint16_t length,
+                uint8_t* out) {
   uint32_t place[2];
   memcpy(place, slot, sizeof(place));
   if (length != 0 && place[1] != length) return false;
@@ -21,8 +22,10 @@ bool DecodeList(const uint8_t* block, size_t bytes, const uint8_t* slot, uint16_
 
 }  // namespace
 
-Status DecodeAttributes(const uint8_t* block, size_t bytes, const AttributeField* fields, size_t count, void* out) {
-  TRIMTAB_CHECK(bytes >= count * 8, "attribute block is too short", static_cast<int64_t>(count * 8), static_cast<int64_t>(bytes));
+Status DecodeAttributes(const uint8_t* block, size_t bytes, const AttributeField* fields,
+                        size_t count, void* out) {
+  TRIMTAB_CHECK(bytes >= count * 8, "attribute block is too short", static_cast<int64_t>(count * 8),
+                static_cast<int64_t>(bytes));
   for (size_t i = 0; i < count; ++i) {
     const uint8_t* slot = block + i * 8;
     uint8_t* field = static_cast<uint8_t*>(out) + fields[i].offset;

@@ -1,4 +1,5 @@
-// Attribute values as they lie in a .ttm file, and the decoder that fills an operator's generated struct.
+// Attribute values as they lie in a .ttm file, and the decoder that fills an operator's generated
+// struct.
 #ifndef TRIMTAB_CORE_ATTRIBUTES_H_
 #define TRIMTAB_CORE_ATTRIBUTES_H_
 
@@ -21,8 +22,8 @@ struct FloatList {
   float operator[](size_t i) const { return data[i]; }
 };
 
-// A micro-kernel named by a plan: FNV-1a of its name, the low half of its family's, and the tile its weights are packed
-// for. name 0: none.
+// A micro-kernel named by a plan: FNV-1a of its name, the low half of its family's, and the tile
+// its weights are packed for. name 0: none.
 struct KernelRef {
   uint32_t name = 0;
   uint16_t family = 0;
@@ -38,9 +39,11 @@ struct AttributeField {
   uint16_t limit;   // enum: number of values; ints, floats: exact length, 0 = any
 };
 
-// An attribute block is one 8-byte slot per attribute in schema order, then the elements of its lists; a list's slot is
-// u32 offset from the block's start, u32 count. `block` is 8-byte aligned. Every offset is checked.
-Status DecodeAttributes(const uint8_t* block, size_t bytes, const AttributeField* fields, size_t count, void* out);
+// An attribute block is one 8-byte slot per attribute in schema order, then the elements of its
+// lists; a list's slot is u32 offset from the block's start, u32 count. `block` is 8-byte aligned.
+// Every offset is checked.
+Status DecodeAttributes(const uint8_t* block, size_t bytes, const AttributeField* fields,
+                        size_t count, void* out);
 
 }  // namespace trimtab
 

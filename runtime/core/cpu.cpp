@@ -20,7 +20,8 @@ uint64_t XGetBv() {
   return (static_cast<uint64_t>(high) << 32) | low;
 }
 
-// Intel SDM volume 1, 14.3 and 15.2: an extension counts only when the system saves its registers (XCR0).
+// Intel SDM volume 1, 14.3 and 15.2: an extension counts only when the system saves its registers
+// (XCR0).
 uint64_t Detect() {
   uint32_t a, b, c, d;
   uint64_t features = 0;
@@ -68,7 +69,8 @@ uint64_t Detect() { return 0; }
 
 #endif
 
-constexpr const char* kNames[] = {"avx2", "fma", "avx512f", "avx512vl", "avx512dq", "avx512bw", "neon", "vfpv4", "fp16", "dotprod", "i8mm"};
+constexpr const char* kNames[] = {"avx2", "fma",   "avx512f", "avx512vl", "avx512dq", "avx512bw",
+                                  "neon", "vfpv4", "fp16",    "dotprod",  "i8mm"};
 
 constexpr uint64_t kAvx512 = kCpuAvx512f | kCpuAvx512vl | kCpuAvx512dq | kCpuAvx512bw;
 
@@ -88,7 +90,8 @@ uint64_t CpuFeatures() {
 }
 
 const char* CpuFeatureName(int bit) {
-  return bit >= 0 && bit < static_cast<int>(sizeof(kNames) / sizeof(kNames[0])) ? kNames[bit] : nullptr;
+  return bit >= 0 && bit < static_cast<int>(sizeof(kNames) / sizeof(kNames[0])) ? kNames[bit]
+                                                                                : nullptr;
 }
 
 }  // namespace trimtab

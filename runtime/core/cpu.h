@@ -1,4 +1,5 @@
-// Instruction-set extensions of the machine we run on. With kernels/, the only place that knows architectures.
+// Instruction-set extensions of the machine we run on. With kernels/, the only place that knows
+// architectures.
 #ifndef TRIMTAB_CORE_CPU_H_
 #define TRIMTAB_CORE_CPU_H_
 
@@ -21,7 +22,8 @@ enum CpuFeature : uint64_t {
   kCpuI8mm = 1u << 10,
 };
 
-// Bits of CpuFeature. Asked once, then remembered. TRIMTAB_ISA=portable in the environment hides them all.
+// Bits of CpuFeature. Asked once, then remembered. TRIMTAB_ISA=portable in the environment hides
+// them all.
 uint64_t CpuFeatures();
 
 // Name of the feature with bit index `bit` as in isa.toml, or null past the last.

@@ -1,4 +1,5 @@
-// Runs a program: creates its operators, infers shapes, plans memory, then computes without allocating.
+// Runs a program: creates its operators, infers shapes, plans memory, then computes without
+// allocating.
 #ifndef TRIMTAB_CORE_EXECUTOR_H_
 #define TRIMTAB_CORE_EXECUTOR_H_
 
@@ -30,9 +31,11 @@ class Executor {
   const Tensor& output(uint32_t i) const { return scope_.tensor(program_->output(i)); }
   const Scope& scope() const { return scope_; }
 
-  // Points input i at the caller's data (its layout and type as input(i) says), which must stay valid during Run.
+  // Points input i at the caller's data (its layout and type as input(i) says), which must stay
+  // valid during Run.
   Status SetInput(uint32_t i, const void* data, size_t bytes);
-  // Gives input i other dimensions, infers all shapes again and plans memory anew. Outputs become invalid.
+  // Gives input i other dimensions, infers all shapes again and plans memory anew. Outputs become
+  // invalid.
   Status Resize(uint32_t i, const Dims& dims);
 
   // Computes the outputs; they stay valid until the next Run. All inputs must be set.

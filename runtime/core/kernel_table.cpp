@@ -15,7 +15,8 @@ bool Fits(const KernelRow& row, const KernelRef& ref) {
 Status FindKernel(const KernelRef& ref, uint16_t family, const KernelRow** row) {
   TRIMTAB_CHECK(ref.name != 0, "the program has no plan: optimise it for a target first");
   TRIMTAB_CHECK(ref.family == family, "the plan names a kernel of another family");
-  TRIMTAB_CHECK(ref.mr <= kMaxTileRows && ref.nr <= kMaxTileColumns, "kernel tile is out of range", ref.mr, ref.nr);
+  TRIMTAB_CHECK(ref.mr <= kMaxTileRows && ref.nr <= kMaxTileColumns, "kernel tile is out of range",
+                ref.mr, ref.nr);
   const KernelRow* stand_in = nullptr;
   for (size_t i = 0; i < kKernelTableSize; ++i) {
     const KernelRow& candidate = kKernelTable[i];
@@ -26,7 +27,9 @@ Status FindKernel(const KernelRef& ref, uint16_t family, const KernelRow** row) 
     }
     if (stand_in == nullptr) stand_in = &candidate;
   }
-  if (stand_in == nullptr) return Status(Code::kMissingKernel, TRIMTAB_TEXT("this binary or CPU lacks the planned kernel (its hash)"), ref.name);
+  if (stand_in == nullptr)
+    return Status(Code::kMissingKernel,
+                  TRIMTAB_TEXT("this binary or CPU lacks the planned kernel (its hash)"), ref.name);
   *row = stand_in;
   return Status();
 }

@@ -8,31 +8,36 @@
 
 namespace trimtab {
 
-// FNV-1a, 32 bits (trimtab/schema.py name_hash): kernels and families are named by it in files and tables.
+// FNV-1a, 32 bits (trimtab/schema.py name_hash): kernels and families are named by it in files and
+// tables.
 constexpr uint32_t NameHash(const char* name) {
   uint32_t value = 0x811C9DC5u;
   for (; *name != '\0'; ++name) value = (value ^ static_cast<uint8_t>(*name)) * 0x01000193u;
   return value;
 }
 
-constexpr uint16_t FamilyHash(const char* family) { return static_cast<uint16_t>(NameHash(family) & 0xFFFFu); }
+constexpr uint16_t FamilyHash(const char* family) {
+  return static_cast<uint16_t>(NameHash(family) & 0xFFFFu);
+}
 
 struct KernelRow {
-  uint32_t name;              // NameHash
-  uint16_t family;            // FamilyHash
-  uint8_t mr, nr;             // tile in the name; 0: any (portable)
-  bool activation;            // of a family that an activation operator names: takes UnaryF32Args
-  uint64_t cpu_features;      // bits of runtime/core/cpu.h that the machine must have
+  uint32_t name;          // NameHash
+  uint16_t family;        // FamilyHash
+  uint8_t mr, nr;         // tile in the name; 0: any (portable)
+  bool activation;        // of a family that an activation operator names: takes UnaryF32Args
+  uint64_t cpu_features;  // bits of runtime/core/cpu.h that the machine must have
   KernelFunction function;
   const char* text;  // the name; "" when strings are off
 };
 
-// Finds the kernel that the plan names. When this binary or this CPU does not have it, another member of the family with the
-// same packing takes its place: the first row that fits (rows are sorted by rank), at last the portable one.
-// The tile of `ref` is checked: on success 1 <= mr <= kMaxTileRows and nr <= kMaxTileColumns where the family has tiles.
+// Finds the kernel that the plan names. When this binary or this CPU does not have it, another
+// member of the family with the same packing takes its place: the first row that fits (rows are
+// sorted by rank), at last the portable one. The tile of `ref` is checked: on success 1 <= mr <=
+// kMaxTileRows and nr <= kMaxTileColumns where the family has tiles.
 Status FindKernel(const KernelRef& ref, uint16_t family, const KernelRow** row);
 
-// The same, typed: Kernel<GemmF32Args> gemm; Bind(attributes().kernel, FamilyHash("gemm_f32"), &gemm).
+// The same, typed: Kernel<GemmF32Args> gemm; Bind(attributes().kernel, FamilyHash("gemm_f32"),
+// &gemm).
 template <typename Args>
 using Kernel = void (*)(const Args&);
 

@@ -12,13 +12,17 @@
 namespace trimtab {
 namespace {
 
-static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, ".ttm files are little-endian and used in place");
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+              ".ttm files are little-endian and used in place");
 
-Status Bad(const char* what, int64_t where = Status::kNoFact) { return Status(Code::kBadFile, what, where); }
+Status Bad(const char* what, int64_t where = Status::kNoFact) {
+  return Status(Code::kBadFile, what, where);
+}
 
 // True when [offset, offset + bytes) lies inside the file behind the header and offset is aligned.
 bool Inside(uint64_t offset, uint64_t bytes, uint64_t size, uint64_t alignment) {
-  return offset >= sizeof(FileHeader) && offset <= size && bytes <= size - offset && offset % alignment == 0;
+  return offset >= sizeof(FileHeader) && offset <= size && bytes <= size - offset &&
+         offset % alignment == 0;
 }
 
 bool NameFits(const uint8_t* bytes, uint64_t size, uint32_t offset) {
@@ -30,12 +34,15 @@ bool NameFits(const uint8_t* bytes, uint64_t size, uint32_t offset) {
 }
 
 Status CheckVar(const VarRecord& var, const uint8_t* bytes, uint64_t size, uint32_t index) {
-  if (var.rank > Dims::kMaxRank || var.layout > 1) return Bad(TRIMTAB_TEXT("bad rank or layout of a variable"), index);
-  if (ElementSize(static_cast<DType>(var.dtype)) == 0) return Bad(TRIMTAB_TEXT("unknown element type of a variable"), index);
+  if (var.rank > Dims::kMaxRank || var.layout > 1)
+    return Bad(TRIMTAB_TEXT("bad rank or layout of a variable"), index);
+  if (ElementSize(static_cast<DType>(var.dtype)) == 0)
+    return Bad(TRIMTAB_TEXT("unknown element type of a variable"), index);
   for (int i = 0; i < var.rank; ++i) {
     if (var.dims[i] < 0) return Bad(TRIMTAB_TEXT("negative dimension of a variable"), index);
   }
-  if (!NameFits(bytes, size, var.name_offset)) return Bad(TRIMTAB_TEXT("bad name of a variable"), index);
+  if (!NameFits(bytes, size, var.name_offset))
+    return Bad(TRIMTAB_TEXT("bad name of a variable"), index);
   if (var.data_offset != 0 && !Inside(var.data_offset, var.data_bytes, size, 64)) {
     return Bad(TRIMTAB_TEXT("data of a variable lies outside the file"), index);
   }
@@ -44,15 +51,17 @@ Status CheckVar(const VarRecord& var, const uint8_t* bytes, uint64_t size, uint3
 
 }  // namespace
 
-// Two sums over columns of 16 words (Fletcher 1982): the first sees any changed byte, the second any change of order. Both
-// are plain vector additions, so checking costs less than reading the weights from storage.
+// Two sums over columns of 16 words (Fletcher 1982): the first sees any changed byte, the second
+// any change of order. Both are plain vector additions, so checking costs less than reading the
+// weights from storage.
 uint64_t Checksum(const void* data, size_t size) {
   const uint8_t* bytes = static_cast<const uint8_t*>(data);
   uint32_t sum[16] = {}, sum_of_sums[16] = {};
   for (size_t at = 0; at + 64 <= size; at += 64) {
     uint32_t row[16];
     memcpy(row, bytes + at, sizeof(row));
-    if (at == 0) row[offsetof(FileHeader, checksum) / 4] = row[offsetof(FileHeader, checksum) / 4 + 1] = 0;
+    if (at == 0)
+      row[offsetof(FileHeader, checksum) / 4] = row[offsetof(FileHeader, checksum) / 4 + 1] = 0;
     for (int i = 0; i < 16; ++i) sum[i] += row[i];
     for (int i = 0; i < 16; ++i) sum_of_sums[i] += sum[i];
   }
@@ -64,37 +73,49 @@ uint64_t Checksum(const void* data, size_t size) {
 
 Status Load(const void* data, size_t size, Program* program) {
   const uint8_t* bytes = static_cast<const uint8_t*>(data);
-  if (size < sizeof(FileHeader)) return Bad(TRIMTAB_TEXT("too short to be a .ttm file (bytes)"), static_cast<int64_t>(size));
-  if (reinterpret_cast<uintptr_t>(data) % 64 != 0) return Status(Code::kBadArgument, TRIMTAB_TEXT("the model must be 64-byte aligned"));
+  if (size < sizeof(FileHeader))
+    return Bad(TRIMTAB_TEXT("too short to be a .ttm file (bytes)"), static_cast<int64_t>(size));
+  if (reinterpret_cast<uintptr_t>(data) % 64 != 0)
+    return Status(Code::kBadArgument, TRIMTAB_TEXT("the model must be 64-byte aligned"));
   const FileHeader& header = *reinterpret_cast<const FileHeader*>(bytes);
   if (memcmp(header.magic, "trimtab", 8) != 0) return Bad(TRIMTAB_TEXT("not a .ttm file"));
   if (header.version != kFormatVersion) {
-    return Status(Code::kBadVersion, TRIMTAB_TEXT("another .ttm version (expected, found)"), kFormatVersion, header.version);
+    return Status(Code::kBadVersion, TRIMTAB_TEXT("another .ttm version (expected, found)"),
+                  kFormatVersion, header.version);
   }
-  if (header.schema_hash != kSchemaHash) return Status(Code::kBadVersion, TRIMTAB_TEXT("written with another operator schema: convert the model again"));
-  if (header.file_bytes != size || size % 64 != 0) return Bad(TRIMTAB_TEXT("truncated or padded file (bytes)"), static_cast<int64_t>(size));
-  if (header.checksum != Checksum(data, size)) return Bad(TRIMTAB_TEXT("damaged file: the checksum does not match"));
+  if (header.schema_hash != kSchemaHash)
+    return Status(Code::kBadVersion,
+                  TRIMTAB_TEXT("written with another operator schema: convert the model again"));
+  if (header.file_bytes != size || size % 64 != 0)
+    return Bad(TRIMTAB_TEXT("truncated or padded file (bytes)"), static_cast<int64_t>(size));
+  if (header.checksum != Checksum(data, size))
+    return Bad(TRIMTAB_TEXT("damaged file: the checksum does not match"));
 
   const uint64_t vars_at = sizeof(FileHeader);
   const uint64_t ops_at = vars_at + uint64_t{header.var_count} * sizeof(VarRecord);
   const uint64_t borders_at = ops_at + uint64_t{header.op_count} * sizeof(OpRecord);
   const uint64_t borders = uint64_t{header.input_count} + header.output_count;
-  if (!Inside(borders_at, borders * 4, size, 4)) return Bad(TRIMTAB_TEXT("tables lie outside the file"));
+  if (!Inside(borders_at, borders * 4, size, 4))
+    return Bad(TRIMTAB_TEXT("tables lie outside the file"));
   program->bytes_ = bytes;
   program->vars_ = reinterpret_cast<const VarRecord*>(bytes + vars_at);
   program->ops_ = reinterpret_cast<const OpRecord*>(bytes + ops_at);
   program->borders_ = reinterpret_cast<const uint32_t*>(bytes + borders_at);
-  for (uint32_t i = 0; i < header.var_count; ++i) TRIMTAB_RETURN_IF_ERROR(CheckVar(program->vars_[i], bytes, size, i));
+  for (uint32_t i = 0; i < header.var_count; ++i)
+    TRIMTAB_RETURN_IF_ERROR(CheckVar(program->vars_[i], bytes, size, i));
   for (uint32_t i = 0; i < borders; ++i) {
-    if (program->borders_[i] >= header.var_count) return Bad(TRIMTAB_TEXT("bad input or output index"), i);
+    if (program->borders_[i] >= header.var_count)
+      return Bad(TRIMTAB_TEXT("bad input or output index"), i);
   }
   for (uint32_t i = 0; i < header.input_count; ++i) {
-    if (program->var(program->input(i)).data_offset != 0) return Bad(TRIMTAB_TEXT("an input has constant data"), i);
+    if (program->var(program->input(i)).data_offset != 0)
+      return Bad(TRIMTAB_TEXT("an input has constant data"), i);
   }
   for (uint32_t i = 0; i < header.op_count; ++i) {
     const OpRecord& op = program->ops_[i];
     const uint32_t operand_count = uint32_t{op.input_count} + op.output_count;
-    if (!Inside(op.operands_offset, operand_count * 4u, size, 4) || !Inside(op.attributes_offset, op.attributes_bytes, size, 8) ||
+    if (!Inside(op.operands_offset, operand_count * 4u, size, 4) ||
+        !Inside(op.attributes_offset, op.attributes_bytes, size, 8) ||
         !NameFits(bytes, size, op.name_offset)) {
       return Bad(TRIMTAB_TEXT("an operator lies outside the file"), i);
     }
@@ -111,8 +132,11 @@ Status MapFile(const char* path, const void** bytes, size_t* size) {
   const int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return Status(Code::kIo, TRIMTAB_TEXT("cannot open the model file"));
   struct stat info;
-  const bool known = fstat(file, &info) == 0 && info.st_size > 0 && static_cast<uint64_t>(info.st_size) <= SIZE_MAX;
-  void* map = known ? mmap(nullptr, static_cast<size_t>(info.st_size), PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
+  const bool known = fstat(file, &info) == 0 && info.st_size > 0 &&
+                     static_cast<uint64_t>(info.st_size) <= SIZE_MAX;
+  void* map =
+      known ? mmap(nullptr, static_cast<size_t>(info.st_size), PROT_READ, MAP_PRIVATE, file, 0)
+            : MAP_FAILED;
   close(file);
   if (map == MAP_FAILED) return Status(Code::kIo, TRIMTAB_TEXT("cannot map the model file"));
   *bytes = map;

@@ -6,11 +6,13 @@
 
 namespace trimtab {
 
-// Checks magic, version, schema, size, checksum, and every offset, count and index, so that all accessors of `program` are
-// safe and every operand is computed before it is used. `bytes` must be 64-byte aligned and outlive the program.
+// Checks magic, version, schema, size, checksum, and every offset, count and index, so that all
+// accessors of `program` are safe and every operand is computed before it is used. `bytes` must be
+// 64-byte aligned and outlive the program.
 Status Load(const void* bytes, size_t size, Program* program);
 
-// The checksum of a file (docs/model-format.md, "Checksum"), its own field counted as zero. `size` is a multiple of 64.
+// The checksum of a file (docs/model-format.md, "Checksum"), its own field counted as zero. `size`
+// is a multiple of 64.
 uint64_t Checksum(const void* bytes, size_t size);
 
 // Maps a file into memory. Unmap with UnmapFile.

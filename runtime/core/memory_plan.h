@@ -9,21 +9,22 @@ namespace trimtab {
 
 constexpr size_t kArenaAlignment = 64;
 // A file that asks for more is damaged or hostile: activations of vision networks take megabytes.
-constexpr size_t kMaxArenaBytes = size_t{1} << 30;
+constexpr uint64_t kMaxArenaBytes = uint64_t{1} << 30;
 
+// 64 bits even on small devices: sums must not wrap before they are found too large.
 struct Buffer {
-  size_t bytes;         // 0: not placed
+  uint64_t bytes;       // 0: not placed
   int32_t first, last;  // operators during which it is alive, inclusive
-  size_t offset;        // the result
+  uint64_t offset;      // the result
 };
 
 // Sets every offset so that buffers alive together do not overlap, and returns the arena's size.
 // Largest first, each at the lowest gap that fits ("greedy by size", Pisarchyk & Lee 2020,
 // section 5.2). `order` is room for `count` indices.
-size_t PlanMemory(Buffer* buffers, size_t count, uint32_t* order);
+uint64_t PlanMemory(Buffer* buffers, size_t count, uint32_t* order);
 
 // No plan can be smaller: the largest sum of buffers alive at one operator.
-size_t MemoryLowerBound(const Buffer* buffers, size_t count, int32_t op_count);
+uint64_t MemoryLowerBound(const Buffer* buffers, size_t count, int32_t op_count);
 
 }  // namespace trimtab
 

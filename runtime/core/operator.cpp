@@ -5,9 +5,11 @@
 namespace trimtab {
 namespace {
 
-constexpr unsigned kIndexTypes = (1u << static_cast<int>(DType::kI32)) | (1u << static_cast<int>(DType::kI64));
+constexpr unsigned kIndexTypes =
+    (1u << static_cast<int>(DType::kI32)) | (1u << static_cast<int>(DType::kI64));
 
-// All 4-D operands that are computed (not weights) must lie as the schema asks; see docs/architecture.md, "Layouts".
+// All 4-D operands that are computed (not weights) must lie as the schema asks; see
+// docs/architecture.md, "Layouts".
 bool LayoutFits(LayoutRule rule, const Tensor& tensor, Layout* common, bool* seen) {
   if (tensor.dims.rank != 4) return tensor.layout == Layout::kPlain;
   switch (rule) {
@@ -27,34 +29,44 @@ bool LayoutFits(LayoutRule rule, const Tensor& tensor, Layout* common, bool* see
 
 }  // namespace
 
-Status Operator::SetUpShapes(const OperatorRow& row, const Operands& operands, const uint8_t* attributes, size_t attribute_bytes) {
-  TRIMTAB_CHECK(operands.input_count >= row.min_inputs && operands.input_count <= row.max_inputs, "wrong number of inputs (at least, found)",
-                row.min_inputs, operands.input_count);
-  TRIMTAB_CHECK(operands.output_count >= row.min_outputs && operands.output_count <= row.max_outputs,
-                "wrong number of outputs (at least, found)", row.min_outputs, operands.output_count);
+Status Operator::SetUpShapes(const OperatorRow& row, const Operands& operands,
+                             const uint8_t* attributes, size_t attribute_bytes) {
+  TRIMTAB_CHECK(operands.input_count >= row.min_inputs && operands.input_count <= row.max_inputs,
+                "wrong number of inputs (at least, found)", row.min_inputs, operands.input_count);
+  TRIMTAB_CHECK(
+      operands.output_count >= row.min_outputs && operands.output_count <= row.max_outputs,
+      "wrong number of outputs (at least, found)", row.min_outputs, operands.output_count);
   operands_ = operands;
   Layout common = Layout::kPlain;
   bool seen = false;
   for (int i = 0; i < operands.input_count; ++i) {
     const Tensor* tensor = operands.inputs[i];
     const uint16_t bit = i < 16 ? static_cast<uint16_t>(1u << i) : 0;
-    TRIMTAB_CHECK(tensor != nullptr || (row.optional_mask & bit) != 0, "a required input is absent (its index)", i);
+    TRIMTAB_CHECK(tensor != nullptr || (row.optional_mask & bit) != 0,
+                  "a required input is absent (its index)", i);
     if (tensor == nullptr) continue;
     const unsigned allowed = (row.index_mask & bit) != 0 ? kIndexTypes : row.dtypes;
-    TRIMTAB_CHECK(((allowed >> static_cast<int>(tensor->dtype)) & 1) != 0, "element type is not supported (input, type)", i,
+    TRIMTAB_CHECK(((allowed >> static_cast<int>(tensor->dtype)) & 1) != 0,
+                  "element type is not supported (input, type)", i,
                   static_cast<int64_t>(tensor->dtype));
     TRIMTAB_CHECK(tensor->Count() >= 0, "input is too large (its index)", i);
-    TRIMTAB_CHECK((row.constant_mask & bit) != 0 || LayoutFits(row.layout, *tensor, &common, &seen), "input has the wrong layout (its index)", i);
+    TRIMTAB_CHECK((row.constant_mask & bit) != 0 || LayoutFits(row.layout, *tensor, &common, &seen),
+                  "input has the wrong layout (its index)", i);
   }
-  TRIMTAB_RETURN_IF_ERROR(DecodeAttributes(attributes, attribute_bytes, row.fields, row.field_count, AttributeStorage()));
+  TRIMTAB_RETURN_IF_ERROR(DecodeAttributes(attributes, attribute_bytes, row.fields, row.field_count,
+                                           AttributeStorage()));
   for (int i = 0; i < operands.output_count; ++i) {
     TRIMTAB_CHECK(operands.outputs[i] != nullptr, "an output is absent (its index)", i);
-    operands.outputs[i]->dtype = operands.input_count > 0 && operands.inputs[0] != nullptr ? operands.inputs[0]->dtype : DType::kF32;
+    operands.outputs[i]->dtype = operands.input_count > 0 && operands.inputs[0] != nullptr
+                                     ? operands.inputs[0]->dtype
+                                     : DType::kF32;
   }
   TRIMTAB_RETURN_IF_ERROR(InferShape());
   for (int i = 0; i < operands.output_count; ++i) {
-    TRIMTAB_CHECK(operands.outputs[i]->Count() >= 0, "output is too large or has a negative size (its index)", i);
-    TRIMTAB_CHECK(LayoutFits(row.layout, *operands.outputs[i], &common, &seen), "output has the wrong layout (its index)", i);
+    TRIMTAB_CHECK(operands.outputs[i]->Count() >= 0,
+                  "output is too large or has a negative size (its index)", i);
+    TRIMTAB_CHECK(LayoutFits(row.layout, *operands.outputs[i], &common, &seen),
+                  "output has the wrong layout (its index)", i);
   }
   return Status();
 }

@@ -1,4 +1,5 @@
-// The template of all operators: SetUp checks, decodes and binds; Run computes. An operator writes only its own steps.
+// The template of all operators: SetUp checks, decodes and binds; Run computes. An operator writes
+// only its own steps.
 #ifndef TRIMTAB_CORE_OPERATOR_H_
 #define TRIMTAB_CORE_OPERATOR_H_
 
@@ -31,9 +32,10 @@ class Operator {
   Operator(const Operator&) = delete;
   Operator& operator=(const Operator&) = delete;
 
-  // Checks operand counts, types and layouts against the schema, decodes the attributes, infers output shapes.
-  // This alone is what shape inference outside an executor needs.
-  Status SetUpShapes(const OperatorRow& row, const Operands& operands, const uint8_t* attributes, size_t attribute_bytes);
+  // Checks operand counts, types and layouts against the schema, decodes the attributes, infers
+  // output shapes. This alone is what shape inference outside an executor needs.
+  Status SetUpShapes(const OperatorRow& row, const Operands& operands, const uint8_t* attributes,
+                     size_t attribute_bytes);
 
   // Binds kernels, checks packed weights, asks for scratch memory. `threads` is the pool's width.
   Status SetUpRun(int threads) {
@@ -65,7 +67,9 @@ class Operator {
 
   int input_count() const { return operands_.input_count; }
   int output_count() const { return operands_.output_count; }
-  bool has_input(int i) const { return i < operands_.input_count && operands_.inputs[i] != nullptr; }
+  bool has_input(int i) const {
+    return i < operands_.input_count && operands_.inputs[i] != nullptr;
+  }
   const Tensor& input(int i) const { return *operands_.inputs[i]; }
   Tensor& output(int i = 0) const { return *operands_.outputs[i]; }
 
@@ -95,7 +99,8 @@ class OperatorOf : public Operator {
   Attributes attributes_;
 };
 
-// What the registry needs to make an operator; one constant per operator source, defined by TRIMTAB_OPERATOR.
+// What the registry needs to make an operator; one constant per operator source, defined by
+// TRIMTAB_OPERATOR.
 struct OperatorFactory {
   size_t bytes;
   Operator* (*construct)(void* memory);
@@ -104,11 +109,11 @@ struct OperatorFactory {
 }  // namespace trimtab
 
 // Makes class `Class` known to the generated registry, which looks for k<Class>Factory.
-#define TRIMTAB_OPERATOR(Class)                                                                   \
-  namespace trimtab {                                                                             \
-  extern const OperatorFactory k##Class##Factory;                                                 \
-  const OperatorFactory k##Class##Factory = {                                                     \
-      sizeof(Class), [](void* memory) -> Operator* { return ::new (memory) Class; }};             \
+#define TRIMTAB_OPERATOR(Class)                                                       \
+  namespace trimtab {                                                                 \
+  extern const OperatorFactory k##Class##Factory;                                     \
+  const OperatorFactory k##Class##Factory = {                                         \
+      sizeof(Class), [](void* memory) -> Operator* { return ::new (memory) Class; }}; \
   }
 
 #endif  // TRIMTAB_CORE_OPERATOR_H_

@@ -1,4 +1,5 @@
-// A parsed .ttm file: tables that point into its bytes. The format is described in docs/model-format.md.
+// A parsed .ttm file: tables that point into its bytes. The format is described in
+// docs/model-format.md.
 #ifndef TRIMTAB_CORE_PROGRAM_H_
 #define TRIMTAB_CORE_PROGRAM_H_
 
@@ -22,7 +23,8 @@ struct FileHeader {
   uint64_t file_bytes;
   uint64_t checksum;  // of the whole file with this field zero
   uint32_t var_count, op_count, input_count, output_count;
-  uint32_t metadata_offset, metadata_bytes;  // JSON for people and tools; the engine does not read it
+  uint32_t metadata_offset,
+      metadata_bytes;  // JSON for people and tools; the engine does not read it
 };
 static_assert(sizeof(FileHeader) == 64, "the header is 64 bytes");
 
@@ -58,10 +60,14 @@ class Program {
   uint32_t output_count() const { return header().output_count; }
   uint32_t input(uint32_t i) const { return borders_[i]; }
   uint32_t output(uint32_t i) const { return borders_[header().input_count + i]; }
-  const uint32_t* operands(const OpRecord& op) const { return reinterpret_cast<const uint32_t*>(bytes_ + op.operands_offset); }
+  const uint32_t* operands(const OpRecord& op) const {
+    return reinterpret_cast<const uint32_t*>(bytes_ + op.operands_offset);
+  }
   const uint8_t* attributes(const OpRecord& op) const { return bytes_ + op.attributes_offset; }
   const uint8_t* data(const VarRecord& var) const { return bytes_ + var.data_offset; }
-  const char* name(uint32_t name_offset) const { return name_offset == 0 ? "" : reinterpret_cast<const char*>(bytes_ + name_offset + 2); }
+  const char* name(uint32_t name_offset) const {
+    return name_offset == 0 ? "" : reinterpret_cast<const char*>(bytes_ + name_offset + 2);
+  }
   const uint8_t* bytes() const { return bytes_; }
 
  private:

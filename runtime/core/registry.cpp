@@ -26,12 +26,17 @@ Status RegisterOperator(const OperatorRow& row) {
     return other.id == row.id || (row.name[0] != '\0' && strcmp(other.name, row.name) == 0);
   };
   for (size_t i = 0; i < kOperatorTableSize; ++i) {
-    if (taken(kOperatorTable[i])) return Status(Code::kBadArgument, TRIMTAB_TEXT("an operator of this id or name exists"), row.id);
+    if (taken(kOperatorTable[i]))
+      return Status(Code::kBadArgument, TRIMTAB_TEXT("an operator of this id or name exists"),
+                    row.id);
   }
   for (size_t i = 0; i < plugin_count; ++i) {
-    if (taken(*plugins[i])) return Status(Code::kBadArgument, TRIMTAB_TEXT("an operator of this id or name is registered"), row.id);
+    if (taken(*plugins[i]))
+      return Status(Code::kBadArgument,
+                    TRIMTAB_TEXT("an operator of this id or name is registered"), row.id);
   }
-  if (plugin_count == kMaxPlugins) return Status(Code::kOutOfMemory, TRIMTAB_TEXT("too many registered operators"), kMaxPlugins);
+  if (plugin_count == kMaxPlugins)
+    return Status(Code::kOutOfMemory, TRIMTAB_TEXT("too many registered operators"), kMaxPlugins);
   plugins[plugin_count++] = &row;
   return Status();
 }

@@ -1,4 +1,5 @@
-// The table of operators in this binary: a generated constant, plus operators registered at run time by plug-ins.
+// The table of operators in this binary: a generated constant, plus operators registered at run
+// time by plug-ins.
 #ifndef TRIMTAB_CORE_REGISTRY_H_
 #define TRIMTAB_CORE_REGISTRY_H_
 
@@ -8,7 +9,8 @@ namespace trimtab {
 
 enum class LayoutRule : uint8_t { kAny, kPlain, kNhwc, kConverts };
 
-// One operator: its schema as far as the engine checks it, and how to make it. Generated from runtime/ops/*.toml.
+// One operator: its schema as far as the engine checks it, and how to make it. Generated from
+// runtime/ops/*.toml.
 struct OperatorRow {
   uint16_t id;
   uint8_t min_inputs, max_inputs, min_outputs, max_outputs;  // 255: any number
@@ -27,8 +29,8 @@ struct OperatorRow {
 // Null when the operator was trimmed away or never existed.
 const OperatorRow* FindOperator(uint16_t id);
 
-// Adds an operator for the life of the process; `row` must stay valid. An id or name that is taken is an error. Not thread-safe:
-// register before the first executor is made.
+// Adds an operator for the life of the process; `row` must stay valid. An id or name that is taken
+// is an error. Not thread-safe: register before the first executor is made.
 Status RegisterOperator(const OperatorRow& row);
 
 // Defined by the generated registry.cpp.

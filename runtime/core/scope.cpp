@@ -10,7 +10,8 @@ Scope::~Scope() { free(variables_); }
 Status Scope::Create(const Program& program) {
   size_ = program.var_count();
   variables_ = static_cast<Variable*>(calloc(size_ + 1, sizeof(Variable)));
-  if (variables_ == nullptr) return Status(Code::kOutOfMemory, TRIMTAB_TEXT("no memory for the variables"), size_);
+  if (variables_ == nullptr)
+    return Status(Code::kOutOfMemory, TRIMTAB_TEXT("no memory for the variables"), size_);
   for (uint32_t i = 0; i < size_; ++i) {
     const VarRecord& record = program.var(i);
     Variable& variable = variables_[i];
@@ -25,7 +26,8 @@ Status Scope::Create(const Program& program) {
     const int64_t count = tensor.Count();
     // Packing only ever pads, so even packed data holds every element.
     if (count < 0 || record.data_bytes / tensor.element_size() < static_cast<uint64_t>(count)) {
-      return Status(Code::kBadFile, TRIMTAB_TEXT("a constant has fewer bytes than its shape (its index)"), i);
+      return Status(Code::kBadFile,
+                    TRIMTAB_TEXT("a constant has fewer bytes than its shape (its index)"), i);
     }
     tensor.raw = const_cast<uint8_t*>(program.data(record));
     tensor.bytes = static_cast<size_t>(record.data_bytes);

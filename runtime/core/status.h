@@ -23,7 +23,8 @@ enum class Code : uint8_t {
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  // `what` must be a literal. `a` and `b` are facts (expected and found, or an index) shown beside it.
+  // `what` must be a literal. `a` and `b` are facts (expected and found, or an index) shown beside
+  // it.
   Status(Code code, const char* what, int64_t a = kNoFact, int64_t b = kNoFact)
       : code_(code), what_(what), a_(a), b_(b) {}
 
@@ -54,9 +55,9 @@ class [[nodiscard]] Status {
 
 }  // namespace trimtab
 
-#define TRIMTAB_RETURN_IF_ERROR(expr)          \
-  do {                                         \
-    ::trimtab::Status status_of_expr = (expr); \
+#define TRIMTAB_RETURN_IF_ERROR(expr)                \
+  do {                                               \
+    ::trimtab::Status status_of_expr = (expr);       \
     if (!status_of_expr.ok()) return status_of_expr; \
   } while (0)
 
@@ -67,9 +68,10 @@ class [[nodiscard]] Status {
 #define TRIMTAB_TEXT(text) ""
 #endif
 
-#define TRIMTAB_CHECK(condition, text, ...) \
-  do {                                      \
-    if (!(condition)) return ::trimtab::Status(::trimtab::Code::kBadProgram, TRIMTAB_TEXT(text), ##__VA_ARGS__); \
+#define TRIMTAB_CHECK(condition, text, ...)                                                      \
+  do {                                                                                           \
+    if (!(condition))                                                                            \
+      return ::trimtab::Status(::trimtab::Code::kBadProgram, TRIMTAB_TEXT(text), ##__VA_ARGS__); \
   } while (0)
 
 #endif  // TRIMTAB_CORE_STATUS_H_

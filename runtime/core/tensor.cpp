@@ -34,7 +34,7 @@ int64_t Dims::Count(int begin, int end) const {
   for (int i = begin; i < end; ++i) {
     if (d[i] < 0) return -1;
     count *= d[i];
-    if (count > INT32_MAX) return -1;
+    if (count > kMaxElements) return -1;
   }
   return count;
 }

@@ -8,7 +8,16 @@
 namespace trimtab {
 
 // Values are stored in .ttm files (trimtab/schema.py DTYPES).
-enum class DType : uint8_t { kNone = 0, kF32 = 1, kF16 = 2, kI8 = 3, kU8 = 4, kI32 = 5, kI64 = 6, kBool = 7 };
+enum class DType : uint8_t {
+  kNone = 0,
+  kF32 = 1,
+  kF16 = 2,
+  kI8 = 3,
+  kU8 = 4,
+  kI32 = 5,
+  kI64 = 6,
+  kBool = 7
+};
 
 // Memory order of a 4-D tensor; the logical dimensions are n, c, h, w in both.
 enum class Layout : uint8_t { kPlain = 0, kNhwc = 1 };
@@ -17,12 +26,34 @@ size_t ElementSize(DType dtype);  // bytes; 0 for an unknown type
 
 template <typename T>
 struct DTypeOf;
-template <> struct DTypeOf<float> { static constexpr DType kValue = DType::kF32; };
-template <> struct DTypeOf<int8_t> { static constexpr DType kValue = DType::kI8; };
-template <> struct DTypeOf<uint8_t> { static constexpr DType kValue = DType::kU8; };
-template <> struct DTypeOf<int32_t> { static constexpr DType kValue = DType::kI32; };
-template <> struct DTypeOf<int64_t> { static constexpr DType kValue = DType::kI64; };
-template <> struct DTypeOf<bool> { static constexpr DType kValue = DType::kBool; };
+template <>
+struct DTypeOf<float> {
+  static constexpr DType kValue = DType::kF32;
+};
+template <>
+struct DTypeOf<int8_t> {
+  static constexpr DType kValue = DType::kI8;
+};
+template <>
+struct DTypeOf<uint8_t> {
+  static constexpr DType kValue = DType::kU8;
+};
+template <>
+struct DTypeOf<int32_t> {
+  static constexpr DType kValue = DType::kI32;
+};
+template <>
+struct DTypeOf<int64_t> {
+  static constexpr DType kValue = DType::kI64;
+};
+template <>
+struct DTypeOf<bool> {
+  static constexpr DType kValue = DType::kBool;
+};
+
+// More elements than any tensor of a vision network: their bytes fit 32 bits whatever their type,
+// so sizes need no further checks on small devices.
+constexpr int64_t kMaxElements = int64_t{1} << 27;
 
 struct Dims {
   static constexpr int kMaxRank = 8;
@@ -35,7 +66,7 @@ struct Dims {
   bool operator==(const Dims& other) const;
   bool operator!=(const Dims& other) const { return !(*this == other); }
 
-  // Number of elements; -1 when a dimension is negative or the product does not fit 31 bits (a size no device holds).
+  // Number of elements; -1 when a dimension is negative or there are more than kMaxElements.
   int64_t Count() const { return Count(0, rank); }
   int64_t Count(int begin, int end) const;
   // Maps an axis in [-rank, rank) to [0, rank); -1 when it is outside.
@@ -50,7 +81,8 @@ class Tensor {
   void* raw = nullptr;
   size_t bytes = 0;  // of the data behind `raw`; packed weights hold other than Count() elements
 
-  // Typed address; null when the tensor holds another type. The dtype was checked by Operator::SetUp.
+  // Typed address; null when the tensor holds another type. The dtype was checked by
+  // Operator::SetUp.
   template <typename T>
   T* data() {
     return dtype == DTypeOf<T>::kValue ? static_cast<T*>(raw) : nullptr;

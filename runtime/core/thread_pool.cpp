@@ -9,7 +9,8 @@
 namespace trimtab {
 namespace {
 
-// How often a thread looks for work before it sleeps: about 50 microseconds, longer than the gap between two operators.
+// How often a thread looks for work before it sleeps: about 50 microseconds, longer than the gap
+// between two operators.
 constexpr int kSpins = 20000;
 
 void Pause() {
@@ -37,7 +38,7 @@ struct ThreadPool::State {
     pthread_t handle;
     State* state;
     int index;
-  } * helper = nullptr;
+  }* helper = nullptr;
 
   void TakeBlocks(int thread) {
     for (;;) {
@@ -60,7 +61,8 @@ void* ThreadPool::Work(void* argument) {
     }
     if (state.generation.load(std::memory_order_acquire) == seen) {
       pthread_mutex_lock(&state.mutex);
-      while (state.generation.load(std::memory_order_acquire) == seen) pthread_cond_wait(&state.wake, &state.mutex);
+      while (state.generation.load(std::memory_order_acquire) == seen)
+        pthread_cond_wait(&state.wake, &state.mutex);
       pthread_mutex_unlock(&state.mutex);
     }
     ++seen;
@@ -71,7 +73,8 @@ void* ThreadPool::Work(void* argument) {
 }
 
 Status ThreadPool::Start(int threads) {
-  if (threads < 1 || threads > 64) return Status(Code::kBadArgument, TRIMTAB_TEXT("threads must be 1 to 64"), threads);
+  if (threads < 1 || threads > 64)
+    return Status(Code::kBadArgument, TRIMTAB_TEXT("threads must be 1 to 64"), threads);
   if (threads == 1) return Status();
 #if TRIMTAB_THREADS
   void* memory = malloc(sizeof(State) + sizeof(State::Helper) * static_cast<size_t>(threads - 1));

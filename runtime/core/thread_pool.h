@@ -23,13 +23,18 @@ class ThreadPool {
   void Stop();
   int threads() const { return threads_; }
 
-  // Runs `body` over [0, n) in blocks of at most `grain` indices, taken by whichever thread is free; returns when all are done.
+  // Runs `body` over [0, n) in blocks of at most `grain` indices, taken by whichever thread is
+  // free; returns when all are done.
   void For(size_t n, size_t grain, Body body, void* context);
 
   // The same for a callable `f(begin, end, thread)`.
   template <typename F>
   void For(size_t n, size_t grain, const F& f) {
-    For(n, grain, [](void* context, size_t begin, size_t end, int thread) { (*static_cast<const F*>(context))(begin, end, thread); },
+    For(
+        n, grain,
+        [](void* context, size_t begin, size_t end, int thread) {
+          (*static_cast<const F*>(context))(begin, end, thread);
+        },
         const_cast<F*>(&f));
   }
 
