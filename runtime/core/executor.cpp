@@ -158,7 +158,7 @@ Status Executor::PlanArena() {
     Buffer& buffer = buffers_[view_of_[var]];
     if (buffer.bytes == 0) buffer.first = op;
     Tensor& root = scope_.tensor(view_of_[var]);
-    buffer.bytes = static_cast<size_t>(root.Count()) * root.element_size();
+    buffer.bytes = static_cast<uint64_t>(root.Count()) * root.element_size();
     if (op > buffer.last) buffer.last = op;
   };
   for (uint32_t i = 0; i < ops; ++i) {
@@ -176,12 +176,14 @@ Status Executor::PlanArena() {
   }
   for (uint32_t i = 0; i < program_->input_count(); ++i) buffers_[program_->input(i)].bytes = 0;
 
-  arena_lower_bound_bytes_ =
-      MemoryLowerBound(buffers_, size_t{vars} + ops, static_cast<int32_t>(ops));
-  arena_bytes_ = PlanMemory(buffers_, size_t{vars} + ops, order_);
-  TRIMTAB_CHECK(arena_bytes_ <= kMaxArenaBytes,
+  const size_t buffers = size_t{vars} + ops;
+  const uint64_t bytes = PlanMemory(buffers_, buffers, order_);
+  TRIMTAB_CHECK(bytes <= kMaxArenaBytes,
                 "activations need more memory than an arena may have (bytes)",
-                static_cast<int64_t>(arena_bytes_));
+                static_cast<int64_t>(bytes));
+  arena_bytes_ = static_cast<size_t>(bytes);
+  arena_lower_bound_bytes_ =
+      static_cast<size_t>(MemoryLowerBound(buffers_, buffers, static_cast<int32_t>(ops)));
   free(arena_);
   arena_ = nullptr;
   if (posix_memalign(&arena_, kArenaAlignment, arena_bytes_ + kArenaAlignment) != 0) {
@@ -193,10 +195,11 @@ Status Executor::PlanArena() {
   for (uint32_t i = 0; i < vars; ++i) {
     Tensor& tensor = scope_.tensor(i);
     if (buffers_[i].bytes == 0) continue;
-    tensor.raw = base + buffers_[i].offset;
-    tensor.bytes = buffers_[i].bytes;
+    tensor.raw = base + static_cast<size_t>(buffers_[i].offset);
+    tensor.bytes = static_cast<size_t>(buffers_[i].bytes);
   }
-  for (uint32_t i = 0; i < ops; ++i) operators_[i]->set_scratch(base + buffers_[vars + i].offset);
+  for (uint32_t i = 0; i < ops; ++i)
+    operators_[i]->set_scratch(base + static_cast<size_t>(buffers_[vars + i].offset));
   BindViews();
   return Status();
 }

@@ -22,10 +22,12 @@ Status Scope::Create(const Program& program) {
     tensor.layout = static_cast<Layout>(record.layout);
     variable.name = program.name(record.name_offset);
     variable.constant = record.data_offset != 0;
-    if (!variable.constant) continue;
     const int64_t count = tensor.Count();
+    if (count < 0)
+      return Status(Code::kBadProgram, TRIMTAB_TEXT("a variable is too large (its index)"), i);
+    if (!variable.constant) continue;
     // Packing only ever pads, so even packed data holds every element.
-    if (count < 0 || record.data_bytes / tensor.element_size() < static_cast<uint64_t>(count)) {
+    if (record.data_bytes / tensor.element_size() < static_cast<uint64_t>(count)) {
       return Status(Code::kBadFile,
                     TRIMTAB_TEXT("a constant has fewer bytes than its shape (its index)"), i);
     }
