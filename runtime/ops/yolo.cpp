@@ -39,6 +39,7 @@ Status Yolo::InferShape() {
   y[0] = x.n();
   y[1] = static_cast<int32_t>(boxes);
   y[2] = row_;
+  output().layout = Layout::kPlain;  // not that of the input, which has four dimensions
   return Status();
 }
 

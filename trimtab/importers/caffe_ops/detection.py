@@ -1,0 +1,68 @@
+"""PriorBox and DetectionOutput (SSD)."""
+
+from __future__ import annotations
+
+from trimtab.importers._layers import Values
+from trimtab.importers._prior_boxes import PriorBoxes
+from trimtab.importers.caffe_ops.layer import Layer, handles
+from trimtab.importers.caffe_ops.prototxt import Message
+
+
+def _pair(param: Message, both: str, stem: str) -> tuple[float, float]:
+    value = param.real(both, 0.0)
+    return param.real(f"{stem}_h", value), param.real(f"{stem}_w", value)
+
+
+@handles("PriorBox")
+def prior_box(layer: Layer) -> Values:
+    """Boxes for the first operand's pixels, in the image that the second one is."""
+    param = layer.param("prior_box_param")
+    features, image = layer.image(0).shape[2:], layer.image(1).shape[2:]
+    height, width = (int(size) for size in _pair(param, "img_size", "img"))
+    boxes = PriorBoxes(
+        min_sizes=param.reals("min_size"),
+        max_sizes=param.reals("max_size"),
+        ratios=param.reals("aspect_ratio"),
+        flip=param.boolean("flip", True),
+        clip=param.boolean("clip", False),
+        variances=param.reals("variance"),
+        steps=_pair(param, "step", "step"),
+        offset=param.real("offset", 0.5),
+    )
+    sizes = (features[0], features[1]), (height or image[0], width or image[1])
+    if reason := boxes.error(*sizes):
+        raise layer.invalid(reason)
+    return layer.constant(boxes.make(*sizes), "boxes")
+
+
+@handles("DetectionOutput")
+def detection_output(layer: Layer) -> Values:
+    """Locations, scores and priors become rows of image, class, score and box."""
+    param = layer.param("detection_output_param")
+    for name in ("save_output_param", "visualize", "visualize_threshold", "save_file"):
+        param.read.add(name)
+    suppression = param.message("nms_param")
+    codes = ("", "CORNER", "CENTER_SIZE", "CORNER_SIZE")
+    return layer.add(
+        "detection_output",
+        *layer.bottoms,
+        classes=param.integer("num_classes", 0),
+        background=param.integer("background_label_id", 0),
+        share_location=param.boolean("share_location", True),
+        code_type=param.choice("code_type", codes, "CORNER").lower(),
+        variance_encoded=param.boolean("variance_encoded_in_target", False),
+        nms_threshold=suppression.real("nms_threshold", 0.3),
+        nms_top_k=_limit(suppression.integer("top_k", -1)),
+        nms_eta=suppression.real("eta", 1.0),
+        keep_top_k=_limit(param.integer("keep_top_k", -1)),
+        **(
+            {"confidence_threshold": param.real("confidence_threshold", 0.0)}
+            if param.has("confidence_threshold")
+            else {}
+        ),
+    )
+
+
+def _limit(count: int) -> int:
+    """Any negative number means that there is no limit."""
+    return max(count, -1)

@@ -1,0 +1,152 @@
+"""What a handler sees of a Caffe layer: parameters, operands, weights, and how to add operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from trimtab.errors import ImportModelError
+from trimtab.importers._layers import Array, LayerImport, UnsupportedFormError, Value, Values
+from trimtab.importers.caffe_ops.prototxt import Message
+
+Handler = Callable[["Layer"], Values]
+
+HANDLERS: dict[str, Handler] = {}
+
+# Fields that concern training, or on which hardware a layer runs.
+HARMLESS = frozenset(
+    ("engine", "force_nd_im2col", "stable_prod_grad", "cudnn_convolution_algo_seeker")
+)
+
+
+def handles(*types: str) -> Callable[[Handler], Handler]:
+    """Registers the decorated function as the handler of these layer types."""
+
+    def register(handler: Handler) -> Handler:
+        HANDLERS.update(dict.fromkeys(types, handler))
+        return handler
+
+    return register
+
+
+class Layer:
+    """One layer while it is imported; `bottoms` are its operands."""
+
+    def __init__(
+        self,
+        work: LayerImport,
+        message: Message,
+        type: str,
+        name: str,
+        bottoms: Sequence[Value],
+        tops: Sequence[str],
+        blobs: Sequence[Array],
+    ) -> None:
+        self._work = work
+        self._message = message
+        self._blobs = blobs
+        self._touched: list[tuple[str, Message]] = []
+        self.type, self.name = type, name
+        self.bottoms = tuple(bottoms)
+        self.tops = tuple(tops)
+        self.where = f"{message.where}: layer '{name}' ({type})"
+
+    def param(self, name: str) -> Message:
+        """The layer's message of parameters, empty when it has none."""
+        message = self._message.message(name)
+        self._touched.append((name, message))
+        return message
+
+    def check_unread(self) -> None:
+        """Refuses parameters that a handler does not know: they may change the result."""
+        for name, message in self._touched:
+            for field in message.unread():
+                if field not in HARMLESS and not field.endswith("filler"):
+                    raise self.unsupported(f"'{field}' in {name} is not known")
+
+    # Operands.
+
+    def x(self, i: int = 0) -> Value:
+        """Operand `i`."""
+        if i >= len(self.bottoms):
+            raise ImportModelError(
+                f"it has {len(self.bottoms)} bottoms, {i + 1} are needed", where=self.where
+            )
+        return self.bottoms[i]
+
+    def image(self, i: int = 0) -> Value:
+        """Operand `i`, which must be [n, c, h, w]."""
+        x = self.x(i)
+        if len(x.shape) != 4:
+            raise self.unsupported(f"its input has {len(x.shape)} dimensions, not 4")
+        return x
+
+    def axis(self, axis: int, rank: int | None = None) -> int:
+        """`axis` counted from the front; of the first operand unless a rank is given."""
+        rank = len(self.x().shape) if rank is None else rank
+        if not -rank <= axis < rank:
+            raise ImportModelError(f"axis {axis} is outside {rank} dimensions", where=self.where)
+        return axis % rank
+
+    @property
+    def blob_count(self) -> int:
+        """Number of weight blobs."""
+        return len(self._blobs)
+
+    def blob(self, i: int, shape: Sequence[int], role: str) -> Array:
+        """Weights, in the shape that the layer's parameters ask for."""
+        if not self._blobs:
+            raise ImportModelError(
+                "its weights are missing",
+                where=self.where,
+                hint="put the .caffemodel that belongs to the network beside it, under the same"
+                " name; layers are found by their names",
+            )
+        if i >= len(self._blobs):
+            raise ImportModelError(
+                f"it has {len(self._blobs)} weight blobs, its {role} is missing", where=self.where
+            )
+        blob = self._blobs[i]
+        if any(n < 1 for n in shape) or blob.size != np.prod(shape, dtype=object):
+            raise ImportModelError(
+                f"its {role} has shape {list(blob.shape)}, expected {list(shape)}",
+                where=self.where,
+                hint="the network and its weights do not fit together",
+            )
+        return blob.reshape(shape)
+
+    # What becomes of it.
+
+    def unsupported(self, reason: str) -> UnsupportedFormError:
+        """The exception to raise when the engine cannot express this layer."""
+        return UnsupportedFormError(reason)
+
+    def invalid(self, reason: str) -> ImportModelError:
+        """The exception to raise when the layer breaks a rule of its type."""
+        return ImportModelError(reason, where=self.where)
+
+    def constant(self, value: Array | float, role: str) -> Value:
+        """A new constant operand."""
+        return self._work.add_constant(value, f"{self.name}.{role}")
+
+    def add(self, op: str, *inputs: Value, **attributes: Any) -> Value:
+        """Adds an operator with one output."""
+        return self.add_many(op, *inputs, outputs=1, **attributes)[0]
+
+    def add_many(
+        self, op: str, *inputs: Value, outputs: int, **attributes: Any
+    ) -> tuple[Value, ...]:
+        """Adds an operator with several outputs."""
+        return self._work.add_op(op, inputs, attributes, outputs, self.name)
+
+    def reshape(self, x: Value, shape: Sequence[int]) -> Value:
+        """`x` in another shape of as many elements."""
+        return x if tuple(shape) == x.shape else self.add("reshape", x, shape=tuple(shape))
+
+    def scale_and_shift(self, x: Value, scale: float, shift: float) -> Value:
+        """scale * x + shift."""
+        if scale != 1.0:
+            x = self.add("mul", x, self.constant(scale, "scale"))
+        return x if shift == 0.0 else self.add("add", x, self.constant(shift, "shift"))

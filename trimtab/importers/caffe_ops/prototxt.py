@@ -1,0 +1,203 @@
+"""Networks as text: the messages of a .prototxt, without a schema.
+
+Every fork of Caffe adds fields to caffe.proto, so there is no complete schema. A message keeps what
+is written; handlers read fields by name, with the type and default that caffe.proto documents. A
+field of a handled message that no handler reads may change the result: `Message.unread` finds it.
+Syntax: https://protobuf.dev/reference/protobuf/textformat-spec.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from google.protobuf import text_format
+
+from trimtab.errors import ImportModelError, ModelFileError
+
+# Real networks nest four deep.
+DEEPEST = 20
+
+_CLOSING = {"{": "}", "<": ">"}
+_BOOLEANS = {"true": True, "True": True, "t": True, "1": True}
+_BOOLEANS |= {"false": False, "False": False, "f": False, "0": False}
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A number, an identifier or a string as it is written, and its line (from 1)."""
+
+    text: str
+    line: int
+
+
+@dataclass
+class Message:
+    """Fields by name, in the order they are written; `where` is file and line, for errors."""
+
+    where: str
+    fields: dict[str, list[Scalar | Message]] = field(default_factory=dict)
+    read: set[str] = field(default_factory=set)
+
+    def has(self, name: str) -> bool:
+        """Whether the field is written."""
+        return name in self.fields
+
+    def unread(self) -> list[str]:
+        """Fields that nobody has asked for."""
+        return [name for name in self.fields if name not in self.read]
+
+    def message(self, name: str) -> Message:
+        """A message field; an empty message when it is not there."""
+        found = self.messages(name)
+        return found[-1] if found else Message(self.where)
+
+    def messages(self, name: str) -> list[Message]:
+        """A repeated message field."""
+        found = self._values(name)
+        for value in found:
+            if isinstance(value, Scalar):
+                raise self._bad(name, value, "a message in braces")
+        return [value for value in found if isinstance(value, Message)]
+
+    def texts(self, name: str) -> list[str]:
+        """A repeated field of strings or identifiers."""
+        return [scalar.text for scalar in self._scalars(name)]
+
+    def text(self, name: str, default: str = "") -> str:
+        """A string or identifier."""
+        found = self.texts(name)
+        return found[-1] if found else default
+
+    def integers(self, name: str) -> list[int]:
+        """A repeated field of integers."""
+        result = []
+        for scalar in self._scalars(name):
+            try:
+                result.append(int(scalar.text, 0))
+            except ValueError:
+                raise self._bad(name, scalar, "an integer") from None
+        return result
+
+    def integer(self, name: str, default: int) -> int:
+        """An integer."""
+        found = self.integers(name)
+        return found[-1] if found else default
+
+    def reals(self, name: str) -> list[float]:
+        """A repeated field of real numbers."""
+        result = []
+        for scalar in self._scalars(name):
+            try:
+                result.append(float(scalar.text.rstrip("fF")))
+            except ValueError:
+                raise self._bad(name, scalar, "a number") from None
+        return result
+
+    def real(self, name: str, default: float) -> float:
+        """A real number."""
+        found = self.reals(name)
+        return found[-1] if found else default
+
+    def boolean(self, name: str, default: bool) -> bool:
+        """true or false."""
+        found = self._scalars(name)
+        if not found:
+            return default
+        if found[-1].text not in _BOOLEANS:
+            raise self._bad(name, found[-1], "true or false")
+        return _BOOLEANS[found[-1].text]
+
+    def choice(self, name: str, values: tuple[str, ...], default: str) -> str:
+        """An enumeration: the name of a value, or its number."""
+        found = self._scalars(name)
+        text = found[-1].text if found else default
+        if text.isdecimal() and int(text) < len(values):
+            return values[int(text)]
+        if text not in values:
+            raise self._bad(name, found[-1], f"one of {', '.join(values)}")
+        return text
+
+    def _values(self, name: str) -> list[Scalar | Message]:
+        self.read.add(name)
+        return self.fields.get(name, [])
+
+    def _scalars(self, name: str) -> list[Scalar]:
+        found = self._values(name)
+        if any(isinstance(value, Message) for value in found):
+            raise ImportModelError(f"'{name}' is a message, not a value", where=self.where)
+        return [value for value in found if isinstance(value, Scalar)]
+
+    def _bad(self, name: str, value: Scalar, expected: str) -> ImportModelError:
+        return ImportModelError(
+            f"'{name}' is {value.text!r} (line {value.line}), not {expected}", where=self.where
+        )
+
+
+def parse(text: str, path: str) -> Message:
+    """The message that a file contains; ModelFileError names line and column of a mistake."""
+    lines = _Lines(text)
+    try:
+        tokenizer = text_format.Tokenizer(lines)
+        message = Message(path)
+        for name, value in _fields(tokenizer, lines, path, "", 0):
+            message.fields.setdefault(name, []).append(value)
+        return message
+    except text_format.ParseError as error:
+        raise ModelFileError(
+            f"is not a network as text: {error}", where=path, hint="check this place in the file"
+        ) from None
+
+
+class _Lines:
+    """Lines of a text, and how many are read: the tokenizer reads up to its next token."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = iter(text.splitlines())
+        self.count = 0
+
+    def __iter__(self) -> _Lines:
+        return self
+
+    def __next__(self) -> str:
+        line = next(self._lines)
+        self.count += 1
+        return line
+
+
+def _fields(
+    tokenizer: text_format.Tokenizer, lines: _Lines, path: str, closing: str, depth: int
+) -> Iterator[tuple[str, Scalar | Message]]:
+    """The fields up to the closing bracket, or the end of the file."""
+    while not (tokenizer.TryConsume(closing) if closing else tokenizer.AtEnd()):
+        name = tokenizer.ConsumeIdentifier()
+        tokenizer.TryConsume(":")
+        if tokenizer.TryConsume("["):
+            while not tokenizer.TryConsume("]"):
+                yield name, _value(tokenizer, lines, path, depth)
+                tokenizer.TryConsume(",")
+        else:
+            yield name, _value(tokenizer, lines, path, depth)
+        if not tokenizer.TryConsume(","):
+            tokenizer.TryConsume(";")
+
+
+def _value(
+    tokenizer: text_format.Tokenizer, lines: _Lines, path: str, depth: int
+) -> Scalar | Message:
+    line = lines.count
+    token = tokenizer.token
+    if token in _CLOSING:
+        if depth >= DEEPEST:
+            raise tokenizer.ParseError(f"messages are nested more than {DEEPEST} deep")
+        tokenizer.NextToken()
+        message = Message(f"{path}, line {line}")
+        for name, value in _fields(tokenizer, lines, path, _CLOSING[token], depth + 1):
+            message.fields.setdefault(name, []).append(value)
+        return message
+    if token[:1] in ("'", '"'):
+        return Scalar(tokenizer.ConsumeString(), line)
+    if not token or not (token[0].isalnum() or token[0] in "+-._"):
+        raise tokenizer.ParseError(f"expected a value, found {token!r}")
+    tokenizer.NextToken()
+    return Scalar(token, line)

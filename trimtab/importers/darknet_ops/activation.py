@@ -1,0 +1,121 @@
+"""Every activation of Darknet, as operators of the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from trimtab.importers._layers import Value
+from trimtab.importers.darknet_ops.layer import Layer, handles
+
+Activation = Callable[[Layer, Value], Value]
+
+# Self-normalising networks: Klambauer et al. 2017.
+_SELU_SCALE, _SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
+
+# Darknet adds it to sums that it divides by.
+_TINY = 0.0001
+
+
+def _plain(op: str, **attributes: float) -> Activation:
+    return lambda layer, x: layer.add(op, x, **attributes)
+
+
+def _loggy(layer: Layer, x: Value) -> Value:
+    return layer.shifted(layer.scaled(layer.add("sigmoid", x), 2.0), -1.0)
+
+
+def _selu(layer: Layer, x: Value) -> Value:
+    return layer.scaled(layer.add("elu", x, alpha=_SELU_ALPHA), _SELU_SCALE)
+
+
+def _ramp(layer: Layer, x: Value) -> Value:
+    """x + x / 10 above 0, x / 10 below."""
+    return layer.scaled(layer.add("leaky_relu", x, alpha=1.0 / 11.0), 1.1)
+
+
+def _bent(layer: Layer, x: Value, low: float, high: float, outside: float, inside: float) -> Value:
+    """A line of slope `outside` that is steeper, `inside`, between `low` and `high`."""
+    middle = layer.scaled(layer.add("clip", x, alpha=low, beta=high), inside - outside)
+    return layer.add("add", layer.scaled(x, outside), middle)
+
+
+def _plse(layer: Layer, x: Value) -> Value:
+    return layer.shifted(_bent(layer, x, -4.0, 4.0, 0.01, 0.125), 0.5)
+
+
+def _lhtan(layer: Layer, x: Value) -> Value:
+    return _bent(layer, x, 0.0, 1.0, 0.001, 1.0)
+
+
+def _hard_mish(layer: Layer, x: Value) -> Value:
+    """x above 0, x^2 / 2 + x down to -2, 0 below."""
+    return layer.add("mul", x, layer.add("hard_sigmoid", x, alpha=0.5, beta=1.0))
+
+
+def _normalize_channels(layer: Layer, x: Value) -> Value:
+    """Positive channels of a pixel divided by their sum."""
+    positive = layer.add("relu", x)
+    return layer.add("div", positive, _sum_of_channels(layer, positive))
+
+
+def _normalize_channels_softmax(layer: Layer, x: Value) -> Value:
+    return _exponential_shares(layer, x)
+
+
+def _normalize_channels_softmax_maxval(layer: Layer, x: Value) -> Value:
+    return _exponential_shares(layer, layer.add("sub", x, layer.add("reduce_max", x, axes=(1,))))
+
+
+def _exponential_shares(layer: Layer, x: Value) -> Value:
+    powers = layer.add("exp", x)
+    return layer.add("div", powers, _sum_of_channels(layer, powers))
+
+
+def _sum_of_channels(layer: Layer, x: Value) -> Value:
+    return layer.shifted(layer.add("reduce_sum", x, axes=(1,)), _TINY)
+
+
+ACTIVATIONS: dict[str, Activation] = {
+    "linear": lambda _, x: x,
+    "logistic": _plain("sigmoid"),
+    "loggy": _loggy,
+    "relu": _plain("relu"),
+    "relu6": _plain("clip", alpha=0.0, beta=6.0),
+    "elu": _plain("elu", alpha=1.0),
+    "selu": _selu,
+    "gelu": _plain("gelu", alpha=1.0),
+    "relie": _plain("leaky_relu", alpha=0.01),
+    "ramp": _ramp,
+    "tanh": _plain("tanh"),
+    "plse": _plse,
+    "revleaky": _plain("leaky_relu", alpha=0.1),
+    "leaky": _plain("leaky_relu", alpha=0.1),
+    "hardtan": _plain("clip", alpha=-1.0, beta=1.0),
+    "lhtan": _lhtan,
+    "swish": _plain("swish", alpha=1.0),
+    "mish": _plain("mish"),
+    "hard_mish": _hard_mish,
+    "normalize_channels": _normalize_channels,
+    "normalize_channels_softmax": _normalize_channels_softmax,
+    "normalize_channels_softmax_maxval": _normalize_channels_softmax_maxval,
+}
+
+
+def activate(layer: Layer, x: Value, default: str) -> Value:
+    """x through the activation that the layer names."""
+    name = layer.options.text("activation", default)
+    if name not in ACTIVATIONS:
+        raise layer.unsupported(f"its activation is '{name}'")
+    return ACTIVATIONS[name](layer, x)
+
+
+@handles("activation")
+def activation(layer: Layer) -> Value:
+    """An activation as a layer of its own."""
+    return activate(layer, layer.x, "linear")
+
+
+@handles("logistic")
+def logistic(layer: Layer) -> Value:
+    """What is left of a logistic cost after training."""
+    return layer.add("sigmoid", layer.x)

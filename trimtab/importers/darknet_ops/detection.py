@@ -1,0 +1,68 @@
+"""Heads of detectors: yolo (YOLOv3 and later), region (YOLOv2), detection (YOLOv1)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trimtab.importers._layers import Value
+from trimtab.importers.darknet_ops.layer import Layer, handles
+
+# OpenCV's: lower scores become 0.
+_THRESHOLD = 0.2
+
+
+def _decode(layer: Layer, anchors: list[float], **attributes: Any) -> Value:
+    """Boxes of one image are [boxes, values], of several [n, boxes, values]."""
+    classes = layer.options.integer("classes", 20)
+    expected = len(anchors) // 2 * (5 + classes)
+    if classes < 0 or layer.x.shape[1] != expected:
+        raise layer.invalid(
+            f"it has {len(anchors) // 2} anchors and {classes} classes: it reads"
+            f" {expected} channels, not {layer.x.shape[1]}"
+        )
+    threshold = layer.options.real("thresh", _THRESHOLD)
+    y = layer.add("yolo", layer.x, anchors=anchors, threshold=threshold, **attributes)
+    return layer.reshape(y, y.shape[1:]) if y.shape[0] == 1 else y
+
+
+@handles("yolo")
+def yolo(layer: Layer) -> Value:
+    """Anchors are in pixels of the image; the mask says which ones this head has."""
+    anchors = layer.options.reals("anchors")
+    count = layer.positive("num", 1)
+    mask = layer.options.integers("mask") or list(range(count))
+    if len(anchors) < 2 * count or any(not 0 <= i < count for i in mask):
+        raise layer.invalid(f"its mask {mask} does not fit {len(anchors) // 2} anchors")
+    height, width = layer.image
+    chosen = [v for i in mask for v in (anchors[2 * i] / width, anchors[2 * i + 1] / height)]
+    return _decode(
+        layer,
+        chosen,
+        scale=layer.options.real("scale_x_y", 1.0),
+        new_coords=bool(layer.options.integer("new_coords", 0)),
+    )
+
+
+@handles("region")
+def region(layer: Layer) -> Value:
+    """Anchors are in pixels of the head."""
+    layer.refuse("tree", "background", "rescore_tree")
+    if layer.options.integer("coords", 4) != 4:
+        raise layer.unsupported("its coords are not 4")
+    anchors = layer.options.reals("anchors")
+    count = layer.positive("num", 1)
+    if len(anchors) < 2 * count:
+        raise layer.invalid(f"it has {len(anchors)} numbers for {count} anchors")
+    height, width = layer.x.shape[2:]
+    chosen = [
+        v for i in range(count) for v in (anchors[2 * i] / width, anchors[2 * i + 1] / height)
+    ]
+    scores = "softmax" if layer.options.integer("softmax", 0) else "sigmoid"
+    return _decode(layer, chosen, scores=scores)
+
+
+@handles("detection")
+def detection(layer: Layer) -> Value:
+    """What YOLOv1's last layer gave; Darknet decodes it outside of the network."""
+    layer.refuse("softmax")
+    return layer.x
