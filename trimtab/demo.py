@@ -48,7 +48,7 @@ def run(folder: Path) -> Files:
         device, is_ours = _find_device()
     try:
         with _step(f"the network: {NETWORK} from the zoo, seeded weights"):
-            path = workflow.model_path(NETWORK, "")
+            path = workflow.model_path(NETWORK)
             source = trimtab.load(path)
             expected = oracle.onnx_golden(path, {})
             _note(f"{len(source.ops)} operators; expected output from {expected.oracle}")

@@ -21,8 +21,8 @@ from trimtab.bench import results as records
 from trimtab.bench.protocol import Outcome, Progress, Settings, Subject
 from trimtab.builder import BuildRequest
 from trimtab.devices import find_device
-from trimtab.errors import ResultError, UsageError
-from trimtab.profile import find_profile
+from trimtab.errors import ProfileError, ResultError, UsageError
+from trimtab.profile import Profile, find_profile
 from trimtab.program import Program
 from trimtab.target import Target
 from trimtab.toolchain import find_toolchain
@@ -77,7 +77,9 @@ def build_subject(
 
     The profile is the named one, or holds just what the program needs.
     """
-    chosen = find_profile(profile) if profile else trimtab.profile_of(program)
+    needed = trimtab.profile_of(program)
+    chosen = find_profile(profile) if profile else needed
+    check_profile(chosen, needed, find_toolchain(toolchain).arch)
     stem = re.sub(r"[^\w.-]", "_", program.name) or "model"
     parts = (stem, chosen.name if profile else "trimmed", toolchain, cpu)
     folder = paths.cache() / "bench" / "-".join(part for part in parts if part)
@@ -108,7 +110,19 @@ def build_subject(
     )
 
 
-def model_path(model: str, profile: str) -> Path:
+def check_profile(profile: Profile, needed: Profile, arch: str) -> None:
+    """Raise ProfileError when a binary of `profile` could not run what needs `needed`."""
+    kept = {op.name for op in profile.operators()} | {k.name for k in profile.kept_kernels(arch)}
+    asked = {op.name for op in needed.operators()} | set(needed.kernels)
+    if missing := sorted(asked - kept):
+        raise ProfileError(
+            f"the model needs {', '.join(missing)}, which the profile leaves out",
+            where=f"profile {profile.name}",
+            hint="take another profile, or none: then the binary holds just what the model needs",
+        )
+
+
+def model_path(model: str, profile: str = "") -> Path:
     """The file of a model, of a zoo network by its name, or of the zoo's first of a family.
 
     A profile is called after its family, as the networks are: `yolo` means `yolo_fastest`.
@@ -117,9 +131,7 @@ def model_path(model: str, profile: str) -> Path:
         family = [name for name in zoo.names() if profile and name.startswith(profile)]
         if not family:
             raise UsageError(
-                "which model is to be measured?",
-                hint="--model FILE, --model NAME of a zoo network (./inv zoo), or the --profile of "
-                "a family",
+                "which model?", hint="--model FILE, or --model NAME of a zoo network (./inv zoo)"
             )
         model = family[0]
     return zoo.write(model, paths.cache() / "zoo") if model in zoo.names() else Path(model)

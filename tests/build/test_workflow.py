@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
+import trimtab
 from tests.device.conftest import require
 from trimtab import workflow
 from trimtab.bench import results, summary
 from trimtab.bench.protocol import Settings
 from trimtab.bench.results import Record, Status
-from trimtab.errors import UsageError
+from trimtab.errors import ProfileError, UsageError
 from trimtab.workflow import BenchRequest
 
 NETWORK = "mobilenet_v3_small"
@@ -69,3 +70,10 @@ def test_a_profile_means_the_first_network_of_its_family(tmp_path: Path) -> None
         workflow.model_path("", "full")
     with pytest.raises(UsageError, match="which model"):
         workflow.model_path("", "")
+
+
+def test_a_profile_that_lacks_what_the_model_needs_is_refused_before_anything_is_built() -> None:
+    program = trimtab.load(workflow.model_path("yolo_fastest"))
+    planned = trimtab.optimize(program, workflow.target_of("aarch64-linux-musl", ""))
+    with pytest.raises(ProfileError, match="needs .*resize.*, which the profile leaves out"):
+        workflow.build_subject(planned, "squeezenet", "aarch64-linux-musl", "", embed_model=False)

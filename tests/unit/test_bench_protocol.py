@@ -20,6 +20,7 @@ from trimtab.errors import (
     RunnerCrashedError,
     RunnerError,
     TrimtabError,
+    UsageError,
     WrongOutputError,
 )
 
@@ -200,3 +201,9 @@ def test_golden_outputs_compare_non_finite_values_by_identity(
     else:
         with pytest.raises(WrongOutputError):
             golden.check(reference, 0, raw)
+
+
+@pytest.mark.parametrize("wrong", [{"threads": 0}, {"threads": 65}, {"runs": 0}, {"warmup": -1}])
+def test_settings_that_the_runner_would_refuse_are_refused_here(wrong: dict[str, int]) -> None:
+    with pytest.raises(UsageError, match=next(iter(wrong))):
+        Settings(**wrong)  # type: ignore[arg-type]

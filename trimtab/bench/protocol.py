@@ -26,10 +26,12 @@ from trimtab.errors import (
     RunnerCrashedError,
     RunnerError,
     TrimtabError,
+    UsageError,
     WrongOutputError,
 )
 
 Progress = Callable[[str], None]
+MAX_THREADS = 64  # of the runner
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,20 @@ class Settings:
     min_time_ms: int | None = None
     timeout_s: float = 600.0
     per_op: bool = False
+
+    def __post_init__(self) -> None:
+        """Raises UsageError for what the runner would refuse."""
+        for name, value, least in (
+            ("threads", self.threads, 1),
+            ("warmup", self.warmup, 0),
+            ("runs", self.runs, 1),
+            ("min-time-ms", self.min_time_ms, 0),
+            ("timeout", self.timeout_s, 1),
+        ):
+            if value is not None and value < least:
+                raise UsageError(f"{name} is {value}, it must be at least {least}")
+        if self.threads > MAX_THREADS:
+            raise UsageError(f"threads is {self.threads}, the most is {MAX_THREADS}")
 
     def resolved(self, *, is_emulated: bool) -> Settings:
         """These settings with the defaults filled in.

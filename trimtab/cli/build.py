@@ -10,8 +10,6 @@ from invoke.tasks import task
 
 if TYPE_CHECKING:
     from trimtab.builder import Build
-    from trimtab.profile import Profile
-    from trimtab.program import Program
 
 
 @task(
@@ -46,12 +44,13 @@ def build(
     import dataclasses
     import tempfile
 
-    from trimtab import builder, size
+    from trimtab import builder, size, workflow
     from trimtab.cli.model import load_model, target_of
     from trimtab.derive import profile_of
     from trimtab.errors import UsageError
     from trimtab.profile import find_profile
     from trimtab.session import optimize
+    from trimtab.toolchain import find_toolchain
 
     if not model and not profile:
         raise UsageError(
@@ -61,7 +60,7 @@ def build(
     if profile:
         chosen = find_profile(profile)
         if program:
-            _require_cover(chosen, program)
+            workflow.check_profile(chosen, profile_of(program), find_toolchain(toolchain).arch)
     else:
         assert program is not None
         chosen = profile_of(program)
@@ -87,20 +86,6 @@ def build(
         _print_json({**made.record, "output": str(made.output_dir), "size": report.to_json()})
     else:
         _print_summary(made, report)
-
-
-def _require_cover(profile: Profile, program: Program) -> None:
-    """ProfileError when a binary of `profile` could not run the planned `program`."""
-    from trimtab.derive import profile_of
-    from trimtab.errors import ProfileError
-
-    needed = profile_of(program)
-    if missing := sorted(set(needed.ops) - {op.name for op in profile.operators()}):
-        raise ProfileError(
-            f"the model needs operators that the profile leaves out: {', '.join(missing)}",
-            where=f"profile {profile.name}",
-            hint="add them to `ops`, or leave --profile away to build just what the model needs",
-        )
 
 
 def _print_summary(made: Build, report: object) -> None:

@@ -36,26 +36,16 @@ def parse_inputs(given: list[str]) -> dict[str, tuple[int, ...]]:
 def load_model(model: str, inputs: list[str]) -> Program:
     """The program of a model file, or of a zoo network by its name."""
     import trimtab
-    from trimtab import paths, zoo
-    from trimtab.errors import UsageError
+    from trimtab import workflow
 
-    if not model:
-        raise UsageError(
-            "name a model", hint="--model FILE, or --model NAME of a zoo network (./inv zoo)"
-        )
-    if model in zoo.names():
-        return trimtab.load(zoo.write(model, paths.cache() / "zoo"), inputs=parse_inputs(inputs))
-    return trimtab.load(model, inputs=parse_inputs(inputs))
+    return trimtab.load(workflow.model_path(model), inputs=parse_inputs(inputs))
 
 
 def target_of(toolchain: str, cpu: str) -> Target:
     """The target of a toolchain, or this machine."""
-    from trimtab.target import Target
-    from trimtab.toolchain import find_toolchain
+    from trimtab import workflow
 
-    if not toolchain or toolchain == "host":
-        return Target.host()
-    return Target.of(find_toolchain(toolchain).arch, cpu or None)
+    return workflow.target_of(toolchain or "host", cpu)
 
 
 @task(
