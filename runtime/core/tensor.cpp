@@ -30,13 +30,16 @@ bool Dims::operator==(const Dims& other) const {
 }
 
 int64_t Dims::Count(int begin, int end) const {
+  // Empty dimensions do not excuse large ones: counts of parts of the dimensions fit as well.
   int64_t count = 1;
+  bool empty = false;
   for (int i = begin; i < end; ++i) {
     if (d[i] < 0) return -1;
-    count *= d[i];
-    if (count > kMaxElements) return -1;
+    empty = empty || d[i] == 0;
+    count *= d[i] == 0 ? 1 : d[i];
+    if (count > INT32_MAX) return -1;
   }
-  return count;
+  return empty ? 0 : count;
 }
 
 int Dims::Axis(int64_t axis) const {
