@@ -49,7 +49,8 @@ def sanitize(_: Context, keyword: str = "") -> None:
         [compiler, "-print-file-name=libasan.so"], capture_output=True, text=True, check=False
     ).stdout.strip()
     environment = {**os.environ, "LD_PRELOAD": library, "ASAN_OPTIONS": "detect_leaks=0"}
-    argv = [sys.executable, "-m", "pytest", "-q", f"--engine={address}", "tests/ops", "tests/unit"]
+    argv = [sys.executable, "-m", "pytest", "-q", f"--engine={address}"]
+    argv += ["tests/ops", "tests/engine", "tests/unit"]
     failed |= _shell.run([*argv, "-k", keyword] if keyword else argv, environment)
     if failed:
         raise Exit("sanitize: failed, see above")
