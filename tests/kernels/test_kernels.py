@@ -18,7 +18,7 @@ from trimtab import builder, buildtools, kernels, paths, toolchain
 
 pytestmark = pytest.mark.build
 
-# Cores with differing features: the kernels that each can run are checked, the others must be skipped, not run.
+# Cores with differing features: kernels whose instructions a core lacks must be skipped, not run.
 EMULATED = [
     ("aarch64-linux-musl", "cortex-a53"),
     ("aarch64-linux-musl", "cortex-a76"),
@@ -45,9 +45,11 @@ def program(name: str) -> Path:
 
 
 def check(command: list[str], isa: str = "") -> dict[str, str]:
-    """Runs the program; the outcome of every kernel by its name. Fails the test when one is wrong."""
+    """Runs the program; the outcome of every kernel by its name. Fails when one is wrong."""
     environment = os.environ | {"TRIMTAB_ISA": isa}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=1200, check=False)
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=1200, check=False
+    )
     lines = done.stdout.splitlines()
     wrong = [line for line in lines if "FAILED" in line]
     assert not wrong, "\n".join(wrong)
