@@ -43,12 +43,19 @@ def sanitize(_: Context, keyword: str = "") -> None:
 
     address = build("address,undefined", "_engine", "check_kernels")
     failed |= _shell.run([f"{address}/check_kernels"])
-    # Python itself is not instrumented, so the sanitizer has to be there before it starts, and
-    # what the interpreter leaves allocated at its end is not ours to report.
-    library = subprocess.run(
-        [compiler, "-print-file-name=libasan.so"], capture_output=True, text=True, check=False
-    ).stdout.strip()
-    environment = {**os.environ, "LD_PRELOAD": library, "ASAN_OPTIONS": "detect_leaks=0"}
+    # Python itself is not instrumented, so the sanitizer has to be there before it starts, with the
+    # C++ library whose exceptions it watches; what the interpreter leaves allocated is not ours.
+    preload = [
+        subprocess.run(
+            [compiler, f"-print-file-name={name}"], capture_output=True, text=True, check=False
+        ).stdout.strip()
+        for name in ("libasan.so", "libstdc++.so.6")
+    ]
+    environment = {
+        **os.environ,
+        "LD_PRELOAD": " ".join(preload),
+        "ASAN_OPTIONS": "detect_leaks=0",
+    }
     argv = [sys.executable, "-m", "pytest", "-q", f"--engine={address}"]
     argv += ["tests/ops", "tests/engine", "tests/unit"]
     failed |= _shell.run([*argv, "-k", keyword] if keyword else argv, environment)
