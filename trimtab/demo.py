@@ -141,7 +141,7 @@ def _report(records: list[Path], folder: Path) -> Files:
             f"On this machine, one thread: {latency.value / 1e6:.2f} ms for one inference "
             f"(95 % interval of the median {low:.2f} .. {high:.2f} ms)"
         )
-    print(f"Report: {files.markdown}, {files.html}; runs: ./inv report")
+    print(f"Report: {files.markdown}, {files.html}; runs: ./inv report --results {folder}")
     return files
 
 
