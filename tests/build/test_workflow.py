@@ -75,5 +75,5 @@ def test_a_profile_means_the_first_network_of_its_family(tmp_path: Path) -> None
 def test_a_profile_that_lacks_what_the_model_needs_is_refused_before_anything_is_built() -> None:
     program = trimtab.load(workflow.model_path("yolo_fastest"))
     planned = trimtab.optimize(program, workflow.target_of("aarch64-linux-musl", ""))
-    with pytest.raises(ProfileError, match="needs .*resize.*, which the profile leaves out"):
+    with pytest.raises(ProfileError, match=r"needs .*resize.*, which the profile leaves out"):
         workflow.build_subject(planned, "squeezenet", "aarch64-linux-musl", "", embed_model=False)

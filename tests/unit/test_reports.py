@@ -16,6 +16,7 @@ from trimtab.bench import results, summary
 from trimtab.bench.results import Status
 from trimtab.bench.summary import Comparison, Summary
 from trimtab.errors import UsageError
+from trimtab.reports import _svg
 
 FULL = {"op:conv": 500, "op:relu": 50, "kernel:gemm_f32_4x8_neon": 300, "core": 100, "libc": 50}
 TRIMMED = {"op:conv": 480, "kernel:gemm_f32_4x8_neon": 300, "core": 90, "libc": 50}
@@ -154,3 +155,10 @@ def test_runs_that_differ_in_nothing_are_called_a_and_b(tmp_path: Path) -> None:
     text = reports.find("terminal").comparison(summary.compare(records))
     assert "A against B" in text
     assert "too few samples" in text
+
+
+def test_a_chart_has_no_more_parts_than_colours_and_loses_no_byte() -> None:
+    rows = [(label, {f"part{i}": 100 - i for i in range(20)}, "") for label in ("a", "b")]
+    chart = _svg.stacked(rows, "bytes")
+    assert "others: 1,131 B" in chart  # 93 + 92 + ... + 81
+    assert max(int(number) for number in re.findall(r'class="s(\d+)"', chart)) == 7

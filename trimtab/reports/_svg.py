@@ -19,6 +19,7 @@ _VALUE = 130
 _PLOT = WIDTH - _LABEL - _VALUE
 _ROW, _THICK = 30, 18
 COLOURS = 8
+_OTHERS = "others"
 
 
 @dataclass(frozen=True)
@@ -59,11 +60,16 @@ def bars(items: Sequence[Bar], title: str) -> str:
 def stacked(rows: Sequence[tuple[str, Mapping[str, int], str]], title: str) -> str:
     """One stacked bar per row of (label, parts, text), all to one scale, with a legend below.
 
-    A part has the same colour in every row; beyond seven parts the smallest share the last colour.
+    A part has the same colour in every row; beyond the colours there are, the smallest are
+    "others".
     """
     names = dict.fromkeys(name for _, parts, _ in rows for name in parts)
     ranked = sorted(names, key=lambda name: -max(parts.get(name, 0) for _, parts, _ in rows))
-    colour = {name: min(rank, COLOURS - 1) for rank, name in enumerate(ranked)}
+    if len(ranked) > COLOURS:
+        small = ranked[COLOURS - 1 :]
+        rows = [(label, _folded(parts, small), text) for label, parts, text in rows]
+        ranked = [*ranked[: COLOURS - 1], _OTHERS]
+    colour = {name: rank for rank, name in enumerate(ranked)}
     top = max(sum(parts.values()) for _, parts, _ in rows) or 1
     marks = []
     for row, (label, parts, text) in enumerate(rows):
@@ -90,6 +96,11 @@ def stacked(rows: Sequence[tuple[str, Mapping[str, int], str]], title: str) -> s
         )
         x += width
     return _svg(marks, height + 20, title)
+
+
+def _folded(parts: Mapping[str, int], small: Sequence[str]) -> dict[str, int]:
+    kept = {name: size for name, size in parts.items() if name not in small}
+    return {**kept, _OTHERS: sum(parts.get(name, 0) for name in small)}
 
 
 def _label(label: str, row: int) -> str:
