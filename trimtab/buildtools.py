@@ -52,8 +52,8 @@ def _program(name: str, folder_constant: str) -> str:
 def run(tree: Path, configure: Sequence[str], targets: Sequence[str]) -> dict[str, float]:
     """Configures where needed, compiles `targets`, and returns the seconds of each step.
 
-    ninja itself configures again when a CMake file, a schema or a profile has changed. Raises BuildError with the first
-    error lines and the path of the log.
+    ninja itself configures again when a CMake file, a schema or a profile has changed. Raises
+    BuildError with the first error lines and the path of the log.
     """
     log = tree / "build.log"
     times = {}
@@ -150,7 +150,7 @@ def first_errors(log: Path) -> str:
 
 
 def flags(tree: Path) -> dict[str, list[str]]:
-    """What was really passed: `compile` for the core's sources, `link` for the runner; without paths."""
+    """What was really passed, without paths: `compile` of the core, `link` of the runner."""
     with (tree / "compile_commands.json").open(encoding="utf-8") as file:
         commands = {entry["file"]: entry["command"] for entry in json.load(file)}
     source = next(name for name in sorted(commands) if "/runtime/core/" in name)

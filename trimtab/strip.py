@@ -1,8 +1,9 @@
 """Removes symbols and debug information from an ELF file, for any architecture.
 
-Not every toolchain has a `strip`: zig's `objcopy` cannot do it, and binutils know only their own target. Everything that is
-loaded keeps its place, so that the stripped file and its unstripped twin have the same addresses. Layout and names of the
-fields are those of the System V ABI, chapter 4 (ELF header, section header).
+Not every toolchain has a `strip`: zig's `objcopy` cannot do it, and binutils know only their own
+target. Everything that is loaded keeps its place, so that the stripped file and its unstripped twin
+have the same addresses. Layout and names of the fields are those of the System V ABI, chapter 4
+(ELF header, section header).
 """
 
 from __future__ import annotations
@@ -34,7 +35,10 @@ class _Section(NamedTuple):
 
 
 def strip(image: bytes) -> bytes:
-    """The ELF file `image` without its sections that are not loaded; BuildError when it is not an ELF executable."""
+    """The ELF file `image` without the sections that are not loaded.
+
+    BuildError when it is not an ELF file, or one whose order of sections is unknown.
+    """
     if image[:4] != b"\x7fELF":
         raise BuildError("the linker did not write an ELF file")
     is_64 = image[4] == 2

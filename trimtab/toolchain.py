@@ -1,8 +1,9 @@
 """Toolchains: which compiler builds for which machine, with which flags, and how to emulate it.
 
-`toolchains/NAME.toml` describes one; there is no list to edit. This module checks that its compiler is there and writes
-the CMake toolchain file that `trimtab.builder`, and a plain `pip install`, configure with. It needs nothing but the
-standard library, because CMake runs it (`python -m trimtab.toolchain host`) in an environment that has little else.
+`toolchains/NAME.toml` describes one; there is no list to edit. This module checks that its compiler
+is there and writes the CMake toolchain file that `trimtab.builder`, and a plain `pip install`,
+configure with. It needs nothing but the standard library, because CMake runs it (`python -m
+trimtab.toolchain host`) in an environment that has little else.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ _KEYS = {
 class Emulator:
     """How QEMU's user mode runs what a toolchain builds.
 
-    `cpu` is in QEMU's spelling, `package` the Debian package of `program`; `sysroot` holds the target's shared libraries
-    (`-L`), empty for static binaries.
+    `cpu` is in QEMU's spelling, `package` the Debian package of `program`; `sysroot` holds the
+    target's shared libraries (`-L`), empty for static binaries.
     """
 
     program: str
@@ -56,10 +57,11 @@ class Emulator:
 class Toolchain:
     """One file of `toolchains/`.
 
-    `arch` is what TRIMTAB_ARCH gets; `target` the compiler's own name of the machine. `device`: builds for another
-    machine than this one. `cpu_flags` are templates: `{name}` is `cortex_a53`, `{dashed}` is `cortex-a53`.
-    `default_cpu_flags` stand where no core is named. `needs`: the Debian package of the compiler, when it is not zig.
-    `cxx`: another C++ compiler that the environment asked for, host only.
+    `arch` is what TRIMTAB_ARCH gets; `target` the compiler's own name of the machine. `device`:
+    builds for another machine than this one. `cpu_flags` are templates: `{name}` is `cortex_a53`,
+    `{dashed}` is `cortex-a53`. `default_cpu_flags` stand where no core is named. `needs`: the
+    Debian package of the compiler, when it is not zig. `cxx`: another C++ compiler that the
+    environment asked for, host only.
     """
 
     name: str
@@ -81,9 +83,9 @@ class Toolchain:
     cxx: str = ""
 
     def cpu_options(self, cpu: str | None) -> tuple[str, ...]:
-        """Compiler flags for a core such as `cortex_a53` (or `cortex-a53`); ToolchainError when it is unknown.
+        """Compiler flags for a core such as `cortex_a53` or `cortex-a53`.
 
-        None and `generic` mean any machine of the architecture.
+        ToolchainError when it is unknown. None and `generic` mean any machine of the architecture.
         """
         name = (cpu or "generic").replace("-", "_")
         if name == "generic":
@@ -179,7 +181,7 @@ def require(toolchain: Toolchain) -> None:
 
 
 def zig_program() -> Path:
-    """The compiler inside the `ziglang` package, called directly: Python's start-up would cost 30 ms per source file."""
+    """The compiler inside the `ziglang` package, without 30 ms of Python's start-up per file."""
     spec = importlib.util.find_spec("ziglang")
     program = Path(spec.origin).with_name("zig") if spec and spec.origin else None
     if program is None or not program.is_file():
@@ -219,12 +221,13 @@ def ndk_folder(toolchain: Toolchain) -> Path:
         raise ToolchainError(
             "ANDROID_NDK_HOME is not set",
             where=where,
-            hint="download the NDK from https://developer.android.com/ndk/downloads, unpack it and set ANDROID_NDK_HOME to"
-            " its folder; or use aarch64-linux-musl or armv7-linux-musleabihf, whose static binaries run on Android too",
+            hint="unpack the NDK from https://developer.android.com/ndk/downloads and set"
+            " ANDROID_NDK_HOME to its folder; or use aarch64-linux-musl or armv7-linux-musleabihf,"
+            " whose static binaries run on Android too",
         )
     if not (Path(home) / "build/cmake/android.toolchain.cmake").is_file():
         raise ToolchainError(
-            "ANDROID_NDK_HOME is not the folder of an NDK: build/cmake/android.toolchain.cmake is missing",
+            "ANDROID_NDK_HOME is no NDK: it lacks build/cmake/android.toolchain.cmake",
             where=home,
             hint="set it to the folder that holds ndk-build",
         )
@@ -234,8 +237,9 @@ def ndk_folder(toolchain: Toolchain) -> Path:
 def cmake_file(toolchain: Toolchain, cpu: str | None = None) -> Path:
     """Writes the CMake toolchain file for this toolchain and core, and returns its path.
 
-    Everything is inside the file, nothing on the command line: CMake reads it again in its own small test projects, which
-    do not see the variables of the command line. ToolchainError when the compiler is missing or the core unknown.
+    Everything is inside the file, nothing on the command line: CMake reads it again in its own
+    small test projects, which do not see the variables of the command line. ToolchainError when the
+    compiler is missing or the core unknown.
     """
     cpu_options = toolchain.cpu_options(cpu)
     folder = paths.cache() / "toolchains" / toolchain.name
@@ -274,7 +278,7 @@ def _cmake_text(settings: Mapping[str, str], include: Path) -> str:
 
 
 def _write_zig_wrappers(toolchain: Toolchain, folder: Path) -> None:
-    """Scripts cc, c++, ar and ranlib for the target, since CMake wants each tool to be one program."""
+    """Scripts cc, c++, ar and ranlib for the target: CMake wants each tool to be one program."""
     zig, cache = zig_program(), paths.zig_cache()
     for tool in ("cc", "c++", "ar", "ranlib"):
         target = f" -target {toolchain.target}" if tool in ("cc", "c++") else ""
@@ -291,7 +295,7 @@ def _quoted(path: Path) -> str:
 
 
 def _write_if_changed(path: Path, text: str, mode: int = 0o644) -> None:
-    """Atomic, and leaves an equal file alone: builds that run at the same moment share these files."""
+    """Atomic, and leaves an equal file alone: builds of the same moment share these files."""
     try:
         if path.is_file() and path.read_text(encoding="utf-8") == text:
             return

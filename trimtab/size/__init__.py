@@ -1,7 +1,8 @@
 """Where the bytes of a binary go: by section, by operator, by kernel, by symbol.
 
-report = size.measure(Path("dist/net/trimtab-run")) report.groups  # {"kernel:gemm_f32_8x8_neon":
-1824, "libc": 11000, ...} print(size.table([report]))
+report = size.measure(Path("dist/net/trimtab-run"))
+report.groups      # {"kernel:gemm_f32_8x8_neon": 1824, "libc": 11000, ...}
+print(size.table([report]))
 """
 
 from trimtab.size.measure import measure

@@ -59,7 +59,8 @@ def parse(text: str) -> LinkMap:
 
 
 def _collected(rows: Iterable[Contribution | tuple[int, str]]) -> LinkMap:
-    contributions, names = [], {}
+    contributions: list[Contribution] = []
+    names: dict[int, str] = {}
     for row in rows:
         if isinstance(row, Contribution):
             contributions.append(row)

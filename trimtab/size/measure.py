@@ -16,7 +16,9 @@ from trimtab.size.report import SizeReport, Symbol
 _LARGEST_ALIGNMENT = 64
 
 
-def measure(binary: Path, unstripped: Path | None = None, link_map: Path | None = None) -> SizeReport:
+def measure(
+    binary: Path, unstripped: Path | None = None, link_map: Path | None = None
+) -> SizeReport:
     """Measures a binary, or the `trimtab-run` in the folder of a build.
 
     The twin and the map are looked for where builds put them: `debug/NAME.full`, `debug/NAME.map`.
@@ -105,20 +107,27 @@ def _gap(size: int) -> str:
 
 
 def _symbols(image: elf.Image, twin_path: Path, found: linkmap.LinkMap) -> tuple[Symbol, ...]:
-    """The symbols of what is in the file, largest first; of several names for one place, the first."""
+    """The symbols of what is in the file, largest first; of several for one place, the first."""
     twin = elf.read(twin_path)
     loaded = [(s.name, s.address, s.memory_bytes) for s in image.sections if s.is_loaded]
     if loaded != [(s.name, s.address, s.memory_bytes) for s in twin.sections if s.is_loaded]:
         raise BinaryFileError(
-            "is not the unstripped twin: its sections lie elsewhere", where=str(twin_path), hint="build again"
+            "is not the unstripped twin: its sections lie elsewhere",
+            where=str(twin_path),
+            hint="build again",
         )
-    spans = [(s.address, s.address + s.file_bytes) for s in image.sections if s.is_loaded and s.file_bytes]
-    places = {}
+    spans = [
+        (s.address, s.address + s.file_bytes)
+        for s in image.sections
+        if s.is_loaded and s.file_bytes
+    ]
+    places: dict[int, elf.RawSymbol] = {}
     for symbol in twin.symbols:
         if any(start <= symbol.address < end for start, end in spans):
             places.setdefault(symbol.address, symbol)
     symbols = [
-        Symbol(found.names.get(s.address, s.name), s.bytes, _owner_at(s.address, found)) for s in places.values()
+        Symbol(found.names.get(s.address, s.name), s.bytes, _owner_at(s.address, found))
+        for s in places.values()
     ]
     return tuple(sorted(symbols, key=lambda s: (-s.bytes, s.name)))
 

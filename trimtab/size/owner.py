@@ -2,13 +2,17 @@
 
 The parts are those of a size report:
 
-op:NAME, kernel:NAME   an operator of runtime/ops, a micro-kernel shared:NAME          code that
-several operators share tables               the generated registries core, api, runner   the engine
-in runtime/core, its C interface, the program around it model                an embedded model
-libc, compiler_rt    what the toolchain links in merged               equal strings and constants of
-all parts, kept once by the linker linker               what the linker makes itself (.got, tables
-of the dynamic linker) elf, padding         headers and section table; gaps for alignment symbols
-sections that are not loaded unattributed         none of these
+    op:NAME, kernel:NAME  an operator of runtime/ops, a micro-kernel
+    shared:NAME           code that several operators share
+    tables                the generated registries
+    core, api, runner     the engine in runtime/core, its C interface, the program around it
+    model                 an embedded model
+    libc, compiler_rt     what the toolchain links in
+    merged                equal strings and constants of all parts, kept once by the linker
+    linker                what the linker makes itself (.got, tables of the dynamic linker)
+    elf, padding          headers and section table; gaps for alignment
+    symbols               sections that are not loaded
+    unattributed          none of these
 """
 
 from __future__ import annotations
@@ -22,12 +26,16 @@ from trimtab.size.linkmap import INTERNAL
 
 _MEMBER = re.compile(r"^(?P<archive>.*)\((?P<member>[^()]*)\)$")
 _TABLE = re.compile(r"\dk\w*(?:Table|TableSize|Fields|SchemaHash)(?:E|$)|kSchemaHash")
-_LIBC = re.compile(r"^(?:lib(?:c|m|pthread|dl|zigc|c_nonshared|mvec)|[SRg]*crt(?:1|i|n))\.(?:a|o|so)")
-_COMPILER = re.compile(r"^(?:libcompiler_rt|libgcc\w*|libclang_rt\.\S*|libubsan\w*|(?:clang_)?crt(?:begin|end|_\w+)\w*)\.")
+_LIBC = re.compile(
+    r"^(?:lib(?:c|m|pthread|dl|zigc|c_nonshared|mvec)|[SRg]*crt(?:1|i|n))\.(?:a|o|so)"
+)
+_COMPILER = re.compile(
+    r"^(?:libcompiler_rt|libgcc\w*|libclang_rt\.\S*|(?:clang_)?crt(?:begin|end|_\w+)\w*)\."
+)
 
 
 def owner(source: str, section: str) -> str:
-    """The part that section `section` of the object `source` (as a link map names it) belongs to."""
+    """The part that a section of the object `source`, as a link map names it, belongs to."""
     if re.search(r"\.(?:str|cst)\d", section):
         return "merged"
     if source == INTERNAL:
@@ -53,7 +61,7 @@ def owner(source: str, section: str) -> str:
 
 @cache
 def _stems() -> dict[str, str]:
-    """Part by the stem of a source file. An archive keeps the names of its members, not their folders."""
+    """Part by the stem of a source file: an archive keeps its members' names, not their folders."""
     root = paths.root()
     found = {path.stem: "core" for path in (root / "runtime/core").glob("*.cpp")}
     found |= {path.stem: "api" for path in (root / "runtime/api").glob("*.cpp")}

@@ -64,14 +64,25 @@ def table(reports: Sequence[SizeReport], symbols: int = 0) -> str:
     parts = [_rows(reports, [r.sections for r in reports], "section")]
     kinds = [{kind: r.total(kind) for kind in _kinds(r)} for r in reports]
     parts.append(_rows(reports, kinds, "part"))
-    for kind, title in (("op", "operator"), ("kernel", "kernel"), ("shared", "shared by operators")):
-        chosen = [{g.partition(":")[2]: n for g, n in r.groups.items() if g.startswith(f"{kind}:")} for r in reports]
+    for kind, title in (
+        ("op", "operator"),
+        ("kernel", "kernel"),
+        ("shared", "shared by operators"),
+    ):
+        chosen = [
+            {g.partition(":")[2]: n for g, n in r.groups.items() if g.startswith(f"{kind}:")}
+            for r in reports
+        ]
         if any(chosen):
             parts.append(_rows(reports, chosen, title))
     for report in reports if symbols else ():
         rows = [[f"{s.bytes:,}", s.group, s.name[:90]] for s in report.symbols[:symbols]]
         header = ["bytes", "part", f"symbol of {report.name}"]
-        parts.append(tabulate(rows, header, "simple", colalign=("right", "left", "left"), disable_numparse=True))
+        parts.append(
+            tabulate(
+                rows, header, "simple", colalign=("right", "left", "left"), disable_numparse=True
+            )
+        )
     return "\n\n".join(parts) + "\n"
 
 
@@ -80,13 +91,17 @@ def _kinds(report: SizeReport) -> list[str]:
 
 
 def _rows(reports: Sequence[SizeReport], columns: Sequence[dict[str, int]], title: str) -> str:
-    names = sorted({name for column in columns for name in column}, key=lambda n: (-max(c.get(n, 0) for c in columns), n))
-    rows = [[name, *(column.get(name, 0) for column in columns)] for name in names]
-    rows.append(["total", *(sum(column.values()) for column in columns)])
+    names = sorted(
+        {name for column in columns for name in column},
+        key=lambda n: (-max(c.get(n, 0) for c in columns), n),
+    )
+    rows = {name: [column.get(name, 0) for column in columns] for name in names}
+    rows["total"] = [sum(column.values()) for column in columns]
+    text = [[name, *(f"{n:,}" for n in numbers)] for name, numbers in rows.items()]
     header = [title, *(report.name for report in reports)]
     if len(reports) > 1:
         header.append("last / first")
-        rows = [[*row, f"{row[-1] / row[1]:.2f}" if row[1] else ""] for row in rows]
-    text = [[row[0], *(f"{v:,}" if isinstance(v, int) else v for v in row[1:])] for row in rows]
+        for line, numbers in zip(text, rows.values(), strict=True):
+            line.append(f"{numbers[-1] / numbers[0]:.2f}" if numbers[0] else "")
     alignment = ("left", *["right"] * (len(header) - 1))
     return tabulate(text, header, "simple", colalign=alignment, disable_numparse=True)
