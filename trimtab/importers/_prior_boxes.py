@@ -6,6 +6,7 @@ memory layout, are those of its Caffe layer, which ncnn shares.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -36,6 +37,9 @@ class PriorBoxes:
 
     def error(self, features: tuple[int, int], image: tuple[int, int]) -> str:
         """What is wrong with these parameters for such a feature map and image; empty: nothing."""
+        numbers = (*self.min_sizes, *self.max_sizes, *self.ratios, *self.variances, *self.steps)
+        if not all(math.isfinite(number) for number in (*numbers, self.offset)):
+            return "its numbers must be finite"
         if not self.min_sizes or min(self.min_sizes) <= 0:
             return "min_size must be given, and positive"
         if self.max_sizes and len(self.max_sizes) != len(self.min_sizes):

@@ -1,0 +1,262 @@
+"""Caffe files: forms of network and weights, phases, pairs of files, damage."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import trimtab
+from tests.importers.caffe_writer import caffemodel, head, layer, random, write
+from tests.importers.models import assert_close, golden, model
+from tests.importers.opencv import opencv_caffe
+from trimtab import importers
+from trimtab.errors import (
+    DynamicShapeError,
+    ImportModelError,
+    ModelFileError,
+    TrimtabError,
+    UnsupportedOperatorError,
+)
+
+WEIGHTS = (random(4, 3, 3, 3, seed=1), random(4, seed=2))
+CONV = "convolution_param { num_output: 4 kernel_size: 3 }"
+X = random(1, 3, 6, 8, seed=3)
+
+
+def _network() -> str:
+    """An in-place layer, a cut and a join."""
+    text = head({"data": X.shape})
+    text += layer("Convolution", "data", "conv", CONV)
+    text += layer("ReLU", "conv", "conv", name="relu")
+    text += layer("Slice", "conv", "a b", "slice_param { slice_point: 1 }", name="slice")
+    text += layer("Split", "a", "c d", name="split")
+    return text + layer("Concat", "b c d", "joined")
+
+
+def test_in_place_layers_slices_and_splits_compute_what_opencv_computes(tmp_path: Path) -> None:
+    blobs = {"conv": WEIGHTS}
+    program = trimtab.load(write(tmp_path, _network(), blobs))
+    assert (program.inputs, program.outputs) == (["data"], ["joined"])
+    actual = trimtab.Session(program).run({"data": X})["joined"]
+    (wanted,) = opencv_caffe(_network(), blobs, {"data": X}, ["joined"])
+    np.testing.assert_allclose(actual, wanted, 0, 1e-5)
+
+
+def test_an_in_place_result_has_the_name_of_its_blob(tmp_path: Path) -> None:
+    text = head({"data": X.shape}) + layer("Convolution", "data", "conv", CONV)
+    text += layer("ReLU", "conv", "conv", name="relu")
+    program = trimtab.load(write(tmp_path, text, {"conv": WEIGHTS}))
+    assert program.outputs == ["conv"]
+    assert trimtab.Session(program).run({"data": X})["conv"].min() >= 0
+
+
+@pytest.mark.parametrize("form", ["current", "legacy", "double", "half"])
+def test_weights_are_read_in_every_form(form: str, tmp_path: Path) -> None:
+    folder = tmp_path / form
+    folder.mkdir()
+    program = trimtab.load(write(folder, _network(), {"conv": WEIGHTS}, form))
+    weights = {v.name: v.data for v in program.constants()}
+    for name, wanted in zip(("conv.weight", "conv.bias"), WEIGHTS, strict=True):
+        found = weights[name]
+        assert found is not None
+        assert found.dtype == np.float32
+        np.testing.assert_allclose(found, wanted, 0, 1e-3 if form == "half" else 0)
+
+
+V1 = """
+name: "old"   # a comment
+input: "data" input_dim: 1 input_dim: 3 input_dim: 6 input_dim: 8
+layers { name: "conv" type: CONVOLUTION bottom: "data" top: "conv" blobs_lr: 1 weight_decay: 1
+  convolution_param < num_output: 4, kernel_size: 3;
+    weight_filler { type: 'gaussian' std: 1e-2 } > }
+layers { name: "relu" type: 18 bottom: "conv" top: "conv" }
+layers { name: "pool" type: POOLING bottom: "conv" top: "pool"
+  pooling_param: { pool: MAX kernel_size: 3 stride: 2 } }
+layers { name: "prob" type: SOFTMAX bottom: "pool" top: "prob" }
+"""
+LOSS = """
+layers { name: "loss" type: SOFTMAX_LOSS bottom: "pool" bottom: "label" top: "loss"
+  include: { phase: TRAIN } }
+"""
+
+
+def test_networks_of_the_first_version_compute_what_opencv_computes(tmp_path: Path) -> None:
+    (tmp_path / "net.prototxt").write_text(V1 + LOSS)
+    (tmp_path / "net.caffemodel").write_bytes(caffemodel({"conv": WEIGHTS}, "legacy", v1=True))
+    program = trimtab.load(tmp_path / "net.prototxt")
+    assert program.outputs == ["prob"]
+    actual = trimtab.Session(program).run({"data": X})["prob"]
+    (wanted,) = opencv_caffe(V1, {"conv": WEIGHTS}, {"data": X}, ["prob"])
+    assert_close(actual, wanted, 1e-5)
+
+
+TRAINING = """
+layer { name: "data" type: "Data" top: "data" top: "label" include { phase: TRAIN }
+  data_param { source: "a" batch_size: 9 } }
+layer { name: "data" type: "Data" top: "data" top: "label" include { phase: TEST }
+  transform_param { crop_size: 6 } }
+layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip"
+  inner_product_param { num_output: 2 } }
+layer { name: "noise" type: "DummyData" top: "noise" exclude { phase: TEST } }
+layer { name: "late" type: "Unheard" bottom: "ip" top: "late" include { min_level: 1 } }
+layer { name: "stage" type: "Unheard" bottom: "ip" top: "stage" include { stage: "deploy" } }
+layer { name: "accuracy" type: "Accuracy" bottom: "ip" bottom: "label" top: "accuracy" }
+layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "loss" }
+"""
+
+
+def test_a_network_for_training_becomes_what_it_computes_in_the_test_phase(tmp_path: Path) -> None:
+    blobs = {"ip": (random(2, 108, seed=1), random(2, seed=2))}
+    path = write(tmp_path, TRAINING, blobs)
+    with pytest.raises(DynamicShapeError, match="'data'"):
+        trimtab.load(path)
+    program = trimtab.load(path, {"data": (1, 3, 6, 6)})
+    assert (program.inputs, program.outputs) == (["data"], ["ip"])
+
+
+def test_declared_shapes_can_be_replaced(tmp_path: Path) -> None:
+    path = write(tmp_path, _network(), {"conv": WEIGHTS})
+    assert trimtab.load(path, {"data": (2, 3, 9, 9)}).vars["joined"].shape == (2, 5, 7, 7)
+    with pytest.raises(ImportModelError, match="no input 'image'"):
+        trimtab.load(path, {"image": (2, 3, 9, 9)})
+
+
+def test_network_and_weights_find_each_other(tmp_path: Path) -> None:
+    text = write(tmp_path, _network(), {"conv": WEIGHTS})
+    binary = tmp_path / "net.caffemodel"
+    assert trimtab.load(binary).outputs == ["joined"]
+    other = binary.rename(tmp_path / "iteration_9000.caffemodel")
+    (tmp_path / "solver.prototxt").write_text('net: "net.prototxt"\n')
+    assert trimtab.load(text).outputs == trimtab.load(other).outputs
+    (tmp_path / "second.caffemodel").write_bytes(other.read_bytes())
+    with pytest.raises(ModelFileError, match=r"iteration_9000.caffemodel, second.caffemodel"):
+        trimtab.load(text)
+
+
+def test_a_solver_is_not_a_network(tmp_path: Path) -> None:
+    (tmp_path / "solver.prototxt").write_text('net: "net.prototxt"\nbase_lr: 0.1\n')
+    with pytest.raises(ModelFileError, match="no layers"):
+        trimtab.load(tmp_path / "solver.prototxt")
+
+
+def test_missing_weights_are_an_error_that_says_where_to_put_them(tmp_path: Path) -> None:
+    with pytest.raises(ImportModelError, match=r"'conv' .*: its weights are missing") as caught:
+        trimtab.load(write(tmp_path, _network()))
+    assert ".caffemodel" in caught.value.hint
+
+
+def test_all_unsupported_layers_are_named_at_once_with_their_lines(tmp_path: Path) -> None:
+    text = head({"data": X.shape}) + layer("Unheard", "data", "a")
+    text += layer("ReLU", "a", "b") + layer("SPP", "b", "c", "spp_param { pyramid_height: 2 }")
+    text += layer("Pooling", "data", "d", "pooling_param { pool: STOCHASTIC kernel_size: 2 }")
+    text += layer("Convolution", "data", "e", CONV.replace("}", "pad_type: 1 }"))
+    text += layer("PReLU", "data", "f", "prelu_param { unknown_option: 1 channel_shared: true }")
+    path = write(tmp_path, text, {"f": (np.ones(1, np.float32),), "e": WEIGHTS})
+    with pytest.raises(UnsupportedOperatorError, match="5 layers are") as caught:
+        trimtab.load(path)
+    message = str(caught.value)
+    for part in (
+        "'a' (Unheard), line 2",
+        "'c' (SPP)",
+        "STOCHASTIC",
+        "'unknown_option'",
+        "'pad_type'",
+    ):
+        assert part in message
+    assert "'b'" not in message
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        ("layer {", "line|1:"),
+        ("layer { name: }", "expected a value"),
+        ('layer { name: "a" type: "ReLU" bottom: "x" top: "y" }', "bottom 'x' is not defined"),
+        ('layer { name: "a" }', "has no type"),
+        ('layer { type: "ReLU" bottom: {} }', "is a message"),
+        ("layer: 5", "not a message"),
+        ('input: "x" input_dim: five layer { type: "ReLU" }', "not an integer"),
+        ('input: "x" layer { type: "ReLU" bottom: "x" top: "y" }', "unknown"),
+        ('input: "x" input_dim: -4 layer { type: "ReLU" bottom: "x" top: "y" }', "-4"),
+        ("layer " + "{ a " * 500, "nested more than"),
+        ("layers { layer { name: 'a' type: 'conv' } }", "before V1"),
+    ],
+)
+def test_mistakes_in_a_network_are_errors_with_their_place(
+    text: str, match: str, tmp_path: Path
+) -> None:
+    with pytest.raises((ModelFileError, ImportModelError), match=match) as caught:
+        trimtab.load(write(tmp_path, text))
+    assert "net.prototxt" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "match"),
+    [
+        ("num_output: 4", "num_output: 5", "weights has shape"),
+        ("num_output: 4", "num_output: 1000000000000", "weights has shape|out of range"),
+        ("num_output: 4", "num_output: -4", "groups do not divide"),
+        ("kernel_size: 3", "kernel_size: 3 group: 0", "groups do not divide"),
+        ("kernel_size: 3", "kernel_size: 3 stride: 0", "strides"),
+        ("kernel_size: 3", "kernel_size: 3 pad: 4000000000", "pads"),
+        ("kernel_size: 3", "", "kernel_size"),
+        ("slice_point: 1", "slice_point: 9", "layer 'slice'"),
+        ("slice_point: 1", "slice_point: 1 axis: 7", "axis 7"),
+        ("dim: 8", "dim: 2000000000", "too large|negative|illegal"),
+    ],
+)
+def test_impossible_parameters_are_refused(old: str, new: str, match: str, tmp_path: Path) -> None:
+    assert old in _network()
+    with pytest.raises(ImportModelError, match=match):
+        trimtab.load(write(tmp_path, _network().replace(old, new), {"conv": WEIGHTS}))
+
+
+def test_a_shape_that_its_values_do_not_fill_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path, _network(), {"conv": WEIGHTS})
+    binary = tmp_path / "net.caffemodel"
+    content = binary.read_bytes()
+    assert content.count(b"\x0a\x04\x04\x03\x03\x03") == 1
+    huge = b"\x0a\x04\x7f\x7f\x7f\x7f"
+    binary.write_bytes(content.replace(b"\x0a\x04\x04\x03\x03\x03", huge))
+    with pytest.raises(ModelFileError, match=re.escape("[127, 127, 127, 127]")):
+        trimtab.load(path)
+
+
+@settings(
+    max_examples=60,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(data=st.data())
+def test_damaged_files_are_a_model_or_an_error_of_ours(data: st.DataObject, tmp_path: Path) -> None:
+    files = {
+        "net.prototxt": _network().encode(),
+        "net.caffemodel": caffemodel({"conv": WEIGHTS}),
+    }
+    name = data.draw(st.sampled_from(sorted(files)))
+    content = bytearray(files[name])
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(0, len(content) - 1))
+        content[at] = data.draw(st.integers(0, 255))
+    files[name] = bytes(content[: data.draw(st.integers(1, len(content)))])
+    for file, value in files.items():
+        (tmp_path / file).write_bytes(value)
+    with contextlib.suppress(TrimtabError):
+        importers.load(tmp_path / "net.prototxt")
+
+
+def test_the_face_detector_computes_its_golden_output() -> None:
+    path = model("ultraface_caffe", "RFB-320.prototxt")
+    inputs, outputs = golden(path)
+    program = trimtab.load(path)
+    results = trimtab.Session(program).run(dict(zip(program.inputs, inputs, strict=True)))
+    assert sorted(results) == sorted(outputs)
+    for name, wanted in outputs.items():
+        assert_close(results[name], wanted)
