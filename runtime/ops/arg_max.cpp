@@ -10,21 +10,27 @@ class ArgMax final : public OperatorOf<ArgMaxAttributes> {
     const Tensor& x = input(0);
     const auto length = static_cast<size_t>(x.dims[axis_]);
     const auto inner = static_cast<size_t>(x.dims.Count(axis_ + 1, x.dims.rank));
-    const auto results = static_cast<size_t>(x.dims.Count(0, axis_)) * inner;
+    const auto outer = static_cast<size_t>(x.dims.Count(0, axis_));
     const auto* from = static_cast<const float*>(x.raw);
     auto* to = static_cast<int64_t*>(output().raw);
-    const bool last = attributes().select_last_index;
-    pool.For(results, kGrain / length + 1, [&](size_t begin, size_t end, int) {
-      for (size_t i = begin; i < end; ++i) {
-        const float* row = from + i / inner * inner * length + i % inner;
-        size_t best = 0;
-        for (size_t j = 1; j < length; ++j) {
-          const float value = row[j * inner], champion = row[best * inner];
-          if (value > champion || (last && value == champion)) best = j;
-        }
-        to[i] = static_cast<int64_t>(best);
-      }
-    });
+    // Neighbours are searched side by side: their elements are, while those of a result may lie
+    // far apart.
+    const size_t blocks = (inner + kSideBySide - 1) / kSideBySide;
+    pool.For(outer * blocks, kGrain / (length * kSideBySide) + 1,
+             [&](size_t begin, size_t end, int) {
+               for (size_t i = begin; i < end; ++i) {
+                 const size_t first = i % blocks * kSideBySide;
+                 const size_t n = inner - first < kSideBySide ? inner - first : kSideBySide;
+                 const size_t row = i / blocks;
+                 const float* x_row = from + row * length * inner + first;
+                 int64_t* y_row = to + row * inner + first;
+                 if (n == kSideBySide) {
+                   Search<true>(x_row, length, inner, n, y_row);
+                 } else {
+                   Search<false>(x_row, length, inner, n, y_row);
+                 }
+               }
+             });
   }
 
  protected:
@@ -45,6 +51,32 @@ class ArgMax final : public OperatorOf<ArgMaxAttributes> {
 
  private:
   static constexpr size_t kGrain = 16384;  // elements per block of the parallel loop
+  static constexpr size_t kSideBySide = 64;
+
+  // to[i] = arg max over j < length of x[j * stride + i], for i < n; kFull: n is kSideBySide, which
+  // lets every compiler vectorise.
+  template <bool kFull>
+  void Search(const float* x, size_t length, size_t stride, size_t part, int64_t* to) const {
+    const size_t n = kFull ? kSideBySide : part;
+    float best[kSideBySide];
+    int32_t at[kSideBySide];
+    for (size_t i = 0; i < n; ++i) {
+      best[i] = x[i];
+      at[i] = 0;
+    }
+    const int last = attributes().select_last_index;
+    for (size_t j = 1; j < length; ++j) {
+      const float* row = x + j * stride;
+      const auto index = static_cast<int32_t>(j);
+      for (size_t i = 0; i < n; ++i) {
+        const bool wins = (static_cast<int>(row[i] > best[i]) |
+                           (static_cast<int>(row[i] == best[i]) & last)) != 0;
+        best[i] = wins ? row[i] : best[i];
+        at[i] = wins ? index : at[i];
+      }
+    }
+    for (size_t i = 0; i < n; ++i) to[i] = at[i];
+  }
 
   int axis_ = 0;
 };

@@ -24,9 +24,10 @@ size_t Offset(const Axis* axes, int count, size_t index) {
 float Combine(Reduction reduction, float a, float b) {
   switch (reduction) {
     case Reduction::kMax:
-      return b > a || b != b ? b : a;  // NaN wins, as in numpy
+      // NaN wins, as in numpy. Without a jump, so that loops of it vectorise.
+      return static_cast<int>(b > a) | static_cast<int>(b != b) ? b : a;
     case Reduction::kMin:
-      return b < a || b != b ? b : a;
+      return static_cast<int>(b < a) | static_cast<int>(b != b) ? b : a;
     default:
       return a + b;
   }
