@@ -54,8 +54,10 @@ def main(path: Path, seed: int, count: int) -> None:
     content = np.fromfile(path, np.uint8)
     image = modelfile.aligned_array(content.size)
     image[:] = content
-    var_count = struct.unpack_from("<I", content, 40)[0]
-    offsets = [struct.unpack_from("<Q", content, 64 + 64 * i + 32)[0] for i in range(var_count)]
+    var_count = struct.unpack_from("<I", content.data, 40)[0]
+    offsets = [
+        struct.unpack_from("<Q", content.data, 64 + 64 * i + 32)[0] for i in range(var_count)
+    ]
     tables = min(offset for offset in offsets if offset)
     inputs = [np.ones((1, 3, 9, 7), np.float32)]
     rng = np.random.default_rng(seed)

@@ -71,8 +71,8 @@ def test_a_file_without_names_runs_by_position(program: Program, tmp_path: Path)
 
 def test_constants_are_aligned_to_64_bytes(program: Program) -> None:
     image = modelfile.encode(program)
-    var_count = struct.unpack_from("<I", image, 40)[0]
-    offsets = [struct.unpack_from("<Q", image, 64 + 64 * i + 32)[0] for i in range(var_count)]
+    var_count = struct.unpack_from("<I", image.data, 40)[0]
+    offsets = [struct.unpack_from("<Q", image.data, 64 + 64 * i + 32)[0] for i in range(var_count)]
     assert any(offsets)
     assert all(offset % 64 == 0 for offset in offsets)
     assert image.ctypes.data % 64 == 0
