@@ -3,6 +3,7 @@
 #ifndef TRIMTAB_KERNELS_GENERIC_DEPTHWISE_H_
 #define TRIMTAB_KERNELS_GENERIC_DEPTHWISE_H_
 
+#include "kernels/generic/unroll.h"
 #include "kernels/kernel_api.h"
 
 namespace {
@@ -13,23 +14,30 @@ template <int kPixels, int kVectors>
 inline void DepthwiseTile(const DepthwiseF32Args& args, size_t pixel, size_t channel,
                           const float* w) {
   F sum[kPixels][kVectors];
+  TRIMTAB_UNROLL
   for (int v = 0; v < kVectors; ++v) {
     const F bias = args.bias != nullptr ? Load(args.bias + channel + v * kLanes) : Set(0.0f);
+    TRIMTAB_UNROLL
     for (int p = 0; p < kPixels; ++p) sum[p][v] = bias;
   }
   const float* const* a = args.a + pixel * args.a_step;
   for (size_t t = 0; t < args.taps; ++t, ++a, w += kTileChannels) {
     F weight[kVectors];
+    TRIMTAB_UNROLL
     for (int v = 0; v < kVectors; ++v) weight[v] = Load(w + v * kLanes);
+    TRIMTAB_UNROLL
     for (int p = 0; p < kPixels; ++p) {
       const float* x = a[p * args.a_step] + channel;
+      TRIMTAB_UNROLL
       for (int v = 0; v < kVectors; ++v)
         sum[p][v] = Fma(Load(x + v * kLanes), weight[v], sum[p][v]);
     }
   }
   const F low = Set(args.clamp_min), high = Set(args.clamp_max);
+  TRIMTAB_UNROLL
   for (int p = 0; p < kPixels; ++p) {
     float* y = args.y + (pixel + p) * args.y_stride + channel;
+    TRIMTAB_UNROLL
     for (int v = 0; v < kVectors; ++v) Store(y + v * kLanes, Min(Max(sum[p][v], low), high));
   }
 }
@@ -46,7 +54,8 @@ inline void DepthwisePart(const DepthwiseF32Args& args, size_t pixel, size_t cha
   StorePart(args.y + pixel * args.y_stride + channel, sum, count);
 }
 
-inline void Depthwise(const DepthwiseF32Args& args) {
+inline void Depthwise(const DepthwiseF32Args& given) {
+  const DepthwiseF32Args args = given;  // a copy that stores to y cannot change
   size_t pixel = 0;
   for (; pixel + 4 <= args.pixels; pixel += 4) {
     const float* w = args.w;

@@ -9,7 +9,8 @@ namespace {
 // y[i] = f(x[i]). The function is instantiated once: code size counts more than a predicted branch
 // per vector.
 template <typename Function>
-inline void Map(const UnaryF32Args& args, const Function& f) {
+inline void Map(const UnaryF32Args& given, const Function& f) {
+  const UnaryF32Args args = given;  // a copy that stores to y cannot change
   for (size_t i = 0; i < args.n; i += kLanes) {
     const size_t count = args.n - i;
     if (count >= kLanes) {

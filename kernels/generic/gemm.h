@@ -39,6 +39,7 @@ void Panel(const GemmF32Args& args, const PanelArgs& panel) {
   const F low = Set(args.clamp_min), high = Set(args.clamp_max);
   const float* residual = panel.residual;
   float* c = panel.c;
+  const size_t rows = args.rows, c_stride = panel.c_stride, residual_stride = panel.residual_stride;
   TRIMTAB_UNROLL
   for (int i = 0; i < kRows; ++i) {
     TRIMTAB_UNROLL
@@ -47,9 +48,9 @@ void Panel(const GemmF32Args& args, const PanelArgs& panel) {
       if (residual != nullptr) sum = sum + Load(residual + v * kLanes);
       Store(c + v * kLanes, Min(Max(sum, low), high));
     }
-    if (static_cast<size_t>(i) + 1 == args.rows) return;
-    if (residual != nullptr) residual += panel.residual_stride;
-    c += panel.c_stride;
+    if (static_cast<size_t>(i) + 1 == rows) return;
+    if (residual != nullptr) residual += residual_stride;
+    c += c_stride;
   }
 }
 

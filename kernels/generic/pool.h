@@ -2,13 +2,15 @@
 #ifndef TRIMTAB_KERNELS_GENERIC_POOL_H_
 #define TRIMTAB_KERNELS_GENERIC_POOL_H_
 
+#include "kernels/generic/unroll.h"
 #include "kernels/kernel_api.h"
 
 namespace {
 
 // Combine(sum, x) joins a tap; Finish(sum, pixel) ends a pixel. taps >= 1.
 template <typename Combine, typename Finish>
-inline void Pool(const PoolF32Args& args, const Combine& combine, const Finish& finish) {
+inline void Pool(const PoolF32Args& given, const Combine& combine, const Finish& finish) {
+  const PoolF32Args args = given;  // a copy that stores to y cannot change
   constexpr int kVectors = 4;
   for (size_t p = 0; p < args.pixels; ++p) {
     const float* const* a = args.a + p * args.a_step;
@@ -16,10 +18,13 @@ inline void Pool(const PoolF32Args& args, const Combine& combine, const Finish& 
     size_t c = 0;
     for (; c + kVectors * kLanes <= args.channels; c += kVectors * kLanes) {
       F sum[kVectors];
+      TRIMTAB_UNROLL
       for (int v = 0; v < kVectors; ++v) sum[v] = Load(a[0] + c + v * kLanes);
       for (size_t t = 1; t < args.taps; ++t) {
+        TRIMTAB_UNROLL
         for (int v = 0; v < kVectors; ++v) sum[v] = combine(sum[v], Load(a[t] + c + v * kLanes));
       }
+      TRIMTAB_UNROLL
       for (int v = 0; v < kVectors; ++v) Store(y + c + v * kLanes, finish(sum[v], p));
     }
     for (; c < args.channels; c += kLanes) {
