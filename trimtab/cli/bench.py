@@ -5,6 +5,8 @@ from __future__ import annotations
 from invoke.context import Context
 from invoke.tasks import task
 
+from trimtab.cli._engine import needs_engine
+
 
 @task(
     iterable=["input"],
@@ -29,6 +31,7 @@ from invoke.tasks import task
         "json": "print the report as JSON",
     },
 )
+@needs_engine
 def bench(
     _: Context,
     input: list[str],

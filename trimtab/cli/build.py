@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from invoke.context import Context
 from invoke.tasks import task
 
+from trimtab.cli._engine import needs_engine
+
 if TYPE_CHECKING:
     from trimtab.builder import Build
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
         "json": "print the build record and the sizes as JSON",
     },
 )
+@needs_engine
 def build(
     _: Context,
     input: list[str],

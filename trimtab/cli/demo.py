@@ -5,8 +5,11 @@ from __future__ import annotations
 from invoke.context import Context
 from invoke.tasks import task
 
+from trimtab.cli._engine import needs_engine
+
 
 @task(help={"output": "folder for records and reports (default: results/)"})
+@needs_engine
 def demo(_: Context, output: str = "") -> None:
     """Do the main job on an embedded default: from a network to a measured ARM binary."""
     from trimtab import demo as main_job

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from invoke.context import Context
 from invoke.tasks import task
 
+from trimtab.cli._engine import needs_engine
+
 if TYPE_CHECKING:
     from trimtab.inspection import ProgramFacts
     from trimtab.program import Program
@@ -59,6 +61,7 @@ def target_of(toolchain: str, cpu: str) -> Target:
         "json": "machine-readable",
     },
 )
+@needs_engine
 def inspect(
     c: Context,
     model: str,
@@ -169,6 +172,7 @@ def _attributes(attributes: dict[str, object]) -> str:
         "names": "keep names in the file",
     },
 )
+@needs_engine
 def convert(
     c: Context,
     model: str,
@@ -202,6 +206,7 @@ def convert(
         "strings": "keep names and error texts",
     },
 )
+@needs_engine
 def profile(
     c: Context,
     model: list[str],

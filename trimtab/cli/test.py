@@ -6,6 +6,8 @@ from invoke.context import Context
 from invoke.exceptions import Exit
 from invoke.tasks import task
 
+from trimtab.cli._engine import needs_engine
+
 
 @task(
     name="test",
@@ -18,6 +20,7 @@ from invoke.tasks import task
         "jobs": "processes that run tests at once",
     },
 )
+@needs_engine
 def run_tests(
     _: Context,
     full: bool = False,
@@ -30,11 +33,8 @@ def run_tests(
     """Build the engine for this machine and run the tests."""
     import sys
 
-    from trimtab import builder
     from trimtab.cli import _shell
 
-    _shell.checkout()
-    builder.build_engine()
     argv = [sys.executable, "-m", "pytest"]
     if full:
         argv.append("--full")
@@ -53,8 +53,6 @@ def run_tests(
 
 
 @task
+@needs_engine
 def engine(_: Context) -> None:
     """Build the Python engine of this checkout, or what has changed of it."""
-    from trimtab import builder
-
-    builder.build_engine()
