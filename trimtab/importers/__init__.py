@@ -6,6 +6,7 @@ has what `Importer` asks for; that is all there is to adding one.
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import pkgutil
 from collections.abc import Mapping, Sequence
@@ -13,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Protocol, cast
 
-from trimtab.errors import ModelFileError
+from trimtab.errors import ImportModelError, ModelFileError
 from trimtab.program import Program
 
 Shapes = Mapping[str, Sequence[int]]
@@ -72,7 +73,36 @@ def find(path: Path) -> Importer:
     )
 
 
-def load(path: str | Path, inputs: Shapes | None = None) -> Program:
-    """The program of a model file of any format; see `Importer.load`."""
+def load(
+    path: str | Path, inputs: Shapes | None = None, outputs: Sequence[str] | None = None
+) -> Program:
+    """The program of a model file of any format; see `Importer.load`.
+
+    `outputs` names tensors inside the network that are wanted instead of its own outputs, such as
+    the raw heads of a detector; what they do not need is left out.
+    """
     path = Path(path)
-    return find(path).load(path, inputs or {})
+    program = find(path).load(path, inputs or {})
+    if outputs:
+        _cut(program, outputs, path)
+    return program
+
+
+def _cut(program: Program, outputs: Sequence[str], path: Path) -> None:
+    for name in outputs:
+        if name not in program.vars:
+            similar = difflib.get_close_matches(name, program.vars, cutoff=0)
+            raise ImportModelError(
+                f"there is no tensor '{name}'",
+                where=str(path),
+                hint=f"names like it are {', '.join(similar)}; `inv inspect` lists all",
+            )
+    program.outputs = list(outputs)
+    needed = set(outputs)
+    for op in reversed(program.ops):
+        if needed.intersection(op.outputs):
+            needed.update(op.inputs)
+    program.block.ops = [op for op in program.ops if needed.intersection(op.outputs)]
+    kept = needed.union(program.inputs, *(op.outputs for op in program.ops))
+    for name in program.vars.keys() - kept:
+        del program.vars[name]

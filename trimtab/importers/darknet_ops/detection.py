@@ -35,11 +35,14 @@ def yolo(layer: Layer) -> Value:
         raise layer.invalid(f"its mask {mask} does not fit {len(anchors) // 2} anchors")
     height, width = layer.image
     chosen = [v for i in mask for v in (anchors[2 * i] / width, anchors[2 * i + 1] / height)]
+    # Scaled YOLOv4 activates everything in the convolution before.
+    activated = bool(layer.options.integer("new_coords", 0))
     return _decode(
         layer,
         chosen,
         scale=layer.options.real("scale_x_y", 1.0),
-        new_coords=bool(layer.options.integer("new_coords", 0)),
+        new_coords=activated,
+        scores="none" if activated else "sigmoid",
     )
 
 
