@@ -1,0 +1,123 @@
+"""Operators get what a hostile file could hold: an error or a result, never a crash.
+
+A crash ends the test run; `./inv sanitize` shows the smaller sins too.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from trimtab import kernels, schema
+from trimtab.engine import EngineError, engine
+from trimtab.program import attributes
+from trimtab.program.program import NUMPY_DTYPES
+
+ROUNDS = 400
+LARGEST_RUN = 100_000  # elements
+
+WILD_INTS = (0, 1, -1, 2**31 - 1, -(2**31), 2**31, 2**32, 2**63 - 1, -(2**63), 65536, 46341)
+WILD_FLOATS = (0.0, -1.0, 0.5, 1e-30, 1e30, math.inf, -math.inf, math.nan)
+Shape = list[int]
+
+
+def some_shape(rng: random.Random) -> Shape:
+    rank = rng.choice((0, 1, 2, 3, 4, 4, 4, 4, 5, 8))
+    sizes = (0, 1, 65536, 2**31 - 1) if rng.random() < 0.05 else (0, 1, 1, 2, 3, 4, 4, 6, 8, 9)
+    return [rng.choice(sizes) for _ in range(rank)]
+
+
+def some_ints(rng: random.Random, attribute: schema.Attribute, shape: Shape) -> list[int]:
+    rank = len(shape)
+    if attribute.name == "axes":
+        return rng.sample(range(rank), rng.randint(0, rank))
+    if attribute.name == "permutation":
+        return rng.sample(range(rank), rank)
+    if attribute.name == "shape" and rng.random() < 0.5:
+        return [1, min(math.prod(shape), 2**63 - 1)]
+    length = attribute.length or rng.choice((rank, rank, 2 * rank, 0, 2))
+    return [
+        rng.choice(WILD_INTS) if rng.random() < 0.1 else rng.randint(-1, 4) for _ in range(length)
+    ]
+
+
+def some_kernel(rng: random.Random, attribute: schema.Attribute) -> str:
+    fitting = [k.name for k in kernels.inventory().values() if k.family in attribute.families]
+    return rng.choice(fitting) if fitting and rng.random() < 0.9 else ""
+
+
+def some_value(rng: random.Random, attribute: schema.Attribute, shape: Shape) -> Any:
+    if attribute.default is not None and rng.random() < 0.6:
+        return attribute.default
+    match attribute.type:
+        case "int":
+            return rng.choice(WILD_INTS) if rng.random() < 0.3 else rng.randint(-2, 4)
+        case "float":
+            return rng.choice(WILD_FLOATS)
+        case "bool":
+            return rng.random() < 0.5
+        case "enum":
+            return rng.choice(attribute.values)
+        case "ints":
+            return some_ints(rng, attribute, shape)
+        case "floats":
+            return [rng.choice(WILD_FLOATS) for _ in range(rng.choice((0, 0, 1, 2, 4)))]
+        case "op":
+            return rng.choice(("", "", "relu", "tanh"))
+        case _:
+            return some_kernel(rng, attribute)
+
+
+def some_operands(
+    rng: random.Random, op: schema.Operator, shape: Shape
+) -> list[tuple[Shape, str] | None]:
+    operands: list[tuple[Shape, str] | None] = []
+    for i, port in enumerate(op.inputs):
+        dtype = rng.choice(("i32", "i64")) if port.index else rng.choice(op.dtypes)
+        if port.optional and rng.random() < 0.5:
+            operands.append(None)
+        elif i == 0 or rng.random() < 0.4:
+            operands.append((shape, dtype))
+        elif len(shape) > 1 and rng.random() < 0.7:
+            vector, matrix = [shape[1]], [rng.randint(1, 5), shape[1], 3, 3][: max(2, len(shape))]
+            operands.append((rng.choice((vector, matrix)), dtype))
+        else:
+            operands.append((some_shape(rng), dtype))
+    return operands
+
+
+def some_array(rng: random.Random, shape: Shape, dtype: str) -> np.ndarray[Any, Any]:
+    source = np.random.default_rng(rng.randrange(2**32))
+    if dtype in ("f32", "f16"):
+        return np.asarray(source.standard_normal(shape) * 100).astype(NUMPY_DTYPES[dtype])
+    low, high = (0, 2) if dtype in ("bool", "u8") else (-100, 100)
+    return np.asarray(source.integers(low, high, shape)).astype(NUMPY_DTYPES[dtype])
+
+
+@pytest.mark.parametrize("name", schema.operators())
+def test_an_operator_survives_hostile_attributes_and_shapes(name: str) -> None:
+    op, rng = schema.operator(name), random.Random(name)
+    for _ in range(ROUNDS):
+        shape = some_shape(rng)
+        operands = some_operands(rng, op, shape)
+        given = {a.name: some_value(rng, a, shape) for a in op.attributes}
+        block = attributes.encode(op, attributes.complete(op, given))
+        results = rng.randint(1, 4) if op.outputs[-1].variadic else 1
+        typed = [None if o is None else (o[0], schema.DTYPES[o[1]]) for o in operands]
+        try:
+            inferred = engine().infer_shapes(op.id, typed, block, results)
+            shapes = [o[0] for o in operands if o is not None] + [s for s, _ in inferred]
+            if sum(math.prod(max(n, 1) for n in s) for s in shapes) > LARGEST_RUN:
+                continue
+            arrays = [
+                None if o is None else (some_array(rng, *o), schema.DTYPES[o[1]]) for o in operands
+            ]
+            engine().run_operator(op.id, arrays, block, results)
+        except EngineError as e:
+            code, message = e.args
+            assert code != 0
+            assert message
