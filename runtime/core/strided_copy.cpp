@@ -112,7 +112,12 @@ void StridedCopy::Run(const void* from, void* to, ThreadPool& pool) {
                           : element_bytes_ == 8 ? CopyTiles<Bits64>
                           : element_bytes_ == 2 ? CopyTiles<Bits16>
                                                 : CopyTiles<Bits8>;
-        copy(x, y, n, row.from, row.to, column.extent, column.from, column.to);
+        // The longer side makes the inner loop.
+        if (column.extent < kTile) {
+          copy(x, y, column.extent, column.from, column.to, n, row.from, row.to);
+        } else {
+          copy(x, y, n, row.from, row.to, column.extent, column.from, column.to);
+        }
       }
       begin += n;
     }
