@@ -2,61 +2,13 @@
 
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
+#include "runtime/ops/boxes.h"
 
 namespace trimtab {
 namespace {
 
 constexpr int32_t kRow = 7;  // image, class, score, xmin, ymin, xmax, ymax
 constexpr int64_t kMaxCandidates = 1 << 26;
-
-struct Box {
-  float xmin, ymin, xmax, ymax;
-};
-
-// Scores by which items are ordered: that of item i is base[i * step].
-struct Ranking {
-  const float* base;
-  size_t step;
-
-  bool Better(int32_t a, int32_t b) const {
-    const float x = base[static_cast<size_t>(a) * step], y = base[static_cast<size_t>(b) * step];
-    return x > y || (x == y && a < b);
-  }
-};
-
-// Restores a heap with the best item on top after its element `i` got worse.
-void SiftDown(const Ranking& ranking, int32_t* heap, size_t n, size_t i) {
-  const int32_t item = heap[i];
-  for (size_t child = 2 * i + 1; child < n; child = 2 * i + 1) {
-    if (child + 1 < n && ranking.Better(heap[child + 1], heap[child])) ++child;
-    if (!ranking.Better(heap[child], item)) break;
-    heap[i] = heap[child];
-    i = child;
-  }
-  heap[i] = item;
-}
-
-// Moves the best `k` of `n` items to the end, the best of all last.
-void SelectBest(const Ranking& ranking, int32_t* items, size_t n, size_t k) {
-  for (size_t i = n / 2; i-- > 0;) SiftDown(ranking, items, n, i);
-  for (; k > 0; --k) {
-    --n;
-    const int32_t best = items[0];
-    items[0] = items[n];
-    SiftDown(ranking, items, n, 0);
-    items[n] = best;
-  }
-}
-
-float Area(const Box& b) { return (b.xmax - b.xmin) * (b.ymax - b.ymin); }
-
-// Intersection over union.
-float Overlap(const Box& a, const Box& b) {
-  const float w = fminf(a.xmax, b.xmax) - fmaxf(a.xmin, b.xmin);
-  const float h = fminf(a.ymax, b.ymax) - fmaxf(a.ymin, b.ymin);
-  if (!(w > 0.0f && h > 0.0f)) return 0.0f;
-  return w * h / (Area(a) + Area(b) - w * h);
-}
 
 class DetectionOutput final : public OperatorOf<DetectionOutputAttributes> {
  public:
@@ -157,23 +109,16 @@ int32_t DetectionOutput::Suppress(int32_t image, int32_t label, int32_t kept) {
   const float* const scores = input(1).data<float>() +
                               static_cast<size_t>(image) * static_cast<size_t>(priors_) * classes +
                               label;
-  size_t count = 0;
-  for (int32_t i = 0; i < priors_; ++i) {
-    if (scores[static_cast<size_t>(i) * classes] > a.confidence_threshold) order_[count++] = i;
-  }
+  const Ranking ranking = {scores, classes};
+  const size_t count = ranking.Above(a.confidence_threshold, static_cast<size_t>(priors_), order_);
   const size_t looked_at =
       count < static_cast<size_t>(candidates_) ? count : static_cast<size_t>(candidates_);
-  SelectBest({scores, classes}, order_, count, looked_at);
+  ranking.SelectBest(order_, count, looked_at);
   float threshold = a.nms_threshold;
-  int32_t boxes = 0;
+  KeptBoxes boxes = {boxes_, 0};
   for (size_t i = 0; i < looked_at; ++i) {
     const int32_t prior = order_[count - 1 - i];
-    const Box box = Decode(image, label, prior);
-    bool keep = true;
-    for (int32_t other = 0; keep && other < boxes; ++other)
-      keep = Overlap(box, boxes_[other]) <= threshold;
-    if (!keep) continue;
-    boxes_[boxes++] = box;
+    if (!boxes.Add(Decode(image, label, prior), threshold)) continue;
     kept_scores_[kept] = scores[static_cast<size_t>(prior) * classes];
     kept_labels_[kept] = label;
     kept_priors_[kept++] = prior;
@@ -187,7 +132,8 @@ int32_t DetectionOutput::KeepBest(int32_t kept) {
   const int64_t limit = attributes().keep_top_k;
   if (limit < 0 || kept <= limit) return kept;
   for (int32_t i = 0; i < kept; ++i) kept_order_[i] = i;
-  SelectBest({kept_scores_, 1}, kept_order_, static_cast<size_t>(kept), static_cast<size_t>(limit));
+  const Ranking ranking = {kept_scores_, 1};
+  ranking.SelectBest(kept_order_, static_cast<size_t>(kept), static_cast<size_t>(limit));
   // What is not among the best is marked by a class that does not exist.
   for (int32_t i = 0; i < kept - limit; ++i) kept_labels_[kept_order_[i]] = -1;
   int32_t left = 0;

@@ -2,6 +2,7 @@
 
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
+#include "runtime/ops/boxes.h"
 #include "runtime/ops/parallel.h"
 
 namespace trimtab {
@@ -12,11 +13,13 @@ constexpr int32_t kFirstClass = 5;  // after x, y, width, height, objectness
 class Yolo final : public OperatorOf<YoloAttributes> {
  public:
   Status InferShape() override;
+  Status Prepare() override;
   void Run(ThreadPool& pool) override;
 
  private:
   void DecodeBox(const float* x, float column, float row, const float* anchor, float* y) const;
   void DecodeScores(const float* x, float* y) const;
+  void Suppress(float* rows, size_t count) const;
 
   int32_t anchors_ = 0;
   int32_t row_ = 0;  // values of a box
@@ -40,6 +43,12 @@ Status Yolo::InferShape() {
   y[1] = static_cast<int32_t>(boxes);
   y[2] = row_;
   output().layout = Layout::kPlain;  // not that of the input, which has four dimensions
+  return Status();
+}
+
+Status Yolo::Prepare() {
+  if (attributes().nms_threshold < 1.0f)
+    RequestScratch(static_cast<size_t>(output().dims[1]) * (sizeof(Box) + sizeof(int32_t)));
   return Status();
 }
 
@@ -83,6 +92,26 @@ void Yolo::DecodeScores(const float* x, float* y) const {
   }
 }
 
+// Scores of boxes that overlap with a better one of their class, among `count` of an image, become
+// 0.
+void Yolo::Suppress(float* rows, size_t count) const {
+  const auto step = static_cast<size_t>(row_);
+  Box* const boxes = scratch<Box>();
+  auto* const order = reinterpret_cast<int32_t*>(boxes + count);
+  for (size_t label = kFirstClass; label < step; ++label) {
+    const Ranking ranking = {rows + label, step};
+    const size_t found = ranking.Above(attributes().threshold, count, order);
+    ranking.SelectBest(order, found, found);
+    KeptBoxes kept = {boxes, 0};
+    for (size_t i = found; i-- > 0;) {
+      float* const row = rows + static_cast<size_t>(order[i]) * step;
+      const float half_w = row[2] * 0.5f, half_h = row[3] * 0.5f;
+      const Box box = {row[0] - half_w, row[1] - half_h, row[0] + half_w, row[1] + half_h};
+      if (!kept.Add(box, attributes().nms_threshold)) row[label] = 0.0f;
+    }
+  }
+}
+
 void Yolo::Run(ThreadPool& pool) {
   const Tensor& x = input(0);
   const float* const from = x.data<float>();
@@ -100,6 +129,10 @@ void Yolo::Run(ThreadPool& pool) {
       DecodeScores(from + i * step, to + i * step);
     }
   });
+  // NaN asks for no memory in Prepare, and must not get here either.
+  if (!(attributes().nms_threshold < 1.0f)) return;
+  const size_t boxes = height * width * anchors;
+  for (size_t i = 0; i < rows; i += boxes) Suppress(to + i * step, boxes);
 }
 
 }  // namespace

@@ -46,14 +46,9 @@ HEADS = {
     "scaled yolo": _head(
         "yolo", "logistic", mask="0,1,2", anchors=ANCHORS, num=6, scale_x_y=2.0, new_coords=1
     ),
-    # OpenCV suppresses overlapping boxes of a region layer unless it is told not to.
-    "region": _head(
-        "region",
-        anchors="1.3,1.2, 3.4,4.4, 6.6,11",
-        num=3,
-        softmax=1,
-        thresh=0.1,
-        nms_threshold=0,
+    "region": _head("region", anchors="1.3,1.2, 3.4,4.4, 6.6,11", num=3, softmax=1),
+    "region with threshold": _head(
+        "region", anchors="1.3,1.2, 3.4,4.4, 6.6,11", num=3, softmax=1, thresh=0.1
     ),
 }
 
@@ -76,7 +71,9 @@ def test_several_heads_are_outputs_in_their_order_with_the_names_of_their_layers
 ) -> None:
     conv = section("convolutional", filters=27, size=1, stride=4, activation="linear")
     yolo = section("yolo", classes=4, mask="0,1,2", anchors=ANCHORS, num=6)
-    text = net(48, 32, 3) + conv + yolo + section("route", layers="-2") + section("upsample", stride=2)
+    text = (
+        net(48, 32, 3) + conv + yolo + section("route", layers="-2") + section("upsample", stride=2)
+    )
     text += conv.replace("stride=4", "stride=1") + yolo
     arrays = values(27, 1), values(81, 2), values(27, 3), values(729, 4)
     program = trimtab.load(write(tmp_path, text, weights(*arrays)))

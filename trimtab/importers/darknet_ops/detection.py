@@ -7,11 +7,11 @@ from typing import Any
 from trimtab.importers._layers import Value
 from trimtab.importers.darknet_ops.layer import Layer, handles
 
-# OpenCV's: lower scores become 0.
-_THRESHOLD = 0.2
+# OpenCV's: lower scores become 0, in a region layer also those of boxes that overlap.
+_YOLO_THRESHOLD, _REGION_THRESHOLD, _REGION_OVERLAP = 0.2, 0.001, 0.4
 
 
-def _decode(layer: Layer, anchors: list[float], **attributes: Any) -> Value:
+def _decode(layer: Layer, anchors: list[float], threshold: float, **attributes: Any) -> Value:
     """Boxes of one image are [boxes, values], of several [n, boxes, values]."""
     classes = layer.options.integer("classes", 20)
     expected = len(anchors) // 2 * (5 + classes)
@@ -20,7 +20,7 @@ def _decode(layer: Layer, anchors: list[float], **attributes: Any) -> Value:
             f"it has {len(anchors) // 2} anchors and {classes} classes: it reads"
             f" {expected} channels, not {layer.x.shape[1]}"
         )
-    threshold = layer.options.real("thresh", _THRESHOLD)
+    threshold = layer.options.real("thresh", threshold)
     y = layer.add("yolo", layer.x, anchors=anchors, threshold=threshold, **attributes)
     return layer.reshape(y, y.shape[1:]) if y.shape[0] == 1 else y
 
@@ -40,6 +40,7 @@ def yolo(layer: Layer) -> Value:
     return _decode(
         layer,
         chosen,
+        _YOLO_THRESHOLD,
         scale=layer.options.real("scale_x_y", 1.0),
         new_coords=activated,
         scores="none" if activated else "sigmoid",
@@ -61,7 +62,7 @@ def region(layer: Layer) -> Value:
         v for i in range(count) for v in (anchors[2 * i] / width, anchors[2 * i + 1] / height)
     ]
     scores = "softmax" if layer.options.integer("softmax", 0) else "sigmoid"
-    return _decode(layer, chosen, scores=scores)
+    return _decode(layer, chosen, _REGION_THRESHOLD, scores=scores, nms_threshold=_REGION_OVERLAP)
 
 
 @handles("detection")

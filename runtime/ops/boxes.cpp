@@ -1,0 +1,63 @@
+#include "runtime/ops/boxes.h"
+
+#include <math.h>
+
+namespace trimtab {
+namespace {
+
+float Area(const Box& b) { return (b.xmax - b.xmin) * (b.ymax - b.ymin); }
+
+float Overlap(const Box& a, const Box& b) {
+  const float w = fminf(a.xmax, b.xmax) - fmaxf(a.xmin, b.xmin);
+  const float h = fminf(a.ymax, b.ymax) - fmaxf(a.ymin, b.ymin);
+  if (!(w > 0.0f && h > 0.0f)) return 0.0f;
+  return w * h / (Area(a) + Area(b) - w * h);
+}
+
+}  // namespace
+
+bool KeptBoxes::Add(const Box& box, float threshold) {
+  for (size_t i = 0; i < count; ++i) {
+    if (!(Overlap(box, boxes[i]) <= threshold)) return false;
+  }
+  boxes[count++] = box;
+  return true;
+}
+
+size_t Ranking::Above(float threshold, size_t count, int32_t* items) const {
+  size_t found = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (base[i * step] > threshold) items[found++] = static_cast<int32_t>(i);
+  }
+  return found;
+}
+
+bool Ranking::Better(int32_t a, int32_t b) const {
+  const float x = base[static_cast<size_t>(a) * step], y = base[static_cast<size_t>(b) * step];
+  return x > y || (x == y && a < b);
+}
+
+// Restores a heap with the best item on top after its element `i` got worse.
+void Ranking::SiftDown(int32_t* heap, size_t n, size_t i) const {
+  const int32_t item = heap[i];
+  for (size_t child = 2 * i + 1; child < n; child = 2 * i + 1) {
+    if (child + 1 < n && Better(heap[child + 1], heap[child])) ++child;
+    if (!Better(heap[child], item)) break;
+    heap[i] = heap[child];
+    i = child;
+  }
+  heap[i] = item;
+}
+
+void Ranking::SelectBest(int32_t* items, size_t n, size_t k) const {
+  for (size_t i = n / 2; i-- > 0;) SiftDown(items, n, i);
+  for (; k > 0; --k) {
+    --n;
+    const int32_t best = items[0];
+    items[0] = items[n];
+    SiftDown(items, n, 0);
+    items[n] = best;
+  }
+}
+
+}  // namespace trimtab
