@@ -72,3 +72,10 @@ Status Operator::SetUpShapes(const OperatorRow& row, const Operands& operands,
 }
 
 }  // namespace trimtab
+
+// What the C++ library has for a call that cannot happen: a C program that embeds libtrimtab.a
+// links no such library, and a C++ program's own definition wins over this weak one.
+extern "C" __attribute__((weak)) void
+__cxa_pure_virtual() {  // NOLINT(bugprone-reserved-identifier,readability-identifier-naming)
+  __builtin_trap();
+}

@@ -1,0 +1,256 @@
+"""Builds with the real compilers; what they deliver is read with binutils and run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.build import samples
+from tests.device.conftest import require
+from trimtab import builder, paths, toolchain
+from trimtab.builder import Build, BuildRequest, build
+from trimtab.errors import BuildError, ProfileError, UsageError
+from trimtab.profile import Profile, find_profile
+
+pytestmark = pytest.mark.build
+
+MACHINES = {
+    "aarch64": "AArch64",
+    "armv7": "ARM",
+    "riscv64": "RISC-V",
+    "x86_64": "Advanced Micro Devices X86-64",
+}
+
+
+def readelf(option: str, path: Path) -> str:
+    require("readelf", "binutils")
+    command = ["readelf", "-W", option, str(path)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.fixture(scope="module")
+def host(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    return samples.tiny(tmp_path_factory.mktemp("host"), "host")
+
+
+@pytest.mark.device
+@pytest.mark.parametrize("name", samples.CROSS)
+def test_what_a_toolchain_builds_computes_what_numpy_computes(name: str, tmp_path: Path) -> None:
+    samples.need(name)
+    made = samples.tiny(tmp_path, name)
+    assert MACHINES[made.record["arch"]] in readelf("-h", made.runner)
+    is_dynamic = "INTERP" in readelf("-l", made.runner)
+    assert is_dynamic == name.endswith(("gnu", "gnueabihf"))
+    assert samples.runs_relu(made, tmp_path)
+
+
+def test_the_host_build_computes_what_numpy_computes(host: Build, tmp_path: Path) -> None:
+    assert samples.runs_relu(host, tmp_path)
+
+
+def test_a_device_binary_holds_no_cpp_library(tmp_path: Path) -> None:
+    made = samples.tiny(tmp_path, "aarch64-linux-musl")
+    require("nm", "binutils")
+    names = subprocess.run(
+        ["nm", "-C", str(made.unstripped)], capture_output=True, text=True, check=True
+    ).stdout
+    assert "main" in names
+    assert not re.search(r"\bstd::|__cxa_throw|_Unwind_", names)
+    assert made.runner.stat().st_size < 60_000
+
+
+def test_a_delivery_is_complete_and_its_record_is_right(host: Build) -> None:
+    record = json.loads((host.output_dir / "build.json").read_text())
+    present = {str(p.relative_to(host.output_dir)) for p in host.output_dir.rglob("*.*")}
+    present |= {host.runner.name}
+    assert present == {*record["files"], "build.json"}
+    for name, facts in record["files"].items():
+        content = (host.output_dir / name).read_bytes()
+        assert facts == {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    assert record["operators"] == ["relu"]
+    assert record["compiler"].startswith("zig ")
+    assert "-fno-exceptions" in record["flags"]["compile"]
+    assert "-Wl,--gc-sections" in record["flags"]["link"]
+    assert not [flag for flag in record["flags"]["link"] if "/" in flag]
+
+
+def test_a_c_program_embeds_the_library_with_the_header(host: Build, tmp_path: Path) -> None:
+    source = tmp_path / "user.c"
+    source.write_text(
+        '#include "trimtab.h"\n#include <stdio.h>\n'
+        "int main(int argc, char** argv) {\n"
+        "  trimtab_model* model; trimtab_tensor y; float x[105];\n"
+        "  for (int i = 0; i < 105; ++i) x[i] = i - 2;\n"
+        "  if (argc != 2 || trimtab_open_file(argv[1], 1, &model, 0, 0)) return 1;\n"
+        "  if (trimtab_set_input(model, 0, x, sizeof x) || trimtab_run(model)) return 2;\n"
+        "  if (trimtab_output(model, 0, &y)) return 3;\n"
+        '  printf("%g %g", ((float*)y.data)[0], ((float*)y.data)[104]);\n'
+        "  trimtab_close(model);\n  return 0;\n}\n"
+    )
+    cc = toolchain.cmake_file(toolchain.find_toolchain("host")).with_name("cc")
+    program = tmp_path / "user"
+    command = [cc, f"-I{host.output_dir}", source, host.library, "-lm", "-pthread", "-o", program]
+    subprocess.run(command, check=True)
+    assert host.model is not None
+    output = subprocess.run([program, host.model], capture_output=True, text=True, check=True)
+    assert output.stdout == "0 102"
+
+
+def test_the_stripped_runner_loads_the_same_bytes_as_its_twin(host: Build) -> None:
+    """readelf as the oracle of our own strip."""
+    loaded = [line for line in readelf("-l", host.runner).splitlines() if "LOAD" in line]
+    assert loaded
+    twin_loaded = [line for line in readelf("-l", host.unstripped).splitlines() if "LOAD" in line]
+    assert loaded == twin_loaded
+    runner, twin = host.runner.read_bytes(), host.unstripped.read_bytes()
+    for line in loaded:
+        offset, size = (int(word, 16) for word in (line.split()[1], line.split()[4]))
+        # The ELF header itself differs: it points to the table of sections.
+        start = max(offset, 64)
+        assert runner[start : offset + size] == twin[start : offset + size]
+    assert ".symtab" in readelf("-S", host.unstripped)
+    assert ".symtab" not in readelf("-S", host.runner)
+
+
+def test_an_embedded_model_needs_no_file_beside_the_runner(tmp_path: Path) -> None:
+    made = samples.tiny(tmp_path, "host", embed_model=True)
+    assert made.model is None
+    assert not list(made.output_dir.glob("*.ttm"))
+    assert made.record["model"]["embedded"] is True
+    assert samples.runs_relu(made, tmp_path)
+
+
+def test_nothing_is_compiled_twice_and_one_operator_is_quick(host: Build, tmp_path: Path) -> None:
+    start = time.monotonic()
+    samples.tiny(tmp_path, "host")
+    logs = (paths.cache() / "build").glob("host-generic-relu-*/build.log")
+    log = max(logs, key=lambda path: path.stat().st_mtime_ns)
+    assert "no work to do" in log.read_text().rpartition("\n$ ")[2]
+    os.utime(paths.root() / "runtime/ops/relu.cpp")
+    samples.tiny(tmp_path, "host")
+    last = log.read_text().rpartition("\n$ ")[2]
+    assert len(re.findall(r"^\[\d+/\d+\] Building", last, re.MULTILINE)) == 1
+    assert time.monotonic() - start < 30
+
+
+def test_a_compiler_error_is_shown_with_its_log_and_nothing_is_delivered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A compiler that chokes on one file: the zig wrapper behind a script.
+    zig = toolchain.cmake_file(toolchain.find_toolchain("host")).parent
+    for name, driver in (("bad-c++", "c++"), ("bad-cc", "cc")):
+        script = tmp_path / name
+        script.write_text(
+            '#!/bin/sh\ncase "$*" in *-c*runtime/ops/relu.cpp) '
+            f"echo 'relu.cpp:1:2: error: boom' >&2; exit 1;; esac\nexec '{zig / driver}' \"$@\"\n"
+        )
+        script.chmod(0o755)
+    monkeypatch.setenv("TRIMTAB_HOST_CXX", str(tmp_path / "bad-c++"))
+    output = tmp_path / "out"
+    output.mkdir()
+    with pytest.raises(BuildError, match="error: boom") as caught:
+        samples.tiny(tmp_path, "host")
+    assert caught.value.exit_code == 23
+    log = Path(caught.value.hint.rpartition(" ")[2])
+    assert "relu.cpp:1:2: error: boom" in log.read_text()
+    assert not list(output.iterdir())
+
+
+def test_a_second_delivery_replaces_the_first(tmp_path: Path) -> None:
+    first = samples.tiny(tmp_path, "host")
+    assert first.model is not None
+    second = samples.tiny(tmp_path, "host", model=None)
+    assert second.output_dir == first.output_dir
+    assert not list(second.output_dir.glob("*.ttm"))
+    assert not [p for p in tmp_path.iterdir() if p.name.startswith(".")], "no scratch is left"
+
+
+def test_a_folder_with_files_of_others_is_refused_and_stays(tmp_path: Path) -> None:
+    made = samples.tiny(tmp_path, "host")
+    note = made.output_dir / "notes.txt"
+    note.write_text("mine")
+    before = made.runner.stat().st_mtime_ns
+    with pytest.raises(BuildError, match=r"no build put there: notes\.txt"):
+        samples.tiny(tmp_path, "host")
+    assert note.read_text() == "mine"
+    assert made.runner.stat().st_mtime_ns == before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system needs root")
+def test_a_full_disk_is_reported_and_nothing_half_written_stays(tmp_path: Path) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=32k", "tmpfs", str(small)], check=True)
+    try:
+        with pytest.raises(BuildError, match="No space left on device"):
+            samples.tiny(tmp_path, "host", output_dir=small / "out")
+        assert not list(small.iterdir())
+    finally:
+        subprocess.run(["umount", str(small)], check=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"profile": Path("no-such")}, ProfileError, "there is no profile"),
+        ({"build_type": "Fast"}, UsageError, "unknown build type"),
+        ({"embed_model": True}, UsageError, "no model to embed"),
+        ({"model": Path("/nowhere.ttm")}, UsageError, "does not exist"),
+        ({"output_dir": Path(__file__)}, BuildError, "not a folder"),
+    ],
+)
+def test_requests_that_cannot_be_met_are_refused_at_once(
+    options: dict[str, object], error: type[Exception], message: str, tmp_path: Path
+) -> None:
+    request = {"profile": find_profile("yolo"), "output_dir": tmp_path / "out", **options}
+    start = time.monotonic()
+    with pytest.raises(error, match=message):
+        build(BuildRequest(**request))  # type: ignore[arg-type]
+    assert time.monotonic() - start < 2
+
+
+def test_a_profile_that_lacks_what_an_operator_needs_fails_before_the_compiler(
+    tmp_path: Path,
+) -> None:
+    broken = Profile("broken", ops=("relu",), kernels=("gemm_*",))
+    with pytest.raises(ProfileError, match="broken"):
+        build(BuildRequest(profile=broken, output_dir=tmp_path / "out"))
+
+
+def test_an_ndk_is_driven_through_its_own_toolchain_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stand-in for the NDK: a toolchain file of the same interface, with zig behind it."""
+    zig = toolchain.cmake_file(toolchain.find_toolchain("aarch64-linux-musl")).parent
+    file = tmp_path / "ndk/build/cmake/android.toolchain.cmake"
+    file.parent.mkdir(parents=True)
+    file.write_text(
+        'if(NOT "${ANDROID_ABI} ${ANDROID_PLATFORM} ${ANDROID_STL}" STREQUAL '
+        '"arm64-v8a android-24 c++_static")\nmessage(FATAL_ERROR "wrong parameters")\nendif()\n'
+        "set(CMAKE_SYSTEM_NAME Linux)\nset(CMAKE_SYSTEM_PROCESSOR aarch64)\n"
+        f"set(CMAKE_C_COMPILER {zig}/cc)\nset(CMAKE_CXX_COMPILER {zig}/c++)\n"
+        f'set(CMAKE_CXX_COMPILER_AR {zig}/ar CACHE FILEPATH "")\n'
+        f'set(CMAKE_AR {zig}/ar CACHE FILEPATH "")\n'
+        f'set(CMAKE_RANLIB {zig}/ranlib CACHE FILEPATH "")\n'
+        "set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)\n"
+        "set(CMAKE_C_COMPILER_ID_FLAGS_ALWAYS -c)\nset(CMAKE_CXX_COMPILER_ID_FLAGS_ALWAYS -c)\n"
+    )
+    monkeypatch.setenv("ANDROID_NDK_HOME", str(tmp_path / "ndk"))
+    made = samples.tiny(tmp_path, "android-arm64")
+    assert made.record["toolchain"] == "android-arm64"
+    assert "-unroll-runtime=false" in made.record["flags"]["compile"]
+    assert "-nostdlib++" in made.record["flags"]["link"]
+
+
+def test_the_engine_is_built_beside_the_package_and_stays_when_nothing_changed() -> None:
+    path = builder.build_engine()
+    before = path.stat().st_mtime_ns
+    assert path.parent == paths.root() / "trimtab"
+    assert builder.build_engine().stat().st_mtime_ns == before

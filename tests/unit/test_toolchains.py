@@ -1,0 +1,245 @@
+"""Toolchain files, their CMake side, and what a user hears when a compiler is missing."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from trimtab import builder, toolchain
+from trimtab.errors import ToolchainError
+from trimtab.target import Target
+from trimtab.toolchain import Toolchain, find_toolchain, list_toolchains
+
+NAMES = list_toolchains()
+
+
+@pytest.fixture(autouse=True)
+def _private_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TRIMTAB_CACHE_DIR", str(tmp_path / "cache"))
+    for name in ("CXX", "TRIMTAB_HOST_CXX", "ANDROID_NDK_HOME"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def ndk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A folder that looks like an NDK."""
+    folder = tmp_path / "android-ndk"
+    (folder / "build/cmake").mkdir(parents=True)
+    (folder / "build/cmake/android.toolchain.cmake").touch()
+    monkeypatch.setenv("ANDROID_NDK_HOME", str(folder))
+    return folder
+
+
+def settings(path: Path) -> dict[str, str]:
+    """The variables that a CMake toolchain file sets, as CMake itself reads them."""
+    script = path.with_suffix(".print.cmake")
+    text = "\n".join(x for x in path.read_text().splitlines() if not x.startswith("include"))
+    script.write_text(
+        text + "\nget_cmake_property(names VARIABLES)\n"
+        "foreach(name IN LISTS names)\nmessage(STATUS ${name}=${${name}})\nendforeach()\n"
+    )
+    command = [sys.executable, "-m", "cmake", "-P", str(script)]
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    rows = (line.removeprefix("-- ").partition("=") for line in output.splitlines())
+    return {name: value for name, _, value in rows}
+
+
+def test_the_promised_toolchains_are_there_host_first() -> None:
+    assert NAMES[0] == "host"
+    assert set(NAMES) >= {
+        "aarch64-linux-musl",
+        "armv7-linux-musleabihf",
+        "riscv64-linux-musl",
+        "x86_64-linux-musl",
+        "aarch64-linux-gnu",
+        "arm-linux-gnueabihf",
+        "android-arm64",
+        "android-armv7",
+    }
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_toolchain_says_what_it_is_for_and_how_to_emulate_it(name: str) -> None:
+    found = find_toolchain(name)
+    assert found.doc
+    assert found.arch in ("x86_64", "aarch64", "armv7", "riscv64")
+    assert found.device == (name != "host")
+    if found.device:
+        assert found.emulator is not None
+        assert found.emulator.program.startswith("qemu-")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_planner_knows_every_core_that_a_toolchain_offers(name: str) -> None:
+    found = find_toolchain(name)
+    for cpu in found.cpus:
+        assert Target.of(found.arch, cpu)
+
+
+def test_an_unknown_toolchain_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(ToolchainError, match="there is no toolchain 'amiga'") as caught:
+        find_toolchain("amiga")
+    assert "aarch64-linux-musl" in caught.value.hint
+    assert caught.value.exit_code == 22
+
+
+@pytest.mark.parametrize(
+    ("name", "cpu", "flags"),
+    [
+        ("aarch64-linux-musl", "cortex_a53", ("-mcpu=cortex_a53",)),
+        ("aarch64-linux-musl", "cortex-a53", ("-mcpu=cortex_a53",)),
+        ("aarch64-linux-musl", None, ()),
+        ("aarch64-linux-musl", "generic", ()),
+        ("aarch64-linux-gnu", "cortex_a53", ("-mcpu=cortex-a53",)),
+        ("arm-linux-gnueabihf", "cortex_a7", ("-mcpu=cortex-a7", "-mfpu=auto")),
+        ("arm-linux-gnueabihf", None, ("-march=armv7-a", "-mfpu=neon")),
+    ],
+)
+def test_a_core_is_spelled_as_its_compiler_wants_it(
+    name: str, cpu: str | None, flags: tuple[str, ...]
+) -> None:
+    assert find_toolchain(name).cpu_options(cpu) == flags
+
+
+def test_an_unknown_core_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(ToolchainError, match="unknown CPU 'z80'") as caught:
+        find_toolchain("aarch64-linux-musl").cpu_options("z80")
+    assert "cortex_a53" in caught.value.hint
+
+
+def test_a_missing_cross_compiler_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(ToolchainError, match="aarch64-linux-gnu-g.. is not installed") as caught:
+        toolchain.require(find_toolchain("aarch64-linux-gnu"))
+    assert caught.value.hint == "sudo apt-get install g++-aarch64-linux-gnu"
+
+
+def test_without_an_ndk_the_remedy_is_named() -> None:
+    with pytest.raises(ToolchainError, match="ANDROID_NDK_HOME is not set") as caught:
+        toolchain.require(find_toolchain("android-arm64"))
+    assert "developer.android.com" in caught.value.hint
+    assert "aarch64-linux-musl" in caught.value.hint
+
+
+def test_a_folder_that_is_no_ndk_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ANDROID_NDK_HOME", str(tmp_path))
+    with pytest.raises(ToolchainError, match=r"android\.toolchain\.cmake") as caught:
+        toolchain.require(find_toolchain("android-armv7"))
+    assert caught.value.where == str(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "abi", "arch", "cpu"),
+    [
+        ("android-arm64", "arm64-v8a", "aarch64", "cortex_a53"),
+        ("android-armv7", "armeabi-v7a", "armv7", "cortex_a7"),
+    ],
+)
+def test_the_ndk_gets_its_own_toolchain_file_and_parameters(
+    name: str, abi: str, arch: str, cpu: str, ndk: Path, tmp_path: Path
+) -> None:
+    file = toolchain.cmake_file(find_toolchain(name), cpu)
+    found = settings(file)
+    assert found["ANDROID_ABI"] == abi
+    assert found["ANDROID_PLATFORM"] == "android-24"
+    assert found["TRIMTAB_ARCH"] == arch
+    assert found["TRIMTAB_NDK"] == str(ndk)
+    assert f"-mcpu={cpu.replace('_', '-')}" in found["TRIMTAB_COMPILE_FLAGS"].split()
+    # The NDK sets the system itself; a second opinion would make CMake use its own NDK support.
+    assert "CMAKE_SYSTEM_NAME" not in file.read_text()
+    command = builder.configure_command(tmp_path / "tree", file, "Release", {})
+    assert f"-DCMAKE_TOOLCHAIN_FILE={file}" in command
+    assert command[command.index("-G") + 1] == "Ninja"
+
+
+def test_another_host_compiler_is_taken_from_the_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("clang-99", "clang++-99"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("CXX", str(tmp_path / "clang++-99"))
+    host = find_toolchain("host")
+    drivers = (str(tmp_path / "clang-99"), str(tmp_path / "clang++-99"))
+    assert toolchain.gcc_drivers(host) == drivers
+    assert settings(toolchain.cmake_file(host))["TRIMTAB_CXX"] == drivers[1]
+    assert find_toolchain("aarch64-linux-musl").compiler == "zig", "CXX is for this machine only"
+
+
+def test_a_wrong_host_compiler_says_which_variable_to_check(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TRIMTAB_HOST_CXX", "no-such-c++")
+    with pytest.raises(ToolchainError, match=r"no-such-c\+\+ is not installed") as caught:
+        toolchain.require(find_toolchain("host"))
+    assert "TRIMTAB_HOST_CXX" in caught.value.hint
+
+
+def test_wrappers_call_zig_itself_with_one_cache_even_in_odd_places(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    cache = tmp_path / "it's a cache"
+    monkeypatch.setenv("TRIMTAB_CACHE_DIR", str(cache))
+    stand_in = tmp_path / "zig's place" / "zig"
+    stand_in.parent.mkdir()
+    stand_in.write_text('#!/bin/sh\necho "$ZIG_GLOBAL_CACHE_DIR|$ZIG_LOCAL_CACHE_DIR|$@"\n')
+    stand_in.chmod(0o755)
+    monkeypatch.setattr(toolchain, "zig_program", lambda: stand_in)
+    file = toolchain.cmake_file(find_toolchain("armv7-linux-musleabihf"))
+    output = subprocess.run(
+        [file.with_name("c++"), "-c", "a b.cpp"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    assert output == f"{cache}/zig|{cache}/zig|c++ -target thumb-linux-musleabihf -c a b.cpp"
+    assert stat.S_IMODE(file.with_name("ar").stat().st_mode) == 0o755
+
+
+def test_an_unchanged_toolchain_file_keeps_its_time_stamp() -> None:
+    host = find_toolchain("host")
+    file = toolchain.cmake_file(host)
+    os.utime(file, (1, 1))
+    assert toolchain.cmake_file(host).stat().st_mtime == 1
+
+
+GOOD = """
+doc = "d"
+compiler = "zig"
+system = "Linux"
+arch = "aarch64"
+target = "t"
+device = true
+[flags]
+compile = []
+link = []
+"""
+
+
+def read(tmp_path: Path, text: str) -> Toolchain:
+    path = tmp_path / "x.toml"
+    path.write_text(text)
+    return toolchain.read_toolchain(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (GOOD.replace('doc = "d"\n', ""), "bad or missing key: 'doc'"),
+        (GOOD.replace('"zig"', '"msvc"'), "unknown compiler 'msvc'"),
+        (GOOD.replace("[flags]", "flavour = 1\n[flags]"), "unknown keys: flavour"),
+        (GOOD + "[emulate]\nprogramme = 1\n", "bad or missing key"),
+        (GOOD + "[emulate\n", "Expected"),
+    ],
+)
+def test_a_malformed_toolchain_file_is_refused_by_name(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    read(tmp_path, GOOD)
+    with pytest.raises(ToolchainError, match=message) as caught:
+        read(tmp_path, text)
+    assert caught.value.where == str(tmp_path / "x.toml")
