@@ -96,7 +96,8 @@ def test_a_c_program_embeds_the_library_with_the_header(host: Build, tmp_path: P
     )
     cc = toolchain.cmake_file(toolchain.find_toolchain("host")).with_name("cc")
     program = tmp_path / "user"
-    command = [cc, f"-I{host.output_dir}", source, host.library, "-lm", "-pthread", "-o", program]
+    libraries = [str(host.library), "-lm", "-pthread"]
+    command = [str(cc), f"-I{host.output_dir}", str(source), *libraries, "-o", str(program)]
     subprocess.run(command, check=True)
     assert host.model is not None
     output = subprocess.run([program, host.model], capture_output=True, text=True, check=True)

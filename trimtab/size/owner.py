@@ -29,6 +29,10 @@ _TABLE = re.compile(r"\dk\w*(?:Table|TableSize|Fields|SchemaHash)(?:E|$)|kSchema
 _LIBC = re.compile(
     r"^(?:lib(?:c|m|pthread|dl|zigc|c_nonshared|mvec)|[SRg]*crt(?:1|i|n))\.(?:a|o|so)"
 )
+# GNU ld credits what it makes for the dynamic linker to the first object, crt1.o.
+_SYNTHETIC = re.compile(
+    r"\.(?:interp|dyn\w*|(?:gnu\.)?hash|gnu\.version\w*|rela?\.\w+|i?plt|got)\b"
+)
 _COMPILER = re.compile(
     r"^(?:libcompiler_rt|libgcc\w*|libclang_rt\.\S*|(?:clang_)?crt(?:begin|end|_\w+)\w*)\."
 )
@@ -38,7 +42,7 @@ def owner(source: str, section: str) -> str:
     """The part that a section of the object `source`, as a link map names it, belongs to."""
     if re.search(r"\.(?:str|cst)\d", section):
         return "merged"
-    if source == INTERNAL:
+    if source == INTERNAL or _SYNTHETIC.match(section):
         return "linker"
     match = _MEMBER.match(source)
     archive = PurePosixPath(match["archive"]).name if match else ""

@@ -1,0 +1,134 @@
+"""The size report against readelf, nm and size: other people's readers of the same files."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.build import samples
+from tests.device.conftest import require
+from trimtab import size
+from trimtab.builder import Build
+from trimtab.errors import BinaryFileError
+from trimtab.size import SizeReport
+
+pytestmark = pytest.mark.build
+
+# lld and 64 bits, lld and Thumb, GNU ld, and position-independent code.
+TOOLCHAINS = ("aarch64-linux-musl", "armv7-linux-musleabihf", "aarch64-linux-gnu", "host")
+
+
+def output_of(*command: str | Path) -> str:
+    require(str(command[0]), "binutils")
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.fixture(scope="module", params=TOOLCHAINS)
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Build:
+    samples.need(request.param)
+    return samples.tiny(tmp_path_factory.mktemp("size"), request.param)
+
+
+@pytest.fixture(scope="module")
+def report(made: Build) -> SizeReport:
+    return size.measure(made.output_dir)
+
+
+def test_sections_are_those_of_readelf_and_sum_to_the_file(made: Build, report: SizeReport) -> None:
+    text = output_of("readelf", "-SW", made.runner)
+    rows = re.findall(r"\] (\.\S+)\s+(\S+)\s+[0-9a-f]+ [0-9a-f]+ ([0-9a-f]+)", text)
+    theirs = {name: int(size, 16) for name, kind, size in rows if kind != "NOBITS"}
+    ours = {name: n for name, n in report.sections.items() if name.startswith(".")}
+    assert ours == {name: n for name, n in theirs.items() if n}
+    assert sum(report.sections.values()) == made.runner.stat().st_size
+
+
+def test_every_byte_has_an_owner(made: Build, report: SizeReport) -> None:
+    assert sum(report.groups.values()) == report.file_bytes == made.runner.stat().st_size
+    assert report.groups.get("unattributed", 0) == 0
+    assert report.total("op") == report.groups["op:relu"] > 0
+    assert report.total("core") > 5000
+    kernels = {g for g in report.groups if g.startswith("kernel:")}
+    assert kernels == {f"kernel:{name}" for name in made.record["kernels"]}
+
+
+def test_memory_is_what_the_program_size_takes(made: Build, report: SizeReport) -> None:
+    columns = output_of("size", made.runner).splitlines()[1].split()
+    assert report.memory_bytes == int(columns[3])
+
+
+def test_symbols_have_the_size_and_the_object_that_nm_reports(
+    made: Build, report: SizeReport
+) -> None:
+    """A symbol that only one member of libtrimtab.a defines must be credited to that member."""
+    members: dict[str, set[str]] = {}
+    for line in output_of("nm", "-A", "-C", "--defined-only", made.library).splitlines():
+        # Not W: of inline functions the linker may keep the copy of another object.
+        if found := re.match(r".*:(\w+)\.cpp\.o:\S+ [TtRrDd] (.+)", line):
+            members.setdefault(found[2], set()).add(found[1])
+    sizes = dict[str, set[int]]()
+    for line in output_of("nm", "-S", "-C", made.unstripped).splitlines():
+        if found := re.match(r"[0-9a-f]+ ([0-9a-f]+) \w (.+)", line):
+            sizes.setdefault(found[2], set()).add(int(found[1], 16))
+    checked = 0
+    for symbol in report.symbols:
+        if symbol.name in sizes:
+            assert symbol.bytes in sizes[symbol.name]
+        if len(owners := members.get(symbol.name, set())) == 1:
+            (stem,) = owners
+            kind, _, name = symbol.group.partition(":")
+            assert name == stem if name else kind in ("core", "api", "tables")
+            checked += 1
+    assert checked > 15
+
+
+def test_without_its_map_a_binary_still_has_sections(made: Build, tmp_path: Path) -> None:
+    copy = tmp_path / "some-program"
+    copy.write_bytes(made.runner.read_bytes())
+    alone = size.measure(copy)
+    assert alone.sections == size.measure(made.output_dir).sections
+    assert set(alone.groups) <= {"unattributed", "elf", "padding"}
+    assert sum(alone.groups.values()) == alone.file_bytes
+    assert alone.symbols == ()
+
+
+def test_a_twin_of_another_build_is_refused(made: Build, tmp_path: Path) -> None:
+    other = samples.tiny(tmp_path, "x86_64-linux-musl")
+    with pytest.raises(BinaryFileError, match="not the unstripped twin"):
+        size.measure(made.runner, unstripped=other.unstripped)
+
+
+def test_an_embedded_model_is_accounted_for(tmp_path: Path) -> None:
+    made = samples.tiny(tmp_path, "aarch64-linux-musl", embed_model=True)
+    report = size.measure(made.runner)
+    # A zero byte marks its end.
+    assert report.groups["model"] == (tmp_path / "relu.ttm").stat().st_size + 1
+
+
+def test_a_report_becomes_json_and_a_table(report: SizeReport) -> None:
+    value = json.loads(json.dumps(report.to_json()))
+    assert value["file_bytes"] == sum(value["groups"].values())
+    text = size.table([report, report], symbols=3)
+    assert re.search(r"^relu .*1\.00$", text, re.MULTILINE)
+    assert f"{report.file_bytes:,}" in text
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\x7fELF", b"#!/bin/sh\n" * 100, b"\x7fELF" + b"\xff" * 99]
+)
+def test_a_file_that_is_no_program_is_refused(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(content)
+    with pytest.raises(BinaryFileError) as caught:
+        size.measure(path)
+    assert caught.value.where == str(path)
+    assert caught.value.exit_code == 25
+
+
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BinaryFileError, match="No such file"):
+        size.measure(tmp_path / "nothing")
