@@ -33,8 +33,8 @@ INPUT = "data"
 
 _NET = ("net", "network")
 
-# Sections that only training needs.
-_DROPPED = frozenset(("cost",))
+# Sections that only training needs. They count as layers where others are named by index.
+_DROPPED = frozenset(("cost", "contrastive"))
 
 
 def sniff(path: Path) -> bool:
@@ -114,13 +114,15 @@ class _Walk:
         """The program; its outputs are the layers that no other reads."""
         x: Value | None = self.work.add_input(INPUT, shape)
         image = (shape[2], shape[3])
-        sections = [s for s in self.sections if s.type not in _DROPPED]
-        for index, section in enumerate(sections):
-            x = self._add(section, index, x, image)
+        for index, section in enumerate(self.sections):
+            if section.type in _DROPPED:
+                self.read.add(index)
+            else:
+                x = self._add(section, index, x, image)
             self.values.append(x)
         outputs = [
             (f"{section.type}_{index}", value)
-            for index, (section, value) in enumerate(zip(sections, self.values, strict=True))
+            for index, (section, value) in enumerate(zip(self.sections, self.values, strict=True))
             if index not in self.read and value is not None
         ]
         program = self.work.finish(outputs, SUPPORTED)

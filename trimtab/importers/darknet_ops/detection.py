@@ -29,9 +29,8 @@ def _decode(layer: Layer, anchors: list[float], threshold: float, **attributes: 
 def yolo(layer: Layer) -> Value:
     """Anchors are in pixels of the image; the mask says which ones this head has."""
     anchors = layer.options.reals("anchors")
-    count = layer.positive("num", 1)
-    mask = layer.options.integers("mask") or list(range(count))
-    if len(anchors) < 2 * count or any(not 0 <= i < count for i in mask):
+    mask = layer.options.integers("mask") or list(range(layer.positive("num", 1)))
+    if any(not 0 <= i < len(anchors) // 2 for i in mask):
         raise layer.invalid(f"its mask {mask} does not fit {len(anchors) // 2} anchors")
     height, width = layer.image
     chosen = [v for i in mask for v in (anchors[2 * i] / width, anchors[2 * i + 1] / height)]
