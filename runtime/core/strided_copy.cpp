@@ -1,6 +1,6 @@
 #include "runtime/core/strided_copy.h"
 
-#include <string.h>
+#include "runtime/core/copy.h"
 
 namespace trimtab {
 namespace {
@@ -46,7 +46,7 @@ void StridedCopy::AddAxis(int64_t extent, ptrdiff_t from_stride, ptrdiff_t to_st
   axes_[at] = {static_cast<size_t>(extent), from_stride, to_stride};
 }
 
-// Joins neighbours that are one run on both sides: fewer loops, longer memcpys.
+// Joins neighbours that are one run on both sides: fewer loops, longer copies.
 void StridedCopy::MergeAxes() {
   int kept = 0;
   for (int i = 0; i < count_; ++i) {
@@ -105,7 +105,7 @@ void StridedCopy::Run(const void* from, void* to, ThreadPool& pool) {
       char* y = static_cast<char*>(to) + to_offset * size;
       if (runs) {
         for (size_t i = 0; i < n; ++i, x += row.from * size, y += row.to * size) {
-          memcpy(y, x, row_bytes);
+          Copy(y, x, row_bytes);
         }
       } else {
         const auto copy = element_bytes_ == 4   ? CopyTiles<Bits32>

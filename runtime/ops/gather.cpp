@@ -1,6 +1,5 @@
-#include <string.h>
-
 #include "generated/attributes.h"
+#include "runtime/core/copy.h"
 #include "runtime/core/operator.h"
 
 namespace trimtab {
@@ -19,7 +18,7 @@ class Gather final : public OperatorOf<GatherAttributes> {
     pool.For(outer * taken, kGrainBytes / (run + 1) + 1, [&](size_t begin, size_t end, int) {
       for (size_t i = begin; i < end; ++i) {
         const size_t block = i / taken * static_cast<size_t>(length);
-        memcpy(to + i * run, from + (block + Index(i % taken, length)) * run, run);
+        Copy(to + i * run, from + (block + Index(i % taken, length)) * run, run);
       }
     });
   }

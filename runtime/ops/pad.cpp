@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "generated/attributes.h"
+#include "runtime/core/copy.h"
 #include "runtime/core/half.h"
 #include "runtime/core/operator.h"
 
@@ -34,8 +35,8 @@ class Pad final : public OperatorOf<PadAttributes> {
                  const int64_t middle = base < 0 ? columns : last.border;
                  const int64_t rest = base < 0 ? columns : last.border + last.extent;
                  Border(row, 0, middle, base, last, size, from);
-                 memcpy(row + middle * size, from + (base + last.first) * size * (base >= 0),
-                        static_cast<size_t>((rest - middle) * size));
+                 Copy(row + middle * size, from + (base + last.first) * size * (base >= 0),
+                      static_cast<size_t>((rest - middle) * size));
                  Border(row, rest, columns, base, last, size, from);
                }
              });

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "generated/attributes.h"
+#include "runtime/core/copy.h"
 #include "runtime/core/operator.h"
 
 namespace trimtab {
@@ -216,7 +217,7 @@ class Resize final : public OperatorOf<ResizeAttributes> {
       const float* corner = from + static_cast<size_t>(v.first[oy]) * x_row +
                             static_cast<size_t>(h.first[ox]) * channels;
       if (attributes().mode == ResizeMode::kNearest) {
-        memcpy(to, corner, channels * sizeof(float));
+        Copy(to, corner, channels * sizeof(float));
       } else {
         Blend(corner, x_row, v.weights + oy * v.window, h.weights + ox * h.window, to, channels);
       }

@@ -1,0 +1,32 @@
+#include "runtime/core/copy.h"
+
+#include <stdint.h>
+#include <string.h>
+
+namespace trimtab {
+
+void Copy(void* to, const void* from, size_t bytes) {
+  using Word = uint32_t __attribute__((may_alias));
+  struct __attribute__((may_alias)) Block {
+    uint32_t words[8];
+  };
+  auto* y = static_cast<char*>(to);
+  const auto* x = static_cast<const char*>(from);
+  if (((reinterpret_cast<uintptr_t>(y) | reinterpret_cast<uintptr_t>(x)) & 3) == 0) {
+    for (; bytes >= sizeof(Block); bytes -= sizeof(Block)) {
+      *reinterpret_cast<Block*>(y) = *reinterpret_cast<const Block*>(x);
+      y += sizeof(Block);
+      x += sizeof(Block);
+      __asm__ volatile("" ::: "memory");  // or the compiler sees memcpy in this loop and calls it
+    }
+    for (; bytes >= sizeof(Word); bytes -= sizeof(Word)) {
+      *reinterpret_cast<Word*>(y) = *reinterpret_cast<const Word*>(x);
+      y += sizeof(Word);
+      x += sizeof(Word);
+      __asm__ volatile("" ::: "memory");
+    }
+  }
+  memcpy(y, x, bytes);
+}
+
+}  // namespace trimtab
