@@ -15,6 +15,7 @@ import trimtab
 from tests.importers.caffe_writer import caffemodel, head, layer, random, write
 from tests.importers.models import assert_close, golden, model
 from tests.importers.opencv import opencv_caffe
+from tests.ops.cases.case import Array
 from trimtab import importers
 from trimtab.errors import (
     DynamicShapeError,
@@ -250,6 +251,41 @@ def test_damaged_files_are_a_model_or_an_error_of_ours(data: st.DataObject, tmp_
         (tmp_path / file).write_bytes(value)
     with contextlib.suppress(TrimtabError):
         importers.load(tmp_path / "net.prototxt")
+
+
+def _unpooled(x: Array, kernel: int, stride: int) -> Array:
+    """Maxima at their places, everything else 0, in the order of Caffe's loops."""
+    n, channels, height, width = x.shape
+    y = np.zeros_like(x)
+    rows, columns = (-(-(size - kernel) // stride) + 1 for size in (height, width))
+    for i, c, row, column in np.ndindex(n, channels, rows, columns):
+        top, left = row * stride, column * stride
+        window = x[i, c, top : top + kernel, left : left + kernel]
+        down, right = np.unravel_index(window.argmax(), window.shape)
+        y[i, c, top + down, left + right] = window.max()
+    return y
+
+
+@pytest.mark.parametrize(("kernel", "stride"), [(2, 2), (3, 2)])
+def test_maxima_go_back_to_where_a_pool_found_them(
+    kernel: int, stride: int, tmp_path: Path
+) -> None:
+    x = random(2, 5, 7, 10, seed=4)
+    pool = f"pooling_param {{ kernel_size: {kernel} stride: {stride} }}"
+    text = head({"x": x.shape}) + layer("Pooling", "x", "pool mask", pool)
+    text += layer("Upsample", "pool mask", "y", "upsample_param { upsample_h: 7 upsample_w: 10 }")
+    program = trimtab.load(write(tmp_path, text))
+    assert program.outputs == ["y"]
+    actual = trimtab.Session(program, threads=2).run({"x": x})["y"]
+    np.testing.assert_array_equal(actual, _unpooled(x, kernel, stride))
+
+
+def test_the_mask_of_a_pool_is_nothing_else(tmp_path: Path) -> None:
+    text = head({"x": X.shape})
+    text += layer("Pooling", "x", "pool mask", "pooling_param { kernel_size: 2 stride: 2 }")
+    assert trimtab.load(write(tmp_path, text)).outputs == ["pool"]
+    with pytest.raises(UnsupportedOperatorError, match="where a pool found its maxima"):
+        trimtab.load(write(tmp_path, text + layer("ReLU", "mask", "y")))
 
 
 def test_the_face_detector_computes_its_golden_output() -> None:

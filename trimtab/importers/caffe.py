@@ -8,7 +8,7 @@ https://caffe.berkeleyvision.org/tutorial/layers.html.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from trimtab.errors import DynamicShapeError, ImportModelError, ModelFileError
 from trimtab.importers._layers import Array, LayerImport, Value, companion, read_text
@@ -92,6 +92,7 @@ class _Walk:
         self.work = LayerImport(path, len(layers))
         # None: made by a layer that is not supported.
         self.values: dict[str, Value | None] = {}
+        self.masks: dict[str, dict[str, Any]] = {}
         # Blobs that nobody has read yet.
         self.results: dict[str, None] = {}
         self.used = frozenset(bottom for layer in layers for bottom in layer.bottoms)
@@ -139,17 +140,12 @@ class _Walk:
         handler = handlers().get(layer.type)
         with self.work.layer(f"{layer.title}, line {layer.line}", layer.where):
             known = [value for value in operands if value is not None]
-            view = Layer(
-                self.work,
-                layer.message,
-                layer.type,
-                layer.name,
-                known,
-                layer.tops,
-                self.blobs.get(layer.name, ()),
-            )
+            blobs = self.blobs.get(layer.name, ())
+            view = Layer(self.work, layer, known, blobs, self.masks)
             if handler is None:
                 raise view.unsupported("the engine has no such operator")
+            if layer.type != "Upsample" and self.masks.keys() & set(layer.bottoms):
+                raise view.unsupported("it reads where a pool found its maxima")
             if len(known) == len(operands):
                 values = handler(view)
                 view.check_unread()
@@ -159,4 +155,5 @@ class _Walk:
                 tops = [*made, *tops][: len(tops)]
         for name, value in zip(layer.tops, tops, strict=True):
             self.values[name] = value
-            self.results[name] = None
+            if name not in self.masks:
+                self.results[name] = None

@@ -9,6 +9,7 @@ import numpy as np
 
 from trimtab.errors import ImportModelError
 from trimtab.importers._layers import Array, LayerImport, UnsupportedFormError, Value, Values
+from trimtab.importers.caffe_ops.net import NetLayer
 from trimtab.importers.caffe_ops.prototxt import Message
 
 Handler = Callable[["Layer"], Values]
@@ -32,26 +33,28 @@ def handles(*types: str) -> Callable[[Handler], Handler]:
 
 
 class Layer:
-    """One layer while it is imported; `bottoms` are its operands."""
+    """One layer while it is imported; `bottoms` are its operands.
+
+    `masks`: the windows of pools whose second tops say where the maxima were, by the name of that
+    top; its value is what the pool read.
+    """
 
     def __init__(
         self,
         work: LayerImport,
-        message: Message,
-        type: str,
-        name: str,
+        layer: NetLayer,
         bottoms: Sequence[Value],
-        tops: Sequence[str],
         blobs: Sequence[Array],
+        masks: dict[str, dict[str, Any]],
     ) -> None:
         self._work = work
-        self._message = message
+        self._message = layer.message
         self._blobs = blobs
         self._touched: list[tuple[str, Message]] = []
-        self.type, self.name = type, name
+        self.type, self.name, self.where = layer.type, layer.name, layer.where
         self.bottoms = tuple(bottoms)
-        self.tops = tuple(tops)
-        self.where = f"{message.where}: layer '{name}' ({type})"
+        self.bottom_names, self.tops = layer.bottoms, layer.tops
+        self.masks = masks
 
     def param(self, name: str) -> Message:
         """The layer's message of parameters, empty when it has none."""

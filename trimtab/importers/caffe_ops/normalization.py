@@ -40,7 +40,7 @@ def batch_norm(layer: Layer) -> Values:
 def bn(layer: Layer) -> Values:
     """Scale and shift, then, unless they are folded in, mean and variance (SegNet, PSPNet)."""
     param = layer.param("bn_param")
-    for name in ("bn_mode", "frozen", "momentum", "slope_filler"):
+    for name in ("bn_mode", "frozen", "momentum"):
         param.texts(name)
     channels = (layer.x().shape[1],)
     scale, shift = layer.blob(0, channels, "scale"), layer.blob(1, channels, "shift")

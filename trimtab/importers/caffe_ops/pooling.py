@@ -28,16 +28,20 @@ def pooling(layer: Layer) -> Values:
         raise layer.invalid(f"its window is {kernel}, its stride {strides}")
     if ceil and not any(pads):
         _check_windows(layer, x, kernel, strides)
-    attributes = {} if method == "MAX" else {"count_include_pad": True}
-    return layer.add(
-        "max_pool" if method == "MAX" else "average_pool",
-        x,
-        kernel_shape=kernel,
-        strides=strides,
-        pads=(*pads, *pads),
-        ceil_mode=ceil,
-        **attributes,
-    )
+    window = {
+        "kernel_shape": kernel,
+        "strides": strides,
+        "pads": (*pads, *pads),
+        "ceil_mode": ceil,
+    }
+    if method == "AVE":
+        return layer.add("average_pool", x, **window, count_include_pad=True)
+    y = layer.add("max_pool", x, **window)
+    if len(layer.tops) < 2:
+        return y
+    # Where the maxima are can be found again in what the pool read: the mask stands for that.
+    layer.masks[layer.tops[1]] = window
+    return y, x
 
 
 def _check_global(layer: Layer, param: Message) -> None:
@@ -83,18 +87,25 @@ def interp(layer: Layer) -> Values:
 
 @handles("Upsample")
 def upsample(layer: Layer) -> Values:
-    """Repeats pixels (YOLOv3 for Caffe)."""
+    """Repeats pixels (YOLOv3 for Caffe), or with a pool's mask puts its maxima back (SegNet)."""
     param = layer.param("upsample_param")
     x = layer.image()
-    if len(layer.bottoms) > 1:
-        raise layer.unsupported("it puts maxima back to where a pool found them")
     scale = param.integer("scale", 2)
     scales = param.integer("scale_h", scale), param.integer("scale_w", scale)
-    return layer.add(
-        "resize",
-        x,
-        sizes=[size * factor for size, factor in zip(x.shape[2:], scales, strict=True)],
-        mode="nearest",
-        coordinate_mode="asymmetric",
-        nearest_mode="floor",
-    )
+    sizes = [size * factor for size, factor in zip(x.shape[2:], scales, strict=True)]
+    if len(layer.bottoms) < 2:
+        return layer.add(
+            "resize",
+            x,
+            sizes=sizes,
+            mode="nearest",
+            coordinate_mode="asymmetric",
+            nearest_mode="floor",
+        )
+    source = layer.image(1)
+    sizes = [param.integer("upsample_h", sizes[0]), param.integer("upsample_w", sizes[1])]
+    if layer.bottom_names[1] not in layer.masks:
+        raise layer.unsupported("its second bottom is not the mask of a pool")
+    if sizes != list(source.shape[2:]):
+        raise layer.unsupported(f"it makes {sizes} of a pool of {list(source.shape[2:])}")
+    return layer.add("max_unpool", x, source, **layer.masks[layer.bottom_names[1]])
