@@ -17,7 +17,8 @@ from pathlib import Path
 from trimtab.errors import BuildError, ToolchainError
 
 _SHOWN_ERRORS = 8
-_COUNTER = re.compile(r"^\[(\d+)/(\d+)\] ")
+# `[0/2] Re-checking globbed directories...` is not work.
+_COUNTER = re.compile(r"^\[(\d+)/(\d+)\] (?!Re-)")
 # What a record of flags leaves out: places and names, which differ from machine to machine.
 _PLACES = {"-o", "-I", "-include", "-c", "-MF", "-MT", "-isystem"}
 
