@@ -17,7 +17,6 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -83,7 +82,7 @@ class Build:
 
 
 def build(request: BuildRequest) -> Build:
-    """Builds and delivers into `request.output_dir`, showing a line per step on stderr.
+    """Builds and delivers into `request.output_dir`; progress goes to stderr.
 
     Raises ToolchainError (unknown, or no compiler), ProfileError, UsageError (options that do not
     fit together) and BuildError (compiler, linker, disk), which names the log file. On any error
@@ -104,7 +103,7 @@ def build(request: BuildRequest) -> Build:
     optimisation = "-Os" if chosen.device else "-O2"
     if request.build_type == "Debug":
         optimisation = "-O0"
-    with _steps(f"{chosen.name}, profile {profile.name}"), _locked(tree):
+    with _locked(tree):
         profile_file = tree / "profile" / f"{_safe(profile.name)}.toml"
         _write_if_changed(profile_file, profile.to_toml())
         options = {"TRIMTAB_PROFILE": str(profile_file), "TRIMTAB_OPTIMISE": optimisation}
@@ -117,6 +116,7 @@ def build(request: BuildRequest) -> Build:
             tree,
             configure_command(tree, cmake_file, request.build_type, options),
             ["trimtab", "trimtab-run"],
+            title=f"{chosen.name}, profile {profile.name}",
         )
         record = _record(request, profile, chosen, tree, times)
         return _deliver(request, tree, record)
@@ -137,13 +137,14 @@ def build_engine() -> Path:
         f"{paths.root()} {sys.executable} {cmake_file.read_text()}".encode()
     ).hexdigest()[:12]
     tree = paths.cache() / "build" / f"engine-{key}"
-    with _steps("Python engine"), _locked(tree):
+    with _locked(tree):
         options = {
             "TRIMTAB_PYTHON": "ON",
             "TRIMTAB_PROFILE": "full",
             "Python_EXECUTABLE": sys.executable,
         }
-        buildtools.run(tree, configure_command(tree, cmake_file, "Release", options), ["_engine"])
+        command = configure_command(tree, cmake_file, "Release", options)
+        buildtools.run(tree, command, ["_engine"], title="Python engine")
         _copy_if_changed(tree / name, target)
     return target
 
@@ -362,14 +363,6 @@ def _copy_if_changed(source: Path, target: Path) -> None:
     except OSError as error:
         part.unlink(missing_ok=True)
         raise BuildError(f"cannot copy {source}: {error.strerror}", where=str(target)) from None
-
-
-@contextmanager
-def _steps(title: str) -> Iterator[None]:
-    start = time.monotonic()
-    buildtools.say(f"build: {title}")
-    yield
-    buildtools.say(f"build: done in {time.monotonic() - start:.1f} s")
 
 
 @contextmanager

@@ -50,25 +50,29 @@ def _program(name: str, folder_constant: str) -> str:
     return str(program)
 
 
-def run(tree: Path, configure: Sequence[str], targets: Sequence[str]) -> dict[str, float]:
+def run(
+    tree: Path, configure: Sequence[str], targets: Sequence[str], title: str
+) -> dict[str, float]:
     """Configures where needed, compiles `targets`, and returns the seconds of each step.
 
-    ninja itself configures again when a CMake file, a schema or a profile has changed. Raises
-    BuildError with the first error lines and the path of the log.
+    ninja itself configures again when a CMake file, a schema or a profile has changed. Shows
+    progress under `title`, and nothing when nothing is to be done. Raises BuildError with the first
+    error lines and the path of the log.
     """
     log = tree / "build.log"
     times = {}
     start = time.monotonic()
     # A tree of other options, or one whose first configuration failed, starts anew.
     stamp, text = tree / "configured.json", json.dumps(list(configure))
+    counter = _Counter(title)
     if not stamp.is_file() or stamp.read_text(encoding="utf-8") != text:
+        counter.begin()
         (tree / "CMakeCache.txt").unlink(missing_ok=True)
         _execute(configure, log, "w", "CMake cannot configure the build", lambda _: None)
         stamp.write_text(text, encoding="utf-8")
         times["configure"] = round(time.monotonic() - start, 2)
         say(f"  configured in {times['configure']:.1f} s")
     start = time.monotonic()
-    counter = _Counter()
     _execute([ninja(), "-C", str(tree), *targets], log, "a", "the compiler failed", counter)
     times["compile"] = round(time.monotonic() - start, 2)
     counter.end(times["compile"])
@@ -78,12 +82,21 @@ def run(tree: Path, configure: Sequence[str], targets: Sequence[str]) -> dict[st
 class _Counter:
     """Shows ninja's `[3/80]` in place on a terminal, and only the total elsewhere."""
 
-    def __init__(self) -> None:
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._has_begun = False
         self._steps = 0
         self._is_terminal = sys.stderr.isatty()
 
+    def begin(self) -> None:
+        """Says once what is being built."""
+        if not self._has_begun:
+            say(f"build: {self._title}")
+        self._has_begun = True
+
     def __call__(self, line: str) -> None:
         if match := _COUNTER.match(line):
+            self.begin()
             self._steps = int(match[2])
             if self._is_terminal:
                 width = shutil.get_terminal_size().columns - 3
@@ -91,9 +104,10 @@ class _Counter:
 
     def end(self, seconds: float) -> None:
         """The line that stays."""
-        if self._is_terminal:
+        if self._is_terminal and self._steps:
             print("\r\x1b[K", end="", file=sys.stderr)
-        say(f"  {self._steps} steps in {seconds:.1f} s" if self._steps else "  up to date")
+        if self._steps:
+            say(f"  {self._steps} steps in {seconds:.1f} s")
 
 
 def _execute(
