@@ -19,7 +19,6 @@ class DetectionOutput final : public OperatorOf<DetectionOutputAttributes> {
  private:
   Box Decode(int32_t image, int32_t label, int32_t prior) const;
   int32_t Suppress(int32_t image, int32_t label, int32_t kept);
-  int32_t KeepBest(int32_t kept);
 
   int32_t priors_ = 0;
   int32_t candidates_ = 0;  // of a class that suppression looks at, at most
@@ -63,8 +62,8 @@ Status DetectionOutput::InferShape() {
   TRIMTAB_CHECK(most >= 1 && most <= kMaxCandidates, "illegal number of candidates", most);
   candidates_ = static_cast<int32_t>(candidates);
   most_ = static_cast<int32_t>(most);
-  const int64_t rows =
-      (a.keep_top_k > 0 && a.keep_top_k < most ? a.keep_top_k : most) * scores.dims[0];
+  TRIMTAB_CHECK(a.keep_top_k <= INT32_MAX, "keep_top_k is out of range", a.keep_top_k);
+  const int64_t rows = (a.keep_top_k > 0 ? a.keep_top_k : most) * scores.dims[0];
   TRIMTAB_CHECK(rows <= INT32_MAX / kRow, "too many rows", rows);
   Dims& y = output().dims;
   y.rank = 4;
@@ -127,25 +126,6 @@ int32_t DetectionOutput::Suppress(int32_t image, int32_t label, int32_t kept) {
   return kept;
 }
 
-// Drops all but the best keep_top_k, without changing their order; returns how many are left.
-int32_t DetectionOutput::KeepBest(int32_t kept) {
-  const int64_t limit = attributes().keep_top_k;
-  if (limit < 0 || kept <= limit) return kept;
-  for (int32_t i = 0; i < kept; ++i) kept_order_[i] = i;
-  const Ranking ranking = {kept_scores_, 1};
-  ranking.SelectBest(kept_order_, static_cast<size_t>(kept), static_cast<size_t>(limit));
-  // What is not among the best is marked by a class that does not exist.
-  for (int32_t i = 0; i < kept - limit; ++i) kept_labels_[kept_order_[i]] = -1;
-  int32_t left = 0;
-  for (int32_t i = 0; i < kept; ++i) {
-    if (kept_labels_[i] < 0) continue;
-    kept_scores_[left] = kept_scores_[i];
-    kept_labels_[left] = kept_labels_[i];
-    kept_priors_[left++] = kept_priors_[i];
-  }
-  return left;
-}
-
 // One thread: a few thousand comparisons for most images, and classes differ too much in work to
 // be shared evenly.
 void DetectionOutput::Run(ThreadPool&) {
@@ -163,8 +143,13 @@ void DetectionOutput::Run(ThreadPool&) {
     for (int32_t label = 0; label < attributes().classes; ++label) {
       if (label != attributes().background) kept = Suppress(image, label, kept);
     }
-    kept = KeepBest(kept);
-    for (int32_t i = 0; i < kept; ++i, row += kRow) {
+    for (int32_t i = 0; i < kept; ++i) kept_order_[i] = i;
+    const int64_t limit = attributes().keep_top_k;
+    const int32_t shown = limit > 0 && limit < kept ? static_cast<int32_t>(limit) : kept;
+    const Ranking ranking = {kept_scores_, 1};
+    ranking.SelectBest(kept_order_, static_cast<size_t>(kept), static_cast<size_t>(shown));
+    for (int32_t best = 1; best <= shown; ++best, row += kRow) {
+      const int32_t i = kept_order_[kept - best];
       const Box box = Decode(image, kept_labels_[i], kept_priors_[i]);
       row[0] = static_cast<float>(image);
       row[1] = static_cast<float>(kept_labels_[i]);
@@ -175,7 +160,7 @@ void DetectionOutput::Run(ThreadPool&) {
       row[6] = box.ymax;
     }
   }
-  while (row < end) *row++ = -1.0f;
+  while (row < end) *row++ = 0.0f;
 }
 
 }  // namespace

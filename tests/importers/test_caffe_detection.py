@@ -68,12 +68,9 @@ def _detector(images: int, classes: int, param: str, shared: bool = True) -> str
 
 
 def _rows(found: Array) -> Array:
-    """Rows in one order, whatever the order of equals: image, class, then score; without those that
-    only fill up (OpenCV's are 0).
-    """
+    """Rows that are not left over."""
     rows = found.reshape(-1, 7)
-    rows = rows[rows[:, 2] > 0]
-    return rows[np.lexsort((rows[:, 3], -rows[:, 2], rows[:, 1], rows[:, 0]))]
+    return rows[rows[:, 2] > 0]
 
 
 SUPPRESSIONS = (
@@ -101,10 +98,9 @@ def test_detections_are_those_of_opencv(
     }
     (wanted,) = opencv_caffe(text, {}, inputs, ["found"])
     found = trimtab.Session(program).run(inputs)["found"]
-    assert found.shape[:2] == (1, 1)
-    assert found.shape[3] == 7
+    assert found.shape == wanted.shape
     assert len(_rows(wanted)) > 5
-    np.testing.assert_allclose(_rows(found), _rows(wanted), 1e-4, 1e-5)
+    np.testing.assert_allclose(found, wanted, 1e-4, 1e-5)
 
 
 def _suppressed(
@@ -173,13 +169,13 @@ def test_the_image_size_of_prior_boxes_can_be_given(tmp_path: Path) -> None:
     np.testing.assert_allclose(boxes[0, 1], 0.1, 1e-6)
 
 
-def test_rows_without_a_detection_are_filled_with_minus_one(tmp_path: Path) -> None:
+def test_rows_without_a_detection_are_filled_with_zeros(tmp_path: Path) -> None:
     text = _detector(1, 3, "keep_top_k: 20 code_type: CENTER_SIZE confidence_threshold: 2")
     program = trimtab.load(write(tmp_path, text))
     inputs = {name: random(*program.vars[name].shape) for name in program.inputs}
     found = trimtab.Session(program).run(inputs)["found"]
     assert found.shape == (1, 1, 20, 7)
-    assert (found == -1).all()
+    assert (found == 0).all()
 
 
 @pytest.mark.parametrize(
