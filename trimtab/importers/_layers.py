@@ -88,10 +88,10 @@ class LayerImport:
         self.program = Program(path.stem)
         self._unsupported: list[str] = []
 
-    def add_input(self, name: str, shape: Sequence[int]) -> Value:
+    def add_input(self, name: str, shape: Sequence[int], dtype: str = "f32") -> Value:
         """Declares an input of the program."""
         try:
-            return self.program.vars[self.program.add_input(name, shape)]
+            return self.program.vars[self.program.add_input(name, shape, dtype)]
         except ProgramError as error:
             raise ImportModelError(
                 error.what, where=f"{self.path}: input '{name}'", hint="give positive sizes"

@@ -1,0 +1,59 @@
+"""Operators that make constants: of nothing, or of shapes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from trimtab.importers.paddle_ops.node import Node, Results, handles
+
+
+@handles("shape")
+def shape(node: Node) -> Results:
+    """Known, as all shapes are."""
+    return np.array(node.operand("Input").shape, np.int32)
+
+
+@handles("fill_constant", "fill_constant_batch_size_like", "fill_any_like")
+def fill(node: Node) -> Results:
+    """One value in a shape, of which one dimension may be that of another tensor."""
+    if node.type == "fill_any_like":
+        x = node.operand()
+        dims = list(x.shape)
+        like = x.dtype.str if isinstance(x, np.ndarray) else "<f4"
+        code = node.dtype("dtype", -1) if node.integer("dtype", -1) >= 0 else like
+    else:
+        dims = list(node.int_list("shape", "ShapeTensor", "ShapeTensorList"))
+        code = node.dtype("dtype", 5)
+    if node.type == "fill_constant_batch_size_like":
+        source = node.operand("Input").shape
+        dims[node.axis(node.integer("output_dim_idx", 0), len(dims))] = source[
+            node.axis(node.integer("input_dim_idx", 0), len(source))
+        ]
+    node.check_elements(dims)
+    given = node.numbers("ValueTensor")
+    text = node.text("str_value", "") if node.has_attribute("str_value") else ""
+    value = given[0] if given else float(text) if text else node.real("value", 0.0)
+    return np.full(dims, value, np.dtype(code))
+
+
+@handles("assign_value")
+def assign_value(node: Node) -> Results:
+    """Values that attributes hold."""
+    dims, code = node.integers("shape"), node.dtype("dtype", 5)
+    names = ("fp32_values", "int32_values", "int64_values", "bool_values", "fp64_values", "values")
+    found = [values for name in names if (values := node.reals(name))]
+    if not found or len(found[0]) != math.prod(dims):
+        raise node.invalid(f"its values do not fill its shape {list(dims)}")
+    return np.array(found[0], np.float64).astype(code).reshape(dims)
+
+
+@handles("range")
+def range_(node: Node) -> Results:
+    """From start to end, by a step."""
+    start, end, step = (node.known(slot).reshape(-1)[0] for slot in ("Start", "End", "Step"))
+    if step == 0:
+        raise node.invalid("its step is 0")
+    node.check_elements([max(0, math.ceil((end - start) / step))])
+    return np.arange(start, end, step, dtype=start.dtype)

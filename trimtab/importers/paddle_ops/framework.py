@@ -1,0 +1,243 @@
+"""Paddle's ProgramDesc, as its framework.proto defines it: blocks of operators and variables.
+
+Only what a program for inference needs is declared. Texts are declared as bytes, which have the
+same encoding, as call stacks in attributes need not be UTF-8; enumerations as numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from google.protobuf.message import DecodeError
+
+from trimtab.errors import ModelFileError
+from trimtab.importers._layers import read_bytes
+from trimtab.importers._protobuf import (
+    BOOL,
+    BYTES,
+    DOUBLE,
+    FLOAT,
+    INT32,
+    INT64,
+    MESSAGE,
+    Field,
+    message_class,
+)
+
+LIMIT_BYTES = 2**27  # of a program; those of large detectors have a megabyte
+
+LOD_TENSOR = 7  # VarType.Type of an ordinary tensor
+
+# numpy's names of element types by VarType.Type; bfloat16 is read as its 16 bits.
+BFLOAT16 = 22
+DTYPES = {
+    0: "?",
+    1: "<i2",
+    2: "<i4",
+    3: "<i8",
+    4: "<f2",
+    5: "<f4",
+    6: "<f8",
+    20: "u1",
+    21: "i1",
+    BFLOAT16: "<u2",
+}
+
+_SCHEMA: dict[str, dict[str, Field]] = {
+    "Scalar": {
+        "type": (1, INT32, False, ""),  # 1 boolean, 2 long, 3 double
+        "b": (2, BOOL, False, ""),
+        "i": (3, INT64, False, ""),
+        "r": (4, DOUBLE, False, ""),
+    },
+    "Attr": {
+        "name": (1, BYTES, False, ""),
+        "type": (2, INT32, False, ""),
+        "i": (3, INT32, False, ""),
+        "f": (4, FLOAT, False, ""),
+        "s": (5, BYTES, False, ""),
+        "ints": (6, INT32, True, ""),
+        "floats": (7, FLOAT, True, ""),
+        "strings": (8, BYTES, True, ""),
+        "b": (10, BOOL, False, ""),
+        "bools": (11, BOOL, True, ""),
+        "l": (13, INT64, False, ""),
+        "longs": (15, INT64, True, ""),
+        "float64s": (16, DOUBLE, True, ""),
+        "var_name": (17, BYTES, False, ""),
+        "vars_name": (18, BYTES, True, ""),
+        "float64": (19, DOUBLE, False, ""),
+        "scalar": (20, MESSAGE, False, "Scalar"),
+        "scalars": (21, MESSAGE, True, "Scalar"),
+    },
+    "Slot": {
+        "parameter": (1, BYTES, False, ""),
+        "arguments": (2, BYTES, True, ""),
+    },
+    "Op": {
+        "inputs": (1, MESSAGE, True, "Slot"),
+        "outputs": (2, MESSAGE, True, "Slot"),
+        "type": (3, BYTES, False, ""),
+        "attrs": (4, MESSAGE, True, "Attr"),
+    },
+    "Tensor": {
+        "data_type": (1, INT32, False, ""),
+        "dims": (2, INT64, True, ""),
+    },
+    "LoDTensor": {"tensor": (1, MESSAGE, False, "Tensor")},
+    "VarType": {
+        "type": (1, INT32, False, ""),
+        "lod_tensor": (3, MESSAGE, False, "LoDTensor"),
+    },
+    "Var": {
+        "name": (1, BYTES, False, ""),
+        "type": (2, MESSAGE, False, "VarType"),
+        "persistable": (3, BOOL, False, ""),
+    },
+    "Block": {
+        "vars": (3, MESSAGE, True, "Var"),
+        "ops": (4, MESSAGE, True, "Op"),
+    },
+    "Program": {"blocks": (1, MESSAGE, True, "Block")},
+}
+
+# Field of Attr that holds an attribute, by AttrType.
+_FIELDS = {
+    0: "i",
+    1: "f",
+    2: "s",
+    3: "ints",
+    4: "floats",
+    5: "strings",
+    6: "b",
+    7: "bools",
+    9: "l",
+    11: "longs",
+    12: "float64s",
+    15: "float64",
+}
+_VAR, _VARS, _SCALAR, _SCALARS = 13, 14, 16, 17
+
+
+@dataclass(frozen=True)
+class VarNames:
+    """An attribute that is held by variables."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class VarDesc:
+    """A variable; `dims` is empty when the file does not say, and has -1 where it is free."""
+
+    name: str
+    persistable: bool
+    type: int
+    dtype: int
+    dims: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class OpDesc:
+    """An operator: operands by slot, attributes by name."""
+
+    type: str
+    inputs: Mapping[str, Sequence[str]]
+    outputs: Mapping[str, Sequence[str]]
+    attributes: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class ProgramDesc:
+    """The first block's operators, and the variables of all."""
+
+    ops: Sequence[OpDesc]
+    vars: Mapping[str, VarDesc]
+
+
+@cache
+def _class(name: str) -> Any:
+    return message_class("paddle", _SCHEMA, name)
+
+
+def read(path: Path) -> ProgramDesc:
+    """The program at `path`; ModelFileError when it is not one."""
+    message: Any = _class("Program")()
+    try:
+        message.ParseFromString(read_bytes(path, LIMIT_BYTES))
+    except DecodeError as error:
+        raise _damaged(path, "is not a Paddle program, or is truncated") from error
+    if not message.blocks or not message.blocks[0].ops:
+        raise _damaged(path, "is not a Paddle program, or is truncated: it has no operators")
+    ops = [_op(op) for op in message.blocks[0].ops]
+    if not all(op.type for op in ops):
+        raise _damaged(path, "is not a Paddle program: it has operators without a type")
+    found = [_var(var) for block in message.blocks for var in block.vars]
+    return ProgramDesc(ops, {var.name: var for var in reversed(found)})
+
+
+def read_tensor(data: bytes) -> tuple[int, tuple[int, ...]]:
+    """Element type and dimensions of a serialised TensorDesc; ValueError when it is not one."""
+    message: Any = _class("Tensor")()
+    try:
+        message.ParseFromString(data)
+    except DecodeError as error:
+        raise ValueError("its description is damaged") from error
+    return int(message.data_type), tuple(int(n) for n in message.dims)
+
+
+def _damaged(path: Path, what: str) -> ModelFileError:
+    return ModelFileError(
+        what,
+        where=str(path),
+        hint="give the file that save_inference_model or jit.save wrote, or copy it again",
+    )
+
+
+def _text(value: bytes) -> str:
+    return value.decode("utf-8", errors="replace")
+
+
+def _slots(slots: Any) -> dict[str, tuple[str, ...]]:
+    return {_text(slot.parameter): tuple(map(_text, slot.arguments)) for slot in slots}
+
+
+def _op(op: Any) -> OpDesc:
+    attributes = {_text(attr.name): _attribute(attr) for attr in op.attrs}
+    return OpDesc(_text(op.type), _slots(op.inputs), _slots(op.outputs), attributes)
+
+
+def _attribute(attr: Any) -> Any:
+    """The value as Python has it; None for types that are of no use here."""
+    if attr.type in (_VAR, _VARS):
+        names = attr.vars_name if attr.type == _VARS else [attr.var_name]
+        return VarNames(tuple(map(_text, names)))
+    if attr.type == _SCALAR:
+        return _scalar(attr.scalar)
+    if attr.type == _SCALARS:
+        return [_scalar(scalar) for scalar in attr.scalars]
+    if attr.type not in _FIELDS:
+        return None
+    value = getattr(attr, _FIELDS[attr.type])
+    if isinstance(value, bytes):
+        return _text(value)
+    return value if isinstance(value, (int, float)) else list(value)
+
+
+def _scalar(scalar: Any) -> Any:
+    return {1: scalar.b, 2: scalar.i, 3: scalar.r}.get(scalar.type)
+
+
+def _var(var: Any) -> VarDesc:
+    tensor = var.type.lod_tensor.tensor
+    return VarDesc(
+        _text(var.name),
+        bool(var.persistable),
+        int(var.type.type),
+        int(tensor.data_type),
+        tuple(int(n) for n in tensor.dims),
+    )

@@ -1,0 +1,50 @@
+"""Interpolation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trimtab.importers.paddle_ops.node import Node, Results, handles
+from trimtab.importers.paddle_ops.window import channels_first, restored
+
+Pair = tuple[int, int]
+
+
+@handles("nearest_interp", "nearest_interp_v2", "bilinear_interp", "bilinear_interp_v2")
+def interpolate(node: Node) -> Results:
+    """x: [n, c, h, w]. An output of one pixel is the first one, whatever the mode."""
+    x = channels_first(node, "X", "data_layout")
+    scales = _scales(node)
+    sizes = _sizes(node, (x.shape[2], x.shape[3]), scales)
+    linear = node.type.startswith("bilinear")
+    aligned = node.boolean("align_corners", True)
+    attributes: dict[str, Any] = {"mode": "linear" if linear else "nearest", "sizes": sizes}
+    if aligned:
+        # floor(x + 0.5)
+        attributes |= {"coordinate_mode": "align_corners", "nearest_mode": "round_prefer_ceil"}
+    elif linear and node.integer("align_mode", 1) == 0:
+        attributes["coordinate_mode"] = "pytorch_half_pixel"
+    else:
+        attributes |= {"coordinate_mode": "asymmetric", "nearest_mode": "floor"}
+    if scales and node.type.endswith("_v2") and not aligned:
+        attributes["scales"] = scales
+    return restored(node, node.add("resize", x, **attributes), "data_layout")
+
+
+def _scales(node: Node) -> tuple[float, float] | None:
+    """Vertical and horizontal; None when sizes are given instead."""
+    if node.has("SizeTensor"):
+        return None
+    scales = node.numbers("Scale") or node.reals("scale", (0.0,))
+    if not scales or min(scales) <= 0:
+        return None
+    return scales[0], scales[-1]
+
+
+def _sizes(node: Node, size: Pair, scales: tuple[float, float] | None) -> Pair:
+    """Height and width of the result; sizes that inputs hold outrank everything else."""
+    if given := node.numbers("OutSize", "SizeTensor"):
+        return int(given[0]), int(given[-1])
+    if scales:
+        return int(size[0] * scales[0]), int(size[1] * scales[1])
+    return node.integer("out_h", 0), node.integer("out_w", 0)
