@@ -100,9 +100,14 @@ void Conv::Run(ThreadPool& pool) {
     return;
   }
   source.window.padding = gemm_.Zeros(scratch<void>());
+  const EvenRows pixels{source.window.x, source.window.channels, source.k};
   GemmJob job;
   job.point = PointAtPixels;
   job.context = &source;
+  if (window_.pointwise()) {
+    job.point = PointAtEvenRows;
+    job.context = &pixels;
+  }
   job.w = input(1).data<float>();
   job.bias = OptionalData(2);
   job.residual = OptionalData(3);

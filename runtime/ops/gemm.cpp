@@ -6,19 +6,6 @@
 namespace trimtab {
 namespace {
 
-struct RowSource {
-  const float* x;
-  size_t k;
-};
-
-void PointAtRows(const void* context, GemmTile* tile) {
-  const auto& source = *static_cast<const RowSource*>(context);
-  for (size_t i = 0; i < tile->mr; ++i)
-    tile->a[i] = source.x + (tile->row + (i < tile->rows ? i : 0)) * source.k;
-  tile->taps = 1;
-  tile->k = source.k;
-}
-
 class Gemm final : public OperatorOf<GemmAttributes> {
  public:
   Status InferShape() override;
@@ -57,18 +44,19 @@ Status Gemm::Prepare() {
 }
 
 void Gemm::Run(ThreadPool& pool) {
-  const RowSource source{input(0).data<float>(), static_cast<size_t>(k())};
+  const auto depth = static_cast<size_t>(k());
+  const EvenRows source{input(0).data<float>(), depth, depth};
   GemmJob job;
-  job.point = PointAtRows;
+  job.point = PointAtEvenRows;
   job.context = &source;
   job.w = input(1).data<float>();
   job.bias = has_input(2) ? input(2).data<float>() : nullptr;
   job.residual = has_input(3) ? input(3).data<float>() : nullptr;
   job.c = output().data<float>();
   job.groups = job.lines = 1;
-  job.line_rows = static_cast<size_t>(input(0).Count()) / source.k;
+  job.line_rows = static_cast<size_t>(input(0).Count()) / depth;
   job.columns = job.row_stride = static_cast<size_t>(n());
-  job.depth = source.k;
+  job.depth = depth;
   job.line_stride = 0;
   gemm_.Run(job, epilogue_, scratch<void>(), pool);
 }

@@ -15,6 +15,17 @@ constexpr int64_t RoundUp(int64_t value) { return (value + 63) & ~int64_t{63}; }
 
 }  // namespace
 
+void PointAtEvenRows(const void* even_rows, GemmTile* tile) {
+  const auto& source = *static_cast<const EvenRows*>(even_rows);
+  const float* row = source.x + tile->row * source.stride + tile->group * source.k;
+  for (size_t i = 0; i < tile->mr; ++i) {
+    tile->a[i] = row;
+    if (i + 1 < tile->rows) row += source.stride;
+  }
+  tile->taps = 1;
+  tile->k = source.k;
+}
+
 Status GemmDriver::Bind(const KernelRef& ref, const Tensor& w, const Tensor* bias, int64_t groups,
                         int64_t columns, int64_t depth, int64_t taps, int64_t zeros, int threads) {
   const KernelRow* row = nullptr;

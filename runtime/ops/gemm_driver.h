@@ -32,6 +32,14 @@ struct GemmJob {
   size_t row_stride, line_stride;
 };
 
+// `point` for rows that lie evenly: a matrix, or the pixels of an image under a 1x1 window. The
+// columns of a group follow those of the one before it.
+struct EvenRows {
+  const float* x;
+  size_t stride, k;
+};
+void PointAtEvenRows(const void* even_rows, GemmTile* tile);
+
 class GemmDriver {
  public:
   // Binds the kernel and checks that packed weights and bias hold `groups` x `columns` x `depth`.

@@ -15,6 +15,11 @@ struct Window {
   int32_t dilation_h, dilation_w;
 
   int32_t taps() const { return kernel_h * kernel_w; }
+  // True when output pixels see exactly the input pixels at their own places.
+  bool pointwise() const {
+    return taps() == 1 && stride_h == 1 && stride_w == 1 &&
+           (pad_top | pad_left | pad_bottom | pad_right) == 0;
+  }
   // Pixels from the first to the last tap, both included.
   int32_t extent_h() const { return (kernel_h - 1) * dilation_h + 1; }
   int32_t extent_w() const { return (kernel_w - 1) * dilation_w + 1; }
