@@ -12,6 +12,7 @@ from trimtab.cli._engine import needs_engine
 
 if TYPE_CHECKING:
     from trimtab.builder import Build
+    from trimtab.size import SizeReport
 
 
 @task(
@@ -91,10 +92,7 @@ def build(
         _print_summary(made, report)
 
 
-def _print_summary(made: Build, report: object) -> None:
-    from trimtab.size import SizeReport
-
-    assert isinstance(report, SizeReport)
+def _print_summary(made: Build, report: SizeReport) -> None:
     kinds = {group.partition(":")[0]: None for group in report.groups}
     parts = ", ".join(f"{kind} {report.total(kind):,}" for kind in kinds if report.total(kind) > 99)
     print(f"{made.output_dir}:")
