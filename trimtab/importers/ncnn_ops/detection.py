@@ -1,0 +1,126 @@
+"""PriorBox and DetectionOutput (SSD)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from trimtab.importers._layers import Value, Values
+from trimtab.importers._prior_boxes import MOST_BOXES, PriorBoxes
+from trimtab.importers.ncnn_ops.layer import NONE, Layer, handles
+
+_VARIANCES = (0.1, 0.1, 0.2, 0.2)
+
+
+@dataclass(frozen=True)
+class _Boxes(PriorBoxes):
+    """ncnn takes all ratios as they are given, where Caffe leaves out what it has already."""
+
+    def shapes(self) -> list[tuple[float, float]]:
+        """Width and height of the boxes of one pixel."""
+        result = []
+        for i, small in enumerate(self.min_sizes):
+            result.append((small, small))
+            if self.max_sizes:
+                side = math.sqrt(small * self.max_sizes[i])
+                result.append((side, side))
+            for ratio in self.ratios:
+                wide = (small * math.sqrt(ratio), small / math.sqrt(ratio))
+                result += [wide, wide[::-1]] if self.flip else [wide]
+        return result
+
+
+@handles("PriorBox")
+def prior_box(layer: Layer) -> Values:
+    """Boxes for the first operand's pixels, in the image that the second one is."""
+    p = layer.param
+    features = layer.image().shape[2:]
+    width, height = p.integer(9, 0), p.integer(10, 0)
+    if len(layer.bottoms) == 1 and (width, height) == (NONE, NONE) and not p.reals(1):
+        return _multi_box_prior(layer, (features[0], features[1]))
+    height = layer.image(1).shape[2] if height == NONE else height
+    width = layer.image(1).shape[3] if width == NONE else width
+    steps = [p.real(12, NONE), p.real(11, NONE)]
+    offset, rounded, centred = p.real(13, 0.0), p.integer(14, 0), p.integer(15, 0)
+    for i, (size, count) in enumerate(zip((height, width), features, strict=True)):
+        if steps[i] == NONE:
+            steps[i] = float(math.ceil(size / count)) if rounded else size / count
+    if centred:
+        if steps[0] != steps[1] or steps[0] <= 0:
+            raise layer.unsupported(f"its steps {steps} differ")
+        offset *= (steps[0] - 1) / steps[0]
+    boxes = _Boxes(
+        min_sizes=p.reals(0),
+        max_sizes=p.reals(1),
+        ratios=p.reals(2),
+        flip=bool(p.integer(7, 1)),
+        clip=bool(p.integer(8, 0)),
+        variances=[p.real(3 + i, value) for i, value in enumerate(_VARIANCES)],
+        steps=(steps[0], steps[1]),
+        offset=offset,
+    )
+    sizes = (features[0], features[1]), (height, width)
+    if reason := boxes.error(*sizes):
+        raise layer.invalid(reason)
+    return layer.constant(boxes.make(*sizes), "boxes")
+
+
+def _multi_box_prior(layer: Layer, features: tuple[int, int]) -> Value:
+    """MXNet's boxes [1, 4 * boxes], relative to the image: all sizes, then all ratios but the
+    first of the first size.
+    """
+    p = layer.param
+    sizes, ratios, (h, w) = p.reals(0), p.reals(2), features
+    for key in (3, 4, 5, 6, 7):
+        p.read.add(key)
+    numbers = [*sizes, *ratios, offset := p.real(13, 0.0)]
+    if not sizes or min(ratios, default=1.0) <= 0 or not all(map(math.isfinite, numbers)):
+        raise layer.invalid("its sizes and ratios must be positive numbers")
+    shapes = [(size * h / w, size) for size in sizes]
+    for ratio in map(math.sqrt, ratios[1:]):
+        shapes.append((sizes[0] * h / w * ratio, sizes[0] / ratio))
+    if h * w * len(shapes) > MOST_BOXES:
+        raise layer.invalid(f"{h * w * len(shapes)} boxes are too many")
+    given = p.real(12, NONE), p.real(11, NONE)
+    steps = [1 / n if step == NONE else step for step, n in zip(given, features, strict=True)]
+    y, x = ((np.arange(n) + offset) * step for n, step in zip(features, steps, strict=True))
+    half = np.array(shapes) / 2
+    centres = np.stack(np.broadcast_arrays(x[None, :], y[:, None]), -1)[:, :, np.newaxis]
+    boxes = np.concatenate([centres - half, centres + half], -1)
+    if p.integer(8, 0):
+        boxes = boxes.clip(0.0, 1.0)
+    return layer.constant(boxes.reshape(1, -1), "boxes")
+
+
+@handles("DetectionOutput")
+def detection_output(layer: Layer) -> Values:
+    """Locations, scores and priors become rows of class, score and box; what is left is -1."""
+    p = layer.param
+    classes = p.integer(0, 0)
+    locations, scores, priors = layer.x(0), layer.x(1), layer.x(2)
+    variances = [p.real(5 + i, value) for i, value in enumerate(_VARIANCES)]
+    if classes == NONE:
+        # MXNet has a row per class, and one variance for all boxes.
+        if len(scores.shape) != 3:
+            raise layer.invalid("its scores are no matrix")
+        classes = scores.shape[1]
+        scores = layer.add("transpose", scores, permutation=(0, 2, 1))
+        boxes = layer.reshape(priors, (1, 1, priors.count))
+        repeated = np.tile(np.array(variances, np.float32), priors.count // 4)[None, None]
+        priors = layer.add("concat", boxes, layer.constant(repeated, "variances"), axis=1)
+    rows = layer.add(
+        "detection_output",
+        layer.reshape(locations, (1, locations.count)),
+        layer.reshape(scores, (1, scores.count)),
+        priors,
+        classes=classes,
+        code_type="center_size",
+        confidence_threshold=p.real(4, 0.5),
+        nms_threshold=p.real(1, 0.05),
+        nms_top_k=p.integer(2, 300),
+        keep_top_k=p.integer(3, 100),
+    )
+    rows = layer.add("slice", rows, starts=(1,), ends=(7,), axes=(3,), steps=(1,))
+    return layer.reshape(rows, (1, *rows.shape[2:]))

@@ -1,0 +1,162 @@
+"""Matrix products: InnerProduct, MatMul, Gemm, MultiHeadAttention."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from trimtab.importers._layers import Array, Value, Values
+from trimtab.importers.ncnn_ops.layer import Layer, handles
+
+
+@handles("InnerProduct")
+def inner_product(layer: Layer) -> Values:
+    """Of all elements, or of each row when the rows are as long as the weights."""
+    if layer.param.integer(8, 0):
+        raise layer.unsupported("its weights are quantised to 8-bit integers")
+    outputs, count = layer.param.integer(0, 0), layer.param.integer(2, 0)
+    x = layer.x()
+    if outputs < 1 or count % outputs:
+        raise layer.invalid(f"it announces {count} weights for {outputs} outputs")
+    length = count // outputs
+    rows = len(x.shape) == 3 and x.shape[2] == length
+    if not rows and x.count != length:
+        raise layer.invalid(f"it has weights for {length} inputs, not {x.count}")
+    operands = [layer.constant(layer.weights((outputs, length), "weights"), "weight")]
+    if layer.param.integer(1, 0):
+        operands.append(layer.constant(layer.raw_weights((outputs,), "bias"), "bias"))
+    flat = x if rows else layer.reshape(x, (1, length))
+    return layer.activate(layer.add("gemm", flat, *operands))
+
+
+def _swap(layer: Layer, x: Value) -> Value:
+    """Exchanges the last two dimensions."""
+    rank = len(x.shape)
+    return layer.add("transpose", x, permutation=(*range(rank - 2), rank - 1, rank - 2))
+
+
+@handles("MatMul")
+def mat_mul(layer: Layer) -> Values:
+    """As numpy's matmul; a vector is a row on the left, a column on the right."""
+    a, b = layer.x(0), layer.x(1)
+    row, column = len(a.shape) == 2, len(b.shape) == 2
+    a = layer.reshape(a, (1, 1, a.shape[1])) if row else a
+    if column:
+        b = layer.reshape(b, (1, b.shape[1], 1))
+    elif layer.param.integer(0, 0):
+        b = _swap(layer, b)
+    rank = max(len(a.shape), len(b.shape))
+    a, b = (layer.reshape(v, (1, *[1] * (rank - len(v.shape)), *v.shape[1:])) for v in (a, b))
+    y = layer.add("mat_mul", a, b)
+    shape = [*y.shape[:-2], *(() if row else y.shape[-2:-1]), *(() if column else y.shape[-1:])]
+    return layer.reshape(y, shape if len(shape) > 1 else (1, 1))
+
+
+# Shape of the third operand, for constants by number.
+_ROWS_AND_COLUMNS = {0: (1, 1), 1: (-1, 1), 2: (-1, 1), 3: (-1, -1), 4: (1, -1)}
+
+
+@handles("Gemm")
+def gemm(layer: Layer) -> Values:
+    """alpha (a b + beta c), each operand a constant or computed, the first two maybe transposed."""
+    p = layer.param
+    alpha, beta = p.real(0, 1.0), p.real(1, 1.0)
+    turned = p.integer(2, 0), p.integer(3, 0)
+    fixed = p.integer(4, 0), p.integer(5, 0), p.integer(6, 0)
+    m, n, k = (p.integer(key, 0) for key in (7, 8, 9))
+    # How ncnn lays out its result for its own next layers.
+    for key in (12, 13, 20, 21, 22):
+        p.integer(key, 0)
+    if p.integer(18, 0):
+        raise layer.unsupported("its weights are quantised")
+    if p.integer(11, 0):
+        raise layer.unsupported("its result has an extra dimension (output_N1M)")
+    shapes = ((k, m) if turned[0] else (m, k)), ((n, k) if turned[1] else (k, n))
+    constants = [
+        layer.weights(shape, "matrix") if flag else None
+        for shape, flag in zip(shapes, fixed, strict=False)
+    ]
+    bottoms = iter(layer.bottoms)
+    matrices = [
+        _matrix(layer, constant, bottoms, bool(turn))
+        for constant, turn in zip(constants, turned, strict=True)
+    ]
+    kind = p.integer(10, 0)
+    offset: Value | None = None
+    if fixed[2]:
+        if kind not in (-1, *_ROWS_AND_COLUMNS):
+            raise layer.invalid(f"its constant C is of the kind {kind}")
+        if kind != -1:
+            sizes = zip(_ROWS_AND_COLUMNS[kind], (m, n), strict=True)
+            shape = tuple(size if one == -1 else 1 for one, size in sizes)
+            offset = layer.constant(layer.weights(shape, "offsets") * np.float32(beta), "offset")
+    elif len(layer.bottoms) > 2 - sum(1 for flag in fixed[:2] if flag):
+        computed = next(bottoms)
+        if len(computed.shape) == 2:
+            # A vector has a number per row.
+            computed = layer.reshape(computed, (1, computed.shape[1], 1))
+        offset = layer.scale_and_shift(computed, beta, 0.0)
+    a, b = matrices
+    if isinstance(b, Value) or isinstance(a, np.ndarray):
+        left = a if isinstance(a, Value) else layer.constant(a[np.newaxis], "a")
+        right = b if isinstance(b, Value) else layer.constant(b[np.newaxis], "b")
+        y = layer.add("mat_mul", left, right)
+    else:
+        y = layer.add("gemm", a, layer.constant(b.T, "weight"))
+    if offset is not None:
+        y = layer.add("add", y, offset)
+    y = layer.scale_and_shift(y, alpha, 0.0)
+    return _swap(layer, y) if p.integer(14, 0) else y
+
+
+def _matrix(layer: Layer, constant: Array | None, bottoms: object, turn: bool) -> Value | Array:
+    """An operand [1, rows, columns], or a constant [rows, columns]."""
+    if constant is not None:
+        return constant.T if turn else constant
+    value: Value | None = next(bottoms, None)  # type: ignore[call-overload]
+    if value is None or len(value.shape) not in (2, 3):
+        raise layer.unsupported("it reads what is no matrix")
+    value = layer.reshape(value, (1, 1, value.shape[1])) if len(value.shape) == 2 else value
+    return _swap(layer, value) if turn else value
+
+
+@handles("MultiHeadAttention")
+def multi_head_attention(layer: Layer) -> Values:
+    """softmax(q k + mask) v by heads, of projected rows; the result is projected, too."""
+    p = layer.param
+    size, heads, count = p.integer(0, 0), p.integer(1, 1), p.integer(2, 0)
+    k_size, v_size = p.integer(3, size), p.integer(4, size)
+    if size < 1 or heads < 1 or size % heads or count % size:
+        raise layer.invalid(f"{heads} heads do not divide {size}, or {count} weights")
+    if p.integer(18, 0) or p.integer(7, 0):
+        raise layer.unsupported("it is quantised, or keeps a cache")
+    q_size = count // size
+    factor = p.real(6, 1.0 / math.sqrt(size // heads))
+    operands = list(layer.bottoms)
+    mask = operands.pop() if p.integer(5, 0) and len(operands) > 1 else None
+    if not 1 <= len(operands) <= 3 or any(len(x.shape) != 3 for x in operands):
+        raise layer.unsupported("its inputs are not one to three matrices")
+    q, k, v = (operands[min(i, len(operands) - 1)] for i in range(3))
+
+    def project(x: Value, outputs: int, inputs: int, role: str, scale: float = 1.0) -> Value:
+        weight = layer.weights((outputs, inputs), f"{role} weights") * np.float32(scale)
+        bias = layer.raw_weights((outputs,), f"{role} bias") * np.float32(scale)
+        constants = layer.constant(weight, f"{role}_weight"), layer.constant(bias, f"{role}_bias")
+        return layer.add("gemm", x, *constants)
+
+    def by_heads(x: Value, *order: int) -> Value:
+        split = layer.reshape(x, (1, x.shape[1], heads, size // heads))
+        return layer.add("transpose", split, permutation=order)
+
+    q = by_heads(project(q, size, q_size, "query", factor), 0, 2, 1, 3)
+    k = by_heads(project(k, size, k_size, "key"), 0, 2, 3, 1)
+    v = by_heads(project(v, size, v_size, "value"), 0, 2, 1, 3)
+    scores = layer.add("mat_mul", q, k)
+    if mask is not None:
+        lifted = mask if len(mask.shape) == 4 else layer.reshape(mask, (1, 1, *mask.shape[1:]))
+        scores = layer.add("add", scores, lifted)
+    mixed = layer.add("mat_mul", layer.add("softmax", scores, axis=-1), v)
+    joined = layer.add("transpose", mixed, permutation=(0, 2, 1, 3))
+    rows = layer.reshape(joined, (1, joined.shape[1], size))
+    return project(rows, q_size, size, "output")
