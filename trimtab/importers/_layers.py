@@ -145,7 +145,8 @@ class LayerImport:
                 hint=supported,
             )
         for name, value in outputs:
-            self.program.outputs.append(self._output(name, value))
+            with self.layer(name, f"{self.path}: output '{name}'"):
+                self.program.outputs.append(self._output(name, value))
         return self.program
 
     def _output(self, name: str, value: Value) -> str:

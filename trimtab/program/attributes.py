@@ -34,7 +34,7 @@ def complete(op: schema.Operator, given: dict[str, Any], where: str = "") -> dic
             raise ProgramError(f"operator {op.name} needs attribute {attribute.name}", where=where)
         try:
             values[attribute.name] = "" if value is None else _canonical(attribute, value)
-        except (TypeError, ValueError) as e:
+        except (TypeError, ValueError, OverflowError) as e:
             raise ProgramError(
                 f"attribute {attribute.name} of {op.name}: {e}", where=where
             ) from None
@@ -44,13 +44,13 @@ def complete(op: schema.Operator, given: dict[str, Any], where: str = "") -> dic
 def _canonical(attribute: schema.Attribute, value: Any) -> Any:
     match attribute.type:
         case "int":
-            return int(value)
+            return _integer(value)
         case "float":
-            return float(value)
+            return _real(value)
         case "bool":
             return bool(value)
         case "ints" | "floats":
-            elements = tuple(int(v) if attribute.type == "ints" else float(v) for v in value)
+            elements = tuple(map(_integer if attribute.type == "ints" else _real, value))
             if attribute.length and len(elements) != attribute.length:
                 raise ValueError(f"needs {attribute.length} values, got {len(elements)}")
             return elements
@@ -61,6 +61,21 @@ def _canonical(attribute: schema.Attribute, value: Any) -> Any:
             if value and not schema.operator(value).activation:
                 raise ValueError(f"{value} is not an element-wise activation")
     return str(value)
+
+
+def _integer(value: Any) -> int:
+    """An integer of 64 bits, which is what a model file has room for."""
+    number = int(value)
+    if not -(2**63) <= number < 2**63:
+        raise ValueError(f"{number} is out of range")
+    return number
+
+
+def _real(value: Any) -> float:
+    """A number that a float32 can hold."""
+    number = float(value)
+    struct.pack("<f", number)  # OverflowError, which says so
+    return number
 
 
 def encode(op: schema.Operator, values: dict[str, Any]) -> bytes:

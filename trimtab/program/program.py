@@ -25,6 +25,9 @@ NUMPY_DTYPES: dict[str, str] = {
     "bool": "?",
 }
 
+# Elements of a tensor, and so the largest dimension: what the engine can count.
+MOST_ELEMENTS = 2**31 - 1
+
 
 def dtype_of(array: NDArray[Any]) -> str:
     """The name of an array's element type; ProgramError when the engine has no such type."""
@@ -193,8 +196,10 @@ class Program:
         return bool(self.target)
 
     def add_input(self, name: str, shape: Iterable[int], dtype: str = "f32") -> str:
-        """Adds an input; ProgramError when a dimension is not positive."""
+        """Adds an input; ProgramError when a dimension is not positive or too large."""
         dims = tuple(int(d) for d in shape)
+        if any(d > MOST_ELEMENTS for d in dims):
+            raise ProgramError(f"input shape {dims} is too large", where=f"input {name}")
         if any(d <= 0 for d in dims):
             raise ProgramError(
                 f"input shape {dims} has a dimension that is not positive", where=f"input {name}"
