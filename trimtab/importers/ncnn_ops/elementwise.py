@@ -224,9 +224,9 @@ def eltwise(layer: Layer) -> Values:
 
 @handles("Bias")
 def bias(layer: Layer) -> Values:
-    """Plus an offset per channel."""
+    """Plus an offset per channel of an image."""
     offset = layer.raw_weights((_channels(layer, layer.param.integer(0, 0)),), "bias")
-    return layer.add("add", layer.x(), layer.constant(layer.channelwise(offset), "bias"))
+    return layer.add("add", layer.image(), layer.constant(layer.channelwise(offset), "bias"))
 
 
 @handles("Scale")

@@ -139,5 +139,7 @@ def _resize(
         )
     if kind == 2:
         mode = "align_corners" if aligned else "half_pixel"
-        return layer.add("resize", x, sizes=sizes, mode="linear", coordinate_mode=mode)
+        return layer.add(
+            "resize", x, sizes=sizes, scales=scales, mode="linear", coordinate_mode=mode
+        )
     raise layer.unsupported("it is bicubic" if kind == 3 else f"its resize_type is {kind}")

@@ -63,5 +63,5 @@ def arg_max(layer: Layer) -> Values:
     """Where the maximum is, as a real number."""
     if layer.param.integer(0, 0) or layer.param.integer(1, 1) != 1:
         raise layer.unsupported("it gives values, or more than one place")
-    flat = layer.reshape(layer.x(), (1, layer.x().count))
-    return layer.add("cast", layer.add("arg_max", flat, axis=1), to="f32")
+    flat = layer.reshape(layer.x(), (1, 1, layer.x().count))
+    return layer.add("cast", layer.add("arg_max", flat, axis=2), to="f32")

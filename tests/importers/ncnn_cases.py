@@ -1,0 +1,393 @@
+"""Layers of ncnn, each alone: parameters, weights in their order in the file, shapes of inputs."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+from tests.importers.caffe_writer import random
+from tests.importers.ncnn_writer import Param, Tagged
+from tests.ops.cases.case import Array
+
+Shape = tuple[int, ...]
+Params = dict[int, Param]
+
+IMAGE, MATRIX, VECTOR = (6, 7, 9), (6, 9), (12,)
+
+
+@dataclass(frozen=True)
+class Case:
+    """`params` and `weights` of a layer that makes "y" (or y0, y1, ...) of x0, x1, ..."""
+
+    id: str
+    type: str
+    params: Params
+    weights: tuple[Array | Tagged, ...] = ()
+    shapes: tuple[Shape, ...] = (IMAGE,)
+    tops: int = 1
+    low: float = -1.0
+
+    @property
+    def inputs(self) -> dict[str, Array]:
+        """Values of the inputs, without a batch."""
+        return {
+            f"x{i}": random(*shape, seed=10 + i, low=self.low) * 3
+            for i, shape in enumerate(self.shapes)
+        }
+
+
+def _tagged(*shape: int, seed: int = 1, form: str = "f32") -> Tagged:
+    return Tagged(random(*shape, seed=seed), form)
+
+
+def _convolutions() -> list[Case]:
+    bias = random(8, seed=2)
+    w = _tagged(8, 6, 3, 3)
+    base: Params = {0: 8, 1: 3, 5: 1, 6: 432}
+    plain = (w, bias)
+    cases = [
+        Case("plain", "Convolution", base, plain),
+        Case("stride and pads", "Convolution", base | {3: 2, 4: 1}, plain),
+        Case("uneven pads", "Convolution", base | {4: 1, 14: 2, 15: 0, 16: 3}, plain),
+        Case("dilation", "Convolution", base | {2: 2, 4: 2}, plain),
+        Case("same upper", "Convolution", base | {3: 2, 4: -233}, plain),
+        Case("same lower", "Convolution", base | {3: 2, 4: -234}, plain, ((6, 8, 10),)),
+        Case("border value", "Convolution", base | {4: 1, 18: 0.5}, plain),
+        Case("oblong", "Convolution", {0: 8, 1: 1, 11: 3, 13: 2, 6: 144}, (_tagged(8, 6, 3, 1),)),
+        Case("half", "Convolution", {0: 8, 1: 1, 5: 1, 6: 48}, (_tagged(8, 6, form="f16"), bias)),
+        Case(
+            "table", "Convolution", {0: 8, 1: 1, 5: 1, 6: 48}, (_tagged(8, 6, form="table"), bias)
+        ),
+        Case("raw", "Convolution", {0: 8, 1: 1, 6: 48}, (_tagged(8, 6, form="scaled"),)),
+        Case(
+            "odd half", "ConvolutionDepthWise", {0: 6, 1: 1, 6: 6, 7: 6}, (_tagged(6, form="f16"),)
+        ),
+        Case(
+            "depthwise",
+            "ConvolutionDepthWise",
+            {0: 6, 1: 3, 4: 1, 5: 1, 6: 54, 7: 6},
+            (_tagged(6, 3, 3), random(6, seed=2)),
+        ),
+        Case(
+            "groups",
+            "ConvolutionDepthWise",
+            {0: 8, 1: 3, 6: 216, 7: 2, 9: 1},
+            (_tagged(2, 4, 3, 3, 3),),
+        ),
+    ]
+    activations: list[tuple[int, list[float]]] = [
+        (1, []),
+        (2, [0.1]),
+        (3, [-0.5, 1.5]),
+        (4, []),
+        (5, []),
+        (6, [1 / 6, 0.5]),
+    ]
+    for kind, values in activations:
+        params: Params = base | {9: kind} | ({10: values} if values else {})
+        cases.append(Case(f"activation {kind}", "Convolution", params, plain))
+    up: Params = {0: 5, 1: 4, 3: 2, 5: 1, 6: 480}
+    weights = (_tagged(5, 6, 4, 4), random(5, seed=2))
+    cases += [
+        Case("plain", "Deconvolution", up, weights),
+        Case("pads", "Deconvolution", up | {4: 1, 18: 1}, weights),
+        Case("same size", "Deconvolution", up | {4: -233, 20: 18, 21: 14}, weights),
+        Case("same lower size", "Deconvolution", up | {4: -234, 20: 19, 21: 15}, weights),
+        Case("dilation", "Deconvolution", up | {2: 2, 9: 1}, weights),
+        Case(
+            "plain",
+            "DeconvolutionDepthWise",
+            {0: 6, 1: 4, 3: 2, 4: 1, 6: 96, 7: 6},
+            (_tagged(6, 4, 4),),
+        ),
+        Case(
+            "groups",
+            "DeconvolutionDepthWise",
+            {0: 4, 1: 3, 6: 108, 7: 2},
+            (_tagged(2, 2, 3, 3, 3),),
+        ),
+    ]
+    return cases
+
+
+def _matrices() -> list[Case]:
+    bias = random(5, seed=2)
+
+    def product(inputs: int) -> Params:
+        return {0: 5, 1: 1, 2: 5 * inputs}
+
+    heads = [x for i in range(4) for x in (_tagged(8, 8, seed=3 + i), random(8, seed=30 + i))]
+    return [
+        Case("image", "InnerProduct", product(378), (_tagged(5, 378), bias)),
+        Case("vector", "InnerProduct", product(12), (_tagged(5, 12), bias), (VECTOR,)),
+        Case("rows", "InnerProduct", product(9) | {9: 1}, (_tagged(5, 9), bias), (MATRIX,)),
+        Case("matrix", "InnerProduct", product(54), (_tagged(5, 54), bias), (MATRIX,)),
+        Case("matrices", "MatMul", {}, (), ((6, 9), (9, 4))),
+        Case("transposed", "MatMul", {0: 1}, (), ((3, 6, 9), (3, 4, 9))),
+        Case("broadcast", "MatMul", {}, (), ((3, 6, 9), (9, 4))),
+        Case("row", "MatMul", {}, (), ((9,), (9, 4))),
+        Case("column", "MatMul", {}, (), ((6, 9), (9,))),
+        Case("computed", "Gemm", {0: 0.5, 1: 2.0}, (), ((6, 9), (9, 4), (6, 4))),
+        Case("transposed", "Gemm", {2: 1, 3: 1, 14: 1}, (), ((9, 6), (4, 9))),
+        Case(
+            "weights",
+            "Gemm",
+            {3: 1, 5: 1, 6: 1, 8: 4, 9: 9, 10: 4},
+            (_tagged(4, 9), _tagged(4, seed=2)),
+            (MATRIX,),
+        ),
+        Case("left weights", "Gemm", {4: 1, 7: 4, 9: 6, 10: -1, 6: 1}, (_tagged(4, 6),), (MATRIX,)),
+        Case(
+            "offsets by row",
+            "Gemm",
+            {5: 1, 6: 1, 7: 6, 8: 4, 9: 9, 10: 1},
+            (_tagged(9, 4), _tagged(6, seed=2)),
+            (MATRIX,),
+        ),
+        Case("self", "MultiHeadAttention", {0: 8, 1: 2, 2: 64}, tuple(heads), ((5, 8),)),
+        Case(
+            "three",
+            "MultiHeadAttention",
+            {0: 8, 1: 2, 2: 64},
+            tuple(heads),
+            ((5, 8), (7, 8), (7, 8)),
+        ),
+        Case(
+            "mask",
+            "MultiHeadAttention",
+            {0: 8, 1: 2, 2: 64, 5: 1},
+            tuple(heads),
+            ((5, 8), (7, 8), (7, 8), (5, 7)),
+        ),
+    ]
+
+
+def _pools() -> list[Case]:
+    windows: dict[str, Params] = {
+        "full": {1: 3, 2: 2},
+        "full with padding": {1: 3, 2: 2, 3: 1},
+        "full of 2": {1: 2, 2: 2},
+        "valid": {1: 3, 2: 2, 5: 1},
+        "valid with padding": {1: 3, 2: 2, 3: 1, 5: 1},
+        "uneven": {1: 3, 11: 2, 2: 2, 12: 1, 3: 0, 14: 1, 13: 1, 15: 0, 5: 1},
+        "counted": {1: 3, 2: 2, 3: 1, 6: 1},
+        "counted valid": {1: 3, 2: 2, 3: 1, 5: 1, 6: 1},
+        "same upper": {1: 3, 2: 2, 5: 2},
+        "same lower": {1: 2, 2: 2, 5: 3},
+        "global": {4: 1},
+        "adaptive": {7: 1, 8: 3, 18: 7},
+        "adaptive uneven": {7: 1, 8: 4, 18: 5},
+        "adaptive width": {7: 1, 8: -233, 18: 2},
+    }
+    return [
+        Case(
+            f"{'AVG' if kind else 'MAX'} {name} of {shape}",
+            "Pooling",
+            {0: kind, **params},
+            (),
+            (shape,),
+        )
+        for kind, (name, params), shape in itertools.product(
+            (0, 1), windows.items(), (IMAGE, (3, 8, 8))
+        )
+    ] + [
+        Case("nearest", "Interp", {0: 1, 1: 2.0, 2: 2.0}),
+        Case("nearest size", "Interp", {0: 1, 3: 10, 4: 13}),
+        Case("nearest shrunk", "Interp", {0: 1, 1: 0.5, 2: 0.4}),
+        Case("linear", "Interp", {0: 2, 1: 2.0, 2: 1.5}),
+        Case("linear size", "Interp", {0: 2, 3: 10, 4: 13}),
+        Case("linear aligned", "Interp", {0: 2, 3: 10, 4: 13, 6: 1}),
+        Case("like another", "Interp", {0: 2, 5: 1}, (), (IMAGE, (2, 11, 12))),
+        Case("vector", "Interp", {0: 2, 3: 4, 4: 5}, (), (VECTOR,)),
+        Case("rows", "Interp", {0: 2, 3: 6, 4: 13}, (), (MATRIX,)),
+        Case("expression", "Interp", {0: 1, 9: "*(0w,2),+(0h,3)"}),
+    ]
+
+
+def _activations() -> list[Case]:
+    plain = "AbsVal BNLL Erf GELU HardSigmoid Mish ReLU Sigmoid Softplus Swish TanH ELU SELU CELU"
+    cases = [Case("plain", type, {}) for type in plain.split()]
+    cases += [
+        Case("slope", "ReLU", {0: 0.1}),
+        Case("fast", "GELU", {0: 1}),
+        Case("alpha", "ELU", {0: 0.7}),
+        Case("alpha", "CELU", {0: 0.7}),
+        Case("parameters", "HardSigmoid", {0: 0.3, 1: 0.4}),
+        Case("default", "HardSwish", {}),
+        Case("sixth", "HardSwish", {0: 1 / 6, 1: 0.5}),
+        Case("bounds", "Clip", {0: -1.0, 1: 0.5}),
+        Case("open", "Clip", {0: 0.25}),
+        Case("shared", "PReLU", {0: 1}, (random(1, seed=3),)),
+        Case("power", "Power", {0: 2.0, 1: 0.5, 2: 1.5}),
+        Case("linear", "Power", {1: 0.5, 2: 1.5}),
+        Case("base e", "Exp", {1: 0.5, 2: 0.1}),
+        Case("base 2", "Exp", {0: 2.0, 1: 0.5}),
+        Case("base e", "Log", {1: 0.5, 2: 2.0}),
+        Case("base 2", "Log", {0: 2.0, 2: 4.0}),
+        Case("image", "Bias", {0: 6}, (random(6, seed=4),)),
+        Case("scale", "Dropout", {0: 0.5}),
+        Case("plain", "Dropout", {}),
+    ]
+    for shape, name in ((IMAGE, "image"), (MATRIX, "matrix"), (VECTOR, "vector")):
+        c = shape[0]
+        r = random(c, seed=4)
+        cases += [
+            Case(name, "PReLU", {0: c}, (r,), (shape,)),
+            Case(name, "Scale", {0: c}, (r,), (shape,)),
+            Case(f"{name} with bias", "Scale", {0: c, 1: 1}, (r, random(c, seed=5)), (shape,)),
+            Case(
+                name,
+                "BatchNorm",
+                {0: c, 1: 0.001},
+                (r, random(c, seed=5), random(c, seed=6, low=0.1), random(c, seed=7)),
+                (shape,),
+            ),
+        ]
+    cases.append(Case("computed", "Scale", {0: -233}, (), (IMAGE, (6,))))
+    cases += [
+        Case(f"{kind}", "UnaryOp", {0: kind}, low=0.1) for kind in (0, 1, 4, 5, 6, 7, 8, 15, 16, 17)
+    ]
+    return cases
+
+
+def _binaries() -> list[Case]:
+    pairs: list[tuple[Shape, Shape]] = [
+        (IMAGE, IMAGE),
+        (IMAGE, (6,)),
+        (IMAGE, (9,)),
+        ((6,), IMAGE),
+        (IMAGE, (1,)),
+        (IMAGE, (6, 1, 1)),
+        (IMAGE, (1, 7, 9)),
+        (IMAGE, (6, 7)),
+        (MATRIX, (6,)),
+        (MATRIX, (9,)),
+        ((9,), MATRIX),
+        (VECTOR, VECTOR),
+    ]
+    cases = [Case(f"{a} {b}", "BinaryOp", {0: 1}, (), (a, b)) for a, b in pairs]
+    cases += [
+        Case(f"function {kind}", "BinaryOp", {0: kind}, (), (IMAGE, IMAGE), low=0.1)
+        for kind in range(10)
+    ]
+    cases += [
+        Case(f"scalar {kind}", "BinaryOp", {0: kind, 1: 1, 2: 1.5}, low=0.1) for kind in range(10)
+    ]
+    for kind in range(3):
+        cases.append(Case(f"{kind}", "Eltwise", {0: kind}, (), (IMAGE,) * 3))
+    cases.append(Case("weighted", "Eltwise", {0: 1, 1: [0.5, -2.0]}, (), (IMAGE,) * 2))
+    return cases
+
+
+def _movements() -> list[Case]:
+    shapes = (IMAGE, MATRIX, VECTOR)
+    cases = [
+        Case("channels", "Concat", {}, (), (IMAGE, (2, 7, 9))),
+        Case("rows", "Concat", {0: 1}, (), (IMAGE, (6, 2, 9))),
+        Case("last", "Concat", {0: -1}, (), (MATRIX, (6, 2))),
+        Case("vectors", "Concat", {}, (), (VECTOR, (3,))),
+        Case("sizes", "Slice", {0: [2, -233, -233]}, tops=3),
+        Case("axis", "Slice", {0: [4, -233], 1: 2}, tops=2),
+        Case("negative axis", "Slice", {0: [-233, -233], 1: -1}, (), ((6, 7, 8),), tops=2),
+        Case("ends", "Slice", {2: [2, -1], 1: 1}, tops=3),
+        Case("vector", "Slice", {0: [5, 7]}, (), (VECTOR,), tops=2),
+        Case("two", "Split", {}, tops=2),
+        Case("numpy", "Crop", {9: [1, 2], 10: [4, -1], 11: [0, 2]}),
+        Case("numpy to the end", "Crop", {9: [-3], 10: [-233], 11: [1]}),
+        Case("offsets", "Crop", {0: 1, 1: 2, 2: 3, 3: 4, 4: 3, 5: 2}),
+        Case("rest", "Crop", {0: 1, 1: 2, 2: 3, 3: -233, 4: -233, 5: -233}),
+        Case("both ends", "Crop", {0: 1, 1: 2, 3: -233, 4: -233, 5: -233, 6: 2, 7: 1}),
+        Case("like another", "Crop", {0: 1, 1: 2}, (), (IMAGE, (6, 4, 5))),
+        Case("expression", "Crop", {19: "1,//(0w,3)", 20: "4,-(0w,1)", 21: "0,2"}),
+        Case("vector", "Crop", {9: [1], 10: [5], 11: [0]}, (), (VECTOR,)),
+        Case("rest", "Reshape", {0: -1}),
+        Case("matrix", "Reshape", {0: 9, 1: -1}),
+        Case("copies", "Reshape", {0: 0, 1: -1, 2: 3}),
+        Case("volume", "Reshape", {0: 3, 1: 3, 11: 7, 2: 6}),
+        Case("expression", "Reshape", {6: "0h,0w,0c"}),
+        Case("axes", "Squeeze", {3: [0, 2]}, (), ((1, 7, 1),)),
+        Case("names", "Squeeze", {0: 1, 1: 1, 2: 1}, (), ((5, 1, 1),)),
+        Case("front", "ExpandDims", {3: [0]}, (), (MATRIX,)),
+        Case("back", "ExpandDims", {3: [-1]}, (), (MATRIX,)),
+        Case("two", "ExpandDims", {3: [1, 2]}, (), (VECTOR,)),
+        Case("constant", "Padding", {0: 1, 1: 2, 2: 3, 3: 0, 5: 0.5}),
+        Case("edge", "Padding", {0: 1, 1: 2, 2: 3, 3: 0, 4: 1}),
+        Case("reflect", "Padding", {0: 1, 1: 2, 2: 3, 3: 0, 4: 2}),
+        Case("channels", "Padding", {7: 1, 8: 2}),
+        Case("matrix", "Padding", {0: 1, 1: 2, 2: 3, 3: 1}, (), (MATRIX,)),
+        Case("axis", "Tile", {0: 1, 1: 2}),
+        Case("repeats", "Tile", {2: [2, 1, 3]}),
+        Case("plain", "ShuffleChannel", {0: 2}),
+        Case("reverse", "ShuffleChannel", {0: 2, 1: 1}),
+        Case("plain", "PixelShuffle", {0: 2}, (), ((12, 3, 5),)),
+        Case("slowest", "PixelShuffle", {0: 2, 1: 1}, (), ((12, 3, 5),)),
+        Case("plain", "Reorg", {0: 2}, (), ((3, 6, 8),)),
+        Case("slowest", "Reorg", {0: 2, 1: 1}, (), ((3, 6, 8),)),
+    ]
+    cases += [Case(f"{len(s)}", "Flatten", {}, (), (s,)) for s in shapes]
+    cases += [Case(f"{i} of 3", "Permute", {0: i}) for i in range(6)]
+    cases += [Case(f"{i} of 2", "Permute", {0: i}, (), (MATRIX,)) for i in range(2)]
+    cases += [Case(f"{i} of 4", "Permute", {0: i}, (), ((2, 3, 4, 5),)) for i in range(24)]
+    return cases
+
+
+def _normalizations() -> list[Case]:
+    scale, shift = random(6, seed=2), random(6, seed=3)
+    cases = [
+        Case("across", "LRN", {1: 3, 2: 2.0, 3: 0.5, 4: 1.5}),
+        Case("within", "LRN", {0: 1, 1: 3, 2: 2.0, 4: 1.5}),
+        Case("mean", "MVN", {}),
+        Case("variance", "MVN", {0: 1}),
+        Case("image", "MVN", {0: 1, 1: 1, 2: 0.01}),
+        Case("plain", "InstanceNorm", {0: 6}, (scale, shift)),
+        Case("no factors", "InstanceNorm", {0: 0, 1: 0.01, 2: 0}),
+        Case("plain", "GroupNorm", {0: 2, 1: 6}, (scale, shift)),
+        Case("no factors", "GroupNorm", {0: 3, 1: 6, 2: 0.01, 3: 0}),
+        Case("matrix", "GroupNorm", {0: 2, 1: 6}, (scale, shift), (MATRIX,)),
+        Case("rows", "LayerNorm", {0: 9}, (random(9, seed=2), random(9, seed=3)), (MATRIX,)),
+        Case("rows of images", "LayerNorm", {0: 9, 2: 0}),
+        Case("planes", "LayerNorm", {0: 63}, (random(63, seed=2), random(63, seed=3))),
+    ]
+    for spatial, across, mode in itertools.product((0, 1), (0, 1), (0, 1, 2)):
+        if spatial or across:
+            params: Params = {0: spatial, 2: 0.1, 3: 6, 4: across, 9: mode}
+            cases.append(Case(f"{spatial}{across}{mode}", "Normalize", params, (scale,)))
+    cases.append(Case("shared", "Normalize", {1: 1, 3: 1, 4: 1}, (scale[:1],)))
+    for shape in (IMAGE, MATRIX, VECTOR):
+        for axis in range(len(shape)):
+            params = {0: axis, 1: 1}
+            cases.append(Case(f"{axis} of {len(shape)}", "Softmax", params, (), (shape,)))
+    cases.append(Case("last", "Softmax", {0: -1, 1: 1}))
+    return cases
+
+
+def _reductions() -> list[Case]:
+    cases = [
+        Case(f"{kind}", "Reduction", {0: kind, 1: 0, 2: 0.5, 3: [1, 2], 5: 1}, low=0.1)
+        for kind in (0, 1, 2, 3, 4, 5, 7, 8, 9, 10)
+    ]
+    cases += [
+        Case(f"kept {axes}", "Reduction", {0: 3, 1: 0, 3: axes, 4: 1, 5: 1})
+        for axes in ([0], [1], [-1], [0, 2])
+    ]
+    cases += [
+        Case("all", "Reduction", {0: 0}),
+        Case("all kept", "Reduction", {0: 3, 4: 1}),
+        Case("vector", "Reduction", {0: 4, 1: 0, 3: [0], 5: 1}, (), (VECTOR,)),
+        Case("dropped", "Reduction", {0: 4, 1: 0, 3: [0], 5: 1}),
+    ]
+    return cases
+
+
+def cases() -> list[Case]:
+    """All of them."""
+    return [
+        *_convolutions(),
+        *_matrices(),
+        *_pools(),
+        *_activations(),
+        *_binaries(),
+        *_movements(),
+        *_normalizations(),
+        *_reductions(),
+    ]

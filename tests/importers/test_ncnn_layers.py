@@ -1,0 +1,47 @@
+"""Every layer of ncnn that is supported, against ncnn itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import trimtab
+from tests.importers.caffe_writer import random
+from tests.importers.ncnn_cases import Case, cases
+from tests.importers.ncnn_writer import head, line, run_ncnn, write
+from trimtab.importers.ncnn_ops import handlers
+
+TOLERANCE = 3e-6  # relative to the largest value
+
+
+@pytest.mark.parametrize("case", cases(), ids=lambda case: f"{case.type}-{case.id}")
+def test_a_layer_computes_what_ncnn_computes(case: Case, tmp_path: Path) -> None:
+    shapes = {name: value.shape for name, value in case.inputs.items()}
+    names = ["y"] if case.tops == 1 else [f"y{i}" for i in range(case.tops)]
+    layer = line(case.type, " ".join(shapes), " ".join(names), case.params)
+    path = write(tmp_path, [*head(shapes), layer], case.weights)
+    wanted = run_ncnn(path, case.inputs, names)
+    program = trimtab.load(path)
+    assert program.outputs == names
+    inputs = {name: value[np.newaxis] for name, value in case.inputs.items()}
+    actual = trimtab.Session(program).run(inputs)
+    for name, expected in zip(names, wanted, strict=True):
+        assert actual[name].shape == (1, *expected.shape)
+        scale = max(float(abs(expected).max()), 1.0)
+        np.testing.assert_allclose(actual[name][0], expected, 0, TOLERANCE * scale)
+
+
+def test_a_maximum_is_found_where_numpy_finds_it(tmp_path: Path) -> None:
+    # ncnn's own builds leave this layer out.
+    path = write(tmp_path, [*head({"x": (3, 4, 5)}), line("ArgMax", "x")])
+    x = random(1, 3, 4, 5)
+    actual = trimtab.Session(trimtab.load(path)).run({"x": x})["y"]
+    assert actual.reshape(-1).tolist() == [float(x.argmax())]
+
+
+def test_every_handled_layer_type_has_a_case() -> None:
+    elsewhere = {"ArgMax", "MemoryData", "Noop", "DeepCopy", "PriorBox", "DetectionOutput"}
+    elsewhere |= {"YoloDetectionOutput", "Yolov3DetectionOutput"}
+    assert {case.type for case in cases()} | elsewhere == set(handlers()) | elsewhere
