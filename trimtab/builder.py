@@ -316,9 +316,15 @@ def _deliver(request: BuildRequest, tree: Path, record: dict[str, Any]) -> Build
             record = {**record, "files": facts}
             (fresh / RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
             _check_output(output)
+            old = Path(scratch) / "old"
             if output.exists():
-                output.rename(Path(scratch) / "old")
-            fresh.rename(output)
+                output.rename(old)
+            try:
+                fresh.rename(output)
+            except OSError:
+                if old.exists():
+                    old.rename(output)
+                raise
     except OSError as error:
         raise BuildError(
             f"cannot deliver: {error.strerror}",
