@@ -38,7 +38,7 @@ class UnsupportedFormError(Exception):
 
 def read_text(path: Path, limit_bytes: int) -> str:
     """The text of a file that describes a network; ModelFileError when it cannot be one."""
-    return read_bytes(path, limit_bytes).decode("utf-8", errors="replace")
+    return read_bytes(path, limit_bytes).decode("utf-8-sig", errors="replace")
 
 
 def read_bytes(path: Path, limit_bytes: int) -> bytes:

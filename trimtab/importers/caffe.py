@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".prototxt", ".caffemodel")
 
-LIMIT_BYTES = 2**24  # of a network as text; ResNet-152 has 60 KB
+LIMIT_BYTES = 2**22  # of a network as text; Inception-ResNet has 0.4 MB
 
 SUPPORTED = "docs/importers.md lists what is supported; export the network without these layers"
 
@@ -133,7 +133,12 @@ class _Walk:
     def _add(self, layer: net.NetLayer) -> None:
         for bottom in layer.bottoms:
             if bottom not in self.values:
-                raise ImportModelError(f"its bottom '{bottom}' is not defined", where=layer.where)
+                raise ImportModelError(
+                    f"its bottom '{bottom}' is not defined",
+                    where=layer.where,
+                    hint="a network for training may lack inputs in the TEST phase: give the one"
+                    " for deployment",
+                )
             self.results.pop(bottom, None)
         operands = [self.values[bottom] for bottom in layer.bottoms]
         tops: list[Value | None] = [None] * len(layer.tops)
