@@ -1,4 +1,5 @@
-// Python's view of the engine: shape rules, and running a program. Everything else is Python's own work.
+// Python's view of the engine: shape rules, and running a program. Everything else is Python's own
+// work.
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -35,13 +36,16 @@ void Throw(const trimtab::Status& status) {
   throw EngineError(static_cast<int>(status.code()), text);
 }
 
-// The layout that lets the shape rule of an operator see its operands: logical dimensions do not depend on it.
+// The layout that lets the shape rule of an operator see its operands: logical dimensions do not
+// depend on it.
 trimtab::Layout LayoutFor(const trimtab::OperatorRow& row, int rank) {
-  return row.layout == trimtab::LayoutRule::kNhwc && rank == 4 ? trimtab::Layout::kNhwc : trimtab::Layout::kPlain;
+  return row.layout == trimtab::LayoutRule::kNhwc && rank == 4 ? trimtab::Layout::kNhwc
+                                                               : trimtab::Layout::kPlain;
 }
 
 trimtab::Dims ToDims(const Shape& shape) {
-  if (shape.size() > trimtab::Dims::kMaxRank) throw EngineError(TRIMTAB_BAD_PROGRAM, "tensors have at most 8 dimensions");
+  if (shape.size() > trimtab::Dims::kMaxRank)
+    throw EngineError(TRIMTAB_BAD_PROGRAM, "tensors have at most 8 dimensions");
   trimtab::Dims dims;
   dims.rank = static_cast<int>(shape.size());
   for (size_t i = 0; i < shape.size(); ++i) dims[static_cast<int>(i)] = shape[i];
@@ -51,10 +55,16 @@ trimtab::Dims ToDims(const Shape& shape) {
 // One operator outside of a program, with operands of its own.
 class Call {
  public:
-  Call(uint16_t op_id, const std::vector<std::optional<ShapeAndType>>& inputs, const py::bytes& attributes, size_t output_count)
-      : row_(trimtab::FindOperator(op_id)), tensors_(inputs.size() + output_count), input_count_(inputs.size()) {
-    if (row_ == nullptr) throw EngineError(TRIMTAB_MISSING_OP, "this engine has no operator of id " + std::to_string(op_id));
-    if (inputs.size() > 255 || output_count > 255) throw EngineError(TRIMTAB_BAD_PROGRAM, "an operator has at most 255 inputs and outputs");
+  Call(uint16_t op_id, const std::vector<std::optional<ShapeAndType>>& inputs,
+       const py::bytes& attributes, size_t output_count)
+      : row_(trimtab::FindOperator(op_id)),
+        tensors_(inputs.size() + output_count),
+        input_count_(inputs.size()) {
+    if (row_ == nullptr)
+      throw EngineError(TRIMTAB_MISSING_OP,
+                        "this engine has no operator of id " + std::to_string(op_id));
+    if (inputs.size() > 255 || output_count > 255)
+      throw EngineError(TRIMTAB_BAD_PROGRAM, "an operator has at most 255 inputs and outputs");
     for (size_t i = 0; i < tensors_.size(); ++i) {
       if (i < inputs.size() && !inputs[i]) {
         pointers_.push_back(nullptr);
@@ -73,7 +83,8 @@ class Call {
     std::copy(block.begin(), block.end(), reinterpret_cast<char*>(attributes_.data()));
     memory_.reset(static_cast<char*>(aligned_alloc(64, (row_->factory->bytes + 63) / 64 * 64)));
     op_ = row_->factory->construct(memory_.get());
-    const trimtab::Operands operands = {pointers_.data(), pointers_.data() + inputs.size(), static_cast<uint8_t>(inputs.size()),
+    const trimtab::Operands operands = {pointers_.data(), pointers_.data() + inputs.size(),
+                                        static_cast<uint8_t>(inputs.size()),
                                         static_cast<uint8_t>(output_count)};
     const auto* bytes = reinterpret_cast<const uint8_t*>(attributes_.data());
     Check(op_->SetUpShapes(*row_, operands, bytes, block.size()));
@@ -87,7 +98,8 @@ class Call {
   void Run() {
     trimtab::ThreadPool alone;
     Check(op_->SetUpRun(1));
-    const std::unique_ptr<void, decltype(&free)> scratch(aligned_alloc(64, (op_->scratch_bytes() + 64) / 64 * 64), &free);
+    const std::unique_ptr<void, decltype(&free)> scratch(
+        aligned_alloc(64, (op_->scratch_bytes() + 64) / 64 * 64), &free);
     op_->set_scratch(scratch.get());
     op_->Run(alone);
   }
@@ -106,9 +118,11 @@ class Call {
   size_t input_count_;
 };
 
-// Runs the shape rule of one operator. inputs: (shape, dtype) or None for an absent one. Returns (shape, dtype) of each output.
-std::vector<ShapeAndType> InferShapes(uint16_t op_id, const std::vector<std::optional<ShapeAndType>>& inputs, const py::bytes& attributes,
-                                      size_t output_count) {
+// Runs the shape rule of one operator. inputs: (shape, dtype) or None for an absent one. Returns
+// (shape, dtype) of each output.
+std::vector<ShapeAndType> InferShapes(uint16_t op_id,
+                                      const std::vector<std::optional<ShapeAndType>>& inputs,
+                                      const py::bytes& attributes, size_t output_count) {
   Call call(op_id, inputs, attributes, output_count);
   std::vector<ShapeAndType> result;
   for (size_t i = 0; i < output_count; ++i) {
@@ -120,13 +134,17 @@ std::vector<ShapeAndType> InferShapes(uint16_t op_id, const std::vector<std::opt
 
 const char* const kNumpyTypes[] = {"", "f4", "f2", "i1", "u1", "i4", "i8", "?"};
 
-// Runs one operator. inputs: contiguous (array, dtype) in the operator's layout, or None. Returns its outputs.
-std::vector<py::array> RunOperator(uint16_t op_id, const std::vector<std::optional<std::pair<py::array, int>>>& inputs,
-                                   const py::bytes& attributes, size_t output_count) {
+// Runs one operator. inputs: contiguous (array, dtype) in the operator's layout, or None. Returns
+// its outputs.
+std::vector<py::array> RunOperator(
+    uint16_t op_id, const std::vector<std::optional<std::pair<py::array, int>>>& inputs,
+    const py::bytes& attributes, size_t output_count) {
   std::vector<std::optional<ShapeAndType>> operands;
   for (const auto& input : inputs) {
     operands.emplace_back();
-    if (input) operands.back().emplace(Shape(input->first.shape(), input->first.shape() + input->first.ndim()), input->second);
+    if (input)
+      operands.back().emplace(
+          Shape(input->first.shape(), input->first.shape() + input->first.ndim()), input->second);
   }
   Call call(op_id, operands, attributes, output_count);
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -137,12 +155,15 @@ std::vector<py::array> RunOperator(uint16_t op_id, const std::vector<std::option
   std::vector<py::array> results;
   for (size_t i = 0; i < output_count; ++i) {
     trimtab::Tensor& tensor = call.output(i);
-    results.emplace_back(py::dtype(kNumpyTypes[static_cast<int>(tensor.dtype)]), Shape(tensor.dims.d, tensor.dims.d + tensor.dims.rank));
+    results.emplace_back(py::dtype(kNumpyTypes[static_cast<int>(tensor.dtype)]),
+                         Shape(tensor.dims.d, tensor.dims.d + tensor.dims.rank));
     tensor.raw = results.back().mutable_data();
     tensor.bytes = static_cast<size_t>(results.back().nbytes());
   }
   call.Run();
-  if (call.view()) std::copy_n(static_cast<const char*>(inputs[0]->first.data()), call.output(0).bytes, static_cast<char*>(call.output(0).raw));
+  if (call.view())
+    std::copy_n(static_cast<const char*>(inputs[0]->first.data()), call.output(0).bytes,
+                static_cast<char*>(call.output(0).raw));
   return results;
 }
 
@@ -152,16 +173,19 @@ class Executor {
   Executor(py::array_t<uint8_t, py::array::c_style> model, int threads) : bytes_(std::move(model)) {
     char why[256] = "";
     trimtab_model* opened = nullptr;
-    const int code = trimtab_open_memory(bytes_.data(), static_cast<size_t>(bytes_.size()), threads, &opened, why, sizeof(why));
+    const int code = trimtab_open_memory(bytes_.data(), static_cast<size_t>(bytes_.size()), threads,
+                                         &opened, why, sizeof(why));
     if (code != 0) throw EngineError(code, why);
     model_.reset(opened);
   }
 
   // arrays: contiguous, one per input, of its type. Returns one new array per output.
   std::vector<py::array> Run(const std::vector<py::array>& arrays) {
-    if (arrays.size() != trimtab_input_count(model_.get())) throw EngineError(TRIMTAB_BAD_ARGUMENT, "wrong number of inputs");
+    if (arrays.size() != trimtab_input_count(model_.get()))
+      throw EngineError(TRIMTAB_BAD_ARGUMENT, "wrong number of inputs");
     for (uint32_t i = 0; i < arrays.size(); ++i) {
-      Check(trimtab_set_input(model_.get(), i, arrays[i].data(), static_cast<size_t>(arrays[i].nbytes())));
+      Check(trimtab_set_input(model_.get(), i, arrays[i].data(),
+                              static_cast<size_t>(arrays[i].nbytes())));
     }
     int code;
     {
@@ -190,7 +214,8 @@ class Executor {
 
  private:
   static py::array Copy(const trimtab_tensor& tensor) {
-    return py::array(py::dtype(kNumpyTypes[tensor.dtype]), Shape(tensor.dims, tensor.dims + tensor.rank), tensor.data);
+    return py::array(py::dtype(kNumpyTypes[tensor.dtype]),
+                     Shape(tensor.dims, tensor.dims + tensor.rank), tensor.data);
   }
 
   void Check(int code) const {
@@ -221,7 +246,8 @@ std::vector<std::string> CpuFeatureNames() {
 
 std::vector<std::string> KernelNames() {
   std::vector<std::string> names;
-  for (size_t i = 0; i < trimtab::kKernelTableSize; ++i) names.emplace_back(trimtab::kKernelTable[i].text);
+  for (size_t i = 0; i < trimtab::kKernelTableSize; ++i)
+    names.emplace_back(trimtab::kKernelTable[i].text);
   return names;
 }
 
@@ -238,19 +264,25 @@ PYBIND11_MODULE(_engine, module) {
       PyErr_SetObject(error, py::make_tuple(e.code, e.what()).ptr());
     }
   });
-  module.def("infer_shapes", &InferShapes, py::arg("op_id"), py::arg("inputs"), py::arg("attributes"), py::arg("output_count"));
-  module.def("run_operator", &RunOperator, py::arg("op_id"), py::arg("inputs"), py::arg("attributes"), py::arg("output_count"));
+  module.def("infer_shapes", &InferShapes, py::arg("op_id"), py::arg("inputs"),
+             py::arg("attributes"), py::arg("output_count"));
+  module.def("run_operator", &RunOperator, py::arg("op_id"), py::arg("inputs"),
+             py::arg("attributes"), py::arg("output_count"));
   module.def("cpu_features", &CpuFeatureNames);
   module.def("kernel_names", &KernelNames);
   module.def("schema_hash", &trimtab_schema_hash);
-  module.def("checksum", [](const py::array_t<uint8_t, py::array::c_style>& bytes) { return trimtab::Checksum(bytes.data(), static_cast<size_t>(bytes.size())); });
+  module.def("checksum", [](const py::array_t<uint8_t, py::array::c_style>& bytes) {
+    return trimtab::Checksum(bytes.data(), static_cast<size_t>(bytes.size()));
+  });
   module.def("check_model", [](const py::array_t<uint8_t, py::array::c_style>& bytes) {
     trimtab::Program program;
-    const trimtab::Status status = trimtab::Load(bytes.data(), static_cast<size_t>(bytes.size()), &program);
+    const trimtab::Status status =
+        trimtab::Load(bytes.data(), static_cast<size_t>(bytes.size()), &program);
     if (!status.ok()) Throw(status);
   });
   py::class_<Executor>(module, "Executor")
-      .def(py::init<py::array_t<uint8_t, py::array::c_style>, int>(), py::arg("model"), py::arg("threads") = 1)
+      .def(py::init<py::array_t<uint8_t, py::array::c_style>, int>(), py::arg("model"),
+           py::arg("threads") = 1)
       .def("run", &Executor::Run)
       .def("memory", &Executor::Memory);
 }

@@ -1,12 +1,14 @@
 // The contracts of all micro-kernels, and the only header that operators and kernels share.
 //
-// A kernel file kernels/<folder>/<op>_<dtype>[_<tile>]_<isa>.cpp defines one function of its own name:
+// A kernel file kernels/<folder>/<op>_<dtype>[_<tile>]_<isa>.cpp defines one function of its own
+// name:
 //
 //     extern "C" void gemm_f32_8x8_neon(const GemmF32Args& args);
 //
-// The function's argument type is its contract; the family is the name up to the dtype (`gemm_f32`). Kernels are
-// stateless, allocate nothing and cannot fail: validation is done by the operator that calls them. The portable member of
-// a family understands every tile (`mr`, `nr` in the arguments), so it can stand in for any other with the same packing.
+// The function's argument type is its contract; the family is the name up to the dtype
+// (`gemm_f32`). Kernels are stateless, allocate nothing and cannot fail: validation is done by the
+// operator that calls them. The portable member of a family understands every tile (`mr`, `nr` in
+// the arguments), so it can stand in for any other with the same packing.
 //
 // Counts are in elements, strides in elements too unless the name says `_bytes`.
 #ifndef TRIMTAB_KERNELS_KERNEL_API_H_
@@ -15,16 +17,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Largest tile of any kernel: bounds the stack of the portable GEMM and what a model file may ask for.
+// Largest tile of any kernel: bounds the stack of the portable GEMM and what a model file may ask
+// for.
 enum { kMaxTileRows = 32, kMaxTileColumns = 64 };
 
 // Indirect GEMM (Dukhan 2019, "The Indirect Convolution Algorithm") over a tile of at most mr rows:
 //
-//   c[i][j] = clamp(sum over t < taps, p < k of a[t * mr + i][p] * w[j / nr][t * k + p][j % nr] + bias[j] + residual[i][j])
+//   c[i][j] = clamp(sum over t < taps, p < k of a[t * mr + i][p] * w[j / nr][t * k + p][j % nr] +
+//   bias[j] + residual[i][j])
 //
-// `a` holds taps x mr row pointers; entries of rows >= `rows` may be read but are valid pointers. `w` is packed in panels
-// of nr columns, panel q starting at w + q * taps * k * nr; `bias` (may be null) and the last panel are padded to nr.
-// Exactly rows x columns elements of c are written. A plain matrix product has taps = 1.
+// `a` holds taps x mr row pointers; entries of rows >= `rows` may be read but are valid pointers.
+// `w` is packed in panels of nr columns, panel q starting at w + q * taps * k * nr; `bias` (may be
+// null) and the last panel are padded to nr. Exactly rows x columns elements of c are written. A
+// plain matrix product has taps = 1.
 struct GemmF32Args {
   const float* const* a;
   const float* w;
@@ -43,7 +48,8 @@ struct GemmF32Args {
 //
 //   y[p][c] = clamp(sum over t < taps of a[p * a_step + t][c] * w[c / nr][t][c % nr] + bias[c])
 //
-// `w` is packed in tiles of nr channels ([channels / nr][taps][nr], last tile padded), `bias` is padded to nr.
+// `w` is packed in tiles of nr channels ([channels / nr][taps][nr], last tile padded), `bias` is
+// padded to nr.
 struct DepthwiseF32Args {
   const float* const* a;
   const float* w;

@@ -50,9 +50,12 @@ Status SetUp(trimtab_model* model, const void* data, size_t size, int threads) {
   return model->executor.SetUp(model->program, threads);
 }
 
-int Open(const void* data, size_t size, bool mapped, int threads, trimtab_model** result, char* why, size_t why_size) {
+int Open(const void* data, size_t size, bool mapped, int threads, trimtab_model** result, char* why,
+         size_t why_size) {
   void* memory = nullptr;
-  if (posix_memalign(&memory, alignof(trimtab_model) < sizeof(void*) ? sizeof(void*) : alignof(trimtab_model), sizeof(trimtab_model)) != 0) {
+  if (posix_memalign(
+          &memory, alignof(trimtab_model) < sizeof(void*) ? sizeof(void*) : alignof(trimtab_model),
+          sizeof(trimtab_model)) != 0) {
     if (mapped) trimtab::UnmapFile(data, size);
     return Fail(Status(Code::kOutOfMemory, TRIMTAB_TEXT("no memory for the model")), why, why_size);
   }
@@ -72,7 +75,8 @@ int Open(const void* data, size_t size, bool mapped, int threads, trimtab_model*
 
 }  // namespace
 
-int trimtab_open_file(const char* path, int threads, trimtab_model** model, char* why, size_t why_size) {
+int trimtab_open_file(const char* path, int threads, trimtab_model** model, char* why,
+                      size_t why_size) {
   const void* bytes = nullptr;
   size_t size = 0;
   const Status status = trimtab::MapFile(path, &bytes, &size);
@@ -80,7 +84,8 @@ int trimtab_open_file(const char* path, int threads, trimtab_model** model, char
   return Open(bytes, size, true, threads, model, why, why_size);
 }
 
-int trimtab_open_memory(const void* data, size_t size, int threads, trimtab_model** model, char* why, size_t why_size) {
+int trimtab_open_memory(const void* data, size_t size, int threads, trimtab_model** model,
+                        char* why, size_t why_size) {
   return Open(data, size, false, threads, model, why, why_size);
 }
 
@@ -98,13 +103,15 @@ uint32_t trimtab_output_count(const trimtab_model* model) { return model->progra
 
 int trimtab_input(const trimtab_model* model, uint32_t index, trimtab_tensor* tensor) {
   if (index >= model->program.input_count()) return TRIMTAB_BAD_ARGUMENT;
-  Describe(model->executor.input(index), model->executor.scope().variable(model->program.input(index)).name, tensor);
+  Describe(model->executor.input(index),
+           model->executor.scope().variable(model->program.input(index)).name, tensor);
   return TRIMTAB_OK;
 }
 
 int trimtab_output(const trimtab_model* model, uint32_t index, trimtab_tensor* tensor) {
   if (index >= model->program.output_count()) return TRIMTAB_BAD_ARGUMENT;
-  Describe(model->executor.output(index), model->executor.scope().variable(model->program.output(index)).name, tensor);
+  Describe(model->executor.output(index),
+           model->executor.scope().variable(model->program.output(index)).name, tensor);
   return TRIMTAB_OK;
 }
 
@@ -114,7 +121,8 @@ int trimtab_set_input(trimtab_model* model, uint32_t index, const void* data, si
 
 int trimtab_resize_input(trimtab_model* model, uint32_t index, const int32_t* dims, int32_t rank) {
   trimtab::Dims wanted;
-  if (rank < 0 || rank > trimtab::Dims::kMaxRank) return Report(model, Status(Code::kBadArgument, TRIMTAB_TEXT("rank must be 0 to 8"), rank));
+  if (rank < 0 || rank > trimtab::Dims::kMaxRank)
+    return Report(model, Status(Code::kBadArgument, TRIMTAB_TEXT("rank must be 0 to 8"), rank));
   wanted.rank = rank;
   for (int i = 0; i < rank; ++i) wanted[i] = dims[i];
   return Report(model, model->executor.Resize(index, wanted));
@@ -127,7 +135,8 @@ void trimtab_memory_use(const trimtab_model* model, trimtab_memory* memory) {
   memory->arena_lower_bound_bytes = model->executor.arena_lower_bound_bytes();
   memory->weights_bytes = 0;
   for (uint32_t i = 0; i < model->program.var_count(); ++i) {
-    if (model->program.var(i).data_offset != 0) memory->weights_bytes += static_cast<size_t>(model->program.var(i).data_bytes);
+    if (model->program.var(i).data_offset != 0)
+      memory->weights_bytes += static_cast<size_t>(model->program.var(i).data_bytes);
   }
 }
 

@@ -2,15 +2,13 @@
  *
  *   trimtab_model* model;
  *   char why[256];
- *   if (trimtab_open_file("net.ttm", 1, &model, why, sizeof why) != 0) { fputs(why, stderr); exit(1); }
- *   trimtab_set_input(model, 0, image, sizeof image);     // float32, NCHW; stays the caller's, used in place
- *   trimtab_run(model);
- *   trimtab_tensor out;
- *   trimtab_output(model, 0, &out);                       // valid until the next run
- *   trimtab_close(model);
+ *   if (trimtab_open_file("net.ttm", 1, &model, why, sizeof why) != 0) { fputs(why, stderr);
+ * exit(1); } trimtab_set_input(model, 0, image, sizeof image);     // float32, NCHW; stays the
+ * caller's, used in place trimtab_run(model); trimtab_tensor out; trimtab_output(model, 0, &out);
+ * // valid until the next run trimtab_close(model);
  *
- * Functions return 0, or one of the codes below. A model is used by one thread at a time. Nothing is allocated by
- * trimtab_run, and no function writes to stdout or stderr. */
+ * Functions return 0, or one of the codes below. A model is used by one thread at a time. Nothing
+ * is allocated by trimtab_run, and no function writes to stdout or stderr. */
 #ifndef TRIMTAB_H_
 #define TRIMTAB_H_
 
@@ -50,10 +48,12 @@ typedef struct trimtab_memory {
   size_t weights_bytes;
 } trimtab_memory;
 
-/* Opens a model file (mapped, not read) or a model in memory (64-byte aligned, must outlive the model). `why`, when not null,
- * receives one line of text on failure. */
-int trimtab_open_file(const char* path, int threads, trimtab_model** model, char* why, size_t why_size);
-int trimtab_open_memory(const void* data, size_t size, int threads, trimtab_model** model, char* why, size_t why_size);
+/* Opens a model file (mapped, not read) or a model in memory (64-byte aligned, must outlive the
+ * model). `why`, when not null, receives one line of text on failure. */
+int trimtab_open_file(const char* path, int threads, trimtab_model** model, char* why,
+                      size_t why_size);
+int trimtab_open_memory(const void* data, size_t size, int threads, trimtab_model** model,
+                        char* why, size_t why_size);
 void trimtab_close(trimtab_model* model);
 
 uint32_t trimtab_input_count(const trimtab_model* model);
@@ -61,7 +61,8 @@ uint32_t trimtab_output_count(const trimtab_model* model);
 int trimtab_input(const trimtab_model* model, uint32_t index, trimtab_tensor* tensor);
 int trimtab_output(const trimtab_model* model, uint32_t index, trimtab_tensor* tensor);
 
-/* Points an input at the caller's data: row-major, of the input's type and exact size; must stay valid during trimtab_run. */
+/* Points an input at the caller's data: row-major, of the input's type and exact size; must stay
+ * valid during trimtab_run. */
 int trimtab_set_input(trimtab_model* model, uint32_t index, const void* data, size_t bytes);
 /* Gives an input other dimensions where the program allows it. Outputs become invalid. */
 int trimtab_resize_input(trimtab_model* model, uint32_t index, const int32_t* dims, int32_t rank);
@@ -78,7 +79,8 @@ uint32_t trimtab_op_count(const trimtab_model* model);
 /* Name of an operator in the model and the id of its type (runtime/ops/<type>.toml). */
 const char* trimtab_op_name(const trimtab_model* model, uint32_t op_index, uint16_t* type_id);
 
-/* The operator schema this binary was generated from, and the CPU features it may use (names joined by commas in `names`). */
+/* The operator schema this binary was generated from, and the CPU features it may use (names joined
+ * by commas in `names`). */
 uint64_t trimtab_schema_hash(void);
 void trimtab_cpu_features(char* names, size_t size);
 

@@ -12,7 +12,9 @@ namespace trimtab {
 
 class JsonLine {
  public:
-  explicit JsonLine(const char* event) : text_(buffer_, sizeof(buffer_) - 2) { text_.Add("{\"event\":\"").Add(event).Add("\""); }
+  explicit JsonLine(const char* event) : text_(buffer_, sizeof(buffer_) - 2) {
+    text_.Add("{\"event\":\"").Add(event).Add("\"");
+  }
 
   JsonLine& Number(const char* key, int64_t value) {
     Key(key).Add(value);

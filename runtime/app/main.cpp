@@ -1,5 +1,6 @@
-// trimtab-run: what `inv bench` pushes to a device. Loads a model, feeds it files, runs it, reports JSON lines on stdout and
-// writes outputs as raw files. docs/runner.md describes the command line and every line of output.
+// trimtab-run: what `inv bench` pushes to a device. Loads a model, feeds it files, runs it, reports
+// JSON lines on stdout and writes outputs as raw files. docs/runner.md describes the command line
+// and every line of output.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,19 +20,23 @@ extern "C" const unsigned char trimtab_embedded_model_end[];
 namespace trimtab {
 namespace {
 
-constexpr int kUsageError = 64;  // sysexits.h EX_USAGE; other failures exit with their TRIMTAB_* code
+constexpr int kUsageError =
+    64;  // sysexits.h EX_USAGE; other failures exit with their TRIMTAB_* code
 
 int Fail(int code, const char* message) {
   JsonLine("error").Number("code", code).String("message", message).Write();
   return code;
 }
 
-// The content of a file that must have exactly `bytes` bytes; null when it has not. The caller frees it.
+// The content of a file that must have exactly `bytes` bytes; null when it has not. The caller
+// frees it.
 void* ReadFile(const char* path, size_t bytes) {
   const int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return nullptr;
   struct stat info;
-  char* data = fstat(file, &info) == 0 && static_cast<uint64_t>(info.st_size) == bytes ? static_cast<char*>(malloc(bytes + 1)) : nullptr;
+  char* data = fstat(file, &info) == 0 && static_cast<uint64_t>(info.st_size) == bytes
+                   ? static_cast<char*>(malloc(bytes + 1))
+                   : nullptr;
   size_t done = 0;
   while (data != nullptr && done < bytes) {
     const ssize_t got = read(file, data + done, bytes - done);
@@ -61,14 +66,18 @@ struct Inputs {
 };
 
 int SetInputs(trimtab_model* model, const Options& options, Inputs* inputs) {
-  if (static_cast<uint32_t>(options.input_count) != trimtab_input_count(model)) return Fail(kUsageError, "give one --input for each input of the model");
+  if (static_cast<uint32_t>(options.input_count) != trimtab_input_count(model))
+    return Fail(kUsageError, "give one --input for each input of the model");
   for (int i = 0; i < options.input_count; ++i) {
     trimtab_tensor tensor;
     const uint32_t index = static_cast<uint32_t>(i);
-    if (trimtab_input(model, index, &tensor) != 0) return Fail(TRIMTAB_BAD_ARGUMENT, "no such input");
+    if (trimtab_input(model, index, &tensor) != 0)
+      return Fail(TRIMTAB_BAD_ARGUMENT, "no such input");
     inputs->data[i] = ReadFile(options.inputs[i], tensor.bytes);
-    if (inputs->data[i] == nullptr) return Fail(TRIMTAB_IO, "an input file is missing or not of the input's size");
-    if (const int code = trimtab_set_input(model, index, inputs->data[i], tensor.bytes)) return Fail(code, trimtab_last_error(model));
+    if (inputs->data[i] == nullptr)
+      return Fail(TRIMTAB_IO, "an input file is missing or not of the input's size");
+    if (const int code = trimtab_set_input(model, index, inputs->data[i], tensor.bytes))
+      return Fail(code, trimtab_last_error(model));
   }
   return 0;
 }
@@ -79,7 +88,8 @@ int WriteOutputs(trimtab_model* model, const char* directory) {
     trimtab_output(model, i, &tensor);
     char path[512];
     Text(path, sizeof(path)).Add(directory).Add("/out").Add(int64_t{i}).Add(".bin");
-    if (!WriteFile(path, tensor.data, tensor.bytes)) return Fail(TRIMTAB_IO, "cannot write an output file");
+    if (!WriteFile(path, tensor.data, tensor.bytes))
+      return Fail(TRIMTAB_IO, "cannot write an output file");
   }
   return 0;
 }
@@ -115,7 +125,11 @@ int RunOnce(trimtab_model* model, Meter* meter, const char* event, int64_t index
   const int code = trimtab_run(model);
   meter->End(Phase::kRunEnd, index);
   if (code != 0) return Fail(code, trimtab_last_error(model));
-  JsonLine(event).Number("i", index).Number("ns", meter->ns()).NumberOrNull("instructions", meter->instructions()).Write();
+  JsonLine(event)
+      .Number("i", index)
+      .Number("ns", meter->ns())
+      .NumberOrNull("instructions", meter->instructions())
+      .Write();
   return 0;
 }
 
@@ -129,7 +143,8 @@ int Measure(trimtab_model* model, const Options& options, Meter* meter) {
     if (const int code = RunOnce(model, meter, "run", i)) return code;
   }
   if (!options.per_op) return 0;
-  // Operators are timed in runs of their own: reading the clock around each one would lengthen the runs above.
+  // Operators are timed in runs of their own: reading the clock around each one would lengthen the
+  // runs above.
   Meter op_meter(options.markers);
   OpTimer timer = {&op_meter, model, 0};
   trimtab_set_observer(model, OpTimer::Notify, &timer);
@@ -158,7 +173,10 @@ int RunModel(const Options& options, Meter* meter) {
   const int opened = OpenModel(options, &model, why, sizeof(why));
   meter->End(Phase::kLoadEnd, 0);
   if (opened != 0) return Fail(opened, why);
-  JsonLine("load").Number("ns", meter->ns()).NumberOrNull("instructions", meter->instructions()).Write();
+  JsonLine("load")
+      .Number("ns", meter->ns())
+      .NumberOrNull("instructions", meter->instructions())
+      .Write();
   trimtab_memory memory;
   trimtab_memory_use(model, &memory);
   JsonLine("memory")
@@ -192,8 +210,8 @@ bool ParseCase(char* line, Options* options) {
   return options->output_dir != nullptr;
 }
 
-// Runs every case of a list in this process, so that hundreds of operator tests cost one connection; a failing case is
-// reported and the rest go on.
+// Runs every case of a list in this process, so that hundreds of operator tests cost one
+// connection; a failing case is reported and the rest go on.
 int RunCases(Options options, Meter* meter) {
   struct stat info;
   if (stat(options.cases, &info) != 0) return Fail(TRIMTAB_IO, "cannot open the list of cases");
@@ -206,7 +224,9 @@ int RunCases(Options options, Meter* meter) {
     char* end = strchr(line, '\n');
     if (end != nullptr) *end = '\0';
     JsonLine("case").Number("i", index).Write();
-    const int code = ParseCase(line, &options) ? RunModel(options, meter) : Fail(kUsageError, "a case is MODEL OUTPUT_DIR INPUT...");
+    const int code = ParseCase(line, &options)
+                         ? RunModel(options, meter)
+                         : Fail(kUsageError, "a case is MODEL OUTPUT_DIR INPUT...");
     JsonLine("case_end").Number("i", index).Number("code", code).Write();
     line = end == nullptr ? nullptr : end + 1;
   }
@@ -218,11 +238,17 @@ int Main(int argc, char** argv) {
   Options options;
   if (const char* wrong = ParseOptions(argc, argv, &options)) return Fail(kUsageError, wrong);
 #if !TRIMTAB_EMBEDDED_MODEL
-  if (options.model == nullptr && options.cases == nullptr) return Fail(kUsageError, "name a .ttm model");
+  if (options.model == nullptr && options.cases == nullptr)
+    return Fail(kUsageError, "name a .ttm model");
 #endif
   char features[128];
   trimtab_cpu_features(features, sizeof(features));
-  JsonLine("start").String("version", "0.1.0").Hex("schema", trimtab_schema_hash()).Number("threads", options.threads).Names("cpu_features", features).Write();
+  JsonLine("start")
+      .String("version", "0.1.0")
+      .Hex("schema", trimtab_schema_hash())
+      .Number("threads", options.threads)
+      .Names("cpu_features", features)
+      .Write();
   Meter meter(options.markers);
   const int code = options.cases != nullptr ? RunCases(options, &meter) : RunModel(options, &meter);
   if (code != 0) return code;

@@ -11,9 +11,11 @@
 namespace trimtab {
 namespace {
 
-constexpr int kMarker = 0x7472696d;  // "trim": no prctl of this number exists, so the kernel refuses it at once
+constexpr int kMarker =
+    0x7472696d;  // "trim": no prctl of this number exists, so the kernel refuses it at once
 
-// This thread's user-mode instructions; fails where the kernel has no counter or does not let us read it.
+// This thread's user-mode instructions; fails where the kernel has no counter or does not let us
+// read it.
 int OpenCounter() {
   perf_event_attr attributes;
   memset(&attributes, 0, sizeof(attributes));
@@ -25,7 +27,9 @@ int OpenCounter() {
   return static_cast<int>(syscall(SYS_perf_event_open, &attributes, 0, -1, -1, 0));
 }
 
-void Mark(Phase phase, int64_t index) { prctl(kMarker, static_cast<unsigned long>(phase), static_cast<unsigned long>(index), 0, 0); }
+void Mark(Phase phase, int64_t index) {
+  prctl(kMarker, static_cast<unsigned long>(phase), static_cast<unsigned long>(index), 0, 0);
+}
 
 }  // namespace
 
@@ -72,7 +76,8 @@ void Meter::Begin(Phase phase, int64_t index) {
 void Meter::End(Phase phase, int64_t index) {
   ns_ = NowNs() - start_ns_;
   const int64_t end = ReadCounter();
-  instructions_ = start_instructions_ >= 0 && end >= start_instructions_ ? end - start_instructions_ : -1;
+  instructions_ =
+      start_instructions_ >= 0 && end >= start_instructions_ ? end - start_instructions_ : -1;
   if (markers_) Mark(phase, index);
 }
 

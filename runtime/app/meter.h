@@ -1,4 +1,5 @@
-// What the runner measures around a piece of work: time, and instructions where the kernel counts them.
+// What the runner measures around a piece of work: time, and instructions where the kernel counts
+// them.
 #ifndef TRIMTAB_APP_METER_H_
 #define TRIMTAB_APP_METER_H_
 
@@ -7,19 +8,29 @@
 namespace trimtab {
 
 // Phases that a TCG plug-in can tell apart by their markers (runtime/tools/icount_plugin.c).
-enum class Phase : int { kLoadBegin = 1, kLoadEnd = 2, kRunBegin = 3, kRunEnd = 4, kOpBegin = 5, kOpEnd = 6 };
+enum class Phase : int {
+  kLoadBegin = 1,
+  kLoadEnd = 2,
+  kRunBegin = 3,
+  kRunEnd = 4,
+  kOpBegin = 5,
+  kOpEnd = 6
+};
 
 class Meter {
  public:
   explicit Meter(bool markers);
   ~Meter();
 
-  // Marks the phase (a system call that does nothing, seen by the plug-in), then reads clock and counter.
+  // Marks the phase (a system call that does nothing, seen by the plug-in), then reads clock and
+  // counter.
   void Begin(Phase phase, int64_t index);
   void End(Phase phase, int64_t index);
 
   int64_t ns() const { return ns_; }
-  int64_t instructions() const { return instructions_; }  // executed in user mode by this thread; -1: not counted
+  int64_t instructions() const {
+    return instructions_;
+  }  // executed in user mode by this thread; -1: not counted
 
  private:
   int64_t ReadCounter() const;

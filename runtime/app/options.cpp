@@ -60,7 +60,8 @@ const char* ParseOptions(int argc, char** argv, Options* options) {
       for (const Number& number : numbers) {
         if (strcmp(name, number.name) != 0) continue;
         known = true;
-        if (!ParseNumber(value, number.least, number.most, number.value)) return "a number is malformed or out of range";
+        if (!ParseNumber(value, number.least, number.most, number.value))
+          return "a number is malformed or out of range";
       }
     }
     if (!known) return "unknown option";
