@@ -35,12 +35,12 @@ def parse_inputs(given: list[str]) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def load_model(model: str, inputs: list[str]) -> Program:
-    """The program of a model file, or of a zoo network by its name."""
+def load_model(model: str, inputs: list[str], outputs: list[str] | None = None) -> Program:
+    """The program of a model file, or of a zoo network by its name; see `trimtab.load`."""
     import trimtab
     from trimtab import workflow
 
-    return trimtab.load(workflow.model_path(model), inputs=parse_inputs(inputs))
+    return trimtab.load(workflow.model_path(model), parse_inputs(inputs), outputs)
 
 
 def target_of(toolchain: str, cpu: str) -> Target:
@@ -162,11 +162,12 @@ def _attributes(attributes: dict[str, object]) -> str:
 
 
 @task(
-    iterable=["input"],
+    iterable=["input", "tensor"],
     help={
         "model": "model file or zoo network",
         "output": "the .ttm file to write",
         "input": _INPUT_HELP,
+        "tensor": "wanted instead of the model's outputs, such as a raw head (repeatable)",
         "toolchain": "plan for this toolchain's CPUs",
         "cpu": "and this CPU",
         "names": "keep names in the file",
@@ -178,6 +179,7 @@ def convert(
     model: str,
     output: str,
     input: list[str],
+    tensor: list[str],
     toolchain: str = "",
     cpu: str = "",
     names: bool = True,
@@ -187,7 +189,7 @@ def convert(
 
     from trimtab import session
 
-    program = load_model(model, input)
+    program = load_model(model, input, tensor)
     if toolchain:
         program = session.optimize(program, target_of(toolchain, cpu))
     program.save(output, names=names)
