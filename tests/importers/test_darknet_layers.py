@@ -13,7 +13,7 @@ from tests.importers.darknet_writer import net, normalized, section, values, wei
 from tests.importers.models import assert_close
 from tests.importers.opencv import opencv_darknet
 from tests.ops.cases.case import Array
-from trimtab.importers.darknet_ops import handlers
+from trimtab.importers.darknet_ops import activation, handlers
 
 X = values(6 * 8 * 12, 99).reshape(1, 6, 8, 12) * np.float32(3)
 START = net(12, 8, 6)
@@ -92,6 +92,7 @@ ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
     "plse": lambda x: np.select(
         [x < -4, x > 4], [0.01 * (x + 4), 0.01 * (x - 4) + 1], 0.125 * x + 0.5
     ),
+    "stair": lambda x: np.floor(x / 2) + (np.floor(x) % 2) * (x - np.floor(x)),
     "hardtan": lambda x: x.clip(-1, 1),
     "lhtan": lambda x: np.select([x < 0, x > 1], [0.001 * x, 0.001 * (x - 1) + 1], x),
     "swish": lambda x: x * _sigmoid(x),
@@ -109,6 +110,10 @@ def test_an_activation_computes_darknets_formula(name: str, tmp_path: Path) -> N
     (actual,) = _run(tmp_path, START + section("activation", activation=name), None, x)
     # The constants of selu and gelu have four to five digits in Darknet.
     assert_close(actual, ACTIVATIONS[name](x.astype(np.float64)), 5e-5)
+
+
+def test_every_activation_is_tested() -> None:
+    assert set(ACTIVATIONS) == set(activation.ACTIVATIONS)
 
 
 @pytest.mark.parametrize("name", ["relu", "leaky", "logistic", "tanh", "swish", "mish"])

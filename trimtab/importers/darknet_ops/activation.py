@@ -52,6 +52,21 @@ def _hard_mish(layer: Layer, x: Value) -> Value:
     return layer.add("mul", x, layer.add("hard_sigmoid", x, alpha=0.5, beta=1.0))
 
 
+def _floor(layer: Layer, x: Value) -> Value:
+    """Conversion to an integer cuts off the fraction, which rounds negative numbers up."""
+    cut = layer.add("cast", layer.add("cast", x, to="i32"), to="f32")
+    # 1 where the cut number is greater, however little, else 0.
+    above = layer.scaled(layer.add("sub", cut, x), 1e30)
+    return layer.add("sub", cut, layer.add("clip", above, alpha=0.0, beta=1.0))
+
+
+def _stair(layer: Layer, x: Value) -> Value:
+    """Level from even numbers to odd ones, slope 1 from there: half of x on the average."""
+    low, half = _floor(layer, x), _floor(layer, layer.scaled(x, 0.5))
+    odd = layer.add("sub", low, layer.scaled(half, 2.0))
+    return layer.add("add", half, layer.add("mul", odd, layer.add("sub", x, low)))
+
+
 def _normalize_channels(layer: Layer, x: Value) -> Value:
     """Positive channels of a pixel divided by their sum."""
     positive = layer.add("relu", x)
@@ -90,6 +105,7 @@ ACTIVATIONS: dict[str, Activation] = {
     "plse": _plse,
     "revleaky": _plain("leaky_relu", alpha=0.1),
     "leaky": _plain("leaky_relu", alpha=0.1),
+    "stair": _stair,
     "hardtan": _plain("clip", alpha=-1.0, beta=1.0),
     "lhtan": _lhtan,
     "swish": _plain("swish", alpha=1.0),
