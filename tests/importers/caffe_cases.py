@@ -1,48 +1,16 @@
-"""Layers of Caffe, each alone: text, weights, inputs, and where OpenCV lacks it, the formula."""
+"""Layers of Caffe, each alone."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import numpy as np
 
-from tests.importers.caffe_writer import Blobs, layer, random
+from tests.importers.caffe_case import IMAGE, Case
+from tests.importers.caffe_case import case_of as _case
+from tests.importers.caffe_writer import random
 from tests.ops.cases.case import Array
-
-IMAGE = (2, 6, 7, 9)
-
-
-@dataclass(frozen=True)
-class Case:
-    """`text`: layers that make "y" of "x0", "x1", ..., which `inputs` are the values of. `formula`:
-    what y is, in float64; None: OpenCV knows.
-    """
-
-    id: str
-    text: str
-    inputs: dict[str, Array]
-    blobs: Blobs = field(default_factory=dict)
-    formula: Callable[..., Array] | None = None
-
-
-def _case(
-    id: str,
-    type: str,
-    param: str = "",
-    *,
-    shapes: tuple[tuple[int, ...], ...] = (IMAGE,),
-    blobs: tuple[Array, ...] = (),
-    formula: Callable[..., Array] | None = None,
-    low: float = -1.0,
-) -> Case:
-    inputs = {
-        f"x{i}": random(*shape, seed=10 + i, low=low) * np.float32(3)
-        for i, shape in enumerate(shapes)
-    }
-    text = layer(type, " ".join(inputs), "y", param)
-    return Case(f"{type}-{id}", text, inputs, {"y": blobs} if blobs else {}, formula)
 
 
 def _convolutions() -> list[Case]:

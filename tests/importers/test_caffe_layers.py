@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import trimtab
-from tests.importers.caffe_cases import Case, cases
+from tests.importers.caffe_case import Case
+from tests.importers.caffe_cases import cases
 from tests.importers.caffe_writer import head, write
 from tests.importers.opencv import opencv_caffe
 from trimtab.importers.caffe_ops import handlers
