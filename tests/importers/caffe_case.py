@@ -1,4 +1,4 @@
-"""One layer of Caffe to be tested: text, weights, inputs, and where OpenCV lacks it, the formula."""
+"""One layer of Caffe to be tested: text, weights, inputs, and the formula that OpenCV lacks."""
 
 from __future__ import annotations
 
