@@ -34,6 +34,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "codegen": TABLES | {"profile"},
     "session": GRAPH | {"passes", "planner", "packing", "modelfile"},
     "derive": GRAPH | {"session"},
+    "conformance": GRAPH | {"session", "importers"},
     "inspection": GRAPH | {"session", "passes", "planner"},
     "toolchain": BASE,
     "strip": BASE,

@@ -1,4 +1,4 @@
-"""ONNX models (opset 7 to the newest that the `onnx` package knows).
+"""ONNX models (opset 6 to the newest that the `onnx` package knows).
 
 The file is read and checked here; `trimtab.importers.onnx_ops` turns nodes into operators. Format:
 https://github.com/onnx/onnx/blob/main/docs/IR.md.
@@ -6,7 +6,7 @@ https://github.com/onnx/onnx/blob/main/docs/IR.md.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".onnx",)
 
-OLDEST_OPSET = 7
+OLDEST_OPSET = 6
 
 # Fields of ModelProto that may follow ir_version, as protobuf tags: producer strings, domain, model
 # version, documentation, graph, opset imports.
@@ -41,8 +41,12 @@ def sniff(path: Path) -> bool:
     return len(head) == 3 and head[0] == 0x08 and head[1] < 0x20 and head[2] in _SECOND_TAGS
 
 
-def load(path: Path, inputs: Shapes) -> Program:
-    """The program of the model at `path`; errors as `trimtab.importers.Importer` lists them."""
+def load(path: Path, inputs: Shapes, values: Mapping[str, Array] | None = None) -> Program:
+    """The program of the model at `path`; errors as `trimtab.importers.Importer` lists them.
+
+    `values` are inputs that are known now, such as the shape a Reshape takes from outside: they
+    become constants, and the program is without these inputs.
+    """
     model = _read(path)
     opset = _opset(model, path)
     if model.functions:
@@ -53,7 +57,7 @@ def load(path: Path, inputs: Shapes) -> Program:
                 f"its functions cannot be expanded: {error}", where=str(path)
             ) from error
     graph = model.graph
-    constants = _constants(graph, path)
+    constants = {**_constants(graph, path), **(values or {})}
     shapes = _input_shapes(graph, constants, inputs, path)
     work = GraphImport(path, opset, constants, graph)
     for info in graph.input:

@@ -28,7 +28,7 @@ UNARY: dict[str, tuple[str, tuple[str, ...]]] = {
 
 BINARY = {"Add": "add", "Sub": "sub", "Mul": "mul", "Div": "div", "Pow": "pow"}
 
-VARIADIC = {"Max": "max", "Min": "min", "Sum": "add"}
+VARIADIC = {"Max": "max", "Min": "min", "Sum": "add", "Mean": "add"}
 
 
 @handles(*UNARY)
@@ -43,6 +43,42 @@ def gelu(node: Node) -> Values:
     """The engine's alpha selects the approximation."""
     approximate = node.text("approximate", "none")
     return node.add("gelu", node.x(0), alpha=1.0 if approximate == "tanh" else 0.0)
+
+
+@handles("Reciprocal")
+def reciprocal(node: Node) -> Values:
+    """1 / x."""
+    return node.add("div", node.scalar(1, "one"), node.x(0))
+
+
+@handles("Selu")
+def selu(node: Node) -> Values:
+    """gamma elu(x); the defaults are those of the paper, in float32."""
+    alpha, gamma = node.real("alpha", 1.67326319), node.real("gamma", 1.05070102)
+    return node.add("mul", node.add("elu", node.x(0), alpha=alpha), node.scalar(gamma, "gamma"))
+
+
+@handles("Celu")
+def celu(node: Node) -> Values:
+    """alpha elu(x / alpha)."""
+    alpha = node.scalar(node.real("alpha", 1.0), "alpha")
+    return node.add("mul", node.add("elu", node.add("div", node.x(0), alpha)), alpha)
+
+
+@handles("Softsign")
+def softsign(node: Node) -> Values:
+    """x / (1 + |x|)."""
+    x = node.x(0)
+    return node.add("div", x, node.add("add", node.add("abs", x), node.scalar(1, "one")))
+
+
+@handles("Shrink")
+def shrink(node: Node) -> Values:
+    """Soft shrinkage, where the bias is the threshold: x - clip(x, -lambd, lambd)."""
+    x, threshold = node.x(0), node.real("lambd", 0.5)
+    if node.real("bias", 0.0) != threshold:
+        raise node.unsupported("its bias is not its lambd")
+    return node.add("sub", x, node.add("clip", x, alpha=-threshold, beta=threshold))
 
 
 @handles("Clip")
@@ -63,15 +99,22 @@ def clip(node: Node) -> Values:
 
 @handles("PRelu")
 def prelu(node: Node) -> Values:
-    """The slope broadcasts to x only."""
-    return node.add("prelu", node.x(0), node.new_constant(node.constant(1, "slope"), "slope"))
+    """The slope broadcasts to x only; before opset 7 a vector has one per channel."""
+    x, slope = node.x(0), node.constant(1, "slope")
+    if node.opset < 7:
+        slope = slope.reshape(-1, *[1] * (len(x.shape) - 2))
+    return node.add("prelu", x, node.new_constant(slope, "slope"))
 
 
 @handles(*BINARY)
 def binary(node: Node) -> Values:
     """y = a op b; an integer exponent is computed as a float one."""
-    operands = [node.x(0), _as_type_of(node, 1)]
-    return node.add(BINARY[node.op_type], *operands)
+    a, b = node.x(0), _as_type_of(node, 1)
+    if node.opset < 7 and node.integer("broadcast", 0) and len(b.shape) < len(a.shape):
+        # The dimensions of b meet those of a from `axis` on, by default the last ones.
+        end = node.integer("axis", len(a.shape) - len(b.shape)) + len(b.shape)
+        b = node.reshape(b, (*b.shape, *[1] * (len(a.shape) - end)))
+    return node.add(BINARY[node.op_type], a, b)
 
 
 def _as_type_of(node: Node, i: int) -> Value:
@@ -86,4 +129,6 @@ def variadic(node: Node) -> Values:
     y = node.x(0)
     for i in range(1, node.input_count):
         y = node.add(VARIADIC[node.op_type], y, node.x(i))
+    if node.op_type == "Mean" and node.input_count > 1:
+        y = node.add("mul", y, node.scalar(1 / node.input_count, "share"))
     return y

@@ -8,17 +8,31 @@ import numpy as np
 from onnx import helper
 
 from trimtab.errors import ImportModelError
-from trimtab.importers.onnx_ops.node import DTYPE_NAMES, Node, Value, Values, handles
+from trimtab.importers.onnx_ops.node import DTYPE_NAMES, Array, Node, Values, handles
 
 # Slice bounds mean "to the very end" long before they need 64 bits.
 FAR = 2**31 - 1
 
 
-@handles("Identity", "Dropout")
+@handles("Identity")
 def identity(node: Node) -> Values:
-    """Inference drops nothing."""
-    node.only_first_output()
+    """Another name."""
     return node.x(0)
+
+
+@handles("Dropout")
+def dropout(node: Node) -> Values:
+    """Inference drops nothing, and says so in the mask."""
+    x = node.x(0)
+    if node.has(2) and node.number(2, "training mode"):
+        ratio = node.number(1, "ratio") if node.has(1) else 0.5
+        if ratio:
+            raise node.unsupported("it is in training mode")
+    if not node.uses_output(1):
+        return x
+    # Before opset 10 the mask has the type of x.
+    mask: Array = np.ones(x.shape, np.bool_ if node.opset >= 10 else np.float32)
+    return x, node.new_constant(mask, "mask")
 
 
 @handles("Cast")
@@ -28,6 +42,13 @@ def cast(node: Node) -> Values:
     if to is None:
         raise node.unsupported(f"it casts to {helper.tensor_dtype_to_string(node.integer('to'))}")
     return node.x(0) if node.x(0).dtype == to else node.add("cast", node.x(0), to=to)
+
+
+@handles("CastLike")
+def cast_like(node: Node) -> Values:
+    """To the type of another operand, whose values do not matter."""
+    x, to = node.x(0), node.dtype(1)
+    return x if x.dtype == to else node.add("cast", x, to=to)
 
 
 @handles("Concat")
@@ -74,11 +95,6 @@ def slice_(node: Node) -> Values:
     )
 
 
-def _reshape(node: Node, shape: tuple[int, ...]) -> Value:
-    x = node.x(0)
-    return x if shape == x.shape else node.add("reshape", x, shape=shape)
-
-
 @handles("Reshape")
 def reshape(node: Node) -> Values:
     """0 copies a dimension (unless allowzero), -1 takes what is left."""
@@ -95,7 +111,7 @@ def reshape(node: Node) -> Values:
         shape[shape.index(-1)] = math.prod(x.shape) // known if known else 0
     if math.prod(shape) != math.prod(x.shape) or min(shape, default=1) < 0:
         raise ImportModelError(f"{x.shape} cannot be reshaped to {wanted}", where=node.where)
-    return _reshape(node, tuple(shape))
+    return node.reshape(node.x(0), tuple(shape))
 
 
 @handles("Flatten")
@@ -104,7 +120,7 @@ def flatten(node: Node) -> Values:
     shape = node.x(0).shape
     axis = node.integer("axis", 1)
     axis = axis + len(shape) if axis < 0 else axis
-    return _reshape(node, (math.prod(shape[:axis]), math.prod(shape[axis:])))
+    return node.reshape(node.x(0), (math.prod(shape[:axis]), math.prod(shape[axis:])))
 
 
 @handles("Squeeze")
@@ -116,7 +132,7 @@ def squeeze(node: Node) -> Values:
     if any(shape[i] != 1 for i in dropped):
         raise ImportModelError(f"axes {axes} of {shape} are not all 1", where=node.where)
     dropped = dropped or {i for i, n in enumerate(shape) if n == 1}
-    return _reshape(node, tuple(n for i, n in enumerate(shape) if i not in dropped))
+    return node.reshape(node.x(0), tuple(n for i, n in enumerate(shape) if i not in dropped))
 
 
 @handles("Unsqueeze")
@@ -126,7 +142,7 @@ def unsqueeze(node: Node) -> Values:
     axes = node.integers("axes") or node.constant_ints(1, "axes")
     for axis in sorted(node.axis(a, len(shape) + len(axes)) for a in axes):
         shape.insert(axis, 1)
-    return _reshape(node, tuple(shape))
+    return node.reshape(node.x(0), tuple(shape))
 
 
 @handles("Transpose")
@@ -192,5 +208,11 @@ def depth_to_space(node: Node) -> Values:
 
 @handles("SpaceToDepth")
 def space_to_depth(node: Node) -> Values:
-    """x: [n, c, h, w]."""
-    return node.add("space_to_depth", node.x(0), block_size=node.integer("blocksize"))
+    """x: [n, c, h, w]; the mode says whether pixels of a block (DCR) or channels lie apart."""
+    x, block = node.x(0), node.integer("blocksize")
+    y = node.add("space_to_depth", x, block_size=block)
+    if node.text("mode", "DCR") == "DCR":
+        return y
+    n, c, h, w = y.shape
+    apart = node.reshape(y, (n, block * block, x.shape[1], h * w))
+    return node.reshape(node.add("transpose", apart, permutation=(0, 2, 1, 3)), (n, c, h, w))

@@ -135,6 +135,16 @@ class Node:
         constant = self._graph.constants.get(name)
         return self._graph.value(name).shape if constant is None else constant.shape
 
+    def dtype(self, i: int) -> str:
+        """The engine's name of the element type of input `i`."""
+        name = self._input(i)
+        if name not in self._graph.constants:
+            return self._graph.value(name).dtype
+        numpy_name = self._graph.constants[name].dtype.name
+        if numpy_name not in DTYPE_NAMES:
+            raise self.unsupported(f"input {i} is of {numpy_name}")
+        return DTYPE_NAMES[numpy_name]
+
     def constant(self, i: int, what: str) -> Array:
         """The value of input `i`, which must be known now; `what` is its role."""
         name = self._input(i)
@@ -171,6 +181,10 @@ class Node:
 
     # What becomes of it.
 
+    def uses_output(self, i: int) -> bool:
+        """Whether anything reads output `i`."""
+        return i < self.output_count and self._graph.is_used(self._proto.output[i])
+
     def only_first_output(self) -> None:
         """Refuses a node whose further outputs are used."""
         if extra := [name for name in self._proto.output[1:] if self._graph.is_used(name)]:
@@ -198,3 +212,11 @@ class Node:
                 f"its operands are {inputs[0].dtype}, not {' or '.join(allowed)}"
             )
         return self._graph.add_op(self, op, inputs, outputs, attributes)
+
+    def reshape(self, x: Value, shape: Sequence[int]) -> Value:
+        """`x` in another shape of as many elements."""
+        return x if tuple(shape) == x.shape else self.add("reshape", x, shape=tuple(shape))
+
+    def scalar(self, value: float, role: str) -> Value:
+        """A float32 constant without dimensions."""
+        return self.new_constant(np.float32(value), role)

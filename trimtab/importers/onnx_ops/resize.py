@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from trimtab.errors import ImportModelError
 from trimtab.importers.onnx_ops.node import Node, Value, Values, handles
 
@@ -19,12 +21,17 @@ class Target:
     roi: tuple[float, ...]
 
 
+def _scaled(size: float, scale: float) -> float:
+    """The product as float32, where 5 * 1.4 is 7."""
+    return float(np.float32(size) * np.float32(scale))
+
+
 @handles("Upsample")
 def upsample(node: Node) -> Values:
     """Opset 7 and 9: what Resize does with asymmetric coordinates, rounded down."""
     x = node.x(0)
     scales = node.reals("scales") or node.constant_floats(1, "scales")
-    sizes = tuple(math.floor(n * s) for n, s in zip(x.shape, scales, strict=True))
+    sizes = tuple(math.floor(_scaled(n, s)) for n, s in zip(x.shape, scales, strict=True))
     target = Target(sizes, scales, ())
     mode = node.text("mode", "nearest")
     return _resize(node, x, target, mode, coordinate_mode="asymmetric", nearest_mode="floor")
@@ -36,7 +43,7 @@ def resize(node: Node) -> Values:
     x, mode = node.x(0), node.text("mode", "nearest")
     if node.opset < 11:
         scales = node.constant_floats(1, "scales")
-        sizes = tuple(math.floor(n * s) for n, s in zip(x.shape, scales, strict=True))
+        sizes = tuple(math.floor(_scaled(n, s)) for n, s in zip(x.shape, scales, strict=True))
         # onnxruntime, where this version of the operator comes from, rounds up when it shrinks.
         rounding = "ceil" if min(scales) < 1 else "floor"
         if min(scales) < 1 < max(scales):
@@ -45,6 +52,12 @@ def resize(node: Node) -> Values:
         return _resize(node, x, target, mode, coordinate_mode="asymmetric", nearest_mode=rounding)
     coordinates = node.text("coordinate_transformation_mode", "half_pixel")
     target = _target(node, x.shape, cropped=coordinates == "tf_crop_and_resize")
+    if coordinates == "align_corners" and any(
+        _scaled(n, s) != size
+        for n, s, size in zip(x.shape, target.scales, target.sizes, strict=False)
+    ):
+        # ONNX's reference puts the corner at n * s, onnxruntime and PyTorch at the last pixel.
+        raise node.unsupported("it aligns corners, and its scales lead to no whole size")
     return _resize(
         node,
         x,
@@ -74,7 +87,7 @@ def _target(node: Node, shape: tuple[int, ...], *, cropped: bool) -> Target:
         raise ImportModelError("there must be one scale or size per axis", where=node.where)
     for axis, scale in zip(axes, given_scales, strict=False):
         scales[axis] = scale
-        sizes[axis] = math.floor(shape[axis] * (roi[rank + axis] - roi[axis]) * scale)
+        sizes[axis] = math.floor(_scaled(shape[axis] * (roi[rank + axis] - roi[axis]), scale))
     if given_sizes:
         wanted = dict(zip(axes, given_sizes, strict=True))
         policy = node.text("keep_aspect_ratio_policy", "stretch")

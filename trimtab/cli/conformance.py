@@ -1,0 +1,88 @@
+"""Conformance to public test suites."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from invoke.context import Context
+from invoke.exceptions import Exit
+from invoke.tasks import task
+
+from trimtab.cli._engine import needs_engine
+
+if TYPE_CHECKING:
+    from trimtab.conformance import Case, Outcome
+
+
+@task(
+    iterable=["suite"],
+    help={
+        "suite": "only this one: node, pytorch-converted, pytorch-operator, light (repeatable)",
+        "keyword": "only tests whose name contains this",
+        "verbose": "say of every test that did not pass why",
+        "json": "every outcome as JSON on standard output",
+    },
+)
+@needs_engine
+def conformance(
+    _: Context, suite: list[str], keyword: str = "", verbose: bool = False, json: bool = False
+) -> None:
+    """Run ONNX's own tests: what passes, is unsupported, or wrong (then the exit code is 1)."""
+    from trimtab import conformance as suites
+
+    tests = [c for c in suites.cases(suite or suites.SUITES) if keyword in c.name]
+    outcomes = _run(tests)
+    wrong = [outcome for outcome in outcomes if outcome.status == suites.WRONG]
+    if json:
+        _print_json(outcomes)
+    else:
+        _print_table(outcomes)
+        shown = [o for o in outcomes if o.status != suites.PASSED] if verbose else wrong
+        for outcome in shown:
+            print(f"{outcome.status}: {outcome.suite} {outcome.name}: {outcome.reason}")
+    if wrong:
+        raise Exit(code=1)
+
+
+def _run(tests: list[Case]) -> list[Outcome]:
+    """The outcomes, with a line of progress while a terminal watches."""
+    import sys
+
+    from trimtab import conformance as suites
+
+    outcomes = []
+    for number, test in enumerate(tests, start=1):
+        if sys.stderr.isatty():
+            line = f"{number}/{len(tests)} {test.suite} {test.name}"
+            print(f"\r\x1b[K  {line[:76]}", end="", file=sys.stderr, flush=True)
+        outcomes.append(suites.run(test))
+    if sys.stderr.isatty():
+        print("\r\x1b[K", end="", file=sys.stderr)
+    return outcomes
+
+
+def _print_json(outcomes: list[Outcome]) -> None:
+    import dataclasses
+    import json
+
+    print(json.dumps([dataclasses.asdict(outcome) for outcome in outcomes], indent=1))
+
+
+def _print_table(outcomes: list[Outcome]) -> None:
+    from collections import Counter
+
+    from tabulate import tabulate
+
+    from trimtab import conformance as suites
+
+    heads = ("suite", "operator", *suites.STATUSES)
+    table = suites.by_operator(outcomes)
+    rows = [
+        (suite, operator, *(counts[status] or "" for status in suites.STATUSES))
+        for (suite, operator), counts in table.items()
+    ]
+    print(tabulate(rows, headers=heads, disable_numparse=True, colalign=("left", "left")), "\n")
+    totals = Counter((outcome.suite, outcome.status) for outcome in outcomes)
+    names = dict.fromkeys(suite for suite, _ in table)
+    sums = [(name, *(totals[name, status] for status in suites.STATUSES)) for name in names]
+    print(tabulate(sums, headers=("suite", *suites.STATUSES)))

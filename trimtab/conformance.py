@@ -1,0 +1,258 @@
+"""ONNX's own test suites through the engine: what passes, what is refused, what is wrong.
+
+The `onnx` package carries them: a test per form of an operator (`node`), models that PyTorch
+exported (`pytorch-converted`, `pytorch-operator`), and classifiers whose weights are constants
+(`light`). A test brings its inputs and what must come out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import numpy_helper
+from onnx.backend.test import loader
+
+from trimtab.errors import ImportModelError, PlanError, UnsupportedOperatorError, UsageError
+from trimtab.importers import onnx as importer
+from trimtab.program import Program
+from trimtab.session import Session
+
+Array = NDArray[Any]
+Run = Callable[[Program, Mapping[str, Array]], Mapping[str, Array]]
+
+SUITES = ("node", "pytorch-converted", "pytorch-operator", "light")
+
+PASSED, WRONG, UNSUPPORTED = STATUSES = ("passed", "wrong", "unsupported")
+
+# Floating-point sums in another order than the reference's, relative to the largest value.
+ROUNDING = 2e-6
+
+EXPANDED = "_expanded"  # the operator's definition by simpler ones takes its place
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """Inputs by name, and the outputs they lead to, in the model's order."""
+
+    inputs: Mapping[str, Any]
+    outputs: Sequence[Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One test of a suite; `operator` is what it tests, or the name of a network."""
+
+    suite: str
+    name: str
+    operator: str
+    model: onnx.ModelProto
+    data_sets: tuple[DataSet, ...]
+    rtol: float
+    atol: float
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a test: a status, and why when it did not pass.
+
+    `known` are the inputs whose values the importer was given, as it cannot do without: weights,
+    axes, shapes.
+    """
+
+    suite: str
+    name: str
+    operator: str
+    status: str
+    reason: str = ""
+    known: tuple[str, ...] = ()
+
+
+def run(case: Case, compute: Run | None = None) -> Outcome:
+    """Runs a test; `compute` runs a program elsewhere than in a session on this machine.
+
+    Only what the importer or the planner says is a refusal: any other exception is wrong.
+    """
+
+    def outcome(status: str, reason: object = "", known: Sequence[str] = ()) -> Outcome:
+        text = " ".join(str(reason).split())
+        return Outcome(case.suite, case.name, case.operator, status, text, tuple(known))
+
+    known: tuple[str, ...] = ()
+    try:
+        for data in case.data_sets:
+            program, known = load(case.model, data)
+            feeds = {name: data.inputs[name] for name in program.inputs}
+            actual = (compute or _session)(program, feeds)
+            _assert_equal(case, actual, data.outputs)
+    except (ImportModelError, PlanError) as error:
+        return outcome(UNSUPPORTED, error.what, known)
+    except AssertionError as error:
+        return outcome(WRONG, error, known)
+    except Exception as error:
+        return outcome(WRONG, f"{type(error).__name__}: {error}", known)
+    return outcome(PASSED, known=known)
+
+
+def _session(program: Program, inputs: Mapping[str, Array]) -> Mapping[str, Array]:
+    return Session(program).run(inputs)
+
+
+def load(model: onnx.ModelProto, data: DataSet) -> tuple[Program, tuple[str, ...]]:
+    """The program of a test's model, and the inputs that became constants of it.
+
+    All inputs are computed with when they can be, but for lists without elements. Else those after
+    the first one that hold integers are given as values, else all after the first one: in a network
+    they are constants. Raises what the importer raises with all inputs computed.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.onnx"
+        path.write_bytes(model.SerializeToString())
+        tensors = {n: v for n, v in data.inputs.items() if isinstance(v, np.ndarray)}
+        later = dict(list(tensors.items())[1:])
+        empty = {name: value for name, value in later.items() if not value.size}
+        integers = {name: value for name, value in later.items() if value.dtype.kind in "iub"}
+        refusal: UnsupportedOperatorError | None = None
+        for values in (empty, empty | integers, later):
+            shapes = {name: v.shape for name, v in tensors.items() if name not in values}
+            try:
+                return importer.load(path, shapes, values), tuple(values)
+            except UnsupportedOperatorError as error:
+                refusal = refusal or error
+        assert refusal is not None
+        raise refusal
+
+
+def _assert_equal(case: Case, actual: Mapping[str, Array], expected: Sequence[Any]) -> None:
+    assert len(actual) == len(expected), f"{len(actual)} outputs, not {len(expected)}"
+    for (name, got), want in zip(actual.items(), expected, strict=True):
+        assert got.shape == want.shape, f"{name} has shape {got.shape}, not {want.shape}"
+        assert got.dtype == want.dtype, f"{name} is of {got.dtype}, not {want.dtype}"
+        finite = np.abs(want[np.isfinite(want)].astype(np.float64))
+        atol = max(case.atol, ROUNDING * finite.max(initial=0.0))
+        np.testing.assert_allclose(got, want, case.rtol, atol, err_msg=name)
+
+
+def cases(suites: Iterable[str] = SUITES) -> Iterator[Case]:
+    """The tests of the suites, by name within each; UsageError for a suite that does not exist."""
+    for suite in suites:
+        if suite not in SUITES:
+            raise UsageError(
+                f"there is no suite '{suite}'", hint=f"choose from {', '.join(SUITES)}"
+            )
+        yield from _READERS.get(suite, _stored)(suite)
+
+
+def _node(suite: str) -> Iterator[Case]:
+    tests = {test.name: test for test in _node_tests()}
+    for name, test in sorted(tests.items()):
+        # What a test with the operator's definition is about only its twin without says.
+        plain = tests.get(name.partition(EXPANDED)[0], test).model.graph.node
+        names = [info.name for info in test.model.graph.input]
+        yield Case(
+            suite,
+            name,
+            plain[0].op_type if len(plain) == 1 else _rarest(plain, _frequencies()),
+            test.model,
+            tuple(
+                DataSet(
+                    dict(zip(names, map(_array, inputs), strict=False)), [*map(_array, outputs)]
+                )
+                for inputs, outputs in test.data_sets
+            ),
+            test.rtol,
+            test.atol,
+        )
+
+
+@cache
+def _node_tests() -> list[Any]:
+    with warnings.catch_warnings(), contextlib.redirect_stderr(None):
+        warnings.simplefilter("ignore")  # the suite divides by zero on purpose
+        return list(loader.load_model_tests(kind="node"))
+
+
+@cache
+def _frequencies() -> Counter[str]:
+    return Counter(op for test in _node_tests() for op in _types(test.model.graph.node))
+
+
+def _types(nodes: Iterable[onnx.NodeProto]) -> set[str]:
+    return {node.op_type for node in nodes}
+
+
+def _rarest(nodes: Iterable[onnx.NodeProto], frequencies: Counter[str]) -> str:
+    """What a model of several operators is most likely about."""
+    return min(sorted(_types(nodes)), key=lambda op: frequencies[op])
+
+
+def _stored(suite: str) -> Iterator[Case]:
+    tests = sorted(loader.load_model_tests(kind=suite), key=lambda test: str(test.name))
+    folders = {test.name: Path(test.model_dir or "") for test in tests}
+    models = {name: onnx.load(folder / "model.onnx") for name, folder in folders.items()}
+    frequencies = Counter(op for model in models.values() for op in _types(model.graph.node))
+    for test in tests:
+        model = models[test.name]
+        names = [info.name for info in model.graph.input]
+        data_sets = []
+        for folder in sorted(folders[test.name].glob("test_data_set_*")):
+            inputs = dict(zip(names, _tensors(folder, "input"), strict=False))
+            data_sets.append(DataSet(inputs, _tensors(folder, "output")))
+        operator = _rarest(model.graph.node, frequencies)
+        yield Case(suite, test.name, operator, model, tuple(data_sets), test.rtol, test.atol)
+
+
+def _tensors(folder: Path, kind: str) -> list[Array]:
+    files = sorted(folder.glob(f"{kind}_*.pb"), key=lambda file: int(file.stem.split("_")[1]))
+    return [_tensor(file) for file in files]
+
+
+def _tensor(file: Path) -> Array:
+    return numpy_helper.to_array(onnx.TensorProto.FromString(file.read_bytes()))
+
+
+def _array(value: Any) -> Any:
+    """A tensor as an array; sequences and absent optional values, which we refuse, as they are."""
+    return numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
+
+
+def _light(suite: str) -> Iterator[Case]:
+    """Their input is the ramp that ONNX's own runner makes."""
+    for test in sorted(loader.load_model_tests(kind="real"), key=lambda test: str(test.name)):
+        path = Path(loader.DATA_DIR) / suite / Path(test.url or "").name
+        model = onnx.load(path)
+        given = {tensor.name for tensor in model.graph.initializer}
+        inputs = {}
+        for info in model.graph.input:
+            if info.name not in given:
+                shape = [dim.dim_value for dim in info.type.tensor_type.shape.dim]
+                count = int(np.prod(shape))
+                ramp = np.arange(count).reshape(shape) / count
+                inputs[info.name] = ramp.astype(np.float32)
+        outputs = [
+            _tensor(path.with_name(f"{path.stem}_output_{i}.pb"))
+            for i in range(len(model.graph.output))
+        ]
+        data = DataSet(inputs, outputs)
+        yield Case(suite, test.name, test.model_name, model, (data,), test.rtol, test.atol)
+
+
+_READERS: dict[str, Callable[[str], Iterator[Case]]] = {"node": _node, "light": _light}
+
+
+def by_operator(outcomes: Iterable[Outcome]) -> dict[tuple[str, str], Counter[str]]:
+    """How many tests of every (suite, operator) had which status, sorted by suite and operator."""
+    table: dict[tuple[str, str], Counter[str]] = {}
+    for outcome in outcomes:
+        table.setdefault((outcome.suite, outcome.operator), Counter())[outcome.status] += 1
+    return dict(sorted(table.items()))
