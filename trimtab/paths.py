@@ -1,8 +1,8 @@
 """Where trimtab's resources lie and where it keeps what it can make again.
 
 Resources are everything that a build needs beside the Python code: ``runtime/``, ``kernels/``,
-``toolchains/``, ``profiles/``, ``devices/`` and ``CMakeLists.txt``. In a checkout they are beside the
-package; a wheel carries them as ``trimtab/_resources``.
+``toolchains/``, ``profiles/``, ``devices/`` and ``CMakeLists.txt``. In a checkout they are beside
+the package; a wheel carries them as ``trimtab/_resources``.
 """
 
 import os

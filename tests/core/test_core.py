@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
-from trimtab import builder, buildtools, paths, toolchain
+from tests import check_programs
 
 pytestmark = pytest.mark.build
 
@@ -31,16 +30,9 @@ NEVER = {
 }
 
 
-@cache
 def tree() -> Path:
     """A host build of the engine with its check programs."""
-    host = toolchain.find_toolchain("host")
-    folder = paths.cache() / "build" / "check-host"
-    folder.mkdir(parents=True, exist_ok=True)
-    options = {"TRIMTAB_PROFILE": "full", "TRIMTAB_TOOLS": "ON"}
-    configure = builder.configure_command(folder, toolchain.cmake_file(host), "Release", options)
-    buildtools.run(folder, configure, ["check_core", "check_thread_pool"])
-    return folder
+    return check_programs.build("host", "check_core", "check_thread_pool")
 
 
 @pytest.mark.parametrize("name", ["check_core", "check_thread_pool"])

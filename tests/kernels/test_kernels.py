@@ -9,12 +9,12 @@ import os
 import re
 import shutil
 import subprocess
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-from trimtab import builder, buildtools, kernels, paths, toolchain
+from tests import check_programs
+from trimtab import kernels, toolchain
 
 pytestmark = pytest.mark.build
 
@@ -30,18 +30,9 @@ EMULATED = [
 ]
 
 
-@cache
 def program(name: str) -> Path:
     """The check program of one toolchain, with all kernels."""
-    chosen = toolchain.find_toolchain(name)
-    if chosen.compiler == "gcc" and chosen.device and shutil.which(chosen.target + "-g++") is None:
-        pytest.skip(f"no cross compiler (apt-get install {chosen.needs})")
-    tree = paths.cache() / "build" / f"check-{name}"
-    tree.mkdir(parents=True, exist_ok=True)
-    options = {"TRIMTAB_PROFILE": "full", "TRIMTAB_TOOLS": "ON"}
-    configure = builder.configure_command(tree, toolchain.cmake_file(chosen), "Release", options)
-    buildtools.run(tree, configure, ["check_kernels"])
-    return tree / "check_kernels"
+    return check_programs.build(name, "check_kernels") / "check_kernels"
 
 
 def check(command: list[str], isa: str = "") -> dict[str, str]:

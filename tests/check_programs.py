@@ -1,0 +1,25 @@
+"""Builds the engine's own check programs (tests/core, tests/kernels) with a toolchain."""
+
+from __future__ import annotations
+
+import shutil
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from trimtab import builder, buildtools, paths, toolchain
+
+
+@cache
+def build(name: str, *programs: str) -> Path:
+    """The build tree of toolchain `name`, with every kernel and these programs in it."""
+    chosen = toolchain.find_toolchain(name)
+    if chosen.compiler == "gcc" and chosen.device and shutil.which(chosen.target + "-g++") is None:
+        pytest.skip(f"no cross compiler (apt-get install {chosen.needs})")
+    tree = paths.cache() / "build" / f"check-{name}"
+    tree.mkdir(parents=True, exist_ok=True)
+    options = {"TRIMTAB_PROFILE": "full", "TRIMTAB_TOOLS": "ON"}
+    configure = builder.configure_command(tree, toolchain.cmake_file(chosen), "Release", options)
+    buildtools.run(tree, configure, programs, title=f"{', '.join(programs)} for {name}")
+    return tree
