@@ -22,8 +22,10 @@ from trimtab.errors import (
     TrimtabError,
     UnsupportedOperatorError,
 )
+from trimtab.importers import onnx as onnx_importer
 from trimtab.importers.onnx_ops import handlers
 from trimtab.program import Program
+from trimtab.session import Session
 
 
 def small_network() -> onnx.ModelProto:
@@ -303,3 +305,37 @@ def test_a_node_named_like_another_node_s_output_confuses_nobody(tmp_path: Path)
     assert program.outputs == ["n1", "n0"]
     assert [op.outputs for op in program.ops if op.type == "relu"] == [["n1"]]
     assert program.vars["n0"].shape == (1, 4, 6)
+
+
+def test_corners_are_not_aligned_where_onnx_and_onnxruntime_disagree(tmp_path: Path) -> None:
+    g = Graph()
+    scales = Const(np.array([1, 1, 1, 0.6], np.float32))
+    mode = {"mode": "linear", "coordinate_transformation_mode": "align_corners"}
+    g.node("Resize", normal(1, 1, 2, 4), None, scales, **mode)
+    with pytest.raises(UnsupportedOperatorError, match="its scales lead to no whole size"):
+        load(g.model(), tmp_path)
+
+
+def test_an_input_whose_value_is_given_becomes_a_constant(tmp_path: Path) -> None:
+    g = Graph()
+    g.node("Reshape", normal(2, 6), np.array([3, 4]))
+    path = tmp_path / "net.onnx"
+    path.write_bytes(g.model().SerializeToString())
+    program = onnx_importer.load(path, {}, {"x1": np.array([3, 4])})
+    assert program.inputs == ["x0"]
+    assert program.vars[program.outputs[0]].shape == (3, 4)
+
+
+def test_a_dropout_that_trains_is_refused_and_another_says_that_nothing_is_dropped(
+    tmp_path: Path,
+) -> None:
+    x, half = normal(2, 3), Const(np.array(0.5, np.float32))
+    g = Graph()
+    g.node("Dropout", x, half, Const(np.array(True)), outputs=2)
+    with pytest.raises(UnsupportedOperatorError, match="training mode"):
+        load(g.model("n0", "n0.1"), tmp_path)
+    g = Graph()
+    g.node("Dropout", x, half, Const(np.array(False)), outputs=2)
+    outputs = Session(load(g.model("n0", "n0.1"), tmp_path)).run({"x0": x})
+    np.testing.assert_array_equal(outputs["n0"], x)
+    assert outputs["n0.1"].all()

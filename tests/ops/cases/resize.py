@@ -27,7 +27,8 @@ def _nearest() -> Iterator[Case]:
                     coordinate_transformation_mode=mode,
                     nearest_mode=rounding,
                 )
-    for scale in (2.0, 3.0, 0.5, 1.7, 0.6):
+    # As a float32, 1.4 * 5 is 7, though the nearest float32 to 1.4 is less than 1.4.
+    for scale in (2.0, 3.0, 0.5, 1.7, 1.4, 0.6):
         yield case(
             f"nearest-scale-{scale}",
             "Resize",
@@ -63,11 +64,13 @@ def _linear() -> Iterator[Case]:
                 mode="linear",
                 coordinate_transformation_mode=mode,
             )
-        for scale in (2.0, 1.7, 0.6):
+        # Corners are aligned only where all agree: scales that lead to whole sizes.
+        whole = mode == "align_corners"
+        for scale in (2.0, 3.0, 0.6) if whole else (2.0, 1.7, 0.6):
             yield case(
                 f"linear-{mode}-scale-{scale}",
                 "Resize",
-                *(x, None, floats(1, 1, scale, scale * 0.9)),
+                *(x, None, floats(1, 1, scale, 2.0 if whole else scale * 0.9)),
                 opset=19 if mode == "half_pixel_symmetric" else 13,
                 mode="linear",
                 coordinate_transformation_mode=mode,
