@@ -5,20 +5,21 @@
 namespace trimtab {
 namespace {
 
-float Area(const Box& b) { return (b.xmax - b.xmin) * (b.ymax - b.ymin); }
+float Area(const Box& b, float unit) { return (b.xmax - b.xmin + unit) * (b.ymax - b.ymin + unit); }
 
-float Overlap(const Box& a, const Box& b) {
+float Overlap(const Box& a, const Box& b, float unit) {
   const float w = fminf(a.xmax, b.xmax) - fmaxf(a.xmin, b.xmin);
   const float h = fminf(a.ymax, b.ymax) - fmaxf(a.ymin, b.ymin);
-  if (!(w > 0.0f && h > 0.0f)) return 0.0f;
-  return w * h / (Area(a) + Area(b) - w * h);
+  if (!(w >= 0.0f && h >= 0.0f)) return 0.0f;
+  const float common = (w + unit) * (h + unit);
+  return common > 0.0f ? common / (Area(a, unit) + Area(b, unit) - common) : 0.0f;
 }
 
 }  // namespace
 
 bool KeptBoxes::Add(const Box& box, float threshold) {
   for (size_t i = 0; i < count; ++i) {
-    if (!(Overlap(box, boxes[i]) <= threshold)) return false;
+    if (!(Overlap(box, boxes[i], unit) <= threshold)) return false;
   }
   boxes[count++] = box;
   return true;

@@ -16,6 +16,7 @@ struct Box {
 struct KeptBoxes {
   Box* boxes;
   size_t count;
+  float unit = 0.0f;  // added to sizes: 1 when the corners are pixels inside of the box
 
   // Adds the box if it may stay.
   bool Add(const Box& box, float threshold);

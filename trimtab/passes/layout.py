@@ -171,8 +171,10 @@ class _Converter:
         if (name, wanted) in self.twins:
             return self.twins[name, wanted]
         if len(var.shape) != 4:
-            # A smaller operand is broadcast; against NHWC it must have its dimensions named.
-            if wanted == "plain" or len(var.shape) > 4 or var.count == 1:
+            # A smaller operand of an element-wise operator is broadcast; against NHWC it must have
+            # its dimensions named.
+            broadcast = reader.schema.layout == "any" and var.count > 1
+            if wanted == "plain" or len(var.shape) > 4 or not broadcast:
                 return name
             twin = self._with_four_dimensions(name, reader)
             self.twins[name, wanted] = self._operand(twin, wanted, reader)

@@ -11,6 +11,7 @@ from trimtab.importers.paddle_ops.window import Pads, Pair, channels_first, padd
 
 # An adaptive pool whose windows differ takes as many slices as it has rows and columns.
 _MOST_SLICES = 64
+_MOST_WINDOWS = 2**16  # in one direction
 
 
 @handles("pool2d", "max_pool2d_with_index")
@@ -52,13 +53,13 @@ def _filled(node: Node, size: tuple[int, ...], kernel: Pair, strides: Pair, pads
 
 def _adaptive(node: Node, x: Value, name: str, counts: Pair) -> Value:
     """As many windows as asked for, in both directions."""
-    if min(counts) < 1:
+    if min(counts) < 1 or max(counts) > _MOST_WINDOWS:
         raise node.invalid(f"its ksize is {counts}")
     if counts == (1, 1):
         return node.add(f"global_{name}", x)
-    regular = [regular_windows(x.shape[2 + i], counts[i]) for i in range(2) if counts[i] < 2**24]
-    if len(regular) == 2 and regular[0] and regular[1]:
-        (kernel_h, step_h), (kernel_w, step_w) = regular[0], regular[1]
+    rows, columns = (regular_windows(x.shape[2 + i], counts[i]) for i in range(2))
+    if rows and columns:
+        (kernel_h, step_h), (kernel_w, step_w) = rows, columns
         return node.add(name, x, kernel_shape=(kernel_h, kernel_w), strides=(step_h, step_w))
     if sum(counts) > _MOST_SLICES:
         raise node.unsupported(f"its {counts[0]} x {counts[1]} windows differ in size")

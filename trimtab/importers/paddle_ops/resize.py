@@ -26,7 +26,7 @@ def interpolate(node: Node) -> Results:
         attributes["coordinate_mode"] = "pytorch_half_pixel"
     else:
         attributes |= {"coordinate_mode": "asymmetric", "nearest_mode": "floor"}
-    if scales and node.type.endswith("_v2") and not aligned:
+    if scales and not aligned:
         attributes["scales"] = scales
     return restored(node, node.add("resize", x, **attributes), "data_layout")
 
