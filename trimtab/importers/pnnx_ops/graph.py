@@ -1,0 +1,116 @@
+"""The text of .pnnx.param files: a magic number, counts, then one operator per line.
+
+Format: https://github.com/Tencent/ncnn/blob/master/tools/pnnx/README.md, "The pnnx.param format".
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from trimtab.errors import ModelFileError
+
+MAGIC = "7767517"
+
+Static = None | bool | int | float | str | list["Static"]
+"""What is known of a parameter, or of an operand that is no tensor."""
+
+_SHAPE = re.compile(r"\(([0-9?,%a-z_]*)\)([a-z0-9]+)?")
+_INTEGER = re.compile(r"-?[0-9]+")
+_REAL = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]+)?|-?inf|nan")
+
+
+@dataclass(frozen=True)
+class TensorText:
+    """Shape (None: free) and element type of a tensor, as a file has them."""
+
+    shape: tuple[int | None, ...]
+    dtype: str
+
+
+@dataclass
+class OperatorText:
+    """One line. `keys` are the names of those operands that have one, `attributes` weights in the
+    archive, `shapes` what the file says of operands.
+    """
+
+    type: str
+    name: str
+    inputs: list[str]
+    outputs: list[str]
+    line: int
+    where: str
+    params: dict[str, Static] = field(default_factory=dict)
+    keys: dict[str, str] = field(default_factory=dict)
+    attributes: dict[str, TensorText] = field(default_factory=dict)
+    shapes: dict[str, TensorText] = field(default_factory=dict)
+
+
+def parse(text: str, path: str) -> list[OperatorText]:
+    """The operators of a .pnnx.param file; ModelFileError with the line where it is none."""
+    lines = text.splitlines()
+    if not lines or lines[0].strip() != MAGIC:
+        raise ModelFileError(
+            f"is not a PNNX network: its first line is not {MAGIC}",
+            where=path,
+            hint="give the file that ends with .pnnx.param",
+        )
+    rows = [(i, line) for i, line in enumerate(lines[1:], 2) if line.strip()]
+    counts = rows[0][1].split() if rows else []
+    if len(counts) != 2 or not all(count.isdecimal() for count in counts):
+        raise _damaged(path, 2, "the numbers of operators and operands are missing")
+    operators = [_operator(line, number, path) for number, line in rows[1:]]
+    if len(operators) != int(counts[0]):
+        raise _damaged(path, 2, f"{counts[0]} operators are announced, {len(operators)} follow")
+    return operators
+
+
+def _damaged(path: str, line: int, what: str) -> ModelFileError:
+    return ModelFileError(what, where=f"{path}:{line}", hint="copy or convert the network again")
+
+
+def _operator(line: str, number: int, path: str) -> OperatorText:
+    words = line.split()
+    if len(words) < 4 or not (words[2].isdecimal() and words[3].isdecimal()):
+        raise _damaged(path, number, "expected a type, a name, and the numbers of its operands")
+    inputs, outputs = int(words[2]), int(words[3])
+    named = words[4 : 4 + inputs + outputs]
+    if len(named) < inputs + outputs:
+        raise _damaged(
+            path, number, f"{inputs + outputs} operands are announced, {len(named)} are named"
+        )
+    where = f"{path}:{number}: operator '{words[1]}' ({words[0]})"
+    result = OperatorText(words[0], words[1], named[:inputs], named[inputs:], number, where)
+    for word in words[4 + inputs + outputs :]:
+        key, equals, value = word.partition("=")
+        if not (key and equals):
+            raise ModelFileError(f"expected name=value, not '{word[:40]}'", where=where)
+        if key[0] == "@":
+            result.attributes[key[1:]] = _tensor(value, where)
+        elif key[0] == "#":
+            result.shapes[key[1:]] = _tensor(value, where)
+        elif key[0] == "$":
+            result.keys[key[1:]] = value
+        else:
+            result.params[key] = _static(value)
+    return result
+
+
+def _tensor(text: str, where: str) -> TensorText:
+    match = _SHAPE.fullmatch(text)
+    if match is None:
+        raise ModelFileError(f"expected a shape such as (1,3)f32, not '{text[:40]}'", where=where)
+    sizes = [size for size in match[1].split(",") if size]
+    shape = tuple(int(size) if size.isdecimal() else None for size in sizes)
+    return TensorText(shape, match[2] or "f32")
+
+
+def _static(text: str) -> Static:
+    if text[:1] in ("(", "["):
+        inside = text[1:-1]
+        return [_static(part) for part in inside.split(",")] if inside else []
+    if text in ("None", "True", "False"):
+        return {"None": None, "True": True, "False": False}[text]
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    return float(text) if _REAL.fullmatch(text) else text

@@ -1,0 +1,133 @@
+"""Matrix products and attention."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from trimtab.importers._layers import Array, Value
+from trimtab.importers.pnnx_ops.operator import Operator, handles
+
+
+@handles("nn.Linear", "F.linear")
+def linear(op: Operator) -> Value:
+    """x w^T + b over the last dimension."""
+    x = op.x(0, "input")
+    weight, bias = op.constant_operand("weight", 1), op.constant_operand("bias", 2)
+    if weight is None or weight.ndim != 2 or not x.shape:
+        raise op.invalid("it lacks its weights")
+    return _product(op, x, weight, bias, "")
+
+
+def _product(op: Operator, x: Value, weight: Array, bias: Array | None, role: str) -> Value:
+    """x [..., k] by weight [n, k], plus bias [n]."""
+    operands = [op.constant(np.ascontiguousarray(weight), f"{role}weight")]
+    if bias is not None:
+        operands.append(op.constant(bias, f"{role}bias"))
+    if len(x.shape) >= 2:
+        return op.add("gemm", x, *operands)
+    return op.reshape(op.add("gemm", op.reshape(x, (1, -1)), *operands), (weight.shape[0],))
+
+
+@handles("torch.matmul", "torch.mm", "torch.bmm", "Tensor.matmul")
+def mat_mul(op: Operator) -> Value:
+    """As numpy's matmul; a vector is a row on the left, a column on the right."""
+    a, b = op.x(0, "input", "self"), op.x(1, "other", "mat2", "tensor2")
+    row, column = len(a.shape) == 1, len(b.shape) == 1
+    a = op.reshape(a, (1, *a.shape)) if row else a
+    if b.data is not None and b.data.ndim == 2:
+        y = op.add("gemm", a, op.constant(b.data.T, "weight"))
+    else:
+        y = op.add("mat_mul", a, op.reshape(b, (*b.shape, 1)) if column else b)
+    shape = [*y.shape[:-2], *(() if row else y.shape[-2:-1]), *(() if column else y.shape[-1:])]
+    return op.reshape(y, shape or (1,))
+
+
+@handles("torch.addmm", "torch.baddbmm")
+def add_mat_mul(op: Operator) -> Value:
+    """beta c + alpha a b."""
+    c = op.x(0, "input")
+    a, b = op.x(1, "mat1", "batch1"), op.x(2, "mat2", "batch2")
+    y = op.scaled(op.add("mat_mul", a, b), op.real("alpha", 1.0))
+    return op.add("add", y, op.scaled(c, op.real("beta", 1.0)))
+
+
+def _attention(
+    op: Operator, q: Value, k: Value, v: Value, mask: Value | None, scale: float
+) -> Value:
+    """softmax(scale q k^T + mask) v, of [..., rows, size]."""
+    scores = op.add("mat_mul", op.scaled(q, scale), op.swap(k, -1, -2))
+    if mask is not None:
+        if mask.dtype != "f32":
+            raise op.unsupported("its mask is of truth values")
+        scores = op.add("add", scores, mask)
+    return op.add("mat_mul", op.add("softmax", scores, axis=-1), v)
+
+
+@handles("F.scaled_dot_product_attention")
+def scaled_dot_product_attention(op: Operator) -> Value:
+    """Queries, keys, values [..., rows, size]."""
+    q, k, v = op.x(0, "query"), op.x(1, "key"), op.x(2, "value")
+    mask = op.optional(3, "attn_mask")
+    if op.boolean("is_causal", False) or op.boolean("enable_gqa", False):
+        raise op.unsupported("it is causal, or groups its queries")
+    op.static("dropout_p")
+    scale = op.real("scale", 1 / math.sqrt(q.shape[-1]))
+    return _attention(op, q, k, v, mask, scale)
+
+
+@handles("nn.MultiheadAttention")
+def multi_head_attention(op: Operator) -> Value:
+    """Projections by heads, attention, and a projection of what comes out."""
+    size, heads = op.integer("embed_dim"), op.integer("num_heads")
+    if size < 1 or heads < 1 or size % heads:
+        raise op.invalid(f"{heads} heads do not divide {size}")
+    for name in ("add_bias_kv", "add_zero_attn"):
+        if op.boolean(name, False):
+            raise op.unsupported(f"it has {name}")
+    for name in ("kdim", "vdim"):
+        op.static(name)
+    if op.outputs > 1:
+        raise op.unsupported("it returns its weights")
+    operands = op.tensors()
+    mask = None
+    if op.optional(len(operands), "attn_mask"):
+        mask = operands.pop()
+    q, k, v = (operands[min(i, len(operands) - 1)] for i in range(3))
+    # Rows come first, unless the batch does.
+    first = op.boolean("batch_first", False)
+    if any(len(x.shape) != 3 for x in (q, k, v)):
+        raise op.unsupported("its inputs are not [batch, rows, size]")
+    if not first:
+        q, k, v = (op.swap(x, 0, 1) for x in (q, k, v))
+    weights, biases = _projections(op, size)
+
+    def by_heads(x: Value, i: int) -> Value:
+        y = _product(op, x, weights[i], biases[i], "qkv"[i])
+        split = op.reshape(y, (*y.shape[:2], heads, size // heads))
+        return op.add("transpose", split, permutation=(0, 2, 1, 3))
+
+    q, k, v = (by_heads(x, i) for i, x in enumerate((q, k, v)))
+    y = _attention(op, q, k, v, mask, 1 / math.sqrt(size // heads))
+    y = op.add("transpose", y, permutation=(0, 2, 1, 3))
+    y = op.reshape(y, (*y.shape[:2], size))
+    weight, bias = op.weight("out_proj.weight", (size, size)), op.weight("out_proj.bias", (size,))
+    if weight is None:
+        raise op.invalid("it lacks its weights")
+    y = _product(op, y, weight, bias, "out_")
+    return y if first else op.swap(y, 0, 1)
+
+
+def _projections(op: Operator, size: int) -> tuple[list[Array], list[Array | None]]:
+    """Weights and biases for queries, keys, values: in one matrix, or in three."""
+    joint = op.weight("in_proj_weight", (3 * size, size))
+    weights = list(np.split(joint, 3)) if joint is not None else []
+    for name in () if weights else ("q_proj_weight", "k_proj_weight", "v_proj_weight"):
+        weight = op.weight(name)
+        if weight is None or weight.ndim != 2 or weight.shape[0] != size:
+            raise op.invalid(f"it lacks {name}")
+        weights.append(weight)
+    bias = op.weight("in_proj_bias", (3 * size,))
+    biases: list[Array | None] = [None] * 3 if bias is None else list(np.split(bias, 3))
+    return weights, biases

@@ -1,0 +1,275 @@
+"""What a handler sees of a PNNX operator: arguments, operands, weights, and how to add operators.
+
+Operators are those of PyTorch under their names there, with its arguments and defaults. An operand
+is a tensor, or what is known when the network is imported: numbers and lists of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from trimtab.errors import ImportModelError
+from trimtab.importers._layers import Array, LayerImport, UnsupportedFormError, Value
+from trimtab.importers.pnnx_ops.graph import OperatorText, Static
+from trimtab.importers.pnnx_ops.weights import Weights
+from trimtab.program import Var
+
+Operand = Value | Static | list[Any]
+Handler = Callable[["Operator"], Any]
+
+HANDLERS: dict[str, Handler] = {}
+
+# Arguments that repeat what weights say, or that concern training, memory or gradients.
+HARMLESS = frozenset(
+    (
+        "in_channels",
+        "out_channels",
+        "in_features",
+        "out_features",
+        "num_features",
+        "num_channels",
+        "inplace",
+        "training",
+        "track_running_stats",
+        "momentum",
+        "recompute_scale_factor",
+        "dtype",
+        "memory_format",
+        "copy",
+        "out",
+        "non_blocking",
+        "requires_grad",
+        "device",
+        "layout",
+        "pin_memory",
+        "normalized_shape",
+        "num_parameters",
+        "use_input_stats",
+        "p",
+        "batch_first",
+        "affine",
+        "elementwise_affine",
+        "bias",
+        "_stacklevel",
+        "upscale_factor",
+        "lower",
+        "upper",
+    )
+)
+
+
+def handles(*types: str) -> Callable[[Handler], Handler]:
+    """Registers the decorated function as the handler of these operator types."""
+
+    def register(handler: Handler) -> Handler:
+        HANDLERS.update(dict.fromkeys(types, handler))
+        return handler
+
+    return register
+
+
+class Operator:
+    """One operator while it is imported; `operands` are in the order of the file."""
+
+    def __init__(
+        self,
+        work: LayerImport,
+        text: OperatorText,
+        values: Mapping[str, Operand],
+        weights: Weights,
+    ) -> None:
+        self._work = work
+        self._weights = weights
+        self._text = text
+        self._read: set[str] = set()
+        self.type, self.name, self.where = text.type, text.name, text.where
+        self.outputs = len(text.outputs)
+        self.operands: list[Operand] = [values[name] for name in text.inputs]
+        self._keyed = {key: values[name] for key, name in text.keys.items() if name in text.inputs}
+
+    def check_unread(self) -> None:
+        """Refuses arguments that a handler does not know: they may change the result."""
+        for name, value in self._text.params.items():
+            if name not in self._read and name not in HARMLESS and value not in (None, False):
+                raise self.unsupported(f"its argument {name}={value} is not known")
+
+    # Arguments, from the line or from an operand that is known.
+
+    def has(self, name: str) -> bool:
+        """Whether the argument is given, and not None."""
+        return self.static(name) is not None
+
+    def static(self, name: str, default: Static = None) -> Static:
+        """The argument as it is, None included."""
+        self._read.add(name)
+        if name in self._keyed:
+            value = self._keyed[name]
+            if isinstance(value, Var):
+                raise self.unsupported(f"its argument {name} is computed")
+            return value
+        return self._text.params.get(name, default)
+
+    def integer(self, name: str, default: int | None = None) -> int:
+        """An integer."""
+        value = self._number(name, default)
+        if value != int(value):
+            raise self.invalid(f"its argument {name} is {value}, not an integer")
+        return int(value)
+
+    def real(self, name: str, default: float | None = None) -> float:
+        """A real number."""
+        return float(self._number(name, default))
+
+    def boolean(self, name: str, default: bool) -> bool:
+        """True or false."""
+        return bool(self._number(name, default))
+
+    def text(self, name: str, default: str) -> str:
+        """A word."""
+        value = self.static(name)
+        return default if value is None else str(value)
+
+    def integers(self, name: str, count: int = 0, default: int | None = None) -> tuple[int, ...]:
+        """A list of integers; with `count`, one number stands for all of them."""
+        return tuple(int(value) for value in self.reals(name, count, default))
+
+    def reals(self, name: str, count: int = 0, default: float | None = None) -> tuple[float, ...]:
+        """A list of numbers; with `count`, one number stands for all of them."""
+        value = self.static(name)
+        if value is None or value == []:
+            if default is None:
+                raise self.invalid(f"it lacks the argument {name}")
+            value = [default]
+        values = value if isinstance(value, list) else [value]
+        if count and len(values) == 1:
+            values = values * count
+        numbers = [v for v in values if isinstance(v, int | float) and math.isfinite(v)]
+        if len(numbers) != len(values) or (count and len(values) != count):
+            raise self.invalid(f"its argument {name} is {value}")
+        return tuple(numbers)
+
+    def _number(self, name: str, default: float | None) -> float:
+        value = self.static(name)
+        value = default if value is None else value
+        if isinstance(value, list) and len(value) == 1:
+            value = value[0]
+        if not isinstance(value, int | float):
+            raise self.invalid(f"its argument {name} is {value}, not a number")
+        return value
+
+    # Operands and weights.
+
+    def x(self, i: int = 0, *keys: str) -> Value:
+        """The operand with one of these keys, else operand `i`, which must be a tensor."""
+        for key in keys:
+            if key in self._keyed:
+                return self._tensor(self._keyed[key])
+        if i >= len(self.operands):
+            raise self.invalid(f"it has {len(self.operands)} operands, {i + 1} are needed")
+        return self._tensor(self.operands[i])
+
+    def optional(self, i: int, *keys: str) -> Value | None:
+        """The operand with one of these keys, else operand `i` when operands have no keys."""
+        for key in keys:
+            if key in self._keyed:
+                return self._tensor(self._keyed[key])
+        known = bool(self._keyed) or i >= len(self.operands) or self.operands[i] is None
+        return None if known else self._tensor(self.operands[i])
+
+    def tensors(self) -> list[Value]:
+        """All operands, or the elements of a list that is the only one."""
+        only = self.operands[0] if len(self.operands) == 1 else None
+        operands = only if isinstance(only, list) else self.operands
+        if not operands:
+            raise self.invalid("it has no operands")
+        return [self._tensor(operand) for operand in operands]
+
+    def _tensor(self, operand: Operand) -> Value:
+        if not isinstance(operand, Var):
+            raise self.unsupported("it reads what is no tensor")
+        return operand
+
+    def axis(self, axis: int, rank: int) -> int:
+        """`axis` counted from the front."""
+        if not -rank <= axis < rank:
+            raise self.invalid(f"dimension {axis} is outside {rank} dimensions")
+        return axis % rank
+
+    def axes(self, name: str, rank: int) -> tuple[int, ...]:
+        """Dimensions counted from the front; all when none is given."""
+        if self.static(name) in (None, []):
+            return tuple(range(rank))
+        return tuple(self.axis(axis, rank) for axis in self.integers(name))
+
+    def weight(self, name: str, shape: Sequence[int] | None = None) -> Array | None:
+        """An attribute, of this shape; None when there is none."""
+        if name not in self._text.attributes:
+            return None
+        array = self._weights.read(self._text, name)
+        if shape is not None and array.shape != tuple(shape):
+            raise self.invalid(f"its {name} is {list(array.shape)}, not {list(shape)}")
+        return array
+
+    def constant_operand(self, name: str, i: int) -> Array | None:
+        """Weights as an attribute (of modules) or as a constant operand (of functions)."""
+        if name in self._text.attributes:
+            return self.weight(name)
+        operand = None if self.type.startswith("nn.") else self.optional(i, name)
+        if operand is None:
+            return None
+        if operand.data is None:
+            raise self.unsupported(f"its {name} is computed")
+        return operand.data
+
+    # What becomes of it.
+
+    def unsupported(self, reason: str) -> UnsupportedFormError:
+        """The exception to raise when the engine cannot express this operator."""
+        return UnsupportedFormError(reason)
+
+    def invalid(self, reason: str) -> ImportModelError:
+        """The exception to raise when the operator breaks a rule of its type."""
+        return ImportModelError(reason, where=self.where, hint="check this operator")
+
+    def constant(self, value: Array | float, role: str) -> Value:
+        """A new constant operand."""
+        return self._work.add_constant(value, f"{self.name}.{role}")
+
+    def add(self, op: str, *inputs: Value, **attributes: Any) -> Value:
+        """Adds an operator with one output."""
+        return self.add_many(op, *inputs, outputs=1, **attributes)[0]
+
+    def add_many(
+        self, op: str, *inputs: Value, outputs: int, **attributes: Any
+    ) -> tuple[Value, ...]:
+        """Adds an operator with several outputs."""
+        return self._work.add_op(op, inputs, attributes, outputs, self.name)
+
+    def reshape(self, x: Value, shape: Sequence[int]) -> Value:
+        """`x` in another shape of as many elements; -1 takes what is left."""
+        sizes = list(shape)
+        if sizes.count(-1) == 1:
+            known = math.prod(n for n in sizes if n != -1)
+            sizes[sizes.index(-1)] = x.count // known if known > 0 else 0
+        if math.prod(sizes) != x.count or min(sizes, default=1) < 1:
+            raise self.invalid(f"{list(x.shape)} cannot be reshaped to {list(shape)}")
+        return x if tuple(sizes) == x.shape else self.add("reshape", x, shape=tuple(sizes))
+
+    def scaled(self, x: Value, factor: float) -> Value:
+        """factor * x."""
+        return x if factor == 1.0 else self.add("mul", x, self.constant(factor, "factor"))
+
+    def swap(self, x: Value, a: int, b: int) -> Value:
+        """`x` with two dimensions exchanged."""
+        order = list(range(len(x.shape)))
+        a, b = self.axis(a, len(order)), self.axis(b, len(order))
+        order[a], order[b] = order[b], order[a]
+        return x if a == b else self.add("transpose", x, permutation=tuple(order))
+
+    def spread(self, values: Array, rank: int) -> Array:
+        """Values per channel, spread over the dimensions behind the channels."""
+        return values.reshape(-1, *[1] * (rank - 2)).astype(np.float32)
