@@ -41,9 +41,15 @@ def _repeatable(task: ParserContext) -> str | None:
 
 
 class WordsProgram(Program):
-    """An Invoke program that understands several words for one option."""
+    """An Invoke program that understands several words for one option, and lists tasks in lines."""
 
     def parse_tasks(self) -> None:
         """Spread the words, then parse as Invoke does."""
         self.core.unparsed = spread(self.core.unparsed, self._make_parser().contexts)
         super().parse_tasks()
+
+    def list_flat(self) -> None:
+        """A line per task, whatever the width of the terminal: for reading, and for `grep`."""
+        pairs = self._make_pairs(self.scoped_collection)
+        width = max(len(name) for name, _ in pairs)
+        print("\n".join(f"{name:{width}}  {text or ''}".rstrip() for name, text in pairs))
