@@ -53,12 +53,12 @@ def _parts(op: Operator, length: int) -> list[int]:
         count = op.integer("chunks")
         step = -(-length // count) if count > 0 else 0
     elif op.type.endswith("tensor_split"):
-        ends = op.integers("indices_or_sections" if op.has("indices_or_sections") else "indices")
-        if len(ends) == 1 and not isinstance(op.static("indices"), list):
-            count = ends[0]
+        if op.has("sections"):
+            count = op.integer("sections")
             if not 1 <= count <= length:
                 return []
             return [length // count + (i < length % count) for i in range(count)]
+        ends = op.integers("indices")
         bounds = [0, *(end + length if end < 0 else end for end in ends), length]
         return [end - begin for begin, end in itertools.pairwise(bounds)]
     else:
