@@ -60,7 +60,7 @@ class Window:
             max(0, (-(-n // s) - 1) * s + (k - 1) * d + 1 - n)
             for n, k, s, d in zip(size, self.kernel, self.strides, self.dilations, strict=True)
         ]
-        return _distribute(node, totals, mode)
+        return distribute(node, totals, mode)
 
     def transposed_pads(self, node: Node, size: Pair) -> tuple[tuple[int, ...], Pair]:
         """Pads, and output padding, of a transposed convolution of an input of `size`."""
@@ -81,7 +81,7 @@ class Window:
         surplus = [f + e - w for f, e, w in zip(full, extra, wanted, strict=True)]
         # An output that is larger than what the kernel reaches is filled up at the far end.
         missing = [max(0, -s) for s in surplus]
-        pads = _distribute(node, [max(0, s) for s in surplus], mode)
+        pads = distribute(node, [max(0, s) for s in surplus], mode)
         return pads, (extra[0] + missing[0], extra[1] + missing[1])
 
 
@@ -98,7 +98,7 @@ def _four(pads: tuple[int, ...]) -> tuple[int, ...]:
     return pads if len(pads) == 4 else (0, pads[0], 0, pads[1])
 
 
-def _distribute(node: Node, totals: list[int], mode: str) -> tuple[int, ...]:
+def distribute(node: Node, totals: list[int], mode: str) -> tuple[int, ...]:
     """SAME_UPPER puts the odd pixel at the end, everything else at the beginning."""
     small = [total // 2 for total in totals]
     large = [total - part for total, part in zip(totals, small, strict=True)]

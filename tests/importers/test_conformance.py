@@ -1,0 +1,108 @@
+"""ONNX's own suites pass or are refused, and the page of formats says what is supported."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper
+
+from trimtab import conformance, importers
+from trimtab.conformance import PASSED, UNSUPPORTED, WRONG, Array, Case, DataSet
+from trimtab.errors import UsageError
+from trimtab.importers import _page
+from trimtab.program import Program
+
+# How many tests of a suite must pass; what the others lack is refused.
+LEAST = {"node": 600, "pytorch-converted": 70, "pytorch-operator": 28, "light": 9}
+
+
+def judge(suite: str, step: int = 1) -> Counter[str]:
+    outcomes = [conformance.run(case) for case in [*conformance.cases([suite])][::step]]
+    wrong = {o.name: o.reason for o in outcomes if o.status == WRONG}
+    assert wrong == {}
+    assert all(o.reason for o in outcomes if o.status == UNSUPPORTED)
+    return Counter(o.status for o in outcomes)
+
+
+@pytest.mark.parametrize("suite", ["pytorch-converted", "pytorch-operator"])
+def test_what_pytorch_exported_is_right_or_refused(suite: str) -> None:
+    assert judge(suite)[PASSED] >= LEAST[suite]
+
+
+def test_a_sample_of_onnx_s_tests_of_operators_is_right_or_refused() -> None:
+    assert judge("node", step=10)[PASSED] >= LEAST["node"] // 12
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suite", ["node", "light"])
+def test_the_large_suites_of_onnx_are_right_or_refused(suite: str) -> None:
+    assert judge(suite)[PASSED] >= LEAST[suite]
+
+
+def relu(want: Array) -> Case:
+    x = np.array([-1, 2], np.float32)
+    graph = helper.make_graph(
+        [helper.make_node("Relu", ["x"], ["y"])],
+        "relu",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2])],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    return Case("mine", "relu", "Relu", model, (DataSet({"x": x}, [want]),), 1e-3, 1e-7)
+
+
+@pytest.mark.parametrize(
+    ("want", "status", "reason"),
+    [
+        (np.array([0, 2], np.float32), PASSED, ""),
+        (np.array([0, 2.1], np.float32), WRONG, "Not equal to tolerance"),
+        (np.array([0, 2], np.float64), WRONG, "y is of float32, not float64"),
+        (np.array([[0, 2]], np.float32), WRONG, "y has shape (2,), not (1, 2)"),
+    ],
+)
+def test_values_types_and_shapes_are_compared(want: Array, status: str, reason: str) -> None:
+    outcome = conformance.run(relu(want))
+    assert outcome.status == status
+    assert outcome.reason.startswith(reason)
+
+
+def test_an_exception_while_running_is_wrong_not_unsupported() -> None:
+    def fail(program: Program, inputs: Mapping[str, Array]) -> Mapping[str, Array]:
+        raise ZeroDivisionError("by accident")
+
+    outcome = conformance.run(relu(np.zeros(2, np.float32)), fail)
+    assert (outcome.status, outcome.reason) == (WRONG, "ZeroDivisionError: by accident")
+
+
+def test_the_first_input_of_a_test_is_never_a_constant() -> None:
+    for case in conformance.cases(["pytorch-operator"]):
+        for data in case.data_sets:
+            outcome = conformance.run(case)
+            assert not {*list(data.inputs)[:1]} & {*outcome.known}
+
+
+def test_a_suite_that_does_not_exist_is_an_error_that_names_those_that_do() -> None:
+    with pytest.raises(UsageError, match="no suite 'nodes'") as caught:
+        list(conformance.cases(["nodes"]))
+    assert "pytorch-converted" in str(caught.value)
+
+
+def test_outcomes_are_counted_by_suite_and_operator() -> None:
+    outcomes = [conformance.run(relu(np.array([0, y], np.float32))) for y in (2, 3, 2)]
+    assert conformance.by_operator(outcomes) == {("mine", "Relu"): {PASSED: 2, WRONG: 1}}
+
+
+def test_the_page_of_formats_is_what_the_importers_say() -> None:
+    page = _page.path().read_text(encoding="utf-8")
+    assert page == _page.updated(page), "run `./inv docs`"
+
+
+def test_the_page_of_formats_names_every_operator_that_has_a_handler() -> None:
+    page = _page.path().read_text(encoding="utf-8")
+    for suffix in importers.suffixes():
+        assert f"`{suffix}`" in page
+    for operator in ("Conv", "Convolution", "convolutional", "conv2d"):
+        assert f"`{operator}`" in page

@@ -1,0 +1,16 @@
+"""Pages of the documentation that the code writes."""
+
+from __future__ import annotations
+
+from invoke.context import Context
+from invoke.tasks import task
+
+
+@task
+def docs(_: Context) -> None:
+    """Bring the generated part of docs/importers.md up to date."""
+    from trimtab.importers import _page
+
+    page = _page.path()
+    page.write_text(_page.updated(page.read_text(encoding="utf-8")), encoding="utf-8")
+    print(f"written: {page}")
