@@ -96,7 +96,7 @@ def _multi_box_prior(layer: Layer, features: tuple[int, int]) -> Value:
 
 @handles("DetectionOutput")
 def detection_output(layer: Layer) -> Values:
-    """Locations, scores and priors become rows of class, score and box; what is left is -1."""
+    """Locations, scores and priors become rows of class, score and box, best first, then of 0."""
     p = layer.param
     classes = p.integer(0, 0)
     locations, scores, priors = layer.x(0), layer.x(1), layer.x(2)
