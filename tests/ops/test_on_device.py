@@ -6,8 +6,9 @@ user mode stand in for boards, with every fifth vector; `--full` takes all.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,14 +16,17 @@ import onnx
 import pytest
 
 import trimtab
+from tests.importers import models
 from tests.ops import oracle
 from tests.ops.cases import by_family
 from tests.ops.cases.case import Array
-from trimtab import builder, paths, workflow, zoo
+from trimtab import builder, conformance, paths, workflow, zoo
 from trimtab.bench.runner import Command, interpret
 from trimtab.devices import Device, find_device
 from trimtab.errors import EmulatorError, MissingRequirementError
 from trimtab.profile import find_profile
+from trimtab.program import Program
+from trimtab.program import Program
 from trimtab.program.program import NUMPY_DTYPES
 from trimtab.target import Target
 
@@ -42,7 +46,13 @@ class Subject:
 
     def run(self, model: Path, inputs: dict[str, Array], folder: Path) -> dict[str, Array]:
         """The outputs of an ONNX model that the device computes."""
-        program = trimtab.optimize(trimtab.load(model), self.target)
+        return self.compute(trimtab.load(model), inputs, folder)
+
+    def compute(
+        self, program: Program, inputs: Mapping[str, Array], folder: Path
+    ) -> dict[str, Array]:
+        """The outputs of a program that the device computes."""
+        program = trimtab.optimize(program, self.target)
         program.save(folder / "model.ttm")
         pushed = []
         for i, name in enumerate(program.inputs):
@@ -107,11 +117,25 @@ def test_a_family_of_operators_computes_the_same_on_the_device(
         path = tmp_path / "case.onnx"
         path.write_bytes(case.model.SerializeToString())
         try:
-            outputs = subject.run(path, case.inputs, tmp_path)
+            program = trimtab.load(path)
+            inputs = [case.inputs[name] for name in program.inputs]
+            outputs = subject.run(program, inputs, tmp_path)
             oracle.assert_agree(case, outputs, oracle.expected(case))
         except AssertionError as error:
             wrong[case.id] = str(error)
     assert wrong == {}
+
+
+@pytest.mark.parametrize("suite", ["node", "pytorch-converted"])
+def test_onnx_s_own_tests_are_right_or_refused_on_the_device(
+    subject: Subject, suite: str, tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    every = pytestconfig.getoption("--full") or pytestconfig.getoption("--device")
+    cases = [*conformance.cases([suite])][:: 1 if every else 10]
+    compute = partial(subject.compute, folder=tmp_path)
+    outcomes = [conformance.run(case, compute) for case in cases]
+    assert {o.name: o.reason for o in outcomes if o.status == conformance.WRONG} == {}
+    assert conformance.PASSED in {o.status for o in outcomes}
 
 
 @pytest.mark.parametrize(
@@ -125,9 +149,22 @@ def test_a_network_computes_the_same_on_the_device(
     subject: Subject, name: str, tmp_path: Path
 ) -> None:
     path = zoo.write(name, paths.cache() / "zoo")
-    outputs = subject.run(path, dict(zoo.sample_input(name)), tmp_path)
+    outputs = subject.run(trimtab.load(path), list(zoo.sample_input(name).values()), tmp_path)
     expected = oracle.run(onnx.load(path), dict(zoo.sample_input(name)))
     assert list(outputs) == list(expected)
     for key, want in expected.items():
         scale = max(1.0, float(np.abs(want).max()))
         np.testing.assert_allclose(outputs[key], want, rtol=0, atol=1e-4 * scale)
+
+
+@pytest.mark.parametrize("known", models.PUBLISHED, ids=lambda known: known.folder)
+def test_a_published_model_computes_its_golden_output_on_the_device(
+    subject: Subject, known: models.Published, tmp_path: Path
+) -> None:
+    path = models.model(known.folder, known.file)
+    inputs, wanted = models.golden(path)
+    outputs = subject.run(known.load(path, inputs), inputs, tmp_path)
+    for key, want in known.outputs(wanted).items():
+        # Names and the batch dimension differ between engines; every output has a size of its own.
+        (actual,) = [out for out in outputs.values() if out.size == want.size]
+        models.assert_close(actual.reshape(want.shape), want, known.tolerance)
