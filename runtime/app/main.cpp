@@ -192,54 +192,11 @@ int RunModel(const Options& options, Meter* meter) {
   return code;
 }
 
-// Splits `line` at blanks into a model, an output directory and inputs; the words stay in `line`.
-bool ParseCase(char* line, Options* options) {
-  options->model = options->output_dir = nullptr;
-  options->input_count = 0;
-  for (char* word = strtok(line, " \t\r"); word != nullptr; word = strtok(nullptr, " \t\r")) {
-    if (options->model == nullptr) {
-      options->model = word;
-    } else if (options->output_dir == nullptr) {
-      options->output_dir = word;
-    } else if (options->input_count < Options::kMaxInputs) {
-      options->inputs[options->input_count++] = word;
-    } else {
-      return false;
-    }
-  }
-  return options->output_dir != nullptr;
-}
-
-// Runs every case of a list in this process, so that hundreds of operator tests cost one
-// connection; a failing case is reported and the rest go on.
-int RunCases(Options options, Meter* meter) {
-  struct stat info;
-  if (stat(options.cases, &info) != 0) return Fail(TRIMTAB_IO, "cannot open the list of cases");
-  const size_t bytes = static_cast<size_t>(info.st_size);
-  char* list = static_cast<char*>(ReadFile(options.cases, bytes));
-  if (list == nullptr) return Fail(TRIMTAB_IO, "cannot read the list of cases");
-  list[bytes] = '\0';
-  int64_t index = 0;
-  for (char* line = list; line != nullptr && *line != '\0'; ++index) {
-    char* end = strchr(line, '\n');
-    if (end != nullptr) *end = '\0';
-    JsonLine("case").Number("i", index).Write();
-    const int code = ParseCase(line, &options)
-                         ? RunModel(options, meter)
-                         : Fail(kUsageError, "a case is MODEL OUTPUT_DIR INPUT...");
-    JsonLine("case_end").Number("i", index).Number("code", code).Write();
-    line = end == nullptr ? nullptr : end + 1;
-  }
-  free(list);
-  return 0;
-}
-
 int Main(int argc, char** argv) {
   Options options;
   if (const char* wrong = ParseOptions(argc, argv, &options)) return Fail(kUsageError, wrong);
 #if !TRIMTAB_EMBEDDED_MODEL
-  if (options.model == nullptr && options.cases == nullptr)
-    return Fail(kUsageError, "name a .ttm model");
+  if (options.model == nullptr) return Fail(kUsageError, "name a .ttm model");
 #endif
   char features[128];
   trimtab_cpu_features(features, sizeof(features));
@@ -250,8 +207,7 @@ int Main(int argc, char** argv) {
       .Names("cpu_features", features)
       .Write();
   Meter meter(options.markers);
-  const int code = options.cases != nullptr ? RunCases(options, &meter) : RunModel(options, &meter);
-  if (code != 0) return code;
+  if (const int code = RunModel(options, &meter)) return code;
   JsonLine("peak").NumberOrNull("vm_hwm_bytes", PeakResidentBytes()).Write();
   JsonLine("end").String("status", "OK").Write();
   return 0;

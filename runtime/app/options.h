@@ -13,7 +13,6 @@ struct Options {
   const char* inputs[kMaxInputs] = {};
   int input_count = 0;
   const char* output_dir = nullptr;
-  const char* cases = nullptr;  // a file with one "MODEL OUTPUT_DIR INPUT..." per line
   int64_t threads = 1;
   int64_t warmup = 0;
   int64_t runs = 1;

@@ -26,7 +26,6 @@ from trimtab.devices import Device, find_device
 from trimtab.errors import EmulatorError, MissingRequirementError
 from trimtab.profile import find_profile
 from trimtab.program import Program
-from trimtab.program import Program
 from trimtab.program.program import NUMPY_DTYPES
 from trimtab.target import Target
 
@@ -43,10 +42,6 @@ class Subject:
     device: Device
     runner: str
     target: Target
-
-    def run(self, model: Path, inputs: dict[str, Array], folder: Path) -> dict[str, Array]:
-        """The outputs of an ONNX model that the device computes."""
-        return self.compute(trimtab.load(model), inputs, folder)
 
     def compute(
         self, program: Program, inputs: Mapping[str, Array], folder: Path
@@ -117,9 +112,7 @@ def test_a_family_of_operators_computes_the_same_on_the_device(
         path = tmp_path / "case.onnx"
         path.write_bytes(case.model.SerializeToString())
         try:
-            program = trimtab.load(path)
-            inputs = [case.inputs[name] for name in program.inputs]
-            outputs = subject.run(program, inputs, tmp_path)
+            outputs = subject.compute(trimtab.load(path), case.inputs, tmp_path)
             oracle.assert_agree(case, outputs, oracle.expected(case))
         except AssertionError as error:
             wrong[case.id] = str(error)
@@ -149,7 +142,7 @@ def test_a_network_computes_the_same_on_the_device(
     subject: Subject, name: str, tmp_path: Path
 ) -> None:
     path = zoo.write(name, paths.cache() / "zoo")
-    outputs = subject.run(trimtab.load(path), list(zoo.sample_input(name).values()), tmp_path)
+    outputs = subject.compute(trimtab.load(path), zoo.sample_input(name), tmp_path)
     expected = oracle.run(onnx.load(path), dict(zoo.sample_input(name)))
     assert list(outputs) == list(expected)
     for key, want in expected.items():
@@ -163,8 +156,10 @@ def test_a_published_model_computes_its_golden_output_on_the_device(
 ) -> None:
     path = models.model(known.folder, known.file)
     inputs, wanted = models.golden(path)
-    outputs = subject.run(known.load(path, inputs), inputs, tmp_path)
-    for key, want in known.outputs(wanted).items():
+    program = known.load(path, inputs)
+    named = dict(zip(program.inputs, inputs, strict=True))
+    outputs = subject.compute(program, named, tmp_path)
+    for want in known.outputs(wanted).values():
         # Names and the batch dimension differ between engines; every output has a size of its own.
         (actual,) = [out for out in outputs.values() if out.size == want.size]
         models.assert_close(actual.reshape(want.shape), want, known.tolerance)
