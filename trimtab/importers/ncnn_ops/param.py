@@ -99,10 +99,11 @@ def parse(text: str, path: str) -> list[LayerText]:
     counts = rows[0][1].split() if rows else []
     if len(counts) != 2 or not all(count.isdecimal() for count in counts):
         raise _damaged(path, 2, "the numbers of layers and blobs are missing")
-    layers = [_layer(line, number, path) for number, line in rows[1:]]
-    if len(layers) != int(counts[0]):
+    # Lines behind the last announced layer are no part of the network.
+    layers = rows[1 : 1 + min(int(counts[0]), len(rows))]
+    if len(layers) < int(counts[0]):
         raise _damaged(path, 2, f"{counts[0]} layers are announced, {len(layers)} follow")
-    return layers
+    return [_layer(line, number, path) for number, line in layers]
 
 
 def _damaged(path: str, line: int, what: str) -> ModelFileError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import struct
 
 from trimtab.importers._layers import Value, Values
 from trimtab.importers.ncnn_ops.layer import Layer, handles
@@ -32,7 +33,7 @@ def yolo_v3(layer: Layer) -> Values:
     """Anchors are in pixels of the image, whose size is given by that of each head."""
     p = layer.param
     boxes, anchors = p.integer(1, 5), p.reals(4)
-    mask, scales = [int(i) for i in p.reals(5)], p.reals(6)
+    mask, scales = [_place(value) for value in p.reals(5)], p.reals(6)
     count = len(layer.bottoms)
     _check(layer, boxes, anchors, 1)
     if len(mask) < boxes * count or len(scales) < count or min(scales, default=0) <= 0:
@@ -55,6 +56,15 @@ def yolo_v3(layer: Layer) -> Values:
     # o' c', but o' c' / (o' c' + 1 - o').
     missing = layer.add("sub", layer.constant(1.0, "one"), objectness)
     return _select(layer, rows, layer.add("div", product, layer.add("add", product, missing)))
+
+
+def _place(value: float) -> int:
+    """A number of a mask; some tools wrote the bits of a float32 as an integer."""
+    if not math.isfinite(value):
+        return -1
+    if 2**29 < value < 2**31:
+        value = struct.unpack("<f", struct.pack("<i", int(value)))[0]
+    return int(value)
 
 
 def _check(layer: Layer, boxes: int, anchors: list[float], least: int) -> None:

@@ -66,7 +66,11 @@ def expression(op: Operator) -> Operand:
     tokens = _TOKEN.findall(text)
     if "".join(tokens) != text or not text or len(text) > _LONGEST:
         raise op.invalid(f"'{text[:60]}' is not an expression")
-    return _term(op, tokens[::-1], 0)
+    waiting = tokens[::-1]
+    value = _term(op, waiting, 0)
+    if waiting:
+        raise op.invalid(f"'{text[:60]}' does not end where it should")
+    return value
 
 
 def _term(op: Operator, tokens: list[str], depth: int) -> Operand:

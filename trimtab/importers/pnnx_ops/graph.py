@@ -92,7 +92,8 @@ def _operator(line: str, number: int, path: str) -> OperatorText:
         elif key[0] == "$":
             result.keys[key[1:]] = value
         else:
-            result.params[key] = _static(value)
+            # An expression may look like a list.
+            result.params[key] = value if key == "expr" else _static(value)
     return result
 
 

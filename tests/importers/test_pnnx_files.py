@@ -1,0 +1,287 @@
+"""PNNX files: pairs, expressions, tuples, shapes, damage."""
+
+from __future__ import annotations
+
+import contextlib
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import trimtab
+from tests.importers.caffe_writer import random
+from tests.importers.models import assert_close, golden, model
+from tests.importers.pnnx_writer import input_line, line, output_line, write
+from tests.ops.cases.case import Array
+from trimtab import importers
+from trimtab.errors import (
+    DynamicShapeError,
+    ImportModelError,
+    ModelFileError,
+    TrimtabError,
+    UnsupportedOperatorError,
+)
+
+X = random(1, 3, 6, 8, seed=3)
+W = {"weight": random(4, 3, 3, 3, seed=1), "bias": random(4, seed=2)}
+WEIGHTS = {f"conv.{name}": value for name, value in W.items()}
+CONV = {"in_channels": 3, "out_channels": 4, "kernel_size": (3, 3), "stride": (1, 1)}
+
+
+def _lines() -> list[str]:
+    return [
+        input_line("in0", "0", X.shape),
+        line("nn.Conv2d", "conv", "0", "1", CONV, weights=W),
+        line("F.relu", "relu", "1", "2", keys={"input": "1"}),
+        output_line("out0", "2"),
+    ]
+
+
+def _run(path: Path, *inputs: Array) -> list[Array]:
+    program = trimtab.load(path)
+    results = trimtab.Session(program).run(dict(zip(program.inputs, inputs, strict=True)))
+    return list(results.values())
+
+
+def _expression(text: str, count: int = 1) -> list[str]:
+    """Inputs `a`, `b`, ... and an expression of them."""
+    names = "abcd"[:count]
+    lines = [input_line(f"in{i}", name, (2, 3)) for i, name in enumerate(names)]
+    lines.append(line("pnnx.Expression", "e", " ".join(names), "y", {"expr": text}))
+    return [*lines, output_line("out", "y")]
+
+
+def test_names_of_inputs_outputs_and_tensors_are_kept(tmp_path: Path) -> None:
+    program = trimtab.load(write(tmp_path, _lines(), WEIGHTS))
+    assert (program.inputs, program.outputs) == (["in0"], ["out0"])
+    assert "1" in program.vars
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("add(@0,mul(@1,2))", lambda a, b: a + 2 * b),
+        ("sub(1,div(@0,3.5e-1))", lambda a, b: 1 - a / 0.35),
+        ("pow(sqrt(abs(@0)),2)", lambda a, b: abs(a)),
+        ("pow(abs(@0),1.5)", lambda a, b: abs(a) ** 1.5),
+        ("maximum(@0,minimum(@1,0.5))", lambda a, b: np.maximum(a, np.minimum(b, 0.5))),
+        ("rsqrt(exp(neg(@0)))", lambda a, b: np.exp(a / 2)),
+        ("reciprocal(add(square(@0),1))", lambda a, b: 1 / (a * a + 1)),
+        ("log(add(tanh(@0),sigmoid(@1)))", None),
+        ("mul(@0,size(@1,1))", lambda a, b: a * 3),
+        ("mul(@0,int(floor_divide(size(@0,-1),2)))", lambda a, b: a),
+    ],
+)
+def test_expressions_compute_what_they_say(text: str, wanted: object, tmp_path: Path) -> None:
+    a, b = random(2, 3, seed=1, low=0.1), random(2, 3, seed=2, low=0.1)
+    (actual,) = _run(write(tmp_path, _expression(text, 2)), a, b)
+    expected = (
+        wanted(a.astype(np.float64), b.astype(np.float64))
+        if callable(wanted)
+        else np.log(np.tanh(a) + 1 / (1 + np.exp(-b)))
+    )
+    np.testing.assert_allclose(actual, expected, 1e-5, 1e-6)
+
+
+def test_shapes_that_are_computed_from_shapes_are_known(tmp_path: Path) -> None:
+    lines = [
+        input_line("in0", "0", X.shape),
+        line("Tensor.size", "s", "0", "n", {"dim": 1}),
+        line("pnnx.Expression", "e", "0 n", "shape", {"expr": "[size(@0,0),mul(@1,2),-1]"}),
+        line("Tensor.reshape", "r", "0 shape", "1", keys={"input": "0", "shape": "shape"}),
+        output_line("out0", "1"),
+    ]
+    (actual,) = _run(write(tmp_path, lines), X)
+    np.testing.assert_array_equal(actual, X.reshape(1, 6, -1))
+
+
+def test_constants_take_part_in_expressions(tmp_path: Path) -> None:
+    scale = np.array([[1.0, 2.0, 3.0]], np.float64)
+    steps = np.array([1, 2, 3], np.int64)
+    lines = [
+        input_line("in0", "a", (2, 3)),
+        line("pnnx.Attribute", "scale", "", "b", weights={"data": scale}),
+        line("pnnx.Attribute", "steps", "", "c", weights={"data": steps}),
+        line("pnnx.Expression", "e", "a b c", "y", {"expr": "add(mul(@0,@1),@2)"}),
+        output_line("out", "y"),
+    ]
+    a = random(2, 3)
+    (actual,) = _run(write(tmp_path, lines, {"scale.data": scale, "steps.data": steps}), a)
+    np.testing.assert_allclose(actual, a * scale + steps, 1e-6)
+
+
+def test_tuples_are_made_and_taken_apart(tmp_path: Path) -> None:
+    lines = [
+        input_line("in0", "0", X.shape),
+        line("torch.chunk", "c", "0", "parts", {"chunks": 3, "dim": 1}),
+        line("prim::ListUnpack", "u", "parts", "a b c"),
+        line("prim::TupleConstruct", "t", "c a", "pair"),
+        line("torch.cat", "cat", "parts", "all", {"dim": 1}),
+        line("prim::TupleConstruct", "n", "pair all", "nested"),
+        output_line("out", "nested"),
+    ]
+    program = trimtab.load(write(tmp_path, lines))
+    assert program.outputs == ["out_0", "out_1", "out_2"]
+    c, a, whole = _run(tmp_path / "net.pnnx.param", X)
+    np.testing.assert_array_equal(c, X[:, 2:])
+    np.testing.assert_array_equal(a, X[:, :1])
+    np.testing.assert_array_equal(whole, X)
+
+
+def test_several_dimensions_are_cut_at_once(tmp_path: Path) -> None:
+    params = {
+        "dims": (1, 2, 3),
+        "starts": (0, 1, 0),
+        "ends": (0, -1, 2147483647),
+        "steps": (1, 2, 3),
+        "selects": (-1, 2147483647, 2147483647),
+    }
+    lines = [
+        input_line("in0", "0", X.shape),
+        line("Tensor.slice", "s", "0", "1", params, keys={"input": "0"}),
+        line("Tensor.select", "t", "1", "2", {"dim": 0, "index": 0}),
+        line("Tensor.expand", "x", "2", "3", {"sizes": (2, -1, -1)}),
+        line("Tensor.repeat", "y", "3", "4", {"sizes": (1, 1, 2)}),
+        output_line("out", "1 4"),
+    ]
+    cut, repeated = _run(write(tmp_path, lines), X)
+    wanted = X[:, -1, 1:-1:2, ::3]
+    np.testing.assert_array_equal(cut, wanted)
+    np.testing.assert_array_equal(repeated, np.tile(wanted.repeat(2, 0), (1, 1, 2)))
+
+
+def test_free_dimensions_are_given(tmp_path: Path) -> None:
+    lines = [input_line("in0", "0", (1, 3, "?", "?")), *_lines()[1:]]
+    path = write(tmp_path, lines, WEIGHTS)
+    with pytest.raises(DynamicShapeError, match=r"\[1, 3, \?, \?\]"):
+        trimtab.load(path)
+    assert trimtab.load(path, {"in0": (2, 3, 9, 9)}).vars["out0"].shape == (2, 4, 7, 7)
+    with pytest.raises(ImportModelError, match="no input 'image'"):
+        trimtab.load(path, {"image": (1, 3, 9, 9)})
+
+
+def test_network_and_weights_find_each_other(tmp_path: Path) -> None:
+    path = write(tmp_path, _lines(), WEIGHTS)
+    binary = tmp_path / "net.pnnx.bin"
+    assert trimtab.load(binary).outputs == ["out0"]
+    binary.unlink()
+    with pytest.raises(ModelFileError, match=r"'conv' .*: its weights are missing") as caught:
+        trimtab.load(path)
+    assert ".pnnx.bin" in caught.value.hint
+
+
+def test_all_unsupported_operators_are_named_at_once_with_their_lines(tmp_path: Path) -> None:
+    lines = [
+        input_line("in0", "0", X.shape),
+        line("nn.LSTM", "lstm", "0", "1"),
+        line("F.relu", "relu", "1", "2"),
+        line("F.fold", "fold", "2", "3"),
+        line("F.interpolate", "up", "0", "4", {"mode": "bicubic", "size": (9, 9)}),
+        line("pnnx.Expression", "e", "0", "5", {"expr": "sin(@0)"}),
+        line("nn.ReLU", "odd", "0", "6", {"upside_down": True}),
+        output_line("out", "3 4 5 6"),
+    ]
+    with pytest.raises(UnsupportedOperatorError, match="5 layers are") as caught:
+        trimtab.load(write(tmp_path, lines))
+    message = str(caught.value)
+    for part in ("'lstm' (nn.LSTM), line 4", "'fold' (F.fold)", "bicubic", "'sin'", "upside_down"):
+        assert part in message
+    assert "'relu'" not in message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "match"),
+    [
+        ("7767517", "7767518", "first line"),
+        ("7767517\n4 3", "7767517\n5 3", "5 operators are announced, 4 follow"),
+        ("7767517\n4 3", "7767517\n4", "numbers of operators"),
+        ("F.relu relu 1 1 1 2", "F.relu relu 1", "expected a type"),
+        ("F.relu relu 1 1 1 2", "F.relu relu 999999999 1 1 2", "are announced"),
+        ("F.relu relu 1 1 1 2", "F.relu relu 1 1 9 2", "'9' is not defined"),
+        ("F.relu relu 1 1 1 2", "F.relu relu 1 1 1 1", "'1' is defined twice"),
+        ("pnnx.Output out0 1 0 2", "pnnx.Outpt out0 1 0 2", "no pnnx.Output"),
+        ("@weight=(4,3,3,3)f32", "@weight=[4,3]", "expected a shape"),
+        ("@weight=(4,3,3,3)f32", "@weight=(4,3,3,9)f32", "bytes"),
+        ("@weight=(4,3,3,3)f32", "@weight=(99999999999,9999999999,3,9)f32", "bytes"),
+        ("@weight=(4,3,3,3)f32", "@wait=(4,3,3,3)f32", "lacks its weights"),
+        ("@weight=(4,3,3,3)f32", "@weight=(2,3,6,3)f32", "operator 'conv'"),
+        ("#0=(1,3,6,8)f32", "#0=(1,3,2000000000,8)f32", "too large|range|illegal"),
+        ("#0=(1,3,6,8)f32", "#0=(1,3,0,8)f32", "not positive"),
+        ("#0=(1,3,6,8)f32", "#0=(1,3,6,8)i64", "type i64"),
+        ("stride=(1,1)", "stride=(0,1)", "strides"),
+        ("stride=(1,1)", "stride=(1,1,1)", "argument stride"),
+        ("stride=(1,1)", "stride=up", "argument stride"),
+        ("stride=(1,1)", "stride", "name=value"),
+    ],
+)
+def test_mistakes_in_a_network_are_errors_with_their_place(
+    old: str, new: str, match: str, tmp_path: Path
+) -> None:
+    path = write(tmp_path, _lines(), WEIGHTS)
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    with pytest.raises((ModelFileError, ImportModelError), match=match) as caught:
+        trimtab.load(path)
+    assert "net.pnnx" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["add(@0", "add(@0,@9)", "@0)", "add(" * 300, "div(1,0)", "pow(9,99999)", "[@0", "size(@0,9)"],
+)
+def test_expressions_that_are_none_are_refused(text: str, tmp_path: Path) -> None:
+    with pytest.raises(ImportModelError):
+        trimtab.load(write(tmp_path, _expression(text)))
+
+
+def test_lists_that_hold_each_other_come_to_an_end(tmp_path: Path) -> None:
+    lines = [input_line("in0", "0", (1, 2))]
+    lines += [line("prim::TupleConstruct", f"t{i}", f"{i} {i}", f"{i + 1}") for i in range(60)]
+    with pytest.raises(ImportModelError, match="more than 1000"):
+        trimtab.load(write(tmp_path, [*lines, output_line("out", "60")]))
+
+
+def test_archives_of_another_kind_are_refused(tmp_path: Path) -> None:
+    path = write(tmp_path, _lines(), WEIGHTS)
+    binary = tmp_path / "net.pnnx.bin"
+    with zipfile.ZipFile(binary, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, value in WEIGHTS.items():
+            archive.writestr(name, value.tobytes())
+    with pytest.raises(ModelFileError, match="compressed"):
+        trimtab.load(path)
+    binary.write_bytes(b"PK")
+    with pytest.raises(ModelFileError, match="does not hold the weights"):
+        trimtab.load(path)
+
+
+@settings(
+    max_examples=80,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(data=st.data())
+def test_damaged_files_are_a_model_or_an_error_of_ours(data: st.DataObject, tmp_path: Path) -> None:
+    path = write(tmp_path, _lines(), WEIGHTS)
+    victim = data.draw(st.sampled_from((path, tmp_path / "net.pnnx.bin")))
+    content = bytearray(victim.read_bytes())
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(0, len(content) - 1))
+        content[at] = data.draw(st.integers(0, 255))
+    victim.write_bytes(bytes(content[: data.draw(st.integers(1, len(content)))]))
+    with contextlib.suppress(TrimtabError):
+        importers.load(path)
+
+
+def test_the_face_detector_computes_its_golden_output() -> None:
+    path = model("ultraface_pnnx", "RFB_320.pnnx.param")
+    inputs, outputs = golden(path)
+    program = trimtab.load(path)
+    results = trimtab.Session(program).run(dict(zip(program.inputs, inputs, strict=True)))
+    assert sorted(results) == sorted(outputs)
+    for name, wanted in outputs.items():
+        assert_close(results[name], wanted)
