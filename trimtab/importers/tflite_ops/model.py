@@ -1,0 +1,230 @@
+"""TFLite's flatbuffer, read with the `tflite` package into what an importer needs.
+
+The package believes every offset and length of a file, so that all reading happens here: lengths
+are held against a budget, and whatever its accessors raise on a damaged file becomes one error.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tflite
+
+from trimtab.errors import ModelFileError
+from trimtab.importers._layers import Array, read_bytes
+
+LIMIT_BYTES = 2**32
+
+_MOST_DIMENSIONS = 8
+
+# numpy's names of element types by TensorType.
+DTYPES = {
+    0: "<f4",
+    1: "<f2",
+    2: "<i4",
+    3: "u1",
+    4: "<i8",
+    6: "?",
+    7: "<i2",
+    9: "i1",
+    10: "<f8",
+    15: "<u4",
+}
+
+_CUSTOM = 32
+_PLACEHOLDER = 127  # what the old one-byte field holds when the operator's number needs more
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor; `signature` has -1 where a dimension is free. `data` is None when it is computed.
+
+    `scales`, `zeros` and `axis` say what integers stand for.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    signature: tuple[int, ...]
+    type: int
+    data: Array | None
+    scales: tuple[float, ...]
+    zeros: tuple[int, ...]
+    axis: int
+
+
+@dataclass(frozen=True)
+class Operator:
+    """An operator: operands by index, -1 where one is left out; `table` holds its options."""
+
+    type: str
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    options_type: int
+    table: Any
+
+
+@dataclass(frozen=True)
+class Model:
+    """The first subgraph."""
+
+    tensors: Sequence[Tensor]
+    operators: Sequence[Operator]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+
+def read(path: Path) -> Model:
+    """The model at `path`; ModelFileError when it is not one."""
+    data = read_bytes(path, LIMIT_BYTES)
+    if data[4:8] != b"TFL3":
+        raise ModelFileError(
+            "is not a TFLite model: it lacks the mark TFL3 at byte 4",
+            where=str(path),
+            hint="convert the network with tf.lite.TFLiteConverter",
+        )
+    try:
+        return _Reader(data).model()
+    except Exception as error:
+        # The accessors fail in many ways on offsets that lead nowhere.
+        raise ModelFileError(
+            f"is a damaged TFLite model, or truncated: {error}",
+            where=f"{path}: {len(data)} bytes",
+            hint="convert it or copy it again",
+        ) from error
+
+
+@cache
+def _names() -> dict[int, str]:
+    """Names of the builtin operators."""
+    found = vars(tflite.BuiltinOperator).items()
+    return {n: name for name, n in found if isinstance(n, int) and not name.startswith("_")}
+
+
+class _Reader:
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        # Vectors of an honest file do not overlap, so that all together fit into it.
+        self._budget = len(data)
+        self._arrays: dict[tuple[int, int, tuple[int, ...]], Array | None] = {}
+
+    def _count(self, length: int, size: int = 4) -> int:
+        self._budget -= length * size
+        if length < 0 or self._budget < 0:
+            raise ValueError(f"a list of {length} elements does not fit into it")
+        return length
+
+    def _numbers(self, table: Any, name: str) -> tuple[int, ...]:
+        count = self._count(getattr(table, f"{name}Length")())
+        read = getattr(table, name)
+        return tuple(int(read(i)) for i in range(count))
+
+    def _tables(self, table: Any, name: str) -> list[Any]:
+        count = self._count(getattr(table, f"{name}Length")())
+        read = getattr(table, name)
+        return [read(i) for i in range(count)]
+
+    def model(self) -> Model:
+        model = tflite.Model.GetRootAs(self._data, 0)
+        codes = [self._code(code) for code in self._tables(model, "OperatorCodes")]
+        buffers = self._tables(model, "Buffers")
+        if model.SubgraphsLength() < 1:
+            raise ValueError("it has no graph")
+        graph = model.Subgraphs(0)
+        tensors = [
+            self._tensor(t, i, buffers) for i, t in enumerate(self._tables(graph, "Tensors"))
+        ]
+        operators = [self._operator(op, codes) for op in self._tables(graph, "Operators")]
+        inputs, outputs = self._numbers(graph, "Inputs"), self._numbers(graph, "Outputs")
+        used = [i for op in operators for i in (*op.inputs, *op.outputs)]
+        wrong = [i for i in used if not -1 <= i < len(tensors)]
+        wrong += [i for i in (*inputs, *outputs) if not 0 <= i < len(tensors)]
+        if wrong:
+            raise ValueError(f"tensor {wrong[0]} is used, it has {len(tensors)}")
+        return Model(tensors, operators, inputs, outputs)
+
+    def _code(self, code: Any) -> str:
+        number = max(code.BuiltinCode(), code.DeprecatedBuiltinCode())
+        if number == _CUSTOM:
+            return f"custom {self._text(code.CustomCode())}"
+        return _names().get(number, f"number {number}")
+
+    def _text(self, value: bytes | None) -> str:
+        self._count(len(value or b""), 1)
+        return (value or b"").decode("utf-8", errors="replace")
+
+    def _tensor(self, tensor: Any, index: int, buffers: list[Any]) -> Tensor:
+        shape = self._numbers(tensor, "Shape")
+        signature = self._numbers(tensor, "ShapeSignature") or shape
+        if max(len(shape), len(signature)) > _MOST_DIMENSIONS:
+            raise ValueError(f"tensor {index} has {len(shape)} dimensions")
+        quantization = tensor.Quantization()
+        scales: tuple[float, ...] = ()
+        zeros: tuple[int, ...] = ()
+        axis = 0
+        if quantization is not None:
+            count = self._count(quantization.ScaleLength())
+            scales = tuple(float(quantization.Scale(i)) for i in range(count))
+            zeros = self._numbers(quantization, "ZeroPoint")
+            axis = int(quantization.QuantizedDimension())
+        name = self._text(tensor.Name()) or f"tensor_{index}"
+        data = self._buffer(tensor.Buffer(), int(tensor.Type()), shape, buffers)
+        return Tensor(name, shape, signature, int(tensor.Type()), data, scales, zeros, axis)
+
+    def _buffer(
+        self, index: int, type: int, shape: tuple[int, ...], buffers: list[Any]
+    ) -> Array | None:
+        """The elements of a constant; None for what is computed, or of a type without use here."""
+        key = (index, type, shape)
+        if key not in self._arrays:
+            self._arrays[key] = self._array(index, type, shape, buffers)
+        return self._arrays[key]
+
+    def _array(
+        self, index: int, type: int, shape: tuple[int, ...], buffers: list[Any]
+    ) -> Array | None:
+        if not 0 <= index < len(buffers):
+            raise ValueError(f"buffer {index} is used, it has {len(buffers)}")
+        buffer = buffers[index]
+        length = buffer.DataLength()
+        if length:
+            data = memoryview(buffer.DataAsNumpy().tobytes())
+        elif buffer.Offset() > 1:
+            # Models of more than 2 GB keep their buffers behind the flatbuffer.
+            length = buffer.Size()
+            data = memoryview(self._data)[buffer.Offset() : buffer.Offset() + length]
+        if not length or type not in DTYPES:
+            return None
+        dtype = np.dtype(DTYPES[type])
+        if min(shape, default=1) < 0 or math.prod(shape) * dtype.itemsize != len(data):
+            raise ValueError(
+                f"a constant of shape {list(shape)} takes {math.prod(shape) * dtype.itemsize}"
+                f" bytes, buffer {index} has {len(data)}"
+            )
+        return np.frombuffer(data, dtype).reshape(shape)
+
+    def _operator(self, op: Any, codes: list[str]) -> Operator:
+        code = op.OpcodeIndex()
+        if not 0 <= code < len(codes):
+            raise ValueError(f"operator code {code} is used, it has {len(codes)}")
+        return Operator(
+            codes[code],
+            self._numbers(op, "Inputs"),
+            self._numbers(op, "Outputs"),
+            int(op.BuiltinOptionsType()),
+            op.BuiltinOptions(),
+        )
+
+
+def options(operator: Operator, name: str) -> Any:
+    """The options of an operator as the class `name` of the package; None when it has none."""
+    if operator.table is None or operator.options_type != getattr(tflite.BuiltinOptions, name):
+        return None
+    found = getattr(tflite, name)()
+    found.Init(operator.table.Bytes, operator.table.Pos)
+    return found
