@@ -116,7 +116,7 @@ def registry_source(profile: Profile) -> str:
         dtypes = hex(sum(1 << schema.DTYPES[d] for d in op.dtypes if d in profile.dtypes))
         masks = ", ".join(_mask(op.inputs, trait) for trait in ("optional", "constant", "index"))
         rows.append(
-            f"    {{{op.id}, {least_in}, {most_in}, {least_out}, {most_out}, "
+            f"    {{{op.id}, {op.schema_hash:#x}u, {least_in}, {most_in}, {least_out}, {most_out}, "
             f"LayoutRule::{LAYOUT_RULES[op.layout]}, {str(op.view).lower()}, {dtypes}, {masks}, "
             f"{fields}, {len(op.attributes)}, &k{op.class_name}Factory, "
             f'"{op.name if profile.strings else ""}"}},'

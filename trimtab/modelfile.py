@@ -161,7 +161,7 @@ def _encode_op(op: Op, index: dict[str, int], tail: _Tail, names: bool) -> bytes
         attributes_offset,
         len(block),
         name_offset,
-        0,
+        op.schema.schema_hash,
         0,
         0,
     )
@@ -251,14 +251,16 @@ def _decode(data: bytes, fallback_name: str) -> Program:
     program.block.vars = {var.name: var for var in variables}
     program.inputs = [variables[i].name for i in borders[:input_count]]
     program.outputs = [variables[i].name for i in borders[input_count:]]
-    types = {op.id: op.name for op in schema.operators().values()}
+    types = {op.id: op for op in schema.operators().values()}
     for i in range(op_count):
-        op_id, ins, outs, operands_at, block_at, block_bytes, name_at, *_ = OP.unpack_from(
-            data, ops_at + i * OP.size
-        )
+        record = OP.unpack_from(data, ops_at + i * OP.size)
+        op_id, ins, outs, operands_at, block_at, block_bytes, name_at, written_with = record[:8]
+        op_schema = types.get(op_id)
+        if op_schema is None or op_schema.schema_hash != written_with:
+            what = op_schema.name if op_schema else f"of id {op_id}"
+            raise ValueError(f"operator {what} was written with another schema")
         operands = struct.unpack_from(f"<{ins + outs}I", data, operands_at)
         names = ["" if v == ABSENT else variables[v].name for v in operands]
-        op_schema = schema.operator(types[op_id])
         values = attributes.decode(op_schema, data[block_at : block_at + block_bytes])
         program.ops.append(
             Op(

@@ -43,9 +43,12 @@ Status Executor::SetUp(const Program& program, int threads) {
   TRIMTAB_RETURN_IF_ERROR(CheckDataFlow());
   TRIMTAB_RETURN_IF_ERROR(CreateOperators());
   for (uint32_t i = 0; i < vars; ++i) view_of_[i] = i;
+  Tensor** pointers = operand_pointers_;
   for (uint32_t i = 0; i < ops; ++i) {
-    Status status = SetUpOperator(i);
-    if (!status.ok()) return status.At(static_cast<int32_t>(i), program.op(i).op_id);
+    const OpRecord& op = program.op(i);
+    Status status = SetUpOperator(i, pointers);
+    if (!status.ok()) return status.At(static_cast<int32_t>(i), op.op_id);
+    pointers += op.input_count + op.output_count;
   }
   return PlanArena();
 }
@@ -86,6 +89,11 @@ Status Executor::CreateOperators() {
                     op.op_id)
           .At(static_cast<int32_t>(i), op.op_id);
     }
+    if (row->schema != op.schema) {
+      return Status(Code::kBadVersion,
+                    TRIMTAB_TEXT("written with another operator schema: convert the model again"))
+          .At(static_cast<int32_t>(i), op.op_id);
+    }
     bytes += AlignedTo16(row->factory->bytes);
     operands += size_t{op.input_count} + op.output_count;
   }
@@ -100,14 +108,10 @@ Status Executor::CreateOperators() {
   return Status();
 }
 
-Status Executor::SetUpOperator(uint32_t index) {
+Status Executor::SetUpOperator(uint32_t index, Tensor** pointers) {
   const OpRecord& op = program_->op(index);
   const OperatorRow& row = *FindOperator(op.op_id);
   const uint32_t* operand = program_->operands(op);
-  size_t at = 0;
-  for (uint32_t i = 0; i < index; ++i)
-    at += size_t{program_->op(i).input_count} + program_->op(i).output_count;
-  Tensor** pointers = operand_pointers_ + at;
   for (uint32_t i = 0; i < uint32_t{op.input_count} + op.output_count; ++i) {
     pointers[i] = operand[i] == kAbsent ? nullptr : &scope_.tensor(operand[i]);
   }

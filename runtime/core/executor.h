@@ -48,7 +48,7 @@ class Executor {
 
  private:
   Status CreateOperators();
-  Status SetUpOperator(uint32_t index);
+  Status SetUpOperator(uint32_t index, Tensor** pointers);
   Status CheckDataFlow();
   Status PlanArena();
   void BindViews();

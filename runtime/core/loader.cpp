@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/core/registry.h"
 #include "runtime/core/tensor.h"
 
 namespace trimtab {
@@ -83,9 +82,6 @@ Status Load(const void* data, size_t size, Program* program) {
     return Status(Code::kBadVersion, TRIMTAB_TEXT("another .ttm version (expected, found)"),
                   kFormatVersion, header.version);
   }
-  if (header.schema_hash != kSchemaHash)
-    return Status(Code::kBadVersion,
-                  TRIMTAB_TEXT("written with another operator schema: convert the model again"));
   if (header.file_bytes != size || size % 64 != 0)
     return Bad(TRIMTAB_TEXT("truncated or padded file (bytes)"), static_cast<int64_t>(size));
   if (header.checksum != Checksum(data, size))

@@ -19,7 +19,8 @@ struct FileHeader {
   char magic[8];  // "trimtab" and a zero byte
   uint32_t version;
   uint32_t flags;
-  uint64_t schema_hash;
+  uint64_t
+      schema_hash;  // of the writer's whole schema, for people; operators are checked one by one
   uint64_t file_bytes;
   uint64_t checksum;  // of the whole file with this field zero
   uint32_t var_count, op_count, input_count, output_count;
@@ -45,7 +46,8 @@ struct OpRecord {
   uint32_t attributes_offset;  // 8-byte aligned
   uint32_t attributes_bytes;
   uint32_t name_offset;
-  uint32_t reserved[3];
+  uint32_t schema;  // hash of the operator's schema as the writer knew it
+  uint32_t reserved[2];
 };
 static_assert(sizeof(OpRecord) == 32, "an operator record is 32 bytes");
 

@@ -13,6 +13,7 @@ enum class LayoutRule : uint8_t { kAny, kPlain, kNhwc, kConverts };
 // runtime/ops/*.toml.
 struct OperatorRow {
   uint16_t id;
+  uint32_t schema;  // hash of the schema: a file written with another one has other attributes
   uint8_t min_inputs, max_inputs, min_outputs, max_outputs;  // 255: any number
   LayoutRule layout;
   bool view;               // the output is the input's memory

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import trimtab
-from trimtab import modelfile
+from trimtab import _engine, modelfile
 from trimtab.errors import ModelFileError, TtmError
 from trimtab.program import Program
 
@@ -115,3 +115,18 @@ def test_a_failed_write_leaves_nothing_behind(program: Program, tmp_path: Path) 
     with pytest.raises(ModelFileError):
         program.save(target)
     assert [p.name for p in tmp_path.iterdir()] == ["folder.ttm"]
+
+
+def test_an_operator_of_another_schema_is_refused_by_name(program: Program, tmp_path: Path) -> None:
+    path = tmp_path / "net.ttm"
+    program.save(path)
+    image = modelfile.aligned_array(path.stat().st_size)
+    image[:] = np.fromfile(path, np.uint8)
+    var_count = struct.unpack_from("<I", image.data, 40)[0]
+    struct.pack_into("<I", image.data, 64 + 64 * var_count + 20, 0xBAD)
+    struct.pack_into("<Q", image.data, 32, _engine.checksum(image))
+    image.tofile(path)
+    with pytest.raises(TtmError, match="operator conv was written with another schema"):
+        trimtab.load(path)
+    with pytest.raises(_engine.EngineError, match=r"another operator schema.* operator 0 \(conv\)"):
+        _engine.Executor(image)

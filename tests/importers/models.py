@@ -40,7 +40,7 @@ class Published:
 PUBLISHED = (
     Published("ultraface_onnx", "RFB-320.onnx"),
     Published("ultraface_caffe", "RFB-320.prototxt"),
-    Published("ultraface_ncnn", "RFB-320.param"),
+    Published("ultraface_ncnn", "RFB-320.param", free="input"),
     Published("ultraface_pnnx", "RFB_320.pnnx.param"),
     Published("ultraface_tflite", "RFB-320.tflite", tolerance=1e-3),
     Published("yolo_fastest_darknet", "yolo-fastest-1.1.cfg", only="yolo"),
