@@ -72,15 +72,6 @@ def softsign(node: Node) -> Values:
     return node.add("div", x, node.add("add", node.add("abs", x), node.scalar(1, "one")))
 
 
-@handles("Shrink")
-def shrink(node: Node) -> Values:
-    """Soft shrinkage, where the bias is the threshold: x - clip(x, -lambd, lambd)."""
-    x, threshold = node.x(0), node.real("lambd", 0.5)
-    if node.real("bias", 0.0) != threshold:
-        raise node.unsupported("its bias is not its lambd")
-    return node.add("sub", x, node.add("clip", x, alpha=-threshold, beta=threshold))
-
-
 @handles("Clip")
 def clip(node: Node) -> Values:
     """Bounds are attributes before opset 11, then inputs, which may be computed."""
@@ -89,12 +80,20 @@ def clip(node: Node) -> Values:
         bounds = {"alpha": node.given("min").get("min"), "beta": node.given("max").get("max")}
         return node.add("clip", x, **{k: v for k, v in bounds.items() if v is not None})
     given = [i for i in (1, 2) if node.has(i)]
-    if all(node.is_constant(i) for i in given):
+    if x.dtype == "f32" and all(node.is_constant(i) for i in given):
         names = {1: "alpha", 2: "beta"}
         return node.add("clip", x, **{names[i]: node.number(i, "bound") for i in given})
     for i in given:
-        x = node.add("max" if i == 1 else "min", x, node.x(i))
+        x = _combine(node, "max" if i == 1 else "min", x, node.x(i))
     return x
+
+
+def _combine(node: Node, op: str, a: Value, b: Value) -> Value:
+    """a op b; the larger or smaller of integers is chosen by comparison."""
+    if op not in ("max", "min") or a.dtype == "f32":
+        return node.add(op, a, b)
+    first, second = (a, b) if op == "min" else (b, a)
+    return node.add("where", node.add("compare", first, second, relation="less"), a, b)
 
 
 @handles("PRelu")
@@ -128,7 +127,7 @@ def variadic(node: Node) -> Values:
     """Any number of operands, taken two by two."""
     y = node.x(0)
     for i in range(1, node.input_count):
-        y = node.add(VARIADIC[node.op_type], y, node.x(i))
+        y = _combine(node, VARIADIC[node.op_type], y, node.x(i))
     if node.op_type == "Mean" and node.input_count > 1:
         y = node.add("mul", y, node.scalar(1 / node.input_count, "share"))
     return y

@@ -13,6 +13,7 @@ from onnx import helper
 from trimtab import schema
 from trimtab.errors import ImportModelError
 from trimtab.program import Var
+from trimtab.program.program import NUMPY_DTYPES
 
 if TYPE_CHECKING:
     from trimtab.importers.onnx_ops.graph import GraphImport
@@ -220,3 +221,7 @@ class Node:
     def scalar(self, value: float, role: str) -> Value:
         """A float32 constant without dimensions."""
         return self.new_constant(np.float32(value), role)
+
+    def zero_of(self, x: Value) -> Value:
+        """A constant 0 without dimensions, of the type of `x`."""
+        return self.new_constant(np.zeros((), NUMPY_DTYPES[x.dtype]), "zero")
