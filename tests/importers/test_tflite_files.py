@@ -1,0 +1,176 @@
+"""TFLite files: inputs, refusals, damage, and a network of a well-known family."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import trimtab
+from tests.importers.caffe_writer import random
+from tests.importers.models import assert_close, golden, model
+from tests.importers.test_tflite_operators import interpreted
+from tests.importers.tflite_writer import Model
+from trimtab import importers
+from trimtab.errors import (
+    ImportModelError,
+    ModelFileError,
+    TrimtabError,
+    UnsupportedOperatorError,
+)
+
+X = random(1, 8, 8, 3, seed=1)
+CONV: dict[str, Any] = {"StrideH": 1, "StrideW": 1, "DilationHFactor": 1, "DilationWFactor": 1}
+
+
+def _network() -> Model:
+    """A block with a shortcut, a pool, a product: images all the way, then rows."""
+    net = Model()
+    x = net.input(X)
+    weight, bias = net.constant(random(4, 3, 3, 3, seed=2)), net.constant(random(4, seed=3))
+    (a,) = net.add(
+        "CONV_2D",
+        [x, weight, bias],
+        [(1, 8, 8, 4)],
+        "Conv2DOptions",
+        FusedActivationFunction=1,
+        **CONV,
+    )
+    depth, depth_bias = net.constant(random(1, 3, 3, 4, seed=4)), net.constant(random(4, seed=5))
+    (b,) = net.add(
+        "DEPTHWISE_CONV_2D",
+        [a, depth, depth_bias],
+        [(1, 8, 8, 4)],
+        "DepthwiseConv2DOptions",
+        DepthMultiplier=1,
+        FusedActivationFunction=3,
+        **CONV,
+    )
+    (c,) = net.add("ADD", [a, b], [(1, 8, 8, 4)], "AddOptions")
+    (d,) = net.add("MEAN", [c, net.constant([1, 2])], [(1, 4)], "ReducerOptions")
+    matrix = net.constant(random(5, 4, seed=6))
+    (e,) = net.add("FULLY_CONNECTED", [d, matrix, -1], [(1, 5)], "FullyConnectedOptions")
+    net.outputs = net.add("SOFTMAX", [e], [(1, 5)], "SoftmaxOptions", Beta=1.0)
+    return net
+
+
+def _write(net: Model, folder: Path) -> Path:
+    path = folder / "net.tflite"
+    path.write_bytes(net.bytes())
+    return path
+
+
+def test_a_network_is_turned_at_its_border_only(tmp_path: Path) -> None:
+    net = _network()
+    program = trimtab.load(_write(net, tmp_path))
+    assert Counter(op.type for op in program.ops)["transpose"] == 1
+    session = trimtab.Session(program)
+    assert not {"transpose", "convert_layout"} & {op.type for op in session.program.ops}
+    results = session.run({program.inputs[0]: X})
+    assert_close(results[program.outputs[0]], interpreted(net)[0], 1e-5)
+
+
+def test_images_that_leave_the_network_keep_the_order_of_the_file(tmp_path: Path) -> None:
+    net = _network()
+    net.outputs = [net.ops[0][2][0], net.outputs[0]]
+    program = trimtab.load(_write(net, tmp_path))
+    results = trimtab.Session(program).run({program.inputs[0]: X})
+    for name, wanted in zip(program.outputs, interpreted(net), strict=True):
+        assert_close(results[name], wanted, 1e-5)
+
+
+def test_free_dimensions_can_be_given_and_fixed_ones_cannot(tmp_path: Path) -> None:
+    net = Model()
+    x = net.input(X, signature=(-1, 8, -1, 3))
+    net.outputs = net.add("RELU", [x], [X.shape])
+    path = _write(net, tmp_path)
+    assert trimtab.load(path).vars["input_0"].shape == (1, 8, 8, 3)
+    assert trimtab.load(path, {"input_0": (2, 8, 5, 3)}).vars["input_0"].shape == (2, 8, 5, 3)
+    with pytest.raises(ImportModelError, match="does not fit"):
+        trimtab.load(path, {"input_0": (2, 9, 5, 3)})
+    with pytest.raises(ImportModelError, match="no input 'image'"):
+        trimtab.load(path, {"image": (2, 8, 5, 3)})
+
+
+def test_computed_shapes_are_known(tmp_path: Path) -> None:
+    net = Model()
+    x = net.input(X)
+    (shape,) = net.add("SHAPE", [x], [(4,)], "ShapeOptions", dtype="int32", OutType=2)
+    bounds = [net.constant([0]), net.constant([1]), net.constant([1])]
+    (batch,) = net.add(
+        "STRIDED_SLICE", [shape, *bounds], [()], "StridedSliceOptions", "int32", ShrinkAxisMask=1
+    )
+    rest = net.constant(np.array(-1, np.int32))
+    (target,) = net.add(
+        "PACK", [batch, rest], [(2,)], "PackOptions", "int32", ValuesCount=2, Axis=0
+    )
+    net.outputs = net.add("RESHAPE", [x, target], [(1, 192)])
+    program = trimtab.load(_write(net, tmp_path))
+    assert [op.type for op in program.ops] == ["reshape"]
+    assert program.vars[program.outputs[0]].shape == (1, 192)
+
+
+def test_all_unsupported_operators_are_named_at_once(tmp_path: Path) -> None:
+    net = _network()
+    (a,) = net.add("COS", [0], [X.shape])
+    (b,) = net.add("RELU", [a], [X.shape])
+    pads = np.zeros((4, 2), np.int32)
+    (c,) = net.add("MIRROR_PAD", [0, net.constant(pads)], [X.shape], "MirrorPadOptions", Mode=1)
+    net.outputs = [b, c]
+    with pytest.raises(UnsupportedOperatorError, match="2 layers are") as caught:
+        trimtab.load(_write(net, tmp_path))
+    message = str(caught.value)
+    assert "operator 6 (COS)" in message
+    assert "operator 8 (MIRROR_PAD): it repeats the border" in message
+
+
+def test_quantised_models_are_refused(tmp_path: Path) -> None:
+    net = Model()
+    x = net.input((X * 100).astype(np.int8))
+    weight = net.constant(np.ones((4, 3, 3, 3), np.int8), (0.1,), (0,))
+    net.outputs = net.add("CONV_2D", [x, weight], [(1, 8, 8, 4)], "Conv2DOptions", "int8", **CONV)
+    with pytest.raises(UnsupportedOperatorError, match=r"i8|quantised"):
+        trimtab.load(_write(net, tmp_path))
+
+
+@pytest.mark.parametrize("content", [b"", b"\x1c\0\0\0TFL3", b"\xff" * 4 + b"TFL3" + b"\xff" * 99])
+def test_what_is_no_model_is_refused(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "net.tflite"
+    path.write_bytes(content)
+    with pytest.raises(ModelFileError, match="TFLite model") as caught:
+        trimtab.load(path)
+    assert str(path) in str(caught.value)
+
+
+@settings(
+    max_examples=150,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(data=st.data())
+def test_damaged_files_are_a_model_or_an_error_of_ours(data: st.DataObject, tmp_path: Path) -> None:
+    content = bytearray(_network().bytes())
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(0, len(content) - 1))
+        content[at] = data.draw(st.sampled_from([0, 1, 0x7F, 0x80, 0xFF]))
+    path = tmp_path / "net.tflite"
+    path.write_bytes(content[: data.draw(st.integers(1, len(content)))])
+    with contextlib.suppress(TrimtabError):
+        importers.load(path)
+
+
+def test_the_face_detector_computes_its_golden_output() -> None:
+    path = model("ultraface_tflite", "RFB-320.tflite")
+    inputs, outputs = golden(path)
+    program = trimtab.load(path)
+    results = trimtab.Session(program).run(dict(zip(program.inputs, inputs, strict=True)))
+    assert sorted(results) == sorted(outputs)
+    for name, wanted in outputs.items():
+        assert_close(results[name], wanted, 1e-3)

@@ -1,0 +1,44 @@
+"""TFLite's operators, each as a model of its own, against the runtime of the format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import trimtab
+from tests.importers.tflite_cases import CASES
+from tests.importers.tflite_writer import Model
+from tests.ops.cases.case import Array
+
+
+def interpreted(model: Model) -> list[Array]:
+    """What LiteRT computes."""
+    litert = pytest.importorskip(
+        "ai_edge_litert.interpreter", reason="ai-edge-litert is the oracle"
+    )
+    resolver = litert.OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+    interpreter: Any = litert.Interpreter(
+        model_content=model.bytes(), experimental_op_resolver_type=resolver
+    )
+    interpreter.allocate_tensors()
+    for detail, value in zip(interpreter.get_input_details(), model.feeds, strict=True):
+        interpreter.set_tensor(detail["index"], value)
+    interpreter.invoke()
+    return [interpreter.get_tensor(d["index"]) for d in interpreter.get_output_details()]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_an_operator_computes_what_litert_computes(name: str, tmp_path: Path) -> None:
+    model = CASES[name]
+    path = tmp_path / "net.tflite"
+    path.write_bytes(model.bytes())
+    program = trimtab.load(path)
+    assert [program.vars[i].shape for i in program.inputs] == [f.shape for f in model.feeds]
+    results = trimtab.Session(program).run(dict(zip(program.inputs, model.feeds, strict=True)))
+    for output, wanted in zip(program.outputs, interpreted(model), strict=True):
+        assert results[output].shape == wanted.shape
+        assert results[output].dtype == wanted.dtype
+        np.testing.assert_allclose(results[output], wanted, 1e-4, 1e-5)

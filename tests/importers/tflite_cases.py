@@ -1,0 +1,378 @@
+"""Operators of TFLite, each as a model of its own, alone or behind a convolution.
+
+Behind a convolution an operator meets an image that the importer holds in another order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tests.importers.caffe_writer import random
+from tests.importers.tflite_writer import Model
+from tests.ops.cases.case import Array
+
+IMAGE = random(1, 7, 9, 6, seed=1, low=-3, high=3)
+SAME, VALID = 0, 1
+
+_POINTWISE: dict[str, Any] = {
+    "StrideH": 1,
+    "StrideW": 1,
+    "DilationHFactor": 1,
+    "DilationWFactor": 1,
+}
+
+
+def _model(
+    type: str,
+    constants: Sequence[Any],
+    shapes: Sequence[Sequence[int]],
+    options: str = "",
+    x: Array = IMAGE,
+    position: int = 0,
+    behind: bool = False,
+    dtype: str = "float32",
+    **fields: Any,
+) -> Model:
+    """One operator: x at `position` among constant operands (lists of integers are int32)."""
+    model = Model()
+    operand = model.input(x)
+    if behind:
+        channels = x.shape[-1]
+        weight = model.constant(random(channels, 1, 1, channels, seed=2))
+        bias = model.constant(random(channels, seed=3))
+        inputs = [operand, weight, bias]
+        (operand,) = model.add("CONV_2D", inputs, [x.shape], "Conv2DOptions", **_POINTWISE)
+    inputs = [model.constant(c) for c in constants]
+    inputs.insert(position, operand)
+    model.outputs = model.add(type, inputs, shapes, options, dtype, **fields)
+    return model
+
+
+def _convolutions() -> dict[str, Model]:
+    result = {}
+    weight, bias = random(4, 3, 2, 6, seed=4), random(4, seed=5)
+    depth, depth_bias = random(1, 3, 2, 12, seed=6), random(12, seed=7)
+    for padding, name in ((SAME, "same"), (VALID, "valid")):
+        for step in (1, 2):
+            size = [-(-n // step) for n in (7, 9)]
+            if padding == VALID:
+                size = [-(-(n - k + 1) // step) for n, k in ((7, 3), (9, 2))]
+            common: dict[str, Any] = {"Padding": padding, "StrideH": step, "StrideW": step}
+            dilation: dict[str, Any] = {"DilationHFactor": 1, "DilationWFactor": 1}
+            result[f"conv_{name}_{step}"] = _model(
+                "CONV_2D",
+                [weight, bias],
+                [(1, *size, 4)],
+                "Conv2DOptions",
+                **common,
+                **dilation,
+                FusedActivationFunction=3,
+            )
+            result[f"depthwise_{name}_{step}"] = _model(
+                "DEPTHWISE_CONV_2D",
+                [depth, depth_bias],
+                [(1, *size, 12)],
+                "DepthwiseConv2DOptions",
+                **common,
+                **dilation,
+                DepthMultiplier=2,
+                FusedActivationFunction=1,
+            )
+            for kind in ("MAX", "AVERAGE"):
+                result[f"{kind.lower()}_pool_{name}_{step}"] = _model(
+                    f"{kind}_POOL_2D",
+                    [],
+                    [(1, *size, 6)],
+                    "Pool2DOptions",
+                    **common,
+                    FilterHeight=3,
+                    FilterWidth=2,
+                )
+            large = [n * step + (0 if padding == SAME else m) for n, m in ((7, 2), (9, 1))]
+            if padding == VALID:
+                large = [(n - 1) * step + k for n, k in ((7, 3), (9, 2))]
+            result[f"transposed_{name}_{step}"] = _model(
+                "TRANSPOSE_CONV",
+                [[1, *large, 4], weight],
+                [(1, *large, 4)],
+                "TransposeConvOptions",
+                position=2,
+                **common,
+            )
+    dilated: dict[str, Any] = {
+        "DilationHFactor": 2,
+        "DilationWFactor": 3,
+        "StrideH": 1,
+        "StrideW": 1,
+    }
+    result["conv_dilated"] = _model(
+        "CONV_2D", [weight, bias], [(1, 7, 9, 4)], "Conv2DOptions", Padding=SAME, **dilated
+    )
+    result["conv_groups"] = _model(
+        "CONV_2D",
+        [random(4, 3, 3, 3, seed=8), bias],
+        [(1, 7, 9, 4)],
+        "Conv2DOptions",
+        Padding=SAME,
+        **_POINTWISE,
+    )
+    result["transposed_odd"] = _model(
+        "TRANSPOSE_CONV",
+        [[1, 13, 18, 4], weight],
+        [(1, 13, 18, 4)],
+        "TransposeConvOptions",
+        position=2,
+        Padding=SAME,
+        StrideH=2,
+        StrideW=2,
+    )
+    return result
+
+
+def _elementwise(behind: bool) -> dict[str, Model]:
+    place: dict[str, Any] = {"behind": behind}
+    result = {}
+    for type in ("RELU", "RELU6", "RELU_N1_TO_1", "ELU", "LOGISTIC", "TANH", "HARD_SWISH", "EXP"):
+        result[type.lower()] = _model(type, [], [IMAGE.shape], **place)
+    for type in ("ABS", "NEG", "SQUARE"):
+        result[type.lower()] = _model(type, [], [IMAGE.shape], f"{type.title()}Options", **place)
+    result["leaky_relu"] = _model(
+        "LEAKY_RELU", [], [IMAGE.shape], "LeakyReluOptions", Alpha=0.3, **place
+    )
+    result["prelu"] = _model("PRELU", [random(1, 1, 6, seed=9)], [IMAGE.shape], **place)
+    shapes: list[tuple[int, ...]] = [(6,), (1, 1, 1, 6), (9, 6), (1, 7, 9, 1), (), (1, 7, 9, 6)]
+    for name in ("Add", "Sub", "Mul", "Div"):
+        for i, shape in enumerate(shapes):
+            value = random(*shape, seed=10, low=0.5, high=2)
+            result[f"{name.lower()}_{i}"] = _model(
+                name.upper(),
+                [value],
+                [IMAGE.shape],
+                f"{name}Options",
+                position=i % 2,
+                FusedActivationFunction=i % 4,
+                **place,
+            )
+    for type in ("MAXIMUM", "MINIMUM"):
+        result[type.lower()] = _model(
+            type, [random(6, seed=11)], [IMAGE.shape], "MaximumMinimumOptions", **place
+        )
+    result["squared_difference"] = _model(
+        "SQUARED_DIFFERENCE",
+        [random(6, seed=11)],
+        [IMAGE.shape],
+        "SquaredDifferenceOptions",
+        **place,
+    )
+    result["softmax"] = _model("SOFTMAX", [], [IMAGE.shape], "SoftmaxOptions", Beta=1.5, **place)
+    result["log_softmax"] = _model("LOG_SOFTMAX", [], [IMAGE.shape], **place)
+    result["l2_normalization"] = _model(
+        "L2_NORMALIZATION", [], [IMAGE.shape], "L2NormOptions", **place
+    )
+    result["lrn"] = _model(
+        "LOCAL_RESPONSE_NORMALIZATION",
+        [],
+        [IMAGE.shape],
+        "LocalResponseNormalizationOptions",
+        Radius=2,
+        Bias=1.5,
+        Alpha=0.02,
+        Beta=0.6,
+        **place,
+    )
+    return result
+
+
+def _movements(behind: bool) -> dict[str, Model]:
+    place: dict[str, Any] = {"behind": behind}
+    pads = np.array([[0, 0], [1, 2], [3, 0], [0, 1]], np.int32)
+    strided = "StridedSliceOptions"
+    bounds = [[0, 1, 0, 2], [1, 7, 9, 5], [1, 2, 3, 1]]
+    return {
+        "reshape": _model("RESHAPE", [[1, -1, 6]], [(1, 63, 6)], **place),
+        "reshape_option": _model(
+            "RESHAPE", [], [(7, 54)], "ReshapeOptions", NewShape=[7, -1], **place
+        ),
+        "squeeze": _model("SQUEEZE", [], [(7, 9, 6)], "SqueezeOptions", SqueezeDims=[0], **place),
+        "expand_dims": _model(
+            "EXPAND_DIMS", [[1]], [(1, 1, 7, 9, 6)], "ExpandDimsOptions", **place
+        ),
+        "transpose": _model(
+            "TRANSPOSE", [[0, 3, 1, 2]], [(1, 6, 7, 9)], "TransposeOptions", **place
+        ),
+        "transpose_other": _model(
+            "TRANSPOSE", [[3, 0, 2, 1]], [(6, 1, 9, 7)], "TransposeOptions", **place
+        ),
+        **{
+            f"concat_{axis}": _model(
+                "CONCATENATION",
+                [random(1, 7, 9, 6, seed=12)],
+                [shape],
+                "ConcatenationOptions",
+                Axis=axis,
+                **place,
+            )
+            for axis, shape in ((-1, (1, 7, 9, 12)), (1, (1, 14, 9, 6)))
+        },
+        "pack": _model(
+            "PACK",
+            [random(1, 7, 9, 6, seed=12)],
+            [(1, 2, 7, 9, 6)],
+            "PackOptions",
+            ValuesCount=2,
+            Axis=1,
+            **place,
+        ),
+        "unpack": _model("UNPACK", [], [(1, 7, 9)] * 6, "UnpackOptions", Num=6, Axis=3, **place),
+        "split": _model(
+            "SPLIT", [[3]], [(1, 7, 9, 2)] * 3, "SplitOptions", position=1, NumSplits=3, **place
+        ),
+        "split_v": _model(
+            "SPLIT_V",
+            [[2, -1], [3]],
+            [(1, 7, 9, 2), (1, 7, 9, 4)],
+            "SplitVOptions",
+            NumSplits=2,
+            **place,
+        ),
+        "slice": _model(
+            "SLICE", [[0, 1, 2, 3], [1, -1, 4, 2]], [(1, 6, 4, 2)], "SliceOptions", **place
+        ),
+        "strided_slice": _model("STRIDED_SLICE", bounds, [(1, 3, 3, 3)], strided, **place),
+        "strided_slice_masks": _model(
+            "STRIDED_SLICE", bounds, [(1, 4, 3, 4)], strided, BeginMask=2, EndMask=8, **place
+        ),
+        "strided_slice_shrink": _model(
+            "STRIDED_SLICE", bounds, [(1, 3, 3)], strided, ShrinkAxisMask=8, **place
+        ),
+        "strided_slice_reverse": _model(
+            "STRIDED_SLICE",
+            [[0, 0, 0, 0], [1, 0, 9, 6], [1, -1, 1, 1]],
+            [(1, 7, 9, 6)],
+            strided,
+            BeginMask=2,
+            EndMask=2,
+            **place,
+        ),
+        "pad": _model("PAD", [pads], [(1, 10, 12, 7)], "PadOptions", **place),
+        "pad_v2": _model(
+            "PADV2", [pads, np.array(0.5, np.float32)], [(1, 10, 12, 7)], "PadV2Options", **place
+        ),
+        "mirror_pad": _model(
+            "MIRROR_PAD", [pads], [(1, 10, 12, 7)], "MirrorPadOptions", Mode=0, **place
+        ),
+        "gather": _model("GATHER", [[2, 0, 5]], [(1, 7, 9, 3)], "GatherOptions", Axis=3, **place),
+        "tile": _model("TILE", [[2, 1, 1, 3]], [(2, 7, 9, 18)], "TileOptions", **place),
+        "space_to_batch": _model(
+            "SPACE_TO_BATCH_ND",
+            [[2, 3], np.array([[0, 1], [2, 1]], np.int32)],
+            [(6, 4, 4, 6)],
+            "SpaceToBatchNDOptions",
+            **place,
+        ),
+        "mean": _model("MEAN", [[1, 2]], [(1, 6)], "ReducerOptions", **place),
+        "mean_kept": _model(
+            "MEAN", [[1, 2]], [(1, 1, 1, 6)], "ReducerOptions", KeepDims=True, **place
+        ),
+        "sum": _model("SUM", [[3]], [(1, 7, 9)], "ReducerOptions", **place),
+        "reduce_max": _model("REDUCE_MAX", [[1]], [(1, 9, 6)], "ReducerOptions", **place),
+        "arg_max": _model(
+            "ARG_MAX", [[3]], [(1, 7, 9)], "ArgMaxOptions", dtype="int32", OutputType=2, **place
+        ),
+        "fully_connected": _model(
+            "FULLY_CONNECTED",
+            [random(5, 378, seed=13), random(5, seed=14)],
+            [(1, 5)],
+            "FullyConnectedOptions",
+            FusedActivationFunction=1,
+            **place,
+        ),
+        "fully_connected_kept": _model(
+            "FULLY_CONNECTED",
+            [random(5, 6, seed=13), random(5, seed=14)],
+            [(1, 7, 9, 5)],
+            "FullyConnectedOptions",
+            KeepNumDims=True,
+            **place,
+        ),
+    }
+
+
+def _others() -> dict[str, Model]:
+    result = {}
+    for kind, options in (
+        ("RESIZE_BILINEAR", "ResizeBilinearOptions"),
+        ("RESIZE_NEAREST_NEIGHBOR", "ResizeNearestNeighborOptions"),
+    ):
+        for corners, half in ((False, False), (True, False), (False, True)):
+            for size in ([14, 20], [3, 5], [1, 1]):
+                result[f"{kind.lower()}_{corners}_{half}_{size[0]}"] = _model(
+                    kind,
+                    [size],
+                    [(1, *size, 6)],
+                    options,
+                    AlignCorners=corners,
+                    HalfPixelCenters=half,
+                )
+    blocks: dict[str, Any] = {"x": random(1, 4, 6, 8, seed=15)}
+    result["depth_to_space"] = _model(
+        "DEPTH_TO_SPACE", [], [(1, 8, 12, 2)], "DepthToSpaceOptions", BlockSize=2, **blocks
+    )
+    result["space_to_depth"] = _model(
+        "SPACE_TO_DEPTH", [], [(1, 2, 3, 32)], "SpaceToDepthOptions", BlockSize=2, **blocks
+    )
+    result["batch_to_space"] = _model(
+        "BATCH_TO_SPACE_ND",
+        [[2, 2], np.array([[1, 0], [0, 2]], np.int32)],
+        [(1, 7, 10, 8)],
+        "BatchToSpaceNDOptions",
+        x=random(4, 4, 6, 8, seed=15),
+    )
+    rows: dict[str, Any] = {"x": random(3, 4, 5, seed=16)}
+    result["batch_matmul"] = _model(
+        "BATCH_MATMUL", [random(3, 5, 2, seed=17)], [(3, 4, 2)], "BatchMatMulOptions", **rows
+    )
+    result["batch_matmul_flipped"] = _model(
+        "BATCH_MATMUL",
+        [random(3, 2, 5, seed=17)],
+        [(3, 4, 2)],
+        "BatchMatMulOptions",
+        AdjY=True,
+        **rows,
+    )
+    return result
+
+
+def _dequantized() -> dict[str, Model]:
+    """Weights that are stored as float16, or as integers with a scale."""
+    result = {}
+    half = random(4, 1, 1, 6, seed=18).astype(np.float16)
+    integers = (random(4, 1, 1, 6, seed=18) * 100).astype(np.int8)
+    for name, value, scales, zeros in (
+        ("float16", half, (), ()),
+        ("int8", integers, (0.02,), (3,)),
+    ):
+        model = Model()
+        x = model.input(IMAGE)
+        stored = model.constant(value, scales, zeros)
+        (weight,) = model.add("DEQUANTIZE", [stored], [value.shape], "DequantizeOptions")
+        bias = model.constant(random(4, seed=5))
+        model.outputs = model.add(
+            "CONV_2D", [x, weight, bias], [(1, 7, 9, 4)], "Conv2DOptions", **_POINTWISE
+        )
+        result[f"dequantize_{name}"] = model
+    return result
+
+
+CASES: dict[str, Model] = {
+    **_convolutions(),
+    **_elementwise(False),
+    **{f"{n}_behind": m for n, m in _elementwise(True).items()},
+    **_movements(False),
+    **{f"{n}_behind": m for n, m in _movements(True).items()},
+    **_others(),
+    **_dequantized(),
+}

@@ -1,0 +1,177 @@
+"""TFLite models written with the accessors that the format's public schema generates."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import flatbuffers
+import numpy as np
+import tflite
+
+from tests.ops.cases.case import Array
+
+_TYPES = {"float32": 0, "float16": 1, "int32": 2, "uint8": 3, "int64": 4, "bool": 6, "int8": 9}
+
+
+@dataclass
+class _Tensor:
+    name: str
+    shape: Sequence[int]
+    type: int
+    data: bytes
+    signature: Sequence[int] = ()
+    scales: Sequence[float] = ()
+    zeros: Sequence[int] = ()
+
+
+@dataclass
+class Model:
+    """A model in the making; tensors are known by their number."""
+
+    tensors: list[_Tensor] = field(default_factory=list)
+    ops: list[tuple[str, Sequence[int], Sequence[int], str, dict[str, Any]]] = field(
+        default_factory=list
+    )
+    feeds: list[Array] = field(default_factory=list)
+    inputs: list[int] = field(default_factory=list)
+    outputs: list[int] = field(default_factory=list)
+
+    def _tensor(self, tensor: _Tensor) -> int:
+        self.tensors.append(tensor)
+        return len(self.tensors) - 1
+
+    def input(self, value: Array, signature: Sequence[int] = ()) -> int:
+        """An input with the value that it will be fed."""
+        self.feeds.append(value)
+        name = f"input_{len(self.inputs)}"
+        tensor = _Tensor(name, value.shape, _TYPES[value.dtype.name], b"", signature)
+        self.inputs.append(self._tensor(tensor))
+        return self.inputs[-1]
+
+    def constant(self, value: Any, scales: Sequence[float] = (), zeros: Sequence[int] = ()) -> int:
+        """A constant; lists of integers are int32."""
+        array = np.asarray(value, np.int32) if isinstance(value, (int, list)) else value
+        name = f"constant_{len(self.tensors)}"
+        data = np.ascontiguousarray(array).tobytes()
+        type = _TYPES[array.dtype.name]
+        return self._tensor(_Tensor(name, array.shape, type, data, (), scales, zeros))
+
+    def add(
+        self,
+        type: str,
+        inputs: Sequence[int],
+        shapes: Sequence[Sequence[int]],
+        options: str = "",
+        dtype: str = "float32",
+        **fields: Any,
+    ) -> list[int]:
+        """An operator, whose results have `shapes`; returns their numbers."""
+        names = [f"{type.lower()}_{len(self.tensors) + i}" for i in range(len(shapes))]
+        made = [
+            self._tensor(_Tensor(n, s, _TYPES[dtype], b""))
+            for n, s in zip(names, shapes, strict=True)
+        ]
+        self.ops.append((type, inputs, made, options, fields))
+        return made
+
+    def bytes(self) -> bytes:
+        """The file."""
+        b = flatbuffers.Builder(1024)
+        buffers = [_table(b, "Buffer")]
+        tensors = []
+        for tensor in self.tensors:
+            index = 0
+            if tensor.data:
+                b.StartVector(1, len(tensor.data), 16)
+                b.head -= len(tensor.data)
+                b.Bytes[b.head : b.head + len(tensor.data)] = tensor.data
+                index = len(buffers)
+                buffers.append(_table(b, "Buffer", Data=b.EndVector()))
+            tensors.append(_tensor(b, tensor, index))
+        types = list(dict.fromkeys(op[0] for op in self.ops))
+        codes = [
+            _table(b, "OperatorCode", BuiltinCode=number, DeprecatedBuiltinCode=min(number, 127))
+            for number in (getattr(tflite.BuiltinOperator, type) for type in types)
+        ]
+        ops = [_op(b, types.index(op[0]), *op[1:]) for op in self.ops]
+        graph = _table(
+            b,
+            "SubGraph",
+            Tensors=_offsets(b, tensors),
+            Operators=_offsets(b, ops),
+            Inputs=_ints(b, self.inputs),
+            Outputs=_ints(b, self.outputs),
+        )
+        model = _table(
+            b,
+            "Model",
+            Version=3,
+            Description=b.CreateString("a test"),
+            OperatorCodes=_offsets(b, codes),
+            Subgraphs=_offsets(b, [graph]),
+            Buffers=_offsets(b, buffers),
+        )
+        b.Finish(model, b"TFL3")
+        return bytes(b.Output())
+
+
+def _table(b: Any, name: str, **fields: Any) -> int:
+    module = importlib.import_module(f"tflite.{name}")
+    getattr(module, f"{name}Start")(b)
+    for key, value in fields.items():
+        getattr(module, f"{name}Add{key}")(b, value)
+    return int(getattr(module, f"{name}End")(b))
+
+
+def _offsets(b: Any, values: Sequence[int]) -> int:
+    b.StartVector(4, len(values), 4)
+    for value in reversed(values):
+        b.PrependUOffsetTRelative(value)
+    return int(b.EndVector())
+
+
+def _ints(b: Any, values: Sequence[int]) -> int:
+    b.StartVector(4, len(values), 4)
+    for value in reversed(values):
+        b.PrependInt32(value)
+    return int(b.EndVector())
+
+
+def _tensor(b: Any, tensor: _Tensor, buffer: int) -> int:
+    fields: dict[str, Any] = {"Name": b.CreateString(tensor.name), "Shape": _ints(b, tensor.shape)}
+    if tensor.signature:
+        fields["ShapeSignature"] = _ints(b, tensor.signature)
+    if tensor.scales:
+        b.StartVector(4, len(tensor.scales), 4)
+        for scale in reversed(tensor.scales):
+            b.PrependFloat32(scale)
+        scales = b.EndVector()
+        b.StartVector(8, len(tensor.zeros), 8)
+        for zero in reversed(tensor.zeros):
+            b.PrependInt64(zero)
+        fields["Quantization"] = _table(
+            b, "QuantizationParameters", Scale=scales, ZeroPoint=b.EndVector()
+        )
+    return _table(b, "Tensor", Type=tensor.type, Buffer=buffer, **fields)
+
+
+def _op(
+    b: Any,
+    code: int,
+    inputs: Sequence[int],
+    outputs: Sequence[int],
+    options: str,
+    fields: dict[str, Any],
+) -> int:
+    more = {}
+    if options:
+        values = {k: _ints(b, v) if isinstance(v, list) else v for k, v in fields.items()}
+        more = {
+            "BuiltinOptionsType": getattr(tflite.BuiltinOptions, options),
+            "BuiltinOptions": _table(b, options, **values),
+        }
+    ins, outs = _ints(b, inputs), _ints(b, outputs)
+    return _table(b, "Operator", OpcodeIndex=code, Inputs=ins, Outputs=outs, **more)
