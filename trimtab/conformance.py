@@ -113,7 +113,7 @@ def load(model: onnx.ModelProto, data: DataSet) -> tuple[Program, tuple[str, ...
 
     All inputs are computed with when they can be, but for lists without elements. Else those after
     the first one that hold integers are given as values, else all after the first one: in a network
-    they are constants. Raises what the importer raises with all inputs computed.
+    they are constants. Raises what the importer raises in the last case.
     """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
@@ -128,7 +128,7 @@ def load(model: onnx.ModelProto, data: DataSet) -> tuple[Program, tuple[str, ...
             try:
                 return importer.load(path, shapes, values), tuple(values)
             except UnsupportedOperatorError as error:
-                refusal = refusal or error
+                refusal = error
         assert refusal is not None
         raise refusal
 
@@ -222,8 +222,12 @@ def _tensor(file: Path) -> Array:
 
 
 def _array(value: Any) -> Any:
-    """A tensor as an array; sequences and absent optional values, which we refuse, as they are."""
-    return numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
+    """A tensor or number as an array; sequences and absent optional values, which the importer
+    refuses, as they are.
+    """
+    if isinstance(value, onnx.TensorProto):
+        return numpy_helper.to_array(value)
+    return np.asarray(value) if isinstance(value, np.generic) else value
 
 
 def _light(suite: str) -> Iterator[Case]:

@@ -58,11 +58,11 @@ def load(path: Path, inputs: Shapes, values: Mapping[str, Array] | None = None) 
             ) from error
     graph = model.graph
     constants = {**_constants(graph, path), **(values or {})}
-    shapes = _input_shapes(graph, constants, inputs, path)
+    infos = [info for info in graph.input if info.name not in constants]
+    dtypes = {info.name: _input_dtype(info, path) for info in infos}
     work = GraphImport(path, opset, constants, graph)
-    for info in graph.input:
-        if info.name in shapes:
-            work.add_input(info.name, shapes[info.name], _input_dtype(info, path))
+    for name, shape in _input_shapes(infos, inputs, path).items():
+        work.add_input(name, shape, dtypes[name])
     return work.finish()
 
 
@@ -94,8 +94,9 @@ def _read(path: Path) -> onnx.ModelProto:
 def _opset(model: onnx.ModelProto, path: Path) -> int:
     """The version of the standard operators."""
     versions = {entry.domain: entry.version for entry in model.opset_import}
-    opset = versions.get("", versions.get("ai.onnx", 0))
     newest = onnx.defs.onnx_opset_version()
+    # A model that names other domains only has no standard operators: its nodes are refused.
+    opset = versions.get("", versions.get("ai.onnx", newest))
     if not OLDEST_OPSET <= opset <= newest:
         raise ImportModelError(
             f"opset {opset} is not supported, {OLDEST_OPSET} to {newest} are",
@@ -125,7 +126,7 @@ def _constants(graph: onnx.GraphProto, path: Path) -> dict[str, Array]:
 
 def _input_dtype(info: onnx.ValueInfoProto, path: Path) -> str:
     name = dtype_name(info.type.tensor_type.elem_type)
-    if name is None:
+    if name is None or not info.type.HasField("tensor_type"):
         raise ImportModelError(
             f"input '{info.name}' is not a tensor of {', '.join(DTYPE_NAMES.values())}",
             where=str(path),
@@ -134,10 +135,9 @@ def _input_dtype(info: onnx.ValueInfoProto, path: Path) -> str:
 
 
 def _input_shapes(
-    graph: onnx.GraphProto, constants: dict[str, Array], given: Shapes, path: Path
+    infos: Sequence[onnx.ValueInfoProto], given: Shapes, path: Path
 ) -> dict[str, tuple[int, ...]]:
-    """The shape of every input that is not an initialiser; free dimensions come from `given`."""
-    infos = [info for info in graph.input if info.name not in constants]
+    """The shape of every input; free dimensions come from `given`."""
     if unknown := sorted(set(given) - {info.name for info in infos}):
         raise ImportModelError(
             f"there is no input {', '.join(map(repr, unknown))}",

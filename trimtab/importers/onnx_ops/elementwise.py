@@ -117,9 +117,11 @@ def binary(node: Node) -> Values:
 
 
 def _as_type_of(node: Node, i: int) -> Value:
-    if node.op_type == "Pow" and node.is_constant(i) and node.x(0).dtype == "f32":
+    if node.op_type != "Pow" or node.x(0).dtype != "f32" or node.dtype(i) == "f32":
+        return node.x(i)
+    if node.is_constant(i):
         return node.new_constant(node.constant(i, "exponent").astype(np.float32), "exponent")
-    return node.x(i)
+    return node.add("cast", node.x(i), to="f32")
 
 
 @handles(*VARIADIC)
