@@ -150,6 +150,6 @@ class _Walk:
         if isinstance(value, Value) and value.data is None:
             recent = self.work.program.ops[first_op:]
             if any(value.name in op.outputs for op in recent):
-                name = self.tensors.name(index)
-                self.work.rename(value, name, 0 if name in self.work.program.vars else first_op)
+                name = self.work.program.block.new_name(self.tensors.short_name(index))
+                self.work.rename(value, name, first_op)
         self.tensors.bind(index, form)

@@ -89,7 +89,7 @@ class Tensors:
     def value(self, index: int, node: GraphNode) -> Value:
         """A tensor as the file has it, as an operand of the engine."""
         found = self.operand(index, node)
-        return self._constants.operand(found, self.name(index)) if _known(found) else found
+        return self._constants.operand(found, self.short_name(index)) if _known(found) else found
 
     def image(self, index: int, node: GraphNode) -> Value:
         """A tensor of four dimensions as an image of the engine."""
@@ -99,13 +99,17 @@ class Tensors:
                 raise node.unsupported(f"its input has {len(found.shape)} dimensions, not 4")
             if isinstance(found, np.ndarray):
                 turned = np.ascontiguousarray(found.transpose(TO_CHANNELS_FIRST))
-                return self._constants.operand(turned, self.name(index))
+                return self._constants.operand(turned, self.short_name(index))
             self.images[index] = node.transpose(found, TO_CHANNELS_FIRST)
         return self.images[index]
 
     def name(self, index: int) -> str:
         """The name that the file gives a tensor."""
         return self._model.tensors[index].name
+
+    def short_name(self, index: int) -> str:
+        """The same, without those of the operators that became one with what made it."""
+        return self.name(index).split(";")[0]
 
 
 def _known(operand: Operand) -> Any:
@@ -119,7 +123,9 @@ class Node(GraphNode):
         self, work: LayerImport, tensors: Tensors, model: Model, op: Operator, where: str
     ) -> None:
         outputs = [i for i in op.outputs if i >= 0]
-        super().__init__(work, tensors.name(outputs[0]) if outputs else op.type.lower(), where)
+        super().__init__(
+            work, tensors.short_name(outputs[0]) if outputs else op.type.lower(), where
+        )
         self._tensors = tensors
         self._model = model
         self._op = op
