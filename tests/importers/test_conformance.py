@@ -7,9 +7,12 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
+from invoke.context import Context
+from invoke.exceptions import Exit
 from onnx import TensorProto, helper
 
-from trimtab import conformance, importers
+from trimtab import builder, conformance, importers
+from trimtab.cli import namespace
 from trimtab.conformance import PASSED, UNSUPPORTED, WRONG, Array, Case, DataSet
 from trimtab.errors import UsageError
 from trimtab.importers import _page
@@ -93,6 +96,27 @@ def test_a_suite_that_does_not_exist_is_an_error_that_names_those_that_do() -> N
 def test_outcomes_are_counted_by_suite_and_operator() -> None:
     outcomes = [conformance.run(relu(np.array([0, y], np.float32))) for y in (2, 3, 2)]
     assert conformance.by_operator(outcomes) == {("mine", "Relu"): {PASSED: 2, WRONG: 1}}
+
+
+@pytest.mark.parametrize(("value", "code"), [(2.0, None), (3.0, 1)])
+def test_the_task_fails_when_anything_is_wrong(
+    value: float,
+    code: int | None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    case = relu(np.array([0, value], np.float32))
+    monkeypatch.setattr(conformance, "cases", lambda suites: iter([case]))
+    monkeypatch.setattr(builder, "build_engine", lambda: None)
+    found = None
+    try:
+        namespace["conformance"].body(Context(), suite=[])
+    except Exit as stopped:
+        found = stopped.code
+    assert found == code
+    printed = capsys.readouterr().out
+    assert "Relu" in printed
+    assert ("wrong: mine relu: Not equal" in printed) == (code is not None)
 
 
 def test_the_page_of_formats_is_what_the_importers_say() -> None:
