@@ -93,6 +93,7 @@ int32_t MulticlassNms::Suppress(const Box* boxes, const float* scores, int32_t l
   for (size_t i = 0; i < looked_at; ++i) {
     const int32_t box = order_[count - 1 - i];
     if (!stay.Add(boxes[box], threshold)) continue;
+    // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): without scores there is no count
     kept_scores_[kept] = scores[box];
     kept_labels_[kept] = label;
     kept_boxes_[kept++] = box;

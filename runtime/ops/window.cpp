@@ -100,6 +100,7 @@ void PointAtTile(const WindowSource& source, size_t pixel, size_t rows, size_t m
     }
   }
   for (size_t i = rows; i < mr; ++i) {
+    // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): a tile has at least one row
     top[i] = top[rows - 1];
     left[i] = left[rows - 1];
     place[i] = place[rows - 1];

@@ -88,6 +88,7 @@ void YoloBox::Decode(size_t pixel, size_t anchor) const {
   const float cells_h = static_cast<float>(h), cells_w = static_cast<float>(w);
   const float shift = -0.5f * (a.scale - 1.0f);
   const float cx = (static_cast<float>(place % w) + Sigmoid(x[0]) * a.scale + shift) / cells_w;
+  // NOLINTNEXTLINE(bugprone-integer-division): the number of the row is whole
   const float cy = (static_cast<float>(place / w) + Sigmoid(x[1]) * a.scale + shift) / cells_h;
   const auto stride = static_cast<float>(a.stride);
   const float half_w = expf(x[2]) * a.anchors[2 * anchor] / (stride * cells_w) * 0.5f;
