@@ -47,6 +47,7 @@ def _convolutions() -> list[Case]:
     plain = (w, bias)
     cases = [
         Case("plain", "Convolution", base, plain),
+        Case("vector", "Convolution", {0: 8, 1: 1, 5: 1, 6: 96}, (_tagged(8, 12), bias), (VECTOR,)),
         Case("stride and pads", "Convolution", base | {3: 2, 4: 1}, plain),
         Case("uneven pads", "Convolution", base | {4: 1, 14: 2, 15: 0, 16: 3}, plain),
         Case("dilation", "Convolution", base | {2: 2, 4: 2}, plain),

@@ -90,9 +90,9 @@ def _convolutions() -> Iterator[Case]:
         up | {"groups": 2, "bias": False, "dilation": (2, 1)},
         weights={"weight": _w(6, 2, 4, 4)},
     )
-    line = {"in_channels": 6, "out_channels": 4, "kernel_size": (3,), "stride": (2,)}
+    row: dict[str, Any] = {"in_channels": 6, "out_channels": 4, "kernel_size": 3, "stride": 2}
     one = {"weight": _w(6, 4, 3), "bias": _w(4, seed=2)}
-    yield Case("plain", "nn.ConvTranspose1d", line, (SIGNAL,), weights=one)
+    yield Case("plain", "nn.ConvTranspose1d", row, (SIGNAL,), weights=one)
     yield Case("plain", "F.conv_transpose2d", {"stride": (2, 2)}, constants=weights, keys=keys)
     yield Case("plain", "F.conv_transpose1d", {"stride": (2,)}, (SIGNAL,), constants=one, keys=keys)
 
@@ -225,6 +225,7 @@ def _reductions() -> Iterator[Case]:
         yield Case("dropped", f"torch.{name}", {"dim": (-1,)}, keys=("input",))
     for name in ("max", "min"):
         yield Case("all", f"torch.{name}", keys=("input",))
+    yield Case("places", "torch.max", {"dim": 1, "keepdim": False}, keys=("input",), tops=2)
     yield Case("plain", "torch.argmax", {"dim": 1}, keys=("input",))
     yield Case("kept", "torch.argmax", {"dim": -1, "keepdim": True}, keys=("input",))
     for order in (1, 2):
@@ -232,9 +233,9 @@ def _reductions() -> Iterator[Case]:
         yield Case(f"{order}", "torch.norm", params, keys=("input",))
     yield Case("plain", "torch.logsumexp", {"dim": (1,), "keepdim": False}, keys=("input",))
     for name in ("var", "std"):
-        params = {"dim": (2, 3), "unbiased": True, "keepdim": True}
-        yield Case("plain", f"torch.{name}", params, keys=("input",))
-        yield Case("biased", f"torch.{name}", params | {"unbiased": False}, keys=("input",))
+        sample: dict[str, Any] = {"dim": (2, 3), "unbiased": True, "keepdim": True}
+        yield Case("plain", f"torch.{name}", sample, keys=("input",))
+        yield Case("biased", f"torch.{name}", sample | {"unbiased": False}, keys=("input",))
 
 
 def _matrices() -> Iterator[Case]:
@@ -433,7 +434,7 @@ def main() -> None:
     for case in cases():
         for i, value in enumerate(compute(case)):
             arrays[f"{case.name}:{i}"] = value
-    np.savez_compressed(RESULTS, **arrays)
+    np.savez_compressed(RESULTS, allow_pickle=False, **arrays)
 
 
 if __name__ == "__main__":

@@ -59,9 +59,11 @@ def _check_plain(layer: Layer) -> None:
         raise layer.unsupported("its weights are computed (dynamic_weight)")
 
 
-def _operands(layer: Layer, kernel: Pair, group: int, transposed: bool) -> list[Value]:
+def _operands(
+    layer: Layer, channels: int, kernel: Pair, group: int, transposed: bool
+) -> list[Value]:
     """Weights, whose files have them by group, output, input, row and column, and the bias."""
-    outputs, channels = layer.param.integer(0, 0), layer.image().shape[1]
+    outputs = layer.param.integer(0, 0)
     if group < 1 or outputs < 1 or channels % group or outputs % group:
         raise layer.invalid(f"{group} groups do not divide {channels} inputs, {outputs} outputs")
     count = layer.param.integer(6, 0)
@@ -82,12 +84,16 @@ def _operands(layer: Layer, kernel: Pair, group: int, transposed: bool) -> list[
 
 @handles("Convolution", "ConvolutionDepthWise")
 def convolution(layer: Layer) -> Values:
-    """x: [1, c, h, w]; the border may have another value than 0."""
+    """x: [1, c, h, w], or [1, c] for a kernel of one pixel; the border may have another value
+    than 0.
+    """
     group = layer.param.integer(7, 1) if layer.type == "ConvolutionDepthWise" else 1
     _check_plain(layer)
     kernel, dilations, strides = window(layer)
-    operands = _operands(layer, kernel, group, transposed=False)
-    x = layer.image()
+    given = layer.x()
+    vector = len(given.shape) == 2 and kernel == (1, 1) and layer.type == "Convolution"
+    x = layer.reshape(given, (*given.shape, 1, 1)) if vector else layer.image()
+    operands = _operands(layer, x.shape[1], kernel, group, transposed=False)
     border = pads(layer, 4, 14, 15, 16)
     if set(border) <= {SAME_UPPER, SAME_LOWER}:
         totals = same_totals(x.shape[2:], kernel, strides, dilations)
@@ -100,7 +106,8 @@ def convolution(layer: Layer) -> Values:
     y = layer.add(
         "conv", x, *operands, strides=strides, pads=border, dilations=dilations, group=group
     )
-    return layer.activate(y)
+    y = layer.activate(y)
+    return layer.reshape(y, y.shape[:2]) if vector else y
 
 
 @handles("Deconvolution", "DeconvolutionDepthWise")
@@ -109,7 +116,7 @@ def deconvolution(layer: Layer) -> Values:
     group = layer.param.integer(7, 1) if layer.type == "DeconvolutionDepthWise" else 1
     _check_plain(layer)
     kernel, dilations, strides = window(layer)
-    operands = _operands(layer, kernel, group, transposed=True)
+    operands = _operands(layer, layer.image().shape[1], kernel, group, transposed=True)
     right = layer.param.integer(18, 0)
     extra = (layer.param.integer(19, right), right)
     size = (layer.param.integer(21, layer.param.integer(20, 0)), layer.param.integer(20, 0))

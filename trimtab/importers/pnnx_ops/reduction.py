@@ -28,13 +28,16 @@ def reduce(op: Operator) -> Value:
 
 
 @handles("torch.max", "torch.min")
-def extremum(op: Operator) -> Value:
-    """Over one dimension, or all; places are not returned."""
+def extremum(op: Operator) -> Value | tuple[Value, ...]:
+    """Over all dimensions, or over one; then also the places of maxima."""
     x = op.x(0, "input")
-    if op.outputs > 1:
-        raise op.unsupported("it returns places")
     axes = op.axes("dim", len(x.shape))
-    return _dropped(op, op.add(f"reduce_{op.type[6:]}", x, axes=axes), axes)
+    values = _dropped(op, op.add(f"reduce_{op.type[6:]}", x, axes=axes), axes)
+    if op.outputs == 1:
+        return values
+    if op.type != "torch.max" or len(axes) != 1:
+        raise op.unsupported("it returns places")
+    return values, _dropped(op, op.add("arg_max", x, axis=axes[0]), axes)
 
 
 @handles("torch.argmax")
