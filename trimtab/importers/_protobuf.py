@@ -8,7 +8,7 @@ from typing import Any
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 # Types of fields, by protobuf's own numbers (FieldDescriptorProto.Type).
-DOUBLE, FLOAT, INT64, INT32, BOOL, MESSAGE, BYTES = 1, 2, 3, 5, 8, 11, 12
+DOUBLE, FLOAT, INT64, INT32, BOOL, STRING, MESSAGE, BYTES = 1, 2, 3, 5, 8, 9, 11, 12
 
 Field = tuple[int, int, bool, str]
 """Number, type, repeated, name of the message that it holds."""

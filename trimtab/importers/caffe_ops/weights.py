@@ -13,41 +13,38 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError
 
 from trimtab.errors import ModelFileError
 from trimtab.importers._layers import Array, read_bytes
+from trimtab.importers._protobuf import BYTES, INT32, INT64, MESSAGE, STRING, Field, message_class
 
 LIMIT_BYTES = 2**31 - 1  # what a protobuf message may have
 
-_INT64, _STRING, _MESSAGE, _BYTES, _INT32 = 3, 9, 11, 12, 5
-
-# Message: field: number, type, repeated, message type.
-_SCHEMA: dict[str, dict[str, tuple[int, int, bool, str]]] = {
-    "BlobShape": {"dim": (1, _INT64, True, "")},
+_SCHEMA: dict[str, dict[str, Field]] = {
+    "BlobShape": {"dim": (1, INT64, True, "")},
     "BlobProto": {
-        "num": (1, _INT64, False, ""),
-        "channels": (2, _INT64, False, ""),
-        "height": (3, _INT64, False, ""),
-        "width": (4, _INT64, False, ""),
-        "data": (5, _BYTES, True, ""),  # packed floats
-        "shape": (7, _MESSAGE, False, "BlobShape"),
-        "double_data": (8, _BYTES, True, ""),  # packed doubles
-        "raw_data_type": (10, _INT32, False, ""),  # NVIDIA's fork: 0 double, 1 float, 2 half
-        "raw_data": (12, _BYTES, False, ""),
+        "num": (1, INT64, False, ""),
+        "channels": (2, INT64, False, ""),
+        "height": (3, INT64, False, ""),
+        "width": (4, INT64, False, ""),
+        "data": (5, BYTES, True, ""),  # packed floats
+        "shape": (7, MESSAGE, False, "BlobShape"),
+        "double_data": (8, BYTES, True, ""),  # packed doubles
+        "raw_data_type": (10, INT32, False, ""),  # NVIDIA's fork: 0 double, 1 float, 2 half
+        "raw_data": (12, BYTES, False, ""),
     },
     "Layer": {
-        "name": (1, _STRING, False, ""),
-        "blobs": (7, _MESSAGE, True, "BlobProto"),
+        "name": (1, STRING, False, ""),
+        "blobs": (7, MESSAGE, True, "BlobProto"),
     },
     "V1Layer": {
-        "name": (4, _STRING, False, ""),
-        "blobs": (6, _MESSAGE, True, "BlobProto"),
+        "name": (4, STRING, False, ""),
+        "blobs": (6, MESSAGE, True, "BlobProto"),
     },
     "Net": {
-        "layers": (2, _MESSAGE, True, "V1Layer"),
-        "layer": (100, _MESSAGE, True, "Layer"),
+        "layers": (2, MESSAGE, True, "V1Layer"),
+        "layer": (100, MESSAGE, True, "Layer"),
     },
 }
 
@@ -56,22 +53,7 @@ _RAW_TYPES = ("<f8", "<f4", "<f2")
 
 @cache
 def _net_class() -> Any:
-    file = descriptor_pb2.FileDescriptorProto(
-        name="trimtab/caffe.proto", package="trimtab.caffe", syntax="proto2"
-    )
-    for name, fields in _SCHEMA.items():
-        message = file.message_type.add(name=name)
-        for field, (number, kind, repeated, target) in fields.items():
-            message.field.add(
-                name=field,
-                number=number,
-                type=kind,
-                label=3 if repeated else 1,
-                type_name=f".trimtab.caffe.{target}" if target else None,
-            )
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    return message_factory.GetMessageClass(pool.FindMessageTypeByName("trimtab.caffe.Net"))
+    return message_class("caffe", _SCHEMA, "Net")
 
 
 def read(path: Path) -> dict[str, list[Array]]:

@@ -89,7 +89,9 @@ class Tensors:
     def value(self, index: int, node: GraphNode) -> Value:
         """A tensor as the file has it, as an operand of the engine."""
         found = self.operand(index, node)
-        return self._constants.operand(found, self.short_name(index)) if _known(found) else found
+        if isinstance(found, Value):
+            return found
+        return self._constants.operand(found, self.short_name(index))
 
     def image(self, index: int, node: GraphNode) -> Value:
         """A tensor of four dimensions as an image of the engine."""
@@ -110,10 +112,6 @@ class Tensors:
     def short_name(self, index: int) -> str:
         """The same, without those of the operators that became one with what made it."""
         return self.name(index).split(";")[0]
-
-
-def _known(operand: Operand) -> Any:
-    return isinstance(operand, np.ndarray)
 
 
 class Node(GraphNode):
