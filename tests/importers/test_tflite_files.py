@@ -76,6 +76,37 @@ def test_a_network_is_turned_at_its_border_only(tmp_path: Path) -> None:
     assert_close(results[program.outputs[0]], interpreted(net)[0], 1e-5)
 
 
+@pytest.mark.parametrize("crops", [[[0, 0], [0, 0]], [[0, 1], [2, 0]]])
+@pytest.mark.parametrize("depthwise", [False, True])
+def test_a_convolution_of_blocks_is_a_dilated_one(
+    depthwise: bool, crops: list[list[int]], tmp_path: Path
+) -> None:
+    net = Model()
+    x = net.input(X)
+    block, pads = net.constant([2, 2]), net.constant(np.array([[2, 2], [2, 2]], np.int32))
+    (blocks,) = net.add(
+        "SPACE_TO_BATCH_ND", [x, block, pads], [(4, 6, 6, 3)], "SpaceToBatchNDOptions"
+    )
+    shape, kind = ((1, 3, 3, 3), "DepthwiseConv2D") if depthwise else ((3, 3, 3, 3), "Conv2D")
+    weights = [net.constant(random(*shape, seed=2)), net.constant(random(3, seed=3))]
+    name = "DEPTHWISE_CONV_2D" if depthwise else "CONV_2D"
+    more: dict[str, Any] = {"DepthMultiplier": 1} if depthwise else {}
+    (y,) = net.add(
+        name, [blocks, *weights], [(4, 4, 4, 3)], f"{kind}Options", Padding=1, **more, **CONV
+    )
+    end = net.constant(np.array(crops, np.int32))
+    size = [8 - sum(pair) for pair in crops]
+    net.outputs = net.add(
+        "BATCH_TO_SPACE_ND", [y, block, end], [(1, *size, 3)], "BatchToSpaceNDOptions"
+    )
+    program = trimtab.load(_write(net, tmp_path))
+    (convolution,) = (op for op in program.ops if op.type == "conv")
+    assert convolution.attributes["dilations"] == (2, 2)
+    assert Counter(op.type for op in program.ops)["transpose"] == 2
+    results = trimtab.Session(program).run({program.inputs[0]: X})
+    assert_close(results[program.outputs[0]], interpreted(net)[0], 1e-5)
+
+
 def test_images_that_leave_the_network_keep_the_order_of_the_file(tmp_path: Path) -> None:
     net = _network()
     net.outputs = [net.ops[0][2][0], net.outputs[0]]

@@ -16,7 +16,7 @@ from trimtab.importers._layers import LayerImport, Value
 from trimtab.importers._nodes import GraphNode
 from trimtab.importers.tflite_ops import handlers
 from trimtab.importers.tflite_ops.model import Model, Operator, Tensor, read
-from trimtab.importers.tflite_ops.node import SINGLE, Form, Image, Node, Tensors
+from trimtab.importers.tflite_ops.node import SINGLE, Blocks, Form, Image, Node, Tensors
 from trimtab.program import Program
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class _Walk:
 
     def _bind(self, index: int, form: Form | None, first_op: int) -> None:
         """Lets a tensor stand for a result; what was just made gets the tensor's name."""
-        value = form.value if isinstance(form, Image) else form
+        value = form.value if isinstance(form, (Image, Blocks)) else form
         if isinstance(value, Value) and value.data is None:
             recent = self.work.program.ops[first_op:]
             if any(value.name in op.outputs for op in recent):

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from trimtab.importers._layers import Array, Value
-from trimtab.importers.tflite_ops.node import Image, Node, Results, handles
+from trimtab.importers.tflite_ops.node import Blocks, Image, Node, Results, handles
 
 Pair = tuple[int, int]
 
-_SAME = 0
+_SAME, _VALID = 0, 1
 
 
 def _pads(
@@ -44,7 +44,7 @@ def _turned(weight: Array, order: tuple[int, ...]) -> Array:
 @handles("CONV_2D")
 def convolution(node: Node) -> Results:
     """Weights [m, kh, kw, c / groups]."""
-    options, x = node.options("Conv2DOptions"), node.image(0)
+    options, x = node.options("Conv2DOptions"), _image(node)
     weight = node.weights(1, "weights", (-1, -1, -1, -1))
     _, kernel_h, kernel_w, channels = weight.shape
     if not channels or x.shape[1] % channels:
@@ -62,7 +62,7 @@ def convolution(node: Node) -> Results:
 @handles("DEPTHWISE_CONV_2D")
 def depthwise_convolution(node: Node) -> Results:
     """Weights [1, kh, kw, c * multiplier]."""
-    options, x = node.options("DepthwiseConv2DOptions"), node.image(0)
+    options, x = node.options("DepthwiseConv2DOptions"), _image(node)
     weight = node.weights(1, "weights", (1, -1, -1, -1))
     _, kernel_h, kernel_w, outputs = weight.shape
     if outputs % x.shape[1]:
@@ -77,17 +77,45 @@ def _convolved(
 ) -> Results:
     strides = options.StrideH(), options.StrideW()
     dilations = options.DilationHFactor(), options.DilationWFactor()
+    blocks = node.blocks(0)
+    if blocks:
+        if (options.Padding(), strides, dilations) == (_VALID, (1, 1), (1, 1)):
+            y = _conv(
+                node, options, blocks.value, weight, strides, blocks.pads, blocks.block, group
+            )
+            return Blocks(y, blocks.block, (0, 0, 0, 0))
+        x = node.image(0)
+    pads = _pads(node, options, x.shape[2:], kernel, strides, dilations)
+    return Image(_conv(node, options, x, weight, strides, pads, dilations, group))
+
+
+def _image(node: Node) -> Value:
+    """The image, or the one whose blocks are convolved."""
+    blocks = node.blocks(0)
+    return blocks.value if blocks else node.image(0)
+
+
+def _conv(
+    node: Node,
+    options: Any,
+    x: Value,
+    weight: Array,
+    strides: Pair,
+    pads: tuple[int, int, int, int],
+    dilations: Pair,
+    group: int,
+) -> Value:
     y = node.add(
         "conv",
         x,
         node.constant(weight, "weight"),
         *_bias(node, 2, weight.shape[0]),
         strides=strides,
-        pads=_pads(node, options, x.shape[2:], kernel, strides, dilations),
+        pads=pads,
         dilations=dilations,
         group=group,
     )
-    return Image(node.activated(y, options.FusedActivationFunction()))
+    return node.activated(y, options.FusedActivationFunction())
 
 
 @handles("TRANSPOSE_CONV")

@@ -31,8 +31,40 @@ class Image:
     value: Value
 
 
-Form = Operand | Image
-SINGLE = (Value, np.ndarray, Image)
+@dataclass(frozen=True)
+class Blocks:
+    """An image [n, c, h, w], once it is padded, that stands for many images: one for every place in
+    a block, [n * block, h / block, w / block, c]. A convolution of these is a dilated one of it.
+
+    `pads`: top, left, bottom, right.
+    """
+
+    value: Value
+    block: tuple[int, int]
+    pads: tuple[int, int, int, int]
+
+    @property
+    def shape(self) -> tuple[int, int, int, int]:
+        """The shape of the tensor that it stands for."""
+        n, c, h, w = self.value.shape
+        top, left, bottom, right = self.pads
+        rows, columns = self.block
+        return rows * columns * n, (h + top + bottom) // rows, (w + left + right) // columns, c
+
+    def made(self, node: GraphNode) -> Value:
+        """The tensor that it stands for."""
+        top, left, bottom, right = self.pads
+        x = node.transpose(self.value, TO_CHANNELS_LAST)
+        if any(self.pads):
+            x = node.add("pad", x, pads=(0, top, left, 0, 0, bottom, right, 0))
+        _, h, w, c = self.shape
+        rows, columns = self.block
+        x = node.reshape(x, (self.value.shape[0], h, rows, w, columns, c))
+        return node.reshape(node.transpose(x, (2, 4, 0, 1, 3, 5)), self.shape)
+
+
+Form = Operand | Image | Blocks
+SINGLE = (Value, np.ndarray, Image, Blocks)
 Results = Form | Sequence[Form]
 Handler = Callable[["Node"], Results]
 
@@ -60,26 +92,31 @@ class Tensors:
             i: t.data for i, t in enumerate(model.tensors) if t.data is not None
         }
         self.images: dict[int, Value] = {}
+        self.blocks: dict[int, Blocks] = {}
 
     def __contains__(self, index: int) -> bool:
-        return index in self.plain or index in self.images
+        return index in self.plain or index in self.images or index in self.blocks
 
     def bind(self, index: int, form: Form | None) -> None:
         """Lets a tensor stand for `form`, and for nothing else."""
-        self.plain.pop(index, None)
-        self.images.pop(index, None)
+        for forms in (self.plain, self.images, self.blocks):
+            forms.pop(index, None)
         if isinstance(form, Image):
             self.images[index] = form.value
+        elif isinstance(form, Blocks):
+            self.blocks[index] = form
         else:
             self.plain[index] = form
 
     def is_missing(self, index: int) -> bool:
         """Whether the operator that makes a tensor is not supported."""
-        return index not in self.images and self.plain.get(index) is None
+        return index in self.plain and self.plain[index] is None
 
     def operand(self, index: int, node: GraphNode) -> Operand:
         """A tensor as the file has it."""
-        if index not in self.plain:
+        if index not in self.plain and index in self.blocks:
+            self.plain[index] = self.blocks[index].made(node)
+        elif index not in self.plain:
             self.plain[index] = node.transpose(self.images[index], TO_CHANNELS_LAST)
         found = self.plain[index]
         if found is None:
@@ -171,6 +208,10 @@ class Node(GraphNode):
         """Input `i`, which must be [n, h, w, c], as [n, c, h, w]."""
         return self._tensors.image(self._index(i), self)
 
+    def blocks(self, i: int = 0) -> Blocks | None:
+        """Input `i` as blocks of an image, if it is that."""
+        return self._tensors.blocks.get(self._index(i))
+
     def is_image(self, i: int = 0) -> bool:
         """Whether input `i` is there as an image already."""
         return self._index(i) in self._tensors.images
@@ -189,6 +230,8 @@ class Node(GraphNode):
         if self.is_image(i):
             n, c, h, w = self.image(i).shape
             return n, h, w, c
+        if blocks := self.blocks(i):
+            return blocks.shape
         return tuple(self.operand(i).shape)
 
     def is_known(self, i: int) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from trimtab.importers.tflite_ops.node import Image, Node, Results, handles
+from trimtab.importers._layers import Value
+from trimtab.importers.tflite_ops.node import Blocks, Image, Node, Results, handles
 
 
 @handles("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR")
@@ -34,28 +35,47 @@ def blocks(node: Node) -> Results:
     return Image(node.add("depth_to_space", node.image(), block_size=size, mode="dcr"))
 
 
-@handles("SPACE_TO_BATCH_ND", "BATCH_TO_SPACE_ND")
-def batches(node: Node) -> Results:
-    """Pixels of a block become images, and back: how old models dilate convolutions."""
+def _block(node: Node) -> tuple[tuple[int, int], tuple[int, int, int, int]]:
+    """The block, and amounts at top, left, bottom, right."""
     block, amounts = node.ints(1, "block"), node.known(2, "amounts")
-    x = node.x()
-    if len(x.shape) != 4 or len(block) != 2 or amounts.shape != (2, 2) or min(block) < 1:
+    if len(node.shape()) != 4 or len(block) != 2 or amounts.shape != (2, 2):
         raise node.unsupported("it is not made of images")
     (top, bottom), (left, right) = amounts.tolist()
-    if node.type == "SPACE_TO_BATCH_ND":
-        x = node.add("pad", x, pads=(0, top, left, 0, 0, bottom, right, 0))
-        n, h, w, c = x.shape
-        if h % block[0] or w % block[1]:
-            raise node.invalid(f"blocks of {block} do not divide {h} x {w}")
-        h, w = h // block[0], w // block[1]
-        x = node.reshape(x, (n, h, block[0], w, block[1], c))
-        x = node.transpose(x, (2, 4, 0, 1, 3, 5))
-        return node.reshape(x, (block[0] * block[1] * n, h, w, c))
+    if min(*block, top, bottom, left, right) < 0 or 0 in block:
+        raise node.invalid(f"its block is {block}, its amounts are {amounts.tolist()}")
+    return (block[0], block[1]), (top, left, bottom, right)
+
+
+@handles("SPACE_TO_BATCH_ND")
+def space_to_batch(node: Node) -> Results:
+    """Pixels of a block become images: how old models dilate convolutions."""
+    block, pads = _block(node)
+    x = node.image()
+    h, w = x.shape[2] + pads[0] + pads[2], x.shape[3] + pads[1] + pads[3]
+    if h % block[0] or w % block[1]:
+        raise node.invalid(f"blocks of {block} do not divide {h} x {w}")
+    return Blocks(x, block, pads)
+
+
+@handles("BATCH_TO_SPACE_ND")
+def batch_to_space(node: Node) -> Results:
+    """The reverse, and then the image is cropped."""
+    blocks = node.blocks()
+    if blocks and (node.ints(1, "block") != blocks.block or any(blocks.pads)):
+        blocks = None
+    (rows, columns), (top, left, bottom, right) = _block(node)
+    if blocks:
+        return Image(_cropped(node, blocks.value, (0, 0, top, left, 0, 0, bottom, right)))
+    x = node.x()
     n, h, w, c = x.shape
-    if n % (block[0] * block[1]):
-        raise node.invalid(f"blocks of {block} do not divide {n} images")
-    n //= block[0] * block[1]
-    x = node.reshape(x, (block[0], block[1], n, h, w, c))
+    if n % (rows * columns):
+        raise node.invalid(f"blocks of {rows} x {columns} do not divide {n} images")
+    n //= rows * columns
+    x = node.reshape(x, (rows, columns, n, h, w, c))
     x = node.transpose(x, (2, 3, 0, 4, 1, 5))
-    x = node.reshape(x, (n, h * block[0], w * block[1], c))
-    return node.add("pad", x, pads=(0, -top, -left, 0, 0, -bottom, -right, 0))
+    x = node.reshape(x, (n, h * rows, w * columns, c))
+    return _cropped(node, x, (0, top, left, 0, 0, bottom, right, 0))
+
+
+def _cropped(node: Node, x: Value, amounts: tuple[int, ...]) -> Value:
+    return node.add("pad", x, pads=[-n for n in amounts]) if any(amounts) else x
