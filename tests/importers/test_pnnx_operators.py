@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import trimtab
-from tests.importers.pnnx_cases import RESULTS, Case, cases, compute
+from tests.importers.pnnx_cases import Case, cases
+from tests.importers.pnnx_torch import RESULTS, compute
 from tests.importers.pnnx_writer import input_line, line, output_line, write
 from tests.ops.cases.case import Array
 
