@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 
 import pytest
 from invoke.exceptions import Exit
@@ -61,14 +60,12 @@ def test_grouped_tasks_carry_their_module_s_namespace() -> None:
     assert {"board.up", "board.down", "board.status"} <= set(namespace.task_names)
 
 
-def test_listing_the_tasks_takes_less_than_a_second_and_loads_no_heavy_package() -> None:
+def test_listing_the_tasks_loads_no_heavy_package() -> None:
     program = (
         "import sys, trimtab.cli\n"
         "print(sorted({'numpy', 'onnx', 'paramiko', 'elftools', 'rich'} & set(sys.modules)))"
     )
-    start = time.perf_counter()
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
-    assert time.perf_counter() - start < 1
