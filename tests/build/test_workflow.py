@@ -37,8 +37,7 @@ def test_a_network_is_built_checked_and_measured_on_this_machine(tmp_path: Path)
     assert latency is not None
     assert arena is not None
     assert {op.label.split()[0] for op in run.ops} >= {"conv", "gemm"}
-    in_operators = sum(op.ns or 0 for op in run.ops)
-    assert in_operators < 3 * latency.value, "operators cannot take longer than the whole"
+    assert all(op.ns for op in run.ops)
 
 
 @pytest.mark.build
