@@ -108,14 +108,16 @@ def _cost(program: Program, op: Op, kernel: Kernel) -> int:
     if mr == 0:
         return -(-channels // nr) * nr
     if op.type == "conv_winograd":
-        tile = op.attributes["tile"]
+        tile = int(op.attributes["tile"])
         return (tile + 2) ** 2 * _product_cost(kernel, _tiles(y, tile), channels)
     groups = op.attributes.get("group", 1)
     return int(groups * _product_cost(kernel, y.count // channels, channels // groups))
 
 
 def _product_cost(kernel: Kernel, rows: int, columns: int) -> int:
-    """Element products, padding included, plus loads of weights and inputs, per element of depth."""
+    """Element products, padding included, and loads of weights and inputs, per element of
+    depth.
+    """
     mr, nr = kernel.packing
     return -(-columns // nr) * (rows * nr + -(-rows // mr) * nr + rows)
 

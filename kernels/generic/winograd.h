@@ -128,11 +128,15 @@ inline void WinogradInput(const WinogradInputF32Args& given) {
   }
 }
 
+inline void WinogradStore(const WinogradOutputF32Args& args, size_t place, F sum) {
+  if (args.residual != nullptr) sum = sum + Load(args.residual + place);
+  Store(args.y + place, Min(Max(sum, Set(args.clamp_min)), Set(args.clamp_max)));
+}
+
 template <int kTile>
 inline void WinogradOutput(const WinogradOutputF32Args& given) {
   constexpr int kSize = kTile + 2;
   const WinogradOutputF32Args args = given;  // a copy that stores to y cannot change
-  const F low = Set(args.clamp_min), high = Set(args.clamp_max);
   for (size_t c = 0; c < args.channels; c = NextVector(c, args.channels)) {
     F lines[kTile][kSize];
     const float* column = args.x + c;
@@ -148,16 +152,24 @@ inline void WinogradOutput(const WinogradOutputF32Args& given) {
     }
     const F bias = args.bias != nullptr ? Load(args.bias + c) : Set(0.0f);
     size_t line = c;
+    TRIMTAB_NO_UNROLL
     for (size_t i = 0; i < args.rows; ++i, line += args.row_stride) {
+      // The column of A^T for the point 1 is all ones, so that one addition serves the whole line.
+      lines[i][1] = lines[i][1] + bias;
       F sums[kTile];
       Winograd<kTile>::Output(lines[i], sums);
       size_t place = line;
-      TRIMTAB_UNROLL
-      for (int j = 0; j < kTile; ++j, place += args.pixel_stride) {
-        if (static_cast<size_t>(j) == args.columns) break;
-        F sum = sums[j] + bias;
-        if (args.residual != nullptr) sum = sum + Load(args.residual + place);
-        Store(args.y + place, Min(Max(sum, low), high));
+      if (args.columns == kTile) {
+        TRIMTAB_UNROLL
+        for (int j = 0; j < kTile; ++j, place += args.pixel_stride)
+          WinogradStore(args, place, sums[j]);
+      } else {
+        float edge[kTile * kLanes];
+        TRIMTAB_UNROLL
+        for (int j = 0; j < kTile; ++j) Store(edge + j * kLanes, sums[j]);
+        TRIMTAB_NO_UNROLL
+        for (size_t j = 0; j < args.columns; ++j, place += args.pixel_stride)
+          WinogradStore(args, place, Load(edge + j * kLanes));
       }
     }
   }

@@ -151,8 +151,7 @@ void ConvWinograd::TransformInput(const Tile& tile, const float* zeros, float* t
       *next++ = inside ? row + static_cast<size_t>(j) * channels : zeros;
     }
   }
-  input_kernel_(
-      {a, transformed, channels, channels, static_cast<uint16_t>(attributes().tile)});
+  input_kernel_({a, transformed, channels, channels, static_cast<uint16_t>(attributes().tile)});
 }
 
 void ConvWinograd::TransformOutput(const Tile& tile, const float* products) const {

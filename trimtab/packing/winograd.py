@@ -1,9 +1,9 @@
 """Weights of Winograd convolution F(m x m, 3 x 3) (Lavin & Gray 2016), transformed ahead of time.
 
 An output tile of m x m pixels is A^T [(G g G^T) * (B^T d B)] A for weights g and inputs d, where *
-goes element by element. The matrices are Toom-Cook's at the points below; kernels/generic/winograd.h
-has B^T and A^T, so that their rows can be scaled here only together with those there. Points of
-small size with small inverses keep the rounding errors small (Barabasz et al. 2020).
+goes element by element. The matrices are Toom-Cook's at the points below. B^T and A^T are in
+kernels/generic/winograd.h: a row can be scaled only here and there together. Points of small size
+with small inverses keep rounding errors small (Barabasz et al. 2020).
 """
 
 from __future__ import annotations
