@@ -123,9 +123,12 @@ def _product_cost(kernel: Kernel, rows: int, columns: int) -> int:
 
 
 # Winograd's transforms of a tile, in vector instructions per vector of channels: (input, output).
-_TRANSFORMS = {2: (104, 72), 4: (306, 248), 6: (704, 584)}
-# Reading a weight from memory takes as long as this many multiply-adds.
+_TRANSFORMS = {2: (150, 120), 4: (410, 330), 6: (860, 640)}
+# Beginning and ending the sum of an output takes as long as this many multiply-adds.
+_SUM_COST = 4
+# Reading a weight from memory takes as long as this many.
 _WEIGHT_COST = 4
+_MIN_WINOGRAD_CHANNELS = 16  # kernel_api.h kMinWinogradChannels
 
 
 def winograd_tile(program: Program, op: Op, target: Target) -> int:
@@ -140,19 +143,17 @@ def winograd_tile(program: Program, op: Op, target: Target) -> int:
     if w.shape[2:] != (3, 3) or not unit or min(c_in, c_out) < _MIN_WINOGRAD_CHANNELS:
         return 0
 
-    def work(products: int, rows: int) -> int:
-        kernel = min(_best("gemm_f32", target), key=lambda k: _product_cost(k, rows, c_out))
-        return products * c_in * (_product_cost(kernel, rows, c_out) + c_out * _WEIGHT_COST)
+    def work(products: int, rows: int, depth: int) -> int:
+        best = min(_product_cost(k, rows, c_out) for k in _best("gemm_f32", target))
+        sums, weights = rows * c_out * _SUM_COST, c_out * depth * _WEIGHT_COST
+        return products * (best * depth + sums + weights)
 
-    costs = {0: work(9, y.count // c_out)}
+    costs = {0: work(1, y.count // c_out, 9 * c_in)}
     for tile, (input_cost, output_cost) in _TRANSFORMS.items():
         tiles = _tiles(y, tile)
         transforms = tiles * (c_in * input_cost + c_out * output_cost)
-        costs[tile] = work((tile + 2) ** 2, tiles) + transforms
+        costs[tile] = work((tile + 2) ** 2, tiles, c_in) + transforms
     return min(costs, key=lambda tile: costs[tile])
-
-
-_MIN_WINOGRAD_CHANNELS = 16  # kernel_api.h kMinWinogradChannels
 
 
 def _tiles(y: Var, tile: int) -> int:
