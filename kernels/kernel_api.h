@@ -62,6 +62,36 @@ struct DepthwiseF32Args {
   uint16_t nr;
 };
 
+// Fewest channels of the Winograd transforms, a multiple of every vector: a kernel's last vector may
+// overlap the one before it.
+enum { kMinWinogradChannels = 16 };
+
+// Transforms one tile of Winograd convolution F(m x m, 3 x 3), m = tile = 2, 4 or 6 (Lavin & Gray
+// 2016): with n = m + 2, element i * n + j of y is (B^T x B)[i][j] for every channel, where x[i][j]
+// is the pixel at a[i * n + j]. B is that of kernels/generic/winograd.h.
+struct WinogradInputF32Args {
+  const float* const* a;
+  float* y;         // element e at y + e * y_stride
+  size_t channels;  // >= kMinWinogradChannels
+  size_t y_stride;
+  uint16_t tile;  // read by the portable kernel only; the others have it in their names
+};
+
+// Transforms one tile of products back: y[i][j] = clamp((A^T x A)[i][j] + bias + residual[i][j])
+// for the first rows x columns pixels of the tile.
+struct WinogradOutputF32Args {
+  const float* x;         // element e at x + e * x_stride
+  const float* bias;      // null, or `channels` floats
+  const float* residual;  // null, or laid out as y
+  float* y;
+  size_t channels;  // >= kMinWinogradChannels
+  size_t x_stride;
+  size_t rows, columns;  // 1 .. tile
+  size_t row_stride, pixel_stride;
+  float clamp_min, clamp_max;
+  uint16_t tile;  // read by the portable kernel only
+};
+
 // Pooling of `pixels` consecutive output pixels over `taps` input pixels each:
 //   max_pool:      y[p][c] = max over t of a[p * a_step + t][c]
 //   average_pool:  y[p][c] = scale[p] * sum over t of a[p * a_step + t][c]

@@ -12,7 +12,7 @@ from typing import Any
 from trimtab.program import Op, Program
 
 # Operators whose work is multiply-accumulates of a weight with every output element.
-_WEIGHTED = ("conv", "conv_transpose", "gemm")
+_WEIGHTED = ("conv", "conv_transpose", "conv_winograd", "gemm")
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,9 @@ def _op_facts(program: Program, op: Op) -> OpFacts:
 
 
 def macs(program: Program, op: Op) -> int:
-    """Multiply-accumulates of one operator; 0 for those that are not sums of products."""
+    """Multiply-accumulates of one operator as it is defined, whatever way it is computed in; 0 for
+    those that are not sums of products.
+    """
     output = program.vars[op.outputs[0]]
     if op.type == "mat_mul":
         return output.count * program.vars[op.inputs[0]].shape[-1]

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from trimtab import kernels, schema
 from trimtab.errors import PlanError
 from trimtab.kernels import Kernel
-from trimtab.packing import depthwise, gemm
-from trimtab.program import Op, Program, Var
+from trimtab.packing import depthwise, gemm, winograd
+from trimtab.program import Op, Program, Var, attributes
 from trimtab.target import Target
 
 Array = NDArray[np.float32]
@@ -40,6 +40,8 @@ def plan(program: Program, target: Target) -> Program:
     planned.target = target.name
     packer = _Packer(planned)
     for op in planned.ops:
+        if tile := winograd_tile(planned, op, target):
+            _lower_to_winograd(op, tile)
         for attribute in op.schema.attributes:
             if attribute.type == "kernel":
                 op.attributes[attribute.name] = _choose(planned, op, attribute, target)
@@ -53,21 +55,28 @@ def _choose(program: Program, op: Op, attribute: schema.Attribute, target: Targe
     families = _families(op, attribute)
     if not families:
         return ""
-    known = kernels.isas()
     for family in families:
-        members = [
-            k for k in kernels.inventory().values() if k.family == family and k.isa in target.isas
-        ]
-        if not members or (family == _DEPTHWISE and not _is_depthwise(program, op)):
-            continue
-        rank = max(known[k.isa].rank for k in members)
-        best = [k for k in members if known[k.isa].rank == rank]
-        return min(best, key=lambda k: (_cost(program, op, k), k.name)).name
+        best = (
+            [] if family == _DEPTHWISE and not _is_depthwise(program, op) else _best(family, target)
+        )
+        if family.startswith("winograd"):
+            best = [k for k in best if k.portable or k.nr == op.attributes["tile"]]
+        if best:
+            return min(best, key=lambda k: (_cost(program, op, k), k.name)).name
     raise PlanError(
         f"no kernel of {' or '.join(families)} runs on {target.name}",
         where=f"operator {op.name} ({op.type})",
         hint="add one to kernels/, at least a portable one",
     )
+
+
+def _best(family: str, target: Target) -> list[Kernel]:
+    """The members of a family for the highest instruction set of `target` that has any."""
+    members = [
+        k for k in kernels.inventory().values() if k.family == family and k.isa in target.isas
+    ]
+    rank = max((kernels.isas()[k.isa].rank for k in members), default=0)
+    return [k for k in members if kernels.isas()[k.isa].rank == rank]
 
 
 _DEPTHWISE = "depthwise_f32"
@@ -88,20 +97,77 @@ def _is_depthwise(program: Program, op: Op) -> bool:
 
 
 def _cost(program: Program, op: Op, kernel: Kernel) -> int:
-    """What `op` takes with a kernel of one instruction set, to compare tiles: element products,
-    padding included, plus loads of weights and inputs, per element of depth.
+    """What `op` takes with a kernel of one instruction set, to compare tiles, per element of
+    depth.
     """
     mr, nr = kernel.packing
-    if nr == 0:
+    if nr == 0 or kernel.family.startswith("winograd"):
         return 0
     y = program.vars[op.outputs[0]]
     channels = y.shape[-1] if op.type == "gemm" else y.shape[1]
     if mr == 0:
         return -(-channels // nr) * nr
+    if op.type == "conv_winograd":
+        tile = int(op.attributes["tile"])
+        return (tile + 2) ** 2 * _product_cost(kernel, _tiles(y, tile), channels)
     groups = op.attributes.get("group", 1)
-    rows, panels = y.count // channels, -(-channels // groups // nr)
-    row_tiles = -(-rows // mr)
-    return int(groups * panels * (rows * nr + row_tiles * nr + rows))
+    return int(groups * _product_cost(kernel, y.count // channels, channels // groups))
+
+
+def _product_cost(kernel: Kernel, rows: int, columns: int) -> int:
+    """Element products, padding included, and loads of weights and inputs, per element of
+    depth.
+    """
+    mr, nr = kernel.packing
+    return -(-columns // nr) * (rows * nr + -(-rows // mr) * nr + rows)
+
+
+# Winograd's transforms of a tile, in vector instructions per vector of channels: (input, output).
+_TRANSFORMS = {2: (150, 120), 4: (410, 330), 6: (860, 640)}
+# Beginning and ending the sum of an output takes as long as this many multiply-adds.
+_SUM_COST = 4
+# Reading a weight from memory takes as long as this many.
+_WEIGHT_COST = 4
+_MIN_WINOGRAD_CHANNELS = 16  # kernel_api.h kMinWinogradChannels
+
+
+def winograd_tile(program: Program, op: Op, target: Target) -> int:
+    """The tile of F(m x m, 3 x 3) with which convolution `op` takes the least work on `target`; 0
+    when the direct way does. docs/planner.md has the rule.
+    """
+    if op.type != "conv" or op.attributes["group"] != 1:
+        return 0
+    w, y = program.vars[op.inputs[1]], program.vars[op.outputs[0]]
+    unit = op.attributes["strides"] == op.attributes["dilations"] == (1, 1)
+    c_out, c_in = w.shape[:2]
+    if w.shape[2:] != (3, 3) or not unit or min(c_in, c_out) < _MIN_WINOGRAD_CHANNELS:
+        return 0
+
+    def work(products: int, rows: int, depth: int) -> int:
+        best = min(_product_cost(k, rows, c_out) for k in _best("gemm_f32", target))
+        sums, weights = rows * c_out * _SUM_COST, c_out * depth * _WEIGHT_COST
+        return products * (best * depth + sums + weights)
+
+    costs = {0: work(1, y.count // c_out, 9 * c_in)}
+    for tile, (input_cost, output_cost) in _TRANSFORMS.items():
+        tiles = _tiles(y, tile)
+        transforms = tiles * (c_in * input_cost + c_out * output_cost)
+        costs[tile] = work((tile + 2) ** 2, tiles, c_in) + transforms
+    return min(costs, key=lambda tile: costs[tile])
+
+
+def _tiles(y: Var, tile: int) -> int:
+    """Tiles of tile x tile pixels that cover the images of y."""
+    n, _, h, w = y.shape
+    return n * -(-h // tile) * -(-w // tile)
+
+
+def _lower_to_winograd(op: Op, tile: int) -> None:
+    """Makes a conv_winograd of a conv: the same operands, another algorithm."""
+    op.type = "conv_winograd"
+    names = {a.name for a in op.schema.attributes}
+    given = {name: value for name, value in op.attributes.items() if name in names}
+    op.attributes = attributes.complete(op.schema, given | {"tile": tile})
 
 
 @dataclass(frozen=True)
@@ -126,6 +192,9 @@ def _packings(program: Program, op: Op) -> dict[int, _Packing]:
             1: weights,
             2: _Packing(("depthwise bias", nr), lambda b: depthwise.pack_bias(b, nr)),
         }
+    if op.type == "conv_winograd":
+        tile = op.attributes["tile"]
+        return {1: _Packing(("winograd", tile, nr), lambda w: winograd.pack(w, tile, nr))}
     groups = op.attributes.get("group", 1)
     if op.type == "conv_transpose":
         shape = tuple(op.attributes[name] for name in ("strides", "dilations", "pads"))

@@ -29,7 +29,9 @@ def network() -> Program:
     (z,) = b.add_op("max_pool", [z], {"kernel_shape": (3, 3), "strides": (2, 2)})
     (z,) = b.add_op("conv_transpose", [z, weights(6, 4, 2, 2)], {"strides": (2, 2)})
     (z,) = b.add_op("resize", [z], {"sizes": (9, 7)})
-    (z,) = b.add_op("concat", [y, z], {"axis": 1})
+    (v,) = b.add_op("conv", [y, weights(16, 8, 1, 1)])
+    (v,) = b.add_op("conv", [v, weights(16, 16, 3, 3), weights(16)], {"pads": (1, 1, 1, 1)})
+    (z,) = b.add_op("concat", [y, z, v], {"axis": 1})
     (z,) = b.add_op("pad", [z], {"pads": (0, 0, 1, 1, 0, 0, 1, 1), "mode": "reflect"})
     (z,) = b.add_op("slice", [z], {"starts": (1,), "ends": (8,), "axes": (2,)})
     (z,) = b.add_op("average_pool", [z], {"kernel_shape": (2, 2)})
@@ -48,7 +50,9 @@ def network() -> Program:
 def test_damaged_models_with_a_right_checksum_never_crash_the_engine(
     tmp_path: Path, seed: int
 ) -> None:
-    trimtab.optimize(network()).save(tmp_path / "net.ttm")
+    planned = trimtab.optimize(network())
+    assert "conv_winograd" in {op.type for op in planned.ops}
+    planned.save(tmp_path / "net.ttm")
     result = subprocess.run(
         [sys.executable, "-m", "tests.engine.hostile", tmp_path / "net.ttm", str(seed), "1500"],
         capture_output=True,

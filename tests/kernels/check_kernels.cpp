@@ -7,6 +7,7 @@
 #include "runtime/core/kernel_table.h"
 #include "tests/kernels/check_elementwise.h"
 #include "tests/kernels/check_products.h"
+#include "tests/kernels/check_winograd.h"
 
 namespace check {
 namespace {
@@ -47,6 +48,19 @@ bool CheckProducts(const KernelRow& row, Result* result) {
   return false;
 }
 
+bool CheckWinograd(const KernelRow& row, Result* result) {
+  const bool input = row.family == FamilyHash("winograd_input_f32");
+  if (!input && row.family != FamilyHash("winograd_output_f32")) return false;
+  for (size_t tile = 2; tile <= 6; tile += 2) {
+    if (row.nr != 0 && row.nr != tile) continue;
+    WinogradInputCheck input_check;
+    WinogradOutputCheck output_check;
+    if (input) input_check.Run(As<WinogradInputF32Args>(row), tile, result);
+    if (!input) output_check.Run(As<WinogradOutputF32Args>(row), tile, result);
+  }
+  return true;
+}
+
 bool CheckElementwise(const KernelRow& row, Result* result) {
   bool known = false;
   for (const UnaryFunction& f : kUnaryFunctions) {
@@ -82,7 +96,8 @@ int CheckAll() {
       continue;
     }
     Result result;
-    if (!CheckProducts(row, &result) && !CheckElementwise(row, &result)) {
+    if (!CheckProducts(row, &result) && !CheckWinograd(row, &result) &&
+        !CheckElementwise(row, &result)) {
       printf("FAILED: there is no check for its family\n");
       ++failed;
     } else if (result.failures > 0) {

@@ -27,7 +27,7 @@ Shape = list[int]
 
 def some_shape(rng: random.Random) -> Shape:
     rank = rng.choice((0, 1, 2, 3, 4, 4, 4, 4, 5, 8))
-    sizes = (0, 1, 65536, 2**31 - 1) if rng.random() < 0.05 else (0, 1, 1, 2, 3, 4, 4, 6, 8, 9)
+    sizes = (0, 1, 65536, 2**31 - 1) if rng.random() < 0.05 else (0, 1, 1, 2, 3, 4, 4, 6, 8, 9, 16)
     return [rng.choice(sizes) for _ in range(rank)]
 
 
@@ -83,7 +83,8 @@ def some_operands(
         elif i == 0 or rng.random() < 0.4:
             operands.append((shape, dtype))
         elif len(shape) > 1 and rng.random() < 0.7:
-            vector, matrix = [shape[1]], [rng.randint(1, 5), shape[1], 3, 3][: max(2, len(shape))]
+            rows = rng.choice((1, 2, 3, 4, 5, 16))
+            vector, matrix = [shape[1]], [rows, shape[1], 3, 3][: max(2, len(shape))]
             operands.append((rng.choice((vector, matrix)), dtype))
         else:
             operands.append((some_shape(rng), dtype))

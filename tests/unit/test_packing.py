@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from trimtab.packing import depthwise, gemm
+from trimtab.packing import depthwise, gemm, winograd
 
 
 def numbers(*shape: int) -> NDArray[np.float32]:
@@ -112,3 +112,14 @@ def test_the_phases_of_a_transposed_convolution_add_up_to_scattering(data: st.Da
         at += groups * padded * depth
     assert at == packed.size
     assert np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize("tile", winograd.TILES)
+def test_winograd_weights_are_products_packed_element_by_element(tile: int) -> None:
+    w, nr = numbers(5, 3, 3, 3), 4
+    packed = winograd.pack(w, tile, nr).reshape((tile + 2) ** 2, 2, 3, nr)
+    g = winograd.weight_transform(tile)
+    for o, i in itertools.product(range(5), range(3)):
+        expected = (g @ w[o, i].astype(np.float64) @ g.T).reshape(-1)
+        np.testing.assert_array_equal(packed[:, o // nr, i, o % nr], expected.astype(np.float32))
+    assert not packed[:, 1, :, 1:].any()

@@ -21,6 +21,10 @@ WINDOW = {
     "pads": (0, 0, 0, 0),
     "dilations": (1, 1),
     "activation": "",
+    "clamp_min": 0.0,
+    "clamp_max": 6.0,
+    "alpha": 0.0,
+    "beta": 0.0,
     "kernel": "",
     "activation_kernel": "",
 }
@@ -31,13 +35,17 @@ def constant(program: Program, name: str, *shape: int) -> str:
     return name
 
 
-def convolution(c_in: int, c_out: int, group: int = 1, size: int = 8, **given: object) -> Program:
-    """A program of one 1x1 convolution with bias, built without the engine."""
+def convolution(
+    c_in: int, c_out: int, group: int = 1, size: int = 8, window: int = 1, **given: object
+) -> Program:
+    """A program of one convolution with bias, output and input of one size, built without the
+    engine.
+    """
     program = Program("conv")
     program.add_input("x", (1, c_in, size, size))
     inputs = [
         "x",
-        constant(program, "w", c_out, c_in // group, 1, 1),
+        constant(program, "w", c_out, c_in // group, window, window),
         constant(program, "bias", c_out),
     ]
     program.vars["y"] = Var("y", (1, c_out, size, size), layout="nhwc")
@@ -156,6 +164,62 @@ def test_of_several_tiles_the_one_with_the_least_work_is_taken(
     monkeypatch.setattr(kernels, "inventory", lambda: fakes)
     planned = planner.plan(convolution(16, c_out, size=size), A53)
     assert planned.ops[0].attributes["kernel"] == f"gemm_f32_{tile}_neon"
+
+
+def tile(program: Program, target: Target = A53) -> int:
+    """The Winograd tile of the one convolution; 0 when it stays one."""
+    (op,) = planner.plan(program, target).ops
+    return int(op.attributes["tile"]) if op.type == "conv_winograd" else 0
+
+
+# What takes the least executed instructions on a Cortex-A53, weights in cache.
+@pytest.mark.parametrize(
+    ("c_in", "c_out", "size", "expected"),
+    [(64, 64, 56, 6), (128, 128, 28, 6), (256, 256, 14, 4), (512, 512, 7, 4), (64, 64, 4, 2)],
+)
+def test_a_3x3_convolution_takes_the_winograd_tile_with_the_least_work(
+    c_in: int, c_out: int, size: int, expected: int
+) -> None:
+    assert tile(convolution(c_in, c_out, size=size, window=3)) == expected
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        convolution(64, 64, size=56),
+        convolution(64, 64, size=56, window=5),
+        convolution(64, 64, size=56, window=3, strides=(2, 2)),
+        convolution(64, 64, size=56, window=3, dilations=(2, 2)),
+        convolution(64, 64, size=56, window=3, group=2),
+        convolution(15, 64, size=56, window=3),
+        convolution(64, 15, size=56, window=3),
+        convolution(512, 512, size=1, window=3),
+    ],
+    ids=["1x1", "5x5", "strides", "dilations", "groups", "inputs", "outputs", "one pixel"],
+)
+def test_other_convolutions_are_direct(program: Program) -> None:
+    assert tile(program) == 0
+
+
+@pytest.mark.parametrize("target", [A53, Target.of("x86_64", "haswell"), Target.portable()])
+def test_the_transforms_are_those_of_the_tile_and_the_machine(target: Target) -> None:
+    program = convolution(64, 64, size=56, window=3)
+    isa = chosen(program, target).isa
+    for attribute in ("input_kernel", "output_kernel"):
+        kernel = chosen(program, target, attribute)
+        assert kernel.isa == isa
+        assert kernel.portable or kernel.nr == tile(program, target)
+
+
+def test_a_lowered_convolution_keeps_its_attributes_and_operands() -> None:
+    program = convolution(64, 40, size=56, window=3, activation="sigmoid", pads=(1, 1, 1, 1))
+    op = planner.plan(program, A53).ops[0]
+    assert op.type == "conv_winograd"
+    assert op.attributes["pads"] == (1, 1, 1, 1)
+    assert (op.attributes["clamp_min"], op.attributes["clamp_max"]) == (0.0, 6.0)
+    assert kernels.kernel(op.attributes["activation_kernel"]).family == "sigmoid_f32"
+    assert (op.inputs[0], op.outputs, op.name) == ("x", ["y"], "conv")
+    assert program.ops[0].type == "conv"
 
 
 @pytest.mark.parametrize(("arch", "cpu"), [("pdp11", None), ("aarch64", "cortex-a99")])

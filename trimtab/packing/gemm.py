@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float32]
 
 
-def _panels(w: NDArray[Any], nr: int) -> FloatArray:
+def pack_groups(w: NDArray[Any], nr: int) -> FloatArray:
     """w: float32[group, columns, depth] -> [group][panel][depth][nr]."""
     groups, columns, depth = w.shape
     panels = -(-columns // nr)
@@ -26,12 +26,12 @@ def _panels(w: NDArray[Any], nr: int) -> FloatArray:
 def pack_conv(w: FloatArray, groups: int, nr: int) -> FloatArray:
     """w: float32[c_out, c_in / groups, kh, kw] -> [group][panel][kh][kw][c_in / groups][nr]."""
     columns = w.shape[0] // groups
-    return _panels(w.transpose(0, 2, 3, 1).reshape(groups, columns, -1), nr)
+    return pack_groups(w.transpose(0, 2, 3, 1).reshape(groups, columns, -1), nr)
 
 
 def pack_matrix(w: FloatArray, nr: int) -> FloatArray:
     """w: float32[n, k] -> [panel][k][nr]."""
-    return _panels(w[np.newaxis], nr)
+    return pack_groups(w[np.newaxis], nr)
 
 
 def taps_of_phase(phase: int, kernel: int, stride: int, dilation: int, pad: int) -> list[int]:
@@ -59,10 +59,10 @@ def pack_conv_transpose(
         for px in range(strides[1]):
             cols = taps_of_phase(px, kw, strides[1], dilations[1], pads[1])
             taps = w[:, :, rows][:, :, :, cols]
-            pieces.append(_panels(taps.reshape(groups, columns, -1), nr))
+            pieces.append(pack_groups(taps.reshape(groups, columns, -1), nr))
     return np.concatenate(pieces)
 
 
 def pack_bias(bias: FloatArray, groups: int, nr: int) -> FloatArray:
     """bias: float32[c_out] -> [group][columns padded to nr]."""
-    return _panels(bias.reshape(groups, -1, 1), nr)
+    return pack_groups(bias.reshape(groups, -1, 1), nr)

@@ -1,0 +1,9 @@
+#include "kernels/portable/vec_scalar.h"
+
+#include "kernels/generic/winograd.h"
+
+extern "C" void winograd_output_f32_portable(const WinogradOutputF32Args& args) {
+  if (args.tile == 2) return WinogradOutput<2>(args);
+  if (args.tile == 4) return WinogradOutput<4>(args);
+  WinogradOutput<6>(args);
+}

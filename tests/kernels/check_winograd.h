@@ -1,0 +1,177 @@
+// Checks of the Winograd transforms.
+//
+// The matrices are made anew from Toom-Cook's points. Row p of B^T has the coefficients of the
+// product of (x - q) over the other points q, of all points for infinity; column p of A^T has the
+// powers of p. Point 0's row of B^T begins with a positive number, and the columns of 1/2 and -1/2
+// in A^T are whole numbers.
+//
+// Bound (Higham 2002, section 3.1): a one-dimensional transform takes at most 7 roundings on the
+// way to a result, bias included, so two of them err by at most gamma(14) times the transform of
+// absolute values by absolute matrices; the residual adds one.
+#ifndef TRIMTAB_TESTS_KERNELS_CHECK_WINOGRAD_H_
+#define TRIMTAB_TESTS_KERNELS_CHECK_WINOGRAD_H_
+
+#include "kernels/kernel_api.h"
+#include "tests/kernels/check_products.h"
+
+namespace check {
+
+constexpr size_t kMaxWinogradSize = 8;
+
+struct Matrix {
+  size_t rows = 0, columns = 0;
+  double at[kMaxWinogradSize][kMaxWinogradSize] = {};
+};
+
+constexpr double kWinogradPoints[] = {0, 1, -1, 2, -2, 0.5, -0.5};
+
+inline Matrix WinogradInputMatrix(size_t tile) {
+  const size_t size = tile + 2;
+  Matrix b{size, size, {}};
+  for (size_t p = 0; p < size; ++p) {
+    double* row = b.at[p];
+    row[0] = 1;
+    size_t degree = 0;
+    for (size_t q = 0; q + 1 < size; ++q) {
+      if (q == p) continue;
+      ++degree;
+      for (size_t i = degree + 1; i-- > 0;)
+        row[i] = (i > 0 ? row[i - 1] : 0) - kWinogradPoints[q] * row[i];
+    }
+  }
+  const double sign = b.at[0][0] < 0 ? -1 : 1;
+  for (size_t i = 0; i < size; ++i) b.at[0][i] *= sign;
+  return b;
+}
+
+inline Matrix WinogradOutputMatrix(size_t tile) {
+  Matrix a{tile, tile + 2, {}};
+  for (size_t i = 0; i < tile; ++i) {
+    for (size_t p = 0; p < tile + 1; ++p) {
+      const double whole = p >= 5 ? 32 : 1;
+      a.at[i][p] = whole * pow(kWinogradPoints[p], static_cast<double>(i));
+    }
+    a.at[i][tile + 1] = i + 1 == tile ? 1 : 0;
+  }
+  return a;
+}
+
+// (M X M^T)[i][j] for the square X of M's columns, whose element e is at x(e); with absolute values
+// everywhere in *size.
+template <typename X>
+double Transformed(const Matrix& m, size_t i, size_t j, const X& x, double* size) {
+  double sum = 0;
+  *size = 0;
+  for (size_t k = 0; k < m.columns; ++k) {
+    for (size_t l = 0; l < m.columns; ++l) {
+      const double product = m.at[i][k] * m.at[j][l] * x(k * m.columns + l);
+      sum += product;
+      *size += fabs(product);
+    }
+  }
+  return sum;
+}
+
+constexpr size_t kWinogradChannels[] = {16, 17, 19, 31, 32, 33, 40, 64};
+
+class WinogradInputCheck {
+ public:
+  void Run(void (*kernel)(const WinogradInputF32Args&), size_t tile, Result* result) {
+    for (size_t channels : kWinogradChannels) {
+      for (size_t slack = 0; slack < 6; slack += 3) RunCase(kernel, tile, channels, slack, result);
+    }
+  }
+
+ private:
+  void RunCase(void (*kernel)(const WinogradInputF32Args&), size_t tile, size_t channels,
+               size_t slack, Result* result) {
+    ++result->cases;
+    constexpr size_t kRows = 20;
+    const Matrix b = WinogradInputMatrix(tile);
+    const size_t elements = b.rows * b.rows, stride = channels + slack;
+    float* a = a_.Take(kRows * channels);
+    random_.Fill(a, kRows * channels);
+    input_.Point(a, channels, kRows, elements, &random_);
+    float* y = y_.TakeOutput((elements - 1) * stride + channels);
+    kernel({input_.pointers, y, channels, stride, static_cast<uint16_t>(tile)});
+    char place[80];
+    snprintf(place, sizeof(place), "tile %zu, channels %zu, slack %zu", tile, channels, slack);
+    y_.CheckUntouched(y, elements, channels, stride, result, place);
+    for (size_t e = 0; e < elements; ++e) {
+      for (size_t c = 0; c < channels; ++c) {
+        double size;
+        const double expected = Transformed(
+            b, e / b.rows, e % b.rows,
+            [&](size_t i) { return static_cast<double>(input_.pointers[i][c]); }, &size);
+        result->Compare(y[e * stride + c], expected, Gamma(14) * size, place);
+      }
+    }
+  }
+
+  Guarded a_, y_;
+  Pixels input_;
+  Random random_;
+};
+
+class WinogradOutputCheck {
+ public:
+  void Run(void (*kernel)(const WinogradOutputF32Args&), size_t tile, Result* result) {
+    size_t turn = 0;
+    for (size_t channels : kWinogradChannels) {
+      for (size_t rows = 1; rows <= tile; ++rows) {
+        for (size_t columns = 1; columns <= tile; ++columns, ++turn)
+          RunCase(kernel, {tile, channels, rows, columns, turn}, result);
+      }
+    }
+  }
+
+ private:
+  struct Case {
+    size_t tile, channels, rows, columns, turn;
+  };
+
+  void RunCase(void (*kernel)(const WinogradOutputF32Args&), const Case& t, Result* result) {
+    ++result->cases;
+    const bool use_bias = t.turn % 2 == 0, use_residual = t.turn % 3 == 0, clamp = t.turn % 5 < 2;
+    const Matrix a = WinogradOutputMatrix(t.tile);
+    const size_t elements = a.columns * a.columns, x_stride = t.channels + t.turn % 4;
+    float* x = x_.Take((elements - 1) * x_stride + t.channels);
+    random_.Fill(x, (elements - 1) * x_stride + t.channels);
+    float* bias = bias_.Take(t.channels);
+    random_.Fill(bias, t.channels);
+    // Pixels lie side by side, so that all of a row is output; rows may be apart.
+    const size_t row_stride = t.columns * t.channels + t.turn % 7;
+    const size_t count = (t.rows - 1) * row_stride + t.columns * t.channels;
+    float* residual = residual_.Take(count);
+    random_.Fill(residual, count);
+    float* y = y_.TakeOutput(count);
+    const float low = clamp ? -2.0f : -INFINITY, high = clamp ? 3.0f : INFINITY;
+    kernel({x, use_bias ? bias : nullptr, use_residual ? residual : nullptr, y, t.channels,
+            x_stride, t.rows, t.columns, row_stride, t.channels, low, high,
+            static_cast<uint16_t>(t.tile)});
+    char place[100];
+    snprintf(place, sizeof(place), "tile %zu, channels %zu, rows %zu, columns %zu, turn %zu",
+             t.tile, t.channels, t.rows, t.columns, t.turn);
+    y_.CheckUntouched(y, t.rows, t.columns * t.channels, row_stride, result, place);
+    for (size_t i = 0; i < t.rows; ++i) {
+      for (size_t j = 0; j < t.columns; ++j) {
+        for (size_t c = 0; c < t.channels; ++c) {
+          const size_t at = i * row_stride + j * t.channels + c;
+          double size;
+          double expected = Transformed(
+              a, i, j, [&](size_t e) { return static_cast<double>(x[e * x_stride + c]); }, &size);
+          expected += (use_bias ? bias[c] : 0.0) + (use_residual ? residual[at] : 0.0);
+          size += (use_bias ? fabs(bias[c]) : 0.0) + (use_residual ? fabs(residual[at]) : 0.0);
+          result->Compare(y[at], Clamp(expected, low, high), Gamma(15) * size, place);
+        }
+      }
+    }
+  }
+
+  Guarded x_, bias_, residual_, y_;
+  Random random_;
+};
+
+}  // namespace check
+
+#endif  // TRIMTAB_TESTS_KERNELS_CHECK_WINOGRAD_H_

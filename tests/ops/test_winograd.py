@@ -1,0 +1,161 @@
+"""Winograd convolution against float64, within the bound that its arithmetic has."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+import trimtab
+from tests.ops import winograd
+from trimtab import planner
+from trimtab.errors import ProgramError
+from trimtab.program import Op, Program
+from trimtab.target import Target
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A 3x3 convolution; sizes are those of the input."""
+
+    c_in: int
+    c_out: int
+    h: int
+    w: int
+    n: int = 1
+    pads: tuple[int, ...] = (1, 1, 1, 1)
+    bias: bool = True
+    residual: bool = False
+    activation: str = ""
+
+
+LAYERS = {
+    "whole tiles": Layer(16, 16, 12, 24),
+    "every tile at a border": Layer(16, 32, 5, 5),
+    "one pixel": Layer(16, 16, 1, 1),
+    "one row": Layer(24, 16, 1, 37),
+    "no padding": Layer(16, 24, 14, 11, pads=(0, 0, 0, 0)),
+    "asymmetric padding": Layer(16, 16, 9, 10, pads=(0, 2, 1, 3)),
+    "padding over the window": Layer(16, 16, 4, 3, pads=(9, 4, 5, 8)),
+    "odd channels": Layer(17, 35, 13, 13),
+    "many channels": Layer(160, 130, 7, 7),
+    "images": Layer(19, 21, 8, 9, n=3),
+    "blocks of tiles": Layer(48, 40, 61, 59),
+    "no bias": Layer(16, 20, 10, 10, bias=False),
+    "residual": Layer(18, 18, 11, 7, n=2, residual=True),
+    "clamp": Layer(16, 33, 13, 9, residual=True, activation="relu"),
+    "activation": Layer(16, 33, 13, 9, activation="sigmoid"),
+}
+
+
+def force(monkeypatch: pytest.MonkeyPatch, tile: int) -> None:
+    def chosen(_: Program, op: Op, __: Target) -> int:
+        return tile if op.type == "conv" else 0
+
+    monkeypatch.setattr(planner, "winograd_tile", chosen)
+
+
+def program_of(layer: Layer) -> tuple[Program, dict[str, np.ndarray]]:
+    """The layer and its inputs."""
+    rng = np.random.default_rng(zlib.crc32(repr(layer).encode()))
+    program = Program("layer")
+    program.add_input("x", (layer.n, layer.c_in, layer.h, layer.w))
+    inputs = {"x": rng.standard_normal(program.vars["x"].shape, np.float32)}
+    w = rng.standard_normal((layer.c_out, layer.c_in, 3, 3), np.float32)
+    b = rng.standard_normal(layer.c_out, np.float32)
+    operands = ["x", program.block.add_constant(w, "w")]
+    if layer.bias:
+        operands.append(program.block.add_constant(b, "b"))
+    (y,) = program.block.add_op("conv", operands, {"pads": layer.pads}, ["sum"])
+    if layer.residual:
+        program.add_input("residual", program.vars[y].shape)
+        inputs["residual"] = rng.standard_normal(program.vars[y].shape, np.float32)
+        (y,) = program.block.add_op("add", [y, "residual"])
+    if layer.activation:
+        (y,) = program.block.add_op(layer.activation, [y])
+    program.outputs = [y]
+    return program, inputs
+
+
+def expected(program: Program, inputs: dict[str, np.ndarray], layer: Layer, tile: int):  # type: ignore[no-untyped-def]
+    """(result in float64, bound of the error)."""
+    x, w = (np.asarray(a, np.float64) for a in (inputs["x"], program.vars["w"].data))
+    y = winograd.convolution(x, w, layer.pads)
+    rest = np.zeros_like(y)
+    if layer.bias:
+        b = np.asarray(program.vars["b"].data, np.float64)[None, :, None, None]
+        y, rest = y + b, rest + np.abs(b)
+    if layer.residual:
+        y, rest = y + inputs["residual"], rest + np.abs(inputs["residual"])
+    bound = winograd.error_bound(x, w, rest, tile, layer.pads)
+    if layer.activation == "relu":
+        y = np.maximum(y, 0)
+    if layer.activation == "sigmoid":  # slope 1/4 at most, and its own 8 roundings
+        y, bound = 1 / (1 + np.exp(-y)), bound / 4 + 8 * winograd.UNIT
+    return y, bound
+
+
+@pytest.mark.parametrize("tile", [2, 4, 6])
+@pytest.mark.parametrize("name", LAYERS)
+def test_the_error_is_within_the_bound_of_the_arithmetic_with_every_instruction_set(
+    name: str, tile: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layer = LAYERS[name]
+    program, inputs = program_of(layer)
+    wanted, bound = expected(program, inputs, layer, tile)
+    force(monkeypatch, tile)
+    for isa in Target.host().isas:
+        monkeypatch.setenv("TRIMTAB_ISA", isa)
+        for threads in (1, 2):
+            session = trimtab.Session(program, threads)
+            assert "conv_winograd" in {op.type for op in session.program.ops}
+            (got,) = session.run(inputs).values()
+            error = np.abs(got - wanted)
+            assert np.all(error <= bound), f"{isa}: {np.max(error / bound)} of the bound"
+            assert error.max() <= 1e-3 * max(1.0, np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("tile", [2, 4, 6])
+def test_the_matrices_give_the_convolution(tile: int) -> None:
+    a, b, g = winograd.matrices(tile)
+    rng = np.random.default_rng(tile)
+    d, w = rng.standard_normal((tile + 2, tile + 2)), rng.standard_normal((3, 3))
+    wanted = winograd.convolution(d[None, None], w[None, None], (0, 0, 0, 0))[0, 0]
+    np.testing.assert_allclose(a @ ((g @ w @ g.T) * (b @ d @ b.T)) @ a.T, wanted, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "complaint"),
+    [
+        ("tile", 3, "no Winograd tile"),
+        ("tile", 4, "transforms are for tiles of another size"),
+        ("input_kernel", "", "no plan"),
+        ("output_kernel", "gemm_f32_portable", "another family"),
+    ],
+)
+def test_a_plan_that_does_not_fit_is_refused(
+    attribute: str, value: object, complaint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program, _ = program_of(Layer(16, 16, 12, 12))
+    force(monkeypatch, 6)
+    planned = trimtab.optimize(program, replace(Target.host(), threads=1))
+    (op,) = (op for op in planned.ops if op.type == "conv_winograd")
+    if Target.host().isas == ("portable",):
+        pytest.skip("portable transforms do every tile")
+    op.attributes[attribute] = value
+    with pytest.raises(ProgramError, match=complaint):
+        trimtab.Session(planned)
+
+
+def test_weights_that_are_too_short_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    program, _ = program_of(Layer(16, 16, 12, 12))
+    force(monkeypatch, 6)
+    planned = trimtab.optimize(program)
+    (op,) = (op for op in planned.ops if op.type == "conv_winograd")
+    weights = planned.vars[op.inputs[1]]
+    assert weights.data is not None
+    weights.data = weights.data[:-1]
+    with pytest.raises(ProgramError, match="packed weights are too short"):
+        trimtab.Session(planned)
