@@ -18,12 +18,14 @@ import trimtab
 from trimtab import builder, paths, reports, size, zoo
 from trimtab.bench import index, oracle, protocol, summary
 from trimtab.bench import results as records
+from trimtab.bench.golden import Golden
 from trimtab.bench.protocol import Outcome, Progress, Settings, Subject
 from trimtab.builder import BuildRequest
 from trimtab.devices import find_device
 from trimtab.errors import ProfileError, ResultError, UsageError
 from trimtab.profile import Profile, find_profile
 from trimtab.program import Program
+from trimtab.program.program import NUMPY_DTYPES
 from trimtab.target import Target
 from trimtab.toolchain import find_toolchain
 
@@ -64,10 +66,31 @@ def bench(request: BenchRequest, folder: Path, progress: Progress) -> Outcome:
     source = trimtab.load(path, inputs=dict(request.shapes))
     program = trimtab.optimize(source, target_of(toolchain, cpu, request.settings.threads))
     progress("compute the expected output")
-    expected = oracle.onnx_golden(path, request.shapes)
+    expected = expected_output(path, source, request.shapes)
     with definition.open(trust_new=request.trust_new) as device:
         subject = build_subject(program, request.profile, toolchain, cpu, request.embed_model)
         return protocol.measure(device, subject, expected, request.settings, folder, progress)
+
+
+def expected_output(path: Path, source: Program, shapes: Shapes) -> Golden:
+    """What the device must compute, by an independent engine where one reads the format.
+
+    ONNX models go through onnxruntime. Other formats have no engine that can be asked for: their
+    inputs are run on this machine with the portable kernels, which proves the device against the
+    host, not the importer; the record says so.
+    """
+    if path.suffix == ".onnx":
+        return oracle.onnx_golden(path, shapes)
+    given = [source.vars[name] for name in source.inputs]
+    inputs = oracle.samples((var.shape, NUMPY_DTYPES[var.dtype]) for var in given)
+    session = trimtab.Session(trimtab.optimize(source, Target.portable(Target.host().arch)))
+    outputs = session.run(dict(zip(source.inputs, inputs, strict=True)))
+    return Golden(
+        inputs,
+        [outputs[name] for name in source.outputs],
+        list(source.outputs),
+        "trimtab's portable kernels on the host (not independent)",
+    )
 
 
 def build_subject(

@@ -76,3 +76,19 @@ def test_a_profile_that_lacks_what_the_model_needs_is_refused_before_anything_is
     planned = trimtab.optimize(program, workflow.target_of("aarch64-linux-musl", ""))
     with pytest.raises(ProfileError, match=r"needs .*resize.*, which the profile leaves out"):
         workflow.build_subject(planned, "squeezenet", "aarch64-linux-musl", "", embed_model=False)
+
+
+@pytest.mark.build
+def test_a_model_of_another_format_is_checked_against_the_host_and_the_record_says_so(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "net.cfg").write_text(
+        "[net]\nheight=8\nwidth=8\nchannels=3\n\n[maxpool]\nsize=2\nstride=2\n\n[avgpool]\n"
+    )
+    request = BenchRequest(
+        model=str(tmp_path / "net.cfg"), settings=Settings(runs=1, min_time_ms=0)
+    )
+    record = measure(request, tmp_path / "results")
+    assert record.status is Status.OK
+    (golden,) = record.of("golden")
+    assert "not independent" in golden["oracle"]

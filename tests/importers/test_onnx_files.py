@@ -310,8 +310,9 @@ def test_a_node_named_like_another_node_s_output_confuses_nobody(tmp_path: Path)
 def test_corners_are_not_aligned_where_onnx_and_onnxruntime_disagree(tmp_path: Path) -> None:
     g = Graph()
     scales = Const(np.array([1, 1, 1, 0.6], np.float32))
-    mode = {"mode": "linear", "coordinate_transformation_mode": "align_corners"}
-    g.node("Resize", normal(1, 1, 2, 4), None, scales, **mode)
+    x = normal(1, 1, 2, 4)
+    align = "align_corners"
+    g.node("Resize", x, None, scales, mode="linear", coordinate_transformation_mode=align)
     with pytest.raises(UnsupportedOperatorError, match="its scales lead to no whole size"):
         load(g.model(), tmp_path)
 

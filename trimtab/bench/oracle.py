@@ -7,7 +7,7 @@ reference evaluator of the `onnx` package, which is slow and always there.
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,7 @@ def onnx_golden(path: Path, shapes: Mapping[str, tuple[int, ...]]) -> Golden:
     initial = {tensor.name for tensor in model.graph.initializer}
     inputs = [value for value in model.graph.input if value.name not in initial]
     rng = np.random.default_rng(SEED)
-    feed = {value.name: _sample(value, shapes, rng) for value in inputs}
+    feed = {value.name: _of_onnx(value, shapes, rng) for value in inputs}
     names = [value.name for value in model.graph.output]
     try:
         outputs, oracle = _run(path, feed, names)
@@ -69,7 +69,13 @@ def _run(path: Path, feed: Mapping[str, Array], names: list[str]) -> tuple[list[
     return list(session.run(names, dict(feed))), oracle
 
 
-def _sample(
+def samples(inputs: Iterable[tuple[tuple[int, ...], str]]) -> list[Array]:
+    """Seeded values for inputs of these shapes and numpy types, as `onnx_golden` makes them."""
+    rng = np.random.default_rng(SEED)
+    return [_sample(shape, np.dtype(dtype), rng) for shape, dtype in inputs]
+
+
+def _of_onnx(
     value: onnx.ValueInfoProto, shapes: Mapping[str, tuple[int, ...]], rng: np.random.Generator
 ) -> Array:
     tensor = value.type.tensor_type
@@ -81,7 +87,10 @@ def _sample(
             f"input {value.name} has free dimensions: [{shown}]",
             hint=f"give them, e.g. --shape {value.name}=1,3,224,224",
         )
-    dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
+    return _sample(shape, onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type), rng)
+
+
+def _sample(shape: tuple[int, ...], dtype: np.dtype[Any], rng: np.random.Generator) -> Array:
     if np.issubdtype(dtype, np.floating):
         return rng.standard_normal(shape).astype(dtype)
     return rng.integers(0, 2, shape).astype(dtype)
