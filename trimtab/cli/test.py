@@ -14,7 +14,7 @@ from trimtab.cli._engine import needs_engine
     help={
         "full": "also the slow tests",
         "fast": "only what needs neither a cross compiler nor an emulator nor a device",
-        "device": "run the operator vectors on this device (see `devices`)",
+        "device": "only the operator vectors and networks, on this device (see `devices`)",
         "keyword": "only tests whose name matches this pytest expression",
         "path": "only this test file or folder",
         "jobs": "processes that run tests at once",
@@ -42,6 +42,8 @@ def run_tests(
         argv += ["-m", "not build and not device and not slow"]
     if device:
         argv.append(f"--device={device}")
+        # The rest of the suite is about this machine.
+        path = path or "tests/ops/test_on_device.py"
     if keyword:
         argv += ["-k", keyword]
     if jobs:
