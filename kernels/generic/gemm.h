@@ -1,14 +1,12 @@
 // The frame of the indirect GEMM kernels: panels, choice of the variant, epilogue.
 //
 // A kernel supplies what multiplies, as a class `Tile` over the primitives of a vec_<isa>.h. It has
-// the constants kMr, kNr, kVectors = kNr / kLanes and kNarrow (whether a last panel of one vector's
-// width gets code of its own); Smaller(rows), the next smaller number of rows that gets code of its
-// own; and Multiply(args, w, sums), which adds the products of all taps of the panel at `w` to
-// F sums[rows][vectors].
+// the constants kMr, kNr, kVectors = kNr / kLanes and kNarrow (the vectors of a narrow last panel
+// that gets code of its own; 0: none); Smaller(rows), the next smaller number of rows that gets
+// code of its own; and Multiply(args, w, sums), which adds the products of all taps of the panel at
+// `w` to F sums[rows][vectors].
 #ifndef TRIMTAB_KERNELS_GENERIC_GEMM_H_
 #define TRIMTAB_KERNELS_GENERIC_GEMM_H_
-
-#include <string.h>
 
 #include "kernels/generic/unroll.h"
 #include "kernels/kernel_api.h"
@@ -66,6 +64,12 @@ inline PanelFunction Variant(size_t rows) {
   return Panel<Tile, kRows, kVectors>;
 }
 
+// Small C libraries copy byte by byte.
+__attribute__((noinline)) void CopyRow(const float* from, float* to, size_t count) {
+  for (; count >= kLanes; count -= kLanes, from += kLanes, to += kLanes) Store(to, Load(from));
+  if (count > 0) StorePart(to, LoadPart(from, count), count);
+}
+
 template <class Tile>
 inline void Gemm(const GemmF32Args& args) {
   constexpr size_t kNr = Tile::kNr;
@@ -80,27 +84,28 @@ inline void Gemm(const GemmF32Args& args) {
     if (panel.residual != nullptr) panel.residual += kNr;
   }
   if (left == 0) return;
-  // The last panel is narrower. It is computed in whole vectors, since the packing pads it, but
-  // into a buffer.
-  if constexpr (Tile::kNarrow) {
-    if (left <= kLanes) run = Variant<Tile, 1>(args.rows);
+  if constexpr (Tile::kNarrow > 0) {
+    if (left <= Tile::kNarrow * kLanes) run = Variant<Tile, Tile::kNarrow>(args.rows);
+    if (left == Tile::kNarrow * kLanes) {
+      run(args, panel);
+      return;
+    }
   }
+  // The last panel is narrower than the code. It is computed in whole vectors, since the packing
+  // pads it, but into a buffer.
   float sums[Tile::kMr * kNr], residual[Tile::kMr * kNr];
   PanelArgs last = panel;
   last.c = sums;
   last.c_stride = kNr;
   if (panel.residual != nullptr) {
-    memset(residual, 0, sizeof(residual));
-    for (size_t i = 0; i < args.rows; ++i) {
-      memcpy(residual + i * kNr, panel.residual + i * panel.residual_stride, left * sizeof(float));
-    }
+    for (size_t i = 0; i < args.rows; ++i)
+      CopyRow(panel.residual + i * panel.residual_stride, residual + i * kNr, left);
     last.residual = residual;
     last.residual_stride = kNr;
   }
   run(args, last);
-  for (size_t i = 0; i < args.rows; ++i) {
-    memcpy(panel.c + i * panel.c_stride, sums + i * kNr, left * sizeof(float));
-  }
+  for (size_t i = 0; i < args.rows; ++i)
+    CopyRow(sums + i * kNr, panel.c + i * panel.c_stride, left);
 }
 
 }  // namespace
