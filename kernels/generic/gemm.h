@@ -13,31 +13,22 @@
 
 namespace {
 
-// What differs from panel to panel.
+// What differs from panel to panel; a bias that is null is zeros, and stays.
 struct PanelArgs {
   const float* w;
   const float* bias;
   const float* residual;
   float* c;
   size_t c_stride, residual_stride;
+  size_t bias_step;
 };
 
-// args.rows <= kRows: the rows past them are computed from whatever valid pointers stand there, and
-// dropped.
-template <class Tile, int kRows, int kVectors>
-void Panel(const GemmF32Args& args, const PanelArgs& panel) {
-  F sums[kRows][kVectors];
-  TRIMTAB_UNROLL
-  for (int v = 0; v < kVectors; ++v) {
-    const F start = panel.bias != nullptr ? Load(panel.bias + v * kLanes) : Set(0.0f);
-    TRIMTAB_UNROLL
-    for (int i = 0; i < kRows; ++i) sums[i][v] = start;
-  }
-  Tile::Multiply(args, panel.w, sums);
+// Residual, clamp and store.
+template <int kRows, int kVectors>
+inline void Finish(const GemmF32Args& args, const PanelArgs& panel, F (&sums)[kRows][kVectors]) {
   const F low = Set(args.clamp_min), high = Set(args.clamp_max);
   const float* residual = panel.residual;
   float* c = panel.c;
-  const size_t rows = args.rows, c_stride = panel.c_stride, residual_stride = panel.residual_stride;
   TRIMTAB_UNROLL
   for (int i = 0; i < kRows; ++i) {
     TRIMTAB_UNROLL
@@ -46,13 +37,36 @@ void Panel(const GemmF32Args& args, const PanelArgs& panel) {
       if (residual != nullptr) sum = sum + Load(residual + v * kLanes);
       Store(c + v * kLanes, Min(Max(sum, low), high));
     }
-    if (static_cast<size_t>(i) + 1 == rows) return;
-    if (residual != nullptr) residual += residual_stride;
-    c += c_stride;
+    if (static_cast<size_t>(i) + 1 == args.rows) return;
+    if (residual != nullptr) residual += panel.residual_stride;
+    c += panel.c_stride;
   }
 }
 
-using PanelFunction = void (*)(const GemmF32Args&, const PanelArgs&);
+// `count` panels, at least one, side by side. args.rows <= kRows: the rows past them are computed
+// from whatever valid pointers stand there, and dropped.
+template <class Tile, int kRows, int kVectors>
+void Panels(const GemmF32Args& given, const PanelArgs& first, size_t count) {
+  const GemmF32Args args = given;  // copies that stores to c cannot change
+  PanelArgs panel = first;
+  const size_t panel_elements = args.taps * args.k * Tile::kNr;
+  for (;; panel.w += panel_elements, panel.bias += panel.bias_step) {
+    F sums[kRows][kVectors];
+    TRIMTAB_UNROLL
+    for (int v = 0; v < kVectors; ++v) {
+      const F start = Load(panel.bias + v * kLanes);
+      TRIMTAB_UNROLL
+      for (int i = 0; i < kRows; ++i) sums[i][v] = start;
+    }
+    Tile::Multiply(args, panel.w, sums);
+    Finish(args, panel, sums);
+    if (--count == 0) return;
+    panel.c += Tile::kNr;
+    if (panel.residual != nullptr) panel.residual += Tile::kNr;
+  }
+}
+
+using PanelFunction = void (*)(const GemmF32Args&, const PanelArgs&, size_t);
 
 // The smallest variant that holds `rows`.
 template <class Tile, int kVectors, int kRows = Tile::kMr>
@@ -61,7 +75,7 @@ inline PanelFunction Variant(size_t rows) {
   if constexpr (kSmaller > 0) {
     if (rows <= kSmaller) return Variant<Tile, kVectors, kSmaller>(rows);
   }
-  return Panel<Tile, kRows, kVectors>;
+  return Panels<Tile, kRows, kVectors>;
 }
 
 // Small C libraries copy byte by byte.
@@ -73,21 +87,22 @@ __attribute__((noinline)) void CopyRow(const float* from, float* to, size_t coun
 template <class Tile>
 inline void Gemm(const GemmF32Args& args) {
   constexpr size_t kNr = Tile::kNr;
+  static const float kZeros[kNr] = {};
+  const bool has_bias = args.bias != nullptr;
   PanelFunction run = Variant<Tile, Tile::kVectors>(args.rows);
-  PanelArgs panel = {args.w, args.bias, args.residual, args.c, args.c_stride, args.residual_stride};
-  size_t left = args.columns;
-  for (; left >= kNr; left -= kNr) {
-    run(args, panel);
-    panel.w += args.taps * args.k * kNr;
-    panel.c += kNr;
-    if (panel.bias != nullptr) panel.bias += kNr;
-    if (panel.residual != nullptr) panel.residual += kNr;
-  }
+  PanelArgs panel = {args.w,        has_bias ? args.bias : kZeros, args.residual,     args.c,
+                     args.c_stride, args.residual_stride,          has_bias ? kNr : 0};
+  const size_t whole = args.columns / kNr, left = args.columns % kNr;
+  if (whole > 0) run(args, panel, whole);
   if (left == 0) return;
+  panel.w += whole * args.taps * args.k * kNr;
+  panel.bias += whole * panel.bias_step;
+  panel.c += whole * kNr;
+  if (panel.residual != nullptr) panel.residual += whole * kNr;
   if constexpr (Tile::kNarrow > 0) {
     if (left <= Tile::kNarrow * kLanes) run = Variant<Tile, Tile::kNarrow>(args.rows);
     if (left == Tile::kNarrow * kLanes) {
-      run(args, panel);
+      run(args, panel, 1);
       return;
     }
   }
@@ -103,7 +118,7 @@ inline void Gemm(const GemmF32Args& args) {
     last.residual = residual;
     last.residual_stride = kNr;
   }
-  run(args, last);
+  run(args, last, 1);
   for (size_t i = 0; i < args.rows; ++i)
     CopyRow(sums + i * kNr, panel.c + i * panel.c_stride, left);
 }

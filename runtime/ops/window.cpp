@@ -141,15 +141,19 @@ size_t PointAtRow(const WindowSource& source, size_t row, size_t x, size_t pixel
   const int32_t columns =
       shared ? (static_cast<int32_t>(pixels) - 1) * window.stride_w + window.kernel_w
              : window.kernel_w;
-  for (int32_t p = 0; p < windows; ++p) {
-    for (int32_t kx = 0; kx < columns; ++kx) {
-      const int32_t in_x = left + p * window.stride_w + kx * window.dilation_w;
-      const bool column_inside = Inside(in_x, source.w);
-      for (int32_t ky = 0; ky < window.kernel_h; ++ky) {
-        const int32_t in_y = top + ky * window.dilation_h;
-        const bool valid = column_inside && Inside(in_y, source.h);
-        *a++ = valid ? image + (static_cast<size_t>(in_y) * source.w + in_x) * source.channels
-                     : source.padding;
+  const size_t step = window.dilation_w * source.channels;
+  for (int32_t ky = 0; ky < window.kernel_h; ++ky) {
+    const int32_t in_y = top + ky * window.dilation_h;
+    const bool row_inside = Inside(in_y, source.h);
+    const float** to = a + ky;
+    for (int32_t p = 0; p < windows; ++p) {
+      int32_t in_x = left + p * window.stride_w;
+      // Unsigned, so that it wraps where the row or column lies outside.
+      size_t place = (static_cast<size_t>(in_y) * source.w + in_x) * source.channels;
+      for (int32_t kx = 0; kx < columns; ++kx, to += window.kernel_h) {
+        *to = row_inside && Inside(in_x, source.w) ? image + place : source.padding;
+        in_x += window.dilation_w;
+        place += step;
       }
     }
   }
