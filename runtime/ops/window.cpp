@@ -82,9 +82,10 @@ void PointAtTile(const WindowSource& source, size_t pixel, size_t rows, size_t m
   int32_t top[kMaxTileRows], left[kMaxTileRows];
   size_t place[kMaxTileRows];
   bool inside = true;
-  size_t out_x = pixel % source.out_w;
-  size_t out_y = pixel / source.out_w % source.out_h;
-  size_t image = pixel / source.out_w / source.out_h;
+  const size_t line = pixel / source.out_w;
+  size_t out_x = pixel - line * source.out_w;
+  size_t image = line / source.out_h;
+  size_t out_y = line - image * source.out_h;
   for (size_t i = 0; i < rows; ++i) {
     top[i] = static_cast<int32_t>(out_y) * window.stride_h - window.pad_top;
     left[i] = static_cast<int32_t>(out_x) * window.stride_w - window.pad_left;
@@ -107,8 +108,9 @@ void PointAtTile(const WindowSource& source, size_t pixel, size_t rows, size_t m
 
   const size_t tap_row_step = window.dilation_h * row_step;
   if (inside && k == source.channels && (window.dilation_w == 1 || window.kernel_w == 1)) {
-    for (int32_t ky = 0; ky < window.kernel_h; ++ky, a += mr) {
-      for (size_t i = 0; i < mr; ++i) a[i] = x + (place[i] + ky * tap_row_step);
+    const float* row = x;
+    for (int32_t ky = window.kernel_h; ky > 0; --ky, a += mr, row += tap_row_step) {
+      for (size_t i = 0; i < mr; ++i) a[i] = row + place[i];
     }
     *tap_count = static_cast<size_t>(window.kernel_h);
     *tap_elements = static_cast<size_t>(window.kernel_w) * k;
