@@ -69,6 +69,13 @@ def model(cpu: str) -> tuple[Modelled, ...]:
     return tuple(_modelled(tools["llvm-mca"], loop, core) for loop in loops for core in CORES)
 
 
+def figures(found: Iterable[Modelled], cpu: str) -> dict[str, float]:
+    """For a baseline: cycles of each multiply-add, as a longer loop is not a worse one."""
+    return {
+        f"{row.loop.kernel} {cpu} {row.core}": round(row.cycles / row.loop.fma, 4) for row in found
+    }
+
+
 _OBJDUMP = ("--disassemble", "--no-show-raw-insn", "--no-print-imm-hex")
 
 
