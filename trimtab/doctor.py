@@ -106,6 +106,7 @@ def examine() -> tuple[Requirement, ...]:
         _program("ssh-keygen", "openssh-client", "the board's keys"),
         _program("sshd", "openssh-server", "tests of the SSH transport"),
         _program("readelf", "binutils", "oracle of the size tests"),
+        _program("llvm-mca-19", "llvm-19", "models of ARM cores (bench.mca)"),
         _program("g++", "g++", "sanitize (zig carries no AddressSanitizer)"),
         _ndk(),
     )

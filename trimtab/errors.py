@@ -179,6 +179,12 @@ class TruncatedResultError(ResultError):
     exit_code = 42
 
 
+class RegressionError(TrimtabError):
+    """A figure is worse than the committed baseline allows, or has none."""
+
+    exit_code = 43
+
+
 class MissingRequirementError(TrimtabError):
     """Something the machine needs is missing (a package, a program, rights)."""
 

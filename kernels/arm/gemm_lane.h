@@ -30,7 +30,7 @@ inline F FmaLane(F sum, F b, A a) {
 template <int kRowsPerTile, int kColumns>
 struct LaneTile {
   static constexpr int kMr = kRowsPerTile, kNr = kColumns, kVectors = kColumns / kLanes;
-  static constexpr bool kNarrow = false;
+  static constexpr int kNarrow = 0;
   // Half as many, so that code stays small: 5 rows of 8 are computed as 8.
   static constexpr int Smaller(int rows) { return rows / 2; }
 

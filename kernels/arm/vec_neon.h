@@ -36,6 +36,9 @@ inline void StorePart(float* p, F a, size_t count) {
   for (size_t i = 0; i < count; ++i) p[i] = lanes[i];
 }
 
+// Has the compiler compute `a` here, not later.
+inline void Settle(F& a) { __asm__ volatile("" : "+w"(a.v)); }
+
 inline F operator+(F a, F b) { return {vaddq_f32(a.v, b.v)}; }
 inline F operator-(F a, F b) { return {vsubq_f32(a.v, b.v)}; }
 inline F operator*(F a, F b) { return {vmulq_f32(a.v, b.v)}; }

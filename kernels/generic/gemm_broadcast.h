@@ -10,7 +10,7 @@ namespace {
 template <int kRowsPerTile, int kColumns>
 struct BroadcastTile {
   static constexpr int kMr = kRowsPerTile, kNr = kColumns, kVectors = kColumns / kLanes;
-  static constexpr bool kNarrow = true;
+  static constexpr int kNarrow = 1;
   static constexpr int Smaller(int rows) { return rows - 1; }
 
   template <int kRows, int kUsed>

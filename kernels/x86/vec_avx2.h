@@ -32,6 +32,9 @@ inline void Store(float* p, F a) { _mm256_storeu_ps(p, a.v); }
 inline F LoadPart(const float* p, size_t count) { return {_mm256_maskload_ps(p, PartMask(count))}; }
 inline void StorePart(float* p, F a, size_t count) { _mm256_maskstore_ps(p, PartMask(count), a.v); }
 
+// Has the compiler compute `a` here, not later.
+inline void Settle(F& a) { __asm__ volatile("" : "+x"(a.v)); }
+
 inline F operator+(F a, F b) { return {_mm256_add_ps(a.v, b.v)}; }
 inline F operator-(F a, F b) { return {_mm256_sub_ps(a.v, b.v)}; }
 inline F operator*(F a, F b) { return {_mm256_mul_ps(a.v, b.v)}; }

@@ -38,6 +38,9 @@ inline void StorePart(float* p, F a, size_t count) {
   _mm512_mask_storeu_ps(p, PartMask(count), a.v);
 }
 
+// Has the compiler compute `a` here, not later.
+inline void Settle(F& a) { __asm__ volatile("" : "+v"(a.v)); }
+
 inline F operator+(F a, F b) { return {_mm512_add_ps(a.v, b.v)}; }
 inline F operator-(F a, F b) { return {_mm512_sub_ps(a.v, b.v)}; }
 inline F operator*(F a, F b) { return {_mm512_mul_ps(a.v, b.v)}; }

@@ -89,10 +89,11 @@ void GemmDriver::Run(const GemmJob& job, const Epilogue& epilogue, void* scratch
     args.clamp_max = epilogue.clamp_max;
     args.mr = static_cast<uint16_t>(mr_);
     args.nr = static_cast<uint16_t>(nr_);
+    // Divisions only where the work begins: small depths make short tiles.
+    size_t line_tile = begin % line_tiles, line = begin / line_tiles % job.lines;
+    size_t block = begin / tiles % blocks, group = begin / tiles / blocks;
     for (size_t item = begin; item < end; ++item) {
-      const size_t tile_index = item % tiles, block = item / tiles % blocks,
-                   group = item / tiles / blocks;
-      const size_t line = tile_index / line_tiles, row = tile_index % line_tiles * mr_;
+      const size_t row = line_tile * mr_;
       const size_t rows = job.line_rows - row < mr_ ? job.line_rows - row : mr_;
       const size_t panel = block * block_panels, column = panel * nr_;
       const size_t columns = job.columns - column, block_columns = block_panels * nr_;
@@ -111,6 +112,14 @@ void GemmDriver::Run(const GemmJob& job, const Epilogue& epilogue, void* scratch
       args.columns = columns < block_columns ? columns : block_columns;
       kernel_(args);
       epilogue.Activate(args.c, rows, args.columns, job.row_stride);
+
+      if (++line_tile < line_tiles) continue;
+      line_tile = 0;
+      if (++line < job.lines) continue;
+      line = 0;
+      if (++block < blocks) continue;
+      block = 0;
+      ++group;
     }
   });
 }

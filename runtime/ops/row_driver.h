@@ -19,7 +19,7 @@ struct RowPiece {
 
 class RowDriver {
  public:
-  static constexpr size_t kMaxPixels = 32;
+  static constexpr size_t kMaxPixels = 64;
 
   Status Prepare(const Window& window, int32_t out_w, int32_t channels, int threads);
   size_t scratch_bytes() const { return scratch_bytes_; }

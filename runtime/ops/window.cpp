@@ -82,9 +82,10 @@ void PointAtTile(const WindowSource& source, size_t pixel, size_t rows, size_t m
   int32_t top[kMaxTileRows], left[kMaxTileRows];
   size_t place[kMaxTileRows];
   bool inside = true;
-  size_t out_x = pixel % source.out_w;
-  size_t out_y = pixel / source.out_w % source.out_h;
-  size_t image = pixel / source.out_w / source.out_h;
+  const size_t line = pixel / source.out_w;
+  size_t out_x = pixel - line * source.out_w;
+  size_t image = line / source.out_h;
+  size_t out_y = line - image * source.out_h;
   for (size_t i = 0; i < rows; ++i) {
     top[i] = static_cast<int32_t>(out_y) * window.stride_h - window.pad_top;
     left[i] = static_cast<int32_t>(out_x) * window.stride_w - window.pad_left;
@@ -108,8 +109,9 @@ void PointAtTile(const WindowSource& source, size_t pixel, size_t rows, size_t m
 
   const size_t tap_row_step = window.dilation_h * row_step;
   if (inside && k == source.channels && (window.dilation_w == 1 || window.kernel_w == 1)) {
-    for (int32_t ky = 0; ky < window.kernel_h; ++ky, a += mr) {
-      for (size_t i = 0; i < mr; ++i) a[i] = x + (place[i] + ky * tap_row_step);
+    const float* row = x;
+    for (int32_t ky = window.kernel_h; ky > 0; --ky, a += mr, row += tap_row_step) {
+      for (size_t i = 0; i < mr; ++i) a[i] = row + place[i];
     }
     *tap_count = static_cast<size_t>(window.kernel_h);
     *tap_elements = static_cast<size_t>(window.kernel_w) * k;
@@ -142,15 +144,19 @@ size_t PointAtRow(const WindowSource& source, size_t row, size_t x, size_t pixel
   const int32_t columns =
       shared ? (static_cast<int32_t>(pixels) - 1) * window.stride_w + window.kernel_w
              : window.kernel_w;
-  for (int32_t p = 0; p < windows; ++p) {
-    for (int32_t kx = 0; kx < columns; ++kx) {
-      const int32_t in_x = left + p * window.stride_w + kx * window.dilation_w;
-      const bool column_inside = Inside(in_x, source.w);
-      for (int32_t ky = 0; ky < window.kernel_h; ++ky) {
-        const int32_t in_y = top + ky * window.dilation_h;
-        const bool valid = column_inside && Inside(in_y, source.h);
-        *a++ = valid ? image + (static_cast<size_t>(in_y) * source.w + in_x) * source.channels
-                     : source.padding;
+  const size_t step = window.dilation_w * source.channels;
+  for (int32_t ky = 0; ky < window.kernel_h; ++ky) {
+    const int32_t in_y = top + ky * window.dilation_h;
+    const bool row_inside = Inside(in_y, source.h);
+    const float** to = a + ky;
+    for (int32_t p = 0; p < windows; ++p) {
+      int32_t in_x = left + p * window.stride_w;
+      // Unsigned, so that it wraps where the row or column lies outside.
+      size_t place = (static_cast<size_t>(in_y) * source.w + in_x) * source.channels;
+      for (int32_t kx = 0; kx < columns; ++kx, to += window.kernel_h) {
+        *to = row_inside && Inside(in_x, source.w) ? image + place : source.padding;
+        in_x += window.dilation_w;
+        place += step;
       }
     }
   }

@@ -122,6 +122,15 @@ class DepthwiseCheck {
         }
       }
     }
+    // 3x3 windows that share columns have code of their own, with a turn of three pixels.
+    for (size_t c : channels) {
+      for (size_t pixels = 1; pixels <= 7; ++pixels) {
+        for (size_t step = 3; step <= 6; step += 3) {
+          RunCase(kernel, nr, c, pixels, 9, step, turn % 2 == 0, turn % 5 < 2, turn % 4, result);
+          ++turn;
+        }
+      }
+    }
   }
 
  private:

@@ -42,6 +42,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     # "__init__" for the version that the record holds
     "builder": GRAPH | {"planner", "modelfile", "toolchain", "buildtools", "strip", "__init__"},
     "size": BASE | {"schema"},
+    "baseline": BASE,
+    "mca": TABLES | {"toolchain", "buildtools", "builder"},
     "zoo": BASE,
     "devices": BASE,
     "bench": BASE | {"devices"},

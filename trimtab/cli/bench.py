@@ -7,8 +7,11 @@ from invoke.tasks import task
 
 from trimtab.cli._engine import needs_engine
 
+NAMESPACE = "bench"
+
 
 @task(
+    default=True,
     iterable=["input"],
     help={
         "model": "model file or zoo network; default: the zoo's network of the profile's family",
@@ -32,7 +35,7 @@ from trimtab.cli._engine import needs_engine
     },
 )
 @needs_engine
-def bench(
+def run(
     _: Context,
     input: list[str],
     model: str = "",

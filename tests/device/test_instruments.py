@@ -1,0 +1,39 @@
+"""The instruments for ARM code against the committed figures: counts and models do not depend on
+the machine's load, so a small allowance is enough.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from trimtab import baseline, mca, workflow
+
+MODELS = ("mobilenet_v1", "squeezenet")
+CPU = "cortex_a53"
+
+
+@pytest.mark.device
+@pytest.mark.build
+@pytest.mark.parametrize("model", MODELS)
+def test_an_inference_takes_no_more_instructions_than_committed(model: str, tmp_path: Path) -> None:
+    if shutil.which("qemu-aarch64") is None:
+        pytest.skip("qemu-aarch64 is not installed (apt-get install qemu-user)")
+    counts = workflow.count_instructions(model, CPU, {}, tmp_path, workflow.say)
+    baseline.check("instructions", {f"{model} {CPU}": counts.instructions_per_inference})
+    # The operators are counted in a run of their own, with markers between them.
+    assert sum(n for _, n in counts.operators) == pytest.approx(
+        counts.instructions_per_inference, rel=0.01
+    )
+
+
+@pytest.mark.build
+def test_the_inner_loops_take_no_more_modelled_cycles_than_committed() -> None:
+    if shutil.which("llvm-mca-19") is None:
+        pytest.skip("llvm-mca is not installed (apt-get install llvm-19)")
+    found = mca.model(CPU)
+    assert {row.core for row in found} == set(mca.CORES)
+    assert all(0 < row.share <= 1 for row in found)
+    baseline.check("mca", mca.figures(found, CPU))

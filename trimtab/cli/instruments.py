@@ -1,0 +1,88 @@
+"""The two exact instruments for code of ARM: counted instructions, and models of cores."""
+
+from __future__ import annotations
+
+from invoke.context import Context
+from invoke.tasks import task
+
+from trimtab.cli._engine import needs_engine
+
+NAMESPACE = "bench"
+_CPU = "core to build for, e.g. cortex_a53"
+_CHECK = "fail when a figure is over 2 % worse than the committed one"
+_UPDATE = "commit to these figures: write them into bench/"
+
+
+@task(
+    iterable=["input"],
+    help={
+        "model": "model file or zoo network",
+        "cpu": f"{_CPU}; a qemu device (./inv devices) must have it",
+        "input": "shape of a free input: NAME=1,3,224,224 (repeatable)",
+        "results": "folder of the runs (default: results/)",
+        "json": "print JSON",
+        "check": _CHECK,
+        "update": _UPDATE,
+    },
+)
+@needs_engine
+def instructions(
+    _: Context,
+    input: list[str],
+    model: str,
+    cpu: str = "cortex_a53",
+    results: str = "",
+    json: bool = False,
+    check: bool = False,
+    update: bool = False,
+) -> None:
+    """Count executed instructions: per inference, per operator, of load and first inference."""
+    from trimtab import baseline, workflow
+    from trimtab.cli.model import parse_inputs
+
+    counts = workflow.count_instructions(
+        model, cpu, parse_inputs(input), workflow.results_folder(results), workflow.say
+    )
+    print(counts.to_json() if json else counts.as_table())
+    figures = {f"{counts.model} {cpu}": float(counts.instructions_per_inference)}
+    if update:
+        workflow.say(f"written: {baseline.update('instructions', figures)}")
+    if check:
+        baseline.check("instructions", figures)
+
+
+@task(help={"cpu": _CPU, "json": "print JSON", "check": _CHECK, "update": _UPDATE})
+def mca(
+    _: Context,
+    cpu: str = "cortex_a53",
+    json: bool = False,
+    check: bool = False,
+    update: bool = False,
+) -> None:
+    """Model the inner loops on four cores: the share of the FMA pipes' bound (needs llvm-19)."""
+    from json import dumps
+
+    from tabulate import tabulate
+
+    from trimtab import baseline, workflow
+    from trimtab.mca import figures, model
+
+    found = model(cpu)
+    rows = [
+        {
+            "kernel": row.loop.kernel,
+            "core": row.core,
+            "instructions": len(row.loop.lines),
+            "fma": row.loop.fma,
+            "cycles": row.cycles,
+            "bound_cycles": row.bound,
+            "share": round(row.share, 4),
+        }
+        for row in found
+    ]
+    print(dumps(rows, indent=1) if json else tabulate(rows, headers="keys"))
+    kept = figures(found, cpu)
+    if update:
+        workflow.say(f"written: {baseline.update('mca', kept)}")
+    if check:
+        baseline.check("mca", kept)

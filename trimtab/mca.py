@@ -1,0 +1,157 @@
+"""What llvm-mca's models of ARM cores say about the inner loops of the matrix kernels.
+
+No ARM hardware takes part: a kernel is compiled as it is for a binary, its hottest loop is taken
+out of the object, and the cycles that the model of a core gives it are compared with those that its
+multiply-adds alone would keep the core's FMA pipes busy (the bound). The models know no caches.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from trimtab import builder, buildtools, kernels, paths, toolchain
+from trimtab.errors import BuildError, MissingRequirementError
+
+CORES = ("cortex-a53", "cortex-a55", "cortex-a72", "neoverse-n1")
+FAMILIES = ("gemm_f32", "depthwise_f32")
+_TOOLCHAIN = "aarch64-linux-musl"
+_ITERATIONS = 200
+_SECONDS = 120.0
+_BRANCH = re.compile(r"(?:b\.\w+|b|cbn?z\s+\w+,|tbn?z\s+\w+, #\w+,)\s+0x([0-9a-f]+)\b.*")
+_FMA = re.compile(r"fml[as]\s+v")
+
+
+@dataclass(frozen=True)
+class Loop:
+    """One inner loop: its instructions in order, the branch back to the first one last."""
+
+    kernel: str
+    lines: tuple[str, ...]
+
+    @property
+    def fma(self) -> int:
+        """How many of them multiply and add vectors."""
+        return sum(bool(_FMA.match(line)) for line in self.lines)
+
+
+@dataclass(frozen=True)
+class Modelled:
+    """What one core's model says of one loop, in cycles of one turn."""
+
+    loop: Loop
+    core: str
+    cycles: float
+    bound: float  # the cycles that the FMA pipes need
+
+    @property
+    def share(self) -> float:
+        """The part of the time that the FMA pipes are busy, 1 at best."""
+        return self.bound / self.cycles
+
+
+def model(cpu: str) -> tuple[Modelled, ...]:
+    """Every inner loop, built for the core `cpu` (as `--cpu` spells it), on every core's model.
+
+    MissingRequirementError without LLVM's tools; BuildError when a kernel does not compile or has
+    no loop of multiply-adds.
+    """
+    tools = {name: _tool(name) for name in ("llvm-objdump", "llvm-mca")}
+    loops = [
+        hottest_loop(name, _output([tools["llvm-objdump"], *_OBJDUMP, str(path)]))
+        for name, path in _objects(cpu).items()
+    ]
+    return tuple(_modelled(tools["llvm-mca"], loop, core) for loop in loops for core in CORES)
+
+
+def figures(found: Iterable[Modelled], cpu: str) -> dict[str, float]:
+    """For a baseline: cycles of each multiply-add, as a longer loop is not a worse one."""
+    return {
+        f"{row.loop.kernel} {cpu} {row.core}": round(row.cycles / row.loop.fma, 4) for row in found
+    }
+
+
+_OBJDUMP = ("--disassemble", "--no-show-raw-insn", "--no-print-imm-hex")
+
+
+def hottest_loop(kernel: str, disassembly: str) -> Loop:
+    """The innermost loop with the most multiply-adds in the text of llvm-objdump."""
+    sections = re.split(r"^Disassembly of section .*$", disassembly, flags=re.MULTILINE)
+    found = [Loop(kernel, lines) for section in sections for lines in _inner_loops(section)]
+    best = max(found, key=lambda loop: loop.fma, default=None)
+    if best is None or best.fma == 0:
+        raise BuildError("the kernel has no loop of vector multiply-adds", where=kernel)
+    return best
+
+
+def _inner_loops(section: str) -> Iterable[tuple[str, ...]]:
+    rows = re.findall(r"^\s*([0-9a-f]+):\s+(\S.*)$", section, flags=re.MULTILINE)
+    places = {int(address, 16): i for i, (address, _) in enumerate(rows)}
+    code = [re.sub(r"\s*(//|<).*", "", text).replace("\t", " ") for _, text in rows]
+    spans = []
+    for end, line in enumerate(code):
+        branch = _BRANCH.fullmatch(line)
+        begin = places.get(int(branch[1], 16)) if branch else None
+        if begin is not None and begin <= end:
+            spans.append((begin, end))
+    for begin, end in spans:
+        if not any(begin <= b and e <= end and (b, e) != (begin, end) for b, e in spans):
+            # An assembler of one loop knows no addresses: branches go to themselves.
+            yield tuple(re.sub(r"0x[0-9a-f]+$", ".", line) for line in code[begin : end + 1])
+
+
+def _objects(cpu: str) -> Mapping[str, Path]:
+    chosen = toolchain.find_toolchain(_TOOLCHAIN)
+    cmake_file = toolchain.cmake_file(chosen, cpu)
+    tree = paths.cache() / "build" / f"mca-{_TOOLCHAIN}-{cpu or 'generic'}"
+    tree.mkdir(parents=True, exist_ok=True)
+    known = kernels.isas()
+    found = {
+        kernel.name: Path("CMakeFiles/trimtab.dir", f"{kernel.path}.o")
+        for kernel in kernels.inventory().values()
+        if kernel.family in FAMILIES
+        and not kernel.portable
+        and chosen.arch in known[kernel.isa].arch
+    }
+    options = {"TRIMTAB_PROFILE": "full", "TRIMTAB_OPTIMISE": "-Os"}
+    configure = builder.configure_command(tree, cmake_file, "Release", options)
+    buildtools.run(tree, configure, [str(path) for path in found.values()], title="inner loops")
+    return {name: tree / path for name, path in sorted(found.items())}
+
+
+def _modelled(tool: str, loop: Loop, core: str) -> Modelled:
+    command = [tool, "-mtriple=aarch64", f"-mcpu={core}", f"-iterations={_ITERATIONS}", "--json"]
+    report = json.loads(_output(command, "\n".join(loop.lines) + "\n"))["CodeRegions"][0]
+    costs = report["InstructionInfoView"]["InstructionList"]
+    bound = sum(
+        cost["RThroughput"]
+        for line, cost in zip(loop.lines, costs, strict=True)
+        if _FMA.match(line)
+    )
+    return Modelled(loop, core, report["SummaryView"]["TotalCycles"] / _ITERATIONS, bound)
+
+
+def _tool(name: str) -> str:
+    found = shutil.which(f"{name}-19") or shutil.which(name)
+    if found is None:
+        raise MissingRequirementError(
+            f"{name} is not installed", hint="sudo apt-get install llvm-19, or ./inv setup"
+        )
+    return found
+
+
+def _output(command: Sequence[str], text: str = "") -> str:
+    try:
+        done = subprocess.run(
+            command, input=text, capture_output=True, text=True, timeout=_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise BuildError(f"{Path(command[0]).name} does not run: {error}") from error
+    if done.returncode != 0:
+        raise BuildError(f"{Path(command[0]).name} failed: {done.stderr.strip()[-500:]}")
+    return done.stdout
