@@ -62,8 +62,8 @@ struct DepthwiseF32Args {
   uint16_t nr;
 };
 
-// Fewest channels of the Winograd transforms, a multiple of every vector: a kernel's last vector may
-// overlap the one before it.
+// Fewest channels of the Winograd transforms, a multiple of every vector: a kernel's last vector
+// may overlap the one before it.
 enum { kMinWinogradChannels = 16 };
 
 // Transforms one tile of Winograd convolution F(m x m, 3 x 3), m = tile = 2, 4 or 6 (Lavin & Gray
