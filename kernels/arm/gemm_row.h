@@ -60,14 +60,14 @@ struct RowTile {
   "fmla %[s" #i "0].4s, v" #b0 ".4s, v" a "\n fmla %[s" #i "1].4s, v" #b1 ".4s, v" a \
   "\n"                                                                               \
   "fmla %[s" #i "2].4s, v" #b2 ".4s, v" a "\n fmla %[s" #i "3].4s, v" #b3 ".4s, v" a "\n"
-#define TRIMTAB_EVEN(a0, a1, a2, a3)                                    \
-  TRIMTAB_ROW(0, 24, 25, 26, 27, a0)                                    \
-  TRIMTAB_ROW(1, 24, 25, 26, 27, a1) TRIMTAB_ROW(2, 24, 25, 26, 27, a2) \
-      TRIMTAB_ROW(3, 24, 25, 26, 27, a3)
-#define TRIMTAB_ODD(a0, a1, a2, a3)                                     \
-  TRIMTAB_ROW(0, 28, 29, 30, 31, a0)                                    \
-  TRIMTAB_ROW(1, 28, 29, 30, 31, a1) TRIMTAB_ROW(2, 28, 29, 30, 31, a2) \
-      TRIMTAB_ROW(3, 28, 29, 30, 31, a3)
+#define TRIMTAB_EVEN(a0, a1, a2, a3) \
+  TRIMTAB_ROW(0, 24, 25, 26, 27, a0) \
+  TRIMTAB_ROW(1, 24, 25, 26, 27, a1) \
+  TRIMTAB_ROW(2, 24, 25, 26, 27, a2) TRIMTAB_ROW(3, 24, 25, 26, 27, a3)
+#define TRIMTAB_ODD(a0, a1, a2, a3)  \
+  TRIMTAB_ROW(0, 28, 29, 30, 31, a0) \
+  TRIMTAB_ROW(1, 28, 29, 30, 31, a1) \
+  TRIMTAB_ROW(2, 28, 29, 30, 31, a2) TRIMTAB_ROW(3, 28, 29, 30, 31, a3)
 #define TRIMTAB_LOAD_EVEN "ld1 {v24.4s, v25.4s, v26.4s, v27.4s}, [%[w]], #64\n"
 #define TRIMTAB_LOAD_ODD "ld1 {v28.4s, v29.4s, v30.4s, v31.4s}, [%[w]], #64\n"
     __asm__(
