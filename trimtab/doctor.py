@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -165,11 +165,25 @@ def install(found: Iterable[Requirement]) -> None:
         prefix = ["sudo", "-n"]
         if not shutil.which("sudo") or subprocess.run([*prefix, "true"], check=False).returncode:
             raise MissingRequirementError("installing packages needs root", hint=command)
-    print(f"setup: installing the distribution packages {' '.join(packages)}", flush=True)
     apt = [*prefix, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"]
-    for arguments in (["update"], ["install", "-y", "--no-install-recommends", *packages]):
-        done = subprocess.run([*apt, *arguments], stdout=subprocess.DEVNULL, check=False)
-        if done.returncode:
-            raise MissingRequirementError(
-                f"apt-get {arguments[0]} failed with exit code {done.returncode}", hint=command
-            )
+    _run_apt([*apt, "update"], command)
+    # All of these are optional, and an older or newer release may lack one of them.
+    absent = [p for p in packages if not _is_known(p)]
+    if absent:
+        print(f"setup: this release has no {', '.join(absent)}: going on without", flush=True)
+    if present := [p for p in packages if p not in absent]:
+        print(f"setup: installing the distribution packages {' '.join(present)}", flush=True)
+        _run_apt([*apt, "install", "-y", "--no-install-recommends", *present], command)
+
+
+def _is_known(package: str) -> bool:
+    shown = subprocess.run(["apt-cache", "show", package], capture_output=True, check=False)
+    return shown.returncode == 0
+
+
+def _run_apt(argv: Sequence[str], command: str) -> None:
+    done = subprocess.run(argv, stdout=subprocess.DEVNULL, check=False)
+    if done.returncode:
+        raise MissingRequirementError(
+            f"apt-get failed with exit code {done.returncode}", hint=command
+        )

@@ -55,17 +55,32 @@ def test_what_is_needed_stops_it_and_names_the_remedy() -> None:
     assert json.loads(doctor.as_json([gone]))[0]["needed"] is True
 
 
-def test_setup_installs_all_missing_packages_at_once(machine: Path) -> None:
+@pytest.fixture
+def apt(machine: Path) -> Path:
+    """An apt-get that notes its arguments in this file, in a release that has no cpio."""
     log = machine / "log"
-    program(machine, "env", 'shift; exec "$@"')
-    program(machine, "sudo", 'shift; exec "$@"')
+    for name in ("env", "sudo"):
+        program(machine, name, 'shift; exec "$@"')
     program(machine, "true")
     program(machine, "apt-get", f'echo "$@" >>{log}')
+    program(machine, "apt-cache", '[ "$2" != cpio ]')
+    return log
+
+
+def test_setup_installs_all_missing_packages_at_once(apt: Path) -> None:
     doctor.install(doctor.examine())
-    update, install = log.read_text().splitlines()
+    update, install = apt.read_text().splitlines()
     assert update == "-qq update"
-    assert "qemu-system-arm" in install.split()
+    assert {"qemu-system-arm", "g++"} <= set(install.split())
     assert "--no-install-recommends" in install
+
+
+def test_setup_goes_on_without_a_package_that_the_release_lacks(
+    apt: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    doctor.install(doctor.examine())
+    assert "cpio" not in apt.read_text().split()
+    assert "this release has no cpio" in capsys.readouterr().out
 
 
 def test_setup_without_rights_prints_the_command(
