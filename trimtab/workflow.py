@@ -23,7 +23,7 @@ from trimtab.bench.golden import Golden
 from trimtab.bench.protocol import Outcome, Progress, Settings, Subject
 from trimtab.builder import BuildRequest
 from trimtab.devices import find_device, list_devices
-from trimtab.errors import ProfileError, ResultError, UsageError
+from trimtab.errors import EmulatorError, ProfileError, ResultError, UsageError
 from trimtab.profile import Profile, find_profile
 from trimtab.program import Program
 from trimtab.program.program import NUMPY_DTYPES
@@ -143,6 +143,12 @@ def count_instructions(
         raise outcome.error
     run = summary.summarize(records.read(outcome.path))
     counted = {f.key: int(f.value) for f in run.figures if f.unit is summary.Unit.INSTRUCTIONS}
+    if "latency_instructions" not in counted:
+        raise EmulatorError(
+            "this QEMU was built without TCG plug-ins, which count instructions",
+            where=emulated[cpu],
+            hint="use Debian's qemu-user, or ./inv bench with --device board, which counts by itself",
+        )
     return Counts(
         model=Path(model).stem,
         cpu=cpu,

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from trimtab import paths
-from trimtab.devices import Device, board, find_device
+from trimtab.devices import Device, InstructionCounter, board, find_device
 
 HERE = Path(__file__).parent
 ZIG_CACHE = str(paths.zig_cache())  # before a test puts another cache in its place
@@ -33,6 +33,15 @@ def require(program: str, package: str) -> str:
             pytest.fail(reason)
         pytest.skip(reason)
     return found
+
+
+def require_counting() -> None:
+    """Skips the test where the distribution's QEMU has no TCG plug-ins; no package changes that."""
+    require("qemu-aarch64", "qemu-user")
+    with find_device("qemu-a53").open() as emulator:
+        assert isinstance(emulator, InstructionCounter)
+        if not emulator.can_count_instructions():
+            pytest.skip("this QEMU was built without TCG plug-ins")
 
 
 def compile_c(source: Path, target: str, program: Path) -> None:

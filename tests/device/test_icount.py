@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.device.conftest import require
+from tests.device.conftest import require_counting
 from trimtab.devices import InstructionCounter, Mark, find_device
 
 pytestmark = pytest.mark.device
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.device
 def test_counts_are_exact_and_repeat(
     device: str, target: str, probe: Callable[[str], Path]
 ) -> None:
-    require("qemu-aarch64", "qemu-user")
+    require_counting()
     with find_device(device).open() as emulator:
         assert isinstance(emulator, InstructionCounter)
         program = emulator.push(probe(target))
@@ -45,7 +45,7 @@ def between(marks: tuple[Mark, ...], index: int) -> int:
 
 
 def test_a_crash_has_no_total(probe: Callable[[str], Path]) -> None:
-    require("qemu-aarch64", "qemu-user")
+    require_counting()
     with find_device("qemu-a53").open() as emulator:
         assert isinstance(emulator, InstructionCounter)
         program = emulator.push(probe("aarch64-linux-musl"))

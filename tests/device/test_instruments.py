@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.device.conftest import require_counting
 from trimtab import baseline, mca, workflow
 
 MODELS = ("mobilenet_v1", "squeezenet")
@@ -19,8 +20,7 @@ CPU = "cortex_a53"
 @pytest.mark.build
 @pytest.mark.parametrize("model", MODELS)
 def test_an_inference_takes_no_more_instructions_than_committed(model: str, tmp_path: Path) -> None:
-    if shutil.which("qemu-aarch64") is None:
-        pytest.skip("qemu-aarch64 is not installed (apt-get install qemu-user)")
+    require_counting()
     counts = workflow.count_instructions(model, CPU, {}, tmp_path, workflow.say)
     baseline.check("instructions", {f"{model} {CPU}": counts.instructions_per_inference})
     # The operators are counted in a run of their own, with markers between them.

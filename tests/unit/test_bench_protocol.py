@@ -141,6 +141,9 @@ class CountingDevice:
     def __exit__(self, *exc_info: object) -> None:
         pass
 
+    def can_count_instructions(self) -> bool:
+        return True
+
     def count_instructions(
         self,
         argv: Sequence[str],

@@ -215,9 +215,14 @@ class _Measurement:
     def _run(self, command: runner.Command) -> tuple[CommandResult, Sequence[Mark]]:
         """Run under the device's own counter where it has one; it counts one thread only."""
         timeout_s = self._settings.timeout_s
-        if isinstance(self._device, InstructionCounter) and command.threads == 1:
+        device = self._device
+        if (
+            isinstance(device, InstructionCounter)
+            and command.threads == 1
+            and device.can_count_instructions()
+        ):
             argv = dataclasses.replace(command, markers=True).argv()
-            result, counts = self._device.count_instructions(argv, timeout_s=timeout_s)
+            result, counts = device.count_instructions(argv, timeout_s=timeout_s)
             return result, counts.marks
         return self._device.run(command.argv(), timeout_s=timeout_s), ()
 

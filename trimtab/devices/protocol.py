@@ -122,6 +122,10 @@ class InstructionCounts:
 class InstructionCounter(Protocol):
     """A device that counts the executed instructions of a process exactly, from outside."""
 
+    def can_count_instructions(self) -> bool:
+        """False where the device's emulator was built without what counting takes."""
+        ...
+
     def count_instructions(
         self,
         argv: Sequence[str],
