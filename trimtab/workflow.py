@@ -147,7 +147,7 @@ def count_instructions(
         raise EmulatorError(
             "this QEMU was built without TCG plug-ins, which count instructions",
             where=emulated[cpu],
-            hint="use Debian's qemu-user, or ./inv bench with --device board, which counts by itself",
+            hint="use Debian's qemu-user, or bench with --device board, which counts itself",
         )
     return Counts(
         model=Path(model).stem,

@@ -100,7 +100,7 @@ class QemuUserDevice(LocalDevice):
                     "the emulator wrote no instruction counts: "
                     + result.stderr.decode("utf-8", "replace").strip()[-300:],
                     where=self.name,
-                    hint="QEMU must be built with TCG plug-ins, as Debian's is; the board needs none",
+                    hint="QEMU must be built with TCG plug-ins, as Debian's is; or use the board",
                 )
             counts = icount.parse_log(log.read_text(encoding="utf-8", errors="replace"))
         return result, counts
