@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests import check_programs
+from tests.device.conftest import require
 from trimtab import kernels, toolchain
 
 pytestmark = pytest.mark.build
@@ -58,8 +58,7 @@ def emulator(name: str, core: str) -> list[str]:
     """The command line of QEMU for a toolchain's programs."""
     found = toolchain.find_toolchain(name).emulator
     assert found is not None
-    if shutil.which(found.program) is None:
-        pytest.skip(f"{found.program} is not installed (apt-get install {found.package})")
+    require(found.program, found.package)
     return [found.program, *(["-L", found.sysroot] if found.sysroot else []), "-cpu", core]
 
 

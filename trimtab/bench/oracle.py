@@ -85,7 +85,7 @@ def _of_onnx(
         shown = ", ".join(str(dim or "?") for dim in shape)
         raise DynamicShapeError(
             f"input {value.name} has free dimensions: [{shown}]",
-            hint=f"give them, e.g. --shape {value.name}=1,3,224,224",
+            hint=f"give them, e.g. --input {value.name}=1,3,224,224",
         )
     return _sample(shape, onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type), rng)
 
