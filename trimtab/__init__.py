@@ -11,11 +11,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["Profile", "Program", "Session", "Target", "load", "optimize", "profile_of"]
+__all__ = ["Plan", "Profile", "Program", "Session", "Target", "load", "optimize", "profile_of"]
 
 if TYPE_CHECKING:
     from trimtab.derive import profile_of
     from trimtab.importers import load
+    from trimtab.plan import Plan
     from trimtab.profile import Profile
     from trimtab.program import Program
     from trimtab.session import Session, optimize
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 # Where each name lives. Loaded when first used: the code generator and `inv --list` must not wait
 # for numpy and onnx.
 _HOMES = {
+    "Plan": "trimtab.plan",
     "Profile": "trimtab.profile",
     "Program": "trimtab.program",
     "Session": "trimtab.session",

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from trimtab import modelfile, passes, planner
 from trimtab.engine import EngineError, engine
 from trimtab.errors import PlanError, ProgramError, UsageError
+from trimtab.plan import Plan
 from trimtab.program.program import NUMPY_DTYPES, Program
 from trimtab.target import Target
 
@@ -18,17 +19,18 @@ _MISSING_OP, _MISSING_KERNEL = 4, 5  # TRIMTAB_MISSING_OP, TRIMTAB_MISSING_KERNE
 
 
 class Session:
-    """A program ready to run here. A program that is already planned is run as it is.
+    """A program ready to run here. A program that is already planned is run as it is; for another,
+    what `plan` says goes before the planner's rules.
 
     Raises PlanError when the plan needs kernels this machine lacks, ProgramError when the program
     breaks its rules.
     """
 
-    def __init__(self, program: Program, threads: int = 1) -> None:
+    def __init__(self, program: Program, threads: int = 1, plan: Plan | None = None) -> None:
         if threads < 1:
             raise UsageError(f"threads must be at least 1, not {threads}")
-        if not program.planned:
-            program = optimize(program, Target.host(threads=threads))
+        if plan or not program.planned:
+            program = optimize(program, Target.host(threads=threads), plan)
         self.program = program
         self._executor: Any = None
         try:
@@ -84,9 +86,9 @@ class Session:
         return dict(zip(self.output_names, self._executor.run(arrays), strict=True))
 
 
-def optimize(program: Program, target: Target | None = None) -> Program:
+def optimize(program: Program, target: Target | None = None, plan: Plan | None = None) -> Program:
     """The optimised and planned twin of `program` for `target` (default: this machine). `program`
-    is unchanged.
+    is unchanged. What `plan` says goes before the planner's rules.
     """
     target = target or Target.host()
-    return planner.plan(passes.optimize(program), target)
+    return planner.plan(passes.optimize(program), target, plan)

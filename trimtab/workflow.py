@@ -24,6 +24,7 @@ from trimtab.bench.protocol import Outcome, Progress, Settings, Subject
 from trimtab.builder import BuildRequest
 from trimtab.devices import find_device, list_devices
 from trimtab.errors import EmulatorError, ProfileError, ResultError, UsageError
+from trimtab.plan import Plan
 from trimtab.profile import Profile, find_profile
 from trimtab.program import Program
 from trimtab.program.program import NUMPY_DTYPES
@@ -43,6 +44,7 @@ class BenchRequest:
     toolchain: str = ""
     cpu: str = ""
     shapes: Shapes = field(default_factory=dict)
+    plan: Plan | None = None
     embed_model: bool = False
     trust_new: bool = False
     settings: Settings = field(default_factory=Settings)
@@ -65,7 +67,8 @@ def bench(request: BenchRequest, folder: Path, progress: Progress) -> Outcome:
     path = model_path(request.model, request.profile)
     progress(f"plan {path.stem} for {toolchain} {cpu}".rstrip())
     source = trimtab.load(path, inputs=dict(request.shapes))
-    program = trimtab.optimize(source, target_of(toolchain, cpu, request.settings.threads))
+    target = target_of(toolchain, cpu, request.settings.threads)
+    program = trimtab.optimize(source, target, request.plan)
     progress("compute the expected output")
     expected = expected_output(path, source, request.shapes)
     with definition.open(trust_new=request.trust_new) as device:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 import trimtab
 from tests.ops import winograd
-from trimtab import planner
 from trimtab.errors import ProgramError
-from trimtab.program import Op, Program
+from trimtab.plan import Plan
+from trimtab.program import Program
 from trimtab.target import Target
 
 
@@ -50,11 +50,8 @@ LAYERS = {
 }
 
 
-def force(monkeypatch: pytest.MonkeyPatch, tile: int) -> None:
-    def chosen(_: Program, op: Op, __: Target) -> int:
-        return tile if op.type == "conv" else 0
-
-    monkeypatch.setattr(planner, "winograd_tile", chosen)
+def forced(tile: int) -> Plan:
+    return Plan(algorithms=(f"winograd_{tile}",))
 
 
 def program_of(layer: Layer) -> tuple[Program, dict[str, np.ndarray]]:
@@ -105,11 +102,10 @@ def test_the_error_is_within_the_bound_of_the_arithmetic_with_every_instruction_
     layer = LAYERS[name]
     program, inputs = program_of(layer)
     wanted, bound = expected(program, inputs, layer, tile)
-    force(monkeypatch, tile)
     for isa in Target.host().isas:
         monkeypatch.setenv("TRIMTAB_ISA", isa)
         for threads in (1, 2):
-            session = trimtab.Session(program, threads)
+            session = trimtab.Session(program, threads, forced(tile))
             assert "conv_winograd" in {op.type for op in session.program.ops}
             (got,) = session.run(inputs).values()
             error = np.abs(got - wanted)
@@ -135,12 +131,9 @@ def test_the_matrices_give_the_convolution(tile: int) -> None:
         ("output_kernel", "gemm_f32_portable", "another family"),
     ],
 )
-def test_a_plan_that_does_not_fit_is_refused(
-    attribute: str, value: object, complaint: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_plan_that_does_not_fit_is_refused(attribute: str, value: object, complaint: str) -> None:
     program, _ = program_of(Layer(16, 16, 12, 12))
-    force(monkeypatch, 6)
-    planned = trimtab.optimize(program, replace(Target.host(), threads=1))
+    planned = trimtab.optimize(program, plan=forced(6))
     (op,) = (op for op in planned.ops if op.type == "conv_winograd")
     if Target.host().isas == ("portable",):
         pytest.skip("portable transforms do every tile")
@@ -149,10 +142,9 @@ def test_a_plan_that_does_not_fit_is_refused(
         trimtab.Session(planned)
 
 
-def test_weights_that_are_too_short_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_weights_that_are_too_short_are_refused() -> None:
     program, _ = program_of(Layer(16, 16, 12, 12))
-    force(monkeypatch, 6)
-    planned = trimtab.optimize(program)
+    planned = trimtab.optimize(program, plan=forced(6))
     (op,) = (op for op in planned.ops if op.type == "conv_winograd")
     weights = planned.vars[op.inputs[1]]
     assert weights.data is not None

@@ -6,6 +6,7 @@ from invoke.context import Context
 from invoke.tasks import task
 
 from trimtab.cli._engine import needs_engine
+from trimtab.cli.model import PLAN_HELP
 
 NAMESPACE = "bench"
 
@@ -20,6 +21,7 @@ NAMESPACE = "bench"
         "toolchain": "default: the device's",
         "cpu": "core to build for, e.g. cortex_a53; default: the device's",
         "input": "shape of a free input: NAME=1,3,224,224 (repeatable)",
+        "plan": PLAN_HELP,
         "embed-model": "link the model into the binary",
         "threads": "threads of the runner",
         "runs": "steady-state runs at least; default 30, emulated 2",
@@ -43,6 +45,7 @@ def run(
     device: str = "local",
     toolchain: str = "",
     cpu: str = "",
+    plan: str = "",
     embed_model: bool = False,
     threads: int = 1,
     runs: int = 0,
@@ -59,7 +62,7 @@ def run(
     """Build a model's binary, measure it on a device and record the run."""
     from trimtab import workflow
     from trimtab.bench.protocol import Settings
-    from trimtab.cli.model import parse_inputs
+    from trimtab.cli.model import parse_inputs, read_plan
 
     request = workflow.BenchRequest(
         model=model,
@@ -68,6 +71,7 @@ def run(
         toolchain=toolchain,
         cpu=cpu,
         shapes=parse_inputs(input),
+        plan=read_plan(plan),
         embed_model=embed_model,
         trust_new=trust_new,
         settings=Settings(

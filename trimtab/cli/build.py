@@ -9,6 +9,7 @@ from invoke.context import Context
 from invoke.tasks import task
 
 from trimtab.cli._engine import needs_engine
+from trimtab.cli.model import PLAN_HELP
 
 if TYPE_CHECKING:
     from trimtab.builder import Build
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         "cpu": "and which core, e.g. cortex_a53; default: any of the architecture",
         "output": "folder to deliver into; default: dist/NAME-TOOLCHAIN",
         "embed-model": "link the model into the runner: a single file",
+        "plan": PLAN_HELP,
         "strings": "keep names and error texts; --no-strings drops them",
         "input": "NAME=1,3,224,224 for an input with free dimensions; may be repeated",
         "debug": "without optimisation, with debug information",
@@ -40,6 +42,7 @@ def build(
     cpu: str = "",
     output: str = "",
     embed_model: bool = False,
+    plan: str = "",
     strings: bool = True,
     debug: bool = False,
     json: bool = False,
@@ -49,7 +52,7 @@ def build(
     import tempfile
 
     from trimtab import builder, size, workflow
-    from trimtab.cli.model import load_model, target_of
+    from trimtab.cli.model import load_model, read_plan, target_of
     from trimtab.derive import profile_of
     from trimtab.errors import UsageError
     from trimtab.profile import find_profile
@@ -60,7 +63,10 @@ def build(
         raise UsageError(
             "what is to be built?", hint="--model FILE, --profile NAME (./inv profile), or both"
         )
-    program = optimize(load_model(model, input), target_of(toolchain, cpu)) if model else None
+    program = None
+    if model:
+        target = target_of(toolchain, cpu)
+        program = optimize(load_model(model, input), target, read_plan(plan))
     if profile:
         chosen = find_profile(profile)
         if program:

@@ -11,9 +11,11 @@ from trimtab.cli._engine import needs_engine
 
 if TYPE_CHECKING:
     from trimtab.inspection import ProgramFacts
+    from trimtab.plan import Plan
     from trimtab.program import Program
     from trimtab.target import Target
 
+PLAN_HELP = "TOML file with choices of algorithms and kernels (./inv inspect --plan)"
 _INPUT_HELP = "shape of a free input: NAME=1,3,224,224 (repeatable)"
 
 
@@ -50,12 +52,20 @@ def target_of(toolchain: str, cpu: str) -> Target:
     return workflow.target_of(toolchain or "host", cpu)
 
 
+def read_plan(path: str) -> Plan | None:
+    """The plan in a TOML file; None for "", which leaves everything to the planner's rules."""
+    from trimtab import plan
+
+    return plan.read(path) if path else None
+
+
 @task(
     iterable=["input"],
     help={
         "model": "model file or zoo network",
         "input": _INPUT_HELP,
         "optimized": "show it before and after optimisation",
+        "plan": "print only the plan: what to edit and give to build, bench or convert",
         "toolchain": "plan for this toolchain (default: this machine)",
         "cpu": "and this CPU",
         "json": "machine-readable",
@@ -69,12 +79,22 @@ def inspect(
     optimized: bool = False,
     toolchain: str = "",
     cpu: str = "",
+    plan: bool = False,
     json: bool = False,
 ) -> None:
-    """Show a model's operators, shapes, MACs, parameters and activation memory."""
+    """Show a model's operators, shapes, MACs, parameters and activation memory; or its plan."""
     from trimtab import inspection, session
+    from trimtab.plan import plan_of
 
     program = load_model(model, input)
+    if plan:
+        planned = program
+        if not program.planned:
+            planned = session.optimize(program, target_of(toolchain, cpu))
+        print(
+            f"# {planned.name}, planned for {planned.target}\n{plan_of(planned).to_toml()}", end=""
+        )
+        return
     facts = [inspection.inspect(program)]
     if optimized:
         optimised = session.optimize(program, target_of(toolchain, cpu))
@@ -170,6 +190,7 @@ def _attributes(attributes: dict[str, object]) -> str:
         "tensor": "wanted instead of the model's outputs, such as a raw head (repeatable)",
         "toolchain": "plan for this toolchain's CPUs",
         "cpu": "and this CPU",
+        "plan": f"{PLAN_HELP}; with --toolchain",
         "names": "keep names in the file",
     },
 )
@@ -182,16 +203,20 @@ def convert(
     tensor: list[str],
     toolchain: str = "",
     cpu: str = "",
+    plan: str = "",
     names: bool = True,
 ) -> None:
     """Convert a model to .ttm: as it is, or optimised and planned with --toolchain."""
     from pathlib import Path
 
     from trimtab import session
+    from trimtab.errors import UsageError
 
+    if plan and not toolchain:
+        raise UsageError("a plan is for a machine: which?", hint="--toolchain NAME, or host")
     program = load_model(model, input, tensor)
     if toolchain:
-        program = session.optimize(program, target_of(toolchain, cpu))
+        program = session.optimize(program, target_of(toolchain, cpu), read_plan(plan))
     program.save(output, names=names)
     size, plan = Path(output).stat().st_size, program.target or "not planned"
     print(f"written: {output} ({size:,} bytes, {len(program.ops)} operators, {plan})")

@@ -1,7 +1,8 @@
-"""The plan: which micro-kernel every operator calls, and weights packed for it.
+"""The plan: which algorithm and micro-kernels every operator takes, and weights packed for them.
 
 The rules are documented in docs/planner.md. The engine follows a plan and has no rules of its own,
-so a plan is everything that depends on the target.
+so a plan is everything that depends on the target. What a `trimtab.plan.Plan` says goes before the
+rules.
 """
 
 from __future__ import annotations
@@ -13,21 +14,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trimtab import kernels, schema
+from trimtab import kernels
 from trimtab.errors import PlanError
-from trimtab.kernels import Kernel
 from trimtab.packing import depthwise, gemm, winograd
+from trimtab.plan import ALGORITHMS, Choice, Plan, keys
+from trimtab.planner import kernel_choice
+from trimtab.planner.kernel_choice import DEPTHWISE, best, product_cost, tile_count
 from trimtab.program import Op, Program, Var, attributes
 from trimtab.target import Target
 
 Array = NDArray[np.float32]
 
 
-def plan(program: Program, target: Target) -> Program:
-    """The twin of `program` that is ready to run on `target`; `program` is unchanged.
+def plan(program: Program, target: Target, given: Plan | None = None) -> Program:
+    """The twin of `program` that is ready to run on `target`; `program` is unchanged. What `given`
+    decides, the rules do not.
 
-    PlanError when an operator has no kernel on the target, its weights are not constants, or the
-    program is planned already.
+    PlanError when an operator has no kernel on the target, its weights are not constants, the
+    program is planned already, or `given` does not fit the program or the target.
     """
     if program.planned:
         raise PlanError(
@@ -35,91 +39,48 @@ def plan(program: Program, target: Target) -> Program:
             where=f"program {program.name}",
             hint="plan the program that it was made from: packed weights cannot be packed again",
         )
+    given = given or Plan()
     planned = program.copy()
     planned.source = program.source or program
     planned.target = target.name
+    choices = dict(given.operators)
     packer = _Packer(planned)
-    for op in planned.ops:
-        if tile := winograd_tile(planned, op, target):
-            _lower_to_winograd(op, tile)
-        for attribute in op.schema.attributes:
-            if attribute.type == "kernel":
-                op.attributes[attribute.name] = _choose(planned, op, attribute, target)
+    for key, op in zip(keys(planned), planned.ops, strict=True):
+        choice = choices.pop(key, Choice())
+        _lower(planned, op, target, choice.algorithm, given.algorithms)
+        kernel_choice.choose(planned, op, target, choice.kernels)
         packer.pack(op)
+    if choices:
+        raise PlanError(
+            f"the plan has operators that the program has not: {', '.join(map(repr, choices))}",
+            where=f"program {program.name}",
+            hint="./inv inspect MODEL --plan writes a plan with all names",
+        )
     packer.remove_unused()
     return planned
 
 
-def _choose(program: Program, op: Op, attribute: schema.Attribute, target: Target) -> str:
-    """The name of the kernel for one plan attribute; "" for an optional one that needs none."""
-    families = _families(op, attribute)
-    if not families:
-        return ""
-    for family in families:
-        best = (
-            [] if family == _DEPTHWISE and not _is_depthwise(program, op) else _best(family, target)
+def _lower(program: Program, op: Op, target: Target, wanted: str, allowed: tuple[str, ...]) -> None:
+    """Gives a convolution the operator of the algorithm `wanted`, or of the one of `allowed` that
+    takes the least work.
+    """
+    costs = algorithm_costs(program, op, target) if op.type == "conv" else {}
+    if wanted and wanted not in costs:
+        raise PlanError(
+            f"{wanted} cannot compute this operator",
+            where=f"operator {op.name} ({op.type})",
+            hint=f"leave algorithm out, or use {', '.join(costs)}"
+            if costs
+            else "only convolutions have a choice of algorithms",
         )
-        if family.startswith("winograd"):
-            best = [k for k in best if k.portable or k.nr == op.attributes["tile"]]
-        if best:
-            return min(best, key=lambda k: (_cost(program, op, k), k.name)).name
-    raise PlanError(
-        f"no kernel of {' or '.join(families)} runs on {target.name}",
-        where=f"operator {op.name} ({op.type})",
-        hint="add one to kernels/, at least a portable one",
-    )
-
-
-def _best(family: str, target: Target) -> list[Kernel]:
-    """The members of a family for the highest instruction set of `target` that has any."""
-    members = [
-        k for k in kernels.inventory().values() if k.family == family and k.isa in target.isas
-    ]
-    rank = max((kernels.isas()[k.isa].rank for k in members), default=0)
-    return [k for k in members if kernels.isas()[k.isa].rank == rank]
-
-
-_DEPTHWISE = "depthwise_f32"
-
-
-def _families(op: Op, attribute: schema.Attribute) -> tuple[str, ...]:
-    """The families to look in, best first: depthwise before the general product."""
-    if "@activation" in attribute.families:
-        activation = op.attributes["activation"]
-        return schema.operator(activation).families if activation else ()
-    return tuple(sorted(attribute.families, key=lambda f: f != _DEPTHWISE))
-
-
-def _is_depthwise(program: Program, op: Op) -> bool:
-    """True when every input channel makes one output channel of its own."""
-    c_in, c_out = program.vars[op.inputs[0]].shape[1], program.vars[op.inputs[1]].shape[0]
-    return bool(op.attributes["group"] == c_in == c_out)
-
-
-def _cost(program: Program, op: Op, kernel: Kernel) -> int:
-    """What `op` takes with a kernel of one instruction set, to compare tiles, per element of
-    depth.
-    """
-    mr, nr = kernel.packing
-    if nr == 0 or kernel.family.startswith("winograd"):
-        return 0
-    y = program.vars[op.outputs[0]]
-    channels = y.shape[-1] if op.type == "gemm" else y.shape[1]
-    if mr == 0:
-        return -(-channels // nr) * nr
-    if op.type == "conv_winograd":
-        tile = int(op.attributes["tile"])
-        return (tile + 2) ** 2 * _product_cost(kernel, _tiles(y, tile), channels)
-    groups = op.attributes.get("group", 1)
-    return int(groups * _product_cost(kernel, y.count // channels, channels // groups))
-
-
-def _product_cost(kernel: Kernel, rows: int, columns: int) -> int:
-    """Element products, padding included, and loads of weights and inputs, per element of
-    depth.
-    """
-    mr, nr = kernel.packing
-    return -(-columns // nr) * (rows * nr + -(-rows // mr) * nr + rows)
+    if costs:
+        usable = [name for name in costs if name in allowed] or ["direct"]
+        type, own = ALGORITHMS[wanted or min(usable, key=lambda name: costs[name])]
+        if type != op.type:
+            op.type = type
+            names = {a.name for a in op.schema.attributes}
+            kept = {name: value for name, value in op.attributes.items() if name in names}
+            op.attributes = attributes.complete(op.schema, kept | own)
 
 
 # Winograd's transforms of a tile, in vector instructions per vector of channels: (input, output).
@@ -131,43 +92,29 @@ _WEIGHT_COST = 4
 _MIN_WINOGRAD_CHANNELS = 16  # kernel_api.h kMinWinogradChannels
 
 
-def winograd_tile(program: Program, op: Op, target: Target) -> int:
-    """The tile of F(m x m, 3 x 3) with which convolution `op` takes the least work on `target`; 0
-    when the direct way does. docs/planner.md has the rule.
+def algorithm_costs(program: Program, op: Op, target: Target) -> dict[str, int]:
+    """The algorithms that can compute convolution `op`, and the work that each takes on `target`.
+
+    docs/planner.md has the rule.
     """
-    if op.type != "conv" or op.attributes["group"] != 1:
-        return 0
     w, y = program.vars[op.inputs[1]], program.vars[op.outputs[0]]
     unit = op.attributes["strides"] == op.attributes["dilations"] == (1, 1)
     c_out, c_in = w.shape[:2]
-    if w.shape[2:] != (3, 3) or not unit or min(c_in, c_out) < _MIN_WINOGRAD_CHANNELS:
-        return 0
+    square = op.attributes["group"] == 1 and w.shape[2:] == (3, 3) and unit
+    if not square or min(c_in, c_out) < _MIN_WINOGRAD_CHANNELS:
+        return {"direct": 0}
 
     def work(products: int, rows: int, depth: int) -> int:
-        best = min(_product_cost(k, rows, c_out) for k in _best("gemm_f32", target))
+        least = min(product_cost(k, rows, c_out) for k in best("gemm_f32", target))
         sums, weights = rows * c_out * _SUM_COST, c_out * depth * _WEIGHT_COST
-        return products * (best * depth + sums + weights)
+        return products * (least * depth + sums + weights)
 
-    costs = {0: work(1, y.count // c_out, 9 * c_in)}
+    costs = {"direct": work(1, y.count // c_out, 9 * c_in)}
     for tile, (input_cost, output_cost) in _TRANSFORMS.items():
-        tiles = _tiles(y, tile)
+        tiles = tile_count(y, tile)
         transforms = tiles * (c_in * input_cost + c_out * output_cost)
-        costs[tile] = work((tile + 2) ** 2, tiles, c_in) + transforms
-    return min(costs, key=lambda tile: costs[tile])
-
-
-def _tiles(y: Var, tile: int) -> int:
-    """Tiles of tile x tile pixels that cover the images of y."""
-    n, _, h, w = y.shape
-    return n * -(-h // tile) * -(-w // tile)
-
-
-def _lower_to_winograd(op: Op, tile: int) -> None:
-    """Makes a conv_winograd of a conv: the same operands, another algorithm."""
-    op.type = "conv_winograd"
-    names = {a.name for a in op.schema.attributes}
-    given = {name: value for name, value in op.attributes.items() if name in names}
-    op.attributes = attributes.complete(op.schema, given | {"tile": tile})
+        costs[f"winograd_{tile}"] = work((tile + 2) ** 2, tiles, c_in) + transforms
+    return costs
 
 
 @dataclass(frozen=True)
@@ -186,7 +133,7 @@ def _packings(program: Program, op: Op) -> dict[int, _Packing]:
     nr = kernel.packing[1]
     if nr == 0:
         return {}
-    if kernel.family == _DEPTHWISE:
+    if kernel.family == DEPTHWISE:
         weights = _Packing(("depthwise", nr), lambda w: depthwise.pack(w, nr))
         return {
             1: weights,

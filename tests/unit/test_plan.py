@@ -1,0 +1,172 @@
+"""Plans as files: what they may say, and that the planner does what they say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import trimtab
+from tests.unit.test_planner import A53, chosen, convolution
+from trimtab import plan, planner
+from trimtab.errors import PlanError
+from trimtab.plan import Choice, Plan
+from trimtab.program import Op, Program
+from trimtab.target import Target
+
+HASWELL = Target.of("x86_64", "haswell")
+
+
+def square(activation: str = "") -> Program:
+    """A 3x3 convolution for which the rule takes winograd_6."""
+    return convolution(64, 64, size=56, window=3, activation=activation)
+
+
+def algorithm(program: Program, given: Plan) -> str:
+    return plan.algorithm_of(planner.plan(program, A53, given).ops[0])
+
+
+@pytest.mark.parametrize("name", plan.ALGORITHMS)
+def test_an_operator_takes_the_algorithm_that_it_is_given(name: str) -> None:
+    assert algorithm(square(), Plan(operators={"conv": Choice(name)})) == name
+
+
+def test_the_rule_chooses_from_the_algorithms_of_the_file() -> None:
+    assert algorithm(square(), Plan()) == "winograd_6"
+    assert algorithm(square(), Plan(("direct",))) == "direct"
+    assert algorithm(square(), Plan(("direct", "winograd_2"))) == "winograd_2"
+
+
+def test_an_operator_is_direct_where_no_algorithm_of_the_file_can_compute_it() -> None:
+    assert algorithm(convolution(64, 64), Plan(("winograd_2",))) == "direct"
+
+
+def test_what_an_operator_is_given_goes_before_what_the_file_allows() -> None:
+    given = Plan(("direct",), {"conv": Choice("winograd_4")})
+    assert algorithm(square(), given) == "winograd_4"
+
+
+def test_an_operator_takes_the_kernel_that_it_is_given() -> None:
+    given = Plan(operators={"conv": Choice(kernels={"kernel": "gemm_f32_portable"})})
+    planned = planner.plan(convolution(16, 16), A53, given)
+    assert planned.ops[0].attributes["kernel"] == "gemm_f32_portable"
+    assert chosen(convolution(16, 16)).name != "gemm_f32_portable"
+
+
+def test_a_depthwise_convolution_can_be_told_to_be_a_product() -> None:
+    given = Plan(operators={"conv": Choice(kernels={"kernel": "gemm_f32_6x16_avx2"})})
+    planned = planner.plan(convolution(16, 16, group=16), HASWELL, given)
+    assert planned.ops[0].attributes["kernel"] == "gemm_f32_6x16_avx2"
+
+
+@pytest.mark.parametrize(
+    ("choice", "complaint"),
+    [
+        (Choice(kernels={"kernel": "gemm_f32_9x9_neon"}), "there is no such kernel"),
+        (Choice(kernels={"kernel": "relu_f32_neon"}), "there is no such kernel"),
+        (Choice(kernels={"kernel": "sigmoid_f32_neon"}), "family sigmoid_f32"),
+        (Choice(kernels={"kernel": "depthwise_f32_8_neon"}), "family depthwise_f32"),
+        (Choice(kernels={"kernel": "gemm_f32_6x16_avx2"}), "cannot run avx2"),
+        (Choice(kernels={"input_kernel": "gemm_f32_portable"}), "no kernel called input_kernel"),
+        (
+            Choice("winograd_4", {"input_kernel": "winograd_input_f32_2_neon"}),
+            "it is for tiles of 2",
+        ),
+        (Choice(kernels={"activation_kernel": "elu_f32_neon"}), "family elu_f32"),
+    ],
+)
+def test_a_kernel_that_does_not_fit_is_refused_with_the_reason(
+    choice: Choice, complaint: str
+) -> None:
+    program = square() if choice.algorithm else convolution(16, 16)
+    with pytest.raises(PlanError, match=complaint) as error:
+        planner.plan(program, A53, Plan(operators={"conv": choice}))
+    assert "operator conv" in str(error.value)
+
+
+def test_an_algorithm_that_cannot_compute_the_operator_is_refused() -> None:
+    given = Plan(operators={"conv": Choice("winograd_2")})
+    with pytest.raises(PlanError, match="winograd_2 cannot compute") as error:
+        planner.plan(convolution(16, 16), A53, given)
+    assert "direct" in error.value.hint
+
+
+def test_an_operator_that_the_program_lacks_is_named() -> None:
+    with pytest.raises(PlanError, match="'elsewhere'"):
+        planner.plan(square(), A53, Plan(operators={"elsewhere": Choice("direct")}))
+
+
+def test_a_program_that_is_planned_takes_no_other_plan() -> None:
+    with pytest.raises(PlanError, match="already planned"):
+        trimtab.Session(planner.plan(square(), A53), plan=Plan(("direct",)))
+
+
+@pytest.mark.parametrize("target", [A53, HASWELL, Target.portable()])
+def test_a_plan_that_was_written_gives_the_same_program_again(
+    target: Target, tmp_path: Path
+) -> None:
+    source = square(activation="sigmoid")
+    first = planner.plan(source, target, Plan(operators={"conv": Choice("winograd_4")}))
+    path = tmp_path / "plan.toml"
+    path.write_text(plan.plan_of(first).to_toml())
+    again = planner.plan(source, target, plan.read(path))
+    assert [(op.type, op.attributes) for op in again.ops] == [
+        (op.type, op.attributes) for op in first.ops
+    ]
+    assert plan.plan_of(first).operators["conv"].algorithm == "winograd_4"
+
+
+def test_operators_that_share_a_name_are_called_after_their_outputs(tmp_path: Path) -> None:
+    program, odd = convolution(4, 4), "z \"'\\ü"
+    program.vars[odd] = replace(program.vars["y"], name=odd)
+    attributes = dict(program.ops[0].attributes)
+    program.ops.append(Op("conv", ["y", "w", "bias"], [odd], attributes, "conv"))
+    path = tmp_path / "plan.toml"
+    path.write_text(plan.plan_of(planner.plan(program, A53)).to_toml())
+    assert list(plan.read(path).operators) == ["y", odd]
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("algorithms = [", "Invalid|Unclosed|Expected"),
+        ('algorithm = "direct"', "unknown keys: algorithm"),
+        ('algorithms = ["winograd_3"]', "unknown algorithm winograd_3"),
+        ("algorithms = [2]", "names in quotes"),
+        ('algorithms = "direct"', "names in quotes"),
+        ("operators = 3", "must be a table"),
+        ("operators.conv1 = 3", 'operators."conv1" must be a table'),
+        ("operators.conv1.tile = 2", "names in quotes"),
+        ('operators.conv1.algorithm = "fft"', "unknown algorithm fft"),
+    ],
+)
+def test_a_file_that_is_no_plan_is_refused_and_named(
+    text: str, complaint: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(text)
+    with pytest.raises(PlanError, match=complaint) as error:
+        plan.read(path)
+    assert error.value.where == str(path)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(PlanError, match="No such file"):
+        plan.read(tmp_path / "absent.toml")
+
+
+def test_a_session_computes_the_same_with_any_plan() -> None:
+    program = Program("net")
+    program.add_input("x", (1, 16, 12, 12))
+    rng = np.random.default_rng(1)
+    w = program.block.add_constant(rng.standard_normal((24, 16, 3, 3), np.float32), "w")
+    program.outputs = program.block.add_op("conv", ["x", w], {}, ["y"], "conv")
+    inputs = {"x": rng.standard_normal((1, 16, 12, 12), np.float32)}
+    wanted = trimtab.Session(program, plan=Plan(("direct",))).run(inputs)["y"]
+    kernel = {"kernel": "gemm_f32_portable"}
+    for name in plan.ALGORITHMS:
+        session = trimtab.Session(program, plan=Plan(operators={"conv": Choice(name, kernel)}))
+        assert plan.plan_of(session.program).operators["conv"].kernels["kernel"] == kernel["kernel"]
+        np.testing.assert_allclose(session.run(inputs)["y"], wanted, atol=1e-3)

@@ -1,0 +1,129 @@
+"""A plan as a file: what is to be decided per operator in the planner's place.
+
+    algorithms = ["direct", "winograd_2"]      # what the rule may choose from; default: all
+
+    [operators."/features/conv1"]
+    algorithm = "winograd_4"
+    kernel = "gemm_f32_6x16_avx2"
+
+Every key may be left out: the planner's rule decides what is not said. docs/planner.md describes
+the format and the rules; `planner.plan` checks a plan against its program and target.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from trimtab.errors import PlanError
+from trimtab.program import Op, Program
+
+# The ways to compute a convolution: the operator that does it, and attributes of its own.
+ALGORITHMS: dict[str, tuple[str, dict[str, Any]]] = {
+    "direct": ("conv", {}),
+    "winograd_2": ("conv_winograd", {"tile": 2}),
+    "winograd_4": ("conv_winograd", {"tile": 4}),
+    "winograd_6": ("conv_winograd", {"tile": 6}),
+}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is decided for one operator. `algorithm`: one of ALGORITHMS, "" leaves it to the rule;
+    `kernels`: kernel names by plan attribute.
+    """
+
+    algorithm: str = ""
+    kernels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is decided in the planner's place: per operator (see `keys`), and for all others the
+    algorithms that its rule may choose from.
+    """
+
+    algorithms: tuple[str, ...] = tuple(ALGORITHMS)
+    operators: Mapping[str, Choice] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        named = {*self.algorithms, *(c.algorithm for c in self.operators.values())}
+        if unknown := sorted(named - {*ALGORITHMS, ""}):
+            raise PlanError(
+                f"unknown algorithm {', '.join(unknown)}", hint=f"use {', '.join(ALGORITHMS)}"
+            )
+
+    def to_toml(self) -> str:
+        """The plan as the text of a TOML file."""
+        lines = [f"algorithms = {json.dumps(self.algorithms)}"]
+        for key, choice in self.operators.items():
+            values = {"algorithm": choice.algorithm, **choice.kernels}
+            lines += ["", f"[operators.{json.dumps(key, ensure_ascii=False)}]"]
+            lines += [f'{name} = "{value}"' for name, value in values.items() if value]
+        return "\n".join(lines) + "\n"
+
+
+def read(path: str | Path) -> Plan:
+    """Reads a plan file; PlanError names the file and what is wrong in it."""
+    try:
+        table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        unknown = sorted(set(table) - {"algorithms", "operators"})
+        if unknown:
+            raise PlanError(f"unknown keys: {', '.join(unknown)}")
+        algorithms = _strings(table.get("algorithms", list(ALGORITHMS)), "algorithms")
+        operators = {}
+        for key, values in _table(table.get("operators", {}), "operators").items():
+            where = f"operators.{json.dumps(key, ensure_ascii=False)}"
+            row = _table(values, where)
+            _strings(list(row.values()), f"what {where} holds")
+            operators[key] = Choice(row.pop("algorithm", ""), row)
+        return Plan(tuple(algorithms), operators)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
+        raise PlanError(str(e), where=str(path)) from None
+    except PlanError as e:
+        hint = e.hint or "a plan has algorithms, and per operator an algorithm and kernels"
+        raise PlanError(e.what, where=str(path), hint=hint) from None
+
+
+def _strings(value: Any, name: str) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+        raise PlanError(f"{name} must be names in quotes")
+    return value
+
+
+def _table(value: Any, name: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise PlanError(f"{name} must be a table")
+    return dict(value)
+
+
+def keys(program: Program) -> list[str]:
+    """What a plan calls each operator: its name, or where several have one name, as when a node
+    became several operators, the name of its first output.
+    """
+    counts = Counter(op.name for op in program.ops)
+    return [op.name if counts[op.name] == 1 else op.outputs[0] for op in program.ops]
+
+
+def algorithm_of(op: Op) -> str:
+    """The algorithm of a convolution of a plan; "" for every other operator."""
+    for name, (type, given) in ALGORITHMS.items():
+        if op.type == type and given.items() <= op.attributes.items():
+            return name
+    return ""
+
+
+def plan_of(planned: Program) -> Plan:
+    """What was decided in a planned program: planning its source with it gives the same again."""
+    found = {}
+    for key, op in zip(keys(planned), planned.ops, strict=True):
+        names = [a.name for a in op.schema.attributes if a.type == "kernel"]
+        chosen = {name: kernel for name in names if (kernel := op.attributes[name])}
+        if chosen:
+            found[key] = Choice(algorithm_of(op), chosen)
+    return Plan(operators=found)
