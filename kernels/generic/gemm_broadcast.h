@@ -13,6 +13,11 @@ struct BroadcastTile {
   static constexpr int kNarrow = 1;
   static constexpr int Smaller(int rows) { return rows - 1; }
 
+  // Weights that stream from memory are fetched this far ahead, a page: the hardware does not
+  // prefetch across its end. With few rows the hardware alone keeps up with the memory.
+  static constexpr size_t kAhead = 1024;
+  static constexpr int kMinRowsToPrefetch = kRowsPerTile / 2;
+
   template <int kRows, int kUsed>
   static inline void Multiply(const GemmF32Args& args, const float* w, F (&sums)[kRows][kUsed]) {
     const float* const* rows = args.a;
@@ -23,7 +28,10 @@ struct BroadcastTile {
       for (size_t p = 0; p < args.k; ++p, w += kNr) {
         F b[kUsed];
         TRIMTAB_UNROLL
-        for (int v = 0; v < kUsed; ++v) b[v] = Load(w + v * kLanes);
+        for (int v = 0; v < kUsed; ++v) {
+          b[v] = Load(w + v * kLanes);
+          if (kRows >= kMinRowsToPrefetch) __builtin_prefetch(w + kAhead + v * kLanes);
+        }
         TRIMTAB_UNROLL
         for (int i = 0; i < kRows; ++i) {
           const F x = Set(a[i][p]);

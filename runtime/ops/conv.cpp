@@ -1,5 +1,6 @@
 // 2-D convolution: indirect GEMM, or the depthwise kernel, as the plan says.
 #include "generated/attributes.h"
+#include "runtime/core/copy.h"
 #include "runtime/core/operator.h"
 #include "runtime/ops/gemm_driver.h"
 #include "runtime/ops/parallel.h"
@@ -8,6 +9,8 @@
 
 namespace trimtab {
 namespace {
+
+constexpr size_t kGap = 16;  // elements: a cache line
 
 struct GemmSource {
   WindowSource window;
@@ -29,11 +32,13 @@ class Conv final : public OperatorOf<ConvAttributes> {
  private:
   Status PrepareDepthwise();
   void RunDepthwise(const WindowSource& source, ThreadPool& pool);
+  const float* Spread(float* to, ThreadPool& pool) const;
   const float* OptionalData(int i) const { return has_input(i) ? input(i).data<float>() : nullptr; }
 
   Window window_;
   Epilogue epilogue_;
   GemmDriver gemm_;
+  bool spread_ = false;  // the product reads a copy of the input
   Kernel<DepthwiseF32Args> depthwise_ = nullptr;
   RowDriver rows_;
 };
@@ -68,8 +73,24 @@ Status Conv::Prepare() {
   TRIMTAB_RETURN_IF_ERROR(gemm_.Bind(
       attributes().kernel, input(1), has_input(2) ? &input(2) : nullptr, attributes().group,
       output().c() / attributes().group, window_.taps() * k, window_.taps(), k, threads()));
-  RequestScratch(gemm_.scratch_bytes());
+  const Tensor& x = input(0);
+  spread_ = window_.pointwise() && gemm_.RowsCollide(static_cast<size_t>(x.c()));
+  const int64_t bytes =
+      spread_ ? x.Count() / x.c() * (x.c() + kGap) * static_cast<int64_t>(sizeof(float)) : 0;
+  TRIMTAB_CHECK(bytes <= INT32_MAX / 2, "scratch memory is too large", bytes);
+  RequestScratch(gemm_.scratch_bytes() + static_cast<size_t>(bytes));
   return Status();
+}
+
+// A copy of the input whose pixels lie kGap more elements apart.
+const float* Conv::Spread(float* to, ThreadPool& pool) const {
+  const Tensor& x = input(0);
+  const size_t channels = static_cast<size_t>(x.c()), pixels = x.Count() / channels;
+  pool.For(pixels, Grain(pixels, channels, pool.threads()), [&](size_t begin, size_t end, int) {
+    for (size_t i = begin; i < end; ++i)
+      Copy(to + i * (channels + kGap), x.data<float>() + i * channels, channels * sizeof(float));
+  });
+  return to;
 }
 
 Status Conv::PrepareDepthwise() {
@@ -100,7 +121,11 @@ void Conv::Run(ThreadPool& pool) {
     return;
   }
   source.window.padding = gemm_.Zeros(scratch<void>());
-  const EvenRows pixels{source.window.x, source.window.channels, source.k};
+  EvenRows pixels{source.window.x, source.window.channels, source.k};
+  if (spread_) {
+    pixels.x = Spread(scratch<float>(gemm_.scratch_bytes()), pool);
+    pixels.stride += kGap;
+  }
   GemmJob job;
   job.point = PointAtPixels;
   job.context = &source;

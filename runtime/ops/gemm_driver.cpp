@@ -11,6 +11,11 @@ namespace {
 // ARM cores have.
 constexpr size_t kResidentBytes = 256 * 1024;
 
+// The first-level caches of most cores: 64 sets of lines of 64 bytes, so that places this far apart
+// share a set, and this many lines in a set.
+constexpr size_t kCacheWayBytes = 4096;
+constexpr size_t kCacheWays = 8;
+
 constexpr int64_t RoundUp(int64_t value) { return (value + 63) & ~int64_t{63}; }
 
 }  // namespace
@@ -55,6 +60,10 @@ Status GemmDriver::Bind(const KernelRef& ref, const Tensor& w, const Tensor* bia
 const float* GemmDriver::Zeros(void* scratch) const {
   memset(scratch, 0, zeros_bytes_);
   return static_cast<const float*>(scratch);
+}
+
+bool GemmDriver::RowsCollide(size_t stride) const {
+  return mr_ > kCacheWays && stride * sizeof(float) % kCacheWayBytes == 0;
 }
 
 // Order of the work: column blocks outside, row tiles inside. A block is as many weight panels as

@@ -52,6 +52,10 @@ class GemmDriver {
   size_t nr() const { return nr_; }
   size_t scratch_bytes() const { return scratch_bytes_; }
 
+  // True when the rows of a tile, `stride` elements apart, would evict each other from the
+  // first-level cache, so that a copy with a gap between the rows is the faster source.
+  bool RowsCollide(size_t stride) const;
+
   // The zero row at the start of the scratch memory; to be called once per run, before Run.
   const float* Zeros(void* scratch) const;
   void Run(const GemmJob& job, const Epilogue& epilogue, void* scratch, ThreadPool& pool) const;

@@ -69,12 +69,48 @@ Status WindowOutput(const Window& window, const Tensor& x, bool ceil_mode, int32
   return Status();
 }
 
+// The common tile: neighbours in a line of the output, all of whose taps lie inside of the image.
+// False when they do not.
+static bool PointAtLine(const WindowSource& source, size_t image, size_t out_y, size_t out_x,
+                        size_t rows, size_t mr, const float** a) {
+  const Window& window = source.window;
+  const int32_t top = static_cast<int32_t>(out_y) * window.stride_h - window.pad_top;
+  const int32_t left = static_cast<int32_t>(out_x) * window.stride_w - window.pad_left;
+  const int32_t last_left = left + static_cast<int32_t>(rows - 1) * window.stride_w;
+  if (top < 0 || top + window.extent_h() > source.h || left < 0 ||
+      last_left + window.extent_w() > source.w) {
+    return false;
+  }
+  const size_t row_step = static_cast<size_t>(source.w) * source.channels;
+  const size_t step = window.stride_w * source.channels;
+  const float* row = source.x + (image * source.h + top) * row_step + left * source.channels;
+  for (int32_t ky = 0; ky < window.kernel_h; ++ky, a += mr, row += window.dilation_h * row_step) {
+    for (size_t i = 0; i < rows; ++i) a[i] = row + i * step;
+    for (size_t i = rows; i < mr; ++i) a[i] = a[rows - 1];
+  }
+  return true;
+}
+
 void PointAtTile(const WindowSource& source, size_t pixel, size_t rows, size_t mr, size_t channel,
                  size_t k, const float** a, size_t* tap_count, size_t* tap_elements) {
   const Window& window = source.window;
   const size_t pixel_step = source.channels;
   const size_t row_step = static_cast<size_t>(source.w) * pixel_step;
+  const size_t tap_row_step = window.dilation_h * row_step;
   const float* const x = source.x + channel;
+  const size_t line = pixel / source.out_w;
+  size_t out_x = pixel - line * source.out_w;
+  size_t image = line / source.out_h;
+  size_t out_y = line - image * source.out_h;
+
+  const bool rows_are_taps =
+      k == source.channels && (window.dilation_w == 1 || window.kernel_w == 1);
+  if (rows_are_taps && out_x + rows <= static_cast<size_t>(source.out_w) &&
+      PointAtLine(source, image, out_y, out_x, rows, mr, a)) {
+    *tap_count = static_cast<size_t>(window.kernel_h);
+    *tap_elements = static_cast<size_t>(window.kernel_w) * k;
+    return;
+  }
 
   // Top left tap of every row: its coordinates, and its place, which may lie outside of the image
   // (unsigned, so that it wraps instead of overflowing; the sum with a tap that lies inside is
@@ -82,10 +118,6 @@ void PointAtTile(const WindowSource& source, size_t pixel, size_t rows, size_t m
   int32_t top[kMaxTileRows], left[kMaxTileRows];
   size_t place[kMaxTileRows];
   bool inside = true;
-  const size_t line = pixel / source.out_w;
-  size_t out_x = pixel - line * source.out_w;
-  size_t image = line / source.out_h;
-  size_t out_y = line - image * source.out_h;
   for (size_t i = 0; i < rows; ++i) {
     top[i] = static_cast<int32_t>(out_y) * window.stride_h - window.pad_top;
     left[i] = static_cast<int32_t>(out_x) * window.stride_w - window.pad_left;
@@ -107,8 +139,7 @@ void PointAtTile(const WindowSource& source, size_t pixel, size_t rows, size_t m
     place[i] = place[rows - 1];
   }
 
-  const size_t tap_row_step = window.dilation_h * row_step;
-  if (inside && k == source.channels && (window.dilation_w == 1 || window.kernel_w == 1)) {
+  if (inside && rows_are_taps) {
     const float* row = x;
     for (int32_t ky = window.kernel_h; ky > 0; --ky, a += mr, row += tap_row_step) {
       for (size_t i = 0; i < mr; ++i) a[i] = row + place[i];
