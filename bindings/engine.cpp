@@ -279,6 +279,8 @@ PYBIND11_MODULE(_engine, module) {
     const trimtab::Status status =
         trimtab::Load(bytes.data(), static_cast<size_t>(bytes.size()), &program);
     if (!status.ok()) Throw(status);
+    const trimtab::Status verified = trimtab::VerifyConstants(program);
+    if (!verified.ok()) Throw(verified);
   });
   py::class_<Executor>(module, "Executor")
       .def(py::init<py::array_t<uint8_t, py::array::c_style>, int>(), py::arg("model"),

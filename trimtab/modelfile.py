@@ -1,7 +1,7 @@
 """The .ttm model file: written here, read here and by the engine (runtime/core/loader.cpp).
 
 docs/model-format.md describes it byte for byte. Little-endian; constants 64-byte aligned, in memory
-order, so that the engine uses the file in place.
+order, so that the engine, and Python, use the file in place.
 """
 
 from __future__ import annotations
@@ -17,19 +17,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trimtab import schema
+from trimtab import memory, schema
 from trimtab.engine import EngineError, engine
 from trimtab.errors import ModelFileError, TtmError
+from trimtab.memory import Image
 from trimtab.program import attributes
 from trimtab.program.program import NUMPY_DTYPES, Op, Program, Var
 
 MAGIC = b"trimtab\0"
-VERSION = 1
+VERSION = 2
 ALIGNMENT = 64
-HEADER = struct.Struct("<8sIIQQQIIIIII")
+SEAL = struct.Struct("<8sIIQQQ24x")  # the part of the header that no checksum covers
+COUNTS = struct.Struct("<QIIIIIII28x")  # the rest of it
+TABLES_AT = SEAL.size + COUNTS.size
 VAR = struct.Struct("<8iQQIBBBBQ")
 OP = struct.Struct("<HBBIIIIIII")
-CHECKSUM_OFFSET = 32
 ABSENT = 0xFFFFFFFF
 FLAG_PLANNED = 1
 VAR_FLAG_PACKED = 1
@@ -74,13 +76,13 @@ def _used_vars(program: Program) -> list[Var]:
     return [var for var in program.vars.values() if var.name in used]
 
 
-def encode(program: Program, names: bool = True) -> NDArray[np.uint8]:
-    """The bytes of a .ttm file: uint8, 64-byte aligned, ready for the engine to use in place."""
+def encode(program: Program, names: bool = True) -> Image:
+    """The bytes of a .ttm file, ready for the engine to use in place."""
     variables = _used_vars(program)
     index = {var.name: i for i, var in enumerate(variables)}
     borders = [index[name] for name in (*program.inputs, *program.outputs)]
     tail = _Tail(
-        HEADER.size + VAR.size * len(variables) + OP.size * len(program.ops) + 4 * len(borders)
+        TABLES_AT + VAR.size * len(variables) + OP.size * len(program.ops) + 4 * len(borders)
     )
     operators = [_encode_op(op, index, tail, names) for op in program.ops]
     name_offsets = [tail.add(_name_record(var.name), 1) if names else 0 for var in variables]
@@ -89,16 +91,15 @@ def encode(program: Program, names: bool = True) -> NDArray[np.uint8]:
     ).encode()
     metadata_offset = tail.add(metadata, 1)
 
-    constants: list[tuple[int, NDArray[Any]]] = []
-    end = tail.start + len(tail.bytes)
+    tables_bytes = end = _align(tail.start + len(tail.bytes))
     records = []
+    constants: list[tuple[int, Var]] = []
     for var, name_offset in zip(variables, name_offsets, strict=True):
         offset = size = 0
         if var.data is not None:
-            elements = _elements(var)
-            offset, size = _align(end), elements.nbytes
+            offset, size = _align(end), var.data.nbytes
             end = offset + max(size, 1)
-            constants.append((offset, elements))
+            constants.append((offset, var))
         dims = (*var.shape, *[0] * (8 - len(var.shape)))
         flags = VAR_FLAG_PACKED if var.packed else 0
         records.append(
@@ -114,15 +115,9 @@ def encode(program: Program, names: bool = True) -> NDArray[np.uint8]:
                 0,
             )
         )
-    size = _align(end)
-    flags = FLAG_PLANNED if program.planned else 0
-    header = HEADER.pack(
-        MAGIC,
-        VERSION,
-        flags,
+    counts = COUNTS.pack(
         schema.schema_hash(),
-        size,
-        0,
+        FLAG_PLANNED if program.planned else 0,
         len(variables),
         len(program.ops),
         len(program.inputs),
@@ -130,21 +125,23 @@ def encode(program: Program, names: bool = True) -> NDArray[np.uint8]:
         metadata_offset,
         len(metadata),
     )
-    front = (
-        header
-        + b"".join(records)
-        + b"".join(operators)
-        + struct.pack(f"<{len(borders)}I", *borders)
-        + bytes(tail.bytes)
-    )
-    image = aligned_array(size)
-    image[: len(front)] = np.frombuffer(front, np.uint8)
-    for offset, elements in constants:
+    border_list = struct.pack(f"<{len(borders)}I", *borders)
+    tables = b"".join([counts, *records, *operators, border_list, bytes(tail.bytes)])
+    image = memory.new_image(_align(end))
+    image[SEAL.size : SEAL.size + len(tables)] = np.frombuffer(tables, np.uint8)
+    for offset, var in constants:
+        elements = _elements(var)
         image[offset : offset + elements.nbytes] = elements.reshape(-1).view(np.uint8)
-    image[CHECKSUM_OFFSET : CHECKSUM_OFFSET + 8] = np.frombuffer(
-        struct.pack("<Q", engine().checksum(image)), np.uint8
-    )
+    seal(image, tables_bytes)
     return image
+
+
+def seal(image: Image, tables_bytes: int) -> None:
+    """Writes the part of the header that the checksums do not cover, and them."""
+    checksum = engine().checksum
+    sums = checksum(image[SEAL.size : tables_bytes]), checksum(image[tables_bytes:])
+    parts = SEAL.pack(MAGIC, VERSION, tables_bytes, image.size, *sums)
+    image[: SEAL.size] = np.frombuffer(parts, np.uint8)
 
 
 def _encode_op(op: Op, index: dict[str, int], tail: _Tail, names: bool) -> bytes:
@@ -169,13 +166,6 @@ def _encode_op(op: Op, index: dict[str, int], tail: _Tail, names: bool) -> bytes
 
 def _align(offset: int) -> int:
     return -(-offset // ALIGNMENT) * ALIGNMENT
-
-
-def aligned_array(size: int) -> NDArray[np.uint8]:
-    """`size` zero bytes that start at a multiple of 64."""
-    raw = np.zeros(size + ALIGNMENT, np.uint8)
-    start = -raw.ctypes.data % ALIGNMENT
-    return raw[start : start + size]
 
 
 def write(program: Program, path: Path, names: bool = True) -> None:
@@ -215,39 +205,36 @@ def read(path: Path) -> Program:
     another schema.
     """
     try:
-        content = np.fromfile(path, np.uint8)
+        image = memory.map_file(path)
     except OSError as e:
         raise ModelFileError(f"cannot read the model: {e.strerror}", where=str(path)) from None
-    image = aligned_array(content.size)
-    image[:] = content
     try:
         engine().check_model(image)
-        return _decode(image.tobytes(), path.stem)
+        return _decode(image, path.stem)
     except EngineError as e:
         raise TtmError(
             e.args[1], where=str(path), hint="convert the model again with this trimtab"
         ) from None
-    except (struct.error, IndexError, KeyError, ValueError) as e:
+    except (struct.error, IndexError, KeyError, TypeError, ValueError) as e:
         raise TtmError(
             f"the tables make no sense: {e}", where=str(path), hint="convert the model again"
         ) from None
 
 
-def _decode(data: bytes, fallback_name: str) -> Program:
-    header = HEADER.unpack_from(data)
-    flags, (var_count, op_count, input_count, output_count, metadata_offset, metadata_bytes) = (
-        header[2],
-        header[6:],
+def _decode(image: Image, fallback_name: str) -> Program:
+    data = image[: SEAL.unpack_from(image.data)[2]].tobytes()
+    _, flags, var_count, op_count, input_count, output_count, metadata_offset, metadata_bytes = (
+        COUNTS.unpack_from(data, SEAL.size)
     )
     metadata = json.loads(data[metadata_offset : metadata_offset + metadata_bytes])
     program = Program(metadata["name"] or fallback_name)
     program.passes = list(metadata["passes"])
     program.target = str(metadata["target"]) if flags & FLAG_PLANNED else ""
-    ops_at = HEADER.size + VAR.size * var_count
+    ops_at = TABLES_AT + VAR.size * var_count
     borders = struct.unpack_from(
         f"<{input_count + output_count}I", data, ops_at + OP.size * op_count
     )
-    variables = [_decode_var(data, i) for i in range(var_count)]
+    variables = [_decode_var(data, image, i) for i in range(var_count)]
     program.block.vars = {var.name: var for var in variables}
     program.inputs = [variables[i].name for i in borders[:input_count]]
     program.outputs = [variables[i].name for i in borders[input_count:]]
@@ -274,8 +261,8 @@ def _decode(data: bytes, fallback_name: str) -> Program:
     return program
 
 
-def _decode_var(data: bytes, index: int) -> Var:
-    record = VAR.unpack_from(data, HEADER.size + index * VAR.size)
+def _decode_var(data: bytes, image: Image, index: int) -> Var:
+    record = VAR.unpack_from(data, TABLES_AT + index * VAR.size)
     shape_of, (offset, size, name_at, dtype, layout, rank, flags, _) = record[:8], record[8:]
     shape, packed = tuple(shape_of[:rank]), bool(flags & VAR_FLAG_PACKED)
     var = Var(
@@ -287,7 +274,7 @@ def _decode_var(data: bytes, index: int) -> Var:
     )
     if offset:
         elements = np.frombuffer(
-            data,
+            image,
             NUMPY_DTYPES[var.dtype],
             count=size // np.dtype(NUMPY_DTYPES[var.dtype]).itemsize,
             offset=offset,

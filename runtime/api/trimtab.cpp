@@ -89,6 +89,10 @@ int trimtab_open_memory(const void* data, size_t size, int threads, trimtab_mode
   return Open(data, size, false, threads, model, why, why_size);
 }
 
+int trimtab_verify(trimtab_model* model) {
+  return Report(model, trimtab::VerifyConstants(model->program));
+}
+
 void trimtab_close(trimtab_model* model) {
   if (model == nullptr) return;
   const void* map = model->map;

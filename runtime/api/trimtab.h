@@ -54,6 +54,9 @@ int trimtab_open_file(const char* path, int threads, trimtab_model** model, char
                       size_t why_size);
 int trimtab_open_memory(const void* data, size_t size, int threads, trimtab_model** model,
                         char* why, size_t why_size);
+/* Compares all weights with their checksum, which opening does not do (it reads none of them). For
+ * a file that has just changed hands; running is safe whatever the weights are. */
+int trimtab_verify(trimtab_model* model);
 void trimtab_close(trimtab_model* model);
 
 uint32_t trimtab_input_count(const trimtab_model* model);

@@ -185,7 +185,9 @@ int RunModel(const Options& options, Meter* meter) {
       .Number("weights_bytes", static_cast<int64_t>(memory.weights_bytes))
       .Write();
   Inputs inputs;
-  int code = SetInputs(model, options, &inputs);
+  int code = options.verify ? trimtab_verify(model) : 0;
+  if (code != 0) Fail(code, trimtab_last_error(model));
+  if (code == 0) code = SetInputs(model, options, &inputs);
   if (code == 0) code = Measure(model, options, meter);
   if (code == 0 && options.output_dir != nullptr) code = WriteOutputs(model, options.output_dir);
   trimtab_close(model);

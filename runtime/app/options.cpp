@@ -45,6 +45,10 @@ const char* ParseOptions(int argc, char** argv, Options* options) {
       options->markers = true;
       continue;
     }
+    if (strcmp(name, "--verify") == 0) {
+      options->verify = true;
+      continue;
+    }
     if (i + 1 == argc) return "an option lacks its value, or is unknown";
     const char* value = argv[++i];
     bool known = true;

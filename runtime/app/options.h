@@ -19,6 +19,7 @@ struct Options {
   int64_t min_time_ms = 0;
   bool per_op = false;
   bool markers = false;
+  bool verify = false;
 };
 
 // Null when the command line is right, else what is wrong with it.

@@ -18,21 +18,26 @@ Status Bad(const char* what, int64_t where = Status::kNoFact) {
   return Status(Code::kBadFile, what, where);
 }
 
-// True when [offset, offset + bytes) lies inside the file behind the header and offset is aligned.
-bool Inside(uint64_t offset, uint64_t bytes, uint64_t size, uint64_t alignment) {
-  return offset >= sizeof(FileHeader) && offset <= size && bytes <= size - offset &&
-         offset % alignment == 0;
-}
+// Where something may lie: in the tables behind the header, or in the constants behind the tables.
+struct Region {
+  uint64_t begin, end;
 
-bool NameFits(const uint8_t* bytes, uint64_t size, uint32_t offset) {
+  // True when [offset, offset + bytes) lies inside and offset is aligned.
+  bool Holds(uint64_t offset, uint64_t bytes, uint64_t alignment) const {
+    return offset >= begin && offset <= end && bytes <= end - offset && offset % alignment == 0;
+  }
+};
+
+bool NameFits(const uint8_t* bytes, const Region& tables, uint32_t offset) {
   if (offset == 0) return true;
-  if (!Inside(offset, 3, size, 1)) return false;
+  if (!tables.Holds(offset, 3, 1)) return false;
   uint16_t length;
   memcpy(&length, bytes + offset, sizeof(length));
-  return Inside(offset, length + 3u, size, 1) && bytes[offset + 2 + length] == 0;
+  return tables.Holds(offset, length + 3u, 1) && bytes[offset + 2 + length] == 0;
 }
 
-Status CheckVar(const VarRecord& var, const uint8_t* bytes, uint64_t size, uint32_t index) {
+Status CheckVar(const VarRecord& var, const uint8_t* bytes, const Region& tables,
+                const Region& constants, uint32_t index) {
   if (var.rank > Dims::kMaxRank || var.layout > 1)
     return Bad(TRIMTAB_TEXT("bad rank or layout of a variable"), index);
   if (ElementSize(static_cast<DType>(var.dtype)) == 0)
@@ -40,10 +45,10 @@ Status CheckVar(const VarRecord& var, const uint8_t* bytes, uint64_t size, uint3
   for (int i = 0; i < var.rank; ++i) {
     if (var.dims[i] < 0) return Bad(TRIMTAB_TEXT("negative dimension of a variable"), index);
   }
-  if (!NameFits(bytes, size, var.name_offset))
+  if (!NameFits(bytes, tables, var.name_offset))
     return Bad(TRIMTAB_TEXT("bad name of a variable"), index);
-  if (var.data_offset != 0 && !Inside(var.data_offset, var.data_bytes, size, 64)) {
-    return Bad(TRIMTAB_TEXT("data of a variable lies outside the file"), index);
+  if (var.data_offset != 0 && !constants.Holds(var.data_offset, var.data_bytes, 64)) {
+    return Bad(TRIMTAB_TEXT("data of a variable lies outside the constants"), index);
   }
   return Status();
 }
@@ -54,15 +59,14 @@ Status CheckVar(const VarRecord& var, const uint8_t* bytes, uint64_t size, uint3
 // any change of order. Both are plain vector additions, so checking costs less than reading the
 // weights from storage.
 uint64_t Checksum(const void* data, size_t size) {
+  typedef uint32_t Row __attribute__((vector_size(64)));
   const uint8_t* bytes = static_cast<const uint8_t*>(data);
-  uint32_t sum[16] = {}, sum_of_sums[16] = {};
-  for (size_t at = 0; at + 64 <= size; at += 64) {
-    uint32_t row[16];
-    memcpy(row, bytes + at, sizeof(row));
-    if (at == 0)
-      row[offsetof(FileHeader, checksum) / 4] = row[offsetof(FileHeader, checksum) / 4 + 1] = 0;
-    for (int i = 0; i < 16; ++i) sum[i] += row[i];
-    for (int i = 0; i < 16; ++i) sum_of_sums[i] += sum[i];
+  Row sum = {}, sum_of_sums = {};
+  for (size_t at = 0; at + sizeof(Row) <= size; at += sizeof(Row)) {
+    Row row;
+    memcpy(&row, bytes + at, sizeof(row));
+    sum += row;
+    sum_of_sums += sum;
   }
   uint64_t digest = 0xCBF29CE484222325u;  // FNV-1a, 64 bits, over the sums
   for (int i = 0; i < 16; ++i) digest = (digest ^ sum[i]) * 0x100000001B3u;
@@ -84,21 +88,28 @@ Status Load(const void* data, size_t size, Program* program) {
   }
   if (header.file_bytes != size || size % 64 != 0)
     return Bad(TRIMTAB_TEXT("truncated or padded file (bytes)"), static_cast<int64_t>(size));
-  if (header.checksum != Checksum(data, size))
-    return Bad(TRIMTAB_TEXT("damaged file: the checksum does not match"));
+  const Region tables = {sizeof(FileHeader), header.tables_bytes};
+  const Region constants = {header.tables_bytes, size};
+  if (tables.end < tables.begin || tables.end > size || tables.end % 64 != 0)
+    return Bad(TRIMTAB_TEXT("tables lie outside the file"));
+  const uint64_t checksum =
+      Checksum(bytes + kSealBytes, static_cast<size_t>(tables.end - kSealBytes));
+  const uint64_t* reserved = header.sealed_reserved;
+  if (header.tables_checksum != checksum || (reserved[0] | reserved[1] | reserved[2]) != 0)
+    return Bad(TRIMTAB_TEXT("damaged file: the tables' checksum does not match"));
 
   const uint64_t vars_at = sizeof(FileHeader);
   const uint64_t ops_at = vars_at + uint64_t{header.var_count} * sizeof(VarRecord);
   const uint64_t borders_at = ops_at + uint64_t{header.op_count} * sizeof(OpRecord);
   const uint64_t borders = uint64_t{header.input_count} + header.output_count;
-  if (!Inside(borders_at, borders * 4, size, 4))
+  if (!tables.Holds(borders_at, borders * 4, 4))
     return Bad(TRIMTAB_TEXT("tables lie outside the file"));
   program->bytes_ = bytes;
   program->vars_ = reinterpret_cast<const VarRecord*>(bytes + vars_at);
   program->ops_ = reinterpret_cast<const OpRecord*>(bytes + ops_at);
   program->borders_ = reinterpret_cast<const uint32_t*>(bytes + borders_at);
   for (uint32_t i = 0; i < header.var_count; ++i)
-    TRIMTAB_RETURN_IF_ERROR(CheckVar(program->vars_[i], bytes, size, i));
+    TRIMTAB_RETURN_IF_ERROR(CheckVar(program->vars_[i], bytes, tables, constants, i));
   for (uint32_t i = 0; i < borders; ++i) {
     if (program->borders_[i] >= header.var_count)
       return Bad(TRIMTAB_TEXT("bad input or output index"), i);
@@ -110,9 +121,9 @@ Status Load(const void* data, size_t size, Program* program) {
   for (uint32_t i = 0; i < header.op_count; ++i) {
     const OpRecord& op = program->ops_[i];
     const uint32_t operand_count = uint32_t{op.input_count} + op.output_count;
-    if (!Inside(op.operands_offset, operand_count * 4u, size, 4) ||
-        !Inside(op.attributes_offset, op.attributes_bytes, size, 8) ||
-        !NameFits(bytes, size, op.name_offset)) {
+    if (!tables.Holds(op.operands_offset, operand_count * 4u, 4) ||
+        !tables.Holds(op.attributes_offset, op.attributes_bytes, 8) ||
+        !NameFits(bytes, tables, op.name_offset)) {
       return Bad(TRIMTAB_TEXT("an operator lies outside the file"), i);
     }
     for (uint32_t j = 0; j < operand_count; ++j) {
@@ -122,6 +133,15 @@ Status Load(const void* data, size_t size, Program* program) {
     }
   }
   return Status();
+}
+
+Status VerifyConstants(const Program& program) {
+  const FileHeader& header = program.header();
+  const uint64_t found = Checksum(program.bytes() + header.tables_bytes,
+                                  static_cast<size_t>(header.file_bytes - header.tables_bytes));
+  return found == header.constants_checksum
+             ? Status()
+             : Bad(TRIMTAB_TEXT("damaged file: the constants' checksum does not match"));
 }
 
 Status MapFile(const char* path, const void** bytes, size_t* size) {

@@ -6,13 +6,16 @@
 
 namespace trimtab {
 
-// Checks magic, version, schema, size, checksum, and every offset, count and index, so that all
-// accessors of `program` are safe and every operand is computed before it is used. `bytes` must be
-// 64-byte aligned and outlive the program.
+// Checks magic, version, size, the tables' checksum, and every offset, count and index, so that all
+// accessors of `program` are safe. Reads no constant: loading costs the same however many weights
+// there are. `bytes` must be 64-byte aligned and outlive the program.
 Status Load(const void* bytes, size_t size, Program* program);
 
-// The checksum of a file (docs/model-format.md, "Checksum"), its own field counted as zero. `size`
-// is a multiple of 64.
+// Compares the constants with their checksum. Whatever they hold, running is safe; this tells
+// whether a file arrived as it was sent.
+Status VerifyConstants(const Program& program);
+
+// The checksum of a part of a file (docs/model-format.md, "Checksums"). `size` is a multiple of 64.
 uint64_t Checksum(const void* bytes, size_t size);
 
 // Maps a file into memory. Unmap with UnmapFile.

@@ -10,7 +10,7 @@
 
 namespace trimtab {
 
-constexpr uint32_t kFormatVersion = 1;
+constexpr uint32_t kFormatVersion = 2;
 constexpr uint32_t kAbsent = 0xFFFFFFFFu;  // operand index of an optional input that is not there
 
 enum FileFlags : uint32_t { kFlagPlanned = 1 };
@@ -18,16 +18,23 @@ enum FileFlags : uint32_t { kFlagPlanned = 1 };
 struct FileHeader {
   char magic[8];  // "trimtab" and a zero byte
   uint32_t version;
-  uint32_t flags;
+  uint32_t tables_bytes;  // where the tables end and the constants begin
+  uint64_t file_bytes;
+  uint64_t tables_checksum;     // from kSealBytes to tables_bytes
+  uint64_t constants_checksum;  // from tables_bytes to file_bytes
+  uint64_t sealed_reserved[3];
+  // What follows is under the tables' checksum.
   uint64_t
       schema_hash;  // of the writer's whole schema, for people; operators are checked one by one
-  uint64_t file_bytes;
-  uint64_t checksum;  // of the whole file with this field zero
+  uint32_t flags;
   uint32_t var_count, op_count, input_count, output_count;
   uint32_t metadata_offset,
       metadata_bytes;  // JSON for people and tools; the engine does not read it
+  uint32_t reserved[7];
 };
-static_assert(sizeof(FileHeader) == 64, "the header is 64 bytes");
+static_assert(sizeof(FileHeader) == 128, "the header is 128 bytes");
+constexpr uint64_t kSealBytes = 64;  // the header's part that no checksum covers
+static_assert(offsetof(FileHeader, schema_hash) == kSealBytes, "checksums begin behind the seal");
 
 struct VarRecord {
   int32_t dims[8];

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import re
 import subprocess
@@ -52,6 +53,20 @@ def test_what_a_toolchain_builds_computes_what_numpy_computes(name: str, tmp_pat
 
 def test_the_host_build_computes_what_numpy_computes(host: Build, tmp_path: Path) -> None:
     assert samples.runs_relu(host, tmp_path)
+
+
+def test_the_runner_verifies_the_weights_when_it_is_asked_to(host: Build, tmp_path: Path) -> None:
+    assert host.model
+    damaged = bytearray(host.model.read_bytes())
+    damaged[32] ^= 1  # the checksum of the constants
+    (tmp_path / "net.ttm").write_bytes(damaged)
+    (tmp_path / "x.bin").write_bytes(bytes(4 * math.prod(samples.SHAPE)))
+    files = [tmp_path / "net.ttm", "--input", tmp_path / "x.bin"]
+    command = [str(word) for word in (host.runner, *files)]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+    refused = subprocess.run([*command, "--verify"], capture_output=True, text=True, check=False)
+    assert refused.returncode == 1
+    assert "the constants' checksum does not match" in refused.stdout
 
 
 def test_a_device_binary_holds_no_cpp_library(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """Opens damaged models in a process of its own: `python -m tests.engine.hostile FILE SEED COUNT`.
 
-Every damaged copy gets a right checksum, so that it reaches the checks behind it. A copy that is
-accepted is run. Prints "accepted N refused M"; a crash ends the process by a signal.
+Every damaged copy gets right checksums, so that it reaches the checks behind them, and some damage
+in its constants, which the engine does not check. A copy that is accepted is run. Prints "accepted
+N refused M"; a crash ends the process by a signal.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from trimtab import _engine, modelfile
+from trimtab import _engine, memory, modelfile, schema
+from trimtab.memory import Image
 
 INTERESTING = (
     0,
@@ -36,35 +38,44 @@ INTERESTING = (
 )
 
 
-def damaged(image: np.ndarray, tables: int, rng: np.random.Generator) -> np.ndarray:
-    """A copy with up to three words of the first `tables` bytes replaced, its checksum mended."""
-    copy = modelfile.aligned_array(image.size)
+def variables(image: Image) -> bytes:
+    """The table of variables."""
+    count = modelfile.COUNTS.unpack_from(image.data, modelfile.SEAL.size)[2]
+    return image[modelfile.TABLES_AT :][: count * modelfile.VAR.size].tobytes()
+
+
+def damaged(image: Image, rng: np.random.Generator) -> Image:
+    """A copy with up to three words of its tables and an element of a list of indices replaced."""
+    copy = memory.new_image(image.size)
     copy[:] = image
-    for _ in range(rng.integers(1, 4)):
-        at = int(rng.integers(40, tables - 4))
+    tables_bytes = modelfile.SEAL.unpack_from(image.data)[2]
+    records = list(modelfile.VAR.iter_unpack(variables(image)))
+
+    def damage(begin: int, end: int) -> None:
+        at = int(rng.integers(begin, end - 4))
         width = int(rng.choice([1, 2, 4]))
         value = int(rng.choice(INTERESTING)) if rng.random() < 0.7 else int(rng.integers(0, 2**32))
         copy[at : at + width] = np.frombuffer(struct.pack("<I", value)[:width], np.uint8)
-    copy[32:40] = np.frombuffer(struct.pack("<Q", _engine.checksum(copy)), np.uint8)
+
+    for _ in range(rng.integers(1, 4)):
+        damage(modelfile.SEAL.size, tables_bytes)
+    for record in records:  # the operators must keep them in range
+        offset, size, dtype = record[8], record[9], record[11]
+        if offset and dtype == schema.DTYPES["i64"]:
+            damage(offset, offset + size)
+    modelfile.seal(copy, tables_bytes)
     return copy
 
 
 def main(path: Path, seed: int, count: int) -> None:
     """Opens `count` damaged copies of the model at `path`."""
-    content = np.fromfile(path, np.uint8)
-    image = modelfile.aligned_array(content.size)
-    image[:] = content
-    var_count = struct.unpack_from("<I", content.data, 40)[0]
-    offsets = [
-        struct.unpack_from("<Q", content.data, 64 + 64 * i + 32)[0] for i in range(var_count)
-    ]
-    tables = min(offset for offset in offsets if offset)
+    image = memory.map_file(path)
     inputs = [np.ones((1, 3, 9, 7), np.float32)]
     rng = np.random.default_rng(seed)
     accepted = refused = 0
     for _ in range(count):
         try:
-            _engine.Executor(damaged(image, tables, rng), 1).run(inputs)
+            _engine.Executor(damaged(image, rng), 1).run(inputs)
             accepted += 1
         except _engine.EngineError:
             refused += 1

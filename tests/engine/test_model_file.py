@@ -71,8 +71,8 @@ def test_a_file_without_names_runs_by_position(program: Program, tmp_path: Path)
 
 def test_constants_are_aligned_to_64_bytes(program: Program) -> None:
     image = modelfile.encode(program)
-    var_count = struct.unpack_from("<I", image.data, 40)[0]
-    offsets = [struct.unpack_from("<Q", image.data, 64 + 64 * i + 32)[0] for i in range(var_count)]
+    var_count = struct.unpack_from("<I", image.data, 76)[0]
+    offsets = [struct.unpack_from("<Q", image.data, 128 + 64 * i + 32)[0] for i in range(var_count)]
     assert any(offsets)
     assert all(offset % 64 == 0 for offset in offsets)
     assert image.ctypes.data % 64 == 0
@@ -90,6 +90,14 @@ def test_every_changed_byte_is_noticed(program: Program, tmp_path: Path) -> None
             trimtab.load(path)
 
 
+def test_the_engine_runs_damaged_weights_and_finds_the_damage_when_asked(program: Program) -> None:
+    image = modelfile.encode(trimtab.optimize(program))
+    image[-64] ^= 1
+    _engine.Executor(image).run([np.ones((1, 3, 9, 7), np.float32)])
+    with pytest.raises(_engine.EngineError, match="the constants' checksum does not match"):
+        _engine.check_model(image)
+
+
 @pytest.mark.parametrize("length", [0, 1, 63, 64, 65, 128, 1000])
 def test_a_truncated_file_is_refused(program: Program, tmp_path: Path, length: int) -> None:
     path = tmp_path / "net.ttm"
@@ -105,7 +113,7 @@ def test_another_version_is_refused_by_name(program: Program, tmp_path: Path) ->
     content = bytearray(path.read_bytes())
     struct.pack_into("<I", content, 8, 99)
     path.write_bytes(content)
-    with pytest.raises(TtmError, match=r"version \(expected, found\) \(1, 99\)"):
+    with pytest.raises(TtmError, match=r"version \(expected, found\) \(2, 99\)"):
         trimtab.load(path)
 
 
@@ -120,11 +128,10 @@ def test_a_failed_write_leaves_nothing_behind(program: Program, tmp_path: Path) 
 def test_an_operator_of_another_schema_is_refused_by_name(program: Program, tmp_path: Path) -> None:
     path = tmp_path / "net.ttm"
     program.save(path)
-    image = modelfile.aligned_array(path.stat().st_size)
-    image[:] = np.fromfile(path, np.uint8)
-    var_count = struct.unpack_from("<I", image.data, 40)[0]
-    struct.pack_into("<I", image.data, 64 + 64 * var_count + 20, 0xBAD)
-    struct.pack_into("<Q", image.data, 32, _engine.checksum(image))
+    image = modelfile.encode(program)
+    tables_bytes, var_count = (struct.unpack_from("<I", image.data, at)[0] for at in (12, 76))
+    struct.pack_into("<I", image.data, 128 + 64 * var_count + 20, 0xBAD)
+    modelfile.seal(image, tables_bytes)
     image.tofile(path)
     with pytest.raises(TtmError, match="operator conv was written with another schema"):
         trimtab.load(path)

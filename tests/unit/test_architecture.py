@@ -20,6 +20,7 @@ GRAPH = TABLES | {"program", "target", "profile", "engine"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "paths": set(),
+    "memory": set(),
     "engine": {"errors", "_engine"},
     "schema": BASE,
     "kernels": TABLES,
@@ -31,7 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "packing": GRAPH,
     "plan": GRAPH,
     "planner": GRAPH | {"passes", "packing", "plan"},
-    "modelfile": GRAPH,
+    "modelfile": GRAPH | {"memory"},
     "codegen": TABLES | {"profile"},
     "session": GRAPH | {"passes", "plan", "planner", "packing", "modelfile"},
     "derive": GRAPH | {"session"},

@@ -99,6 +99,13 @@ def test_a_failing_runner_becomes_a_status_and_an_error_that_says_why(
     assert not record.of("run") or status is not Status.OK
 
 
+def test_the_launch_that_checks_the_output_verifies_the_model_too(
+    device: Device, tmp_path: Path
+) -> None:
+    _, error = measure(device, tmp_path, 'assert is_golden == ("--verify" in args)')
+    assert error is None
+
+
 def test_a_wrong_output_is_never_timed(device: Device, tmp_path: Path) -> None:
     record, _ = measure(device, tmp_path, "scale = 3.0")
     assert summarize(record).headline is None

@@ -190,7 +190,7 @@ class _Measurement:
 
     def _check_output(self, base: runner.Command, local: Path) -> None:
         with self._device.scratch() as scratch:
-            command = dataclasses.replace(base, output_dir=scratch)
+            command = dataclasses.replace(base, output_dir=scratch, verify=True)
             result = self._device.run(command.argv(), timeout_s=self._settings.timeout_s)
             self._accept(runner.interpret(result))
             agreements = []

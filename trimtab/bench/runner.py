@@ -61,6 +61,7 @@ class Command:
     min_time_ms: int = 0
     per_op: bool = False
     markers: bool = False
+    verify: bool = False
 
     def argv(self) -> list[str]:
         """The launch as an argument list."""
@@ -71,7 +72,8 @@ class Command:
             argv += ["--output-dir", self.output_dir]
         argv += ["--threads", str(self.threads), "--warmup", str(self.warmup)]
         argv += ["--runs", str(self.runs), "--min-time-ms", str(self.min_time_ms)]
-        return argv + ["--per-op"] * self.per_op + ["--markers"] * self.markers
+        flags = {"--per-op": self.per_op, "--markers": self.markers, "--verify": self.verify}
+        return argv + [flag for flag, given in flags.items() if given]
 
 
 @dataclass(frozen=True)

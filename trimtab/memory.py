@@ -1,0 +1,31 @@
+"""Memory for model images: aligned, and in huge pages where the system gives them."""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+Image = NDArray[np.uint8]
+
+
+def new_image(size: int) -> Image:
+    """`size` zero bytes that start at a page. Where the system has huge pages they are asked for:
+    weights are read once per inference, and with small pages the page table is read with them.
+    """
+    memory = mmap.mmap(-1, max(size, 1))
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        with contextlib.suppress(OSError):  # a kernel without them
+            memory.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(memory, np.uint8, count=size)
+
+
+def map_file(path: Path) -> Image:
+    """The bytes of a file, read-only and in place; OSError when it cannot be opened."""
+    with path.open("rb") as file:
+        if not file.seek(0, 2):
+            return np.empty(0, np.uint8)  # nothing can be mapped
+        return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
