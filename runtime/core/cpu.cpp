@@ -89,6 +89,14 @@ uint64_t CpuFeatures() {
   return features;
 }
 
+void Relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__) || defined(__arm__)
+  __asm__ volatile("yield");
+#endif
+}
+
 const char* CpuFeatureName(int bit) {
   return bit >= 0 && bit < static_cast<int>(sizeof(kNames) / sizeof(kNames[0])) ? kNames[bit]
                                                                                 : nullptr;

@@ -26,6 +26,9 @@ enum CpuFeature : uint64_t {
 // them all.
 uint64_t CpuFeatures();
 
+// Tells the core that this thread spins: it saves power, and leaves the loop faster.
+void Relax();
+
 // Name of the feature with bit index `bit` as in isa.toml, or null past the last.
 const char* CpuFeatureName(int bit);
 

@@ -1,22 +1,43 @@
 #include "runtime/core/thread_pool.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include <atomic>
 #include <new>
 
+#include "runtime/core/cpu.h"
+
 namespace trimtab {
 namespace {
 
-// How often a thread looks for work before it sleeps: about 50 microseconds, longer than the gap
-// between two operators.
-constexpr int kSpins = 20000;
+// How long a helper looks for work before it sleeps: longer than an operator that one thread runs
+// alone, as waking up takes 50 microseconds and more. Past kSpinNs it lets others have the core.
+constexpr uint64_t kPatienceNs = 1000000, kSpinNs = 50000;
 
-void Pause() {
-#if defined(__GNUC__)
-  __asm__ volatile("" ::: "memory");
-#endif
+constexpr int kMaxThreads = 64;
+
+uint64_t Now() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// Spins until `ready()`; false when that took longer than `patience` nanoseconds.
+template <class Ready>
+bool Spin(uint64_t patience, Ready ready) {
+  const uint64_t start = Now();
+  for (;;) {
+    for (int i = 0; i < 32; ++i) {
+      if (ready()) return true;
+      Relax();
+    }
+    const uint64_t waited = Now() - start;
+    if (waited > patience) return false;
+    if (waited > kSpinNs) sched_yield();
+  }
 }
 
 }  // namespace
@@ -24,14 +45,23 @@ void Pause() {
 struct ThreadPool::State {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
-  std::atomic<uint32_t> generation{0};  // odd bits are not special: every loop adds one
+  std::atomic<uint32_t> generation{0};  // every loop adds one
   std::atomic<bool> stop{false};
-  std::atomic<int> busy{0};  // helpers that have not finished the current loop
+  // A helper counts itself in before it asks whether there is a loop, and the caller ends the loop
+  // before it waits for those that are in: one of the two sees the other. So nobody waits for a
+  // helper that the system has not let run yet.
+  std::atomic<int> active{0};
+  std::atomic<bool> open{false};
 
   Body body = nullptr;
   void* context = nullptr;
   size_t n = 0, grain = 1;
-  std::atomic<size_t> next{0};
+
+  // The part of a loop that a thread begins with, in blocks of `grain`; on a cache line of its own.
+  struct alignas(64) Share {
+    std::atomic<size_t> next;
+    size_t end;
+  } share[kMaxThreads];
 
   int helpers = 0;
   struct Helper {
@@ -40,11 +70,18 @@ struct ThreadPool::State {
     int index;
   }* helper = nullptr;
 
+  // First the thread's own share, which is the same part of every loop: what it wrote last is in
+  // its cache. Then what others have left.
   void TakeBlocks(int thread) {
-    for (;;) {
-      const size_t begin = next.fetch_add(grain, std::memory_order_relaxed);
-      if (begin >= n) return;
-      body(context, begin, begin + grain < n ? begin + grain : n, thread);
+    const int threads = helpers + 1;
+    for (int i = 0; i < threads; ++i) {
+      Share& from = share[(thread + i) % threads];
+      for (;;) {
+        const size_t block = from.next.fetch_add(1, std::memory_order_relaxed);
+        if (block >= from.end) break;
+        const size_t begin = block * grain;
+        body(context, begin, begin + grain < n ? begin + grain : n, thread);
+      }
     }
   }
 };
@@ -54,31 +91,29 @@ void* ThreadPool::Work(void* argument) {
   State& state = *self->state;
   uint32_t seen = 0;
   for (;;) {
-    int spins = 0;
-    while (state.generation.load(std::memory_order_acquire) == seen && spins < kSpins) {
-      Pause();
-      ++spins;
-    }
-    if (state.generation.load(std::memory_order_acquire) == seen) {
+    const auto called = [&] { return state.generation.load(std::memory_order_acquire) != seen; };
+    if (!Spin(kPatienceNs, called)) {
       pthread_mutex_lock(&state.mutex);
-      while (state.generation.load(std::memory_order_acquire) == seen)
-        pthread_cond_wait(&state.wake, &state.mutex);
+      while (!called()) pthread_cond_wait(&state.wake, &state.mutex);
       pthread_mutex_unlock(&state.mutex);
     }
-    ++seen;
+    seen = state.generation.load(std::memory_order_acquire);
     if (state.stop.load(std::memory_order_relaxed)) return nullptr;
-    state.TakeBlocks(self->index);
-    state.busy.fetch_sub(1, std::memory_order_release);
+    state.active.fetch_add(1);
+    if (state.open.load()) state.TakeBlocks(self->index);
+    state.active.fetch_sub(1, std::memory_order_release);
   }
 }
 
 Status ThreadPool::Start(int threads) {
-  if (threads < 1 || threads > 64)
+  if (threads < 1 || threads > kMaxThreads)
     return Status(Code::kBadArgument, TRIMTAB_TEXT("threads must be 1 to 64"), threads);
   if (threads == 1) return Status();
 #if TRIMTAB_THREADS
-  void* memory = malloc(sizeof(State) + sizeof(State::Helper) * static_cast<size_t>(threads - 1));
-  if (memory == nullptr) return Status(Code::kOutOfMemory, TRIMTAB_TEXT("no memory for threads"));
+  void* memory = nullptr;
+  const size_t bytes = sizeof(State) + sizeof(State::Helper) * static_cast<size_t>(threads - 1);
+  if (posix_memalign(&memory, alignof(State), bytes) != 0)
+    return Status(Code::kOutOfMemory, TRIMTAB_TEXT("no memory for threads"));
   static_assert(alignof(State::Helper) <= alignof(State), "helpers follow the state in one block");
   state_ = ::new (memory) State;
   state_->helper = reinterpret_cast<State::Helper*>(static_cast<char*>(memory) + sizeof(State));
@@ -126,14 +161,19 @@ void ThreadPool::For(size_t n, size_t grain, Body body, void* context) {
   state.context = context;
   state.n = n;
   state.grain = grain;
-  state.next.store(0, std::memory_order_relaxed);
-  state.busy.store(state.helpers, std::memory_order_relaxed);
+  const size_t blocks = (n + grain - 1) / grain, threads = static_cast<size_t>(threads_);
+  for (size_t i = 0; i < threads; ++i) {
+    state.share[i].next.store(blocks * i / threads, std::memory_order_relaxed);
+    state.share[i].end = blocks * (i + 1) / threads;
+  }
+  state.open.store(true, std::memory_order_release);
   pthread_mutex_lock(&state.mutex);
   state.generation.fetch_add(1, std::memory_order_release);
   pthread_cond_broadcast(&state.wake);
   pthread_mutex_unlock(&state.mutex);
   state.TakeBlocks(0);
-  while (state.busy.load(std::memory_order_acquire) != 0) Pause();
+  state.open.store(false);
+  Spin(UINT64_MAX, [&] { return state.active.load() == 0; });
 }
 
 }  // namespace trimtab

@@ -66,10 +66,12 @@ bool GemmDriver::RowsCollide(size_t stride) const {
   return mr_ > kCacheWays && stride * sizeof(float) % kCacheWayBytes == 0;
 }
 
-// Order of the work: column blocks outside, row tiles inside. A block is as many weight panels as
-// stay in cache, so large weights are read from memory once, and small weights make one block, so
-// inputs are read once. Images with fewer row tiles than threads need are cut into more blocks.
-// With enough blocks a thread takes all row tiles of a block together.
+// Order of the work: parts of the rows, groups, column blocks, row tiles. A block is as many weight
+// panels as stay in cache, so large weights are read from memory once, and small weights make one
+// block, so inputs are read once. There is a part for each thread, whose rows are those that it
+// wrote and will read in the operators before and after, for a core reads slowly what another one
+// has written. Where there are too few tiles for that, threads share blocks, of which there are
+// made more.
 void GemmDriver::Run(const GemmJob& job, const Epilogue& epilogue, void* scratch,
                      ThreadPool& pool) const {
   const size_t threads = static_cast<size_t>(pool.threads());
@@ -78,14 +80,17 @@ void GemmDriver::Run(const GemmJob& job, const Epilogue& epilogue, void* scratch
   const size_t tiles = job.lines * line_tiles;
   const size_t resident = kResidentBytes / (job.depth * nr_ * sizeof(float));
   size_t blocks = DivideUp(all_panels, resident > 0 ? resident : 1);
-  if (threads > 1) {
+  size_t part_tiles = DivideUp(tiles, threads);
+  // At most a fifth of the time of a part that is not full may be lost.
+  if (part_tiles * threads * mr_ * 5 > job.lines * job.line_rows * 6) part_tiles = tiles;
+  if (part_tiles == tiles) {
     while (blocks < all_panels && job.groups * tiles * blocks < 4 * threads) blocks *= 2;
   }
   const size_t block_panels = DivideUp(all_panels, blocks);
   blocks = DivideUp(all_panels, block_panels);
-  const size_t items = job.groups * blocks * tiles;
-  size_t grain = Grain(items, mr_ * block_panels * nr_ * job.depth, pool.threads());
-  if (job.groups * blocks >= 4 * threads && grain < tiles) grain = tiles;
+  const size_t part_items = job.groups * blocks * part_tiles;
+  const size_t items = DivideUp(tiles, part_tiles) * part_items;
+  const size_t grain = Grain(items, mr_ * block_panels * nr_ * job.depth, pool.threads());
 
   pool.For(items, grain, [&](size_t begin, size_t end, int thread) {
     auto* const pointers =
@@ -98,37 +103,48 @@ void GemmDriver::Run(const GemmJob& job, const Epilogue& epilogue, void* scratch
     args.clamp_max = epilogue.clamp_max;
     args.mr = static_cast<uint16_t>(mr_);
     args.nr = static_cast<uint16_t>(nr_);
-    // Divisions only where the work begins: small depths make short tiles.
-    size_t line_tile = begin % line_tiles, line = begin / line_tiles % job.lines;
-    size_t block = begin / tiles % blocks, group = begin / tiles / blocks;
+    size_t part_end = begin / part_items * part_tiles + part_tiles;
+    size_t group = begin / part_tiles / blocks % job.groups, block = begin / part_tiles % blocks;
+    size_t tile_index = part_end - part_tiles + begin % part_tiles;
+    size_t line = tile_index / line_tiles, line_tile = tile_index % line_tiles;
     for (size_t item = begin; item < end; ++item) {
-      const size_t row = line_tile * mr_;
-      const size_t rows = job.line_rows - row < mr_ ? job.line_rows - row : mr_;
-      const size_t panel = block * block_panels, column = panel * nr_;
-      const size_t columns = job.columns - column, block_columns = block_panels * nr_;
+      if (tile_index < tiles) {  // the last part may have fewer
+        const size_t row = line_tile * mr_;
+        const size_t rows = job.line_rows - row < mr_ ? job.line_rows - row : mr_;
+        const size_t panel = block * block_panels, column = panel * nr_;
+        const size_t columns = job.columns - column, block_columns = block_panels * nr_;
 
-      GemmTile tile{group, line, row, rows, mr_, pointers, 0, 0};
-      job.point(job.context, &tile);
-      const size_t place =
-          line * job.line_stride + row * job.row_stride + group * job.columns + column;
-      args.w = job.w + (group * all_panels + panel) * nr_ * job.depth;
-      args.bias = job.bias == nullptr ? nullptr : job.bias + (group * all_panels + panel) * nr_;
-      args.residual = job.residual == nullptr ? nullptr : job.residual + place;
-      args.c = job.c + place;
-      args.taps = tile.taps;
-      args.k = tile.k;
-      args.rows = rows;
-      args.columns = columns < block_columns ? columns : block_columns;
-      kernel_(args);
-      epilogue.Activate(args.c, rows, args.columns, job.row_stride);
-
-      if (++line_tile < line_tiles) continue;
-      line_tile = 0;
-      if (++line < job.lines) continue;
-      line = 0;
-      if (++block < blocks) continue;
-      block = 0;
-      ++group;
+        GemmTile tile{group, line, row, rows, mr_, pointers, 0, 0};
+        job.point(job.context, &tile);
+        const size_t place =
+            line * job.line_stride + row * job.row_stride + group * job.columns + column;
+        args.w = job.w + (group * all_panels + panel) * nr_ * job.depth;
+        args.bias = job.bias == nullptr ? nullptr : job.bias + (group * all_panels + panel) * nr_;
+        args.residual = job.residual == nullptr ? nullptr : job.residual + place;
+        args.c = job.c + place;
+        args.taps = tile.taps;
+        args.k = tile.k;
+        args.rows = rows;
+        args.columns = columns < block_columns ? columns : block_columns;
+        kernel_(args);
+        epilogue.Activate(args.c, rows, args.columns, job.row_stride);
+      }
+      ++tile_index;
+      if (++line_tile == line_tiles) {
+        line_tile = 0;
+        ++line;
+      }
+      if (tile_index < part_end) continue;
+      if (++block == blocks) {
+        block = 0;
+        if (++group == job.groups) {
+          group = 0;
+          part_end += part_tiles;
+        }
+      }
+      tile_index = part_end - part_tiles;
+      line = tile_index / line_tiles;
+      line_tile = tile_index % line_tiles;
     }
   });
 }
