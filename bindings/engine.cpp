@@ -202,6 +202,10 @@ class Executor {
     return outputs;
   }
 
+  void ResizeInput(uint32_t index, const Shape& dims) {
+    Check(trimtab_resize_input(model_.get(), index, dims.data(), static_cast<int32_t>(dims.size())));
+  }
+
   py::dict Memory() const {
     trimtab_memory memory;
     trimtab_memory_use(model_.get(), &memory);
@@ -286,5 +290,6 @@ PYBIND11_MODULE(_engine, module) {
       .def(py::init<py::array_t<uint8_t, py::array::c_style>, int>(), py::arg("model"),
            py::arg("threads") = 1)
       .def("run", &Executor::Run)
+      .def("resize_input", &Executor::ResizeInput)
       .def("memory", &Executor::Memory);
 }

@@ -82,12 +82,13 @@ struct WinogradInputF32Args {
 struct WinogradOutputF32Args {
   const float* x;         // element e at x + e * x_stride
   const float* bias;      // null, or `channels` floats
-  const float* residual;  // null, or laid out as y
+  const float* residual;  // null, or pixels with strides of their own
   float* y;
   size_t channels;  // >= kMinWinogradChannels
   size_t x_stride;
   size_t rows, columns;  // 1 .. tile
   size_t row_stride, pixel_stride;
+  size_t residual_row_stride, residual_pixel_stride;
   float clamp_min, clamp_max;
   uint16_t tile;  // read by the portable kernel only
 };

@@ -88,7 +88,8 @@ def config_header(profile: Profile) -> str:
 
 
 def _mask(ports: tuple[schema.Port, ...], trait: str) -> str:
-    return hex(sum(1 << i for i, port in enumerate(ports) if getattr(port, trait)))
+    bits = (0xFFFF << i & 0xFFFF if port.variadic else 1 << i for i, port in enumerate(ports) if getattr(port, trait))
+    return hex(sum(bits))
 
 
 def registry_source(profile: Profile) -> str:
@@ -114,10 +115,11 @@ def registry_source(profile: Profile) -> str:
             out.append("};")
         (least_in, most_in), (least_out, most_out) = op.input_counts, op.output_counts
         dtypes = hex(sum(1 << schema.DTYPES[d] for d in op.dtypes if d in profile.dtypes))
-        masks = ", ".join(_mask(op.inputs, trait) for trait in ("optional", "constant", "index"))
+        traits = ("optional", "constant", "index", "strided")
+        masks = [_mask(op.inputs, trait) for trait in traits] + [_mask(op.outputs, "strided")]
         rows.append(
             f"    {{{op.id}, {op.schema_hash:#x}u, {least_in}, {most_in}, {least_out}, {most_out}, "
-            f"LayoutRule::{LAYOUT_RULES[op.layout]}, {str(op.view).lower()}, {dtypes}, {masks}, "
+            f"LayoutRule::{LAYOUT_RULES[op.layout]}, {str(op.view).lower()}, {dtypes}, {', '.join(masks)}, "
             f"{fields}, {len(op.attributes)}, &k{op.class_name}Factory, "
             f'"{op.name if profile.strings else ""}"}},'
         )

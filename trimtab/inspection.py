@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trimtab.program import Op, Program
+from trimtab.program.memory import activation_bytes
 
 # Operators whose work is multiply-accumulates of a weight with every output element.
 _WEIGHTED = ("conv", "conv_transpose", "conv_winograd", "gemm")
@@ -102,30 +103,3 @@ def macs(program: Program, op: Op) -> int:
     if op.type == "conv_transpose":
         return program.vars[op.inputs[0]].count * math.prod(weight[1:])
     return output.count * math.prod(weight[1:])
-
-
-def activation_bytes(program: Program) -> int:
-    """Largest sum of the bytes of computed tensors alive at one operator; views share the memory of
-    what they show.
-    """
-    last: dict[str, int] = {}
-    root: dict[str, str] = {}
-    for i, op in enumerate(program.ops):
-        for name in (*op.inputs, *op.outputs):
-            if name:
-                last[
-                    root.setdefault(
-                        name, root[op.inputs[0]] if op.schema.view and name in op.outputs else name
-                    )
-                ] = i
-    for name in program.outputs:
-        last[root.get(name, name)] = len(program.ops)
-    most = 0
-    alive: dict[str, int] = {}
-    for i, op in enumerate(program.ops):
-        for name in op.outputs:
-            if root[name] == name:
-                alive[name] = program.vars[name].bytes
-        most = max(most, sum(alive.values()))
-        alive = {name: size for name, size in alive.items() if last[name] > i}
-    return most

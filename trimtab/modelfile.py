@@ -11,6 +11,7 @@ import math
 import os
 import struct
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +31,11 @@ ALIGNMENT = 64
 SEAL = struct.Struct("<8sIIQQQ24x")  # the part of the header that no checksum covers
 COUNTS = struct.Struct("<QIIIIIII28x")  # the rest of it
 TABLES_AT = SEAL.size + COUNTS.size
-VAR = struct.Struct("<8iQQIBBBBQ")
+VAR = struct.Struct("<8iQQIBBBBII")
 OP = struct.Struct("<HBBIIIIIII")
 ABSENT = 0xFFFFFFFF
 FLAG_PLANNED = 1
-VAR_FLAG_PACKED = 1
+VAR_FLAG_PACKED, VAR_FLAG_PART = 1, 2
 LAYOUTS = ("plain", "nhwc")
 _DTYPE_NAMES = {number: name for name, number in schema.DTYPES.items()}
 # Logical order of a 4-D tensor's dimensions in memory, and back.
@@ -73,6 +74,7 @@ def _used_vars(program: Program) -> list[Var]:
         *program.inputs,
         *program.outputs,
     }
+    used |= {program.vars[name].parent for name in used}
     return [var for var in program.vars.values() if var.name in used]
 
 
@@ -101,7 +103,7 @@ def encode(program: Program, names: bool = True) -> Image:
             end = offset + max(size, 1)
             constants.append((offset, var))
         dims = (*var.shape, *[0] * (8 - len(var.shape)))
-        flags = VAR_FLAG_PACKED if var.packed else 0
+        flags = VAR_FLAG_PACKED * var.packed | VAR_FLAG_PART * bool(var.parent)
         records.append(
             VAR.pack(
                 *dims,
@@ -112,7 +114,8 @@ def encode(program: Program, names: bool = True) -> Image:
                 LAYOUTS.index(var.layout),
                 len(var.shape),
                 flags,
-                0,
+                index[var.parent] if var.parent else 0,
+                var.channel,
             )
         )
     counts = COUNTS.pack(
@@ -235,6 +238,8 @@ def _decode(image: Image, fallback_name: str) -> Program:
         f"<{input_count + output_count}I", data, ops_at + OP.size * op_count
     )
     variables = [_decode_var(data, image, i) for i in range(var_count)]
+    for var, parent in zip(variables, _decode_parents(data, var_count), strict=True):
+        var.parent = "" if parent is None else variables[parent].name
     program.block.vars = {var.name: var for var in variables}
     program.inputs = [variables[i].name for i in borders[:input_count]]
     program.outputs = [variables[i].name for i in borders[input_count:]]
@@ -263,7 +268,10 @@ def _decode(image: Image, fallback_name: str) -> Program:
 
 def _decode_var(data: bytes, image: Image, index: int) -> Var:
     record = VAR.unpack_from(data, TABLES_AT + index * VAR.size)
-    shape_of, (offset, size, name_at, dtype, layout, rank, flags, _) = record[:8], record[8:]
+    shape_of, (offset, size, name_at, dtype, layout, rank, flags, _, channel) = (
+        record[:8],
+        record[8:],
+    )
     shape, packed = tuple(shape_of[:rank]), bool(flags & VAR_FLAG_PACKED)
     var = Var(
         _decode_name(data, name_at) or f"v{index}",
@@ -271,6 +279,7 @@ def _decode_var(data: bytes, image: Image, index: int) -> Var:
         _DTYPE_NAMES[dtype],
         LAYOUTS[layout],
         packed=packed,
+        channel=channel,
     )
     if offset:
         elements = np.frombuffer(
@@ -286,6 +295,11 @@ def _decode_var(data: bytes, image: Image, index: int) -> Var:
         else:
             var.data = elements[: math.prod(shape)].reshape(shape)
     return var
+
+
+def _decode_parents(data: bytes, var_count: int) -> Iterator[int | None]:
+    for record in VAR.iter_unpack(data[TABLES_AT : TABLES_AT + VAR.size * var_count]):
+        yield record[-2] if record[-3] & VAR_FLAG_PART else None
 
 
 def _decode_name(data: bytes, offset: int) -> str:

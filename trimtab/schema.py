@@ -25,8 +25,10 @@ LAYOUTS = ("any", "plain", "nhwc", "converts")
 
 @dataclass(frozen=True)
 class Port:
-    """One input or output of an operator; `index`: holds i32 or i64 whatever the operator's dtypes
-    are.
+    """One input or output of an operator.
+
+    `index`: holds i32 or i64 whatever the operator's dtypes are. `strided`: may be some channels of
+    a larger NHWC tensor, so that its pixels do not lie side by side.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Port:
     constant: bool = False
     variadic: bool = False
     index: bool = False
+    strided: bool = False
 
 
 @dataclass(frozen=True)

@@ -128,8 +128,13 @@ inline void WinogradInput(const WinogradInputF32Args& given) {
   }
 }
 
-inline void WinogradStore(const WinogradOutputF32Args& args, size_t place, F sum) {
-  if (args.residual != nullptr) sum = sum + Load(args.residual + place);
+// Pixel (i, j) of the tile, from channel c on, at `place` in y.
+inline void WinogradStore(const WinogradOutputF32Args& args, size_t place, size_t i, size_t j,
+                          size_t c, F sum) {
+  if (args.residual != nullptr) {
+    const size_t pixel = i * args.residual_row_stride + j * args.residual_pixel_stride;
+    sum = sum + Load(args.residual + pixel + c);
+  }
   Store(args.y + place, Min(Max(sum, Set(args.clamp_min)), Set(args.clamp_max)));
 }
 
@@ -162,14 +167,14 @@ inline void WinogradOutput(const WinogradOutputF32Args& given) {
       if (args.columns == kTile) {
         TRIMTAB_UNROLL
         for (int j = 0; j < kTile; ++j, place += args.pixel_stride)
-          WinogradStore(args, place, sums[j]);
+          WinogradStore(args, place, i, static_cast<size_t>(j), c, sums[j]);
       } else {
         float edge[kTile * kLanes];
         TRIMTAB_UNROLL
         for (int j = 0; j < kTile; ++j) Store(edge + j * kLanes, sums[j]);
         TRIMTAB_NO_UNROLL
         for (size_t j = 0; j < args.columns; ++j, place += args.pixel_stride)
-          WinogradStore(args, place, Load(edge + j * kLanes));
+          WinogradStore(args, place, i, j, c, Load(edge + j * kLanes));
       }
     }
   }

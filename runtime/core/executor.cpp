@@ -50,16 +50,18 @@ Status Executor::SetUp(const Program& program, int threads) {
     if (!status.ok()) return status.At(static_cast<int32_t>(i), op.op_id);
     pointers += op.input_count + op.output_count;
   }
+  for (uint32_t i = 0; i < vars; ++i) view_of_[i] = view_of_[scope_.variable(i).root];
   return PlanArena();
 }
 
-// Every variable is written once, before it is read, and constants never: what makes planning and
-// running safe.
+// Every channel of a variable is written once, before it is read, and constants never: what makes
+// planning and running safe.
 Status Executor::CheckDataFlow() {
-  const auto known = [this](uint32_t var) { return view_of_[var] == kAbsent; };
-  for (uint32_t i = 0; i < program_->var_count(); ++i)
-    view_of_[i] = scope_.variable(i).constant ? kAbsent : 0;
-  for (uint32_t i = 0; i < program_->input_count(); ++i) view_of_[program_->input(i)] = kAbsent;
+  const auto known = [this](uint32_t var) {
+    return scope_.WrittenChannels(var) == scope_.Channels(var);
+  };
+  for (uint32_t i = 0; i < program_->input_count(); ++i)
+    scope_.variable(program_->input(i)).written = true;
   for (uint32_t i = 0; i < program_->op_count(); ++i) {
     const OpRecord& op = program_->op(i);
     const uint32_t* operand = program_->operands(op);
@@ -69,8 +71,8 @@ Status Executor::CheckDataFlow() {
     }
     for (uint32_t j = 0; j < op.output_count; ++j) {
       uint32_t var = operand[op.input_count + j];
-      TRIMTAB_CHECK(!known(var), "a variable is written twice (operator)", i);
-      view_of_[var] = kAbsent;
+      TRIMTAB_CHECK(scope_.WrittenChannels(var) == 0, "a variable is written twice (operator)", i);
+      scope_.variable(var).written = true;
     }
   }
   for (uint32_t i = 0; i < program_->output_count(); ++i) {
@@ -146,10 +148,37 @@ Status Executor::Resize(uint32_t i, const Dims& dims) {
     return Status(Code::kBadArgument, TRIMTAB_TEXT("no such input, or bad dimensions"), i);
   scope_.tensor(program_->input(i)).dims = dims;
   for (uint32_t op = 0; op < program_->op_count(); ++op) {
+    const OpRecord& record = program_->op(op);
+    for (uint32_t j = 0; j < record.output_count; ++j)
+      scope_.variable(program_->operands(record)[record.input_count + j]).written = false;
+  }
+  for (uint32_t op = 0; op < program_->op_count(); ++op) {
     Status status = operators_[op]->Reshape();
+    if (status.ok()) status = ShareSize(op);
     if (!status.ok()) return status.At(static_cast<int32_t>(op), program_->op(op).op_id);
   }
   return PlanArena();
+}
+
+// Images in the same pixels get the size of the first result among them; later ones must have it.
+Status Executor::ShareSize(uint32_t op_index) {
+  const OpRecord& op = program_->op(op_index);
+  for (uint32_t j = 0; j < op.output_count; ++j) {
+    const uint32_t var = program_->operands(op)[op.input_count + j];
+    scope_.variable(var).written = true;
+    Dims size = scope_.tensor(var).dims;
+    for (uint32_t i = scope_.variable(var).next; i != var; i = scope_.variable(i).next) {
+      TRIMTAB_CHECK(size[1] == program_->var(var).dims[1],
+                    "the channels of a part cannot change (its output)", j);
+      Dims& other = scope_.tensor(i).dims;
+      Dims shared = size;
+      shared[1] = other[1];
+      TRIMTAB_CHECK(other == shared || !scope_.variable(i).written,
+                    "parts of a variable differ in size (output)", j);
+      other = shared;
+    }
+  }
+  return Status();
 }
 
 // Inputs are the caller's memory and constants the file's, so only computed variables and scratch
@@ -212,7 +241,8 @@ void Executor::BindViews() {
   for (uint32_t i = 0; i < program_->var_count(); ++i) {
     if (view_of_[i] == i) continue;
     Tensor& view = scope_.tensor(i);
-    view.raw = scope_.tensor(view_of_[i]).raw;
+    auto* const raw = static_cast<uint8_t*>(scope_.tensor(view_of_[i]).raw);
+    if (raw != nullptr) view.raw = raw + scope_.variable(i).channel * view.element_size();
     view.bytes = static_cast<size_t>(view.Count()) * view.element_size();
   }
 }

@@ -50,6 +50,7 @@ class Executor {
   Status CreateOperators();
   Status SetUpOperator(uint32_t index, Tensor** pointers);
   Status CheckDataFlow();
+  Status ShareSize(uint32_t op_index);
   Status PlanArena();
   void BindViews();
 
@@ -59,7 +60,7 @@ class Executor {
   OperatorObserver observer_;
   Operator** operators_ = nullptr;  // op_count
   uint8_t* operator_memory_ = nullptr;
-  uint32_t* view_of_ = nullptr;  // per variable: the variable whose memory it shares, or itself
+  uint32_t* view_of_ = nullptr;  // per variable: the one whose memory it shares, or itself
   Tensor** operand_pointers_ = nullptr;
   Buffer* buffers_ = nullptr;  // one per variable, then one per operator for its scratch
   uint32_t* order_ = nullptr;

@@ -53,6 +53,23 @@ Status CheckVar(const VarRecord& var, const uint8_t* bytes, const Region& tables
   return Status();
 }
 
+// A part is some channels of an image in NHWC order that is no part itself.
+Status CheckPart(const VarRecord* vars, uint32_t var_count, uint32_t index) {
+  const VarRecord& part = vars[index];
+  if ((part.flags & kVarPart) == 0) return Status();
+  bool fits = part.parent < var_count;
+  if (fits) {
+    const VarRecord& parent = vars[part.parent];
+    fits = (parent.flags & kVarPart) == 0 && parent.dtype == part.dtype && parent.rank == 4 &&
+           part.rank == 4 && parent.layout == 1 && part.layout == 1 && parent.data_offset == 0 &&
+           part.data_offset == 0 && parent.dims[0] == part.dims[0] &&
+           parent.dims[2] == part.dims[2] && parent.dims[3] == part.dims[3] && part.dims[1] > 0 &&
+           part.dims[1] <= parent.dims[1] &&
+           part.channel <= static_cast<uint32_t>(parent.dims[1] - part.dims[1]);
+  }
+  return fits ? Status() : Bad(TRIMTAB_TEXT("a variable is no part of its parent"), index);
+}
+
 }  // namespace
 
 // Two sums over columns of 16 words (Fletcher 1982): the first sees any changed byte, the second
@@ -110,9 +127,13 @@ Status Load(const void* data, size_t size, Program* program) {
   program->borders_ = reinterpret_cast<const uint32_t*>(bytes + borders_at);
   for (uint32_t i = 0; i < header.var_count; ++i)
     TRIMTAB_RETURN_IF_ERROR(CheckVar(program->vars_[i], bytes, tables, constants, i));
+  for (uint32_t i = 0; i < header.var_count; ++i)
+    TRIMTAB_RETURN_IF_ERROR(CheckPart(program->vars_, header.var_count, i));
   for (uint32_t i = 0; i < borders; ++i) {
     if (program->borders_[i] >= header.var_count)
       return Bad(TRIMTAB_TEXT("bad input or output index"), i);
+    if ((program->var(program->borders_[i]).flags & kVarPart) != 0)
+      return Bad(TRIMTAB_TEXT("an input or output is a part of a variable"), i);
   }
   for (uint32_t i = 0; i < header.input_count; ++i) {
     if (program->var(program->input(i)).data_offset != 0)

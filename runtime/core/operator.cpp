@@ -27,6 +27,11 @@ bool LayoutFits(LayoutRule rule, const Tensor& tensor, Layout* common, bool* see
   return tensor.layout == *common;
 }
 
+// A variadic operand sets all bits from its own on, so that the last one stands for those behind it.
+bool MayBeStrided(uint16_t mask, int operand) {
+  return (mask >> (operand < 15 ? operand : 15) & 1) != 0;
+}
+
 }  // namespace
 
 Status Operator::SetUpShapes(const OperatorRow& row, const Operands& operands,
@@ -45,6 +50,8 @@ Status Operator::SetUpShapes(const OperatorRow& row, const Operands& operands,
     TRIMTAB_CHECK(tensor != nullptr || (row.optional_mask & bit) != 0,
                   "a required input is absent (its index)", i);
     if (tensor == nullptr) continue;
+    TRIMTAB_CHECK(tensor->parent_channels == 0 || MayBeStrided(row.strided_inputs, i),
+                  "an input may not be a part of a variable (its index)", i);
     const unsigned allowed = (row.index_mask & bit) != 0 ? kIndexTypes : row.dtypes;
     TRIMTAB_CHECK(((allowed >> static_cast<int>(tensor->dtype)) & 1) != 0,
                   "element type is not supported (input, type)", i,
@@ -57,6 +64,9 @@ Status Operator::SetUpShapes(const OperatorRow& row, const Operands& operands,
                                            AttributeStorage()));
   for (int i = 0; i < operands.output_count; ++i) {
     TRIMTAB_CHECK(operands.outputs[i] != nullptr, "an output is absent (its index)", i);
+    TRIMTAB_CHECK(
+        operands.outputs[i]->parent_channels == 0 || MayBeStrided(row.strided_outputs, i),
+        "an output may not be a part of a variable (its index)", i);
     operands.outputs[i]->dtype = operands.input_count > 0 && operands.inputs[0] != nullptr
                                      ? operands.inputs[0]->dtype
                                      : DType::kF32;

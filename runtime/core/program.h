@@ -14,6 +14,7 @@ constexpr uint32_t kFormatVersion = 2;
 constexpr uint32_t kAbsent = 0xFFFFFFFFu;  // operand index of an optional input that is not there
 
 enum FileFlags : uint32_t { kFlagPlanned = 1 };
+enum VarFlags : uint8_t { kVarPacked = 1, kVarPart = 2 };
 
 struct FileHeader {
   char magic[8];  // "trimtab" and a zero byte
@@ -42,7 +43,7 @@ struct VarRecord {
   uint64_t data_bytes;
   uint32_t name_offset;  // 0: no name; else u16 length, text, zero byte
   uint8_t dtype, layout, rank, flags;
-  uint64_t reserved;
+  uint32_t parent, channel;  // with kVarPart: whose channels these are, from `channel` on
 };
 static_assert(sizeof(VarRecord) == 64, "a variable record is 64 bytes");
 

@@ -21,6 +21,8 @@ struct OperatorRow {
   uint16_t optional_mask;  // bit i set: input i may be absent
   uint16_t constant_mask;  // bit i set: input i is a weight
   uint16_t index_mask;     // bit i set: input i holds indices (i32 or i64), whatever `dtypes` says
+  uint16_t strided_inputs;   // bit i set: input i may be a part of a variable
+  uint16_t strided_outputs;  // bit i set: output i may be one
   const AttributeField* fields;
   uint16_t field_count;
   const OperatorFactory* factory;

@@ -11,6 +11,10 @@ struct Variable {
   Tensor tensor;
   const char* name;  // "" when the model carries no names
   bool constant;
+  bool written;      // by an operator, the caller or the file
+  uint32_t root;     // the variable in whose pixels this one lies; itself when it lies alone
+  uint32_t channel;  // its first one there
+  uint32_t next;     // the next one in the same pixels, in a ring
 };
 
 class Scope {
@@ -29,6 +33,10 @@ class Scope {
   const Variable& variable(uint32_t i) const { return variables_[i]; }
   Tensor& tensor(uint32_t i) { return variables_[i].tensor; }
   const Tensor& tensor(uint32_t i) const { return variables_[i].tensor; }
+  // How many channels of variable `var` are written; of one that lies alone, all or none.
+  int64_t WrittenChannels(uint32_t var) const;
+  // As many as there are to write.
+  int64_t Channels(uint32_t var) const;
   // Null when there is no variable of that name.
   Variable* Find(const char* name);
 

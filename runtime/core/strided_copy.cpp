@@ -134,7 +134,8 @@ void StridedCopy::Run(const void* from, void* to, ThreadPool& pool) {
 }
 
 void LogicalStrides(const Tensor& tensor, ptrdiff_t* strides) {
-  const Dims physical = tensor.PhysicalDims();
+  Dims physical = tensor.PhysicalDims();
+  if (tensor.parent_channels != 0) physical[3] = tensor.parent_channels;
   for (int axis = 0; axis < tensor.dims.rank; ++axis) {
     strides[axis] =
         static_cast<ptrdiff_t>(physical.Count(tensor.PhysicalAxis(axis) + 1, physical.rank));

@@ -78,6 +78,9 @@ class Tensor {
   Dims dims;
   DType dtype = DType::kNone;
   Layout layout = Layout::kPlain;
+  // Of the NHWC image in whose pixels this one lies, with other channels beside its own; 0: it lies
+  // alone.
+  int32_t parent_channels = 0;
   void* raw = nullptr;
   size_t bytes = 0;  // of the data behind `raw`; packed weights hold other than Count() elements
 
@@ -100,6 +103,11 @@ class Tensor {
   int32_t c() const { return dims[1]; }
   int32_t h() const { return dims[2]; }
   int32_t w() const { return dims[3]; }
+
+  // Elements from a pixel of an NHWC image to the next.
+  size_t pixel_stride() const {
+    return static_cast<size_t>(parent_channels != 0 ? parent_channels : c());
+  }
 
   // Dimensions in the order they lie in memory, slowest first.
   Dims PhysicalDims() const;

@@ -48,7 +48,7 @@ void AveragePool::Run(ThreadPool& pool) {
   const size_t channels = static_cast<size_t>(x.c());
   const WindowSource source{
       window_, x.h(),    x.w(),           y.h(),
-      y.w(),   channels, x.data<float>(), rows_.Padding(scratch<void>(), channels, 0.0f)};
+      y.w(),   x.pixel_stride(), x.data<float>(), rows_.Padding(scratch<void>(), channels, 0.0f)};
   // Which positions count: the image, with its padding when asked for. What ceil_mode adds beyond
   // that never counts.
   const bool padded = attributes().count_include_pad;
@@ -69,9 +69,9 @@ void AveragePool::Run(ThreadPool& pool) {
           rows * CountTaps(first_x, window_.kernel_w, window_.dilation_w, left, right);
       scale[p] = count == 0 ? 0.0f : 1.0f / static_cast<float>(count);
     }
-    float* const place = out + (piece.row * source.out_w + piece.x) * channels;
+    float* const place = out + (piece.row * source.out_w + piece.x) * y.pixel_stride();
     kernel_({piece.a, scale, place, static_cast<size_t>(window_.taps()), piece.a_step, piece.pixels,
-             channels, channels});
+             channels, y.pixel_stride()});
   });
 }
 

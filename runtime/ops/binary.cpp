@@ -37,9 +37,10 @@ Status BinaryOperator::InferShape() {
 void BinaryOperator::PrepareLoops() {
   const Tensor &a = input(0), &b = input(1), &y = output();
   const int rank = y.dims.rank;
-  ptrdiff_t a_strides[Dims::kMaxRank], b_strides[Dims::kMaxRank];
+  ptrdiff_t a_strides[Dims::kMaxRank], b_strides[Dims::kMaxRank], y_strides[Dims::kMaxRank];
   LogicalStrides(a, a_strides);
   LogicalStrides(b, b_strides);
+  LogicalStrides(y, y_strides);
   int logical[Dims::kMaxRank];  // by physical position
   for (int i = 0; i < rank; ++i) logical[y.PhysicalAxis(i)] = i;
   axis_count_ = 0;
@@ -47,25 +48,25 @@ void BinaryOperator::PrepareLoops() {
     const int axis = logical[i];
     if (y.dims[axis] == 1) continue;
     const Axis next = {static_cast<size_t>(y.dims[axis]), Stride(a, a_strides, rank, axis),
-                       Stride(b, b_strides, rank, axis)};
+                       Stride(b, b_strides, rank, axis), static_cast<size_t>(y_strides[axis])};
     Axis* last = axis_count_ > 0 ? &axes_[axis_count_ - 1] : nullptr;
-    if (last != nullptr && last->a == next.extent * next.a && last->b == next.extent * next.b) {
-      *last = {last->extent * next.extent, next.a, next.b};
+    if (last != nullptr && last->a == next.extent * next.a && last->b == next.extent * next.b && last->y == next.extent * next.y) {
+      *last = {last->extent * next.extent, next.a, next.b, next.y};
     } else {
       axes_[axis_count_++] = next;
     }
   }
   // Kernels take steps of 0 and 1. Others arise only when an operand of fewer than four dimensions
   // meets an NHWC one; then the kernel gets one element at a time.
-  if (axis_count_ == 0 || axes_[axis_count_ - 1].a > 1 || axes_[axis_count_ - 1].b > 1)
-    axes_[axis_count_++] = {1, 0, 0};
+  if (axis_count_ == 0 || axes_[axis_count_ - 1].a > 1 || axes_[axis_count_ - 1].b > 1 || axes_[axis_count_ - 1].y > 1)
+    axes_[axis_count_++] = {1, 0, 0, 1};
 }
 
 BinaryF32Args BinaryOperator::RunAt(size_t run) const {
   const Axis& inner = axes_[axis_count_ - 1];
   BinaryF32Args args = {input(0).data<float>(),
                         input(1).data<float>(),
-                        output().data<float>() + run * inner.extent,
+                        output().data<float>(),
                         inner.extent,
                         static_cast<uint8_t>(inner.a),
                         static_cast<uint8_t>(inner.b)};
@@ -74,6 +75,7 @@ BinaryF32Args BinaryOperator::RunAt(size_t run) const {
     run /= axes_[i].extent;
     args.a += index * axes_[i].a;
     args.b += index * axes_[i].b;
+    args.y += index * axes_[i].y;
   }
   return args;
 }

@@ -22,7 +22,7 @@ class BinaryOperator : public Operator {
  private:
   struct Axis {
     size_t extent;
-    size_t a, b;  // strides in elements, 0 where the operand is broadcast
+    size_t a, b, y;  // strides in elements, 0 where an operand is broadcast
   };
 
   BinaryF32Args RunAt(size_t run) const;

@@ -1,21 +1,64 @@
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
-#include "runtime/core/strided_copy.h"
+#include "runtime/ops/parallel.h"
 
 namespace trimtab {
 namespace {
 
+// Elements move as bits; the buffers they lie in have other types.
+using Bits8 = uint8_t;
+using Bits16 = uint16_t __attribute__((may_alias));
+using Bits32 = uint32_t __attribute__((may_alias));
+using Bits64 = uint64_t __attribute__((may_alias));
+
+// Writes the `n` channels of a pixel's result from channel `begin` on.
+template <typename Bits>
+void Interleave(const void* from, void* to, size_t groups, size_t members, size_t begin, size_t n) {
+  const auto* __restrict x = static_cast<const Bits*>(from) + begin / groups;
+  auto* __restrict y = static_cast<Bits*>(to);
+  size_t group = begin % groups;
+  if (groups == 2) {  // as all networks have it: compilers make vectors of it
+    for (; group != 0 && n > 0; group = 0, --n) *y++ = x++[members];
+    const Bits* __restrict other = x + members;
+    for (size_t i = 0; i < n / 2; ++i) {
+      y[2 * i] = x[i];
+      y[2 * i + 1] = other[i];
+    }
+    if (n % 2 != 0) y[n - 1] = x[n / 2];
+    return;
+  }
+  for (size_t i = 0; i < n; ++i) {
+    y[i] = x[group * members];
+    if (++group < groups) continue;
+    group = 0;
+    ++x;
+  }
+}
+
 class ChannelShuffle final : public OperatorOf<ChannelShuffleAttributes> {
  public:
   void Run(ThreadPool& pool) override {
-    Tensor& y = output();
-    const auto groups = static_cast<ptrdiff_t>(attributes().group);
-    const ptrdiff_t members = y.c() / groups;
-    StridedCopy copy(y.element_size());
-    copy.AddAxis(y.Count() / y.c(), y.c(), y.c());
-    copy.AddAxis(groups, members, 1);
-    copy.AddAxis(members, 1, groups);
-    copy.Run(input(0).raw, y.raw, pool);
+    const Tensor& x = input(0);
+    const auto groups = static_cast<size_t>(attributes().group);
+    const size_t channels = static_cast<size_t>(x.c()), size = x.element_size();
+    const size_t pixels = static_cast<size_t>(x.Count()) / channels;
+    const size_t part = channels / static_cast<size_t>(output_count());
+    const auto interleave = size == 4   ? Interleave<Bits32>
+                            : size == 8 ? Interleave<Bits64>
+                            : size == 2 ? Interleave<Bits16>
+                                        : Interleave<Bits8>;
+    pool.For(pixels, Grain(pixels, channels, pool.threads()), [&](size_t begin, size_t end, int) {
+      for (int i = 0; i < output_count(); ++i) {
+        const Tensor& y = output(i);
+        const auto* from = static_cast<const uint8_t*>(x.raw) + begin * x.pixel_stride() * size;
+        auto* to = static_cast<uint8_t*>(y.raw) + begin * y.pixel_stride() * size;
+        for (size_t p = begin; p < end; ++p) {
+          interleave(from, to, groups, channels / groups, static_cast<size_t>(i) * part, part);
+          from += x.pixel_stride() * size;
+          to += y.pixel_stride() * size;
+        }
+      }
+    });
   }
 
  protected:
@@ -25,7 +68,12 @@ class ChannelShuffle final : public OperatorOf<ChannelShuffleAttributes> {
     TRIMTAB_CHECK(x.dims.rank == 4, "the input must be [n, c, h, w] (rank)", x.dims.rank);
     TRIMTAB_CHECK(group > 0 && x.c() > 0 && x.c() % group == 0,
                   "groups do not divide the channels (groups, channels)", group, x.c());
-    output().dims = x.dims;
+    TRIMTAB_CHECK(x.c() % output_count() == 0, "results do not divide the channels (results)",
+                  output_count());
+    for (int i = 0; i < output_count(); ++i) {
+      output(i).dims = x.dims;
+      output(i).dims[1] = x.c() / output_count();
+    }
     return Status();
   }
 };

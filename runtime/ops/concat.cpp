@@ -9,17 +9,16 @@ class Concat final : public OperatorOf<ConcatAttributes> {
  public:
   void Run(ThreadPool& pool) override {
     Tensor& y = output();
-    const int axis = y.PhysicalAxis(axis_);
-    const Dims all = y.PhysicalDims();
-    const int64_t outer = all.Count(0, axis), inner = all.Count(axis + 1, all.rank);
-    auto* to = static_cast<uint8_t*>(y.raw);
+    ptrdiff_t from[Dims::kMaxRank], to[Dims::kMaxRank];
+    LogicalStrides(y, to);
+    auto* place = static_cast<uint8_t*>(y.raw);
     for (int i = 0; i < input_count(); ++i) {
-      const int64_t run = input(i).dims[axis_] * inner;
+      const Tensor& x = input(i);
+      LogicalStrides(x, from);
       StridedCopy copy(y.element_size());
-      copy.AddAxis(outer, static_cast<ptrdiff_t>(run), static_cast<ptrdiff_t>(all[axis] * inner));
-      copy.AddAxis(run, 1, 1);
-      copy.Run(input(i).raw, to, pool);
-      to += static_cast<size_t>(run) * y.element_size();
+      for (int axis = 0; axis < x.dims.rank; ++axis) copy.AddAxis(x.dims[axis], from[axis], to[axis]);
+      copy.Run(x.raw, place, pool);
+      place += static_cast<size_t>(x.dims[axis_]) * static_cast<size_t>(to[axis_]) * y.element_size();
     }
   }
 

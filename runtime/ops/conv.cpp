@@ -74,7 +74,7 @@ Status Conv::Prepare() {
       attributes().kernel, input(1), has_input(2) ? &input(2) : nullptr, attributes().group,
       output().c() / attributes().group, window_.taps() * k, window_.taps(), k, threads()));
   const Tensor& x = input(0);
-  spread_ = window_.pointwise() && gemm_.RowsCollide(static_cast<size_t>(x.c()));
+  spread_ = window_.pointwise() && gemm_.RowsCollide(x.pixel_stride());
   const int64_t bytes =
       spread_ ? x.Count() / x.c() * (x.c() + kGap) * static_cast<int64_t>(sizeof(float)) : 0;
   TRIMTAB_CHECK(bytes <= INT32_MAX / 2, "scratch memory is too large", bytes);
@@ -82,13 +82,14 @@ Status Conv::Prepare() {
   return Status();
 }
 
-// A copy of the input whose pixels lie kGap more elements apart.
+// A copy of the input whose pixels lie kGap elements apart.
 const float* Conv::Spread(float* to, ThreadPool& pool) const {
   const Tensor& x = input(0);
   const size_t channels = static_cast<size_t>(x.c()), pixels = x.Count() / channels;
   pool.For(pixels, Grain(pixels, channels, pool.threads()), [&](size_t begin, size_t end, int) {
     for (size_t i = begin; i < end; ++i)
-      Copy(to + i * (channels + kGap), x.data<float>() + i * channels, channels * sizeof(float));
+      Copy(to + i * (channels + kGap), x.data<float>() + i * x.pixel_stride(),
+           channels * sizeof(float));
   });
   return to;
 }
@@ -114,17 +115,17 @@ void Conv::Run(ThreadPool& pool) {
   const Tensor& x = input(0);
   Tensor& y = output();
   GemmSource source{
-      {window_, x.h(), x.w(), y.h(), y.w(), static_cast<size_t>(x.c()), x.data<float>(), nullptr},
+      {window_, x.h(), x.w(), y.h(), y.w(), x.pixel_stride(), x.data<float>(), nullptr},
       static_cast<size_t>(input(1).dims[1])};
   if (depthwise_ != nullptr) {
     RunDepthwise(source.window, pool);
     return;
   }
   source.window.padding = gemm_.Zeros(scratch<void>());
-  EvenRows pixels{source.window.x, source.window.channels, source.k};
+  EvenRows pixels{source.window.x, source.window.pixel_stride, source.k};
   if (spread_) {
     pixels.x = Spread(scratch<float>(gemm_.scratch_bytes()), pool);
-    pixels.stride += kGap;
+    pixels.stride = static_cast<size_t>(x.c()) + kGap;
   }
   GemmJob job;
   job.point = PointAtPixels;
@@ -142,42 +143,47 @@ void Conv::Run(ThreadPool& pool) {
   job.line_rows = static_cast<size_t>(y.n()) * y.h() * y.w();
   job.columns = static_cast<size_t>(y.c()) / job.groups;
   job.depth = window_.taps() * source.k;
-  job.row_stride = static_cast<size_t>(y.c());
+  job.row_stride = y.pixel_stride();
   job.line_stride = 0;
+  if (has_input(3)) job.residual_stride = input(3).pixel_stride();
   gemm_.Run(job, epilogue_, scratch<void>(), pool);
 }
 
 void Conv::RunDepthwise(const WindowSource& place, ThreadPool& pool) {
   WindowSource source = place;
-  source.padding = rows_.Padding(scratch<void>(), source.channels, 0.0f);
+  const size_t channels = static_cast<size_t>(input(0).c());
+  source.padding = rows_.Padding(scratch<void>(), channels, 0.0f);
   const float* const residual = OptionalData(3);
   DepthwiseF32Args shared;
   shared.w = input(1).data<float>();
   shared.bias = OptionalData(2);
   shared.taps = static_cast<size_t>(window_.taps());
-  shared.channels = shared.y_stride = source.channels;
+  shared.channels = channels;
+  shared.y_stride = output().pixel_stride();
   shared.clamp_min = residual == nullptr ? epilogue_.clamp_min : -__builtin_inff();
   shared.clamp_max = residual == nullptr ? epilogue_.clamp_max : __builtin_inff();
   shared.nr = attributes().kernel.nr;
   float* const y = output().data<float>();
+  const size_t residual_stride = residual == nullptr ? 0 : input(3).pixel_stride();
   rows_.Run(source, static_cast<size_t>(input(0).n()), scratch<void>(), pool,
             [&](const RowPiece& piece) {
-              const size_t place = (piece.row * source.out_w + piece.x) * source.channels;
-              const size_t count = piece.pixels * source.channels;
+              const size_t pixel = piece.row * source.out_w + piece.x;
               DepthwiseF32Args args = shared;
               args.a = piece.a;
               args.a_step = piece.a_step;
               args.pixels = piece.pixels;
-              args.y = y + place;
+              args.y = y + pixel * args.y_stride;
               depthwise_(args);
-              if (residual != nullptr) {
-                for (size_t i = 0; i < count; ++i) {
-                  float value = args.y[i] + residual[place + i];
+              for (size_t p = 0; residual != nullptr && p < piece.pixels; ++p) {
+                float* const out = args.y + p * args.y_stride;
+                const float* const add = residual + (pixel + p) * residual_stride;
+                for (size_t i = 0; i < channels; ++i) {
+                  float value = out[i] + add[i];
                   value = value < epilogue_.clamp_min ? epilogue_.clamp_min : value;
-                  args.y[i] = value > epilogue_.clamp_max ? epilogue_.clamp_max : value;
+                  out[i] = value > epilogue_.clamp_max ? epilogue_.clamp_max : value;
                 }
               }
-              epilogue_.Activate(args.y, 1, count, count);
+              epilogue_.Activate(args.y, piece.pixels, channels, args.y_stride);
             });
 }
 

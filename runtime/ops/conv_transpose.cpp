@@ -36,7 +36,7 @@ struct PhaseSource {
   const float* x;  // one image
   const float* zeros;
   int32_t h, w;
-  size_t channels, k;
+  size_t pixel_stride, k;
 };
 
 void PointAtPhase(const void* context, GemmTile* tile) {
@@ -50,7 +50,7 @@ void PointAtPhase(const void* context, GemmTile* tile) {
       for (size_t i = 0; i < tile->mr; ++i) {
         const int32_t x = static_cast<int32_t>(tile->row + (i < tile->rows ? i : 0)) + shift;
         const bool inside = y >= 0 && y < source.h && x >= 0 && x < source.w;
-        a[i] = inside ? source.x + (static_cast<size_t>(y) * source.w + x) * source.channels +
+        a[i] = inside ? source.x + (static_cast<size_t>(y) * source.w + x) * source.pixel_stride +
                             tile->group * source.k
                       : source.zeros;
       }
@@ -128,22 +128,22 @@ Status ConvTranspose::Prepare() {
 void ConvTranspose::Run(ThreadPool& pool) {
   const Tensor& x = input(0);
   Tensor& y = output();
-  const size_t out_w = y.w(), out_h = y.h(), channels = y.c();
+  const size_t out_w = y.w(), out_h = y.h(), pixel_stride = y.pixel_stride();
   const int32_t stride_h = window_.stride_h, stride_w = window_.stride_w;
   PhaseSource source;
   source.zeros = gemm_.Zeros(scratch<void>());
   source.h = x.h();
   source.w = x.w();
-  source.channels = static_cast<size_t>(x.c());
+  source.pixel_stride = x.pixel_stride();
   GemmJob job;
   job.context = &source;
   job.bias = has_input(2) ? input(2).data<float>() : nullptr;
   job.residual = nullptr;
   job.groups = static_cast<size_t>(attributes().group);
-  job.columns = channels / job.groups;
-  job.row_stride = stride_w * channels;
-  job.line_stride = stride_h * out_w * channels;
-  source.k = source.channels / job.groups;
+  job.columns = static_cast<size_t>(y.c()) / job.groups;
+  job.row_stride = stride_w * pixel_stride;
+  job.line_stride = stride_h * out_w * pixel_stride;
+  source.k = static_cast<size_t>(x.c()) / job.groups;
   const size_t padded_columns = job.groups * gemm_.panels(job.columns) * gemm_.nr();
 
   const float* w = input(1).data<float>();
@@ -163,8 +163,8 @@ void ConvTranspose::Run(ThreadPool& pool) {
       job.lines = (out_h - top + stride_h - 1) / stride_h;
       job.line_rows = (out_w - left + stride_w - 1) / stride_w;
       for (int32_t image = 0; image < x.n(); ++image) {
-        source.x = x.data<float>() + static_cast<size_t>(image) * x.h() * x.w() * source.channels;
-        job.c = y.data<float>() + ((image * out_h + top) * out_w + left) * channels;
+        source.x = x.data<float>() + static_cast<size_t>(image) * x.h() * x.w() * source.pixel_stride;
+        job.c = y.data<float>() + ((image * out_h + top) * out_w + left) * pixel_stride;
         gemm_.Run(job, epilogue_, scratch<void>(), pool);
       }
     }

@@ -139,18 +139,19 @@ void ConvWinograd::TransformInput(const Tile& tile, const float* zeros, float* t
   const int32_t n = static_cast<int32_t>(size());
   const int32_t top = static_cast<int32_t>(tile.top) - window_.pad_top;
   const int32_t left = static_cast<int32_t>(tile.left) - window_.pad_left;
-  const size_t channels = static_cast<size_t>(x.c()), w = static_cast<size_t>(x.w());
-  const float* const image = x.data<float>() + tile.image * x.h() * w * channels;
+  const size_t pixel_stride = x.pixel_stride(), w = static_cast<size_t>(x.w());
+  const float* const image = x.data<float>() + tile.image * x.h() * w * pixel_stride;
   const float* a[kMaxElements1d * kMaxElements1d];
   const float** next = a;
   for (int32_t i = top; i < top + n; ++i) {
     const bool row_inside = i >= 0 && i < x.h();
-    const float* const row = row_inside ? image + static_cast<size_t>(i) * w * channels : zeros;
+    const float* const row = row_inside ? image + static_cast<size_t>(i) * w * pixel_stride : zeros;
     for (int32_t j = left; j < left + n; ++j) {
       const bool inside = row_inside && j >= 0 && j < x.w();
-      *next++ = inside ? row + static_cast<size_t>(j) * channels : zeros;
+      *next++ = inside ? row + static_cast<size_t>(j) * pixel_stride : zeros;
     }
   }
+  const size_t channels = static_cast<size_t>(x.c());
   input_kernel_({a, transformed, channels, channels, static_cast<uint16_t>(attributes().tile)});
 }
 
@@ -158,22 +159,28 @@ void ConvWinograd::TransformOutput(const Tile& tile, const float* products) cons
   Tensor& y = output();
   const float* const residual = OptionalData(3);
   const size_t channels = static_cast<size_t>(y.c());
-  const size_t row_stride = static_cast<size_t>(y.w()) * channels;
-  const size_t place = (tile.image * y.h() + tile.top) * row_stride + tile.left * channels;
+  const size_t pixel = (tile.image * y.h() + tile.top) * static_cast<size_t>(y.w()) + tile.left;
   WinogradOutputF32Args args;
   args.x = products;
   args.bias = OptionalData(2);
-  args.residual = residual == nullptr ? nullptr : residual + place;
-  args.y = y.data<float>() + place;
-  args.channels = args.x_stride = args.pixel_stride = channels;
+  args.residual = nullptr;
+  if (residual != nullptr) {
+    args.residual_pixel_stride = input(3).pixel_stride();
+    args.residual_row_stride = static_cast<size_t>(y.w()) * args.residual_pixel_stride;
+    args.residual = residual + pixel * args.residual_pixel_stride;
+  }
+  args.pixel_stride = y.pixel_stride();
+  args.row_stride = static_cast<size_t>(y.w()) * args.pixel_stride;
+  args.y = y.data<float>() + pixel * args.pixel_stride;
+  args.channels = args.x_stride = channels;
   args.rows = tile.rows;
   args.columns = tile.columns;
-  args.row_stride = row_stride;
   args.clamp_min = epilogue_.clamp_min;
   args.clamp_max = epilogue_.clamp_max;
   args.tile = static_cast<uint16_t>(attributes().tile);
   output_kernel_(args);
-  epilogue_.Activate(args.y, tile.rows, tile.columns * channels, row_stride);
+  for (size_t i = 0; i < tile.rows; ++i)
+    epilogue_.Activate(args.y + i * args.row_stride, tile.columns, channels, args.pixel_stride);
 }
 
 void ConvWinograd::Run(ThreadPool& pool) {

@@ -55,7 +55,7 @@ void Gemm::Run(ThreadPool& pool) {
   job.c = output().data<float>();
   job.groups = job.lines = 1;
   job.line_rows = static_cast<size_t>(input(0).Count()) / depth;
-  job.columns = job.row_stride = static_cast<size_t>(n());
+  job.columns = job.row_stride = job.residual_stride = static_cast<size_t>(n());
   job.depth = depth;
   job.line_stride = 0;
   gemm_.Run(job, epilogue_, scratch<void>(), pool);

@@ -98,7 +98,8 @@ void GemmDriver::Run(const GemmJob& job, const Epilogue& epilogue, void* scratch
                                         static_cast<size_t>(thread) * pointers_bytes_);
     GemmF32Args args;
     args.a = pointers;
-    args.c_stride = args.residual_stride = job.row_stride;
+    args.c_stride = job.row_stride;
+    args.residual_stride = job.residual_stride;
     args.clamp_min = epilogue.clamp_min;
     args.clamp_max = epilogue.clamp_max;
     args.mr = static_cast<uint16_t>(mr_);
@@ -116,12 +117,12 @@ void GemmDriver::Run(const GemmJob& job, const Epilogue& epilogue, void* scratch
 
         GemmTile tile{group, line, row, rows, mr_, pointers, 0, 0};
         job.point(job.context, &tile);
-        const size_t place =
-            line * job.line_stride + row * job.row_stride + group * job.columns + column;
+        const size_t place = group * job.columns + column;
         args.w = job.w + (group * all_panels + panel) * nr_ * job.depth;
         args.bias = job.bias == nullptr ? nullptr : job.bias + (group * all_panels + panel) * nr_;
-        args.residual = job.residual == nullptr ? nullptr : job.residual + place;
-        args.c = job.c + place;
+        args.residual =
+            job.residual == nullptr ? nullptr : job.residual + row * job.residual_stride + place;
+        args.c = job.c + line * job.line_stride + row * job.row_stride + place;
         args.taps = tile.taps;
         args.k = tile.k;
         args.rows = rows;

@@ -19,8 +19,8 @@ struct GemmTile {
 };
 
 // One product: `groups` x `lines` x `line_rows` rows of `columns` outputs. The rows of a line lie
-// `row_stride` apart in c (and in the residual), lines lie `line_stride` apart, and the columns of
-// group g begin at g * columns.
+// `row_stride` apart in c, lines lie `line_stride` apart, and the columns of group g begin at
+// g * columns. A residual has one line, whose rows lie `residual_stride` apart.
 struct GemmJob {
   void (*point)(const void* context, GemmTile* tile);
   const void* context;
@@ -30,6 +30,7 @@ struct GemmJob {
   float* c;
   size_t groups, lines, line_rows, columns, depth;
   size_t row_stride, line_stride;
+  size_t residual_stride = 0;
 };
 
 // `point` for rows that lie evenly: a matrix, or the pixels of an image under a 1x1 window. The

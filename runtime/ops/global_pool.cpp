@@ -38,18 +38,18 @@ void GlobalPool::Run(const Tensor& x, float row_scale, float image_scale, void* 
   auto* const partial = static_cast<float*>(scratch);
   uint8_t* const all_pointers = static_cast<uint8_t*>(scratch) + partial_bytes_;
   for (size_t image = 0; image < static_cast<size_t>(x.n()); ++image) {
-    const float* const pixels = x.data<float>() + image * h * w * channels;
+    const float* const pixels = x.data<float>() + image * h * w * x.pixel_stride();
     pool.For(h, Grain(h, w * channels, pool.threads()), [&](size_t begin, size_t end, int thread) {
       auto* const a = reinterpret_cast<const float**>(all_pointers + static_cast<size_t>(thread) *
                                                                          pointers_bytes_);
       for (size_t row = begin; row < end; ++row) {
-        for (size_t i = 0; i < w; ++i) a[i] = pixels + (row * w + i) * channels;
+        for (size_t i = 0; i < w; ++i) a[i] = pixels + (row * w + i) * x.pixel_stride();
         kernel_({a, &row_scale, partial + row * channels, w, w, 1, channels, channels});
       }
     });
     auto* const a = reinterpret_cast<const float**>(all_pointers);
     for (size_t row = 0; row < h; ++row) a[row] = partial + row * channels;
-    kernel_({a, &image_scale, y->data<float>() + image * channels, h, h, 1, channels, channels});
+    kernel_({a, &image_scale, y->data<float>() + image * y->pixel_stride(), h, h, 1, channels, channels});
   }
 }
 

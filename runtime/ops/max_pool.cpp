@@ -41,13 +41,13 @@ void MaxPool::Run(ThreadPool& pool) {
   const WindowSource source{
       window_,         x.h(),
       x.w(),           y.h(),
-      y.w(),           channels,
-      x.data<float>(), rows_.Padding(scratch<void>(), channels, -__builtin_inff())};
+      y.w(),           x.pixel_stride(),
+      x.data<float>(), rows_.Padding(scratch<void>(), channels, attributes().pad_value)};
   float* const out = y.data<float>();
   rows_.Run(source, static_cast<size_t>(x.n()), scratch<void>(), pool, [&](const RowPiece& piece) {
-    float* const place = out + (piece.row * source.out_w + piece.x) * channels;
+    float* const place = out + (piece.row * source.out_w + piece.x) * y.pixel_stride();
     kernel_({piece.a, nullptr, place, static_cast<size_t>(window_.taps()), piece.a_step,
-             piece.pixels, channels, channels});
+             piece.pixels, channels, y.pixel_stride()});
   });
 }
 

@@ -205,27 +205,28 @@ class Resize final : public OperatorOf<ResizeAttributes> {
     const AxisTable &v = axes_[0], &h = axes_[1];
     const auto channels = static_cast<size_t>(y.c());
     const size_t image = row / static_cast<size_t>(v.out), oy = row % static_cast<size_t>(v.out);
-    const size_t x_row = static_cast<size_t>(h.in) * channels;
+    const size_t x_pixel = x.pixel_stride(), y_pixel = y.pixel_stride();
+    const size_t x_row = static_cast<size_t>(h.in) * x_pixel;
     const float* from =
         static_cast<const float*>(x.raw) + image * static_cast<size_t>(v.in) * x_row;
-    float* to = static_cast<float*>(y.raw) + row * static_cast<size_t>(h.out) * channels;
-    for (size_t ox = 0; ox < static_cast<size_t>(h.out); ++ox, to += channels) {
+    float* to = static_cast<float*>(y.raw) + row * static_cast<size_t>(h.out) * y_pixel;
+    for (size_t ox = 0; ox < static_cast<size_t>(h.out); ++ox, to += y_pixel) {
       if (v.first[oy] < 0 || h.first[ox] < 0) {
         for (size_t c = 0; c < channels; ++c) to[c] = attributes().extrapolation_value;
         continue;
       }
       const float* corner = from + static_cast<size_t>(v.first[oy]) * x_row +
-                            static_cast<size_t>(h.first[ox]) * channels;
+                            static_cast<size_t>(h.first[ox]) * x_pixel;
       if (attributes().mode == ResizeMode::kNearest) {
         Copy(to, corner, channels * sizeof(float));
       } else {
-        Blend(corner, x_row, v.weights + oy * v.window, h.weights + ox * h.window, to, channels);
+        Blend(corner, x_row, x_pixel, v.weights + oy * v.window, h.weights + ox * h.window, to, channels);
       }
     }
   }
 
-  void Blend(const float* corner, size_t x_row, const float* wy, const float* wx, float* to,
-             size_t channels) const {
+  void Blend(const float* corner, size_t x_row, size_t x_pixel, const float* wy, const float* wx,
+             float* to, size_t channels) const {
     const float* taps[kBatch];
     float weights[kBatch];
     int count = 0;
@@ -242,7 +243,7 @@ class Resize final : public OperatorOf<ResizeAttributes> {
     for (size_t ty = 0; ty < axes_[0].window; ++ty) {
       for (size_t tx = 0; tx < axes_[1].window; ++tx) {
         if (wy[ty] == 0 || wx[tx] == 0) continue;
-        taps[count] = corner + ty * x_row + tx * channels;
+        taps[count] = corner + ty * x_row + tx * x_pixel;
         weights[count] = wy[ty] * wx[tx];
         if (++count == kBatch) flush();
       }

@@ -38,7 +38,7 @@ const float* RowDriver::Padding(void* scratch, size_t channels, float value) con
 void RowDriver::Run(const WindowSource& source, size_t images, void* scratch, ThreadPool& pool,
                     Body body, const void* context) const {
   const size_t rows = images * source.out_h, out_w = source.out_w;
-  const size_t cost = out_w * source.channels * source.window.taps();
+  const size_t cost = out_w * source.pixel_stride * source.window.taps();
   pool.For(rows, Grain(rows, cost, pool.threads()), [&](size_t begin, size_t end, int thread) {
     auto* const a =
         reinterpret_cast<const float**>(static_cast<uint8_t*>(scratch) + padding_bytes_ +

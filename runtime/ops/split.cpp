@@ -9,17 +9,16 @@ class Split final : public OperatorOf<SplitAttributes> {
  public:
   void Run(ThreadPool& pool) override {
     const Tensor& x = input(0);
-    const int axis = x.PhysicalAxis(axis_);
-    const Dims all = x.PhysicalDims();
-    const int64_t outer = all.Count(0, axis), inner = all.Count(axis + 1, all.rank);
-    const auto* from = static_cast<const uint8_t*>(x.raw);
+    ptrdiff_t from[Dims::kMaxRank], to[Dims::kMaxRank];
+    LogicalStrides(x, from);
+    const auto* place = static_cast<const uint8_t*>(x.raw);
     for (int i = 0; i < output_count(); ++i) {
-      const int64_t run = output(i).dims[axis_] * inner;
+      Tensor& y = output(i);
+      LogicalStrides(y, to);
       StridedCopy copy(x.element_size());
-      copy.AddAxis(outer, static_cast<ptrdiff_t>(all[axis] * inner), static_cast<ptrdiff_t>(run));
-      copy.AddAxis(run, 1, 1);
-      copy.Run(from, output(i).raw, pool);
-      from += static_cast<size_t>(run) * x.element_size();
+      for (int axis = 0; axis < y.dims.rank; ++axis) copy.AddAxis(y.dims[axis], from[axis], to[axis]);
+      copy.Run(place, y.raw, pool);
+      place += static_cast<size_t>(y.dims[axis_]) * static_cast<size_t>(from[axis_]) * x.element_size();
     }
   }
 

@@ -81,9 +81,9 @@ static bool PointAtLine(const WindowSource& source, size_t image, size_t out_y, 
       last_left + window.extent_w() > source.w) {
     return false;
   }
-  const size_t row_step = static_cast<size_t>(source.w) * source.channels;
-  const size_t step = window.stride_w * source.channels;
-  const float* row = source.x + (image * source.h + top) * row_step + left * source.channels;
+  const size_t row_step = static_cast<size_t>(source.w) * source.pixel_stride;
+  const size_t step = window.stride_w * source.pixel_stride;
+  const float* row = source.x + (image * source.h + top) * row_step + left * source.pixel_stride;
   for (int32_t ky = 0; ky < window.kernel_h; ++ky, a += mr, row += window.dilation_h * row_step) {
     for (size_t i = 0; i < rows; ++i) a[i] = row + i * step;
     for (size_t i = rows; i < mr; ++i) a[i] = a[rows - 1];
@@ -94,7 +94,7 @@ static bool PointAtLine(const WindowSource& source, size_t image, size_t out_y, 
 void PointAtTile(const WindowSource& source, size_t pixel, size_t rows, size_t mr, size_t channel,
                  size_t k, const float** a, size_t* tap_count, size_t* tap_elements) {
   const Window& window = source.window;
-  const size_t pixel_step = source.channels;
+  const size_t pixel_step = source.pixel_stride;
   const size_t row_step = static_cast<size_t>(source.w) * pixel_step;
   const size_t tap_row_step = window.dilation_h * row_step;
   const float* const x = source.x + channel;
@@ -104,7 +104,7 @@ void PointAtTile(const WindowSource& source, size_t pixel, size_t rows, size_t m
   size_t out_y = line - image * source.out_h;
 
   const bool rows_are_taps =
-      k == source.channels && (window.dilation_w == 1 || window.kernel_w == 1);
+      k == source.pixel_stride && (window.dilation_w == 1 || window.kernel_w == 1);
   if (rows_are_taps && out_x + rows <= static_cast<size_t>(source.out_w) &&
       PointAtLine(source, image, out_y, out_x, rows, mr, a)) {
     *tap_count = static_cast<size_t>(window.kernel_h);
@@ -167,7 +167,7 @@ size_t PointAtRow(const WindowSource& source, size_t row, size_t x, size_t pixel
   const Window& window = source.window;
   const int32_t top = static_cast<int32_t>(row % source.out_h) * window.stride_h - window.pad_top;
   const int32_t left = static_cast<int32_t>(x) * window.stride_w - window.pad_left;
-  const float* const image = source.x + row / source.out_h * source.h * source.w * source.channels;
+  const float* const image = source.x + row / source.out_h * source.h * source.w * source.pixel_stride;
 
   // Without gaps between the taps, the windows of the whole row are one window of more columns.
   const bool shared = window.dilation_w == 1 && window.stride_w <= window.kernel_w;
@@ -175,7 +175,7 @@ size_t PointAtRow(const WindowSource& source, size_t row, size_t x, size_t pixel
   const int32_t columns =
       shared ? (static_cast<int32_t>(pixels) - 1) * window.stride_w + window.kernel_w
              : window.kernel_w;
-  const size_t step = window.dilation_w * source.channels;
+  const size_t step = window.dilation_w * source.pixel_stride;
   for (int32_t ky = 0; ky < window.kernel_h; ++ky) {
     const int32_t in_y = top + ky * window.dilation_h;
     const bool row_inside = Inside(in_y, source.h);
@@ -183,7 +183,7 @@ size_t PointAtRow(const WindowSource& source, size_t row, size_t x, size_t pixel
     for (int32_t p = 0; p < windows; ++p) {
       int32_t in_x = left + p * window.stride_w;
       // Unsigned, so that it wraps where the row or column lies outside.
-      size_t place = (static_cast<size_t>(in_y) * source.w + in_x) * source.channels;
+      size_t place = (static_cast<size_t>(in_y) * source.w + in_x) * source.pixel_stride;
       for (int32_t kx = 0; kx < columns; ++kx, to += window.kernel_h) {
         *to = row_inside && Inside(in_x, source.w) ? image + place : source.padding;
         in_x += window.dilation_w;

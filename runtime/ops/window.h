@@ -42,7 +42,7 @@ struct WindowSource {
   Window window;
   int32_t h, w;          // of the input
   int32_t out_h, out_w;  // of the output
-  size_t channels;       // elements from one pixel to the next
+  size_t pixel_stride;   // elements from one pixel to the next
   const float* x;
   const float* padding;  // what taps outside of the image point at
 };

@@ -142,13 +142,17 @@ class WinogradOutputCheck {
     // Pixels lie side by side, so that all of a row is output; rows may be apart.
     const size_t row_stride = t.columns * t.channels + t.turn % 7;
     const size_t count = (t.rows - 1) * row_stride + t.columns * t.channels;
-    float* residual = residual_.Take(count);
-    random_.Fill(residual, count);
+    const size_t residual_pixel = t.channels + t.turn % 3;
+    const size_t residual_row = t.columns * residual_pixel + t.turn % 5;
+    const size_t residual_count =
+        (t.rows - 1) * residual_row + (t.columns - 1) * residual_pixel + t.channels;
+    float* residual = residual_.Take(residual_count);
+    random_.Fill(residual, residual_count);
     float* y = y_.TakeOutput(count);
     const float low = clamp ? -2.0f : -INFINITY, high = clamp ? 3.0f : INFINITY;
     kernel({x, use_bias ? bias : nullptr, use_residual ? residual : nullptr, y, t.channels,
-            x_stride, t.rows, t.columns, row_stride, t.channels, low, high,
-            static_cast<uint16_t>(t.tile)});
+            x_stride, t.rows, t.columns, row_stride, t.channels, residual_row, residual_pixel, low,
+            high, static_cast<uint16_t>(t.tile)});
     char place[100];
     snprintf(place, sizeof(place), "tile %zu, channels %zu, rows %zu, columns %zu, turn %zu",
              t.tile, t.channels, t.rows, t.columns, t.turn);
@@ -157,11 +161,13 @@ class WinogradOutputCheck {
       for (size_t j = 0; j < t.columns; ++j) {
         for (size_t c = 0; c < t.channels; ++c) {
           const size_t at = i * row_stride + j * t.channels + c;
+          const double added =
+              use_residual ? residual[i * residual_row + j * residual_pixel + c] : 0.0;
           double size;
           double expected = Transformed(
               a, i, j, [&](size_t e) { return static_cast<double>(x[e * x_stride + c]); }, &size);
-          expected += (use_bias ? bias[c] : 0.0) + (use_residual ? residual[at] : 0.0);
-          size += (use_bias ? fabs(bias[c]) : 0.0) + (use_residual ? fabs(residual[at]) : 0.0);
+          expected += (use_bias ? bias[c] : 0.0) + added;
+          size += (use_bias ? fabs(bias[c]) : 0.0) + fabs(added);
           result->Compare(y[at], Clamp(expected, low, high), Gamma(15) * size, place);
         }
       }

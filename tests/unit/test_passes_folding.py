@@ -182,14 +182,21 @@ def test_padding_with_zeros_folds_into_convolution_and_average() -> None:
     assert program.ops[0].attributes["pads"] == (2, 3, 4, 1)
 
 
-def test_padding_under_a_maximum_folds_when_it_cannot_win() -> None:
+def test_padding_under_a_maximum_folds_with_its_value() -> None:
     net = Net(x=(1, 3, 6, 6))
     pads = [0, 0, 0, 0, 0, 0, 1, 1]
     low = net("max_pool", net("pad", "x", pads=pads, value=-math.inf), kernel_shape=[2, 2])
-    zero = net("max_pool", net("pad", net("relu", "x"), pads=pads), kernel_shape=[2, 2])
     wins = net("max_pool", net("pad", net("neg", "x"), pads=pads), kernel_shape=[2, 2])
-    program = after(net.finish(low, zero, wins), "fuse_pad")
-    assert types(program) == ["max_pool", "relu", "max_pool", "neg", "pad", "max_pool"]
+    alone = net("max_pool", net("pad", "x", pads=pads, value=2.0), kernel_shape=[1, 1])
+    program = after(net.finish(low, wins, alone), "fuse_pad")
+    assert types(program) == ["max_pool", "neg", "max_pool", "max_pool"]
+
+
+def test_padding_of_two_values_under_a_maximum_stays() -> None:
+    net = Net(x=(1, 3, 6, 6))
+    padded = net("pad", "x", pads=[0, 0, 0, 0, 0, 0, 1, 1])
+    y = net("max_pool", padded, kernel_shape=[3, 3], pads=[1, 1, 1, 1])
+    assert types(after(net.finish(y), "fuse_pad")) == ["pad", "max_pool"]
 
 
 @pytest.mark.parametrize(

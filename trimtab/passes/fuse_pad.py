@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from trimtab.passes._graph import Graph
 from trimtab.program import Op, Program
 
@@ -33,18 +31,12 @@ def _fits(graph: Graph, pad: Op, op: Op, amounts: tuple[int, ...]) -> bool:
         return False  # rounding up counts the last window from the padded end
     pads = _sum(op, amounts)
     window = op.attributes["kernel_shape"]
+    if op.type == "max_pool":
+        return not any(op.attributes["pads"]) or bool(value == op.attributes["pad_value"])
     if any(pads[i] >= window[i % 2] for i in range(4)):
         return False  # a window must not lie in the padding alone
-    if op.type == "average_pool":
-        counted = op.attributes["count_include_pad"] or not any(op.attributes["pads"])
-        return bool(value == 0 and counted)
-    return bool(value == -math.inf or (value == 0 and _is_positive(graph, pad.inputs[0])))
-
-
-def _is_positive(graph: Graph, name: str) -> bool:
-    """Whether 0 is no more than any element, so that a maximum does not see it."""
-    maker = graph.producer(name, "relu", "clip", "sigmoid", "hard_sigmoid")
-    return maker is not None and (maker.type != "clip" or maker.attributes["alpha"] >= 0)
+    counted = op.attributes["count_include_pad"] or not any(op.attributes["pads"])
+    return bool(value == 0 and counted)
 
 
 def _sum(op: Op, amounts: tuple[int, ...]) -> tuple[int, ...]:
@@ -55,4 +47,6 @@ def _absorb(graph: Graph, pad: Op, op: Op, amounts: tuple[int, ...]) -> None:
     op.attributes["pads"] = _sum(op, amounts)
     if op.type == "average_pool":
         op.attributes["count_include_pad"] = True
+    if op.type == "max_pool":
+        op.attributes["pad_value"] = pad.attributes["value"]
     graph.set_inputs(op, [pad.inputs[0], *op.inputs[1:]])

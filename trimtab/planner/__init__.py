@@ -18,7 +18,7 @@ from trimtab import kernels
 from trimtab.errors import PlanError
 from trimtab.packing import depthwise, gemm, winograd
 from trimtab.plan import ALGORITHMS, Choice, Plan, keys
-from trimtab.planner import kernel_choice
+from trimtab.planner import kernel_choice, parts
 from trimtab.planner.kernel_choice import DEPTHWISE, best, product_cost, tile_count
 from trimtab.program import Op, Program, Var, attributes
 from trimtab.target import Target
@@ -57,6 +57,7 @@ def plan(program: Program, target: Target, given: Plan | None = None) -> Program
             hint="./inv inspect MODEL --plan writes a plan with all names",
         )
     packer.remove_unused()
+    parts.place(planned)
     return planned
 
 

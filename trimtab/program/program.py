@@ -47,6 +47,9 @@ class Var:
     `data` holds a constant's elements: in `shape`, or, when `packed`, flat in the order a kernel
     reads them. Data of a constant in layout "nhwc" keeps its logical shape here; the model file
     writes it in memory order.
+
+    `parent` names the variable in whose pixels this one lies, from its `channel` on ("" when it
+    lies alone); the planner decides that (`trimtab.planner.parts`).
     """
 
     name: str
@@ -55,6 +58,8 @@ class Var:
     layout: str = "plain"
     data: NDArray[Any] | None = None
     packed: bool = False
+    parent: str = ""
+    channel: int = 0
 
     @property
     def count(self) -> int:

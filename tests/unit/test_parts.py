@@ -1,0 +1,190 @@
+"""Parts: which variables lie in the pixels of others, and that shapes may still change."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import trimtab
+from tests.ops import oracle
+from tests.ops.cases.case import Case, Const, Graph, normal
+from tests.unit.pass_checks import Net, types
+from trimtab import _engine, modelfile
+from trimtab.program import Program
+from trimtab.program.memory import activation_bytes
+from trimtab.target import Target
+
+PORTABLE = Target.of("riscv64")
+
+
+def planned(program: Program) -> Program:
+    return trimtab.optimize(program, PORTABLE)
+
+
+def joins(program: Program) -> list[tuple[int, ...]]:
+    """Channels of the inputs of every concatenation that is left."""
+    return [
+        tuple(program.vars[name].shape[1] for name in op.inputs)
+        for op in program.ops
+        if op.type == "concat"
+    ]
+
+
+def places(program: Program) -> list[tuple[int, int]]:
+    """(channels, first channel) of every part, in the order they are written."""
+    written = [program.vars[name] for op in program.ops for name in op.outputs]
+    return [(var.shape[1], var.channel) for var in written if var.parent]
+
+
+def test_a_concatenation_of_convolutions_vanishes_from_plan_and_profile() -> None:
+    net = Net(x=(1, 3, 6, 5))
+    y = net("concat", net.conv("x", 4), net.conv("x", 6, 3), axis=1)
+    program = planned(net.finish(net.conv(y, 2)))
+    assert joins(program) == []
+    assert places(program) == [(4, 0), (6, 4)]
+    assert "concat" not in trimtab.profile_of(program).ops
+
+
+def test_what_cannot_be_written_in_place_is_copied_alone() -> None:
+    net = Net(x=(1, 3, 6, 5))
+    twice, normed = net.conv("x", 4), net("lrn", net.conv("x", 6), size=3)
+    y = net("concat", net.conv("x", 3), twice, twice, normed, axis=1)
+    program = planned(net.finish(net.conv(y, 2)))
+    assert joins(program) == [(4, 4, 6)]
+    assert places(program) == [(3, 0), (14, 3)]
+
+
+def test_a_concatenation_without_such_operators_stays() -> None:
+    net = Net(x=(1, 3, 6, 5))
+    sides = [net("lrn", net.conv("x", 4), size=size) for size in (3, 5)]
+    program = planned(net.finish(net.conv(net("concat", *sides, axis=1), 2)))
+    assert joins(program) == [(4, 4)]
+    assert places(program) == []
+
+
+def test_what_is_concatenated_twice_lies_in_the_last_result() -> None:
+    net = Net(x=(1, 3, 6, 5))
+    inner = net("concat", net.conv("x", 4), net.conv("x", 5), axis=1)
+    outer = net("concat", net.conv("x", 3), inner, axis=1)
+    program = planned(net.finish(net.conv(outer, 2), net.conv(inner, 2)))
+    assert joins(program) == []
+    assert places(program) == [(4, 3), (5, 7), (3, 0)]
+
+
+def test_halves_that_convolutions_read_are_not_cut_off() -> None:
+    net = Net(x=(1, 3, 6, 5))
+    left, right = net.many("split", 2, net.conv("x", 10), axis=1, sizes=[4, 6])
+    program = planned(net.finish(net.conv(left, 2), net.conv(right, 2, 3)))
+    assert "split" not in types(program)
+    assert (program.vars[left].channel, program.vars[right].channel) == (0, 4)
+
+
+def test_memory_is_worth_more_than_a_copy() -> None:
+    net = Net(x=(1, 3, 16, 16))
+    early = net.conv("x", 2)
+    wide = net.conv(net.conv(early, 64), 64)
+    late = net.conv(wide, 60)
+    program = planned(net.finish(net.conv(net("concat", early, late, axis=1), 2)))
+    assert joins(program) == [(2,)]  # of the small one only; the large one is in its place
+    assert activation_bytes(program) == 16 * 16 * (64 + 64 + 2) * 4
+
+
+def test_a_saved_plan_keeps_its_parts(tmp_path: Path) -> None:
+    net = Net(x=(1, 3, 6, 5))
+    y = net("concat", net.conv("x", 4), net.conv("x", 6, 3), axis=1)
+    program = planned(net.finish(net.conv(y, 2)))
+    program.save(tmp_path / "net.ttm")
+    assert places(trimtab.load(tmp_path / "net.ttm")) == places(program)
+
+
+def sized(h: int, w: int) -> Case:
+    g = Graph()
+    x = g.value(normal(1, 6, h, w))
+    sides = [g.node("Conv", x, Const(normal(n, 6, 1, 1))) for n in (5, 7, 4)]
+    sides.append(g.node("MaxPool", sides[1], kernel_shape=[3, 3], pads=[1, 1, 1, 1]))
+    both = g.node("Concat", *sides, axis=1)
+    half = g.node("Split", both, Const(np.array([10, 13])), outputs=2, axis=1)
+    return g.case(
+        "sized", *(g.node("Conv", v, Const(normal(3, c, 3, 3))) for v, c in ((half, 10), (f"{half}.1", 13)))
+    )
+
+
+def executor(tmp_path: Path) -> _engine.Executor:
+    path = tmp_path / "case.onnx"
+    path.write_bytes(sized(8, 9).model.SerializeToString())
+    program = trimtab.optimize(trimtab.load(path))
+    assert places(program)
+    return _engine.Executor(modelfile.encode(program))
+
+
+@pytest.mark.parametrize(("h", "w"), [(8, 9), (11, 6), (3, 3), (30, 31)])
+def test_parts_follow_the_size_of_an_input(tmp_path: Path, h: int, w: int) -> None:
+    case, engine = sized(h, w), executor(tmp_path)
+    engine.resize_input(0, (1, 6, h, w))
+    wanted = oracle.expected(case)
+    got = dict(zip(wanted, engine.run(list(case.inputs.values())), strict=True))
+    oracle.assert_agree(case, got, wanted)
+
+
+def test_parts_of_several_sizes_are_an_error() -> None:
+    net = Net(x=(1, 4, 6, 5), y=(1, 4, 6, 5))
+    both = net("concat", net.conv("x", 4), net.conv("y", 6, 3), axis=1)
+    engine = _engine.Executor(modelfile.encode(planned(net.finish(net.conv(both, 2)))))
+    with pytest.raises(_engine.EngineError, match="parts of a variable differ in size"):
+        engine.resize_input(0, (1, 4, 7, 5))
+
+
+# Bytes of a variable's record in the file: its shape's channels and height, its parent, channel.
+@pytest.mark.parametrize(
+    ("at", "value"), [(4, 0), (4, 11), (8, 7), (56, 99), (56, "itself"), (60, 7), (60, 0xFFFFFFFF)]
+)
+def test_a_part_that_does_not_fit_its_parent_is_refused(at: int, value: int | str) -> None:
+    net = Net(x=(1, 3, 6, 5))
+    y = net("concat", net.conv("x", 4), net.conv("x", 6, 3), axis=1)
+    program = planned(net.finish(net.conv(y, 2)))
+    image = modelfile.encode(program)
+    starts = range(modelfile.TABLES_AT, image.size, modelfile.VAR.size)
+    index, start = next(
+        (i, start) for i, start in enumerate(starts) if image[start + 55] & modelfile.VAR_FLAG_PART
+    )
+    place = start + at
+    number = index if isinstance(value, str) else value
+    image[place : place + 4] = np.frombuffer(struct.pack("<I", number), np.uint8)
+    modelfile.seal(image, modelfile.SEAL.unpack_from(image.data)[2])
+    with pytest.raises(_engine.EngineError, match="no part of its parent"):
+        _engine.check_model(image)
+
+
+def test_two_operators_cannot_write_the_same_channels() -> None:
+    net = Net(x=(1, 3, 6, 5))
+    y = net("concat", net.conv("x", 4), net.conv("x", 4, 3), axis=1)
+    program = planned(net.finish(net.conv(y, 2)))
+    for var in program.vars.values():
+        var.channel = 0
+    with pytest.raises(_engine.EngineError, match="a variable is written twice"):
+        _engine.Executor(modelfile.encode(program))
+
+
+def test_channels_that_nothing_writes_cannot_be_read() -> None:
+    net = Net(x=(1, 3, 6, 5))
+    y = net("concat", net.conv("x", 4), net.conv("x", 4, 3), axis=1)
+    program = planned(net.finish(net.conv(y, 2)))
+    writers = [op for op in program.ops if program.vars[op.outputs[0]].parent]
+    program.ops.remove(writers[1])
+    with pytest.raises(_engine.EngineError, match="before it is written"):
+        _engine.Executor(modelfile.encode(program))
+
+
+def test_an_operator_that_reads_pixels_in_one_run_takes_no_part() -> None:
+    net = Net(x=(1, 3, 6, 5))
+    left, _ = net.many("split", 2, net.conv("x", 10), axis=1, sizes=[4, 6])
+    program = planned(net.finish(net.conv(net("lrn", left, size=3), 2)))
+    part, whole = program.vars[left], program.ops[1].outputs[0]
+    assert not part.parent
+    program.ops[:] = [op for op in program.ops if op.type != "split"]
+    part.parent = whole
+    with pytest.raises(_engine.EngineError, match="may not be a part"):
+        _engine.Executor(modelfile.encode(program))
