@@ -203,7 +203,8 @@ class Executor {
   }
 
   void ResizeInput(uint32_t index, const Shape& dims) {
-    Check(trimtab_resize_input(model_.get(), index, dims.data(), static_cast<int32_t>(dims.size())));
+    Check(
+        trimtab_resize_input(model_.get(), index, dims.data(), static_cast<int32_t>(dims.size())));
   }
 
   py::dict Memory() const {

@@ -88,7 +88,11 @@ def config_header(profile: Profile) -> str:
 
 
 def _mask(ports: tuple[schema.Port, ...], trait: str) -> str:
-    bits = (0xFFFF << i & 0xFFFF if port.variadic else 1 << i for i, port in enumerate(ports) if getattr(port, trait))
+    bits = (
+        0xFFFF << i & 0xFFFF if port.variadic else 1 << i
+        for i, port in enumerate(ports)
+        if getattr(port, trait)
+    )
     return hex(sum(bits))
 
 

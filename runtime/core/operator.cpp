@@ -27,7 +27,8 @@ bool LayoutFits(LayoutRule rule, const Tensor& tensor, Layout* common, bool* see
   return tensor.layout == *common;
 }
 
-// A variadic operand sets all bits from its own on, so that the last one stands for those behind it.
+// A variadic operand sets all bits from its own on, so that the last one stands for those behind
+// it.
 bool MayBeStrided(uint16_t mask, int operand) {
   return (mask >> (operand < 15 ? operand : 15) & 1) != 0;
 }
@@ -64,9 +65,8 @@ Status Operator::SetUpShapes(const OperatorRow& row, const Operands& operands,
                                            AttributeStorage()));
   for (int i = 0; i < operands.output_count; ++i) {
     TRIMTAB_CHECK(operands.outputs[i] != nullptr, "an output is absent (its index)", i);
-    TRIMTAB_CHECK(
-        operands.outputs[i]->parent_channels == 0 || MayBeStrided(row.strided_outputs, i),
-        "an output may not be a part of a variable (its index)", i);
+    TRIMTAB_CHECK(operands.outputs[i]->parent_channels == 0 || MayBeStrided(row.strided_outputs, i),
+                  "an output may not be a part of a variable (its index)", i);
     operands.outputs[i]->dtype = operands.input_count > 0 && operands.inputs[0] != nullptr
                                      ? operands.inputs[0]->dtype
                                      : DType::kF32;

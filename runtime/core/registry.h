@@ -16,12 +16,12 @@ struct OperatorRow {
   uint32_t schema;  // hash of the schema: a file written with another one has other attributes
   uint8_t min_inputs, max_inputs, min_outputs, max_outputs;  // 255: any number
   LayoutRule layout;
-  bool view;               // the output is the input's memory
-  uint16_t dtypes;         // bit DType set: allowed for inputs
-  uint16_t optional_mask;  // bit i set: input i may be absent
-  uint16_t constant_mask;  // bit i set: input i is a weight
-  uint16_t index_mask;     // bit i set: input i holds indices (i32 or i64), whatever `dtypes` says
-  uint16_t strided_inputs;   // bit i set: input i may be a part of a variable
+  bool view;                // the output is the input's memory
+  uint16_t dtypes;          // bit DType set: allowed for inputs
+  uint16_t optional_mask;   // bit i set: input i may be absent
+  uint16_t constant_mask;   // bit i set: input i is a weight
+  uint16_t index_mask;      // bit i set: input i holds indices (i32 or i64), whatever `dtypes` says
+  uint16_t strided_inputs;  // bit i set: input i may be a part of a variable
   uint16_t strided_outputs;  // bit i set: output i may be one
   const AttributeField* fields;
   uint16_t field_count;

@@ -46,9 +46,10 @@ void AveragePool::Run(ThreadPool& pool) {
   const Tensor& x = input(0);
   Tensor& y = output();
   const size_t channels = static_cast<size_t>(x.c());
-  const WindowSource source{
-      window_, x.h(),    x.w(),           y.h(),
-      y.w(),   x.pixel_stride(), x.data<float>(), rows_.Padding(scratch<void>(), channels, 0.0f)};
+  const WindowSource source{window_,         x.h(),
+                            x.w(),           y.h(),
+                            y.w(),           x.pixel_stride(),
+                            x.data<float>(), rows_.Padding(scratch<void>(), channels, 0.0f)};
   // Which positions count: the image, with its padding when asked for. What ceil_mode adds beyond
   // that never counts.
   const bool padded = attributes().count_include_pad;

@@ -50,7 +50,8 @@ void BinaryOperator::PrepareLoops() {
     const Axis next = {static_cast<size_t>(y.dims[axis]), Stride(a, a_strides, rank, axis),
                        Stride(b, b_strides, rank, axis), static_cast<size_t>(y_strides[axis])};
     Axis* last = axis_count_ > 0 ? &axes_[axis_count_ - 1] : nullptr;
-    if (last != nullptr && last->a == next.extent * next.a && last->b == next.extent * next.b && last->y == next.extent * next.y) {
+    if (last != nullptr && last->a == next.extent * next.a && last->b == next.extent * next.b &&
+        last->y == next.extent * next.y) {
       *last = {last->extent * next.extent, next.a, next.b, next.y};
     } else {
       axes_[axis_count_++] = next;
@@ -58,18 +59,16 @@ void BinaryOperator::PrepareLoops() {
   }
   // Kernels take steps of 0 and 1. Others arise only when an operand of fewer than four dimensions
   // meets an NHWC one; then the kernel gets one element at a time.
-  if (axis_count_ == 0 || axes_[axis_count_ - 1].a > 1 || axes_[axis_count_ - 1].b > 1 || axes_[axis_count_ - 1].y > 1)
+  if (axis_count_ == 0 || axes_[axis_count_ - 1].a > 1 || axes_[axis_count_ - 1].b > 1 ||
+      axes_[axis_count_ - 1].y > 1)
     axes_[axis_count_++] = {1, 0, 0, 1};
 }
 
 BinaryF32Args BinaryOperator::RunAt(size_t run) const {
   const Axis& inner = axes_[axis_count_ - 1];
-  BinaryF32Args args = {input(0).data<float>(),
-                        input(1).data<float>(),
-                        output().data<float>(),
-                        inner.extent,
-                        static_cast<uint8_t>(inner.a),
-                        static_cast<uint8_t>(inner.b)};
+  BinaryF32Args args = {input(0).data<float>(),        input(1).data<float>(),
+                        output().data<float>(),        inner.extent,
+                        static_cast<uint8_t>(inner.a), static_cast<uint8_t>(inner.b)};
   for (int i = axis_count_ - 2; i >= 0; --i) {
     const size_t index = run % axes_[i].extent;
     run /= axes_[i].extent;

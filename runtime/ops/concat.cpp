@@ -16,9 +16,11 @@ class Concat final : public OperatorOf<ConcatAttributes> {
       const Tensor& x = input(i);
       LogicalStrides(x, from);
       StridedCopy copy(y.element_size());
-      for (int axis = 0; axis < x.dims.rank; ++axis) copy.AddAxis(x.dims[axis], from[axis], to[axis]);
+      for (int axis = 0; axis < x.dims.rank; ++axis)
+        copy.AddAxis(x.dims[axis], from[axis], to[axis]);
       copy.Run(x.raw, place, pool);
-      place += static_cast<size_t>(x.dims[axis_]) * static_cast<size_t>(to[axis_]) * y.element_size();
+      place +=
+          static_cast<size_t>(x.dims[axis_]) * static_cast<size_t>(to[axis_]) * y.element_size();
     }
   }
 

@@ -163,7 +163,8 @@ void ConvTranspose::Run(ThreadPool& pool) {
       job.lines = (out_h - top + stride_h - 1) / stride_h;
       job.line_rows = (out_w - left + stride_w - 1) / stride_w;
       for (int32_t image = 0; image < x.n(); ++image) {
-        source.x = x.data<float>() + static_cast<size_t>(image) * x.h() * x.w() * source.pixel_stride;
+        source.x =
+            x.data<float>() + static_cast<size_t>(image) * x.h() * x.w() * source.pixel_stride;
         job.c = y.data<float>() + ((image * out_h + top) * out_w + left) * pixel_stride;
         gemm_.Run(job, epilogue_, scratch<void>(), pool);
       }

@@ -49,7 +49,8 @@ void GlobalPool::Run(const Tensor& x, float row_scale, float image_scale, void* 
     });
     auto* const a = reinterpret_cast<const float**>(all_pointers);
     for (size_t row = 0; row < h; ++row) a[row] = partial + row * channels;
-    kernel_({a, &image_scale, y->data<float>() + image * y->pixel_stride(), h, h, 1, channels, channels});
+    kernel_({a, &image_scale, y->data<float>() + image * y->pixel_stride(), h, h, 1, channels,
+             channels});
   }
 }
 

@@ -220,7 +220,8 @@ class Resize final : public OperatorOf<ResizeAttributes> {
       if (attributes().mode == ResizeMode::kNearest) {
         Copy(to, corner, channels * sizeof(float));
       } else {
-        Blend(corner, x_row, x_pixel, v.weights + oy * v.window, h.weights + ox * h.window, to, channels);
+        Blend(corner, x_row, x_pixel, v.weights + oy * v.window, h.weights + ox * h.window, to,
+              channels);
       }
     }
   }

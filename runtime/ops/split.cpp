@@ -16,9 +16,11 @@ class Split final : public OperatorOf<SplitAttributes> {
       Tensor& y = output(i);
       LogicalStrides(y, to);
       StridedCopy copy(x.element_size());
-      for (int axis = 0; axis < y.dims.rank; ++axis) copy.AddAxis(y.dims[axis], from[axis], to[axis]);
+      for (int axis = 0; axis < y.dims.rank; ++axis)
+        copy.AddAxis(y.dims[axis], from[axis], to[axis]);
       copy.Run(place, y.raw, pool);
-      place += static_cast<size_t>(y.dims[axis_]) * static_cast<size_t>(from[axis_]) * x.element_size();
+      place +=
+          static_cast<size_t>(y.dims[axis_]) * static_cast<size_t>(from[axis_]) * x.element_size();
     }
   }
 

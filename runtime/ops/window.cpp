@@ -167,7 +167,8 @@ size_t PointAtRow(const WindowSource& source, size_t row, size_t x, size_t pixel
   const Window& window = source.window;
   const int32_t top = static_cast<int32_t>(row % source.out_h) * window.stride_h - window.pad_top;
   const int32_t left = static_cast<int32_t>(x) * window.stride_w - window.pad_left;
-  const float* const image = source.x + row / source.out_h * source.h * source.w * source.pixel_stride;
+  const float* const image =
+      source.x + row / source.out_h * source.h * source.w * source.pixel_stride;
 
   // Without gaps between the taps, the windows of the whole row are one window of more columns.
   const bool shared = window.dilation_w == 1 && window.stride_w <= window.kernel_w;

@@ -108,7 +108,8 @@ def sized(h: int, w: int) -> Case:
     both = g.node("Concat", *sides, axis=1)
     half = g.node("Split", both, Const(np.array([10, 13])), outputs=2, axis=1)
     return g.case(
-        "sized", *(g.node("Conv", v, Const(normal(3, c, 3, 3))) for v, c in ((half, 10), (f"{half}.1", 13)))
+        "sized",
+        *(g.node("Conv", v, Const(normal(3, c, 3, 3))) for v, c in ((half, 10), (f"{half}.1", 13))),
     )
 
 

@@ -95,7 +95,9 @@ def _can_be_part(program: Program, name: str, joined_by: Op | None) -> bool:
     if any(other.parent == name for other in program.vars.values()):
         return False
     ends = [(maker.schema.outputs, maker.outputs)]
-    ends += [(r.schema.inputs, r.inputs) for r in program.block.consumers(name) if r is not joined_by]
+    ends += [
+        (r.schema.inputs, r.inputs) for r in program.block.consumers(name) if r is not joined_by
+    ]
     return all(
         ports[min(i, len(ports) - 1)].strided
         for ports, operands in ends
