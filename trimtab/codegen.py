@@ -120,10 +120,11 @@ def registry_source(profile: Profile) -> str:
         (least_in, most_in), (least_out, most_out) = op.input_counts, op.output_counts
         dtypes = hex(sum(1 << schema.DTYPES[d] for d in op.dtypes if d in profile.dtypes))
         traits = ("optional", "constant", "index", "strided")
-        masks = [_mask(op.inputs, trait) for trait in traits] + [_mask(op.outputs, "strided")]
+        ports = [(op.inputs, trait) for trait in traits] + [(op.outputs, "strided")]
+        masks = ", ".join(_mask(*port) for port in ports)
         rows.append(
             f"    {{{op.id}, {op.schema_hash:#x}u, {least_in}, {most_in}, {least_out}, {most_out}, "
-            f"LayoutRule::{LAYOUT_RULES[op.layout]}, {str(op.view).lower()}, {dtypes}, {', '.join(masks)}, "
+            f"LayoutRule::{LAYOUT_RULES[op.layout]}, {str(op.view).lower()}, {dtypes}, {masks}, "
             f"{fields}, {len(op.attributes)}, &k{op.class_name}Factory, "
             f'"{op.name if profile.strings else ""}"}},'
         )

@@ -109,8 +109,8 @@ def _can_be_part(program: Program, name: str, joined_by: Op | None) -> bool:
 def _replace(
     program: Program, op: Op, copies: Iterable[Op], whole: Var, parts: dict[str, int]
 ) -> bool:
-    """Puts `copies` in the place of `op` and makes `parts` (name -> first channel) parts of `whole`;
-    not if the tensors would then need more memory.
+    """Puts `copies` in the place of `op` and makes `parts` (name -> first channel) those of
+    `whole`; not if the tensors would then need more memory.
     """
     before, ops = activation_bytes(program), list(program.ops)
     at = next(i for i, other in enumerate(ops) if other is op)
