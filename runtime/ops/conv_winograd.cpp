@@ -53,7 +53,8 @@ class ConvWinograd final : public OperatorOf<ConvWinogradAttributes> {
   Kernel<WinogradInputF32Args> input_kernel_ = nullptr;
   Kernel<WinogradOutputF32Args> output_kernel_ = nullptr;
   size_t tile_columns_ = 0, image_tiles_ = 0, tiles_ = 0;
-  size_t block_ = 0;  // tiles
+  size_t share_ = 0;  // tiles of a thread
+  size_t block_ = 0;  // tiles of a thread's share in a block
 };
 
 Status ConvWinograd::InferShape() {
@@ -105,20 +106,23 @@ Status ConvWinograd::Prepare() {
   // A larger block reads the weights more rarely, a smaller one keeps its data in cache. Once the
   // weights are more than a block's tiles and products together they are what counts.
   const int64_t per_tile = elements * (c_in + c_out) + 2 * static_cast<int64_t>(kGap);
-  int64_t block = kBlockFloats * threads() / per_tile;
-  const int64_t balance = c_in * c_out / (2 * (c_in + c_out));
+  const int64_t share = (tiles + threads() - 1) / threads();
+  int64_t block = kBlockFloats / per_tile;
+  const int64_t balance = c_in * c_out / (2 * (c_in + c_out) * threads());
   if (block < balance) block = balance;
   const int64_t mr = static_cast<int64_t>(gemm_.mr());
   block = (block + mr - 1) / mr * mr;
-  if (block > tiles) block = tiles;
+  if (block > share) block = share;
   // Blocks of one size: the last one is not left with a few tiles.
-  const int64_t blocks = block > 0 ? (tiles + block - 1) / block : 1;
-  block = ((tiles + blocks - 1) / blocks + mr - 1) / mr * mr;
-  const int64_t bytes = block * per_tile * static_cast<int64_t>(sizeof(float));
+  const int64_t blocks = block > 0 ? (share + block - 1) / block : 1;
+  block = ((share + blocks - 1) / blocks + mr - 1) / mr * mr;
+  if (block > share) block = share;
+  const int64_t bytes = threads() * block * per_tile * static_cast<int64_t>(sizeof(float));
   TRIMTAB_CHECK(bytes <= INT32_MAX / 2, "scratch memory is too large", bytes);
   tile_columns_ = static_cast<size_t>(columns);
   image_tiles_ = static_cast<size_t>(columns * rows);
   tiles_ = static_cast<size_t>(tiles);
+  share_ = static_cast<size_t>(share);
   block_ = static_cast<size_t>(block);
   RequestScratch(RoundUp(gemm_.scratch_bytes()) + static_cast<size_t>(bytes));
   return Status();
@@ -183,9 +187,12 @@ void ConvWinograd::TransformOutput(const Tile& tile, const float* products) cons
     epilogue_.Activate(args.y + i * args.row_stride, tile.columns, channels, args.pixel_stride);
 }
 
+// A block holds as many tiles of each thread's share of the image, so that a thread finds the
+// pixels, and leaves them, where the operators before and after it have theirs.
 void ConvWinograd::Run(ThreadPool& pool) {
+  const size_t threads = static_cast<size_t>(pool.threads());
   float* const transformed = scratch<float>(RoundUp(gemm_.scratch_bytes()));
-  float* const products = transformed + block_ * input_stride();
+  float* const products = transformed + threads * block_ * input_stride();
   const float* const zeros = gemm_.Zeros(scratch<void>());
   const size_t elements = size() * size();
   const EvenRows rows{transformed, input_stride(), static_cast<size_t>(input(0).c())};
@@ -205,19 +212,26 @@ void ConvWinograd::Run(ThreadPool& pool) {
   // A transform takes about as many operations per element as an output needs multiply-adds of
   // sixteen channels.
   const size_t cost = 16 * elements;
-  for (size_t first = 0; first < tiles_; first += block_) {
-    const size_t count = tiles_ - first < block_ ? tiles_ - first : block_;
-    pool.For(count, Grain(count, cost * rows.k, pool.threads()),
+  for (size_t first = 0; first < share_; first += block_) {
+    const size_t count = share_ - first < block_ ? share_ - first : block_;
+    const size_t slots = threads * count;
+    // The tile in a slot of the block; those past the last have none, and products nobody reads.
+    const auto tile_of = [&](size_t slot) { return slot / count * share_ + first + slot % count; };
+    pool.For(slots, Grain(slots, cost * rows.k, pool.threads()),
              [&](size_t begin, size_t end, int) {
-               for (size_t t = begin; t < end; ++t)
-                 TransformInput(TileAt(first + t), zeros, transformed + t * rows.stride);
+               for (size_t slot = begin; slot < end; ++slot) {
+                 if (const size_t tile = tile_of(slot); tile < tiles_)
+                   TransformInput(TileAt(tile), zeros, transformed + slot * rows.stride);
+               }
              });
-    job.line_rows = count;
+    job.line_rows = slots;
     gemm_.Run(job, none, scratch<void>(), pool);
-    pool.For(count, Grain(count, cost * job.columns, pool.threads()),
+    pool.For(slots, Grain(slots, cost * job.columns, pool.threads()),
              [&](size_t begin, size_t end, int) {
-               for (size_t t = begin; t < end; ++t)
-                 TransformOutput(TileAt(first + t), products + t * job.row_stride);
+               for (size_t slot = begin; slot < end; ++slot) {
+                 if (const size_t tile = tile_of(slot); tile < tiles_)
+                   TransformOutput(TileAt(tile), products + slot * job.row_stride);
+               }
              });
   }
 }
