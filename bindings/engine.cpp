@@ -1,10 +1,11 @@
-// Python's view of the engine: shape rules, and running a program. Everything else is Python's own
-// work.
+// Python's view of the engine: shape rules, running a program, and timing its parts. Everything
+// else is Python's own work.
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -12,7 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/kernel_timer.h"
 #include "runtime/api/trimtab.h"
+#include "runtime/core/cpu.h"
 #include "runtime/core/kernel_table.h"
 #include "runtime/core/loader.h"
 #include "runtime/core/registry.h"
@@ -207,6 +210,29 @@ class Executor {
         trimtab_resize_input(model_.get(), index, dims.data(), static_cast<int32_t>(dims.size())));
   }
 
+  // Nanoseconds that each operator takes in one inference with the inputs of the last Run.
+  std::vector<double> TimeOperators() {
+    using Clock = std::chrono::steady_clock;
+    struct Timer {
+      std::vector<double> taken;
+      Clock::time_point start;
+    } timer{std::vector<double>(trimtab_op_count(model_.get())), {}};
+    trimtab_set_observer(
+        model_.get(),
+        [](void* context, uint32_t op, int begin) {
+          auto& t = *static_cast<Timer*>(context);
+          const auto now = Clock::now();
+          if (begin == 0)
+            t.taken[op] = std::chrono::duration<double, std::nano>(now - t.start).count();
+          t.start = now;
+        },
+        &timer);
+    const int code = trimtab_run(model_.get());
+    trimtab_set_observer(model_.get(), nullptr, nullptr);
+    Check(code);
+    return timer.taken;
+  }
+
   py::dict Memory() const {
     trimtab_memory memory;
     trimtab_memory_use(model_.get(), &memory);
@@ -249,6 +275,17 @@ std::vector<std::string> CpuFeatureNames() {
   return names;
 }
 
+double TimeKernel(const std::string& name, const std::string& args_type,
+                  const trimtab::LayerSizes& sizes, double least_ns) {
+  const auto* const end = trimtab::kKernelTable + trimtab::kKernelTableSize;
+  const auto* const row =
+      std::find_if(trimtab::kKernelTable, end, [&](const auto& row) { return name == row.text; });
+  if (row == end || (row->cpu_features & ~trimtab::CpuFeatures()) != 0)
+    throw EngineError(TRIMTAB_MISSING_KERNEL, "this engine or CPU lacks the kernel " + name);
+  const py::gil_scoped_release release;
+  return trimtab::TimeKernel(row->function, args_type, sizes, least_ns);
+}
+
 std::vector<std::string> KernelNames() {
   std::vector<std::string> names;
   for (size_t i = 0; i < trimtab::kKernelTableSize; ++i)
@@ -275,6 +312,8 @@ PYBIND11_MODULE(_engine, module) {
              py::arg("attributes"), py::arg("output_count"));
   module.def("cpu_features", &CpuFeatureNames);
   module.def("kernel_names", &KernelNames);
+  module.def("time_kernel", &TimeKernel, py::arg("name"), py::arg("args_type"), py::arg("sizes"),
+             py::arg("least_ns"));
   module.def("schema_hash", &trimtab_schema_hash);
   module.def("checksum", [](const py::array_t<uint8_t, py::array::c_style>& bytes) {
     return trimtab::Checksum(bytes.data(), static_cast<size_t>(bytes.size()));
@@ -292,5 +331,6 @@ PYBIND11_MODULE(_engine, module) {
            py::arg("threads") = 1)
       .def("run", &Executor::Run)
       .def("resize_input", &Executor::ResizeInput)
+      .def("time_operators", &Executor::TimeOperators)
       .def("memory", &Executor::Memory);
 }

@@ -198,9 +198,16 @@ def write_if_changed(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def generate(profile: Profile, arch: str, compiler: str, output: Path) -> None:
-    """Writes all generated files of a binary with `profile` for `arch` into `output`."""
+def generate(
+    profile: Profile, arch: str, compiler: str, output: Path, instruments: bool = False
+) -> None:
+    """Writes all generated files of a binary with `profile` for `arch` into `output`.
+
+    With `instruments` it also holds the kernels that no operator calls: those measure the machine.
+    """
     ops, kept = list(schema.operators().values()), profile.kept_kernels(arch)
+    if instruments:
+        kept += kernels.instruments(arch, {family for op in ops for family in op.families})
     generated = output / "generated"
     write_if_changed(generated / "attributes.h", attributes_header(ops))
     write_if_changed(generated / "op_ids.h", op_ids_header(ops))
@@ -224,10 +231,15 @@ def main() -> int:
     parser.add_argument("--arch", required=True)
     parser.add_argument("--compiler", default="gcc", help="zig, or gcc for GCC and clang")
     parser.add_argument("--output", required=True, type=Path)
+    parser.add_argument("--instruments", action="store_true", help="also what measures the machine")
     arguments = parser.parse_args()
     try:
         generate(
-            find_profile(arguments.profile), arguments.arch, arguments.compiler, arguments.output
+            find_profile(arguments.profile),
+            arguments.arch,
+            arguments.compiler,
+            arguments.output,
+            arguments.instruments,
         )
     except TrimtabError as e:
         print(f"trimtab.codegen: {e}", file=sys.stderr)

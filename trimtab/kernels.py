@@ -202,3 +202,12 @@ def kernel(name: str) -> Kernel:
             f"there is no kernel {name!r}",
             hint="kernels/ holds one file per kernel, of the same name",
         ) from None
+
+
+def instruments(arch: str, called: set[str]) -> list[Kernel]:
+    """The kernels for `arch` of families that are not among those `called` by operators: loops
+    that measure the machine, which only the Python engine holds.
+    """
+    return [
+        k for k in inventory().values() if k.family not in called and arch in isas()[k.isa].arch
+    ]

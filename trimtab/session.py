@@ -85,6 +85,12 @@ class Session:
             arrays.append(array)
         return dict(zip(self.output_names, self._executor.run(arrays), strict=True))
 
+    def time_operators(self) -> list[float]:
+        """Nanoseconds of every operator of the program in one more inference, with the inputs of
+        the last `run`.
+        """
+        return list(self._executor.time_operators())
+
 
 def optimize(program: Program, target: Target | None = None, plan: Plan | None = None) -> Program:
     """The optimised and planned twin of `program` for `target` (default: this machine). `program`

@@ -16,7 +16,7 @@ from pathlib import Path
 from tabulate import tabulate
 
 import trimtab
-from trimtab import builder, paths, reports, size, zoo
+from trimtab import builder, passes, paths, planner, reports, size, zoo
 from trimtab.bench import index, oracle, protocol, summary
 from trimtab.bench import results as records
 from trimtab.bench.golden import Golden
@@ -24,10 +24,15 @@ from trimtab.bench.protocol import Outcome, Progress, Settings, Subject
 from trimtab.builder import BuildRequest
 from trimtab.devices import find_device, list_devices
 from trimtab.errors import EmulatorError, ProfileError, ResultError, UsageError
+from trimtab.kernels import Kernel
 from trimtab.plan import Plan
 from trimtab.profile import Profile, find_profile
 from trimtab.program import Program
 from trimtab.program.program import NUMPY_DTYPES
+from trimtab.roofline import layers as roofline_layers
+from trimtab.roofline import timing
+from trimtab.roofline.machine import Machine
+from trimtab.roofline.timing import Timed, TimedOperator
 from trimtab.target import Target
 from trimtab.toolchain import find_toolchain
 
@@ -161,6 +166,33 @@ def count_instructions(
         first_instructions=counted["first_instructions"],
         operators=tuple((op.label, int(op.instructions or 0)) for op in run.ops),
     )
+
+
+def time_kernels(
+    chosen: Sequence[Kernel], networks: Sequence[str], layers: int, rounds: int, progress: Progress
+) -> tuple[Machine, list[Timed]]:
+    """Time kernels of this machine on the layers that zoo networks call them for (default: all),
+    planned for each of its instruction sets.
+    """
+    host = Target.host()
+    targets = [
+        Target(f"{host.arch} {isa}", host.arch, host.isas[: i + 1])
+        for i, isa in enumerate(host.isas)
+        if isa in {kernel.isa for kernel in chosen}
+    ]
+    programs = []
+    for name in networks or zoo.names():
+        progress(f"plan {name}")
+        source = passes.optimize(trimtab.load(model_path(name)))
+        programs += [planner.decide(source, target, Plan()) for target in targets]
+    progress("time")
+    found = roofline_layers.assign(chosen, roofline_layers.collect(programs), layers)
+    return timing.time_kernels(found, rounds)
+
+
+def time_operators(model: str, rounds: int) -> tuple[Machine, list[TimedOperator]]:
+    """Time the operators of a model on this machine, in inferences."""
+    return timing.time_operators(trimtab.optimize(trimtab.load(model_path(model))), rounds)
 
 
 def build_subject(

@@ -33,31 +33,40 @@ def plan(program: Program, target: Target, given: Plan | None = None) -> Program
     PlanError when an operator has no kernel on the target, its weights are not constants, the
     program is planned already, or `given` does not fit the program or the target.
     """
+    planned = decide(program, target, given or Plan())
+    packer = _Packer(planned)
+    for op in planned.ops:
+        packer.pack(op)
+    packer.remove_unused()
+    parts.place(planned)
+    return planned
+
+
+def decide(program: Program, target: Target, given: Plan) -> Program:
+    """A plan without its packed weights: what `plan` decides, for those who want to know no more.
+
+    PlanError as `plan`.
+    """
     if program.planned:
         raise PlanError(
             f"the program is already planned for {program.target}",
             where=f"program {program.name}",
             hint="plan the program that it was made from: packed weights cannot be packed again",
         )
-    given = given or Plan()
     planned = program.copy()
     planned.source = program.source or program
     planned.target = target.name
     choices = dict(given.operators)
-    packer = _Packer(planned)
     for key, op in zip(keys(planned), planned.ops, strict=True):
         choice = choices.pop(key, Choice())
         _lower(planned, op, target, choice.algorithm, given.algorithms)
         kernel_choice.choose(planned, op, target, choice.kernels)
-        packer.pack(op)
     if choices:
         raise PlanError(
             f"the plan has operators that the program has not: {', '.join(map(repr, choices))}",
             where=f"program {program.name}",
             hint="./inv inspect MODEL --plan writes a plan with all names",
         )
-    packer.remove_unused()
-    parts.place(planned)
     return planned
 
 

@@ -1,0 +1,57 @@
+// The limits of a machine, to compare kernels with: what its vectors can multiply and add, read and
+// copy. No operator calls these families; only the Python engine holds them.
+#ifndef TRIMTAB_KERNELS_GENERIC_ROOFLINE_H_
+#define TRIMTAB_KERNELS_GENERIC_ROOFLINE_H_
+
+#include "kernels/kernel_api.h"
+
+namespace {
+
+// n multiply-adds of floats in outer products of 4 x 3 vectors: as many sums as hide the latency,
+// as few as 16 registers hold. x: 64 floats and 4 vectors. Other addresses in every turn keep the
+// compiler from taking the products out of the loop.
+inline void Peak(const UnaryF32Args& args) {
+  constexpr int kRows = 4, kColumns = 3;
+  F sums[kRows][kColumns], b[kColumns];
+  for (int j = 0; j < kColumns; ++j) b[j] = Load(args.x + j);
+  for (int i = 0; i < kRows; ++i) {
+    for (int j = 0; j < kColumns; ++j) sums[i][j] = b[j];
+  }
+  for (size_t turn = 0; turn < args.n / (kRows * kColumns * kLanes); ++turn) {
+    const float* const a = args.x + turn % 64;
+#pragma GCC unroll 4
+    for (int i = 0; i < kRows; ++i) {
+      const F row = Load(a + static_cast<size_t>(i) * kLanes);
+#pragma GCC unroll 3
+      for (int j = 0; j < kColumns; ++j) sums[i][j] = Fma(row, b[j], sums[i][j]);
+    }
+  }
+  F sum = sums[0][0];
+  for (int i = 0; i < kRows; ++i) {
+    for (int j = 0; j < kColumns; ++j) sum = Max(sum, sums[i][j]);
+  }
+  Store(args.y, sum);
+}
+
+// Reads n floats, a multiple of 8 vectors.
+inline void Read(const UnaryF32Args& args) {
+  constexpr int kSums = 8;
+  F sums[kSums];
+  for (F& sum : sums) sum = Set(0.0f);
+  for (size_t i = 0; i < args.n; i += kSums * kLanes) {
+#pragma GCC unroll 8
+    for (int j = 0; j < kSums; ++j)
+      sums[j] = sums[j] + Load(args.x + i + static_cast<size_t>(j) * kLanes);
+  }
+  for (const F& sum : sums) sums[0] = Max(sums[0], sum);
+  Store(args.y, sums[0]);
+}
+
+// Copies n floats, a multiple of a vector.
+inline void Copy(const UnaryF32Args& args) {
+  for (size_t i = 0; i < args.n; i += kLanes) Store(args.y + i, Load(args.x + i));
+}
+
+}  // namespace
+
+#endif  // TRIMTAB_KERNELS_GENERIC_ROOFLINE_H_

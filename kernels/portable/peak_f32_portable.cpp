@@ -1,0 +1,14 @@
+#include "kernels/kernel_api.h"
+
+// n multiply-adds in sums enough for a compiler to make vectors of: the limit of portable code. x:
+// 64 floats.
+extern "C" void peak_f32_portable(const UnaryF32Args& args) {
+  constexpr size_t kSums = 32;
+  float sums[kSums] = {};
+  for (size_t turn = 0; turn < args.n / kSums; ++turn) {
+    const float factor = args.x[turn % 64];
+    for (size_t i = 0; i < kSums; ++i) sums[i] += factor * args.x[i];
+  }
+  for (size_t i = 1; i < kSums; ++i) sums[0] += sums[i];
+  args.y[0] = sums[0];
+}

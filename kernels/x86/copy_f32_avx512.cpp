@@ -1,0 +1,5 @@
+#include "kernels/x86/vec_avx512.h"
+
+#include "kernels/generic/roofline.h"
+
+extern "C" void copy_f32_avx512(const UnaryF32Args& args) { Copy(args); }

@@ -1,0 +1,211 @@
+"""The arithmetic of the roofline, and that every kernel can be timed."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import trimtab
+from tests.unit.test_planner import convolution
+from trimtab import inspection, kernels, passes, paths, planner, workflow, zoo
+from trimtab.plan import Plan
+from trimtab.profile import find_profile
+from trimtab.program import Program
+from trimtab.roofline import layers, report, timing
+from trimtab.roofline.layers import Layer, product
+from trimtab.roofline.machine import Level, Machine, cache_sizes, working_sets
+from trimtab.roofline.timing import TimedOperator
+from trimtab.target import Target
+
+HASWELL = Target.of("x86_64", "haswell")
+MACHINE = Machine(
+    {"avx2": 100.0, "portable": 10.0},
+    (Level("L1", 1000, 100.0), Level("L2", 10_000, 50.0), Level("memory", float("inf"), 10.0)),
+)
+
+
+def moving(bytes: int) -> Layer:
+    return Layer("UnaryF32Args", (("n", bytes // 8),), 0, bytes)
+
+
+def decided(name: str, target: Target, given: Plan | None = None) -> Program:
+    path = zoo.write(name, paths.cache() / "zoo")
+    return planner.decide(passes.optimize(trimtab.load(path)), target, given or Plan())
+
+
+def test_products_are_limited_by_multiply_adds_where_these_take_longer() -> None:
+    layer = Layer("GemmF32Args", (), 100_000, 1000)
+    assert MACHINE.limit(layer, "avx2") == (1000.0, "FMA")
+    assert MACHINE.limit(layer, "portable") == (10_000.0, "FMA")
+
+
+def test_products_with_much_data_are_limited_by_the_memory() -> None:
+    assert MACHINE.limit(Layer("GemmF32Args", (), 100, 1000), "avx2") == (10.0, "L1")
+
+
+@pytest.mark.parametrize(
+    ("bytes", "ns", "level"),
+    [
+        (500, 5.0, "L1"),
+        (1000, 10.0, "L1"),
+        (3000, 10.0 + 2000 / 50, "L2"),
+        (20_000, 10.0 + 9000 / 50 + 10_000 / 10, "memory"),
+    ],
+)
+def test_a_cache_still_holds_its_part_of_data_that_are_larger(
+    bytes: int, ns: float, level: str
+) -> None:
+    taken, name = MACHINE.limit(moving(bytes), "avx2")
+    assert taken == pytest.approx(ns)
+    assert name == level
+
+
+def test_the_caches_are_those_that_linux_tells(tmp_path: Path) -> None:
+    rows = [("Data", 1, "48K"), ("Instruction", 1, "32K"), ("Unified", 2, "2M"), ("Unified", 3, "")]
+    for i, (kind, level, size) in enumerate(rows):
+        folder = tmp_path / f"index{i}"
+        folder.mkdir()
+        for name, value in (("type", kind), ("level", level), ("size", size)):
+            (folder / name).write_text(f"{value}\n")
+    found = cache_sizes(tmp_path)
+    assert found == {"L1": 48 << 10, "L2": 2 << 20}
+    assert working_sets(found) == {"L1": 24 << 10, "L2": 1 << 20, "memory": 8 << 20}
+
+
+def test_a_system_that_tells_no_caches_has_usual_ones(tmp_path: Path) -> None:
+    assert set(cache_sizes(tmp_path)) == {"L1", "L2"}
+
+
+def test_the_layers_of_a_kernel_are_its_heaviest_its_smallest_and_its_largest() -> None:
+    counts = Counter({moving(size): weight for size, weight in enumerate((1, 7, 9, 8, 2, 3), 10)})
+    assert [x.bytes for x in layers.select(counts, 4)] == [10, 12, 13, 15]
+    assert [x.bytes for x in layers.select(counts, 1)] == [12]
+    assert len(layers.select(counts, 99)) == 6
+    assert layers.select(Counter(), 4) == ()
+
+
+def test_a_kernel_that_no_network_calls_takes_layers_of_its_arguments_type() -> None:
+    found = {"sigmoid_f32_avx2": Counter({moving(4096): 1})}
+    erf = kernels.kernel("erf_f32_avx2")
+    assert layers.assign([erf], found, 4) == {"erf_f32_avx2": (moving(4096),)}
+
+
+def test_a_winograd_kernel_takes_no_layer_of_another_tile() -> None:
+    planned = planner.decide(convolution(64, 64, size=56, window=3), HASWELL, Plan())
+    found = layers.collect([planned])
+    others = [kernels.kernel(f"winograd_input_f32_{tile}_avx2") for tile in (2, 6)]
+    assigned = layers.assign(others, found, 4)
+    assert assigned["winograd_input_f32_2_avx2"] == ()
+    assert [dict(x.sizes)["tile"] for x in assigned["winograd_input_f32_6_avx2"]] == [6]
+
+
+@pytest.mark.parametrize("name", ["mobilenet_v1", "shufflenet_v2", "squeezenet"])
+def test_the_layers_of_a_network_have_its_multiply_accumulates(name: str) -> None:
+    program = decided(name, HASWELL, Plan(("direct",)))
+    found = [(layer, times) for _, layer, times in layers.layers_of(program) if layer.operations]
+    assert sum(x.operations * times for x, times in found) == 2 * inspection.inspect(program).macs
+
+
+def test_a_product_reads_its_taps_from_rows_that_overlap() -> None:
+    layer = product(rows=100, columns=16, k=9, taps=3, step=3, line=10)
+    assert layer.operations == 2 * 100 * 16 * 27
+    assert layer.bytes == 4 * ((100 + 2 * 10) * 3 + 16 * 27 + 100 * 16)
+
+
+def test_the_figures_are_the_medians_of_the_rounds() -> None:
+    durations = iter([100.0, 900.0, 200.0])
+    kernel, layer = "gemm_f32_6x16_avx2", product(10, 16, 100)
+
+    def timer(name: str, args_type: str, sizes: dict[str, int], least_ns: float) -> float:
+        if name == kernel:
+            assert args_type == "GemmF32Args"
+            assert sizes.items() >= {"rows": 10, "mr": 6, "nr": 16}.items()
+            return next(durations)
+        return sizes["n"] / 50.0  # 100 GFLOP/s; 200 GB/s read, 400 copied
+
+    machine, (timed,) = timing.time_kernels({kernel: [layer]}, 3, timer)
+    assert machine.peaks == {"avx2": pytest.approx(100.0)}
+    assert [level.rate for level in machine.levels] == pytest.approx([400.0] * len(machine.levels))
+    assert (timed.ns, timed.limit, timed.unit) == (200.0, "FMA", "GFLOP/s")
+    assert timed.rate == pytest.approx(2 * 10 * 16 * 100 / 200.0)
+    assert timed.share == pytest.approx(timed.rate / 100.0)
+    table = report.kernels_table(machine, [timed], "github")
+    assert "| gemm_f32_6x16_avx2 | rows=10 columns=16 k=100 step=100 |" in table
+    (row,) = json.loads(report.kernels_json(machine, [timed]))["kernels"]
+    assert (row["share"], row["limit"]) == (1.6, "FMA")
+
+
+def test_operators_of_a_kind_are_summed_up() -> None:
+    kinds = timing.by_kind(
+        [
+            TimedOperator("a", "conv 1x1", "gemm", (1,), 100, 10.0, 0.5),
+            TimedOperator("b", "conv 1x1", "gemm", (1,), 300, 30.0, 0.9),
+            TimedOperator("c", "softmax", "", (1,), 0, 50.0, None),
+        ]
+    )
+    assert list(kinds) == ["softmax", "conv 1x1"]
+    assert kinds["conv 1x1"]["gflops"] == pytest.approx(2 * 400 / 40)
+    assert kinds["conv 1x1"]["share"] == pytest.approx((5 + 27) / 40)
+    assert kinds["softmax"]["share"] is None
+
+
+@pytest.fixture(scope="module")
+def portable_layers() -> dict[str, Counter[Layer]]:
+    """The layers of two small networks that have all kinds of operators, on portable kernels."""
+    target = Target.portable(Target.host().arch)
+    return layers.collect(decided(name, target) for name in ("mobilenet_v3_small", "squeezenet"))
+
+
+def test_every_kernel_of_this_machine_can_be_timed(
+    portable_layers: dict[str, Counter[Layer]],
+) -> None:
+    host = Target.host()
+    for kernel in find_profile("full").kept_kernels(host.arch):
+        if kernel.isa not in host.isas:
+            continue
+        chosen = layers.assign([kernel], portable_layers, 1)[kernel.name]
+        if not chosen and kernel.family.startswith("winograd"):
+            continue  # of a tile that these networks do not use
+        machine, timed = timing.time_kernels(
+            {kernel.name: [min(chosen, key=lambda x: x.work)]}, 1, _once
+        )
+        assert timed[0].ns > 0
+        assert machine.peaks[kernel.isa] > 0
+
+
+def _once(name: str, args_type: str, sizes: dict[str, int], _: float) -> float:
+    """The engine's timer on the least of work: one pass, and little for the limits."""
+    from trimtab.engine import engine
+
+    small = {"n": min(sizes["n"], 12288)} if args_type == "UnaryF32Args" else {}
+    return float(engine().time_kernel(name, args_type, sizes | small, 1.0))
+
+
+def test_the_task_times_kernels_on_the_layers_of_a_network() -> None:
+    chosen = [k for k in kernels.inventory().values() if k.family == "max_pool_f32"]
+    here = [k for k in chosen if k.isa in Target.host().isas]
+    said: list[str] = []
+    machine, timed = workflow.time_kernels(here, ["squeezenet"], 1, 1, said.append)
+    assert [t.kernel for t in timed] == here
+    assert set(machine.peaks) == {k.isa for k in here}
+    assert all(0 < t.share < 100 for t in timed)
+    assert said == ["plan squeezenet", "time"]
+
+
+def test_the_task_times_the_operators_of_a_network() -> None:
+    _, timed = workflow.time_operators("squeezenet", 1)
+    kinds = timing.by_kind(timed)
+    assert {"conv 1x1", "max_pool"} <= set(kinds)
+    assert all(op.ns > 0 for op in timed)
+    assert sum(op.share is not None for op in timed) == sum(op.macs > 0 for op in timed)
+
+
+def test_kernels_that_measure_the_machine_are_in_no_device_s_binary() -> None:
+    for arch in ("x86_64", "aarch64", "armv7", "riscv64"):
+        families = {k.family for k in find_profile("full").kept_kernels(arch)}
+        measuring = {k.family for k in kernels.instruments(arch, families)}
+        assert measuring == {"peak_f32", "read_f32", "copy_f32"}
+        assert not measuring & families

@@ -1,0 +1,88 @@
+"""The speed of kernels and operators of this machine beside its limits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from invoke.context import Context
+from invoke.tasks import task
+
+from trimtab.cli._engine import needs_engine
+
+if TYPE_CHECKING:
+    from trimtab.kernels import Kernel
+
+NAMESPACE = "bench"
+
+
+@task(
+    iterable=["isa", "family", "network"],
+    help={
+        "isa": "only kernels of this instruction set (repeatable)",
+        "family": "only this family, e.g. gemm_f32 (repeatable)",
+        "network": "zoo networks to take the layers from (repeatable; default: all)",
+        "layers": "most layers per kernel",
+        "rounds": "how often everything is timed; medians count",
+        "operators": "instead, the operators of this model in an inference: file or zoo network",
+        "json": "print JSON",
+        "output": "also write the table to this Markdown file",
+    },
+)
+@needs_engine
+def kernels(
+    _: Context,
+    isa: list[str],
+    family: list[str],
+    network: list[str],
+    layers: int = 4,
+    rounds: int = 11,
+    operators: str = "",
+    json: bool = False,
+    output: str = "",
+) -> None:
+    """Time every micro-kernel on layers of the zoo: GFLOP/s or GB/s, and share of the roofline."""
+    from pathlib import Path
+
+    from trimtab import workflow
+    from trimtab.roofline import report
+
+    if operators:
+        machine, found = workflow.time_operators(operators, rounds)
+        text = report.operators_json(machine, found) if json else ""
+        table = report.operators_table(machine, found, "simple")
+        markdown = report.operators_table(machine, found, "github")
+    else:
+        chosen = _choose(isa, family)
+        limits, timed = workflow.time_kernels(chosen, network, layers, rounds, workflow.say)
+        text = report.kernels_json(limits, timed) if json else ""
+        table = report.kernels_table(limits, timed, "simple")
+        markdown = report.kernels_table(limits, timed, "github")
+    print(text or table)
+    if output:
+        workflow.write_text(Path(output), markdown)
+        workflow.say(f"written: {output}")
+
+
+def _choose(isas: list[str], families: list[str]) -> list[Kernel]:
+    """The kernels of this machine that were asked for; UsageError for a name that it has not."""
+    from trimtab import kernels, schema
+    from trimtab.errors import UsageError
+    from trimtab.target import Target
+
+    called = {name for op in schema.operators().values() for name in op.families}
+    here = [
+        k
+        for k in kernels.inventory().values()
+        if k.isa in Target.host().isas and k.family in called
+    ]
+    for given, known in ((isas, {k.isa for k in here}), (families, {k.family for k in here})):
+        if unknown := sorted(set(given) - known):
+            raise UsageError(
+                f"no kernels of {', '.join(unknown)} on this machine",
+                hint=f"choose from: {', '.join(sorted(known))}",
+            )
+    return [
+        k
+        for k in here
+        if k.isa in (isas or Target.host().isas) and k.family in (families or called)
+    ]

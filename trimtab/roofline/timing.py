@@ -1,0 +1,188 @@
+"""Times kernels and operators in rounds, each beside the machine's limits.
+
+A round times everything once: loops for the limits, then every kernel on every layer. What disturbs
+the machine for a while then disturbs all of them, and the medians over the rounds belong together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from trimtab import inspection, kernels
+from trimtab.engine import engine
+from trimtab.kernels import Kernel
+from trimtab.program import Program
+from trimtab.program.program import NUMPY_DTYPES
+from trimtab.roofline.layers import Layer
+from trimtab.roofline.machine import Level, Machine, cache_sizes, working_sets
+from trimtab.session import Session
+
+Timer = Callable[[str, str, dict[str, int], float], float]  # as engine().time_kernel
+
+_PEAK_MULTIPLY_ADDS = 12 << 14
+_LEAST_NS = 200_000.0
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A kernel on a layer: the median of its rounds, and the least that the machine allows."""
+
+    kernel: Kernel
+    layer: Layer
+    ns: float
+    limit_ns: float
+    limit: str
+
+    @property
+    def rate(self) -> float:
+        """GFLOP/s of sums of products, GB/s of kernels that move data."""
+        return self.layer.work / self.ns
+
+    @property
+    def unit(self) -> str:
+        """The unit of `rate`."""
+        return "GFLOP/s" if self.layer.operations else "GB/s"
+
+    @property
+    def share(self) -> float:
+        """The part of the machine's limit that is reached, 1 at best."""
+        return self.limit_ns / self.ns
+
+
+@dataclass(frozen=True)
+class TimedOperator:
+    """An operator of a network, in an inference; `share` of the peak of its kernel's instruction
+    set, None for operators without multiply-accumulates.
+    """
+
+    name: str
+    kind: str
+    kernel: str
+    output: tuple[int, ...]
+    macs: int
+    ns: float
+    share: float | None
+
+
+class _Limits:
+    """The loops that measure the machine; each round adds a sample of each."""
+
+    def __init__(self, isas: Iterable[str], timer: Timer) -> None:
+        self._timer = timer
+        self._isas = tuple(isa for isa in kernels.isas() if isa in {*isas})
+        self._best = self._isas[-1]
+        self._sets = working_sets(cache_sizes())
+        self._peaks: dict[str, list[float]] = {isa: [] for isa in self._isas}
+        self._rates: dict[str, list[float]] = {name: [] for name in self._sets}
+
+    def sample(self) -> None:
+        """Times every loop once."""
+        for isa, rates in self._peaks.items():
+            n = _PEAK_MULTIPLY_ADDS
+            rates.append(2 * n / self._time(f"peak_f32_{isa}", n))
+        for name, size in self._sets.items():
+            n = size // 4 // 1024 * 1024  # a multiple of every vector
+            read = 4 * n / self._time(f"read_f32_{self._best}", n)
+            copied = 4 * n / self._time(f"copy_f32_{self._best}", n // 2)
+            self._rates[name].append(max(read, copied))
+
+    def _time(self, name: str, n: int) -> float:
+        return self._timer(name, "UnaryF32Args", {"n": n}, _LEAST_NS)
+
+    def machine(self) -> Machine:
+        """The medians."""
+        caches = cache_sizes()
+        return Machine(
+            {isa: median(rates) for isa, rates in self._peaks.items()},
+            tuple(
+                Level(name, caches.get(name, float("inf")), median(rates))
+                for name, rates in self._rates.items()
+            ),
+        )
+
+
+def time_kernels(
+    layers: Mapping[str, Sequence[Layer]], rounds: int, timer: Timer | None = None
+) -> tuple[Machine, list[Timed]]:
+    """The machine, and every kernel on each of its layers, in the order given."""
+    timer = timer or engine().time_kernel
+    cases = [(kernels.kernel(name), layer) for name, chosen in layers.items() for layer in chosen]
+    limits = _Limits({kernel.isa: None for kernel, _ in cases}, timer)
+    samples: list[list[float]] = [[] for _ in cases]
+    for _ in range(rounds):
+        limits.sample()
+        for (kernel, layer), taken in zip(cases, samples, strict=True):
+            mr, nr = kernel.packing
+            sizes = dict(layer.sizes) | {"mr": mr, "nr": nr}
+            taken.append(timer(kernel.name, layer.args_type, sizes, _LEAST_NS))
+    machine = limits.machine()
+    return machine, [
+        Timed(kernel, layer, median(taken), *machine.limit(layer, kernel.isa))
+        for (kernel, layer), taken in zip(cases, samples, strict=True)
+    ]
+
+
+def time_operators(program: Program, rounds: int) -> tuple[Machine, list[TimedOperator]]:
+    """The machine, and every operator of a planned program in inferences on one thread."""
+    session = Session(program)
+    rng = np.random.default_rng(1)
+    inputs = {name: program.vars[name] for name in program.inputs}
+    session.run(
+        {
+            name: rng.standard_normal(var.shape).astype(NUMPY_DTYPES[var.dtype])
+            for name, var in inputs.items()
+        }
+    )
+    ops = inspection.inspect(program).ops
+    isas = {kernels.kernel(op.kernel).isa for op in ops if op.kernel}
+    limits = _Limits(isas or {kernels.PORTABLE}, engine().time_kernel)
+    samples = []
+    for _ in range(rounds):
+        limits.sample()
+        session.time_operators()  # the loops have emptied the caches
+        samples.append(session.time_operators())
+    machine = limits.machine()
+    return machine, [
+        _timed_operator(op, median(taken), machine)
+        for op, taken in zip(ops, zip(*samples, strict=True), strict=True)
+    ]
+
+
+def _timed_operator(op: inspection.OpFacts, ns: float, machine: Machine) -> TimedOperator:
+    share = None
+    if op.macs and op.kernel:
+        share = 2 * op.macs / ns / machine.peaks[kernels.kernel(op.kernel).isa]
+    return TimedOperator(op.name, kind_of(op), op.kernel, op.outputs[0], op.macs, ns, share)
+
+
+def kind_of(op: inspection.OpFacts) -> str:
+    """What operators are summed up by: the type, and a convolution's window."""
+    if not op.type.startswith("conv") or len(op.inputs) < 2 or len(op.inputs[1]) != 4:
+        return op.type
+    size = f"{op.inputs[1][2]}x{op.inputs[1][3]}"
+    depthwise = op.kernel.startswith("depthwise")
+    return f"{op.type} {size}{' depthwise' if depthwise else ''}"
+
+
+def by_kind(operators: Iterable[TimedOperator]) -> dict[str, dict[str, Any]]:
+    """Kind -> operators, milliseconds, GFLOP/s and share of the peak of all of them together."""
+    found: dict[str, list[TimedOperator]] = {}
+    for op in operators:
+        found.setdefault(op.kind, []).append(op)
+    sums = {}
+    for kind, ops in sorted(found.items(), key=lambda item: -sum(op.ns for op in item[1])):
+        ns = sum(op.ns for op in ops)
+        # The time that all would take at the peak.
+        ideal = sum(op.share * op.ns for op in ops if op.share is not None)
+        sums[kind] = {
+            "operators": len(ops),
+            "ms": ns / 1e6,
+            "gflops": 2 * sum(op.macs for op in ops) / ns,
+            "share": ideal / ns if ideal else None,
+        }
+    return sums
