@@ -233,6 +233,18 @@ class Executor {
     return timer.taken;
   }
 
+  // (shape, numpy type) of each input.
+  std::vector<std::pair<py::tuple, py::dtype>> Inputs() const {
+    std::vector<std::pair<py::tuple, py::dtype>> inputs;
+    for (uint32_t i = 0; i < trimtab_input_count(model_.get()); ++i) {
+      trimtab_tensor tensor;
+      trimtab_input(model_.get(), i, &tensor);
+      inputs.emplace_back(py::tuple(py::cast(Shape(tensor.dims, tensor.dims + tensor.rank))),
+                          py::dtype(kNumpyTypes[tensor.dtype]));
+    }
+    return inputs;
+  }
+
   py::dict Memory() const {
     trimtab_memory memory;
     trimtab_memory_use(model_.get(), &memory);
@@ -259,6 +271,21 @@ class Executor {
   py::array_t<uint8_t, py::array::c_style> bytes_;
   std::unique_ptr<trimtab_model, Close> model_;
 };
+
+// All that can be told of a model's bytes without running them.
+void CheckModel(const py::array_t<uint8_t, py::array::c_style>& bytes) {
+  trimtab::Program program;
+  trimtab::Status status = trimtab::Load(bytes.data(), static_cast<size_t>(bytes.size()), &program);
+  if (status.ok()) status = trimtab::VerifyConstants(program);
+  if (!status.ok()) Throw(status);
+  for (uint32_t i = 0; i < program.op_count(); ++i) {
+    const trimtab::OpRecord& op = program.op(i);
+    const trimtab::OperatorRow* row = trimtab::FindOperator(op.op_id);
+    if (row != nullptr && row->schema == op.schema) continue;
+    const std::string name = row == nullptr ? "of id " + std::to_string(op.op_id) : row->name;
+    throw EngineError(TRIMTAB_BAD_VERSION, "operator " + name + " was written with another schema");
+  }
+}
 
 std::vector<std::string> CpuFeatureNames() {
   char text[256];
@@ -318,19 +345,13 @@ PYBIND11_MODULE(_engine, module) {
   module.def("checksum", [](const py::array_t<uint8_t, py::array::c_style>& bytes) {
     return trimtab::Checksum(bytes.data(), static_cast<size_t>(bytes.size()));
   });
-  module.def("check_model", [](const py::array_t<uint8_t, py::array::c_style>& bytes) {
-    trimtab::Program program;
-    const trimtab::Status status =
-        trimtab::Load(bytes.data(), static_cast<size_t>(bytes.size()), &program);
-    if (!status.ok()) Throw(status);
-    const trimtab::Status verified = trimtab::VerifyConstants(program);
-    if (!verified.ok()) Throw(verified);
-  });
+  module.def("check_model", &CheckModel);
   py::class_<Executor>(module, "Executor")
       .def(py::init<py::array_t<uint8_t, py::array::c_style>, int>(), py::arg("model"),
            py::arg("threads") = 1)
       .def("run", &Executor::Run)
       .def("resize_input", &Executor::ResizeInput)
       .def("time_operators", &Executor::TimeOperators)
+      .def("inputs", &Executor::Inputs)
       .def("memory", &Executor::Memory);
 }

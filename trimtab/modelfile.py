@@ -6,6 +6,7 @@ order, so that the engine, and Python, use the file in place.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -23,7 +24,7 @@ from trimtab.engine import EngineError, engine
 from trimtab.errors import ModelFileError, TtmError
 from trimtab.memory import Image
 from trimtab.program import attributes
-from trimtab.program.program import NUMPY_DTYPES, Op, Program, Var
+from trimtab.program.program import NUMPY_DTYPES, Block, Op, Program, Var
 
 MAGIC = b"trimtab\0"
 VERSION = 2
@@ -78,8 +79,10 @@ def _used_vars(program: Program) -> list[Var]:
     return [var for var in program.vars.values() if var.name in used]
 
 
-def encode(program: Program, names: bool = True) -> Image:
-    """The bytes of a .ttm file, ready for the engine to use in place."""
+def encode(program: Program, names: bool = True, consume: bool = False) -> Image:
+    """The bytes of a .ttm file, ready for the engine to use in place. `consume` takes each constant
+    out of `program`, which is of no use then, so that memory does not hold all of them twice.
+    """
     variables = _used_vars(program)
     index = {var.name: i for i, var in enumerate(variables)}
     borders = [index[name] for name in (*program.inputs, *program.outputs)]
@@ -135,6 +138,8 @@ def encode(program: Program, names: bool = True) -> Image:
     for offset, var in constants:
         elements = _elements(var)
         image[offset : offset + elements.nbytes] = elements.reshape(-1).view(np.uint8)
+        if consume:
+            var.data = None
     seal(image, tables_bytes)
     return image
 
@@ -204,47 +209,80 @@ def sniff(path: Path) -> bool:
 
 
 def read(path: Path) -> Program:
-    """The program in a .ttm file. TtmError when the file is damaged, of another version or of
-    another schema.
+    """The program in a .ttm file, which is mapped; its block is decoded when it is asked for.
+
+    TtmError when the file is damaged, of another version or of another schema.
     """
     try:
         image = memory.map_file(path)
     except OSError as e:
         raise ModelFileError(f"cannot read the model: {e.strerror}", where=str(path)) from None
-    try:
+    with _explained(str(path)):
         engine().check_model(image)
-        return _decode(image, path.stem)
+    return decode(image, path.stem, str(path))
+
+
+def decode(image: Image, name: str, where: str = "") -> Program:
+    """The program in the bytes of a .ttm file, which nobody changes any more. `name` is for one
+    that was written without names, `where` for messages.
+    """
+    with _explained(where):
+        tables = _Tables(image)
+        metadata = json.loads(tables.metadata)
+        program = Program(metadata["name"] or name)
+        program.passes = list(metadata["passes"])
+        program.target = str(metadata["target"]) if tables.flags & FLAG_PLANNED else ""
+        program.inputs, program.outputs = (
+            [_name_of_var(tables.data, i) for i in border] for border in tables.borders
+        )
+
+    def block() -> Block:
+        with _explained(where):
+            return _decode_block(tables)
+
+    program.read_from(image, block)
+    return program
+
+
+@contextlib.contextmanager
+def _explained(where: str) -> Iterator[None]:
+    """Turns what a damaged file leads to into a TtmError."""
+    try:
+        yield
     except EngineError as e:
         raise TtmError(
-            e.args[1], where=str(path), hint="convert the model again with this trimtab"
+            e.args[1], where=where, hint="convert the model again with this trimtab"
         ) from None
     except (struct.error, IndexError, KeyError, TypeError, ValueError) as e:
         raise TtmError(
-            f"the tables make no sense: {e}", where=str(path), hint="convert the model again"
+            f"the tables make no sense: {e}", where=where, hint="convert the model again"
         ) from None
 
 
-def _decode(image: Image, fallback_name: str) -> Program:
-    data = image[: SEAL.unpack_from(image.data)[2]].tobytes()
-    _, flags, var_count, op_count, input_count, output_count, metadata_offset, metadata_bytes = (
-        COUNTS.unpack_from(data, SEAL.size)
-    )
-    metadata = json.loads(data[metadata_offset : metadata_offset + metadata_bytes])
-    program = Program(metadata["name"] or fallback_name)
-    program.passes = list(metadata["passes"])
-    program.target = str(metadata["target"]) if flags & FLAG_PLANNED else ""
-    ops_at = TABLES_AT + VAR.size * var_count
-    borders = struct.unpack_from(
-        f"<{input_count + output_count}I", data, ops_at + OP.size * op_count
-    )
-    variables = [_decode_var(data, image, i) for i in range(var_count)]
-    for var, parent in zip(variables, _decode_parents(data, var_count), strict=True):
+class _Tables:
+    """The header and tables of an image that the engine has checked."""
+
+    def __init__(self, image: Image) -> None:
+        self.image = image
+        self.data = image[: SEAL.unpack_from(image.data)[2]].tobytes()
+        counts = COUNTS.unpack_from(self.data, SEAL.size)
+        _, self.flags, self.var_count, self.op_count, inputs, outputs, at, size = counts
+        self.metadata = self.data[at : at + size]
+        self.ops_at = TABLES_AT + VAR.size * self.var_count
+        borders_at = self.ops_at + OP.size * self.op_count
+        borders = struct.unpack_from(f"<{inputs + outputs}I", self.data, borders_at)
+        self.borders = borders[:inputs], borders[inputs:]
+
+
+def _decode_block(tables: _Tables) -> Block:
+    data, image, ops_at = tables.data, tables.image, tables.ops_at
+    block = Block()
+    variables = [_decode_var(data, image, i) for i in range(tables.var_count)]
+    for var, parent in zip(variables, _decode_parents(data, tables.var_count), strict=True):
         var.parent = "" if parent is None else variables[parent].name
-    program.block.vars = {var.name: var for var in variables}
-    program.inputs = [variables[i].name for i in borders[:input_count]]
-    program.outputs = [variables[i].name for i in borders[input_count:]]
+    block.vars = {var.name: var for var in variables}
     types = {op.id: op for op in schema.operators().values()}
-    for i in range(op_count):
+    for i in range(tables.op_count):
         record = OP.unpack_from(data, ops_at + i * OP.size)
         op_id, ins, outs, operands_at, block_at, block_bytes, name_at, written_with = record[:8]
         op_schema = types.get(op_id)
@@ -254,7 +292,7 @@ def _decode(image: Image, fallback_name: str) -> Program:
         operands = struct.unpack_from(f"<{ins + outs}I", data, operands_at)
         names = ["" if v == ABSENT else variables[v].name for v in operands]
         values = attributes.decode(op_schema, data[block_at : block_at + block_bytes])
-        program.ops.append(
+        block.ops.append(
             Op(
                 op_schema.name,
                 names[:ins],
@@ -263,18 +301,18 @@ def _decode(image: Image, fallback_name: str) -> Program:
                 _decode_name(data, name_at) or f"op{i}",
             )
         )
-    return program
+    return block
 
 
 def _decode_var(data: bytes, image: Image, index: int) -> Var:
     record = VAR.unpack_from(data, TABLES_AT + index * VAR.size)
-    shape_of, (offset, size, name_at, dtype, layout, rank, flags, _, channel) = (
+    shape_of, (offset, size, _, dtype, layout, rank, flags, _, channel) = (
         record[:8],
         record[8:],
     )
     shape, packed = tuple(shape_of[:rank]), bool(flags & VAR_FLAG_PACKED)
     var = Var(
-        _decode_name(data, name_at) or f"v{index}",
+        _name_of_var(data, index),
         shape,
         _DTYPE_NAMES[dtype],
         LAYOUTS[layout],
@@ -300,6 +338,11 @@ def _decode_var(data: bytes, image: Image, index: int) -> Var:
 def _decode_parents(data: bytes, var_count: int) -> Iterator[int | None]:
     for record in VAR.iter_unpack(data[TABLES_AT : TABLES_AT + VAR.size * var_count]):
         yield record[-2] if record[-3] & VAR_FLAG_PART else None
+
+
+def _name_of_var(data: bytes, index: int) -> str:
+    name_at = VAR.unpack_from(data, TABLES_AT + index * VAR.size)[10]
+    return _decode_name(data, name_at) or f"v{index}"
 
 
 def _decode_name(data: bytes, offset: int) -> str:

@@ -136,6 +136,7 @@ def _counts(ports: tuple[Port, ...]) -> tuple[int, int]:
     return least, 255 if any(p.variadic for p in ports) else len(ports)
 
 
+@cache
 def name_hash(name: str) -> int:
     """FNV-1a, 32 bits: how kernels and families are named in .ttm files and in generated tables."""
     value = 0x811C9DC5

@@ -12,15 +12,16 @@ from trimtab import modelfile, passes, planner
 from trimtab.engine import EngineError, engine
 from trimtab.errors import PlanError, ProgramError, UsageError
 from trimtab.plan import Plan
-from trimtab.program.program import NUMPY_DTYPES, Program
+from trimtab.program import Program
 from trimtab.target import Target
 
 _MISSING_OP, _MISSING_KERNEL = 4, 5  # TRIMTAB_MISSING_OP, TRIMTAB_MISSING_KERNEL
 
 
 class Session:
-    """A program ready to run here. A program that is already planned is run as it is; for another,
-    what `plan` says goes before the planner's rules.
+    """A program ready to run here. A program that is already planned is run as it is, in place in
+    the .ttm file that it was loaded from; for another, what `plan` says goes before the planner's
+    rules. `program` is what runs: planned, its constants in the memory that the engine uses.
 
     Raises PlanError when the plan needs kernels this machine lacks, ProgramError when the program
     breaks its rules.
@@ -30,11 +31,14 @@ class Session:
         if threads < 1:
             raise UsageError(f"threads must be at least 1, not {threads}")
         if plan or not program.planned:
-            program = optimize(program, Target.host(threads=threads), plan)
+            made = optimize(program, Target.host(threads=threads), plan)
+            program = modelfile.decode(modelfile.encode(made, consume=True), program.name)
+        elif program.image is None:
+            program = modelfile.decode(modelfile.encode(program), program.name)
         self.program = program
         self._executor: Any = None
         try:
-            self._executor = engine().Executor(modelfile.encode(program), threads)
+            self._executor = engine().Executor(program.image, threads)
         except EngineError as e:
             code, message = e.args
             kind = PlanError if code in (_MISSING_OP, _MISSING_KERNEL) else ProgramError
@@ -69,17 +73,16 @@ class Session:
                 hint=f"the model has: {', '.join(self.input_names)}",
             )
         arrays = []
-        for name in self.input_names:
+        for name, (shape, dtype) in zip(self.input_names, self._executor.inputs(), strict=True):
             if name not in inputs:
                 raise UsageError(
                     f"input {name!r} is missing",
                     hint=f"give arrays for: {', '.join(self.input_names)}",
                 )
-            var = self.program.vars[name]
-            array = np.asarray(inputs[name], dtype=NUMPY_DTYPES[var.dtype], order="C")
-            if array.shape != var.shape:
+            array = np.asarray(inputs[name], dtype=dtype, order="C")
+            if array.shape != shape:
                 raise UsageError(
-                    f"input {name!r} has shape {array.shape}, the model wants {var.shape}",
+                    f"input {name!r} has shape {array.shape}, the model wants {shape}",
                     hint="load the model with inputs={name: shape} to use another shape",
                 )
             arrays.append(array)

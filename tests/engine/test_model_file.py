@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import struct
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -56,6 +58,58 @@ def test_a_planned_file_computes_what_the_session_computes(
     session.program.save(tmp_path / "net.ttm")
     loaded = trimtab.Session(trimtab.load(tmp_path / "net.ttm"))
     np.testing.assert_array_equal(loaded.run({"x": x})["out"], session.run({"x": x})["out"])
+
+
+def test_a_session_runs_a_planned_file_in_place(program: Program, tmp_path: Path) -> None:
+    trimtab.optimize(program).save(tmp_path / "net.ttm")
+    loaded = trimtab.load(tmp_path / "net.ttm")
+    assert loaded.image is not None
+    session = trimtab.Session(loaded)
+    assert session.program is loaded
+    imported = modules_of_a_session(tmp_path)
+    assert "onnx" not in imported
+    assert [m for m in imported if m.startswith("trimtab.importers.")] == ["trimtab.importers.ttm"]
+    data = session.program.vars[session.program.ops[1].inputs[1]].data
+    assert data is not None
+    assert not data.flags.writeable
+
+
+def modules_of_a_session(folder: Path) -> list[str]:
+    """What a process has imported that runs folder/net.ttm."""
+    code = """
+import sys, trimtab
+trimtab.Session(trimtab.load(sys.argv[1]))
+print(*sys.modules)
+"""
+    command = [sys.executable, "-c", code, str(folder / "net.ttm")]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+
+
+def test_a_program_that_was_changed_after_loading_is_run_as_it_is_now(
+    program: Program, tmp_path: Path
+) -> None:
+    trimtab.optimize(program).save(tmp_path / "net.ttm")
+    inside, renamed = (trimtab.load(tmp_path / "net.ttm") for _ in range(2))
+    op = next(op for op in inside.ops if op.type == "reshape")
+    op.attributes["shape"] = (5, 1)
+    inside.vars[op.outputs[0]].shape = (5, 1)
+    renamed.outputs = []
+    assert inside.image is renamed.image is None
+    x = np.ones((1, 3, 9, 7), np.float32)
+    assert trimtab.Session(inside).run({"x": x})["out"].shape == (5, 1)
+
+
+def test_a_session_holds_its_weights_once(tmp_path: Path) -> None:
+    net = Program("wide")
+    net.add_input("x", (1, 1024))
+    weights = np.zeros((4096, 1024), np.float32)
+    net.outputs = net.block.add_op("gemm", ["x", net.block.add_constant(weights, "w")])
+    session = trimtab.Session(net)
+    image = session.program.image
+    assert image is not None
+    packed = [v.data for v in session.program.constants() if v.packed and v.data is not None]
+    assert packed
+    assert all(np.may_share_memory(array, image) for array in packed)
 
 
 def test_a_file_without_names_runs_by_position(program: Program, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import onnx
@@ -50,6 +52,26 @@ def test_a_model_with_a_foreign_suffix_is_recognised_by_its_content(tmp_path: Pa
     path = tmp_path / "model.bin.backup"
     onnx.save(graph.model(), path)
     assert importers.find(path) is importers.importers()["onnx"]
+
+
+def test_a_format_does_without_the_packages_of_the_others(tmp_path: Path) -> None:
+    graph = Graph()
+    graph.node("Relu", normal(1, 2))
+    onnx.save(graph.model(), tmp_path / "net.onnx")
+    importers.load(tmp_path / "net.onnx").save(tmp_path / "net.ttm")
+    code = """
+import sys
+sys.modules["onnx"] = sys.modules["tflite"] = None
+from trimtab import importers
+print(importers.load(sys.argv[1] + "/net.ttm").outputs)
+try:
+    importers.load(sys.argv[1] + "/net.onnx")
+except importers.MissingRequirementError as e:
+    print(e)
+"""
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert said.startswith("['n0']\nthe importer of onnx cannot be loaded: import of onnx")
 
 
 def test_a_saved_program_is_loaded_again_with_its_shapes_and_no_others(tmp_path: Path) -> None:

@@ -6,15 +6,18 @@ has what `Importer` asks for; that is all there is to adding one.
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import difflib
 import importlib
 import pkgutil
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Protocol, cast
 
-from trimtab.errors import ImportModelError, ModelFileError
+from trimtab.errors import ImportModelError, MissingRequirementError, ModelFileError
 from trimtab.program import Program
 
 Shapes = Mapping[str, Sequence[int]]
@@ -38,34 +41,59 @@ class Importer(Protocol):
 
 
 @cache
+def _formats() -> dict[str, tuple[str, ...]]:
+    """The suffixes of each importer by the name of its module, read from the source: a format that
+    is not asked for costs no import, and may lack the packages that it needs.
+    """
+    found = {}
+    for module in pkgutil.iter_modules(__path__):
+        if not (module.ispkg or module.name.startswith("_")):
+            source = Path(__path__[0], f"{module.name}.py").read_text(encoding="utf-8")
+            declared = re.search(r"^SUFFIXES = (\([^)]*\))", source, re.MULTILINE)
+            assert declared, f"{module.name} declares no SUFFIXES"
+            found[module.name] = ast.literal_eval(declared[1])
+    return dict(sorted(found.items()))
+
+
+def importer(name: str) -> Importer:
+    """The importer in the module of that name; MissingRequirementError when a package that it needs
+    is not there.
+    """
+    try:
+        return cast(Importer, importlib.import_module(f"{__name__}.{name}"))
+    except ImportError as e:
+        raise MissingRequirementError(
+            f"the importer of {name} cannot be loaded: {e}", hint="pip install trimtab again"
+        ) from None
+
+
+@cache
 def importers() -> dict[str, Importer]:
     """Every importer by the name of its module."""
-    names = sorted(
-        m.name for m in pkgutil.iter_modules(__path__) if not (m.ispkg or m.name.startswith("_"))
-    )
-    return {name: cast(Importer, importlib.import_module(f"{__name__}.{name}")) for name in names}
+    return {name: importer(name) for name in _formats()}
 
 
 def suffixes() -> tuple[str, ...]:
     """Suffixes of all formats, sorted."""
-    return tuple(sorted({s for importer in importers().values() for s in importer.SUFFIXES}))
+    return tuple(sorted({suffix for declared in _formats().values() for suffix in declared}))
 
 
 def find(path: Path) -> Importer:
     """The importer for `path`: by suffix, and where that leaves a choice, or fails, by content."""
     if not path.exists():
         raise ModelFileError("there is no such file", where=str(path), hint="check the path")
-
-    def claim(importer: Importer) -> int:
-        return max((len(s) for s in importer.SUFFIXES if path.name.endswith(s)), default=0)
-
-    best = max(map(claim, importers().values()), default=0)
-    named = [importer for importer in importers().values() if best and claim(importer) == best]
-    if len(named) == 1:
-        return named[0]
-    for importer in named or importers().values():
-        if importer.sniff(path):
-            return importer
+    claims = {
+        name: max((len(s) for s in declared if path.name.endswith(s)), default=0)
+        for name, declared in _formats().items()
+    }
+    best = max(claims.values())
+    named = [name for name in claims if claims[name] == best]
+    if best and len(named) == 1:
+        return importer(named[0])
+    for name in named:
+        with contextlib.suppress(MissingRequirementError):
+            if importer(name).sniff(path):
+                return importer(name)
     raise ModelFileError(
         "its format is not known",
         where=str(path),

@@ -13,8 +13,6 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from trimtab.packing.gemm import pack_groups
-
 FloatArray = NDArray[np.float32]
 
 _HALF = Fraction(1, 2)
@@ -52,6 +50,11 @@ def weight_transform(tile: int) -> NDArray[np.float64]:
 def pack(w: FloatArray, tile: int, nr: int) -> FloatArray:
     """w: float32[c_out, c_in, 3, 3] -> [(tile + 2)^2][panel][c_in][nr]."""
     g = weight_transform(tile)
-    elements = (tile + 2) ** 2
-    transformed = np.einsum("ai,ocij,bj->aboc", g, w.astype(np.float64), g, optimize=True)
-    return pack_groups(transformed.reshape(elements, *w.shape[:2]), nr)
+    elements, (c_out, c_in) = (tile + 2) ** 2, w.shape[:2]
+    packed = np.zeros((elements, -(-c_out // nr), c_in, nr), np.float32)
+    # A panel at a time: in float64 all of them take twice the memory of the result.
+    for panel in range(packed.shape[1]):
+        some = w[panel * nr : (panel + 1) * nr].astype(np.float64)
+        transformed = np.einsum("ai,ocij,bj->abco", g, some, g, optimize=True)
+        packed[:, panel, :, : len(some)] = transformed.reshape(elements, c_in, -1)
+    return packed.reshape(-1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -169,6 +169,15 @@ class Block:
             op.inputs = [new if i == old else i for i in op.inputs]
 
 
+@dataclass(frozen=True)
+class _File:
+    """A .ttm file that a program was read from: its bytes, inputs and outputs, and its block."""
+
+    image: NDArray[np.uint8]
+    borders: tuple[list[str], list[str]]
+    decode: Callable[[], Block]
+
+
 class Program:
     """A network: a block, its inputs and outputs by name, and where it came from.
 
@@ -178,12 +187,34 @@ class Program:
 
     def __init__(self, name: str = "") -> None:
         self.name = name
-        self.block = Block()
+        self._block = Block()
+        self._file: _File | None = None
         self.inputs: list[str] = []
         self.outputs: list[str] = []
         self.source: Program | None = None
         self.passes: list[str] = []
         self.target: str = ""
+
+    @property
+    def block(self) -> Block:
+        """Variables and operators; those of a file are decoded when they are first asked for."""
+        if self._file:
+            self._block, self._file = self._file.decode(), None
+        return self._block
+
+    @property
+    def image(self) -> NDArray[np.uint8] | None:
+        """The .ttm file that the program was read from, mapped, as long as it must say the same:
+        nobody has asked for the block or named other inputs or outputs.
+        """
+        file = self._file
+        return file.image if file and file.borders == (self.inputs, self.outputs) else None
+
+    def read_from(self, image: NDArray[np.uint8], decode: Callable[[], Block]) -> None:
+        """Makes this the program of a .ttm file with these inputs and outputs, whose block
+        `decode` reads.
+        """
+        self._file = _File(image, (list(self.inputs), list(self.outputs)), decode)
 
     @property
     def vars(self) -> dict[str, Var]:
