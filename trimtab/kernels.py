@@ -40,7 +40,10 @@ _NAME = re.compile(
 
 @dataclass(frozen=True)
 class Isa:
-    """One row of isa.toml: an instruction set, its compiler flags and the CPU features it needs."""
+    """One row of isa.toml: an instruction set, its compiler flags and the CPU features it needs.
+
+    `weight_cost`: multiply-adds, of one lane, that take as long as reading a weight from memory.
+    """
 
     name: str
     folder: str
@@ -48,6 +51,7 @@ class Isa:
     flags: tuple[str, ...]
     features: tuple[str, ...]
     rank: int
+    weight_cost: int = 4
     zig_flags: tuple[str, ...] = ()
 
     def flags_for(self, compiler: str) -> tuple[str, ...]:

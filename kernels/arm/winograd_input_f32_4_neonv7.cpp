@@ -3,5 +3,5 @@
 #include "kernels/generic/winograd.h"
 
 extern "C" void winograd_input_f32_4_neonv7(const WinogradInputF32Args& args) {
-  WinogradInput<4>(args);
+  WinogradInput<4, 2>(args);
 }

@@ -3,5 +3,5 @@
 #include "kernels/generic/winograd.h"
 
 extern "C" void winograd_output_f32_2_neon(const WinogradOutputF32Args& args) {
-  WinogradOutput<2>(args);
+  WinogradOutput<2, 2>(args);
 }

@@ -3,5 +3,5 @@
 #include "kernels/generic/winograd.h"
 
 extern "C" void winograd_output_f32_4_neon(const WinogradOutputF32Args& args) {
-  WinogradOutput<4>(args);
+  WinogradOutput<4, 2>(args);
 }

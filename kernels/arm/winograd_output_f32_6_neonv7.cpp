@@ -3,5 +3,5 @@
 #include "kernels/generic/winograd.h"
 
 extern "C" void winograd_output_f32_6_neonv7(const WinogradOutputF32Args& args) {
-  WinogradOutput<6>(args);
+  WinogradOutput<6, 1>(args);
 }

@@ -34,15 +34,15 @@ struct Winograd<2> {
 template <>
 struct Winograd<4> {
   static inline void Input(const F (&x)[6], F (&y)[6]) {
-    const F two = Set(2.0f), four = Set(4.0f), minus_four = Set(-4.0f), minus_five = Set(-5.0f);
-    y[0] = Fma(four, x[0], Fma(minus_five, x[2], x[4]));
-    y[5] = Fma(four, x[1], Fma(minus_five, x[3], x[5]));
+    const F four = Set(4.0f), minus_four = Set(-4.0f);
+    const F even = x[4] - x[2], odd = x[3] - x[1], twice = odd + odd;
+    y[3] = even + twice;
+    y[4] = even - twice;
+    y[0] = Fma(four, x[0] - x[2], even);
+    y[5] = Fma(minus_four, odd, x[5] - x[3]);
     const F even1 = Fma(minus_four, x[2], x[4]), odd1 = Fma(minus_four, x[1], x[3]);
     y[1] = even1 + odd1;
     y[2] = even1 - odd1;
-    const F even2 = x[4] - x[2], odd2 = two * (x[3] - x[1]);
-    y[3] = even2 + odd2;
-    y[4] = even2 - odd2;
   }
 
   static inline void Output(const F (&x)[6], F (&y)[4]) {
@@ -50,31 +50,33 @@ struct Winograd<4> {
     const F sum1 = x[1] + x[2], difference1 = x[1] - x[2];
     const F sum2 = x[3] + x[4], difference2 = x[3] - x[4];
     y[0] = x[0] + sum1 + sum2;
+    y[3] = Fma(eight, difference2, x[5] + difference1);
     y[1] = Fma(two, difference2, difference1);
     y[2] = Fma(four, sum2, sum1);
-    y[3] = Fma(eight, difference2, difference1) + x[5];
   }
 };
 
 template <>
 struct Winograd<6> {
+  // The rows of 2 and -2 and those of 1/2 and -1/2 are each other's mirror images: what they have
+  // in common is a multiple of the differences that the first and the last row begin with.
   static inline void Input(const F (&x)[8], F (&y)[8]) {
-    const F outer = Set(5.25f);
-    y[0] = Fma(outer, x[4] - x[2], x[0] - x[6]);
-    y[7] = Fma(outer, x[3] - x[5], x[7] - x[1]);
-    const F middle = Set(-4.25f);
+    const F outer = Set(5.25f), middle = Set(-4.25f), quarter = Set(0.25f), most = Set(-1.25f),
+            rest = Set(-3.75f), half = Set(0.5f);
+    const F even = x[4] - x[2], odd = x[3] - x[5];
+    y[0] = Fma(outer, even, x[0] - x[6]);
+    y[7] = Fma(outer, odd, x[7] - x[1]);
     const F even1 = Fma(middle, x[4], x[2] + x[6]), odd1 = Fma(middle, x[3], x[1] + x[5]);
     y[1] = even1 + odd1;
     y[2] = even1 - odd1;
-    const F half = Set(0.5f), two = Set(2.0f), minus = Set(-2.5f);
-    const F even2 = Fma(Set(0.25f), x[2], Fma(Set(-1.25f), x[4], x[6]));
-    const F odd2 = Fma(half, x[1], Fma(minus, x[3], two * x[5]));
+    const F even2 = Fma(quarter, x[2], Fma(most, x[4], x[6]));
+    const F odd3 = Fma(quarter, x[5], Fma(most, x[3], x[1]));
+    const F odd2 = half * Fma(rest, odd, odd3);
     y[3] = even2 + odd2;
     y[4] = even2 - odd2;
-    const F even3 = Fma(Set(4.0f), x[2], Fma(Set(-5.0f), x[4], x[6]));
-    const F odd3 = Fma(two, x[1], Fma(minus, x[3], half * x[5]));
-    y[5] = even3 + odd3;
-    y[6] = even3 - odd3;
+    const F even3 = Fma(rest, even, even2), twice = odd3 + odd3;
+    y[5] = even3 + twice;
+    y[6] = even3 - twice;
   }
 
   static inline void Output(const F (&x)[8], F (&y)[6]) {
@@ -86,95 +88,141 @@ struct Winograd<6> {
     y[0] = Fma(thirty_two, sum3, x[0] + sum1 + sum2);
     y[1] = Fma(sixteen, difference3, Fma(two, difference2, difference1));
     y[2] = Fma(eight, sum3, Fma(four, sum2, sum1));
+    y[5] = Fma(thirty_two, difference2, (x[7] + difference3) + difference1);
     y[3] = Fma(four, difference3, Fma(eight, difference2, difference1));
     y[4] = Fma(two, sum3, Fma(sixteen, sum2, sum1));
-    y[5] = Fma(thirty_two, difference2, difference1) + (difference3 + x[7]);
   }
 };
 
-// Where the next vector begins: the last one of a row overlaps the one before it, which computes
-// some channels twice and needs no code for parts of vectors.
-inline size_t NextVector(size_t c, size_t channels) {
-  c += kLanes;
-  return c < channels && c + kLanes > channels ? channels - kLanes : c;
+// Where the next `kWidth` channels begin: the last ones of a row overlap those before them, which
+// computes some channels twice and needs no code for parts of vectors.
+template <size_t kWidth>
+inline size_t NextChannels(size_t c, size_t channels) {
+  static_assert(kWidth <= kMinWinogradChannels, "a row would be shorter than a step");
+  c += kWidth;
+  return c < channels && c + kWidth > channels ? channels - kWidth : c;
 }
 
-template <int kTile>
+// kVectors vectors of channels go together, so that they share addresses and lie side by side,
+// where there are instructions that load and store two vectors.
+template <int kTile, int kVectors>
 inline void WinogradInput(const WinogradInputF32Args& given) {
   constexpr int kSize = kTile + 2;
   const WinogradInputF32Args args = given;  // a copy that stores to y cannot change
-  for (size_t c = 0; c < args.channels; c = NextVector(c, args.channels)) {
-    F lines[kSize][kSize];
+  for (size_t c = 0; c < args.channels; c = NextChannels<kVectors * kLanes>(c, args.channels)) {
+    F lines[kSize][kSize][kVectors];
     const float* const* a = args.a;
     TRIMTAB_NO_UNROLL
     for (int i = 0; i < kSize; ++i, a += kSize) {
-      F x[kSize];
+      F x[kVectors][kSize], transformed[kVectors][kSize];
       TRIMTAB_UNROLL
-      for (int j = 0; j < kSize; ++j) x[j] = Load(a[j] + c);
-      Winograd<kTile>::Input(x, lines[i]);
+      for (int j = 0; j < kSize; ++j) {
+        const float* const pixel = a[j] + c;
+        TRIMTAB_UNROLL
+        for (int v = 0; v < kVectors; ++v) x[v][j] = Load(pixel + v * kLanes);
+      }
+      TRIMTAB_UNROLL
+      for (int v = 0; v < kVectors; ++v) Winograd<kTile>::Input(x[v], transformed[v]);
+      TRIMTAB_UNROLL
+      for (int j = 0; j < kSize; ++j) {
+        TRIMTAB_UNROLL
+        for (int v = 0; v < kVectors; ++v) lines[i][j][v] = transformed[v][j];
+      }
     }
     float* y = args.y + c;
     TRIMTAB_NO_UNROLL
     for (int j = 0; j < kSize; ++j, y += args.y_stride) {
-      F x[kSize], transformed[kSize];
+      F x[kVectors][kSize], transformed[kVectors][kSize];
       TRIMTAB_UNROLL
-      for (int i = 0; i < kSize; ++i) x[i] = lines[i][j];
-      Winograd<kTile>::Input(x, transformed);
+      for (int v = 0; v < kVectors; ++v) {
+        TRIMTAB_UNROLL
+        for (int i = 0; i < kSize; ++i) x[v][i] = lines[i][j][v];
+        Winograd<kTile>::Input(x[v], transformed[v]);
+      }
       float* element = y;
       TRIMTAB_UNROLL
-      for (int i = 0; i < kSize; ++i, element += kSize * args.y_stride)
-        Store(element, transformed[i]);
+      for (int i = 0; i < kSize; ++i, element += kSize * args.y_stride) {
+        TRIMTAB_UNROLL
+        for (int v = 0; v < kVectors; ++v) Store(element + v * kLanes, transformed[v][i]);
+      }
     }
   }
 }
 
-// Pixel (i, j) of the tile, from channel c on, at `place` in y.
-inline void WinogradStore(const WinogradOutputF32Args& args, size_t place, size_t i, size_t j,
-                          size_t c, F sum) {
-  if (args.residual != nullptr) {
-    const size_t pixel = i * args.residual_row_stride + j * args.residual_pixel_stride;
-    sum = sum + Load(args.residual + pixel + c);
-  }
-  Store(args.y + place, Min(Max(sum, Set(args.clamp_min)), Set(args.clamp_max)));
-}
-
-template <int kTile>
+template <int kTile, int kVectors>
 inline void WinogradOutput(const WinogradOutputF32Args& given) {
   constexpr int kSize = kTile + 2;
   const WinogradOutputF32Args args = given;  // a copy that stores to y cannot change
-  for (size_t c = 0; c < args.channels; c = NextVector(c, args.channels)) {
-    F lines[kTile][kSize];
+  const bool bounded = args.clamp_max < __builtin_inff();
+  for (size_t c = 0; c < args.channels; c = NextChannels<kVectors * kLanes>(c, args.channels)) {
+    F lines[kTile][kSize][kVectors];
     const float* column = args.x + c;
     TRIMTAB_NO_UNROLL
     for (int j = 0; j < kSize; ++j, column += args.x_stride) {
-      F x[kSize], transformed[kTile];
+      F x[kVectors][kSize], transformed[kVectors][kTile];
       const float* element = column;
       TRIMTAB_UNROLL
-      for (int i = 0; i < kSize; ++i, element += kSize * args.x_stride) x[i] = Load(element);
-      Winograd<kTile>::Output(x, transformed);
+      for (int i = 0; i < kSize; ++i, element += kSize * args.x_stride) {
+        TRIMTAB_UNROLL
+        for (int v = 0; v < kVectors; ++v) x[v][i] = Load(element + v * kLanes);
+      }
       TRIMTAB_UNROLL
-      for (int i = 0; i < kTile; ++i) lines[i][j] = transformed[i];
+      for (int v = 0; v < kVectors; ++v) Winograd<kTile>::Output(x[v], transformed[v]);
+      TRIMTAB_UNROLL
+      for (int i = 0; i < kTile; ++i) {
+        TRIMTAB_UNROLL
+        for (int v = 0; v < kVectors; ++v) lines[i][j][v] = transformed[v][i];
+      }
     }
-    const F bias = args.bias != nullptr ? Load(args.bias + c) : Set(0.0f);
-    size_t line = c;
+    F bias[kVectors];
+    TRIMTAB_UNROLL
+    for (int v = 0; v < kVectors; ++v)
+      bias[v] = args.bias != nullptr ? Load(args.bias + c + v * kLanes) : Set(0.0f);
+    float* y = args.y + c;
+    const float* residual = args.residual + (args.residual != nullptr ? c : 0);
     TRIMTAB_NO_UNROLL
-    for (size_t i = 0; i < args.rows; ++i, line += args.row_stride) {
-      // The column of A^T for the point 1 is all ones, so that one addition serves the whole line.
-      lines[i][1] = lines[i][1] + bias;
-      F sums[kTile];
-      Winograd<kTile>::Output(lines[i], sums);
-      size_t place = line;
-      if (args.columns == kTile) {
+    for (size_t i = 0; i < args.rows; ++i, y += args.row_stride) {
+      F sums[kVectors][kTile];
+      TRIMTAB_UNROLL
+      for (int v = 0; v < kVectors; ++v) {
+        F x[kSize];
         TRIMTAB_UNROLL
-        for (int j = 0; j < kTile; ++j, place += args.pixel_stride)
-          WinogradStore(args, place, i, static_cast<size_t>(j), c, sums[j]);
-      } else {
-        float edge[kTile * kLanes];
+        for (int j = 0; j < kSize; ++j) x[j] = lines[i][j][v];
+        // The column of A^T for the point 1 is all ones, so that one addition serves the line.
+        x[1] = x[1] + bias[v];
+        Winograd<kTile>::Output(x, sums[v]);
+      }
+      if (residual != nullptr) {
+        const float* pixel = residual;
         TRIMTAB_UNROLL
-        for (int j = 0; j < kTile; ++j) Store(edge + j * kLanes, sums[j]);
-        TRIMTAB_NO_UNROLL
-        for (size_t j = 0; j < args.columns; ++j, place += args.pixel_stride)
-          WinogradStore(args, place, i, j, c, Load(edge + j * kLanes));
+        for (size_t j = 0; j < kTile && j != args.columns;
+             ++j, pixel += args.residual_pixel_stride) {
+          TRIMTAB_UNROLL
+          for (int v = 0; v < kVectors; ++v) sums[v][j] = sums[v][j] + Load(pixel + v * kLanes);
+        }
+        residual += args.residual_row_stride;
+      }
+      // Settled before the branches that follow, which would else come back for every sum.
+      TRIMTAB_UNROLL
+      for (int j = 0; j < kTile; ++j) {
+        TRIMTAB_UNROLL
+        for (int v = 0; v < kVectors; ++v) {
+          sums[v][j] = Max(sums[v][j], Set(args.clamp_min));
+          Settle(sums[v][j]);
+        }
+      }
+      if (bounded) {
+        TRIMTAB_UNROLL
+        for (int j = 0; j < kTile; ++j) {
+          TRIMTAB_UNROLL
+          for (int v = 0; v < kVectors; ++v) sums[v][j] = Min(sums[v][j], Set(args.clamp_max));
+        }
+      }
+      float* pixel = y;
+      TRIMTAB_UNROLL
+      for (size_t j = 0; j < kTile && j != args.columns; ++j, pixel += args.pixel_stride) {
+        TRIMTAB_UNROLL
+        for (int v = 0; v < kVectors; ++v) Store(pixel + v * kLanes, sums[v][j]);
       }
     }
   }

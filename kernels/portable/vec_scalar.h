@@ -32,6 +32,7 @@ inline F Load(const float* p) { return {*p}; }
 inline void Store(float* p, F a) { *p = a.v; }
 inline F LoadPart(const float* p, size_t) { return {*p}; }
 inline void StorePart(float* p, F a, size_t) { *p = a.v; }
+inline void Settle(F&) {}  // the others have the compiler compute it here, not later
 
 inline F operator+(F a, F b) { return {a.v + b.v}; }
 inline F operator-(F a, F b) { return {a.v - b.v}; }

@@ -3,5 +3,5 @@
 #include "kernels/generic/winograd.h"
 
 extern "C" void winograd_input_f32_2_avx512(const WinogradInputF32Args& args) {
-  WinogradInput<2>(args);
+  WinogradInput<2, 1>(args);
 }

@@ -3,5 +3,5 @@
 #include "kernels/generic/winograd.h"
 
 extern "C" void winograd_input_f32_4_avx2(const WinogradInputF32Args& args) {
-  WinogradInput<4>(args);
+  WinogradInput<4, 1>(args);
 }

@@ -145,15 +145,19 @@ void ConvWinograd::TransformInput(const Tile& tile, const float* zeros, float* t
   const int32_t left = static_cast<int32_t>(tile.left) - window_.pad_left;
   const size_t pixel_stride = x.pixel_stride(), w = static_cast<size_t>(x.w());
   const float* const image = x.data<float>() + tile.image * x.h() * w * pixel_stride;
+  // The columns of the tile that lie inside of the image.
+  const int32_t begin = left < 0 ? -left : 0, end = left + n > x.w() ? x.w() - left : n;
   const float* a[kMaxElements1d * kMaxElements1d];
   const float** next = a;
   for (int32_t i = top; i < top + n; ++i) {
-    const bool row_inside = i >= 0 && i < x.h();
-    const float* const row = row_inside ? image + static_cast<size_t>(i) * w * pixel_stride : zeros;
-    for (int32_t j = left; j < left + n; ++j) {
-      const bool inside = row_inside && j >= 0 && j < x.w();
-      *next++ = inside ? row + static_cast<size_t>(j) * pixel_stride : zeros;
+    int32_t j = 0;
+    if (i >= 0 && i < x.h() && begin < end) {
+      for (; j < begin; ++j) *next++ = zeros;
+      const size_t place = static_cast<size_t>(i) * w + static_cast<size_t>(left + begin);
+      const float* pixel = image + place * pixel_stride;
+      for (; j < end; ++j, pixel += pixel_stride) *next++ = pixel;
     }
+    for (; j < n; ++j) *next++ = zeros;
   }
   const size_t channels = static_cast<size_t>(x.c());
   input_kernel_({a, transformed, channels, channels, static_cast<uint16_t>(attributes().tile)});

@@ -94,11 +94,9 @@ def _lower(program: Program, op: Op, target: Target, wanted: str, allowed: tuple
 
 
 # Winograd's transforms of a tile, in vector instructions per vector of channels: (input, output).
-_TRANSFORMS = {2: (150, 120), 4: (410, 330), 6: (860, 640)}
+_TRANSFORMS = {2: (110, 90), 4: (310, 250), 6: (680, 550)}
 # Beginning and ending the sum of an output takes as long as this many multiply-adds.
 _SUM_COST = 4
-# Reading a weight from memory takes as long as this many.
-_WEIGHT_COST = 4
 _MIN_WINOGRAD_CHANNELS = 16  # kernel_api.h kMinWinogradChannels
 
 
@@ -115,9 +113,10 @@ def algorithm_costs(program: Program, op: Op, target: Target) -> dict[str, int]:
         return {"direct": 0}
 
     def work(products: int, rows: int, depth: int) -> int:
-        least = min(product_cost(k, rows, c_out) for k in best("gemm_f32", target))
-        sums, weights = rows * c_out * _SUM_COST, c_out * depth * _WEIGHT_COST
-        return products * (least * depth + sums + weights)
+        kernel = min(best("gemm_f32", target), key=lambda k: product_cost(k, rows, c_out))
+        weight_cost = kernels.isas()[kernel.isa].weight_cost
+        sums, weights = rows * c_out * _SUM_COST, c_out * depth * weight_cost
+        return products * (product_cost(kernel, rows, c_out) * depth + sums + weights)
 
     costs = {"direct": work(1, y.count // c_out, 9 * c_in)}
     for tile, (input_cost, output_cost) in _TRANSFORMS.items():
