@@ -9,13 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
-from trimtab import schema
-from trimtab.errors import ImportModelError
-from trimtab.importers._layers import Array, LayerImport, UnsupportedFormError, Value
+from trimtab.importers._handled_layer import HandledLayer
+from trimtab.importers._layers import Array, LayerImport, Value
 
 Operand = Value | Array
 
@@ -38,21 +36,8 @@ class Constants:
         return self._made[id(array)][1]
 
 
-class GraphNode:
-    """One node while it is imported: how to add operators, and how to refuse."""
-
-    def __init__(self, work: LayerImport, name: str, where: str) -> None:
-        self._work = work
-        self.name = name
-        self.where = where
-
-    def unsupported(self, reason: str) -> UnsupportedFormError:
-        """The exception to raise when the engine cannot express this node."""
-        return UnsupportedFormError(reason)
-
-    def invalid(self, reason: str) -> ImportModelError:
-        """The exception to raise when the node breaks a rule of its type."""
-        return ImportModelError(reason, where=self.where)
+class GraphNode(HandledLayer):
+    """One node while it is imported."""
 
     def axis(self, axis: int, rank: int) -> int:
         """`axis` counted from the front."""
@@ -60,38 +45,11 @@ class GraphNode:
             raise self.invalid(f"axis {axis} is outside {rank} dimensions")
         return axis % rank
 
-    def constant(self, value: Array | float, role: str) -> Value:
-        """A new constant operand."""
-        return self._work.add_constant(value, f"{self.name}.{role}")
-
-    def add(self, op: str, *inputs: Value, **attributes: Any) -> Value:
-        """Adds an operator with one output."""
-        return self.add_many(op, *inputs, outputs=1, **attributes)[0]
-
-    def add_many(
-        self, op: str, *inputs: Value, outputs: int, **attributes: Any
-    ) -> tuple[Value, ...]:
-        """Adds an operator with several outputs."""
-        allowed = schema.operator(op).dtypes
-        if inputs and inputs[0].dtype not in allowed:
-            raise self.unsupported(f"its operands are {inputs[0].dtype}, not {', '.join(allowed)}")
-        return self._work.add_op(op, inputs, attributes, outputs, self.name)
-
-    def reshape(self, x: Value, shape: Sequence[int]) -> Value:
-        """`x` in another shape of as many elements."""
-        return x if tuple(shape) == x.shape else self.add("reshape", x, shape=tuple(shape))
-
     def transpose(self, x: Value, permutation: Sequence[int]) -> Value:
         """y.shape[i] = x.shape[permutation[i]]."""
         if tuple(permutation) == tuple(range(len(x.shape))):
             return x
         return self.add("transpose", x, permutation=tuple(permutation))
-
-    def scale_and_shift(self, x: Value, scale: float, shift: float) -> Value:
-        """scale * x + shift."""
-        if scale != 1.0:
-            x = self.add("mul", x, self.constant(scale, "scale"))
-        return x if shift == 0.0 else self.add("add", x, self.constant(shift, "shift"))
 
     def fitted_shape(self, shape: Sequence[int], wanted: Sequence[int]) -> tuple[int, ...]:
         """`wanted` with its -1 resolved, so that it has as many elements as `shape`."""

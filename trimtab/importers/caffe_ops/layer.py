@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from trimtab.errors import ImportModelError
-from trimtab.importers._layers import Array, LayerImport, UnsupportedFormError, Value, Values
+from trimtab.importers._handled_layer import HandledLayer
+from trimtab.importers._layers import Array, LayerImport, Value, Values
 from trimtab.importers.caffe_ops.net import NetLayer
 from trimtab.importers.caffe_ops.prototxt import Message
 
@@ -32,7 +33,7 @@ def handles(*types: str) -> Callable[[Handler], Handler]:
     return register
 
 
-class Layer:
+class Layer(HandledLayer):
     """One layer while it is imported; `bottoms` are its operands.
 
     `masks`: the windows of pools whose second tops say where the maxima were, by the name of that
@@ -47,11 +48,11 @@ class Layer:
         blobs: Sequence[Array],
         masks: dict[str, dict[str, Any]],
     ) -> None:
-        self._work = work
+        super().__init__(work, layer.name, layer.where)
+        self.type = layer.type
         self._message = layer.message
         self._blobs = blobs
         self._touched: list[tuple[str, Message]] = []
-        self.type, self.name, self.where = layer.type, layer.name, layer.where
         self.bottoms = tuple(bottoms)
         self.bottom_names, self.tops = layer.bottoms, layer.tops
         self.masks = masks
@@ -119,37 +120,3 @@ class Layer:
                 hint="the network and its weights do not fit together",
             )
         return blob.reshape(shape)
-
-    # What becomes of it.
-
-    def unsupported(self, reason: str) -> UnsupportedFormError:
-        """The exception to raise when the engine cannot express this layer."""
-        return UnsupportedFormError(reason)
-
-    def invalid(self, reason: str) -> ImportModelError:
-        """The exception to raise when the layer breaks a rule of its type."""
-        return ImportModelError(reason, where=self.where)
-
-    def constant(self, value: Array | float, role: str) -> Value:
-        """A new constant operand."""
-        return self._work.add_constant(value, f"{self.name}.{role}")
-
-    def add(self, op: str, *inputs: Value, **attributes: Any) -> Value:
-        """Adds an operator with one output."""
-        return self.add_many(op, *inputs, outputs=1, **attributes)[0]
-
-    def add_many(
-        self, op: str, *inputs: Value, outputs: int, **attributes: Any
-    ) -> tuple[Value, ...]:
-        """Adds an operator with several outputs."""
-        return self._work.add_op(op, inputs, attributes, outputs, self.name)
-
-    def reshape(self, x: Value, shape: Sequence[int]) -> Value:
-        """`x` in another shape of as many elements."""
-        return x if tuple(shape) == x.shape else self.add("reshape", x, shape=tuple(shape))
-
-    def scale_and_shift(self, x: Value, scale: float, shift: float) -> Value:
-        """scale * x + shift."""
-        if scale != 1.0:
-            x = self.add("mul", x, self.constant(scale, "scale"))
-        return x if shift == 0.0 else self.add("add", x, self.constant(shift, "shift"))

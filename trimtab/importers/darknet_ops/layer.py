@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from trimtab.errors import ImportModelError
-from trimtab.importers._layers import Array, LayerImport, UnsupportedFormError, Value
+from trimtab.importers._handled_layer import HandledLayer
+from trimtab.importers._layers import Array, LayerImport, Value
 from trimtab.importers.darknet_ops.cfg import Section
 from trimtab.importers.darknet_ops.weights import Weights
 
@@ -33,7 +33,7 @@ def handles(*types: str) -> Callable[[Handler], Handler]:
     return register
 
 
-class Layer:
+class Layer(HandledLayer):
     """One layer while it is imported: `index` counts from the first one, `image` is the height and
     width of the network's input.
     """
@@ -48,15 +48,14 @@ class Layer:
         values: Sequence[Value | None],
         weights: Weights,
     ) -> None:
-        self._work = work
+        name = f"{section.type}_{index}"
+        super().__init__(work, name, f"{section.where}: {name}")
         self._before = before
         self._values = values
         self._weights = weights
         self.options = section
         self.index = index
         self.image = image
-        self.name = f"{section.type}_{index}"
-        self.where = f"{section.where}: {self.name}"
 
     # Operands.
 
@@ -117,33 +116,3 @@ class Layer:
     def transposed_weights(self) -> bool:
         """Whether fully connected layers store their matrix [inputs, outputs]."""
         return self._weights.transposed
-
-    # What becomes of it.
-
-    def unsupported(self, reason: str) -> UnsupportedFormError:
-        """The exception to raise when the engine cannot express this layer."""
-        return UnsupportedFormError(reason)
-
-    def invalid(self, reason: str) -> ImportModelError:
-        """The exception to raise when the layer breaks a rule of its type."""
-        return ImportModelError(reason, where=self.where, hint="check this section")
-
-    def constant(self, value: Array | float, role: str) -> Value:
-        """A new constant operand."""
-        return self._work.add_constant(value, f"{self.name}.{role}")
-
-    def add(self, op: str, *inputs: Value, **attributes: Any) -> Value:
-        """Adds an operator."""
-        return self._work.add_op(op, inputs, attributes, 1, self.name)[0]
-
-    def reshape(self, x: Value, shape: Sequence[int]) -> Value:
-        """`x` in another shape of as many elements."""
-        return x if tuple(shape) == x.shape else self.add("reshape", x, shape=tuple(shape))
-
-    def scaled(self, x: Value, factor: float) -> Value:
-        """factor * x."""
-        return x if factor == 1.0 else self.add("mul", x, self.constant(factor, "factor"))
-
-    def shifted(self, x: Value, offset: float) -> Value:
-        """x + offset."""
-        return x if offset == 0.0 else self.add("add", x, self.constant(offset, "offset"))

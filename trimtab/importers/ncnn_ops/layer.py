@@ -7,10 +7,10 @@ is [1, w]. Axes in files count without the batch.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from trimtab.errors import ImportModelError
-from trimtab.importers._layers import Array, LayerImport, UnsupportedFormError, Value, Values
+from trimtab.importers._handled_layer import HandledLayer
+from trimtab.importers._layers import Array, LayerImport, Value, Values
 from trimtab.importers.ncnn_ops.param import LayerText
 from trimtab.importers.ncnn_ops.weights import Weights
 
@@ -32,17 +32,17 @@ def handles(*types: str) -> Callable[[Handler], Handler]:
     return register
 
 
-class Layer:
+class Layer(HandledLayer):
     """One layer while it is imported; `bottoms` are its operands."""
 
     def __init__(
         self, work: LayerImport, text: LayerText, bottoms: Sequence[Value], weights: Weights
     ) -> None:
-        self._work = work
+        super().__init__(work, text.name, text.where)
+        self.type = text.type
         self._weights = weights
         self.param = text
         self.bottoms = tuple(bottoms)
-        self.type, self.name, self.where = text.type, text.name, text.where
         self.tops = len(text.tops)
 
     def check_unread(self) -> None:
@@ -88,38 +88,6 @@ class Layer:
         return self._weights.raw(shape, f"{self.where}: {role}")
 
     # What becomes of it.
-
-    def unsupported(self, reason: str) -> UnsupportedFormError:
-        """The exception to raise when the engine cannot express this layer."""
-        return UnsupportedFormError(reason)
-
-    def invalid(self, reason: str) -> ImportModelError:
-        """The exception to raise when the layer breaks a rule of its type."""
-        return ImportModelError(reason, where=self.where, hint="check this layer")
-
-    def constant(self, value: Array | float, role: str) -> Value:
-        """A new constant operand."""
-        return self._work.add_constant(value, f"{self.name}.{role}")
-
-    def add(self, op: str, *inputs: Value, **attributes: Any) -> Value:
-        """Adds an operator with one output."""
-        return self.add_many(op, *inputs, outputs=1, **attributes)[0]
-
-    def add_many(
-        self, op: str, *inputs: Value, outputs: int, **attributes: Any
-    ) -> tuple[Value, ...]:
-        """Adds an operator with several outputs."""
-        return self._work.add_op(op, inputs, attributes, outputs, self.name)
-
-    def reshape(self, x: Value, shape: Sequence[int]) -> Value:
-        """`x` in another shape of as many elements."""
-        return x if tuple(shape) == x.shape else self.add("reshape", x, shape=tuple(shape))
-
-    def scale_and_shift(self, x: Value, scale: float, shift: float) -> Value:
-        """scale * x + shift."""
-        if scale != 1.0:
-            x = self.add("mul", x, self.constant(scale, "scale"))
-        return x if shift == 0.0 else self.add("add", x, self.constant(shift, "shift"))
 
     def activate(self, x: Value) -> Value:
         """What parameters 9 and 10 ask for behind a convolution or a product."""

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from trimtab.errors import ImportModelError
-from trimtab.importers._layers import Array, LayerImport, UnsupportedFormError, Value
+from trimtab.importers._handled_layer import HandledLayer
+from trimtab.importers._layers import Array, LayerImport, Value
 from trimtab.importers.pnnx_ops.graph import OperatorText, Static
 from trimtab.importers.pnnx_ops.weights import Weights
 from trimtab.program import Var
@@ -72,7 +72,7 @@ def handles(*types: str) -> Callable[[Handler], Handler]:
     return register
 
 
-class Operator:
+class Operator(HandledLayer):
     """One operator while it is imported; `operands` are in the order of the file."""
 
     def __init__(
@@ -82,11 +82,11 @@ class Operator:
         values: Mapping[str, Operand],
         weights: Weights,
     ) -> None:
-        self._work = work
+        super().__init__(work, text.name, text.where)
         self._weights = weights
         self._text = text
         self._read: set[str] = set()
-        self.type, self.name, self.where = text.type, text.name, text.where
+        self.type = text.type
         self.outputs = len(text.outputs)
         self.operands: list[Operand] = [values[name] for name in text.inputs]
         self._keyed = {key: values[name] for key, name in text.keys.items() if name in text.inputs}
@@ -227,28 +227,6 @@ class Operator:
 
     # What becomes of it.
 
-    def unsupported(self, reason: str) -> UnsupportedFormError:
-        """The exception to raise when the engine cannot express this operator."""
-        return UnsupportedFormError(reason)
-
-    def invalid(self, reason: str) -> ImportModelError:
-        """The exception to raise when the operator breaks a rule of its type."""
-        return ImportModelError(reason, where=self.where, hint="check this operator")
-
-    def constant(self, value: Array | float, role: str) -> Value:
-        """A new constant operand."""
-        return self._work.add_constant(value, f"{self.name}.{role}")
-
-    def add(self, op: str, *inputs: Value, **attributes: Any) -> Value:
-        """Adds an operator with one output."""
-        return self.add_many(op, *inputs, outputs=1, **attributes)[0]
-
-    def add_many(
-        self, op: str, *inputs: Value, outputs: int, **attributes: Any
-    ) -> tuple[Value, ...]:
-        """Adds an operator with several outputs."""
-        return self._work.add_op(op, inputs, attributes, outputs, self.name)
-
     def reshape(self, x: Value, shape: Sequence[int]) -> Value:
         """`x` in another shape of as many elements; -1 takes what is left."""
         sizes = list(shape)
@@ -258,10 +236,6 @@ class Operator:
         if math.prod(sizes) != x.count or min(sizes, default=1) < 1:
             raise self.invalid(f"{list(x.shape)} cannot be reshaped to {list(shape)}")
         return x if tuple(sizes) == x.shape else self.add("reshape", x, shape=tuple(sizes))
-
-    def scaled(self, x: Value, factor: float) -> Value:
-        """factor * x."""
-        return x if factor == 1.0 else self.add("mul", x, self.constant(factor, "factor"))
 
     def swap(self, x: Value, a: int, b: int) -> Value:
         """`x` with two dimensions exchanged."""
