@@ -51,62 +51,7 @@ struct RowTile {
     }
   }
 
-#if defined(__clang__)  // GCC takes at most 30 operands, and reads and writes 22 here: it gets the
-                        // code below
-  // `eights` > 0 times eight elements of four rows by eight rows of w. In assembly, as it needs all
-  // 32 registers: scheduled for an out-of-order core, the compiler's code spills and takes 219
-  // instructions instead of 142. A row of w is loaded while the one before it is multiplied. Reads
-  // only what the kernel does not write, so memory is no operand.
-  static inline void Eights(size_t eights, const float* (&p)[4], const float*& w, F (&s)[4][4]) {
-#define TRIMTAB_ROW(i, b0, b1, b2, b3, a)                                            \
-  "fmla %[s" #i "0].4s, v" #b0 ".4s, v" a "\n fmla %[s" #i "1].4s, v" #b1 ".4s, v" a \
-  "\n"                                                                               \
-  "fmla %[s" #i "2].4s, v" #b2 ".4s, v" a "\n fmla %[s" #i "3].4s, v" #b3 ".4s, v" a "\n"
-#define TRIMTAB_EVEN(a0, a1, a2, a3) \
-  TRIMTAB_ROW(0, 24, 25, 26, 27, a0) \
-  TRIMTAB_ROW(1, 24, 25, 26, 27, a1) \
-  TRIMTAB_ROW(2, 24, 25, 26, 27, a2) TRIMTAB_ROW(3, 24, 25, 26, 27, a3)
-#define TRIMTAB_ODD(a0, a1, a2, a3)  \
-  TRIMTAB_ROW(0, 28, 29, 30, 31, a0) \
-  TRIMTAB_ROW(1, 28, 29, 30, 31, a1) \
-  TRIMTAB_ROW(2, 28, 29, 30, 31, a2) TRIMTAB_ROW(3, 28, 29, 30, 31, a3)
-#define TRIMTAB_LOAD_EVEN "ld1 {v24.4s, v25.4s, v26.4s, v27.4s}, [%[w]], #64\n"
-#define TRIMTAB_LOAD_ODD "ld1 {v28.4s, v29.4s, v30.4s, v31.4s}, [%[w]], #64\n"
-    __asm__(
-        "1:\n" TRIMTAB_LOAD_EVEN
-        "ldp q16, q20, [%[p0]], #32\n"
-        "ldp q17, q21, [%[p1]], #32\n"
-        "ldp q18, q22, [%[p2]], #32\n"
-        "ldp q19, q23, [%[p3]], #32\n"
-        "subs %[n], %[n], #1\n" TRIMTAB_LOAD_ODD TRIMTAB_EVEN(
-            "16.s[0]", "17.s[0]", "18.s[0]",
-            "19.s[0]") TRIMTAB_LOAD_EVEN TRIMTAB_ODD("16.s[1]", "17.s[1]", "18.s[1]", "19.s[1]")
-            TRIMTAB_LOAD_ODD TRIMTAB_EVEN("16.s[2]", "17.s[2]", "18.s[2]", "19.s[2]")
-                TRIMTAB_LOAD_EVEN TRIMTAB_ODD("16.s[3]", "17.s[3]", "18.s[3]", "19.s[3]")
-                    TRIMTAB_LOAD_ODD TRIMTAB_EVEN("20.s[0]", "21.s[0]", "22.s[0]", "23.s[0]")
-                        TRIMTAB_LOAD_EVEN TRIMTAB_ODD("20.s[1]", "21.s[1]", "22.s[1]", "23.s[1]")
-                            TRIMTAB_LOAD_ODD TRIMTAB_EVEN("20.s[2]", "21.s[2]", "22.s[2]",
-                                                          "23.s[2]")
-                                TRIMTAB_ODD("20.s[3]", "21.s[3]", "22.s[3]", "23.s[3]") "b.ne 1b\n"
-        :
-        [s00] "+w"(s[0][0].v), [s01] "+w"(s[0][1].v), [s02] "+w"(s[0][2].v), [s03] "+w"(s[0][3].v),
-        [s10] "+w"(s[1][0].v), [s11] "+w"(s[1][1].v), [s12] "+w"(s[1][2].v), [s13] "+w"(s[1][3].v),
-        [s20] "+w"(s[2][0].v), [s21] "+w"(s[2][1].v), [s22] "+w"(s[2][2].v), [s23] "+w"(s[2][3].v),
-        [s30] "+w"(s[3][0].v), [s31] "+w"(s[3][1].v), [s32] "+w"(s[3][2].v), [s33] "+w"(s[3][3].v),
-        [p0] "+r"(p[0]), [p1] "+r"(p[1]), [p2] "+r"(p[2]), [p3] "+r"(p[3]), [w] "+r"(w),
-        [n] "+r"(eights)
-        :
-        : "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28",
-          "v29", "v30", "v31", "cc");
-#undef TRIMTAB_ROW
-#undef TRIMTAB_EVEN
-#undef TRIMTAB_ODD
-#undef TRIMTAB_LOAD_EVEN
-#undef TRIMTAB_LOAD_ODD
-  }
-#endif
-
-  // The same for smaller variants, where the compiler has registers to spare.
+  // `eights` > 0 times eight elements of every row by eight rows of w.
   template <int kRows, int kUsed>
   static inline void Eights(size_t eights, const float* (&p)[kRows], const float*& w,
                             F (&sums)[kRows][kUsed]) {
@@ -146,6 +91,166 @@ struct RowTile {
     }
   }
 };
+
+// Four rows and whole panels in assembly. A call of three rows is one whose last row is written
+// twice. The compiler's code for a panel spent 94 instructions beside the loop, this spends 38, or
+// 22 without limits: rows of sums are loaded and stored by one instruction each, and no limit means
+// no instruction.
+//
+// v0-v15 hold the sums, v16-v23 eight elements of each row of a, and v24-v27 and v28-v31 a row of w
+// each: one is loaded while the other is multiplied.
+#define TRIMTAB_ROW(s0, s1, s2, s3, b0, b1, b2, b3, a) \
+  "fmla v" #s0 ".4s, v" #b0 ".4s, v" a "\n"            \
+  "fmla v" #s1 ".4s, v" #b1 ".4s, v" a "\n"            \
+  "fmla v" #s2 ".4s, v" #b2 ".4s, v" a "\n"            \
+  "fmla v" #s3 ".4s, v" #b3 ".4s, v" a "\n"
+#define TRIMTAB_ROWS(b0, b1, b2, b3, a0, a1, a2, a3) \
+  TRIMTAB_ROW(0, 1, 2, 3, b0, b1, b2, b3, a0)        \
+  TRIMTAB_ROW(4, 5, 6, 7, b0, b1, b2, b3, a1)        \
+  TRIMTAB_ROW(8, 9, 10, 11, b0, b1, b2, b3, a2)      \
+  TRIMTAB_ROW(12, 13, 14, 15, b0, b1, b2, b3, a3)
+// Element `lane` of the rows of a by a row of w.
+#define TRIMTAB_EVEN(a0, a1, a2, a3, lane)                                             \
+  TRIMTAB_ROWS(24, 25, 26, 27, #a0 ".s[" #lane "]", #a1 ".s[" #lane "]", #a2 ".s[" #lane "]", \
+               #a3 ".s[" #lane "]")
+#define TRIMTAB_ODD(a0, a1, a2, a3, lane)                                              \
+  TRIMTAB_ROWS(28, 29, 30, 31, #a0 ".s[" #lane "]", #a1 ".s[" #lane "]", #a2 ".s[" #lane "]", \
+               #a3 ".s[" #lane "]")
+#define TRIMTAB_LOAD_EVEN "ld1 {v24.4s, v25.4s, v26.4s, v27.4s}, [%[w]], #64\n"
+#define TRIMTAB_LOAD_ODD "ld1 {v28.4s, v29.4s, v30.4s, v31.4s}, [%[w]], #64\n"
+// Four vectors at once: operation(destination, source).
+#define TRIMTAB_ALL(op, x)                                                                  \
+  op(0, x) op(1, x) op(2, x) op(3, x) op(4, x) op(5, x) op(6, x) op(7, x) op(8, x) op(9, x) \
+      op(10, x) op(11, x) op(12, x) op(13, x) op(14, x) op(15, x)
+#define TRIMTAB_MAX(s, x) "fmax v" #s ".4s, v" #s ".4s, v" #x ".4s\n"
+#define TRIMTAB_MIN(s, x) "fmin v" #s ".4s, v" #s ".4s, v" #x ".4s\n"
+#define TRIMTAB_ADD_RESIDUAL(s0, s1, s2, s3, step)                  \
+  "ld1 {v16.4s, v17.4s, v18.4s, v19.4s}, [%[p0]], " step "\n"       \
+  "fadd v" #s0 ".4s, v" #s0 ".4s, v16.4s\n"                         \
+  "fadd v" #s1 ".4s, v" #s1 ".4s, v17.4s\n"                         \
+  "fadd v" #s2 ".4s, v" #s2 ".4s, v18.4s\n"                         \
+  "fadd v" #s3 ".4s, v" #s3 ".4s, v19.4s\n"
+
+template <>
+__attribute__((noinline)) void Panels<RowTile, 4, 4>(const GemmF32Args& args, size_t count) {
+  const size_t bias_bytes = args.bias != nullptr ? RowTile::kNr * sizeof(float) : 0;
+  const float* bias = args.bias != nullptr ? args.bias : Zeros<RowTile::kNr>();
+  // Rows of c and the residual are visited from the last to the first.
+  const size_t last = args.rows - 1;
+  float* c = args.c + last * args.c_stride;
+  const float* residual = args.residual;
+  if (residual != nullptr) residual += last * args.residual_stride;
+  const ptrdiff_t up = -static_cast<ptrdiff_t>(args.c_stride * sizeof(float));
+  const ptrdiff_t residual_up = -static_cast<ptrdiff_t>(args.residual_stride * sizeof(float));
+  const ptrdiff_t first_up = args.rows == RowTile::kMr ? up : 0;
+  uint32_t clamp_bits[2];  // compared as integers, which takes half as many instructions
+  __builtin_memcpy(&clamp_bits[0], &args.clamp_min, sizeof(float));
+  __builtin_memcpy(&clamp_bits[1], &args.clamp_max, sizeof(float));
+  const size_t limits = clamp_bits[1] != 0x7f800000 ? 2 : clamp_bits[0] != 0xff800000 ? 1 : 0;
+  const float* w = args.w;
+  const float *p0, *p1, *p2, *p3;
+  const float* const* tap;
+  size_t taps, n;
+  __asm__ volatile(
+      "1:\n"  // a panel
+      "ld1 {v0.4s, v1.4s, v2.4s, v3.4s}, [%[bias]]\n"
+      "ld1 {v4.4s, v5.4s, v6.4s, v7.4s}, [%[bias]]\n"
+      "ld1 {v8.4s, v9.4s, v10.4s, v11.4s}, [%[bias]]\n"
+      "ld1 {v12.4s, v13.4s, v14.4s, v15.4s}, [%[bias]]\n"
+      "add %[bias], %[bias], %[bias_bytes]\n"
+      "mov %[tap], %[a]\n"
+      "mov %[taps], %[all_taps]\n"
+
+      "2:\n"  // a tap
+      "ldp %[p0], %[p1], [%[tap]], #16\n"
+      "ldp %[p2], %[p3], [%[tap]], #16\n"
+      "lsr %[n], %[k], #3\n"
+      "cbz %[n], 4f\n"
+      "3:\n"  // eight elements
+      TRIMTAB_LOAD_EVEN
+      "ldp q16, q20, [%[p0]], #32\n"
+      "ldp q17, q21, [%[p1]], #32\n"
+      "ldp q18, q22, [%[p2]], #32\n"
+      "ldp q19, q23, [%[p3]], #32\n"
+      "subs %[n], %[n], #1\n"
+      TRIMTAB_LOAD_ODD TRIMTAB_EVEN(16, 17, 18, 19, 0)
+      TRIMTAB_LOAD_EVEN TRIMTAB_ODD(16, 17, 18, 19, 1)
+      TRIMTAB_LOAD_ODD TRIMTAB_EVEN(16, 17, 18, 19, 2)
+      TRIMTAB_LOAD_EVEN TRIMTAB_ODD(16, 17, 18, 19, 3)
+      TRIMTAB_LOAD_ODD TRIMTAB_EVEN(20, 21, 22, 23, 0)
+      TRIMTAB_LOAD_EVEN TRIMTAB_ODD(20, 21, 22, 23, 1)
+      TRIMTAB_LOAD_ODD TRIMTAB_EVEN(20, 21, 22, 23, 2)
+      TRIMTAB_ODD(20, 21, 22, 23, 3)
+      "b.ne 3b\n"
+      "4:\n"
+      "tst %[k], #7\n"
+      "b.eq 7f\n"
+      "tbz %[k], #2, 5f\n"
+      TRIMTAB_LOAD_EVEN
+      "ldr q16, [%[p0]], #16\n"
+      "ldr q17, [%[p1]], #16\n"
+      "ldr q18, [%[p2]], #16\n"
+      "ldr q19, [%[p3]], #16\n"
+      TRIMTAB_LOAD_ODD TRIMTAB_EVEN(16, 17, 18, 19, 0)
+      TRIMTAB_LOAD_EVEN TRIMTAB_ODD(16, 17, 18, 19, 1)
+      TRIMTAB_LOAD_ODD TRIMTAB_EVEN(16, 17, 18, 19, 2)
+      TRIMTAB_ODD(16, 17, 18, 19, 3)
+      "5:\n"
+      "tbz %[k], #1, 6f\n"
+      TRIMTAB_LOAD_EVEN
+      "ldr d16, [%[p0]], #8\n"
+      "ldr d17, [%[p1]], #8\n"
+      "ldr d18, [%[p2]], #8\n"
+      "ldr d19, [%[p3]], #8\n"
+      TRIMTAB_LOAD_ODD TRIMTAB_EVEN(16, 17, 18, 19, 0)
+      TRIMTAB_ODD(16, 17, 18, 19, 1)
+      "6:\n"
+      "tbz %[k], #0, 7f\n"
+      TRIMTAB_LOAD_EVEN
+      "ldr s16, [%[p0]]\n"
+      "ldr s17, [%[p1]]\n"
+      "ldr s18, [%[p2]]\n"
+      "ldr s19, [%[p3]]\n"
+      TRIMTAB_EVEN(16, 17, 18, 19, 0)
+      "7:\n"
+      "subs %[taps], %[taps], #1\n"
+      "b.ne 2b\n"
+
+      "cbz %[residual], 8f\n"
+      "mov %[p0], %[residual]\n"
+      "cmp %[first_up], #0\n"
+      "csel %[n], xzr, %[residual_up], eq\n"
+      TRIMTAB_ADD_RESIDUAL(12, 13, 14, 15, "%[n]")
+      TRIMTAB_ADD_RESIDUAL(8, 9, 10, 11, "%[residual_up]")
+      TRIMTAB_ADD_RESIDUAL(4, 5, 6, 7, "%[residual_up]")
+      TRIMTAB_ADD_RESIDUAL(0, 1, 2, 3, "%[residual_up]")
+      "add %[residual], %[residual], #64\n"
+      "8:\n"
+      "cbz %[limits], 9f\n"
+      "ld1r {v16.4s}, [%[clamp_min]]\n"
+      TRIMTAB_ALL(TRIMTAB_MAX, 16)
+      "tbz %[limits], #1, 9f\n"
+      "ld1r {v16.4s}, [%[clamp_max]]\n"
+      TRIMTAB_ALL(TRIMTAB_MIN, 16)
+      "9:\n"
+      "mov %[p0], %[c]\n"
+      "st1 {v12.4s, v13.4s, v14.4s, v15.4s}, [%[p0]], %[first_up]\n"
+      "st1 {v8.4s, v9.4s, v10.4s, v11.4s}, [%[p0]], %[up]\n"
+      "st1 {v4.4s, v5.4s, v6.4s, v7.4s}, [%[p0]], %[up]\n"
+      "st1 {v0.4s, v1.4s, v2.4s, v3.4s}, [%[p0]]\n"
+      "add %[c], %[c], #64\n"
+      "subs %[count], %[count], #1\n"
+      "b.ne 1b\n"
+      : [w] "+r"(w), [bias] "+r"(bias), [residual] "+r"(residual), [c] "+r"(c),
+        [count] "+r"(count), [p0] "=&r"(p0), [p1] "=&r"(p1), [p2] "=&r"(p2), [p3] "=&r"(p3),
+        [tap] "=&r"(tap), [taps] "=&r"(taps), [n] "=&r"(n)
+      : [a] "r"(args.a), [all_taps] "r"(args.taps), [k] "r"(args.k), [bias_bytes] "r"(bias_bytes),
+        [up] "r"(up), [first_up] "r"(first_up), [residual_up] "r"(residual_up),
+        [limits] "r"(limits), [clamp_min] "r"(&args.clamp_min), [clamp_max] "r"(&args.clamp_max)
+      : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13",
+        "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26",
+        "v27", "v28", "v29", "v30", "v31", "cc", "memory");
+}
 
 }  // namespace
 

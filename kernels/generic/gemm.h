@@ -13,22 +13,11 @@
 
 namespace {
 
-// What differs from panel to panel; a bias that is null is zeros, and stays.
-struct PanelArgs {
-  const float* w;
-  const float* bias;
-  const float* residual;
-  float* c;
-  size_t c_stride, residual_stride;
-  size_t bias_step;
-};
-
 // Residual, clamp and store.
 template <int kRows, int kVectors>
-inline void Finish(const GemmF32Args& args, const PanelArgs& panel, F (&sums)[kRows][kVectors]) {
+inline void Finish(const GemmF32Args& args, const float* residual, float* c,
+                   F (&sums)[kRows][kVectors]) {
   const F low = Set(args.clamp_min), high = Set(args.clamp_max);
-  const float* residual = panel.residual;
-  float* c = panel.c;
   TRIMTAB_UNROLL
   for (int i = 0; i < kRows; ++i) {
     TRIMTAB_UNROLL
@@ -38,44 +27,52 @@ inline void Finish(const GemmF32Args& args, const PanelArgs& panel, F (&sums)[kR
       Store(c + v * kLanes, Min(Max(sum, low), high));
     }
     if (static_cast<size_t>(i) + 1 == args.rows) return;
-    if (residual != nullptr) residual += panel.residual_stride;
-    c += panel.c_stride;
+    if (residual != nullptr) residual += args.residual_stride;
+    c += args.c_stride;
   }
+}
+
+// The bias of a call that has none.
+template <int kCount>
+inline const float* Zeros() {
+  static const float kZeros[kCount] = {};
+  return kZeros;
 }
 
 // `count` panels, at least one, side by side. args.rows <= kRows: the rows past them are computed
-// from whatever valid pointers stand there, and dropped.
+// from whatever valid pointers stand there, and dropped. A kernel may specialise it.
 template <class Tile, int kRows, int kVectors>
-void Panels(const GemmF32Args& given, const PanelArgs& first, size_t count) {
+void Panels(const GemmF32Args& given, size_t count) {
   const GemmF32Args args = given;  // copies that stores to c cannot change
-  PanelArgs panel = first;
   const size_t panel_elements = args.taps * args.k * Tile::kNr;
-  for (;; panel.w += panel_elements, panel.bias += panel.bias_step) {
+  const size_t bias_step = args.bias != nullptr ? Tile::kNr : 0;
+  const float* bias = args.bias != nullptr ? args.bias : Zeros<Tile::kNr>();
+  const float *w = args.w, *residual = args.residual;
+  float* c = args.c;
+  for (;; w += panel_elements, bias += bias_step) {
     F sums[kRows][kVectors];
     TRIMTAB_UNROLL
     for (int v = 0; v < kVectors; ++v) {
-      const F start = Load(panel.bias + v * kLanes);
+      const F start = Load(bias + v * kLanes);
       TRIMTAB_UNROLL
       for (int i = 0; i < kRows; ++i) sums[i][v] = start;
     }
-    Tile::Multiply(args, panel.w, sums);
-    Finish(args, panel, sums);
+    Tile::Multiply(args, w, sums);
+    Finish(args, residual, c, sums);
     if (--count == 0) return;
-    panel.c += Tile::kNr;
-    if (panel.residual != nullptr) panel.residual += Tile::kNr;
+    c += Tile::kNr;
+    if (residual != nullptr) residual += Tile::kNr;
   }
 }
 
-using PanelFunction = void (*)(const GemmF32Args&, const PanelArgs&, size_t);
-
-// The smallest variant that holds `rows`.
+// By the smallest variant that holds the rows.
 template <class Tile, int kVectors, int kRows = Tile::kMr>
-inline PanelFunction Variant(size_t rows) {
+inline void RunPanels(const GemmF32Args& args, size_t count) {
   constexpr int kSmaller = Tile::Smaller(kRows);
   if constexpr (kSmaller > 0) {
-    if (rows <= kSmaller) return Variant<Tile, kVectors, kSmaller>(rows);
+    if (args.rows <= kSmaller) return RunPanels<Tile, kVectors, kSmaller>(args, count);
   }
-  return Panels<Tile, kRows, kVectors>;
+  Panels<Tile, kRows, kVectors>(args, count);
 }
 
 // Small C libraries copy byte by byte.
@@ -84,43 +81,47 @@ __attribute__((noinline)) void CopyRow(const float* from, float* to, size_t coun
   if (count > 0) StorePart(to, LoadPart(from, count), count);
 }
 
+// A panel of which the first `columns` < kNr are used.
+template <class Tile>
+inline void RunPart(const GemmF32Args& args, size_t columns) {
+  if constexpr (Tile::kNarrow > 0) {
+    if (columns <= Tile::kNarrow * kLanes) return RunPanels<Tile, Tile::kNarrow>(args, 1);
+  }
+  RunPanels<Tile, Tile::kVectors>(args, 1);
+}
+
+// The same for the last panel, which no memory of c follows. It is computed in whole vectors, since
+// the packing pads it, but into a buffer.
+template <class Tile>
+__attribute__((noinline)) void LastPanel(const GemmF32Args& args, size_t columns) {
+  float sums[Tile::kMr * Tile::kNr], residual[Tile::kMr * Tile::kNr];
+  GemmF32Args whole = args;
+  whole.c = sums;
+  whole.c_stride = Tile::kNr;
+  if (args.residual != nullptr) {
+    for (size_t i = 0; i < args.rows; ++i)
+      CopyRow(args.residual + i * args.residual_stride, residual + i * Tile::kNr, columns);
+    whole.residual = residual;
+    whole.residual_stride = Tile::kNr;
+  }
+  RunPart<Tile>(whole, columns);
+  for (size_t i = 0; i < args.rows; ++i)
+    CopyRow(sums + i * Tile::kNr, args.c + i * args.c_stride, columns);
+}
+
 template <class Tile>
 inline void Gemm(const GemmF32Args& args) {
-  constexpr size_t kNr = Tile::kNr;
-  static const float kZeros[kNr] = {};
-  const bool has_bias = args.bias != nullptr;
-  PanelFunction run = Variant<Tile, Tile::kVectors>(args.rows);
-  PanelArgs panel = {args.w,        has_bias ? args.bias : kZeros, args.residual,     args.c,
-                     args.c_stride, args.residual_stride,          has_bias ? kNr : 0};
-  const size_t whole = args.columns / kNr, left = args.columns % kNr;
-  if (whole > 0) run(args, panel, whole);
-  if (left == 0) return;
-  panel.w += whole * args.taps * args.k * kNr;
-  panel.bias += whole * panel.bias_step;
-  panel.c += whole * kNr;
-  if (panel.residual != nullptr) panel.residual += whole * kNr;
-  if constexpr (Tile::kNarrow > 0) {
-    if (left <= Tile::kNarrow * kLanes) run = Variant<Tile, Tile::kNarrow>(args.rows);
-    if (left == Tile::kNarrow * kLanes) {
-      run(args, panel, 1);
-      return;
-    }
-  }
-  // The last panel is narrower than the code. It is computed in whole vectors, since the packing
-  // pads it, but into a buffer.
-  float sums[Tile::kMr * kNr], residual[Tile::kMr * kNr];
-  PanelArgs last = panel;
-  last.c = sums;
-  last.c_stride = kNr;
-  if (panel.residual != nullptr) {
-    for (size_t i = 0; i < args.rows; ++i)
-      CopyRow(panel.residual + i * panel.residual_stride, residual + i * kNr, left);
-    last.residual = residual;
-    last.residual_stride = kNr;
-  }
-  run(args, last, 1);
-  for (size_t i = 0; i < args.rows; ++i)
-    CopyRow(sums + i * kNr, panel.c + i * panel.c_stride, left);
+  const size_t whole = args.columns / Tile::kNr, left = args.columns % Tile::kNr;
+  if (left == 0) return RunPanels<Tile, Tile::kVectors>(args, whole);
+  if (whole > 0) RunPanels<Tile, Tile::kVectors>(args, whole);
+  GemmF32Args last = args;
+  const size_t begin = whole * Tile::kNr;
+  last.w += begin * args.taps * args.k;
+  if (args.bias != nullptr) last.bias += begin;
+  if (args.residual != nullptr) last.residual += begin;
+  last.c += begin;
+  if (left == Tile::kNarrow * kLanes) return RunPart<Tile>(last, left);
+  LastPanel<Tile>(last, left);
 }
 
 }  // namespace
