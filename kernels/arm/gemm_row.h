@@ -118,7 +118,28 @@ struct RowTile {
                #a3 ".s[" #lane "]")
 #define TRIMTAB_LOAD_EVEN "ld1 {v24.4s, v25.4s, v26.4s, v27.4s}, [%[w]], #64\n"
 #define TRIMTAB_LOAD_ODD "ld1 {v28.4s, v29.4s, v30.4s, v31.4s}, [%[w]], #64\n"
-// Four vectors at once: operation(destination, source).
+#define TRIMTAB_EIGHT                      \
+  TRIMTAB_LOAD_EVEN                        \
+  "ldp q16, q20, [%[p0]], #32\n"           \
+  "ldp q17, q21, [%[p1]], #32\n"           \
+  "ldp q18, q22, [%[p2]], #32\n"           \
+  "ldp q19, q23, [%[p3]], #32\n"           \
+  TRIMTAB_LOAD_ODD                         \
+  TRIMTAB_EVEN(16, 17, 18, 19, 0)          \
+  TRIMTAB_LOAD_EVEN                        \
+  TRIMTAB_ODD(16, 17, 18, 19, 1)           \
+  TRIMTAB_LOAD_ODD                         \
+  TRIMTAB_EVEN(16, 17, 18, 19, 2)          \
+  TRIMTAB_LOAD_EVEN                        \
+  TRIMTAB_ODD(16, 17, 18, 19, 3)           \
+  TRIMTAB_LOAD_ODD                         \
+  TRIMTAB_EVEN(20, 21, 22, 23, 0)          \
+  TRIMTAB_LOAD_EVEN                        \
+  TRIMTAB_ODD(20, 21, 22, 23, 1)           \
+  TRIMTAB_LOAD_ODD                         \
+  TRIMTAB_EVEN(20, 21, 22, 23, 2)          \
+  TRIMTAB_ODD(20, 21, 22, 23, 3)
+// An operation on all sums.
 #define TRIMTAB_ALL(op, x)                                                                  \
   op(0, x) op(1, x) op(2, x) op(3, x) op(4, x) op(5, x) op(6, x) op(7, x) op(8, x) op(9, x) \
       op(10, x) op(11, x) op(12, x) op(13, x) op(14, x) op(15, x)
@@ -164,28 +185,19 @@ __attribute__((noinline)) void Panels<RowTile, 4, 4>(const GemmF32Args& args, si
       "2:\n"  // a tap
       "ldp %[p0], %[p1], [%[tap]], #16\n"
       "ldp %[p2], %[p3], [%[tap]], #16\n"
-      "lsr %[n], %[k], #3\n"
+      "lsr %[n], %[k], #4\n"
       "cbz %[n], 4f\n"
-      "3:\n"  // eight elements
-      TRIMTAB_LOAD_EVEN
-      "ldp q16, q20, [%[p0]], #32\n"
-      "ldp q17, q21, [%[p1]], #32\n"
-      "ldp q18, q22, [%[p2]], #32\n"
-      "ldp q19, q23, [%[p3]], #32\n"
+      "3:\n"  // sixteen elements
       "subs %[n], %[n], #1\n"
-      TRIMTAB_LOAD_ODD TRIMTAB_EVEN(16, 17, 18, 19, 0)
-      TRIMTAB_LOAD_EVEN TRIMTAB_ODD(16, 17, 18, 19, 1)
-      TRIMTAB_LOAD_ODD TRIMTAB_EVEN(16, 17, 18, 19, 2)
-      TRIMTAB_LOAD_EVEN TRIMTAB_ODD(16, 17, 18, 19, 3)
-      TRIMTAB_LOAD_ODD TRIMTAB_EVEN(20, 21, 22, 23, 0)
-      TRIMTAB_LOAD_EVEN TRIMTAB_ODD(20, 21, 22, 23, 1)
-      TRIMTAB_LOAD_ODD TRIMTAB_EVEN(20, 21, 22, 23, 2)
-      TRIMTAB_ODD(20, 21, 22, 23, 3)
+      TRIMTAB_EIGHT TRIMTAB_EIGHT
       "b.ne 3b\n"
       "4:\n"
-      "tst %[k], #7\n"
-      "b.eq 7f\n"
-      "tbz %[k], #2, 5f\n"
+      "tst %[k], #15\n"
+      "b.eq 8f\n"
+      "tbz %[k], #3, 5f\n"
+      TRIMTAB_EIGHT
+      "5:\n"
+      "tbz %[k], #2, 6f\n"
       TRIMTAB_LOAD_EVEN
       "ldr q16, [%[p0]], #16\n"
       "ldr q17, [%[p1]], #16\n"
@@ -195,8 +207,8 @@ __attribute__((noinline)) void Panels<RowTile, 4, 4>(const GemmF32Args& args, si
       TRIMTAB_LOAD_EVEN TRIMTAB_ODD(16, 17, 18, 19, 1)
       TRIMTAB_LOAD_ODD TRIMTAB_EVEN(16, 17, 18, 19, 2)
       TRIMTAB_ODD(16, 17, 18, 19, 3)
-      "5:\n"
-      "tbz %[k], #1, 6f\n"
+      "6:\n"
+      "tbz %[k], #1, 7f\n"
       TRIMTAB_LOAD_EVEN
       "ldr d16, [%[p0]], #8\n"
       "ldr d17, [%[p1]], #8\n"
@@ -204,19 +216,19 @@ __attribute__((noinline)) void Panels<RowTile, 4, 4>(const GemmF32Args& args, si
       "ldr d19, [%[p3]], #8\n"
       TRIMTAB_LOAD_ODD TRIMTAB_EVEN(16, 17, 18, 19, 0)
       TRIMTAB_ODD(16, 17, 18, 19, 1)
-      "6:\n"
-      "tbz %[k], #0, 7f\n"
+      "7:\n"
+      "tbz %[k], #0, 8f\n"
       TRIMTAB_LOAD_EVEN
       "ldr s16, [%[p0]]\n"
       "ldr s17, [%[p1]]\n"
       "ldr s18, [%[p2]]\n"
       "ldr s19, [%[p3]]\n"
       TRIMTAB_EVEN(16, 17, 18, 19, 0)
-      "7:\n"
+      "8:\n"
       "subs %[taps], %[taps], #1\n"
       "b.ne 2b\n"
 
-      "cbz %[residual], 8f\n"
+      "cbz %[residual], 9f\n"
       "mov %[p0], %[residual]\n"
       "cmp %[first_up], #0\n"
       "csel %[n], xzr, %[residual_up], eq\n"
@@ -225,14 +237,14 @@ __attribute__((noinline)) void Panels<RowTile, 4, 4>(const GemmF32Args& args, si
       TRIMTAB_ADD_RESIDUAL(4, 5, 6, 7, "%[residual_up]")
       TRIMTAB_ADD_RESIDUAL(0, 1, 2, 3, "%[residual_up]")
       "add %[residual], %[residual], #64\n"
-      "8:\n"
-      "cbz %[limits], 9f\n"
+      "9:\n"
+      "cbz %[limits], 10f\n"
       "ld1r {v16.4s}, [%[clamp_min]]\n"
       TRIMTAB_ALL(TRIMTAB_MAX, 16)
-      "tbz %[limits], #1, 9f\n"
+      "tbz %[limits], #1, 10f\n"
       "ld1r {v16.4s}, [%[clamp_max]]\n"
       TRIMTAB_ALL(TRIMTAB_MIN, 16)
-      "9:\n"
+      "10:\n"
       "mov %[p0], %[c]\n"
       "st1 {v12.4s, v13.4s, v14.4s, v15.4s}, [%[p0]], %[first_up]\n"
       "st1 {v8.4s, v9.4s, v10.4s, v11.4s}, [%[p0]], %[up]\n"
