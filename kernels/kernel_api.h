@@ -36,7 +36,7 @@ struct GemmF32Args {
   const float* bias;
   const float* residual;  // null, or rows x columns at residual_stride
   float* c;
-  size_t taps, k;
+  size_t taps, k;  // taps >= 1
   size_t rows;     // 1 .. mr
   size_t columns;  // >= 1; any number of panels
   size_t c_stride, residual_stride;

@@ -1,6 +1,6 @@
-// GEMM of armv7 where a vector holds consecutive elements of a row of a, and each lane is multiplied
-// with a vector of w. Armv7 has no fused multiply-add by a lane, so it is a multiplication and an
-// addition, in one instruction.
+// GEMM of armv7 where a vector holds consecutive elements of a row of a, and each lane is
+// multiplied with a vector of w. Armv7 has no fused multiply-add by a lane, so it is a
+// multiplication and an addition, in one instruction.
 #ifndef TRIMTAB_KERNELS_ARM_GEMM_LANE_H_
 #define TRIMTAB_KERNELS_ARM_GEMM_LANE_H_
 
@@ -20,23 +20,24 @@ struct LaneTile {
   // instructions beside them; the compiler's code took 24, as it loads two elements and two vectors
   // at a time. Reads only what the kernel does not write, so memory is no operand.
   static inline void Tap(size_t k, const float* (&p)[4], const float*& w, F (&s)[4][2]) {
-#define TRIMTAB_ROW(b0, b1, a0, a1, a2, a3)                                  \
-  "vmla.f32 %q[s00], " b0 ", " a0 "\n vmla.f32 %q[s01], " b1 ", " a0 "\n"    \
-  "vmla.f32 %q[s10], " b0 ", " a1 "\n vmla.f32 %q[s11], " b1 ", " a1 "\n"    \
-  "vmla.f32 %q[s20], " b0 ", " a2 "\n vmla.f32 %q[s21], " b1 ", " a2 "\n"    \
+#define TRIMTAB_ROW(b0, b1, a0, a1, a2, a3)                          \
+  "vmla.f32 %q[s00], " b0 ", " a0 "\n vmla.f32 %q[s01], " b1 ", " a0 \
+  "\n"                                                               \
+  "vmla.f32 %q[s10], " b0 ", " a1 "\n vmla.f32 %q[s11], " b1 ", " a1 \
+  "\n"                                                               \
+  "vmla.f32 %q[s20], " b0 ", " a2 "\n vmla.f32 %q[s21], " b1 ", " a2 \
+  "\n"                                                               \
   "vmla.f32 %q[s30], " b0 ", " a3 "\n vmla.f32 %q[s31], " b1 ", " a3 "\n"
-#define TRIMTAB_TWO(d0, d1, d2, d3)                          \
+#define TRIMTAB_TWO(d0, d1, d2, d3)                               \
   TRIMTAB_ROW("q4", "q5", d0 "[0]", d1 "[0]", d2 "[0]", d3 "[0]") \
   TRIMTAB_ROW("q6", "q7", d0 "[1]", d1 "[1]", d2 "[1]", d3 "[1]")
-#define TRIMTAB_FOUR                       \
-  "vldmia %[w]!, {d8-d15}\n"               \
-  "vld1.32 {d0, d1}, [%[p0]]!\n"           \
-  "vld1.32 {d2, d3}, [%[p1]]!\n"           \
-  "vld1.32 {d4, d5}, [%[p2]]!\n"           \
-  "vld1.32 {d6, d7}, [%[p3]]!\n"           \
-  TRIMTAB_TWO("d0", "d2", "d4", "d6")      \
-  "vldmia %[w]!, {d8-d15}\n"               \
-  TRIMTAB_TWO("d1", "d3", "d5", "d7")
+#define TRIMTAB_FOUR                          \
+  "vldmia %[w]!, {d8-d15}\n"                  \
+  "vld1.32 {d0, d1}, [%[p0]]!\n"              \
+  "vld1.32 {d2, d3}, [%[p1]]!\n"              \
+  "vld1.32 {d4, d5}, [%[p2]]!\n"              \
+  "vld1.32 {d6, d7}, [%[p3]]!\n" TRIMTAB_TWO( \
+      "d0", "d2", "d4", "d6") "vldmia %[w]!, {d8-d15}\n" TRIMTAB_TWO("d1", "d3", "d5", "d7")
     size_t eights;
     __asm__(
         "lsrs %[eights], %[k], #3\n"

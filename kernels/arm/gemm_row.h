@@ -100,9 +100,12 @@ struct RowTile {
 // v0-v15 hold the sums, v16-v23 eight elements of each row of a, and v24-v27 and v28-v31 a row of w
 // each: one is loaded while the other is multiplied.
 #define TRIMTAB_ROW(s0, s1, s2, s3, b0, b1, b2, b3, a) \
-  "fmla v" #s0 ".4s, v" #b0 ".4s, v" a "\n"            \
-  "fmla v" #s1 ".4s, v" #b1 ".4s, v" a "\n"            \
-  "fmla v" #s2 ".4s, v" #b2 ".4s, v" a "\n"            \
+  "fmla v" #s0 ".4s, v" #b0 ".4s, v" a                 \
+  "\n"                                                 \
+  "fmla v" #s1 ".4s, v" #b1 ".4s, v" a                 \
+  "\n"                                                 \
+  "fmla v" #s2 ".4s, v" #b2 ".4s, v" a                 \
+  "\n"                                                 \
   "fmla v" #s3 ".4s, v" #b3 ".4s, v" a "\n"
 #define TRIMTAB_ROWS(b0, b1, b2, b3, a0, a1, a2, a3) \
   TRIMTAB_ROW(0, 1, 2, 3, b0, b1, b2, b3, a0)        \
@@ -110,46 +113,40 @@ struct RowTile {
   TRIMTAB_ROW(8, 9, 10, 11, b0, b1, b2, b3, a2)      \
   TRIMTAB_ROW(12, 13, 14, 15, b0, b1, b2, b3, a3)
 // Element `lane` of the rows of a by a row of w.
-#define TRIMTAB_EVEN(a0, a1, a2, a3, lane)                                             \
+#define TRIMTAB_EVEN(a0, a1, a2, a3, lane)                                                    \
   TRIMTAB_ROWS(24, 25, 26, 27, #a0 ".s[" #lane "]", #a1 ".s[" #lane "]", #a2 ".s[" #lane "]", \
                #a3 ".s[" #lane "]")
-#define TRIMTAB_ODD(a0, a1, a2, a3, lane)                                              \
+#define TRIMTAB_ODD(a0, a1, a2, a3, lane)                                                     \
   TRIMTAB_ROWS(28, 29, 30, 31, #a0 ".s[" #lane "]", #a1 ".s[" #lane "]", #a2 ".s[" #lane "]", \
                #a3 ".s[" #lane "]")
 #define TRIMTAB_LOAD_EVEN "ld1 {v24.4s, v25.4s, v26.4s, v27.4s}, [%[w]], #64\n"
 #define TRIMTAB_LOAD_ODD "ld1 {v28.4s, v29.4s, v30.4s, v31.4s}, [%[w]], #64\n"
-#define TRIMTAB_EIGHT                      \
-  TRIMTAB_LOAD_EVEN                        \
-  "ldp q16, q20, [%[p0]], #32\n"           \
-  "ldp q17, q21, [%[p1]], #32\n"           \
-  "ldp q18, q22, [%[p2]], #32\n"           \
-  "ldp q19, q23, [%[p3]], #32\n"           \
-  TRIMTAB_LOAD_ODD                         \
-  TRIMTAB_EVEN(16, 17, 18, 19, 0)          \
-  TRIMTAB_LOAD_EVEN                        \
-  TRIMTAB_ODD(16, 17, 18, 19, 1)           \
-  TRIMTAB_LOAD_ODD                         \
-  TRIMTAB_EVEN(16, 17, 18, 19, 2)          \
-  TRIMTAB_LOAD_EVEN                        \
-  TRIMTAB_ODD(16, 17, 18, 19, 3)           \
-  TRIMTAB_LOAD_ODD                         \
-  TRIMTAB_EVEN(20, 21, 22, 23, 0)          \
-  TRIMTAB_LOAD_EVEN                        \
-  TRIMTAB_ODD(20, 21, 22, 23, 1)           \
-  TRIMTAB_LOAD_ODD                         \
-  TRIMTAB_EVEN(20, 21, 22, 23, 2)          \
-  TRIMTAB_ODD(20, 21, 22, 23, 3)
+#define TRIMTAB_EIGHT                                                                 \
+  TRIMTAB_LOAD_EVEN                                                                   \
+  "ldp q16, q20, [%[p0]], #32\n"                                                      \
+  "ldp q17, q21, [%[p1]], #32\n"                                                      \
+  "ldp q18, q22, [%[p2]], #32\n"                                                      \
+  "ldp q19, q23, [%[p3]], #32\n" TRIMTAB_LOAD_ODD TRIMTAB_EVEN(16, 17, 18, 19, 0)     \
+      TRIMTAB_LOAD_EVEN TRIMTAB_ODD(16, 17, 18, 19, 1) TRIMTAB_LOAD_ODD TRIMTAB_EVEN( \
+          16, 17, 18, 19, 2) TRIMTAB_LOAD_EVEN TRIMTAB_ODD(16, 17, 18, 19, 3)         \
+          TRIMTAB_LOAD_ODD TRIMTAB_EVEN(20, 21, 22, 23, 0)                            \
+              TRIMTAB_LOAD_EVEN TRIMTAB_ODD(20, 21, 22, 23, 1)                        \
+                  TRIMTAB_LOAD_ODD TRIMTAB_EVEN(20, 21, 22, 23, 2) TRIMTAB_ODD(20, 21, 22, 23, 3)
 // An operation on all sums.
 #define TRIMTAB_ALL(op, x)                                                                  \
   op(0, x) op(1, x) op(2, x) op(3, x) op(4, x) op(5, x) op(6, x) op(7, x) op(8, x) op(9, x) \
       op(10, x) op(11, x) op(12, x) op(13, x) op(14, x) op(15, x)
 #define TRIMTAB_MAX(s, x) "fmax v" #s ".4s, v" #s ".4s, v" #x ".4s\n"
 #define TRIMTAB_MIN(s, x) "fmin v" #s ".4s, v" #s ".4s, v" #x ".4s\n"
-#define TRIMTAB_ADD_RESIDUAL(s0, s1, s2, s3, step)                  \
-  "ld1 {v16.4s, v17.4s, v18.4s, v19.4s}, [%[p0]], " step "\n"       \
-  "fadd v" #s0 ".4s, v" #s0 ".4s, v16.4s\n"                         \
-  "fadd v" #s1 ".4s, v" #s1 ".4s, v17.4s\n"                         \
-  "fadd v" #s2 ".4s, v" #s2 ".4s, v18.4s\n"                         \
+#define TRIMTAB_ADD_RESIDUAL(s0, s1, s2, s3, step)       \
+  "ld1 {v16.4s, v17.4s, v18.4s, v19.4s}, [%[p0]], " step \
+  "\n"                                                   \
+  "fadd v" #s0 ".4s, v" #s0                              \
+  ".4s, v16.4s\n"                                        \
+  "fadd v" #s1 ".4s, v" #s1                              \
+  ".4s, v17.4s\n"                                        \
+  "fadd v" #s2 ".4s, v" #s2                              \
+  ".4s, v18.4s\n"                                        \
   "fadd v" #s3 ".4s, v" #s3 ".4s, v19.4s\n"
 
 template <>
