@@ -1,0 +1,183 @@
+"""Comparing with the peers: fake engines for the arithmetic, one real peer for the processes."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from trimtab.bench import peer_tables
+from trimtab.bench.peer_process import Case, Loaded, probe
+from trimtab.bench.peers import Comparison, Installed, Result, Start, Work, compare
+from trimtab.cli.peers import _counts
+from trimtab.errors import MissingRequirementError, RunnerError, UsageError
+
+LOADED = Loaded(2_000_000, 1_000_000, 5_000_048, 1e-6)
+VERSIONS = {"onnxruntime": "1.0", "ncnn": "2.0", "trimtab": "3.0"}
+
+
+def quiet(_: str) -> None:
+    """Nobody waits for a test's progress."""
+
+
+@pytest.fixture(name="model")
+def small_model(tmp_path: Path) -> Path:
+    """y = x W with 12 weights, as an ONNX file."""
+    weights = np.arange(12, dtype=np.float32).reshape(3, 4)
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["y"])],
+        "small",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 4])],
+        [onnx.numpy_helper.from_array(weights, "w")],
+    )
+    path = tmp_path / "small.onnx"
+    opset = helper.make_opsetid("", 17)
+    onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=8), path)
+    return path
+
+
+@dataclass
+class FakeEngine:
+    """Takes as long as it is told; notes its turns."""
+
+    name: str
+    run_ns: int
+    log: list[str]
+    loaded: Loaded = LOADED
+
+    def run(self, count: int) -> Sequence[int]:
+        self.log.append(self.name)
+        return [99 * self.run_ns, *[self.run_ns] * (count - 1)]
+
+    def close(self) -> None:
+        self.log.append(f"close {self.name}")
+
+
+@dataclass
+class FakeEngines:
+    """Engines whose inferences take so many nanoseconds; None: it fails to start."""
+
+    run_ns: Mapping[str, int | None]
+    log: list[str] = field(default_factory=list)
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        return {name: VERSIONS[name] for name in self.run_ns}
+
+    def prepare(self, engine: str, case: Case, threads: int) -> Start:
+        taken = self.run_ns[engine]
+        if taken is None:
+            raise RunnerError("it cannot", where=f"{engine} on {case.model.stem}")
+        return lambda: FakeEngine(engine, taken // threads, self.log)
+
+
+def test_engines_take_turns_and_warm_up_in_each(model: Path, tmp_path: Path) -> None:
+    engines = FakeEngines({"ncnn": 4_000_000, "trimtab": 2_000_000})
+    found = compare(Work([model], rounds=2), engines, tmp_path, quiet)
+    turns = [entry for entry in engines.log if not entry.startswith("close")]
+    assert turns == ["ncnn", "trimtab"] * 2
+    assert engines.log.count("close ncnn") == 3
+    ncnn, ours = found.results
+    assert (ncnn.median_ms, ours.median_ms, ours.minimum_ms) == (4.0, 2.0, 2.0)
+    assert ours.start_ms == 3.0
+    assert ours.weights_bytes == 48
+    assert ours.beyond_weights_bytes == 5_000_000
+
+
+def test_a_peer_that_fails_is_left_out_and_named(model: Path, tmp_path: Path) -> None:
+    engines = FakeEngines({"ncnn": None, "trimtab": 2_000_000})
+    found = compare(Work([model], rounds=1), engines, tmp_path, quiet)
+    assert [result.engine for result in found.results] == ["trimtab"]
+    assert found.left_out == ("ncnn on small: it cannot",)
+    assert "- ncnn on small: it cannot" in peer_tables.to_text(found)
+
+
+def test_a_failure_of_trimtab_is_an_error(model: Path, tmp_path: Path) -> None:
+    engines = FakeEngines({"ncnn": 1_000, "trimtab": None})
+    with pytest.raises(RunnerError, match="it cannot"):
+        compare(Work([model]), engines, tmp_path, quiet)
+
+
+def result(network: str, engine: str, threads: int, ms: float) -> Result:
+    loads = (Loaded(int(ms * 3e6), int(ms * 1e6), int(ms * 1e6) + 100, 2e-6),)
+    return Result(network, engine, threads, 100, loads, (int(ms * 1e6),))
+
+
+def test_tables_hold_ratios_to_the_best_peer_and_their_geometric_mean() -> None:
+    times = {"a": {"onnxruntime": 8, "ncnn": 4, "trimtab": 2}, "b": {"ncnn": 1, "trimtab": 2}}
+    results = [
+        result(network, engine, threads, ms / threads)
+        for threads in (1, 2)
+        for network, engines in times.items()
+        for engine, ms in engines.items()
+    ]
+    text = peer_tables.to_text(Comparison(VERSIONS, tuple(results), ()), "github")
+    sections = dict(part.split("\n\n", 1) for part in text.split("## ")[1:])
+    rows = {
+        title: [
+            [cell.strip() for cell in line.split("|")[1:-1]] for line in table.strip().splitlines()
+        ]
+        for title, table in sections.items()
+    }
+    median = rows["Median milliseconds of an inference, 1 thread"]
+    assert median[0][1:] == ["onnxruntime 1.0", "ncnn 2.0", "trimtab 3.0", "ratio to the best peer"]
+    assert median[2:] == [
+        ["a", "8.00", "4.00", "2.00", "0.50"],
+        ["b", "-", "1.00", "2.00", "2.00"],
+        ["geometric mean", "", "", "", "1.00"],
+    ]
+    start = rows["Milliseconds of loading and the first inference"]
+    assert [row[-1] for row in start[2:]] == ["0.25", "-", "0.25"]
+    speed_up = rows["Speed-up from 1 to 2 threads"]
+    assert speed_up[2:] == [["a", "2.00", "2.00", "2.00"], ["b", "-", "2.00", "2.00"]]
+
+
+def test_json_holds_every_sample_and_the_figures() -> None:
+    found = Comparison(VERSIONS, (result("a", "trimtab", 1, 2.0),), ())
+    (row,) = json.loads(peer_tables.to_json(found))["results"]
+    assert row["run_ns"] == [2_000_000]
+    assert row["start_ms"] == 8.0
+    assert row["loads"][0]["peak_bytes"] == 2_000_100
+
+
+def test_an_interpreter_without_peers_is_an_error_that_says_how_to_get_them(tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\necho '{}'\n")
+    python.chmod(0o755)
+    with pytest.raises(MissingRequirementError, match="pip install numpy onnxruntime"):
+        Installed(str(python))
+    with pytest.raises(MissingRequirementError, match="does not run the peers"):
+        probe(str(tmp_path / "missing"))
+
+
+@pytest.mark.parametrize("text", ["", "0", "1,", "two", "1;2"])
+def test_bad_thread_counts_are_refused(text: str) -> None:
+    assert _counts("1,2") == [1, 2]
+    with pytest.raises(UsageError):
+        _counts(text)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("onnxruntime") is None, reason="needs onnxruntime")
+def test_a_real_peer_and_trimtab_compute_the_same_in_processes_of_their_own(
+    model: Path, tmp_path: Path
+) -> None:
+    engines = Installed(sys.executable)
+    engines.versions = {name: engines.versions[name] for name in ("onnxruntime", "trimtab")}
+    found = compare(Work([model], rounds=2), engines, tmp_path / "cache", quiet)
+    assert found.left_out == ()
+    assert [r.engine for r in found.results] == ["onnxruntime", "trimtab"]
+    for taken in found.results:
+        assert taken.error < 1e-6
+        assert len(taken.run_ns) == 8
+        assert len(taken.loads) == 3
+        assert min(taken.run_ns) > 0
+        assert taken.beyond_weights_bytes > 0

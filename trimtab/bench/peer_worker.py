@@ -1,0 +1,239 @@
+"""One inference engine in a process of its own: a script that the interpreter of its packages runs.
+
+    python peer_worker.py probe                 versions of the engines that are installed, as JSON
+    python peer_worker.py prepare JOB           convert the job's model for its engine
+    python peer_worker.py serve JOB             load it, then time it on demand
+
+JOB is JSON: {"engine", "model" (an ONNX file), "folder" (for converted files), "threads", "inputs"
+(an .npz of one array per input, in the model's order), "names" (of the outputs)}. `serve` writes a
+line of JSON when it has loaded the model, and another for every line it reads: a number of
+inferences. It imports no trimtab, which the interpreter may not have, other than as an engine.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Run = Callable[[], Sequence[Array]]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What an engine is to run. `inputs`: by name, in the model's order."""
+
+    model: Path
+    folder: Path
+    threads: int
+    inputs: dict[str, Array]
+    names: list[str]
+
+    def converted(self, suffix: str) -> Path:
+        """Where the model is kept in the engine's own format."""
+        return self.folder / (self.model.stem + suffix)
+
+
+@dataclass(frozen=True)
+class Engine:
+    """How an engine is used. `packages`: what pip calls them, the one with its version first.
+
+    `modules` are imported before the clock starts; `create` gets them.
+    """
+
+    packages: tuple[str, ...]
+    modules: tuple[str, ...]
+    create: Callable[..., Run]
+    convert: Callable[[Job], None] = lambda job: None
+
+
+def onnxruntime(job: Job, ort: Any) -> Run:
+    """ONNX as it is; spinning threads, as is its default."""
+    options = ort.SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads = job.threads, 1
+    session = ort.InferenceSession(str(job.model), options, providers=["CPUExecutionProvider"])
+    return lambda: list(session.run(None, job.inputs))
+
+
+def openvino(job: Job, ov: Any) -> Run:
+    """ONNX as it is; float32 throughout."""
+    hints = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"}
+    config = {"INFERENCE_NUM_THREADS": job.threads, **hints}
+    compiled = ov.Core().compile_model(str(job.model), "CPU", config)
+    request = compiled.create_infer_request()
+    for index, array in enumerate(job.inputs.values()):
+        request.set_input_tensor(index, ov.Tensor(array, shared_memory=True))
+
+    def run() -> list[Array]:
+        request.infer()
+        return [request.get_output_tensor(i).data for i in range(len(job.names))]
+
+    return run
+
+
+def ncnn_convert(job: Job) -> None:
+    """By pnnx, with float32 weights; it writes beside the file that it reads."""
+    if not job.converted(".ncnn.bin").exists():
+        copy = shutil.copy(job.model, job.folder)
+        shapes = ",".join(str(list(array.shape)).replace(" ", "") for array in job.inputs.values())
+        _tool("pnnx", str(copy), f"inputshape={shapes}", "fp16=0")
+
+
+def ncnn(job: Job, ncnn: Any) -> Run:
+    """Its own format; images without their batch of 1."""
+    net = ncnn.Net()
+    net.opt.num_threads = job.threads
+    net.opt.use_vulkan_compute = False
+    net.load_param(str(job.converted(".ncnn.param")))
+    net.load_model(str(job.converted(".ncnn.bin")))
+    inputs = [ncnn.Mat(array[0]).clone() for array in job.inputs.values()]
+    outputs = net.output_names()
+
+    def run() -> list[Array]:
+        extractor = net.create_extractor()
+        for index, array in enumerate(inputs):
+            extractor.input(f"in{index}", array)
+        return [np.asarray(extractor.extract(name)[1]) for name in outputs]
+
+    return run
+
+
+def mnn_convert(job: Job) -> None:
+    """By its converter."""
+    target = str(job.converted(".mnn"))
+    if not Path(target).exists():
+        files = ["--modelFile", str(job.model), "--MNNModel", target]
+        _tool("mnnconvert", "-f", "ONNX", *files, "--bizCode", "trimtab")
+
+
+def mnn(job: Job, nn: Any, expr: Any) -> Run:
+    """Its own format; float32 throughout."""
+    config = {"backend": "CPU", "precision": "high", "numThread": job.threads}
+    runtime = nn.create_runtime_manager((config,))
+    names = list(job.inputs)
+    net = nn.load_module_from_file(
+        str(job.converted(".mnn")), names, job.names, runtime_manager=runtime
+    )
+    inputs = []
+    for array in job.inputs.values():
+        plain = expr.placeholder(list(array.shape), expr.NCHW)
+        plain.write(array)
+        inputs.append(expr.convert(plain, expr.NC4HW4) if array.ndim == 4 else plain)
+    return lambda: [output.read() for output in net.forward(inputs)]
+
+
+def trimtab_convert(job: Job) -> None:
+    """Planned for this machine and packed; made anew each time, as the planner may have changed."""
+    trimtab = importlib.import_module("trimtab")
+    program = trimtab.load(job.model)
+    target = trimtab.Target.host(threads=job.threads)
+    trimtab.optimize(program, target).save(job.converted(".ttm"))
+
+
+def trimtab(job: Job, trimtab: Any, *_: Any) -> Run:
+    """A model file that was planned ahead of time."""
+    session = trimtab.Session(trimtab.load(job.converted(".ttm")), threads=job.threads)
+    return lambda: list(session.run(job.inputs).values())
+
+
+ENGINES = {
+    "onnxruntime": Engine(("onnxruntime",), ("onnxruntime",), onnxruntime),
+    "openvino": Engine(("openvino",), ("openvino",), openvino),
+    "ncnn": Engine(("ncnn", "pnnx"), ("ncnn",), ncnn, ncnn_convert),
+    "mnn": Engine(("MNN",), ("MNN.nn", "MNN.expr"), mnn, mnn_convert),
+    "trimtab": Engine(
+        ("trimtab",),
+        ("trimtab", "trimtab.session", "trimtab.importers.ttm", "trimtab._engine"),
+        trimtab,
+        trimtab_convert,
+    ),
+}
+
+
+def _tool(name: str, *arguments: str) -> None:
+    """Runs a program that came with a package of this interpreter."""
+    beside = Path(sys.executable).with_name(name)
+    command = [str(beside) if beside.exists() else name, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{name} failed: {(done.stdout + done.stderr)[-300:]}")
+
+
+def _versions() -> dict[str, str]:
+    """The version of every engine whose packages are all installed."""
+    found = {}
+    for name, engine in ENGINES.items():
+        try:
+            found[name], *_ = [metadata.version(package) for package in engine.packages]
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def resident_bytes(field: str) -> int:
+    """VmRSS (now) or VmHWM (at most so far) of this process."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{field}:"))
+
+
+def _timed(run: Run) -> tuple[int, Sequence[Array]]:
+    start = time.perf_counter_ns()
+    outputs = run()
+    return time.perf_counter_ns() - start, outputs
+
+
+def serve(engine: Engine, job: Job, commands: TextIO, answers: TextIO, outputs: Path) -> None:
+    """Loads the model and answers `commands`; see the top of this file."""
+
+    def answer(**fields: Any) -> None:
+        print(json.dumps(fields), file=answers, flush=True)
+
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: job.threads])
+    before = resident_bytes("VmRSS")
+    modules = [importlib.import_module(name) for name in engine.modules]
+    start = time.perf_counter_ns()
+    run = engine.create(job, *modules)
+    create_ns = time.perf_counter_ns() - start
+    first_ns, results = _timed(run)
+    peak = resident_bytes("VmHWM") - before
+    np.savez(outputs, *[np.asarray(result) for result in results])
+    answer(create_ns=create_ns, first_ns=first_ns, peak_bytes=peak)
+    for line in commands:
+        answer(ns=[_timed(run)[0] for _ in range(int(line))])
+
+
+def main(mode: str, text: str = "") -> None:
+    """Runs one of the modes at the top of this file."""
+    if mode == "probe":
+        print(json.dumps(_versions()))
+        return
+    given = json.loads(text)
+    engine = ENGINES[given["engine"]]
+    with np.load(given["inputs"]) as archive:
+        inputs = {name: archive[name] for name in archive.files}
+    model, folder = Path(given["model"]), Path(given["folder"])
+    job = Job(model, folder, int(given["threads"]), inputs, list(given["names"]))
+    if mode == "prepare":
+        engine.convert(job)
+        return
+    # Engines print to stdout as they like: what we say goes past them.
+    with os.fdopen(os.dup(1), "w") as answers:
+        os.dup2(2, 1)
+        serve(engine, job, sys.stdin, answers, folder / "outputs.npz")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

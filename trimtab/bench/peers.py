@@ -1,0 +1,176 @@
+"""trimtab beside other inference engines, on the same ONNX models and in the same minutes.
+
+Every engine has a process of its own, in the interpreter that has its packages. The engines take
+turns within a round, so that drift of the machine hits all alike; loading is timed in fresh
+processes. The expected outputs come from an engine that optimises nothing (`oracle`).
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from trimtab.bench.peer_process import Case, Loaded, Process, prepare, probe
+from trimtab.errors import MissingRequirementError, RunnerError
+
+US = "trimtab"
+RUNS_PER_TURN = 4
+LOADS = 3  # fresh processes whose loading is timed
+INSTALL = (
+    "python3 -m venv peers && peers/bin/pip install numpy onnxruntime openvino ncnn pnnx MNN, "
+    "then ./inv bench.peers --python peers/bin/python"
+)
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Result:
+    """One engine on one network. `loads`: of fresh processes; `run_ns`: steady-state inferences."""
+
+    network: str
+    engine: str
+    threads: int
+    weights_bytes: int
+    loads: tuple[Loaded, ...]
+    run_ns: tuple[int, ...]
+
+    @property
+    def median_ms(self) -> float:
+        """Of an inference in the steady state."""
+        return statistics.median(self.run_ns) / 1e6
+
+    @property
+    def minimum_ms(self) -> float:
+        """Of an inference in the steady state."""
+        return min(self.run_ns) / 1e6
+
+    @property
+    def start_ms(self) -> float:
+        """Loading and the first inference, as the median of the fresh processes."""
+        return statistics.median(load.create_ns + load.first_ns for load in self.loads) / 1e6
+
+    @property
+    def beyond_weights_bytes(self) -> float:
+        """Peak resident memory of the engine without what the ONNX model's weights take."""
+        peak = statistics.median(load.peak_bytes for load in self.loads)
+        return max(peak - self.weights_bytes, 0)
+
+    @property
+    def error(self) -> float:
+        """The largest of all loads."""
+        return max(load.error for load in self.loads)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All results, the engines' versions, and what was left out and why."""
+
+    versions: Mapping[str, str]
+    results: tuple[Result, ...]
+    left_out: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is compared: models, thread counts, and rounds of inferences."""
+
+    models: Sequence[Path]
+    threads: Sequence[int] = (1,)
+    rounds: int = 10
+
+
+class Engine(Protocol):
+    """An engine that has loaded a model."""
+
+    loaded: Loaded
+
+    def run(self, count: int) -> Sequence[int]:
+        """Nanoseconds of each of `count` inferences."""
+
+    def close(self) -> None:
+        """Ends it."""
+
+
+Start = Callable[[], Engine]
+
+
+class Engines(Protocol):
+    """The engines that there are."""
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """Name to version."""
+
+    def prepare(self, engine: str, case: Case, threads: int) -> Start:
+        """Makes what the engine reads of the model; returns what starts it. RunnerError."""
+
+
+class Installed:
+    """The peers that the interpreter at `python` has, and trimtab in this one.
+
+    MissingRequirementError when there is not one peer.
+    """
+
+    def __init__(self, python: str) -> None:
+        peers = {name: version for name, version in probe(python).items() if name != US}
+        if not peers:
+            raise MissingRequirementError("no peer is installed there", where=python, hint=INSTALL)
+        self.versions = {**peers, US: probe(sys.executable).get(US, "")}
+        self._python = python
+
+    def prepare(self, engine: str, case: Case, threads: int) -> Start:
+        """See `Engines`."""
+        python = sys.executable if engine == US else self._python
+        prepare(python, case, engine, threads)
+        return partial(Process, python, case, engine, threads)
+
+
+def compare(work: Work, engines: Engines, cache: Path, progress: Progress) -> Comparison:
+    """Measures all engines on each model. A peer that fails on a model is left out there;
+    RunnerError when trimtab fails. `cache` is for files in the engines' own formats.
+    """
+    results: list[Result] = []
+    left_out: list[str] = []
+    for model in work.models:
+        case = Case.of(model, cache)
+        for threads in work.threads:
+            progress(f"{model.stem}, {threads} thread{'s' * (threads > 1)}")
+            results += _on_one(case, threads, work.rounds, engines, left_out)
+    return Comparison(engines.versions, tuple(results), tuple(left_out))
+
+
+def _on_one(
+    case: Case, threads: int, rounds: int, engines: Engines, left_out: list[str]
+) -> list[Result]:
+    """The results of all engines on one model; those that fail go to `left_out`."""
+    loads: dict[str, list[Loaded]] = {}
+    running: dict[str, Engine] = {}
+    with ExitStack() as stack:
+        for name in engines.versions:
+            try:
+                start = engines.prepare(name, case, threads)
+                for _ in range(LOADS - 1):
+                    with closing(start()) as fresh:
+                        loads.setdefault(name, []).append(fresh.loaded)
+                running[name] = stack.enter_context(closing(start()))
+                loads[name].append(running[name].loaded)
+            except RunnerError as error:
+                if name == US:
+                    raise
+                left_out.append(str(error))
+        samples: dict[str, list[int]] = {name: [] for name in running}
+        for _ in range(rounds):
+            for name, engine in running.items():
+                # The first finds the caches full of another engine's weights.
+                samples[name] += engine.run(1 + RUNS_PER_TURN)[1:]
+    return [
+        Result(case.model.stem, name, threads, case.weights_bytes, tuple(loads[name]), tuple(taken))
+        for name, taken in samples.items()
+    ]

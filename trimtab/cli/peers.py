@@ -1,0 +1,59 @@
+"""trimtab beside other inference engines."""
+
+from __future__ import annotations
+
+from invoke.context import Context
+from invoke.tasks import task
+
+from trimtab.cli._engine import needs_engine
+
+NAMESPACE = "bench"
+
+
+def _counts(text: str) -> list[int]:
+    """Thread counts as they are written on the command line."""
+    from trimtab.errors import UsageError
+
+    counts = [int(word) for word in text.split(",") if word.isdecimal()]
+    if not counts or 0 in counts or len(counts) != text.count(",") + 1:
+        raise UsageError(f"bad thread counts {text!r}", hint="write them as 1,2")
+    return counts
+
+
+@task(
+    help={
+        "models": "zoo networks or ONNX files, with commas between them; default: all of the zoo",
+        "threads": "thread counts, with commas between them",
+        "rounds": "turns of each engine on each model",
+        "python": "interpreter that has the peers; default: this one",
+        "json": "print JSON",
+        "output": "also write the tables to this Markdown file",
+    },
+)
+@needs_engine
+def peers(
+    _: Context,
+    models: str = "",
+    threads: str = "1",
+    rounds: int = 10,
+    python: str = "",
+    json: bool = False,
+    output: str = "",
+) -> None:
+    """Measure trimtab beside onnxruntime, OpenVINO, ncnn and MNN: time, loading, memory."""
+    import sys
+    from pathlib import Path
+
+    from trimtab import paths, workflow, zoo
+    from trimtab.bench.peer_tables import to_json, to_text
+    from trimtab.bench.peers import Installed, Work, compare
+
+    counts = _counts(threads)
+    engines = Installed(python or sys.executable)
+    names = [name for name in models.split(",") if name] or zoo.names()
+    work = Work([workflow.model_path(name) for name in names], counts, rounds)
+    comparison = compare(work, engines, paths.cache() / "peers", workflow.say)
+    print(to_json(comparison) if json else to_text(comparison))
+    if output:
+        workflow.write_text(Path(output), to_text(comparison, "github") + "\n")
+        workflow.say(f"written: {output}")
