@@ -29,6 +29,7 @@ import trimtab
 from trimtab import buildtools, paths, schema, strip, toolchain
 from trimtab.errors import BuildError, UsageError
 from trimtab.profile import Profile, find_profile
+from trimtab.target import Target
 
 RECORD = "build.json"
 RECORD_FORMAT = 1
@@ -97,6 +98,8 @@ def build(request: BuildRequest) -> Build:
     profile.kept_kernels(chosen.arch)
     _check(request)
     cmake_file = toolchain.cmake_file(chosen, request.cpu)
+    if request.cpu:
+        profile = profile.narrowed(chosen.arch, Target.of(chosen.arch, request.cpu).isas)
     tree = paths.cache() / "build" / _key(request, profile, cmake_file)
     # What is not a micro-kernel runs a hundredth of the time: small matters more there. Without a
     # level of its own, -O3 for an in-order core unrolls it to more than twice the size.

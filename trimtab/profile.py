@@ -108,6 +108,19 @@ class Profile:
                     )
         return kept
 
+    def narrowed(self, arch: str, isas: Iterable[str]) -> Profile:
+        """The profile for a CPU that is known: of every family the kernels of the best of its
+        instruction sets, as nothing else would be chosen, and those that are named in full.
+        """
+        known, rows, usable = self.kept_kernels(arch), kernel_files.isas(), {*isas}
+        best: dict[str, int] = {}
+        for k in known:
+            if k.isa in usable:
+                best[k.family] = max(best.get(k.family, 0), rows[k.isa].rank)
+        kept = {k.name for k in known if rows[k.isa].rank == best.get(k.family)}
+        named = {k.name for k in known} & set(self.kernels)
+        return replace(self, kernels=tuple(sorted(kept | named)))
+
     def merged(self, other: Profile) -> Profile:
         """The union of two profiles: a binary that runs what either runs."""
 

@@ -31,9 +31,17 @@ def test_an_operator_computes_what_onnxruntime_computes_with_every_instruction_s
 
 
 @pytest.mark.parametrize("family", by_family())
-def test_two_threads_compute_what_one_computes(family: str, tmp_path: Path) -> None:
-    for case in by_family()[family]:
+def test_several_threads_compute_what_one_computes(
+    family: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    pytestconfig: pytest.Config,
+) -> None:
+    turns = [(isa, threads) for isa in Target.host().isas for threads in (2, 3, 4)]
+    for i, case in enumerate(by_family()[family]):
         path = tmp_path / "case.onnx"
         path.write_bytes(case.model.SerializeToString())
-        outputs = trimtab.Session(trimtab.load(path), threads=2).run(case.inputs)
-        oracle.assert_agree(case, outputs, oracle.expected(case))
+        program, expected = trimtab.load(path), oracle.expected(case)
+        for isa, threads in turns if pytestconfig.getoption("--full") else (turns[i % len(turns)],):
+            monkeypatch.setenv("TRIMTAB_ISA", isa)
+            oracle.assert_agree(case, trimtab.Session(program, threads).run(case.inputs), expected)

@@ -169,6 +169,7 @@ def test_every_kernel_of_this_machine_can_be_timed(
         chosen = layers.assign([kernel], portable_layers, 1)[kernel.name]
         if not chosen and kernel.family.startswith("winograd"):
             continue  # of a tile that these networks do not use
+        assert chosen, f"roofline/layers.py makes no layers with {kernel.args_type}"
         machine, timed = timing.time_kernels(
             {kernel.name: [min(chosen, key=lambda x: x.work)]}, 1, _once
         )

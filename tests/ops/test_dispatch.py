@@ -1,0 +1,146 @@
+"""One binary with every kernel on differing cores: it takes those that the core can run.
+
+Programs are planned for one core and run on another, under QEMU: a kernel whose instructions the
+core lacks dies with SIGILL there. Operator vectors are taken in turns of 1 to 4 threads; some for
+each core, and `--full` takes all.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+import trimtab
+from tests import check_programs
+from tests.device.conftest import require
+from tests.ops import oracle
+from tests.ops.cases import all_cases
+from tests.ops.cases.case import Array
+from trimtab import builder, paths, toolchain, zoo
+from trimtab.bench.runner import Command
+from trimtab.program import Program
+from trimtab.program.program import NUMPY_DTYPES
+from trimtab.target import Target
+
+pytestmark = pytest.mark.build
+
+_EVERY = 41  # of the vectors; odd and prime, so that each core meets every kind
+_V8_2 = {"neon", "fp16", "dotprod"}
+
+
+@dataclass(frozen=True)
+class Core:
+    """A core as QEMU calls it, the features that its manual gives it, and what is planned for."""
+
+    toolchain: str
+    name: str
+    features: frozenset[str]
+    plans: tuple[str, ...]
+
+    @property
+    def arch(self) -> str:
+        """The architecture of its binaries."""
+        return toolchain.find_toolchain(self.toolchain).arch
+
+    def emulator(self) -> list[str]:
+        """The command line of QEMU; the test is skipped (or fails under CI) without it."""
+        program = {"armv7": "qemu-arm"}.get(self.arch, f"qemu-{self.arch}")
+        require(program, "qemu-user")
+        return [program, "-cpu", self.name]
+
+
+def core(toolchain: str, name: str, features: set[str], *plans: str) -> Core:
+    return Core(toolchain, name, frozenset(features), plans)
+
+
+_ARM8 = ("cortex-a53", "cortex-a76")
+CORES = [
+    core("aarch64-linux-musl", "cortex-a53", {"neon"}, *_ARM8),
+    core("aarch64-linux-musl", "cortex-a72", {"neon"}, *_ARM8),
+    core("aarch64-linux-musl", "cortex-a76", _V8_2, *_ARM8),
+    core("aarch64-linux-musl", "max", _V8_2 | {"i8mm"}, *_ARM8),
+    core("armv7-linux-musleabihf", "cortex-a7", {"neon", "vfpv4"}, "cortex-a7", "cortex-a9"),
+    core("armv7-linux-musleabihf", "cortex-a9", {"neon"}, "cortex-a7", "cortex-a9"),
+    core("host", "Nehalem", set(), "haswell", "skylake-avx512"),
+    core("host", "Haswell", {"avx2", "fma"}, "haswell", "skylake-avx512"),
+    pytest.param(core("riscv64-linux-musl", "rv64", set(), "generic"), marks=pytest.mark.slow),
+]
+
+
+def runner_of(toolchain: str) -> Path:
+    """The runner with every operator and kernel, any core of the architecture."""
+    return check_programs.build(toolchain, "trimtab-run") / "trimtab-run"
+
+
+def compute(
+    command: list[str], program: Program, inputs: Mapping[str, Array], threads: int, folder: Path
+) -> tuple[dict[str, Array], set[str]]:
+    """The outputs of a planned program that the runner computes, and the features it saw."""
+    program.save(folder / "model.ttm")
+    files = []
+    for i, name in enumerate(program.inputs):
+        files.append(str(folder / f"in{i}.bin"))
+        Path(files[-1]).write_bytes(np.asarray(inputs[name], order="C").tobytes())
+    launch = Command(
+        "", str(folder / "model.ttm"), files, output_dir=str(folder), threads=threads
+    ).argv()[1:]
+    done = subprocess.run([*command, *launch], capture_output=True, timeout=600, check=False)
+    assert done.returncode == 0, f"stopped with {done.returncode}: {done.stderr.decode()[-300:]}"
+    start = json.loads(done.stdout.splitlines()[0])
+    outputs = {}
+    for i, name in enumerate(program.outputs):
+        var = program.vars[name]
+        values = np.fromfile(folder / f"out{i}.bin", NUMPY_DTYPES[var.dtype])
+        outputs[name] = values.reshape(var.shape)
+    return outputs, set(start["cpu_features"])
+
+
+@pytest.mark.parametrize("core", CORES, ids=lambda core: f"{core.arch} {core.name}")
+def test_a_binary_with_every_kernel_takes_those_that_the_core_can_run(
+    core: Core, tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    if core.toolchain == "host" and core.arch != "x86_64":
+        pytest.skip("this core is one of x86")
+    command = [*core.emulator(), str(runner_of(core.toolchain))]
+    targets = [Target.of(core.arch, cpu) for cpu in core.plans]
+    every = 1 if pytestconfig.getoption("--full") else _EVERY
+    wrong = {}
+    # Another first vector for every core, so that together they meet more of them.
+    for i, case in enumerate(all_cases()[len(core.name) % every :: every]):
+        threads, target = 1 + i % 4, targets[i // 4 % len(targets)]
+        path = tmp_path / "case.onnx"
+        path.write_bytes(case.model.SerializeToString())
+        try:
+            program = trimtab.optimize(trimtab.load(path), target)
+            outputs, features = compute(command, program, case.inputs, threads, tmp_path)
+            assert features == core.features
+            oracle.assert_agree(case, outputs, oracle.expected(case))
+        except AssertionError as error:
+            wrong[f"{case.id}, {threads} threads, planned for {target.name}"] = str(error)
+    assert wrong == {}
+
+
+def test_a_network_runs_on_portable_kernels_where_there_are_no_others(tmp_path: Path) -> None:
+    emulator = core("riscv64-linux-musl", "rv64", set()).emulator()
+    name = "mobilenet_v3_small"
+    path = zoo.write(name, paths.cache() / "zoo")
+    program = trimtab.optimize(trimtab.load(path), Target.of("riscv64"))
+    build = builder.build(
+        builder.BuildRequest(
+            profile=trimtab.profile_of(program),
+            output_dir=tmp_path / "build",
+            toolchain="riscv64-linux-musl",
+        )
+    )
+    inputs = dict(zoo.sample_input(name))
+    outputs, features = compute([*emulator, str(build.runner)], program, inputs, 2, tmp_path)
+    assert features == set()
+    for key, want in oracle.run(onnx.load(path), inputs).items():
+        np.testing.assert_allclose(outputs[key], want, rtol=0, atol=1e-4)

@@ -1,0 +1,45 @@
+"""What a profile keeps for a CPU that is known."""
+
+from __future__ import annotations
+
+import pytest
+
+from trimtab import kernels
+from trimtab.profile import Profile, find_profile
+from trimtab.target import Target
+
+
+@pytest.mark.parametrize(
+    ("arch", "cpu", "isas"),
+    [
+        ("x86_64", "haswell", {"avx2", "portable"}),
+        ("x86_64", "skylake-avx512", {"avx512", "portable"}),
+        ("aarch64", "cortex-a53", {"neon", "portable"}),
+        ("armv7", "cortex-a7", {"neonv7", "portable"}),
+        ("armv7", "cortex-a9", {"portable"}),
+    ],
+)
+def test_a_known_cpu_gets_its_best_kernel_of_every_family(
+    arch: str, cpu: str, isas: set[str]
+) -> None:
+    full, target = find_profile("full"), Target.of(arch, cpu)
+    kept = full.narrowed(arch, target.isas).kept_kernels(arch)
+    assert {k.isa for k in kept} == isas
+    assert {k.family for k in kept} == {k.family for k in full.kept_kernels(arch)}
+    ranks = {isa.name: isa.rank for isa in kernels.isas().values()}
+    for kernel in kept:
+        family = [k for k in kernels.inventory().values() if k.family == kernel.family]
+        better = [k for k in family if ranks[k.isa] > ranks[kernel.isa] and k.isa in target.isas]
+        assert better == [], kernel.name
+
+
+def test_kernels_that_are_named_in_full_stay() -> None:
+    named = Profile("net", ops=("softmax",), kernels=("softmax_f32_portable", "softmax_*"))
+    kept = named.narrowed("x86_64", Target.of("x86_64", "haswell").isas).kernels
+    assert kept == ("softmax_f32_avx2", "softmax_f32_portable")
+
+
+def test_nothing_is_dropped_that_the_plan_of_another_cpu_names() -> None:
+    named = Profile("net", ops=("softmax",), kernels=("softmax_f32_avx512",))
+    kept = named.narrowed("x86_64", Target.of("x86_64", "haswell").isas).kernels
+    assert kept == ("softmax_f32_avx512",)
