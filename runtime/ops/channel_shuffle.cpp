@@ -11,19 +11,35 @@ using Bits16 = uint16_t __attribute__((may_alias));
 using Bits32 = uint32_t __attribute__((may_alias));
 using Bits64 = uint64_t __attribute__((may_alias));
 
+// y = x[0], other[0], x[1], other[1], ...: `n` of each.
+template <typename Bits>
+void InterleaveTwo(const Bits* x, const Bits* other, Bits* y, size_t n) {
+  size_t i = 0;
+  if constexpr (sizeof(Bits) == 4) {
+    typedef uint32_t Lanes __attribute__((vector_size(16), aligned(4), may_alias));
+    for (; i + 4 <= n; i += 4) {
+      const Lanes a = *reinterpret_cast<const Lanes*>(x + i);
+      const Lanes b = *reinterpret_cast<const Lanes*>(other + i);
+      auto* const to = reinterpret_cast<Lanes*>(y + 2 * i);
+      to[0] = Lanes{a[0], b[0], a[1], b[1]};
+      to[1] = Lanes{a[2], b[2], a[3], b[3]};
+    }
+  }
+  for (; i < n; ++i) {
+    y[2 * i] = x[i];
+    y[2 * i + 1] = other[i];
+  }
+}
+
 // Writes the `n` channels of a pixel's result from channel `begin` on.
 template <typename Bits>
 void Interleave(const void* from, void* to, size_t groups, size_t members, size_t begin, size_t n) {
-  const auto* __restrict x = static_cast<const Bits*>(from) + begin / groups;
-  auto* __restrict y = static_cast<Bits*>(to);
+  const auto* x = static_cast<const Bits*>(from) + begin / groups;
+  auto* y = static_cast<Bits*>(to);
   size_t group = begin % groups;
-  if (groups == 2) {  // as all networks have it: compilers make vectors of it
+  if (groups == 2) {  // as all networks have it
     for (; group != 0 && n > 0; group = 0, --n) *y++ = x++[members];
-    const Bits* __restrict other = x + members;
-    for (size_t i = 0; i < n / 2; ++i) {
-      y[2 * i] = x[i];
-      y[2 * i + 1] = other[i];
-    }
+    InterleaveTwo(x, x + members, y, n / 2);
     if (n % 2 != 0) y[n - 1] = x[n / 2];
     return;
   }
