@@ -221,14 +221,14 @@ Pass UnaryPass(Kernel<UnaryF32Args> kernel, const LayerSizes& s) {
   return [=] { kernel(args); };
 }
 
-// `runs` runs of n elements with the same second operand.
+// `runs` rows of n elements with the same second operand.
 Pass BinaryPass(Kernel<BinaryF32Args> kernel, const LayerSizes& s) {
   const size_t n = s.at("n"), runs = s.at("runs");
   const float* const a = Shared().x.Take(n * runs);
   const float* const b = Shared().w.Take(n);
   float* const y = Shared().y.Take(n * runs);
   return [=] {
-    for (size_t i = 0; i < runs; ++i) kernel({a + i * n, b, y + i * n, n, 1, 1});
+    kernel({a, b, y, n, runs, n, 0, n, 1, 1});
   };
 }
 

@@ -40,21 +40,26 @@ inline void MapPair(float* y, size_t n, const A& a, const B& b, const Function& 
   if (i < n) StorePart(y + i, f(a.Part(i, n - i), b.Part(i, n - i)), n - i);
 }
 
-// y[i] = f(a[i * a_step], b[i * b_step]).
+// y[i] = f(a[i * a_step], b[i * b_step]), row by row.
 template <typename Function>
-inline void Map(const BinaryF32Args& args, const Function& f) {
+inline void Map(const BinaryF32Args& given, const Function& f) {
+  const BinaryF32Args args = given;  // a copy that stores to y cannot change
   if (args.n == 0) return;
-  if (args.a_step == 0) {
-    const Scalar a = {Set(*args.a)};
-    if (args.b_step == 0) {
-      MapPair(args.y, args.n, a, Scalar{Set(*args.b)}, f);
+  const float *a = args.a, *b = args.b;
+  float* y = args.y;
+  for (size_t row = args.rows; row > 0; --row, a += args.a_row, b += args.b_row, y += args.y_row) {
+    if (args.a_step == 0) {
+      const Scalar left = {Set(*a)};
+      if (args.b_step == 0) {
+        MapPair(y, args.n, left, Scalar{Set(*b)}, f);
+      } else {
+        MapPair(y, args.n, left, Stream{b}, f);
+      }
+    } else if (args.b_step == 0) {
+      MapPair(y, args.n, Stream{a}, Scalar{Set(*b)}, f);
     } else {
-      MapPair(args.y, args.n, a, Stream{args.b}, f);
+      MapPair(y, args.n, Stream{a}, Stream{b}, f);
     }
-  } else if (args.b_step == 0) {
-    MapPair(args.y, args.n, Stream{args.a}, Scalar{Set(*args.b)}, f);
-  } else {
-    MapPair(args.y, args.n, Stream{args.a}, Stream{args.b}, f);
   }
 }
 

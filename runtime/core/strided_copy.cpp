@@ -16,30 +16,74 @@ constexpr size_t kTile = 16;              // a cache line of floats on either si
 
 size_t Smaller(size_t a, size_t b) { return a < b ? a : b; }
 
+typedef uint32_t Lanes __attribute__((vector_size(16), aligned(4), may_alias));
+
+inline Lanes LanesAt(const Bits32* x) { return *reinterpret_cast<const Lanes*>(x); }
+
+// Element (r, c) of 4 x 4 is at from[r * from_row + c] and goes to to[c * to_column + r].
+inline void TransposeFour(const Bits32* from, ptrdiff_t from_row, Bits32* to, ptrdiff_t to_column) {
+  const Lanes a = LanesAt(from), b = LanesAt(from + from_row), c = LanesAt(from + 2 * from_row),
+              d = LanesAt(from + 3 * from_row);
+  const Lanes ab = {a[0], b[0], a[1], b[1]}, ab_high = {a[2], b[2], a[3], b[3]};
+  const Lanes cd = {c[0], d[0], c[1], d[1]}, cd_high = {c[2], d[2], c[3], d[3]};
+  const auto store = [&](int column, Lanes left, Lanes right, int high) {
+    *reinterpret_cast<Lanes*>(to + column * to_column) =
+        high == 0 ? Lanes{left[0], left[1], right[0], right[1]}
+                  : Lanes{left[2], left[3], right[2], right[3]};
+  };
+  store(0, ab, cd, 0);
+  store(1, ab, cd, 1);
+  store(2, ab_high, cd_high, 0);
+  store(3, ab_high, cd_high, 1);
+}
+
+// The same for the three planes of a photograph, whose pixels lie side by side in the result.
+inline void InterleaveThree(const Bits32* from, ptrdiff_t from_row, Bits32* to) {
+  const Lanes a = LanesAt(from), b = LanesAt(from + from_row), c = LanesAt(from + 2 * from_row);
+  auto* const y = reinterpret_cast<Lanes*>(to);
+  y[0] = Lanes{a[0], b[0], c[0], a[1]};
+  y[1] = Lanes{b[1], c[1], a[2], b[2]};
+  y[2] = Lanes{c[2], a[3], b[3], c[3]};
+}
+
 // rows x columns elements in square tiles, so that both sides reuse the cache lines they touch.
 template <typename Bits>
 void CopyTiles(const void* from_bytes, void* to_bytes, size_t rows, ptrdiff_t from_row,
                ptrdiff_t to_row, size_t columns, ptrdiff_t from_column, ptrdiff_t to_column) {
   const auto* from = static_cast<const Bits*>(from_bytes);
   auto* to = static_cast<Bits*>(to_bytes);
+  const bool vectors = sizeof(Bits) == 4 && from_column == 1 && to_row == 1;
   // Few rows, as the channels of a photograph, leave cache for longer ones.
   const size_t strip = rows < kTile ? 64 * kTile : kTile;
   for (size_t r0 = 0; r0 < rows; r0 += kTile) {
     const size_t r1 = Smaller(rows, r0 + kTile);
     for (size_t c0 = 0; c0 < columns; c0 += strip) {
-      const size_t c1 = Smaller(columns, c0 + strip);
-      for (size_t r = r0; r < r1; ++r) {
-        const Bits* x =
-            from + static_cast<ptrdiff_t>(r) * from_row + static_cast<ptrdiff_t>(c0) * from_column;
-        Bits* y = to + static_cast<ptrdiff_t>(r) * to_row + static_cast<ptrdiff_t>(c0) * to_column;
-        size_t left = c1 - c0;
-        for (; left >= 4; left -= 4, x += 4 * from_column, y += 4 * to_column) {
-          y[0] = x[0];
-          y[to_column] = x[from_column];
-          y[2 * to_column] = x[2 * from_column];
-          y[3 * to_column] = x[3 * from_column];
+      const size_t c1 = Smaller(columns, c0 + strip), whole = c0 + (c1 - c0) / 4 * 4;
+      const auto source = [&](size_t r, size_t c) {
+        return from + static_cast<ptrdiff_t>(r) * from_row +
+               static_cast<ptrdiff_t>(c) * from_column;
+      };
+      const auto target = [&](size_t r, size_t c) {
+        return to + static_cast<ptrdiff_t>(r) * to_row + static_cast<ptrdiff_t>(c) * to_column;
+      };
+      // Rows before `done` need only the columns from `whole` on.
+      size_t done = r0;
+      if constexpr (sizeof(Bits) == 4) {
+        for (; vectors && done + 4 <= r1; done += 4) {
+          for (size_t c = c0; c < whole; c += 4)
+            TransposeFour(source(done, c), from_row, target(done, c), to_column);
         }
-        for (; left > 0; --left, x += from_column, y += to_column) *y = *x;
+        if (vectors && done + 3 == r1 && to_column == 3) {
+          for (size_t c = c0; c < whole; c += 4)
+            InterleaveThree(source(done, c), from_row, target(done, c));
+          done = r1;
+        }
+      }
+      for (size_t r = r0; r < r1; ++r) {
+        const size_t first = r < done ? whole : c0;
+        const Bits* x = source(r, first);
+        Bits* y = target(r, first);
+        for (size_t left = c1 - first; left > 0; --left, x += from_column, y += to_column) *y = *x;
       }
     }
   }
@@ -121,8 +165,8 @@ void StridedCopy::Run(const void* from, void* to, ThreadPool& pool) {
                           : element_bytes_ == 8 ? CopyTiles<Bits64>
                           : element_bytes_ == 2 ? CopyTiles<Bits16>
                                                 : CopyTiles<Bits8>;
-        // The longer side makes the inner loop.
-        if (column.extent < kTile) {
+        // Columns lie side by side in the source if any do, or else make the longer side.
+        if ((row.from == 1 && column.to == 1) || column.extent < kTile) {
           copy(x, y, column.extent, column.from, column.to, n, row.from, row.to);
         } else {
           copy(x, y, n, row.from, row.to, column.extent, column.from, column.to);

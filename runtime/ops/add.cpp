@@ -14,13 +14,16 @@ class Add final : public Binary<AddAttributes, FamilyHash("add_f32")> {
 
   // Most additions become part of a convolution, so that the clamp of the others needs no kernel:
   // the result is in the first-level cache.
-  void Finish(float* y, size_t n) const override {
+  void Finish(const BinaryF32Args& args) const override {
     const float low = epilogue_.clamp_min, high = epilogue_.clamp_max;
-    for (size_t i = 0; clamps_ && i < n; ++i) {
-      const float v = y[i] < low ? low : y[i];
-      y[i] = v > high ? high : v;
+    for (size_t row = 0; clamps_ && row < args.rows; ++row) {
+      float* const y = args.y + row * args.y_row;
+      for (size_t i = 0; i < args.n; ++i) {
+        const float v = y[i] < low ? low : y[i];
+        y[i] = v > high ? high : v;
+      }
     }
-    epilogue_.Activate(y, 1, n, n);
+    epilogue_.Activate(args.y, args.rows, args.n, args.y_row);
   }
 
   Epilogue epilogue_;

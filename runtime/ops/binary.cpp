@@ -58,20 +58,34 @@ void BinaryOperator::PrepareLoops() {
     }
   }
   // Kernels take steps of 0 and 1. Others arise only when an operand of fewer than four dimensions
-  // meets an NHWC one; then the kernel gets one element at a time.
+  // meets an NHWC one; then a row is one element.
   if (axis_count_ == 0 || axes_[axis_count_ - 1].a > 1 || axes_[axis_count_ - 1].b > 1 ||
       axes_[axis_count_ - 1].y > 1)
     axes_[axis_count_++] = {1, 0, 0, 1};
+  if (axis_count_ == 1) {
+    axes_[1] = axes_[0];
+    axes_[0] = {1, 0, 0, 0};
+    axis_count_ = 2;
+  }
 }
 
-BinaryF32Args BinaryOperator::RunAt(size_t run) const {
-  const Axis& inner = axes_[axis_count_ - 1];
-  BinaryF32Args args = {input(0).data<float>(),        input(1).data<float>(),
-                        output().data<float>(),        inner.extent,
-                        static_cast<uint8_t>(inner.a), static_cast<uint8_t>(inner.b)};
+// From row `row` of the result on; how many, and how much of each, is the caller's choice.
+BinaryF32Args BinaryOperator::RowsAt(size_t row) const {
+  const Axis &inner = axes_[axis_count_ - 1], &rows = axes_[axis_count_ - 2];
+  BinaryF32Args args;
+  args.a = input(0).data<float>();
+  args.b = input(1).data<float>();
+  args.y = output().data<float>();
+  args.n = inner.extent;
+  args.rows = 1;
+  args.a_row = rows.a;
+  args.b_row = rows.b;
+  args.y_row = rows.y;
+  args.a_step = static_cast<uint8_t>(inner.a);
+  args.b_step = static_cast<uint8_t>(inner.b);
   for (int i = axis_count_ - 2; i >= 0; --i) {
-    const size_t index = run % axes_[i].extent;
-    run /= axes_[i].extent;
+    const size_t index = row % axes_[i].extent;
+    row /= axes_[i].extent;
     args.a += index * axes_[i].a;
     args.b += index * axes_[i].b;
     args.y += index * axes_[i].y;
@@ -80,23 +94,30 @@ BinaryF32Args BinaryOperator::RunAt(size_t run) const {
 }
 
 void BinaryOperator::Run(ThreadPool& pool) {
-  constexpr size_t kPiece = 16384;  // long runs are cut, so that threads share them too
+  constexpr size_t kPiece = 16384;  // long rows are cut, so that threads share them too
   const size_t total = static_cast<size_t>(output().Count());
   if (total == 0) return;
-  const size_t extent = axes_[axis_count_ - 1].extent;
+  const size_t extent = axes_[axis_count_ - 1].extent, rows = axes_[axis_count_ - 2].extent;
   const size_t pieces = DivideUp(extent, kPiece), piece = DivideUp(extent, pieces);
   const size_t count = total / extent * pieces;
   pool.For(count, Grain(count, piece, pool.threads()), [&](size_t begin, size_t end, int) {
-    for (size_t i = begin; i < end; ++i) {
-      BinaryF32Args args = RunAt(i / pieces);
-      const size_t first = i % pieces * piece;
+    while (begin < end) {
+      const size_t row = begin / pieces, first = begin % pieces * piece;
+      BinaryF32Args args = RowsAt(row);
+      if (pieces == 1) {
+        // Few enough for the cache, so that what finishes them finds them there.
+        const size_t left = rows - row % rows, fitting = kPiece / piece;
+        args.rows = left < end - begin ? left : end - begin;
+        if (args.rows > fitting) args.rows = fitting;
+      }
+      begin += args.rows;
       if (first >= extent) continue;
       args.a += first * args.a_step;
       args.b += first * args.b_step;
       args.y += first;
       args.n = extent - first < piece ? extent - first : piece;
       kernel_(args);
-      Finish(args.y, args.n);
+      Finish(args);
     }
   });
 }

@@ -15,7 +15,7 @@ class BinaryOperator : public Operator {
   // Finds the loops over the operands; the kernel is to be bound beside it.
   void PrepareLoops();
   // Called for results that were just written.
-  virtual void Finish(float*, size_t) const {}
+  virtual void Finish(const BinaryF32Args&) const {}
 
   Kernel<BinaryF32Args> kernel_ = nullptr;
 
@@ -25,9 +25,9 @@ class BinaryOperator : public Operator {
     size_t a, b, y;  // strides in elements, 0 where an operand is broadcast
   };
 
-  BinaryF32Args RunAt(size_t run) const;
+  BinaryF32Args RowsAt(size_t row) const;
 
-  // In memory order of the result, neighbours joined where both operands allow it. The last one is
+  // In memory order of the result, neighbours joined where all operands allow it. The last two are
   // the kernel's.
   Axis axes_[Dims::kMaxRank + 1];
   int axis_count_ = 0;

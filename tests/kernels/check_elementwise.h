@@ -136,38 +136,57 @@ class BinaryCheck {
  public:
   void Run(void (*kernel)(const BinaryF32Args&), const BinaryFunction& f, Result* result) {
     for (size_t n = 0; n <= 70; ++n) {
-      for (int steps = 0; steps < 4; ++steps)
-        RunCase(kernel, f, n, steps & 1, steps >> 1, static_cast<int>(n % 3), result);
+      for (size_t steps = 0; steps < 4; ++steps) {
+        const size_t a_step = steps & 1, b_step = steps >> 1, turn = n + steps;
+        RunCase(kernel, f, {n, 1, a_step, b_step, 0, 0}, static_cast<int>(n % 3), result);
+        const size_t a_row = turn % 3 == 0 ? 0 : 40, b_row = turn % 3 == 1 ? 0 : 37 + turn % 5;
+        RunCase(kernel, f, {n % 37, 1 + turn % 4, a_step, b_step, a_row, b_row}, 0, result);
+      }
     }
   }
 
  private:
+  struct Shape {
+    size_t n, rows, a_step, b_step, a_row, b_row;
+  };
+
   // `alias`: 0 y apart, 1 y is a, 2 y is b, where that operand is not a scalar.
-  void RunCase(void (*kernel)(const BinaryF32Args&), const BinaryFunction& f, size_t n,
-               size_t a_step, size_t b_step, int alias, Result* result) {
+  void RunCase(void (*kernel)(const BinaryF32Args&), const BinaryFunction& f, const Shape& t,
+               int alias, Result* result) {
     ++result->cases;
     static const float kSpecial[] = {0.0f, -0.0f, NAN, INFINITY, -INFINITY, 2.0f};
-    const size_t a_size = n == 0 ? 1 : (n - 1) * a_step + 1,
-                 b_size = n == 0 ? 1 : (n - 1) * b_step + 1;
+    const size_t n = t.n, y_row = n + t.rows - 1;
+    const auto size = [&](size_t step, size_t row) {
+      return (t.rows - 1) * row + (n == 0 ? 1 : (n - 1) * step + 1);
+    };
+    const size_t a_size = size(t.a_step, t.a_row), b_size = size(t.b_step, t.b_row);
     float *a = a_.Take(a_size), *b = b_.Take(b_size);
     random_.Fill(a, a_size, f.low, f.high);
     random_.Fill(b, b_size, f.low, f.high);
     if (random_.Below(2) == 0) a[random_.Below(a_size)] = kSpecial[random_.Below(6)];
     if (random_.Below(2) == 0) b[random_.Below(b_size)] = kSpecial[random_.Below(6)];
-    static float a_copy[128], b_copy[128];
+    static float a_copy[256], b_copy[256];
     memcpy(a_copy, a, a_size * sizeof(float));
     memcpy(b_copy, b, b_size * sizeof(float));
-    float* y = alias == 1 && a_step == 1 ? a : alias == 2 && b_step == 1 ? b : y_.TakeOutput(n);
-    kernel({a, b, y, n, static_cast<uint8_t>(a_step), static_cast<uint8_t>(b_step)});
-    char place[96];
-    snprintf(place, sizeof(place), "n %zu, steps %zu %zu, alias %d", n, a_step, b_step, alias);
-    if (y != a && y != b) y_.CheckUntouched(y, 1, n, 0, result, place);
-    for (size_t i = 0; i < n; ++i) {
-      const float left = a_copy[i * a_step], right = b_copy[i * b_step];
-      snprintf(place, sizeof(place), "a %.9g, b %.9g, n %zu, steps %zu %zu",
-               static_cast<double>(left), static_cast<double>(right), n, a_step, b_step);
+    float* y = alias == 1 && t.a_step == 1   ? a
+               : alias == 2 && t.b_step == 1 ? b
+                                             : y_.TakeOutput((t.rows - 1) * y_row + n);
+    kernel({a, b, y, n, t.rows, t.a_row, t.b_row, y_row, static_cast<uint8_t>(t.a_step),
+            static_cast<uint8_t>(t.b_step)});
+    char place[128];
+    snprintf(place, sizeof(place), "n %zu, rows %zu, steps %zu %zu, alias %d", n, t.rows, t.a_step,
+             t.b_step, alias);
+    if (y != a && y != b) y_.CheckUntouched(y, t.rows, n, y_row, result, place);
+    for (size_t i = 0; i < t.rows * n; ++i) {
+      const size_t row = i / n, at = i % n;
+      const float left = a_copy[row * t.a_row + at * t.a_step],
+                  right = b_copy[row * t.b_row + at * t.b_step];
+      snprintf(place, sizeof(place), "a %.9g, b %.9g, n %zu, rows %zu, steps %zu %zu",
+               static_cast<double>(left), static_cast<double>(right), n, t.rows, t.a_step,
+               t.b_step);
       const double expected = f.f(left, right);
-      result->Compare(y[i], expected, f.ulps * kUnit * fabs(expected) + kSmallest, place);
+      result->Compare(y[row * y_row + at], expected, f.ulps * kUnit * fabs(expected) + kSmallest,
+                      place);
     }
   }
 
