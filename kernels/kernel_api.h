@@ -113,8 +113,8 @@ struct UnaryF32Args {
   float alpha, beta;
 };
 
-// y[i] = f(a[i * a_step], b[i * b_step]) with steps 0 (a scalar) or 1, for `rows` rows of n elements
-// that begin a_row, b_row and y_row elements apart; y may be a or b.
+// y[i] = f(a[i * a_step], b[i * b_step]) with steps 0 (a scalar) or 1, for `rows` rows of n
+// elements that begin a_row, b_row and y_row elements apart; y may be a or b.
 struct BinaryF32Args {
   const float* a;
   const float* b;
