@@ -227,9 +227,7 @@ Pass BinaryPass(Kernel<BinaryF32Args> kernel, const LayerSizes& s) {
   const float* const a = Shared().x.Take(n * runs);
   const float* const b = Shared().w.Take(n);
   float* const y = Shared().y.Take(n * runs);
-  return [=] {
-    kernel({a, b, y, n, runs, n, 0, n, 1, 1});
-  };
+  return [=] { kernel({a, b, y, n, runs, n, 0, n, 1, 1}); };
 }
 
 Pass SoftmaxPass(Kernel<SoftmaxF32Args> kernel, const LayerSizes& s) {
