@@ -7,7 +7,6 @@ file all work from these dataclasses. The TOML format is documented in docs/addi
 
 from __future__ import annotations
 
-import hashlib
 import tomllib
 from dataclasses import dataclass
 from functools import cache
@@ -118,7 +117,7 @@ class Operator:
         """
         attributes = ",".join(f"{a.name}:{a.type}:{'|'.join(a.values)}" for a in self.attributes)
         text = f"{self.id} {self.name} {self.input_counts} {self.output_counts} {attributes}"
-        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "little")
+        return int.from_bytes(_sha256(text.encode())[:4], "little")
 
     @property
     def macro(self) -> str:
@@ -129,6 +128,12 @@ class Operator:
     def class_name(self) -> str:
         """The C++ class of the operator."""
         return "".join(part.capitalize() for part in self.name.split("_"))
+
+
+def _sha256(data: bytes) -> bytes:
+    import hashlib  # OpenSSL's 3 MB: a process that only runs a model needs no hash
+
+    return hashlib.sha256(data).digest()
 
 
 def _counts(ports: tuple[Port, ...]) -> tuple[int, int]:
@@ -234,4 +239,4 @@ def operator(name: str) -> Operator:
 def schema_hash() -> int:
     """64 bits over the schemas of all operators: tells one version of the engine from another."""
     hashes = b"".join(op.schema_hash.to_bytes(4, "little") for op in operators().values())
-    return int.from_bytes(hashlib.sha256(hashes).digest()[:8], "little")
+    return int.from_bytes(_sha256(hashes)[:8], "little")

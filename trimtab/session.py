@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trimtab import modelfile, passes, planner
+from trimtab import modelfile
 from trimtab.engine import EngineError, engine
 from trimtab.errors import PlanError, ProgramError, UsageError
 from trimtab.plan import Plan
@@ -99,5 +99,7 @@ def optimize(program: Program, target: Target | None = None, plan: Plan | None =
     """The optimised and planned twin of `program` for `target` (default: this machine). `program`
     is unchanged. What `plan` says goes before the planner's rules.
     """
+    from trimtab import passes, planner  # a session of a planned program needs neither
+
     target = target or Target.host()
     return planner.plan(passes.optimize(program), target, plan)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "runtime/core/registry.h"
 
@@ -17,14 +18,17 @@ Status Allocate(size_t count, T** result) {
              : Status(Code::kOutOfMemory, TRIMTAB_TEXT("no memory for the executor's tables"));
 }
 
-// Asks for huge pages where there is room for one: the first inference touches all of the arena,
-// and a fault takes longer than clearing a small page. Null when there is no memory.
+// The first inference touches all of the arena, and a fault takes longer than clearing a page: asks
+// for huge pages where there is room for one, and for the others all at once. A kernel that knows
+// no such wish leaves them to the faults. Null when there is no memory.
 void* AllocateArena(size_t bytes) {
   constexpr size_t kHugePage = size_t{2} << 20;
-  const size_t alignment = bytes >= kHugePage ? kHugePage : kArenaAlignment;
+  constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, which older headers lack
+  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   void* arena = nullptr;
-  if (posix_memalign(&arena, alignment, bytes) != 0) return nullptr;
-  if (alignment == kHugePage) static_cast<void>(madvise(arena, bytes, MADV_HUGEPAGE));
+  if (posix_memalign(&arena, bytes >= kHugePage ? kHugePage : page, bytes) != 0) return nullptr;
+  static_cast<void>(madvise(arena, bytes, MADV_HUGEPAGE));
+  static_cast<void>(madvise(arena, bytes, kPopulateWrite));
   return arena;
 }
 

@@ -10,7 +10,6 @@ import ast
 import contextlib
 import difflib
 import importlib
-import pkgutil
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -46,13 +45,12 @@ def _formats() -> dict[str, tuple[str, ...]]:
     is not asked for costs no import, and may lack the packages that it needs.
     """
     found = {}
-    for module in pkgutil.iter_modules(__path__):
-        if not (module.ispkg or module.name.startswith("_")):
-            source = Path(__path__[0], f"{module.name}.py").read_text(encoding="utf-8")
-            declared = re.search(r"^SUFFIXES = (\([^)]*\))", source, re.MULTILINE)
-            assert declared, f"{module.name} declares no SUFFIXES"
-            found[module.name] = ast.literal_eval(declared[1])
-    return dict(sorted(found.items()))
+    for module in sorted(Path(__file__).parent.glob("[!_]*.py")):
+        source = module.read_text(encoding="utf-8")
+        declared = re.search(r"^SUFFIXES = (\([^)]*\))", source, re.MULTILINE)
+        assert declared, f"{module} declares no SUFFIXES"
+        found[module.stem] = ast.literal_eval(declared[1])
+    return found
 
 
 def importer(name: str) -> Importer:
