@@ -132,7 +132,12 @@ class Counts:
 
 
 def count_instructions(
-    model: str, cpu: str, shapes: Shapes, folder: Path, progress: Progress
+    model: str,
+    cpu: str,
+    shapes: Shapes,
+    folder: Path,
+    progress: Progress,
+    plan: Plan | None = None,
 ) -> Counts:
     """Build `model` for the core `cpu` and count what it executes, under QEMU.
 
@@ -144,7 +149,11 @@ def count_instructions(
             f"no emulated device is for the core {cpu!r}", hint=f"known: {', '.join(emulated)}"
         )
     request = BenchRequest(
-        model=model, device=emulated[cpu], shapes=shapes, settings=Settings(per_op=True)
+        model=model,
+        device=emulated[cpu],
+        shapes=shapes,
+        plan=plan,
+        settings=Settings(per_op=True),
     )
     outcome = bench(request, folder, progress)
     if outcome.error is not None:

@@ -6,6 +6,7 @@ from invoke.context import Context
 from invoke.tasks import task
 
 from trimtab.cli._engine import needs_engine
+from trimtab.cli.model import PLAN_HELP
 
 NAMESPACE = "bench"
 _CPU = "core to build for, e.g. cortex_a53"
@@ -19,6 +20,7 @@ _UPDATE = "commit to these figures: write them into bench/"
         "model": "model file or zoo network",
         "cpu": f"{_CPU}; a qemu device (./inv devices) must have it",
         "input": "shape of a free input: NAME=1,3,224,224 (repeatable)",
+        "plan": PLAN_HELP,
         "results": "folder of the runs (default: results/)",
         "json": "print JSON",
         "check": _CHECK,
@@ -31,6 +33,7 @@ def instructions(
     input: list[str],
     model: str,
     cpu: str = "cortex_a53",
+    plan: str = "",
     results: str = "",
     json: bool = False,
     check: bool = False,
@@ -38,10 +41,15 @@ def instructions(
 ) -> None:
     """Count executed instructions: per inference, per operator, of load and first inference."""
     from trimtab import baseline, workflow
-    from trimtab.cli.model import parse_inputs
+    from trimtab.cli.model import parse_inputs, read_plan
 
     counts = workflow.count_instructions(
-        model, cpu, parse_inputs(input), workflow.results_folder(results), workflow.say
+        model,
+        cpu,
+        parse_inputs(input),
+        workflow.results_folder(results),
+        workflow.say,
+        read_plan(plan),
     )
     print(counts.to_json() if json else counts.as_table())
     figures = {f"{counts.model} {cpu}": float(counts.instructions_per_inference)}
