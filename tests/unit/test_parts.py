@@ -82,6 +82,15 @@ def test_halves_that_convolutions_read_are_not_cut_off() -> None:
     assert (program.vars[left].channel, program.vars[right].channel) == (0, 4)
 
 
+def test_a_split_whose_results_are_all_concatenated_leaves_no_copy() -> None:
+    net = Net(x=(1, 3, 6, 5))
+    left, right = net.many("split", 2, net.conv("x", 8), axis=1, sizes=[4, 4])
+    y = net("concat", left, right, net.conv(right, 4, 3), axis=1)
+    program = planned(net.finish(net.conv(y, 2)))
+    assert {"split", "concat"}.isdisjoint(types(program))
+    assert places(program) == [(8, 0), (4, 8)]
+
+
 def test_memory_is_worth_more_than_a_copy() -> None:
     net = Net(x=(1, 3, 16, 16))
     early = net.conv("x", 2)

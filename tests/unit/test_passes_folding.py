@@ -206,3 +206,13 @@ def test_other_padding_stays_before_a_convolution(attributes: dict[str, object])
     net = Net(x=(1, 3, 6, 6))
     y = net("pad", "x", **{"pads": [0, 0, 1, 1, 0, 0, 1, 1], **attributes})
     assert types(after(net.finish(net.conv(y, 4, 3)), "fuse_pad")) == ["pad", "conv"]
+
+
+def test_what_was_split_is_concatenated_whole() -> None:
+    net = Net(x=(1, 8, 4, 4))
+    a, b = net.many("split", 2, "x", axis=1, sizes=[3, 5])
+    both = net("concat", "x", a, b, net("abs", b), axis=-3)
+    swapped, repeated = net("concat", b, a, axis=1), net("concat", a, b, axis=1)
+    program = after(net.finish(both, swapped, net("neg", repeated)), "join_cuts")
+    assert types(program) == ["split", "abs", "concat", "concat", "neg"]
+    assert [len(op.inputs) for op in program.ops if op.type == "concat"] == [3, 2]

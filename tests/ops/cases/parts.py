@@ -140,6 +140,12 @@ def _both() -> Iterator[Case]:
         x = _shuffled(g, g.node("Concat", first, branch, axis=1), 2)
     yield g.case("shuffle-units", _conv(g, x, 20, 3))
     g = Graph()
+    first = g.node("Split", _conv(g, X, 20, 12), outputs=2, axis=1)
+    parts = [first, f"{first}.1"]
+    for _ in range(2):
+        parts.append(g.node("Add", parts[-1], _conv(g, parts[-1], 6, 6, 3)))
+    yield g.case("split-and-all-concatenated", _conv(g, g.node("Concat", *parts, axis=1), 24, 7))
+    g = Graph()
     parts = [_conv(g, X if i == 0 else "x0", 20, 2) for i in range(20)]
     yield g.case("many-parts", _conv(g, g.node("Concat", *parts, axis=1), 40, 3))
 
