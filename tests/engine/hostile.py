@@ -15,6 +15,7 @@ import numpy as np
 
 from trimtab import _engine, memory, modelfile, schema
 from trimtab.memory import Image
+from trimtab.modelfile import records
 
 INTERESTING = (
     0,
@@ -40,16 +41,16 @@ INTERESTING = (
 
 def variables(image: Image) -> bytes:
     """The table of variables."""
-    count = modelfile.COUNTS.unpack_from(image.data, modelfile.SEAL.size)[2]
-    return image[modelfile.TABLES_AT :][: count * modelfile.VAR.size].tobytes()
+    count = records.COUNTS.unpack_from(image.data, records.SEAL.size)[2]
+    return image[records.TABLES_AT :][: count * records.VAR.size].tobytes()
 
 
 def damaged(image: Image, rng: np.random.Generator) -> Image:
     """A copy with up to three words of its tables and an element of a list of indices replaced."""
     copy = memory.new_image(image.size)
     copy[:] = image
-    tables_bytes = modelfile.SEAL.unpack_from(image.data)[2]
-    records = list(modelfile.VAR.iter_unpack(variables(image)))
+    tables_bytes = records.SEAL.unpack_from(image.data)[2]
+    constants = list(records.VAR.iter_unpack(variables(image)))
 
     def damage(begin: int, end: int) -> None:
         at = int(rng.integers(begin, end - 4))
@@ -58,8 +59,8 @@ def damaged(image: Image, rng: np.random.Generator) -> Image:
         copy[at : at + width] = np.frombuffer(struct.pack("<I", value)[:width], np.uint8)
 
     for _ in range(rng.integers(1, 4)):
-        damage(modelfile.SEAL.size, tables_bytes)
-    for record in records:  # the operators must keep them in range
+        damage(records.SEAL.size, tables_bytes)
+    for record in constants:  # the operators must keep them in range
         offset, size, dtype = record[8], record[9], record[11]
         if offset and dtype == schema.DTYPES["i64"]:
             damage(offset, offset + size)

@@ -13,6 +13,7 @@ from tests.ops import oracle
 from tests.ops.cases.case import Case, Const, Graph, normal
 from tests.unit.pass_checks import Net, types
 from trimtab import _engine, modelfile
+from trimtab.modelfile import records
 from trimtab.program import Program
 from trimtab.program.memory import activation_bytes
 from trimtab.target import Target
@@ -156,14 +157,14 @@ def test_a_part_that_does_not_fit_its_parent_is_refused(at: int, value: int | st
     y = net("concat", net.conv("x", 4), net.conv("x", 6, 3), axis=1)
     program = planned(net.finish(net.conv(y, 2)))
     image = modelfile.encode(program)
-    starts = range(modelfile.TABLES_AT, image.size, modelfile.VAR.size)
+    starts = range(records.TABLES_AT, image.size, records.VAR.size)
     index, start = next(
-        (i, start) for i, start in enumerate(starts) if image[start + 55] & modelfile.VAR_FLAG_PART
+        (i, start) for i, start in enumerate(starts) if image[start + 55] & records.VAR_FLAG_PART
     )
     place = start + at
     number = index if isinstance(value, str) else value
     image[place : place + 4] = np.frombuffer(struct.pack("<I", number), np.uint8)
-    modelfile.seal(image, modelfile.SEAL.unpack_from(image.data)[2])
+    modelfile.seal(image, records.SEAL.unpack_from(image.data)[2])
     with pytest.raises(_engine.EngineError, match="no part of its parent"):
         _engine.check_model(image)
 

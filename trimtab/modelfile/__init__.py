@@ -1,0 +1,10 @@
+"""The .ttm model file: written here, read here and by the engine (runtime/core/loader.cpp).
+
+docs/model-format.md describes it byte for byte. Little-endian; constants 64-byte aligned, in memory
+order, so that the engine, and Python, use the file in place.
+"""
+
+from trimtab.modelfile.reader import decode, read, sniff
+from trimtab.modelfile.writer import encode, seal, write
+
+__all__ = ["decode", "encode", "read", "seal", "sniff", "write"]

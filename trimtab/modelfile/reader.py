@@ -1,0 +1,189 @@
+"""Reads .ttm files, which are mapped: constants stay where they are."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from trimtab import memory, schema
+from trimtab.engine import EngineError, engine
+from trimtab.errors import ModelFileError, TtmError
+from trimtab.memory import Image
+from trimtab.modelfile.records import (
+    ABSENT,
+    COUNTS,
+    FLAG_PLANNED,
+    FROM_NHWC,
+    LAYOUTS,
+    MAGIC,
+    OP,
+    SEAL,
+    TABLES_AT,
+    TO_NHWC,
+    VAR,
+    VAR_FLAG_PACKED,
+    VAR_FLAG_PART,
+)
+from trimtab.program import attributes
+from trimtab.program.program import NUMPY_DTYPES, Block, Op, Program, Var
+
+_DTYPE_NAMES = {number: name for name, number in schema.DTYPES.items()}
+
+
+def sniff(path: Path) -> bool:
+    """True when the file starts as a .ttm file does."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
+
+
+def read(path: Path) -> Program:
+    """The program in a .ttm file, which is mapped; its block is decoded when it is asked for.
+
+    TtmError when the file is damaged, of another version or of another schema.
+    """
+    try:
+        image = memory.map_file(path)
+    except OSError as e:
+        raise ModelFileError(f"cannot read the model: {e.strerror}", where=str(path)) from None
+    with _explained(str(path)):
+        engine().check_model(image)
+    return decode(image, path.stem, str(path))
+
+
+def decode(image: Image, name: str, where: str = "") -> Program:
+    """The program in the bytes of a .ttm file, which nobody changes any more. `name` is for one
+    that was written without names, `where` for messages.
+    """
+    with _explained(where):
+        tables = _Tables(image)
+        metadata = json.loads(tables.metadata)
+        program = Program(metadata["name"] or name)
+        program.passes = list(metadata["passes"])
+        program.target = str(metadata["target"]) if tables.flags & FLAG_PLANNED else ""
+        program.inputs, program.outputs = (
+            [_name_of_var(tables.data, i) for i in border] for border in tables.borders
+        )
+
+    def block() -> Block:
+        with _explained(where):
+            return _decode_block(tables)
+
+    program.read_from(image, block)
+    return program
+
+
+@contextlib.contextmanager
+def _explained(where: str) -> Iterator[None]:
+    """Turns what a damaged file leads to into a TtmError."""
+    try:
+        yield
+    except EngineError as e:
+        raise TtmError(
+            e.args[1], where=where, hint="convert the model again with this trimtab"
+        ) from None
+    except (struct.error, IndexError, KeyError, TypeError, ValueError) as e:
+        raise TtmError(
+            f"the tables make no sense: {e}", where=where, hint="convert the model again"
+        ) from None
+
+
+class _Tables:
+    """The header and tables of an image that the engine has checked."""
+
+    def __init__(self, image: Image) -> None:
+        self.image = image
+        self.data = image[: SEAL.unpack_from(image.data)[2]].tobytes()
+        counts = COUNTS.unpack_from(self.data, SEAL.size)
+        _, self.flags, self.var_count, self.op_count, inputs, outputs, at, size = counts
+        self.metadata = self.data[at : at + size]
+        self.ops_at = TABLES_AT + VAR.size * self.var_count
+        borders_at = self.ops_at + OP.size * self.op_count
+        borders = struct.unpack_from(f"<{inputs + outputs}I", self.data, borders_at)
+        self.borders = borders[:inputs], borders[inputs:]
+
+
+def _decode_block(tables: _Tables) -> Block:
+    data, image, ops_at = tables.data, tables.image, tables.ops_at
+    block = Block()
+    variables = [_decode_var(data, image, i) for i in range(tables.var_count)]
+    for var, parent in zip(variables, _decode_parents(data, tables.var_count), strict=True):
+        var.parent = "" if parent is None else variables[parent].name
+    block.vars = {var.name: var for var in variables}
+    types = {op.id: op for op in schema.operators().values()}
+    for i in range(tables.op_count):
+        record = OP.unpack_from(data, ops_at + i * OP.size)
+        op_id, ins, outs, operands_at, block_at, block_bytes, name_at, written_with = record[:8]
+        op_schema = types.get(op_id)
+        if op_schema is None or op_schema.schema_hash != written_with:
+            what = op_schema.name if op_schema else f"of id {op_id}"
+            raise ValueError(f"operator {what} was written with another schema")
+        operands = struct.unpack_from(f"<{ins + outs}I", data, operands_at)
+        names = ["" if v == ABSENT else variables[v].name for v in operands]
+        values = attributes.decode(op_schema, data[block_at : block_at + block_bytes])
+        block.ops.append(
+            Op(
+                op_schema.name,
+                names[:ins],
+                names[ins:],
+                values,
+                _decode_name(data, name_at) or f"op{i}",
+            )
+        )
+    return block
+
+
+def _decode_var(data: bytes, image: Image, index: int) -> Var:
+    record = VAR.unpack_from(data, TABLES_AT + index * VAR.size)
+    shape_of, (offset, size, _, dtype, layout, rank, flags, _, channel) = (
+        record[:8],
+        record[8:],
+    )
+    shape, packed = tuple(shape_of[:rank]), bool(flags & VAR_FLAG_PACKED)
+    var = Var(
+        _name_of_var(data, index),
+        shape,
+        _DTYPE_NAMES[dtype],
+        LAYOUTS[layout],
+        packed=packed,
+        channel=channel,
+    )
+    if offset:
+        elements = np.frombuffer(
+            image,
+            NUMPY_DTYPES[var.dtype],
+            count=size // np.dtype(NUMPY_DTYPES[var.dtype]).itemsize,
+            offset=offset,
+        )
+        if packed:
+            var.data = elements
+        elif layout == LAYOUTS.index("nhwc"):
+            var.data = elements.reshape([shape[i] for i in TO_NHWC]).transpose(FROM_NHWC)
+        else:
+            var.data = elements[: math.prod(shape)].reshape(shape)
+    return var
+
+
+def _decode_parents(data: bytes, var_count: int) -> Iterator[int | None]:
+    for record in VAR.iter_unpack(data[TABLES_AT : TABLES_AT + VAR.size * var_count]):
+        yield record[-2] if record[-3] & VAR_FLAG_PART else None
+
+
+def _name_of_var(data: bytes, index: int) -> str:
+    name_at = VAR.unpack_from(data, TABLES_AT + index * VAR.size)[10]
+    return _decode_name(data, name_at) or f"v{index}"
+
+
+def _decode_name(data: bytes, offset: int) -> str:
+    if offset == 0:
+        return ""
+    (length,) = struct.unpack_from("<H", data, offset)
+    return data[offset + 2 : offset + 2 + length].decode(errors="replace")

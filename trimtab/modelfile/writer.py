@@ -1,0 +1,192 @@
+"""Writes .ttm files."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trimtab import memory, schema
+from trimtab.engine import engine
+from trimtab.errors import ModelFileError
+from trimtab.memory import Image
+from trimtab.modelfile.records import (
+    ABSENT,
+    ALIGNMENT,
+    COUNTS,
+    FLAG_PLANNED,
+    LAYOUTS,
+    MAGIC,
+    OP,
+    SEAL,
+    TABLES_AT,
+    TO_NHWC,
+    VAR,
+    VAR_FLAG_PACKED,
+    VAR_FLAG_PART,
+    VERSION,
+)
+from trimtab.program import attributes
+from trimtab.program.program import Op, Program, Var
+
+
+class _Tail:
+    """Bytes behind the tables: places each piece at its alignment and returns its offset."""
+
+    def __init__(self, start: int) -> None:
+        self.start = start
+        self.bytes = bytearray()
+
+    def add(self, piece: bytes, alignment: int) -> int:
+        self.bytes += bytes(-(self.start + len(self.bytes)) % alignment)
+        offset = self.start + len(self.bytes)
+        self.bytes += piece
+        return offset
+
+
+def _name_record(name: str) -> bytes:
+    text = name.encode()[:65535]
+    return struct.pack("<H", len(text)) + text + b"\0"
+
+
+def _elements(var: Var) -> NDArray[Any]:
+    """A constant's elements in memory order."""
+    assert var.data is not None
+    if var.layout == "nhwc" and not var.packed:
+        return np.ascontiguousarray(var.data.transpose(TO_NHWC))
+    return np.ascontiguousarray(var.data)
+
+
+def _used_vars(program: Program) -> list[Var]:
+    used = {v for op in program.ops for v in (*op.inputs, *op.outputs) if v} | {
+        *program.inputs,
+        *program.outputs,
+    }
+    used |= {program.vars[name].parent for name in used}
+    return [var for var in program.vars.values() if var.name in used]
+
+
+def encode(program: Program, names: bool = True, consume: bool = False) -> Image:
+    """The bytes of a .ttm file, ready for the engine to use in place. `consume` takes each constant
+    out of `program`, which is of no use then, so that memory does not hold all of them twice.
+    """
+    variables = _used_vars(program)
+    index = {var.name: i for i, var in enumerate(variables)}
+    borders = [index[name] for name in (*program.inputs, *program.outputs)]
+    tail = _Tail(
+        TABLES_AT + VAR.size * len(variables) + OP.size * len(program.ops) + 4 * len(borders)
+    )
+    operators = [_encode_op(op, index, tail, names) for op in program.ops]
+    name_offsets = [tail.add(_name_record(var.name), 1) if names else 0 for var in variables]
+    metadata = json.dumps(
+        {"name": program.name if names else "", "target": program.target, "passes": program.passes}
+    ).encode()
+    metadata_offset = tail.add(metadata, 1)
+
+    tables_bytes = end = _align(tail.start + len(tail.bytes))
+    records = []
+    constants: list[tuple[int, Var]] = []
+    for var, name_offset in zip(variables, name_offsets, strict=True):
+        offset = size = 0
+        if var.data is not None:
+            offset, size = _align(end), var.data.nbytes
+            end = offset + max(size, 1)
+            constants.append((offset, var))
+        dims = (*var.shape, *[0] * (8 - len(var.shape)))
+        flags = VAR_FLAG_PACKED * var.packed | VAR_FLAG_PART * bool(var.parent)
+        records.append(
+            VAR.pack(
+                *dims,
+                offset,
+                size,
+                name_offset,
+                schema.DTYPES[var.dtype],
+                LAYOUTS.index(var.layout),
+                len(var.shape),
+                flags,
+                index[var.parent] if var.parent else 0,
+                var.channel,
+            )
+        )
+    counts = COUNTS.pack(
+        schema.schema_hash(),
+        FLAG_PLANNED if program.planned else 0,
+        len(variables),
+        len(program.ops),
+        len(program.inputs),
+        len(program.outputs),
+        metadata_offset,
+        len(metadata),
+    )
+    border_list = struct.pack(f"<{len(borders)}I", *borders)
+    tables = b"".join([counts, *records, *operators, border_list, bytes(tail.bytes)])
+    image = memory.new_image(_align(end))
+    image[SEAL.size : SEAL.size + len(tables)] = np.frombuffer(tables, np.uint8)
+    for offset, var in constants:
+        elements = _elements(var)
+        image[offset : offset + elements.nbytes] = elements.reshape(-1).view(np.uint8)
+        if consume:
+            var.data = None
+    seal(image, tables_bytes)
+    return image
+
+
+def seal(image: Image, tables_bytes: int) -> None:
+    """Writes the part of the header that the checksums do not cover, and them."""
+    checksum = engine().checksum
+    sums = checksum(image[SEAL.size : tables_bytes]), checksum(image[tables_bytes:])
+    parts = SEAL.pack(MAGIC, VERSION, tables_bytes, image.size, *sums)
+    image[: SEAL.size] = np.frombuffer(parts, np.uint8)
+
+
+def _encode_op(op: Op, index: dict[str, int], tail: _Tail, names: bool) -> bytes:
+    operands = [index[i] if i else ABSENT for i in op.inputs] + [index[o] for o in op.outputs]
+    operands_offset = tail.add(struct.pack(f"<{len(operands)}I", *operands), 4)
+    block = attributes.encode(op.schema, op.attributes)
+    attributes_offset = tail.add(block, 8)
+    name_offset = tail.add(_name_record(op.name), 1) if names else 0
+    return OP.pack(
+        op.schema.id,
+        len(op.inputs),
+        len(op.outputs),
+        operands_offset,
+        attributes_offset,
+        len(block),
+        name_offset,
+        op.schema.schema_hash,
+        0,
+        0,
+    )
+
+
+def _align(offset: int) -> int:
+    return -(-offset // ALIGNMENT) * ALIGNMENT
+
+
+def write(program: Program, path: Path, names: bool = True) -> None:
+    """Writes `program` to `path`, whole or not at all; ModelFileError when the place cannot be
+    written.
+    """
+    image = encode(program, names)
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(image.data)
+            Path(temporary).chmod(0o644)
+            Path(temporary).replace(path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+    except OSError as e:
+        raise ModelFileError(
+            f"cannot write the model: {e.strerror}",
+            where=str(path),
+            hint="check the folder and its free space",
+        ) from None
