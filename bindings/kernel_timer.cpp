@@ -92,25 +92,28 @@ Pass GemmPass(Kernel<GemmF32Args> kernel, const LayerSizes& s) {
   };
 }
 
-// Pointers to the taps of all output rows, column by column, and how far a row's and a pixel's are
-// apart. Neighbouring windows share columns.
+// Pointers to the taps of groups of `rows` output rows, column by column, and how far those of a
+// group, a pixel and a column are apart. Neighbouring windows share columns; the last group has
+// what is left, less than twice as many rows.
 struct Windows {
   Pointers pointers;
-  size_t row_step, pixel_step;
+  size_t groups, group_step, pixel_step, column;
 };
 
-Windows PointAtWindows(const LayerSizes& s) {
+Windows PointAtWindows(const LayerSizes& s, size_t rows) {
   const size_t height = s.at("height"), width = s.at("width"), channels = s.at("channels");
   const size_t kh = s.at("kernel_h"), kw = s.at("kernel_w"), stride = s.at("stride");
-  const size_t in_h = (height - 1) * stride + kh, in_w = (width - 1) * stride + kw;
-  const float* const x = Shared().x.Take(in_h * in_w * channels);
   const bool shared = stride <= kw;
-  Windows windows{{}, (shared ? in_w : width * kw) * kh, (shared ? stride : kw) * kh};
-  for (size_t row = 0; row < height; ++row) {
-    for (size_t column = 0; column * kh < windows.row_step; ++column) {
-      const size_t at = shared ? column : column / kw * stride + column % kw;
-      for (size_t i = 0; i < kh; ++i)
-        windows.pointers.push_back(x + ((row * stride + i) * in_w + at) * channels);
+  const size_t columns = shared ? (width - 1) * stride + kw : width * kw;
+  const size_t groups = std::max<size_t>(1, height / rows), column = (2 * rows - 2) * stride + kh;
+  const size_t in_h = (groups - 1) * rows * stride + column, in_w = (width - 1) * stride + kw;
+  const float* const x = Shared().x.Take(in_h * in_w * channels);
+  Windows windows{{}, groups, columns * column, (shared ? stride : kw) * column, column};
+  for (size_t group = 0; group < groups; ++group) {
+    for (size_t j = 0; j < columns; ++j) {
+      const size_t at = shared ? j : j / kw * stride + j % kw;
+      for (size_t i = 0; i < column; ++i)
+        windows.pointers.push_back(x + ((group * rows * stride + i) * in_w + at) * channels);
     }
   }
   return windows;
@@ -118,24 +121,31 @@ Windows PointAtWindows(const LayerSizes& s) {
 
 Pass DepthwisePass(Kernel<DepthwiseF32Args> kernel, const LayerSizes& s) {
   const size_t height = s.at("height"), width = s.at("width"), channels = s.at("channels");
-  const size_t taps = s.at("kernel_h") * s.at("kernel_w"), nr = s.at("nr");
-  const size_t padded = (channels + nr - 1) / nr * nr;
-  const float* const w = Shared().w.Take(padded * (taps + 1));
+  const size_t kh = s.at("kernel_h"), kw = s.at("kernel_w"), nr = s.at("nr");
+  const size_t stride = s.at("stride"), group_rows = stride <= kh ? kDepthwiseRows : 1;
+  const size_t weights = (channels + nr - 1) / nr * nr * kh * kw;
+  const float* const w = Shared().w.Take(weights + channels);
   float* const y = Shared().y.Take(height * width * channels);
-  return [=, windows = PointAtWindows(s)] {
+  return [=, windows = PointAtWindows(s, group_rows)] {
     DepthwiseF32Args args = {};
     args.w = w;
-    args.bias = w + padded * taps;
-    args.taps = taps;
-    args.a_step = windows.pixel_step;
+    args.bias = w + weights;
+    args.kernel_h = kh;
+    args.kernel_w = kw;
+    args.column = windows.column;
+    args.step_h = stride;
+    args.step_w = windows.pixel_step / windows.column;
     args.pixels = width;
     args.channels = args.y_stride = channels;
+    args.y_row_stride = width * channels;
     args.clamp_min = 0;
     args.clamp_max = kInfinity;
     args.nr = static_cast<uint16_t>(nr);
-    for (size_t row = 0; row < height; ++row) {
-      args.a = windows.pointers.data() + row * windows.row_step;
-      args.y = y + row * width * channels;
+    for (size_t group = 0; group < windows.groups; ++group) {
+      const size_t row = group * group_rows;
+      args.rows = group + 1 == windows.groups ? height - row : group_rows;
+      args.a = windows.pointers.data() + group * windows.group_step;
+      args.y = y + row * args.y_row_stride;
       kernel(args);
     }
   };
@@ -146,7 +156,7 @@ Pass PoolPass(Kernel<PoolF32Args> kernel, const LayerSizes& s) {
   const size_t taps = s.at("kernel_h") * s.at("kernel_w");
   const float* const scale = Shared().w.Take(width);
   float* const y = Shared().y.Take(height * width * channels);
-  return [=, windows = PointAtWindows(s)] {
+  return [=, windows = PointAtWindows(s, 1)] {
     PoolF32Args args = {};
     args.scale = scale;
     args.taps = taps;
@@ -154,7 +164,7 @@ Pass PoolPass(Kernel<PoolF32Args> kernel, const LayerSizes& s) {
     args.pixels = width;
     args.channels = args.y_stride = channels;
     for (size_t row = 0; row < height; ++row) {
-      args.a = windows.pointers.data() + row * windows.row_step;
+      args.a = windows.pointers.data() + row * windows.group_step;
       args.y = y + row * width * channels;
       kernel(args);
     }

@@ -44,20 +44,26 @@ struct GemmF32Args {
   uint16_t mr, nr;  // the packing's tile; read by the portable kernel only
 };
 
-// Depthwise convolution of `pixels` consecutive output pixels:
+// Rows that depthwise kernels like to take at once.
+enum { kDepthwiseRows = 2 };
+
+// Depthwise convolution of a block of rows x pixels neighbouring output pixels:
 //
-//   y[p][c] = clamp(sum over t < taps of a[p * a_step + t][c] * w[c / nr][t][c % nr] + bias[c])
+//   y[r * y_row_stride + p * y_stride + c] = clamp(bias[c] + sum over i < kernel_h, j < kernel_w of
+//       a[(p * step_w + j) * column + r * step_h + i][c] * w[tile][j][i][lane])
 //
-// `w` is packed in tiles of nr channels ([channels / nr][taps][nr], last tile padded), `bias` is
-// padded to nr.
+// So a column of pointers serves all rows, and pixels that share columns have step_w < kernel_w.
+// `w` is packed in tiles of nr channels ([tile][kernel_w][kernel_h][nr]); the last tile begins at
+// channel channels - nr and overlaps the one before, or, of fewer than nr channels, is padded.
 struct DepthwiseF32Args {
   const float* const* a;
   const float* w;
-  const float* bias;
+  const float* bias;  // of `channels` elements
   float* y;
-  size_t taps, a_step;
-  size_t pixels, channels;
-  size_t y_stride;
+  size_t kernel_h, kernel_w;
+  size_t column, step_h, step_w;
+  size_t rows, pixels, channels;
+  size_t y_stride, y_row_stride;
   float clamp_min, clamp_max;
   uint16_t nr;
 };

@@ -2,4 +2,4 @@
 
 #include "kernels/generic/depthwise.h"
 
-extern "C" void depthwise_f32_8_neon(const DepthwiseF32Args& args) { Depthwise<2>(args); }
+extern "C" void depthwise_f32_8_neon(const DepthwiseF32Args& args) { Depthwise<2, 1, 2, 2>(args); }

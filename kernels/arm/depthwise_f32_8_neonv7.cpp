@@ -1,5 +1,5 @@
 #include "kernels/arm/vec_neon.h"
 
-#include "kernels/generic/depthwise.h"
+#include "kernels/arm/depthwise_roll.h"
 
-extern "C" void depthwise_f32_8_neonv7(const DepthwiseF32Args& args) { Depthwise<1>(args); }
+extern "C" void depthwise_f32_8_neonv7(const DepthwiseF32Args& args) { DepthwiseByRows<2>(args); }

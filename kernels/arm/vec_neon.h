@@ -26,14 +26,25 @@ inline F Set(float x) { return {vdupq_n_f32(x)}; }
 inline F Load(const float* p) { return {vld1q_f32(p)}; }
 inline void Store(float* p, F a) { vst1q_f32(p, a.v); }
 inline F LoadPart(const float* p, size_t count) {
-  float lanes[kLanes] = {};
-  for (size_t i = 0; i < count; ++i) lanes[i] = p[i];
-  return Load(lanes);
+  if (count == kLanes) return Load(p);
+  float32x4_t v = vdupq_n_f32(0.0f);
+  if (count < 2) return {vld1q_lane_f32(p, v, 0)};
+  v = vcombine_f32(vld1_f32(p), vget_high_f32(v));
+  return {count == 2 ? v : vld1q_lane_f32(p + 2, v, 2)};
 }
 inline void StorePart(float* p, F a, size_t count) {
-  float lanes[kLanes];
-  Store(lanes, a);
-  for (size_t i = 0; i < count; ++i) p[i] = lanes[i];
+  if (count == kLanes) return Store(p, a);
+  if (count < 2) return vst1q_lane_f32(p, a.v, 0);
+  vst1_f32(p, vget_low_f32(a.v));
+  if (count == 3) vst1q_lane_f32(p + 2, a.v, 2);
+}
+
+// Moves a pointer on; the compiler, which may not see through it, lets a load or store do so.
+constexpr bool kLoadsStep = true;
+template <typename T>
+inline void Step(T*& p, size_t n) {
+  p += n;
+  __asm__("" : "+r"(p));
 }
 
 // Has the compiler compute `a` here, not later.

@@ -1,9 +1,13 @@
-// Depthwise convolution over vectors of channels, in tiles of two vectors.
+// Depthwise convolution over vectors of channels.
 //
-// 3x3 windows that share columns, the common case, keep all weights in registers and run along the
-// row: a column that is loaded serves every window that it is in. Other windows take four pixels at
-// a time, so that a weight that is loaded serves four and in-order cores find eight independent
-// sums.
+// 3x3 and 5x5 windows that share columns and rows, the common case, are taken in blocks of output
+// pixels: an input that is loaded serves every window of the block that it is in. Blocks are
+// outside, channels inside, so that memory is read in streams; along a row it would be read in
+// steps of a pixel, which are often a power of two and then fall into the same few sets of a cache.
+// Other windows take four pixels at a time, so that a weight that is loaded serves four.
+//
+// What does not divide evenly, rows, pixels or tiles of channels, ends with a block that overlaps
+// the one before.
 #ifndef TRIMTAB_KERNELS_GENERIC_DEPTHWISE_H_
 #define TRIMTAB_KERNELS_GENERIC_DEPTHWISE_H_
 
@@ -12,181 +16,189 @@
 
 namespace {
 
-constexpr size_t kTileChannels = 2 * kLanes;
+inline size_t Least(size_t a, size_t b) { return a < b ? a : b; }
 
-template <int kPixels, int kVectors>
-inline void DepthwiseTile(const DepthwiseF32Args& args, size_t pixel, size_t channel,
-                          const float* w) {
-  F sum[kPixels][kVectors];
+inline F Clamp(const DepthwiseF32Args& args, F x) {
+  return Min(Max(x, Set(args.clamp_min)), Set(args.clamp_max));
+}
+
+// kRows x kPixels pixels from (row, pixel) on, windows of kKernel x kKernel, kStride apart.
+template <int kKernel, int kStride, int kRows, int kPixels, int kVectors>
+inline void DepthwiseBlock(const DepthwiseF32Args& args, size_t row, size_t pixel) {
+  constexpr size_t kTile = kVectors * kLanes;
+  constexpr int kHeight = (kRows - 1) * kStride + kKernel;
+  constexpr int kWidth = (kPixels - 1) * kStride + kKernel;
+  // More pointers than this and those of y leave no registers for the rest.
+  constexpr bool kStep = kLoadsStep && kHeight * kWidth <= 16;
+  const float* const* const a = args.a + (pixel * args.column + row) * kStride;
+  float* const y = args.y + row * args.y_row_stride + pixel * args.y_stride;
+  const float* w = args.w;
+  size_t begin = 0, end = args.channels / kTile * kTile;
+  for (;;) {
+    const float* from[kHeight][kWidth];
+    TRIMTAB_UNROLL
+    for (int i = 0; i < kHeight; ++i) {
+      TRIMTAB_UNROLL
+      for (int j = 0; j < kWidth; ++j) from[i][j] = a[j * args.column + i] + begin;
+    }
+    float* to[kRows][kPixels];
+    TRIMTAB_UNROLL
+    for (int r = 0; r < kRows; ++r) {
+      TRIMTAB_UNROLL
+      for (int p = 0; p < kPixels; ++p)
+        to[r][p] = y + r * args.y_row_stride + p * args.y_stride + begin;
+    }
+    TRIMTAB_NO_UNROLL
+    for (size_t c = begin; c < end; c += kTile, w += kKernel * kKernel * kTile) {
+      F sum[kRows][kPixels][kVectors];
+      TRIMTAB_UNROLL
+      for (int r = 0; r < kRows; ++r) {
+        TRIMTAB_UNROLL
+        for (int p = 0; p < kPixels; ++p) {
+          TRIMTAB_UNROLL
+          for (int v = 0; v < kVectors; ++v) sum[r][p][v] = Load(args.bias + c + v * kLanes);
+        }
+      }
+      TRIMTAB_UNROLL
+      for (int i = 0; i < kHeight; ++i) {
+        TRIMTAB_UNROLL
+        for (int j = 0; j < kWidth; ++j) {
+          const float* const x = kStep ? from[i][j] : a[j * args.column + i] + c;
+          TRIMTAB_UNROLL
+          for (int v = 0; v < kVectors; ++v) {
+            const F in = Load(x + v * kLanes);
+            TRIMTAB_UNROLL
+            for (int r = 0; r < kRows; ++r) {
+              TRIMTAB_UNROLL
+              for (int p = 0; p < kPixels; ++p) {
+                const int ky = i - r * kStride, kx = j - p * kStride;
+                if (ky < 0 || ky >= kKernel || kx < 0 || kx >= kKernel) continue;
+                const F weight = Load(w + (kx * kKernel + ky) * kTile + v * kLanes);
+                sum[r][p][v] = Fma(in, weight, sum[r][p][v]);
+              }
+            }
+          }
+          if (kStep) Step(from[i][j], kTile);
+        }
+      }
+      TRIMTAB_UNROLL
+      for (int r = 0; r < kRows; ++r) {
+        TRIMTAB_UNROLL
+        for (int p = 0; p < kPixels; ++p) {
+          float* const out = kStep ? to[r][p] : y + r * args.y_row_stride + p * args.y_stride + c;
+          TRIMTAB_UNROLL
+          for (int v = 0; v < kVectors; ++v) Store(out + v * kLanes, Clamp(args, sum[r][p][v]));
+          if (kStep) Step(to[r][p], kTile);
+        }
+      }
+    }
+    if (end == args.channels) return;
+    begin = args.channels - kTile;
+    end = args.channels;
+  }
+}
+
+template <int kKernel, int kStride, int kRows, int kPixels, int kVectors>
+void DepthwiseBlocks(const DepthwiseF32Args& args) {
+  for (size_t r = 0; r < args.rows; r += kRows) {
+    for (size_t p = 0; p < args.pixels; p += kPixels) {
+      DepthwiseBlock<kKernel, kStride, kRows, kPixels, kVectors>(args, Least(r, args.rows - kRows),
+                                                                 Least(p, args.pixels - kPixels));
+    }
+  }
+}
+
+constexpr int kAnyPixels = 4;
+
+// Any window: a tile of channels of four pixels.
+template <int kVectors>
+inline void DepthwiseTile(const DepthwiseF32Args& args, const float* const* const (&a)[kAnyPixels],
+                          float* const (&y)[kAnyPixels], const float* w, size_t c) {
+  F sum[kAnyPixels][kVectors];
   TRIMTAB_UNROLL
   for (int v = 0; v < kVectors; ++v) {
-    const F bias = args.bias != nullptr ? Load(args.bias + channel + v * kLanes) : Set(0.0f);
+    const F bias = Load(args.bias + c + v * kLanes);
     TRIMTAB_UNROLL
-    for (int p = 0; p < kPixels; ++p) sum[p][v] = bias;
+    for (int p = 0; p < kAnyPixels; ++p) sum[p][v] = bias;
   }
-  const float* const* a = args.a + pixel * args.a_step;
-  for (size_t t = 0; t < args.taps; ++t, ++a, w += kTileChannels) {
-    F weight[kVectors];
-    TRIMTAB_UNROLL
-    for (int v = 0; v < kVectors; ++v) weight[v] = Load(w + v * kLanes);
-    TRIMTAB_UNROLL
-    for (int p = 0; p < kPixels; ++p) {
-      const float* x = a[p * args.a_step] + channel;
+  TRIMTAB_NO_UNROLL
+  for (size_t j = 0; j < args.kernel_w; ++j) {
+    TRIMTAB_NO_UNROLL
+    for (size_t i = 0; i < args.kernel_h; ++i, w += kVectors * kLanes) {
       TRIMTAB_UNROLL
-      for (int v = 0; v < kVectors; ++v)
-        sum[p][v] = Fma(Load(x + v * kLanes), weight[v], sum[p][v]);
+      for (int p = 0; p < kAnyPixels; ++p) {
+        const float* const x = a[p][j * args.column + i] + c;
+        TRIMTAB_UNROLL
+        for (int v = 0; v < kVectors; ++v)
+          sum[p][v] = Fma(Load(x + v * kLanes), Load(w + v * kLanes), sum[p][v]);
+      }
     }
   }
-  const F low = Set(args.clamp_min), high = Set(args.clamp_max);
   TRIMTAB_UNROLL
-  for (int p = 0; p < kPixels; ++p) {
-    float* y = args.y + (pixel + p) * args.y_stride + channel;
+  for (int p = 0; p < kAnyPixels; ++p) {
     TRIMTAB_UNROLL
-    for (int v = 0; v < kVectors; ++v) Store(y + v * kLanes, Min(Max(sum[p][v], low), high));
+    for (int v = 0; v < kVectors; ++v) Store(y[p] + c + v * kLanes, Clamp(args, sum[p][v]));
   }
 }
 
-// Fewer channels than a vector has.
-inline void DepthwisePart(const DepthwiseF32Args& args, size_t pixel, size_t channel,
-                          const float* w) {
-  const size_t count = args.channels - channel;
-  F sum = args.bias != nullptr ? Load(args.bias + channel) : Set(0.0f);
-  const float* const* a = args.a + pixel * args.a_step;
-  for (size_t t = 0; t < args.taps; ++t)
-    sum = Fma(LoadPart(a[t] + channel, count), Load(w + t * kTileChannels), sum);
-  sum = Min(Max(sum, Set(args.clamp_min)), Set(args.clamp_max));
-  StorePart(args.y + pixel * args.y_stride + channel, sum, count);
+// `count` channels, a vector's at most, of one pixel.
+inline void DepthwisePart(const DepthwiseF32Args& args, const float* const* a, float* y,
+                          const float* w, size_t tile, size_t c, size_t count) {
+  F sum = LoadPart(args.bias + c, count);
+  TRIMTAB_NO_UNROLL
+  for (size_t j = 0; j < args.kernel_w; ++j) {
+    TRIMTAB_NO_UNROLL
+    for (size_t i = 0; i < args.kernel_h; ++i, w += tile)
+      sum = Fma(LoadPart(a[j * args.column + i] + c, count), Load(w), sum);
+  }
+  StorePart(y + c, Clamp(args, sum), count);
 }
 
-// Nine taps of which neighbouring pixels share columns of three, kStride columns apart; kVectors of
-// channels.
-template <int kStride, int kVectors>
-struct Rolling3x3 {
-  F weight[9][kVectors];
-  F low, high;
-  const float* bias;
-  const float* const* a;
-  size_t channel;
-  float* y;
-  size_t y_stride, left;
-
-  void Start(F (&sum)[kVectors]) const {
-    TRIMTAB_UNROLL
-    for (int v = 0; v < kVectors; ++v) sum[v] = Load(bias + v * kLanes);
-  }
-
-  // Adds the next column to the window it is the third, second and first column of.
-  void Column(F (*third)[kVectors], F (*second)[kVectors], F (*first)[kVectors]) {
-    TRIMTAB_UNROLL
-    for (int row = 0; row < 3; ++row) {
-      const float* p = a[row] + channel;
-      TRIMTAB_UNROLL
-      for (int v = 0; v < kVectors; ++v) {
-        const F x = Load(p + v * kLanes);
-        if (third != nullptr) (*third)[v] = Fma(x, weight[6 + row][v], (*third)[v]);
-        if (second != nullptr) (*second)[v] = Fma(x, weight[3 + row][v], (*second)[v]);
-        if (first != nullptr) (*first)[v] = Fma(x, weight[row][v], (*first)[v]);
-        // Else the compiler keeps columns and multiplies later, with weights that it spills.
-        if (second != nullptr) Settle((*second)[v]);
-        if (first != nullptr) Settle((*first)[v]);
-      }
-    }
-    a += 3;
-  }
-
-  // Ends the window of `done`; false when it was the last.
-  bool Pixel(F (&done)[kVectors], F (&next)[kVectors], F (&opened)[kVectors]) {
-    if (kStride == 1) {
-      Start(opened);
-      Column(&done, &next, &opened);
-    } else {
-      Column(nullptr, &done, nullptr);
-      Start(next);
-      Column(&done, nullptr, &next);
-    }
-    TRIMTAB_UNROLL
-    for (int v = 0; v < kVectors; ++v) Store(y + v * kLanes, Min(Max(done[v], low), high));
-    y += y_stride;
-    return --left > 0;
-  }
-
-  void Run() {
-    F s[3][kVectors];
-    Start(s[0]);
-    Column(nullptr, nullptr, &s[0]);
-    if (kStride == 1) {
-      Start(s[1]);
-      Column(nullptr, &s[0], &s[1]);
-      while (Pixel(s[0], s[1], s[2]) && Pixel(s[1], s[2], s[0]) && Pixel(s[2], s[0], s[1])) {
-      }
-    } else {
-      while (Pixel(s[0], s[1], s[2]) && Pixel(s[1], s[0], s[2])) {
-      }
-    }
-  }
-};
-
-// All pixels of kVectors of channels.
-template <int kStride, int kVectors>
-void Roll(const DepthwiseF32Args& args, size_t channel) {
-  Rolling3x3<kStride, kVectors> run;
-  const float* w = args.w + channel / kTileChannels * kTileChannels * 9 + channel % kTileChannels;
-  TRIMTAB_UNROLL
-  for (int t = 0; t < 9; ++t) {
-    TRIMTAB_UNROLL
-    for (int v = 0; v < kVectors; ++v) run.weight[t][v] = Load(w + t * kTileChannels + v * kLanes);
-  }
-  run.low = Set(args.clamp_min);
-  run.high = Set(args.clamp_max);
-  const float zeros[kVectors * kLanes] = {};
-  run.bias = args.bias != nullptr ? args.bias + channel : zeros;
-  run.a = args.a;
-  run.channel = channel;
-  run.y = args.y + channel;
-  run.y_stride = args.y_stride;
-  run.left = args.pixels;
-  run.Run();
-}
-
-template <int kStride, int kVectors>
-inline size_t RollAll(const DepthwiseF32Args& args) {
-  size_t c = 0;
-  for (; c + kVectors * kLanes <= args.channels; c += kVectors * kLanes)
-    Roll<kStride, kVectors>(args, c);
-  return c;
-}
-
-// kVectors: how many vectors of channels keep nine weights in registers.
 template <int kVectors>
+void DepthwiseWindows(const DepthwiseF32Args& args) {
+  constexpr size_t kTile = kVectors * kLanes;
+  const size_t taps = args.kernel_h * args.kernel_w;
+  for (size_t r = 0; r < args.rows; ++r) {
+    for (size_t pixel = 0; pixel < args.pixels; pixel += kAnyPixels) {
+      const float* const* a[kAnyPixels];
+      float* y[kAnyPixels];
+      TRIMTAB_NO_UNROLL
+      for (size_t i = 0; i < kAnyPixels; ++i) {
+        const size_t p = Least(pixel + i, args.pixels - 1);  // the last more than once
+        a[i] = args.a + p * args.step_w * args.column + r * args.step_h;
+        y[i] = args.y + r * args.y_row_stride + p * args.y_stride;
+        if (args.channels >= kTile) continue;
+        TRIMTAB_NO_UNROLL
+        for (size_t c = 0; c < args.channels; c += kLanes)
+          DepthwisePart(args, a[i], y[i], args.w + c, kTile, c, Least(kLanes, args.channels - c));
+      }
+      if (args.channels < kTile) continue;
+      TRIMTAB_NO_UNROLL
+      for (size_t c = 0; c < args.channels; c += kTile)
+        DepthwiseTile<kVectors>(args, a, y, args.w + c * taps, Least(c, args.channels - kTile));
+    }
+  }
+}
+
+// Blocks of kRows x kPixels pixels and kVectors of channels, as many as the registers hold; of
+// kFarRows rows where windows are two apart and share less. Tiles have kVectors * kLanes channels.
+template <int kRows, int kFarRows, int kPixels, int kVectors>
 inline void Depthwise(const DepthwiseF32Args& given) {
   const DepthwiseF32Args args = given;  // a copy that stores to y cannot change
-  size_t pixel = 0;
-  size_t done = 0;  // channels
-  if (args.taps == 9 && args.pixels > 0) {
-    if (args.a_step == 3) done = RollAll<1, kVectors>(args);
-    if (args.a_step == 6) done = RollAll<2, kVectors>(args);
-  }
-  const size_t full = args.channels / kTileChannels * kTileChannels;
-  if (done < full) {
-    for (; pixel + 4 <= args.pixels; pixel += 4) {
-      for (size_t c = done; c < full; c += kTileChannels)
-        DepthwiseTile<4, 2>(args, pixel, c, args.w + c * args.taps);
-    }
-    for (; pixel < args.pixels; ++pixel) {
-      for (size_t c = done; c < full; c += kTileChannels)
-        DepthwiseTile<1, 2>(args, pixel, c, args.w + c * args.taps);
-    }
-  }
-  // Every pixel of the last, narrower tile.
-  const float* w = args.w + full * args.taps;
-  const size_t begin = done > full ? done : full;
-  for (size_t p = 0; p < args.pixels && begin < args.channels; ++p) {
-    size_t c = begin;
-    if (c + kLanes <= args.channels) {
-      DepthwiseTile<1, 1>(args, p, c, w + (c - full));
-      c += kLanes;
-    }
-    if (c < args.channels) DepthwisePart(args, p, c, w + (c - full));
+  const bool block = args.kernel_h == args.kernel_w && args.step_h == args.step_w &&
+                     args.rows >= kRows && args.pixels >= kPixels &&
+                     args.channels >= kVectors * kLanes;
+  switch (block ? args.kernel_h * 4 + args.step_h : 0) {
+    case 3 * 4 + 1:
+      return DepthwiseBlocks<3, 1, kRows, kPixels, kVectors>(args);
+    case 3 * 4 + 2:
+      return DepthwiseBlocks<3, 2, kFarRows, kPixels, kVectors>(args);
+    case 5 * 4 + 1:
+      return DepthwiseBlocks<5, 1, kRows, kPixels, kVectors>(args);
+    case 5 * 4 + 2:
+      return DepthwiseBlocks<5, 2, kFarRows, kPixels, kVectors>(args);
+    default:
+      DepthwiseWindows<kVectors>(args);
   }
 }
 

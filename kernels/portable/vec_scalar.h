@@ -4,7 +4,7 @@
 //   F  vector of kLanes floats   I  of as many 32-bit integers (wrapping)   M  of as many
 //   conditions
 //
-// Max(a, b) and Min(a, b) give a when a is NaN. Functions on parts take 0 < count < kLanes;
+// Max(a, b) and Min(a, b) give a when a is NaN. Functions on parts take 0 < count <= kLanes;
 // LoadPart fills with 0.
 #ifndef TRIMTAB_KERNELS_PORTABLE_VEC_SCALAR_H_
 #define TRIMTAB_KERNELS_PORTABLE_VEC_SCALAR_H_

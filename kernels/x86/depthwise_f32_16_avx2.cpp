@@ -2,4 +2,4 @@
 
 #include "kernels/generic/depthwise.h"
 
-extern "C" void depthwise_f32_16_avx2(const DepthwiseF32Args& args) { Depthwise<1>(args); }
+extern "C" void depthwise_f32_16_avx2(const DepthwiseF32Args& args) { Depthwise<2, 2, 2, 2>(args); }

@@ -32,6 +32,13 @@ inline void Store(float* p, F a) { _mm256_storeu_ps(p, a.v); }
 inline F LoadPart(const float* p, size_t count) { return {_mm256_maskload_ps(p, PartMask(count))}; }
 inline void StorePart(float* p, F a, size_t count) { _mm256_maskstore_ps(p, PartMask(count), a.v); }
 
+// Where loads add an index for nothing, loops share one.
+constexpr bool kLoadsStep = false;
+template <typename T>
+inline void Step(T*& p, size_t n) {
+  p += n;
+}
+
 // Has the compiler compute `a` here, not later.
 inline void Settle(F& a) { __asm__ volatile("" : "+x"(a.v)); }
 

@@ -38,6 +38,13 @@ inline void StorePart(float* p, F a, size_t count) {
   _mm512_mask_storeu_ps(p, PartMask(count), a.v);
 }
 
+// Where loads add an index for nothing, loops share one.
+constexpr bool kLoadsStep = false;
+template <typename T>
+inline void Step(T*& p, size_t n) {
+  p += n;
+}
+
 // Has the compiler compute `a` here, not later.
 inline void Settle(F& a) { __asm__ volatile("" : "+v"(a.v)); }
 

@@ -37,7 +37,7 @@ Status AveragePool::InferShape() {
 
 Status AveragePool::Prepare() {
   TRIMTAB_RETURN_IF_ERROR(Bind(attributes().kernel, FamilyHash("average_pool_f32"), &kernel_));
-  TRIMTAB_RETURN_IF_ERROR(rows_.Prepare(window_, output().w(), input(0).c(), threads()));
+  TRIMTAB_RETURN_IF_ERROR(rows_.Prepare(window_, output().w(), input(0).c(), 1, threads()));
   RequestScratch(rows_.scratch_bytes());
   return Status();
 }
@@ -71,8 +71,8 @@ void AveragePool::Run(ThreadPool& pool) {
       scale[p] = count == 0 ? 0.0f : 1.0f / static_cast<float>(count);
     }
     float* const place = out + (piece.row * source.out_w + piece.x) * y.pixel_stride();
-    kernel_({piece.a, scale, place, static_cast<size_t>(window_.taps()), piece.a_step, piece.pixels,
-             channels, y.pixel_stride()});
+    kernel_({piece.a, scale, place, static_cast<size_t>(window_.taps()),
+             piece.column * piece.step_w, piece.pixels, channels, y.pixel_stride()});
   });
 }
 

@@ -32,6 +32,7 @@ class Conv final : public OperatorOf<ConvAttributes> {
  private:
   Status PrepareDepthwise();
   void RunDepthwise(const WindowSource& source, ThreadPool& pool);
+  void AddResidual(const DepthwiseF32Args& args, const float* residual, size_t stride) const;
   const float* Spread(float* to, ThreadPool& pool) const;
   const float* OptionalData(int i) const { return has_input(i) ? input(i).data<float>() : nullptr; }
 
@@ -104,9 +105,10 @@ Status Conv::PrepareDepthwise() {
   const size_t padded = DivideUp(static_cast<size_t>(channels), ref.nr) * ref.nr;
   TRIMTAB_CHECK(input(1).bytes / sizeof(float) / static_cast<size_t>(window_.taps()) >= padded,
                 "packed weights are too short");
-  TRIMTAB_CHECK(!has_input(2) || input(2).bytes / sizeof(float) >= padded,
-                "packed bias is too short");
-  TRIMTAB_RETURN_IF_ERROR(rows_.Prepare(window_, output().w(), channels, threads()));
+  TRIMTAB_CHECK(!has_input(2) || input(2).bytes / sizeof(float) >= static_cast<size_t>(channels),
+                "bias is too short");
+  TRIMTAB_RETURN_IF_ERROR(
+      rows_.Prepare(window_, output().w(), channels, kDepthwiseRows, threads()));
   RequestScratch(rows_.scratch_bytes());
   return Status();
 }
@@ -156,35 +158,49 @@ void Conv::RunDepthwise(const WindowSource& place, ThreadPool& pool) {
   const float* const residual = OptionalData(3);
   DepthwiseF32Args shared;
   shared.w = input(1).data<float>();
-  shared.bias = OptionalData(2);
-  shared.taps = static_cast<size_t>(window_.taps());
+  shared.bias = has_input(2) ? input(2).data<float>() : source.padding;
+  shared.kernel_h = static_cast<size_t>(window_.kernel_h);
+  shared.kernel_w = static_cast<size_t>(window_.kernel_w);
+  shared.step_h = static_cast<size_t>(window_.stride_h);
   shared.channels = channels;
   shared.y_stride = output().pixel_stride();
+  shared.y_row_stride = source.out_w * shared.y_stride;
   shared.clamp_min = residual == nullptr ? epilogue_.clamp_min : -__builtin_inff();
   shared.clamp_max = residual == nullptr ? epilogue_.clamp_max : __builtin_inff();
   shared.nr = attributes().kernel.nr;
   float* const y = output().data<float>();
   const size_t residual_stride = residual == nullptr ? 0 : input(3).pixel_stride();
-  rows_.Run(source, static_cast<size_t>(input(0).n()), scratch<void>(), pool,
-            [&](const RowPiece& piece) {
-              const size_t pixel = piece.row * source.out_w + piece.x;
-              DepthwiseF32Args args = shared;
-              args.a = piece.a;
-              args.a_step = piece.a_step;
-              args.pixels = piece.pixels;
-              args.y = y + pixel * args.y_stride;
-              depthwise_(args);
-              for (size_t p = 0; residual != nullptr && p < piece.pixels; ++p) {
-                float* const out = args.y + p * args.y_stride;
-                const float* const add = residual + (pixel + p) * residual_stride;
-                for (size_t i = 0; i < channels; ++i) {
-                  float value = out[i] + add[i];
-                  value = value < epilogue_.clamp_min ? epilogue_.clamp_min : value;
-                  out[i] = value > epilogue_.clamp_max ? epilogue_.clamp_max : value;
-                }
-              }
-              epilogue_.Activate(args.y, piece.pixels, channels, args.y_stride);
-            });
+  rows_.Run(
+      source, static_cast<size_t>(input(0).n()), scratch<void>(), pool, [&](const RowPiece& piece) {
+        const size_t pixel = piece.row * source.out_w + piece.x;
+        DepthwiseF32Args args = shared;
+        args.a = piece.a;
+        args.column = piece.column;
+        args.step_w = piece.step_w;
+        args.rows = piece.rows;
+        args.pixels = piece.pixels;
+        args.y = y + pixel * args.y_stride;
+        depthwise_(args);
+        if (residual != nullptr)
+          AddResidual(args, residual + pixel * residual_stride, residual_stride);
+        for (size_t r = 0; r < piece.rows; ++r) {
+          epilogue_.Activate(args.y + r * args.y_row_stride, piece.pixels, channels, args.y_stride);
+        }
+      });
+}
+
+void Conv::AddResidual(const DepthwiseF32Args& args, const float* residual, size_t stride) const {
+  for (size_t r = 0; r < args.rows; ++r) {
+    for (size_t p = 0; p < args.pixels; ++p) {
+      float* const y = args.y + r * args.y_row_stride + p * args.y_stride;
+      const float* const add = residual + (r * output().w() + p) * stride;
+      for (size_t i = 0; i < args.channels; ++i) {
+        const float sum = y[i] + add[i];
+        const float value = sum < epilogue_.clamp_min ? epilogue_.clamp_min : sum;
+        y[i] = value > epilogue_.clamp_max ? epilogue_.clamp_max : value;
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ Status MaxPool::InferShape() {
 
 Status MaxPool::Prepare() {
   TRIMTAB_RETURN_IF_ERROR(Bind(attributes().kernel, FamilyHash("max_pool_f32"), &kernel_));
-  TRIMTAB_RETURN_IF_ERROR(rows_.Prepare(window_, output().w(), input(0).c(), threads()));
+  TRIMTAB_RETURN_IF_ERROR(rows_.Prepare(window_, output().w(), input(0).c(), 1, threads()));
   RequestScratch(rows_.scratch_bytes());
   return Status();
 }
@@ -46,8 +46,8 @@ void MaxPool::Run(ThreadPool& pool) {
   float* const out = y.data<float>();
   rows_.Run(source, static_cast<size_t>(x.n()), scratch<void>(), pool, [&](const RowPiece& piece) {
     float* const place = out + (piece.row * source.out_w + piece.x) * y.pixel_stride();
-    kernel_({piece.a, nullptr, place, static_cast<size_t>(window_.taps()), piece.a_step,
-             piece.pixels, channels, y.pixel_stride()});
+    kernel_({piece.a, nullptr, place, static_cast<size_t>(window_.taps()),
+             piece.column * piece.step_w, piece.pixels, channels, y.pixel_stride()});
   });
 }
 

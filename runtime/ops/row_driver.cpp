@@ -5,21 +5,29 @@
 namespace trimtab {
 namespace {
 
-// Pointers per thread: few enough for the first-level cache, unless one window alone has more.
-constexpr int64_t kPointers = 2048;
+// Pointers of a piece: few enough for the first-level cache, unless one window alone has more.
+constexpr int64_t kPointers = 1024;
+// Pieces are multiples of this many pixels, as kernels' blocks are.
+constexpr int64_t kBlock = 4;
 
 constexpr int64_t RoundUp(int64_t value) { return (value + 63) & ~int64_t{63}; }
 
 }  // namespace
 
-Status RowDriver::Prepare(const Window& window, int32_t out_w, int32_t channels, int threads) {
-  int64_t pixels = kPointers / window.taps();
-  if (pixels > static_cast<int64_t>(kMaxPixels)) pixels = kMaxPixels;
-  if (pixels > out_w) pixels = out_w;
-  if (pixels < 1) pixels = 1;
+Status RowDriver::Prepare(const Window& window, int32_t out_w, int32_t channels, int rows,
+                          int threads) {
+  rows_ = window.shares_rows() ? static_cast<size_t>(rows) : 1;
+  const TapColumns columns(window, static_cast<int32_t>(2 * rows_ - 1));
+  int64_t pixels = kMaxPixels;
+  while (pixels > 1 && columns.Count(window, pixels) > kPointers)
+    pixels -= pixels > kBlock ? kBlock : 1;
+  // Pieces of about one size.
+  const int64_t pieces = (out_w + pixels - 1) / pixels;
+  const int64_t fair = ((out_w + pieces - 1) / pieces + kBlock - 1) / kBlock * kBlock;
+  if (fair < pixels) pixels = fair;
   const int64_t padding_bytes = RoundUp(int64_t{channels} * sizeof(float));
   const int64_t pointers_bytes =
-      RoundUp(pixels * window.taps() * static_cast<int64_t>(sizeof(float*)));
+      RoundUp(columns.Count(window, pixels) * static_cast<int64_t>(sizeof(float*)));
   const int64_t bytes = padding_bytes + pointers_bytes * threads;
   TRIMTAB_CHECK(bytes <= INT32_MAX, "scratch memory is too large", bytes);
   pixels_ = static_cast<size_t>(pixels);
@@ -37,17 +45,25 @@ const float* RowDriver::Padding(void* scratch, size_t channels, float value) con
 
 void RowDriver::Run(const WindowSource& source, size_t images, void* scratch, ThreadPool& pool,
                     Body body, const void* context) const {
-  const size_t rows = images * source.out_h, out_w = source.out_w;
-  const size_t cost = out_w * source.pixel_stride * source.window.taps();
-  pool.For(rows, Grain(rows, cost, pool.threads()), [&](size_t begin, size_t end, int thread) {
+  const size_t out_h = source.out_h, out_w = source.out_w;
+  // Groups of rows; the last of an image has what is left.
+  const size_t groups = out_h < rows_ ? 1 : out_h / rows_;
+  const size_t cost = rows_ * out_w * source.pixel_stride * source.window.taps();
+  const size_t count = images * groups;
+  pool.For(count, Grain(count, cost, pool.threads()), [&](size_t begin, size_t end, int thread) {
     auto* const a =
         reinterpret_cast<const float**>(static_cast<uint8_t*>(scratch) + padding_bytes_ +
                                         static_cast<size_t>(thread) * pointers_bytes_);
-    for (size_t row = begin; row < end; ++row) {
+    for (size_t i = begin; i < end; ++i) {
+      const size_t image = i / groups, group = i - image * groups;
+      const size_t first = group * rows_, row = image * out_h + first;
+      const size_t rows = group + 1 == groups ? out_h - first : rows_;
+      const TapColumns columns(source.window, static_cast<int32_t>(rows));
       for (size_t x = 0; x < out_w; x += pixels_) {
         const size_t pixels = out_w - x < pixels_ ? out_w - x : pixels_;
-        const size_t step = PointAtRow(source, row, x, pixels, a);
-        body(context, {a, step, row, x, pixels});
+        PointAtRows(source, columns, row, x, pixels, a);
+        body(context, {a, static_cast<size_t>(columns.column), static_cast<size_t>(columns.step_w),
+                       row, rows, x, pixels});
       }
     }
   });

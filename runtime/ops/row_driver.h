@@ -9,11 +9,12 @@
 
 namespace trimtab {
 
-// Neighbouring pixels of one output row: taps of pixel p begin at a[p * a_step].
+// Neighbouring pixels of one or more output rows of an image: tap (i, j) of pixel p in row r is at
+// a[(p * step_w + j) * column + r * stride_h + i].
 struct RowPiece {
   const float* const* a;
-  size_t a_step;
-  size_t row;  // over all images
+  size_t column, step_w;
+  size_t row, rows;  // over all images
   size_t x, pixels;
 };
 
@@ -21,7 +22,9 @@ class RowDriver {
  public:
   static constexpr size_t kMaxPixels = 64;
 
-  Status Prepare(const Window& window, int32_t out_w, int32_t channels, int threads);
+  // `rows`: how many rows a piece should have where rows share taps; up to twice as many come where
+  // the image ends.
+  Status Prepare(const Window& window, int32_t out_w, int32_t channels, int rows, int threads);
   size_t scratch_bytes() const { return scratch_bytes_; }
 
   // The row that padding points at, filled with `value`; to be called once per run, before Run.
@@ -44,7 +47,8 @@ class RowDriver {
   void Run(const WindowSource& source, size_t images, void* scratch, ThreadPool& pool, Body body,
            const void* context) const;
 
-  size_t pixels_ = 1;  // at most, in a piece
+  size_t rows_ = 1;    // at least, in a piece, but in an image of fewer
+  size_t pixels_ = 1;  // at most
   size_t padding_bytes_ = 0, pointers_bytes_ = 0, scratch_bytes_ = 0;
 };
 

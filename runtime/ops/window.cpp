@@ -31,6 +31,26 @@ inline bool Inside(int32_t position, int32_t size) {
   return static_cast<uint32_t>(position) < static_cast<uint32_t>(size);
 }
 
+// Points at `count` taps of the line in_y from in_x on, one entry in `step`. Returns the next
+// entry.
+const float** PointAtLine(const WindowSource& source, const float* image, int32_t in_y,
+                          int32_t in_x, int32_t count, int32_t step, const float** to) {
+  const int32_t dilation = source.window.dilation_w;
+  // Taps from `begin` up to `end` lie inside.
+  int32_t begin = in_x < 0 ? (dilation - 1 - in_x) / dilation : 0;
+  int32_t end = in_x < source.w ? (source.w - in_x + dilation - 1) / dilation : 0;
+  if (end > count) end = count;
+  if (begin > end || !Inside(in_y, source.h)) begin = end = count;
+  // Unsigned, so that it wraps where the first column lies outside.
+  const size_t first = static_cast<size_t>(in_x) + static_cast<size_t>(begin) * dilation;
+  size_t place = (static_cast<size_t>(in_y) * source.w + first) * source.pixel_stride;
+  int32_t i = 0;
+  for (; i < begin; ++i, to += step) *to = source.padding;
+  for (; i < end; ++i, to += step, place += dilation * source.pixel_stride) *to = image + place;
+  for (; i < count; ++i, to += step) *to = source.padding;
+  return to;
+}
+
 }  // namespace
 
 Status ReadWindow(int64_t kernel_h, int64_t kernel_w, const IntList& strides, const IntList& pads,
@@ -162,37 +182,27 @@ void PointAtTile(const WindowSource& source, size_t pixel, size_t rows, size_t m
   *tap_elements = k;
 }
 
-size_t PointAtRow(const WindowSource& source, size_t row, size_t x, size_t pixels,
-                  const float** a) {
+void PointAtRows(const WindowSource& source, const TapColumns& columns, size_t row, size_t x,
+                 size_t pixels, const float** a) {
   const Window& window = source.window;
   const int32_t top = static_cast<int32_t>(row % source.out_h) * window.stride_h - window.pad_top;
   const int32_t left = static_cast<int32_t>(x) * window.stride_w - window.pad_left;
   const float* const image =
       source.x + row / source.out_h * source.h * source.w * source.pixel_stride;
 
-  // Without gaps between the taps, the windows of the whole row are one window of more columns.
-  const bool shared = window.dilation_w == 1 && window.stride_w <= window.kernel_w;
-  const int32_t windows = shared ? 1 : static_cast<int32_t>(pixels);
-  const int32_t columns =
-      shared ? (static_cast<int32_t>(pixels) - 1) * window.stride_w + window.kernel_w
-             : window.kernel_w;
-  const size_t step = window.dilation_w * source.pixel_stride;
-  for (int32_t ky = 0; ky < window.kernel_h; ++ky) {
-    const int32_t in_y = top + ky * window.dilation_h;
-    const bool row_inside = Inside(in_y, source.h);
-    const float** to = a + ky;
-    for (int32_t p = 0; p < windows; ++p) {
-      int32_t in_x = left + p * window.stride_w;
-      // Unsigned, so that it wraps where the row or column lies outside.
-      size_t place = (static_cast<size_t>(in_y) * source.w + in_x) * source.pixel_stride;
-      for (int32_t kx = 0; kx < columns; ++kx, to += window.kernel_h) {
-        *to = row_inside && Inside(in_x, source.w) ? image + place : source.padding;
-        in_x += window.dilation_w;
-        place += step;
-      }
-    }
+  // The windows of neighbours that share columns are one window of more columns.
+  const bool shared = window.shares_columns();
+  const size_t windows = shared ? 1 : pixels;
+  const int32_t count = shared
+                            ? (static_cast<int32_t>(pixels) - 1) * window.stride_w + window.kernel_w
+                            : window.kernel_w;
+  for (int32_t i = 0; i < columns.column; ++i) {
+    const int32_t in_y = top + i * window.dilation_h;
+    const float** to = a + i;
+    int32_t in_x = left;
+    for (size_t p = 0; p < windows; ++p, in_x += window.stride_w)
+      to = PointAtLine(source, image, in_y, in_x, count, columns.column, to);
   }
-  return static_cast<size_t>((shared ? window.stride_w : window.kernel_w) * window.kernel_h);
 }
 
 }  // namespace trimtab

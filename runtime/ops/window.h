@@ -20,6 +20,10 @@ struct Window {
     return taps() == 1 && stride_h == 1 && stride_w == 1 &&
            (pad_top | pad_left | pad_bottom | pad_right) == 0;
   }
+  // True when neighbouring outputs' windows, without gaps between taps, make one wider (or higher)
+  // window.
+  bool shares_columns() const { return dilation_w == 1 && stride_w <= kernel_w; }
+  bool shares_rows() const { return dilation_h == 1 && stride_h <= kernel_h; }
   // Pixels from the first to the last tap, both included.
   int32_t extent_h() const { return (kernel_h - 1) * dilation_h + 1; }
   int32_t extent_w() const { return (kernel_w - 1) * dilation_w + 1; }
@@ -54,10 +58,25 @@ struct WindowSource {
 void PointAtTile(const WindowSource& source, size_t pixel, size_t rows, size_t mr, size_t channel,
                  size_t k, const float** a, size_t* tap_count, size_t* tap_elements);
 
-// Pointers for windows of `pixels` neighbours in output row `row` (counted over all images) from
-// `x` on: those of pixel p begin at a[p * step], column by column, so that neighbours share
-// columns. Returns `step`. At most pixels * taps pointers are written.
-size_t PointAtRow(const WindowSource& source, size_t row, size_t x, size_t pixels, const float** a);
+// Columns of pointers to the taps of a block of output pixels: tap (i, j) of pixel p in row r is at
+// a[(p * step_w + j) * column + r * stride_h + i].
+struct TapColumns {
+  int32_t column, step_w;
+
+  // `rows` > 1 only where the window shares rows.
+  TapColumns(const Window& window, int32_t rows)
+      : column((rows - 1) * window.stride_h + window.kernel_h),
+        step_w(window.shares_columns() ? window.stride_w : window.kernel_w) {}
+  // How many pointers `pixels` neighbours in each row take.
+  int64_t Count(const Window& window, int64_t pixels) const {
+    return ((pixels - 1) * step_w + window.kernel_w) * column;
+  }
+};
+
+// Points `a` at the taps of `pixels` neighbours from `x` on, in one or more output rows of an image
+// from `row` (counted over all images) on.
+void PointAtRows(const WindowSource& source, const TapColumns& columns, size_t row, size_t x,
+                 size_t pixels, const float** a);
 
 }  // namespace trimtab
 

@@ -97,7 +97,7 @@ class GemmCheck {
 
 // Pixels that share taps as neighbours of an image do: pixel p's taps begin at p * step.
 struct Pixels {
-  const float* pointers[1024];
+  const float* pointers[2048];
 
   void Point(const float* a, size_t channels, size_t rows, size_t count, Random* random) {
     for (size_t i = 0; i < count; ++i)
@@ -105,63 +105,78 @@ struct Pixels {
   }
 };
 
+struct DepthwiseCase {
+  size_t nr, channels, rows, pixels, kernel_h, kernel_w, step_h, step_w;
+  bool clamp;
+  size_t slack;  // between pixels and rows of y
+};
+
 class DepthwiseCheck {
  public:
   void Run(void (*kernel)(const DepthwiseF32Args&), size_t nr, Result* result) {
     const size_t channels[] = {1,      3,           4,      5,          nr - 1,    nr,
                                nr + 1, nr + nr / 2, 2 * nr, 2 * nr + 5, 3 * nr - 1};
-    static const size_t kPixels[] = {0, 1, 3, 4, 5, 9};
-    static const size_t kTaps[] = {1, 4, 9, 25};
+    // Squares of 3 and 5 have code of their own; their steps too.
+    static const size_t kWindows[][2] = {{1, 1}, {3, 3}, {5, 5}, {2, 3}, {3, 1}, {7, 7}};
+    static const size_t kSteps[][2] = {{1, 1}, {2, 2}, {1, 2}, {3, 3}, {5, 7}};
     size_t turn = 0;
     for (size_t c : channels) {
-      for (size_t pixels : kPixels) {
-        for (size_t taps : kTaps) {
-          RunCase(kernel, nr, c, pixels, taps, turn % 3 == 0 ? taps : 1 + turn % taps,
-                  turn % 2 == 0, turn % 5 < 2, turn % 4, result);
-          ++turn;
-        }
-      }
-    }
-    // 3x3 windows that share columns have code of their own, with a turn of three pixels.
-    for (size_t c : channels) {
-      for (size_t pixels = 1; pixels <= 7; ++pixels) {
-        for (size_t step = 3; step <= 6; step += 3) {
-          RunCase(kernel, nr, c, pixels, 9, step, turn % 2 == 0, turn % 5 < 2, turn % 4, result);
-          ++turn;
+      for (const auto& window : kWindows) {
+        for (const auto& step : kSteps) {
+          for (size_t pixels = 1; pixels <= 9; ++pixels) {
+            RunCase(kernel,
+                    {nr, c, turn % 4, turn % 23 == 0 ? 0 : pixels, window[0], window[1], step[0],
+                     step[1], turn % 5 < 2, turn % 3},
+                    result);
+            ++turn;
+          }
         }
       }
     }
   }
 
  private:
-  void RunCase(void (*kernel)(const DepthwiseF32Args&), size_t nr, size_t channels, size_t pixels,
-               size_t taps, size_t step, bool use_bias, bool clamp, size_t slack, Result* result) {
+  void RunCase(void (*kernel)(const DepthwiseF32Args&), const DepthwiseCase& t, Result* result) {
     ++result->cases;
-    const size_t padded = (channels + nr - 1) / nr * nr;
+    const size_t tiles = (t.channels + t.nr - 1) / t.nr, taps = t.kernel_h * t.kernel_w;
+    const size_t column = (t.rows > 0 ? t.rows - 1 : 0) * t.step_h + t.kernel_h;
     constexpr size_t kRows = 20;
-    float* a = a_.Take(kRows * channels);
-    random_.Fill(a, kRows * channels);
-    input_.Point(a, channels, kRows, pixels * step + taps, &random_);
-    float* w = w_.Take(padded * taps);
-    random_.Fill(w, padded * taps);
-    float* bias = bias_.Take(padded);
-    random_.Fill(bias, padded);
-    const size_t stride = channels + slack;
-    float* y = y_.TakeOutput(pixels == 0 ? 0 : (pixels - 1) * stride + channels);
-    const float low = clamp ? -0.5f : -INFINITY, high = clamp ? 0.75f : INFINITY;
-    kernel({input_.pointers, w, use_bias ? bias : nullptr, y, taps, step, pixels, channels, stride,
-            low, high, static_cast<uint16_t>(nr)});
-    char place[120];
+    float* a = a_.Take(kRows * t.channels);
+    random_.Fill(a, kRows * t.channels);
+    input_.Point(a, t.channels, kRows, (t.pixels * t.step_w + t.kernel_w) * column, &random_);
+    // Tiles overlap: a channel's weights are the same in both.
+    float* plain = plain_.Take(t.channels * taps);
+    random_.Fill(plain, t.channels * taps);
+    float* w = w_.Take(tiles * taps * t.nr);
+    for (size_t i = 0; i < tiles * taps * t.nr; ++i) {
+      const size_t last = t.channels < t.nr ? 0 : t.channels - t.nr;
+      const size_t begin = i / (taps * t.nr) * t.nr, c = (begin < last ? begin : last) + i % t.nr;
+      w[i] = c < t.channels ? plain[c * taps + i / t.nr % taps] : 0.0f;
+    }
+    float* bias = bias_.Take(t.channels);
+    random_.Fill(bias, t.channels);
+    // Rows follow each other as pixels do, so that one stride tells what must stay untouched.
+    const size_t stride = t.channels + t.slack, pixels = t.rows * t.pixels;
+    float* y = y_.TakeOutput(pixels == 0 ? 0 : (pixels - 1) * stride + t.channels);
+    const float low = t.clamp ? -0.5f : -INFINITY, high = t.clamp ? 0.75f : INFINITY;
+    kernel({input_.pointers, w, bias, y, t.kernel_h, t.kernel_w, column, t.step_h, t.step_w, t.rows,
+            t.pixels, t.channels, stride, t.pixels * stride, low, high,
+            static_cast<uint16_t>(t.nr)});
+    char place[160];
     snprintf(place, sizeof(place),
-             "nr %zu, channels %zu, pixels %zu, taps %zu, step %zu, bias %d, clamp %d", nr,
-             channels, pixels, taps, step, use_bias, clamp);
-    y_.CheckUntouched(y, pixels, channels, stride, result, place);
+             "nr %zu, channels %zu, rows %zu, pixels %zu, window %zux%zu, steps %zu %zu, clamp %d",
+             t.nr, t.channels, t.rows, t.pixels, t.kernel_h, t.kernel_w, t.step_h, t.step_w,
+             t.clamp);
+    y_.CheckUntouched(y, pixels, t.channels, stride, result, place);
     for (size_t p = 0; p < pixels; ++p) {
-      for (size_t c = 0; c < channels; ++c) {
-        double sum = use_bias ? bias[c] : 0.0, size = fabs(sum);
-        for (size_t t = 0; t < taps; ++t) {
-          const double product = static_cast<double>(input_.pointers[p * step + t][c]) *
-                                 w[c / nr * taps * nr + t * nr + c % nr];
+      const float* const* from =
+          input_.pointers + p % t.pixels * t.step_w * column + p / t.pixels * t.step_h;
+      for (size_t c = 0; c < t.channels; ++c) {
+        double sum = bias[c], size = fabs(sum);
+        for (size_t tap = 0; tap < taps; ++tap) {
+          const double product =
+              static_cast<double>(from[tap / t.kernel_h * column + tap % t.kernel_h][c]) *
+              plain[c * taps + tap];
           sum += product;
           size += fabs(product);
         }
@@ -170,7 +185,7 @@ class DepthwiseCheck {
     }
   }
 
-  Guarded a_, w_, bias_, y_;
+  Guarded a_, plain_, w_, bias_, y_;
   Pixels input_;
   Random random_;
 };

@@ -56,12 +56,16 @@ def test_a_bias_is_padded_group_by_group() -> None:
 
 
 def test_depthwise_weights_go_tile_by_tile_and_column_by_column() -> None:
-    w = numbers(5, 1, 2, 3)
-    packed = depthwise.pack(w, 4)
-    assert packed.shape == (8 * 6,)
-    for c, y, x in itertools.product(range(5), range(2), range(3)):
-        assert packed[c // 4 * 6 * 4 + (x * 2 + y) * 4 + c % 4] == w[c, 0, y, x]
-    assert depthwise.pack_bias(numbers(5), 4).tolist() == [1, 2, 3, 4, 5, 0, 0, 0]
+    w = numbers(6, 1, 2, 3)
+    packed = depthwise.pack(w, 4).reshape(2, 3, 2, 4)
+    for tile, begin in enumerate((0, 2)):  # the last tile ends with the last channel
+        for lane, y, x in itertools.product(range(4), range(2), range(3)):
+            assert packed[tile, x, y, lane] == w[begin + lane, 0, y, x]
+
+
+def test_few_depthwise_channels_are_filled_up_to_a_tile() -> None:
+    packed = depthwise.pack(numbers(3, 1, 1, 2), 4)
+    assert packed.tolist() == [1, 3, 5, 0, 2, 4, 6, 0]
 
 
 @given(

@@ -143,11 +143,7 @@ def _packings(program: Program, op: Op) -> dict[int, _Packing]:
     if nr == 0:
         return {}
     if kernel.family == DEPTHWISE:
-        weights = _Packing(("depthwise", nr), lambda w: depthwise.pack(w, nr))
-        return {
-            1: weights,
-            2: _Packing(("depthwise bias", nr), lambda b: depthwise.pack_bias(b, nr)),
-        }
+        return {1: _Packing(("depthwise", nr), lambda w: depthwise.pack(w, nr))}
     if op.type == "conv_winograd":
         tile = op.attributes["tile"]
         return {1: _Packing(("winograd", tile, nr), lambda w: winograd.pack(w, tile, nr))}

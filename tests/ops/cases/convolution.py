@@ -72,6 +72,18 @@ CONV: dict[str, tuple[Shape, Shape, dict[str, Any]]] = {
         {"group": 4, "strides": [2, 2], "pads": [0, 0, 1, 1]},
     ),
     "depthwise-5x5": ((1, 12, 9, 8), (12, 1, 5, 5), {"group": 12, "pads": [2, 2, 2, 2]}),
+    "depthwise-3x3-stride-2-odd": (
+        (2, 29, 9, 7),
+        (29, 1, 3, 3),
+        {"group": 29, "strides": [2, 2], "pads": [1, 1, 1, 1]},
+    ),
+    "depthwise-3x3-tail": ((1, 58, 7, 7), (58, 1, 3, 3), {"group": 58, "pads": [1, 1, 1, 1]}),
+    "depthwise-5x5-odd": ((1, 37, 7, 5), (37, 1, 5, 5), {"group": 37, "pads": [2, 2, 2, 2]}),
+    "depthwise-5x5-stride-2": (
+        (1, 24, 13, 11),
+        (24, 1, 5, 5),
+        {"group": 24, "strides": [2, 2], "pads": [2, 2, 2, 2]},
+    ),
     "depthwise-7x7": ((1, 6, 10, 10), (6, 1, 7, 7), {"group": 6, "pads": [3, 3, 3, 3]}),
     "depthwise-2x3": ((1, 5, 6, 7), (5, 1, 2, 3), {"group": 5}),
     "depthwise-dilated": (

@@ -1,0 +1,114 @@
+// Depthwise convolution where registers are few, on Armv7: sixteen for vectors, fourteen for
+// addresses, and loads that add no index. A block of pixels, as in kernels/generic/depthwise.h,
+// would spill both kinds. So 3x3 windows that share columns run along the row, a vector of channels
+// at a time, with all weights in registers: 25 instructions a vector of a pixel instead of 35.
+#ifndef TRIMTAB_KERNELS_ARM_DEPTHWISE_ROLL_H_
+#define TRIMTAB_KERNELS_ARM_DEPTHWISE_ROLL_H_
+
+#include "kernels/generic/depthwise.h"
+
+namespace {
+
+// Nine taps of which neighbouring pixels share columns of three, kStride columns apart.
+template <int kStride>
+struct Rolling3x3 {
+  F weight[9];
+  F low, high;
+  const float* bias;
+  const float* const* a;
+  size_t column, channel;
+  float* y;
+  size_t y_stride, left;
+
+  // Adds the next column to the window it is the third, second and first column of.
+  void Column(F* third, F* second, F* first) {
+    TRIMTAB_UNROLL
+    for (int row = 0; row < 3; ++row) {
+      const F x = Load(a[row] + channel);
+      if (third != nullptr) *third = Fma(x, weight[6 + row], *third);
+      if (second != nullptr) *second = Fma(x, weight[3 + row], *second);
+      if (first != nullptr) *first = Fma(x, weight[row], *first);
+      // Else the compiler keeps columns and multiplies later, with weights that it spills.
+      if (second != nullptr) Settle(*second);
+      if (first != nullptr) Settle(*first);
+    }
+    a += column;
+  }
+
+  // Ends the window of `done`; false when it was the last.
+  bool Pixel(F* done, F* next, F* opened) {
+    if (kStride == 1) {
+      *opened = Load(bias);
+      Column(done, next, opened);
+    } else {
+      Column(nullptr, done, nullptr);
+      *next = Load(bias);
+      Column(done, nullptr, next);
+    }
+    Store(y, Min(Max(*done, low), high));
+    y += y_stride;
+    return --left > 0;
+  }
+
+  void Run() {
+    F s[3];
+    s[0] = Load(bias);
+    Column(nullptr, nullptr, &s[0]);
+    if (kStride == 1) {
+      s[1] = Load(bias);
+      Column(nullptr, &s[0], &s[1]);
+      while (Pixel(&s[0], &s[1], &s[2]) && Pixel(&s[1], &s[2], &s[0]) &&
+             Pixel(&s[2], &s[0], &s[1])) {
+      }
+    } else {
+      while (Pixel(&s[0], &s[1], &s[2]) && Pixel(&s[1], &s[0], &s[2])) {
+      }
+    }
+  }
+};
+
+// All pixels of all rows, in tiles of kVectors of channels.
+template <int kStride, int kVectors>
+void Roll(const DepthwiseF32Args& args) {
+  constexpr size_t kTile = kVectors * kLanes;
+  Rolling3x3<kStride> run;
+  run.low = Set(args.clamp_min);
+  run.high = Set(args.clamp_max);
+  run.column = args.column;
+  run.y_stride = args.y_stride;
+  const float* w = args.w;
+  for (size_t done = 0; done < args.channels; done += kTile, w += 9 * kTile) {
+    for (size_t v = 0; v < kTile; v += kLanes) {
+      const size_t c = Least(done, args.channels - kTile) + v;
+      TRIMTAB_UNROLL
+      for (int t = 0; t < 9; ++t) run.weight[t] = Load(w + t * kTile + v);
+      run.bias = args.bias + c;
+      run.channel = c;
+      for (size_t r = 0; r < args.rows; ++r) {
+        run.a = args.a + r * kStride;
+        run.y = args.y + r * args.y_row_stride + c;
+        run.left = args.pixels;
+        run.Run();
+      }
+    }
+  }
+}
+
+template <int kVectors>
+inline void DepthwiseByRows(const DepthwiseF32Args& given) {
+  const DepthwiseF32Args args = given;  // a copy that stores to y cannot change
+  const bool roll = args.kernel_h == 3 && args.kernel_w == 3 && args.step_h == args.step_w &&
+                    args.pixels > 0 && args.channels >= kVectors * kLanes;
+  switch (roll ? args.step_w : 0) {
+    case 1:
+      return Roll<1, kVectors>(args);
+    case 2:
+      return Roll<2, kVectors>(args);
+    default:
+      DepthwiseWindows<kVectors>(args);
+  }
+}
+
+}  // namespace
+
+#endif  // TRIMTAB_KERNELS_ARM_DEPTHWISE_ROLL_H_
