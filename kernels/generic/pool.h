@@ -7,38 +7,48 @@
 
 namespace {
 
+// kVectors of channels from c on, of pixel p.
+template <int kVectors, typename Combine, typename Finish>
+inline void PoolTile(const PoolF32Args& args, size_t p, size_t c, const Combine& combine,
+                     const Finish& finish) {
+  const float* const* const a = args.a + p * args.a_step;
+  F sum[kVectors];
+  TRIMTAB_UNROLL
+  for (int v = 0; v < kVectors; ++v) sum[v] = Load(a[0] + c + v * kLanes);
+  TRIMTAB_NO_UNROLL
+  for (size_t t = 1; t < args.taps; ++t) {
+    TRIMTAB_UNROLL
+    for (int v = 0; v < kVectors; ++v) sum[v] = combine(sum[v], Load(a[t] + c + v * kLanes));
+  }
+  float* const y = args.y + p * args.y_stride + c;
+  TRIMTAB_UNROLL
+  for (int v = 0; v < kVectors; ++v) Store(y + v * kLanes, finish(sum[v], p));
+}
+
 // Combine(sum, x) joins a tap; Finish(sum, pixel) ends a pixel. taps >= 1.
 template <typename Combine, typename Finish>
 inline void Pool(const PoolF32Args& given, const Combine& combine, const Finish& finish) {
   const PoolF32Args args = given;  // a copy that stores to y cannot change
-  constexpr int kVectors = 4;
   for (size_t p = 0; p < args.pixels; ++p) {
-    const float* const* a = args.a + p * args.a_step;
-    float* y = args.y + p * args.y_stride;
     size_t c = 0;
-    for (; c + kVectors * kLanes <= args.channels; c += kVectors * kLanes) {
-      F sum[kVectors];
-      TRIMTAB_UNROLL
-      for (int v = 0; v < kVectors; ++v) sum[v] = Load(a[0] + c + v * kLanes);
-      for (size_t t = 1; t < args.taps; ++t) {
-        TRIMTAB_UNROLL
-        for (int v = 0; v < kVectors; ++v) sum[v] = combine(sum[v], Load(a[t] + c + v * kLanes));
-      }
-      TRIMTAB_UNROLL
-      for (int v = 0; v < kVectors; ++v) Store(y + c + v * kLanes, finish(sum[v], p));
+    TRIMTAB_NO_UNROLL
+    for (; c + 4 * kLanes <= args.channels; c += 4 * kLanes)
+      PoolTile<4>(args, p, c, combine, finish);
+    if (c + 2 * kLanes <= args.channels) {
+      PoolTile<2>(args, p, c, combine, finish);
+      c += 2 * kLanes;
     }
-    for (; c < args.channels; c += kLanes) {
+    if (c + kLanes <= args.channels) {
+      PoolTile<1>(args, p, c, combine, finish);
+      c += kLanes;
+    }
+    if (c < args.channels) {
       const size_t count = args.channels - c;
-      const bool whole = count >= kLanes;
-      F sum = whole ? Load(a[0] + c) : LoadPart(a[0] + c, count);
-      for (size_t t = 1; t < args.taps; ++t)
-        sum = combine(sum, whole ? Load(a[t] + c) : LoadPart(a[t] + c, count));
-      sum = finish(sum, p);
-      if (whole) {
-        Store(y + c, sum);
-      } else {
-        StorePart(y + c, sum, count);
-      }
+      const float* const* const a = args.a + p * args.a_step;
+      F sum = LoadPart(a[0] + c, count);
+      TRIMTAB_NO_UNROLL
+      for (size_t t = 1; t < args.taps; ++t) sum = combine(sum, LoadPart(a[t] + c, count));
+      StorePart(args.y + p * args.y_stride + c, finish(sum, p), count);
     }
   }
 }
