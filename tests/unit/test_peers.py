@@ -15,8 +15,8 @@ import pytest
 from onnx import TensorProto, helper
 
 from trimtab.bench import peer_tables
-from trimtab.bench.peer_process import Case, Loaded, probe
-from trimtab.bench.peers import Comparison, Installed, Result, Start, Work, compare
+from trimtab.bench.peer_process import Case, Loaded, Process, probe
+from trimtab.bench.peers import LOADS, Comparison, Installed, Result, Start, Work, compare
 from trimtab.cli.peers import _counts
 from trimtab.errors import MissingRequirementError, RunnerError, UsageError
 
@@ -52,10 +52,14 @@ class FakeEngine:
     name: str
     run_ns: int
     log: list[str]
+    turns: int = 1000
     loaded: Loaded = LOADED
 
     def run(self, count: int) -> Sequence[int]:
         self.log.append(self.name)
+        self.turns -= 1
+        if self.turns < 0:
+            raise RunnerError("it ended: killed", where=self.name)
         return [99 * self.run_ns, *[self.run_ns] * (count - 1)]
 
     def close(self) -> None:
@@ -67,6 +71,7 @@ class FakeEngines:
     """Engines whose inferences take so many nanoseconds; None: it fails to start."""
 
     run_ns: Mapping[str, int | None]
+    turns: Mapping[str, int] = field(default_factory=dict)
     log: list[str] = field(default_factory=list)
 
     @property
@@ -77,15 +82,15 @@ class FakeEngines:
         taken = self.run_ns[engine]
         if taken is None:
             raise RunnerError("it cannot", where=f"{engine} on {case.model.stem}")
-        return lambda: FakeEngine(engine, taken // threads, self.log)
+        turns = self.turns.get(engine, 1000)
+        return lambda: FakeEngine(engine, taken // threads, self.log, turns)
 
 
 def test_engines_take_turns_and_warm_up_in_each(model: Path, tmp_path: Path) -> None:
     engines = FakeEngines({"ncnn": 4_000_000, "trimtab": 2_000_000})
     found = compare(Work([model], rounds=2), engines, tmp_path, quiet)
-    turns = [entry for entry in engines.log if not entry.startswith("close")]
-    assert turns == ["ncnn", "trimtab"] * 2
-    assert engines.log.count("close ncnn") == 3
+    loads = ["close ncnn", "close trimtab"] * LOADS
+    assert engines.log == [*loads, *["ncnn", "trimtab"] * 2, "close trimtab", "close ncnn"]
     ncnn, ours = found.results
     assert (ncnn.median_ms, ours.median_ms, ours.minimum_ms) == (4.0, 2.0, 2.0)
     assert ours.start_ms == 3.0
@@ -99,6 +104,23 @@ def test_a_peer_that_fails_is_left_out_and_named(model: Path, tmp_path: Path) ->
     assert [result.engine for result in found.results] == ["trimtab"]
     assert found.left_out == ("ncnn on small: it cannot",)
     assert "- ncnn on small: it cannot" in peer_tables.to_text(found)
+
+
+def test_a_peer_that_dies_between_inferences_is_left_out(model: Path, tmp_path: Path) -> None:
+    engines = FakeEngines({"ncnn": 1_000, "trimtab": 1_000}, turns={"ncnn": 1})
+    found = compare(Work([model], rounds=3), engines, tmp_path, quiet)
+    assert [(r.engine, len(r.run_ns)) for r in found.results] == [("trimtab", 12)]
+    assert found.left_out == ("ncnn: it ended: killed",)
+    assert "close ncnn" in engines.log[-2:]
+
+
+def test_a_process_that_dies_says_its_last_words(model: Path, tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\necho out of luck >&2\nexit 1\n")
+    python.chmod(0o755)
+    case = Case.of(model, tmp_path)
+    with pytest.raises(RunnerError, match="it ended: out of luck"):
+        Process(str(python), case, "ncnn", 1)
 
 
 def test_a_failure_of_trimtab_is_an_error(model: Path, tmp_path: Path) -> None:
@@ -178,6 +200,6 @@ def test_a_real_peer_and_trimtab_compute_the_same_in_processes_of_their_own(
     for taken in found.results:
         assert taken.error < 1e-6
         assert len(taken.run_ns) == 8
-        assert len(taken.loads) == 3
+        assert len(taken.loads) == LOADS
         assert min(taken.run_ns) > 0
         assert taken.beyond_weights_bytes > 0

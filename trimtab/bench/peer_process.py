@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
@@ -91,9 +92,10 @@ class Process:
 
     def __init__(self, python: str, case: Case, engine: str, threads: int) -> None:
         self._name = f"{engine} on {case.model.stem}"
+        job = case.job(engine, threads)
         self._log = (case.folder / f"{engine}.log").open("w+")
         self._process = subprocess.Popen(
-            [python, peer_worker.__file__, "serve", case.job(engine, threads)],
+            [python, peer_worker.__file__, "serve", job],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, text=True,
         )  # fmt: skip
         try:
@@ -115,14 +117,16 @@ class Process:
     def run(self, count: int) -> Sequence[int]:
         """Nanoseconds of each of `count` inferences."""
         assert self._process.stdin
-        print(count, file=self._process.stdin, flush=True)
+        with contextlib.suppress(BrokenPipeError):  # it has died: the answer will say so
+            print(count, file=self._process.stdin, flush=True)
         return [int(ns) for ns in self._answer()["ns"]]
 
     def close(self) -> None:
         """Ends the process."""
         assert self._process.stdin
         assert self._process.stdout
-        self._process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.close()
         try:
             self._process.wait(10)
         except subprocess.TimeoutExpired:

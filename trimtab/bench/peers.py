@@ -14,20 +14,22 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from trimtab.bench.peer_process import Case, Loaded, Process, prepare, probe
 from trimtab.errors import MissingRequirementError, RunnerError
 
 US = "trimtab"
 RUNS_PER_TURN = 4
-LOADS = 3  # fresh processes whose loading is timed
+LOADS = 5  # fresh processes whose loading is timed
 INSTALL = (
     "python3 -m venv peers && peers/bin/pip install numpy onnxruntime openvino ncnn pnnx MNN, "
     "then ./inv bench.peers --python peers/bin/python"
 )
 
 Progress = Callable[[str], None]
+A = TypeVar("A")
+B = TypeVar("B")
 
 
 @dataclass(frozen=True)
@@ -150,27 +152,47 @@ def _on_one(
     case: Case, threads: int, rounds: int, engines: Engines, left_out: list[str]
 ) -> list[Result]:
     """The results of all engines on one model; those that fail go to `left_out`."""
-    loads: dict[str, list[Loaded]] = {}
-    running: dict[str, Engine] = {}
+    loads: dict[str, list[Loaded]] = {name: [] for name in engines.versions}
+    samples: dict[str, list[int]] = {name: [] for name in engines.versions}
+
+    def load(name: str, start: Start) -> Start:
+        with closing(start()) as fresh:
+            loads[name].append(fresh.loaded)
+        return start
+
+    def take_turn(name: str, engine: Engine) -> Engine:
+        # The first finds the caches full of another engine's weights.
+        samples[name] += engine.run(1 + RUNS_PER_TURN)[1:]
+        return engine
+
+    starts = _each(engines.versions, lambda name, _: engines.prepare(name, case, threads), left_out)
+    for _ in range(LOADS):
+        starts = _each(starts, load, left_out)
     with ExitStack() as stack:
-        for name in engines.versions:
-            try:
-                start = engines.prepare(name, case, threads)
-                for _ in range(LOADS - 1):
-                    with closing(start()) as fresh:
-                        loads.setdefault(name, []).append(fresh.loaded)
-                running[name] = stack.enter_context(closing(start()))
-                loads[name].append(running[name].loaded)
-            except RunnerError as error:
-                if name == US:
-                    raise
-                left_out.append(str(error))
-        samples: dict[str, list[int]] = {name: [] for name in running}
+        running = _each(starts, lambda _, start: stack.enter_context(closing(start())), left_out)
         for _ in range(rounds):
-            for name, engine in running.items():
-                # The first finds the caches full of another engine's weights.
-                samples[name] += engine.run(1 + RUNS_PER_TURN)[1:]
+            running = _each(running, take_turn, left_out)
     return [
-        Result(case.model.stem, name, threads, case.weights_bytes, tuple(loads[name]), tuple(taken))
-        for name, taken in samples.items()
-    ]
+        Result(
+            case.model.stem, name, threads, case.weights_bytes,
+            tuple(loads[name]), tuple(samples[name]),
+        )
+        for name in running
+    ]  # fmt: skip
+
+
+def _each(
+    engines: Mapping[str, A], step: Callable[[str, A], B], left_out: list[str]
+) -> dict[str, B]:
+    """What `step` makes of every engine; a peer that fails is not there, and its reason is in
+    `left_out`.
+    """
+    done = {}
+    for name, engine in engines.items():
+        try:
+            done[name] = step(name, engine)
+        except RunnerError as error:
+            if name == US:
+                raise
+            left_out.append(str(error))
+    return done
