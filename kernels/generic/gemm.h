@@ -109,10 +109,10 @@ __attribute__((noinline)) void LastPanel(const GemmF32Args& args, size_t columns
     CopyRow(sums + i * Tile::kNr, args.c + i * args.c_stride, columns);
 }
 
+// Columns that are no multiple of kNr. Not inlined, as it would burden the usual call.
 template <class Tile>
-inline void Gemm(const GemmF32Args& args) {
+__attribute__((noinline)) void RaggedPanels(const GemmF32Args& args) {
   const size_t whole = args.columns / Tile::kNr, left = args.columns % Tile::kNr;
-  if (left == 0) return RunPanels<Tile, Tile::kVectors>(args, whole);
   if (whole > 0) RunPanels<Tile, Tile::kVectors>(args, whole);
   GemmF32Args last = args;
   const size_t begin = whole * Tile::kNr;
@@ -122,6 +122,12 @@ inline void Gemm(const GemmF32Args& args) {
   last.c += begin;
   if (left == Tile::kNarrow * kLanes) return RunPart<Tile>(last, left);
   LastPanel<Tile>(last, left);
+}
+
+template <class Tile>
+inline void Gemm(const GemmF32Args& args) {
+  if (args.columns % Tile::kNr != 0) return RaggedPanels<Tile>(args);
+  RunPanels<Tile, Tile::kVectors>(args, args.columns / Tile::kNr);
 }
 
 }  // namespace

@@ -2,8 +2,7 @@
 
 namespace trimtab {
 
-void Epilogue::Activate(float* y, size_t rows, size_t columns, size_t stride) const {
-  if (activation == nullptr) return;
+void Epilogue::Apply(float* y, size_t rows, size_t columns, size_t stride) const {
   if (stride == columns) {
     columns *= rows;
     rows = 1;

@@ -13,7 +13,12 @@ struct Epilogue {
   Kernel<UnaryF32Args> activation = nullptr;
 
   // Applies the activation (not the clamp) to rows x columns elements at `stride`.
-  void Activate(float* y, size_t rows, size_t columns, size_t stride) const;
+  void Activate(float* y, size_t rows, size_t columns, size_t stride) const {
+    if (activation != nullptr) Apply(y, rows, columns, stride);
+  }
+
+ private:
+  void Apply(float* y, size_t rows, size_t columns, size_t stride) const;
 };
 
 // Binds the micro-kernel of activation operator `op`; 0: none.

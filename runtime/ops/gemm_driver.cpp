@@ -23,10 +23,9 @@ constexpr int64_t RoundUp(int64_t value) { return (value + 63) & ~int64_t{63}; }
 void PointAtEvenRows(const void* even_rows, GemmTile* tile) {
   const auto& source = *static_cast<const EvenRows*>(even_rows);
   const float* row = source.x + tile->row * source.stride + tile->group * source.k;
-  for (size_t i = 0; i < tile->mr; ++i) {
-    tile->a[i] = row;
-    if (i + 1 < tile->rows) row += source.stride;
-  }
+  const float** a = tile->a;
+  for (size_t i = tile->rows; i > 0; --i, row += source.stride) *a++ = row;
+  while (a < tile->a + tile->mr) *a++ = tile->a[0];
   tile->taps = 1;
   tile->k = source.k;
 }
@@ -108,25 +107,31 @@ void GemmDriver::Run(const GemmJob& job, const Epilogue& epilogue, void* scratch
     size_t group = begin / part_tiles / blocks % job.groups, block = begin / part_tiles % blocks;
     size_t tile_index = part_end - part_tiles + begin % part_tiles;
     size_t line = tile_index / line_tiles, line_tile = tile_index % line_tiles;
+    // What a block of columns settles for all its tiles: at small depths a tile takes few
+    // instructions, and these would count.
+    size_t place = 0;
+    const auto begin_block = [&] {
+      const size_t panel = group * all_panels + block * block_panels;
+      const size_t column = block * block_panels * nr_, columns = job.columns - column;
+      const size_t block_columns = block_panels * nr_;
+      place = group * job.columns + column;
+      args.w = job.w + panel * nr_ * job.depth;
+      args.bias = job.bias == nullptr ? nullptr : job.bias + panel * nr_;
+      args.columns = columns < block_columns ? columns : block_columns;
+    };
+    begin_block();
     for (size_t item = begin; item < end; ++item) {
       if (tile_index < tiles) {  // the last part may have fewer
         const size_t row = line_tile * mr_;
         const size_t rows = job.line_rows - row < mr_ ? job.line_rows - row : mr_;
-        const size_t panel = block * block_panels, column = panel * nr_;
-        const size_t columns = job.columns - column, block_columns = block_panels * nr_;
-
         GemmTile tile{group, line, row, rows, mr_, pointers, 0, 0};
         job.point(job.context, &tile);
-        const size_t place = group * job.columns + column;
-        args.w = job.w + (group * all_panels + panel) * nr_ * job.depth;
-        args.bias = job.bias == nullptr ? nullptr : job.bias + (group * all_panels + panel) * nr_;
         args.residual =
             job.residual == nullptr ? nullptr : job.residual + row * job.residual_stride + place;
         args.c = job.c + line * job.line_stride + row * job.row_stride + place;
         args.taps = tile.taps;
         args.k = tile.k;
         args.rows = rows;
-        args.columns = columns < block_columns ? columns : block_columns;
         kernel_(args);
         epilogue.Activate(args.c, rows, args.columns, job.row_stride);
       }
@@ -143,6 +148,7 @@ void GemmDriver::Run(const GemmJob& job, const Epilogue& epilogue, void* scratch
           part_end += part_tiles;
         }
       }
+      begin_block();
       tile_index = part_end - part_tiles;
       line = tile_index / line_tiles;
       line_tile = tile_index % line_tiles;
