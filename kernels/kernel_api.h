@@ -34,7 +34,7 @@ struct GemmF32Args {
   const float* const* a;
   const float* w;
   const float* bias;
-  const float* residual;  // null, or rows x columns at residual_stride
+  const float* residual;  // null, or rows x columns at residual_stride; may be c
   float* c;
   size_t taps, k;  // taps >= 1
   size_t rows;     // 1 .. mr
@@ -97,6 +97,25 @@ struct WinogradOutputF32Args {
   size_t residual_row_stride, residual_pixel_stride;
   float clamp_min, clamp_max;
   uint16_t tile;  // read by the portable kernel only
+};
+
+// One row of each quadrant of the left-hand side of Strassen's algorithm in Winograd's form, and
+// its sums: s1 = a21 + a22, s2 = s1 - a11, s3 = a11 - a21, s4 = a12 - s2, side by side at s.
+struct StrassenSumsF32Args {
+  const float *a11, *a12, *a21, *a22;
+  float* s;  // 4 * n floats
+  size_t n;
+};
+
+// One row of the upper and one of the lower half of its results before the last products, 2 * n
+// floats each: top = (p1, u4) and bottom = (u3, u2). u2 becomes c22 = clamp(u3 + u4 - u2 +
+// residual); after that the residual is added to the others.
+struct StrassenResultsF32Args {
+  float* top;
+  float* bottom;                                // null: there is no such row
+  const float *residual_top, *residual_bottom;  // null, or laid out as top and bottom
+  size_t n;
+  float clamp_min, clamp_max;
 };
 
 // Pooling of `pixels` consecutive output pixels over `taps` input pixels each:

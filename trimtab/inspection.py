@@ -13,7 +13,7 @@ from trimtab.program import Op, Program
 from trimtab.program.memory import activation_bytes
 
 # Operators whose work is multiply-accumulates of a weight with every output element.
-_WEIGHTED = ("conv", "conv_transpose", "conv_winograd", "gemm")
+_WEIGHTED = ("conv", "conv_strassen", "conv_transpose", "conv_winograd", "gemm")
 
 
 @dataclass(frozen=True)

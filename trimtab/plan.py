@@ -26,6 +26,7 @@ from trimtab.program import Op, Program
 # The ways to compute a convolution: the operator that does it, and attributes of its own.
 ALGORITHMS: dict[str, tuple[str, dict[str, Any]]] = {
     "direct": ("conv", {}),
+    "strassen": ("conv_strassen", {}),
     "winograd_2": ("conv_winograd", {"tile": 2}),
     "winograd_4": ("conv_winograd", {"tile": 4}),
     "winograd_6": ("conv_winograd", {"tile": 6}),

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import trimtab
+from trimtab.plan import Choice, Plan
 from trimtab.program import Program
 
 
@@ -31,7 +32,8 @@ def network() -> Program:
     (z,) = b.add_op("resize", [z], {"sizes": (9, 7)})
     (v,) = b.add_op("conv", [y, weights(16, 8, 1, 1)])
     (v,) = b.add_op("conv", [v, weights(16, 16, 3, 3), weights(16)], {"pads": (1, 1, 1, 1)})
-    (z,) = b.add_op("concat", [y, z, v], {"axis": 1})
+    (u,) = b.add_op("conv", [v, weights(64, 16, 1, 1), weights(64)], {}, name="strassen")
+    (z,) = b.add_op("concat", [y, z, v, u], {"axis": 1})
     (z,) = b.add_op("pad", [z], {"pads": (0, 0, 1, 1, 0, 0, 1, 1), "mode": "reflect"})
     (z,) = b.add_op("slice", [z], {"starts": (1,), "ends": (8,), "axes": (2,)})
     (z,) = b.add_op("average_pool", [z], {"kernel_shape": (2, 2)})
@@ -50,8 +52,9 @@ def network() -> Program:
 def test_damaged_models_with_a_right_checksum_never_crash_the_engine(
     tmp_path: Path, seed: int
 ) -> None:
-    planned = trimtab.optimize(network())
-    assert "conv_winograd" in {op.type for op in planned.ops}
+    given = Plan(operators={"strassen": Choice("strassen")})
+    planned = trimtab.optimize(network(), plan=given)
+    assert {"conv_strassen", "conv_winograd"} <= {op.type for op in planned.ops}
     planned.save(tmp_path / "net.ttm")
     result = subprocess.run(
         [sys.executable, "-m", "tests.engine.hostile", tmp_path / "net.ttm", str(seed), "1500"],

@@ -7,6 +7,7 @@
 #include "runtime/core/kernel_table.h"
 #include "tests/kernels/check_elementwise.h"
 #include "tests/kernels/check_products.h"
+#include "tests/kernels/check_strassen.h"
 #include "tests/kernels/check_winograd.h"
 
 namespace check {
@@ -61,6 +62,18 @@ bool CheckWinograd(const KernelRow& row, Result* result) {
   return true;
 }
 
+bool CheckStrassen(const KernelRow& row, Result* result) {
+  StrassenSumsCheck sums;
+  StrassenResultsCheck results;
+  if (row.family == FamilyHash("strassen_sums_f32")) {
+    sums.Run(As<StrassenSumsF32Args>(row), result);
+    return true;
+  }
+  if (row.family != FamilyHash("strassen_results_f32")) return false;
+  results.Run(As<StrassenResultsF32Args>(row), result);
+  return true;
+}
+
 bool CheckElementwise(const KernelRow& row, Result* result) {
   bool known = false;
   for (const UnaryFunction& f : kUnaryFunctions) {
@@ -97,7 +110,7 @@ int CheckAll() {
     }
     Result result;
     if (!CheckProducts(row, &result) && !CheckWinograd(row, &result) &&
-        !CheckElementwise(row, &result)) {
+        !CheckStrassen(row, &result) && !CheckElementwise(row, &result)) {
       printf("FAILED: there is no check for its family\n");
       ++failed;
     } else if (result.failures > 0) {

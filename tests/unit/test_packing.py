@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from trimtab.packing import depthwise, gemm, winograd
+from trimtab.packing import depthwise, gemm, strassen, winograd
 
 
 def numbers(*shape: int) -> NDArray[np.float32]:
@@ -127,3 +127,12 @@ def test_winograd_weights_are_products_packed_element_by_element(tile: int) -> N
         expected = (g @ w[o, i].astype(np.float64) @ g.T).reshape(-1)
         np.testing.assert_array_equal(packed[:, o // nr, i, o % nr], expected.astype(np.float32))
     assert not packed[:, 1, :, 1:].any()
+
+
+def test_strassen_weights_are_packed_one_right_hand_side_after_the_other() -> None:
+    w, nr = numbers(8, 6, 1, 1), 4
+    packed = strassen.pack(w, nr).reshape(7, 1, 3, nr)
+    sides = strassen.right_hand_sides(w[:, :, 0, 0].astype(np.float64))
+    np.testing.assert_array_equal(packed[:, 0], sides.transpose(0, 2, 1).astype(np.float32))
+    np.testing.assert_array_equal(packed[0, 0], w[:4, :3, 0, 0].T)
+    np.testing.assert_array_equal(packed[5, 0], w[4:, 3:, 0, 0].T)

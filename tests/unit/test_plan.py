@@ -30,7 +30,8 @@ def algorithm(program: Program, given: Plan) -> str:
 
 @pytest.mark.parametrize("name", plan.ALGORITHMS)
 def test_an_operator_takes_the_algorithm_that_it_is_given(name: str) -> None:
-    assert algorithm(square(), Plan(operators={"conv": Choice(name)})) == name
+    program = convolution(64, 64) if name == "strassen" else square()
+    assert algorithm(program, Plan(operators={"conv": Choice(name)})) == name
 
 
 def test_the_rule_chooses_from_the_algorithms_of_the_file() -> None:
@@ -157,16 +158,23 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         plan.read(tmp_path / "absent.toml")
 
 
-def test_a_session_computes_the_same_with_any_plan() -> None:
+@pytest.mark.parametrize(
+    ("window", "algorithms"),
+    [(1, ("direct", "strassen")), (3, tuple(a for a in plan.ALGORITHMS if a != "strassen"))],
+)
+def test_a_session_computes_the_same_with_any_plan(
+    window: int, algorithms: tuple[str, ...]
+) -> None:
     program = Program("net")
     program.add_input("x", (1, 16, 12, 12))
     rng = np.random.default_rng(1)
-    w = program.block.add_constant(rng.standard_normal((24, 16, 3, 3), np.float32), "w")
-    program.outputs = program.block.add_op("conv", ["x", w], {}, ["y"], "conv")
+    w = rng.standard_normal((64, 16, window, window), np.float32)
+    operands = ["x", program.block.add_constant(w, "w")]
+    program.outputs = program.block.add_op("conv", operands, {}, ["y"], "conv")
     inputs = {"x": rng.standard_normal((1, 16, 12, 12), np.float32)}
     wanted = trimtab.Session(program, plan=Plan(("direct",))).run(inputs)["y"]
     kernel = {"kernel": "gemm_f32_portable"}
-    for name in plan.ALGORITHMS:
+    for name in algorithms:
         session = trimtab.Session(program, plan=Plan(operators={"conv": Choice(name, kernel)}))
         assert plan.plan_of(session.program).operators["conv"].kernels["kernel"] == kernel["kernel"]
         np.testing.assert_allclose(session.run(inputs)["y"], wanted, atol=1e-3)

@@ -234,6 +234,39 @@ def test_a_lowered_convolution_keeps_its_attributes_and_operands() -> None:
     assert program.ops[0].type == "conv"
 
 
+# Few products of few channels do not repay the sums and the memory.
+@pytest.mark.parametrize(
+    ("c_in", "c_out", "size", "expected"),
+    [
+        (512, 512, 14, "conv_strassen"),
+        (256, 256, 28, "conv_strassen"),
+        (64, 64, 56, "conv"),
+        (32, 512, 56, "conv"),
+        (512, 32, 56, "conv"),
+        (1024, 1024, 1, "conv"),
+        (511, 512, 14, "conv"),
+        (512, 528, 14, "conv"),
+    ],
+)
+def test_a_1x1_convolution_is_halved_where_that_is_less_work(
+    c_in: int, c_out: int, size: int, expected: str
+) -> None:
+    assert planner.plan(convolution(c_in, c_out, size=size), A53).ops[0].type == expected
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        convolution(512, 512, size=14, strides=(2, 2)),
+        convolution(512, 512, size=14, pads=(1, 1, 1, 1)),
+        convolution(512, 512, size=14, group=2),
+    ],
+    ids=["strides", "padding", "groups"],
+)
+def test_a_1x1_convolution_that_is_no_matrix_product_is_direct(program: Program) -> None:
+    assert planner.plan(program, A53).ops[0].type == "conv"
+
+
 @pytest.mark.parametrize(("arch", "cpu"), [("pdp11", None), ("aarch64", "cortex-a99")])
 def test_an_unknown_machine_is_refused(arch: str, cpu: str | None) -> None:
     with pytest.raises(UsageError, match="unknown"):

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from trimtab import kernels
 from trimtab.errors import PlanError
-from trimtab.packing import depthwise, gemm, winograd
+from trimtab.packing import depthwise, gemm, strassen, winograd
 from trimtab.plan import ALGORITHMS, Choice, Plan, keys
 from trimtab.planner import kernel_choice, parts
-from trimtab.planner.kernel_choice import DEPTHWISE, best, product_cost, tile_count
+from trimtab.planner.kernel_choice import DEPTHWISE, best, halves, product_cost, tile_count
 from trimtab.program import Op, Program, Var, attributes
 from trimtab.target import Target
 
@@ -99,6 +99,12 @@ _TRANSFORMS = {2: (110, 90), 4: (310, 250), 6: (680, 550)}
 _SUM_COST = 4
 _MIN_WINOGRAD_CHANNELS = 16  # kernel_api.h kMinWinogradChannels
 
+# Strassen's sums of a row of each quadrant, in vector instructions per vector of channels: those of
+# the input; those of the output, most of which add six products to others.
+_STRASSEN_SUMS = (24, 40)
+# A direct convolution is chosen unless this share of it is saved: weights grow by 7/4.
+_STRASSEN_GAIN = 0.02
+
 
 def algorithm_costs(program: Program, op: Op, target: Target) -> dict[str, int]:
     """The algorithms that can compute convolution `op`, and the work that each takes on `target`.
@@ -106,24 +112,40 @@ def algorithm_costs(program: Program, op: Op, target: Target) -> dict[str, int]:
     docs/planner.md has the rule.
     """
     w, y = program.vars[op.inputs[1]], program.vars[op.outputs[0]]
+    c_out, c_in, kh, kw = w.shape
+    rows = y.count // c_out
     unit = op.attributes["strides"] == op.attributes["dilations"] == (1, 1)
-    c_out, c_in = w.shape[:2]
-    square = op.attributes["group"] == 1 and w.shape[2:] == (3, 3) and unit
-    if not square or min(c_in, c_out) < _MIN_WINOGRAD_CHANNELS:
-        return {"direct": 0}
+    square = unit and op.attributes["group"] == 1 and kh == kw
+    halved = c_in % 2 == 0 and any(halves(k, c_out) for k in best("gemm_f32", target))
+    more: dict[str, int] = {}
+    if square and kh == 1 and not any(op.attributes["pads"]) and halved:
+        more["strassen"] = _strassen_work(target, rows, c_out, c_in)
+    if square and kh == 3 and min(c_in, c_out) >= _MIN_WINOGRAD_CHANNELS:
+        for tile in _TRANSFORMS:
+            tiles = tile_count(y, tile)
+            more[f"winograd_{tile}"] = _winograd_work(target, tile, tiles, c_out, c_in)
+    return {"direct": _work(target, rows, c_out, kh * kw * c_in) if more else 0, **more}
 
-    def work(products: int, rows: int, depth: int) -> int:
-        kernel = min(best("gemm_f32", target), key=lambda k: product_cost(k, rows, c_out))
-        weight_cost = kernels.isas()[kernel.isa].weight_cost
-        sums, weights = rows * c_out * _SUM_COST, c_out * depth * weight_cost
-        return products * (product_cost(kernel, rows, c_out) * depth + sums + weights)
 
-    costs = {"direct": work(1, y.count // c_out, 9 * c_in)}
-    for tile, (input_cost, output_cost) in _TRANSFORMS.items():
-        tiles = tile_count(y, tile)
-        transforms = tiles * (c_in * input_cost + c_out * output_cost)
-        costs[f"winograd_{tile}"] = work((tile + 2) ** 2, tiles, c_in) + transforms
-    return costs
+def _work(target: Target, rows: int, columns: int, depth: int) -> int:
+    """What a product takes with the best tile of `target`, in multiply-adds of an element."""
+    kernel = min(best("gemm_f32", target), key=lambda k: product_cost(k, rows, columns))
+    weight_cost = kernels.isas()[kernel.isa].weight_cost
+    sums, weights = rows * columns * _SUM_COST, columns * depth * weight_cost
+    return product_cost(kernel, rows, columns) * depth + sums + weights
+
+
+def _winograd_work(target: Target, tile: int, tiles: int, columns: int, depth: int) -> int:
+    transform_input, transform_output = _TRANSFORMS[tile]
+    transforms = tiles * (depth * transform_input + columns * transform_output)
+    return (tile + 2) ** 2 * _work(target, tiles, columns, depth) + transforms
+
+
+def _strassen_work(target: Target, rows: int, columns: int, depth: int) -> int:
+    half, (sum_inputs, sum_outputs) = -(-rows // 2), _STRASSEN_SUMS
+    sums = half * (depth // 2 * sum_inputs + columns // 2 * sum_outputs)
+    products = 7 * _work(target, half, columns // 2, depth // 2)
+    return round((products + sums) / (1 - _STRASSEN_GAIN))
 
 
 @dataclass(frozen=True)
@@ -147,6 +169,8 @@ def _packings(program: Program, op: Op) -> dict[int, _Packing]:
     if op.type == "conv_winograd":
         tile = op.attributes["tile"]
         return {1: _Packing(("winograd", tile, nr), lambda w: winograd.pack(w, tile, nr))}
+    if op.type == "conv_strassen":
+        return {1: _Packing(("strassen", nr), lambda w: strassen.pack(w, nr))}
     groups = op.attributes.get("group", 1)
     if op.type == "conv_transpose":
         shape = tuple(op.attributes[name] for name in ("strides", "dilations", "pads"))

@@ -42,8 +42,17 @@ def _candidates(
         k
         for family in _families(program, op, attribute)
         for k in _members(family, target)
-        if not family.startswith("winograd") or k.portable or k.nr == op.attributes["tile"]
+        if _fits(program, op, k)
     ]
+
+
+def _fits(program: Program, op: Op, kernel: Kernel) -> bool:
+    """True when the tile of a kernel is one that the operator can take."""
+    if kernel.family.startswith("winograd"):
+        return kernel.portable or kernel.nr == op.attributes["tile"]
+    if op.type == "conv_strassen" and kernel.family == "gemm_f32":
+        return halves(kernel, program.vars[op.outputs[0]].shape[1])
+    return True
 
 
 def _check_kernel(
@@ -130,6 +139,8 @@ def _cost(program: Program, op: Op, kernel: Kernel) -> int:
     if op.type == "conv_winograd":
         tile = int(op.attributes["tile"])
         return (tile + 2) ** 2 * product_cost(kernel, tile_count(y, tile), channels)
+    if op.type == "conv_strassen":
+        return 7 * product_cost(kernel, -(-y.count // channels // 2), channels // 2)
     groups = op.attributes.get("group", 1)
     return int(groups * product_cost(kernel, y.count // channels, channels // groups))
 
@@ -140,6 +151,11 @@ def product_cost(kernel: Kernel, rows: int, columns: int) -> int:
     """
     mr, nr = kernel.packing
     return -(-columns // nr) * (rows * nr + -(-rows // mr) * nr + rows)
+
+
+def halves(kernel: Kernel, columns: int) -> bool:
+    """True when each half of the columns takes whole panels."""
+    return columns % (2 * kernel.packing[1]) == 0
 
 
 def tile_count(y: Var, tile: int) -> int:

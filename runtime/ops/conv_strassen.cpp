@@ -1,0 +1,220 @@
+// 1x1 convolution as one level of Strassen's algorithm in Winograd's form (Higham 2002, section
+// 23.1): seven products of matrices of half the size instead of eight.
+//
+// Pixels are the rows of A and C, channels their columns. With quadrants A11 .. C22 and
+//
+//   S1 = A21 + A22   S2 = S1 - A11   S3 = A11 - A21   S4 = A12 - S2
+//   T1 = B12 - B11   T2 = B22 - T1   T3 = B22 - B12   T4 = T2 - B21
+//
+// the results are
+//
+//   U2  = A11 B11 + S2 T2   U3 = U2 + S3 T3   U4 = U2 + S1 T1
+//   C11 = A11 B11 + A12 B21   C12 = U4 + S4 B22   C21 = U3 - A22 T4   C22 = U3 + U4 - U2
+//
+// The T are made ahead of time. A product is added to what it belongs to by the residual input of
+// the matrix kernel, and every intermediate result lies in a quadrant of C until that is complete.
+#include "generated/attributes.h"
+#include "runtime/core/copy.h"
+#include "runtime/core/operator.h"
+#include "runtime/ops/gemm_driver.h"
+#include "runtime/ops/parallel.h"
+#include "runtime/ops/window.h"
+
+namespace trimtab {
+namespace {
+
+// The right-hand sides in the order in which they are packed and used.
+enum Right { kB11, kT2, kT3, kT1, kMinusT4, kB22, kB21, kRights };
+
+// The parts of a scratch row: sums in the order in which the kernel writes them, then copies of
+// what is multiplied itself, where those are needed.
+enum Part { kS1, kS2, kS3, kS4, kSums, kA11 = kSums, kA12, kA22, kParts };
+
+// Floats of A and C that a block of rows may have: with the weights of a product beside them they
+// stay in the second-level cache.
+constexpr int64_t kBlockFloats = 96 * 1024;
+
+// Between rows, so that those that are powers of two apart do not share cache sets.
+constexpr size_t kGap = 16;
+
+// A place for `size` elements, aligned for every vector.
+constexpr size_t RoundUp(size_t size) { return (size + 15) & ~size_t{15}; }
+
+class ConvStrassen final : public OperatorOf<ConvStrassenAttributes> {
+ public:
+  Status InferShape() override;
+  Status Prepare() override;
+  void Run(ThreadPool& pool) override;
+
+ private:
+  void RunBlock(size_t first, size_t rows, ThreadPool& pool);
+  void AddInputs(const float* upper_rows, size_t upper, size_t lower, float* parts,
+                 ThreadPool& pool) const;
+  void AddResults(float* upper_rows, const float* residual, size_t upper, size_t lower,
+                  ThreadPool& pool) const;
+  const float* OptionalData(int i) const { return has_input(i) ? input(i).data<float>() : nullptr; }
+
+  size_t depth() const { return static_cast<size_t>(input(0).c()) / 2; }
+  size_t columns() const { return static_cast<size_t>(output().c()) / 2; }
+  size_t parts_stride() const { return (copies_ ? kParts : kSums) * depth() + kGap; }
+
+  Epilogue epilogue_;
+  GemmDriver gemm_;
+  Kernel<StrassenSumsF32Args> sums_kernel_ = nullptr;
+  Kernel<StrassenResultsF32Args> results_kernel_ = nullptr;
+  size_t block_ = 0;     // rows
+  bool copies_ = false;  // rows of the input are copied to where they do not collide
+};
+
+Status ConvStrassen::InferShape() {
+  const Tensor &x = input(0), &w = input(1);
+  TRIMTAB_RETURN_IF_ERROR(CheckImage(x));
+  TRIMTAB_CHECK(w.dims.rank == 4 && w.dims[1] == x.c() && w.dims[2] == 1 && w.dims[3] == 1,
+                "weights must be 1x1 and fit the input's channels", x.c());
+  TRIMTAB_CHECK(x.c() % 2 == 0 && w.dims[0] >= 2 && w.dims[0] % 2 == 0,
+                "channels cannot be halved (input, output)", x.c(), w.dims[0]);
+  Dims y = x.dims;
+  y[1] = w.dims[0];
+  TRIMTAB_CHECK(!has_input(2) || input(2).Count() == y[1],
+                "bias does not fit the output's channels", y[1]);
+  TRIMTAB_CHECK(!has_input(3) || input(3).dims == y, "residual does not have the output's shape");
+  output().dims = y;
+  return Status();
+}
+
+Status ConvStrassen::Prepare() {
+  TRIMTAB_RETURN_IF_ERROR(BindEpilogue(attributes(), &epilogue_));
+  TRIMTAB_RETURN_IF_ERROR(
+      Bind(attributes().sums_kernel, FamilyHash("strassen_sums_f32"), &sums_kernel_));
+  TRIMTAB_RETURN_IF_ERROR(
+      Bind(attributes().results_kernel, FamilyHash("strassen_results_f32"), &results_kernel_));
+  const Tensor &x = input(0), &y = output();
+  const int64_t c_in = x.c(), c_out = y.c();
+  TRIMTAB_RETURN_IF_ERROR(gemm_.Bind(attributes().kernel, input(1), nullptr, kRights, c_out / 2,
+                                     c_in / 2, 1, c_in, threads()));
+  TRIMTAB_CHECK(columns() % gemm_.nr() == 0, "half of the outputs are no whole panels", c_out);
+  TRIMTAB_CHECK(!has_input(2) || input(2).bytes / sizeof(float) >= static_cast<size_t>(c_out),
+                "bias is too short", c_out);
+  copies_ = gemm_.RowsCollide(x.pixel_stride());
+  // A larger block reads the weights more rarely, a smaller one keeps its data in cache. Once the
+  // weights of a product are more than a block's data they are what counts.
+  const int64_t rows = static_cast<int64_t>(y.n()) * y.h() * y.w();
+  const int64_t unit = 2 * static_cast<int64_t>(gemm_.mr());  // whole tiles in both halves
+  int64_t block = kBlockFloats * threads() / (c_in + c_out);
+  const int64_t balance = c_in * c_out / (2 * (c_in + c_out));
+  if (block < balance) block = balance;
+  block = (block + unit - 1) / unit * unit;
+  if (block > rows) block = rows;
+  const int64_t bytes = (block + 1) / 2 * static_cast<int64_t>(parts_stride() * sizeof(float));
+  TRIMTAB_CHECK(bytes <= INT32_MAX / 2, "scratch memory is too large", bytes);
+  block_ = static_cast<size_t>(block);
+  RequestScratch(RoundUp(gemm_.scratch_bytes()) + static_cast<size_t>(bytes));
+  return Status();
+}
+
+void ConvStrassen::Run(ThreadPool& pool) {
+  const Tensor& y = output();
+  const size_t rows = static_cast<size_t>(y.n()) * y.h() * y.w();
+  for (size_t first = 0; first < rows; first += block_)
+    RunBlock(first, rows - first < block_ ? rows - first : block_, pool);
+}
+
+// Of an odd number of rows the upper half has one more; the row beside it is taken as zero.
+void ConvStrassen::AddInputs(const float* upper_rows, size_t upper, size_t lower, float* parts,
+                             ThreadPool& pool) const {
+  const size_t k = depth(), stride = input(0).pixel_stride();
+  const float* const zeros = gemm_.Zeros(scratch<void>());
+  pool.For(upper, Grain(upper, 16 * k, pool.threads()), [&](size_t begin, size_t end, int) {
+    for (size_t i = begin; i < end; ++i) {
+      const float* const a1 = upper_rows + i * stride;
+      const float* const a2 = i < lower ? a1 + upper * stride : zeros;
+      float* const part = parts + i * parts_stride();
+      sums_kernel_({a1, a1 + k, a2, a2 + k, part, k});
+      if (!copies_) continue;
+      Copy(part + kA11 * k, a1, 2 * k * sizeof(float));
+      Copy(part + kA22 * k, a2 + k, k * sizeof(float));
+    }
+  });
+}
+
+// Makes C22 of U4, U3 and U2, and adds the residual.
+void ConvStrassen::AddResults(float* upper_rows, const float* residual, size_t upper, size_t lower,
+                              ThreadPool& pool) const {
+  const size_t n = columns(), stride = output().pixel_stride();
+  const size_t residual_stride = residual == nullptr ? 0 : input(3).pixel_stride();
+  pool.For(upper, Grain(upper, 16 * n, pool.threads()), [&](size_t begin, size_t end, int) {
+    for (size_t i = begin; i < end; ++i) {
+      StrassenResultsF32Args args;
+      args.top = upper_rows + i * stride;
+      args.bottom = i < lower ? upper_rows + (upper + i) * stride : nullptr;
+      args.residual_top = residual == nullptr ? nullptr : residual + i * residual_stride;
+      args.residual_bottom =
+          residual == nullptr ? nullptr : residual + (upper + i) * residual_stride;
+      args.n = n;
+      args.clamp_min = epilogue_.clamp_min;
+      args.clamp_max = epilogue_.clamp_max;
+      results_kernel_(args);
+      if (i < lower) epilogue_.Activate(args.bottom + n, 1, n, n);
+    }
+  });
+}
+
+void ConvStrassen::RunBlock(size_t first, size_t rows, ThreadPool& pool) {
+  const size_t k = depth(), n = columns();
+  const size_t a_stride = input(0).pixel_stride(), c_stride = output().pixel_stride();
+  const size_t lower = rows / 2, upper = rows - lower;
+  const float* const a = input(0).data<float>() + first * a_stride;
+  float* const c11 = output().data<float>() + first * c_stride;
+  float* const c12 = c11 + n;
+  float* const c21 = c11 + upper * c_stride;
+  float* const c22 = c21 + n;
+  float* const parts = scratch<float>(RoundUp(gemm_.scratch_bytes()));
+  AddInputs(a, upper, lower, parts, pool);
+
+  const auto part = [&](size_t index) { return EvenRows{parts + index * k, parts_stride(), k}; };
+  const EvenRows a11 = copies_ ? part(kA11) : EvenRows{a, a_stride, k};
+  const EvenRows a12 = copies_ ? part(kA12) : EvenRows{a + k, a_stride, k};
+  const EvenRows a22 = copies_ ? part(kA22) : EvenRows{a + upper * a_stride + k, a_stride, k};
+  const float* const bias1 = OptionalData(2);
+  const float* const bias2 = bias1 == nullptr ? nullptr : bias1 + n;
+  const Epilogue none{-__builtin_inff(), __builtin_inff(), 0.0f, 0.0f};
+  // c = left * right + bias + addend.
+  const auto multiply = [&](const EvenRows& left, Right right, const float* bias,
+                            const float* addend, float* c, size_t count, const Epilogue& epilogue) {
+    if (count == 0) return;  // of one row there is no lower half
+    GemmJob job;
+    job.point = PointAtEvenRows;
+    job.context = &left;
+    job.w = input(1).data<float>() + right * n * k;
+    job.bias = bias;
+    job.residual = addend;
+    job.c = c;
+    job.groups = job.lines = 1;
+    job.line_rows = count;
+    job.columns = n;
+    job.depth = k;
+    job.row_stride = job.residual_stride = c_stride;
+    job.line_stride = 0;
+    gemm_.Run(job, epilogue, scratch<void>(), pool);
+  };
+  multiply(a11, kB11, nullptr, nullptr, c11, upper, none);
+  multiply(part(kS2), kT2, nullptr, c11, c22, lower, none);  // U2
+  if (upper > lower) {                                       // U4 = U2 where S1 is zero
+    EvenRows last = part(kS2);
+    last.x += lower * last.stride;
+    multiply(last, kT2, bias2, c11 + lower * c_stride, c12 + lower * c_stride, 1, none);
+  }
+  multiply(part(kS3), kT3, nullptr, c22, c21, lower, none);  // U3
+  multiply(part(kS1), kT1, bias2, c22, c12, lower, none);    // U4
+  const float* const residual = OptionalData(3);
+  AddResults(c11, residual == nullptr ? nullptr : residual + first * input(3).pixel_stride(), upper,
+             lower, pool);
+  multiply(a22, kMinusT4, bias1, c21, c21, lower, epilogue_);
+  multiply(part(kS4), kB22, nullptr, c12, c12, upper, epilogue_);
+  multiply(a12, kB21, bias1, c11, c11, upper, epilogue_);
+}
+
+}  // namespace
+}  // namespace trimtab
+
+TRIMTAB_OPERATOR(ConvStrassen)

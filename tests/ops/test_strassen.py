@@ -1,0 +1,189 @@
+"""Strassen's algorithm for 1x1 convolutions against float64, within the bound of its arithmetic."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import trimtab
+from trimtab.errors import ProgramError
+from trimtab.packing import strassen
+from trimtab.plan import Plan
+from trimtab.program import Program
+from trimtab.target import Target
+
+Array = NDArray[np.float64]
+UNIT = 2.0**-24
+FORCED = Plan(algorithms=("strassen",))
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A 1x1 convolution. Output channels are multiples of 64: whole panels of every kernel."""
+
+    c_in: int
+    c_out: int
+    h: int
+    w: int
+    n: int = 1
+    bias: bool = True
+    residual: bool = False
+    activation: str = ""
+
+
+LAYERS = {
+    "whole tiles": Layer(64, 64, 12, 14),
+    "odd rows": Layer(32, 128, 7, 7),
+    "odd depth": Layer(70, 64, 6, 5),
+    "one row": Layer(16, 64, 1, 1),
+    "two channels": Layer(2, 64, 3, 3),
+    "images": Layer(18, 64, 5, 3, n=3),
+    "blocks of rows": Layer(24, 64, 61, 59),
+    "rows that share cache sets": Layer(1024, 64, 5, 5),
+    "no bias": Layer(22, 64, 9, 9, bias=False),
+    "residual": Layer(34, 64, 11, 7, residual=True),
+    "clamp": Layer(40, 192, 13, 9, residual=True, activation="relu"),
+    "activation": Layer(26, 64, 10, 7, activation="sigmoid"),
+    "all": Layer(130, 64, 61, 41, residual=True, activation="sigmoid"),
+}
+
+
+def program_of(layer: Layer) -> tuple[Program, dict[str, np.ndarray]]:
+    """The layer and its inputs."""
+    rng = np.random.default_rng(zlib.crc32(repr(layer).encode()))
+    program = Program("layer")
+    program.add_input("x", (layer.n, layer.c_in, layer.h, layer.w))
+    inputs = {"x": rng.standard_normal(program.vars["x"].shape, np.float32)}
+    w = rng.standard_normal((layer.c_out, layer.c_in, 1, 1), np.float32)
+    b = rng.standard_normal(layer.c_out, np.float32)
+    operands = ["x", program.block.add_constant(w, "w")]
+    if layer.bias:
+        operands.append(program.block.add_constant(b, "b"))
+    (y,) = program.block.add_op("conv", operands, {}, ["sum"])
+    if layer.residual:
+        program.add_input("residual", program.vars[y].shape)
+        inputs["residual"] = rng.standard_normal(program.vars[y].shape, np.float32)
+        (y,) = program.block.add_op("add", [y, "residual"])
+    if layer.activation:
+        (y,) = program.block.add_op(layer.activation, [y])
+    program.outputs = [y]
+    return program, inputs
+
+
+def error_bound(a: Array, b: Array, bias: Array, residual: Array, upper: int) -> Array:
+    """What float32 may add to a result, element by element. a: [rows, k], b: [k, n], of which the
+    first `upper` rows, k / 2 and n / 2 are the upper and left quadrants.
+
+    Every result is a sum of products of sums. An element passes at most 3 roundings in the sums of
+    a, 1 in those of b (made in float64), k / 2 + 1 in a product with its bias and 6 where products
+    and the residual are added. So the error is at most gamma(k / 2 + 11) times the algorithm's own
+    expression with absolute values of everything (Higham 2002, section 3.1). The bound of his
+    section 23.2.2 is of this kind, for norms.
+    """
+    k, n = (size // 2 for size in b.shape)
+    lower = len(a) - upper
+    a, b = np.abs(a), np.abs(b)
+    a11, a12, a21, a22 = a[:upper, :k], a[:upper, k:], np.zeros((upper, k)), np.zeros((upper, k))
+    a21[:lower], a22[:lower] = a[upper:, :k], a[upper:, k:]
+    b11, b12, b21, b22 = b[:k, :n], b[:k, n:], b[k:, :n], b[k:, n:]
+    s1, s3 = a21 + a22, a11 + a21
+    s2, t1 = s1 + a11, b12 + b11
+    s4, t2, t3 = a12 + s2, b22 + t1, b22 + b12
+    t4 = t2 + b21
+    u2 = a11 @ b11 + s2 @ t2
+    u3, u4 = u2 + s3 @ t3, u2 + s1 @ t1 + np.abs(bias[n:])
+    left = np.vstack([a11 @ b11 + a12 @ b21, (u3 + a22 @ t4)[:lower]]) + np.abs(bias[:n])
+    right = np.vstack([u4 + s4 @ b22, (u3 + u4 + u2)[:lower]])
+    gamma = (k + 11) * UNIT / (1 - (k + 11) * UNIT)
+    return np.asarray(gamma * (np.hstack([left, right]) + np.abs(residual)))
+
+
+def rows_of(x: NDArray[np.float32]) -> Array:
+    """[n, c, h, w] -> [n * h * w, c]."""
+    return np.asarray(x.transpose(0, 2, 3, 1).reshape(-1, x.shape[1]), np.float64)
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_the_error_is_within_the_bound_of_the_arithmetic_with_every_instruction_set(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layer = LAYERS[name]
+    program, inputs = program_of(layer)
+    a, w = rows_of(inputs["x"]), program.vars["w"].data
+    assert w is not None
+    b = np.asarray(w[:, :, 0, 0].T, np.float64)
+    bias = np.zeros(layer.c_out)
+    if layer.bias:
+        bias = np.asarray(program.vars["b"].data, np.float64)
+    residual = rows_of(inputs["residual"]) if layer.residual else np.zeros((len(a), layer.c_out))
+    wanted = a @ b + bias + residual
+    for isa in Target.host().isas:
+        monkeypatch.setenv("TRIMTAB_ISA", isa)
+        for threads in (1, 2):
+            session = trimtab.Session(program, threads, FORCED)
+            assert "conv_strassen" in {op.type for op in session.program.ops}
+            (got,) = session.run(inputs).values()
+            error, bound = errors(rows_of(got), wanted, a, b, bias, residual, layer.activation)
+            assert np.all(error <= bound), f"{isa}: {np.max(error / bound)} of the bound"
+
+
+def errors(
+    got: Array, wanted: Array, a: Array, b: Array, bias: Array, residual: Array, activation: str
+) -> tuple[Array, Array]:
+    """(error, bound). How rows are cut into blocks and halves is the engine's affair, so the bound
+    takes for each row the worst partner: all rows' largest absolute values in every column.
+    """
+    worst = np.broadcast_to(np.abs(a).max(axis=0), a.shape)
+    addend = np.broadcast_to(np.abs(residual).max(axis=0), residual.shape)
+    whole = error_bound(np.vstack([worst, worst]), b, bias, np.vstack([addend, addend]), len(a))
+    bound = np.maximum(whole[: len(a)], whole[len(a) :])
+    if activation == "relu":
+        wanted = np.maximum(wanted, 0)
+    if activation == "sigmoid":  # slope 1/4 at most, and its own 8 roundings
+        wanted, bound = 1 / (1 + np.exp(-wanted)), bound / 4 + 8 * UNIT
+    return np.abs(got - wanted), bound
+
+
+def test_the_right_hand_sides_give_the_product() -> None:
+    rng = np.random.default_rng(0)
+    a, w = rng.standard_normal((6, 8)), rng.standard_normal((10, 8))
+    a11, a12, a21, a22 = a[:3, :4], a[:3, 4:], a[3:, :4], a[3:, 4:]
+    s1, s3 = a21 + a22, a11 - a21
+    s2 = s1 - a11
+    left = [a11, s2, s3, s1, a22, a12 - s2, a12]
+    p = [x @ b.T for x, b in zip(left, strassen.right_hand_sides(w), strict=True)]
+    u2 = p[0] + p[1]
+    u3, u4 = u2 + p[2], u2 + p[3]
+    c = np.block([[p[0] + p[6], u4 + p[5]], [u3 + p[4], u3 + u4 - u2]])
+    np.testing.assert_allclose(c, a @ w.T, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "complaint"),
+    [
+        ("sums_kernel", "", "no plan"),
+        ("results_kernel", "strassen_sums_f32_portable", "another family"),
+    ],
+)
+def test_a_plan_that_does_not_fit_is_refused(attribute: str, value: str, complaint: str) -> None:
+    program, _ = program_of(Layer(16, 64, 4, 4))
+    planned = trimtab.optimize(program, plan=FORCED)
+    (op,) = (op for op in planned.ops if op.type == "conv_strassen")
+    op.attributes[attribute] = value
+    with pytest.raises(ProgramError, match=complaint):
+        trimtab.Session(planned)
+
+
+def test_weights_that_are_too_short_are_refused() -> None:
+    program, _ = program_of(Layer(16, 64, 4, 4))
+    planned = trimtab.optimize(program, plan=FORCED)
+    (op,) = (op for op in planned.ops if op.type == "conv_strassen")
+    weights = planned.vars[op.inputs[1]]
+    assert weights.data is not None
+    weights.data = weights.data[:-1]
+    with pytest.raises(ProgramError, match="packed weights are too short"):
+        trimtab.Session(planned)
