@@ -43,6 +43,12 @@ bool Spin(uint64_t patience, Ready ready) {
 }  // namespace
 
 struct ThreadPool::State {
+  // The part of a loop that a thread begins with, in blocks of `grain`; on a cache line of its own.
+  struct alignas(64) Share {
+    std::atomic<size_t> next;
+    size_t end;
+  } share[kMaxThreads];
+
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
   std::atomic<uint32_t> generation{0};  // every loop adds one
@@ -56,12 +62,6 @@ struct ThreadPool::State {
   Body body = nullptr;
   void* context = nullptr;
   size_t n = 0, grain = 1;
-
-  // The part of a loop that a thread begins with, in blocks of `grain`; on a cache line of its own.
-  struct alignas(64) Share {
-    std::atomic<size_t> next;
-    size_t end;
-  } share[kMaxThreads];
 
   int helpers = 0;
   struct Helper {
