@@ -249,6 +249,36 @@ Pass SoftmaxPass(Kernel<SoftmaxF32Args> kernel, const LayerSizes& s) {
   };
 }
 
+// Quadrants of `rows` rows of n elements; those of one matrix lie side by side.
+Pass StrassenSumsPass(Kernel<StrassenSumsF32Args> kernel, const LayerSizes& s) {
+  const size_t n = s.at("n"), rows = s.at("rows");
+  const float* const x = Shared().x.Take(4 * rows * n);
+  float* const y = Shared().y.Take(4 * rows * n);
+  return [=] {
+    for (size_t i = 0; i < rows; ++i) {
+      const float* const upper = x + 2 * i * n;
+      const float* const lower = upper + 2 * rows * n;
+      kernel({upper, upper + n, lower, lower + n, y + 4 * i * n, n});
+    }
+  };
+}
+
+Pass StrassenResultsPass(Kernel<StrassenResultsF32Args> kernel, const LayerSizes& s) {
+  const size_t n = s.at("n"), rows = s.at("rows");
+  float* const y = Shared().y.Take(4 * rows * n);
+  return [=] {
+    StrassenResultsF32Args args = {};
+    args.n = n;
+    args.clamp_min = 0;
+    args.clamp_max = kInfinity;
+    for (size_t i = 0; i < rows; ++i) {
+      args.top = y + 2 * i * n;
+      args.bottom = args.top + 2 * rows * n;
+      kernel(args);
+    }
+  };
+}
+
 template <typename Args, Pass (*make)(Kernel<Args>, const LayerSizes&)>
 Pass Make(KernelFunction kernel, const LayerSizes& sizes) {
   return make(reinterpret_cast<Kernel<Args>>(kernel), sizes);
@@ -265,6 +295,8 @@ constexpr Maker kMakers[] = {
     {"PoolF32Args", Make<PoolF32Args, PoolPass>},
     {"WinogradInputF32Args", Make<WinogradInputF32Args, WinogradInputPass>},
     {"WinogradOutputF32Args", Make<WinogradOutputF32Args, WinogradOutputPass>},
+    {"StrassenSumsF32Args", Make<StrassenSumsF32Args, StrassenSumsPass>},
+    {"StrassenResultsF32Args", Make<StrassenResultsF32Args, StrassenResultsPass>},
     {"UnaryF32Args", Make<UnaryF32Args, UnaryPass>},
     {"BinaryF32Args", Make<BinaryF32Args, BinaryPass>},
     {"SoftmaxF32Args", Make<SoftmaxF32Args, SoftmaxPass>},

@@ -8,6 +8,7 @@ arguments:
     DepthwiseF32Args,       height, width (of the output), channels, kernel_h, kernel_w, stride
     PoolF32Args
     Winograd...F32Args      height, width (in tiles), channels, tile
+    Strassen...F32Args      n, rows (of a quadrant)
     UnaryF32Args            n
     BinaryF32Args           n, runs (all with the same second operand)
     SoftmaxF32Args          n, rows
@@ -110,6 +111,24 @@ def _winograd_product(program: Program, op: Op) -> tuple[Layer, int]:
     return product(rows * columns, c_out, c_in), (op.attributes["tile"] + 2) ** 2
 
 
+def _strassen_product(program: Program, op: Op) -> tuple[Layer, int]:
+    columns, k = program.vars[op.inputs[1]].shape[:2]
+    rows = program.vars[op.outputs[0]].count // columns
+    return product(math.ceil(rows / 2), columns // 2, k // 2), 7
+
+
+def _strassen_sums(program: Program, op: Op) -> tuple[Layer, int]:
+    x = program.vars[op.inputs[0]]
+    rows, n = x.count // x.shape[1] // 2, x.shape[1] // 2
+    return _layer("StrassenSumsF32Args", 0, rows * n * (4 + 4), n=n, rows=rows), 1
+
+
+def _strassen_results(program: Program, op: Op) -> tuple[Layer, int]:
+    y = program.vars[op.outputs[0]]
+    rows, n = y.count // y.shape[1] // 2, y.shape[1] // 2
+    return _layer("StrassenResultsF32Args", 0, rows * n * (3 + 1), n=n, rows=rows), 1
+
+
 def _tiles(program: Program, op: Op) -> tuple[int, int]:
     n, _, h, w = _image(program, op.outputs[0])
     tile = op.attributes["tile"]
@@ -192,6 +211,7 @@ _Maker = Callable[[Program, Op], tuple[Layer, int]]
 _MAKERS: dict[tuple[str, str], _Maker] = {
     ("conv", "GemmF32Args"): _convolution,
     ("conv_winograd", "GemmF32Args"): _winograd_product,
+    ("conv_strassen", "GemmF32Args"): _strassen_product,
     ("gemm", "GemmF32Args"): _full_connection,
     ("conv", "DepthwiseF32Args"): _depthwise,
     ("max_pool", "PoolF32Args"): _pool,
@@ -200,6 +220,8 @@ _MAKERS: dict[tuple[str, str], _Maker] = {
     ("global_average_pool", "PoolF32Args"): _global_pool,
     ("", "WinogradInputF32Args"): _transform("WinogradInputF32Args", lambda op: op.inputs[0]),
     ("", "WinogradOutputF32Args"): _transform("WinogradOutputF32Args", lambda op: op.outputs[0]),
+    ("", "StrassenSumsF32Args"): _strassen_sums,
+    ("", "StrassenResultsF32Args"): _strassen_results,
     ("", "UnaryF32Args"): _unary,
     ("", "BinaryF32Args"): _binary,
     ("", "SoftmaxF32Args"): _softmax,
