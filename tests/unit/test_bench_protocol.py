@@ -213,6 +213,23 @@ def test_golden_outputs_compare_non_finite_values_by_identity(
             golden.check(reference, 0, raw)
 
 
+@pytest.mark.parametrize(
+    ("actual", "right"), [(0.00019, True), (0.0012, True), (0.0022, False)]
+)
+def test_a_golden_output_near_zero_has_the_rounding_error_of_the_largest(
+    actual: float, right: bool
+) -> None:
+    # The bound is 1e-4 * (1 + 0 + 2000 / 100) = 0.0021, and without the neighbour 1e-4.
+    expected = np.array([0, -2000], np.float32)
+    reference = golden.Golden([], [expected], ["y"], "numpy")
+    raw = np.array([actual, -2000], "<f4").tobytes()
+    if right:
+        golden.check(reference, 0, raw)
+    else:
+        with pytest.raises(WrongOutputError):
+            golden.check(reference, 0, raw)
+
+
 @pytest.mark.parametrize("wrong", [{"threads": 0}, {"threads": 65}, {"runs": 0}, {"warmup": -1}])
 def test_settings_that_the_runner_would_refuse_are_refused_here(wrong: dict[str, int]) -> None:
     with pytest.raises(UsageError, match=next(iter(wrong))):
