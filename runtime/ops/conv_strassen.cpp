@@ -13,6 +13,10 @@
 //
 // The T are made ahead of time. A product is added to what it belongs to by the residual input of
 // the matrix kernel, and every intermediate result lies in a quadrant of C until that is complete.
+//
+// A half of C's columns is whole panels of weights; what is left of them is multiplied as it is.
+// Each thread takes blocks of its own rows from the sums to the results, for a core reads slowly
+// what another one has written.
 #include "generated/attributes.h"
 #include "runtime/core/copy.h"
 #include "runtime/core/operator.h"
@@ -23,12 +27,13 @@
 namespace trimtab {
 namespace {
 
-// The right-hand sides in the order in which they are packed and used.
+// The right-hand sides in the order in which they are packed and used. Those of the columns that
+// are left follow them.
 enum Right { kB11, kT2, kT3, kT1, kMinusT4, kB22, kB21, kRights };
 
 // The parts of a scratch row: sums in the order in which the kernel writes them, then copies of
-// what is multiplied itself, where those are needed.
-enum Part { kS1, kS2, kS3, kS4, kSums, kA11 = kSums, kA12, kA22, kParts };
+// the quadrants, where those are needed.
+enum Part { kS1, kS2, kS3, kS4, kSums, kA11 = kSums, kA12, kA21, kA22, kParts };
 
 // Floats of A and C that a block of rows may have: with the weights of a product beside them they
 // stay in the second-level cache.
@@ -37,8 +42,7 @@ constexpr int64_t kBlockFloats = 96 * 1024;
 // Between rows, so that those that are powers of two apart do not share cache sets.
 constexpr size_t kGap = 16;
 
-// A place for `size` elements, aligned for every vector.
-constexpr size_t RoundUp(size_t size) { return (size + 15) & ~size_t{15}; }
+constexpr int64_t RoundUp(int64_t size, int64_t unit) { return (size + unit - 1) / unit * unit; }
 
 class ConvStrassen final : public OperatorOf<ConvStrassenAttributes> {
  public:
@@ -47,22 +51,23 @@ class ConvStrassen final : public OperatorOf<ConvStrassenAttributes> {
   void Run(ThreadPool& pool) override;
 
  private:
-  void RunBlock(size_t first, size_t rows, ThreadPool& pool);
-  void AddInputs(const float* upper_rows, size_t upper, size_t lower, float* parts,
-                 ThreadPool& pool) const;
-  void AddResults(float* upper_rows, const float* residual, size_t upper, size_t lower,
-                  ThreadPool& pool) const;
+  void RunBlock(size_t first, size_t rows, uint8_t* memory) const;
+  void AddInputs(const float* upper_rows, size_t upper, size_t lower, const float* zeros,
+                 float* parts) const;
+  void AddResults(float* upper_rows, const float* residual, size_t upper, size_t lower) const;
   const float* OptionalData(int i) const { return has_input(i) ? input(i).data<float>() : nullptr; }
 
   size_t depth() const { return static_cast<size_t>(input(0).c()) / 2; }
-  size_t columns() const { return static_cast<size_t>(output().c()) / 2; }
   size_t parts_stride() const { return (copies_ ? kParts : kSums) * depth() + kGap; }
 
   Epilogue epilogue_;
   GemmDriver gemm_;
   Kernel<StrassenSumsF32Args> sums_kernel_ = nullptr;
   Kernel<StrassenResultsF32Args> results_kernel_ = nullptr;
-  size_t block_ = 0;     // rows
+  size_t columns_ = 0;            // of a half of C
+  size_t share_ = 0, block_ = 0;  // rows of a thread, and as many of them as are taken at once
+  size_t parts_place_ = 0;        // of the parts in the scratch memory of a thread
+  size_t thread_bytes_ = 0;
   bool copies_ = false;  // rows of the input are copied to where they do not collide
 };
 
@@ -71,8 +76,8 @@ Status ConvStrassen::InferShape() {
   TRIMTAB_RETURN_IF_ERROR(CheckImage(x));
   TRIMTAB_CHECK(w.dims.rank == 4 && w.dims[1] == x.c() && w.dims[2] == 1 && w.dims[3] == 1,
                 "weights must be 1x1 and fit the input's channels", x.c());
-  TRIMTAB_CHECK(x.c() % 2 == 0 && w.dims[0] >= 2 && w.dims[0] % 2 == 0,
-                "channels cannot be halved (input, output)", x.c(), w.dims[0]);
+  TRIMTAB_CHECK(x.c() % 2 == 0, "input channels cannot be halved", x.c());
+  TRIMTAB_CHECK(w.dims[0] >= 2, "output channels cannot be halved", w.dims[0]);
   Dims y = x.dims;
   y[1] = w.dims[0];
   TRIMTAB_CHECK(!has_input(2) || input(2).Count() == y[1],
@@ -89,78 +94,97 @@ Status ConvStrassen::Prepare() {
   TRIMTAB_RETURN_IF_ERROR(
       Bind(attributes().results_kernel, FamilyHash("strassen_results_f32"), &results_kernel_));
   const Tensor &x = input(0), &y = output();
-  const int64_t c_in = x.c(), c_out = y.c();
-  TRIMTAB_RETURN_IF_ERROR(gemm_.Bind(attributes().kernel, input(1), nullptr, kRights, c_out / 2,
-                                     c_in / 2, 1, c_in, threads()));
-  TRIMTAB_CHECK(columns() % gemm_.nr() == 0, "half of the outputs are no whole panels", c_out);
-  TRIMTAB_CHECK(!has_input(2) || input(2).bytes / sizeof(float) >= static_cast<size_t>(c_out),
-                "bias is too short", c_out);
+  const int64_t c_in = x.c(), c_out = y.c(), nr = attributes().kernel.nr;
+  TRIMTAB_CHECK(nr > 0 && c_out >= 2 * nr, "half of the outputs is less than a panel", c_out, nr);
+  const int64_t columns = c_out / (2 * nr) * nr, left = RoundUp(c_out - 2 * columns, nr);
+  // A thread multiplies alone.
+  TRIMTAB_RETURN_IF_ERROR(
+      gemm_.Bind(attributes().kernel, input(1), nullptr, kRights, columns, c_in / 2, 1, c_in, 1));
+  const int64_t weights = kRights * columns * (c_in / 2) + left * c_in;
+  TRIMTAB_CHECK(static_cast<int64_t>(input(1).bytes / sizeof(float)) >= weights,
+                "packed weights are too short", weights);
+  TRIMTAB_CHECK(
+      !has_input(2) || static_cast<int64_t>(input(2).bytes / sizeof(float)) >= 2 * columns + left,
+      "packed bias is too short", 2 * columns + left);
   copies_ = gemm_.RowsCollide(x.pixel_stride());
+  columns_ = static_cast<size_t>(columns);
+
+  // Only the last share may have an odd row, which takes work of its own.
+  const int64_t rows = static_cast<int64_t>(y.n()) * y.h() * y.w();
+  const int64_t share = RoundUp((rows + threads() - 1) / threads(), 2);
   // A larger block reads the weights more rarely, a smaller one keeps its data in cache. Once the
   // weights of a product are more than a block's data they are what counts.
-  const int64_t rows = static_cast<int64_t>(y.n()) * y.h() * y.w();
   const int64_t unit = 2 * static_cast<int64_t>(gemm_.mr());  // whole tiles in both halves
-  int64_t block = kBlockFloats * threads() / (c_in + c_out);
+  int64_t block = kBlockFloats / (c_in + c_out);
   const int64_t balance = c_in * c_out / (2 * (c_in + c_out));
   if (block < balance) block = balance;
-  block = (block + unit - 1) / unit * unit;
-  if (block > rows) block = rows;
-  const int64_t bytes = (block + 1) / 2 * static_cast<int64_t>(parts_stride() * sizeof(float));
-  TRIMTAB_CHECK(bytes <= INT32_MAX / 2, "scratch memory is too large", bytes);
+  // Blocks of one size: the last one is not left with a few rows.
+  const int64_t blocks = (share + RoundUp(block, unit) - 1) / RoundUp(block, unit);
+  block = blocks > 1 ? RoundUp((share + blocks - 1) / blocks, unit) : share;
+  share_ = static_cast<size_t>(share);
   block_ = static_cast<size_t>(block);
-  RequestScratch(RoundUp(gemm_.scratch_bytes()) + static_cast<size_t>(bytes));
+
+  const int64_t place = RoundUp(static_cast<int64_t>(gemm_.scratch_bytes()), 64);
+  const int64_t row_bytes = static_cast<int64_t>(parts_stride() * sizeof(float));
+  const int64_t bytes = RoundUp(place + (block + 1) / 2 * row_bytes, 64);
+  TRIMTAB_CHECK(bytes <= INT32_MAX / 2 / threads(), "scratch memory is too large", bytes);
+  parts_place_ = static_cast<size_t>(place);
+  thread_bytes_ = static_cast<size_t>(bytes);
+  RequestScratch(thread_bytes_ * static_cast<size_t>(threads()));
   return Status();
 }
 
 void ConvStrassen::Run(ThreadPool& pool) {
   const Tensor& y = output();
   const size_t rows = static_cast<size_t>(y.n()) * y.h() * y.w();
-  for (size_t first = 0; first < rows; first += block_)
-    RunBlock(first, rows - first < block_ ? rows - first : block_, pool);
+  const size_t shares = static_cast<size_t>(threads()), share_blocks = DivideUp(share_, block_);
+  pool.For(shares * share_blocks, 1, [&](size_t begin, size_t end, int thread) {
+    uint8_t* const memory = scratch<uint8_t>() + static_cast<size_t>(thread) * thread_bytes_;
+    for (size_t i = begin; i < end; ++i) {
+      const size_t share = i / share_blocks * share_, first = share + i % share_blocks * block_;
+      const size_t share_end = share + share_ < rows ? share + share_ : rows;
+      if (first >= share_end) continue;
+      RunBlock(first, share_end - first < block_ ? share_end - first : block_, memory);
+    }
+  });
 }
 
 // Of an odd number of rows the upper half has one more; the row beside it is taken as zero.
-void ConvStrassen::AddInputs(const float* upper_rows, size_t upper, size_t lower, float* parts,
-                             ThreadPool& pool) const {
+void ConvStrassen::AddInputs(const float* upper_rows, size_t upper, size_t lower,
+                             const float* zeros, float* parts) const {
   const size_t k = depth(), stride = input(0).pixel_stride();
-  const float* const zeros = gemm_.Zeros(scratch<void>());
-  pool.For(upper, Grain(upper, 16 * k, pool.threads()), [&](size_t begin, size_t end, int) {
-    for (size_t i = begin; i < end; ++i) {
-      const float* const a1 = upper_rows + i * stride;
-      const float* const a2 = i < lower ? a1 + upper * stride : zeros;
-      float* const part = parts + i * parts_stride();
-      sums_kernel_({a1, a1 + k, a2, a2 + k, part, k});
-      if (!copies_) continue;
-      Copy(part + kA11 * k, a1, 2 * k * sizeof(float));
-      Copy(part + kA22 * k, a2 + k, k * sizeof(float));
-    }
-  });
+  for (size_t i = 0; i < upper; ++i) {
+    const float* const a1 = upper_rows + i * stride;
+    const float* const a2 = i < lower ? a1 + upper * stride : zeros;
+    float* const part = parts + i * parts_stride();
+    sums_kernel_({a1, a1 + k, a2, a2 + k, part, k});
+    if (!copies_) continue;
+    Copy(part + kA11 * k, a1, 2 * k * sizeof(float));
+    Copy(part + kA21 * k, a2, 2 * k * sizeof(float));
+  }
 }
 
 // Makes C22 of U4, U3 and U2, and adds the residual.
-void ConvStrassen::AddResults(float* upper_rows, const float* residual, size_t upper, size_t lower,
-                              ThreadPool& pool) const {
-  const size_t n = columns(), stride = output().pixel_stride();
+void ConvStrassen::AddResults(float* upper_rows, const float* residual, size_t upper,
+                              size_t lower) const {
+  const size_t n = columns_, stride = output().pixel_stride();
   const size_t residual_stride = residual == nullptr ? 0 : input(3).pixel_stride();
-  pool.For(upper, Grain(upper, 16 * n, pool.threads()), [&](size_t begin, size_t end, int) {
-    for (size_t i = begin; i < end; ++i) {
-      StrassenResultsF32Args args;
-      args.top = upper_rows + i * stride;
-      args.bottom = i < lower ? upper_rows + (upper + i) * stride : nullptr;
-      args.residual_top = residual == nullptr ? nullptr : residual + i * residual_stride;
-      args.residual_bottom =
-          residual == nullptr ? nullptr : residual + (upper + i) * residual_stride;
-      args.n = n;
-      args.clamp_min = epilogue_.clamp_min;
-      args.clamp_max = epilogue_.clamp_max;
-      results_kernel_(args);
-      if (i < lower) epilogue_.Activate(args.bottom + n, 1, n, n);
-    }
-  });
+  for (size_t i = 0; i < upper; ++i) {
+    StrassenResultsF32Args args;
+    args.top = upper_rows + i * stride;
+    args.bottom = i < lower ? upper_rows + (upper + i) * stride : nullptr;
+    args.residual_top = residual == nullptr ? nullptr : residual + i * residual_stride;
+    args.residual_bottom = residual == nullptr ? nullptr : residual + (upper + i) * residual_stride;
+    args.n = n;
+    args.clamp_min = epilogue_.clamp_min;
+    args.clamp_max = epilogue_.clamp_max;
+    results_kernel_(args);
+    if (i < lower) epilogue_.Activate(args.bottom + n, 1, n, n);
+  }
 }
 
-void ConvStrassen::RunBlock(size_t first, size_t rows, ThreadPool& pool) {
-  const size_t k = depth(), n = columns();
+void ConvStrassen::RunBlock(size_t first, size_t rows, uint8_t* memory) const {
+  const size_t k = depth(), n = columns_;
   const size_t a_stride = input(0).pixel_stride(), c_stride = output().pixel_stride();
   const size_t lower = rows / 2, upper = rows - lower;
   const float* const a = input(0).data<float>() + first * a_stride;
@@ -168,50 +192,67 @@ void ConvStrassen::RunBlock(size_t first, size_t rows, ThreadPool& pool) {
   float* const c12 = c11 + n;
   float* const c21 = c11 + upper * c_stride;
   float* const c22 = c21 + n;
-  float* const parts = scratch<float>(RoundUp(gemm_.scratch_bytes()));
-  AddInputs(a, upper, lower, parts, pool);
+  float* const parts = reinterpret_cast<float*>(memory + parts_place_);
+  AddInputs(a, upper, lower, gemm_.Zeros(memory), parts);
 
   const auto part = [&](size_t index) { return EvenRows{parts + index * k, parts_stride(), k}; };
-  const EvenRows a11 = copies_ ? part(kA11) : EvenRows{a, a_stride, k};
-  const EvenRows a12 = copies_ ? part(kA12) : EvenRows{a + k, a_stride, k};
-  const EvenRows a22 = copies_ ? part(kA22) : EvenRows{a + upper * a_stride + k, a_stride, k};
+  const auto quadrant = [&](Part copy, const float* own) {
+    return copies_ ? part(copy) : EvenRows{own, a_stride, k};
+  };
+  const float* const a2 = a + upper * a_stride;
+  const float* const w = input(1).data<float>();
   const float* const bias1 = OptionalData(2);
   const float* const bias2 = bias1 == nullptr ? nullptr : bias1 + n;
   const Epilogue none{-__builtin_inff(), __builtin_inff(), 0.0f, 0.0f};
+  ThreadPool alone;
+  GemmJob job;
+  job.point = PointAtEvenRows;
+  job.groups = job.lines = 1;
+  job.columns = n;
+  job.row_stride = job.residual_stride = c_stride;
+  job.line_stride = 0;
   // c = left * right + bias + addend.
-  const auto multiply = [&](const EvenRows& left, Right right, const float* bias,
+  const auto multiply = [&](const EvenRows& left, const float* right, const float* bias,
                             const float* addend, float* c, size_t count, const Epilogue& epilogue) {
     if (count == 0) return;  // of one row there is no lower half
-    GemmJob job;
-    job.point = PointAtEvenRows;
     job.context = &left;
-    job.w = input(1).data<float>() + right * n * k;
+    job.w = right;
     job.bias = bias;
     job.residual = addend;
     job.c = c;
-    job.groups = job.lines = 1;
     job.line_rows = count;
-    job.columns = n;
-    job.depth = k;
-    job.row_stride = job.residual_stride = c_stride;
-    job.line_stride = 0;
-    gemm_.Run(job, epilogue, scratch<void>(), pool);
+    job.depth = left.k;
+    gemm_.Run(job, epilogue, memory, alone);
   };
-  multiply(a11, kB11, nullptr, nullptr, c11, upper, none);
-  multiply(part(kS2), kT2, nullptr, c11, c22, lower, none);  // U2
-  if (upper > lower) {                                       // U4 = U2 where S1 is zero
+  const auto right = [&](Right index) { return w + index * n * k; };
+  multiply(quadrant(kA11, a), right(kB11), nullptr, nullptr, c11, upper, none);
+  multiply(part(kS2), right(kT2), nullptr, c11, c22, lower, none);  // U2
+  if (upper > lower) {                                              // U4 = U2 where S1 is zero
     EvenRows last = part(kS2);
     last.x += lower * last.stride;
-    multiply(last, kT2, bias2, c11 + lower * c_stride, c12 + lower * c_stride, 1, none);
+    multiply(last, right(kT2), bias2, c11 + lower * c_stride, c12 + lower * c_stride, 1, none);
   }
-  multiply(part(kS3), kT3, nullptr, c22, c21, lower, none);  // U3
-  multiply(part(kS1), kT1, bias2, c22, c12, lower, none);    // U4
-  const float* const residual = OptionalData(3);
-  AddResults(c11, residual == nullptr ? nullptr : residual + first * input(3).pixel_stride(), upper,
-             lower, pool);
-  multiply(a22, kMinusT4, bias1, c21, c21, lower, epilogue_);
-  multiply(part(kS4), kB22, nullptr, c12, c12, upper, epilogue_);
-  multiply(a12, kB21, bias1, c11, c11, upper, epilogue_);
+  multiply(part(kS3), right(kT3), nullptr, c22, c21, lower, none);  // U3
+  multiply(part(kS1), right(kT1), bias2, c22, c12, lower, none);    // U4
+  const float* residual = OptionalData(3);
+  if (residual != nullptr) residual += first * input(3).pixel_stride();
+  AddResults(c11, residual, upper, lower);
+  multiply(quadrant(kA22, a2 + k), right(kMinusT4), bias1, c21, c21, lower, epilogue_);
+  multiply(part(kS4), right(kB22), nullptr, c12, c12, upper, epilogue_);
+  multiply(quadrant(kA12, a + k), right(kB21), bias1, c11, c11, upper, epilogue_);
+
+  job.columns = static_cast<size_t>(output().c()) - 2 * n;
+  if (job.columns == 0) return;
+  const float* const bias = bias1 == nullptr ? nullptr : bias1 + 2 * n;
+  if (residual != nullptr) job.residual_stride = input(3).pixel_stride();
+  for (size_t half = 0; half < 2; ++half) {
+    EvenRows whole = quadrant(half == 0 ? kA11 : kA21, half == 0 ? a : a2);
+    whole.k = 2 * k;
+    const size_t row = half * upper;
+    multiply(whole, right(kRights), bias,
+             residual == nullptr ? nullptr : residual + row * job.residual_stride + 2 * n,
+             c11 + row * c_stride + 2 * n, half == 0 ? upper : lower, epilogue_);
+  }
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import trimtab
+from trimtab import kernels
 from trimtab.errors import ProgramError
 from trimtab.packing import strassen
 from trimtab.plan import Plan
@@ -23,7 +24,7 @@ FORCED = Plan(algorithms=("strassen",))
 
 @dataclass(frozen=True)
 class Layer:
-    """A 1x1 convolution. Output channels are multiples of 64: whole panels of every kernel."""
+    """A 1x1 convolution. 64 output channels are two halves of a panel of every kernel."""
 
     c_in: int
     c_out: int
@@ -44,11 +45,14 @@ LAYERS = {
     "images": Layer(18, 64, 5, 3, n=3),
     "blocks of rows": Layer(24, 64, 61, 59),
     "rows that share cache sets": Layer(1024, 64, 5, 5),
+    "columns that are left": Layer(36, 100, 9, 7),
+    "one column that is left": Layer(20, 65, 6, 6, residual=True, activation="relu"),
+    "columns that are left, rows that share cache sets": Layer(1024, 84, 5, 5, bias=False),
     "no bias": Layer(22, 64, 9, 9, bias=False),
     "residual": Layer(34, 64, 11, 7, residual=True),
     "clamp": Layer(40, 192, 13, 9, residual=True, activation="relu"),
     "activation": Layer(26, 64, 10, 7, activation="sigmoid"),
-    "all": Layer(130, 64, 61, 41, residual=True, activation="sigmoid"),
+    "all": Layer(130, 77, 61, 41, residual=True, activation="sigmoid"),
 }
 
 
@@ -74,32 +78,38 @@ def program_of(layer: Layer) -> tuple[Program, dict[str, np.ndarray]]:
     return program, inputs
 
 
-def error_bound(a: Array, b: Array, bias: Array, residual: Array, upper: int) -> Array:
-    """What float32 may add to a result, element by element. a: [rows, k], b: [k, n], of which the
-    first `upper` rows, k / 2 and n / 2 are the upper and left quadrants.
+def gamma(roundings: int) -> float:
+    """What so many roundings may add, relative to the sum of absolute values."""
+    return roundings * UNIT / (1 - roundings * UNIT)
+
+
+def error_bound(a: Array, b: Array, bias: Array, residual: Array, upper: int, n: int) -> Array:
+    """What float32 may add to a result, element by element. a: [rows, k], b: [k, columns], of which
+    the first `upper` rows, k / 2 and n are the upper and left quadrants; after 2 n columns come
+    those that are multiplied as they are.
 
     Every result is a sum of products of sums. An element passes at most 3 roundings in the sums of
     a, 1 in those of b (made in float64), k / 2 + 1 in a product with its bias and 6 where products
     and the residual are added. So the error is at most gamma(k / 2 + 11) times the algorithm's own
     expression with absolute values of everything (Higham 2002, section 3.1). The bound of his
-    section 23.2.2 is of this kind, for norms.
+    section 23.2.2 is of this kind, for norms. The other columns have the k + 2 roundings of a sum.
     """
-    k, n = (size // 2 for size in b.shape)
-    lower = len(a) - upper
-    a, b = np.abs(a), np.abs(b)
+    k, lower = b.shape[0] // 2, len(a) - upper
+    a, b, bias = np.abs(a), np.abs(b), np.abs(bias)
+    rest = gamma(2 * k + 2) * (a @ b[:, 2 * n :] + bias[2 * n :] + np.abs(residual)[:, 2 * n :])
     a11, a12, a21, a22 = a[:upper, :k], a[:upper, k:], np.zeros((upper, k)), np.zeros((upper, k))
     a21[:lower], a22[:lower] = a[upper:, :k], a[upper:, k:]
-    b11, b12, b21, b22 = b[:k, :n], b[:k, n:], b[k:, :n], b[k:, n:]
+    b11, b12, b21, b22 = b[:k, :n], b[:k, n : 2 * n], b[k:, :n], b[k:, n : 2 * n]
     s1, s3 = a21 + a22, a11 + a21
     s2, t1 = s1 + a11, b12 + b11
     s4, t2, t3 = a12 + s2, b22 + t1, b22 + b12
     t4 = t2 + b21
     u2 = a11 @ b11 + s2 @ t2
-    u3, u4 = u2 + s3 @ t3, u2 + s1 @ t1 + np.abs(bias[n:])
-    left = np.vstack([a11 @ b11 + a12 @ b21, (u3 + a22 @ t4)[:lower]]) + np.abs(bias[:n])
+    u3, u4 = u2 + s3 @ t3, u2 + s1 @ t1 + bias[n : 2 * n]
+    left = np.vstack([a11 @ b11 + a12 @ b21, (u3 + a22 @ t4)[:lower]]) + bias[:n]
     right = np.vstack([u4 + s4 @ b22, (u3 + u4 + u2)[:lower]])
-    gamma = (k + 11) * UNIT / (1 - (k + 11) * UNIT)
-    return np.asarray(gamma * (np.hstack([left, right]) + np.abs(residual)))
+    halves = gamma(k + 11) * (np.hstack([left, right]) + np.abs(residual)[:, : 2 * n])
+    return np.hstack([halves, rest])
 
 
 def rows_of(x: NDArray[np.float32]) -> Array:
@@ -123,23 +133,33 @@ def test_the_error_is_within_the_bound_of_the_arithmetic_with_every_instruction_
     wanted = a @ b + bias + residual
     for isa in Target.host().isas:
         monkeypatch.setenv("TRIMTAB_ISA", isa)
-        for threads in (1, 2):
+        for threads in (1, 2, 3):
             session = trimtab.Session(program, threads, FORCED)
-            assert "conv_strassen" in {op.type for op in session.program.ops}
+            (op,) = (op for op in session.program.ops if op.type == "conv_strassen")
+            nr = kernels.kernel(op.attributes["kernel"]).packing[1]
+            n = strassen.half_columns(layer.c_out, nr)
             (got,) = session.run(inputs).values()
-            error, bound = errors(rows_of(got), wanted, a, b, bias, residual, layer.activation)
+            error, bound = errors(rows_of(got), wanted, a, b, bias, residual, n, layer.activation)
             assert np.all(error <= bound), f"{isa}: {np.max(error / bound)} of the bound"
 
 
 def errors(
-    got: Array, wanted: Array, a: Array, b: Array, bias: Array, residual: Array, activation: str
+    got: Array,
+    wanted: Array,
+    a: Array,
+    b: Array,
+    bias: Array,
+    residual: Array,
+    n: int,
+    activation: str,
 ) -> tuple[Array, Array]:
     """(error, bound). How rows are cut into blocks and halves is the engine's affair, so the bound
     takes for each row the worst partner: all rows' largest absolute values in every column.
     """
     worst = np.broadcast_to(np.abs(a).max(axis=0), a.shape)
     addend = np.broadcast_to(np.abs(residual).max(axis=0), residual.shape)
-    whole = error_bound(np.vstack([worst, worst]), b, bias, np.vstack([addend, addend]), len(a))
+    both = np.vstack([worst, worst]), b, bias, np.vstack([addend, addend])
+    whole = error_bound(*both, len(a), n)
     bound = np.maximum(whole[: len(a)], whole[len(a) :])
     if activation == "relu":
         wanted = np.maximum(wanted, 0)
@@ -178,12 +198,15 @@ def test_a_plan_that_does_not_fit_is_refused(attribute: str, value: str, complai
         trimtab.Session(planned)
 
 
-def test_weights_that_are_too_short_are_refused() -> None:
-    program, _ = program_of(Layer(16, 64, 4, 4))
+@pytest.mark.parametrize(
+    ("operand", "name", "c_out"), [(1, "weights", 64), (1, "weights", 100), (2, "bias", 100)]
+)
+def test_constants_that_are_too_short_are_refused(operand: int, name: str, c_out: int) -> None:
+    program, _ = program_of(Layer(16, c_out, 4, 4))
     planned = trimtab.optimize(program, plan=FORCED)
     (op,) = (op for op in planned.ops if op.type == "conv_strassen")
-    weights = planned.vars[op.inputs[1]]
-    assert weights.data is not None
-    weights.data = weights.data[:-1]
-    with pytest.raises(ProgramError, match="packed weights are too short"):
+    constant = planned.vars[op.inputs[operand]]
+    assert constant.data is not None
+    constant.data = constant.data[:-1]
+    with pytest.raises(ProgramError, match=f"packed {name} (is|are) too short"):
         trimtab.Session(planned)

@@ -37,7 +37,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "session": GRAPH | {"passes", "plan", "planner", "packing", "modelfile"},
     "derive": GRAPH | {"session"},
     "conformance": GRAPH | {"session", "importers"},
-    "roofline": GRAPH | {"inspection", "session"},
+    "roofline": GRAPH | {"inspection", "packing", "session"},
     "inspection": GRAPH | {"session", "passes", "planner"},
     "toolchain": BASE,
     "strip": BASE,

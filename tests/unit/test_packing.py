@@ -136,3 +136,12 @@ def test_strassen_weights_are_packed_one_right_hand_side_after_the_other() -> No
     np.testing.assert_array_equal(packed[:, 0], sides.transpose(0, 2, 1).astype(np.float32))
     np.testing.assert_array_equal(packed[0, 0], w[:4, :3, 0, 0].T)
     np.testing.assert_array_equal(packed[5, 0], w[4:, 3:, 0, 0].T)
+
+
+def test_columns_that_strassen_does_not_halve_are_packed_after_the_others() -> None:
+    w, nr = numbers(11, 6, 1, 1), 4
+    packed = strassen.pack(w, nr)
+    np.testing.assert_array_equal(packed[: -6 * nr], strassen.pack(w[:8], nr))
+    left = packed[-6 * nr :].reshape(6, nr)
+    np.testing.assert_array_equal(left[:, :3], w[8:, :, 0, 0].T)
+    assert not left[:, 3:].any()

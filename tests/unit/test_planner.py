@@ -245,7 +245,8 @@ def test_a_lowered_convolution_keeps_its_attributes_and_operands() -> None:
         (512, 32, 56, "conv"),
         (1024, 1024, 1, "conv"),
         (511, 512, 14, "conv"),
-        (512, 528, 14, "conv"),
+        (512, 528, 14, "conv_strassen"),
+        (512, 1000, 13, "conv_strassen"),
     ],
 )
 def test_a_1x1_convolution_is_halved_where_that_is_less_work(

@@ -7,9 +7,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from trimtab.packing.gemm import pack_groups
+from trimtab.packing.gemm import pack_groups, pack_matrix
 
 FloatArray = NDArray[np.float32]
+
+
+def half_columns(columns: int, nr: int) -> int:
+    """Of `columns`, those of a half: whole panels. What is left of them is multiplied directly."""
+    return columns // (2 * nr) * nr
 
 
 def right_hand_sides(w: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -24,5 +29,10 @@ def right_hand_sides(w: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def pack(w: FloatArray, nr: int) -> FloatArray:
-    """w: float32[c_out, c_in, 1, 1] -> [7][panel][c_in / 2][nr]."""
-    return pack_groups(right_hand_sides(w[:, :, 0, 0].astype(np.float64)), nr)
+    """w: float32[c_out, c_in, 1, 1] -> [7][panel][c_in / 2][nr], then [panel][c_in][nr] of what is
+    left of c_out.
+    """
+    matrix = w[:, :, 0, 0]
+    columns = 2 * half_columns(len(matrix), nr)
+    sides = right_hand_sides(matrix[:columns].astype(np.float64))
+    return np.concatenate([pack_groups(sides, nr), pack_matrix(matrix[columns:], nr)])

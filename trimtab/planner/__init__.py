@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from trimtab import kernels
 from trimtab.errors import PlanError
+from trimtab.kernels import Kernel
 from trimtab.packing import depthwise, gemm, strassen, winograd
 from trimtab.plan import ALGORITHMS, Choice, Plan, keys
 from trimtab.planner import kernel_choice, parts
-from trimtab.planner.kernel_choice import DEPTHWISE, best, halves, product_cost, tile_count
+from trimtab.planner.kernel_choice import DEPTHWISE, best, product_cost, tile_count
 from trimtab.program import Op, Program, Var, attributes
 from trimtab.target import Target
 
@@ -116,10 +117,10 @@ def algorithm_costs(program: Program, op: Op, target: Target) -> dict[str, int]:
     rows = y.count // c_out
     unit = op.attributes["strides"] == op.attributes["dilations"] == (1, 1)
     square = unit and op.attributes["group"] == 1 and kh == kw
-    halved = c_in % 2 == 0 and any(halves(k, c_out) for k in best("gemm_f32", target))
+    halving = [k for k in best("gemm_f32", target) if strassen.half_columns(c_out, k.packing[1])]
     more: dict[str, int] = {}
-    if square and kh == 1 and not any(op.attributes["pads"]) and halved:
-        more["strassen"] = _strassen_work(target, rows, c_out, c_in)
+    if square and kh == 1 and not any(op.attributes["pads"]) and halving and c_in % 2 == 0:
+        more["strassen"] = min(_strassen_work(k, rows, c_out, c_in) for k in halving)
     if square and kh == 3 and min(c_in, c_out) >= _MIN_WINOGRAD_CHANNELS:
         for tile in _TRANSFORMS:
             tiles = tile_count(y, tile)
@@ -128,8 +129,12 @@ def algorithm_costs(program: Program, op: Op, target: Target) -> dict[str, int]:
 
 
 def _work(target: Target, rows: int, columns: int, depth: int) -> int:
-    """What a product takes with the best tile of `target`, in multiply-adds of an element."""
-    kernel = min(best("gemm_f32", target), key=lambda k: product_cost(k, rows, columns))
+    """What a product takes with the best tile of `target`."""
+    return min(_product_work(k, rows, columns, depth) for k in best("gemm_f32", target))
+
+
+def _product_work(kernel: Kernel, rows: int, columns: int, depth: int) -> int:
+    """What a product takes, in multiply-adds of an element."""
     weight_cost = kernels.isas()[kernel.isa].weight_cost
     sums, weights = rows * columns * _SUM_COST, columns * depth * weight_cost
     return product_cost(kernel, rows, columns) * depth + sums + weights
@@ -141,11 +146,13 @@ def _winograd_work(target: Target, tile: int, tiles: int, columns: int, depth: i
     return (tile + 2) ** 2 * _work(target, tiles, columns, depth) + transforms
 
 
-def _strassen_work(target: Target, rows: int, columns: int, depth: int) -> int:
-    half, (sum_inputs, sum_outputs) = -(-rows // 2), _STRASSEN_SUMS
-    sums = half * (depth // 2 * sum_inputs + columns // 2 * sum_outputs)
-    products = 7 * _work(target, half, columns // 2, depth // 2)
-    return round((products + sums) / (1 - _STRASSEN_GAIN))
+def _strassen_work(kernel: Kernel, rows: int, columns: int, depth: int) -> int:
+    half, half_columns = -(-rows // 2), strassen.half_columns(columns, kernel.packing[1])
+    sum_inputs, sum_outputs = _STRASSEN_SUMS
+    sums = half * (depth // 2 * sum_inputs + half_columns * sum_outputs)
+    products = 7 * _product_work(kernel, half, half_columns, depth // 2)
+    left = _product_work(kernel, rows, columns - 2 * half_columns, depth)
+    return round((products + left + sums) / (1 - _STRASSEN_GAIN))
 
 
 @dataclass(frozen=True)
@@ -169,10 +176,10 @@ def _packings(program: Program, op: Op) -> dict[int, _Packing]:
     if op.type == "conv_winograd":
         tile = op.attributes["tile"]
         return {1: _Packing(("winograd", tile, nr), lambda w: winograd.pack(w, tile, nr))}
-    if op.type == "conv_strassen":
-        return {1: _Packing(("strassen", nr), lambda w: strassen.pack(w, nr))}
     groups = op.attributes.get("group", 1)
-    if op.type == "conv_transpose":
+    if op.type == "conv_strassen":
+        weights = _Packing(("strassen", nr), lambda w: strassen.pack(w, nr))
+    elif op.type == "conv_transpose":
         shape = tuple(op.attributes[name] for name in ("strides", "dilations", "pads"))
         weights = _Packing(
             ("conv_transpose", groups, nr, shape),

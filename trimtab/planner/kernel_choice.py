@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from trimtab import kernels, schema
 from trimtab.errors import PlanError
 from trimtab.kernels import Kernel
+from trimtab.packing.strassen import half_columns
 from trimtab.program import Op, Program, Var
 from trimtab.target import Target
 
@@ -51,7 +52,7 @@ def _fits(program: Program, op: Op, kernel: Kernel) -> bool:
     if kernel.family.startswith("winograd"):
         return kernel.portable or kernel.nr == op.attributes["tile"]
     if op.type == "conv_strassen" and kernel.family == "gemm_f32":
-        return halves(kernel, program.vars[op.outputs[0]].shape[1])
+        return half_columns(program.vars[op.outputs[0]].shape[1], kernel.packing[1]) > 0
     return True
 
 
@@ -140,7 +141,9 @@ def _cost(program: Program, op: Op, kernel: Kernel) -> int:
         tile = int(op.attributes["tile"])
         return (tile + 2) ** 2 * product_cost(kernel, tile_count(y, tile), channels)
     if op.type == "conv_strassen":
-        return 7 * product_cost(kernel, -(-y.count // channels // 2), channels // 2)
+        rows, columns = y.count // channels, half_columns(channels, kernel.packing[1])
+        left = product_cost(kernel, rows, channels - 2 * columns)
+        return 7 * product_cost(kernel, -(-rows // 2), columns) + 2 * left  # half of the depth
     groups = op.attributes.get("group", 1)
     return int(groups * product_cost(kernel, y.count // channels, channels // groups))
 
@@ -151,11 +154,6 @@ def product_cost(kernel: Kernel, rows: int, columns: int) -> int:
     """
     mr, nr = kernel.packing
     return -(-columns // nr) * (rows * nr + -(-rows // mr) * nr + rows)
-
-
-def halves(kernel: Kernel, columns: int) -> bool:
-    """True when each half of the columns takes whole panels."""
-    return columns % (2 * kernel.packing[1]) == 0
 
 
 def tile_count(y: Var, tile: int) -> int:

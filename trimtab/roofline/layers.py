@@ -23,6 +23,7 @@ from dataclasses import dataclass
 
 from trimtab import kernels
 from trimtab.kernels import Kernel
+from trimtab.packing.strassen import half_columns
 from trimtab.program import Op, Program
 
 _FLOAT = 4  # bytes
@@ -111,10 +112,15 @@ def _winograd_product(program: Program, op: Op) -> tuple[Layer, int]:
     return product(rows * columns, c_out, c_in), (op.attributes["tile"] + 2) ** 2
 
 
+def _strassen_columns(program: Program, op: Op) -> int:
+    c_out = program.vars[op.inputs[1]].shape[0]
+    return half_columns(c_out, kernels.kernel(op.attributes["kernel"]).packing[1])
+
+
 def _strassen_product(program: Program, op: Op) -> tuple[Layer, int]:
-    columns, k = program.vars[op.inputs[1]].shape[:2]
-    rows = program.vars[op.outputs[0]].count // columns
-    return product(math.ceil(rows / 2), columns // 2, k // 2), 7
+    c_out, k = program.vars[op.inputs[1]].shape[:2]
+    rows = program.vars[op.outputs[0]].count // c_out
+    return product(math.ceil(rows / 2), _strassen_columns(program, op), k // 2), 7
 
 
 def _strassen_sums(program: Program, op: Op) -> tuple[Layer, int]:
@@ -125,7 +131,7 @@ def _strassen_sums(program: Program, op: Op) -> tuple[Layer, int]:
 
 def _strassen_results(program: Program, op: Op) -> tuple[Layer, int]:
     y = program.vars[op.outputs[0]]
-    rows, n = y.count // y.shape[1] // 2, y.shape[1] // 2
+    rows, n = y.count // y.shape[1] // 2, _strassen_columns(program, op)
     return _layer("StrassenResultsF32Args", 0, rows * n * (3 + 1), n=n, rows=rows), 1
 
 
