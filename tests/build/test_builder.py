@@ -266,3 +266,8 @@ def test_the_engine_is_built_beside_the_package_and_stays_when_nothing_changed()
     before = path.stat().st_mtime_ns
     assert path.parent == paths.root() / "trimtab"
     assert builder.build_engine().stat().st_mtime_ns == before
+
+
+def test_the_engine_carries_no_sanitizer_into_python() -> None:
+    # zig adds one to what is compiled without an optimisation level.
+    assert b"__ubsan" not in builder.build_engine().read_bytes()

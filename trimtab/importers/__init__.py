@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import difflib
 import importlib
-import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -45,11 +43,11 @@ def _formats() -> dict[str, tuple[str, ...]]:
     is not asked for costs no import, and may lack the packages that it needs.
     """
     found = {}
-    for module in sorted(Path(__file__).parent.glob("[!_]*.py")):
-        source = module.read_text(encoding="utf-8")
-        declared = re.search(r"^SUFFIXES = (\([^)]*\))", source, re.MULTILINE)
-        assert declared, f"{module} declares no SUFFIXES"
-        found[module.stem] = ast.literal_eval(declared[1])
+    for module in sorted(Path(__file__).parent.iterdir()):
+        if module.suffix == ".py" and not module.name.startswith("_"):
+            _, declares, declared = module.read_bytes().partition(b"\nSUFFIXES = ")
+            assert declares, f"{module} declares no SUFFIXES"
+            found[module.stem] = ast.literal_eval(declared[: declared.index(b")") + 1].decode())
     return found
 
 
@@ -117,6 +115,8 @@ def load(
 def _cut(program: Program, outputs: Sequence[str], path: Path) -> None:
     for name in outputs:
         if name not in program.vars:
+            import difflib  # a quarter of a megabyte, for this message alone
+
             similar = difflib.get_close_matches(name, program.vars, cutoff=0)
             raise ImportModelError(
                 f"there is no tensor '{name}'",
