@@ -10,6 +10,7 @@ namespace {
 struct RowTile {
   static constexpr int kMr = 4, kNr = 16, kVectors = 4;
   static constexpr int kNarrow = 2;  // 24 columns are common
+  using Half = F;
   static constexpr int Smaller(int rows) { return rows / 2; }
 
   // Keeps the compiler from turning steps of a pointer into sums with a base, which cost an

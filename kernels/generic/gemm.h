@@ -2,9 +2,10 @@
 //
 // A kernel supplies what multiplies, as a class `Tile` over the primitives of a vec_<isa>.h. It has
 // the constants kMr, kNr, kVectors = kNr / kLanes and kNarrow (the vectors of a narrow last panel
-// that gets code of its own; 0: none); Smaller(rows), the next smaller number of rows that gets
-// code of its own; and Multiply(args, w, sums), which adds the products of all taps of the panel at
-// `w` to F sums[rows][vectors].
+// that gets code of its own; 0: none); Half, a shorter vector for what is left of it, or F;
+// Smaller(rows), the next smaller number of rows that gets code of its own; and Multiply(args, w,
+// sums), which adds the products of all taps of the panel at `w` to V sums[rows][vectors] of F or
+// Half.
 #ifndef TRIMTAB_KERNELS_GENERIC_GEMM_H_
 #define TRIMTAB_KERNELS_GENERIC_GEMM_H_
 
@@ -13,18 +14,31 @@
 
 namespace {
 
+// The primitives by type of vector; a kernel with another Half than F specialises them.
+template <class V>
+constexpr size_t kLanesOf = sizeof(V) / sizeof(float);
+template <class V>
+inline V LoadAs(const float* p) {
+  return Load(p);
+}
+template <class V>
+inline V SetAs(float x) {
+  return Set(x);
+}
+
 // Residual, clamp and store.
-template <int kRows, int kVectors>
+template <class V, int kRows, int kVectors>
 inline void Finish(const GemmF32Args& args, const float* residual, float* c,
-                   F (&sums)[kRows][kVectors]) {
-  const F low = Set(args.clamp_min), high = Set(args.clamp_max);
+                   V (&sums)[kRows][kVectors]) {
+  constexpr size_t kStep = kLanesOf<V>;
+  const V low = SetAs<V>(args.clamp_min), high = SetAs<V>(args.clamp_max);
   TRIMTAB_UNROLL
   for (int i = 0; i < kRows; ++i) {
     TRIMTAB_UNROLL
     for (int v = 0; v < kVectors; ++v) {
-      F sum = sums[i][v];
-      if (residual != nullptr) sum = sum + Load(residual + v * kLanes);
-      Store(c + v * kLanes, Min(Max(sum, low), high));
+      V sum = sums[i][v];
+      if (residual != nullptr) sum = sum + LoadAs<V>(residual + v * kStep);
+      Store(c + v * kStep, Min(Max(sum, low), high));
     }
     if (static_cast<size_t>(i) + 1 == args.rows) return;
     if (residual != nullptr) residual += args.residual_stride;
@@ -41,7 +55,7 @@ inline const float* Zeros() {
 
 // `count` panels, at least one, side by side. args.rows <= kRows: the rows past them are computed
 // from whatever valid pointers stand there, and dropped. A kernel may specialise it.
-template <class Tile, int kRows, int kVectors>
+template <class Tile, int kRows, int kVectors, class V = F>
 void Panels(const GemmF32Args& given, size_t count) {
   const GemmF32Args args = given;  // copies that stores to c cannot change
   const size_t panel_elements = args.taps * args.k * Tile::kNr;
@@ -50,10 +64,10 @@ void Panels(const GemmF32Args& given, size_t count) {
   const float *w = args.w, *residual = args.residual;
   float* c = args.c;
   for (;; w += panel_elements, bias += bias_step) {
-    F sums[kRows][kVectors];
+    V sums[kRows][kVectors];
     TRIMTAB_UNROLL
     for (int v = 0; v < kVectors; ++v) {
-      const F start = Load(bias + v * kLanes);
+      const V start = LoadAs<V>(bias + v * kLanesOf<V>);
       TRIMTAB_UNROLL
       for (int i = 0; i < kRows; ++i) sums[i][v] = start;
     }
@@ -66,28 +80,59 @@ void Panels(const GemmF32Args& given, size_t count) {
 }
 
 // By the smallest variant that holds the rows.
-template <class Tile, int kVectors, int kRows = Tile::kMr>
+template <class Tile, int kVectors, class V = F, int kRows = Tile::kMr>
 inline void RunPanels(const GemmF32Args& args, size_t count) {
   constexpr int kSmaller = Tile::Smaller(kRows);
   if constexpr (kSmaller > 0) {
-    if (args.rows <= kSmaller) return RunPanels<Tile, kVectors, kSmaller>(args, count);
+    if (args.rows <= kSmaller) return RunPanels<Tile, kVectors, V, kSmaller>(args, count);
   }
-  Panels<Tile, kRows, kVectors>(args, count);
+  Panels<Tile, kRows, kVectors, V>(args, count);
 }
 
-// Small C libraries copy byte by byte.
-__attribute__((noinline)) void CopyRow(const float* from, float* to, size_t count) {
-  for (; count >= kLanes; count -= kLanes, from += kLanes, to += kLanes) Store(to, Load(from));
-  if (count > 0) StorePart(to, LoadPart(from, count), count);
+// A matrix; small C libraries copy byte by byte.
+__attribute__((noinline)) void CopyRows(const float* from, size_t from_stride, float* to,
+                                        size_t to_stride, size_t rows, size_t columns) {
+  for (; columns >= kLanes; columns -= kLanes, from += kLanes, to += kLanes) {
+    for (size_t i = 0; i < rows; ++i) Store(to + i * to_stride, Load(from + i * from_stride));
+  }
+  if (columns == 0) return;
+  for (size_t i = 0; i < rows; ++i)
+    StorePart(to + i * to_stride, LoadPart(from + i * from_stride, columns), columns);
 }
 
-// A panel of which the first `columns` < kNr are used.
+// The arguments for the columns from `begin` on, whose weights are `w_begin` further.
+inline GemmF32Args From(const GemmF32Args& args, size_t begin, size_t w_begin) {
+  GemmF32Args rest = args;
+  rest.w += w_begin;
+  if (args.bias != nullptr) rest.bias += begin;
+  if (args.residual != nullptr) rest.residual += begin;
+  rest.c += begin;
+  return rest;
+}
+
+// How many columns of a panel are computed when the first `columns` < kNr are wanted.
 template <class Tile>
-inline void RunPart(const GemmF32Args& args, size_t columns) {
-  if constexpr (Tile::kNarrow > 0) {
-    if (columns <= Tile::kNarrow * kLanes) return RunPanels<Tile, Tile::kNarrow>(args, 1);
+constexpr size_t Width(size_t columns) {
+  constexpr size_t kNarrow = Tile::kNarrow * kLanes, kHalf = kLanesOf<typename Tile::Half>;
+  if (kHalf < kLanes && columns <= kHalf) return kHalf;
+  if (columns <= kNarrow) return kNarrow;
+  if (kHalf < kLanes && columns <= kNarrow + kHalf) return kNarrow + kHalf;
+  return Tile::kNr;
+}
+
+// The first `width` columns of a panel, a value of Width().
+template <class Tile>
+inline void RunPart(const GemmF32Args& args, size_t width) {
+  using Half = typename Tile::Half;
+  constexpr size_t kNarrow = Tile::kNarrow * kLanes, kHalf = kLanesOf<Half>;
+  if (width == Tile::kNr) return RunPanels<Tile, Tile::kVectors>(args, 1);
+  if constexpr (kNarrow > 0) {
+    if (width >= kNarrow) RunPanels<Tile, Tile::kNarrow>(args, 1);
   }
-  RunPanels<Tile, Tile::kVectors>(args, 1);
+  if constexpr (kHalf < kLanes) {
+    const size_t begin = width - kHalf;
+    if (width != kNarrow) RunPanels<Tile, 1, Half>(From(args, begin, begin), 1);
+  }
 }
 
 // The same for the last panel, which no memory of c follows. It is computed in whole vectors, since
@@ -99,14 +144,12 @@ __attribute__((noinline)) void LastPanel(const GemmF32Args& args, size_t columns
   whole.c = sums;
   whole.c_stride = Tile::kNr;
   if (args.residual != nullptr) {
-    for (size_t i = 0; i < args.rows; ++i)
-      CopyRow(args.residual + i * args.residual_stride, residual + i * Tile::kNr, columns);
+    CopyRows(args.residual, args.residual_stride, residual, Tile::kNr, args.rows, columns);
     whole.residual = residual;
     whole.residual_stride = Tile::kNr;
   }
-  RunPart<Tile>(whole, columns);
-  for (size_t i = 0; i < args.rows; ++i)
-    CopyRow(sums + i * Tile::kNr, args.c + i * args.c_stride, columns);
+  RunPart<Tile>(whole, Width<Tile>(columns));
+  CopyRows(sums, Tile::kNr, args.c, args.c_stride, args.rows, columns);
 }
 
 // Columns that are no multiple of kNr. Not inlined, as it would burden the usual call.
@@ -114,13 +157,9 @@ template <class Tile>
 __attribute__((noinline)) void RaggedPanels(const GemmF32Args& args) {
   const size_t whole = args.columns / Tile::kNr, left = args.columns % Tile::kNr;
   if (whole > 0) RunPanels<Tile, Tile::kVectors>(args, whole);
-  GemmF32Args last = args;
   const size_t begin = whole * Tile::kNr;
-  last.w += begin * args.taps * args.k;
-  if (args.bias != nullptr) last.bias += begin;
-  if (args.residual != nullptr) last.residual += begin;
-  last.c += begin;
-  if (left == Tile::kNarrow * kLanes) return RunPart<Tile>(last, left);
+  const GemmF32Args last = From(args, begin, begin * args.taps * args.k);
+  if (left == Width<Tile>(left)) return RunPart<Tile>(last, left);
   LastPanel<Tile>(last, left);
 }
 

@@ -7,10 +7,11 @@
 
 namespace {
 
-template <int kRowsPerTile, int kColumns>
+template <int kRowsPerTile, int kColumns, class HalfVector = F>
 struct BroadcastTile {
   static constexpr int kMr = kRowsPerTile, kNr = kColumns, kVectors = kColumns / kLanes;
   static constexpr int kNarrow = 1;
+  using Half = HalfVector;
   static constexpr int Smaller(int rows) { return rows - 1; }
 
   // Weights that stream from memory are fetched this far ahead, a page: the hardware does not
@@ -18,23 +19,23 @@ struct BroadcastTile {
   static constexpr size_t kAhead = 1024;
   static constexpr int kMinRowsToPrefetch = kRowsPerTile / 2;
 
-  template <int kRows, int kUsed>
-  static inline void Multiply(const GemmF32Args& args, const float* w, F (&sums)[kRows][kUsed]) {
+  template <class V, int kRows, int kUsed>
+  static inline void Multiply(const GemmF32Args& args, const float* w, V (&sums)[kRows][kUsed]) {
     const float* const* rows = args.a;
     for (size_t t = 0; t < args.taps; ++t, rows += kMr) {
       const float* a[kRows];
       TRIMTAB_UNROLL
       for (int i = 0; i < kRows; ++i) a[i] = rows[i];
       for (size_t p = 0; p < args.k; ++p, w += kNr) {
-        F b[kUsed];
+        V b[kUsed];
         TRIMTAB_UNROLL
         for (int v = 0; v < kUsed; ++v) {
-          b[v] = Load(w + v * kLanes);
-          if (kRows >= kMinRowsToPrefetch) __builtin_prefetch(w + kAhead + v * kLanes);
+          b[v] = LoadAs<V>(w + v * kLanesOf<V>);
+          if (kRows >= kMinRowsToPrefetch) __builtin_prefetch(w + kAhead + v * kLanesOf<V>);
         }
         TRIMTAB_UNROLL
         for (int i = 0; i < kRows; ++i) {
-          const F x = Set(a[i][p]);
+          const V x = SetAs<V>(a[i][p]);
           TRIMTAB_UNROLL
           for (int v = 0; v < kUsed; ++v) sums[i][v] = Fma(x, b[v], sums[i][v]);
         }

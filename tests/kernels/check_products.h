@@ -23,7 +23,8 @@ class GemmCheck {
  public:
   void Run(void (*kernel)(const GemmF32Args&), size_t mr, size_t nr, Result* result) {
     static const size_t kDepths[] = {0, 1, 2, 3, 4, 5, 7, 8, 17, 64};
-    const size_t columns[] = {1, nr - 1, nr, nr + 1, 2 * nr + 3};
+    const size_t columns[] = {1,      nr / 4, nr / 2, nr / 2 + 1, nr / 4 * 3,
+                              nr - 1, nr,     nr + 1, 2 * nr + 3};
     size_t turn = 0;
     for (size_t rows = 1; rows <= mr; ++rows) {
       for (size_t n : columns) {
