@@ -4,6 +4,6 @@
 #include "kernels/generic/elementwise.h"
 
 extern "C" void swish_f32_neon(const UnaryF32Args& args) {
-  const F alpha = Set(args.alpha);
-  Map(args, [=](F x) { return Swish(x, alpha); });
+  const F scale = LogisticScale(args.alpha);
+  Map(args, [=](F x) { return Swish(x, scale); });
 }

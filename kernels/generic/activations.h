@@ -19,7 +19,8 @@ inline F HardSigmoid(F x, F alpha, F beta) {
 
 inline F HardSwish(F x) { return x * HardSigmoid(x, Set(1.0f / 6.0f), Set(0.5f)); }
 
-inline F Swish(F x, F alpha) { return Divide(x, Set(1.0f) + ExpNormal(Set(0.0f) - alpha * x)); }
+// `scale` is LogisticScale(alpha).
+inline F Swish(F x, F scale) { return Divide(x, Set(1.0f) + PowerOfTwo(x * scale)); }
 
 // tanh(ln(1 + e)) = w / (w + 2) with w = e (e + 2); from x = 20 on the quotient is 1 in float32.
 inline F Mish(F x) {
@@ -37,7 +38,7 @@ inline F Gelu(F x) {
 
 // x/2 (1 + tanh(u)) = x sigmoid(2u) with u = sqrt(2/pi) (x + 0.044715 x^3).
 inline F GeluTanh(F x) {
-  return Divide(x, Set(1.0f) + ExpNormal(x * Fma(x * x, Set(-0.07135481f), Set(-1.5957691f))));
+  return Divide(x, Set(1.0f) + PowerOfTwo(x * Fma(x * x, Set(-0.10294324f), Set(-2.3022082f))));
 }
 
 }  // namespace

@@ -54,6 +54,22 @@ inline F ExpNormal(F x) {
   return Fma(m, scale, scale);
 }
 
+// 2^x with x clamped to [-126, 126]. For what adds 1 to it: relative to e^x, the rounding of x log2
+// e counts as much as x is large. A NaN stays one if it was made by arithmetic, as its low bits are
+// 0.
+inline F PowerOfTwo(F x) {
+  x = Max(Min(x, Set(126.0f)), Set(-126.0f));
+  const F round = Set(12582912.0f);  // see ExpParts
+  const F sum = x + round;
+  const F r = x - (sum - round);
+  F q = Set(1.32647273e-3f);  // (2^r - 1) / r for |r| <= 1/2: 1.1e-7 of 2^r
+  q = Fma(q, r, Set(9.67151299e-3f));
+  q = Fma(q, r, Set(5.55073358e-2f));
+  q = Fma(q, r, Set(2.40222424e-1f));
+  q = Fma(q, r, Set(6.93147004e-1f));
+  return FromBits(Bits(Fma(q, r, Set(1.0f))) + ShiftLeft<23>(Bits(sum)));
+}
+
 // e^x - 1 for x <= 0, without cancellation near 0.
 inline F ExpMinusOne(F x) {
   I n;
@@ -99,7 +115,11 @@ inline F LogOnePlus(F u) {
   return LogNormal(w) + Divide(u - (w - one), w);
 }
 
-inline F Sigmoid(F x) { return Divide(Set(1.0f), Set(1.0f) + ExpNormal(Set(0.0f) - x)); }
+// 1 + e^(-alpha x) is 1 + 2^(x scale).
+constexpr float kLog2E = 1.44269504f;
+inline F LogisticScale(float alpha) { return Set(-alpha * kLog2E); }
+
+inline F Sigmoid(F x) { return Divide(Set(1.0f), Set(1.0f) + PowerOfTwo(x * LogisticScale(1.0f))); }
 
 inline F Tanh(F x) {
   const F t = ExpMinusOne(Abs(x) * Set(-2.0f));
