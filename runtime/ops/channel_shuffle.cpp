@@ -31,12 +31,12 @@ void InterleaveTwo(const Bits* x, const Bits* other, Bits* y, size_t n) {
   }
 }
 
-// Writes the `n` channels of a pixel's result from channel `begin` on.
+// Writes `n` channels of a pixel's result: those from `group` on of the first member at `from`,
+// then all of the members that follow.
 template <typename Bits>
-void Interleave(const void* from, void* to, size_t groups, size_t members, size_t begin, size_t n) {
-  const auto* x = static_cast<const Bits*>(from) + begin / groups;
+void Interleave(const void* from, void* to, size_t groups, size_t members, size_t group, size_t n) {
+  const auto* x = static_cast<const Bits*>(from);
   auto* y = static_cast<Bits*>(to);
-  size_t group = begin % groups;
   if (groups == 2) {  // as all networks have it
     for (; group != 0 && n > 0; group = 0, --n) *y++ = x++[members];
     InterleaveTwo(x, x + members, y, n / 2);
@@ -58,7 +58,7 @@ class ChannelShuffle final : public OperatorOf<ChannelShuffleAttributes> {
     const auto groups = static_cast<size_t>(attributes().group);
     const size_t channels = static_cast<size_t>(x.c()), size = x.element_size();
     const size_t pixels = static_cast<size_t>(x.Count()) / channels;
-    const size_t part = channels / static_cast<size_t>(output_count());
+    const size_t part = channels / static_cast<size_t>(output_count()), members = channels / groups;
     const auto interleave = size == 4   ? Interleave<Bits32>
                             : size == 8 ? Interleave<Bits64>
                             : size == 2 ? Interleave<Bits16>
@@ -66,10 +66,13 @@ class ChannelShuffle final : public OperatorOf<ChannelShuffleAttributes> {
     pool.For(pixels, Grain(pixels, channels, pool.threads()), [&](size_t begin, size_t end, int) {
       for (int i = 0; i < output_count(); ++i) {
         const Tensor& y = output(i);
-        const auto* from = static_cast<const uint8_t*>(x.raw) + begin * x.pixel_stride() * size;
+        const size_t first = static_cast<size_t>(i) * part, member = first / groups;
+        const size_t group = first % groups;
+        const auto* from =
+            static_cast<const uint8_t*>(x.raw) + (begin * x.pixel_stride() + member) * size;
         auto* to = static_cast<uint8_t*>(y.raw) + begin * y.pixel_stride() * size;
         for (size_t p = begin; p < end; ++p) {
-          interleave(from, to, groups, channels / groups, static_cast<size_t>(i) * part, part);
+          interleave(from, to, groups, members, group, part);
           from += x.pixel_stride() * size;
           to += y.pixel_stride() * size;
         }
