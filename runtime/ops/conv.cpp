@@ -75,7 +75,7 @@ Status Conv::Prepare() {
       attributes().kernel, input(1), has_input(2) ? &input(2) : nullptr, attributes().group,
       output().c() / attributes().group, window_.taps() * k, window_.taps(), k, threads()));
   const Tensor& x = input(0);
-  spread_ = window_.pointwise() && gemm_.RowsCollide(x.pixel_stride());
+  spread_ = gemm_.RowsCollide(window_.stride_w * x.pixel_stride());
   const int64_t bytes =
       spread_ ? x.Count() / x.c() * (x.c() + kGap) * static_cast<int64_t>(sizeof(float)) : 0;
   TRIMTAB_CHECK(bytes <= INT32_MAX / 2, "scratch memory is too large", bytes);
@@ -124,11 +124,11 @@ void Conv::Run(ThreadPool& pool) {
     return;
   }
   source.window.padding = gemm_.Zeros(scratch<void>());
-  EvenRows pixels{source.window.x, source.window.pixel_stride, source.k};
   if (spread_) {
-    pixels.x = Spread(scratch<float>(gemm_.scratch_bytes()), pool);
-    pixels.stride = static_cast<size_t>(x.c()) + kGap;
+    source.window.x = Spread(scratch<float>(gemm_.scratch_bytes()), pool);
+    source.window.pixel_stride = static_cast<size_t>(x.c()) + kGap;
   }
+  const EvenRows pixels{source.window.x, source.window.pixel_stride, source.k};
   GemmJob job;
   job.point = PointAtPixels;
   job.context = &source;
