@@ -176,20 +176,21 @@ size_t TilesInBlock(size_t tile_floats) { return std::max<size_t>(1, 48 * 1024 /
 
 Pass WinogradInputPass(Kernel<WinogradInputF32Args> kernel, const LayerSizes& s) {
   const size_t height = s.at("height"), width = s.at("width"), channels = s.at("channels");
-  const size_t tile = s.at("tile"), n = tile + 2, block = TilesInBlock(n * n * channels);
-  const float* const x = Shared().x.Take((height * tile + 2) * (width * tile + 2) * channels);
+  const size_t tile = s.at("tile"), n = s.at("size"), block = TilesInBlock(n * n * channels);
+  const size_t line = width * tile + n - tile;  // pixels
+  const float* const x = Shared().x.Take((height * tile + n - tile) * line * channels);
   float* const y = Shared().y.Take(block * n * n * channels);
   Pointers pointers;
   for (size_t t = 0; t < height * width; ++t) {
     for (size_t i = 0; i < n * n; ++i) {
       const size_t row = t / width * tile + i / n, column = t % width * tile + i % n;
-      pointers.push_back(x + (row * (width * tile + 2) + column) * channels);
+      pointers.push_back(x + (row * line + column) * channels);
     }
   }
   return [=] {
     WinogradInputF32Args args = {};
     args.channels = args.y_stride = channels;
-    args.tile = static_cast<uint16_t>(tile);
+    args.size = static_cast<uint16_t>(n);
     for (size_t t = 0; t < height * width; ++t) {
       args.a = pointers.data() + t * n * n;
       args.y = y + t % block * n * n * channels;
@@ -200,7 +201,7 @@ Pass WinogradInputPass(Kernel<WinogradInputF32Args> kernel, const LayerSizes& s)
 
 Pass WinogradOutputPass(Kernel<WinogradOutputF32Args> kernel, const LayerSizes& s) {
   const size_t height = s.at("height"), width = s.at("width"), channels = s.at("channels");
-  const size_t tile = s.at("tile"), n = tile + 2, block = TilesInBlock(n * n * channels);
+  const size_t tile = s.at("tile"), n = s.at("size"), block = TilesInBlock(n * n * channels);
   const float* const x = Shared().x.Take(block * n * n * channels);
   const float* const bias = Shared().w.Take(channels);
   float* const y = Shared().y.Take(height * width * tile * tile * channels);
@@ -213,6 +214,7 @@ Pass WinogradOutputPass(Kernel<WinogradOutputF32Args> kernel, const LayerSizes& 
     args.clamp_min = 0;
     args.clamp_max = kInfinity;
     args.tile = static_cast<uint16_t>(tile);
+    args.size = static_cast<uint16_t>(n);
     for (size_t t = 0; t < height * width; ++t) {
       args.x = x + t % block * n * n * channels;
       args.y = y + (t / width * args.row_stride + t % width * channels) * tile;

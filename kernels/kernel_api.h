@@ -72,16 +72,22 @@ struct DepthwiseF32Args {
 // may overlap the one before it.
 enum { kMinWinogradChannels = 16 };
 
-// Transforms one tile of Winograd convolution F(m x m, 3 x 3), m = tile = 2, 4 or 6 (Lavin & Gray
-// 2016): with n = m + 2, element i * n + j of y is (B^T x B)[i][j] for every channel, where x[i][j]
-// is the pixel at a[i * n + j]. B is that of kernels/generic/winograd.h.
+// Transforms one tile of Winograd convolution F(m x m, r x r) (Lavin & Gray 2016): with
+// n = m + r - 1 = size = 4, 6 or 8, element i * n + j of y is (B^T x B)[i][j] for every channel,
+// where x[i][j] is the pixel at a[i * n + j]. B is that of kernels/generic/winograd.h.
 struct WinogradInputF32Args {
   const float* const* a;
   float* y;         // element e at y + e * y_stride
   size_t channels;  // >= kMinWinogradChannels
   size_t y_stride;
-  uint16_t tile;  // read by the portable kernel only; the others have it in their names
+  uint16_t size;  // read by the portable kernel only; the others have it in their names
 };
+
+// (m, n) of the transforms back that there are.
+struct WinogradTile {
+  uint16_t tile, size;
+};
+constexpr WinogradTile kWinogradTiles[] = {{2, 4}, {4, 6}, {4, 8}, {5, 8}, {6, 8}};
 
 // Transforms one tile of products back: y[i][j] = clamp((A^T x A)[i][j] + bias + residual[i][j])
 // for the first rows x columns pixels of the tile.
@@ -96,7 +102,7 @@ struct WinogradOutputF32Args {
   size_t row_stride, pixel_stride;
   size_t residual_row_stride, residual_pixel_stride;
   float clamp_min, clamp_max;
-  uint16_t tile;  // read by the portable kernel only
+  uint16_t tile, size;  // m and n, read by the portable kernel only
 };
 
 // One row of each quadrant of the left-hand side of Strassen's algorithm in Winograd's form, and

@@ -13,7 +13,7 @@ from trimtab.errors import UsageError
 # CPU -> architecture and CPU features, in the names of isa.toml. "generic": what a build for any
 # machine of the architecture may assume; every aarch64 core has NEON, and every armv7 board worth
 # deploying on has NEON with VFPv4. Where the assumption is wrong the engine takes another kernel
-# of the same packing, at last the portable one.
+# of the same tile, at last the portable one.
 _NEON = frozenset({"neon"})
 _V7 = frozenset({"neon", "vfpv4"})
 _V8_2 = frozenset({"neon", "fp16", "dotprod"})

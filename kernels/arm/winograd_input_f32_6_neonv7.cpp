@@ -3,5 +3,5 @@
 #include "kernels/generic/winograd.h"
 
 extern "C" void winograd_input_f32_6_neonv7(const WinogradInputF32Args& args) {
-  WinogradInput<6, 1>(args);
+  WinogradInput<6, 2>(args);
 }

@@ -1,10 +1,10 @@
-// The transforms of Winograd convolution F(m x m, 3 x 3) (Lavin & Gray 2016) over vectors of
-// channels: a tile of m x m outputs comes from (m + 2) x (m + 2) inputs.
+// The transforms of Winograd convolution F(m x m, r x r) (Lavin & Gray 2016) over vectors of
+// channels: a tile of m x m outputs comes from n x n inputs, n = m + r - 1.
 //
 // One-dimensional transforms, first over the lines of a tile, then across them. They are B^T and
-// A^T of Toom-Cook at the points 0, 1, -1 (m = 2), 2, -2 (m = 4), 1/2, -1/2 (m = 6) and infinity;
-// trimtab/packing/winograd.py has G. Pairs of points that differ in sign share their even and their
-// odd part.
+// A^T of Toom-Cook at the points 0, 1, -1 (n = 4), 2, -2 (n = 6), 1/2, -1/2 (n = 8) and infinity;
+// trimtab/packing/winograd.py has G. B^T depends on n alone. Pairs of points that differ in sign
+// share their even and their odd part.
 #ifndef TRIMTAB_KERNELS_GENERIC_WINOGRAD_H_
 #define TRIMTAB_KERNELS_GENERIC_WINOGRAD_H_
 
@@ -13,86 +13,77 @@
 
 namespace {
 
-template <int kTile>
-struct Winograd;
+inline void InputLine(const F (&x)[4], F (&y)[4]) {
+  y[0] = x[0] - x[2];
+  y[1] = x[2] + x[1];
+  y[2] = x[2] - x[1];
+  y[3] = x[3] - x[1];
+}
 
-template <>
-struct Winograd<2> {
-  static inline void Input(const F (&x)[4], F (&y)[4]) {
-    y[0] = x[0] - x[2];
-    y[1] = x[2] + x[1];
-    y[2] = x[2] - x[1];
-    y[3] = x[3] - x[1];
-  }
+inline void InputLine(const F (&x)[6], F (&y)[6]) {
+  const F four = Set(4.0f), minus_four = Set(-4.0f);
+  const F even = x[4] - x[2], odd = x[3] - x[1], twice = odd + odd;
+  y[3] = even + twice;
+  y[4] = even - twice;
+  y[0] = Fma(four, x[0] - x[2], even);
+  y[5] = Fma(minus_four, odd, x[5] - x[3]);
+  const F even1 = Fma(minus_four, x[2], x[4]), odd1 = Fma(minus_four, x[1], x[3]);
+  y[1] = even1 + odd1;
+  y[2] = even1 - odd1;
+}
 
-  static inline void Output(const F (&x)[4], F (&y)[2]) {
-    y[0] = x[0] + (x[1] + x[2]);
-    y[1] = x[3] + (x[1] - x[2]);
-  }
-};
+// The rows of 2 and -2 and those of 1/2 and -1/2 are each other's mirror images: what they have
+// in common is a multiple of the differences that the first and the last row begin with.
+inline void InputLine(const F (&x)[8], F (&y)[8]) {
+  const F outer = Set(5.25f), middle = Set(-4.25f), quarter = Set(0.25f), most = Set(-1.25f),
+          rest = Set(-3.75f), half = Set(0.5f);
+  const F even = x[4] - x[2], odd = x[3] - x[5];
+  y[0] = Fma(outer, even, x[0] - x[6]);
+  y[7] = Fma(outer, odd, x[7] - x[1]);
+  const F even1 = Fma(middle, x[4], x[2] + x[6]), odd1 = Fma(middle, x[3], x[1] + x[5]);
+  y[1] = even1 + odd1;
+  y[2] = even1 - odd1;
+  const F even2 = Fma(quarter, x[2], Fma(most, x[4], x[6]));
+  const F odd3 = Fma(quarter, x[5], Fma(most, x[3], x[1]));
+  const F odd2 = half * Fma(rest, odd, odd3);
+  y[3] = even2 + odd2;
+  y[4] = even2 - odd2;
+  const F even3 = Fma(rest, even, even2), twice = odd3 + odd3;
+  y[5] = even3 + twice;
+  y[6] = even3 - twice;
+}
 
-template <>
-struct Winograd<4> {
-  static inline void Input(const F (&x)[6], F (&y)[6]) {
-    const F four = Set(4.0f), minus_four = Set(-4.0f);
-    const F even = x[4] - x[2], odd = x[3] - x[1], twice = odd + odd;
-    y[3] = even + twice;
-    y[4] = even - twice;
-    y[0] = Fma(four, x[0] - x[2], even);
-    y[5] = Fma(minus_four, odd, x[5] - x[3]);
-    const F even1 = Fma(minus_four, x[2], x[4]), odd1 = Fma(minus_four, x[1], x[3]);
-    y[1] = even1 + odd1;
-    y[2] = even1 - odd1;
-  }
+template <int kFactor>
+inline F AddMultiple(F x, F y) {
+  return kFactor == 1 ? x + y : Fma(Set(static_cast<float>(kFactor)), x, y);
+}
 
-  static inline void Output(const F (&x)[6], F (&y)[4]) {
-    const F two = Set(2.0f), four = Set(4.0f), eight = Set(8.0f);
-    const F sum1 = x[1] + x[2], difference1 = x[1] - x[2];
-    const F sum2 = x[3] + x[4], difference2 = x[3] - x[4];
-    y[0] = x[0] + sum1 + sum2;
-    y[3] = Fma(eight, difference2, x[5] + difference1);
-    y[1] = Fma(two, difference2, difference1);
-    y[2] = Fma(four, sum2, sum1);
-  }
-};
+// Rows kRow and later of A^T, which have the powers of the points; the columns of 1/2 and -1/2 are
+// 32 times those. x0, last: those of the points 0 and infinity.
+template <int kRow, int kTile, int kPairs>
+inline void OutputRows(F x0, F last, const F (&sums)[kPairs], const F (&differences)[kPairs],
+                       F (&y)[kTile]) {
+  const F(&pairs)[kPairs] = kRow % 2 == 0 ? sums : differences;
+  F sum = pairs[0];
+  if constexpr (kRow == 0) sum = sum + x0;
+  if constexpr (kRow == kTile - 1) sum = sum + last;
+  if constexpr (kPairs > 1) sum = AddMultiple<(1 << kRow)>(pairs[1], sum);
+  if constexpr (kPairs > 2) sum = AddMultiple<(32 >> kRow)>(pairs[2], sum);
+  y[kRow] = sum;
+  if constexpr (kRow + 1 < kTile) OutputRows<kRow + 1>(x0, last, sums, differences, y);
+}
 
-template <>
-struct Winograd<6> {
-  // The rows of 2 and -2 and those of 1/2 and -1/2 are each other's mirror images: what they have
-  // in common is a multiple of the differences that the first and the last row begin with.
-  static inline void Input(const F (&x)[8], F (&y)[8]) {
-    const F outer = Set(5.25f), middle = Set(-4.25f), quarter = Set(0.25f), most = Set(-1.25f),
-            rest = Set(-3.75f), half = Set(0.5f);
-    const F even = x[4] - x[2], odd = x[3] - x[5];
-    y[0] = Fma(outer, even, x[0] - x[6]);
-    y[7] = Fma(outer, odd, x[7] - x[1]);
-    const F even1 = Fma(middle, x[4], x[2] + x[6]), odd1 = Fma(middle, x[3], x[1] + x[5]);
-    y[1] = even1 + odd1;
-    y[2] = even1 - odd1;
-    const F even2 = Fma(quarter, x[2], Fma(most, x[4], x[6]));
-    const F odd3 = Fma(quarter, x[5], Fma(most, x[3], x[1]));
-    const F odd2 = half * Fma(rest, odd, odd3);
-    y[3] = even2 + odd2;
-    y[4] = even2 - odd2;
-    const F even3 = Fma(rest, even, even2), twice = odd3 + odd3;
-    y[5] = even3 + twice;
-    y[6] = even3 - twice;
+template <int kTile, int kSize>
+inline void OutputLine(const F (&x)[kSize], F (&y)[kTile]) {
+  constexpr int kPairs = kSize / 2 - 1;
+  F sums[kPairs], differences[kPairs];
+  TRIMTAB_UNROLL
+  for (int i = 0; i < kPairs; ++i) {
+    sums[i] = x[2 * i + 1] + x[2 * i + 2];
+    differences[i] = x[2 * i + 1] - x[2 * i + 2];
   }
-
-  static inline void Output(const F (&x)[8], F (&y)[6]) {
-    const F two = Set(2.0f), four = Set(4.0f), eight = Set(8.0f), sixteen = Set(16.0f),
-            thirty_two = Set(32.0f);
-    const F sum1 = x[1] + x[2], difference1 = x[1] - x[2];
-    const F sum2 = x[3] + x[4], difference2 = x[3] - x[4];
-    const F sum3 = x[5] + x[6], difference3 = x[5] - x[6];
-    y[0] = Fma(thirty_two, sum3, x[0] + sum1 + sum2);
-    y[1] = Fma(sixteen, difference3, Fma(two, difference2, difference1));
-    y[2] = Fma(eight, sum3, Fma(four, sum2, sum1));
-    y[5] = Fma(thirty_two, difference2, (x[7] + difference3) + difference1);
-    y[3] = Fma(four, difference3, Fma(eight, difference2, difference1));
-    y[4] = Fma(two, sum3, Fma(sixteen, sum2, sum1));
-  }
-};
+  OutputRows<0>(x[0], x[kSize - 1], sums, differences, y);
+}
 
 // Where the next `kWidth` channels begin: the last ones of a row overlap those before them, which
 // computes some channels twice and needs no code for parts of vectors.
@@ -105,9 +96,8 @@ inline size_t NextChannels(size_t c, size_t channels) {
 
 // kVectors vectors of channels go together, so that they share addresses and lie side by side,
 // where there are instructions that load and store two vectors.
-template <int kTile, int kVectors>
+template <int kSize, int kVectors>
 inline void WinogradInput(const WinogradInputF32Args& given) {
-  constexpr int kSize = kTile + 2;
   const WinogradInputF32Args args = given;  // a copy that stores to y cannot change
   for (size_t c = 0; c < args.channels; c = NextChannels<kVectors * kLanes>(c, args.channels)) {
     F lines[kSize][kSize][kVectors];
@@ -122,7 +112,7 @@ inline void WinogradInput(const WinogradInputF32Args& given) {
         for (int v = 0; v < kVectors; ++v) x[v][j] = Load(pixel + v * kLanes);
       }
       TRIMTAB_UNROLL
-      for (int v = 0; v < kVectors; ++v) Winograd<kTile>::Input(x[v], transformed[v]);
+      for (int v = 0; v < kVectors; ++v) InputLine(x[v], transformed[v]);
       TRIMTAB_UNROLL
       for (int j = 0; j < kSize; ++j) {
         TRIMTAB_UNROLL
@@ -137,7 +127,7 @@ inline void WinogradInput(const WinogradInputF32Args& given) {
       for (int v = 0; v < kVectors; ++v) {
         TRIMTAB_UNROLL
         for (int i = 0; i < kSize; ++i) x[v][i] = lines[i][j][v];
-        Winograd<kTile>::Input(x[v], transformed[v]);
+        InputLine(x[v], transformed[v]);
       }
       float* element = y;
       TRIMTAB_UNROLL
@@ -149,9 +139,8 @@ inline void WinogradInput(const WinogradInputF32Args& given) {
   }
 }
 
-template <int kTile, int kVectors>
+template <int kTile, int kSize, int kVectors>
 inline void WinogradOutput(const WinogradOutputF32Args& given) {
-  constexpr int kSize = kTile + 2;
   const WinogradOutputF32Args args = given;  // a copy that stores to y cannot change
   const bool bounded = args.clamp_max < __builtin_inff();
   for (size_t c = 0; c < args.channels; c = NextChannels<kVectors * kLanes>(c, args.channels)) {
@@ -167,7 +156,7 @@ inline void WinogradOutput(const WinogradOutputF32Args& given) {
         for (int v = 0; v < kVectors; ++v) x[v][i] = Load(element + v * kLanes);
       }
       TRIMTAB_UNROLL
-      for (int v = 0; v < kVectors; ++v) Winograd<kTile>::Output(x[v], transformed[v]);
+      for (int v = 0; v < kVectors; ++v) OutputLine(x[v], transformed[v]);
       TRIMTAB_UNROLL
       for (int i = 0; i < kTile; ++i) {
         TRIMTAB_UNROLL
@@ -190,7 +179,7 @@ inline void WinogradOutput(const WinogradOutputF32Args& given) {
         for (int j = 0; j < kSize; ++j) x[j] = lines[i][j][v];
         // The column of A^T for the point 1 is all ones, so that one addition serves the line.
         x[1] = x[1] + bias[v];
-        Winograd<kTile>::Output(x, sums[v]);
+        OutputLine(x, sums[v]);
       }
       if (residual != nullptr) {
         const float* pixel = residual;

@@ -6,8 +6,8 @@ namespace trimtab {
 namespace {
 
 bool Fits(const KernelRow& row, const KernelRef& ref) {
-  const bool same_packing = row.nr == 0 || (row.nr == ref.nr && row.mr <= ref.mr);
-  return row.family == ref.family && same_packing && (row.cpu_features & ~CpuFeatures()) == 0;
+  const bool same_tile = row.nr == 0 || (row.nr == ref.nr && row.mr == ref.mr);
+  return row.family == ref.family && same_tile && (row.cpu_features & ~CpuFeatures()) == 0;
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ struct KernelRow {
 };
 
 // Finds the kernel that the plan names. When this binary or this CPU does not have it, another
-// member of the family with the same packing takes its place: the first row that fits (rows are
+// member of the family with the same tile takes its place: the first row that fits (rows are
 // sorted by rank), at last the portable one. The tile of `ref` is checked: on success 1 <= mr <=
 // kMaxTileRows and nr <= kMaxTileColumns where the family has tiles.
 Status FindKernel(const KernelRef& ref, uint16_t family, const KernelRow** row);

@@ -128,7 +128,7 @@ void Conv::Run(ThreadPool& pool) {
     source.window.x = Spread(scratch<float>(gemm_.scratch_bytes()), pool);
     source.window.pixel_stride = static_cast<size_t>(x.c()) + kGap;
   }
-  const EvenRows pixels{source.window.x, source.window.pixel_stride, source.k};
+  const EvenRows pixels{source.window.x, source.window.pixel_stride, source.k, source.k};
   GemmJob job;
   job.point = PointAtPixels;
   job.context = &source;

@@ -195,9 +195,9 @@ void ConvStrassen::RunBlock(size_t first, size_t rows, uint8_t* memory) const {
   float* const parts = reinterpret_cast<float*>(memory + parts_place_);
   AddInputs(a, upper, lower, gemm_.Zeros(memory), parts);
 
-  const auto part = [&](size_t index) { return EvenRows{parts + index * k, parts_stride(), k}; };
+  const auto part = [&](size_t index) { return EvenRows{parts + index * k, parts_stride(), k, 0}; };
   const auto quadrant = [&](Part copy, const float* own) {
-    return copies_ ? part(copy) : EvenRows{own, a_stride, k};
+    return copies_ ? part(copy) : EvenRows{own, a_stride, k, 0};
   };
   const float* const a2 = a + upper * a_stride;
   const float* const w = input(1).data<float>();

@@ -1,8 +1,15 @@
-// 3x3 convolution as Winograd F(m x m, 3 x 3): a transform of input tiles, a matrix product for
-// each of the (m + 2)^2 elements of a transformed tile, and a transform of the products.
+// Convolution as Winograd F(m x m, r x r): a transform of input tiles of n x n pixels,
+// n = m + r - 1, a matrix product for each of the n^2 elements of a transformed tile, and a
+// transform of the products.
 //
 // Tiles are taken in blocks. A transformed block is [tile][element][channel], so that its products
 // are those of a grouped 1x1 convolution: elements are the groups, tiles the rows.
+//
+// A convolution with strides of s is one with strides of 1 over squares: a square is s x s pixels,
+// its channels are those of all its pixels (space to depth), and a kernel of k covers
+// r = ceil(k / s) squares.
+#include <string.h>
+
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
 #include "runtime/ops/gemm_driver.h"
@@ -12,7 +19,7 @@
 namespace trimtab {
 namespace {
 
-constexpr int kMaxElements1d = 8;  // of F(6 x 6, 3 x 3)
+constexpr int kMaxSize = 8;  // of a tile's inputs
 constexpr int64_t kOnes[] = {1, 1};
 
 // Floats of transformed tiles and products that a block may have: with the weights of an element
@@ -24,6 +31,19 @@ constexpr size_t kGap = 16;
 
 // A place for `size` elements, aligned for every vector.
 constexpr size_t RoundUp(size_t size) { return (size + 15) & ~size_t{15}; }
+
+// Copies a short run of floats, in whole vectors where it is as long as one: the last may overlap
+// the one before it.
+inline void CopyRun(float* to, const float* from, size_t count) {
+  constexpr size_t kStep = 4;
+  if (count < kStep) {
+    for (size_t i = 0; i < count; ++i) to[i] = from[i];
+    return;
+  }
+  const size_t last = count - kStep;
+  for (size_t i = 0; i < last; i += kStep) memcpy(to + i, from + i, kStep * sizeof(float));
+  memcpy(to + last, from + last, kStep * sizeof(float));
+}
 
 // The outputs of one tile: from (top, left) of an image on, `rows` x `columns` of them.
 struct Tile {
@@ -39,15 +59,21 @@ class ConvWinograd final : public OperatorOf<ConvWinogradAttributes> {
  private:
   Status BindTransforms();
   Tile TileAt(size_t index) const;
-  void TransformInput(const Tile& tile, const float* zeros, float* transformed) const;
+  void PointAtPixels(const Tile& tile, const float* zeros, const float** a) const;
+  void GatherSquares(const Tile& tile, float* squares) const;
   void TransformOutput(const Tile& tile, const float* products) const;
   const float* OptionalData(int i) const { return has_input(i) ? input(i).data<float>() : nullptr; }
 
-  size_t size() const { return static_cast<size_t>(attributes().tile) + 2; }
-  size_t input_stride() const { return size() * size() * input(0).c() + kGap; }
-  size_t product_stride() const { return size() * size() * output().c() + kGap; }
+  // Pixels are pointed at, squares of them are gathered.
+  bool gathers() const { return window_.stride_h > 1; }
+  size_t elements() const { return size_ * size_; }
+  size_t input_stride() const { return elements() * channels_ + kGap; }
+  size_t product_stride() const { return elements() * output().c() + kGap; }
 
   Window window_;
+  size_t size_ = 0;      // n
+  size_t depth_ = 0;     // channels of a square
+  size_t channels_ = 0;  // the same, with those that fill up vectors
   Epilogue epilogue_;
   GemmDriver gemm_;
   Kernel<WinogradInputF32Args> input_kernel_ = nullptr;
@@ -59,16 +85,23 @@ class ConvWinograd final : public OperatorOf<ConvWinogradAttributes> {
 
 Status ConvWinograd::InferShape() {
   const Tensor &x = input(0), &w = input(1);
-  const int64_t tile = attributes().tile;
-  TRIMTAB_CHECK(tile == 2 || tile == 4 || tile == 6, "there is no Winograd tile of this size",
-                tile);
   TRIMTAB_RETURN_IF_ERROR(CheckImage(x));
-  TRIMTAB_CHECK(w.dims.rank == 4 && w.dims[1] == x.c() && w.dims[2] == 3 && w.dims[3] == 3,
-                "weights must be 3x3 and fit the input's channels", x.c());
-  TRIMTAB_CHECK(x.c() >= kMinWinogradChannels && w.dims[0] >= kMinWinogradChannels,
-                "there are too few channels (input, output)", x.c(), w.dims[0]);
+  TRIMTAB_CHECK(w.dims.rank == 4 && w.dims[1] == x.c() && w.dims[2] == w.dims[3],
+                "weights must be square and fit the input's channels", x.c());
   const IntList ones = {kOnes, 2};
-  TRIMTAB_RETURN_IF_ERROR(ReadWindow(3, 3, ones, attributes().pads, ones, &window_));
+  TRIMTAB_RETURN_IF_ERROR(
+      ReadWindow(w.dims[2], w.dims[3], attributes().strides, attributes().pads, ones, &window_));
+  TRIMTAB_CHECK(window_.stride_h == window_.stride_w, "strides must be equal", window_.stride_h,
+                window_.stride_w);
+  TRIMTAB_CHECK((gathers() || x.c() >= kMinWinogradChannels) && w.dims[0] >= kMinWinogradChannels,
+                "there are too few channels (input, output)", x.c(), w.dims[0]);
+  const int64_t taps = (window_.kernel_h + window_.stride_h - 1) / window_.stride_h;
+  size_ = 0;
+  for (const WinogradTile& known : kWinogradTiles) {
+    if (known.tile == attributes().tile && known.size == known.tile + taps - 1) size_ = known.size;
+  }
+  TRIMTAB_CHECK(size_ != 0, "there is no Winograd tile of this size for this kernel",
+                attributes().tile, taps);
   Dims y = x.dims;
   y[1] = w.dims[0];
   TRIMTAB_RETURN_IF_ERROR(WindowOutput(window_, x, false, &y[2], &y[3]));
@@ -84,10 +117,9 @@ Status ConvWinograd::BindTransforms() {
   TRIMTAB_RETURN_IF_ERROR(Bind(in, FamilyHash("winograd_input_f32"), &input_kernel_));
   TRIMTAB_RETURN_IF_ERROR(Bind(out, FamilyHash("winograd_output_f32"), &output_kernel_));
   // A kernel without a tile in its name is the portable one, which does any.
-  const auto fits = [&](const KernelRef& ref) {
-    return ref.nr == 0 || ref.nr == attributes().tile;
-  };
-  TRIMTAB_CHECK(fits(in) && fits(out), "the plan's transforms are for tiles of another size");
+  TRIMTAB_CHECK((in.nr == 0 || in.nr == size_) &&
+                    (out.nr == 0 || (out.nr == size_ && out.mr == attributes().tile)),
+                "the plan's transforms are for tiles of another size");
   return Status();
 }
 
@@ -95,10 +127,14 @@ Status ConvWinograd::Prepare() {
   TRIMTAB_RETURN_IF_ERROR(BindEpilogue(attributes(), &epilogue_));
   TRIMTAB_RETURN_IF_ERROR(BindTransforms());
   const Tensor &x = input(0), &y = output();
-  const int64_t c_in = x.c(), c_out = y.c(), tile = attributes().tile;
-  const int64_t elements = (tile + 2) * (tile + 2);
-  TRIMTAB_RETURN_IF_ERROR(gemm_.Bind(attributes().kernel, input(1), nullptr, elements, c_out, c_in,
-                                     1, c_in, threads()));
+  const int64_t stride = window_.stride_h, tile = attributes().tile;
+  const int64_t depth = stride * stride * x.c(), c_out = y.c();
+  const int64_t elements = static_cast<int64_t>(this->elements());
+  TRIMTAB_RETURN_IF_ERROR(gemm_.Bind(attributes().kernel, input(1), nullptr, elements, c_out, depth,
+                                     1, depth, threads()));
+  depth_ = static_cast<size_t>(depth);
+  channels_ = gathers() ? RoundUp(depth_) : depth_;
+  const int64_t c_in = static_cast<int64_t>(channels_);
   TRIMTAB_CHECK(!has_input(2) || input(2).bytes / sizeof(float) >= static_cast<size_t>(c_out),
                 "bias is too short", c_out);
   const int64_t columns = (y.w() + tile - 1) / tile, rows = (y.h() + tile - 1) / tile;
@@ -117,7 +153,9 @@ Status ConvWinograd::Prepare() {
   const int64_t blocks = block > 0 ? (share + block - 1) / block : 1;
   block = ((share + blocks - 1) / blocks + mr - 1) / mr * mr;
   if (block > share) block = share;
-  const int64_t bytes = threads() * block * per_tile * static_cast<int64_t>(sizeof(float));
+  const int64_t gathered = gathers() ? elements * c_in : 0;
+  const int64_t bytes =
+      threads() * (block * per_tile + gathered) * static_cast<int64_t>(sizeof(float));
   TRIMTAB_CHECK(bytes <= INT32_MAX / 2, "scratch memory is too large", bytes);
   tile_columns_ = static_cast<size_t>(columns);
   image_tiles_ = static_cast<size_t>(columns * rows);
@@ -138,29 +176,64 @@ Tile ConvWinograd::TileAt(size_t index) const {
           right < tile ? right : tile};
 }
 
-void ConvWinograd::TransformInput(const Tile& tile, const float* zeros, float* transformed) const {
+void ConvWinograd::PointAtPixels(const Tile& tile, const float* zeros, const float** a) const {
   const Tensor& x = input(0);
-  const int32_t n = static_cast<int32_t>(size());
+  const int32_t n = static_cast<int32_t>(size_);
   const int32_t top = static_cast<int32_t>(tile.top) - window_.pad_top;
   const int32_t left = static_cast<int32_t>(tile.left) - window_.pad_left;
   const size_t pixel_stride = x.pixel_stride(), w = static_cast<size_t>(x.w());
   const float* const image = x.data<float>() + tile.image * x.h() * w * pixel_stride;
   // The columns of the tile that lie inside of the image.
   const int32_t begin = left < 0 ? -left : 0, end = left + n > x.w() ? x.w() - left : n;
-  const float* a[kMaxElements1d * kMaxElements1d];
-  const float** next = a;
   for (int32_t i = top; i < top + n; ++i) {
     int32_t j = 0;
     if (i >= 0 && i < x.h() && begin < end) {
-      for (; j < begin; ++j) *next++ = zeros;
+      for (; j < begin; ++j) *a++ = zeros;
       const size_t place = static_cast<size_t>(i) * w + static_cast<size_t>(left + begin);
       const float* pixel = image + place * pixel_stride;
-      for (; j < end; ++j, pixel += pixel_stride) *next++ = pixel;
+      for (; j < end; ++j, pixel += pixel_stride) *a++ = pixel;
     }
-    for (; j < n; ++j) *next++ = zeros;
+    for (; j < n; ++j) *a++ = zeros;
   }
-  const size_t channels = static_cast<size_t>(x.c());
-  input_kernel_({a, transformed, channels, channels, static_cast<uint16_t>(attributes().tile)});
+}
+
+// The squares of a tile, channels_ apart, row by row. Padding is part of squares; what fills up
+// their channels is left as it is.
+void ConvWinograd::GatherSquares(const Tile& tile, float* squares) const {
+  const Tensor& x = input(0);
+  const int32_t n = static_cast<int32_t>(size_), stride = window_.stride_h, w = x.w();
+  const size_t channels = static_cast<size_t>(x.c()), pixel_stride = x.pixel_stride();
+  const size_t run = stride * channels;  // the pixels of a square in one line of the image
+  const float* const image = x.data<float>() + tile.image * x.h() * w * pixel_stride;
+  const int32_t left = static_cast<int32_t>(tile.left) * stride - window_.pad_left;
+  int32_t row = static_cast<int32_t>(tile.top) * stride - window_.pad_top;
+  // The squares of a line that lie inside of the image and in one piece.
+  int32_t begin = left < 0 ? (stride - 1 - left) / stride : 0, end = (w - left) / stride;
+  if (end > n) end = n;
+  if (begin > end || pixel_stride != channels) begin = end = n;
+  for (int32_t i = 0; i < n; ++i, squares += n * channels_) {
+    for (int32_t line = 0; line < stride; ++line, ++row) {
+      const bool inside = row >= 0 && row < x.h();
+      const float* const pixels =
+          image + (inside ? static_cast<size_t>(row) * w * pixel_stride : 0);
+      float* const to = squares + line * run;
+      const auto gather_pixels = [&](int32_t j) {
+        for (int32_t p = 0; p < stride; ++p) {
+          const int32_t column = left + j * stride + p;
+          float* const pixel = to + j * channels_ + p * channels;
+          if (inside && column >= 0 && column < w)
+            CopyRun(pixel, pixels + column * pixel_stride, channels);
+          else
+            memset(pixel, 0, channels * sizeof(float));
+        }
+      };
+      const int32_t first = inside ? begin : n, last = inside ? end : n;
+      for (int32_t j = 0; j < first; ++j) gather_pixels(j);
+      for (int32_t j = first; j < last; ++j)
+        CopyRun(to + j * channels_, pixels + (left + j * stride) * channels, run);
+      for (int32_t j = last; j < n; ++j) gather_pixels(j);
+    }
+  }
 }
 
 void ConvWinograd::TransformOutput(const Tile& tile, const float* products) const {
@@ -186,6 +259,7 @@ void ConvWinograd::TransformOutput(const Tile& tile, const float* products) cons
   args.clamp_min = epilogue_.clamp_min;
   args.clamp_max = epilogue_.clamp_max;
   args.tile = static_cast<uint16_t>(attributes().tile);
+  args.size = static_cast<uint16_t>(size_);
   output_kernel_(args);
   for (size_t i = 0; i < tile.rows; ++i)
     epilogue_.Activate(args.y + i * args.row_stride, tile.columns, channels, args.pixel_stride);
@@ -197,9 +271,10 @@ void ConvWinograd::Run(ThreadPool& pool) {
   const size_t threads = static_cast<size_t>(pool.threads());
   float* const transformed = scratch<float>(RoundUp(gemm_.scratch_bytes()));
   float* const products = transformed + threads * block_ * input_stride();
+  float* const gathered = products + threads * block_ * product_stride();
+  if (gathers()) memset(gathered, 0, threads * elements() * channels_ * sizeof(float));
   const float* const zeros = gemm_.Zeros(scratch<void>());
-  const size_t elements = size() * size();
-  const EvenRows rows{transformed, input_stride(), static_cast<size_t>(input(0).c())};
+  const EvenRows rows{transformed, input_stride(), depth_, channels_};
   const Epilogue none{-__builtin_inff(), __builtin_inff(), 0.0f, 0.0f};
   GemmJob job;
   job.point = PointAtEvenRows;
@@ -207,7 +282,7 @@ void ConvWinograd::Run(ThreadPool& pool) {
   job.w = input(1).data<float>();
   job.bias = job.residual = nullptr;
   job.c = products;
-  job.groups = elements;
+  job.groups = elements();
   job.lines = 1;
   job.columns = static_cast<size_t>(output().c());
   job.depth = rows.k;
@@ -215,17 +290,26 @@ void ConvWinograd::Run(ThreadPool& pool) {
   job.line_stride = 0;
   // A transform takes about as many operations per element as an output needs multiply-adds of
   // sixteen channels.
-  const size_t cost = 16 * elements;
+  const size_t cost = 16 * elements();
   for (size_t first = 0; first < share_; first += block_) {
     const size_t count = share_ - first < block_ ? share_ - first : block_;
     const size_t slots = threads * count;
     // The tile in a slot of the block; those past the last have none, and products nobody reads.
     const auto tile_of = [&](size_t slot) { return slot / count * share_ + first + slot % count; };
     pool.For(slots, Grain(slots, cost * rows.k, pool.threads()),
-             [&](size_t begin, size_t end, int) {
+             [&](size_t begin, size_t end, int thread) {
+               float* const squares = gathered + thread * elements() * channels_;
+               const float* a[kMaxSize * kMaxSize];
+               for (size_t e = 0; e < elements(); ++e) a[e] = squares + e * channels_;
                for (size_t slot = begin; slot < end; ++slot) {
-                 if (const size_t tile = tile_of(slot); tile < tiles_)
-                   TransformInput(TileAt(tile), zeros, transformed + slot * rows.stride);
+                 const size_t tile = tile_of(slot);
+                 if (tile >= tiles_) continue;
+                 if (gathers())
+                   GatherSquares(TileAt(tile), squares);
+                 else
+                   PointAtPixels(TileAt(tile), zeros, a);
+                 input_kernel_({a, transformed + slot * rows.stride, channels_, channels_,
+                                static_cast<uint16_t>(size_)});
                }
              });
     job.line_rows = slots;

@@ -45,7 +45,7 @@ Status Gemm::Prepare() {
 
 void Gemm::Run(ThreadPool& pool) {
   const auto depth = static_cast<size_t>(k());
-  const EvenRows source{input(0).data<float>(), depth, depth};
+  const EvenRows source{input(0).data<float>(), depth, depth, 0};
   GemmJob job;
   job.point = PointAtEvenRows;
   job.context = &source;

@@ -22,7 +22,7 @@ constexpr int64_t RoundUp(int64_t value) { return (value + 63) & ~int64_t{63}; }
 
 void PointAtEvenRows(const void* even_rows, GemmTile* tile) {
   const auto& source = *static_cast<const EvenRows*>(even_rows);
-  const float* row = source.x + tile->row * source.stride + tile->group * source.k;
+  const float* row = source.x + tile->row * source.stride + tile->group * source.group_stride;
   const float** a = tile->a;
   for (size_t i = tile->rows; i > 0; --i, row += source.stride) *a++ = row;
   while (a < tile->a + tile->mr) *a++ = tile->a[0];
@@ -36,7 +36,7 @@ Status GemmDriver::Bind(const KernelRef& ref, const Tensor& w, const Tensor* bia
   TRIMTAB_RETURN_IF_ERROR(FindKernel(ref, FamilyHash("gemm_f32"), &row));
   TRIMTAB_CHECK(ref.mr > 0 && ref.nr > 0, "the plan's matrix kernel has no tile");
   kernel_ = reinterpret_cast<Kernel<GemmF32Args>>(row->function);
-  mr_ = row->mr != 0 ? row->mr : ref.mr;  // a stand-in of the same packing may have fewer rows
+  mr_ = ref.mr;
   nr_ = ref.nr;
 
   const int64_t padded = groups * static_cast<int64_t>(panels(static_cast<size_t>(columns)) * nr_);

@@ -33,11 +33,11 @@ struct GemmJob {
   size_t residual_stride = 0;
 };
 
-// `point` for rows that lie evenly: a matrix, or the pixels of an image under a 1x1 window. The
-// columns of a group follow those of the one before it.
+// `point` for rows of k columns that lie evenly: a matrix, or the pixels of an image under a 1x1
+// window. The columns of group g begin at g * group_stride.
 struct EvenRows {
   const float* x;
-  size_t stride, k;
+  size_t stride, k, group_stride;
 };
 void PointAtEvenRows(const void* even_rows, GemmTile* tile);
 

@@ -33,7 +33,10 @@ def network() -> Program:
     (v,) = b.add_op("conv", [y, weights(16, 8, 1, 1)])
     (v,) = b.add_op("conv", [v, weights(16, 16, 3, 3), weights(16)], {"pads": (1, 1, 1, 1)})
     (u,) = b.add_op("conv", [v, weights(64, 16, 1, 1), weights(64)], {}, name="strassen")
-    (z,) = b.add_op("concat", [y, z, v, u], {"axis": 1})
+    strided = {"pads": (3, 3, 3, 3), "strides": (2, 2)}
+    (t,) = b.add_op("conv", ["x", weights(16, 3, 7, 7)], strided, name="squares")
+    (t,) = b.add_op("resize", [t], {"sizes": (9, 7)})
+    (z,) = b.add_op("concat", [y, z, v, u, t], {"axis": 1})
     (z,) = b.add_op("pad", [z], {"pads": (0, 0, 1, 1, 0, 0, 1, 1), "mode": "reflect"})
     (z,) = b.add_op("slice", [z], {"starts": (1,), "ends": (8,), "axes": (2,)})
     (z,) = b.add_op("average_pool", [z], {"kernel_shape": (2, 2)})
@@ -52,7 +55,7 @@ def network() -> Program:
 def test_damaged_models_with_a_right_checksum_never_crash_the_engine(
     tmp_path: Path, seed: int
 ) -> None:
-    given = Plan(operators={"strassen": Choice("strassen")})
+    given = Plan(operators={"strassen": Choice("strassen"), "squares": Choice("winograd_5")})
     planned = trimtab.optimize(network(), plan=given)
     assert {"conv_strassen", "conv_winograd"} <= {op.type for op in planned.ops}
     planned.save(tmp_path / "net.ttm")

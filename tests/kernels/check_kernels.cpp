@@ -52,12 +52,13 @@ bool CheckProducts(const KernelRow& row, Result* result) {
 bool CheckWinograd(const KernelRow& row, Result* result) {
   const bool input = row.family == FamilyHash("winograd_input_f32");
   if (!input && row.family != FamilyHash("winograd_output_f32")) return false;
-  for (size_t tile = 2; tile <= 6; tile += 2) {
-    if (row.nr != 0 && row.nr != tile) continue;
+  for (const WinogradTile& tile : kWinogradTiles) {
+    if (row.nr != 0 && row.nr != tile.size) continue;
     WinogradInputCheck input_check;
     WinogradOutputCheck output_check;
-    if (input) input_check.Run(As<WinogradInputF32Args>(row), tile, result);
-    if (!input) output_check.Run(As<WinogradOutputF32Args>(row), tile, result);
+    if (input) input_check.Run(As<WinogradInputF32Args>(row), tile.size, result);
+    if (!input && (row.nr == 0 || row.mr == tile.tile))
+      output_check.Run(As<WinogradOutputF32Args>(row), tile, result);
   }
   return true;
 }

@@ -25,8 +25,7 @@ struct Matrix {
 
 constexpr double kWinogradPoints[] = {0, 1, -1, 2, -2, 0.5, -0.5};
 
-inline Matrix WinogradInputMatrix(size_t tile) {
-  const size_t size = tile + 2;
+inline Matrix WinogradInputMatrix(size_t size) {
   Matrix b{size, size, {}};
   for (size_t p = 0; p < size; ++p) {
     double* row = b.at[p];
@@ -44,14 +43,14 @@ inline Matrix WinogradInputMatrix(size_t tile) {
   return b;
 }
 
-inline Matrix WinogradOutputMatrix(size_t tile) {
-  Matrix a{tile, tile + 2, {}};
+inline Matrix WinogradOutputMatrix(size_t tile, size_t size) {
+  Matrix a{tile, size, {}};
   for (size_t i = 0; i < tile; ++i) {
-    for (size_t p = 0; p < tile + 1; ++p) {
+    for (size_t p = 0; p + 1 < size; ++p) {
       const double whole = p >= 5 ? 32 : 1;
       a.at[i][p] = whole * pow(kWinogradPoints[p], static_cast<double>(i));
     }
-    a.at[i][tile + 1] = i + 1 == tile ? 1 : 0;
+    a.at[i][size - 1] = i + 1 == tile ? 1 : 0;
   }
   return a;
 }
@@ -76,26 +75,26 @@ constexpr size_t kWinogradChannels[] = {16, 17, 19, 31, 32, 33, 40, 64};
 
 class WinogradInputCheck {
  public:
-  void Run(void (*kernel)(const WinogradInputF32Args&), size_t tile, Result* result) {
+  void Run(void (*kernel)(const WinogradInputF32Args&), size_t n, Result* result) {
     for (size_t channels : kWinogradChannels) {
-      for (size_t slack = 0; slack < 6; slack += 3) RunCase(kernel, tile, channels, slack, result);
+      for (size_t slack = 0; slack < 6; slack += 3) RunCase(kernel, n, channels, slack, result);
     }
   }
 
  private:
-  void RunCase(void (*kernel)(const WinogradInputF32Args&), size_t tile, size_t channels,
-               size_t slack, Result* result) {
+  void RunCase(void (*kernel)(const WinogradInputF32Args&), size_t n, size_t channels, size_t slack,
+               Result* result) {
     ++result->cases;
     constexpr size_t kRows = 20;
-    const Matrix b = WinogradInputMatrix(tile);
+    const Matrix b = WinogradInputMatrix(n);
     const size_t elements = b.rows * b.rows, stride = channels + slack;
     float* a = a_.Take(kRows * channels);
     random_.Fill(a, kRows * channels);
     input_.Point(a, channels, kRows, elements, &random_);
     float* y = y_.TakeOutput((elements - 1) * stride + channels);
-    kernel({input_.pointers, y, channels, stride, static_cast<uint16_t>(tile)});
+    kernel({input_.pointers, y, channels, stride, static_cast<uint16_t>(n)});
     char place[80];
-    snprintf(place, sizeof(place), "tile %zu, channels %zu, slack %zu", tile, channels, slack);
+    snprintf(place, sizeof(place), "size %zu, channels %zu, slack %zu", n, channels, slack);
     y_.CheckUntouched(y, elements, channels, stride, result, place);
     for (size_t e = 0; e < elements; ++e) {
       for (size_t c = 0; c < channels; ++c) {
@@ -115,11 +114,11 @@ class WinogradInputCheck {
 
 class WinogradOutputCheck {
  public:
-  void Run(void (*kernel)(const WinogradOutputF32Args&), size_t tile, Result* result) {
+  void Run(void (*kernel)(const WinogradOutputF32Args&), WinogradTile tile, Result* result) {
     size_t turn = 0;
     for (size_t channels : kWinogradChannels) {
-      for (size_t rows = 1; rows <= tile; ++rows) {
-        for (size_t columns = 1; columns <= tile; ++columns, ++turn)
+      for (size_t rows = 1; rows <= tile.tile; ++rows) {
+        for (size_t columns = 1; columns <= tile.tile; ++columns, ++turn)
           RunCase(kernel, {tile, channels, rows, columns, turn}, result);
       }
     }
@@ -127,13 +126,14 @@ class WinogradOutputCheck {
 
  private:
   struct Case {
-    size_t tile, channels, rows, columns, turn;
+    WinogradTile tile;
+    size_t channels, rows, columns, turn;
   };
 
   void RunCase(void (*kernel)(const WinogradOutputF32Args&), const Case& t, Result* result) {
     ++result->cases;
     const bool use_bias = t.turn % 2 == 0, use_residual = t.turn % 3 == 0, clamp = t.turn % 5 < 2;
-    const Matrix a = WinogradOutputMatrix(t.tile);
+    const Matrix a = WinogradOutputMatrix(t.tile.tile, t.tile.size);
     const size_t elements = a.columns * a.columns, x_stride = t.channels + t.turn % 4;
     float* x = x_.Take((elements - 1) * x_stride + t.channels);
     random_.Fill(x, (elements - 1) * x_stride + t.channels);
@@ -152,10 +152,10 @@ class WinogradOutputCheck {
     const float low = clamp ? -2.0f : -INFINITY, high = clamp ? 3.0f : INFINITY;
     kernel({x, use_bias ? bias : nullptr, use_residual ? residual : nullptr, y, t.channels,
             x_stride, t.rows, t.columns, row_stride, t.channels, residual_row, residual_pixel, low,
-            high, static_cast<uint16_t>(t.tile)});
+            high, t.tile.tile, t.tile.size});
     char place[100];
-    snprintf(place, sizeof(place), "tile %zu, channels %zu, rows %zu, columns %zu, turn %zu",
-             t.tile, t.channels, t.rows, t.columns, t.turn);
+    snprintf(place, sizeof(place), "tile %d of %d, channels %zu, rows %zu, columns %zu, turn %zu",
+             t.tile.tile, t.tile.size, t.channels, t.rows, t.columns, t.turn);
     y_.CheckUntouched(y, t.rows, t.columns * t.channels, row_stride, result, place);
     for (size_t i = 0; i < t.rows; ++i) {
       for (size_t j = 0; j < t.columns; ++j) {

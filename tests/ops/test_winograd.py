@@ -18,7 +18,7 @@ from trimtab.target import Target
 
 @dataclass(frozen=True)
 class Layer:
-    """A 3x3 convolution; sizes are those of the input."""
+    """A convolution; sizes are those of the input."""
 
     c_in: int
     c_out: int
@@ -26,6 +26,8 @@ class Layer:
     w: int
     n: int = 1
     pads: tuple[int, ...] = (1, 1, 1, 1)
+    kernel: int = 3
+    stride: int = 1
     bias: bool = True
     residual: bool = False
     activation: str = ""
@@ -48,6 +50,26 @@ LAYERS = {
     "clamp": Layer(16, 33, 13, 9, residual=True, activation="relu"),
     "activation": Layer(16, 33, 13, 9, activation="sigmoid"),
 }
+# What other kernels and strides add: tiles of their own, and squares of pixels that are gathered.
+OTHERS = {
+    "5x5": Layer(24, 33, 14, 17, pads=(2, 2, 2, 2), kernel=5, residual=True),
+    "5x5, images": Layer(16, 16, 5, 3, n=3, pads=(2, 0, 1, 2), kernel=5),
+    "4x4": Layer(16, 18, 11, 12, pads=(1, 1, 2, 2), kernel=4, activation="relu"),
+    "first layer": Layer(3, 64, 47, 46, pads=(3, 3, 3, 3), kernel=7, stride=2),
+    "first layer without padding": Layer(3, 16, 31, 40, pads=(0, 0, 0, 0), kernel=7, stride=2),
+    "even kernel": Layer(3, 19, 22, 23, n=2, pads=(2, 2, 2, 2), kernel=6, stride=2),
+    "last pixels out of reach": Layer(3, 16, 30, 31, pads=(0, 0, 0, 0), kernel=11, stride=4),
+    "one channel": Layer(1, 16, 20, 21, pads=(4, 3, 4, 3), kernel=9, stride=2),
+    "strides and many channels": Layer(20, 24, 13, 12, kernel=5, stride=2, residual=True),
+    "padding over squares": Layer(2, 16, 3, 4, pads=(9, 7, 8, 9), kernel=7, stride=2),
+    "strides of three": Layer(3, 16, 25, 26, pads=(1, 2, 3, 4), kernel=7, stride=3, bias=False),
+}
+TILES = {3: (2, 4, 6), 4: (5,), 5: (4,)}  # by taps
+CASES = [
+    (name, tile)
+    for name, layer in (LAYERS | OTHERS).items()
+    for tile in TILES[-(-layer.kernel // layer.stride)]
+]
 
 
 def forced(tile: int) -> Plan:
@@ -60,12 +82,13 @@ def program_of(layer: Layer) -> tuple[Program, dict[str, np.ndarray]]:
     program = Program("layer")
     program.add_input("x", (layer.n, layer.c_in, layer.h, layer.w))
     inputs = {"x": rng.standard_normal(program.vars["x"].shape, np.float32)}
-    w = rng.standard_normal((layer.c_out, layer.c_in, 3, 3), np.float32)
+    w = rng.standard_normal((layer.c_out, layer.c_in, layer.kernel, layer.kernel), np.float32)
     b = rng.standard_normal(layer.c_out, np.float32)
     operands = ["x", program.block.add_constant(w, "w")]
     if layer.bias:
         operands.append(program.block.add_constant(b, "b"))
-    (y,) = program.block.add_op("conv", operands, {"pads": layer.pads}, ["sum"])
+    attributes = {"pads": layer.pads, "strides": (layer.stride, layer.stride)}
+    (y,) = program.block.add_op("conv", operands, attributes, ["sum"])
     if layer.residual:
         program.add_input("residual", program.vars[y].shape)
         inputs["residual"] = rng.standard_normal(program.vars[y].shape, np.float32)
@@ -79,14 +102,14 @@ def program_of(layer: Layer) -> tuple[Program, dict[str, np.ndarray]]:
 def expected(program: Program, inputs: dict[str, np.ndarray], layer: Layer, tile: int):  # type: ignore[no-untyped-def]
     """(result in float64, bound of the error)."""
     x, w = (np.asarray(a, np.float64) for a in (inputs["x"], program.vars["w"].data))
-    y = winograd.convolution(x, w, layer.pads)
+    y = winograd.convolution(x, w, layer.pads, layer.stride)
     rest = np.zeros_like(y)
     if layer.bias:
         b = np.asarray(program.vars["b"].data, np.float64)[None, :, None, None]
         y, rest = y + b, rest + np.abs(b)
     if layer.residual:
         y, rest = y + inputs["residual"], rest + np.abs(inputs["residual"])
-    bound = winograd.error_bound(x, w, rest, tile, layer.pads)
+    bound = winograd.error_bound(x, w, rest, tile, layer.pads, layer.stride)
     if layer.activation == "relu":
         y = np.maximum(y, 0)
     if layer.activation == "sigmoid":  # slope 1/4 at most, and its own 8 roundings
@@ -94,12 +117,11 @@ def expected(program: Program, inputs: dict[str, np.ndarray], layer: Layer, tile
     return y, bound
 
 
-@pytest.mark.parametrize("tile", [2, 4, 6])
-@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize(("name", "tile"), CASES)
 def test_the_error_is_within_the_bound_of_the_arithmetic_with_every_instruction_set(
     name: str, tile: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    layer = LAYERS[name]
+    layer = (LAYERS | OTHERS)[name]
     program, inputs = program_of(layer)
     wanted, bound = expected(program, inputs, layer, tile)
     for isa in Target.host().isas:
@@ -113,11 +135,12 @@ def test_the_error_is_within_the_bound_of_the_arithmetic_with_every_instruction_
             assert error.max() <= 1e-3 * max(1.0, np.abs(wanted).max())
 
 
-@pytest.mark.parametrize("tile", [2, 4, 6])
-def test_the_matrices_give_the_convolution(tile: int) -> None:
-    a, b, g = winograd.matrices(tile)
+@pytest.mark.parametrize(("taps", "tile"), [(r, m) for r, tiles in TILES.items() for m in tiles])
+def test_the_matrices_give_the_convolution(taps: int, tile: int) -> None:
+    a, b, g = winograd.matrices(tile, taps)
     rng = np.random.default_rng(tile)
-    d, w = rng.standard_normal((tile + 2, tile + 2)), rng.standard_normal((3, 3))
+    d = rng.standard_normal((tile + taps - 1, tile + taps - 1))
+    w = rng.standard_normal((taps, taps))
     wanted = winograd.convolution(d[None, None], w[None, None], (0, 0, 0, 0))[0, 0]
     np.testing.assert_allclose(a @ ((g @ w @ g.T) * (b @ d @ b.T)) @ a.T, wanted, atol=1e-12)
 
@@ -127,6 +150,8 @@ def test_the_matrices_give_the_convolution(tile: int) -> None:
     [
         ("tile", 3, "no Winograd tile"),
         ("tile", 4, "transforms are for tiles of another size"),
+        ("strides", (2, 2), "no Winograd tile"),
+        ("strides", (1, 2), "strides must be equal"),
         ("input_kernel", "", "no plan"),
         ("output_kernel", "gemm_f32_portable", "another family"),
     ],

@@ -13,60 +13,82 @@ POINTS = (0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5)
 UNIT = 2.0**-24
 
 
-def matrices(tile: int) -> tuple[Array, Array, Array]:
-    """A^T [tile, n], B^T [n, n], G [n, 3] of n = tile + 2, as kernels/kernel_api.h means them.
+def matrices(tile: int, taps: int) -> tuple[Array, Array, Array]:
+    """A^T [tile, n], B^T [n, n], G [n, taps] of n = tile + taps - 1, as kernels/kernel_api.h means
+    them.
 
     Row p of B^T: coefficients of the product of (x - q) over the other points q, of all for
     infinity; column p of A^T: powers of p. G is what trimtab packs weights with.
     """
-    points = POINTS[: tile + 1]
+    size = tile + taps - 1
+    points = POINTS[: size - 1]
     rows = [np.poly([q for q in points if q != p])[::-1] for p in points]
     b = np.array([*(np.append(row, 0.0) for row in rows), np.poly(points)[::-1]])
     b[0] *= np.sign(b[0, 0])
     a = np.array([[p**i * (32 if abs(p) == 0.5 else 1) for p in points] for i in range(tile)])
     last = np.zeros((tile, 1))
     last[-1] = 1
-    return np.hstack([a, last]), b, winograd.weight_transform(tile)
+    return np.hstack([a, last]), b, winograd.weight_transform(size, taps)
 
 
-def error_bound(x: Array, w: Array, rest: Array, tile: int, pads: tuple[int, ...]) -> Array:
+def phases(x: Array, stride: int) -> Array:
+    """The pixels of squares of stride x stride side by side as channels: [n, c, h, w] ->
+    [n, stride^2 * c, ceil(h / stride), ceil(w / stride)], filled up with zeros.
+    """
+    h, w = x.shape[2:]
+    x = np.pad(x, ((0, 0), (0, 0), (0, -h % stride), (0, -w % stride)))
+    steps = [(i, j) for i in range(stride) for j in range(stride)]
+    return np.concatenate([x[:, :, i::stride, j::stride] for i, j in steps], axis=1)
+
+
+def error_bound(
+    x: Array, w: Array, rest: Array, tile: int, pads: tuple[int, ...], stride: int
+) -> Array:
     """What float32 may add to a result, element by element.
 
     The three transforms and the sum over channels are sums of products; an element passes at most
-    14 roundings in the transform of the inputs, 1 in that of the weights, c_in + 1 in the sum and
+    14 roundings in the transform of the inputs, 1 in that of the weights, depth + 1 in the sum and
     16 in the transform of the outputs with bias and residual, `rest` being the sum of their
-    absolute values. So the error is at most gamma(c_in + 32) times the same expression of absolute
-    values of everything (Higham 2002, section 3.1). x: [n, c_in, h, w], w: [c_out, c_in, 3, 3].
+    absolute values. So the error is at most gamma(depth + 32) times the same expression of absolute
+    values of everything (Higham 2002, section 3.1). Strided windows are those of steps of one over
+    squares of pixels. x: [n, c_in, h, w], w: [c_out, c_in, k, k], rest: the shape of the result.
     """
-    a, b, g = (np.abs(m) for m in matrices(tile))
-    n, c_in, h, width = x.shape
     top, left, bottom, right = pads
-    out_h, out_w = h + top + bottom - 2, width + left + right - 2
+    x = phases(np.pad(np.abs(x), ((0, 0), (0, 0), (top, bottom), (left, right))), stride)
+    w = phases(np.abs(w), stride)
+    n, depth = x.shape[:2]
+    c_out, taps = w.shape[0], w.shape[2]
+    a, b, g = (np.abs(m) for m in matrices(tile, taps))
+    size = tile + taps - 1
+    out_h, out_w = rest.shape[2:]
     down, across = -(-out_h // tile), -(-out_w // tile)
-    padded = np.zeros((n, c_in, down * tile + 2, across * tile + 2))
-    image = np.abs(x)[:, :, : padded.shape[2] - top, : padded.shape[3] - left]
-    padded[:, :, top : top + image.shape[2], left : left + image.shape[3]] = image
-    u = np.einsum("ai,ocij,bj->aboc", g, np.abs(w), g)
-    result = np.zeros((n, w.shape[0], down * tile, across * tile))
+    padded = np.zeros((n, depth, down * tile + size, across * tile + size))
+    padded[:, :, : x.shape[2], : x.shape[3]] = x[:, :, : padded.shape[2], : padded.shape[3]]
+    u = np.einsum("ai,ocij,bj->aboc", g, w, g, optimize=True)
+    result = np.zeros((n, c_out, down * tile, across * tile))
     for i in range(0, down * tile, tile):
         for j in range(0, across * tile, tile):
-            d = padded[:, :, i : i + tile + 2, j : j + tile + 2]
-            v = np.einsum("ai,ncij,bj->abnc", b, d, b)
-            products = np.einsum("aboc,abnc->abno", u, v)
-            result[:, :, i : i + tile, j : j + tile] = np.einsum("ia,abno,jb->noij", a, products, a)
-    k = (c_in + 32) * UNIT
+            d = padded[:, :, i : i + size, j : j + size]
+            v = np.einsum("ai,ncij,bj->abnc", b, d, b, optimize=True)
+            products = np.einsum("aboc,abnc->abno", u, v, optimize=True)
+            outputs = np.einsum("ia,abno,jb->noij", a, products, a, optimize=True)
+            result[:, :, i : i + tile, j : j + tile] = outputs
+    k = (depth + 32) * UNIT
     return np.asarray(k / (1 - k) * (result[:, :, :out_h, :out_w] + rest))
 
 
-def convolution(x: Array, w: Array, pads: tuple[int, ...]) -> Array:
+def convolution(x: Array, w: Array, pads: tuple[int, ...], stride: int = 1) -> Array:
     """The definition, in float64."""
     top, left, bottom, right = pads
     x = np.pad(x, ((0, 0), (0, 0), (top, bottom), (left, right)))
-    h, width = x.shape[2] - 2, x.shape[3] - 2
-    taps = [(i, j) for i in range(3) for j in range(3)]
+    k = w.shape[2]
+    h, width = x.shape[2] - k + 1, x.shape[3] - k + 1
+    taps = [(i, j) for i in range(k) for j in range(k)]
     return np.asarray(
         sum(
-            np.einsum("nchw,oc->nohw", x[:, :, i : i + h, j : j + width], w[:, :, i, j])
+            np.einsum(
+                "nchw,oc->nohw", x[:, :, i : i + h : stride, j : j + width : stride], w[:, :, i, j]
+            )
             for i, j in taps
         )
     )

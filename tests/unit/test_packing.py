@@ -118,15 +118,26 @@ def test_the_phases_of_a_transposed_convolution_add_up_to_scattering(data: st.Da
     assert np.array_equal(found, expected)
 
 
-@pytest.mark.parametrize("tile", winograd.TILES)
-def test_winograd_weights_are_products_packed_element_by_element(tile: int) -> None:
-    w, nr = numbers(5, 3, 3, 3), 4
-    packed = winograd.pack(w, tile, nr).reshape((tile + 2) ** 2, 2, 3, nr)
-    g = winograd.weight_transform(tile)
+@pytest.mark.parametrize(("taps", "tile"), [(3, 2), (3, 4), (3, 6), (4, 5), (5, 4)])
+def test_winograd_weights_are_products_packed_element_by_element(taps: int, tile: int) -> None:
+    w, nr = numbers(5, 3, taps, taps), 4
+    size = tile + taps - 1
+    packed = winograd.pack(w, tile, 1, nr).reshape(size**2, 2, 3, nr)
+    g = winograd.weight_transform(size, taps)
     for o, i in itertools.product(range(5), range(3)):
         expected = (g @ w[o, i].astype(np.float64) @ g.T).reshape(-1)
         np.testing.assert_array_equal(packed[:, o // nr, i, o % nr], expected.astype(np.float32))
     assert not packed[:, 1, :, 1:].any()
+
+
+def test_weights_of_a_strided_convolution_belong_to_squares_of_pixels() -> None:
+    w = numbers(5, 3, 7, 7)
+    squares = winograd.space_to_depth(w, 2)
+    assert squares.shape == (5, 12, 4, 4)
+    for i, j, c in itertools.product(range(8), range(8), range(3)):
+        expected = w[:, c, i, j] if max(i, j) < 7 else np.zeros(5)
+        channel = (i % 2 * 2 + j % 2) * 3 + c
+        np.testing.assert_array_equal(squares[:, channel, i // 2, j // 2], expected)
 
 
 def test_strassen_weights_are_packed_one_right_hand_side_after_the_other() -> None:

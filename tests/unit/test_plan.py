@@ -30,7 +30,8 @@ def algorithm(program: Program, given: Plan) -> str:
 
 @pytest.mark.parametrize("name", plan.ALGORITHMS)
 def test_an_operator_takes_the_algorithm_that_it_is_given(name: str) -> None:
-    program = convolution(64, 64) if name == "strassen" else square()
+    windows = {"strassen": 1, "winograd_5": 4}
+    program = convolution(64, 64, size=56, window=windows.get(name, 3))
     assert algorithm(program, Plan(operators={"conv": Choice(name)})) == name
 
 
@@ -72,8 +73,12 @@ def test_a_depthwise_convolution_can_be_told_to_be_a_product() -> None:
         (Choice(kernels={"kernel": "gemm_f32_6x16_avx2"}), "cannot run avx2"),
         (Choice(kernels={"input_kernel": "gemm_f32_portable"}), "no kernel called input_kernel"),
         (
-            Choice("winograd_4", {"input_kernel": "winograd_input_f32_2_neon"}),
-            "it is for tiles of 2",
+            Choice("winograd_4", {"input_kernel": "winograd_input_f32_4_neon"}),
+            "it is for tiles of another size",
+        ),
+        (
+            Choice("winograd_4", {"output_kernel": "winograd_output_f32_4x8_neon"}),
+            "it is for tiles of another size",
         ),
         (Choice(kernels={"activation_kernel": "elu_f32_neon"}), "family elu_f32"),
     ],
@@ -160,7 +165,12 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("window", "algorithms"),
-    [(1, ("direct", "strassen")), (3, tuple(a for a in plan.ALGORITHMS if a != "strassen"))],
+    [
+        (1, ("direct", "strassen")),
+        (3, ("direct", "winograd_2", "winograd_4", "winograd_6")),
+        (4, ("direct", "winograd_5")),
+        (5, ("direct", "winograd_4")),
+    ],
 )
 def test_a_session_computes_the_same_with_any_plan(
     window: int, algorithms: tuple[str, ...]

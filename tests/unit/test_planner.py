@@ -195,11 +195,20 @@ def test_where_memory_is_slow_beside_the_core_larger_tiles_pay_later(
     assert tile(convolution(c_in, c_out, size=size, window=3), target) == expected
 
 
+def test_a_5x5_convolution_takes_tiles_of_4() -> None:
+    assert tile(convolution(16, 32, size=28, window=5, pads=(2, 2, 2, 2))) == 4
+
+
+@pytest.mark.parametrize("target", [A53, Target.of("x86_64", "skylake-avx512")])
+def test_a_strided_first_layer_is_a_convolution_of_squares_of_pixels(target: Target) -> None:
+    assert tile(convolution(3, 64, size=112, window=7, strides=(2, 2)), target) == 5
+
+
 @pytest.mark.parametrize(
     "program",
     [
         convolution(64, 64, size=56),
-        convolution(64, 64, size=56, window=5),
+        convolution(64, 64, size=56, window=7),
         convolution(64, 64, size=56, window=3, strides=(2, 2)),
         convolution(64, 64, size=56, window=3, dilations=(2, 2)),
         convolution(64, 64, size=56, window=3, group=2),
@@ -207,7 +216,7 @@ def test_where_memory_is_slow_beside_the_core_larger_tiles_pay_later(
         convolution(64, 15, size=56, window=3),
         convolution(512, 512, size=1, window=3),
     ],
-    ids=["1x1", "5x5", "strides", "dilations", "groups", "inputs", "outputs", "one pixel"],
+    ids=["1x1", "7x7", "strides", "dilations", "groups", "inputs", "outputs", "one pixel"],
 )
 def test_other_convolutions_are_direct(program: Program) -> None:
     assert tile(program) == 0
@@ -220,7 +229,9 @@ def test_the_transforms_are_those_of_the_tile_and_the_machine(target: Target) ->
     for attribute in ("input_kernel", "output_kernel"):
         kernel = chosen(program, target, attribute)
         assert kernel.isa == isa
-        assert kernel.portable or kernel.nr == tile(program, target)
+        outputs = tile(program, target)
+        mr = outputs if attribute == "output_kernel" else 0
+        assert kernel.portable or (kernel.mr, kernel.nr) == (mr, outputs + 2)
 
 
 def test_a_lowered_convolution_keeps_its_attributes_and_operands() -> None:

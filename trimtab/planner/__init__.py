@@ -94,11 +94,14 @@ def _lower(program: Program, op: Op, target: Target, wanted: str, allowed: tuple
             op.attributes = attributes.complete(op.schema, kept | own)
 
 
-# Winograd's transforms of a tile, in vector instructions per vector of channels: (input, output).
-_TRANSFORMS = {2: (110, 90), 4: (310, 250), 6: (680, 550)}
+# Winograd's transforms of a tile, in vector instructions per vector of channels: n -> those of
+# n x n inputs; (m, n) -> those of m x m outputs.
+_WINOGRAD_INPUTS = {4: 110, 6: 310, 8: 680}
+_WINOGRAD_OUTPUTS = {(2, 4): 90, (4, 6): 250, (4, 8): 380, (5, 8): 460, (6, 8): 550}
+# Gathering an element of a square of pixels, in operations of one lane.
+_GATHER_COST = 8
 # Beginning and ending the sum of an output takes as long as this many multiply-adds.
 _SUM_COST = 4
-_MIN_WINOGRAD_CHANNELS = 16  # kernel_api.h kMinWinogradChannels
 
 # Strassen's sums of a row of each quadrant, in vector instructions per vector of channels: those of
 # the input; those of the output, most of which add six products to others.
@@ -115,16 +118,20 @@ def algorithm_costs(program: Program, op: Op, target: Target) -> dict[str, int]:
     w, y = program.vars[op.inputs[1]], program.vars[op.outputs[0]]
     c_out, c_in, kh, kw = w.shape
     rows = y.count // c_out
-    unit = op.attributes["strides"] == op.attributes["dilations"] == (1, 1)
-    square = unit and op.attributes["group"] == 1 and kh == kw
+    stride, other = op.attributes["strides"]
+    dense = op.attributes["group"] == 1 and op.attributes["dilations"] == (1, 1)
+    square = dense and kh == kw and stride == other
     halving = [k for k in best("gemm_f32", target) if strassen.half_columns(c_out, k.packing[1])]
     more: dict[str, int] = {}
-    if square and kh == 1 and not any(op.attributes["pads"]) and halving and c_in % 2 == 0:
+    pointwise = square and kh == stride == 1 and not any(op.attributes["pads"])
+    if pointwise and halving and c_in % 2 == 0:
         more["strassen"] = min(_strassen_work(k, rows, c_out, c_in) for k in halving)
-    if square and kh == 3 and min(c_in, c_out) >= _MIN_WINOGRAD_CHANNELS:
-        for tile in _TRANSFORMS:
-            tiles = tile_count(y, tile)
-            more[f"winograd_{tile}"] = _winograd_work(target, tile, tiles, c_out, c_in)
+    enough = stride > 1 or c_in >= winograd.MIN_CHANNELS
+    if square and enough and c_out >= winograd.MIN_CHANNELS:
+        for tile, size in _WINOGRAD_OUTPUTS:
+            if size == tile + winograd.taps(kh, stride) - 1:
+                work = _winograd_work(target, tile, size, tile_count(y, tile), c_out, c_in, stride)
+                more[f"winograd_{tile}"] = work
     return {"direct": _work(target, rows, c_out, kh * kw * c_in) if more else 0, **more}
 
 
@@ -140,10 +147,15 @@ def _product_work(kernel: Kernel, rows: int, columns: int, depth: int) -> int:
     return product_cost(kernel, rows, columns) * depth + sums + weights
 
 
-def _winograd_work(target: Target, tile: int, tiles: int, columns: int, depth: int) -> int:
-    transform_input, transform_output = _TRANSFORMS[tile]
-    transforms = tiles * (depth * transform_input + columns * transform_output)
-    return (tile + 2) ** 2 * _work(target, tiles, columns, depth) + transforms
+def _winograd_work(
+    target: Target, tile: int, size: int, tiles: int, columns: int, channels: int, stride: int
+) -> int:
+    depth = stride**2 * channels
+    gathered = size**2 * depth if stride > 1 else 0
+    inputs = winograd.input_channels(channels, stride) * _WINOGRAD_INPUTS[size]
+    outputs = columns * _WINOGRAD_OUTPUTS[tile, size]
+    transforms = tiles * (gathered * _GATHER_COST + inputs + outputs)
+    return size**2 * _work(target, tiles, columns, depth) + transforms
 
 
 def _strassen_work(kernel: Kernel, rows: int, columns: int, depth: int) -> int:
@@ -174,8 +186,9 @@ def _packings(program: Program, op: Op) -> dict[int, _Packing]:
     if kernel.family == DEPTHWISE:
         return {1: _Packing(("depthwise", nr), lambda w: depthwise.pack(w, nr))}
     if op.type == "conv_winograd":
-        tile = op.attributes["tile"]
-        return {1: _Packing(("winograd", tile, nr), lambda w: winograd.pack(w, tile, nr))}
+        tile, stride = op.attributes["tile"], op.attributes["strides"][0]
+        key = ("winograd", tile, stride, nr)
+        return {1: _Packing(key, lambda w: winograd.pack(w, tile, stride, nr))}
     groups = op.attributes.get("group", 1)
     if op.type == "conv_strassen":
         weights = _Packing(("strassen", nr), lambda w: strassen.pack(w, nr))

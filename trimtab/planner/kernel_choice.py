@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from trimtab import kernels, schema
 from trimtab.errors import PlanError
 from trimtab.kernels import Kernel
+from trimtab.packing import winograd
 from trimtab.packing.strassen import half_columns
 from trimtab.program import Op, Program, Var
 from trimtab.target import Target
@@ -50,7 +51,8 @@ def _candidates(
 def _fits(program: Program, op: Op, kernel: Kernel) -> bool:
     """True when the tile of a kernel is one that the operator can take."""
     if kernel.family.startswith("winograd"):
-        return kernel.portable or kernel.nr == op.attributes["tile"]
+        tile, size = winograd.tile_of(program, op)
+        return kernel.portable or (kernel.mr, kernel.nr) in ((0, size), (tile, size))
     if op.type == "conv_strassen" and kernel.family == "gemm_f32":
         return half_columns(program.vars[op.outputs[0]].shape[1], kernel.packing[1]) > 0
     return True
@@ -70,7 +72,7 @@ def _check_kernel(
     elif known.isa not in target.isas:
         reason = f"{target.name} cannot run {known.isa}"
     else:
-        reason = f"it is for tiles of {known.nr}"
+        reason = "it is for tiles of another size"
     raise PlanError(
         f"{attribute.name} cannot be {wanted!r}: {reason}",
         where=f"operator {op.name} ({op.type})",
@@ -138,8 +140,8 @@ def _cost(program: Program, op: Op, kernel: Kernel) -> int:
     if mr == 0:
         return -(-channels // nr) * nr
     if op.type == "conv_winograd":
-        tile = int(op.attributes["tile"])
-        return (tile + 2) ** 2 * product_cost(kernel, tile_count(y, tile), channels)
+        tile, size = winograd.tile_of(program, op)
+        return size**2 * product_cost(kernel, tile_count(y, tile), channels)
     if op.type == "conv_strassen":
         rows, columns = y.count // channels, half_columns(channels, kernel.packing[1])
         left = product_cost(kernel, rows, channels - 2 * columns)

@@ -7,7 +7,7 @@ arguments:
                             pixels), line (pixels between taps)
     DepthwiseF32Args,       height, width (of the output), channels, kernel_h, kernel_w, stride
     PoolF32Args
-    Winograd...F32Args      height, width (in tiles), channels, tile
+    Winograd...F32Args      height, width (in tiles), channels, tile, size (of its inputs)
     Strassen...F32Args      n, rows (of a quadrant)
     UnaryF32Args            n
     BinaryF32Args           n, runs (all with the same second operand)
@@ -23,6 +23,7 @@ from dataclasses import dataclass
 
 from trimtab import kernels
 from trimtab.kernels import Kernel
+from trimtab.packing import winograd
 from trimtab.packing.strassen import half_columns
 from trimtab.program import Op, Program
 
@@ -109,7 +110,8 @@ def _convolution(program: Program, op: Op) -> tuple[Layer, int]:
 def _winograd_product(program: Program, op: Op) -> tuple[Layer, int]:
     rows, columns = _tiles(program, op)
     c_out, c_in = program.vars[op.inputs[1]].shape[:2]
-    return product(rows * columns, c_out, c_in), (op.attributes["tile"] + 2) ** 2
+    depth = c_in * op.attributes["strides"][0] ** 2
+    return product(rows * columns, c_out, depth), winograd.tile_of(program, op)[1] ** 2
 
 
 def _strassen_columns(program: Program, op: Op) -> int:
@@ -141,15 +143,21 @@ def _tiles(program: Program, op: Op) -> tuple[int, int]:
     return n * math.ceil(h / tile), math.ceil(w / tile)
 
 
-def _transform(args_type: str, operand: Callable[[Op], str]) -> _Maker:
-    def make(program: Program, op: Op) -> tuple[Layer, int]:
-        height, width = _tiles(program, op)
-        tile, channels = op.attributes["tile"], _image(program, operand(op))[1]
-        floats = height * width * channels * ((tile + 2) ** 2 + tile**2)
-        sizes = {"height": height, "width": width, "channels": channels, "tile": tile}
-        return _layer(args_type, 0, floats, **sizes), 1
+def _winograd_input(program: Program, op: Op) -> tuple[Layer, int]:
+    c_in, stride = _image(program, op.inputs[0])[1], op.attributes["strides"][0]
+    return _transform(program, op, "WinogradInputF32Args", winograd.input_channels(c_in, stride))
 
-    return make
+
+def _winograd_output(program: Program, op: Op) -> tuple[Layer, int]:
+    return _transform(program, op, "WinogradOutputF32Args", _image(program, op.outputs[0])[1])
+
+
+def _transform(program: Program, op: Op, args_type: str, channels: int) -> tuple[Layer, int]:
+    height, width = _tiles(program, op)
+    tile, size = winograd.tile_of(program, op)
+    floats = height * width * channels * (size**2 + tile**2)
+    sizes = {"height": height, "width": width, "channels": channels, "tile": tile, "size": size}
+    return _layer(args_type, 0, floats, **sizes), 1
 
 
 def _full_connection(program: Program, op: Op) -> tuple[Layer, int]:
@@ -224,8 +232,8 @@ _MAKERS: dict[tuple[str, str], _Maker] = {
     ("average_pool", "PoolF32Args"): _pool,
     ("global_max_pool", "PoolF32Args"): _global_pool,
     ("global_average_pool", "PoolF32Args"): _global_pool,
-    ("", "WinogradInputF32Args"): _transform("WinogradInputF32Args", lambda op: op.inputs[0]),
-    ("", "WinogradOutputF32Args"): _transform("WinogradOutputF32Args", lambda op: op.outputs[0]),
+    ("", "WinogradInputF32Args"): _winograd_input,
+    ("", "WinogradOutputF32Args"): _winograd_output,
     ("", "StrassenSumsF32Args"): _strassen_sums,
     ("", "StrassenResultsF32Args"): _strassen_results,
     ("", "UnaryF32Args"): _unary,
@@ -267,7 +275,12 @@ def assign(
 def _fitting(kernel: Kernel, counts: Counter[Layer]) -> Counter[Layer]:
     if kernel.portable or not kernel.family.startswith("winograd"):
         return counts
-    return Counter({x: n for x, n in counts.items() if dict(x.sizes)["tile"] == kernel.nr})
+    fitting = Counter[Layer]()
+    for layer, count in counts.items():
+        sizes = dict(layer.sizes)
+        if kernel.nr == sizes["size"] and kernel.mr in (0, sizes["tile"]):
+            fitting[layer] = count
+    return fitting
 
 
 def select(counts: Counter[Layer], most: int) -> tuple[Layer, ...]:
