@@ -32,17 +32,24 @@ constexpr size_t kGap = 16;
 // A place for `size` elements, aligned for every vector.
 constexpr size_t RoundUp(size_t size) { return (size + 15) & ~size_t{15}; }
 
-// Copies a short run of floats, in whole vectors where it is as long as one: the last may overlap
-// the one before it.
-inline void CopyRun(float* to, const float* from, size_t count) {
+// Copies `count` runs of floats that follow each other to places `stride` apart. Runs are short:
+// they go in whole vectors where they are as long as one, the last of which may overlap the one
+// before. Out of line, so that all it needs is in registers.
+__attribute__((noinline)) void CopyRuns(float* to, size_t stride, const float* from, size_t run,
+                                        int32_t count) {
   constexpr size_t kStep = 4;
-  if (count < kStep) {
-    for (size_t i = 0; i < count; ++i) to[i] = from[i];
-    return;
+  const auto step = [&](size_t i) { memcpy(to + i, from + i, kStep * sizeof(float)); };
+  for (; count > 0; --count, to += stride, from += run) {
+    if (run < kStep) {
+      for (size_t i = 0; i < run; ++i) to[i] = from[i];
+      continue;
+    }
+    step(0);
+    if (run > 2 * kStep) {
+      for (size_t i = kStep; i < run - kStep; i += kStep) step(i);
+    }
+    step(run - kStep);
   }
-  const size_t last = count - kStep;
-  for (size_t i = 0; i < last; i += kStep) memcpy(to + i, from + i, kStep * sizeof(float));
-  memcpy(to + last, from + last, kStep * sizeof(float));
 }
 
 // The outputs of one tile: from (top, left) of an image on, `rows` x `columns` of them.
@@ -222,15 +229,16 @@ void ConvWinograd::GatherSquares(const Tile& tile, float* squares) const {
           const int32_t column = left + j * stride + p;
           float* const pixel = to + j * channels_ + p * channels;
           if (inside && column >= 0 && column < w)
-            CopyRun(pixel, pixels + column * pixel_stride, channels);
+            CopyRuns(pixel, 0, pixels + column * pixel_stride, channels, 1);
           else
             memset(pixel, 0, channels * sizeof(float));
         }
       };
       const int32_t first = inside ? begin : n, last = inside ? end : n;
       for (int32_t j = 0; j < first; ++j) gather_pixels(j);
-      for (int32_t j = first; j < last; ++j)
-        CopyRun(to + j * channels_, pixels + (left + j * stride) * channels, run);
+      if (first < last)
+        CopyRuns(to + first * channels_, channels_, pixels + (left + first * stride) * channels,
+                 run, last - first);
       for (int32_t j = last; j < n; ++j) gather_pixels(j);
     }
   }
