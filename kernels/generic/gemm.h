@@ -139,7 +139,7 @@ inline void RunPart(const GemmF32Args& args, size_t width) {
 // the packing pads it, but into a buffer.
 template <class Tile>
 __attribute__((noinline)) void LastPanel(const GemmF32Args& args, size_t columns) {
-  float sums[Tile::kMr * Tile::kNr], residual[Tile::kMr * Tile::kNr];
+  alignas(sizeof(F)) float sums[Tile::kMr * Tile::kNr], residual[Tile::kMr * Tile::kNr];
   GemmF32Args whole = args;
   whole.c = sums;
   whole.c_stride = Tile::kNr;
