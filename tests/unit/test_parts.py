@@ -199,3 +199,29 @@ def test_an_operator_that_reads_pixels_in_one_run_takes_no_part() -> None:
     part.parent = whole
     with pytest.raises(_engine.EngineError, match="may not be a part"):
         _engine.Executor(modelfile.encode(program))
+
+
+def test_pixels_that_would_share_sets_of_a_cache_get_a_gap() -> None:
+    net = Net(x=(2, 8, 3, 4))
+    program = net.finish(net.conv(net.conv(net.conv("x", 512), 512, 3), 24))
+    made = planned(program)
+    assert places(made) == [(512, 0), (512, 0)]
+    parents = [made.vars[made.vars[op.outputs[0]].parent].shape for op in made.ops[1:3]]
+    assert parents == [(2, 528, 3, 4)] * 2
+    x = {"x": normal(2, 8, 3, 4)}
+    (want,), (got,) = (
+        trimtab.Session(twin).run(x).values() for twin in (made, trimtab.optimize(program))
+    )
+    np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4 * float(np.abs(want).max()))
+
+
+def test_other_pixels_get_none() -> None:
+    one_pixel = Net(x=(1, 8, 1, 1))
+    other_size = Net(x=(1, 8, 3, 4))
+    dense_reader = Net(x=(1, 8, 3, 4))
+    for program in (
+        one_pixel.finish(one_pixel.conv(one_pixel.conv("x", 512), 8)),
+        other_size.finish(other_size.conv(other_size.conv("x", 520), 24)),
+        dense_reader.finish(dense_reader("softmax", dense_reader.conv("x", 512), axis=1)),
+    ):
+        assert places(planned(program)) == []

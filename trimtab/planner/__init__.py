@@ -19,7 +19,7 @@ from trimtab.errors import PlanError
 from trimtab.kernels import Kernel
 from trimtab.packing import depthwise, gemm, strassen, winograd
 from trimtab.plan import ALGORITHMS, Choice, Plan, keys
-from trimtab.planner import kernel_choice, parts
+from trimtab.planner import kernel_choice, parts, spacing
 from trimtab.planner.kernel_choice import DEPTHWISE, best, product_cost, tile_count
 from trimtab.program import Op, Program, Var, attributes
 from trimtab.target import Target
@@ -40,6 +40,7 @@ def plan(program: Program, target: Target, given: Plan | None = None) -> Program
         packer.pack(op)
     packer.remove_unused()
     parts.place(planned)
+    spacing.place(planned)
     return planned
 
 

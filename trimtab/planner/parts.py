@@ -27,9 +27,9 @@ def place(program: Program) -> None:
 
 def _join(program: Program, op: Op) -> None:
     y = program.vars[op.outputs[0]]
-    if not _is_image(y) or op.attributes["axis"] not in (1, -3):
+    if not is_image(y) or op.attributes["axis"] not in (1, -3):
         return
-    ready = {x for x in op.inputs if op.inputs.count(x) == 1 and _can_be_part(program, x, op)}
+    ready = {x for x in op.inputs if op.inputs.count(x) == 1 and can_be_part(program, x, op)}
     made = [name for other in program.ops for name in other.outputs if name in ready]
     # The earlier the first part is made, the longer the whole lives.
     while made and not _join_some(program, op, set(made)):
@@ -63,7 +63,7 @@ def _join_some(program: Program, op: Op, ready: set[str]) -> bool:
 
 def _cut(program: Program, op: Op) -> None:
     x = program.vars[op.inputs[0]]
-    if not _is_image(x) or x.data is not None or x.name in program.inputs:
+    if not is_image(x) or x.data is not None or x.name in program.inputs:
         return
     if op.type == "split":
         along_channels, channel = op.attributes["axis"] in (1, -3), 0
@@ -72,7 +72,7 @@ def _cut(program: Program, op: Op) -> None:
         along_channels = along_channels and op.attributes["steps"] in ((), (1,))
         start = op.attributes["starts"][0] if along_channels else 0
         channel = min(max(start + x.shape[1] if start < 0 else start, 0), x.shape[1])
-    if not along_channels or not all(_can_be_part(program, y, None) for y in op.outputs):
+    if not along_channels or not all(can_be_part(program, y, None) for y in op.outputs):
         return
     parts = {}
     for name in op.outputs:
@@ -81,11 +81,12 @@ def _cut(program: Program, op: Op) -> None:
     _replace(program, op, [], x, parts)
 
 
-def _is_image(var: Var) -> bool:
+def is_image(var: Var) -> bool:
+    """Whether a variable holds pixels."""
     return len(var.shape) == 4 and var.layout == "nhwc"
 
 
-def _can_be_part(program: Program, name: str, joined_by: Op | None) -> bool:
+def can_be_part(program: Program, name: str, joined_by: Op | None) -> bool:
     """Whether all operators at variable `name`, but the one that joins it, can step over channels
     between its own.
     """
