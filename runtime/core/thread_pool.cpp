@@ -43,7 +43,8 @@ bool Spin(uint64_t patience, Ready ready) {
 }  // namespace
 
 struct ThreadPool::State {
-  // The part of a loop that a thread begins with, in blocks of `grain`; on a cache line of its own.
+  // The indices that a thread begins with, and those it has not taken yet; on a cache line of its
+  // own.
   struct alignas(64) Share {
     std::atomic<size_t> next;
     size_t end;
@@ -61,7 +62,7 @@ struct ThreadPool::State {
 
   Body body = nullptr;
   void* context = nullptr;
-  size_t n = 0, grain = 1;
+  size_t grain = 1;
 
   int helpers = 0;
   struct Helper {
@@ -77,10 +78,9 @@ struct ThreadPool::State {
     for (int i = 0; i < threads; ++i) {
       Share& from = share[(thread + i) % threads];
       for (;;) {
-        const size_t block = from.next.fetch_add(1, std::memory_order_relaxed);
-        if (block >= from.end) break;
-        const size_t begin = block * grain;
-        body(context, begin, begin + grain < n ? begin + grain : n, thread);
+        const size_t begin = from.next.fetch_add(grain, std::memory_order_relaxed);
+        if (begin >= from.end) break;
+        body(context, begin, begin + grain < from.end ? begin + grain : from.end, thread);
       }
     }
   }
@@ -159,12 +159,11 @@ void ThreadPool::For(size_t n, size_t grain, Body body, void* context) {
   State& state = *state_;
   state.body = body;
   state.context = context;
-  state.n = n;
   state.grain = grain;
-  const size_t blocks = (n + grain - 1) / grain, threads = static_cast<size_t>(threads_);
+  const size_t threads = static_cast<size_t>(threads_);
   for (size_t i = 0; i < threads; ++i) {
-    state.share[i].next.store(blocks * i / threads, std::memory_order_relaxed);
-    state.share[i].end = blocks * (i + 1) / threads;
+    state.share[i].next.store(n * i / threads, std::memory_order_relaxed);
+    state.share[i].end = n * (i + 1) / threads;
   }
   state.open.store(true, std::memory_order_release);
   pthread_mutex_lock(&state.mutex);

@@ -24,8 +24,9 @@ class ThreadPool {
   int threads() const { return threads_; }
 
   // Runs `body` over [0, n) in blocks of at most `grain` indices; returns when all are done. Each
-  // thread begins with its own share, thread t of T with the t-th T-th of [0, n), so that loops
-  // over the same rows find them where they wrote them; who is done takes what others have left.
+  // thread begins with its own share, thread t of T with [n * t / T, n * (t + 1) / T), so that
+  // loops over the same rows find them where they wrote them; who is done takes what others have
+  // left.
   void For(size_t n, size_t grain, Body body, void* context);
 
   // The same for a callable `f(begin, end, thread)`.

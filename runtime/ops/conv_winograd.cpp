@@ -282,7 +282,7 @@ void ConvWinograd::Run(ThreadPool& pool) {
   float* const gathered = products + threads * block_ * product_stride();
   if (gathers()) memset(gathered, 0, threads * elements() * channels_ * sizeof(float));
   const float* const zeros = gemm_.Zeros(scratch<void>());
-  const EvenRows rows{transformed, input_stride(), depth_, channels_};
+  EvenRows rows{transformed, input_stride(), depth_, channels_};
   const Epilogue none{-__builtin_inff(), __builtin_inff(), 0.0f, 0.0f};
   GemmJob job;
   job.point = PointAtEvenRows;
@@ -291,42 +291,49 @@ void ConvWinograd::Run(ThreadPool& pool) {
   job.bias = job.residual = nullptr;
   job.c = products;
   job.groups = elements();
-  job.lines = 1;
   job.columns = static_cast<size_t>(output().c());
   job.depth = rows.k;
   job.row_stride = product_stride();
-  job.line_stride = 0;
   // A transform takes about as many operations per element as an output needs multiply-adds of
   // sixteen channels.
   const size_t cost = 16 * elements();
   for (size_t first = 0; first < share_; first += block_) {
     const size_t count = share_ - first < block_ ? share_ - first : block_;
-    const size_t slots = threads * count;
-    // The tile in a slot of the block; those past the last have none, and products nobody reads.
-    const auto tile_of = [&](size_t slot) { return slot / count * share_ + first + slot % count; };
-    pool.For(slots, Grain(slots, cost * rows.k, pool.threads()),
+    const size_t tiles = threads * count;
+    // Each thread multiplies what it transformed, and has its slots in all blocks, unless the
+    // kernel's rows are filled badly then.
+    const bool apart = DivideUp(count, gemm_.mr()) * threads * 5 <= DivideUp(tiles, gemm_.mr()) * 6;
+    const size_t slots = apart ? block_ : count;  // of a thread
+    job.lines = apart ? threads : 1;
+    job.line_rows = apart ? count : tiles;
+    job.line_stride = slots * job.row_stride;
+    rows.line_stride = slots * rows.stride;
+    // A tile of the block, and its slot. Tiles past the last of all leave theirs empty, with
+    // products that nobody reads.
+    const auto tile_of = [&](size_t i) { return i / count * share_ + first + i % count; };
+    const auto slot_of = [&](size_t i) { return i / count * slots + i % count; };
+    pool.For(tiles, Grain(tiles, cost * rows.k, pool.threads()),
              [&](size_t begin, size_t end, int thread) {
                float* const squares = gathered + thread * elements() * channels_;
                const float* a[kMaxSize * kMaxSize];
                for (size_t e = 0; e < elements(); ++e) a[e] = squares + e * channels_;
-               for (size_t slot = begin; slot < end; ++slot) {
-                 const size_t tile = tile_of(slot);
+               for (size_t i = begin; i < end; ++i) {
+                 const size_t tile = tile_of(i);
                  if (tile >= tiles_) continue;
                  if (gathers())
                    GatherSquares(TileAt(tile), squares);
                  else
                    PointAtPixels(TileAt(tile), zeros, a);
-                 input_kernel_({a, transformed + slot * rows.stride, channels_, channels_,
+                 input_kernel_({a, transformed + slot_of(i) * rows.stride, channels_, channels_,
                                 static_cast<uint16_t>(size_)});
                }
              });
-    job.line_rows = slots;
     gemm_.Run(job, none, scratch<void>(), pool);
-    pool.For(slots, Grain(slots, cost * job.columns, pool.threads()),
+    pool.For(tiles, Grain(tiles, cost * job.columns, pool.threads()),
              [&](size_t begin, size_t end, int) {
-               for (size_t slot = begin; slot < end; ++slot) {
-                 if (const size_t tile = tile_of(slot); tile < tiles_)
-                   TransformOutput(TileAt(tile), products + slot * job.row_stride);
+               for (size_t i = begin; i < end; ++i) {
+                 if (const size_t tile = tile_of(i); tile < tiles_)
+                   TransformOutput(TileAt(tile), products + slot_of(i) * job.row_stride);
                }
              });
   }

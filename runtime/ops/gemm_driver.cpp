@@ -11,6 +11,9 @@ namespace {
 // ARM cores have.
 constexpr size_t kResidentBytes = 256 * 1024;
 
+// To exchange an element of the rows between threads takes as long as reading so many weights.
+constexpr size_t kExchangeCost = 4;
+
 // The first-level caches of most cores: 64 sets of lines of 64 bytes, so that places this far apart
 // share a set, and this many lines in a set.
 constexpr size_t kCacheWayBytes = 4096;
@@ -22,7 +25,8 @@ constexpr int64_t RoundUp(int64_t value) { return (value + 63) & ~int64_t{63}; }
 
 void PointAtEvenRows(const void* even_rows, GemmTile* tile) {
   const auto& source = *static_cast<const EvenRows*>(even_rows);
-  const float* row = source.x + tile->row * source.stride + tile->group * source.group_stride;
+  const float* row = source.x + tile->line * source.line_stride + tile->row * source.stride +
+                     tile->group * source.group_stride;
   const float** a = tile->a;
   for (size_t i = tile->rows; i > 0; --i, row += source.stride) *a++ = row;
   while (a < tile->a + tile->mr) *a++ = tile->a[0];
@@ -69,19 +73,26 @@ bool GemmDriver::RowsCollide(size_t stride) const {
 // panels as stay in cache, so large weights are read from memory once, and small weights make one
 // block, so inputs are read once. There is a part for each thread, whose rows are those that it
 // wrote and will read in the operators before and after, for a core reads slowly what another one
-// has written. Where there are too few tiles for that, threads share blocks, of which there are
-// made more.
+// has written. Where there are too few tiles for that, or so few rows that to read all weights in
+// every thread takes longer, threads share blocks, of which there are made more.
 void GemmDriver::Run(const GemmJob& job, const Epilogue& epilogue, void* scratch,
                      ThreadPool& pool) const {
   const size_t threads = static_cast<size_t>(pool.threads());
   const size_t all_panels = panels(job.columns);
   const size_t line_tiles = DivideUp(job.line_rows, mr_);
   const size_t tiles = job.lines * line_tiles;
+  if (tiles == 0) return;
   const size_t resident = kResidentBytes / (job.depth * nr_ * sizeof(float));
   size_t blocks = DivideUp(all_panels, resident > 0 ? resident : 1);
+  const size_t rows = job.lines * job.line_rows;
   size_t part_tiles = DivideUp(tiles, threads);
+  const size_t part_rows =
+      part_tiles % line_tiles == 0 ? part_tiles / line_tiles * job.line_rows : part_tiles * mr_;
   // At most a fifth of the time of a part that is not full may be lost.
-  if (part_tiles * threads * mr_ * 5 > job.lines * job.line_rows * 6) part_tiles = tiles;
+  const bool uneven = part_rows * threads * 5 > rows * 6;
+  const bool heavy =
+      part_rows < mr_ && job.depth * job.columns > kExchangeCost * rows * (job.depth + job.columns);
+  if (uneven || heavy) part_tiles = tiles;
   if (part_tiles == tiles) {
     while (blocks < all_panels && job.groups * tiles * blocks < 4 * threads) blocks *= 2;
   }

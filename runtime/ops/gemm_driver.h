@@ -34,10 +34,11 @@ struct GemmJob {
 };
 
 // `point` for rows of k columns that lie evenly: a matrix, or the pixels of an image under a 1x1
-// window. The columns of group g begin at g * group_stride.
+// window. The columns of group g begin at g * group_stride, the rows of line l at l * line_stride.
 struct EvenRows {
   const float* x;
   size_t stride, k, group_stride;
+  size_t line_stride = 0;
 };
 void PointAtEvenRows(const void* even_rows, GemmTile* tile);
 
