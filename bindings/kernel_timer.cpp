@@ -153,14 +153,15 @@ Pass DepthwisePass(Kernel<DepthwiseF32Args> kernel, const LayerSizes& s) {
 
 Pass PoolPass(Kernel<PoolF32Args> kernel, const LayerSizes& s) {
   const size_t height = s.at("height"), width = s.at("width"), channels = s.at("channels");
-  const size_t taps = s.at("kernel_h") * s.at("kernel_w");
+  const size_t kh = s.at("kernel_h"), kw = s.at("kernel_w");
   const float* const scale = Shared().w.Take(width);
   float* const y = Shared().y.Take(height * width * channels);
   return [=, windows = PointAtWindows(s, 1)] {
     PoolF32Args args = {};
     args.scale = scale;
-    args.taps = taps;
-    args.a_step = windows.pixel_step;
+    args.kernel_h = kh;
+    args.kernel_w = kw;
+    args.step_w = windows.pixel_step / windows.column;
     args.pixels = width;
     args.channels = args.y_stride = channels;
     for (size_t row = 0; row < height; ++row) {

@@ -124,14 +124,16 @@ struct StrassenResultsF32Args {
   float clamp_min, clamp_max;
 };
 
-// Pooling of `pixels` consecutive output pixels over `taps` input pixels each:
-//   max_pool:      y[p][c] = max over t of a[p * a_step + t][c]
-//   average_pool:  y[p][c] = scale[p] * sum over t of a[p * a_step + t][c]
+// Pooling of `pixels` neighbouring output pixels over their windows:
+//   max_pool:      y[p][c] = max over i < kernel_h, j < kernel_w of x(p, i, j)[c]
+//   average_pool:  y[p][c] = scale[p] * sum over i < kernel_h, j < kernel_w of x(p, i, j)[c]
+// where x(p, i, j) = a[(p * step_w + j) * kernel_h + i], so that pixels share columns of pointers
+// when step_w < kernel_w.
 struct PoolF32Args {
   const float* const* a;
   const float* scale;  // average_pool only
   float* y;
-  size_t taps, a_step;
+  size_t kernel_h, kernel_w, step_w;
   size_t pixels, channels;
   size_t y_stride;
 };

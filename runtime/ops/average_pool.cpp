@@ -71,8 +71,8 @@ void AveragePool::Run(ThreadPool& pool) {
       scale[p] = count == 0 ? 0.0f : 1.0f / static_cast<float>(count);
     }
     float* const place = out + (piece.row * source.out_w + piece.x) * y.pixel_stride();
-    kernel_({piece.a, scale, place, static_cast<size_t>(window_.taps()),
-             piece.column * piece.step_w, piece.pixels, channels, y.pixel_stride()});
+    kernel_({piece.a, scale, place, piece.column, static_cast<size_t>(window_.kernel_w),
+             piece.step_w, piece.pixels, channels, y.pixel_stride()});
   });
 }
 

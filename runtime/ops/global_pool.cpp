@@ -44,12 +44,12 @@ void GlobalPool::Run(const Tensor& x, float row_scale, float image_scale, void* 
                                                                          pointers_bytes_);
       for (size_t row = begin; row < end; ++row) {
         for (size_t i = 0; i < w; ++i) a[i] = pixels + (row * w + i) * x.pixel_stride();
-        kernel_({a, &row_scale, partial + row * channels, w, w, 1, channels, channels});
+        kernel_({a, &row_scale, partial + row * channels, w, 1, 1, 1, channels, channels});
       }
     });
     auto* const a = reinterpret_cast<const float**>(all_pointers);
     for (size_t row = 0; row < h; ++row) a[row] = partial + row * channels;
-    kernel_({a, &image_scale, y->data<float>() + image * y->pixel_stride(), h, h, 1, channels,
+    kernel_({a, &image_scale, y->data<float>() + image * y->pixel_stride(), h, 1, 1, 1, channels,
              channels});
   }
 }

@@ -46,8 +46,8 @@ void MaxPool::Run(ThreadPool& pool) {
   float* const out = y.data<float>();
   rows_.Run(source, static_cast<size_t>(x.n()), scratch<void>(), pool, [&](const RowPiece& piece) {
     float* const place = out + (piece.row * source.out_w + piece.x) * y.pixel_stride();
-    kernel_({piece.a, nullptr, place, static_cast<size_t>(window_.taps()),
-             piece.column * piece.step_w, piece.pixels, channels, y.pixel_stride()});
+    kernel_({piece.a, nullptr, place, piece.column, static_cast<size_t>(window_.kernel_w),
+             piece.step_w, piece.pixels, channels, y.pixel_stride()});
   });
 }
 

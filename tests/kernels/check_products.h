@@ -191,44 +191,55 @@ class DepthwiseCheck {
   Random random_;
 };
 
+struct PoolCase {
+  size_t kernel_h, kernel_w, step_w, channels, pixels;
+  size_t slack;  // between pixels of y
+};
+
 class PoolCheck {
  public:
   void Run(void (*kernel)(const PoolF32Args&), bool average, Result* result) {
     static const size_t kChannels[] = {1,  2,  3,  4,  5,  7,  8,  15, 16,
                                        17, 31, 32, 33, 63, 64, 65, 100};
-    static const size_t kTaps[] = {1, 2, 4, 9, 49};
+    // 3x3 has code of its own for steps of 1 and 2.
+    static const size_t kWindows[][2] = {{1, 1}, {1, 2}, {2, 2}, {3, 3}, {2, 3}, {7, 7}, {49, 1}};
     size_t turn = 0;
     for (size_t channels : kChannels) {
-      for (size_t taps : kTaps) {
-        RunCase(kernel, average, channels, turn % 4, taps, turn % 3 == 0 ? taps : 1 + turn % taps,
-                turn % 3, result);
-        ++turn;
+      for (const auto& window : kWindows) {
+        for (size_t step = 1; step <= 3; ++step) {
+          RunCase(kernel, average, {window[0], window[1], step, channels, turn % 5, turn % 3},
+                  result);
+          ++turn;
+        }
       }
     }
   }
 
  private:
-  void RunCase(void (*kernel)(const PoolF32Args&), bool average, size_t channels, size_t pixels,
-               size_t taps, size_t step, size_t slack, Result* result) {
+  void RunCase(void (*kernel)(const PoolF32Args&), bool average, const PoolCase& t,
+               Result* result) {
     ++result->cases;
+    const size_t channels = t.channels, pixels = t.pixels;
+    const size_t taps = t.kernel_h * t.kernel_w, step = t.step_w * t.kernel_h;
     constexpr size_t kRows = 20;
     float* a = a_.Take(kRows * channels);
     random_.Fill(a, kRows * channels);
     input_.Point(a, channels, kRows, pixels * step + taps, &random_);
     float* scale = scale_.Take(pixels);
     random_.Fill(scale, pixels, 0.01f, 1.0f);
-    const size_t stride = channels + slack;
+    const size_t stride = channels + t.slack;
     float* y = y_.TakeOutput(pixels == 0 ? 0 : (pixels - 1) * stride + channels);
-    kernel({input_.pointers, average ? scale : nullptr, y, taps, step, pixels, channels, stride});
+    kernel({input_.pointers, average ? scale : nullptr, y, t.kernel_h, t.kernel_w, t.step_w, pixels,
+            channels, stride});
     char place[100];
-    snprintf(place, sizeof(place), "channels %zu, pixels %zu, taps %zu, step %zu", channels, pixels,
-             taps, step);
+    snprintf(place, sizeof(place), "channels %zu, pixels %zu, window %zux%zu, step %zu", channels,
+             pixels, t.kernel_h, t.kernel_w, t.step_w);
     y_.CheckUntouched(y, pixels, channels, stride, result, place);
     for (size_t p = 0; p < pixels; ++p) {
       for (size_t c = 0; c < channels; ++c) {
         double sum = 0.0, size = 0.0, maximum = -INFINITY;
-        for (size_t t = 0; t < taps; ++t) {
-          const double x = input_.pointers[p * step + t][c];
+        for (size_t tap = 0; tap < taps; ++tap) {
+          const double x = input_.pointers[p * step + tap][c];
           sum += x;
           size += fabs(x);
           maximum = x > maximum ? x : maximum;
