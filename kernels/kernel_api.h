@@ -21,15 +21,18 @@
 // for.
 enum { kMaxTileRows = 32, kMaxTileColumns = 64 };
 
-// Indirect GEMM (Dukhan 2019, "The Indirect Convolution Algorithm") over a tile of at most mr rows:
+// Indirect GEMM (Dukhan 2019, "The Indirect Convolution Algorithm") over tiles of mr rows, of which
+// the last may have fewer:
 //
-//   c[i][j] = clamp(sum over t < taps, p < k of a[t * mr + i][p] * w[j / nr][t * k + p][j % nr] +
-//   bias[j] + residual[i][j])
+//   c[i][j] = clamp(sum over t < taps, p < k of
+//       a[(i / mr * taps + t) * mr + i % mr][p] * w[j / nr][t * k + p][j % nr] +
+//       bias[j] + residual[i][j])
 //
-// `a` holds taps x mr row pointers; entries of rows >= `rows` may be read but are valid pointers.
-// `w` is packed in panels of nr columns, panel q starting at w + q * taps * k * nr; `bias` (may be
-// null) and the last panel are padded to nr. Exactly rows x columns elements of c are written. A
-// plain matrix product has taps = 1.
+// `a` holds taps x mr row pointers of each tile; entries of rows >= `rows` may be read but are
+// valid pointers. Several tiles in a call spare those of a small depth what a call costs. `w` is
+// packed in panels of nr columns, panel q starting at w + q * taps * k * nr; `bias` (may be null)
+// and the last panel are padded to nr. Exactly rows x columns elements of c are written. A plain
+// matrix product has taps = 1.
 struct GemmF32Args {
   const float* const* a;
   const float* w;
@@ -37,7 +40,7 @@ struct GemmF32Args {
   const float* residual;  // null, or rows x columns at residual_stride; may be c
   float* c;
   size_t taps, k;  // taps >= 1
-  size_t rows;     // 1 .. mr
+  size_t rows;     // >= 1
   size_t columns;  // >= 1; any number of panels
   size_t c_stride, residual_stride;
   float clamp_min, clamp_max;

@@ -34,10 +34,7 @@ struct RowTile {
     for (int v = 0; v < 4; ++v) b[v].v = row.val[v];
   }
   static inline void LoadRow(const float*& w, F (&b)[2]) {
-    const float32x4x2_t row = vld1q_f32_x2(w);
-    Advance(w, kNr);
-    b[0].v = row.val[0];
-    b[1].v = row.val[1];
+    __asm__("ldp %q0, %q1, [%2], #64" : "=w"(b[0].v), "=w"(b[1].v), "+r"(w));
   }
 
   template <int kLane, int kRows, int kUsed>
@@ -93,10 +90,10 @@ struct RowTile {
   }
 };
 
-// Four rows and whole panels in assembly. A call of three rows is one whose last row is written
-// twice. The compiler's code for a panel spent 94 instructions beside the loop, this spends 38, or
-// 22 without limits: rows of sums are loaded and stored by one instruction each, and no limit means
-// no instruction.
+// Tiles of four rows and whole panels in assembly. A call of three rows is one whose last row is
+// written twice. The compiler's code for a panel spent 94 instructions beside the loop, this spends
+// 38, or 22 without limits: rows of sums are loaded and stored by one instruction each, and no
+// limit means no instruction.
 //
 // v0-v15 hold the sums, v16-v23 eight elements of each row of a, and v24-v27 and v28-v31 a row of w
 // each: one is loaded while the other is multiplied.
@@ -153,24 +150,34 @@ struct RowTile {
 template <>
 __attribute__((noinline)) void Panels<RowTile, 4, 4>(const GemmF32Args& args, size_t count) {
   const size_t bias_bytes = args.bias != nullptr ? RowTile::kNr * sizeof(float) : 0;
-  const float* bias = args.bias != nullptr ? args.bias : Zeros<RowTile::kNr>();
+  const float* const all_bias = args.bias != nullptr ? args.bias : Zeros<RowTile::kNr>();
+  size_t tiles = args.rows > RowTile::kMr ? args.rows / RowTile::kMr : 1;
   // Rows of c and the residual are visited from the last to the first.
-  const size_t last = args.rows - 1;
+  const size_t last = args.rows < RowTile::kMr ? args.rows - 1 : RowTile::kMr - 1;
   float* c = args.c + last * args.c_stride;
   const float* residual = args.residual;
   if (residual != nullptr) residual += last * args.residual_stride;
   const ptrdiff_t up = -static_cast<ptrdiff_t>(args.c_stride * sizeof(float));
   const ptrdiff_t residual_up = -static_cast<ptrdiff_t>(args.residual_stride * sizeof(float));
-  const ptrdiff_t first_up = args.rows == RowTile::kMr ? up : 0;
+  const ptrdiff_t first_up = args.rows < RowTile::kMr ? 0 : up;
+  // From beyond the last panel of a tile to the first one of the next.
+  const ptrdiff_t panel_bytes = static_cast<ptrdiff_t>(count * RowTile::kNr * sizeof(float));
+  const ptrdiff_t c_step = -RowTile::kMr * up - panel_bytes;
+  const ptrdiff_t residual_step = -RowTile::kMr * residual_up - panel_bytes;
   uint32_t clamp_bits[2];  // compared as integers, which takes half as many instructions
   __builtin_memcpy(&clamp_bits[0], &args.clamp_min, sizeof(float));
   __builtin_memcpy(&clamp_bits[1], &args.clamp_max, sizeof(float));
   const size_t limits = clamp_bits[1] != 0x7f800000 ? 2 : clamp_bits[0] != 0xff800000 ? 1 : 0;
-  const float* w = args.w;
+  const float *w, *bias;
   const float *p0, *p1, *p2, *p3;
+  const float* const* a = args.a;
   const float* const* tap;
-  size_t taps, n;
+  size_t panels, taps, n;
   __asm__ volatile(
+      "12:\n"  // a tile
+      "ldr %[w], %[all_w]\n"
+      "ldr %[bias], %[all_bias]\n"
+      "ldr %[panels], %[all_panels]\n"
       "1:\n"  // a panel
       "ld1 {v0.4s, v1.4s, v2.4s, v3.4s}, [%[bias]]\n"
       "ld1 {v4.4s, v5.4s, v6.4s, v7.4s}, [%[bias]]\n"
@@ -189,9 +196,9 @@ __attribute__((noinline)) void Panels<RowTile, 4, 4>(const GemmF32Args& args, si
       "subs %[n], %[n], #1\n"
       TRIMTAB_EIGHT TRIMTAB_EIGHT
       "b.ne 3b\n"
-      "4:\n"
       "tst %[k], #15\n"
       "b.eq 8f\n"
+      "4:\n"
       "tbz %[k], #3, 5f\n"
       TRIMTAB_EIGHT
       "5:\n"
@@ -237,11 +244,10 @@ __attribute__((noinline)) void Panels<RowTile, 4, 4>(const GemmF32Args& args, si
       "add %[residual], %[residual], #64\n"
       "9:\n"
       "cbz %[limits], 10f\n"
-      "ld1r {v16.4s}, [%[clamp_min]]\n"
+      "ld2r {v16.4s, v17.4s}, [%[clamps]]\n"
       TRIMTAB_ALL(TRIMTAB_MAX, 16)
       "tbz %[limits], #1, 10f\n"
-      "ld1r {v16.4s}, [%[clamp_max]]\n"
-      TRIMTAB_ALL(TRIMTAB_MIN, 16)
+      TRIMTAB_ALL(TRIMTAB_MIN, 17)
       "10:\n"
       "mov %[p0], %[c]\n"
       "st1 {v12.4s, v13.4s, v14.4s, v15.4s}, [%[p0]], %[first_up]\n"
@@ -249,14 +255,25 @@ __attribute__((noinline)) void Panels<RowTile, 4, 4>(const GemmF32Args& args, si
       "st1 {v4.4s, v5.4s, v6.4s, v7.4s}, [%[p0]], %[up]\n"
       "st1 {v0.4s, v1.4s, v2.4s, v3.4s}, [%[p0]]\n"
       "add %[c], %[c], #64\n"
-      "subs %[count], %[count], #1\n"
+      "subs %[panels], %[panels], #1\n"
       "b.ne 1b\n"
-      : [w] "+r"(w), [bias] "+r"(bias), [residual] "+r"(residual), [c] "+r"(c),
-        [count] "+r"(count), [p0] "=&r"(p0), [p1] "=&r"(p1), [p2] "=&r"(p2), [p3] "=&r"(p3),
-        [tap] "=&r"(tap), [taps] "=&r"(taps), [n] "=&r"(n)
-      : [a] "r"(args.a), [all_taps] "r"(args.taps), [k] "r"(args.k), [bias_bytes] "r"(bias_bytes),
-        [up] "r"(up), [first_up] "r"(first_up), [residual_up] "r"(residual_up),
-        [limits] "r"(limits), [clamp_min] "r"(&args.clamp_min), [clamp_max] "r"(&args.clamp_max)
+
+      "mov %[a], %[tap]\n"  // the pointers of the next tile follow
+      "ldr %[n], %[c_step]\n"
+      "add %[c], %[c], %[n]\n"
+      "cbz %[residual], 11f\n"
+      "ldr %[n], %[residual_step]\n"
+      "add %[residual], %[residual], %[n]\n"
+      "11:\n"
+      "subs %[tiles], %[tiles], #1\n"
+      "b.ne 12b\n"
+      : [a] "+r"(a), [residual] "+r"(residual), [c] "+r"(c), [tiles] "+r"(tiles), [w] "=&r"(w),
+        [bias] "=&r"(bias), [panels] "=&r"(panels), [p0] "=&r"(p0), [p1] "=&r"(p1), [p2] "=&r"(p2),
+        [p3] "=&r"(p3), [tap] "=&r"(tap), [taps] "=&r"(taps), [n] "=&r"(n)
+      : [all_taps] "r"(args.taps), [k] "r"(args.k), [bias_bytes] "r"(bias_bytes), [up] "r"(up),
+        [first_up] "r"(first_up), [residual_up] "r"(residual_up), [limits] "r"(limits),
+        [clamps] "r"(clamp_bits), [all_w] "m"(args.w), [all_bias] "m"(all_bias),
+        [all_panels] "m"(count), [c_step] "m"(c_step), [residual_step] "m"(residual_step)
       : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13",
         "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26",
         "v27", "v28", "v29", "v30", "v31", "cc", "memory");

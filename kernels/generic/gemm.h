@@ -53,11 +53,18 @@ inline const float* Zeros() {
   return kZeros;
 }
 
-// `count` panels, at least one, side by side. args.rows <= kRows: the rows past them are computed
-// from whatever valid pointers stand there, and dropped. A kernel may specialise it.
-template <class Tile, int kRows, int kVectors, class V = F>
-void Panels(const GemmF32Args& given, size_t count) {
-  const GemmF32Args args = given;  // copies that stores to c cannot change
+// Moves on past `rows` rows, whole tiles.
+inline void Skip(GemmF32Args& args, size_t rows) {
+  args.rows -= rows;
+  args.a += rows * args.taps;
+  args.c += rows * args.c_stride;
+  if (args.residual != nullptr) args.residual += rows * args.residual_stride;
+}
+
+// `count` panels, at least one, side by side, of one tile. args.rows <= kRows: the rows past them
+// are computed from whatever valid pointers stand there, and dropped.
+template <class Tile, int kRows, int kVectors, class V>
+inline void TilePanels(const GemmF32Args& args, size_t count) {
   const size_t panel_elements = args.taps * args.k * Tile::kNr;
   const size_t bias_step = args.bias != nullptr ? Tile::kNr : 0;
   const float* bias = args.bias != nullptr ? args.bias : Zeros<Tile::kNr>();
@@ -79,7 +86,19 @@ void Panels(const GemmF32Args& given, size_t count) {
   }
 }
 
-// By the smallest variant that holds the rows.
+// The same of a tile of fewer than kMr rows, or of any number of whole tiles. A kernel may
+// specialise it.
+template <class Tile, int kRows, int kVectors, class V = F>
+void Panels(const GemmF32Args& given, size_t count) {
+  GemmF32Args args = given;  // copies that stores to c cannot change
+  for (;;) {
+    TilePanels<Tile, kRows, kVectors, V>(args, count);
+    if (kRows < Tile::kMr || args.rows <= Tile::kMr) return;
+    Skip(args, Tile::kMr);
+  }
+}
+
+// One tile by the smallest variant that holds the rows.
 template <class Tile, int kVectors, class V = F, int kRows = Tile::kMr>
 inline void RunPanels(const GemmF32Args& args, size_t count) {
   constexpr int kSmaller = Tile::Smaller(kRows);
@@ -152,9 +171,9 @@ __attribute__((noinline)) void LastPanel(const GemmF32Args& args, size_t columns
   CopyRows(sums, Tile::kNr, args.c, args.c_stride, args.rows, columns);
 }
 
-// Columns that are no multiple of kNr. Not inlined, as it would burden the usual call.
+// One tile of columns that are no multiple of kNr.
 template <class Tile>
-__attribute__((noinline)) void RaggedPanels(const GemmF32Args& args) {
+inline void RaggedTile(const GemmF32Args& args) {
   const size_t whole = args.columns / Tile::kNr, left = args.columns % Tile::kNr;
   if (whole > 0) RunPanels<Tile, Tile::kVectors>(args, whole);
   const size_t begin = whole * Tile::kNr;
@@ -163,10 +182,29 @@ __attribute__((noinline)) void RaggedPanels(const GemmF32Args& args) {
   LastPanel<Tile>(last, left);
 }
 
+// Not inlined, as it would burden the usual call.
+template <class Tile>
+__attribute__((noinline)) void RaggedTiles(const GemmF32Args& given) {
+  GemmF32Args args = given;
+  for (; args.rows > Tile::kMr; Skip(args, Tile::kMr)) {
+    GemmF32Args tile = args;
+    tile.rows = Tile::kMr;
+    RaggedTile<Tile>(tile);
+  }
+  RaggedTile<Tile>(args);
+}
+
 template <class Tile>
 inline void Gemm(const GemmF32Args& args) {
-  if (args.columns % Tile::kNr != 0) return RaggedPanels<Tile>(args);
-  RunPanels<Tile, Tile::kVectors>(args, args.columns / Tile::kNr);
+  if (args.columns % Tile::kNr != 0) return RaggedTiles<Tile>(args);
+  const size_t count = args.columns / Tile::kNr, left = args.rows % Tile::kMr;
+  if (left == 0) return Panels<Tile, Tile::kMr, Tile::kVectors>(args, count);
+  GemmF32Args part = args;
+  part.rows -= left;
+  if (part.rows > 0) Panels<Tile, Tile::kMr, Tile::kVectors>(part, count);
+  Skip(part, part.rows);
+  part.rows = left;
+  RunPanels<Tile, Tile::kVectors>(part, count);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ constexpr size_t kBlock = 8;
 inline void Accumulate(const GemmF32Args& args, size_t row, const float* w, size_t count,
                        float* sums) {
   for (size_t t = 0; t < args.taps; ++t) {
-    const float* a = args.a[t * args.mr + row];
+    const float* a = args.a[(row / args.mr * args.taps + t) * args.mr + row % args.mr];
     for (size_t p = 0; p < args.k; ++p, w += args.nr) {
       for (size_t j = 0; j < count; ++j) sums[j] += a[p] * w[j];
     }

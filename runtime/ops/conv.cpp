@@ -17,10 +17,10 @@ struct GemmSource {
   size_t k;  // channels per group
 };
 
-void PointAtPixels(const void* context, GemmTile* tile) {
+void PointAtPixels(const void* context, GemmTiles* tiles) {
   const auto& source = *static_cast<const GemmSource*>(context);
-  PointAtTile(source.window, tile->row, tile->rows, tile->mr, tile->group * source.k, source.k,
-              tile->a, &tile->taps, &tile->k);
+  tiles->rows = PointAtTiles(source.window, tiles->row, tiles->rows, tiles->mr,
+                             tiles->group * source.k, source.k, tiles->a, &tiles->taps, &tiles->k);
 }
 
 class Conv final : public OperatorOf<ConvAttributes> {

@@ -4,6 +4,7 @@
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
 #include "runtime/ops/gemm_driver.h"
+#include "runtime/ops/parallel.h"
 #include "runtime/ops/window.h"
 
 namespace trimtab {
@@ -39,32 +40,34 @@ struct PhaseSource {
   size_t pixel_stride, k;
 };
 
-void PointAtPhase(const void* context, GemmTile* tile) {
+void PointAtPhase(const void* context, GemmTiles* tiles) {
   const auto& source = *static_cast<const PhaseSource*>(context);
-  const float** a = tile->a;
+  tiles->rows = Least(tiles->rows, tiles->mr);
+  const float** a = tiles->a;
   for (int32_t ty = 0; ty < source.vertical.taps; ++ty) {
     const int32_t y =
-        static_cast<int32_t>(tile->line) + source.vertical.shift + ty * source.vertical.step;
-    for (int32_t tx = 0; tx < source.horizontal.taps; ++tx, a += tile->mr) {
+        static_cast<int32_t>(tiles->line) + source.vertical.shift + ty * source.vertical.step;
+    for (int32_t tx = 0; tx < source.horizontal.taps; ++tx, a += tiles->mr) {
       const int32_t shift = source.horizontal.shift + tx * source.horizontal.step;
-      for (size_t i = 0; i < tile->mr; ++i) {
-        const int32_t x = static_cast<int32_t>(tile->row + (i < tile->rows ? i : 0)) + shift;
+      for (size_t i = 0; i < tiles->mr; ++i) {
+        const int32_t x = static_cast<int32_t>(tiles->row + (i < tiles->rows ? i : 0)) + shift;
         const bool inside = y >= 0 && y < source.h && x >= 0 && x < source.w;
         a[i] = inside ? source.x + (static_cast<size_t>(y) * source.w + x) * source.pixel_stride +
-                            tile->group * source.k
+                            tiles->group * source.k
                       : source.zeros;
       }
     }
   }
-  tile->taps = static_cast<size_t>(source.vertical.taps) * source.horizontal.taps;
-  tile->k = source.k;
+  tiles->taps = static_cast<size_t>(source.vertical.taps) * source.horizontal.taps;
+  tiles->k = source.k;
 }
 
 // No tap reaches the phase (stride > kernel): the product of one zero leaves bias and activation.
-void PointAtZero(const void* context, GemmTile* tile) {
-  for (size_t i = 0; i < tile->mr; ++i)
-    tile->a[i] = static_cast<const PhaseSource*>(context)->zeros;
-  tile->taps = tile->k = 1;
+void PointAtZero(const void* context, GemmTiles* tiles) {
+  tiles->rows = Least(tiles->rows, tiles->mr);
+  for (size_t i = 0; i < tiles->mr; ++i)
+    tiles->a[i] = static_cast<const PhaseSource*>(context)->zeros;
+  tiles->taps = tiles->k = 1;
 }
 
 class ConvTranspose final : public OperatorOf<ConvTransposeAttributes> {

@@ -19,19 +19,25 @@ constexpr size_t kExchangeCost = 4;
 constexpr size_t kCacheWayBytes = 4096;
 constexpr size_t kCacheWays = 8;
 
+// A call of the kernel takes several tiles where depths are small, as tiles of few instructions are
+// not worth one each. Their inputs stay in the first-level cache between panels of weights.
+constexpr int64_t kCallTiles = 8;
+constexpr int64_t kCallFloats = 4096;
+
 constexpr int64_t RoundUp(int64_t value) { return (value + 63) & ~int64_t{63}; }
 
 }  // namespace
 
-void PointAtEvenRows(const void* even_rows, GemmTile* tile) {
+void PointAtEvenRows(const void* even_rows, GemmTiles* tiles) {
   const auto& source = *static_cast<const EvenRows*>(even_rows);
-  const float* row = source.x + tile->line * source.line_stride + tile->row * source.stride +
-                     tile->group * source.group_stride;
-  const float** a = tile->a;
-  for (size_t i = tile->rows; i > 0; --i, row += source.stride) *a++ = row;
-  while (a < tile->a + tile->mr) *a++ = tile->a[0];
-  tile->taps = 1;
-  tile->k = source.k;
+  const float* row = source.x + tiles->line * source.line_stride + tiles->row * source.stride +
+                     tiles->group * source.group_stride;
+  const float** a = tiles->a;
+  for (size_t i = tiles->rows; i > 0; --i, row += source.stride) *a++ = row;
+  const float** const end = tiles->a + DivideUp(tiles->rows, tiles->mr) * tiles->mr;
+  while (a < end) *a++ = tiles->a[0];
+  tiles->taps = 1;
+  tiles->k = source.k;
 }
 
 Status GemmDriver::Bind(const KernelRef& ref, const Tensor& w, const Tensor* bias, int64_t groups,
@@ -51,7 +57,12 @@ Status GemmDriver::Bind(const KernelRef& ref, const Tensor& w, const Tensor* bia
                 "packed bias is too short", padded);
 
   const int64_t zeros_bytes = RoundUp(zeros * static_cast<int64_t>(sizeof(float)));
-  const int64_t pointers_bytes = RoundUp(taps * static_cast<int64_t>(mr_ * sizeof(float*)));
+  int64_t call_tiles = kCallFloats / (depth * static_cast<int64_t>(mr_) + 1);
+  if (call_tiles > kCallTiles) call_tiles = kCallTiles;
+  if (call_tiles < 1) call_tiles = 1;
+  call_tiles_ = static_cast<size_t>(call_tiles);
+  const int64_t pointers_bytes =
+      RoundUp(taps * call_tiles * static_cast<int64_t>(mr_ * sizeof(float*)));
   const int64_t bytes = zeros_bytes + pointers_bytes * threads;
   TRIMTAB_CHECK(bytes <= INT32_MAX, "scratch memory is too large", bytes);
   zeros_bytes_ = static_cast<size_t>(zeros_bytes);
@@ -131,23 +142,29 @@ void GemmDriver::Run(const GemmJob& job, const Epilogue& epilogue, void* scratch
       args.columns = columns < block_columns ? columns : block_columns;
     };
     begin_block();
-    for (size_t item = begin; item < end; ++item) {
+    size_t count = 1;
+    for (size_t item = begin; item < end; item += count) {
+      count = 1;
       if (tile_index < tiles) {  // the last part may have fewer
+        count = Least(Least(call_tiles_, end - item),
+                      Least(line_tiles - line_tile, part_end - tile_index));
         const size_t row = line_tile * mr_;
-        const size_t rows = job.line_rows - row < mr_ ? job.line_rows - row : mr_;
-        GemmTile tile{group, line, row, rows, mr_, pointers, 0, 0};
-        job.point(job.context, &tile);
+        GemmTiles call{group, line,     row, Least(count * mr_, job.line_rows - row),
+                       mr_,   pointers, 0,   0};
+        job.point(job.context, &call);
+        count = DivideUp(call.rows, mr_);
         args.residual =
             job.residual == nullptr ? nullptr : job.residual + row * job.residual_stride + place;
         args.c = job.c + line * job.line_stride + row * job.row_stride + place;
-        args.taps = tile.taps;
-        args.k = tile.k;
-        args.rows = rows;
+        args.taps = call.taps;
+        args.k = call.k;
+        args.rows = call.rows;
         kernel_(args);
-        epilogue.Activate(args.c, rows, args.columns, job.row_stride);
+        epilogue.Activate(args.c, call.rows, args.columns, job.row_stride);
       }
-      ++tile_index;
-      if (++line_tile == line_tiles) {
+      tile_index += count;
+      line_tile += count;
+      if (line_tile == line_tiles) {
         line_tile = 0;
         ++line;
       }

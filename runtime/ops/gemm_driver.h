@@ -10,11 +10,12 @@
 
 namespace trimtab {
 
-// A tile of output rows whose inputs are asked for.
-struct GemmTile {
-  size_t group, line, row, rows;
-  size_t mr;        // distance of taps in `a`
-  const float** a;  // out: mr pointers per tap
+// Output rows of one line whose inputs are asked for, in tiles of mr rows.
+struct GemmTiles {
+  size_t group, line, row;
+  size_t rows;  // in: how many are asked for; out: all of these, or fewer of them in whole tiles
+  size_t mr;
+  const float** a;  // out: for every tile mr pointers per tap; rows past the last repeat one
   size_t taps, k;   // out: their product is the job's depth
 };
 
@@ -22,7 +23,7 @@ struct GemmTile {
 // `row_stride` apart in c, lines lie `line_stride` apart, and the columns of group g begin at
 // g * columns. A residual has one line, whose rows lie `residual_stride` apart.
 struct GemmJob {
-  void (*point)(const void* context, GemmTile* tile);
+  void (*point)(const void* context, GemmTiles* tiles);
   const void* context;
   const float* w;  // [group][panel][depth][nr]
   const float* bias;
@@ -40,7 +41,7 @@ struct EvenRows {
   size_t stride, k, group_stride;
   size_t line_stride = 0;
 };
-void PointAtEvenRows(const void* even_rows, GemmTile* tile);
+void PointAtEvenRows(const void* even_rows, GemmTiles* tiles);
 
 class GemmDriver {
  public:
@@ -65,6 +66,7 @@ class GemmDriver {
  private:
   Kernel<GemmF32Args> kernel_ = nullptr;
   size_t mr_ = 0, nr_ = 0;
+  size_t call_tiles_ = 1;  // at most, in a call of the kernel
   size_t zeros_bytes_ = 0, pointers_bytes_ = 0, scratch_bytes_ = 0;
 };
 

@@ -18,6 +18,8 @@ inline size_t Grain(size_t items, size_t cost, int threads) {
 
 inline size_t DivideUp(size_t a, size_t b) { return (a + b - 1) / b; }
 
+inline size_t Least(size_t a, size_t b) { return a < b ? a : b; }
+
 }  // namespace trimtab
 
 #endif  // TRIMTAB_OPS_PARALLEL_H_

@@ -1,6 +1,7 @@
 #include "runtime/ops/window.h"
 
 #include "kernels/kernel_api.h"
+#include "runtime/ops/parallel.h"
 
 namespace trimtab {
 namespace {
@@ -89,30 +90,39 @@ Status WindowOutput(const Window& window, const Tensor& x, bool ceil_mode, int32
   return Status();
 }
 
-// The common tile: neighbours in a line of the output, all of whose taps lie inside of the image.
-// False when they do not.
-static bool PointAtLine(const WindowSource& source, size_t image, size_t out_y, size_t out_x,
-                        size_t rows, size_t mr, const float** a) {
+// How many neighbours in a line of the output, from one on, have all their taps inside of the
+// image.
+static size_t InsideOfLine(const WindowSource& source, size_t out_y, size_t out_x) {
   const Window& window = source.window;
   const int32_t top = static_cast<int32_t>(out_y) * window.stride_h - window.pad_top;
   const int32_t left = static_cast<int32_t>(out_x) * window.stride_w - window.pad_left;
-  const int32_t last_left = left + static_cast<int32_t>(rows - 1) * window.stride_w;
-  if (top < 0 || top + window.extent_h() > source.h || left < 0 ||
-      last_left + window.extent_w() > source.w) {
-    return false;
-  }
-  const size_t row_step = static_cast<size_t>(source.w) * source.pixel_stride;
-  const size_t step = window.stride_w * source.pixel_stride;
-  const float* row = source.x + (image * source.h + top) * row_step + left * source.pixel_stride;
-  for (int32_t ky = 0; ky < window.kernel_h; ++ky, a += mr, row += window.dilation_h * row_step) {
-    for (size_t i = 0; i < rows; ++i) a[i] = row + i * step;
-    for (size_t i = rows; i < mr; ++i) a[i] = a[rows - 1];
-  }
-  return true;
+  const int32_t room = source.w - left - window.extent_w();
+  if (top < 0 || top + window.extent_h() > source.h || left < 0 || room < 0) return 0;
+  return Least(static_cast<size_t>(room / window.stride_w) + 1, source.out_w - out_x);
 }
 
-void PointAtTile(const WindowSource& source, size_t pixel, size_t rows, size_t mr, size_t channel,
-                 size_t k, const float** a, size_t* tap_count, size_t* tap_elements) {
+// Points at the kernel rows of such neighbours, of which `first` is the first tap.
+static void PointAtKernelRows(const WindowSource& source, const float* first, size_t rows,
+                              size_t mr, const float** a) {
+  const Window& window = source.window;
+  const size_t step = window.stride_w * source.pixel_stride;
+  const size_t tap_row_step =
+      static_cast<size_t>(source.w) * window.dilation_h * source.pixel_stride;
+  for (; rows > 0; first += mr * step) {
+    const size_t used = Least(rows, mr);
+    const float* tap = first;
+    for (int32_t ky = window.kernel_h; ky > 0; --ky, tap += tap_row_step) {
+      const float* pixel = tap;
+      for (size_t i = used; i > 0; --i, pixel += step) *a++ = pixel;
+      for (size_t i = used; i < mr; ++i) *a++ = tap;
+    }
+    rows -= used;
+  }
+}
+
+size_t PointAtTiles(const WindowSource& source, size_t pixel, size_t rows, size_t mr,
+                    size_t channel, size_t k, const float** a, size_t* tap_count,
+                    size_t* tap_elements) {
   const Window& window = source.window;
   const size_t pixel_step = source.pixel_stride;
   const size_t row_step = static_cast<size_t>(source.w) * pixel_step;
@@ -125,12 +135,20 @@ void PointAtTile(const WindowSource& source, size_t pixel, size_t rows, size_t m
 
   const bool rows_are_taps =
       k == source.pixel_stride && (window.dilation_w == 1 || window.kernel_w == 1);
-  if (rows_are_taps && out_x + rows <= static_cast<size_t>(source.out_w) &&
-      PointAtLine(source, image, out_y, out_x, rows, mr, a)) {
-    *tap_count = static_cast<size_t>(window.kernel_h);
-    *tap_elements = static_cast<size_t>(window.kernel_w) * k;
-    return;
+  if (rows_are_taps) {
+    size_t inside = Least(rows, InsideOfLine(source, out_y, out_x));
+    if (inside < rows) inside -= inside % mr;
+    if (inside > 0) {
+      // Wraps where padding is left out, and is right again.
+      const size_t top = image * source.h + out_y * window.stride_h - window.pad_top;
+      const size_t left = out_x * window.stride_w - window.pad_left;
+      PointAtKernelRows(source, x + top * row_step + left * pixel_step, inside, mr, a);
+      *tap_count = static_cast<size_t>(window.kernel_h);
+      *tap_elements = static_cast<size_t>(window.kernel_w) * k;
+      return inside;
+    }
   }
+  rows = Least(rows, mr);
 
   // Top left tap of every row: its coordinates, and its place, which may lie outside of the image
   // (unsigned, so that it wraps instead of overflowing; the sum with a tap that lies inside is
@@ -166,7 +184,7 @@ void PointAtTile(const WindowSource& source, size_t pixel, size_t rows, size_t m
     }
     *tap_count = static_cast<size_t>(window.kernel_h);
     *tap_elements = static_cast<size_t>(window.kernel_w) * k;
-    return;
+    return rows;
   }
   for (int32_t ky = 0; ky < window.kernel_h; ++ky) {
     for (int32_t kx = 0; kx < window.kernel_w; ++kx, a += mr) {
@@ -180,6 +198,7 @@ void PointAtTile(const WindowSource& source, size_t pixel, size_t rows, size_t m
   }
   *tap_count = static_cast<size_t>(window.taps());
   *tap_elements = k;
+  return rows;
 }
 
 void PointAtRows(const WindowSource& source, const TapColumns& columns, size_t row, size_t x,

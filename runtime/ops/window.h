@@ -51,12 +51,15 @@ struct WindowSource {
   const float* padding;  // what taps outside of the image point at
 };
 
-// Pointers for indirect GEMM: taps of the `rows` output pixels from `pixel` (counted over all
-// images) on, tap t of row i at a[t * mr + i]; rows past the last repeat it. `channel` is added
-// inside the image. When no tap of the tile lies outside and `k` is the whole pixel, a kernel row
-// is contiguous and becomes one tap of kernel_w * k elements.
-void PointAtTile(const WindowSource& source, size_t pixel, size_t rows, size_t mr, size_t channel,
-                 size_t k, const float** a, size_t* tap_count, size_t* tap_elements);
+// Pointers for indirect GEMM: taps of at most `rows` output pixels from `pixel` (counted over all
+// images) on, in tiles of mr: tap t of row i of a tile is at a[t * mr + i], and the next tile's
+// follow; rows past the last repeat it. `channel` is added inside the image. When no tap lies
+// outside and `k` is the whole pixel, a kernel row is contiguous and becomes one tap of kernel_w *
+// k elements. Returns how many pixels it took: all, or whole tiles, as long as these have taps
+// alike.
+size_t PointAtTiles(const WindowSource& source, size_t pixel, size_t rows, size_t mr,
+                    size_t channel, size_t k, const float** a, size_t* tap_count,
+                    size_t* tap_elements);
 
 // Columns of pointers to the taps of a block of output pixels: tap (i, j) of pixel p in row r is at
 // a[(p * step_w + j) * column + r * stride_h + i].

@@ -22,25 +22,30 @@ struct GemmCase {
 class GemmCheck {
  public:
   void Run(void (*kernel)(const GemmF32Args&), size_t mr, size_t nr, Result* result) {
+    for (size_t rows = 1; rows <= mr; ++rows) RunRows(kernel, mr, nr, rows, result);
+    // Several tiles.
+    const size_t more[] = {mr + 1, 2 * mr, 3 * mr - 1};
+    for (size_t rows : more) RunRows(kernel, mr, nr, rows, result);
+  }
+
+ private:
+  void RunRows(void (*kernel)(const GemmF32Args&), size_t mr, size_t nr, size_t rows,
+               Result* result) {
     static const size_t kDepths[] = {0, 1, 2, 3, 4, 5, 7, 8, 17, 64};
     const size_t columns[] = {1,      nr / 4, nr / 2, nr / 2 + 1, nr / 4 * 3,
-                              nr - 1, nr,     nr + 1, 2 * nr + 3};
-    size_t turn = 0;
-    for (size_t rows = 1; rows <= mr; ++rows) {
-      for (size_t n : columns) {
-        for (size_t k : kDepths) {
-          if (n == 0) continue;
-          const size_t taps = turn % 3 == 0 ? 9 : turn % 3;
-          RunCase(kernel,
-                  {mr, nr, rows, n, taps, k, turn % 2 == 0, turn % 5 < 2, turn % 7 < 3, turn % 4},
-                  result);
-          ++turn;
-        }
+                              nr - 1, nr,     nr + 1, 2 * nr + 3, 3 * nr};
+    for (size_t n : columns) {
+      for (size_t k : kDepths) {
+        if (n == 0) continue;
+        const size_t taps = turn_ % 3 == 0 ? 9 : turn_ % 3;
+        RunCase(kernel,
+                {mr, nr, rows, n, taps, k, turn_ % 2 == 0, turn_ % 5 < 2, turn_ % 7 < 3, turn_ % 4},
+                result);
+        ++turn_;
       }
     }
   }
 
- private:
   void RunCase(void (*kernel)(const GemmF32Args&), const GemmCase& t, Result* result) {
     ++result->cases;
     const size_t panels = (t.columns + t.nr - 1) / t.nr, depth = t.taps * t.k;
@@ -53,7 +58,7 @@ class GemmCheck {
     random_.Fill(residual, t.rows * residual_stride - 2);
     // More rows than are used, in random order: as an image's pixels are. The last ends at the
     // guard.
-    const size_t pool = t.taps * t.mr;
+    const size_t pool = (t.rows + t.mr - 1) / t.mr * t.taps * t.mr;
     float* a = a_.Take(pool * t.k);
     random_.Fill(a, pool * t.k);
     static const float* pointers[64 * kMaxTileRows];
@@ -75,10 +80,11 @@ class GemmCheck {
       for (size_t j = 0; j < t.columns; ++j) {
         double sum = t.bias ? bias[j] : 0.0, size = fabs(sum);
         const float* column = w + j / t.nr * depth * t.nr + j % t.nr;
+        const float* const* row = pointers + i / t.mr * t.taps * t.mr + i % t.mr;
         for (size_t tap = 0; tap < t.taps; ++tap) {
           for (size_t p = 0; p < t.k; ++p) {
             const double product =
-                static_cast<double>(pointers[tap * t.mr + i][p]) * column[(tap * t.k + p) * t.nr];
+                static_cast<double>(row[tap * t.mr][p]) * column[(tap * t.k + p) * t.nr];
             sum += product;
             size += fabs(product);
           }
@@ -94,6 +100,7 @@ class GemmCheck {
 
   Guarded a_, w_, bias_, residual_, c_;
   Random random_;
+  size_t turn_ = 0;
 };
 
 // Pixels that share taps as neighbours of an image do: pixel p's taps begin at p * step.
