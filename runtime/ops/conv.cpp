@@ -71,9 +71,10 @@ Status Conv::Prepare() {
   if (attributes().kernel.family == FamilyHash("depthwise_f32")) return PrepareDepthwise();
   depthwise_ = nullptr;
   const int64_t k = input(1).dims[1];
-  TRIMTAB_RETURN_IF_ERROR(gemm_.Bind(
-      attributes().kernel, input(1), has_input(2) ? &input(2) : nullptr, attributes().group,
-      output().c() / attributes().group, window_.taps() * k, window_.taps(), k, threads()));
+  TRIMTAB_RETURN_IF_ERROR(gemm_.Bind(attributes().kernel, input(1),
+                                     has_input(2) ? &input(2) : nullptr, attributes().group,
+                                     output().c() / attributes().group, window_.taps() * k,
+                                     window_.taps(), window_.pointwise() ? 0 : k, threads()));
   const Tensor& x = input(0);
   spread_ = gemm_.RowsCollide(window_.stride_w * x.pixel_stride());
   const int64_t bytes =
@@ -156,30 +157,29 @@ void Conv::RunDepthwise(const WindowSource& place, ThreadPool& pool) {
   const size_t channels = static_cast<size_t>(input(0).c());
   source.padding = rows_.Padding(scratch<void>(), channels, 0.0f);
   const float* const residual = OptionalData(3);
-  DepthwiseF32Args shared;
-  shared.w = input(1).data<float>();
-  shared.bias = has_input(2) ? input(2).data<float>() : source.padding;
-  shared.kernel_h = static_cast<size_t>(window_.kernel_h);
-  shared.kernel_w = static_cast<size_t>(window_.kernel_w);
-  shared.step_h = static_cast<size_t>(window_.stride_h);
-  shared.channels = channels;
-  shared.y_stride = output().pixel_stride();
-  shared.y_row_stride = source.out_w * shared.y_stride;
-  shared.clamp_min = residual == nullptr ? epilogue_.clamp_min : -__builtin_inff();
-  shared.clamp_max = residual == nullptr ? epilogue_.clamp_max : __builtin_inff();
-  shared.nr = attributes().kernel.nr;
   float* const y = output().data<float>();
   const size_t residual_stride = residual == nullptr ? 0 : input(3).pixel_stride();
   rows_.Run(
       source, static_cast<size_t>(input(0).n()), scratch<void>(), pool, [&](const RowPiece& piece) {
         const size_t pixel = piece.row * source.out_w + piece.x;
-        DepthwiseF32Args args = shared;
+        DepthwiseF32Args args;
         args.a = piece.a;
+        args.w = input(1).data<float>();
+        args.bias = has_input(2) ? input(2).data<float>() : source.padding;
+        args.kernel_h = static_cast<size_t>(window_.kernel_h);
+        args.kernel_w = static_cast<size_t>(window_.kernel_w);
         args.column = piece.column;
+        args.step_h = static_cast<size_t>(window_.stride_h);
         args.step_w = piece.step_w;
         args.rows = piece.rows;
         args.pixels = piece.pixels;
+        args.channels = channels;
+        args.y_stride = output().pixel_stride();
+        args.y_row_stride = source.out_w * args.y_stride;
         args.y = y + pixel * args.y_stride;
+        args.clamp_min = residual == nullptr ? epilogue_.clamp_min : -__builtin_inff();
+        args.clamp_max = residual == nullptr ? epilogue_.clamp_max : __builtin_inff();
+        args.nr = attributes().kernel.nr;
         depthwise_(args);
         if (residual != nullptr)
           AddResidual(args, residual + pixel * residual_stride, residual_stride);
