@@ -160,6 +160,8 @@ __attribute__((noinline)) void Panels<RowTile, 4, 4>(const GemmF32Args& args, si
   const ptrdiff_t up = -static_cast<ptrdiff_t>(args.c_stride * sizeof(float));
   const ptrdiff_t residual_up = -static_cast<ptrdiff_t>(args.residual_stride * sizeof(float));
   const ptrdiff_t first_up = args.rows < RowTile::kMr ? 0 : up;
+  // From the first row to the last one of the next panel.
+  const ptrdiff_t down = static_cast<ptrdiff_t>(RowTile::kNr * sizeof(float)) - 2 * up - first_up;
   // From beyond the last panel of a tile to the first one of the next.
   const ptrdiff_t panel_bytes = static_cast<ptrdiff_t>(count * RowTile::kNr * sizeof(float));
   const ptrdiff_t c_step = -RowTile::kMr * up - panel_bytes;
@@ -182,8 +184,7 @@ __attribute__((noinline)) void Panels<RowTile, 4, 4>(const GemmF32Args& args, si
       "ld1 {v0.4s, v1.4s, v2.4s, v3.4s}, [%[bias]]\n"
       "ld1 {v4.4s, v5.4s, v6.4s, v7.4s}, [%[bias]]\n"
       "ld1 {v8.4s, v9.4s, v10.4s, v11.4s}, [%[bias]]\n"
-      "ld1 {v12.4s, v13.4s, v14.4s, v15.4s}, [%[bias]]\n"
-      "add %[bias], %[bias], %[bias_bytes]\n"
+      "ld1 {v12.4s, v13.4s, v14.4s, v15.4s}, [%[bias]], %[bias_bytes]\n"
       "mov %[tap], %[a]\n"
       "mov %[taps], %[all_taps]\n"
 
@@ -196,8 +197,7 @@ __attribute__((noinline)) void Panels<RowTile, 4, 4>(const GemmF32Args& args, si
       "subs %[n], %[n], #1\n"
       TRIMTAB_EIGHT TRIMTAB_EIGHT
       "b.ne 3b\n"
-      "tst %[k], #15\n"
-      "b.eq 8f\n"
+      "cbz %[k_tail], 8f\n"
       "4:\n"
       "tbz %[k], #3, 5f\n"
       TRIMTAB_EIGHT
@@ -249,12 +249,10 @@ __attribute__((noinline)) void Panels<RowTile, 4, 4>(const GemmF32Args& args, si
       "tbz %[limits], #1, 10f\n"
       TRIMTAB_ALL(TRIMTAB_MIN, 17)
       "10:\n"
-      "mov %[p0], %[c]\n"
-      "st1 {v12.4s, v13.4s, v14.4s, v15.4s}, [%[p0]], %[first_up]\n"
-      "st1 {v8.4s, v9.4s, v10.4s, v11.4s}, [%[p0]], %[up]\n"
-      "st1 {v4.4s, v5.4s, v6.4s, v7.4s}, [%[p0]], %[up]\n"
-      "st1 {v0.4s, v1.4s, v2.4s, v3.4s}, [%[p0]]\n"
-      "add %[c], %[c], #64\n"
+      "st1 {v12.4s, v13.4s, v14.4s, v15.4s}, [%[c]], %[first_up]\n"
+      "st1 {v8.4s, v9.4s, v10.4s, v11.4s}, [%[c]], %[up]\n"
+      "st1 {v4.4s, v5.4s, v6.4s, v7.4s}, [%[c]], %[up]\n"
+      "st1 {v0.4s, v1.4s, v2.4s, v3.4s}, [%[c]], %[down]\n"
       "subs %[panels], %[panels], #1\n"
       "b.ne 1b\n"
 
@@ -271,7 +269,7 @@ __attribute__((noinline)) void Panels<RowTile, 4, 4>(const GemmF32Args& args, si
         [bias] "=&r"(bias), [panels] "=&r"(panels), [p0] "=&r"(p0), [p1] "=&r"(p1), [p2] "=&r"(p2),
         [p3] "=&r"(p3), [tap] "=&r"(tap), [taps] "=&r"(taps), [n] "=&r"(n)
       : [all_taps] "r"(args.taps), [k] "r"(args.k), [bias_bytes] "r"(bias_bytes), [up] "r"(up),
-        [first_up] "r"(first_up), [residual_up] "r"(residual_up), [limits] "r"(limits),
+        [first_up] "r"(first_up), [down] "r"(down), [k_tail] "r"(args.k % 16), [residual_up] "r"(residual_up), [limits] "r"(limits),
         [clamps] "r"(clamp_bits), [all_w] "m"(args.w), [all_bias] "m"(all_bias),
         [all_panels] "m"(count), [c_step] "m"(c_step), [residual_step] "m"(residual_step)
       : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13",
