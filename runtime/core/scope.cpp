@@ -1,7 +1,6 @@
 #include "runtime/core/scope.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 namespace trimtab {
 
@@ -63,13 +62,6 @@ int64_t Scope::WrittenChannels(uint32_t var) const {
     i = variables_[i].next;
   } while (i != var);
   return written;
-}
-
-Variable* Scope::Find(const char* name) {
-  for (uint32_t i = 0; i < size_; ++i) {
-    if (strcmp(variables_[i].name, name) == 0) return &variables_[i];
-  }
-  return nullptr;
 }
 
 }  // namespace trimtab

@@ -37,8 +37,6 @@ class Scope {
   int64_t WrittenChannels(uint32_t var) const;
   // As many as there are to write.
   int64_t Channels(uint32_t var) const;
-  // Null when there is no variable of that name.
-  Variable* Find(const char* name);
 
  private:
   Variable* variables_ = nullptr;

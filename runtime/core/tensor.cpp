@@ -58,13 +58,4 @@ int Tensor::PhysicalAxis(int axis) const {
   return axis == 1 ? 3 : axis - 1;
 }
 
-Tensor Tensor::Slice(int32_t begin, int32_t end) const {
-  Tensor view = *this;
-  const size_t image = static_cast<size_t>(dims.Count(1, dims.rank)) * element_size();
-  view.dims[0] = end - begin;
-  view.raw = static_cast<uint8_t*>(raw) + static_cast<size_t>(begin) * image;
-  view.bytes = static_cast<size_t>(end - begin) * image;
-  return view;
-}
-
 }  // namespace trimtab

@@ -113,9 +113,6 @@ class Tensor {
   Dims PhysicalDims() const;
   // Where logical dimension `axis` stands in PhysicalDims().
   int PhysicalAxis(int axis) const;
-
-  // A view of images [begin, end) along the first dimension.
-  Tensor Slice(int32_t begin, int32_t end) const;
 };
 
 }  // namespace trimtab

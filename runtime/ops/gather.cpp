@@ -1,6 +1,7 @@
 #include "generated/attributes.h"
 #include "runtime/core/copy.h"
 #include "runtime/core/operator.h"
+#include "runtime/ops/element_index.h"
 
 namespace trimtab {
 namespace {
@@ -18,7 +19,8 @@ class Gather final : public OperatorOf<GatherAttributes> {
     pool.For(outer * taken, kGrainBytes / (run + 1) + 1, [&](size_t begin, size_t end, int) {
       for (size_t i = begin; i < end; ++i) {
         const size_t block = i / taken * static_cast<size_t>(length);
-        Copy(to + i * run, from + (block + Index(i % taken, length)) * run, run);
+        const auto index = static_cast<size_t>(ElementIndex(input(1), i % taken, length));
+        Copy(to + i * run, from + (block + index) * run, run);
       }
     });
   }
@@ -42,15 +44,6 @@ class Gather final : public OperatorOf<GatherAttributes> {
 
  private:
   static constexpr size_t kGrainBytes = 64 << 10;
-
-  // Indices may be computed, and Run cannot fail: those outside take the nearest element.
-  size_t Index(size_t i, int64_t length) const {
-    const Tensor& indices = input(1);
-    int64_t index = indices.dtype == DType::kI64 ? static_cast<const int64_t*>(indices.raw)[i]
-                                                 : static_cast<const int32_t*>(indices.raw)[i];
-    if (index < 0) index += length;
-    return static_cast<size_t>(index < 0 ? 0 : index >= length ? length - 1 : index);
-  }
 
   int axis_ = 0;
 };

@@ -1,6 +1,7 @@
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
 #include "runtime/core/strided_copy.h"
+#include "runtime/ops/element_index.h"
 #include "runtime/ops/parallel.h"
 
 namespace trimtab {
@@ -69,17 +70,9 @@ class GatherElements final : public OperatorOf<GatherElementsAttributes> {
     auto* to = static_cast<T*>(output().raw) + row * n;
     const ptrdiff_t step = strides[y.rank - 1];
     for (size_t i = 0; i < n; ++i) {
-      to[i] = from[static_cast<ptrdiff_t>(i) * step + Index(row * n + i, x[axis_]) * along];
+      const auto index = static_cast<ptrdiff_t>(ElementIndex(input(1), row * n + i, x[axis_]));
+      to[i] = from[static_cast<ptrdiff_t>(i) * step + index * along];
     }
-  }
-
-  // Indices may be computed, and Run cannot fail: those outside take the nearest element.
-  ptrdiff_t Index(size_t i, int64_t length) const {
-    const Tensor& indices = input(1);
-    int64_t index = indices.dtype == DType::kI64 ? static_cast<const int64_t*>(indices.raw)[i]
-                                                 : static_cast<const int32_t*>(indices.raw)[i];
-    if (index < 0) index += length;
-    return static_cast<ptrdiff_t>(index < 0 ? 0 : index >= length ? length - 1 : index);
   }
 
   int axis_ = 0;
