@@ -90,7 +90,7 @@ struct WinogradInputF32Args {
 struct WinogradTile {
   uint16_t tile, size;
 };
-constexpr WinogradTile kWinogradTiles[] = {{2, 4}, {4, 6}, {4, 8}, {5, 8}, {6, 8}};
+constexpr WinogradTile kWinogradTiles[] = {{2, 4}, {3, 5}, {4, 6}, {4, 8}, {5, 8}, {6, 8}};
 
 // Transforms one tile of products back: y[i][j] = clamp((A^T x A)[i][j] + bias + residual[i][j])
 // for the first rows x columns pixels of the tile.

@@ -28,6 +28,7 @@ ALGORITHMS: dict[str, tuple[str, dict[str, Any]]] = {
     "direct": ("conv", {}),
     "strassen": ("conv_strassen", {}),
     "winograd_2": ("conv_winograd", {"tile": 2}),
+    "winograd_3": ("conv_winograd", {"tile": 3}),
     "winograd_4": ("conv_winograd", {"tile": 4}),
     "winograd_5": ("conv_winograd", {"tile": 5}),
     "winograd_6": ("conv_winograd", {"tile": 6}),

@@ -2,9 +2,9 @@
 // channels: a tile of m x m outputs comes from n x n inputs, n = m + r - 1.
 //
 // One-dimensional transforms, first over the lines of a tile, then across them. They are B^T and
-// A^T of Toom-Cook at the points 0, 1, -1 (n = 4), 2, -2 (n = 6), 1/2, -1/2 (n = 8) and infinity;
-// trimtab/packing/winograd.py has G. B^T depends on n alone. Pairs of points that differ in sign
-// share their even and their odd part.
+// A^T of Toom-Cook at the points 0, 1, -1 (n = 4), 2 (n = 5), -2 (n = 6), 1/2, -1/2 (n = 8) and
+// infinity; trimtab/packing/winograd.py has G. B^T depends on n alone. Pairs of points that differ
+// in sign share their even and their odd part.
 #ifndef TRIMTAB_KERNELS_GENERIC_WINOGRAD_H_
 #define TRIMTAB_KERNELS_GENERIC_WINOGRAD_H_
 
@@ -18,6 +18,16 @@ inline void InputLine(const F (&x)[4], F (&y)[4]) {
   y[1] = x[2] + x[1];
   y[2] = x[2] - x[1];
   y[3] = x[3] - x[1];
+}
+
+inline void InputLine(const F (&x)[5], F (&y)[5]) {
+  const F two = Set(2.0f), minus_two = Set(-2.0f);
+  const F middle = x[3] - x[2];
+  y[3] = x[3] - x[1];
+  y[0] = Fma(two, x[0] - x[2], y[3]);
+  y[1] = Fma(minus_two, x[1], middle);
+  y[2] = Fma(two, x[1] - x[2], middle);
+  y[4] = Fma(minus_two, y[3], x[4] - x[2]);
 }
 
 inline void InputLine(const F (&x)[6], F (&y)[6]) {
@@ -75,10 +85,12 @@ inline void OutputRows(F x0, F last, const F (&sums)[kPairs], const F (&differen
 
 template <int kTile, int kSize>
 inline void OutputLine(const F (&x)[kSize], F (&y)[kTile]) {
-  constexpr int kPairs = kSize / 2 - 1;
+  constexpr int kPairs = (kSize - 1) / 2;
   F sums[kPairs], differences[kPairs];
   TRIMTAB_UNROLL
   for (int i = 0; i < kPairs; ++i) {
+    sums[i] = differences[i] = x[2 * i + 1];
+    if (2 * i + 2 == kSize - 1) break;  // the last point may lack the one of the other sign
     sums[i] = x[2 * i + 1] + x[2 * i + 2];
     differences[i] = x[2 * i + 1] - x[2 * i + 2];
   }

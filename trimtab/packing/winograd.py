@@ -21,6 +21,7 @@ _HALF = Fraction(1, 2)
 # n -> the finite points, and what the row of each is scaled by so that B^T is as it is there.
 _POINTS: dict[int, tuple[tuple[Fraction | int, Fraction | int], ...]] = {
     4: ((0, 1), (1, _HALF), (-1, _HALF)),
+    5: ((0, _HALF), (1, -_HALF), (-1, Fraction(-1, 6)), (2, Fraction(1, 6))),
     6: (
         (0, Fraction(1, 4)),
         (1, Fraction(-1, 6)),
