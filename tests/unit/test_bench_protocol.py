@@ -213,9 +213,7 @@ def test_golden_outputs_compare_non_finite_values_by_identity(
             golden.check(reference, 0, raw)
 
 
-@pytest.mark.parametrize(
-    ("actual", "right"), [(0.00019, True), (0.0012, True), (0.0022, False)]
-)
+@pytest.mark.parametrize(("actual", "right"), [(0.00019, True), (0.0012, True), (0.0022, False)])
 def test_a_golden_output_near_zero_has_the_rounding_error_of_the_largest(
     actual: float, right: bool
 ) -> None:
