@@ -22,6 +22,7 @@ struct GemmCase {
 class GemmCheck {
  public:
   void Run(void (*kernel)(const GemmF32Args&), size_t mr, size_t nr, Result* result) {
+    if (mr == 0 || nr == 0) return result->Fail("no tile", 0, 1, 0, "a GEMM has one");
     for (size_t rows = 1; rows <= mr; ++rows) RunRows(kernel, mr, nr, rows, result);
     // Several tiles.
     const size_t more[] = {mr + 1, 2 * mr, 3 * mr - 1};
