@@ -164,8 +164,13 @@ __attribute__((noinline)) void Panels<RowTile, 4, 4>(const GemmF32Args& args, si
   const ptrdiff_t down = static_cast<ptrdiff_t>(RowTile::kNr * sizeof(float)) - 2 * up - first_up;
   // From beyond the last panel of a tile to the first one of the next.
   const ptrdiff_t panel_bytes = static_cast<ptrdiff_t>(count * RowTile::kNr * sizeof(float));
-  const ptrdiff_t c_step = -RowTile::kMr * up - panel_bytes;
-  const ptrdiff_t residual_step = -RowTile::kMr * residual_up - panel_bytes;
+  // What each tile begins and ends with, behind one pointer: GCC takes 30 operands.
+  const struct {
+    const float *w, *bias;
+    size_t panels;
+    ptrdiff_t c_step, residual_step;
+  } tile = {args.w, all_bias, count, -RowTile::kMr * up - panel_bytes,
+            -RowTile::kMr * residual_up - panel_bytes};
   uint32_t clamp_bits[2];  // compared as integers, which takes half as many instructions
   __builtin_memcpy(&clamp_bits[0], &args.clamp_min, sizeof(float));
   __builtin_memcpy(&clamp_bits[1], &args.clamp_max, sizeof(float));
@@ -177,9 +182,8 @@ __attribute__((noinline)) void Panels<RowTile, 4, 4>(const GemmF32Args& args, si
   size_t panels, taps, n;
   __asm__ volatile(
       "12:\n"  // a tile
-      "ldr %[w], %[all_w]\n"
-      "ldr %[bias], %[all_bias]\n"
-      "ldr %[panels], %[all_panels]\n"
+      "ldp %[w], %[bias], [%[tile]]\n"
+      "ldr %[panels], [%[tile], #16]\n"
       "1:\n"  // a panel
       "ld1 {v0.4s, v1.4s, v2.4s, v3.4s}, [%[bias]]\n"
       "ld1 {v4.4s, v5.4s, v6.4s, v7.4s}, [%[bias]]\n"
@@ -257,10 +261,10 @@ __attribute__((noinline)) void Panels<RowTile, 4, 4>(const GemmF32Args& args, si
       "b.ne 1b\n"
 
       "mov %[a], %[tap]\n"  // the pointers of the next tile follow
-      "ldr %[n], %[c_step]\n"
+      "ldr %[n], [%[tile], #24]\n"
       "add %[c], %[c], %[n]\n"
       "cbz %[residual], 11f\n"
-      "ldr %[n], %[residual_step]\n"
+      "ldr %[n], [%[tile], #32]\n"
       "add %[residual], %[residual], %[n]\n"
       "11:\n"
       "subs %[tiles], %[tiles], #1\n"
@@ -269,9 +273,9 @@ __attribute__((noinline)) void Panels<RowTile, 4, 4>(const GemmF32Args& args, si
         [bias] "=&r"(bias), [panels] "=&r"(panels), [p0] "=&r"(p0), [p1] "=&r"(p1), [p2] "=&r"(p2),
         [p3] "=&r"(p3), [tap] "=&r"(tap), [taps] "=&r"(taps), [n] "=&r"(n)
       : [all_taps] "r"(args.taps), [k] "r"(args.k), [bias_bytes] "r"(bias_bytes), [up] "r"(up),
-        [first_up] "r"(first_up), [down] "r"(down), [k_tail] "r"(args.k % 16), [residual_up] "r"(residual_up), [limits] "r"(limits),
-        [clamps] "r"(clamp_bits), [all_w] "m"(args.w), [all_bias] "m"(all_bias),
-        [all_panels] "m"(count), [c_step] "m"(c_step), [residual_step] "m"(residual_step)
+        [first_up] "r"(first_up), [down] "r"(down), [k_tail] "r"(args.k % 16),
+        [residual_up] "r"(residual_up), [limits] "r"(limits), [clamps] "r"(clamp_bits),
+        [tile] "r"(&tile)
       : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13",
         "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26",
         "v27", "v28", "v29", "v30", "v31", "cc", "memory");

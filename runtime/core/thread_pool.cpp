@@ -161,9 +161,11 @@ void ThreadPool::For(size_t n, size_t grain, Body body, void* context) {
   state.context = context;
   state.grain = grain;
   const size_t threads = static_cast<size_t>(threads_);
+  size_t end = 0;
   for (size_t i = 0; i < threads; ++i) {
-    state.share[i].next.store(n * i / threads, std::memory_order_relaxed);
-    state.share[i].end = n * (i + 1) / threads;
+    state.share[i].next.store(end, std::memory_order_relaxed);
+    end += (n - end) / (threads - i);
+    state.share[i].end = end;
   }
   state.open.store(true, std::memory_order_release);
   pthread_mutex_lock(&state.mutex);
