@@ -36,7 +36,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "codegen": TABLES | {"profile"},
     "session": GRAPH | {"passes", "plan", "planner", "packing", "modelfile"},
     "derive": GRAPH | {"session"},
-    "conformance": GRAPH | {"session", "importers"},
+    "conformance": GRAPH | {"session", "plan", "importers"},
     "roofline": GRAPH | {"inspection", "packing", "session"},
     "inspection": GRAPH | {"session", "passes", "planner"},
     "toolchain": BASE,
