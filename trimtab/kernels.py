@@ -43,6 +43,7 @@ class Isa:
     """One row of isa.toml: an instruction set, its compiler flags and the CPU features it needs.
 
     `weight_cost`: multiply-adds, of one lane, that take as long as reading a weight from memory.
+    `cores`: those that its kernels are scheduled for, as `Target.of` spells them; none: any core.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Isa:
     rank: int
     weight_cost: int = 4
     zig_flags: tuple[str, ...] = ()
+    cores: tuple[str, ...] = ()
 
     def flags_for(self, compiler: str) -> tuple[str, ...]:
         """The flags as `compiler` ("zig", or any other for GCC's spelling) wants them."""
@@ -99,7 +101,7 @@ def read_isas(path: Path) -> dict[str, Isa]:
     for name, row in table.items():
         try:
             row |= {key: tuple(row[key]) for key in ("arch", "flags", "features")}
-            row["zig_flags"] = tuple(row.get("zig_flags", ()))
+            row |= {key: tuple(row.get(key, ())) for key in ("zig_flags", "cores")}
             found.append(Isa(name=name, **row))
         except (AttributeError, KeyError, TypeError) as e:
             raise SchemaError(

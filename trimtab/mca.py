@@ -17,6 +17,8 @@ from pathlib import Path
 
 from trimtab import builder, buildtools, kernels, paths, toolchain
 from trimtab.errors import BuildError, MissingRequirementError
+from trimtab.profile import find_profile
+from trimtab.target import Target
 
 CORES = ("cortex-a53", "cortex-a55", "cortex-a72", "neoverse-n1")
 FAMILIES = ("gemm_f32", "depthwise_f32")
@@ -53,6 +55,7 @@ class Modelled:
     core: str
     cycles: float
     bound: float  # the cycles that the FMA pipes need
+    planned: bool  # a plan for the core takes this kernel of its family
 
     @property
     def share(self) -> float:
@@ -71,7 +74,12 @@ def model(cpu: str) -> tuple[Modelled, ...]:
         hottest_loop(name, _output([tools["llvm-objdump"], *_OBJDUMP, str(path)]))
         for name, path in _objects(cpu).items()
     ]
-    return tuple(_modelled(tools["llvm-mca"], loop, core) for loop in loops for core in CORES)
+    planned = {core: _planned(core) for core in CORES}
+    return tuple(
+        _modelled(tools["llvm-mca"], loop, core, loop.kernel in planned[core])
+        for loop in loops
+        for core in CORES
+    )
 
 
 def figures(found: Iterable[Modelled], cpu: str) -> dict[str, float]:
@@ -129,7 +137,12 @@ def _objects(cpu: str) -> Mapping[str, Path]:
     return {name: tree / path for name, path in sorted(found.items())}
 
 
-def _modelled(tool: str, loop: Loop, core: str) -> Modelled:
+def _planned(core: str) -> set[str]:
+    arch = toolchain.find_toolchain(_TOOLCHAIN).arch
+    return {*find_profile("full").narrowed(arch, Target.of(arch, core).isas).kernels}
+
+
+def _modelled(tool: str, loop: Loop, core: str, planned: bool) -> Modelled:
     command = [tool, "-mtriple=aarch64", f"-mcpu={core}", f"-iterations={_ITERATIONS}", "--json"]
     code = "\n".join(loop.lines) + "\n"
     if core in _STAND_INS:
@@ -141,7 +154,7 @@ def _modelled(tool: str, loop: Loop, core: str) -> Modelled:
         for line, cost in zip(loop.lines, costs, strict=True)
         if _FMA.match(line)
     )
-    return Modelled(loop, core, report["SummaryView"]["TotalCycles"] / _ITERATIONS, bound)
+    return Modelled(loop, core, report["SummaryView"]["TotalCycles"] / _ITERATIONS, bound, planned)
 
 
 def _tool(name: str) -> str:

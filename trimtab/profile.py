@@ -117,7 +117,7 @@ class Profile:
         for k in known:
             if k.isa in usable:
                 best[k.family] = max(best.get(k.family, 0), rows[k.isa].rank)
-        kept = {k.name for k in known if rows[k.isa].rank == best.get(k.family)}
+        kept = {k.name for k in known if k.isa in usable and rows[k.isa].rank == best.get(k.family)}
         named = {k.name for k in known} & set(self.kernels)
         return replace(self, kernels=tuple(sorted(kept | named)))
 

@@ -74,7 +74,7 @@ class Target:
             raise UsageError(
                 f"unknown {arch} CPU {cpu!r}", hint=f"use one of {', '.join(_CPUS[arch])}"
             )
-        return Target(f"{arch} {cpu}", arch, runnable_isas(arch, _CPUS[arch][cpu]), threads)
+        return Target(f"{arch} {cpu}", arch, runnable_isas(arch, _CPUS[arch][cpu], cpu), threads)
 
     @staticmethod
     def portable(arch: str = "x86_64") -> Target:
@@ -95,13 +95,21 @@ class Target:
         return Target(f"this machine ({', '.join(isas)})", arch, isas, threads)
 
 
-def runnable_isas(arch: str, features: Iterable[str]) -> tuple[str, ...]:
-    """The rows of isa.toml for `arch` that need no more than `features`, lowest rank first."""
+def runnable_isas(arch: str, features: Iterable[str], core: str = "generic") -> tuple[str, ...]:
+    """The rows of isa.toml for `arch` that need no more than `features`, lowest rank first.
+
+    Those that are scheduled for some cores only if `core` is one of them.
+    """
     have = set(features)
     return tuple(
         isa.name
         for isa in kernels.isas().values()
-        if isa.name == kernels.PORTABLE or (arch in isa.arch and have.issuperset(isa.features))
+        if isa.name == kernels.PORTABLE
+        or (
+            arch in isa.arch
+            and have.issuperset(isa.features)
+            and (not isa.cores or core in isa.cores)
+        )
     )
 
 

@@ -1,5 +1,15 @@
 #include "kernels/arm/vec_neon.h"
 
+#include "kernels/arm/gemm_row_steps.h"
+
+// The loop with the fewest instructions: loads move their pointers on. It keeps cores busy that
+// find the order of instructions themselves.
+#define TRIMTAB_TURN_BITS 4
+#define TRIMTAB_POINTERS
+#define TRIMTAB_TURNS \
+  "3:\n"              \
+  "subs %[n], %[n], #1\n" TRIMTAB_EIGHT TRIMTAB_EIGHT "b.ne 3b\n"
+
 #include "kernels/arm/gemm_row.h"
 
 // 16 sums, 8 vectors of a and 4 of w: 28 of 32 registers, and 128 FMA per 4 + 8 loads.

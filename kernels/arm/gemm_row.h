@@ -3,6 +3,7 @@
 #ifndef TRIMTAB_KERNELS_ARM_GEMM_ROW_H_
 #define TRIMTAB_KERNELS_ARM_GEMM_ROW_H_
 
+#include "kernels/arm/gemm_row_steps.h"
 #include "kernels/generic/gemm.h"
 
 namespace {
@@ -95,41 +96,12 @@ struct RowTile {
 // 38, or 22 without limits: rows of sums are loaded and stored by one instruction each, and no
 // limit means no instruction.
 //
-// v0-v15 hold the sums, v16-v23 eight elements of each row of a, and v24-v27 and v28-v31 a row of w
-// each: one is loaded while the other is multiplied.
-#define TRIMTAB_ROW(s0, s1, s2, s3, b0, b1, b2, b3, a) \
-  "fmla v" #s0 ".4s, v" #b0 ".4s, v" a                 \
-  "\n"                                                 \
-  "fmla v" #s1 ".4s, v" #b1 ".4s, v" a                 \
-  "\n"                                                 \
-  "fmla v" #s2 ".4s, v" #b2 ".4s, v" a                 \
-  "\n"                                                 \
-  "fmla v" #s3 ".4s, v" #b3 ".4s, v" a "\n"
-#define TRIMTAB_ROWS(b0, b1, b2, b3, a0, a1, a2, a3) \
-  TRIMTAB_ROW(0, 1, 2, 3, b0, b1, b2, b3, a0)        \
-  TRIMTAB_ROW(4, 5, 6, 7, b0, b1, b2, b3, a1)        \
-  TRIMTAB_ROW(8, 9, 10, 11, b0, b1, b2, b3, a2)      \
-  TRIMTAB_ROW(12, 13, 14, 15, b0, b1, b2, b3, a3)
-// Element `lane` of the rows of a by a row of w.
-#define TRIMTAB_EVEN(a0, a1, a2, a3, lane)                                                    \
-  TRIMTAB_ROWS(24, 25, 26, 27, #a0 ".s[" #lane "]", #a1 ".s[" #lane "]", #a2 ".s[" #lane "]", \
-               #a3 ".s[" #lane "]")
-#define TRIMTAB_ODD(a0, a1, a2, a3, lane)                                                     \
-  TRIMTAB_ROWS(28, 29, 30, 31, #a0 ".s[" #lane "]", #a1 ".s[" #lane "]", #a2 ".s[" #lane "]", \
-               #a3 ".s[" #lane "]")
-#define TRIMTAB_LOAD_EVEN "ld1 {v24.4s, v25.4s, v26.4s, v27.4s}, [%[w]], #64\n"
-#define TRIMTAB_LOAD_ODD "ld1 {v28.4s, v29.4s, v30.4s, v31.4s}, [%[w]], #64\n"
-#define TRIMTAB_EIGHT                                                                 \
-  TRIMTAB_LOAD_EVEN                                                                   \
-  "ldp q16, q20, [%[p0]], #32\n"                                                      \
-  "ldp q17, q21, [%[p1]], #32\n"                                                      \
-  "ldp q18, q22, [%[p2]], #32\n"                                                      \
-  "ldp q19, q23, [%[p3]], #32\n" TRIMTAB_LOAD_ODD TRIMTAB_EVEN(16, 17, 18, 19, 0)     \
-      TRIMTAB_LOAD_EVEN TRIMTAB_ODD(16, 17, 18, 19, 1) TRIMTAB_LOAD_ODD TRIMTAB_EVEN( \
-          16, 17, 18, 19, 2) TRIMTAB_LOAD_EVEN TRIMTAB_ODD(16, 17, 18, 19, 3)         \
-          TRIMTAB_LOAD_ODD TRIMTAB_EVEN(20, 21, 22, 23, 0)                            \
-              TRIMTAB_LOAD_EVEN TRIMTAB_ODD(20, 21, 22, 23, 1)                        \
-                  TRIMTAB_LOAD_ODD TRIMTAB_EVEN(20, 21, 22, 23, 2) TRIMTAB_ODD(20, 21, 22, 23, 3)
+// The inner loop is the kernel's: TRIMTAB_TURNS, text of gemm_row_steps.h that multiplies
+// 2^TRIMTAB_TURN_BITS elements of each row %[n] > 0 times, from the pointers %[p0] to %[p3] and
+// %[w], which it moves on; TRIMTAB_POINTERS, the registers for pointers of its own, each followed
+// by a comma.
+#define TRIMTAB_TEXT(number) TRIMTAB_TEXT_(number)
+#define TRIMTAB_TEXT_(number) #number
 // An operation on all sums.
 #define TRIMTAB_ALL(op, x)                                                                  \
   op(0, x) op(1, x) op(2, x) op(3, x) op(4, x) op(5, x) op(6, x) op(7, x) op(8, x) op(9, x) \
@@ -195,39 +167,41 @@ __attribute__((noinline)) void Panels<RowTile, 4, 4>(const GemmF32Args& args, si
       "2:\n"  // a tap
       "ldp %[p0], %[p1], [%[tap]], #16\n"
       "ldp %[p2], %[p3], [%[tap]], #16\n"
-      "lsr %[n], %[k], #4\n"
+      "lsr %[n], %[k], #" TRIMTAB_TEXT(TRIMTAB_TURN_BITS) "\n"
       "cbz %[n], 4f\n"
-      "3:\n"  // sixteen elements
-      "subs %[n], %[n], #1\n"
-      TRIMTAB_EIGHT TRIMTAB_EIGHT
-      "b.ne 3b\n"
+      TRIMTAB_TURNS
       "cbz %[k_tail], 8f\n"
       "4:\n"
+#if TRIMTAB_TURN_BITS > 4
+      "tbz %[k], #4, 13f\n"
+      TRIMTAB_EIGHT TRIMTAB_EIGHT
+      "13:\n"
+#endif
       "tbz %[k], #3, 5f\n"
       TRIMTAB_EIGHT
       "5:\n"
       "tbz %[k], #2, 6f\n"
-      TRIMTAB_LOAD_EVEN
+      TRIMTAB_NEXT_EVEN
       "ldr q16, [%[p0]], #16\n"
       "ldr q17, [%[p1]], #16\n"
       "ldr q18, [%[p2]], #16\n"
       "ldr q19, [%[p3]], #16\n"
-      TRIMTAB_LOAD_ODD TRIMTAB_EVEN(16, 17, 18, 19, 0)
-      TRIMTAB_LOAD_EVEN TRIMTAB_ODD(16, 17, 18, 19, 1)
-      TRIMTAB_LOAD_ODD TRIMTAB_EVEN(16, 17, 18, 19, 2)
+      TRIMTAB_NEXT_ODD TRIMTAB_EVEN(16, 17, 18, 19, 0)
+      TRIMTAB_NEXT_EVEN TRIMTAB_ODD(16, 17, 18, 19, 1)
+      TRIMTAB_NEXT_ODD TRIMTAB_EVEN(16, 17, 18, 19, 2)
       TRIMTAB_ODD(16, 17, 18, 19, 3)
       "6:\n"
       "tbz %[k], #1, 7f\n"
-      TRIMTAB_LOAD_EVEN
+      TRIMTAB_NEXT_EVEN
       "ldr d16, [%[p0]], #8\n"
       "ldr d17, [%[p1]], #8\n"
       "ldr d18, [%[p2]], #8\n"
       "ldr d19, [%[p3]], #8\n"
-      TRIMTAB_LOAD_ODD TRIMTAB_EVEN(16, 17, 18, 19, 0)
+      TRIMTAB_NEXT_ODD TRIMTAB_EVEN(16, 17, 18, 19, 0)
       TRIMTAB_ODD(16, 17, 18, 19, 1)
       "7:\n"
       "tbz %[k], #0, 8f\n"
-      TRIMTAB_LOAD_EVEN
+      TRIMTAB_NEXT_EVEN
       "ldr s16, [%[p0]]\n"
       "ldr s17, [%[p1]]\n"
       "ldr s18, [%[p2]]\n"
@@ -273,10 +247,10 @@ __attribute__((noinline)) void Panels<RowTile, 4, 4>(const GemmF32Args& args, si
         [bias] "=&r"(bias), [panels] "=&r"(panels), [p0] "=&r"(p0), [p1] "=&r"(p1), [p2] "=&r"(p2),
         [p3] "=&r"(p3), [tap] "=&r"(tap), [taps] "=&r"(taps), [n] "=&r"(n)
       : [all_taps] "r"(args.taps), [k] "r"(args.k), [bias_bytes] "r"(bias_bytes), [up] "r"(up),
-        [first_up] "r"(first_up), [down] "r"(down), [k_tail] "r"(args.k % 16),
+        [first_up] "r"(first_up), [down] "r"(down), [k_tail] "r"(args.k % (1 << TRIMTAB_TURN_BITS)),
         [residual_up] "r"(residual_up), [limits] "r"(limits), [clamps] "r"(clamp_bits),
         [tile] "r"(&tile)
-      : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13",
+      : TRIMTAB_POINTERS "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13",
         "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26",
         "v27", "v28", "v29", "v30", "v31", "cc", "memory");
 }

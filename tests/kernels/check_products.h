@@ -32,7 +32,7 @@ class GemmCheck {
  private:
   void RunRows(void (*kernel)(const GemmF32Args&), size_t mr, size_t nr, size_t rows,
                Result* result) {
-    static const size_t kDepths[] = {0, 1, 2, 3, 4, 5, 7, 8, 17, 64};
+    static const size_t kDepths[] = {0, 1, 2, 3, 4, 5, 7, 8, 17, 31, 64, 97};
     const size_t columns[] = {1,      nr / 4, nr / 2, nr / 2 + 1, nr / 4 * 3,
                               nr - 1, nr,     nr + 1, 2 * nr + 3, 3 * nr};
     for (size_t n : columns) {

@@ -46,7 +46,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "builder": GRAPH | {"planner", "modelfile", "toolchain", "buildtools", "strip", "__init__"},
     "size": BASE | {"schema"},
     "baseline": BASE,
-    "mca": TABLES | {"toolchain", "buildtools", "builder"},
+    "mca": TABLES | {"target", "profile", "toolchain", "buildtools", "builder"},
     "zoo": BASE,
     "devices": BASE,
     "bench": BASE | {"devices"},

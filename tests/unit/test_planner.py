@@ -59,9 +59,16 @@ def chosen(program: Program, target: Target = A53, attribute: str = "kernel") ->
 
 
 def test_the_best_instruction_set_of_the_target_is_taken() -> None:
-    assert chosen(convolution(16, 16)).isa == "neon"
+    assert chosen(convolution(16, 16), Target.of("aarch64", "cortex-a72")).isa == "neon"
     assert chosen(convolution(16, 16), Target.of("armv7", "cortex-a7")).isa == "neonv7"
     assert chosen(convolution(16, 16), Target.of("x86_64", "haswell")).isa == "avx2"
+
+
+def test_in_order_cores_get_loops_scheduled_for_them_and_others_never_do() -> None:
+    assert chosen(convolution(16, 16), Target.of("aarch64", "cortex-a53")).isa == "neona53"
+    assert chosen(convolution(16, 16), Target.of("aarch64", "cortex-a55")).isa == "neona55"
+    for cpu in (None, "cortex-a72", "cortex-a76"):
+        assert chosen(convolution(16, 16), Target.of("aarch64", cpu)).isa == "neon"
 
 
 def test_a_machine_without_vector_kernels_gets_the_portable_ones() -> None:
@@ -225,10 +232,10 @@ def test_other_convolutions_are_direct(program: Program) -> None:
 @pytest.mark.parametrize("target", [A53, Target.of("x86_64", "haswell"), Target.portable()])
 def test_the_transforms_are_those_of_the_tile_and_the_machine(target: Target) -> None:
     program = convolution(64, 64, size=56, window=3)
-    isa = chosen(program, target).isa
+    features = kernels.isas()[chosen(program, target).isa].features
     for attribute in ("input_kernel", "output_kernel"):
         kernel = chosen(program, target, attribute)
-        assert kernel.isa == isa
+        assert kernels.isas()[kernel.isa].features == features
         outputs = tile(program, target)
         mr = outputs if attribute == "output_kernel" else 0
         assert kernel.portable or (kernel.mr, kernel.nr) == (mr, outputs + 2)

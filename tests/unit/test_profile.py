@@ -14,13 +14,15 @@ from trimtab.target import Target
     [
         ("x86_64", "haswell", {"avx2", "portable"}),
         ("x86_64", "skylake-avx512", {"avx512", "portable"}),
-        ("aarch64", "cortex-a53", {"neon", "portable"}),
+        ("aarch64", None, {"neon", "portable"}),
+        ("aarch64", "cortex-a53", {"neona53", "neon", "portable"}),
+        ("aarch64", "cortex-a55", {"neona55", "neon", "portable"}),
         ("armv7", "cortex-a7", {"neonv7", "portable"}),
         ("armv7", "cortex-a9", {"portable"}),
     ],
 )
 def test_a_known_cpu_gets_its_best_kernel_of_every_family(
-    arch: str, cpu: str, isas: set[str]
+    arch: str, cpu: str | None, isas: set[str]
 ) -> None:
     full, target = find_profile("full"), Target.of(arch, cpu)
     kept = full.narrowed(arch, target.isas).kept_kernels(arch)

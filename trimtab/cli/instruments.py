@@ -85,6 +85,7 @@ def mca(
             "cycles": row.cycles,
             "bound_cycles": row.bound,
             "share": round(row.share, 4),
+            "planned": row.planned,
         }
         for row in found
     ]

@@ -1,0 +1,55 @@
+#include "kernels/arm/vec_neon.h"
+
+#include "kernels/arm/gemm_row_steps.h"
+
+// The loop for Cortex-A53, as LLVM describes it (AArch64SchedA53.td): an instruction waits until it
+// writes back no sooner than the ones before it. A multiply-add writes after 10 cycles, so what
+// follows one waits: an LD1 of four registers 3 cycles (it writes after 7), an LDP 6, an ADD 7,
+// anything that moves its pointer on, and a branch, 9 or 10. So loads stand together, and rows of w
+// have three pointers %[w], x16, x17, which most often move on in pairs of ADD that one wait
+// serves.
+//
+// Eight elements from the rows r0 to r7 of w. It begins with a at r0, b at r1, c at r4 and ends
+// with a at r12, b at r9, c at r8, so the next eight exchange a and c. o0 to o3 are where the rows
+// of a stand, in bytes from their pointers, and `step` moves one of these on.
+// clang-format off
+#define TRIMTAB_BEGIN_EIGHT(a, b, c, o0, o1, o2, o3, step)                                    \
+  TRIMTAB_LOAD_EVEN(a, "")                                                                    \
+  "ldp q16, q20, [%[p0], #" #o0 "]\n"                                                         \
+  "ldp q17, q21, [%[p1], #" #o1 "]\n"                                                         \
+  "ldp q18, q22, [%[p2], #" #o2 "]\n"                                                         \
+  "ldp q19, q23, [%[p3], #" #o3 "]\n"                                                         \
+  step TRIMTAB_MOVE(a, 192) TRIMTAB_LOAD_ODD(b, ", #64") TRIMTAB_EVEN(16, 17, 18, 19, 0)      \
+  TRIMTAB_LOAD_EVEN(b, "") TRIMTAB_ODD(16, 17, 18, 19, 1)                                     \
+  TRIMTAB_LOAD_ODD(a, "") TRIMTAB_EVEN(16, 17, 18, 19, 2) TRIMTAB_ODD(16, 17, 18, 19, 3)      \
+  TRIMTAB_LOAD_EVEN(c, "") TRIMTAB_MOVE(b, 192) TRIMTAB_MOVE(c, 192)                          \
+  TRIMTAB_LOAD_ODD(b, ", #64") TRIMTAB_EVEN(20, 21, 22, 23, 0) TRIMTAB_ODD(20, 21, 22, 23, 1) \
+  TRIMTAB_LOAD_EVEN(b, "") TRIMTAB_MOVE(b, 192) TRIMTAB_MOVE(a, 576)
+#define TRIMTAB_END_EIGHT(c) \
+  TRIMTAB_LOAD_ODD(c, ", #64") TRIMTAB_EVEN(20, 21, 22, 23, 2) TRIMTAB_ODD(20, 21, 22, 23, 3)
+
+// The branch stands where the loads wait anyway, so the loop is entered past its first steps.
+#define TRIMTAB_TURN_BITS 5
+#define TRIMTAB_POINTERS "x16", "x17",
+#define TRIMTAB_TURNS                                                                     \
+  "add x16, %[w], #64\n"                                                                  \
+  "add x17, %[w], #256\n"                                                                 \
+  "b 14f\n"                                                                               \
+  "3:\n"                                                                                  \
+  TRIMTAB_END_EIGHT("%[w]")                                                               \
+  "14:\n"                                                                                 \
+  TRIMTAB_BEGIN_EIGHT("%[w]", "x16", "x17", 0, 0, 0, 0, TRIMTAB_MOVE("%[p0]", 128))       \
+  TRIMTAB_END_EIGHT("x17")                                                                \
+  TRIMTAB_BEGIN_EIGHT("x17", "x16", "%[w]", -96, 32, 32, 32, TRIMTAB_MOVE("%[p1]", 128))  \
+  TRIMTAB_END_EIGHT("%[w]")                                                               \
+  TRIMTAB_BEGIN_EIGHT("%[w]", "x16", "x17", -64, -64, 64, 64, TRIMTAB_MOVE("%[p2]", 128)) \
+  TRIMTAB_END_EIGHT("x17")                                                                \
+  TRIMTAB_BEGIN_EIGHT("x17", "x16", "%[w]", -32, -32, -32, 96,                            \
+                      TRIMTAB_MOVE("%[p3]", 128) "subs %[n], %[n], #1\n")                 \
+  "b.ne 3b\n"                                                                             \
+  TRIMTAB_END_EIGHT("%[w]")
+// clang-format on
+
+#include "kernels/arm/gemm_row.h"
+
+extern "C" void gemm_f32_4x16_neona53(const GemmF32Args& args) { Gemm<RowTile>(args); }
