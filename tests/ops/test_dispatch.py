@@ -60,7 +60,7 @@ def core(toolchain: str, name: str, features: set[str], *plans: str) -> Core:
     return Core(toolchain, name, frozenset(features), plans)
 
 
-_ARM8 = ("cortex-a53", "cortex-a76")
+_ARM8 = ("cortex-a53", "cortex-a55", "cortex-a76")
 CORES = [
     core("aarch64-linux-musl", "cortex-a53", {"neon"}, *_ARM8),
     core("aarch64-linux-musl", "cortex-a72", {"neon"}, *_ARM8),
