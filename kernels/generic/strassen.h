@@ -2,14 +2,46 @@
 #ifndef TRIMTAB_KERNELS_GENERIC_STRASSEN_H_
 #define TRIMTAB_KERNELS_GENERIC_STRASSEN_H_
 
+#include "kernels/generic/unroll.h"
 #include "kernels/kernel_api.h"
 
 namespace {
 
-// Whole vectors, and the part of one that is left at the end of a row.
-struct Whole {
-  F Get(const float* p) const { return Load(p); }
-  void Put(float* p, F a) const { Store(p, a); }
+// Vectors side by side. A loop over several at once steps its pointers less often, and loads and
+// stores two by one instruction, where there are such.
+constexpr int kSeveral = 4;
+struct Several {
+  F v[kSeveral];
+};
+template <typename Function>
+inline Several Each(const Function& f) {
+  Several result;
+  TRIMTAB_UNROLL
+  for (int i = 0; i < kSeveral; ++i) result.v[i] = f(i);
+  return result;
+}
+inline Several operator+(const Several& a, const Several& b) {
+  return Each([&](int i) { return a.v[i] + b.v[i]; });
+}
+inline Several operator-(const Several& a, const Several& b) {
+  return Each([&](int i) { return a.v[i] - b.v[i]; });
+}
+inline Several Max(const Several& a, F b) {
+  return Each([&](int i) { return Max(a.v[i], b); });
+}
+inline Several Min(const Several& a, F b) {
+  return Each([&](int i) { return Min(a.v[i], b); });
+}
+
+// How vectors are read and written: several, and what is left at the end of a row, one by one.
+struct Block {
+  Several Get(const float* p) const {
+    return Each([&](int i) { return Load(p + i * kLanes); });
+  }
+  void Put(float* p, const Several& a) const {
+    TRIMTAB_UNROLL
+    for (int i = 0; i < kSeveral; ++i) Store(p + i * kLanes, a.v[i]);
+  }
 };
 struct Part {
   size_t count;
@@ -20,17 +52,18 @@ struct Part {
 // f(i, access) for the vectors of n elements.
 template <typename Function>
 inline void Vectors(size_t n, const Function& f) {
+  constexpr size_t kBlock = kSeveral * kLanes;
   size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) f(i, Whole{});
-  if (i < n) f(i, Part{n - i});
+  for (; i + kBlock <= n; i += kBlock) f(i, Block{});
+  for (; i < n; i += kLanes) f(i, Part{n - i < kLanes ? n - i : kLanes});
 }
 
 inline void StrassenSums(const StrassenSumsF32Args& given) {
   const StrassenSumsF32Args args = given;  // a copy that stores cannot change
   Vectors(args.n, [&](size_t i, auto access) {
-    const F a11 = access.Get(args.a11 + i), a21 = access.Get(args.a21 + i);
-    const F s1 = a21 + access.Get(args.a22 + i);
-    const F s2 = s1 - a11;
+    const auto a11 = access.Get(args.a11 + i), a21 = access.Get(args.a21 + i);
+    const auto s1 = a21 + access.Get(args.a22 + i);
+    const auto s2 = s1 - a11;
     float* const s = args.s + i;
     access.Put(s, s1);
     access.Put(s + args.n, s2);
@@ -52,7 +85,7 @@ inline void StrassenResults(const StrassenResultsF32Args& given) {
     const F low = Set(args.clamp_min), high = Set(args.clamp_max);
     Vectors(n, [&](size_t i, auto access) {
       float* const y = args.bottom + n + i;
-      F sum = access.Get(args.bottom + i) + (access.Get(args.top + n + i) - access.Get(y));
+      auto sum = access.Get(args.bottom + i) + (access.Get(args.top + n + i) - access.Get(y));
       if (has_residual) sum = sum + access.Get(args.residual_bottom + n + i);
       access.Put(y, Min(Max(sum, low), high));
     });
