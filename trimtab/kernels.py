@@ -43,6 +43,7 @@ class Isa:
     """One row of isa.toml: an instruction set, its compiler flags and the CPU features it needs.
 
     `weight_cost`: multiply-adds, of one lane, that take as long as reading a weight from memory.
+    `sum_cost`: multiply-adds that take as long as an instruction of Strassen's sums.
     `cores`: those that its kernels are scheduled for, as `Target.of` spells them; none: any core.
     """
 
@@ -53,6 +54,7 @@ class Isa:
     features: tuple[str, ...]
     rank: int
     weight_cost: int = 4
+    sum_cost: float = 1
     zig_flags: tuple[str, ...] = ()
     cores: tuple[str, ...] = ()
 

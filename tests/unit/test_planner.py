@@ -258,6 +258,8 @@ def test_a_lowered_convolution_keeps_its_attributes_and_operands() -> None:
     [
         (512, 512, 14, "conv_strassen"),
         (256, 256, 28, "conv_strassen"),
+        (128, 128, 56, "conv_strassen"),
+        (96, 576, 14, "conv_strassen"),
         (64, 64, 56, "conv"),
         (32, 512, 56, "conv"),
         (512, 32, 56, "conv"),
@@ -271,6 +273,12 @@ def test_a_1x1_convolution_is_halved_where_that_is_less_work(
     c_in: int, c_out: int, size: int, expected: str
 ) -> None:
     assert planner.plan(convolution(c_in, c_out, size=size), A53).ops[0].type == expected
+
+
+def test_where_caches_hold_up_sums_a_1x1_convolution_is_halved_later() -> None:
+    target = Target.of("x86_64", "skylake-avx512")
+    assert planner.plan(convolution(128, 128, size=56), target).ops[0].type == "conv"
+    assert planner.plan(convolution(256, 256, size=28), target).ops[0].type == "conv_strassen"
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ _SUM_COST = 4
 
 # Strassen's sums of a row of each quadrant, in vector instructions per vector of channels: those of
 # the input; those of the output, most of which add six products to others.
-_STRASSEN_SUMS = (24, 40)
+_STRASSEN_SUMS = (17, 30)
 # A direct convolution is chosen unless this share of it is saved: weights grow by 7/4.
 _STRASSEN_GAIN = 0.02
 
@@ -162,7 +162,8 @@ def _winograd_work(
 def _strassen_work(kernel: Kernel, rows: int, columns: int, depth: int) -> int:
     half, half_columns = -(-rows // 2), strassen.half_columns(columns, kernel.packing[1])
     sum_inputs, sum_outputs = _STRASSEN_SUMS
-    sums = half * (depth // 2 * sum_inputs + half_columns * sum_outputs)
+    sum_cost = kernels.isas()[kernel.isa].sum_cost
+    sums = sum_cost * half * (depth // 2 * sum_inputs + half_columns * sum_outputs)
     products = 7 * _product_work(kernel, half, half_columns, depth // 2)
     left = _product_work(kernel, rows, columns - 2 * half_columns, depth)
     return round((products + left + sums) / (1 - _STRASSEN_GAIN))
