@@ -47,6 +47,21 @@ inline void Step(T*& p, size_t n) {
   __asm__("" : "+r"(p));
 }
 
+#if defined(__aarch64__)
+// Two vectors side by side; one instruction that moves the pointer on by any step, too.
+inline void LoadStep(const float*& p, size_t n, F (&x)[2]) {
+  const float32x4x2_t both = vld1q_f32_x2(p);
+  Step(p, n);
+  x[0].v = both.val[0];
+  x[1].v = both.val[1];
+}
+inline void StoreStep(float*& p, size_t n, const F (&x)[2]) {
+  const float32x4x2_t both = {{x[0].v, x[1].v}};
+  vst1q_f32_x2(p, both);
+  Step(p, n);
+}
+#endif
+
 // Has the compiler compute `a` here, not later.
 inline void Settle(F& a) { __asm__ volatile("" : "+w"(a.v)); }
 

@@ -106,6 +106,20 @@ inline size_t NextChannels(size_t c, size_t channels) {
   return c < channels && c + kWidth > channels ? channels - kWidth : c;
 }
 
+// Vectors side by side, and a step to the next ones; a vec_<isa>.h may know a better way.
+template <int kVectors>
+inline void LoadStep(const float*& p, size_t n, F (&x)[kVectors]) {
+  TRIMTAB_UNROLL
+  for (int v = 0; v < kVectors; ++v) x[v] = Load(p + v * kLanes);
+  p += n;
+}
+template <int kVectors>
+inline void StoreStep(float*& p, size_t n, const F (&x)[kVectors]) {
+  TRIMTAB_UNROLL
+  for (int v = 0; v < kVectors; ++v) Store(p + v * kLanes, x[v]);
+  p += n;
+}
+
 // kVectors vectors of channels go together, so that they share addresses and lie side by side,
 // where there are instructions that load and store two vectors.
 template <int kSize, int kVectors>
@@ -143,9 +157,11 @@ inline void WinogradInput(const WinogradInputF32Args& given) {
       }
       float* element = y;
       TRIMTAB_UNROLL
-      for (int i = 0; i < kSize; ++i, element += kSize * args.y_stride) {
+      for (int i = 0; i < kSize; ++i) {
+        F side[kVectors];
         TRIMTAB_UNROLL
-        for (int v = 0; v < kVectors; ++v) Store(element + v * kLanes, transformed[v][i]);
+        for (int v = 0; v < kVectors; ++v) side[v] = transformed[v][i];
+        StoreStep(element, kSize * args.y_stride, side);
       }
     }
   }
@@ -156,23 +172,25 @@ inline void WinogradOutput(const WinogradOutputF32Args& given) {
   const WinogradOutputF32Args args = given;  // a copy that stores to y cannot change
   const bool bounded = args.clamp_max < __builtin_inff();
   for (size_t c = 0; c < args.channels; c = NextChannels<kVectors * kLanes>(c, args.channels)) {
-    F lines[kTile][kSize][kVectors];
+    F lines[kSize][kTile][kVectors];
     const float* column = args.x + c;
     TRIMTAB_NO_UNROLL
     for (int j = 0; j < kSize; ++j, column += args.x_stride) {
       F x[kVectors][kSize], transformed[kVectors][kTile];
       const float* element = column;
       TRIMTAB_UNROLL
-      for (int i = 0; i < kSize; ++i, element += kSize * args.x_stride) {
+      for (int i = 0; i < kSize; ++i) {
+        F side[kVectors];
+        LoadStep(element, kSize * args.x_stride, side);
         TRIMTAB_UNROLL
-        for (int v = 0; v < kVectors; ++v) x[v][i] = Load(element + v * kLanes);
+        for (int v = 0; v < kVectors; ++v) x[v][i] = side[v];
       }
       TRIMTAB_UNROLL
       for (int v = 0; v < kVectors; ++v) OutputLine(x[v], transformed[v]);
       TRIMTAB_UNROLL
       for (int i = 0; i < kTile; ++i) {
         TRIMTAB_UNROLL
-        for (int v = 0; v < kVectors; ++v) lines[i][j][v] = transformed[v][i];
+        for (int v = 0; v < kVectors; ++v) lines[j][i][v] = transformed[v][i];
       }
     }
     F bias[kVectors];
@@ -188,7 +206,7 @@ inline void WinogradOutput(const WinogradOutputF32Args& given) {
       for (int v = 0; v < kVectors; ++v) {
         F x[kSize];
         TRIMTAB_UNROLL
-        for (int j = 0; j < kSize; ++j) x[j] = lines[i][j][v];
+        for (int j = 0; j < kSize; ++j) x[j] = lines[j][i][v];
         // The column of A^T for the point 1 is all ones, so that one addition serves the line.
         x[1] = x[1] + bias[v];
         OutputLine(x, sums[v]);
@@ -196,10 +214,11 @@ inline void WinogradOutput(const WinogradOutputF32Args& given) {
       if (residual != nullptr) {
         const float* pixel = residual;
         TRIMTAB_UNROLL
-        for (size_t j = 0; j < kTile && j != args.columns;
-             ++j, pixel += args.residual_pixel_stride) {
+        for (size_t j = 0; j < kTile && j != args.columns; ++j) {
+          F side[kVectors];
+          LoadStep(pixel, args.residual_pixel_stride, side);
           TRIMTAB_UNROLL
-          for (int v = 0; v < kVectors; ++v) sums[v][j] = sums[v][j] + Load(pixel + v * kLanes);
+          for (int v = 0; v < kVectors; ++v) sums[v][j] = sums[v][j] + side[v];
         }
         residual += args.residual_row_stride;
       }
@@ -219,11 +238,21 @@ inline void WinogradOutput(const WinogradOutputF32Args& given) {
           for (int v = 0; v < kVectors; ++v) sums[v][j] = Min(sums[v][j], Set(args.clamp_max));
         }
       }
-      float* pixel = y;
-      TRIMTAB_UNROLL
-      for (size_t j = 0; j < kTile && j != args.columns; ++j, pixel += args.pixel_stride) {
+      const auto store = [&](size_t columns) {
+        float* pixel = y;
         TRIMTAB_UNROLL
-        for (int v = 0; v < kVectors; ++v) Store(pixel + v * kLanes, sums[v][j]);
+        for (size_t j = 0; j < kTile && j != columns; ++j) {
+          F side[kVectors];
+          TRIMTAB_UNROLL
+          for (int v = 0; v < kVectors; ++v) side[v] = sums[v][j];
+          StoreStep(pixel, args.pixel_stride, side);
+        }
+      };
+      // Most tiles are whole; theirs needs no branches.
+      if (args.columns == kTile) {
+        store(kTile);
+      } else {
+        store(args.columns);
       }
     }
   }
