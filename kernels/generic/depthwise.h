@@ -32,22 +32,23 @@ inline void DepthwiseBlock(const DepthwiseF32Args& args, size_t row, size_t pixe
   constexpr bool kStep = kLoadsStep && kHeight * kWidth <= 16;
   const float* const* const a = args.a + (pixel * args.column + row) * kStride;
   float* const y = args.y + row * args.y_row_stride + pixel * args.y_stride;
-  const float* w = args.w;
+  const float *w = args.w, *bias = args.bias;
+  const float* from[kHeight][kWidth];
+  const float* const* column = a;
+  TRIMTAB_UNROLL
+  for (int j = 0; j < kWidth; ++j) {
+    TRIMTAB_UNROLL
+    for (int i = 0; i < kHeight; ++i) from[i][j] = column[i];
+    Step(column, args.column);
+  }
+  float* to[kRows][kPixels];
+  TRIMTAB_UNROLL
+  for (int r = 0; r < kRows; ++r) {
+    TRIMTAB_UNROLL
+    for (int p = 0; p < kPixels; ++p) to[r][p] = y + r * args.y_row_stride + p * args.y_stride;
+  }
   size_t begin = 0, end = args.channels / kTile * kTile;
   for (;;) {
-    const float* from[kHeight][kWidth];
-    TRIMTAB_UNROLL
-    for (int i = 0; i < kHeight; ++i) {
-      TRIMTAB_UNROLL
-      for (int j = 0; j < kWidth; ++j) from[i][j] = a[j * args.column + i] + begin;
-    }
-    float* to[kRows][kPixels];
-    TRIMTAB_UNROLL
-    for (int r = 0; r < kRows; ++r) {
-      TRIMTAB_UNROLL
-      for (int p = 0; p < kPixels; ++p)
-        to[r][p] = y + r * args.y_row_stride + p * args.y_stride + begin;
-    }
     TRIMTAB_NO_UNROLL
     for (size_t c = begin; c < end; c += kTile, w += kKernel * kKernel * kTile) {
       F sum[kRows][kPixels][kVectors];
@@ -56,9 +57,11 @@ inline void DepthwiseBlock(const DepthwiseF32Args& args, size_t row, size_t pixe
         TRIMTAB_UNROLL
         for (int p = 0; p < kPixels; ++p) {
           TRIMTAB_UNROLL
-          for (int v = 0; v < kVectors; ++v) sum[r][p][v] = Load(args.bias + c + v * kLanes);
+          for (int v = 0; v < kVectors; ++v)
+            sum[r][p][v] = Load((kStep ? bias : args.bias + c) + v * kLanes);
         }
       }
+      if (kStep) Step(bias, kTile);
       TRIMTAB_UNROLL
       for (int i = 0; i < kHeight; ++i) {
         TRIMTAB_UNROLL
@@ -94,6 +97,19 @@ inline void DepthwiseBlock(const DepthwiseF32Args& args, size_t row, size_t pixe
     }
     if (end == args.channels) return;
     begin = args.channels - kTile;
+    if (kStep) {
+      Step(bias, begin - end);
+      TRIMTAB_UNROLL
+      for (int i = 0; i < kHeight; ++i) {
+        TRIMTAB_UNROLL
+        for (int j = 0; j < kWidth; ++j) Step(from[i][j], begin - end);
+      }
+      TRIMTAB_UNROLL
+      for (int r = 0; r < kRows; ++r) {
+        TRIMTAB_UNROLL
+        for (int p = 0; p < kPixels; ++p) Step(to[r][p], begin - end);
+      }
+    }
     end = args.channels;
   }
 }
