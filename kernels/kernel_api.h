@@ -76,7 +76,7 @@ struct DepthwiseF32Args {
 enum { kMinWinogradChannels = 16 };
 
 // Transforms one tile of Winograd convolution F(m x m, r x r) (Lavin & Gray 2016): with
-// n = m + r - 1 = size = 4, 6 or 8, element i * n + j of y is (B^T x B)[i][j] for every channel,
+// n = m + r - 1 = size = 4, 5, 6 or 8, element i * n + j of y is (B^T x B)[i][j] for every channel,
 // where x[i][j] is the pixel at a[i * n + j]. B is that of kernels/generic/winograd.h.
 struct WinogradInputF32Args {
   const float* const* a;
@@ -90,7 +90,7 @@ struct WinogradInputF32Args {
 struct WinogradTile {
   uint16_t tile, size;
 };
-constexpr WinogradTile kWinogradTiles[] = {{2, 4}, {3, 5}, {4, 6}, {4, 8}, {5, 8}, {6, 8}};
+constexpr WinogradTile kWinogradTiles[] = {{2, 4}, {3, 5}, {4, 5}, {4, 6}, {4, 8}, {5, 8}, {6, 8}};
 
 // Transforms one tile of products back: y[i][j] = clamp((A^T x A)[i][j] + bias + residual[i][j])
 // for the first rows x columns pixels of the tile.

@@ -60,11 +60,14 @@ OTHERS = {
     "even kernel": Layer(3, 19, 22, 23, n=2, pads=(2, 2, 2, 2), kernel=6, stride=2),
     "last pixels out of reach": Layer(3, 16, 30, 31, pads=(0, 0, 0, 0), kernel=11, stride=4),
     "one channel": Layer(1, 16, 20, 21, pads=(4, 3, 4, 3), kernel=9, stride=2),
+    "2x2": Layer(16, 18, 9, 10, pads=(0, 1, 1, 0), kernel=2),
+    "3x3 with strides": Layer(20, 33, 27, 26, n=2, stride=2, residual=True),
+    "3x3 with strides, few channels": Layer(3, 16, 14, 19, pads=(0, 0, 1, 1), stride=2),
     "strides and many channels": Layer(20, 24, 13, 12, kernel=5, stride=2, residual=True),
     "padding over squares": Layer(2, 16, 3, 4, pads=(9, 7, 8, 9), kernel=7, stride=2),
     "strides of three": Layer(3, 16, 25, 26, pads=(1, 2, 3, 4), kernel=7, stride=3, bias=False),
 }
-TILES = {3: (2, 3, 4, 6), 4: (5,), 5: (4,)}  # by taps
+TILES = {2: (4,), 3: (2, 3, 4, 6), 4: (5,), 5: (4,)}  # by taps
 CASES = [
     (name, tile)
     for name, layer in (LAYERS | OTHERS).items()

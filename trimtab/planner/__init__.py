@@ -98,7 +98,15 @@ def _lower(program: Program, op: Op, target: Target, wanted: str, allowed: tuple
 # Winograd's transforms of a tile, in vector instructions per vector of channels: n -> those of
 # n x n inputs; (m, n) -> those of m x m outputs.
 _WINOGRAD_INPUTS = {4: 110, 5: 225, 6: 310, 8: 680}
-_WINOGRAD_OUTPUTS = {(2, 4): 90, (3, 5): 150, (4, 6): 250, (4, 8): 380, (5, 8): 460, (6, 8): 550}
+_WINOGRAD_OUTPUTS = {
+    (2, 4): 90,
+    (3, 5): 150,
+    (4, 5): 180,
+    (4, 6): 250,
+    (4, 8): 380,
+    (5, 8): 460,
+    (6, 8): 550,
+}
 # Gathering an element of a square of pixels, in operations of one lane.
 _GATHER_COST = 8
 # Beginning and ending the sum of an output takes as long as this many multiply-adds.
