@@ -211,19 +211,33 @@ def test_a_strided_first_layer_is_a_convolution_of_squares_of_pixels(target: Tar
     assert tile(convolution(3, 64, size=112, window=7, strides=(2, 2)), target) == 5
 
 
+@pytest.mark.parametrize("target", [A53, Target.of("x86_64", "skylake-avx512")])
+def test_a_strided_3x3_convolution_of_a_large_image_takes_tiles_of_4(target: Target) -> None:
+    assert tile(convolution(64, 128, size=28, window=3, strides=(2, 2)), target) == 4
+
+
 @pytest.mark.parametrize(
     "program",
     [
         convolution(64, 64, size=56),
         convolution(64, 64, size=56, window=7),
-        convolution(64, 64, size=56, window=3, strides=(2, 2)),
+        convolution(256, 256, size=14, window=3, strides=(2, 2)),
         convolution(64, 64, size=56, window=3, dilations=(2, 2)),
         convolution(64, 64, size=56, window=3, group=2),
         convolution(15, 64, size=56, window=3),
         convolution(64, 15, size=56, window=3),
         convolution(512, 512, size=1, window=3),
     ],
-    ids=["1x1", "7x7", "strides", "dilations", "groups", "inputs", "outputs", "one pixel"],
+    ids=[
+        "1x1",
+        "7x7",
+        "strides, few pixels",
+        "dilations",
+        "groups",
+        "inputs",
+        "outputs",
+        "one pixel",
+    ],
 )
 def test_other_convolutions_are_direct(program: Program) -> None:
     assert tile(program) == 0
