@@ -100,8 +100,11 @@ struct RowTile {
 // 2^TRIMTAB_TURN_BITS elements of each row %[n] > 0 times, from the pointers %[p0] to %[p3] and
 // %[w], which it moves on; TRIMTAB_POINTERS, the registers for pointers of its own, each followed
 // by a comma.
+
+// A macro's number as text.
 #define TRIMTAB_TEXT(number) TRIMTAB_TEXT_(number)
 #define TRIMTAB_TEXT_(number) #number
+
 // An operation on all sums.
 #define TRIMTAB_ALL(op, x)                                                                  \
   op(0, x) op(1, x) op(2, x) op(3, x) op(4, x) op(5, x) op(6, x) op(7, x) op(8, x) op(9, x) \
