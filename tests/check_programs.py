@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from trimtab import builder, buildtools, paths, toolchain
+from trimtab import paths
+from trimtab.build import builder, buildtools, toolchain
 
 
 @cache

@@ -14,9 +14,9 @@ __version__ = "0.1.0"
 __all__ = ["Plan", "Profile", "Program", "Session", "Target", "load", "optimize", "profile_of"]
 
 if TYPE_CHECKING:
-    from trimtab.derive import profile_of
+    from trimtab.build.derive import profile_of
     from trimtab.importers import load
-    from trimtab.plan import Plan
+    from trimtab.planner.choices import Plan
     from trimtab.profile import Profile
     from trimtab.program import Program
     from trimtab.session import Session, optimize
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 # Where each name lives. Loaded when first used: the code generator and `inv --list` must not wait
 # for numpy and onnx.
 _HOMES = {
-    "Plan": "trimtab.plan",
+    "Plan": "trimtab.planner.choices",
     "Profile": "trimtab.profile",
     "Program": "trimtab.program",
     "Session": "trimtab.session",
     "Target": "trimtab.target",
     "load": "trimtab.importers",
     "optimize": "trimtab.session",
-    "profile_of": "trimtab.derive",
+    "profile_of": "trimtab.build.derive",
 }
 
 

@@ -11,6 +11,11 @@ from pathlib import Path
 _PACKAGE = Path(__file__).resolve().parent
 
 
+def package() -> Path:
+    """The folder of the Python package itself, where the compiled engine lies."""
+    return _PACKAGE
+
+
 def is_checkout() -> bool:
     """True when the package runs from a source checkout (or an editable install of one)."""
     return (_PACKAGE.parent / "runtime" / "ops").is_dir()

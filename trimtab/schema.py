@@ -1,8 +1,8 @@
 """Operator schemas: what every operator is called, takes, gives and needs.
 
 `runtime/ops/<op>.toml` is the one source of truth for an operator; this module is the only one that
-reads it. The engine's generated tables (`trimtab.codegen`), the importers, the passes and the model
-file all work from these dataclasses. The TOML format is documented in docs/adding-an-operator.md.
+reads it. The engine's generated tables (`trimtab.build.codegen`), the importers, the passes and
+the model file all work from these dataclasses. docs/adding-an-operator.md has the TOML format.
 """
 
 from __future__ import annotations

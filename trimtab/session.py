@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from trimtab import modelfile
 from trimtab.engine import EngineError, engine
 from trimtab.errors import PlanError, ProgramError, UsageError
-from trimtab.plan import Plan
+from trimtab.planner.choices import Plan
 from trimtab.program import Program
 from trimtab.target import Target
 
@@ -99,7 +99,8 @@ def optimize(program: Program, target: Target | None = None, plan: Plan | None =
     """The optimised and planned twin of `program` for `target` (default: this machine). `program`
     is unchanged. What `plan` says goes before the planner's rules.
     """
-    from trimtab import passes, planner  # a session of a planned program needs neither
+    from trimtab import passes
+    from trimtab.planner import planner
 
     target = target or Target.host()
     return planner.plan(passes.optimize(program), target, plan)

@@ -1,6 +1,6 @@
 // Transposed convolution without scattering: the output pixels of one phase (y mod stride, x mod
 // stride) are an ordinary convolution with those taps that reach them, so every phase is one
-// indirect GEMM. Weights are packed phase by phase (trimtab/packing/gemm.py).
+// indirect GEMM. Weights are packed phase by phase (trimtab/planner/packing/gemm.py).
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
 #include "runtime/ops/gemm_driver.h"

@@ -11,11 +11,11 @@ from onnx import TensorProto, helper
 
 import trimtab
 from tests.device.conftest import require
-from trimtab.builder import Build, BuildRequest, build
+from trimtab.build.builder import Build, BuildRequest, build
+from trimtab.build.toolchain import find_toolchain
 from trimtab.profile import Profile
 from trimtab.program import Program
 from trimtab.target import Target
-from trimtab.toolchain import find_toolchain
 
 SHAPE = (1, 3, 5, 7)
 CROSS = (

@@ -14,8 +14,9 @@ import pytest
 
 from tests.build import samples
 from tests.device.conftest import require
-from trimtab import builder, paths, toolchain
-from trimtab.builder import Build, BuildRequest, build
+from trimtab import paths
+from trimtab.build import builder, toolchain
+from trimtab.build.builder import Build, BuildRequest, build
 from trimtab.errors import BuildError, ProfileError, UsageError
 from trimtab.profile import Profile, find_profile
 

@@ -12,7 +12,7 @@ import pytest
 from tests.build import samples
 from tests.device.conftest import require
 from trimtab import size
-from trimtab.builder import Build
+from trimtab.build.builder import Build
 from trimtab.errors import BinaryFileError
 from trimtab.size import SizeReport
 

@@ -8,18 +8,19 @@ import pytest
 
 import trimtab
 from tests.device.conftest import require
-from trimtab import workflow
 from trimtab.bench import results, summary
 from trimtab.bench.protocol import Settings
 from trimtab.bench.results import Record, Status
 from trimtab.errors import ProfileError, UsageError
-from trimtab.workflow import BenchRequest
+from trimtab.workflow.bench import BenchRequest, bench
+from trimtab.workflow.build import build_subject
+from trimtab.workflow.models import model_path, target_of
 
 NETWORK = "mobilenet_v3_small"
 
 
 def measure(request: BenchRequest, folder: Path) -> Record:
-    outcome = workflow.bench(request, folder, lambda _: None)
+    outcome = bench(request, folder, lambda _: None)
     assert outcome.error is None
     return results.read(outcome.path)
 
@@ -62,20 +63,20 @@ def test_instructions_under_emulation_are_the_same_each_time(tmp_path: Path) -> 
 
 
 def test_a_profile_means_the_first_network_of_its_family(tmp_path: Path) -> None:
-    assert workflow.model_path("", "yolo").name == "yolo_fastest.onnx"
-    assert workflow.model_path("", "mobilenet").name == "mobilenet_v1.onnx"
-    assert workflow.model_path("mine.onnx", "yolo") == Path("mine.onnx")
+    assert model_path("", "yolo").name == "yolo_fastest.onnx"
+    assert model_path("", "mobilenet").name == "mobilenet_v1.onnx"
+    assert model_path("mine.onnx", "yolo") == Path("mine.onnx")
     with pytest.raises(UsageError, match="which model"):
-        workflow.model_path("", "full")
+        model_path("", "full")
     with pytest.raises(UsageError, match="which model"):
-        workflow.model_path("", "")
+        model_path("", "")
 
 
 def test_a_profile_that_lacks_what_the_model_needs_is_refused_before_anything_is_built() -> None:
-    program = trimtab.load(workflow.model_path("yolo_fastest"))
-    planned = trimtab.optimize(program, workflow.target_of("aarch64-linux-musl", ""))
+    program = trimtab.load(model_path("yolo_fastest"))
+    planned = trimtab.optimize(program, target_of("aarch64-linux-musl", ""))
     with pytest.raises(ProfileError, match=r"needs .*resize.*, which the profile leaves out"):
-        workflow.build_subject(planned, "squeezenet", "aarch64-linux-musl", "", embed_model=False)
+        build_subject(planned, "squeezenet", "aarch64-linux-musl", "", embed_model=False)
 
 
 @pytest.mark.build

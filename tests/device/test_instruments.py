@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.device.conftest import require, require_counting
-from trimtab import baseline, mca, workflow
+from trimtab.instruments import baseline, mca
+from trimtab.workflow.instructions import count_instructions
+from trimtab.workflow.progress import say
 
 MODELS = ("mobilenet_v1", "squeezenet")
 CPU = "cortex_a53"
@@ -20,7 +22,7 @@ CPU = "cortex_a53"
 @pytest.mark.parametrize("model", MODELS)
 def test_an_inference_takes_no_more_instructions_than_committed(model: str, tmp_path: Path) -> None:
     require_counting()
-    counts = workflow.count_instructions(model, CPU, {}, tmp_path, workflow.say)
+    counts = count_instructions(model, CPU, {}, tmp_path, say)
     baseline.check("instructions", {f"{model} {CPU}": counts.instructions_per_inference})
     # The operators are counted in a run of their own, with markers between them.
     assert sum(n for _, n in counts.operators) == pytest.approx(

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from trimtab import _engine, memory, modelfile, schema
-from trimtab.memory import Image
+from trimtab import _engine, modelfile, schema
 from trimtab.modelfile import records
+from trimtab.modelfile.image import Image, map_file, new_image
 
 INTERESTING = (
     0,
@@ -47,7 +47,7 @@ def variables(image: Image) -> bytes:
 
 def damaged(image: Image, rng: np.random.Generator) -> Image:
     """A copy with up to three words of its tables and an element of a list of indices replaced."""
-    copy = memory.new_image(image.size)
+    copy = new_image(image.size)
     copy[:] = image
     tables_bytes = records.SEAL.unpack_from(image.data)[2]
     constants = list(records.VAR.iter_unpack(variables(image)))
@@ -70,7 +70,7 @@ def damaged(image: Image, rng: np.random.Generator) -> Image:
 
 def main(path: Path, seed: int, count: int) -> None:
     """Opens `count` damaged copies of the model at `path`."""
-    image = memory.map_file(path)
+    image = map_file(path)
     inputs = [np.ones((1, 3, 9, 7), np.float32)]
     rng = np.random.default_rng(seed)
     accepted = refused = 0

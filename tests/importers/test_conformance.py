@@ -11,11 +11,13 @@ from invoke.context import Context
 from invoke.exceptions import Exit
 from onnx import TensorProto, helper
 
-from trimtab import builder, conformance, importers
+from trimtab import importers
+from trimtab.build import builder
 from trimtab.cli import namespace
-from trimtab.conformance import PASSED, UNSUPPORTED, WRONG, Array, Case, DataSet
 from trimtab.errors import UsageError
 from trimtab.importers import _page
+from trimtab.instruments import conformance
+from trimtab.instruments.conformance import PASSED, UNSUPPORTED, WRONG, Array, Case, DataSet
 from trimtab.program import Program
 
 # How many tests of a suite must pass; what the others lack is refused.

@@ -14,7 +14,8 @@ import pytest
 
 from tests import check_programs
 from tests.device.conftest import require
-from trimtab import kernels, toolchain
+from trimtab import kernels
+from trimtab.build import toolchain
 from trimtab.profile import find_profile
 
 pytestmark = pytest.mark.build

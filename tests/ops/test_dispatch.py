@@ -23,8 +23,9 @@ from tests.device.conftest import require
 from tests.ops import oracle
 from tests.ops.cases import all_cases
 from tests.ops.cases.case import Array
-from trimtab import builder, paths, toolchain, zoo
+from trimtab import paths, zoo
 from trimtab.bench.runner import Command
+from trimtab.build import builder, toolchain
 from trimtab.program import Program
 from trimtab.program.program import NUMPY_DTYPES
 from trimtab.target import Target

@@ -22,14 +22,17 @@ from tests.importers import models
 from tests.ops import oracle
 from tests.ops.cases import by_family
 from tests.ops.cases.case import Array
-from trimtab import builder, conformance, paths, workflow, zoo
+from trimtab import paths, zoo
 from trimtab.bench.runner import Command, interpret
+from trimtab.build import builder
 from trimtab.devices import Device, find_device
 from trimtab.errors import EmulatorError, MissingRequirementError
+from trimtab.instruments import conformance
 from trimtab.profile import find_profile
 from trimtab.program import Program
 from trimtab.program.program import NUMPY_DTYPES
 from trimtab.target import Target
+from trimtab.workflow.models import target_of
 
 EMULATED = ("qemu-a53", "qemu-armv7")
 SMALL_NETWORKS = ("mobilenet_v3_small", "shufflenet_v2", "squeezenet", "yolo_fastest")
@@ -99,7 +102,7 @@ def subject(
             raise
         pytest.skip(str(error))
     with device:
-        target = workflow.target_of(definition.toolchain, definition.cpu or "")
+        target = target_of(definition.toolchain, definition.cpu or "")
         yield Subject(device, device.push(build.runner), target)
 
 

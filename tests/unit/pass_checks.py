@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import trimtab
-from trimtab import passes, planner
+from trimtab import passes
+from trimtab.planner import planner
 from trimtab.program import Program
 from trimtab.target import Target
 

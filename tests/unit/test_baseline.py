@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from trimtab import baseline, paths
+from trimtab import paths
 from trimtab.errors import FileAccessError, RegressionError
+from trimtab.instruments import baseline
 
 
 @pytest.fixture(autouse=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from trimtab import doctor
 from trimtab.errors import MissingRequirementError
+from trimtab.workflow import doctor
 
 
 @pytest.fixture

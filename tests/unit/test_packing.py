@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from trimtab.packing import depthwise, gemm, strassen, winograd
+from trimtab.planner.packing import depthwise, gemm, strassen, winograd
 
 
 def numbers(*shape: int) -> NDArray[np.float32]:

@@ -14,11 +14,19 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from trimtab.bench import peer_tables
-from trimtab.bench.peer_process import Case, Loaded, Process, probe
-from trimtab.bench.peers import LOADS, Comparison, Installed, Result, Start, Work, compare
 from trimtab.cli.peers import _counts
 from trimtab.errors import MissingRequirementError, RunnerError, UsageError
+from trimtab.instruments.peers import tables
+from trimtab.instruments.peers.compare import (
+    LOADS,
+    Comparison,
+    Installed,
+    Result,
+    Start,
+    Work,
+    compare,
+)
+from trimtab.instruments.peers.process import Case, Loaded, Process, probe
 
 LOADED = Loaded(2_000_000, 1_000_000, 5_000_048, 1e-6)
 VERSIONS = {"onnxruntime": "1.0", "ncnn": "2.0", "trimtab": "3.0"}
@@ -103,7 +111,7 @@ def test_a_peer_that_fails_is_left_out_and_named(model: Path, tmp_path: Path) ->
     found = compare(Work([model], rounds=1), engines, tmp_path, quiet)
     assert [result.engine for result in found.results] == ["trimtab"]
     assert found.left_out == ("ncnn on small: it cannot",)
-    assert "- ncnn on small: it cannot" in peer_tables.to_text(found)
+    assert "- ncnn on small: it cannot" in tables.to_text(found)
 
 
 def test_a_peer_that_dies_between_inferences_is_left_out(model: Path, tmp_path: Path) -> None:
@@ -142,7 +150,7 @@ def test_tables_hold_ratios_to_the_best_peer_and_their_geometric_mean() -> None:
         for network, engines in times.items()
         for engine, ms in engines.items()
     ]
-    text = peer_tables.to_text(Comparison(VERSIONS, tuple(results), ()), "github")
+    text = tables.to_text(Comparison(VERSIONS, tuple(results), ()), "github")
     sections = dict(part.split("\n\n", 1) for part in text.split("## ")[1:])
     rows = {
         title: [
@@ -165,7 +173,7 @@ def test_tables_hold_ratios_to_the_best_peer_and_their_geometric_mean() -> None:
 
 def test_json_holds_every_sample_and_the_figures() -> None:
     found = Comparison(VERSIONS, (result("a", "trimtab", 1, 2.0),), ())
-    (row,) = json.loads(peer_tables.to_json(found))["results"]
+    (row,) = json.loads(tables.to_json(found))["results"]
     assert row["run_ns"] == [2_000_000]
     assert row["start_ms"] == 8.0
     assert row["loads"][0]["peak_bytes"] == 2_000_100

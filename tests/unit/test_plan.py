@@ -10,9 +10,9 @@ import pytest
 
 import trimtab
 from tests.unit.test_planner import A53, chosen, convolution
-from trimtab import plan, planner
 from trimtab.errors import PlanError
-from trimtab.plan import Choice, Plan
+from trimtab.planner import choices, planner
+from trimtab.planner.choices import Choice, Plan
 from trimtab.program import Op, Program
 from trimtab.target import Target
 
@@ -25,10 +25,10 @@ def square(activation: str = "") -> Program:
 
 
 def algorithm(program: Program, given: Plan) -> str:
-    return plan.algorithm_of(planner.plan(program, A53, given).ops[0])
+    return choices.algorithm_of(planner.plan(program, A53, given).ops[0])
 
 
-@pytest.mark.parametrize("name", plan.ALGORITHMS)
+@pytest.mark.parametrize("name", choices.ALGORITHMS)
 def test_an_operator_takes_the_algorithm_that_it_is_given(name: str) -> None:
     windows = {"strassen": 1, "winograd_5": 4}
     program = convolution(64, 64, size=56, window=windows.get(name, 3))
@@ -116,12 +116,12 @@ def test_a_plan_that_was_written_gives_the_same_program_again(
     source = square(activation="sigmoid")
     first = planner.plan(source, target, Plan(operators={"conv": Choice("winograd_4")}))
     path = tmp_path / "plan.toml"
-    path.write_text(plan.plan_of(first).to_toml())
-    again = planner.plan(source, target, plan.read(path))
+    path.write_text(choices.plan_of(first).to_toml())
+    again = planner.plan(source, target, Plan.read(path))
     assert [(op.type, op.attributes) for op in again.ops] == [
         (op.type, op.attributes) for op in first.ops
     ]
-    assert plan.plan_of(first).operators["conv"].algorithm == "winograd_4"
+    assert choices.plan_of(first).operators["conv"].algorithm == "winograd_4"
 
 
 def test_operators_that_share_a_name_are_called_after_their_outputs(tmp_path: Path) -> None:
@@ -130,8 +130,8 @@ def test_operators_that_share_a_name_are_called_after_their_outputs(tmp_path: Pa
     attributes = dict(program.ops[0].attributes)
     program.ops.append(Op("conv", ["y", "w", "bias"], [odd], attributes, "conv"))
     path = tmp_path / "plan.toml"
-    path.write_text(plan.plan_of(planner.plan(program, A53)).to_toml())
-    assert list(plan.read(path).operators) == ["y", odd]
+    path.write_text(choices.plan_of(planner.plan(program, A53)).to_toml())
+    assert list(Plan.read(path).operators) == ["y", odd]
 
 
 @pytest.mark.parametrize(
@@ -154,13 +154,13 @@ def test_a_file_that_is_no_plan_is_refused_and_named(
     path = tmp_path / "plan.toml"
     path.write_text(text)
     with pytest.raises(PlanError, match=complaint) as error:
-        plan.read(path)
+        Plan.read(path)
     assert error.value.where == str(path)
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match="No such file"):
-        plan.read(tmp_path / "absent.toml")
+        Plan.read(tmp_path / "absent.toml")
 
 
 @pytest.mark.parametrize(
@@ -186,5 +186,7 @@ def test_a_session_computes_the_same_with_any_plan(
     kernel = {"kernel": "gemm_f32_portable"}
     for name in algorithms:
         session = trimtab.Session(program, plan=Plan(operators={"conv": Choice(name, kernel)}))
-        assert plan.plan_of(session.program).operators["conv"].kernels["kernel"] == kernel["kernel"]
+        assert (
+            choices.plan_of(session.program).operators["conv"].kernels["kernel"] == kernel["kernel"]
+        )
         np.testing.assert_allclose(session.run(inputs)["y"], wanted, atol=1e-3)

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from trimtab import kernels, planner
+from trimtab import kernels
 from trimtab.errors import PlanError, UsageError
 from trimtab.kernels import Kernel
+from trimtab.planner import planner
 from trimtab.program import Op, Program, Var
 from trimtab.target import Target
 

@@ -10,15 +10,17 @@ import pytest
 
 import trimtab
 from tests.unit.test_planner import convolution
-from trimtab import inspection, kernels, passes, paths, planner, workflow, zoo
-from trimtab.plan import ALGORITHMS, Plan
+from trimtab import kernels, passes, paths, zoo
+from trimtab.instruments.roofline import layers, report, timing
+from trimtab.instruments.roofline.layers import Layer, product
+from trimtab.instruments.roofline.machine import Level, Machine, cache_sizes, working_sets
+from trimtab.instruments.roofline.timing import TimedOperator
+from trimtab.planner import planner
+from trimtab.planner.choices import ALGORITHMS, Plan
 from trimtab.profile import find_profile
-from trimtab.program import Program
-from trimtab.roofline import layers, report, timing
-from trimtab.roofline.layers import Layer, product
-from trimtab.roofline.machine import Level, Machine, cache_sizes, working_sets
-from trimtab.roofline.timing import TimedOperator
+from trimtab.program import Program, inspection
 from trimtab.target import Target
+from trimtab.workflow.timing import time_kernels, time_operators
 
 HASWELL = Target.of("x86_64", "haswell")
 MACHINE = Machine(
@@ -193,7 +195,7 @@ def test_the_task_times_kernels_on_the_layers_of_a_network() -> None:
     chosen = [k for k in kernels.inventory().values() if k.family == "max_pool_f32"]
     here = [k for k in chosen if k.isa in Target.host().isas]
     said: list[str] = []
-    machine, timed = workflow.time_kernels(here, ["squeezenet"], 1, 1, said.append)
+    machine, timed = time_kernels(here, ["squeezenet"], 1, 1, said.append)
     assert [t.kernel for t in timed] == here
     assert set(machine.peaks) == {k.isa for k in here}
     assert all(0 < t.share < 100 for t in timed)
@@ -201,7 +203,7 @@ def test_the_task_times_kernels_on_the_layers_of_a_network() -> None:
 
 
 def test_the_task_times_the_operators_of_a_network() -> None:
-    _, timed = workflow.time_operators("squeezenet", 1)
+    _, timed = time_operators("squeezenet", 1)
     kinds = timing.by_kind(timed)
     assert {"conv 1x1", "max_pool"} <= set(kinds)
     assert all(op.ns > 0 for op in timed)

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from trimtab import builder, toolchain
+from trimtab.build import builder, toolchain
+from trimtab.build.toolchain import Toolchain, find_toolchain, list_toolchains
 from trimtab.errors import ToolchainError
 from trimtab.target import Target
-from trimtab.toolchain import Toolchain, find_toolchain, list_toolchains
 
 NAMES = list_toolchains()
 

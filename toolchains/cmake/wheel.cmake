@@ -5,11 +5,11 @@ list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES TRIMTAB_WHEEL_TOOLCHAIN)
 if(NOT TRIMTAB_WHEEL_TOOLCHAIN)
   execute_process(
     COMMAND ${CMAKE_COMMAND} -E env --unset=CXX PYTHONPATH=${CMAKE_SOURCE_DIR}:$ENV{PYTHONPATH} TRIMTAB_CACHE_DIR=${CMAKE_BINARY_DIR}/cache
-            ${Python3_EXECUTABLE} -m trimtab.toolchain host
+            ${Python3_EXECUTABLE} -m trimtab.build.toolchain host
     OUTPUT_VARIABLE TRIMTAB_WHEEL_TOOLCHAIN OUTPUT_STRIP_TRAILING_WHITESPACE
     RESULT_VARIABLE result)
   if(NOT result EQUAL 0)
-    message(FATAL_ERROR "trimtab.toolchain failed, see above")
+    message(FATAL_ERROR "trimtab.build.toolchain failed, see above")
   endif()
 endif()
 include(${TRIMTAB_WHEEL_TOOLCHAIN})

@@ -30,7 +30,7 @@ def sources(root: Path) -> list[str]:
 
 def tidy(root: Path) -> int:
     """Runs clang-tidy over what is compiled for this machine; 0 when it has nothing to say."""
-    from trimtab import builder, toolchain
+    from trimtab.build import builder, toolchain
 
     tree = paths.cache() / "build" / "tidy"
     cmake_file = toolchain.cmake_file(toolchain.find_toolchain("host"))

@@ -18,7 +18,7 @@ def needs_engine(body: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(body)
     def with_engine(*args: P.args, **kwargs: P.kwargs) -> R:
-        from trimtab import builder
+        from trimtab.build import builder
 
         builder.build_engine()
         return body(*args, **kwargs)

@@ -60,11 +60,13 @@ def run(
     json: bool = False,
 ) -> None:
     """Build a model's binary, measure it on a device and record the run."""
-    from trimtab import workflow
     from trimtab.bench.protocol import Settings
     from trimtab.cli.model import parse_inputs, read_plan
+    from trimtab.workflow.bench import BenchRequest, bench
+    from trimtab.workflow.progress import say
+    from trimtab.workflow.report import report, results_folder
 
-    request = workflow.BenchRequest(
+    request = BenchRequest(
         model=model,
         profile=profile,
         device=device,
@@ -83,12 +85,12 @@ def run(
             per_op=per_op,
         ),
     )
-    outcome = workflow.bench(request, workflow.results_folder(results), workflow.say)
+    outcome = bench(request, results_folder(results), say)
     if outcome.error is not None:
-        workflow.say(f"recorded: {outcome.path}")
+        say(f"recorded: {outcome.path}")
         raise outcome.error
     run = [str(outcome.path)]
     printed = "json" if json else "terminal"
-    workflow.report(run, format=printed, output="", results=results)
+    report(run, format=printed, output="", results=results)
     if output:
-        workflow.report(run, format=format, output=output, results=results)
+        report(run, format=format, output=output, results=results)

@@ -12,7 +12,7 @@ from trimtab.cli._engine import needs_engine
 from trimtab.cli.model import PLAN_HELP
 
 if TYPE_CHECKING:
-    from trimtab.builder import Build
+    from trimtab.build.builder import Build
     from trimtab.size import SizeReport
 
 
@@ -51,13 +51,15 @@ def build(
     import dataclasses
     import tempfile
 
-    from trimtab import builder, size, workflow
+    from trimtab import size
+    from trimtab.build import builder
+    from trimtab.build.derive import profile_of
+    from trimtab.build.toolchain import find_toolchain
     from trimtab.cli.model import load_model, read_plan, target_of
-    from trimtab.derive import profile_of
     from trimtab.errors import UsageError
     from trimtab.profile import find_profile
     from trimtab.session import optimize
-    from trimtab.toolchain import find_toolchain
+    from trimtab.workflow.build import check_profile
 
     if not model and not profile:
         raise UsageError(
@@ -70,7 +72,7 @@ def build(
     if profile:
         chosen = find_profile(profile)
         if program:
-            workflow.check_profile(chosen, profile_of(program), find_toolchain(toolchain).arch)
+            check_profile(chosen, profile_of(program), find_toolchain(toolchain).arch)
     else:
         assert program is not None
         chosen = profile_of(program)

@@ -11,7 +11,7 @@ from invoke.tasks import task
 from trimtab.cli._engine import needs_engine
 
 if TYPE_CHECKING:
-    from trimtab.conformance import Case, Outcome
+    from trimtab.instruments.conformance import Case, Outcome
 
 
 @task(
@@ -28,7 +28,7 @@ def conformance(
     _: Context, suite: list[str], keyword: str = "", verbose: bool = False, json: bool = False
 ) -> None:
     """Run ONNX's own tests: what passes, is unsupported, or wrong (then the exit code is 1)."""
-    from trimtab import conformance as suites
+    from trimtab.instruments import conformance as suites
 
     tests = [c for c in suites.cases(suite or suites.SUITES) if keyword in c.name]
     outcomes = _run(tests)
@@ -48,7 +48,7 @@ def _run(tests: list[Case]) -> list[Outcome]:
     """The outcomes, with a line of progress while a terminal watches."""
     import sys
 
-    from trimtab import conformance as suites
+    from trimtab.instruments import conformance as suites
 
     outcomes = []
     for number, test in enumerate(tests, start=1):
@@ -73,7 +73,7 @@ def _print_table(outcomes: list[Outcome]) -> None:
 
     from tabulate import tabulate
 
-    from trimtab import conformance as suites
+    from trimtab.instruments import conformance as suites
 
     heads = ("suite", "operator", *suites.STATUSES)
     table = suites.by_operator(outcomes)

@@ -12,7 +12,7 @@ from trimtab.cli._engine import needs_engine
 @needs_engine
 def demo(_: Context, output: str = "") -> None:
     """Do the main job on an embedded default: from a network to a measured ARM binary."""
-    from trimtab import demo as main_job
-    from trimtab import workflow
+    from trimtab.workflow import demo as main_job
+    from trimtab.workflow.report import results_folder
 
-    main_job.run(workflow.results_folder(output))
+    main_job.run(results_folder(output))

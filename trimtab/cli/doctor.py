@@ -9,7 +9,7 @@ from invoke.tasks import task
 @task(help={"json": "as JSON on standard output"})
 def doctor(_: Context, json: bool = False) -> None:
     """Say what is missing on this machine, and the command that installs it."""
-    from trimtab import doctor as checks
+    from trimtab.workflow import doctor as checks
 
     found = checks.examine()
     print(checks.as_json(found) if json else checks.as_table(found))
@@ -19,6 +19,6 @@ def doctor(_: Context, json: bool = False) -> None:
 @task
 def setup(_: Context) -> None:
     """Install the distribution packages that `doctor` finds missing (as root, or with sudo)."""
-    from trimtab import doctor as checks
+    from trimtab.workflow import doctor as checks
 
     checks.install(checks.examine())

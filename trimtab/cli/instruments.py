@@ -40,21 +40,24 @@ def instructions(
     update: bool = False,
 ) -> None:
     """Count executed instructions: per inference, per operator, of load and first inference."""
-    from trimtab import baseline, workflow
     from trimtab.cli.model import parse_inputs, read_plan
+    from trimtab.instruments import baseline
+    from trimtab.workflow.instructions import count_instructions
+    from trimtab.workflow.progress import say
+    from trimtab.workflow.report import results_folder
 
-    counts = workflow.count_instructions(
+    counts = count_instructions(
         model,
         cpu,
         parse_inputs(input),
-        workflow.results_folder(results),
-        workflow.say,
+        results_folder(results),
+        say,
         read_plan(plan),
     )
     print(counts.to_json() if json else counts.as_table())
     figures = {f"{counts.model} {cpu}": float(counts.instructions_per_inference)}
     if update:
-        workflow.say(f"written: {baseline.update('instructions', figures)}")
+        say(f"written: {baseline.update('instructions', figures)}")
     if check:
         baseline.check("instructions", figures)
 
@@ -72,8 +75,9 @@ def mca(
 
     from tabulate import tabulate
 
-    from trimtab import baseline, workflow
-    from trimtab.mca import figures, model
+    from trimtab.instruments import baseline
+    from trimtab.instruments.mca import figures, model
+    from trimtab.workflow.progress import say
 
     found = model(cpu)
     rows = [
@@ -92,6 +96,6 @@ def mca(
     print(dumps(rows, indent=1) if json else tabulate(rows, headers="keys"))
     kept = figures(found, cpu)
     if update:
-        workflow.say(f"written: {baseline.update('mca', kept)}")
+        say(f"written: {baseline.update('mca', kept)}")
     if check:
         baseline.check("mca", kept)

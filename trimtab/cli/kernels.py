@@ -43,24 +43,26 @@ def kernels(
     """Time every micro-kernel on layers of the zoo: GFLOP/s or GB/s, and share of the roofline."""
     from pathlib import Path
 
-    from trimtab import workflow
-    from trimtab.roofline import report
+    from trimtab.instruments.roofline import report
+    from trimtab.workflow.progress import say
+    from trimtab.workflow.report import write_text
+    from trimtab.workflow.timing import time_kernels, time_operators
 
     if operators:
-        machine, found = workflow.time_operators(operators, rounds)
+        machine, found = time_operators(operators, rounds)
         text = report.operators_json(machine, found) if json else ""
         table = report.operators_table(machine, found, "simple")
         markdown = report.operators_table(machine, found, "github")
     else:
         chosen = _choose(isa, family)
-        limits, timed = workflow.time_kernels(chosen, network, layers, rounds, workflow.say)
+        limits, timed = time_kernels(chosen, network, layers, rounds, say)
         text = report.kernels_json(limits, timed) if json else ""
         table = report.kernels_table(limits, timed, "simple")
         markdown = report.kernels_table(limits, timed, "github")
     print(text or table)
     if output:
-        workflow.write_text(Path(output), markdown)
-        workflow.say(f"written: {output}")
+        write_text(Path(output), markdown)
+        say(f"written: {output}")
 
 
 def _choose(isas: list[str], families: list[str]) -> list[Kernel]:

@@ -10,9 +10,9 @@ from invoke.tasks import task
 from trimtab.cli._engine import needs_engine
 
 if TYPE_CHECKING:
-    from trimtab.inspection import ProgramFacts
-    from trimtab.plan import Plan
+    from trimtab.planner.choices import Plan
     from trimtab.program import Program
+    from trimtab.program.inspection import ProgramFacts
     from trimtab.target import Target
 
 PLAN_HELP = "TOML file with choices of algorithms and kernels (./inv inspect --plan)"
@@ -40,23 +40,23 @@ def parse_inputs(given: list[str]) -> dict[str, tuple[int, ...]]:
 def load_model(model: str, inputs: list[str], outputs: list[str] | None = None) -> Program:
     """The program of a model file, or of a zoo network by its name; see `trimtab.load`."""
     import trimtab
-    from trimtab import workflow
+    from trimtab.workflow.models import model_path
 
-    return trimtab.load(workflow.model_path(model), parse_inputs(inputs), outputs)
+    return trimtab.load(model_path(model), parse_inputs(inputs), outputs)
 
 
 def target_of(toolchain: str, cpu: str) -> Target:
     """The target of a toolchain, or this machine."""
-    from trimtab import workflow
+    from trimtab.workflow.models import target_of
 
-    return workflow.target_of(toolchain or "host", cpu)
+    return target_of(toolchain or "host", cpu)
 
 
 def read_plan(path: str) -> Plan | None:
     """The plan in a TOML file; None for "", which leaves everything to the planner's rules."""
-    from trimtab import plan
+    from trimtab.planner.choices import Plan
 
-    return plan.read(path) if path else None
+    return Plan.read(path) if path else None
 
 
 @task(
@@ -83,8 +83,9 @@ def inspect(
     json: bool = False,
 ) -> None:
     """Show a model's operators, shapes, MACs, parameters and activation memory; or its plan."""
-    from trimtab import inspection, session
-    from trimtab.plan import plan_of
+    from trimtab import session
+    from trimtab.planner.choices import plan_of
+    from trimtab.program import inspection
 
     program = load_model(model, input)
     if plan:
@@ -247,7 +248,7 @@ def profile(
     from functools import reduce
     from pathlib import Path
 
-    from trimtab.derive import profile_of
+    from trimtab.build.derive import profile_of
     from trimtab.errors import UsageError
     from trimtab.profile import Profile
 

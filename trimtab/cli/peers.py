@@ -44,16 +44,19 @@ def peers(
     import sys
     from pathlib import Path
 
-    from trimtab import paths, workflow, zoo
-    from trimtab.bench.peer_tables import to_json, to_text
-    from trimtab.bench.peers import Installed, Work, compare
+    from trimtab import paths, zoo
+    from trimtab.instruments.peers.compare import Installed, Work, compare
+    from trimtab.instruments.peers.tables import to_json, to_text
+    from trimtab.workflow.models import model_path
+    from trimtab.workflow.progress import say
+    from trimtab.workflow.report import write_text
 
     counts = _counts(threads)
     engines = Installed(python or sys.executable)
     names = [name for name in models.split(",") if name] or zoo.names()
-    work = Work([workflow.model_path(name) for name in names], counts, rounds)
-    comparison = compare(work, engines, paths.cache() / "peers", workflow.say)
+    work = Work([model_path(name) for name in names], counts, rounds)
+    comparison = compare(work, engines, paths.cache() / "peers", say)
     print(to_json(comparison) if json else to_text(comparison))
     if output:
-        workflow.write_text(Path(output), to_text(comparison, "github") + "\n")
-        workflow.say(f"written: {output}")
+        write_text(Path(output), to_text(comparison, "github") + "\n")
+        say(f"written: {output}")

@@ -23,9 +23,9 @@ def report(
     _: Context, run: list[str], format: str = "terminal", output: str = "", results: str = ""
 ) -> None:
     """Report runs: one alone, several against the first, or (with no run) list them all."""
-    from trimtab import workflow
+    from trimtab.workflow.report import report
 
-    workflow.report(run, format=format, output=output, results=results)
+    report(run, format=format, output=output, results=results)
 
 
 @task(
@@ -42,6 +42,6 @@ def compare(
     _: Context, a: str, b: str, format: str = "terminal", output: str = "", results: str = ""
 ) -> None:
     """Compare two runs: size and speed side by side, and whether the difference is real."""
-    from trimtab import workflow
+    from trimtab.workflow.report import report
 
-    workflow.report([a, b], format=format, output=output, results=results)
+    report([a, b], format=format, output=output, results=results)

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from trimtab import memory, schema
+from trimtab import schema
 from trimtab.engine import EngineError, engine
 from trimtab.errors import ModelFileError, TtmError
-from trimtab.memory import Image
+from trimtab.modelfile.image import Image, map_file
 from trimtab.modelfile.records import (
     ABSENT,
     COUNTS,
@@ -51,7 +51,7 @@ def read(path: Path) -> Program:
     TtmError when the file is damaged, of another version or of another schema.
     """
     try:
-        image = memory.map_file(path)
+        image = map_file(path)
     except OSError as e:
         raise ModelFileError(f"cannot read the model: {e.strerror}", where=str(path)) from None
     with _explained(str(path)):

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trimtab import memory, schema
+from trimtab import schema
 from trimtab.engine import engine
 from trimtab.errors import ModelFileError
-from trimtab.memory import Image
+from trimtab.modelfile.image import Image, new_image
 from trimtab.modelfile.records import (
     ABSENT,
     ALIGNMENT,
@@ -126,7 +126,7 @@ def encode(program: Program, names: bool = True, consume: bool = False) -> Image
     )
     border_list = struct.pack(f"<{len(borders)}I", *borders)
     tables = b"".join([counts, *records, *operators, border_list, bytes(tail.bytes)])
-    image = memory.new_image(_align(end))
+    image = new_image(_align(end))
     image[SEAL.size : SEAL.size + len(tables)] = np.frombuffer(tables, np.uint8)
     for offset, var in constants:
         elements = _elements(var)

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from trimtab import kernels, schema
 from trimtab.errors import PlanError
 from trimtab.kernels import Kernel
-from trimtab.packing import winograd
-from trimtab.packing.strassen import half_columns
+from trimtab.planner.packing import winograd
+from trimtab.planner.packing.strassen import half_columns
 from trimtab.program import Op, Program, Var
 from trimtab.target import Target
 

@@ -26,7 +26,8 @@ from pathlib import Path
 from typing import Any
 
 import trimtab
-from trimtab import buildtools, paths, schema, strip, toolchain
+from trimtab import paths, schema
+from trimtab.build import buildtools, strip, toolchain
 from trimtab.errors import BuildError, UsageError
 from trimtab.profile import Profile, find_profile
 from trimtab.target import Target
@@ -132,7 +133,7 @@ def build_engine() -> Path:
     and BuildError.
     """
     name = f"_engine{sysconfig.get_config_var('EXT_SUFFIX')}"
-    target = Path(__file__).resolve().parent / name
+    target = paths.package() / name
     if not paths.is_checkout():
         return target
     cmake_file = toolchain.cmake_file(toolchain.find_toolchain("host"))

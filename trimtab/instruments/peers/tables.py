@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 
 from tabulate import tabulate
 
-from trimtab.bench.peers import US, Comparison, Result
+from trimtab.instruments.peers.compare import US, Comparison, Result
 
 Figure = Callable[[Result], float]
 Networks = dict[str, dict[str, Result]]  # by network and engine

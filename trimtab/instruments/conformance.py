@@ -25,7 +25,7 @@ from onnx.backend.test import loader
 
 from trimtab.errors import ImportModelError, PlanError, UnsupportedOperatorError, UsageError
 from trimtab.importers import onnx as importer
-from trimtab.plan import ALGORITHMS, Plan
+from trimtab.planner.choices import ALGORITHMS, Plan
 from trimtab.program import Program
 from trimtab.session import Session
 

@@ -61,6 +61,28 @@ class Plan:
                 f"unknown algorithm {', '.join(unknown)}", hint=f"use {', '.join(ALGORITHMS)}"
             )
 
+    @staticmethod
+    def read(path: str | Path) -> Plan:
+        """Reads a plan file; PlanError names the file and what is wrong in it."""
+        try:
+            table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+            unknown = sorted(set(table) - {"algorithms", "operators"})
+            if unknown:
+                raise PlanError(f"unknown keys: {', '.join(unknown)}")
+            algorithms = _strings(table.get("algorithms", list(ALGORITHMS)), "algorithms")
+            operators = {}
+            for key, values in _table(table.get("operators", {}), "operators").items():
+                where = f"operators.{json.dumps(key, ensure_ascii=False)}"
+                row = _table(values, where)
+                _strings(list(row.values()), f"what {where} holds")
+                operators[key] = Choice(row.pop("algorithm", ""), row)
+            return Plan(tuple(algorithms), operators)
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
+            raise PlanError(str(e), where=str(path)) from None
+        except PlanError as e:
+            hint = e.hint or "a plan has algorithms, and per operator an algorithm and kernels"
+            raise PlanError(e.what, where=str(path), hint=hint) from None
+
     def to_toml(self) -> str:
         """The plan as the text of a TOML file."""
         lines = [f"algorithms = {json.dumps(self.algorithms)}"]
@@ -69,28 +91,6 @@ class Plan:
             lines += ["", f"[operators.{json.dumps(key, ensure_ascii=False)}]"]
             lines += [f'{name} = "{value}"' for name, value in values.items() if value]
         return "\n".join(lines) + "\n"
-
-
-def read(path: str | Path) -> Plan:
-    """Reads a plan file; PlanError names the file and what is wrong in it."""
-    try:
-        table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        unknown = sorted(set(table) - {"algorithms", "operators"})
-        if unknown:
-            raise PlanError(f"unknown keys: {', '.join(unknown)}")
-        algorithms = _strings(table.get("algorithms", list(ALGORITHMS)), "algorithms")
-        operators = {}
-        for key, values in _table(table.get("operators", {}), "operators").items():
-            where = f"operators.{json.dumps(key, ensure_ascii=False)}"
-            row = _table(values, where)
-            _strings(list(row.values()), f"what {where} holds")
-            operators[key] = Choice(row.pop("algorithm", ""), row)
-        return Plan(tuple(algorithms), operators)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
-        raise PlanError(str(e), where=str(path)) from None
-    except PlanError as e:
-        hint = e.hint or "a plan has algorithms, and per operator an algorithm and kernels"
-        raise PlanError(e.what, where=str(path), hint=hint) from None
 
 
 def _strings(value: Any, name: str) -> list[str]:

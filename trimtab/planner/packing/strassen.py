@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from trimtab.packing.gemm import pack_groups, pack_matrix
+from trimtab.planner.packing.gemm import pack_groups, pack_matrix
 
 FloatArray = NDArray[np.float32]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from tabulate import tabulate
 
-from trimtab.roofline.machine import Machine
-from trimtab.roofline.timing import Timed, TimedOperator, by_kind
+from trimtab.instruments.roofline.machine import Machine
+from trimtab.instruments.roofline.timing import Timed, TimedOperator, by_kind
 
 
 def kernels_table(machine: Machine, timed: Sequence[Timed], form: str) -> str:

@@ -23,8 +23,8 @@ from dataclasses import dataclass
 
 from trimtab import kernels
 from trimtab.kernels import Kernel
-from trimtab.packing import winograd
-from trimtab.packing.strassen import half_columns
+from trimtab.planner.packing import winograd
+from trimtab.planner.packing.strassen import half_columns
 from trimtab.program import Op, Program
 
 _FLOAT = 4  # bytes

@@ -18,8 +18,8 @@ from pathlib import Path
 
 from tabulate import tabulate
 
+from trimtab.build.toolchain import find_toolchain, list_toolchains
 from trimtab.errors import MissingRequirementError
-from trimtab.toolchain import find_toolchain, list_toolchains
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from trimtab.bench.peer_process import Case, Loaded, Process, prepare, probe
 from trimtab.errors import MissingRequirementError, RunnerError
+from trimtab.instruments.peers.process import Case, Loaded, Process, prepare, probe
 
 US = "trimtab"
 RUNS_PER_TURN = 4

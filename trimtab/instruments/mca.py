@@ -15,7 +15,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trimtab import builder, buildtools, kernels, paths, toolchain
+from trimtab import kernels, paths
+from trimtab.build import builder, buildtools, toolchain
 from trimtab.errors import BuildError, MissingRequirementError
 from trimtab.profile import find_profile
 from trimtab.target import Target

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import onnx
 
-from trimtab.bench import peer_worker
 from trimtab.bench.golden import Golden
 from trimtab.bench.oracle import onnx_golden
 from trimtab.errors import MissingRequirementError, RunnerError
+from trimtab.instruments.peers import worker
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Case:
         return cls(model, golden, names, weights, cache / f"{model.stem}-{digest}")
 
     def job(self, engine: str, threads: int) -> str:
-        """The job for `peer_worker`; its inputs are written where it says."""
+        """The job for `worker`; its inputs are written where it says."""
         folder = self.folder.absolute()
         folder.mkdir(parents=True, exist_ok=True)
         arrays: dict[str, Any] = dict(zip(self.input_names, self.golden.inputs, strict=True))
@@ -95,7 +95,7 @@ class Process:
         job = case.job(engine, threads)
         self._log = (case.folder / f"{engine}.log").open("w+")
         self._process = subprocess.Popen(
-            [python, peer_worker.__file__, "serve", job],
+            [python, worker.__file__, "serve", job],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, text=True,
         )  # fmt: skip
         try:
@@ -138,7 +138,7 @@ class Process:
 
 def prepare(python: str, case: Case, engine: str, threads: int) -> None:
     """Converts the model for the engine, apart from its process, whose memory is measured."""
-    command = [python, peer_worker.__file__, "prepare", case.job(engine, threads)]
+    command = [python, worker.__file__, "prepare", case.job(engine, threads)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RunnerError(
@@ -149,7 +149,7 @@ def prepare(python: str, case: Case, engine: str, threads: int) -> None:
 
 def probe(python: str) -> dict[str, str]:
     """The versions of the engines that the interpreter at `python` has."""
-    command = [python, peer_worker.__file__, "probe"]
+    command = [python, worker.__file__, "probe"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError) as e:

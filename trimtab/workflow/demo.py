@@ -16,13 +16,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import trimtab
-from trimtab import doctor, paths, reports, workflow
+from trimtab import paths, reports
 from trimtab.bench import oracle, protocol, results, summary
 from trimtab.bench.golden import Golden
 from trimtab.bench.protocol import Settings, Subject
 from trimtab.devices import Definition, board, find_device
 from trimtab.errors import DeviceError, EmulatorError, MissingRequirementError
 from trimtab.program import Program
+from trimtab.workflow import doctor
+from trimtab.workflow.build import build_subject
+from trimtab.workflow.models import model_path, target_of
+from trimtab.workflow.progress import say
+from trimtab.workflow.report import write_text
 
 NETWORK = "yolo_fastest"
 _BOARD_NEEDS = ("qemu-system-aarch64", "cpio", "ssh-keygen")  # as doctor calls them
@@ -40,7 +45,7 @@ class Files:
 
 def run(folder: Path) -> Files:
     """Do it all; records and reports go into `folder`. Raises the first TrimtabError."""
-    workflow.say(
+    say(
         f"Python packages are in {paths.root() / '.venv'} (./inv put them there); builds, compiler "
         f"caches and the board's system go into {paths.cache()}, results into {folder}"
     )
@@ -48,7 +53,7 @@ def run(folder: Path) -> Files:
         device, is_ours = _find_device()
     try:
         with _step(f"the network: {NETWORK} from the zoo, seeded weights"):
-            path = workflow.model_path(NETWORK)
+            path = model_path(NETWORK)
             source = trimtab.load(path)
             expected = oracle.onnx_golden(path, {})
             _note(f"{len(source.ops)} operators; expected output from {expected.oracle}")
@@ -90,10 +95,10 @@ def _full_against_trimmed(
     """Records of the full configuration, which is the baseline, and the trimmed one."""
     cpu = device.cpu or ""
     with _step(f"optimise, trim and build for {device.toolchain} {cpu}".rstrip()):
-        program = trimtab.optimize(source, workflow.target_of(device.toolchain, cpu))
+        program = trimtab.optimize(source, target_of(device.toolchain, cpu))
         _note(f"{len(source.ops)} operators optimised to {len(program.ops)}")
         subjects = [
-            workflow.build_subject(program, profile, device.toolchain, cpu, embed_model=False)
+            build_subject(program, profile, device.toolchain, cpu, embed_model=False)
             for profile in ("full", "")
         ]
         full, trimmed = (subject.binary.stat().st_size for subject in subjects)
@@ -105,8 +110,8 @@ def _full_against_trimmed(
 def _latency_here(source: Program, expected: Golden, folder: Path) -> list[Path]:
     """The record of the trimmed configuration on this machine, whose clock can be believed."""
     with _step("latency of the build for this machine"):
-        program = trimtab.optimize(source, workflow.target_of("host", ""))
-        subject = workflow.build_subject(program, "", "host", "", embed_model=False)
+        program = trimtab.optimize(source, target_of("host", ""))
+        subject = build_subject(program, "", "host", "", embed_model=False)
         return [_measure(find_device("local"), subject, expected, folder)]
 
 
@@ -132,8 +137,8 @@ def _report(records: list[Path], folder: Path) -> Files:
     files = Files(tuple(records), folder / "demo.md", folder / "demo.html")
     markdown, page = reports.find("markdown"), reports.find("html")
     parts = [markdown.comparison(compared), *(markdown.run(one) for one in alone)]
-    workflow.write_text(files.markdown, "\n".join(parts))
-    workflow.write_text(files.html, page.comparison(compared))
+    write_text(files.markdown, "\n".join(parts))
+    write_text(files.html, page.comparison(compared))
     print("\n" + reports.find("terminal").comparison(compared))
     if (latency := alone[-1].figure("latency")) and len(runs) > 2:
         low, high = latency.statistic.interval.low / 1e6, latency.statistic.interval.high / 1e6
@@ -148,11 +153,11 @@ def _report(records: list[Path], folder: Path) -> Files:
 @contextmanager
 def _step(title: str) -> Iterator[None]:
     """Say what is done, and at its end how long it took."""
-    workflow.say(f"==> {title}")
+    say(f"==> {title}")
     start = time.monotonic()
     yield
     _note(f"{time.monotonic() - start:.1f} s")
 
 
 def _note(text: str) -> None:
-    workflow.say(f"    {text}")
+    say(f"    {text}")

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from trimtab import inspection, kernels
+from trimtab import kernels
 from trimtab.engine import engine
+from trimtab.instruments.roofline.layers import Layer
+from trimtab.instruments.roofline.machine import Level, Machine, cache_sizes, working_sets
 from trimtab.kernels import Kernel
-from trimtab.program import Program
+from trimtab.program import Program, inspection
 from trimtab.program.program import NUMPY_DTYPES
-from trimtab.roofline.layers import Layer
-from trimtab.roofline.machine import Level, Machine, cache_sizes, working_sets
 from trimtab.session import Session
 
 Timer = Callable[[str, str, dict[str, int], float], float]  # as engine().time_kernel

@@ -1,0 +1,1 @@
+"""From a profile and a planned program to binaries: toolchains, tables, CMake, deliveries."""

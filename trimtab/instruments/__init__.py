@@ -1,0 +1,1 @@
+"""What measures trimtab itself: limits, models of cores, baselines, peers, conformance."""

@@ -1,0 +1,32 @@
+"""Which model and which machine a command means."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from trimtab import paths, zoo
+from trimtab.build.toolchain import find_toolchain
+from trimtab.errors import UsageError
+from trimtab.target import Target
+
+
+def model_path(model: str, profile: str = "") -> Path:
+    """The file of a model, of a zoo network by its name, or of the zoo's first of a family.
+
+    A profile is called after its family, as the networks are: `yolo` means `yolo_fastest`.
+    """
+    if not model:
+        family = [name for name in zoo.names() if profile and name.startswith(profile)]
+        if not family:
+            raise UsageError(
+                "which model?", hint="--model FILE, or --model NAME of a zoo network (./inv zoo)"
+            )
+        model = family[0]
+    return zoo.write(model, paths.cache() / "zoo") if model in zoo.names() else Path(model)
+
+
+def target_of(toolchain: str, cpu: str, threads: int = 1) -> Target:
+    """The machine that a toolchain builds for; `host` is this one with all it can do."""
+    if toolchain == "host":
+        return Target.host(threads=threads)
+    return Target.of(find_toolchain(toolchain).arch, cpu or None, threads)

@@ -1,0 +1,78 @@
+"""Reports of recorded runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tabulate import tabulate
+
+from trimtab import paths, reports
+from trimtab.bench import index, summary
+from trimtab.bench import results as records
+from trimtab.errors import ResultError
+
+
+def results_folder(chosen: str = "") -> Path:
+    """Where records are kept: the folder that was asked for, or `results/` of the checkout."""
+    base = paths.root() if paths.is_checkout() else Path.cwd()
+    return Path(chosen).expanduser() if chosen else base / "results"
+
+
+def report(references: Sequence[str], *, format: str, output: str, results: str) -> None:
+    """Print or write the report of one run, the comparison of several, or the list of all."""
+    folder = results_folder(results)
+    if not references:
+        print(list_runs(folder))
+        return
+    runs = [records.read(index.find(reference, folder)) for reference in references]
+    form = reports.find(format)
+    if len(runs) == 1:
+        text = form.run(summary.summarize(runs[0]))
+    else:
+        text = form.comparison(summary.compare(runs))
+    if output:
+        write_text(Path(output), text)
+        print(f"written: {output}")
+    else:
+        print(text, end="")
+
+
+def list_runs(folder: Path) -> str:
+    """All runs of a folder as a table, oldest first."""
+    runs = index.entries(folder)
+    if not runs:
+        return f"no runs in {folder} yet; ./inv bench makes one"
+    rows = []
+    for run in runs:
+        median = f"{run.headline:,.0f} {run.unit}" if run.headline else ""
+        row = [run.run_id or run.file_name, run.time[:19], run.status, run.model, run.profile]
+        rows.append([*row, run.device, median, f"{run.binary_bytes:,}"])
+    headers = [
+        "run",
+        "time (UTC)",
+        "status",
+        "model",
+        "profile",
+        "device",
+        "median",
+        "binary bytes",
+    ]
+    align = ["left"] * 6 + ["right"] * 2
+    return tabulate(rows, headers, "simple", colalign=align, disable_numparse=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a report; it is there complete or not at all. Raises ResultError."""
+    part = path.with_name(path.name + ".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise ResultError(
+            f"the report cannot be written: {error.strerror}",
+            where=str(path),
+            hint="name another file with --output",
+        ) from error

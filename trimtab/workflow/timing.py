@@ -1,0 +1,45 @@
+"""Kernels and operators of this machine, timed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import trimtab
+from trimtab import passes, zoo
+from trimtab.bench.protocol import Progress
+from trimtab.instruments.roofline import layers as roofline_layers
+from trimtab.instruments.roofline import timing
+from trimtab.instruments.roofline.machine import Machine
+from trimtab.instruments.roofline.timing import Timed, TimedOperator
+from trimtab.kernels import Kernel
+from trimtab.planner import planner
+from trimtab.planner.choices import Plan
+from trimtab.target import Target
+from trimtab.workflow.models import model_path
+
+
+def time_kernels(
+    chosen: Sequence[Kernel], networks: Sequence[str], layers: int, rounds: int, progress: Progress
+) -> tuple[Machine, list[Timed]]:
+    """Time kernels of this machine on the layers that zoo networks call them for (default: all),
+    planned for each of its instruction sets.
+    """
+    host = Target.host()
+    targets = [
+        Target(f"{host.arch} {isa}", host.arch, host.isas[: i + 1])
+        for i, isa in enumerate(host.isas)
+        if isa in {kernel.isa for kernel in chosen}
+    ]
+    programs = []
+    for name in networks or zoo.names():
+        progress(f"plan {name}")
+        source = passes.optimize(trimtab.load(model_path(name)))
+        programs += [planner.decide(source, target, Plan()) for target in targets]
+    progress("time")
+    found = roofline_layers.assign(chosen, roofline_layers.collect(programs), layers)
+    return timing.time_kernels(found, rounds)
+
+
+def time_operators(model: str, rounds: int) -> tuple[Machine, list[TimedOperator]]:
+    """Time the operators of a model on this machine, in inferences."""
+    return timing.time_operators(trimtab.optimize(trimtab.load(model_path(model))), rounds)
