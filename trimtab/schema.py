@@ -2,7 +2,8 @@
 
 `runtime/ops/<op>.toml` is the one source of truth for an operator; this module is the only one that
 reads it. The engine's generated tables (`trimtab.build.codegen`), the importers, the passes and
-the model file all work from these dataclasses. docs/adding-an-operator.md has the TOML format.
+the model file all work from these dataclasses. What several operators have alike stands once, in
+`runtime/ops/shared/`. docs/adding-an-operator.md has the TOML format.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from trimtab.errors import SchemaError
 ATTRIBUTE_TYPES = ("int", "float", "bool", "enum", "ints", "floats", "op", "kernel")
 DTYPES = {"f32": 1, "f16": 2, "i8": 3, "u8": 4, "i32": 5, "i64": 6, "bool": 7}
 LAYOUTS = ("any", "plain", "nhwc", "converts")
+BLOCKS = ("attributes", "plan")  # tables of attributes
 
 
 @dataclass(frozen=True)
@@ -168,13 +170,44 @@ def _attributes(table: dict[str, Any], plan: bool, where: str) -> list[Attribute
     return result
 
 
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
+        raise SchemaError(str(e), where=str(path)) from None
+
+
+def _include(table: dict[str, Any], path: Path) -> None:
+    """Adds to `table`, the schema of `path`, what the files of shared/ that it includes say.
+
+    An operator's own attributes come first, then theirs, in the order of `include`. Nothing may be
+    said twice.
+    """
+    files = {f.stem: f for f in sorted((path.parent / "shared").glob("*.toml"))}
+    for name in table.pop("include", []):
+        if name not in files:
+            raise SchemaError(
+                f"includes {name!r}, which runtime/ops/shared/ does not have",
+                where=str(path),
+                hint=f"it has: {', '.join(files) or 'none'}",
+            )
+        shared = _toml(files[name])
+        blocks = [(table.setdefault(key, {}), shared.pop(key, {})) for key in BLOCKS]
+        for own, theirs in [*blocks, (table, shared)]:
+            if twice := sorted(own.keys() & theirs.keys()):
+                raise SchemaError(
+                    f"says again what runtime/ops/shared/{name}.toml says: {', '.join(twice)}",
+                    where=str(path),
+                    hint="drop it here, or do not include the file",
+                )
+            own.update(theirs)
+
+
 def read_operator(path: Path) -> Operator:
     """Reads one schema file; SchemaError names the file and what is wrong with it."""
     where = str(path)
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
-        raise SchemaError(str(e), where=where) from None
+    table = _toml(path)
+    _include(table, path)
     try:
         operator = Operator(
             name=path.stem,

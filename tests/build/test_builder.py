@@ -155,6 +155,14 @@ def test_nothing_is_compiled_twice_and_one_operator_is_one_file(tmp_path: Path) 
     assert len(re.findall(r"^\[\d+/\d+\] Building", last, re.MULTILINE)) == 1
 
 
+def test_a_change_of_a_shared_schema_configures_again(tmp_path: Path) -> None:
+    samples.tiny(tmp_path, "host")
+    trees = (paths.cache() / "build").glob("host-generic-relu-*/build.ninja")
+    text = max(trees, key=lambda path: path.stat().st_mtime_ns).read_text()
+    (rule,) = re.findall(r"^build build\.ninja.*: RERUN_CMAKE (.*)", text, re.MULTILINE)
+    assert str(paths.root() / "runtime/ops/shared/epilogue.toml") in rule.split()
+
+
 def test_a_compiler_error_is_shown_with_its_log_and_nothing_is_delivered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

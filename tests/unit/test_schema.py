@@ -1,0 +1,91 @@
+"""Operator schemas: what files share, and what is wrong with a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trimtab import schema
+from trimtab.errors import SchemaError
+
+EPILOGUE = """
+fuses_activation = true
+[attributes.alpha]
+type = "float"
+doc = "first parameter"
+default = 0.0
+[plan.activation_kernel]
+type = "kernel"
+doc = "of the activation"
+families = ["@activation"]
+"""
+WINDOW = '[attributes.pads]\ntype = "ints"\ndoc = "padding"\nlength = 4\n'
+OWN = """
+[[outputs]]
+name = "y"
+doc = "the result"
+[attributes.group]
+type = "int"
+doc = "groups"
+[plan.kernel]
+type = "kernel"
+doc = "of the operator"
+families = ["gemm_f32"]
+"""
+
+
+def written(folder: Path, include: str, more: str = "") -> Path:
+    shared = folder / "shared"
+    shared.mkdir()
+    (shared / "epilogue.toml").write_text(EPILOGUE)
+    (shared / "window.toml").write_text(WINDOW)
+    path = folder / "made_up.toml"
+    head = 'id = 900\ndoc = "made up"\nlayout = "any"\ndtypes = ["f32"]\n'
+    path.write_text(f"{head}include = {include}\n{more}{OWN}")
+    return path
+
+
+def test_attributes_of_the_operator_come_before_those_it_includes(tmp_path: Path) -> None:
+    op = schema.read_operator(written(tmp_path, '["window", "epilogue"]'))
+    names = [(a.name, a.plan) for a in op.attributes]
+    assert names == [
+        ("group", False),
+        ("pads", False),
+        ("alpha", False),
+        ("kernel", True),
+        ("activation_kernel", True),
+    ]
+    assert op.fuses_activation
+    assert op.families == ("gemm_f32", "@activation")
+
+
+def test_a_schema_that_includes_nothing_has_only_its_own(tmp_path: Path) -> None:
+    op = schema.read_operator(written(tmp_path, "[]"))
+    assert [a.name for a in op.attributes] == ["group", "kernel"]
+    assert not op.fuses_activation
+
+
+@pytest.mark.parametrize(
+    ("include", "more", "reason"),
+    [
+        ('["epilog"]', "", r"includes 'epilog'.*it has: epilogue, window"),
+        ('["window", "window"]', "", r"says again what .*window.toml says: pads"),
+        ('["epilogue"]', "fuses_activation = false\n", r"says again .*: fuses_activation"),
+    ],
+    ids=["unknown", "twice", "own key"],
+)
+def test_a_wrong_include_is_an_error_that_names_the_file(
+    tmp_path: Path, include: str, more: str, reason: str
+) -> None:
+    with pytest.raises(SchemaError, match=rf"(?s)made_up.toml: {reason}"):
+        schema.read_operator(written(tmp_path, include, more))
+
+
+def test_shared_files_are_no_operators_and_every_one_is_used() -> None:
+    folder = Path(__file__).parents[2] / "runtime" / "ops"
+    shared = {path.stem for path in (folder / "shared").glob("*.toml")}
+    assert shared.isdisjoint(schema.operators())
+    texts = [path.read_text(encoding="utf-8") for path in folder.glob("*.toml")]
+    included = "\n".join(line for t in texts for line in t.splitlines() if "include = " in line)
+    assert [name for name in sorted(shared) if included.count(f'"{name}"') < 2] == []
