@@ -94,6 +94,13 @@ class Operator:
         )
 
     @property
+    def only_moves(self) -> bool:
+        """Whether it takes elements of every type, and so can do no more than move or convert them:
+        what they stand for stays.
+        """
+        return len(self.dtypes) == len(DTYPES)
+
+    @property
     def families(self) -> tuple[str, ...]:
         """Micro-kernel families the operator may call; "@activation" stands for those of every
         activation.

@@ -1,6 +1,7 @@
 #include "runtime/core/loader.h"
 
 #include <fcntl.h>
+#include <float.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -36,6 +37,32 @@ bool NameFits(const uint8_t* bytes, const Region& tables, uint32_t offset) {
   return tables.Holds(offset, length + 3u, 1) && bytes[offset + 2 + length] == 0;
 }
 
+bool QuantisationFits(const uint8_t* bytes, const Region& tables, const VarRecord& var) {
+  const uint32_t offset = var.quantisation_offset;
+  if (offset == 0) return true;
+  if (!tables.Holds(offset, sizeof(Quantisation), 4)) return false;
+  const Quantisation& found = *reinterpret_cast<const Quantisation*>(bytes + offset);
+  int32_t count = 1;
+  if (found.axis != Quantisation::kPerTensor) {
+    if (static_cast<uint32_t>(found.axis) >= var.rank) return false;
+    count = var.dims[found.axis];
+  }
+  const DType stored = static_cast<DType>(var.dtype);
+  if (stored != DType::kI8 && stored != DType::kU8 && stored != DType::kI32) return false;
+  if (found.count != static_cast<uint32_t>(count) ||
+      !tables.Holds(offset, sizeof(found) + uint64_t{found.count} * 8, 4)) {
+    return false;
+  }
+  for (uint32_t i = 0; i < found.count; ++i) {
+    const float scale = found.scales()[i];
+    if (!(scale > 0 && scale <= FLT_MAX)) return false;
+    const uint32_t above_least =
+        static_cast<uint32_t>(found.zero_points()[i]) + (stored == DType::kI8 ? 128u : 0u);
+    if (stored != DType::kI32 && above_least > 255) return false;
+  }
+  return true;
+}
+
 Status CheckVar(const VarRecord& var, const uint8_t* bytes, const Region& tables,
                 const Region& constants, uint32_t index) {
   if (var.rank > Dims::kMaxRank || var.layout > 1)
@@ -47,6 +74,8 @@ Status CheckVar(const VarRecord& var, const uint8_t* bytes, const Region& tables
   }
   if (!NameFits(bytes, tables, var.name_offset))
     return Bad(TRIMTAB_TEXT("bad name of a variable"), index);
+  if (!QuantisationFits(bytes, tables, var))
+    return Bad(TRIMTAB_TEXT("bad quantisation of a variable"), index);
   if (var.data_offset != 0 && !constants.Holds(var.data_offset, var.data_bytes, 64)) {
     return Bad(TRIMTAB_TEXT("data of a variable lies outside the constants"), index);
   }
@@ -100,8 +129,10 @@ Status Load(const void* data, size_t size, Program* program) {
   const FileHeader& header = *reinterpret_cast<const FileHeader*>(bytes);
   if (memcmp(header.magic, "trimtab", 8) != 0) return Bad(TRIMTAB_TEXT("not a .ttm file"));
   if (header.version != kFormatVersion) {
-    return Status(Code::kBadVersion, TRIMTAB_TEXT("another .ttm version (expected, found)"),
-                  kFormatVersion, header.version);
+    return Status(
+        Code::kBadVersion,
+        TRIMTAB_TEXT("convert the source model again: another .ttm version (expected, found)"),
+        kFormatVersion, header.version);
   }
   if (header.file_bytes != size || size % 64 != 0)
     return Bad(TRIMTAB_TEXT("truncated or padded file (bytes)"), static_cast<int64_t>(size));

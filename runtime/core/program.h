@@ -7,10 +7,11 @@
 #include <stdint.h>
 
 #include "runtime/core/status.h"
+#include "runtime/core/tensor.h"
 
 namespace trimtab {
 
-constexpr uint32_t kFormatVersion = 2;
+constexpr uint32_t kFormatVersion = 3;
 constexpr uint32_t kAbsent = 0xFFFFFFFFu;  // operand index of an optional input that is not there
 
 enum FileFlags : uint32_t { kFlagPlanned = 1 };
@@ -43,9 +44,11 @@ struct VarRecord {
   uint64_t data_bytes;
   uint32_t name_offset;  // 0: no name; else u16 length, text, zero byte
   uint8_t dtype, layout, rank, flags;
-  uint32_t parent, channel;  // with kVarPart: whose channels these are, from `channel` on
+  uint32_t parent, channel;      // with kVarPart: whose channels these are, from `channel` on
+  uint32_t quantisation_offset;  // 0: none; else a Quantisation, 4-byte aligned
+  uint32_t reserved;
 };
-static_assert(sizeof(VarRecord) == 64, "a variable record is 64 bytes");
+static_assert(sizeof(VarRecord) == 72, "a variable record is 72 bytes");
 
 struct OpRecord {
   uint16_t op_id;
@@ -75,6 +78,11 @@ class Program {
   }
   const uint8_t* attributes(const OpRecord& op) const { return bytes_ + op.attributes_offset; }
   const uint8_t* data(const VarRecord& var) const { return bytes_ + var.data_offset; }
+  const Quantisation* quantisation(const VarRecord& var) const {
+    return var.quantisation_offset == 0
+               ? nullptr
+               : reinterpret_cast<const Quantisation*>(bytes_ + var.quantisation_offset);
+  }
   const char* name(uint32_t name_offset) const {
     return name_offset == 0 ? "" : reinterpret_cast<const char*>(bytes_ + name_offset + 2);
   }

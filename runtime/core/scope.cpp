@@ -19,6 +19,7 @@ Status Scope::Create(const Program& program) {
     for (int j = 0; j < record.rank; ++j) tensor.dims[j] = record.dims[j];
     tensor.dtype = static_cast<DType>(record.dtype);
     tensor.layout = static_cast<Layout>(record.layout);
+    tensor.quantisation = program.quantisation(record);
     variable.name = program.name(record.name_offset);
     variable.constant = variable.written = record.data_offset != 0;
     variable.root = variable.next = i;

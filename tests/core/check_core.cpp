@@ -1,11 +1,14 @@
 // The parts of the core that no model reaches: the registry's run-time side, dimensions at their
-// limits, the memory plan against a plain definition of what is right.
+// limits, quantisation, the memory plan against a plain definition of what is right.
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/core/loader.h"
 #include "runtime/core/memory_plan.h"
 #include "runtime/core/registry.h"
+#include "runtime/core/scope.h"
 #include "runtime/core/tensor.h"
 
 namespace {
@@ -93,6 +96,85 @@ void CheckMemoryPlan() {
   }
 }
 
+// A file of one variable, int8 [2, 3], with a scale for each column, made byte by byte as
+// docs/model-format.md has it.
+struct SmallFile {
+  alignas(64) uint8_t bytes[256] = {};
+  static constexpr size_t kVariable = 128, kQuantisation = 200;
+
+  SmallFile() {
+    memcpy(bytes, "trimtab", 8);
+    Put<uint32_t>(8, trimtab::kFormatVersion);
+    Put<uint32_t>(12, sizeof(bytes));
+    Put<uint64_t>(16, sizeof(bytes));
+    Put<uint32_t>(76, 1);  // variables
+    Put<int32_t>(kVariable, 2);
+    Put<int32_t>(kVariable + 4, 3);
+    bytes[kVariable + 52] = 3;  // i8
+    bytes[kVariable + 54] = 2;  // rank
+    Put<uint32_t>(kVariable + 64, kQuantisation);
+    Put<int32_t>(kQuantisation, 1);       // axis
+    Put<uint32_t>(kQuantisation + 4, 3);  // count
+    for (size_t i = 0; i < 3; ++i) {
+      Put<float>(kQuantisation + 8 + 4 * i, 0.25f * static_cast<float>(i + 1));
+      Put<int32_t>(kQuantisation + 20 + 4 * i, static_cast<int32_t>(i) - 128);
+    }
+  }
+
+  template <typename T>
+  void Put(size_t at, T value) {
+    memcpy(bytes + at, &value, sizeof(value));
+  }
+
+  Code Load(trimtab::Program* program) {
+    Put<uint64_t>(24, trimtab::Checksum(bytes + 64, sizeof(bytes) - 64));
+    return trimtab::Load(bytes, sizeof(bytes), program).code();
+  }
+};
+
+template <typename T>
+void ExpectRefused(size_t at, T value, const char* what) {
+  SmallFile file;
+  file.Put(at, value);
+  trimtab::Program program;
+  Expect(file.Load(&program) == Code::kBadFile, what);
+}
+
+void CheckQuantisation() {
+  SmallFile file;
+  trimtab::Program program;
+  trimtab::Scope scope;
+  Expect(file.Load(&program) == Code::kOk && scope.Create(program).ok(), "a good file is loaded");
+  const trimtab::Quantisation* found = scope.tensor(0).quantisation;
+  Expect(reinterpret_cast<const uint8_t*>(found) == file.bytes + SmallFile::kQuantisation,
+         "a tensor's quantisation lies in the file");
+  Expect(found->axis == 1 && found->count == 3, "it tells its axis and how many scales there are");
+  Expect(found->scales()[2] == 0.75f && found->zero_points()[2] == -126,
+         "it tells scales and zero points");
+
+  constexpr size_t kAt = SmallFile::kQuantisation, kOffset = SmallFile::kVariable + 64;
+  constexpr uint32_t kFileBytes = sizeof(SmallFile::bytes);
+  ExpectRefused<uint32_t>(kOffset, kFileBytes, "a quantisation behind the file");
+  ExpectRefused<uint32_t>(kOffset, kFileBytes - 8, "scales behind the file");
+  ExpectRefused<uint32_t>(kOffset, 0xFFFFFFFCu, "an offset at the end of 32 bits");
+  ExpectRefused<uint32_t>(kOffset, 8, "a quantisation in the header");
+  ExpectRefused<uint32_t>(kOffset, kAt + 2, "an offset between words");
+  ExpectRefused<int32_t>(kAt, 2, "an axis behind the last");
+  ExpectRefused<int32_t>(kAt, -2, "an axis that is negative");
+  ExpectRefused<int32_t>(kAt, -1, "three scales for a whole tensor");
+  ExpectRefused<int32_t>(kAt, 0, "three scales for two rows");
+  ExpectRefused<int32_t>(kAt + 4, -1, "a negative count");
+  ExpectRefused<uint32_t>(kAt + 4, 0, "no scale");
+  constexpr float kNoScales[] = {0.0f, -1.0f, NAN, INFINITY, -INFINITY};
+  for (const float scale : kNoScales)
+    ExpectRefused(kAt + 12, scale, "a scale that is not positive and finite");
+  ExpectRefused<int32_t>(kAt + 24, 128, "a zero point above an int8");
+  ExpectRefused<int32_t>(kAt + 24, -129, "a zero point below an int8");
+  ExpectRefused<int32_t>(kAt + 24, INT32_MIN, "a zero point far below an int8");
+  ExpectRefused<uint8_t>(SmallFile::kVariable + 52, 1, "a quantised float");
+  ExpectRefused<uint8_t>(SmallFile::kVariable + 52, 4, "a negative zero point of a uint8");
+}
+
 void CheckStatusText() {
   trimtab::Status status(Code::kBadProgram, "what happened", -7, INT64_MAX);
   char text[128];
@@ -110,6 +192,7 @@ int main() {
   CheckRegistry();
   CheckDims();
   CheckMemoryPlan();
+  CheckQuantisation();
   CheckStatusText();
   printf("%d failures\n", failures);
   return failures == 0 ? 0 : 1;

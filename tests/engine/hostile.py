@@ -39,18 +39,16 @@ INTERESTING = (
 )
 
 
-def variables(image: Image) -> bytes:
-    """The table of variables."""
-    count = records.COUNTS.unpack_from(image.data, records.SEAL.size)[2]
-    return image[records.TABLES_AT :][: count * records.VAR.size].tobytes()
-
-
 def damaged(image: Image, rng: np.random.Generator) -> Image:
-    """A copy with up to three words of its tables and an element of a list of indices replaced."""
+    """A copy with up to three words of its tables, an element of a list of indices, and at times
+    one of a quantisation replaced.
+    """
     copy = new_image(image.size)
     copy[:] = image
     tables_bytes = records.SEAL.unpack_from(image.data)[2]
-    constants = list(records.VAR.iter_unpack(variables(image)))
+    tables = image[:tables_bytes].tobytes()
+    var_count = records.COUNTS.unpack_from(tables, records.SEAL.size)[2]
+    variables = [records.variable(tables, i)[1] for i in range(var_count)]
 
     def damage(begin: int, end: int) -> None:
         at = int(rng.integers(begin, end - 4))
@@ -60,10 +58,14 @@ def damaged(image: Image, rng: np.random.Generator) -> Image:
 
     for _ in range(rng.integers(1, 4)):
         damage(records.SEAL.size, tables_bytes)
-    for record in constants:  # the operators must keep them in range
-        offset, size, dtype = record[8], record[9], record[11]
-        if offset and dtype == schema.DTYPES["i64"]:
-            damage(offset, offset + size)
+    for var in variables:
+        if var.data_offset and var.dtype == schema.DTYPES["i64"]:
+            damage(
+                var.data_offset, var.data_offset + var.data_bytes
+            )  # operators keep indices in range
+        if var.quantisation_offset and rng.random() < 0.1:
+            at = var.quantisation_offset
+            damage(at, at + records.QUANTISATION.size + 4)
     modelfile.seal(copy, tables_bytes)
     return copy
 

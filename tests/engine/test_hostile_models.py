@@ -11,7 +11,7 @@ import pytest
 
 import trimtab
 from trimtab.planner.choices import Choice, Plan
-from trimtab.program import Program
+from trimtab.program import Program, Quantisation
 
 
 def network() -> Program:
@@ -47,7 +47,12 @@ def network() -> Program:
     (z,) = b.add_op("gemm", [z, weights(10, b.vars[z].shape[1]), weights(10)])
     (z,) = b.add_op("softmax", [z])
     (a,) = b.add_op("arg_max", [z], {"axis": 1})
-    program.outputs = [z, a]
+    (q,) = b.add_op("cast", [z], {"to": "i8"})
+    b.vars[q].quantisation = Quantisation.of(0.5, 3)
+    scales = Quantisation.of(np.arange(1, 11), 0, 1)
+    more = b.add_constant(np.ones((1, 10), np.int8), "more", scales)
+    (q,) = b.add_op("concat", [q, more], {"axis": 0})
+    program.outputs = [z, a, q]
     return program
 
 

@@ -13,7 +13,8 @@ import pytest
 import trimtab
 from trimtab import _engine, modelfile
 from trimtab.errors import ModelFileError, TtmError
-from trimtab.program import Program
+from trimtab.modelfile import records
+from trimtab.program import Program, Quantisation
 
 
 @pytest.fixture(name="program")
@@ -48,6 +49,87 @@ def test_a_saved_program_is_read_back_as_it_was(program: Program, tmp_path: Path
     data = again.vars["w"].data
     assert data is not None
     np.testing.assert_array_equal(data, program.vars["w"].data)
+
+
+def quantised() -> Program:
+    """Bytes of one scale beside bytes with a scale for each channel."""
+    program = Program("quantised")
+    program.add_input("x", (1, 2, 3, 2), "u8")
+    program.vars["x"].quantisation = Quantisation.of(0.1, 255)
+    scales = Quantisation.of(np.geomspace(1e-30, 1e30, 5), np.arange(5), 1)
+    w = program.block.add_constant(np.full((1, 5, 3, 2), 7, np.uint8), "w", scales)
+    program.outputs = program.block.add_op("concat", ["x", w], {"axis": 1}, ["y"])
+    program.vars["y"].quantisation = Quantisation.of(3)
+    return program
+
+
+def test_quantisation_is_read_back_as_it_was(tmp_path: Path) -> None:
+    program = quantised()
+    program.save(tmp_path / "net.ttm")
+    again = trimtab.load(tmp_path / "net.ttm")
+    assert {n: v.quantisation for n, v in again.vars.items()} == {
+        n: v.quantisation for n, v in program.vars.items()
+    }
+    assert {v.quantisation.axis for v in again.vars.values() if v.quantisation} == {None, 1}
+
+
+def test_equal_quantisations_are_written_once() -> None:
+    program = quantised()
+    program.vars["y"].quantisation = program.vars["x"].quantisation
+    tables = modelfile.encode(program).tobytes()
+    places = [records.variable(tables, i)[1].quantisation_offset for i in range(3)]
+    assert len(set(places)) == 2
+    assert all(places)
+
+
+def test_a_quantised_file_runs_on_the_integers_that_it_stores(tmp_path: Path) -> None:
+    trimtab.optimize(quantised()).save(tmp_path / "net.ttm")
+    x = np.arange(12, dtype=np.uint8).reshape(1, 2, 3, 2)
+    session = trimtab.Session(trimtab.load(tmp_path / "net.ttm"))
+    expected = np.concatenate([x, np.full((1, 5, 3, 2), 7, np.uint8)], axis=1)
+    np.testing.assert_array_equal(session.run({"x": x})["y"], expected)
+
+
+@pytest.mark.parametrize(
+    ("at", "value"),
+    [
+        ("offset", 0xFFFFFFFC),
+        ("offset", 8),
+        ("axis", 4),
+        ("axis", 0),
+        ("axis", 0x80000000),
+        ("count", 0xFFFFFFFF),
+        ("count", 4),
+        ("scale", 0x7FC00000),  # NaN
+        ("scale", 0x7F800000),  # infinity
+        ("scale", 0x80000001),  # less than nothing
+        ("scale", 0),
+        ("zero point", 256),
+        ("zero point", 0xFFFFFFFF),
+    ],
+)
+def test_a_quantisation_that_makes_no_sense_is_refused_by_engine_and_reader(
+    at: str, value: int
+) -> None:
+    image = modelfile.encode(quantised())
+    tables_bytes = records.SEAL.unpack_from(image.data)[2]
+    tables = image[:tables_bytes].tobytes()
+    (index,) = (i for i in range(3) if records.variable(tables, i)[1].data_offset)
+    place = records.variable(tables, index)[1].quantisation_offset
+    last_word = records.TABLES_AT + (index + 1) * records.VAR.size - 4
+    places = {
+        "offset": last_word - 4,
+        "axis": place,
+        "count": place + 4,
+        "scale": place + 8 + 4,
+        "zero point": place + 8 + 4 * 5 + 4,
+    }
+    struct.pack_into("<I", image.data, places[at], value)
+    modelfile.seal(image, tables_bytes)
+    with pytest.raises(_engine.EngineError, match="bad quantisation of a variable"):
+        _engine.check_model(image)
+    with pytest.raises(TtmError):
+        _ = modelfile.decode(image, "damaged").block
 
 
 def test_a_planned_file_computes_what_the_session_computes(
@@ -126,7 +208,7 @@ def test_a_file_without_names_runs_by_position(program: Program, tmp_path: Path)
 def test_constants_are_aligned_to_64_bytes(program: Program) -> None:
     image = modelfile.encode(program)
     var_count = struct.unpack_from("<I", image.data, 76)[0]
-    offsets = [struct.unpack_from("<Q", image.data, 128 + 64 * i + 32)[0] for i in range(var_count)]
+    offsets = [struct.unpack_from("<Q", image.data, 128 + 72 * i + 32)[0] for i in range(var_count)]
     assert any(offsets)
     assert all(offset % 64 == 0 for offset in offsets)
     assert image.ctypes.data % 64 == 0
@@ -161,14 +243,28 @@ def test_a_truncated_file_is_refused(program: Program, tmp_path: Path, length: i
         trimtab.load(path)
 
 
-def test_another_version_is_refused_by_name(program: Program, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("version", "next_step"),
+    [
+        (2, "convert the source model again with this version"),
+        (99, "use the trimtab that wrote it, or convert the source model again"),
+    ],
+)
+def test_another_version_is_refused_by_name_and_says_what_to_do(
+    program: Program, tmp_path: Path, version: int, next_step: str
+) -> None:
     path = tmp_path / "net.ttm"
-    program.save(path)
-    content = bytearray(path.read_bytes())
-    struct.pack_into("<I", content, 8, 99)
-    path.write_bytes(content)
-    with pytest.raises(TtmError, match=r"version \(expected, found\) \(2, 99\)"):
+    image = modelfile.encode(program)
+    struct.pack_into("<I", image.data, 8, version)
+    image.tofile(path)
+    with pytest.raises(TtmError, match=rf"file of version {version}, .* has version 3") as caught:
         trimtab.load(path)
+    assert caught.value.where == str(path)
+    assert caught.value.hint.startswith(next_step)
+    with pytest.raises(
+        _engine.EngineError, match=rf"convert the source model again: .* \(3, {version}\)"
+    ):
+        _engine.Executor(image)
 
 
 def test_a_failed_write_leaves_nothing_behind(program: Program, tmp_path: Path) -> None:
@@ -184,7 +280,7 @@ def test_an_operator_of_another_schema_is_refused_by_name(program: Program, tmp_
     program.save(path)
     image = modelfile.encode(program)
     tables_bytes, var_count = (struct.unpack_from("<I", image.data, at)[0] for at in (12, 76))
-    struct.pack_into("<I", image.data, 128 + 64 * var_count + 20, 0xBAD)
+    struct.pack_into("<I", image.data, 128 + 72 * var_count + 20, 0xBAD)
     modelfile.seal(image, tables_bytes)
     image.tofile(path)
     with pytest.raises(TtmError, match="operator conv was written with another schema"):

@@ -170,6 +170,10 @@ def _print_tables(facts: list[ProgramFacts]) -> None:
             rows2, headers=heads, disable_numparse=True, colalign=("left", *["right"] * len(facts))
         )
     )
+    last = facts[-1]
+    if last.quantised:
+        print("\nquantised:")
+        print(tabulate([(name, str(q)) for name, q in last.quantised.items()], tablefmt="plain"))
     print("\ninputs:  " + ", ".join(f"{n} {list(s)}" for n, s in facts[0].inputs.items()))
     print("outputs: " + ", ".join(f"{n} {list(s)}" for n, s in facts[0].outputs.items()))
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from trimtab import schema
 from trimtab.engine import EngineError, engine
-from trimtab.errors import ModelFileError, TtmError
+from trimtab.errors import ModelFileError, ProgramError, TtmError
 from trimtab.modelfile.image import Image, map_file
 from trimtab.modelfile.records import (
     ABSENT,
@@ -23,15 +23,20 @@ from trimtab.modelfile.records import (
     LAYOUTS,
     MAGIC,
     OP,
+    PER_TENSOR,
+    QUANTISATION,
     SEAL,
     TABLES_AT,
     TO_NHWC,
     VAR,
     VAR_FLAG_PACKED,
     VAR_FLAG_PART,
+    VERSION,
+    variable,
 )
 from trimtab.program import attributes
 from trimtab.program.program import NUMPY_DTYPES, Block, Op, Program, Var
+from trimtab.program.quantisation import Quantisation
 
 _DTYPE_NAMES = {number: name for name, number in schema.DTYPES.items()}
 
@@ -54,6 +59,7 @@ def read(path: Path) -> Program:
         image = map_file(path)
     except OSError as e:
         raise ModelFileError(f"cannot read the model: {e.strerror}", where=str(path)) from None
+    _check_version(image, str(path))
     with _explained(str(path)):
         engine().check_model(image)
     return decode(image, path.stem, str(path))
@@ -81,6 +87,21 @@ def decode(image: Image, name: str, where: str = "") -> Program:
     return program
 
 
+def _check_version(image: Image, where: str) -> None:
+    """TtmError for a file of another version; what else is wrong with a file the engine tells."""
+    if image.size < SEAL.size:
+        return
+    magic, version, *_ = SEAL.unpack_from(image.data)
+    if magic != MAGIC or version == VERSION:
+        return
+    hint = "convert the source model again with this version"
+    raise TtmError(
+        f"a .ttm file of version {version}, where this trimtab has version {VERSION}",
+        where=where,
+        hint=hint if version < VERSION else f"use the trimtab that wrote it, or {hint}",
+    )
+
+
 @contextlib.contextmanager
 def _explained(where: str) -> Iterator[None]:
     """Turns what a damaged file leads to into a TtmError."""
@@ -89,6 +110,10 @@ def _explained(where: str) -> Iterator[None]:
     except EngineError as e:
         raise TtmError(
             e.args[1], where=where, hint="convert the model again with this trimtab"
+        ) from None
+    except ProgramError as e:
+        raise TtmError(
+            f"{e.where}: {e.what}", where=where, hint="convert the model again"
         ) from None
     except (struct.error, IndexError, KeyError, TypeError, ValueError) as e:
         raise TtmError(
@@ -115,8 +140,10 @@ def _decode_block(tables: _Tables) -> Block:
     data, image, ops_at = tables.data, tables.image, tables.ops_at
     block = Block()
     variables = [_decode_var(data, image, i) for i in range(tables.var_count)]
-    for var, parent in zip(variables, _decode_parents(data, tables.var_count), strict=True):
-        var.parent = "" if parent is None else variables[parent].name
+    for i, var in enumerate(variables):
+        _, place = variable(data, i)
+        if place.flags & VAR_FLAG_PART:
+            var.parent = variables[place.parent].name
     block.vars = {var.name: var for var in variables}
     types = {op.id: op for op in schema.operators().values()}
     for i in range(tables.op_count):
@@ -142,44 +169,45 @@ def _decode_block(tables: _Tables) -> Block:
 
 
 def _decode_var(data: bytes, image: Image, index: int) -> Var:
-    record = VAR.unpack_from(data, TABLES_AT + index * VAR.size)
-    shape_of, (offset, size, _, dtype, layout, rank, flags, _, channel) = (
-        record[:8],
-        record[8:],
-    )
-    shape, packed = tuple(shape_of[:rank]), bool(flags & VAR_FLAG_PACKED)
+    shape, record = variable(data, index)
     var = Var(
         _name_of_var(data, index),
         shape,
-        _DTYPE_NAMES[dtype],
-        LAYOUTS[layout],
-        packed=packed,
-        channel=channel,
+        _DTYPE_NAMES[record.dtype],
+        LAYOUTS[record.layout],
+        packed=bool(record.flags & VAR_FLAG_PACKED),
+        channel=record.channel,
+        quantisation=_decode_quantisation(data, record.quantisation_offset),
     )
-    if offset:
+    if record.data_offset:
+        dtype = np.dtype(NUMPY_DTYPES[var.dtype])
         elements = np.frombuffer(
-            image,
-            NUMPY_DTYPES[var.dtype],
-            count=size // np.dtype(NUMPY_DTYPES[var.dtype]).itemsize,
-            offset=offset,
+            image, dtype, count=record.data_bytes // dtype.itemsize, offset=record.data_offset
         )
-        if packed:
+        if var.packed:
             var.data = elements
-        elif layout == LAYOUTS.index("nhwc"):
+        elif var.layout == "nhwc":
             var.data = elements.reshape([shape[i] for i in TO_NHWC]).transpose(FROM_NHWC)
         else:
             var.data = elements[: math.prod(shape)].reshape(shape)
     return var
 
 
-def _decode_parents(data: bytes, var_count: int) -> Iterator[int | None]:
-    for record in VAR.iter_unpack(data[TABLES_AT : TABLES_AT + VAR.size * var_count]):
-        yield record[-2] if record[-3] & VAR_FLAG_PART else None
+def _decode_quantisation(data: bytes, offset: int) -> Quantisation | None:
+    if offset == 0:
+        return None
+    axis, count = QUANTISATION.unpack_from(data, offset)
+    scales_at = offset + QUANTISATION.size
+    return Quantisation(
+        struct.unpack_from(f"<{count}f", data, scales_at),
+        struct.unpack_from(f"<{count}i", data, scales_at + 4 * count),
+        None if axis == PER_TENSOR else axis,
+    )
 
 
 def _name_of_var(data: bytes, index: int) -> str:
-    name_at = VAR.unpack_from(data, TABLES_AT + index * VAR.size)[10]
-    return _decode_name(data, name_at) or f"v{index}"
+    _, record = variable(data, index)
+    return _decode_name(data, record.name_offset) or f"v{index}"
 
 
 def _decode_name(data: bytes, offset: int) -> str:

@@ -24,6 +24,8 @@ from trimtab.modelfile.records import (
     LAYOUTS,
     MAGIC,
     OP,
+    PER_TENSOR,
+    QUANTISATION,
     SEAL,
     TABLES_AT,
     TO_NHWC,
@@ -34,6 +36,7 @@ from trimtab.modelfile.records import (
 )
 from trimtab.program import attributes
 from trimtab.program.program import Op, Program, Var
+from trimtab.program.quantisation import Quantisation
 
 
 class _Tail:
@@ -83,6 +86,7 @@ def encode(program: Program, names: bool = True, consume: bool = False) -> Image
         TABLES_AT + VAR.size * len(variables) + OP.size * len(program.ops) + 4 * len(borders)
     )
     operators = [_encode_op(op, index, tail, names) for op in program.ops]
+    quantisations = _encode_quantisations(variables, tail)
     name_offsets = [tail.add(_name_record(var.name), 1) if names else 0 for var in variables]
     metadata = json.dumps(
         {"name": program.name if names else "", "target": program.target, "passes": program.passes}
@@ -112,6 +116,8 @@ def encode(program: Program, names: bool = True, consume: bool = False) -> Image
                 flags,
                 index[var.parent] if var.parent else 0,
                 var.channel,
+                quantisations.get(var.quantisation, 0),
+                0,
             )
         )
     counts = COUNTS.pack(
@@ -143,6 +149,20 @@ def seal(image: Image, tables_bytes: int) -> None:
     sums = checksum(image[SEAL.size : tables_bytes]), checksum(image[tables_bytes:])
     parts = SEAL.pack(MAGIC, VERSION, tables_bytes, image.size, *sums)
     image[: SEAL.size] = np.frombuffer(parts, np.uint8)
+
+
+def _encode_quantisations(variables: list[Var], tail: _Tail) -> dict[Quantisation | None, int]:
+    """Writes each quantisation once and returns its offset; variables may share one."""
+    offsets: dict[Quantisation | None, int] = {}
+    for var in variables:
+        var.check()
+        q = var.quantisation
+        if q is not None and q not in offsets:
+            count = len(q.scale)
+            head = QUANTISATION.pack(PER_TENSOR if q.axis is None else q.axis, count)
+            numbers = struct.pack(f"<{count}f{count}i", *q.scale, *q.zero_point)
+            offsets[q] = tail.add(head + numbers, 4)
+    return offsets
 
 
 def _encode_op(op: Op, index: dict[str, int], tail: _Tail, names: bool) -> bytes:

@@ -9,7 +9,6 @@ from trimtab.engine import EngineError, engine
 from trimtab.errors import ProgramError
 from trimtab.passes._graph import Graph
 from trimtab.program import Op, Program, attributes
-from trimtab.program.program import Var
 
 ORDER = 100
 
@@ -57,5 +56,5 @@ def _fold(graph: Graph, op: Op) -> None:
         raise ProgramError(e.args[1], where=f"operator {op.name}") from None
     for name, data in zip(op.outputs, results, strict=True):
         var = graph.var(name)
-        graph.block.vars[name] = Var(name, var.shape, var.dtype, data=data.reshape(var.shape))
+        var.data = data.reshape(var.shape)
     graph.remove(op)

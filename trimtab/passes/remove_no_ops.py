@@ -27,7 +27,8 @@ def _remove(graph: Graph, op: Op) -> bool:
     test = _TESTS.get(op.type)
     if test is None or not test(graph, op):
         return False
-    if graph.shape(op.inputs[0]) != graph.shape(op.outputs[0]):
+    x, y = graph.var(op.inputs[0]), graph.var(op.outputs[0])
+    if x.shape != y.shape or x.quantisation != y.quantisation:
         return False
     return graph.bypass(op)
 

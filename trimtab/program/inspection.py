@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from trimtab.program import Op, Program
+from trimtab.program import Op, Program, Quantisation
 from trimtab.program.memory import activation_bytes
 
 # Operators whose work is multiply-accumulates of a weight with every output element.
@@ -35,13 +35,14 @@ class OpFacts:
 @dataclass(frozen=True)
 class ProgramFacts:
     """Totals over a program. `activation_bytes` is the largest sum of computed tensors that are
-    alive at one operator.
+    alive at one operator. `quantised` has the variables whose integers stand for real numbers.
     """
 
     name: str
     target: str
     inputs: dict[str, tuple[int, ...]]
     outputs: dict[str, tuple[int, ...]]
+    quantised: dict[str, Quantisation]
     operators: dict[str, int]
     macs: int
     parameters: int
@@ -57,12 +58,20 @@ def inspect(program: Program) -> ProgramFacts:
         target=program.target,
         inputs={name: program.vars[name].shape for name in program.inputs},
         outputs={name: program.vars[name].shape for name in program.outputs},
+        quantised=_quantised(program),
         operators=dict(Counter(op.type for op in program.ops).most_common()),
         macs=sum(op.macs for op in ops),
         parameters=sum(var.count for var in _weights(program)),
         activation_bytes=activation_bytes(program),
         ops=ops,
     )
+
+
+def _quantised(program: Program) -> dict[str, Quantisation]:
+    used = {name for op in program.ops for name in (*op.inputs, *op.outputs)}
+    return {
+        v.name: v.quantisation for v in program.vars.values() if v.name in used and v.quantisation
+    }
 
 
 def _weights(program: Program) -> list[Any]:

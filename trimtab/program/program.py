@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from trimtab import schema
 from trimtab.errors import ProgramError
 from trimtab.program import attributes, shapes
+from trimtab.program.quantisation import Quantisation
 
 NUMPY_DTYPES: dict[str, str] = {
     "f32": "f4",
@@ -50,6 +51,9 @@ class Var:
 
     `parent` names the variable in whose pixels this one lies, from its `channel` on ("" when it
     lies alone); the planner decides that (`trimtab.planner.parts`).
+
+    `quantisation` says what stored integers stand for; None: the elements are the numbers. Where it
+    does not fit the variable, a ProgramError says so here, and again when the program is written.
     """
 
     name: str
@@ -60,6 +64,15 @@ class Var:
     packed: bool = False
     parent: str = ""
     channel: int = 0
+    quantisation: Quantisation | None = None
+
+    def __post_init__(self) -> None:
+        self.check()
+
+    def check(self) -> None:
+        """ProgramError when the quantisation does not fit shape and element type."""
+        if self.quantisation is not None:
+            self.quantisation.check(self.name, self.shape, self.dtype)
 
     @property
     def count(self) -> int:
@@ -105,11 +118,17 @@ class Block:
             n for i in range(len(self.vars) + 1) if (n := f"{hint or 'var'}_{i}") not in self.vars
         )
 
-    def add_constant(self, data: NDArray[Any], hint: str = "constant") -> str:
-        """Adds a constant and returns its name."""
+    def add_constant(
+        self,
+        data: NDArray[Any],
+        hint: str = "constant",
+        quantisation: Quantisation | None = None,
+    ) -> str:
+        """Adds a constant and returns its name; ProgramError when `quantisation` does not fit."""
         name = self.new_name(hint)
         data = np.asarray(data, order="C")  # ascontiguousarray would turn a scalar into a vector
-        self.vars[name] = Var(name, tuple(data.shape), dtype_of(data), data=data)
+        shape, dtype = tuple(data.shape), dtype_of(data)
+        self.vars[name] = Var(name, shape, dtype, data=data, quantisation=quantisation)
         return name
 
     def make_op(
@@ -138,9 +157,19 @@ class Block:
         names = []
         for hint, (shape, dtype) in zip(wanted, results, strict=True):
             out = hint if hint and hint not in self.vars else self.new_name(hint or name or type)
-            self.vars[out] = Var(out, shape, dtype)
+            kept = self._kept(op_schema, inputs, dtype)
+            self.vars[out] = Var(out, shape, dtype, quantisation=kept)
             names.append(out)
         return Op(type, list(inputs), names, values, name or (names[0] if names else type))
+
+    def _kept(self, op: schema.Operator, inputs: Sequence[str], dtype: str) -> Quantisation | None:
+        """What the results of an operator stand for that only moves elements: what its operands
+        do, where those agree. An axis may be another one afterwards: whoever knows it says so.
+        """
+        operands = [self.vars[i] for i in inputs if i and self.vars[i].dtype == dtype]
+        found = {var.quantisation for var in operands} if op.only_moves else set()
+        kept = found.pop() if len(found) == 1 else None
+        return kept if kept and kept.axis is None else None
 
     def add_op(
         self,
