@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import getpass
 import os
 import shutil
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,10 +17,11 @@ from pathlib import Path
 import pytest
 
 from trimtab import paths
+from trimtab.build import buildtools, toolchain
 from trimtab.devices import Device, InstructionCounter, board, find_device
 
 HERE = Path(__file__).parent
-ZIG_CACHE = str(paths.zig_cache())  # before a test puts another cache in its place
+CACHE = str(paths.cache())  # before a test puts another cache in its place
 TRANSPORTS = ("local", "qemu_user", "ssh", "board")
 
 
@@ -44,31 +45,41 @@ def require_counting() -> None:
             pytest.skip("this QEMU was built without TCG plug-ins")
 
 
-def compile_c(source: Path, target: str, program: Path) -> None:
-    """Compiles one C file to a static program for a target of zig."""
-    zig_cc = (sys.executable, "-m", "ziglang", "cc")
-    subprocess.run(
-        [*zig_cc, "-target", target, "-O1", "-static", str(source), "-o", str(program)],
-        env=os.environ | {"ZIG_GLOBAL_CACHE_DIR": ZIG_CACHE, "ZIG_LOCAL_CACHE_DIR": ZIG_CACHE},
-        check=True,
-    )
+# Linked as the runner is, by the rule for C++: zig compiles a C library for each set of link flags.
+_ONE_FILE = """
+cmake_minimum_required(VERSION 3.28)
+project(one_file C CXX)
+add_executable(program {source})
+target_compile_options(program PRIVATE -O1)
+set_target_properties(program PROPERTIES LINKER_LANGUAGE CXX)
+"""
+
+
+def compile_c(source: Path, name: str, folder: Path) -> Path:
+    """The program that toolchain `name` makes of one C file; `folder` is for its build."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TRIMTAB_CACHE_DIR", CACHE)
+        cmake_file = toolchain.cmake_file(toolchain.find_toolchain(name))
+    (folder / "CMakeLists.txt").write_text(_ONE_FILE.format(source=source))
+    tree = folder / "build"
+    definitions = {
+        "CMAKE_TOOLCHAIN_FILE": cmake_file,
+        "CMAKE_BUILD_TYPE": "Release",
+        "CMAKE_MAKE_PROGRAM": buildtools.ninja(),
+    }
+    configure = [buildtools.cmake(), "-G", "Ninja", "-S", str(folder), "-B", str(tree)]
+    configure += [f"-D{key}={value}" for key, value in definitions.items()]
+    for command in (configure, [buildtools.ninja(), "-C", str(tree)]):
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return tree / "program"
 
 
 @pytest.fixture(scope="session")
-def probe() -> Callable[[str], Path]:
-    """Compiles tests/device/probe.c for a target of zig; done once per content."""
-
-    def compile_for(target: str) -> Path:
-        source = HERE / "probe.c"
-        program = paths.cache() / "test" / f"probe-{target}-{source.stat().st_mtime_ns}"
-        if not program.exists():
-            program.parent.mkdir(parents=True, exist_ok=True)
-            part = program.with_name(f"{program.name}.{os.getpid()}")
-            compile_c(source, target, part)
-            part.replace(program)
-        return program
-
-    return compile_for
+def probe(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Compiles tests/device/probe.c with a toolchain; done once."""
+    return functools.cache(
+        lambda name: compile_c(HERE / "probe.c", name, tmp_path_factory.mktemp(f"probe-{name}"))
+    )
 
 
 @dataclass(frozen=True)
@@ -211,8 +222,7 @@ def subject(
 ) -> Iterator[Subject]:
     """Every transport in turn, connected."""
     kind = request.param
-    host = f"{os.uname().machine}-linux-musl"
-    program = probe("aarch64-linux-musl" if kind in {"qemu_user", "board"} else host)
+    program = probe("aarch64-linux-musl" if kind in {"qemu_user", "board"} else "host")
     if kind == "qemu_user":
         require("qemu-aarch64", "qemu-user")
     elif kind == "ssh":

@@ -80,17 +80,16 @@ def test_goes_down_and_up_again_and_a_stale_state_is_noticed(cache: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("name", "target"),
-    [("board", "aarch64-linux-musl"), ("board-aarch32", "arm-linux-musleabihf")],
+    ("name", "toolchain"),
+    [("board", "aarch64-linux-musl"), ("board-aarch32", "armv7-linux-musleabihf")],
 )
 def test_perf_events_count_instructions_exactly(
-    cache: Path, tmp_path: Path, name: str, target: str
+    cache: Path, tmp_path: Path, name: str, toolchain: str
 ) -> None:
     source = tmp_path / "perf.c"
     source.write_text(PERF)
-    compile_c(source, target, tmp_path / "perf")
     with find_device(name).open() as device:
-        program = device.push(tmp_path / "perf")
+        program = device.push(compile_c(source, toolchain, tmp_path))
         outputs = [device.run([program], timeout_s=60) for _ in range(3)]
     assert all(output.ok for output in outputs), outputs[0]
     assert outputs[0].stdout == outputs[1].stdout == outputs[2].stdout
@@ -106,7 +105,7 @@ def test_the_armv7_board_boots_a_32_bit_kernel(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, probe: Callable[[str], Path]
 ) -> None:
     require("qemu-system-arm", "qemu-system-arm")
-    program = probe("arm-linux-musleabihf")
+    program = probe("armv7-linux-musleabihf")
     image = board.prepare("armv7")
     monkeypatch.setenv("TRIMTAB_CACHE_DIR", str(tmp_path))
     shutil.copytree(image, tmp_path / "board" / "armv7" / image.name, copy_function=os.link)

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.device
 
 @pytest.mark.parametrize(
     ("device", "target"),
-    [("qemu-a53", "aarch64-linux-musl"), ("qemu-armv7", "arm-linux-musleabihf")],
+    [("qemu-a53", "aarch64-linux-musl"), ("qemu-armv7", "armv7-linux-musleabihf")],
 )
 def test_counts_are_exact_and_repeat(
     device: str, target: str, probe: Callable[[str], Path]

@@ -17,7 +17,7 @@ from trimtab.cli._engine import needs_engine
         "device": "only the operator vectors and networks, on this device (see `devices`)",
         "keyword": "only tests whose name matches this pytest expression",
         "path": "only this test file or folder",
-        "jobs": "processes that run tests at once",
+        "jobs": "processes that run tests at once; default: as many as cores, one for chosen tests",
     },
 )
 @needs_engine
@@ -31,6 +31,7 @@ def run_tests(
     jobs: int = 0,
 ) -> None:
     """Build the engine for this machine and run the tests."""
+    import os
     import sys
 
     from trimtab.cli import _shell
@@ -46,7 +47,10 @@ def run_tests(
         path = path or "tests/ops/test_on_device.py"
     if keyword:
         argv += ["-k", keyword]
-    if jobs:
+    if not jobs:
+        jobs = 1 if path or keyword else os.cpu_count() or 1
+    if jobs > 1:
+        # A file's tests share what they build.
         argv += ["-n", str(jobs), "--dist=loadfile"]
     if path:
         argv.append(path)
