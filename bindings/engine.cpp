@@ -324,6 +324,7 @@ std::vector<std::string> KernelNames() {
 
 PYBIND11_MODULE(_engine, module) {
   module.doc() = "trimtab's engine on this machine";
+  module.attr("MAX_ELEMENTS") = trimtab::kMaxElements;
   // Kept for the life of the process, as the interpreter keeps the module.
   static PyObject* error = py::exception<EngineError>(module, "EngineError").release().ptr();
   py::register_exception_translator([](std::exception_ptr raised) {

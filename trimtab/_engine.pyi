@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+MAX_ELEMENTS: int
+
 class EngineError(Exception):
     """args: (code, message); codes are those of runtime/api/trimtab.h."""
 

@@ -39,7 +39,7 @@ int Fail(const Status& status, char* why, size_t why_size) {
 void Describe(const trimtab::Tensor& from, const char* name, trimtab_tensor* to) {
   to->name = name;
   to->data = from.raw;
-  to->bytes = static_cast<size_t>(from.Count()) * from.element_size();
+  to->bytes = from.CountBytes();
   to->rank = from.dims.rank;
   for (int i = 0; i < from.dims.rank; ++i) to->dims[i] = from.dims[i];
   to->dtype = static_cast<int32_t>(from.dtype);

@@ -35,6 +35,8 @@ void* AllocateArena(size_t bytes) {
   return arena;
 }
 
+static_assert(kMaxElements * sizeof(int64_t) <= kMaxArenaBytes, "a tensor can fit an arena");
+
 size_t AlignedTo16(size_t bytes) { return (bytes + 15) / 16 * 16; }
 
 }  // namespace
@@ -209,8 +211,7 @@ Status Executor::PlanArena() {
     if (var == kAbsent) return;
     Buffer& buffer = buffers_[view_of_[var]];
     if (buffer.bytes == 0) buffer.first = op;
-    Tensor& root = scope_.tensor(view_of_[var]);
-    buffer.bytes = static_cast<uint64_t>(root.Count()) * root.element_size();
+    buffer.bytes = scope_.tensor(view_of_[var]).CountBytes();
     if (op > buffer.last) buffer.last = op;
   };
   for (uint32_t i = 0; i < ops; ++i) {
@@ -262,7 +263,7 @@ void Executor::BindViews() {
     Tensor& view = scope_.tensor(i);
     auto* const raw = static_cast<uint8_t*>(scope_.tensor(view_of_[i]).raw);
     if (raw != nullptr) view.raw = raw + scope_.variable(i).channel * view.element_size();
-    view.bytes = static_cast<size_t>(view.Count()) * view.element_size();
+    view.bytes = view.CountBytes();
   }
 }
 
@@ -270,7 +271,7 @@ Status Executor::SetInput(uint32_t i, const void* data, size_t bytes) {
   if (i >= program_->input_count() || data == nullptr)
     return Status(Code::kBadArgument, TRIMTAB_TEXT("no such input"), i);
   Tensor& tensor = scope_.tensor(program_->input(i));
-  const size_t expected = static_cast<size_t>(tensor.Count()) * tensor.element_size();
+  const size_t expected = tensor.CountBytes();
   if (bytes != expected) {
     return Status(Code::kBadArgument,
                   TRIMTAB_TEXT("input has the wrong size (bytes expected, given)"),

@@ -67,17 +67,18 @@ Status CheckVar(const VarRecord& var, const uint8_t* bytes, const Region& tables
                 const Region& constants, uint32_t index) {
   if (var.rank > Dims::kMaxRank || var.layout > 1)
     return Bad(TRIMTAB_TEXT("bad rank or layout of a variable"), index);
-  if (ElementSize(static_cast<DType>(var.dtype)) == 0)
-    return Bad(TRIMTAB_TEXT("unknown element type of a variable"), index);
-  for (int i = 0; i < var.rank; ++i) {
-    if (var.dims[i] < 0) return Bad(TRIMTAB_TEXT("negative dimension of a variable"), index);
-  }
+  const size_t element_bytes = ElementSize(static_cast<DType>(var.dtype));
+  if (element_bytes == 0) return Bad(TRIMTAB_TEXT("unknown element type of a variable"), index);
+  const int64_t count = Program::dims(var).Count();
+  if (count < 0) return Bad(TRIMTAB_TEXT("a variable is negative or too large"), index);
   if (!NameFits(bytes, tables, var.name_offset))
     return Bad(TRIMTAB_TEXT("bad name of a variable"), index);
   if (!QuantisationFits(bytes, tables, var))
     return Bad(TRIMTAB_TEXT("bad quantisation of a variable"), index);
-  if (var.data_offset != 0 && !constants.Holds(var.data_offset, var.data_bytes, 64)) {
-    return Bad(TRIMTAB_TEXT("data of a variable lies outside the constants"), index);
+  // Packing only ever pads, so even packed data holds every element.
+  if (var.data_offset != 0 && (!constants.Holds(var.data_offset, var.data_bytes, 64) ||
+                               var.data_bytes / element_bytes < static_cast<uint64_t>(count))) {
+    return Bad(TRIMTAB_TEXT("data of a variable is too short, or outside the constants"), index);
   }
   return Status();
 }

@@ -1,5 +1,6 @@
 #include "runtime/core/operator.h"
 
+#include "runtime/core/memory_plan.h"
 #include "runtime/core/registry.h"
 
 namespace trimtab {
@@ -78,6 +79,13 @@ Status Operator::SetUpShapes(const OperatorRow& row, const Operands& operands,
     TRIMTAB_CHECK(LayoutFits(row.layout, *operands.outputs[i], &common, &seen),
                   "output has the wrong layout (its index)", i);
   }
+  return Status();
+}
+
+Status Operator::RequestScratch(uint64_t bytes) {
+  TRIMTAB_CHECK(bytes <= kMaxArenaBytes, "scratch memory is too large",
+                static_cast<int64_t>(bytes));
+  scratch_bytes_ = static_cast<size_t>(bytes);
   return Status();
 }
 

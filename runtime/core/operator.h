@@ -74,7 +74,9 @@ class Operator {
   Tensor& output(int i = 0) const { return *operands_.outputs[i]; }
 
   int threads() const { return threads_; }
-  void RequestScratch(size_t bytes) { scratch_bytes_ = bytes; }
+  // `bytes` are counted in 64 bits, which they cannot leave (kMaxElements): more than an arena may
+  // have is an error, and does not wrap on a small device.
+  Status RequestScratch(uint64_t bytes);
   // 64-byte aligned; valid in Run only and shared with other operators between runs.
   template <typename T>
   T* scratch(size_t byte_offset = 0) const {

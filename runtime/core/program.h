@@ -78,6 +78,12 @@ class Program {
   }
   const uint8_t* attributes(const OpRecord& op) const { return bytes_ + op.attributes_offset; }
   const uint8_t* data(const VarRecord& var) const { return bytes_ + var.data_offset; }
+  static Dims dims(const VarRecord& var) {
+    Dims dims;
+    dims.rank = var.rank;
+    for (int i = 0; i < var.rank; ++i) dims[i] = var.dims[i];
+    return dims;
+  }
   const Quantisation* quantisation(const VarRecord& var) const {
     return var.quantisation_offset == 0
                ? nullptr

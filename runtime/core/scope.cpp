@@ -15,23 +15,14 @@ Status Scope::Create(const Program& program) {
     const VarRecord& record = program.var(i);
     Variable& variable = variables_[i];
     Tensor& tensor = variable.tensor;
-    tensor.dims.rank = record.rank;
-    for (int j = 0; j < record.rank; ++j) tensor.dims[j] = record.dims[j];
+    tensor.dims = Program::dims(record);
     tensor.dtype = static_cast<DType>(record.dtype);
     tensor.layout = static_cast<Layout>(record.layout);
     tensor.quantisation = program.quantisation(record);
     variable.name = program.name(record.name_offset);
     variable.constant = variable.written = record.data_offset != 0;
     variable.root = variable.next = i;
-    const int64_t count = tensor.Count();
-    if (count < 0)
-      return Status(Code::kBadProgram, TRIMTAB_TEXT("a variable is too large (its index)"), i);
     if (!variable.constant) continue;
-    // Packing only ever pads, so even packed data holds every element.
-    if (record.data_bytes / tensor.element_size() < static_cast<uint64_t>(count)) {
-      return Status(Code::kBadFile,
-                    TRIMTAB_TEXT("a constant has fewer bytes than its shape (its index)"), i);
-    }
     tensor.raw = const_cast<uint8_t*>(program.data(record));
     tensor.bytes = static_cast<size_t>(record.data_bytes);
   }

@@ -24,8 +24,7 @@ class Scope {
   Scope& operator=(const Scope&) = delete;
   ~Scope();
 
-  // One variable per record; constants point at the program's data, whose size was checked against
-  // their type unless packed.
+  // One variable per record; constants point at the program's data.
   Status Create(const Program& program);
 
   uint32_t size() const { return size_; }

@@ -37,7 +37,7 @@ int64_t Dims::Count(int begin, int end) const {
     if (d[i] < 0) return -1;
     empty = empty || d[i] == 0;
     count *= d[i] == 0 ? 1 : d[i];
-    if (count > INT32_MAX) return -1;
+    if (count > kMaxElements) return -1;
   }
   return empty ? 0 : count;
 }
@@ -46,6 +46,8 @@ int Dims::Axis(int64_t axis) const {
   if (axis < -rank || axis >= rank) return -1;
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
+
+size_t Tensor::CountBytes() const { return static_cast<size_t>(Count()) * element_size(); }
 
 Dims Tensor::PhysicalDims() const {
   Dims physical = dims;

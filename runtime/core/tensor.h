@@ -63,8 +63,9 @@ struct DTypeOf<bool> {
   static constexpr DType kValue = DType::kBool;
 };
 
-// More elements than any tensor of a vision network: their bytes fit 32 bits whatever their type,
-// so sizes need no further checks on small devices.
+// More elements than any tensor of a vision network has: the largest weights of VGG-16 are 3/4 of
+// it. Whatever their type, their bytes are no more than an arena may have (kMaxArenaBytes), so
+// sizes and offsets fit 32 bits with a sign. Python has it as trimtab.program.MAX_ELEMENTS.
 constexpr int64_t kMaxElements = int64_t{1} << 27;
 
 struct Dims {
@@ -109,6 +110,8 @@ class Tensor {
   }
 
   int64_t Count() const { return dims.Count(); }
+  // Of Count() elements, which must not be -1: fits 32 bits.
+  size_t CountBytes() const;
   size_t element_size() const { return ElementSize(dtype); }
 
   // Dimensions of a 4-D tensor by their letter.

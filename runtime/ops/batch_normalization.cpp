@@ -24,8 +24,7 @@ Status BatchNormalization::InferShape() {
 }
 
 Status BatchNormalization::Prepare() {
-  RequestScratch(static_cast<size_t>(input(0).c()) * 2 * sizeof(float));
-  return Status();
+  return RequestScratch(static_cast<uint64_t>(input(0).c()) * 2 * sizeof(float));
 }
 
 void BatchNormalization::Run(ThreadPool& pool) {

@@ -77,11 +77,8 @@ Status Conv::Prepare() {
                                      window_.taps(), window_.pointwise() ? 0 : k, threads()));
   const Tensor& x = input(0);
   spread_ = gemm_.RowsCollide(window_.stride_w * x.pixel_stride());
-  const int64_t bytes =
-      spread_ ? x.Count() / x.c() * (x.c() + kGap) * static_cast<int64_t>(sizeof(float)) : 0;
-  TRIMTAB_CHECK(bytes <= INT32_MAX / 2, "scratch memory is too large", bytes);
-  RequestScratch(gemm_.scratch_bytes() + static_cast<size_t>(bytes));
-  return Status();
+  const int64_t copied = spread_ ? x.Count() / x.c() * (x.c() + kGap) : 0;
+  return RequestScratch(gemm_.scratch_bytes() + static_cast<uint64_t>(copied) * sizeof(float));
 }
 
 // A copy of the input whose pixels lie kGap elements apart.
@@ -110,8 +107,7 @@ Status Conv::PrepareDepthwise() {
                 "bias is too short");
   TRIMTAB_RETURN_IF_ERROR(
       rows_.Prepare(window_, output().w(), channels, kDepthwiseRows, threads()));
-  RequestScratch(rows_.scratch_bytes());
-  return Status();
+  return RequestScratch(rows_.scratch_bytes());
 }
 
 void Conv::Run(ThreadPool& pool) {
@@ -126,7 +122,7 @@ void Conv::Run(ThreadPool& pool) {
   }
   source.window.padding = gemm_.Zeros(scratch<void>());
   if (spread_) {
-    source.window.x = Spread(scratch<float>(gemm_.scratch_bytes()), pool);
+    source.window.x = Spread(scratch<float>(static_cast<size_t>(gemm_.scratch_bytes())), pool);
     source.window.pixel_stride = static_cast<size_t>(x.c()) + kGap;
   }
   const EvenRows pixels{source.window.x, source.window.pixel_stride, source.k, source.k};

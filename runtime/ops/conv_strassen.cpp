@@ -127,11 +127,9 @@ Status ConvStrassen::Prepare() {
   const int64_t place = RoundUp(static_cast<int64_t>(gemm_.scratch_bytes()), 64);
   const int64_t row_bytes = static_cast<int64_t>(parts_stride() * sizeof(float));
   const int64_t bytes = RoundUp(place + (block + 1) / 2 * row_bytes, 64);
-  TRIMTAB_CHECK(bytes <= INT32_MAX / 2 / threads(), "scratch memory is too large", bytes);
   parts_place_ = static_cast<size_t>(place);
   thread_bytes_ = static_cast<size_t>(bytes);
-  RequestScratch(thread_bytes_ * static_cast<size_t>(threads()));
-  return Status();
+  return RequestScratch(static_cast<uint64_t>(bytes * threads()));
 }
 
 void ConvStrassen::Run(ThreadPool& pool) {

@@ -124,8 +124,7 @@ Status ConvTranspose::Prepare() {
   TRIMTAB_RETURN_IF_ERROR(
       gemm_.Bind(attributes().kernel, input(1), has_input(2) ? &input(2) : nullptr, group,
                  output().c() / group, window_.taps() * k, window_.taps(), k, threads()));
-  RequestScratch(gemm_.scratch_bytes());
-  return Status();
+  return RequestScratch(gemm_.scratch_bytes());
 }
 
 void ConvTranspose::Run(ThreadPool& pool) {

@@ -30,7 +30,10 @@ constexpr int64_t kBlockFloats = 96 * 1024;
 constexpr size_t kGap = 16;
 
 // A place for `size` elements, aligned for every vector.
-constexpr size_t RoundUp(size_t size) { return (size + 15) & ~size_t{15}; }
+template <typename Size>
+constexpr Size RoundUp(Size size) {
+  return (size + 15) & ~Size{15};
+}
 
 // Copies `count` runs of floats that follow each other to places `stride` apart. Runs are short:
 // they go in whole vectors where they are as long as one, the last of which may overlap the one
@@ -163,14 +166,12 @@ Status ConvWinograd::Prepare() {
   const int64_t gathered = gathers() ? elements * c_in : 0;
   const int64_t bytes =
       threads() * (block * per_tile + gathered) * static_cast<int64_t>(sizeof(float));
-  TRIMTAB_CHECK(bytes <= INT32_MAX / 2, "scratch memory is too large", bytes);
   tile_columns_ = static_cast<size_t>(columns);
   image_tiles_ = static_cast<size_t>(columns * rows);
   tiles_ = static_cast<size_t>(tiles);
   share_ = static_cast<size_t>(share);
   block_ = static_cast<size_t>(block);
-  RequestScratch(RoundUp(gemm_.scratch_bytes()) + static_cast<size_t>(bytes));
-  return Status();
+  return RequestScratch(RoundUp(gemm_.scratch_bytes()) + static_cast<uint64_t>(bytes));
 }
 
 Tile ConvWinograd::TileAt(size_t index) const {
@@ -277,7 +278,7 @@ void ConvWinograd::TransformOutput(const Tile& tile, const float* products) cons
 // pixels, and leaves them, where the operators before and after it have theirs.
 void ConvWinograd::Run(ThreadPool& pool) {
   const size_t threads = static_cast<size_t>(pool.threads());
-  float* const transformed = scratch<float>(RoundUp(gemm_.scratch_bytes()));
+  float* const transformed = scratch<float>(static_cast<size_t>(RoundUp(gemm_.scratch_bytes())));
   float* const products = transformed + threads * block_ * input_stride();
   float* const gathered = products + threads * block_ * product_stride();
   if (gathers()) memset(gathered, 0, threads * elements() * channels_ * sizeof(float));

@@ -8,7 +8,6 @@ namespace trimtab {
 namespace {
 
 constexpr int32_t kRow = 7;  // image, class, score, xmin, ymin, xmax, ymax
-constexpr int64_t kMaxCandidates = 1 << 26;
 
 class DetectionOutput final : public OperatorOf<DetectionOutputAttributes> {
  public:
@@ -59,7 +58,7 @@ Status DetectionOutput::InferShape() {
   const int64_t candidates = a.nms_top_k > 0 && a.nms_top_k < priors_ ? a.nms_top_k : priors_;
   const bool has_background = a.background >= 0 && a.background < a.classes;
   const int64_t most = candidates * (a.classes - (has_background ? 1 : 0));
-  TRIMTAB_CHECK(most >= 1 && most <= kMaxCandidates, "illegal number of candidates", most);
+  TRIMTAB_CHECK(most >= 1 && most <= kMaxElements, "illegal number of candidates", most);
   candidates_ = static_cast<int32_t>(candidates);
   most_ = static_cast<int32_t>(most);
   TRIMTAB_CHECK(a.keep_top_k <= INT32_MAX, "keep_top_k is out of range", a.keep_top_k);
@@ -74,10 +73,10 @@ Status DetectionOutput::InferShape() {
 }
 
 Status DetectionOutput::Prepare() {
-  const auto priors = static_cast<size_t>(priors_), candidates = static_cast<size_t>(candidates_);
-  RequestScratch(candidates * sizeof(Box) +
-                 (priors + 4 * static_cast<size_t>(most_)) * sizeof(int32_t));
-  return Status();
+  const auto priors = static_cast<uint64_t>(priors_),
+             candidates = static_cast<uint64_t>(candidates_);
+  return RequestScratch(candidates * sizeof(Box) +
+                        (priors + 4 * static_cast<uint64_t>(most_)) * sizeof(int32_t));
 }
 
 Box DetectionOutput::Decode(int32_t image, int32_t label, int32_t prior) const {

@@ -39,8 +39,7 @@ Status Gemm::Prepare() {
   TRIMTAB_RETURN_IF_ERROR(gemm_.Bind(attributes().kernel, input(1),
                                      has_input(2) ? &input(2) : nullptr, 1, n(), k(), 1, 0,
                                      threads()));
-  RequestScratch(gemm_.scratch_bytes());
-  return Status();
+  return RequestScratch(gemm_.scratch_bytes());
 }
 
 void Gemm::Run(ThreadPool& pool) {

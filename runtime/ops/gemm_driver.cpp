@@ -63,11 +63,9 @@ Status GemmDriver::Bind(const KernelRef& ref, const Tensor& w, const Tensor* bia
   call_tiles_ = static_cast<size_t>(call_tiles);
   const int64_t pointers_bytes =
       RoundUp(taps * call_tiles * static_cast<int64_t>(mr_ * sizeof(float*)));
-  const int64_t bytes = zeros_bytes + pointers_bytes * threads;
-  TRIMTAB_CHECK(bytes <= INT32_MAX, "scratch memory is too large", bytes);
   zeros_bytes_ = static_cast<size_t>(zeros_bytes);
   pointers_bytes_ = static_cast<size_t>(pointers_bytes);
-  scratch_bytes_ = static_cast<size_t>(bytes);
+  scratch_bytes_ = static_cast<uint64_t>(zeros_bytes + pointers_bytes * threads);
   return Status();
 }
 

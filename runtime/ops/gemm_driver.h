@@ -53,7 +53,7 @@ class GemmDriver {
   size_t mr() const { return mr_; }
   size_t panels(size_t columns) const { return (columns + nr_ - 1) / nr_; }
   size_t nr() const { return nr_; }
-  size_t scratch_bytes() const { return scratch_bytes_; }
+  uint64_t scratch_bytes() const { return scratch_bytes_; }
 
   // True when the rows of a tile, `stride` elements apart, would evict each other from the
   // first-level cache, so that a copy with a gap between the rows is the faster source.
@@ -67,7 +67,8 @@ class GemmDriver {
   Kernel<GemmF32Args> kernel_ = nullptr;
   size_t mr_ = 0, nr_ = 0;
   size_t call_tiles_ = 1;  // at most, in a call of the kernel
-  size_t zeros_bytes_ = 0, pointers_bytes_ = 0, scratch_bytes_ = 0;
+  size_t zeros_bytes_ = 0, pointers_bytes_ = 0;
+  uint64_t scratch_bytes_ = 0;
 };
 
 }  // namespace trimtab

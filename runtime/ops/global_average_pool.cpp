@@ -12,8 +12,7 @@ class GlobalAveragePool final : public OperatorOf<GlobalAveragePoolAttributes> {
   Status Prepare() override {
     TRIMTAB_RETURN_IF_ERROR(
         pool_.Prepare(attributes().kernel, FamilyHash("average_pool_f32"), input(0), threads()));
-    RequestScratch(pool_.scratch_bytes());
-    return Status();
+    return RequestScratch(pool_.scratch_bytes());
   }
 
   void Run(ThreadPool& pool) override {

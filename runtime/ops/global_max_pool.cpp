@@ -12,8 +12,7 @@ class GlobalMaxPool final : public OperatorOf<GlobalMaxPoolAttributes> {
   Status Prepare() override {
     TRIMTAB_RETURN_IF_ERROR(
         pool_.Prepare(attributes().kernel, FamilyHash("max_pool_f32"), input(0), threads()));
-    RequestScratch(pool_.scratch_bytes());
-    return Status();
+    return RequestScratch(pool_.scratch_bytes());
   }
 
   void Run(ThreadPool& pool) override {

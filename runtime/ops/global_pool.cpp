@@ -24,11 +24,9 @@ Status GlobalPool::Prepare(const KernelRef& ref, uint16_t family, const Tensor& 
       RoundUp(int64_t{x.h()} * x.c() * static_cast<int64_t>(sizeof(float)));
   const int64_t longest = x.h() > x.w() ? x.h() : x.w();
   const int64_t pointers_bytes = RoundUp(longest * static_cast<int64_t>(sizeof(float*)));
-  const int64_t bytes = partial_bytes + pointers_bytes * threads;
-  TRIMTAB_CHECK(bytes <= INT32_MAX, "scratch memory is too large", bytes);
   partial_bytes_ = static_cast<size_t>(partial_bytes);
   pointers_bytes_ = static_cast<size_t>(pointers_bytes);
-  scratch_bytes_ = static_cast<size_t>(bytes);
+  scratch_bytes_ = static_cast<uint64_t>(partial_bytes + pointers_bytes * threads);
   return Status();
 }
 

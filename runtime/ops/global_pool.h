@@ -14,14 +14,15 @@ class GlobalPool {
  public:
   static Status InferShape(const Tensor& x, Dims* y);
   Status Prepare(const KernelRef& ref, uint16_t family, const Tensor& x, int threads);
-  size_t scratch_bytes() const { return scratch_bytes_; }
+  uint64_t scratch_bytes() const { return scratch_bytes_; }
   // Scales are factors of a row's and of an image's sum.
   void Run(const Tensor& x, float row_scale, float image_scale, void* scratch, Tensor* y,
            ThreadPool& pool) const;
 
  private:
   Kernel<PoolF32Args> kernel_ = nullptr;
-  size_t partial_bytes_ = 0, pointers_bytes_ = 0, scratch_bytes_ = 0;
+  size_t partial_bytes_ = 0, pointers_bytes_ = 0;
+  uint64_t scratch_bytes_ = 0;
 };
 
 }  // namespace trimtab

@@ -36,8 +36,7 @@ Status Lrn::Prepare() {
   const Dims physical = input(0).PhysicalDims();
   const bool side_by_side = physical.Count(input(0).PhysicalAxis(1) + 1, physical.rank) == 1;
   piece_ = side_by_side ? static_cast<size_t>(input(0).c()) : kPiece;
-  RequestScratch(piece_ * sizeof(float) * static_cast<size_t>(threads()));
-  return Status();
+  return RequestScratch(uint64_t{piece_} * sizeof(float) * static_cast<uint64_t>(threads()));
 }
 
 void AddSquares(const float* x, size_t n, float* sum) {

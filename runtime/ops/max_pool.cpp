@@ -30,8 +30,7 @@ Status MaxPool::InferShape() {
 Status MaxPool::Prepare() {
   TRIMTAB_RETURN_IF_ERROR(Bind(attributes().kernel, FamilyHash("max_pool_f32"), &kernel_));
   TRIMTAB_RETURN_IF_ERROR(rows_.Prepare(window_, output().w(), input(0).c(), 1, threads()));
-  RequestScratch(rows_.scratch_bytes());
-  return Status();
+  return RequestScratch(rows_.scratch_bytes());
 }
 
 void MaxPool::Run(ThreadPool& pool) {

@@ -6,7 +6,6 @@ namespace trimtab {
 namespace {
 
 constexpr int32_t kRow = 6;  // class, score, xmin, ymin, xmax, ymax
-constexpr int64_t kMaxCandidates = 1 << 26;
 
 class MulticlassNms final : public OperatorOf<MulticlassNmsAttributes> {
  public:
@@ -54,7 +53,7 @@ Status MulticlassNms::InferShape() {
   const int64_t candidates = a.nms_top_k > 0 && a.nms_top_k < boxes_ ? a.nms_top_k : boxes_;
   const bool has_background = a.background >= 0 && a.background < classes_;
   const int64_t most = candidates * (classes_ - (has_background ? 1 : 0));
-  TRIMTAB_CHECK(most >= 1 && most <= kMaxCandidates, "illegal number of candidates", most);
+  TRIMTAB_CHECK(most >= 1 && most <= kMaxElements, "illegal number of candidates", most);
   const int64_t rows = a.keep_top_k > 0 && a.keep_top_k < most ? a.keep_top_k : most;
   TRIMTAB_CHECK(rows * images_ <= INT32_MAX / kRow, "too many rows", rows, images_);
   TRIMTAB_CHECK(int64_t{images_} * boxes_ <= INT32_MAX, "too many boxes", images_, boxes_);
@@ -73,10 +72,9 @@ Status MulticlassNms::InferShape() {
 }
 
 Status MulticlassNms::Prepare() {
-  const auto boxes = static_cast<size_t>(boxes_), candidates = static_cast<size_t>(candidates_);
-  RequestScratch(candidates * sizeof(Box) +
-                 (boxes + 4 * static_cast<size_t>(most_)) * sizeof(int32_t));
-  return Status();
+  const auto boxes = static_cast<uint64_t>(boxes_), candidates = static_cast<uint64_t>(candidates_);
+  return RequestScratch(candidates * sizeof(Box) +
+                        (boxes + 4 * static_cast<uint64_t>(most_)) * sizeof(int32_t));
 }
 
 // Adds what is left of a class behind the `kept` ones of the classes before; returns their number.

@@ -8,7 +8,6 @@
 namespace trimtab {
 namespace {
 
-constexpr int64_t kMaxTableEntries = 1 << 28;
 constexpr size_t kGrain = 16384;  // elements per block of the parallel loop
 constexpr float kTieTolerance = 1e-6f;
 constexpr int kBatch = 4;  // taps that one pass over the channels adds up
@@ -92,16 +91,15 @@ class Resize final : public OperatorOf<ResizeAttributes> {
       }
       axis.window = a.mode == ResizeMode::kNearest ? 1 : 2 * CeilSupport(axis) + 1;
       if (axis.window > static_cast<size_t>(axis.in)) axis.window = static_cast<size_t>(axis.in);
-      TRIMTAB_CHECK(static_cast<int64_t>(axis.out) * static_cast<int64_t>(axis.window + 1) <=
-                        kMaxTableEntries,
-                    "the tables are too large (axis)", i);
+      TRIMTAB_CHECK(
+          static_cast<int64_t>(axis.out) * static_cast<int64_t>(axis.window + 1) <= kMaxElements,
+          "the tables are too large (axis)", i);
     }
     return Status();
   }
 
   Status Prepare() override {
-    RequestScratch((axes_[0].entries() + axes_[1].entries()) * sizeof(float));
-    return Status();
+    return RequestScratch(uint64_t{axes_[0].entries() + axes_[1].entries()} * sizeof(float));
   }
 
  private:

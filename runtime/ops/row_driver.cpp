@@ -28,12 +28,10 @@ Status RowDriver::Prepare(const Window& window, int32_t out_w, int32_t channels,
   const int64_t padding_bytes = RoundUp(int64_t{channels} * sizeof(float));
   const int64_t pointers_bytes =
       RoundUp(columns.Count(window, pixels) * static_cast<int64_t>(sizeof(float*)));
-  const int64_t bytes = padding_bytes + pointers_bytes * threads;
-  TRIMTAB_CHECK(bytes <= INT32_MAX, "scratch memory is too large", bytes);
   pixels_ = static_cast<size_t>(pixels);
   padding_bytes_ = static_cast<size_t>(padding_bytes);
   pointers_bytes_ = static_cast<size_t>(pointers_bytes);
-  scratch_bytes_ = static_cast<size_t>(bytes);
+  scratch_bytes_ = static_cast<uint64_t>(padding_bytes + pointers_bytes * threads);
   return Status();
 }
 

@@ -25,7 +25,7 @@ class RowDriver {
   // `rows`: how many rows a piece should have where rows share taps; up to twice as many come where
   // the image ends.
   Status Prepare(const Window& window, int32_t out_w, int32_t channels, int rows, int threads);
-  size_t scratch_bytes() const { return scratch_bytes_; }
+  uint64_t scratch_bytes() const { return scratch_bytes_; }
 
   // The row that padding points at, filled with `value`; to be called once per run, before Run.
   const float* Padding(void* scratch, size_t channels, float value) const;
@@ -49,7 +49,8 @@ class RowDriver {
 
   size_t rows_ = 1;    // at least, in a piece, but in an image of fewer
   size_t pixels_ = 1;  // at most
-  size_t padding_bytes_ = 0, pointers_bytes_ = 0, scratch_bytes_ = 0;
+  size_t padding_bytes_ = 0, pointers_bytes_ = 0;
+  uint64_t scratch_bytes_ = 0;
 };
 
 }  // namespace trimtab

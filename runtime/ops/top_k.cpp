@@ -47,10 +47,7 @@ class TopK final : public OperatorOf<TopKAttributes> {
   }
 
   Status Prepare() override {
-    TRIMTAB_CHECK(k_ <= INT32_MAX / sizeof(Item) / static_cast<size_t>(threads()),
-                  "too many elements are wanted", static_cast<int64_t>(k_));
-    RequestScratch(k_ * sizeof(Item) * static_cast<size_t>(threads()));
-    return Status();
+    return RequestScratch(uint64_t{k_} * sizeof(Item) * static_cast<uint64_t>(threads()));
   }
 
  private:

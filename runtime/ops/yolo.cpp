@@ -48,7 +48,8 @@ Status Yolo::InferShape() {
 
 Status Yolo::Prepare() {
   if (attributes().nms_threshold < 1.0f)
-    RequestScratch(static_cast<size_t>(output().dims[1]) * (sizeof(Box) + sizeof(int32_t)));
+    return RequestScratch(static_cast<uint64_t>(output().dims[1]) *
+                          (sizeof(Box) + sizeof(int32_t)));
   return Status();
 }
 

@@ -54,7 +54,14 @@ void CheckDims() {
   dims.rank = 4;
   for (int i = 0; i < 4; ++i) dims[i] = 65536;
   Expect(dims.Count() == -1, "a product beyond the limit is no count");
+  dims[2] = dims[3] = 1;
+  dims[0] = trimtab::kMaxElements / 4;
+  dims[1] = 4;
+  Expect(dims.Count() == trimtab::kMaxElements, "a tensor may have as many elements as the limit");
+  dims[0] += 1;
+  Expect(dims.Count() == -1, "and not one row more");
   dims[3] = 0;
+  Expect(dims.Count() == -1, "which an empty dimension does not excuse");
   dims[0] = dims[1] = dims[2] = 1;
   Expect(dims.Count() == 0, "an empty tensor has no elements");
   Expect(dims.Axis(-1) == 3 && dims.Axis(3) == 3, "axes count from both ends");
@@ -175,6 +182,19 @@ void CheckQuantisation() {
   ExpectRefused<uint8_t>(SmallFile::kVariable + 52, 4, "a negative zero point of a uint8");
 }
 
+void CheckSizes() {
+  constexpr size_t kRows = SmallFile::kVariable, kData = SmallFile::kVariable + 32;
+  SmallFile file;
+  trimtab::Program program;
+  file.Put<int32_t>(kRows, trimtab::kMaxElements / 3);
+  Expect(file.Load(&program) == Code::kOk, "a variable may have as many elements as the limit");
+  ExpectRefused<int32_t>(kRows, trimtab::kMaxElements / 3 + 1, "a variable beyond the limit");
+  ExpectRefused<int32_t>(kRows, INT32_MAX, "a variable far beyond the limit");
+  ExpectRefused<int32_t>(kRows, -1, "a variable of a negative size");
+  ExpectRefused<uint64_t>(kData, 64, "data among the tables");
+  ExpectRefused<uint64_t>(kData, 256, "data of no bytes for six elements");
+}
+
 void CheckStatusText() {
   trimtab::Status status(Code::kBadProgram, "what happened", -7, INT64_MAX);
   char text[128];
@@ -193,6 +213,7 @@ int main() {
   CheckDims();
   CheckMemoryPlan();
   CheckQuantisation();
+  CheckSizes();
   CheckStatusText();
   printf("%d failures\n", failures);
   return failures == 0 ? 0 : 1;

@@ -14,11 +14,9 @@ import numpy as np
 
 from trimtab.importers._handled_layer import HandledLayer
 from trimtab.importers._layers import Array, LayerImport, Value
+from trimtab.program import MAX_ELEMENTS
 
 Operand = Value | Array
-
-# Elements that a constant computed while importing may have; a damaged file asks for any number.
-MOST_ELEMENTS = 2**26
 
 
 class Constants:
@@ -63,7 +61,7 @@ class GraphNode(HandledLayer):
 
     def check_elements(self, shape: Sequence[int]) -> None:
         """Refuses a constant that would be too large."""
-        if min(shape, default=1) < 0 or math.prod(shape) > MOST_ELEMENTS:
+        if min(shape, default=1) < 0 or math.prod(shape) > MAX_ELEMENTS:
             raise self.invalid(f"a constant of shape {list(shape)} is too large")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,8 +27,8 @@ NUMPY_DTYPES: dict[str, str] = {
     "bool": "?",
 }
 
-# Elements of a tensor, and so the largest dimension: what the engine can count.
-MOST_ELEMENTS = 2**31 - 1
+# Most elements of a tensor: kMaxElements of runtime/core/tensor.h, which says why.
+MAX_ELEMENTS = 2**27
 
 
 def dtype_of(array: NDArray[Any]) -> str:
@@ -52,8 +53,10 @@ class Var:
     `parent` names the variable in whose pixels this one lies, from its `channel` on ("" when it
     lies alone); the planner decides that (`trimtab.planner.parts`).
 
-    `quantisation` says what stored integers stand for; None: the elements are the numbers. Where it
-    does not fit the variable, a ProgramError says so here, and again when the program is written.
+    `quantisation` says what stored integers stand for; None: the elements are the numbers.
+
+    ProgramError when there are too many elements or the quantisation does not fit, here, and again
+    when the program is written.
     """
 
     name: str
@@ -70,7 +73,13 @@ class Var:
         self.check()
 
     def check(self) -> None:
-        """ProgramError when the quantisation does not fit shape and element type."""
+        """ProgramError when the variable is none that the engine can have."""
+        if any(d < 0 for d in self.shape) or math.prod(d or 1 for d in self.shape) > MAX_ELEMENTS:
+            raise ProgramError(
+                f"shape {list(self.shape)} is negative or too large",
+                where=f"variable {self.name}",
+                hint=f"a tensor has at most {MAX_ELEMENTS:,} elements",
+            )
         if self.quantisation is not None:
             self.quantisation.check(self.name, self.shape, self.dtype)
 
@@ -261,10 +270,8 @@ class Program:
         return bool(self.target)
 
     def add_input(self, name: str, shape: Iterable[int], dtype: str = "f32") -> str:
-        """Adds an input; ProgramError when a dimension is not positive or too large."""
+        """Adds an input; ProgramError when a dimension is not positive or the whole too large."""
         dims = tuple(int(d) for d in shape)
-        if any(d > MOST_ELEMENTS for d in dims):
-            raise ProgramError(f"input shape {dims} is too large", where=f"input {name}")
         if any(d <= 0 for d in dims):
             raise ProgramError(
                 f"input shape {dims} has a dimension that is not positive", where=f"input {name}"

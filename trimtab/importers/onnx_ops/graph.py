@@ -15,7 +15,7 @@ from onnx.reference import ReferenceEvaluator
 from trimtab.errors import ImportModelError, ProgramError, TrimtabError, UnsupportedOperatorError
 from trimtab.importers.onnx_ops import handlers
 from trimtab.importers.onnx_ops.node import Array, Node, UnsupportedFormError, Value
-from trimtab.program import Op, Program
+from trimtab.program import MAX_ELEMENTS, Op, Program
 
 # Computing these ahead of time would freeze what should differ from run to run.
 RANDOM = frozenset(
@@ -28,9 +28,6 @@ RANDOM = frozenset(
         "RandomUniformLike",
     )
 )
-
-# Elements that a constant computed at import may have; a damaged model asks for any number.
-MOST_ELEMENTS = 2**28
 
 
 class GraphImport:
@@ -180,7 +177,7 @@ class GraphImport:
             return {proto.output[0]: numpy_helper.to_array(proto.attribute[0].t)}
         if proto.op_type in ("ConstantOfShape", "Expand"):
             count = math.prod(int(n) for n in self.constants[inputs[-1]].reshape(-1))
-            if count > MOST_ELEMENTS:
+            if count > MAX_ELEMENTS:
                 raise ImportModelError(
                     f"it makes a constant of {count} elements", where=f"{self.path}: '{proto.name}'"
                 )
