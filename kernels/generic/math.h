@@ -54,9 +54,9 @@ inline F ExpNormal(F x) {
   return Fma(m, scale, scale);
 }
 
-// 2^x with x clamped to [-126, 126]. For what adds 1 to it: relative to e^x, the rounding of x log2
-// e counts as much as x is large. A NaN stays one if it was made by arithmetic, as its low bits are
-// 0.
+// 2^x with x clamped to [-126, 126]. For what adds 1 to it: relative to e^x, the rounding of
+// x log2(e) counts as much as x is large. A NaN stays one if it was made by arithmetic, as its low
+// bits are 0.
 inline F PowerOfTwo(F x) {
   x = Max(Min(x, Set(126.0f)), Set(-126.0f));
   const F round = Set(12582912.0f);  // see ExpParts

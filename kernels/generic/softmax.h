@@ -36,8 +36,8 @@ inline float RowMaximum(const SoftmaxF32Args& args) {
   return result;
 }
 
-// Sum over the row of each(i, x[i] - maximum). Blocks keep the rounding error at (kBlock + n /
-// kBlock) eps.
+// Sum over the row of each(i, x[i] - maximum). Blocks keep the rounding error at
+// (kBlock + n / kBlock) eps.
 template <typename Each>
 inline float SumExp(const SoftmaxF32Args& args, float maximum, const Each& each) {
   constexpr size_t kBlock = 32 * kLanes;

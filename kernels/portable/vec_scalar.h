@@ -1,8 +1,9 @@
 // The primitives of kernels/generic/ for plain C++: a vector of one lane. The reference of what the
 // other vec_<isa>.h do.
 //
-//   F  vector of kLanes floats   I  of as many 32-bit integers (wrapping)   M  of as many
-//   conditions
+//   F  vector of kLanes floats
+//   I  of as many 32-bit integers (wrapping)
+//   M  of as many conditions
 //
 // Max(a, b) and Min(a, b) give a when a is NaN. Functions on parts take 0 < count <= kLanes;
 // LoadPart fills with 0.

@@ -2,10 +2,16 @@
  *
  *   trimtab_model* model;
  *   char why[256];
- *   if (trimtab_open_file("net.ttm", 1, &model, why, sizeof why) != 0) { fputs(why, stderr);
- * exit(1); } trimtab_set_input(model, 0, image, sizeof image);     // float32, NCHW; stays the
- * caller's, used in place trimtab_run(model); trimtab_tensor out; trimtab_output(model, 0, &out);
- * // valid until the next run trimtab_close(model);
+ *   if (trimtab_open_file("net.ttm", 1, &model, why, sizeof why) != 0) {
+ *     fputs(why, stderr);
+ *     exit(1);
+ *   }
+ *   trimtab_set_input(model, 0, image, sizeof image);  // float32, NCHW; used in place
+ *   trimtab_run(model);
+ *   trimtab_tensor out;
+ *   trimtab_output(model, 0, &out);
+ *   printf("%g\n", ((const float*)out.data)[0]);       // valid until the next run
+ *   trimtab_close(model);
  *
  * Functions return 0, or one of the codes below. A model is used by one thread at a time. Nothing
  * is allocated by trimtab_run, and no function writes to stdout or stderr. */

@@ -20,8 +20,8 @@ extern "C" const unsigned char trimtab_embedded_model_end[];
 namespace trimtab {
 namespace {
 
-constexpr int kUsageError =
-    64;  // sysexits.h EX_USAGE; other failures exit with their TRIMTAB_* code
+// sysexits.h EX_USAGE; other failures exit with their TRIMTAB_* code.
+constexpr int kUsageError = 64;
 
 int Fail(int code, const char* message) {
   JsonLine("error").Number("code", code).String("message", message).Write();

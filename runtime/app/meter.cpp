@@ -11,8 +11,8 @@
 namespace trimtab {
 namespace {
 
-constexpr int kMarker =
-    0x7472696d;  // "trim": no prctl of this number exists, so the kernel refuses it at once
+// "trim": no prctl of this number exists, so the kernel refuses it at once.
+constexpr int kMarker = 0x7472696d;
 
 // This thread's user-mode instructions; fails where the kernel has no counter or does not let us
 // read it.

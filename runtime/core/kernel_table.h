@@ -36,8 +36,9 @@ struct KernelRow {
 // kMaxTileRows and nr <= kMaxTileColumns where the family has tiles.
 Status FindKernel(const KernelRef& ref, uint16_t family, const KernelRow** row);
 
-// The same, typed: Kernel<GemmF32Args> gemm; Bind(attributes().kernel, FamilyHash("gemm_f32"),
-// &gemm).
+// The same, typed:
+//   Kernel<GemmF32Args> gemm;
+//   Bind(attributes().kernel, FamilyHash("gemm_f32"), &gemm);
 template <typename Args>
 using Kernel = void (*)(const Args&);
 

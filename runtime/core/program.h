@@ -26,12 +26,10 @@ struct FileHeader {
   uint64_t constants_checksum;  // from tables_bytes to file_bytes
   uint64_t sealed_reserved[3];
   // What follows is under the tables' checksum.
-  uint64_t
-      schema_hash;  // of the writer's whole schema, for people; operators are checked one by one
+  uint64_t schema_hash;  // of the writer's whole schema, for people: operators have their own
   uint32_t flags;
   uint32_t var_count, op_count, input_count, output_count;
-  uint32_t metadata_offset,
-      metadata_bytes;  // JSON for people and tools; the engine does not read it
+  uint32_t metadata_offset, metadata_bytes;  // JSON for people and tools
   uint32_t reserved[7];
 };
 static_assert(sizeof(FileHeader) == 128, "the header is 128 bytes");

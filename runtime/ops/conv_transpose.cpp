@@ -13,8 +13,8 @@ namespace {
 constexpr int32_t kMaxStride = 256;  // bounds the phases that a hostile file may ask for
 constexpr int64_t kMaxOutputPadding = 1 << 20;
 
-// The taps that reach output positions phase + stride * j of one axis: tap number t reads input j +
-// shift + t * step.
+// The taps that reach output positions phase + stride * j of one axis: tap number t reads input
+// j + shift + t * step.
 struct PhaseAxis {
   int32_t taps, shift, step;
 };

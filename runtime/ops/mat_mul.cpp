@@ -17,8 +17,8 @@ class MatMul final : public OperatorOf<MatMulAttributes> {
  private:
   int32_t m_, n_, k_;
   Dims stack_;  // leading dimensions of the result
-  size_t a_step_[Dims::kMaxRank],
-      b_step_[Dims::kMaxRank];  // matrices per step of stack_; 0: broadcast
+  // Matrices per step of stack_; 0: broadcast.
+  size_t a_step_[Dims::kMaxRank], b_step_[Dims::kMaxRank];
 };
 
 // Steps of an operand through the stack: its own leading dimensions, aligned to the right.

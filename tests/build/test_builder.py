@@ -96,9 +96,43 @@ def test_a_delivery_is_complete_and_its_record_is_right(host: Build) -> None:
     assert not [flag for flag in record["flags"]["link"] if "/" in flag]
 
 
+def compiled(host: Build, folder: Path, text: str) -> Path:
+    """A C program that has the delivered header and library."""
+    source, program = folder / "user.c", folder / "user"
+    source.write_text(text)
+    cc = toolchain.cmake_file(toolchain.find_toolchain("host")).with_name("cc")
+    libraries = [str(host.library), "-lm", "-pthread"]
+    command = [str(cc), f"-I{host.output_dir}", str(source), *libraries, "-o", str(program)]
+    subprocess.run(command, check=True)
+    return program
+
+
+def test_the_example_in_the_header_is_a_program(host: Build, tmp_path: Path) -> None:
+    header = (host.output_dir / "trimtab.h").read_text()
+    lines = header.partition("*/")[0].splitlines()
+    example = [line.removeprefix(" *   ") for line in lines if line.startswith(" *   ")]
+    assert example[0] == "trimtab_model* model;"
+    assert example[-1] == "trimtab_close(model);"
+    program = compiled(
+        host,
+        tmp_path,
+        '#include "trimtab.h"\n#include <stdio.h>\n#include <stdlib.h>\n'
+        f"int main(void) {{\n  static float image[{math.prod(samples.SHAPE)}] = {{3.5f}};\n"
+        + "\n".join(example)
+        + "\n  return 0;\n}\n",
+    )
+    refused = subprocess.run([program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (refused.returncode, refused.stderr) == (1, "cannot open the model file")
+    assert host.model is not None
+    (tmp_path / "net.ttm").write_bytes(host.model.read_bytes())
+    done = subprocess.run([program], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == "3.5\n"
+
+
 def test_a_c_program_embeds_the_library_with_the_header(host: Build, tmp_path: Path) -> None:
-    source = tmp_path / "user.c"
-    source.write_text(
+    program = compiled(
+        host,
+        tmp_path,
         '#include "trimtab.h"\n#include <stdio.h>\n'
         "int main(int argc, char** argv) {\n"
         "  trimtab_model* model; trimtab_tensor y; float x[105];\n"
@@ -107,13 +141,8 @@ def test_a_c_program_embeds_the_library_with_the_header(host: Build, tmp_path: P
         "  if (trimtab_set_input(model, 0, x, sizeof x) || trimtab_run(model)) return 2;\n"
         "  if (trimtab_output(model, 0, &y)) return 3;\n"
         '  printf("%g %g", ((float*)y.data)[0], ((float*)y.data)[104]);\n'
-        "  trimtab_close(model);\n  return 0;\n}\n"
+        "  trimtab_close(model);\n  return 0;\n}\n",
     )
-    cc = toolchain.cmake_file(toolchain.find_toolchain("host")).with_name("cc")
-    program = tmp_path / "user"
-    libraries = [str(host.library), "-lm", "-pthread"]
-    command = [str(cc), f"-I{host.output_dir}", str(source), *libraries, "-o", str(program)]
-    subprocess.run(command, check=True)
     assert host.model is not None
     output = subprocess.run([program, host.model], capture_output=True, text=True, check=True)
     assert output.stdout == "0 102"
