@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trimtab import files
 from trimtab.errors import WrongOutputError
 
 Array = NDArray[Any]
@@ -46,7 +47,7 @@ class Golden:
         paths = []
         for index, array in enumerate(self.inputs):
             path = directory / f"in{index}.bin"
-            path.write_bytes(_little_endian(array))
+            files.write_bytes(path, _little_endian(array))
             paths.append(path)
         return paths
 
