@@ -2,8 +2,8 @@
 
 The first line is the header (what ran, where, built how), then one line per event in the order in
 which it happened, with every raw sample, and a last line `{"event": "end", "status": ...}`. A file
-without it is truncated. The format is described in docs/bench.md. A file appears
-under its name when it is complete.
+without it is truncated. The format is described in docs/bench.md. A file appears under its name
+when it is complete.
 """
 
 from __future__ import annotations
