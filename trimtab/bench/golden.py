@@ -30,8 +30,8 @@ SHARE_OF_LARGEST = 0.01
 class Golden:
     """Inputs of a network and the outputs that they must give, both in model order.
 
-    `inputs`, `outputs`: arrays in the source model's layout (NCHW) and dtype. `oracle`: who made the
-    outputs, with its version, such as "onnxruntime 1.31.1 (optimisations off)". `tolerance`:
+    `inputs`, `outputs`: arrays in the source model's layout (NCHW) and dtype. `oracle`: what made
+    the outputs, with its version: "onnxruntime 1.31.1 (optimisations off)". `tolerance`:
     |actual - expected| <= tolerance * (1 + |expected| + max|expected| / 100), element by element;
     the maximum is over the output's finite elements.
     """
