@@ -1,9 +1,9 @@
 """trimtab: the smallest, fastest inference binary for one network on one device, proved by
 measurement.
 
-program = trimtab.load("net.onnx")
-session = trimtab.Session(program, threads=1)
-outputs = session.run({"data": array})
+    program = trimtab.load("net.onnx")
+    session = trimtab.Session(program, threads=1)
+    outputs = session.run({"data": array})
 """
 
 from __future__ import annotations

@@ -18,29 +18,40 @@ PACKAGE = ROOT / "trimtab"
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "paths": set(),
+    "files": {"errors"},
     "schema": {"errors", "paths"},
     "kernels": {"errors", "paths"},
     "profile": {"errors", "paths", "schema", "kernels"},
     "engine": {"errors", "_engine"},
     "target": {"errors", "kernels", "engine"},
     "program": {"errors", "schema", "kernels", "engine"},
-    "modelfile": {"errors", "schema", "engine", "program"},
+    "modelfile": {"errors", "files", "schema", "engine", "program"},
     "importers": {"errors", "paths", "schema", "program", "modelfile"},
     "passes": {"errors", "schema", "kernels", "engine", "program"},
     "planner": {"errors", "schema", "kernels", "target", "program"},
     "session": {"errors", "engine", "target", "program", "modelfile", "passes", "planner"},
     "build": {
-        *("__init__", "errors", "paths", "schema", "kernels", "profile", "target", "program"),
+        *(
+            "__init__",
+            "errors",
+            "paths",
+            "files",
+            "schema",
+            "kernels",
+            "profile",
+            "target",
+            "program",
+        ),
         "session",
     },
     "size": {"errors", "paths"},
-    "zoo": {"errors"},
-    "devices": {"errors", "paths"},
-    "bench": {"errors", "devices"},
+    "zoo": {"errors", "files"},
+    "devices": {"errors", "paths", "files"},
+    "bench": {"errors", "files", "devices"},
     "reports": {"errors", "bench"},
     "instruments": {
-        *("errors", "paths", "kernels", "profile", "engine", "target", "program", "importers"),
-        *("planner", "session", "build", "bench"),
+        *("errors", "paths", "files", "kernels", "profile", "engine", "target", "program"),
+        *("importers", "planner", "session", "build", "bench"),
     },
 }
 # Front doors that the API promises below their layer; they import when they are called.
@@ -162,6 +173,28 @@ def test_imports_have_no_cycle() -> None:
 
     for name in graph:
         visit(name, ())
+
+
+# What grows while somebody reads it: the output of programs that run.
+LOGS = {"trimtab.build.buildtools", "trimtab.devices.board", "trimtab.instruments.peers.process"}
+
+
+def is_write(call: ast.Call) -> bool:
+    """Whether a call opens or writes a file otherwise than through trimtab.files."""
+    if not isinstance(call.func, ast.Attribute):
+        return False
+    receiver, called = ast.unparse(call.func.value), call.func.attr
+    if called == "open":  # of a part, trimtab.files knows
+        modes = {str(a.value)[:1] for a in call.args[:1] if isinstance(a, ast.Constant)}
+        return bool(modes & {"w", "a", "x"}) and "part" not in receiver
+    return called in {"write_text", "write_bytes", "fsync", "flock"} and receiver != "files"
+
+
+@pytest.mark.parametrize("name", sorted(MODULES.keys() - LOGS - {"trimtab.files"}))
+def test_files_are_written_in_one_way(name: str) -> None:
+    calls = [n for n in ast.walk(ast.parse(MODULES[name].read_text())) if isinstance(n, ast.Call)]
+    by_hand = [call.lineno for call in calls if is_write(call)]
+    assert not by_hand, f"{MODULES[name]} writes files by itself in lines {by_hand}"
 
 
 def test_absolute_imports_only() -> None:

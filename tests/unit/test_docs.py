@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import json
 import re
 import shlex
@@ -17,6 +19,8 @@ from invoke.parser import Parser
 
 from trimtab.cli import namespace
 from trimtab.cli._words import spread
+from trimtab.devices import find_device
+from trimtab.errors import DeviceUnreachableError
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -24,6 +28,11 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 COMMAND = re.compile(r"\s*(?:\$ )?(?:\w+=\S+ )*\./inv ([^#|>]*)")
 # Asked for once: invoke hands out an option's help text only the first time.
 CONTEXTS = {context.name: context for context in namespace.to_contexts() if context.name}
+TRANSPORTS = sorted(
+    path.stem
+    for path in (ROOT / "trimtab" / "devices").glob("*.py")
+    if "\ndef create(" in path.read_text()
+)
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)[^)]*\)")
 
 
@@ -85,6 +94,34 @@ def test_each_dependency_is_justified() -> None:
         name = re.split(r"[<>=]", requirement)[0]
         assert f"`{name}`" in page, f"docs/dependencies.md does not say why {name} is needed"
         assert re.search(r">=[\d.]+,<[\d.]+", requirement), f"{requirement} has no pinned range"
+
+
+def example(module: str) -> str:
+    """The indented block in the docstring of a module of trimtab."""
+    source = ast.parse((ROOT / "trimtab" / f"{module}.py").read_text())
+    text = ast.get_docstring(source, clean=False) or ""
+    lines = [line[4:] for line in text.splitlines() if line.startswith("    ")]
+    assert lines, f"trimtab/{module}.py shows no example"
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("module", ["__init__", "size/__init__"])
+def test_the_example_of_a_module_is_python(module: str) -> None:
+    assert len(ast.parse(example(module)).body) == 3
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_the_docstring_of_a_transport_is_the_definition_of_a_device(
+    transport: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRIMTAB_CONFIG_DIR", str(tmp_path))
+    (tmp_path / "devices").mkdir()
+    text = f'doc = "an example"\n{example(f"devices/{transport}")}'
+    (tmp_path / "devices" / "example.toml").write_text(text)
+    defined = find_device("example")
+    assert defined.transport == transport
+    with contextlib.suppress(DeviceUnreachableError):  # the board is not up
+        defined.open()  # refuses keys that the transport does not know; connects to nothing
 
 
 def inv(*arguments: str) -> subprocess.CompletedProcess[str]:

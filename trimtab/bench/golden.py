@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trimtab import files
 from trimtab.errors import WrongOutputError
 
 Array = NDArray[Any]
@@ -29,10 +30,10 @@ SHARE_OF_LARGEST = 0.01
 class Golden:
     """Inputs of a network and the outputs that they must give, both in model order.
 
-    inputs, outputs: arrays in the source model's layout (NCHW) and dtype
-    oracle: who computed the outputs, with its version, e.g. "onnxruntime 1.31.1, optimisations off"
-    tolerance: |actual - expected| <= tolerance * (1 + |expected| + max|expected| / 100), element by
-    element; the maximum is over the output's finite elements
+    `inputs`, `outputs`: arrays in the source model's layout (NCHW) and dtype. `oracle`: what made
+    the outputs, with its version: "onnxruntime 1.31.1 (optimisations off)". `tolerance`:
+    |actual - expected| <= tolerance * (1 + |expected| + max|expected| / 100), element by element;
+    the maximum is over the output's finite elements.
     """
 
     inputs: Sequence[Array]
@@ -46,7 +47,7 @@ class Golden:
         paths = []
         for index, array in enumerate(self.inputs):
             path = directory / f"in{index}.bin"
-            path.write_bytes(_little_endian(array))
+            files.write_bytes(path, _little_endian(array))
             paths.append(path)
         return paths
 

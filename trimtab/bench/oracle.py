@@ -25,9 +25,9 @@ SEED = 1
 def onnx_golden(path: Path, shapes: Mapping[str, tuple[int, ...]]) -> Golden:
     """Seeded inputs for the model at `path`, and the outputs that they must give.
 
-    shapes: for inputs with free dimensions. Floating-point inputs are standard normal, others 0 or
-    1. Raises ModelFileError, DynamicShapeError, or ImportModelError when the oracle cannot run the
-    model.
+    `shapes`: for inputs with free dimensions. Floating-point inputs are standard normal, others are
+    0 or 1. Raises ModelFileError, DynamicShapeError, or ImportModelError when the oracle cannot run
+    the model.
     """
     try:
         model = onnx.load(path)

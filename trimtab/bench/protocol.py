@@ -38,9 +38,9 @@ MAX_THREADS = 64  # of the runner
 class Subject:
     """What is measured: a runner and its model, and how they were made.
 
-    operators: a label for each operator of the program, in order (the binary itself may hold no
-    names) size: {"file_bytes", "sections": {name: bytes}, "groups": {name: bytes}}, empty when not
-    known
+    `operators`: a label for each operator of the program, in order, as the binary itself may hold
+    no names. `size`: {"file_bytes", "sections": {name: bytes}, "groups": {name: bytes}}, empty when
+    it is not known.
     """
 
     binary: Path

@@ -2,15 +2,15 @@
 
 The first line is the header (what ran, where, built how), then one line per event in the order in
 which it happened, with every raw sample, and a last line `{"event": "end", "status": ...}`. A file
-without it is truncated. The format is described in docs/bench.md. A file is written as NAME.part
-and renamed when it is complete.
+without it is truncated. The format is described in docs/bench.md. A file appears under its name
+when it is complete.
 """
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import IO, Any
 from uuid import uuid4
 
+from trimtab import files
 from trimtab.errors import ResultError, TruncatedResultError
 
 FORMAT = 1
@@ -112,14 +113,10 @@ class Writer:
     def __init__(self, directory: Path, header: Header) -> None:
         """Open the record of a run. Raises ResultError when `directory` cannot be written."""
         self.path = directory / header.file_name
-        self._part = self.path.with_name(self.path.name + ".part")
-        self._file: IO[str] | None = None
         self._header = header
-        try:
-            directory.mkdir(parents=True, exist_ok=True)
-            self._file = self._part.open("x", encoding="utf-8")
-        except OSError as error:
-            raise _cannot_write(self.path, error) from error
+        with self._access():
+            self._part = files.Part(self.path)
+            self._file: IO[str] | None = self._part.path.open("x", encoding="utf-8")
 
     def __enter__(self) -> Writer:
         self.event({"event": "header", **asdict(self._header)})
@@ -128,22 +125,16 @@ class Writer:
     def event(self, event: Event) -> None:
         """Append one event; raises ResultError when the disk refuses."""
         assert self._file is not None, "the record has ended"
-        try:
+        with self._access():
             self._file.write(json.dumps(event, separators=(",", ":"), allow_nan=False) + "\n")
-        except OSError as error:
-            raise _cannot_write(self.path, error) from error
 
     def end(self, status: Status, message: str = "") -> None:
         """Write the end marker and give the file its final name."""
         self.event({"event": "end", "status": status.value, "message": message})
         assert self._file is not None
-        try:
-            self._file.flush()
-            os.fsync(self._file.fileno())
+        with self._access():
             self._file.close()
-            self._part.rename(self.path)
-        except OSError as error:
-            raise _cannot_write(self.path, error) from error
+            self._part.keep(durable=True)
         self._file = None
 
     def __exit__(
@@ -153,8 +144,13 @@ class Writer:
         trace: TracebackType | None,
     ) -> None:
         if self._file is not None:
-            self._file.close()
-            self._part.unlink(missing_ok=True)
+            with suppress(OSError):  # of what is still to be written
+                self._file.close()
+            self._part.discard()
+
+    def _access(self) -> AbstractContextManager[None]:
+        hint = "free some space, or name another directory with --output"
+        return files.access(self.path, error=ResultError, hint=hint)
 
 
 def read(path: Path) -> Record:
@@ -214,12 +210,4 @@ def _header(event: Event) -> Header:
 def _not_a_record(path: Path, why: str) -> ResultError:
     return ResultError(
         f"not a result file: {why}", where=str(path), hint="measure again: ./inv bench"
-    )
-
-
-def _cannot_write(path: Path, error: OSError) -> ResultError:
-    return ResultError(
-        f"the result cannot be written: {error.strerror or error}",
-        where=str(path),
-        hint="free some space, or name another directory with --output",
     )

@@ -7,18 +7,13 @@ step: a folder is complete, or it is not there.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
-import os
 import re
 import shutil
 import subprocess
 import sys
 import sysconfig
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
@@ -26,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import trimtab
-from trimtab import paths, schema
+from trimtab import files, paths, schema
 from trimtab.build import buildtools, strip, toolchain
 from trimtab.errors import BuildError, UsageError
 from trimtab.profile import Profile, find_profile
@@ -35,6 +30,8 @@ from trimtab.target import Target
 RECORD = "build.json"
 RECORD_FORMAT = 1
 BUILD_TYPES = ("Release", "Debug")
+_ELSEWHERE = "name another folder with --output"
+_CACHE = "set TRIMTAB_CACHE_DIR to a folder with room"
 
 
 @dataclass(frozen=True)
@@ -107,9 +104,9 @@ def build(request: BuildRequest) -> Build:
     optimisation = "-Os" if chosen.device else "-O2"
     if request.build_type == "Debug":
         optimisation = "-O0"
-    with _locked(tree):
+    with files.locked(tree / ".lock", error=BuildError, hint=_CACHE):
         profile_file = tree / "profile" / f"{_safe(profile.name)}.toml"
-        _write_if_changed(profile_file, profile.to_toml())
+        files.write_if_changed(profile_file, profile.to_toml(), error=BuildError, hint=_CACHE)
         options = {"TRIMTAB_PROFILE": str(profile_file), "TRIMTAB_OPTIMISE": optimisation}
         if request.embed_model and request.model:
             # A fixed name inside the tree, so that another model means a new link and not a new
@@ -141,7 +138,7 @@ def build_engine() -> Path:
         f"{paths.root()} {sys.executable} {cmake_file.read_text()}".encode()
     ).hexdigest()[:12]
     tree = paths.cache() / "build" / f"engine-{key}"
-    with _locked(tree):
+    with files.locked(tree / ".lock", error=BuildError, hint=_CACHE):
         options = {
             "TRIMTAB_PYTHON": "ON",
             "TRIMTAB_PROFILE": "full",
@@ -189,14 +186,14 @@ def _check_output(output: Path) -> None:
         raise BuildError(
             "the output is a file, not a folder",
             where=str(output),
-            hint="name another with --output",
+            hint=_ELSEWHERE,
         )
     present = {str(path.relative_to(output)) for path in output.rglob("*") if not path.is_dir()}
     if foreign := sorted(present - _delivered(output)):
         raise BuildError(
             f"the output folder holds a file that no build put there: {foreign[0]}",
             where=str(output),
-            hint="move it away, or name another folder with --output",
+            hint=f"move it away, or {_ELSEWHERE}",
         )
 
 
@@ -291,7 +288,7 @@ def _git_revision() -> str | None:
 def _deliver(request: BuildRequest, tree: Path, record: dict[str, Any]) -> Build:
     """Fills a folder beside the output and puts it in its place with a rename."""
     output = request.output_dir.absolute()
-    files = {
+    delivered = {
         "libtrimtab.a": tree / "libtrimtab.a",
         "trimtab.h": paths.root() / "runtime/api/trimtab.h",
         "debug/trimtab-run.full": tree / "trimtab-run",
@@ -300,41 +297,20 @@ def _deliver(request: BuildRequest, tree: Path, record: dict[str, Any]) -> Build
     model = None
     if request.model is not None and not request.embed_model:
         model = f"{request.model.stem}.ttm"
-        files[model] = request.model
-    try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{output.name}.", dir=output.parent) as scratch:
-            fresh = Path(scratch) / "new"
-            (fresh / "debug").mkdir(parents=True)
-            for name, source in files.items():
-                shutil.copy(source, fresh / name)
-            runner = fresh / "trimtab-run"
-            runner.write_bytes(strip.strip((tree / "trimtab-run").read_bytes()))
-            runner.chmod(0o755)
-            facts = {}
-            for name in (runner.name, *files):
-                facts[name] = {
-                    "bytes": (fresh / name).stat().st_size,
-                    "sha256": _sha256(fresh / name),
-                }
-            record = {**record, "files": facts}
-            (fresh / RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-            _check_output(output)
-            old = Path(scratch) / "old"
-            if output.exists():
-                output.rename(old)
-            try:
-                fresh.rename(output)
-            except OSError:
-                if old.exists():
-                    old.rename(output)
-                raise
-    except OSError as error:
-        raise BuildError(
-            f"cannot deliver: {error.strerror}",
-            where=str(output),
-            hint="name another folder with --output",
-        ) from None
+        delivered[model] = request.model
+    with files.replacing_folder(output, error=BuildError, hint=_ELSEWHERE) as fresh:
+        (fresh / "debug").mkdir()
+        for name, source in delivered.items():
+            shutil.copy(source, fresh / name)
+        runner = fresh / "trimtab-run"
+        files.write_bytes(runner, strip.strip((tree / "trimtab-run").read_bytes()), mode=0o755)
+        facts = {
+            name: {"bytes": (fresh / name).stat().st_size, "sha256": _sha256(fresh / name)}
+            for name in (runner.name, *delivered)
+        }
+        record = {**record, "files": facts}
+        files.write_text(fresh / RECORD, json.dumps(record, indent=1) + "\n")
+        _check_output(output)
     return Build(
         output_dir=output,
         runner=output / "trimtab-run",
@@ -352,41 +328,8 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _write_if_changed(path: Path, text: str) -> None:
-    try:
-        if not path.is_file() or path.read_text(encoding="utf-8") != text:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise BuildError(f"cannot write: {error.strerror}", where=str(path)) from None
-
-
 def _copy_if_changed(source: Path, target: Path) -> None:
-    """Atomic: a process that has the old file mapped keeps it."""
-    part = target.with_name(f"{target.name}.{os.getpid()}.part")
-    try:
-        if target.is_file() and _sha256(source) == _sha256(target):
-            return
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(source, part)
-        part.replace(target)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise BuildError(f"cannot copy {source}: {error.strerror}", where=str(target)) from None
-
-
-@contextmanager
-def _locked(tree: Path) -> Iterator[None]:
-    """One process per build tree at a time; the lock goes away with the process."""
-    try:
-        tree.mkdir(parents=True, exist_ok=True)
-        lock = (tree / ".lock").open("w")
-    except OSError as error:
-        raise BuildError(
-            f"cannot write: {error.strerror}",
-            where=str(tree),
-            hint="set TRIMTAB_CACHE_DIR to a folder with room",
-        ) from None
-    with lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+    """A process that has the old file mapped keeps it."""
+    if not target.is_file() or _sha256(source) != _sha256(target):
+        with files.replacing(target, error=BuildError, hint=_CACHE) as part:
+            shutil.copy(source, part)

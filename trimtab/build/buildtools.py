@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from trimtab import files
 from trimtab.errors import BuildError, ToolchainError
 
 _SHOWN_ERRORS = 8
@@ -69,7 +70,7 @@ def run(
         counter.begin()
         (tree / "CMakeCache.txt").unlink(missing_ok=True)
         _execute(configure, log, "w", "CMake cannot configure the build", lambda _: None)
-        stamp.write_text(text, encoding="utf-8")
+        files.write_text(stamp, text, error=BuildError)
         times["configure"] = round(time.monotonic() - start, 2)
         say(f"  configured in {times['configure']:.1f} s")
     start = time.monotonic()

@@ -20,7 +20,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from trimtab import kernels, schema
+from trimtab import files, kernels, schema
 from trimtab.errors import SchemaError, TrimtabError
 from trimtab.profile import Profile, find_profile
 
@@ -190,14 +190,6 @@ def sources_cmake(profile: Profile, kept: list[kernels.Kernel], compiler: str) -
     return "\n".join(out) + "\n"
 
 
-def write_if_changed(path: Path, text: str) -> None:
-    """Keeps the file's time stamp when nothing changes, so that nothing is compiled again."""
-    if path.is_file() and path.read_text(encoding="utf-8") == text:
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-
-
 def generate(
     profile: Profile, arch: str, compiler: str, output: Path, instruments: bool = False
 ) -> None:
@@ -209,19 +201,21 @@ def generate(
     if instruments:
         kept += kernels.instruments(arch, {family for op in ops for family in op.families})
     generated = output / "generated"
-    write_if_changed(generated / "attributes.h", attributes_header(ops))
-    write_if_changed(generated / "op_ids.h", op_ids_header(ops))
-    write_if_changed(generated / "config.h", config_header(profile))
-    write_if_changed(generated / "registry.cpp", registry_source(profile))
-    write_if_changed(generated / "kernel_table.cpp", kernel_table_source(kept, profile.strings))
-    write_if_changed(output / "sources.cmake", sources_cmake(profile, kept, compiler))
+    files.write_if_changed(generated / "attributes.h", attributes_header(ops))
+    files.write_if_changed(generated / "op_ids.h", op_ids_header(ops))
+    files.write_if_changed(generated / "config.h", config_header(profile))
+    files.write_if_changed(generated / "registry.cpp", registry_source(profile))
+    files.write_if_changed(
+        generated / "kernel_table.cpp", kernel_table_source(kept, profile.strings)
+    )
+    files.write_if_changed(output / "sources.cmake", sources_cmake(profile, kept, compiler))
     facts = {
         "profile": profile.name,
         "arch": arch,
         "ops": [op.name for op in profile.operators()],
         "kernels": [k.name for k in kept],
     }
-    write_if_changed(output / "contents.json", json.dumps(facts, indent=1) + "\n")
+    files.write_if_changed(output / "contents.json", json.dumps(facts, indent=1) + "\n")
 
 
 def main() -> int:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from trimtab import paths
+from trimtab import files, paths
 from trimtab.errors import ToolchainError, TrimtabError
 
 COMPILERS = ("zig", "gcc", "ndk")
@@ -263,7 +263,7 @@ def cmake_file(toolchain: Toolchain, cpu: str | None = None) -> Path:
     settings["TRIMTAB_LINK_FLAGS"] = " ".join(toolchain.link_flags)
     path = folder / f"{(cpu or 'generic').replace('-', '_')}.cmake"
     include = paths.root() / "toolchains/cmake" / f"{toolchain.compiler}.cmake"
-    _write_if_changed(path, _cmake_text(settings, include))
+    _write(path, _cmake_text(settings, include))
     return path
 
 
@@ -287,29 +287,17 @@ def _write_zig_wrappers(toolchain: Toolchain, folder: Path) -> None:
             f"export ZIG_GLOBAL_CACHE_DIR={_quoted(cache)} ZIG_LOCAL_CACHE_DIR={_quoted(cache)}\n"
             f'exec {_quoted(zig)} {tool}{target} "$@"\n'
         )
-        _write_if_changed(folder / tool, text, mode=0o755)
+        _write(folder / tool, text, mode=0o755)
 
 
 def _quoted(path: Path) -> str:
     return "'" + str(path).replace("'", "'\\''") + "'"
 
 
-def _write_if_changed(path: Path, text: str, mode: int = 0o644) -> None:
-    """Atomic, and leaves an equal file alone: builds of the same moment share these files."""
-    try:
-        if path.is_file() and path.read_text(encoding="utf-8") == text:
-            return
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(f"{path.name}.{os.getpid()}.part")
-        part.write_text(text, encoding="utf-8")
-        part.chmod(mode)
-        part.replace(path)
-    except OSError as error:
-        raise ToolchainError(
-            f"cannot write: {error.strerror}",
-            where=str(path),
-            hint="set TRIMTAB_CACHE_DIR to a folder with room",
-        ) from None
+def _write(path: Path, text: str, mode: int = 0o644) -> None:
+    """Leaves an equal file alone: builds of the same moment share these files."""
+    hint = "set TRIMTAB_CACHE_DIR to a folder with room"
+    files.write_if_changed(path, text, mode=mode, error=ToolchainError, hint=hint)
 
 
 def main() -> int:

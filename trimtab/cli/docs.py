@@ -9,8 +9,9 @@ from invoke.tasks import task
 @task
 def docs(_: Context) -> None:
     """Bring the generated part of docs/importers.md up to date."""
+    from trimtab import files
     from trimtab.importers import _page
 
     page = _page.path()
-    page.write_text(_page.updated(page.read_text(encoding="utf-8")), encoding="utf-8")
+    files.write_text(page, _page.updated(page.read_text(encoding="utf-8")))
     print(f"written: {page}")

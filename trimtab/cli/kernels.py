@@ -43,9 +43,9 @@ def kernels(
     """Time every micro-kernel on layers of the zoo: GFLOP/s or GB/s, and share of the roofline."""
     from pathlib import Path
 
+    from trimtab import files
     from trimtab.instruments.roofline import report
     from trimtab.workflow.progress import say
-    from trimtab.workflow.report import write_text
     from trimtab.workflow.timing import time_kernels, time_operators
 
     if operators:
@@ -61,7 +61,7 @@ def kernels(
         markdown = report.kernels_table(limits, timed, "github")
     print(text or table)
     if output:
-        write_text(Path(output), markdown)
+        files.write_text(Path(output), markdown)
         say(f"written: {output}")
 
 

@@ -252,6 +252,7 @@ def profile(
     from functools import reduce
     from pathlib import Path
 
+    from trimtab import files
     from trimtab.build.derive import profile_of
     from trimtab.errors import UsageError
     from trimtab.profile import Profile
@@ -265,7 +266,7 @@ def profile(
         Profile.merged, (profile_of(load_model(m, input), target, strings=strings) for m in model)
     )
     if output:
-        Path(output).write_text(union.to_toml(), encoding="utf-8")
+        files.write_text(Path(output), union.to_toml())
         print(f"written: {output}")
     else:
         print(union.to_toml(), end="")

@@ -44,12 +44,11 @@ def peers(
     import sys
     from pathlib import Path
 
-    from trimtab import paths, zoo
+    from trimtab import files, paths, zoo
     from trimtab.instruments.peers.compare import Installed, Work, compare
     from trimtab.instruments.peers.tables import to_json, to_text
     from trimtab.workflow.models import model_path
     from trimtab.workflow.progress import say
-    from trimtab.workflow.report import write_text
 
     counts = _counts(threads)
     engines = Installed(python or sys.executable)
@@ -58,5 +57,5 @@ def peers(
     comparison = compare(work, engines, paths.cache() / "peers", say)
     print(to_json(comparison) if json else to_text(comparison))
     if output:
-        write_text(Path(output), to_text(comparison, "github") + "\n")
+        files.write_text(Path(output), to_text(comparison, "github") + "\n")
         say(f"written: {output}")

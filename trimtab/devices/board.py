@@ -13,7 +13,6 @@ exact counts, the same at each run.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -26,7 +25,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from trimtab import paths
+from trimtab import files, paths
 from trimtab.devices import board_image, host_keys
 from trimtab.devices.board_image import MACHINES
 from trimtab.devices.definition import Definition, Options
@@ -161,9 +160,7 @@ def _locked(arch: str) -> Iterator[Path]:
     """The board's folder, for one process at a time."""
     folder = _folder(arch)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with (folder / "lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with files.locked(folder / "lock", error=EmulatorError):
             yield folder
     except OSError as error:
         raise EmulatorError(
@@ -230,9 +227,7 @@ def _boot(program: str, folder: Path, image: Path, cpu_model: str, cpus: int) ->
     known_hosts = folder / "known_hosts"
     known_hosts.unlink(missing_ok=True)
     host_keys.pin(known_hosts, f"[{_HOST}]:{port}", (image / board_image.HOST_KEY).read_text())
-    part = folder / "state.json.part"
-    part.write_text(json.dumps(asdict(state)), encoding="utf-8")
-    part.replace(folder / "state.json")
+    files.write_text(folder / "state.json", json.dumps(asdict(state)), error=EmulatorError)
     return state
 
 

@@ -11,7 +11,6 @@ import fnmatch
 import lzma
 import posixpath
 import tarfile
-import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ import paramiko
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
+from trimtab import files
 from trimtab.devices.cpio import CpioWriter
 from trimtab.devices.debian import PackageSource, open_package
 from trimtab.errors import EmulatorError
@@ -93,14 +93,12 @@ def build(arch: str, work: Path, image: Path, report: Callable[[str], None]) -> 
     packages = source.download(_PACKAGES)
     kernel_package = source.download_alone(machine.kernel_package)
     report("making kernel, initramfs and keys")
-    with tempfile.TemporaryDirectory(dir=work, prefix="image.") as folder:
-        part = Path(folder) / "image"
-        part.mkdir()
-        modules = _unpack_kernel(kernel_package, part / KERNEL)
-        client_key = _ed25519(part / CLIENT_KEY)
+    with files.replacing_folder(image, error=EmulatorError) as fresh:
+        modules = _unpack_kernel(kernel_package, fresh / KERNEL)
+        client_key = _ed25519(fresh / CLIENT_KEY)
         host_key = Ed25519PrivateKey.generate()
-        (part / HOST_KEY).write_text(_public_text(host_key) + "\n")
-        with (part / INITRD).open("wb") as file:
+        files.write_text(fresh / HOST_KEY, _public_text(host_key) + "\n")
+        with files.replacing(fresh / INITRD) as part, part.open("wb") as file:
             cpio = CpioWriter(file)
             _write_skeleton(cpio)
             cpio.file("etc/authorized_keys", f"{client_key}\n".encode(), 0o600)
@@ -109,7 +107,6 @@ def build(arch: str, work: Path, image: Path, report: Callable[[str], None]) -> 
                 cpio.file(f"modules/{name}.ko", content)
             _copy_programs(cpio, (package for package in packages if package != kernel_package))
             cpio.close()
-        part.rename(image)
 
 
 def _write_skeleton(cpio: CpioWriter) -> None:
@@ -136,7 +133,7 @@ def _unpack_kernel(package: Path, kernel: Path) -> dict[str, bytes]:
             path = _merged(member.name)
             stem, _, suffix = posixpath.basename(path).partition(".ko")
             if fnmatch.fnmatch(path, "boot/vmlinuz-*"):
-                kernel.write_bytes(_content(tar, member))
+                files.write_bytes(kernel, _content(tar, member))
             elif stem.replace("-", "_") in _MODULES and suffix in {"", ".xz"}:
                 content = _content(tar, member)
                 modules[stem] = lzma.decompress(content) if suffix else content
@@ -183,8 +180,8 @@ def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
 def _ed25519(path: Path) -> str:
     """Makes a private key for us; gives the line for authorized_keys."""
     key = Ed25519PrivateKey.generate()
-    path.touch(mode=0o600)
-    path.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()))
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption())
+    files.write_bytes(path, private, mode=0o600)
     return _public_text(key)
 
 

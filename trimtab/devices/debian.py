@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from trimtab import files
 from trimtab.errors import EmulatorError
 
 _MIRROR = "http://deb.debian.org/debian"
@@ -45,10 +46,10 @@ class PackageSource:
         """Makes the configuration in `folder` and fetches the package lists of Debian's `arch`."""
         for sub in ("state/lists/partial", "cache/archives/partial"):
             (folder / sub).mkdir(parents=True, exist_ok=True)
-        (folder / "status").write_text("")
-        (folder / "sources.list").write_text(_sources(folder))
+        files.write_text(folder / "status", "")
+        files.write_text(folder / "sources.list", _sources(folder))
         config = folder / "apt.conf"
-        config.write_text(_CONFIG.format(arch=arch, folder=folder))
+        files.write_text(config, _CONFIG.format(arch=arch, folder=folder))
         self._archives = folder / "cache" / "archives"
         self._env = os.environ | {"APT_CONFIG": str(config), "LC_ALL": "C"}
         run_tool(["apt-get", "-q", "update"], env=self._env)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import secrets
 from pathlib import Path
 
 import paramiko
 
+from trimtab import files
 from trimtab.devices.definition import config_dir
 from trimtab.errors import DeviceError, HostKeyError
 
@@ -18,14 +18,10 @@ def known_hosts_file(device: str) -> Path:
 
 def pin(file: Path, host: str, key: str) -> None:
     """Adds `key` (`TYPE BASE64`) as that of `host`; the file is replaced as a whole."""
-    try:
+    with files.access(file, error=DeviceError):
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         before = file.read_text(encoding="utf-8") if file.exists() else ""
-        part = file.with_name(f"{file.name}.{secrets.token_hex(4)}.part")
-        part.write_text(f"{before}{host} {key.strip()}\n", encoding="utf-8")
-        part.replace(file)
-    except OSError as error:
-        raise DeviceError(f"cannot pin the host key: {error.strerror}", where=str(file)) from error
+    files.write_text(file, f"{before}{host} {key.strip()}\n", error=DeviceError)
 
 
 class PinningPolicy(paramiko.MissingHostKeyPolicy):

@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import secrets
 import subprocess
 import sys
 from pathlib import Path
 
-from trimtab import paths
+from trimtab import files, paths
 from trimtab.devices.protocol import InstructionCounts, Mark
 from trimtab.errors import EmulatorError
 
@@ -29,8 +28,8 @@ def plugin(qemu_major: int) -> Path:
         digest = hashlib.sha256(source.read_bytes() + repr((_FLAGS, api)).encode()).hexdigest()
         library = paths.cache() / "tools" / f"icount-{digest[:16]}.so"
         if not library.exists():
-            library.parent.mkdir(parents=True, exist_ok=True)
-            _compile(source, api, library)
+            with files.replacing(library, error=EmulatorError) as part:
+                _compile(source, api, part)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise EmulatorError(
             f"cannot build the counting plug-in: {error}", where=str(source)
@@ -57,10 +56,9 @@ def parse_log(text: str) -> InstructionCounts:
 
 
 def _compile(source: Path, api: int, library: Path) -> None:
-    part = library.with_name(f"{library.name}.{secrets.token_hex(4)}.part")
     zig_cache = str(paths.zig_cache())
     words = [sys.executable, "-m", "ziglang", "cc", *_FLAGS, f"-DTRIMTAB_PLUGIN_API={api}"]
-    words += [str(source), "-o", str(part)]
+    words += [str(source), "-o", str(library)]
     result = subprocess.run(
         words,
         env=os.environ | {"ZIG_GLOBAL_CACHE_DIR": zig_cache, "ZIG_LOCAL_CACHE_DIR": zig_cache},
@@ -70,10 +68,8 @@ def _compile(source: Path, api: int, library: Path) -> None:
         check=False,
     )
     if result.returncode != 0:
-        part.unlink(missing_ok=True)
         raise EmulatorError(
             f"the counting plug-in does not compile: {result.stderr.strip()[-500:]}",
             where=str(source),
             hint="is the Python package ziglang installed? (`./inv doctor`)",
         )
-    part.replace(library)

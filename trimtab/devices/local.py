@@ -1,7 +1,10 @@
 """Transport `local`: this machine.
 
-transport = "local"
-toolchain = "host"
+    transport = "local"
+    toolchain = "host"
+    directory = "/tmp/trimtab"      # default: a folder in the cache
+
+What is pushed is copied there, as to any other device.
 """
 
 from __future__ import annotations

@@ -1,12 +1,14 @@
 """Transport `qemu_user`: a foreign binary on this machine, through QEMU's user mode.
 
-transport = "qemu_user"
-toolchain = "aarch64-linux-musl"
-cpu = "cortex_a53"              # what the compiler is told
-program = "qemu-aarch64"
-cpu_model = "cortex-a53"        # what QEMU is told; decides which instructions exist
-machine = "aarch64"
-sysroot = "/usr/aarch64-linux-gnu"   # only for binaries that are linked dynamically
+    transport = "qemu_user"
+    toolchain = "aarch64-linux-musl"
+    cpu = "cortex_a53"              # what the compiler is told
+    program = "qemu-aarch64"
+    cpu_model = "cortex-a53"        # what QEMU is told; decides which instructions exist
+    machine = "aarch64"
+    sysroot = "/usr/aarch64-linux-gnu"   # only for binaries that are linked dynamically
+
+Its clock says nothing about the core that is played; executed instructions are counted instead.
 """
 
 from __future__ import annotations

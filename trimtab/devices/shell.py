@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Self
 
+from trimtab import files
 from trimtab.devices import facts
 from trimtab.devices.protocol import CommandResult, DeviceInfo
 from trimtab.errors import DeviceError, DeviceFullError
@@ -147,19 +148,7 @@ class ShellDevice(ABC):
         result = self._execute(f"cat {file}", timeout_s=seconds, stdin=None)
         if not result.ok:
             raise self._failure(f"read {remote}", result)
-        part = local.with_name(f"{local.name}.{secrets.token_hex(4)}.part")
-        try:
-            local.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                part.write_bytes(result.stdout)
-                part.replace(local)
-            finally:
-                part.unlink(missing_ok=True)
-        except OSError as error:
-            raise DeviceError(
-                f"cannot write what was pulled from {self._name}: {error.strerror}",
-                where=str(local),
-            ) from error
+        files.write_bytes(local, result.stdout)
 
     @contextmanager
     def scratch(self) -> Iterator[str]:

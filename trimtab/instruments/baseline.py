@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from trimtab import paths
+from trimtab import files, paths
 from trimtab.errors import FileAccessError, RegressionError
 
 ALLOWED = 0.02  # a part of the committed figure
@@ -52,15 +52,7 @@ def update(name: str, figures: Mapping[str, float]) -> Path:
     path = path_of(name)
     known = _read(path) if path.exists() else {}
     text = json.dumps(dict(sorted({**known, **figures}.items())), indent=1) + "\n"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise FileAccessError(
-            f"the baseline cannot be written: {error.strerror}",
-            where=str(path),
-            hint="baselines belong to a checkout",
-        ) from error
+    files.write_text(path, text, hint="baselines belong to a checkout")
     return path
 
 

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from onnx import numpy_helper
 from onnx.backend.test import loader
 
+from trimtab import files
 from trimtab.errors import ImportModelError, PlanError, UnsupportedOperatorError, UsageError
 from trimtab.importers import onnx as importer
 from trimtab.planner.choices import ALGORITHMS, Plan
@@ -123,7 +124,7 @@ def load(model: onnx.ModelProto, data: DataSet) -> tuple[Program, tuple[str, ...
     """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
-        path.write_bytes(model.SerializeToString())
+        files.write_bytes(path, model.SerializeToString())
         tensors = {n: v for n, v in data.inputs.items() if isinstance(v, np.ndarray)}
         later = dict(list(tensors.items())[1:])
         empty = {name: value for name, value in later.items() if not value.size}

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import struct
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trimtab import schema
+from trimtab import files, schema
 from trimtab.engine import engine
 from trimtab.errors import ModelFileError
 from trimtab.modelfile.image import Image, new_image
@@ -193,20 +191,4 @@ def write(program: Program, path: Path, names: bool = True) -> None:
     """Writes `program` to `path`, whole or not at all; ModelFileError when the place cannot be
     written.
     """
-    image = encode(program, names)
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(image.data)
-            Path(temporary).chmod(0o644)
-            Path(temporary).replace(path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-    except OSError as e:
-        raise ModelFileError(
-            f"cannot write the model: {e.strerror}",
-            where=str(path),
-            hint="check the folder and its free space",
-        ) from None
+    files.write_bytes(path, encode(program, names).data, error=ModelFileError)

@@ -1,8 +1,10 @@
 """Where the bytes of a binary go: by section, by operator, by kernel, by symbol.
 
-report = size.measure(Path("dist/net/trimtab-run"))
-report.groups      # {"kernel:gemm_f32_8x8_neon": 1824, "libc": 11000, ...}
-print(size.table([report]))
+    report = size.measure(Path("dist/net/trimtab-run"))
+    report.groups      # {"kernel:gemm_f32_8x8_neon": 1824, "libc": 11000, ...}
+    print(size.table([report]))
+
+The parts are listed in `trimtab.size.owner`.
 """
 
 from trimtab.size.measure import measure

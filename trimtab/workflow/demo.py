@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import trimtab
-from trimtab import paths, reports
+from trimtab import files, paths, reports
 from trimtab.bench import oracle, protocol, results, summary
 from trimtab.bench.golden import Golden
 from trimtab.bench.protocol import Settings, Subject
@@ -27,7 +27,6 @@ from trimtab.workflow import doctor
 from trimtab.workflow.build import build_subject
 from trimtab.workflow.models import model_path, target_of
 from trimtab.workflow.progress import say
-from trimtab.workflow.report import write_text
 
 NETWORK = "yolo_fastest"
 _BOARD_NEEDS = ("qemu-system-aarch64", "cpio", "ssh-keygen")  # as doctor calls them
@@ -134,11 +133,11 @@ def _report(records: list[Path], folder: Path) -> Files:
     runs = [results.read(path) for path in records]
     compared = summary.compare(runs[:2])
     alone = [summary.summarize(run) for run in runs[1:]]
-    files = Files(tuple(records), folder / "demo.md", folder / "demo.html")
+    left = Files(tuple(records), folder / "demo.md", folder / "demo.html")
     markdown, page = reports.find("markdown"), reports.find("html")
     parts = [markdown.comparison(compared), *(markdown.run(one) for one in alone)]
-    write_text(files.markdown, "\n".join(parts))
-    write_text(files.html, page.comparison(compared))
+    files.write_text(left.markdown, "\n".join(parts))
+    files.write_text(left.html, page.comparison(compared))
     print("\n" + reports.find("terminal").comparison(compared))
     if (latency := alone[-1].figure("latency")) and len(runs) > 2:
         low, high = latency.statistic.interval.low / 1e6, latency.statistic.interval.high / 1e6
@@ -146,8 +145,8 @@ def _report(records: list[Path], folder: Path) -> Files:
             f"On this machine, one thread: {latency.value / 1e6:.2f} ms for one inference "
             f"(95 % interval of the median {low:.2f} .. {high:.2f} ms)"
         )
-    print(f"Report: {files.markdown}, {files.html}; runs: ./inv report --results {folder}")
-    return files
+    print(f"Report: {left.markdown}, {left.html}; runs: ./inv report --results {folder}")
+    return left
 
 
 @contextmanager

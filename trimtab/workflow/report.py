@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from trimtab import paths, reports
+from trimtab import files, paths, reports
 from trimtab.bench import index, summary
 from trimtab.bench import results as records
 from trimtab.errors import ResultError
@@ -32,7 +32,7 @@ def report(references: Sequence[str], *, format: str, output: str, results: str)
     else:
         text = form.comparison(summary.compare(runs))
     if output:
-        write_text(Path(output), text)
+        files.write_text(Path(output), text, error=ResultError, hint="name another --output")
         print(f"written: {output}")
     else:
         print(text, end="")
@@ -60,19 +60,3 @@ def list_runs(folder: Path) -> str:
     ]
     align = ["left"] * 6 + ["right"] * 2
     return tabulate(rows, headers, "simple", colalign=align, disable_numparse=True)
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a report; it is there complete or not at all. Raises ResultError."""
-    part = path.with_name(path.name + ".part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise ResultError(
-            f"the report cannot be written: {error.strerror}",
-            where=str(path),
-            hint="name another file with --output",
-        ) from error

@@ -5,7 +5,6 @@ A network is one module of `trimtab.zoo.networks` with `INPUT_SHAPE` and `build(
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import importlib
@@ -18,6 +17,7 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
+from trimtab import files
 from trimtab.errors import ModelFileError, UsageError
 from trimtab.zoo import networks
 from trimtab.zoo.builder import INPUT, Net
@@ -42,20 +42,7 @@ def write(name: str, directory: str | Path) -> Path:
     if _is_current(path, _fingerprint(name)):
         return path
     data = model(name).SerializeToString(deterministic=True)
-    part = path.with_name(f".{name}.{os.getpid()}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(data)
-        part.replace(path)
-    except OSError as error:
-        raise ModelFileError(
-            f"cannot be written: {error.strerror}",
-            where=str(path),
-            hint="choose a directory that is writable and has room",
-        ) from error
-    finally:
-        with contextlib.suppress(OSError):
-            part.unlink()
+    files.write_bytes(path, data, error=ModelFileError)
     return path
 
 

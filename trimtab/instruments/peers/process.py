@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import onnx
 
+from trimtab import files
 from trimtab.bench.golden import Golden
 from trimtab.bench.oracle import onnx_golden
 from trimtab.errors import MissingRequirementError, RunnerError
@@ -50,7 +51,8 @@ class Case:
         folder = self.folder.absolute()
         folder.mkdir(parents=True, exist_ok=True)
         arrays: dict[str, Any] = dict(zip(self.input_names, self.golden.inputs, strict=True))
-        np.savez(folder / "inputs.npz", **arrays)
+        with files.replacing(folder / "inputs.npz") as part, part.open("wb") as archive:
+            np.savez(archive, **arrays)
         job = {
             "engine": engine,
             "model": str(self.model.absolute()),

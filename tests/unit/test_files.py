@@ -1,0 +1,180 @@
+"""Files that are there complete or not at all: what stays after errors, and who waits for whom."""
+
+from __future__ import annotations
+
+import errno
+import multiprocessing
+import os
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from trimtab import files
+from trimtab.errors import FileAccessError, ModelFileError
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_file_and_its_folders_are_made(tmp_path: Path) -> None:
+    files.write_text(tmp_path / "a" / "b.txt", "ü\n")
+    files.write_bytes(tmp_path / "a" / "c", memoryview(b"\0\1"))
+    assert (tmp_path / "a" / "b.txt").read_bytes() == "ü\n".encode()
+    assert (tmp_path / "a" / "c").read_bytes() == b"\0\1"
+    assert names(tmp_path / "a") == ["b.txt", "c"]
+
+
+def test_a_new_file_has_the_rights_of_any_other_unless_it_is_told(tmp_path: Path) -> None:
+    (tmp_path / "usual").touch()
+    files.write_text(tmp_path / "ours", "")
+    files.write_text(tmp_path / "tool", "", mode=0o755)
+    rights = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+    assert rights["ours"] == rights["usual"]
+    assert rights["tool"] == 0o755
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_an_error_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, error: type[BaseException]
+) -> None:
+    file = tmp_path / "file"
+    file.write_text("old")
+
+    def interrupted() -> None:
+        with files.replacing(file) as part:
+            part.write_text("half of the n")
+            assert len(names(tmp_path)) == 2
+            raise error
+
+    with pytest.raises(error):
+        interrupted()
+    assert file.read_text() == "old"
+    assert names(tmp_path) == ["file"]
+
+
+def test_nobody_sees_a_file_before_it_is_complete(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    with files.replacing(file) as part:
+        part.write_text("new")
+        assert not file.exists()
+    assert file.read_text() == "new"
+
+
+@pytest.fixture
+def full_disk(tmp_path: Path) -> Iterator[Path]:
+    """A folder with room for a few pages."""
+    if os.geteuid() != 0:
+        pytest.skip("mounting a small file system needs root")
+    folder = tmp_path / "small"
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=32k", "tmpfs", folder], check=True)
+    yield folder
+    subprocess.run(["umount", "-l", folder], check=True)
+
+
+def test_a_full_disk_is_named_and_nothing_half_written_stays(full_disk: Path) -> None:
+    file = full_disk / "net.ttm"
+    file.write_text("old")
+    with pytest.raises(ModelFileError, match="No space left") as refused:
+        files.write_bytes(file, bytes(1 << 20), error=ModelFileError, hint="remove something")
+    assert (refused.value.where, refused.value.hint) == (str(file), "remove something")
+    assert file.read_text() == "old"
+    assert names(full_disk) == ["net.ttm"]
+
+
+def test_the_message_names_the_file_that_was_meant_and_the_one_that_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FileAccessError) as refused:
+        files.write_text(tmp_path / "file" / "report.md", "")
+    assert refused.value.where == str(tmp_path / "file" / "report.md")
+    assert refused.value.what == f"cannot be written: File exists: {tmp_path / 'file'}"
+    with pytest.raises(FileAccessError, match="Is a directory") as refused:
+        files.write_text(tmp_path, "")
+    assert ".part" not in str(refused.value)
+
+
+def test_a_link_is_followed_and_stays(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "link").symlink_to("deep/file")
+    files.write_text(tmp_path / "link", "text")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "deep" / "file").read_text() == "text"
+
+
+def test_a_device_or_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    command = "from pathlib import Path; from trimtab import files; "
+    command += "files.write_text(Path('/dev/stdout'), 'through the pipe')"
+    done = subprocess.run(
+        [sys.executable, "-c", command], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "through the pipe"
+    files.write_text(Path(os.devnull), "gone")
+    assert stat.S_ISCHR(Path(os.devnull).stat().st_mode)
+
+
+def test_an_equal_file_keeps_its_time_stamp(tmp_path: Path) -> None:
+    file = tmp_path / "generated.h"
+    files.write_if_changed(file, "one")
+    os.utime(file, ns=(1, 1))
+    files.write_if_changed(file, "one")
+    assert file.stat().st_mtime_ns == 1
+    files.write_if_changed(file, "two")
+    assert (file.read_text(), file.stat().st_mtime_ns != 1) == ("two", True)
+
+
+def test_a_folder_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    for content in ("first", "second"):
+        with files.replacing_folder(folder) as fresh:
+            (fresh / content).touch()
+    assert names(folder) == ["second"]
+    assert names(tmp_path) == ["out"]
+
+
+def test_a_folder_that_was_not_completed_leaves_the_old_one(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    (folder / "old").touch()
+
+    def refused() -> None:
+        with files.replacing_folder(folder) as fresh:
+            (fresh / "new").touch()
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(FileAccessError, match="No space left"):
+        refused()
+    assert names(folder) == ["old"]
+    assert names(tmp_path) == ["out"]
+
+
+def append_slowly(folder: Path, word: str) -> None:
+    with files.locked(folder / "lock"):
+        for _ in range(3):
+            with (folder / "log").open("a") as log:
+                log.write(word)
+            time.sleep(0.02)
+
+
+def test_one_process_at_a_time_is_in_a_lock(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    processes = [context.Process(target=append_slowly, args=(tmp_path, word)) for word in "abc"]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(60)
+    log = (tmp_path / "log").read_text()
+    assert sorted(log[i : i + 3] for i in range(0, 9, 3)) == ["aaa", "bbb", "ccc"]
+
+
+def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
+    command = "import os, sys; from pathlib import Path; from trimtab import files\n"
+    command += "with files.locked(Path(sys.argv[1])): os.kill(os.getpid(), 9)"
+    subprocess.run([sys.executable, "-c", command, str(tmp_path / "lock")], check=False)
+    with files.locked(tmp_path / "lock"):
+        assert (tmp_path / "lock").exists()
