@@ -1,6 +1,6 @@
 """A plan as a file: what is to be decided per operator in the planner's place.
 
-    algorithms = ["direct", "winograd_2"]      # what the rule may choose from; default: all
+    algorithms = ["depthwise", "direct"]       # what the rule may choose from; default: all
 
     [operators."/features/conv1"]
     algorithm = "winograd_4"

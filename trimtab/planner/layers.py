@@ -1,7 +1,19 @@
 """What operators call kernels for: the layers that instruments time kernels on.
 
 A layer is described in the sizes that bindings/kernel_timer.cpp makes the calls from, per type of
-arguments. `tile` and `size` among them are those in the names of the kernels that it is for.
+arguments:
+
+    GemmF32Args             rows, columns, taps, k (elements of a tap), step (elements between
+                            pixels), line (pixels between taps)
+    DepthwiseF32Args,       height, width (of the output), channels, kernel_h, kernel_w, stride
+    PoolF32Args
+    Winograd...F32Args      height, width (in tiles), channels, tile, size (of its inputs)
+    Strassen...F32Args      n, rows (of a quadrant)
+    UnaryF32Args            n
+    BinaryF32Args           n, runs (all with the same second operand)
+    SoftmaxF32Args          n, rows
+
+`tile` and `size` are those in the names of the kernels that a layer is for.
 """
 
 from __future__ import annotations
