@@ -9,8 +9,8 @@
 
 namespace trimtab {
 
-// What a layer looks like to a kernel; trimtab/instruments/roofline/layers.py says which sizes a
-// type of arguments has.
+// What a layer looks like to a kernel; trimtab/planner/layers.py says which sizes a type of
+// arguments has.
 using LayerSizes = std::map<std::string, size_t>;
 
 // Nanoseconds of one pass over the layer, the mean of as many passes as take `least_ns`, after one

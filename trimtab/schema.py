@@ -8,7 +8,10 @@ the model file all work from these dataclasses. What several operators have alik
 
 from __future__ import annotations
 
+import math
+import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -60,6 +63,21 @@ class Attribute:
 
 
 @dataclass(frozen=True)
+class Macs:
+    """Multiply-accumulates of an operator whose results are sums of products: as many as `each`
+    has elements, times the dimensions of `of` from number `first` on.
+    """
+
+    each: str
+    of: str
+    first: int
+
+    def count(self, shapes: Mapping[str, tuple[int, ...]]) -> int:
+        """How many they are; `shapes`: those of the operator's inputs and outputs."""
+        return math.prod(shapes[self.each]) * math.prod(shapes[self.of][self.first :])
+
+
+@dataclass(frozen=True)
 class Operator:
     """The schema of one operator.
 
@@ -82,6 +100,7 @@ class Operator:
     fuses_activation: bool = False
     fuses_residual: bool = False
     view: bool = False
+    macs: Macs | None = None
 
     def attribute(self, name: str) -> Attribute:
         """The attribute of that name; SchemaError when the operator has none."""
@@ -210,17 +229,34 @@ def _include(table: dict[str, Any], path: Path) -> None:
             own.update(theirs)
 
 
+def _macs(text: str, ports: set[str], where: str) -> Macs | None:
+    """What is written as "y * w[1:]": elements of y, times dimensions of w from the second on."""
+    match = re.fullmatch(r"(\w+) \* (\w+)\[(-?\d+):\]", text)
+    if match and {match[1], match[2]} <= ports:
+        return Macs(match[1], match[2], int(match[3]))
+    if text:
+        raise SchemaError(
+            f"cannot read macs = {text!r}",
+            where=where,
+            hint='write "y * w[1:]", with names of inputs or outputs',
+        )
+    return None
+
+
 def read_operator(path: Path) -> Operator:
     """Reads one schema file; SchemaError names the file and what is wrong with it."""
     where = str(path)
     table = _toml(path)
     _include(table, path)
     try:
+        inputs = tuple(Port(**row) for row in table.pop("inputs", []))
+        outputs = tuple(Port(**row) for row in table.pop("outputs"))
         operator = Operator(
             name=path.stem,
             dtypes=tuple(table.pop("dtypes")),
-            inputs=tuple(Port(**row) for row in table.pop("inputs", [])),
-            outputs=tuple(Port(**row) for row in table.pop("outputs")),
+            inputs=inputs,
+            outputs=outputs,
+            macs=_macs(table.pop("macs", ""), {p.name for p in (*inputs, *outputs)}, where),
             attributes=tuple(
                 _attributes(table.pop("attributes", {}), False, where)
                 + _attributes(table.pop("plan", {}), True, where)

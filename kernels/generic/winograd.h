@@ -3,8 +3,8 @@
 //
 // One-dimensional transforms, first over the lines of a tile, then across them. They are B^T and
 // A^T of Toom-Cook at the points 0, 1, -1 (n = 4), 2 (n = 5), -2 (n = 6), 1/2, -1/2 (n = 8) and
-// infinity; trimtab/planner/packing/winograd.py has G. B^T depends on n alone. Pairs of points that
-// differ in sign share their even and their odd part.
+// infinity; trimtab/planner/algorithms/winograd.py has G. B^T depends on n alone. Pairs of points
+// that differ in sign share their even and their odd part.
 #ifndef TRIMTAB_KERNELS_GENERIC_WINOGRAD_H_
 #define TRIMTAB_KERNELS_GENERIC_WINOGRAD_H_
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 import trimtab
 from trimtab import kernels
 from trimtab.errors import ProgramError
+from trimtab.planner.algorithms import strassen
 from trimtab.planner.choices import Plan
-from trimtab.planner.packing import strassen
 from trimtab.program import Program
 from trimtab.target import Target
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from trimtab.planner.packing import winograd
+from trimtab.planner.algorithms import winograd
 
 Array = NDArray[np.float64]
 

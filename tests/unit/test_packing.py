@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from trimtab.planner.packing import depthwise, gemm, strassen, winograd
+from trimtab.planner.algorithms import depthwise, strassen, winograd
+from trimtab.planner.packing import gemm
 
 
 def numbers(*shape: int) -> NDArray[np.float32]:

@@ -11,7 +11,7 @@ import pytest
 import trimtab
 from tests.unit.test_planner import A53, chosen, convolution
 from trimtab.errors import PlanError
-from trimtab.planner import choices, planner
+from trimtab.planner import algorithms, choices, planner
 from trimtab.planner.choices import Choice, Plan
 from trimtab.program import Op, Program
 from trimtab.target import Target
@@ -25,13 +25,15 @@ def square(activation: str = "") -> Program:
 
 
 def algorithm(program: Program, given: Plan) -> str:
-    return choices.algorithm_of(planner.plan(program, A53, given).ops[0])
+    found = algorithms.of(planner.plan(program, A53, given).ops[0])
+    return found.name if found else ""
 
 
-@pytest.mark.parametrize("name", choices.ALGORITHMS)
+@pytest.mark.parametrize("name", algorithms.names())
 def test_an_operator_takes_the_algorithm_that_it_is_given(name: str) -> None:
     windows = {"strassen": 1, "winograd_5": 4}
-    program = convolution(64, 64, size=56, window=windows.get(name, 3))
+    group = 64 if name == "depthwise" else 1
+    program = convolution(64, 64, group, size=56, window=windows.get(name, 3))
     assert algorithm(program, Plan(operators={"conv": Choice(name)})) == name
 
 
@@ -58,7 +60,7 @@ def test_an_operator_takes_the_kernel_that_it_is_given() -> None:
 
 
 def test_a_depthwise_convolution_can_be_told_to_be_a_product() -> None:
-    given = Plan(operators={"conv": Choice(kernels={"kernel": "gemm_f32_6x16_avx2"})})
+    given = Plan(operators={"conv": Choice("direct", {"kernel": "gemm_f32_6x16_avx2"})})
     planned = planner.plan(convolution(16, 16, group=16), HASWELL, given)
     assert planned.ops[0].attributes["kernel"] == "gemm_f32_6x16_avx2"
 

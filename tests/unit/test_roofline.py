@@ -12,11 +12,11 @@ import trimtab
 from tests.unit.test_planner import convolution
 from trimtab import kernels, passes, paths, zoo
 from trimtab.instruments.roofline import layers, report, timing
-from trimtab.instruments.roofline.layers import Layer, product
 from trimtab.instruments.roofline.machine import Level, Machine, cache_sizes, working_sets
 from trimtab.instruments.roofline.timing import TimedOperator
-from trimtab.planner import planner
-from trimtab.planner.choices import ALGORITHMS, Plan
+from trimtab.planner import algorithms, planner
+from trimtab.planner.choices import Plan
+from trimtab.planner.layers import Layer, product
 from trimtab.profile import find_profile
 from trimtab.program import Program, inspection
 from trimtab.target import Target
@@ -106,7 +106,7 @@ def test_a_winograd_kernel_takes_no_layer_of_another_tile() -> None:
 
 @pytest.mark.parametrize("name", ["mobilenet_v1", "shufflenet_v2", "squeezenet"])
 def test_the_layers_of_a_network_have_its_multiply_accumulates(name: str) -> None:
-    program = decided(name, HASWELL, Plan(("direct",)))
+    program = decided(name, HASWELL, Plan(("depthwise", "direct")))
     found = [(layer, times) for _, layer, times in layers.layers_of(program) if layer.operations]
     assert sum(x.operations * times for x, times in found) == 2 * inspection.inspect(program).macs
 
@@ -163,7 +163,7 @@ def portable_layers() -> dict[str, Counter[Layer]]:
     return layers.collect(
         decided(name, target, Plan((algorithm,)))
         for name in ("mobilenet_v3_small", "googlenet")
-        for algorithm in ALGORITHMS
+        for algorithm in algorithms.names()
     )
 
 

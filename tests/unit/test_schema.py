@@ -89,3 +89,21 @@ def test_shared_files_are_no_operators_and_every_one_is_used() -> None:
     texts = [path.read_text(encoding="utf-8") for path in folder.glob("*.toml")]
     included = "\n".join(line for t in texts for line in t.splitlines() if "include = " in line)
     assert [name for name in sorted(shared) if included.count(f'"{name}"') < 2] == []
+
+
+def test_multiply_accumulates_are_elements_of_one_port_times_dimensions_of_another(
+    tmp_path: Path,
+) -> None:
+    inputs = '\n[[inputs]]\nname = "w"\ndoc = "weights"\n'
+    op = schema.read_operator(written(tmp_path, "[]", f'macs = "y * w[1:]"{inputs}'))
+    assert op.macs is not None
+    assert op.macs.count({"y": (2, 3, 4), "w": (9, 5, 7)}) == 2 * 3 * 4 * 5 * 7
+
+
+@pytest.mark.parametrize("rule", ["y", "y * w[1:]", "y * y", "y + y[1:]"])
+def test_a_rule_of_multiply_accumulates_that_nobody_can_read_is_an_error(
+    rule: str, tmp_path: Path
+) -> None:
+    with pytest.raises(SchemaError, match="cannot read macs") as error:
+        schema.read_operator(written(tmp_path, "[]", f'macs = "{rule}"'))
+    assert "made_up.toml" in error.value.where

@@ -1,6 +1,6 @@
 """A plan as a file: what is to be decided per operator in the planner's place.
 
-    algorithms = ["direct", "winograd_2"]      # what the rule may choose from; default: all
+    algorithms = ["depthwise", "direct"]       # what the rule may choose from; default: all
 
     [operators."/features/conv1"]
     algorithm = "winograd_4"
@@ -21,23 +21,13 @@ from pathlib import Path
 from typing import Any
 
 from trimtab.errors import PlanError
-from trimtab.program import Op, Program
-
-# The ways to compute a convolution: the operator that does it, and attributes of its own.
-ALGORITHMS: dict[str, tuple[str, dict[str, Any]]] = {
-    "direct": ("conv", {}),
-    "strassen": ("conv_strassen", {}),
-    "winograd_2": ("conv_winograd", {"tile": 2}),
-    "winograd_3": ("conv_winograd", {"tile": 3}),
-    "winograd_4": ("conv_winograd", {"tile": 4}),
-    "winograd_5": ("conv_winograd", {"tile": 5}),
-    "winograd_6": ("conv_winograd", {"tile": 6}),
-}
+from trimtab.planner import algorithms
+from trimtab.program import Program
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What is decided for one operator. `algorithm`: one of ALGORITHMS, "" leaves it to the rule;
+    """What is decided for one operator. `algorithm`: the name of one, "" leaves it to the rule;
     `kernels`: kernel names by plan attribute.
     """
 
@@ -51,14 +41,15 @@ class Plan:
     algorithms that its rule may choose from.
     """
 
-    algorithms: tuple[str, ...] = tuple(ALGORITHMS)
+    algorithms: tuple[str, ...] = field(default_factory=algorithms.names)
     operators: Mapping[str, Choice] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         named = {*self.algorithms, *(c.algorithm for c in self.operators.values())}
-        if unknown := sorted(named - {*ALGORITHMS, ""}):
+        known = algorithms.names()
+        if unknown := sorted(named - {*known, ""}):
             raise PlanError(
-                f"unknown algorithm {', '.join(unknown)}", hint=f"use {', '.join(ALGORITHMS)}"
+                f"unknown algorithm {', '.join(unknown)}", hint=f"use {', '.join(known)}"
             )
 
     @staticmethod
@@ -69,14 +60,14 @@ class Plan:
             unknown = sorted(set(table) - {"algorithms", "operators"})
             if unknown:
                 raise PlanError(f"unknown keys: {', '.join(unknown)}")
-            algorithms = _strings(table.get("algorithms", list(ALGORITHMS)), "algorithms")
+            allowed = _strings(table.get("algorithms", [*algorithms.names()]), "algorithms")
             operators = {}
             for key, values in _table(table.get("operators", {}), "operators").items():
                 where = f"operators.{json.dumps(key, ensure_ascii=False)}"
                 row = _table(values, where)
                 _strings(list(row.values()), f"what {where} holds")
                 operators[key] = Choice(row.pop("algorithm", ""), row)
-            return Plan(tuple(algorithms), operators)
+            return Plan(tuple(allowed), operators)
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
             raise PlanError(str(e), where=str(path)) from None
         except PlanError as e:
@@ -113,14 +104,6 @@ def keys(program: Program) -> list[str]:
     return [op.name if counts[op.name] == 1 else op.outputs[0] for op in program.ops]
 
 
-def algorithm_of(op: Op) -> str:
-    """The algorithm of a convolution of a plan; "" for every other operator."""
-    for name, (type, given) in ALGORITHMS.items():
-        if op.type == type and given.items() <= op.attributes.items():
-            return name
-    return ""
-
-
 def plan_of(planned: Program) -> Plan:
     """What was decided in a planned program: planning its source with it gives the same again."""
     found = {}
@@ -128,5 +111,6 @@ def plan_of(planned: Program) -> Plan:
         names = [a.name for a in op.schema.attributes if a.type == "kernel"]
         chosen = {name: kernel for name in names if (kernel := op.attributes[name])}
         if chosen:
-            found[key] = Choice(algorithm_of(op), chosen)
+            algorithm = algorithms.of(op)
+            found[key] = Choice(algorithm.name if algorithm else "", chosen)
     return Plan(operators=found)

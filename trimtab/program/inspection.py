@@ -4,16 +4,12 @@ memory.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
 from trimtab.program import Op, Program, Quantisation
 from trimtab.program.memory import activation_bytes
-
-# Operators whose work is multiply-accumulates of a weight with every output element.
-_WEIGHTED = ("conv", "conv_strassen", "conv_transpose", "conv_winograd", "gemm")
 
 
 @dataclass(frozen=True)
@@ -103,12 +99,8 @@ def macs(program: Program, op: Op) -> int:
     """Multiply-accumulates of one operator as it is defined, whatever way it is computed in; 0 for
     those that are not sums of products.
     """
-    output = program.vars[op.outputs[0]]
-    if op.type == "mat_mul":
-        return output.count * program.vars[op.inputs[0]].shape[-1]
-    if op.type not in _WEIGHTED:
+    if op.schema.macs is None:
         return 0
-    weight = program.vars[op.inputs[1]].shape
-    if op.type == "conv_transpose":
-        return program.vars[op.inputs[0]].count * math.prod(weight[1:])
-    return output.count * math.prod(weight[1:])
+    names = [port.name for port in (*op.schema.inputs[: len(op.inputs)], *op.schema.outputs)]
+    shapes = [program.vars[name].shape if name else () for name in (*op.inputs, *op.outputs)]
+    return op.schema.macs.count(dict(zip(names, shapes, strict=True)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from trimtab.instruments.roofline.layers import Layer
+from trimtab.planner.layers import Layer
 
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 # Where the system does not tell: the caches of a small ARM core.

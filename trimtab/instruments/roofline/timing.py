@@ -15,10 +15,10 @@ import numpy as np
 
 from trimtab import kernels
 from trimtab.engine import engine
-from trimtab.instruments.roofline.layers import Layer
 from trimtab.instruments.roofline.machine import Level, Machine, cache_sizes, working_sets
 from trimtab.kernels import Kernel
-from trimtab.program import Program, inspection
+from trimtab.planner.layers import Layer
+from trimtab.program import Op, Program, inspection
 from trimtab.program.program import NUMPY_DTYPES
 from trimtab.session import Session
 
@@ -138,8 +138,8 @@ def time_operators(program: Program, rounds: int) -> tuple[Machine, list[TimedOp
             for name, var in inputs.items()
         }
     )
-    ops = inspection.inspect(program).ops
-    isas = {kernels.kernel(op.kernel).isa for op in ops if op.kernel}
+    facts = inspection.inspect(program).ops
+    isas = {kernels.kernel(op.kernel).isa for op in facts if op.kernel}
     limits = _Limits(isas or {kernels.PORTABLE}, engine().time_kernel)
     samples = []
     for _ in range(rounds):
@@ -148,25 +148,31 @@ def time_operators(program: Program, rounds: int) -> tuple[Machine, list[TimedOp
         samples.append(session.time_operators())
     machine = limits.machine()
     return machine, [
-        _timed_operator(op, median(taken), machine)
-        for op, taken in zip(ops, zip(*samples, strict=True), strict=True)
+        _timed_operator(op, known, median(taken), machine)
+        for op, known, taken in zip(program.ops, facts, zip(*samples, strict=True), strict=True)
     ]
 
 
-def _timed_operator(op: inspection.OpFacts, ns: float, machine: Machine) -> TimedOperator:
+def _timed_operator(
+    op: Op, facts: inspection.OpFacts, ns: float, machine: Machine
+) -> TimedOperator:
     share = None
-    if op.macs and op.kernel:
-        share = 2 * op.macs / ns / machine.peaks[kernels.kernel(op.kernel).isa]
-    return TimedOperator(op.name, kind_of(op), op.kernel, op.outputs[0], op.macs, ns, share)
+    if facts.macs and facts.kernel:
+        share = 2 * facts.macs / ns / machine.peaks[kernels.kernel(facts.kernel).isa]
+    kind = kind_of(op, facts)
+    return TimedOperator(facts.name, kind, facts.kernel, facts.outputs[0], facts.macs, ns, share)
 
 
-def kind_of(op: inspection.OpFacts) -> str:
-    """What operators are summed up by: the type, and a convolution's window."""
-    if not op.type.startswith("conv") or len(op.inputs) < 2 or len(op.inputs[1]) != 4:
+def kind_of(op: Op, facts: inspection.OpFacts) -> str:
+    """What operators are summed up by: the type, a convolution's window, and the family of the
+    kernel where it has a choice.
+    """
+    if not (facts.macs and facts.kernel) or len(facts.inputs[1]) != 4:
         return op.type
-    size = f"{op.inputs[1][2]}x{op.inputs[1][3]}"
-    depthwise = op.kernel.startswith("depthwise")
-    return f"{op.type} {size}{' depthwise' if depthwise else ''}"
+    size = f"{facts.inputs[1][2]}x{facts.inputs[1][3]}"
+    family = kernels.kernel(facts.kernel).family
+    usual = op.schema.attribute("kernel").families[0]
+    return f"{op.type} {size}" + (f" {family.rpartition('_')[0]}" if family != usual else "")
 
 
 def by_kind(operators: Iterable[TimedOperator]) -> dict[str, dict[str, Any]]:

@@ -1,0 +1,189 @@
+"""What every algorithm promises: the results of the direct one, and a place in plans."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import trimtab
+from trimtab import kernels, schema
+from trimtab.errors import SchemaError
+from trimtab.kernels import Kernel
+from trimtab.planner import algorithms, planner
+from trimtab.planner.algorithms import Algorithm, direct
+from trimtab.planner.choices import Choice, Plan
+from trimtab.program import Op, Program
+from trimtab.target import Target
+
+ARMS = [Target.of("aarch64", "cortex-a53"), Target.of("armv7", "cortex-a7")]
+TARGETS = [*ARMS, Target.of("x86_64", "skylake-avx512"), Target.portable()]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One operator. An algorithm that computes none of the cases below needs one of its own."""
+
+    type: str
+    x: tuple[int, ...]
+    w: tuple[int, ...]
+    attributes: dict[str, object] = field(default_factory=dict)
+
+
+CASES = {
+    "matrix": Case("gemm", (5, 37), (67, 37)),
+    "1x1": Case("conv", (2, 34, 5, 7), (67, 34, 1, 1)),
+    "3x3": Case("conv", (1, 17, 13, 11), (35, 17, 3, 3), {"pads": (1, 0, 1, 2)}),
+    "4x4": Case("conv", (1, 17, 13, 11), (35, 17, 4, 4), {"pads": (1, 2, 2, 1)}),
+    "5x5": Case("conv", (2, 18, 9, 7), (19, 18, 5, 5), {"pads": (2, 2, 2, 2)}),
+    "squares of pixels": Case("conv", (1, 3, 15, 17), (17, 3, 7, 7), {"strides": (2, 2)}),
+    "groups": Case("conv", (1, 15, 9, 7), (9, 5, 3, 3), {"group": 3, "dilations": (2, 1)}),
+    "one channel per group": Case("conv", (2, 21, 9, 7), (21, 1, 3, 3), {"group": 21}),
+    "transposed": Case(
+        "conv_transpose", (1, 6, 5, 7), (6, 7, 3, 3), {"strides": (2, 1), "group": 2}
+    ),
+}
+ALGORITHMS = algorithms.found()
+
+
+def program_of(case: Case) -> tuple[Program, dict[str, NDArray[np.float32]]]:
+    """A program of one operator, called "op", with a bias, and its inputs."""
+    rng = np.random.default_rng(len(case.x) + sum(case.w))
+    program = Program("net")
+    program.add_input("x", case.x)
+    w = rng.standard_normal(case.w, np.float32)
+    outputs = case.w[0] if case.type != "conv_transpose" else 2 * case.w[1]
+    bias = rng.standard_normal(outputs, np.float32)
+    constants = [program.block.add_constant(w, "w"), program.block.add_constant(bias, "bias")]
+    program.outputs = program.block.add_op(
+        case.type, ["x", *constants], {"clamp_min": -1.0, **case.attributes}, ["y"], "op"
+    )
+    return program, {"x": rng.standard_normal(case.x, np.float32)}
+
+
+def lowered(name: str) -> Iterator[tuple[str, Program, Op, Target]]:
+    """(case, program, lowered operator, target) for all that the algorithm can compute."""
+    for case, described in CASES.items():
+        program, _ = program_of(described)
+        for target in TARGETS:
+            if op := algorithms.lower(program, program.ops[0], target).get(name):
+                yield case, program, op, target
+
+
+def fitting(
+    algorithm: Algorithm, program: Program, op: Op, attribute: schema.Attribute, target: Target
+) -> list[Kernel]:
+    members = [k for k in kernels.inventory().values() if k.family in attribute.families]
+    here = [k for k in members if k.isa in target.isas]
+    return [k for k in here if algorithm.fits(program, op, attribute, k)]
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_an_algorithm_computes_what_the_direct_one_does(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    computed = set()
+    for case, described in CASES.items():
+        program, inputs = program_of(described)
+        monkeypatch.setenv("TRIMTAB_ISA", kernels.PORTABLE)
+        (wanted,) = trimtab.Session(program, 1, Plan((algorithms.DIRECT,))).run(inputs).values()
+        monkeypatch.delenv("TRIMTAB_ISA")
+        for isa in Target.host().isas:
+            monkeypatch.setenv("TRIMTAB_ISA", isa)
+            if name not in algorithms.lower(program, program.ops[0], Target.host()):
+                continue
+            computed.add(case)
+            for threads in (1, 2):
+                session = trimtab.Session(program, threads, Plan(operators={"op": Choice(name)}))
+                assert ALGORITHMS[name] in [algorithms.of(op) for op in session.program.ops]
+                (found,) = session.run(inputs).values()
+                np.testing.assert_allclose(
+                    found, wanted, atol=1e-4 * np.abs(wanted).max(), err_msg=f"{case}, {isa}"
+                )
+        monkeypatch.delenv("TRIMTAB_ISA")
+    assert computed, f"no case is one that {name} can compute: give it one"
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_the_work_of_an_algorithm_is_a_positive_number_for_every_kernel_that_fits(
+    name: str,
+) -> None:
+    algorithm = ALGORITHMS[name]
+    for case, program, op, target in lowered(name):
+        fit = fitting(algorithm, program, op, op.schema.attribute("kernel"), target)
+        assert fit, f"{case}: no kernel of {target.name} fits"
+        assert all(0 < algorithm.work(program, op, kernel) < math.inf for kernel in fit), case
+
+
+def test_weights_are_packed_for_every_kernel_that_fits_and_alike_where_operators_share_them() -> (
+    None
+):
+    made: dict[tuple[str, int, object], bytes] = {}
+    for name, algorithm in ALGORITHMS.items():
+        for case, program, op, target in lowered(name):
+            for kernel in fitting(algorithm, program, op, op.schema.attribute("kernel"), target):
+                op.attributes["kernel"] = kernel.name
+                for i, packing in algorithm.packings(program, op).items():
+                    constant = program.vars[op.inputs[i]]
+                    packed = packing.run(np.asarray(constant.data, np.float32))
+                    assert packed.dtype == np.float32
+                    assert packed.ndim == 1
+                    assert packed.size % kernel.packing[1] == 0
+                    assert packed.size >= constant.count
+                    assert np.isfinite(packed).all()
+                    same = made.setdefault((case, i, packing.key), packed.tobytes())
+                    assert same == packed.tobytes(), f"{name}, {case}: two packings of one key"
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_an_algorithm_knows_its_operators_in_a_plan_and_what_their_kernels_are_called_for(
+    name: str,
+) -> None:
+    for case, program, op, target in lowered(name):
+        planned = planner.decide(program, target, Plan(operators={"op": Choice(name)}))
+        (made,) = planned.ops
+        assert made.type == op.type
+        assert [a for a, found in ALGORITHMS.items() if found.made(made)] == [name], case
+        for attribute, layer, times in ALGORITHMS[name].layers(planned, made):
+            assert kernels.kernel(made.attributes[attribute]).args_type == layer.args_type
+            assert layer.work > 0
+            assert times > 0
+
+
+def test_lowering_leaves_the_operator_as_it_is() -> None:
+    for case in CASES.values():
+        program, _ = program_of(case)
+        op = program.ops[0]
+        before = (op.type, list(op.inputs), dict(op.attributes))
+        for twin in algorithms.lower(program, op, TARGETS[0]).values():
+            assert twin is not op
+        assert (op.type, op.inputs, op.attributes) == before
+
+
+def test_every_operator_with_a_choice_can_be_computed_directly() -> None:
+    for name in ALGORITHMS:
+        for _, program, _, target in lowered(name):
+            assert algorithms.DIRECT in algorithms.lower(program, program.ops[0], target)
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_an_algorithm_has_a_name_for_plan_files_and_element_types_of_the_engine(name: str) -> None:
+    assert re.fullmatch(r"[a-z][a-z0-9_]*", name)
+    assert {*ALGORITHMS[name].dtypes} <= {*schema.DTYPES}
+
+
+def test_an_algorithm_is_not_asked_for_types_that_it_does_not_compute() -> None:
+    program, _ = program_of(CASES["1x1"])
+    program.vars["x"].dtype = "i64"
+    assert algorithms.lower(program, program.ops[0], TARGETS[0]) == {}
+
+
+def test_two_algorithms_of_one_name_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(direct, "ALGORITHMS", direct.ALGORITHMS * 2)
+    with pytest.raises(SchemaError, match="two algorithms direct"):
+        algorithms.found.__wrapped__()

@@ -1,0 +1,122 @@
+"""Ways to compute an operator whose weights are packed: one algorithm, in its variants, per module.
+
+An algorithm is a module of this package with `ALGORITHMS`, a tuple of what `Algorithm` asks for;
+modules with a leading underscore are helpers. All that is particular to it is there: which
+operators it computes, what that takes, how weights are packed, what its kernels are called for. The
+planner compares those that it finds.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Protocol
+
+from trimtab import kernels, schema
+from trimtab.errors import SchemaError
+from trimtab.kernels import Kernel
+from trimtab.program import Op, Program, attributes
+from trimtab.schema import Attribute
+from trimtab.target import Target
+
+if TYPE_CHECKING:
+    from trimtab.planner.layers import Layer
+    from trimtab.planner.packing import Packing
+
+DIRECT = "direct"
+"""The algorithm that computes every operator of which there is a choice: what remains where none of
+those that are allowed can."""
+
+
+class Algorithm(Protocol):
+    """One way to compute an operator. A plan's operators have its kernels in their attributes."""
+
+    @property
+    def name(self) -> str:
+        """What plan files call it."""
+
+    @property
+    def dtypes(self) -> tuple[str, ...]:
+        """Element types that it computes in."""
+
+    @property
+    def channels_alike(self) -> bool:
+        """True when channels of equal weights get equal results, to the last bit."""
+
+    def lower(self, program: Program, op: Op, target: Target) -> Op | None:
+        """The operator that computes `op` in this way, without kernels yet; None where it cannot.
+        `op` stays as it is.
+        """
+
+    def made(self, op: Op) -> bool:
+        """Whether an operator of a plan is computed in this way."""
+
+    def fits(self, program: Program, op: Op, attribute: Attribute, kernel: Kernel) -> bool:
+        """Whether a kernel of one of the plan attribute's families can serve a lowered operator."""
+
+    def work(self, program: Program, op: Op, kernel: Kernel) -> float:
+        """What a lowered operator takes when `kernel` computes its products, in multiply-adds of
+        one lane of the kernel's instruction set.
+        """
+
+    def packings(self, program: Program, op: Op) -> Mapping[int, Packing]:
+        """Input index -> how that constant is packed for the kernel of an operator of a plan."""
+
+    def layers(self, program: Program, op: Op) -> Iterator[tuple[str, Layer, int]]:
+        """(plan attribute, layer, how many times): what an operator of a plan calls kernels for."""
+
+
+@cache
+def found() -> dict[str, Algorithm]:
+    """Every algorithm by its name; SchemaError when two have one name."""
+    modules = sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
+    result: dict[str, Algorithm] = {}
+    for module in modules:
+        for algorithm in importlib.import_module(f"{__name__}.{module}").ALGORITHMS:
+            if algorithm.name in result:
+                raise SchemaError(
+                    f"there are two algorithms {algorithm.name}",
+                    where=f"trimtab/planner/algorithms/{module}.py",
+                    hint="plan files name them: give one of them another name",
+                )
+            result[algorithm.name] = algorithm
+    return result
+
+
+def names() -> tuple[str, ...]:
+    """The names of all algorithms."""
+    return tuple(found())
+
+
+def lower(program: Program, op: Op, target: Target) -> dict[str, Op]:
+    """The algorithms that can compute `op` on `target`, and the operator that each makes of it."""
+    dtype = program.vars[op.inputs[0]].dtype if op.inputs else ""
+    lowered = {
+        name: algorithm.lower(program, op, target)
+        for name, algorithm in found().items()
+        if dtype in algorithm.dtypes
+    }
+    return {name: twin for name, twin in lowered.items() if twin is not None}
+
+
+def of(op: Op) -> Algorithm | None:
+    """The algorithm of an operator of a plan; None where there is no choice of any."""
+    return next((algorithm for algorithm in found().values() if algorithm.made(op)), None)
+
+
+def family(op: Op) -> str:
+    """The family of the kernel that computes an operator of a plan; "" where nobody knows it."""
+    kernel = kernels.inventory().get(op.attributes.get("kernel", ""))
+    return kernel.family if kernel else ""
+
+
+def twin(op: Op, type: str, **own: object) -> Op:
+    """`op` as an operator of another type, with the attributes that both have and some of its
+    `own`.
+    """
+    operator = schema.operator(type)
+    kept = {a.name: op.attributes[a.name] for a in operator.attributes if a.name in op.attributes}
+    values = attributes.complete(operator, kept | own)
+    return Op(type, list(op.inputs), list(op.outputs), values, op.name)

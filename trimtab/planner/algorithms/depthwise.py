@@ -1,0 +1,80 @@
+"""Convolution of every channel by itself, without a sum over channels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from trimtab import kernels
+from trimtab.kernels import Kernel
+from trimtab.planner.algorithms import family, twin
+from trimtab.planner.layers import Layer, windows
+from trimtab.planner.packing import FloatArray, Packing
+from trimtab.planner.products import weight_cost
+from trimtab.program import Op, Program
+from trimtab.schema import Attribute
+from trimtab.target import Target
+
+_FAMILY = "depthwise_f32"
+
+
+class Depthwise:
+    """A window that slides over vectors of channels."""
+
+    name = "depthwise"
+    dtypes = ("f32",)
+    channels_alike = True
+
+    def lower(self, program: Program, op: Op, target: Target) -> Op | None:
+        """Convolutions of which every input channel makes one output channel of its own."""
+        if op.type != "conv":
+            return None
+        c_in, c_out = program.vars[op.inputs[0]].shape[1], program.vars[op.inputs[1]].shape[0]
+        return twin(op, op.type) if op.attributes["group"] == c_in == c_out else None
+
+    def made(self, op: Op) -> bool:
+        """Told from a product by the kernel."""
+        return op.type == "conv" and family(op) == _FAMILY
+
+    def fits(self, program: Program, op: Op, attribute: Attribute, kernel: Kernel) -> bool:
+        """Depthwise kernels, of any tile."""
+        return attribute.name != "kernel" or kernel.family == _FAMILY
+
+    def work(self, program: Program, op: Op, kernel: Kernel) -> float:
+        """Every tap of every output, the last tile of channels filled up, and the weights."""
+        w, y = program.vars[op.inputs[1]], program.vars[op.outputs[0]]
+        nr, channels, taps = kernel.packing[1], y.shape[1], math.prod(w.shape[2:])
+        padded = -(-channels // nr) * nr
+        return y.count // channels * padded * taps + w.count * weight_cost(kernel)
+
+    def packings(self, program: Program, op: Op) -> dict[int, Packing]:
+        """Tiles of channels; the bias is read as it is."""
+        nr = kernels.kernel(op.attributes["kernel"]).packing[1]
+        return {1: Packing((self.name, nr), lambda w: pack(w, nr))}
+
+    def layers(self, program: Program, op: Op) -> Iterator[tuple[str, Layer, int]]:
+        """All of it, in one layer."""
+        x, w, y = (program.vars[name] for name in (*op.inputs[:2], op.outputs[0]))
+        window, stride = w.shape[2:], op.attributes["strides"][0]
+        operations = 2 * y.count * math.prod(window)
+        yield "kernel", windows("DepthwiseF32Args", operations, x.count, y.shape, window, stride), 1
+
+
+def pack(w: FloatArray, nr: int) -> FloatArray:
+    """w: float32[c, 1, kh, kw] -> flat [tile][kw][kh][nr], nr channels side by side, taps outside.
+
+    Taps go column by column, as neighbouring windows share columns of pointers. The last tile ends
+    at the last channel and overlaps the one before, so that kernels know whole vectors only; fewer
+    than nr channels are filled up with zeros.
+    """
+    channels, _, kh, kw = w.shape
+    first = np.minimum(np.arange(0, channels, nr), max(channels - nr, 0))
+    padded = np.zeros((max(channels, nr), kh, kw), np.float32)
+    padded[:channels] = w[:, 0]
+    tiles = padded[first[:, None] + np.arange(nr)]
+    return tiles.transpose(0, 3, 2, 1).reshape(-1)
+
+
+ALGORITHMS = (Depthwise(),)

@@ -1,0 +1,121 @@
+"""1x1 convolution by one level of Strassen's algorithm in Winograd's form (Higham 2002, section
+23.1): seven products of halves instead of eight. docs/planner.md has the rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trimtab import kernels
+from trimtab.kernels import Kernel
+from trimtab.planner import kernel_choice, products
+from trimtab.planner.algorithms import twin
+from trimtab.planner.layers import Layer, product
+from trimtab.planner.packing import FloatArray, Packing
+from trimtab.planner.packing.gemm import pack_bias, pack_groups, pack_matrix
+from trimtab.program import Op, Program
+from trimtab.schema import Attribute
+from trimtab.target import Target
+
+_OPERATOR = "conv_strassen"
+
+# Sums of a row of each quadrant, in vector instructions per vector of channels: those of the input;
+# those of the output, most of which add six products to others.
+_SUM_INPUTS, _SUM_OUTPUTS = 17, 30
+# Another algorithm is chosen unless this share of it is saved: weights grow by 7/4.
+_GAIN = 0.02
+
+
+class Strassen:
+    """Halves of pixels, of input channels and of output channels in whole panels."""
+
+    name = "strassen"
+    dtypes = ("f32",)
+    channels_alike = (
+        False  # columns of quadrants and those that are left round in ways of their own
+    )
+
+    def lower(self, program: Program, op: Op, target: Target) -> Op | None:
+        """Matrix products: 1x1 convolutions without strides, padding or groups."""
+        if op.type != "conv" or op.attributes["group"] != 1:
+            return None
+        c_out, c_in, *window = program.vars[op.inputs[1]].shape
+        moves = (*window, *op.attributes["strides"], *op.attributes["dilations"])
+        if {*moves} != {1} or any(op.attributes["pads"]) or c_in % 2:
+            return None
+        best = kernel_choice.best(products.FAMILY, target)
+        halves = any(half_columns(c_out, kernel.packing[1]) for kernel in best)
+        return twin(op, _OPERATOR) if halves else None
+
+    def made(self, op: Op) -> bool:
+        """It has an operator of its own."""
+        return op.type == _OPERATOR
+
+    def fits(self, program: Program, op: Op, attribute: Attribute, kernel: Kernel) -> bool:
+        """Half of the columns are a panel of the matrix kernel, or more."""
+        if attribute.name != "kernel":
+            return True
+        return half_columns(program.vars[op.outputs[0]].shape[1], kernel.packing[1]) > 0
+
+    def work(self, program: Program, op: Op, kernel: Kernel) -> float:
+        """That of the products, of the columns that are left, and of the sums."""
+        c_out, depth, *_ = program.vars[op.inputs[1]].shape
+        rows = program.vars[op.outputs[0]].count // c_out
+        half, columns = -(-rows // 2), half_columns(c_out, kernel.packing[1])
+        sum_cost = kernels.isas()[kernel.isa].sum_cost
+        sums = sum_cost * half * (depth // 2 * _SUM_INPUTS + columns * _SUM_OUTPUTS)
+        halves = 7 * products.work(kernel, half, columns, depth // 2)
+        left = products.work(kernel, rows, c_out - 2 * columns, depth)
+        return (halves + left + sums) / (1 - _GAIN)
+
+    def packings(self, program: Program, op: Op) -> dict[int, Packing]:
+        """The sums of the weights are made ahead of time."""
+        nr = kernels.kernel(op.attributes["kernel"]).packing[1]
+        return {
+            1: Packing((self.name, nr), lambda w: pack(w, nr)),
+            2: Packing(("bias", 1, nr), lambda b: pack_bias(b, 1, nr)),
+        }
+
+    def layers(self, program: Program, op: Op) -> Iterator[tuple[str, Layer, int]]:
+        """Seven products, and the sums around them."""
+        c_out, depth, *_ = program.vars[op.inputs[1]].shape
+        rows, k = program.vars[op.outputs[0]].count // c_out, depth // 2
+        n = half_columns(c_out, kernels.kernel(op.attributes["kernel"]).packing[1])
+        half = rows // 2
+        yield "kernel", product(-(-rows // 2), n, k), 7
+        sums = Layer.of("StrassenSumsF32Args", 0, half * k * (4 + 4), n=k, rows=half)
+        yield "sums_kernel", sums, 1
+        results = Layer.of("StrassenResultsF32Args", 0, half * n * (3 + 1), n=n, rows=half)
+        yield "results_kernel", results, 1
+
+
+def half_columns(columns: int, nr: int) -> int:
+    """Of `columns`, those of a half: whole panels. What is left of them is multiplied directly."""
+    return columns // (2 * nr) * nr
+
+
+def right_hand_sides(w: NDArray[np.float64]) -> NDArray[np.float64]:
+    """w: float64[n, k], the transpose of B -> float64[7, n / 2, k / 2]: B11, T2, T3, T1, -T4, B22,
+    B21, in the order of runtime/ops/conv_strassen.cpp, each transposed.
+    """
+    n, k = (size // 2 for size in w.shape)
+    b11, b21, b12, b22 = w[:n, :k], w[:n, k:], w[n:, :k], w[n:, k:]
+    t1 = b12 - b11
+    t2 = b22 - t1
+    return np.stack([b11, t2, b22 - b12, t1, b21 - t2, b22, b21])
+
+
+def pack(w: FloatArray, nr: int) -> FloatArray:
+    """w: float32[c_out, c_in, 1, 1] -> [7][panel][c_in / 2][nr], then [panel][c_in][nr] of what is
+    left of c_out.
+    """
+    matrix = w[:, :, 0, 0]
+    columns = 2 * half_columns(len(matrix), nr)
+    sides = right_hand_sides(matrix[:columns].astype(np.float64))
+    return np.concatenate([pack_groups(sides, nr), pack_matrix(matrix[columns:], nr)])
+
+
+ALGORITHMS = (Strassen(),)

@@ -1,0 +1,204 @@
+"""Winograd convolution F(m x m, r x r) (Lavin & Gray 2016); docs/planner.md has the rule.
+
+An output tile of m x m pixels is A^T [(G g G^T) * (B^T d B)] A for weights g and inputs d, where *
+goes element by element. The matrices are Toom-Cook's at the n = m + r - 1 points below. B^T and A^T
+are in kernels/generic/winograd.h: a row can be scaled only here and there together. Points of small
+size with small inverses keep rounding errors small (Barabasz et al. 2020).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trimtab import kernels
+from trimtab.kernels import Kernel
+from trimtab.planner import products
+from trimtab.planner.algorithms import twin
+from trimtab.planner.layers import Layer, product
+from trimtab.planner.packing import FloatArray, Packing
+from trimtab.program import Op, Program, Var
+from trimtab.schema import Attribute
+from trimtab.target import Target
+
+_OPERATOR = "conv_winograd"
+_MIN_CHANNELS = 16  # kernel_api.h kMinWinogradChannels
+
+_HALF = Fraction(1, 2)
+# n -> the finite points, and what the row of each is scaled by so that B^T is as it is there.
+_POINTS: dict[int, tuple[tuple[Fraction | int, Fraction | int], ...]] = {
+    4: ((0, 1), (1, _HALF), (-1, _HALF)),
+    5: ((0, _HALF), (1, -_HALF), (-1, Fraction(-1, 6)), (2, Fraction(1, 6))),
+    6: (
+        (0, Fraction(1, 4)),
+        (1, Fraction(-1, 6)),
+        (-1, Fraction(-1, 6)),
+        (2, Fraction(1, 24)),
+        (-2, Fraction(1, 24)),
+    ),
+    8: (
+        (0, 1),
+        (1, Fraction(-2, 9)),
+        (-1, Fraction(-2, 9)),
+        (2, Fraction(1, 90)),
+        (-2, Fraction(1, 90)),
+        (_HALF, Fraction(2, 90)),
+        (-_HALF, Fraction(2, 90)),
+    ),
+}
+
+# What transforms take, in vector instructions per vector of channels: n -> those of n x n inputs;
+# (m, n) -> those of m x m outputs, for every tile that there is.
+_INPUT_COSTS = {4: 110, 5: 225, 6: 310, 8: 680}
+_OUTPUT_COSTS = {
+    (2, 4): 90,
+    (3, 5): 150,
+    (4, 5): 180,
+    (4, 6): 250,
+    (4, 8): 380,
+    (5, 8): 460,
+    (6, 8): 550,
+}
+# Gathering an element of a square of pixels, in operations of one lane.
+_GATHER_COST = 8
+
+
+@dataclass(frozen=True)
+class Winograd:
+    """Tiles of m x m outputs, m = `tile`: a product for each of the n^2 elements of a transformed
+    tile. With strides of s, the same over squares of s x s pixels.
+    """
+
+    tile: int
+    dtypes: ClassVar[tuple[str, ...]] = ("f32",)
+    channels_alike: ClassVar[bool] = True
+
+    @property
+    def name(self) -> str:
+        """winograd_m."""
+        return f"winograd_{self.tile}"
+
+    def lower(self, program: Program, op: Op, target: Target) -> Op | None:
+        """Square windows and strides of one group, with channels for the transforms' vectors."""
+        if op.type != "conv" or op.attributes["group"] != 1 or {*op.attributes["dilations"]} != {1}:
+            return None
+        c_out, c_in, kernel, other = program.vars[op.inputs[1]].shape
+        stride = op.attributes["strides"][0]
+        enough = min(c_out, c_in if stride == 1 else c_out) >= _MIN_CHANNELS
+        square = kernel == other and stride == op.attributes["strides"][1]
+        known = (self.tile, self._size(kernel, stride)) in _OUTPUT_COSTS
+        return twin(op, _OPERATOR, tile=self.tile) if enough and square and known else None
+
+    def made(self, op: Op) -> bool:
+        """The operator has the tile."""
+        return op.type == _OPERATOR and bool(op.attributes["tile"] == self.tile)
+
+    def fits(self, program: Program, op: Op, attribute: Attribute, kernel: Kernel) -> bool:
+        """Transforms have the tile in their names; portable ones know all."""
+        match attribute.name:
+            case "input_kernel":
+                return kernel.portable or kernel.nr == self._size_of(program, op)
+            case "output_kernel":
+                tile = self.tile, self._size_of(program, op)
+                return kernel.portable or (kernel.mr, kernel.nr) == tile
+        return True
+
+    def work(self, program: Program, op: Op, kernel: Kernel) -> float:
+        """That of a product per element of a tile, of the transforms, and of gathering squares."""
+        c_out, c_in, *_ = program.vars[op.inputs[1]].shape
+        size, stride = self._size_of(program, op), op.attributes["strides"][0]
+        height, width = self._tiles(program.vars[op.outputs[0]])
+        depth = stride**2 * c_in
+        gathered = size**2 * depth * _GATHER_COST if stride > 1 else 0
+        inputs = _input_channels(c_in, stride) * _INPUT_COSTS[size]
+        outputs = c_out * _OUTPUT_COSTS[self.tile, size]
+        tiles = height * width
+        multiplied = size**2 * products.work(kernel, tiles, c_out, depth)
+        return multiplied + tiles * (gathered + inputs + outputs)
+
+    def packings(self, program: Program, op: Op) -> dict[int, Packing]:
+        """Weights are transformed ahead of time; the bias is added after the products, as it is."""
+        stride, nr = op.attributes["strides"][0], kernels.kernel(op.attributes["kernel"]).packing[1]
+        key = (self.name, stride, nr)
+        return {1: Packing(key, lambda w: pack(w, self.tile, stride, nr))}
+
+    def layers(self, program: Program, op: Op) -> Iterator[tuple[str, Layer, int]]:
+        """Products of all tiles, and their transforms."""
+        c_out, c_in, *_ = program.vars[op.inputs[1]].shape
+        size, stride = self._size_of(program, op), op.attributes["strides"][0]
+        height, width = self._tiles(program.vars[op.outputs[0]])
+        yield "kernel", product(height * width, c_out, stride**2 * c_in), size**2
+
+        def transform(args_type: str, channels: int) -> Layer:
+            floats = height * width * channels * (size**2 + self.tile**2)
+            sizes = {"height": height, "width": width, "channels": channels}
+            return Layer.of(args_type, 0, floats, **sizes, tile=self.tile, size=size)
+
+        yield "input_kernel", transform("WinogradInputF32Args", _input_channels(c_in, stride)), 1
+        yield "output_kernel", transform("WinogradOutputF32Args", c_out), 1
+
+    def _size(self, kernel: int, stride: int) -> int:
+        return self.tile + taps(kernel, stride) - 1
+
+    def _size_of(self, program: Program, op: Op) -> int:
+        """n: inputs of a tile of the lowered `op`, down or across."""
+        return self._size(program.vars[op.inputs[1]].shape[2], op.attributes["strides"][0])
+
+    def _tiles(self, y: Var) -> tuple[int, int]:
+        """Tiles that cover the images of y: down, all images together, and across."""
+        n, _, h, w = y.shape
+        return n * -(-h // self.tile), -(-w // self.tile)
+
+
+def taps(kernel: int, stride: int) -> int:
+    """r: the squares of stride x stride pixels that a kernel covers along an axis."""
+    return -(-kernel // stride)
+
+
+def _input_channels(c_in: int, stride: int) -> int:
+    """Channels that are transformed. Those of squares are gathered, and fill up vectors."""
+    channels = stride**2 * c_in
+    return -(-channels // _MIN_CHANNELS) * _MIN_CHANNELS if stride > 1 else channels
+
+
+def weight_transform(size: int, taps: int) -> NDArray[np.float64]:
+    """G: float64[size, taps]; a row is (1, p, p^2, ...) at a point p, scaled, the last one at
+    infinity.
+    """
+    rows = [[scale * Fraction(p) ** i for i in range(taps)] for p, scale in _POINTS[size]]
+    return np.array([*rows, [0] * (taps - 1) + [1]], np.float64)
+
+
+def space_to_depth(w: FloatArray, stride: int) -> FloatArray:
+    """w: float32[c_out, c_in, k, k] of a convolution with strides -> [c_out, stride^2 * c_in, r, r]
+    of the same one over squares of pixels; a square's channels are [row][column][c_in].
+    """
+    c_out, c_in, k, _ = w.shape
+    r = taps(k, stride)
+    padded = np.zeros((c_out, c_in, r * stride, r * stride), np.float32)
+    padded[:, :, :k, :k] = w
+    squares = padded.reshape(c_out, c_in, r, stride, r, stride).transpose(0, 3, 5, 1, 2, 4)
+    return squares.reshape(c_out, -1, r, r)
+
+
+def pack(w: FloatArray, tile: int, stride: int, nr: int) -> FloatArray:
+    """w: float32[c_out, c_in, k, k] -> [n^2][panel][stride^2 * c_in][nr]."""
+    w = space_to_depth(w, stride)
+    c_out, c_in, r, _ = w.shape
+    size = tile + r - 1
+    g = weight_transform(size, r)
+    packed = np.zeros((size**2, -(-c_out // nr), c_in, nr), np.float32)
+    # A panel at a time: in float64 all of them take twice the memory of the result.
+    for panel in range(packed.shape[1]):
+        some = w[panel * nr : (panel + 1) * nr].astype(np.float64)
+        transformed = np.einsum("ai,ocij,bj->abco", g, some, g, optimize=True)
+        packed[:, panel, :, : len(some)] = transformed.reshape(size**2, c_in, -1)
+    return packed.reshape(-1)
+
+
+ALGORITHMS = tuple(Winograd(tile) for tile in sorted({tile for tile, _ in _OUTPUT_COSTS}))
