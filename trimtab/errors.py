@@ -78,7 +78,7 @@ class PlanError(TrimtabError):
 
 
 class SchemaError(TrimtabError):
-    """An operator schema, isa.toml or kernel file breaks the rules of its format."""
+    """An operator schema, isa.toml, kernel or core's file breaks the rules of its format."""
 
     exit_code = 20
 

@@ -44,7 +44,7 @@ class Isa:
 
     `weight_cost`: multiply-adds, of one lane, that take as long as reading a weight from memory.
     `sum_cost`: multiply-adds that take as long as an instruction of Strassen's sums.
-    `cores`: those that its kernels are scheduled for, as `Target.of` spells them; none: any core.
+    `cores`: those of `cores/` that its kernels are scheduled for; none: any core.
     """
 
     name: str

@@ -1,8 +1,9 @@
 """Where trimtab's resources lie and where it keeps what it can make again.
 
 Resources are everything that a build needs beside the Python code: ``runtime/``, ``kernels/``,
-``toolchains/``, ``profiles/``, ``devices/`` and ``CMakeLists.txt``. In a checkout they are beside
-the package; a wheel carries them as ``trimtab/_resources``.
+``toolchains/``, ``cores/``, ``profiles/``, ``devices/`` and ``CMakeLists.txt``. In a checkout they
+are beside the package; a wheel carries them as ``trimtab/_resources``. Devices and cores may also
+be the user's own, in `config()`.
 """
 
 import os
@@ -24,6 +25,19 @@ def is_checkout() -> bool:
 def root() -> Path:
     """The folder that holds ``runtime/``, ``kernels/``, ``toolchains/``, ... (never written to)."""
     return _PACKAGE.parent if is_checkout() else _PACKAGE / "_resources"
+
+
+def config() -> Path:
+    """The folder of the user's own: ``devices/``, ``cores/``, pinned host keys.
+
+    ``TRIMTAB_CONFIG_DIR`` overrides it; the default is ``$XDG_CONFIG_HOME/trimtab``
+    (``~/.config/trimtab``).
+    """
+    override = os.environ.get("TRIMTAB_CONFIG_DIR")
+    if override:
+        return Path(override).expanduser().absolute()
+    base = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
+    return Path(base).expanduser() / "trimtab"
 
 
 def cache() -> Path:

@@ -7,79 +7,42 @@ import platform
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from trimtab import kernels
+from trimtab import cores, kernels
+from trimtab.cores import Core
 from trimtab.errors import UsageError
-
-# CPU -> architecture and CPU features, in the names of isa.toml. "generic": what a build for any
-# machine of the architecture may assume; every aarch64 core has NEON, and every armv7 board worth
-# deploying on has NEON with VFPv4. Where the assumption is wrong the engine takes another kernel
-# of the same tile, at last the portable one.
-_NEON = frozenset({"neon"})
-_V7 = frozenset({"neon", "vfpv4"})
-_V8_2 = frozenset({"neon", "fp16", "dotprod"})
-_AVX2 = frozenset({"avx2", "fma"})
-_CPUS: dict[str, dict[str, frozenset[str]]] = {
-    "aarch64": {
-        "generic": _NEON,
-        "cortex-a35": _NEON,
-        "cortex-a53": _NEON,
-        "cortex-a55": _V8_2,
-        "cortex-a57": _NEON,
-        "cortex-a72": _NEON,
-        "cortex-a73": _NEON,
-        "cortex-a76": _V8_2,
-        "cortex-a78": _V8_2,
-        "neoverse-n1": _V8_2,
-    },
-    "armv7": {
-        "generic": _V7,
-        "cortex-a5": _V7,
-        "cortex-a7": _V7,
-        "cortex-a8": _NEON,
-        "cortex-a9": _NEON,
-        "cortex-a15": _V7,
-        "cortex-a17": _V7,
-    },
-    "x86_64": {
-        "generic": _AVX2,
-        "haswell": _AVX2,
-        "skylake-avx512": _AVX2 | {"avx512f", "avx512vl", "avx512dq", "avx512bw"},
-    },
-    "riscv64": {"generic": frozenset()},
-}
 
 
 @dataclass(frozen=True)
 class Target:
-    """An architecture, the rows of isa.toml that its CPU can run (lowest rank first), and threads.
+    """An architecture, the rows of isa.toml that its CPU can run (lowest rank first), its core, and
+    threads.
 
-    `threads` is the number that the program will run with; planning may depend on it, results do
-    not.
+    `threads` is the number that the program will run with; planning may depend on it and on the
+    core, results do not.
     """
 
     name: str
     arch: str
     isas: tuple[str, ...]
+    core: Core
     threads: int = 1
 
     @staticmethod
     def of(arch: str, cpu: str | None = None, threads: int = 1) -> Target:
-        """A machine by architecture and core ("cortex-a53"); no core means any of that kind."""
-        if arch not in _CPUS:
-            raise UsageError(
-                f"unknown architecture {arch!r}", hint=f"use one of {', '.join(_CPUS)}"
-            )
-        cpu = (cpu or "generic").replace("_", "-")
-        if cpu not in _CPUS[arch]:
-            raise UsageError(
-                f"unknown {arch} CPU {cpu!r}", hint=f"use one of {', '.join(_CPUS[arch])}"
-            )
-        return Target(f"{arch} {cpu}", arch, runnable_isas(arch, _CPUS[arch][cpu], cpu), threads)
+        """A machine by architecture and core ("cortex-a53"); no core means any of that kind.
+
+        UsageError when there is no such core, or it does not run the architecture.
+        """
+        core = cores.find(cpu, arch)
+        isas = runnable_isas(arch, core.features[arch], core)
+        name = cores.GENERIC if core.is_generic else core.name
+        return Target(f"{arch} {name}", arch, isas, core, threads)
 
     @staticmethod
     def portable(arch: str = "x86_64") -> Target:
         """A machine with nothing but the portable kernels."""
-        return Target(f"{arch} portable", arch, (kernels.PORTABLE,))
+        generic = cores.find(None, arch)
+        return Target(f"{arch} portable", arch, (kernels.PORTABLE,), generic)
 
     @staticmethod
     def host(threads: int = 1) -> Target:
@@ -89,13 +52,14 @@ class Target:
         arch = {"AMD64": "x86_64", "arm64": "aarch64", "armv7l": "armv7"}.get(
             platform.machine(), platform.machine()
         )
-        isas = runnable_isas(arch, engine().cpu_features())
+        core = cores.this_machine(arch)
+        isas = runnable_isas(arch, engine().cpu_features(), core)
         if limit := os.environ.get("TRIMTAB_ISA"):
             isas = _up_to(limit, isas)
-        return Target(f"this machine ({', '.join(isas)})", arch, isas, threads)
+        return Target(f"this machine ({', '.join(isas)})", arch, isas, core, threads)
 
 
-def runnable_isas(arch: str, features: Iterable[str], core: str = "generic") -> tuple[str, ...]:
+def runnable_isas(arch: str, features: Iterable[str], core: Core) -> tuple[str, ...]:
     """The rows of isa.toml for `arch` that need no more than `features`, lowest rank first.
 
     Those that are scheduled for some cores only if `core` is one of them.
@@ -108,7 +72,7 @@ def runnable_isas(arch: str, features: Iterable[str], core: str = "generic") -> 
         or (
             arch in isa.arch
             and have.issuperset(isa.features)
-            and (not isa.cores or core in isa.cores)
+            and (not isa.cores or core.name in isa.cores)
         )
     )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import os
 import re
 import tomllib
 from collections.abc import Callable, Mapping
@@ -91,15 +90,6 @@ class Definition:
         return create(self, trust_new=trust_new)
 
 
-def config_dir() -> Path:
-    """Where the user's own devices and pinned host keys are kept."""
-    override = os.environ.get("TRIMTAB_CONFIG_DIR")
-    if override:
-        return Path(override).expanduser().absolute()
-    base = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
-    return Path(base).expanduser() / "trimtab"
-
-
 def list_devices() -> tuple[Definition, ...]:
     """All definitions by name; the user's own replaces one of the project with the same name."""
     return tuple(_load(path) for _, path in sorted(_files().items()))
@@ -112,13 +102,13 @@ def find_device(name: str) -> Definition:
         raise DeviceError(
             f"unknown device {name!r}",
             hint=f"known devices: {', '.join(sorted(files))}; "
-            f"define your own as {config_dir() / 'devices'}/NAME.toml (docs/devices.md)",
+            f"define your own as {paths.config() / 'devices'}/NAME.toml (docs/devices.md)",
         )
     return _load(files[name])
 
 
 def _files() -> dict[str, Path]:
-    folders = (paths.root() / "devices", config_dir() / "devices")
+    folders = (paths.root() / "devices", paths.config() / "devices")
     return {path.stem: path for folder in folders for path in folder.glob("*.toml")}
 
 

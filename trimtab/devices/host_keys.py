@@ -6,14 +6,13 @@ from pathlib import Path
 
 import paramiko
 
-from trimtab import files
-from trimtab.devices.definition import config_dir
+from trimtab import files, paths
 from trimtab.errors import DeviceError, HostKeyError
 
 
 def known_hosts_file(device: str) -> Path:
     """Where the keys of `device` are pinned, in OpenSSH's known_hosts format."""
-    return config_dir() / "known_hosts" / device
+    return paths.config() / "known_hosts" / device
 
 
 def pin(file: Path, host: str, key: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import trimtab
 from trimtab import passes, zoo
@@ -26,7 +27,7 @@ def time_kernels(
     """
     host = Target.host()
     targets = [
-        Target(f"{host.arch} {isa}", host.arch, host.isas[: i + 1])
+        replace(host, name=f"{host.arch} {isa}", isas=host.isas[: i + 1])
         for i, isa in enumerate(host.isas)
         if isa in {kernel.isa for kernel in chosen}
     ]
