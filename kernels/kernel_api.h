@@ -1,7 +1,6 @@
 // The contracts of all micro-kernels, and the only header that operators and kernels share.
 //
-// A kernel file kernels/<folder>/<op>_<dtype>[_<tile>]_<isa>.cpp defines one function of its own
-// name:
+// A kernel is one function, alone in a file of its name, <op>_<dtype>[_<tile>]_<isa>:
 //
 //     extern "C" void gemm_f32_8x8_neon(const GemmF32Args& args);
 //

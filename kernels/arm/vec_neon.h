@@ -11,6 +11,7 @@
 namespace {
 
 constexpr size_t kLanes = 4;
+constexpr int kSideBySide = 2;  // vectors that one instruction loads and stores
 
 struct F {
   float32x4_t v;

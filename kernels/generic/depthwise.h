@@ -11,6 +11,7 @@
 #ifndef TRIMTAB_KERNELS_GENERIC_DEPTHWISE_H_
 #define TRIMTAB_KERNELS_GENERIC_DEPTHWISE_H_
 
+#include "kernels/generic/family.h"
 #include "kernels/generic/unroll.h"
 #include "kernels/kernel_api.h"
 
@@ -196,14 +197,17 @@ void DepthwiseWindows(const DepthwiseF32Args& args) {
   }
 }
 
-// Blocks of kRows x kPixels pixels and kVectors of channels, as many as the registers hold; of
-// kFarRows rows where windows are two apart and share less. Tiles have kVectors * kLanes channels.
-template <int kRows, int kFarRows, int kPixels, int kVectors>
+// Blocks of kRows x kPixels pixels and kTile channels have 8 vectors of sums, which leaves half of
+// 16 registers for the rest. Windows that are two apart share less: two rows of them have more
+// pointers than there are registers, where each has its own.
+TRIMTAB_FAMILY(f32, tile_by_lanes(4 : 8, 8 : 16, 16 : 16))
+template <int kTile>
 inline void Depthwise(const DepthwiseF32Args& given) {
   const DepthwiseF32Args args = given;  // a copy that stores to y cannot change
+  constexpr int kVectors = kTile / static_cast<int>(kLanes);
+  constexpr int kRows = 2, kFarRows = kLoadsStep ? 1 : 2, kPixels = 4 / kVectors;
   const bool block = args.kernel_h == args.kernel_w && args.step_h == args.step_w &&
-                     args.rows >= kRows && args.pixels >= kPixels &&
-                     args.channels >= kVectors * kLanes;
+                     args.rows >= kRows && args.pixels >= kPixels && args.channels >= kTile;
   switch (block ? args.kernel_h * 4 + args.step_h : 0) {
     case 3 * 4 + 1:
       return DepthwiseBlocks<3, 1, kRows, kPixels, kVectors>(args);

@@ -4,6 +4,7 @@
 #ifndef TRIMTAB_KERNELS_GENERIC_POOL_H_
 #define TRIMTAB_KERNELS_GENERIC_POOL_H_
 
+#include "kernels/generic/family.h"
 #include "kernels/generic/unroll.h"
 #include "kernels/kernel_api.h"
 
@@ -121,10 +122,12 @@ inline void Pool(const PoolF32Args& given, const Combine& combine, const Finish&
   }
 }
 
+TRIMTAB_FAMILY(f32)
 inline void MaxPool(const PoolF32Args& args) {
   Pool(args, [](F sum, F x) { return Max(x, sum); }, [](F sum, size_t) { return sum; });
 }
 
+TRIMTAB_FAMILY(f32)
 inline void AveragePool(const PoolF32Args& args) {
   Pool(
       args, [](F sum, F x) { return sum + x; },

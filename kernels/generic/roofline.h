@@ -3,6 +3,7 @@
 #ifndef TRIMTAB_KERNELS_GENERIC_ROOFLINE_H_
 #define TRIMTAB_KERNELS_GENERIC_ROOFLINE_H_
 
+#include "kernels/generic/family.h"
 #include "kernels/kernel_api.h"
 
 namespace {
@@ -10,6 +11,7 @@ namespace {
 // n multiply-adds of floats in outer products of 4 x 3 vectors: as many sums as hide the latency,
 // as few as 16 registers hold. x: 64 floats and 4 vectors. Other addresses in every turn keep the
 // compiler from taking the products out of the loop.
+TRIMTAB_FAMILY(f32)
 inline void Peak(const UnaryF32Args& args) {
   constexpr int kRows = 4, kColumns = 3;
   F sums[kRows][kColumns], b[kColumns];
@@ -34,6 +36,7 @@ inline void Peak(const UnaryF32Args& args) {
 }
 
 // Reads n floats, a multiple of 8 vectors.
+TRIMTAB_FAMILY(f32)
 inline void Read(const UnaryF32Args& args) {
   constexpr int kSums = 8;
   F sums[kSums];
@@ -48,6 +51,7 @@ inline void Read(const UnaryF32Args& args) {
 }
 
 // Copies n floats, a multiple of a vector.
+TRIMTAB_FAMILY(f32)
 inline void Copy(const UnaryF32Args& args) {
   for (size_t i = 0; i < args.n; i += kLanes) Store(args.y + i, Load(args.x + i));
 }

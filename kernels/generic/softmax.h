@@ -2,6 +2,7 @@
 #ifndef TRIMTAB_KERNELS_GENERIC_SOFTMAX_H_
 #define TRIMTAB_KERNELS_GENERIC_SOFTMAX_H_
 
+#include "kernels/generic/family.h"
 #include "kernels/generic/math.h"
 #include "kernels/kernel_api.h"
 
@@ -58,6 +59,7 @@ inline float SumExp(const SoftmaxF32Args& args, float maximum, const Each& each)
   return total;
 }
 
+TRIMTAB_FAMILY(f32)
 inline void Softmax(const SoftmaxF32Args& args) {
   if (args.n == 0) return;
   const float sum = SumExp(args, RowMaximum(args), [&](size_t i, F e) { StoreRow(args, i, e); });
@@ -65,6 +67,7 @@ inline void Softmax(const SoftmaxF32Args& args) {
   for (size_t i = 0; i < args.n; i += kLanes) StoreRow(args, i, LoadRow(args, args.y, i) * scale);
 }
 
+TRIMTAB_FAMILY(f32, portable)
 inline void LogSoftmax(const SoftmaxF32Args& args) {
   if (args.n == 0) return;
   const float maximum = RowMaximum(args);

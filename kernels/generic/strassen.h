@@ -2,6 +2,7 @@
 #ifndef TRIMTAB_KERNELS_GENERIC_STRASSEN_H_
 #define TRIMTAB_KERNELS_GENERIC_STRASSEN_H_
 
+#include "kernels/generic/family.h"
 #include "kernels/generic/unroll.h"
 #include "kernels/kernel_api.h"
 
@@ -58,6 +59,7 @@ inline void Vectors(size_t n, const Function& f) {
   for (; i < n; i += kLanes) f(i, Part{n - i < kLanes ? n - i : kLanes});
 }
 
+TRIMTAB_FAMILY(f32)
 inline void StrassenSums(const StrassenSumsF32Args& given) {
   const StrassenSumsF32Args args = given;  // a copy that stores cannot change
   Vectors(args.n, [&](size_t i, auto access) {
@@ -77,6 +79,7 @@ inline void AddTo(float* y, const float* x, size_t n) {
           [&](size_t i, auto access) { access.Put(y + i, access.Get(y + i) + access.Get(x + i)); });
 }
 
+TRIMTAB_FAMILY(f32)
 inline void StrassenResults(const StrassenResultsF32Args& given) {
   const StrassenResultsF32Args args = given;
   const size_t n = args.n;

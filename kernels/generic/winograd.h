@@ -8,6 +8,7 @@
 #ifndef TRIMTAB_KERNELS_GENERIC_WINOGRAD_H_
 #define TRIMTAB_KERNELS_GENERIC_WINOGRAD_H_
 
+#include "kernels/generic/family.h"
 #include "kernels/generic/unroll.h"
 #include "kernels/kernel_api.h"
 
@@ -120,37 +121,38 @@ inline void StoreStep(float*& p, size_t n, const F (&x)[kVectors]) {
   p += n;
 }
 
-// kVectors vectors of channels go together, so that they share addresses and lie side by side,
-// where there are instructions that load and store two vectors.
-template <int kSize, int kVectors>
+// As many vectors of channels go together as one instruction loads and stores side by side: they
+// share addresses.
+TRIMTAB_FAMILY(f32, tiles(4, 5, 6, 8))
+template <int kSize>
 inline void WinogradInput(const WinogradInputF32Args& given) {
   const WinogradInputF32Args args = given;  // a copy that stores to y cannot change
-  for (size_t c = 0; c < args.channels; c = NextChannels<kVectors * kLanes>(c, args.channels)) {
-    F lines[kSize][kSize][kVectors];
+  for (size_t c = 0; c < args.channels; c = NextChannels<kSideBySide * kLanes>(c, args.channels)) {
+    F lines[kSize][kSize][kSideBySide];
     const float* const* a = args.a;
     TRIMTAB_NO_UNROLL
     for (int i = 0; i < kSize; ++i, a += kSize) {
-      F x[kVectors][kSize], transformed[kVectors][kSize];
+      F x[kSideBySide][kSize], transformed[kSideBySide][kSize];
       TRIMTAB_UNROLL
       for (int j = 0; j < kSize; ++j) {
         const float* const pixel = a[j] + c;
         TRIMTAB_UNROLL
-        for (int v = 0; v < kVectors; ++v) x[v][j] = Load(pixel + v * kLanes);
+        for (int v = 0; v < kSideBySide; ++v) x[v][j] = Load(pixel + v * kLanes);
       }
       TRIMTAB_UNROLL
-      for (int v = 0; v < kVectors; ++v) InputLine(x[v], transformed[v]);
+      for (int v = 0; v < kSideBySide; ++v) InputLine(x[v], transformed[v]);
       TRIMTAB_UNROLL
       for (int j = 0; j < kSize; ++j) {
         TRIMTAB_UNROLL
-        for (int v = 0; v < kVectors; ++v) lines[i][j][v] = transformed[v][j];
+        for (int v = 0; v < kSideBySide; ++v) lines[i][j][v] = transformed[v][j];
       }
     }
     float* y = args.y + c;
     TRIMTAB_NO_UNROLL
     for (int j = 0; j < kSize; ++j, y += args.y_stride) {
-      F x[kVectors][kSize], transformed[kVectors][kSize];
+      F x[kSideBySide][kSize], transformed[kSideBySide][kSize];
       TRIMTAB_UNROLL
-      for (int v = 0; v < kVectors; ++v) {
+      for (int v = 0; v < kSideBySide; ++v) {
         TRIMTAB_UNROLL
         for (int i = 0; i < kSize; ++i) x[v][i] = lines[i][j][v];
         InputLine(x[v], transformed[v]);
@@ -158,52 +160,53 @@ inline void WinogradInput(const WinogradInputF32Args& given) {
       float* element = y;
       TRIMTAB_UNROLL
       for (int i = 0; i < kSize; ++i) {
-        F side[kVectors];
+        F side[kSideBySide];
         TRIMTAB_UNROLL
-        for (int v = 0; v < kVectors; ++v) side[v] = transformed[v][i];
+        for (int v = 0; v < kSideBySide; ++v) side[v] = transformed[v][i];
         StoreStep(element, kSize * args.y_stride, side);
       }
     }
   }
 }
 
-template <int kTile, int kSize, int kVectors>
+TRIMTAB_FAMILY(f32, tiles(2x4, 3x5, 4x5, 4x6, 4x8, 5x8, 6x8))
+template <int kTile, int kSize>
 inline void WinogradOutput(const WinogradOutputF32Args& given) {
   const WinogradOutputF32Args args = given;  // a copy that stores to y cannot change
   const bool bounded = args.clamp_max < __builtin_inff();
-  for (size_t c = 0; c < args.channels; c = NextChannels<kVectors * kLanes>(c, args.channels)) {
-    F lines[kSize][kTile][kVectors];
+  for (size_t c = 0; c < args.channels; c = NextChannels<kSideBySide * kLanes>(c, args.channels)) {
+    F lines[kSize][kTile][kSideBySide];
     const float* column = args.x + c;
     TRIMTAB_NO_UNROLL
     for (int j = 0; j < kSize; ++j, column += args.x_stride) {
-      F x[kVectors][kSize], transformed[kVectors][kTile];
+      F x[kSideBySide][kSize], transformed[kSideBySide][kTile];
       const float* element = column;
       TRIMTAB_UNROLL
       for (int i = 0; i < kSize; ++i) {
-        F side[kVectors];
+        F side[kSideBySide];
         LoadStep(element, kSize * args.x_stride, side);
         TRIMTAB_UNROLL
-        for (int v = 0; v < kVectors; ++v) x[v][i] = side[v];
+        for (int v = 0; v < kSideBySide; ++v) x[v][i] = side[v];
       }
       TRIMTAB_UNROLL
-      for (int v = 0; v < kVectors; ++v) OutputLine(x[v], transformed[v]);
+      for (int v = 0; v < kSideBySide; ++v) OutputLine(x[v], transformed[v]);
       TRIMTAB_UNROLL
       for (int i = 0; i < kTile; ++i) {
         TRIMTAB_UNROLL
-        for (int v = 0; v < kVectors; ++v) lines[j][i][v] = transformed[v][i];
+        for (int v = 0; v < kSideBySide; ++v) lines[j][i][v] = transformed[v][i];
       }
     }
-    F bias[kVectors];
+    F bias[kSideBySide];
     TRIMTAB_UNROLL
-    for (int v = 0; v < kVectors; ++v)
+    for (int v = 0; v < kSideBySide; ++v)
       bias[v] = args.bias != nullptr ? Load(args.bias + c + v * kLanes) : Set(0.0f);
     float* y = args.y + c;
     const float* residual = args.residual + (args.residual != nullptr ? c : 0);
     TRIMTAB_NO_UNROLL
     for (size_t i = 0; i < args.rows; ++i, y += args.row_stride) {
-      F sums[kVectors][kTile];
+      F sums[kSideBySide][kTile];
       TRIMTAB_UNROLL
-      for (int v = 0; v < kVectors; ++v) {
+      for (int v = 0; v < kSideBySide; ++v) {
         F x[kSize];
         TRIMTAB_UNROLL
         for (int j = 0; j < kSize; ++j) x[j] = lines[j][i][v];
@@ -215,10 +218,10 @@ inline void WinogradOutput(const WinogradOutputF32Args& given) {
         const float* pixel = residual;
         TRIMTAB_UNROLL
         for (size_t j = 0; j < kTile && j != args.columns; ++j) {
-          F side[kVectors];
+          F side[kSideBySide];
           LoadStep(pixel, args.residual_pixel_stride, side);
           TRIMTAB_UNROLL
-          for (int v = 0; v < kVectors; ++v) sums[v][j] = sums[v][j] + side[v];
+          for (int v = 0; v < kSideBySide; ++v) sums[v][j] = sums[v][j] + side[v];
         }
         residual += args.residual_row_stride;
       }
@@ -226,7 +229,7 @@ inline void WinogradOutput(const WinogradOutputF32Args& given) {
       TRIMTAB_UNROLL
       for (int j = 0; j < kTile; ++j) {
         TRIMTAB_UNROLL
-        for (int v = 0; v < kVectors; ++v) {
+        for (int v = 0; v < kSideBySide; ++v) {
           sums[v][j] = Max(sums[v][j], Set(args.clamp_min));
           Settle(sums[v][j]);
         }
@@ -235,16 +238,16 @@ inline void WinogradOutput(const WinogradOutputF32Args& given) {
         TRIMTAB_UNROLL
         for (int j = 0; j < kTile; ++j) {
           TRIMTAB_UNROLL
-          for (int v = 0; v < kVectors; ++v) sums[v][j] = Min(sums[v][j], Set(args.clamp_max));
+          for (int v = 0; v < kSideBySide; ++v) sums[v][j] = Min(sums[v][j], Set(args.clamp_max));
         }
       }
       const auto store = [&](size_t columns) {
         float* pixel = y;
         TRIMTAB_UNROLL
         for (size_t j = 0; j < kTile && j != columns; ++j) {
-          F side[kVectors];
+          F side[kSideBySide];
           TRIMTAB_UNROLL
-          for (int v = 0; v < kVectors; ++v) side[v] = sums[v][j];
+          for (int v = 0; v < kSideBySide; ++v) side[v] = sums[v][j];
           StoreStep(pixel, args.pixel_stride, side);
         }
       };

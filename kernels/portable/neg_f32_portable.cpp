@@ -1,6 +1,6 @@
 #include "kernels/portable/vec_scalar.h"
 
-#include "kernels/generic/elementwise.h"
+#include "kernels/generic/unary.h"
 
 extern "C" void neg_f32_portable(const UnaryF32Args& args) {
   Map(args, [](F x) { return F{-x.v}; });

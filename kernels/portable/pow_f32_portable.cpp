@@ -1,6 +1,6 @@
 #include "kernels/portable/vec_scalar.h"
 
-#include "kernels/generic/elementwise.h"
+#include "kernels/generic/binary.h"
 
 // The C library's powf: its special cases (signs, zeros, infinities) are worth its 1.5 KB.
 extern "C" void pow_f32_portable(const BinaryF32Args& args) {

@@ -17,6 +17,7 @@
 namespace {
 
 constexpr size_t kLanes = 1;
+constexpr int kSideBySide = 1;  // vectors that one instruction loads and stores
 
 struct F {
   float v;

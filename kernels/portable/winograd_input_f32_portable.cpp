@@ -3,8 +3,8 @@
 #include "kernels/generic/winograd.h"
 
 extern "C" void winograd_input_f32_portable(const WinogradInputF32Args& args) {
-  if (args.size == 4) return WinogradInput<4, 1>(args);
-  if (args.size == 5) return WinogradInput<5, 1>(args);
-  if (args.size == 6) return WinogradInput<6, 1>(args);
-  WinogradInput<8, 1>(args);
+  if (args.size == 4) return WinogradInput<4>(args);
+  if (args.size == 5) return WinogradInput<5>(args);
+  if (args.size == 6) return WinogradInput<6>(args);
+  WinogradInput<8>(args);
 }

@@ -3,11 +3,11 @@
 #include "kernels/generic/winograd.h"
 
 extern "C" void winograd_output_f32_portable(const WinogradOutputF32Args& args) {
-  if (args.size == 4) return WinogradOutput<2, 4, 1>(args);
-  if (args.size == 5 && args.tile == 3) return WinogradOutput<3, 5, 1>(args);
-  if (args.size == 5) return WinogradOutput<4, 5, 1>(args);
-  if (args.size == 6) return WinogradOutput<4, 6, 1>(args);
-  if (args.tile == 4) return WinogradOutput<4, 8, 1>(args);
-  if (args.tile == 5) return WinogradOutput<5, 8, 1>(args);
-  WinogradOutput<6, 8, 1>(args);
+  if (args.size == 4) return WinogradOutput<2, 4>(args);
+  if (args.size == 5 && args.tile == 3) return WinogradOutput<3, 5>(args);
+  if (args.size == 5) return WinogradOutput<4, 5>(args);
+  if (args.size == 6) return WinogradOutput<4, 6>(args);
+  if (args.tile == 4) return WinogradOutput<4, 8>(args);
+  if (args.tile == 5) return WinogradOutput<5, 8>(args);
+  WinogradOutput<6, 8>(args);
 }

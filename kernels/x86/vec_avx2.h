@@ -10,6 +10,7 @@
 namespace {
 
 constexpr size_t kLanes = 8;
+constexpr int kSideBySide = 1;  // vectors that one instruction loads and stores
 
 struct F {
   __m256 v;

@@ -15,6 +15,7 @@
 namespace {
 
 constexpr size_t kLanes = 16;
+constexpr int kSideBySide = 1;  // vectors that one instruction loads and stores
 
 struct F {
   __m512 v;

@@ -1,4 +1,4 @@
-"""The inventory of micro-kernels is what their file names say."""
+"""The inventory of micro-kernels is what file names and the declarations of families say."""
 
 from __future__ import annotations
 
@@ -23,6 +23,25 @@ flags = []
 features = ["neon"]
 rank = 10
 """
+# Two more, so that vectors differ in lanes and in what they can do.
+VECTORS = """
+[wide]
+folder = "arm"
+vectors.f32 = "vec_wide.h"
+arch = ["aarch64"]
+flags = []
+features = []
+rank = 20
+[narrow]
+folder = "arm"
+vectors.f32 = "vec_narrow.h"
+lacks = ["division"]
+arch = ["aarch64"]
+flags = []
+features = []
+rank = 15
+"""
+PORTABLE = 'folder = "portable"\n'
 
 
 def write_kernel(folder: Path, where: str, arguments: str = "GemmF32Args") -> None:
@@ -71,7 +90,7 @@ def test_the_best_kernel_of_a_family_stands_first_and_the_portable_one_last(fold
 @pytest.mark.parametrize(
     ("where", "reason"),
     [
-        ("arm/gemm_neon.cpp", "file name"),
+        ("arm/gemm_neon.cpp", "<op>_<dtype>"),
         ("arm/gemm_f32_8x8_sve.cpp", "unknown instruction set"),
         ("portable/gemm_f32_8x8_neon.cpp", "belong in kernels/arm"),
         ("arm/gemm_f32_64x64_neon.cpp", "larger than"),
@@ -103,7 +122,146 @@ def test_a_row_of_isa_toml_without_a_rank_is_refused(tmp_path: Path) -> None:
         kernels.read_inventory(tmp_path)
 
 
+@pytest.fixture
+def generic(folder: Path) -> Path:
+    """A `kernels/` with vectors of plain C++, of four and of sixteen lanes."""
+    portable = PORTABLE + 'vectors.f32 = "vec_scalar.h"\n'
+    (folder / "isa.toml").write_text(ISA.replace(PORTABLE, portable) + VECTORS)
+    (folder / "arm").mkdir()
+    for name, lanes in (("portable/scalar", 1), ("arm/narrow", 4), ("arm/wide", 16)):
+        path = folder / name.replace("/", "/vec_")
+        path.with_suffix(".h").write_text(f"constexpr size_t kLanes = {lanes};\n")
+    (folder / "generic").mkdir()
+    return folder
+
+
+def declare(folder: Path, text: str) -> None:
+    (folder / "generic" / "own.h").write_text(f"#include <x>\n\n{text}\n")
+
+
+def generated(folder: Path) -> set[str]:
+    return {name for name, k in kernels.read_inventory(folder).items() if k.recipe}
+
+
+LOG = "TRIMTAB_FAMILY(f32)\ninline void LogSoftmax(const SoftmaxF32Args& args) {}"
+
+
+def test_a_declared_family_has_a_kernel_for_every_instruction_set_with_its_vectors(
+    generic: Path,
+) -> None:
+    declare(generic, LOG)
+    assert generated(generic) == {
+        "log_softmax_f32_portable",
+        "log_softmax_f32_narrow",
+        "log_softmax_f32_wide",
+    }
+    kernel = kernels.read_inventory(generic)["log_softmax_f32_wide"]
+    assert (kernel.family, kernel.isa, kernel.packing) == ("log_softmax_f32", "wide", (0, 0))
+    assert kernel.path == Path("generated/kernels/log_softmax_f32_wide.cpp")
+    assert kernel.args_type == "SoftmaxF32Args"
+    assert kernel.recipe == kernels.Recipe(
+        "kernels/arm/vec_wide.h", "kernels/generic/own.h", "LogSoftmax"
+    )
+
+
+def test_a_file_takes_the_place_of_the_generated_kernel_of_its_name(generic: Path) -> None:
+    declare(generic, LOG)
+    write_kernel(generic, "arm/log_softmax_f32_wide.cpp", "SoftmaxF32Args")
+    kernel = kernels.read_inventory(generic)["log_softmax_f32_wide"]
+    assert kernel.recipe is None
+    assert kernel.path == Path("kernels/arm/log_softmax_f32_wide.cpp")
+
+
+def test_a_file_that_replaces_a_generated_kernel_must_take_its_arguments(generic: Path) -> None:
+    declare(generic, LOG)
+    write_kernel(generic, "arm/log_softmax_f32_wide.cpp", "PoolF32Args")
+    with pytest.raises(SchemaError, match="different arguments"):
+        kernels.read_inventory(generic)
+
+
+def test_a_family_of_tiles_has_a_kernel_of_each_beside_a_portable_one_by_hand(
+    generic: Path,
+) -> None:
+    function = "template <int kTile, int kSize>\ninline void Out(const OutArgs& args) {}"
+    declare(generic, f"TRIMTAB_FAMILY(f32, tiles(2x4,\n    4x6))\n{function}")
+    with pytest.raises(SchemaError, match="no portable member"):
+        kernels.read_inventory(generic)
+    write_kernel(generic, "portable/out_f32_portable.cpp", "OutArgs")
+    found = kernels.read_inventory(generic)
+    assert {n for n in generated(generic) if n.endswith("wide")} == {
+        "out_f32_2x4_wide",
+        "out_f32_4x6_wide",
+    }
+    recipe = found["out_f32_4x6_wide"].recipe
+    assert recipe is not None
+    assert recipe.function == "Out<4, 6>"
+    assert found["out_f32_4x6_wide"].packing == (4, 6)
+
+
+def test_a_tile_may_depend_on_the_lanes_of_a_vector(generic: Path) -> None:
+    function = "template <int kTile>\ninline void Deep(const DeepArgs& args) {}"
+    declare(generic, f"TRIMTAB_FAMILY(f32, tile_by_lanes(4 : 8, 8 : 16))\n{function}")
+    write_kernel(generic, "portable/deep_f32_portable.cpp", "DeepArgs")
+    assert generated(generic) == {"deep_f32_8_narrow"}
+
+
+def test_a_family_is_not_made_for_vectors_that_lack_what_it_needs(generic: Path) -> None:
+    declare(generic, LOG.replace("f32)", "f32, needs(division))"))
+    assert generated(generic) == {"log_softmax_f32_portable", "log_softmax_f32_wide"}
+
+
+def test_a_family_may_be_portable_only(generic: Path) -> None:
+    declare(generic, LOG.replace("f32)", "f32, portable)"))
+    assert generated(generic) == {"log_softmax_f32_portable"}
+
+
+def test_a_family_is_made_for_the_types_that_it_declares_and_the_vectors_have(
+    generic: Path,
+) -> None:
+    declare(generic, LOG.replace("f32)", "f32, f16)"))
+    isa = generic / "isa.toml"
+    before = generated(generic)
+    for header in ("vec_scalar", "vec_wide"):
+        row = f'vectors.f32 = "{header}.h"\n'
+        isa.write_text(isa.read_text().replace(row, row + row.replace("f32", "f16")))
+    assert generated(generic) - before == {"log_softmax_f16_portable", "log_softmax_f16_wide"}
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (LOG.replace("inline void", "void"), r"own.h:3: a family is declared at"),
+        (LOG.replace("(f32)", ""), "a family is declared at"),
+        (LOG.replace("f32)", "f32, sometimes)"), "sometimes is no element type or option"),
+        (LOG.replace("f32)", "f32, tiles(4by4))"), "no element type or option"),
+        (LOG.replace("f32)", "f32, tile_by_lanes(8))"), "no element type or option"),
+        (LOG.replace("f32)", "portable)"), "no element type"),
+        (LOG.replace("f32)", "f32, needs(divison))"), "divison, which no row lacks"),
+        (f"{LOG}\n{LOG}", "declared twice"),
+    ],
+)
+def test_a_wrong_declaration_is_named(generic: Path, text: str, reason: str) -> None:
+    declare(generic, text)
+    with pytest.raises(SchemaError, match=reason):
+        kernels.read_inventory(generic)
+
+
+def test_vectors_say_how_many_lanes_they_have(generic: Path) -> None:
+    (generic / "arm" / "vec_wide.h").write_text("")
+    function = "template <int kTile>\ninline void Deep(const DeepArgs& args) {}"
+    declare(generic, f"TRIMTAB_FAMILY(f32, tile_by_lanes(4 : 8))\n{function}")
+    with pytest.raises(SchemaError, match=r"vec_wide.h: must define constexpr size_t kLanes"):
+        kernels.read_inventory(generic)
+
+
 def test_the_kernels_of_this_checkout_obey_the_rules(root: Path) -> None:
     found = kernels.inventory()
-    assert len(found) == len(list((root / "kernels").glob("*/*.cpp")))
+    written = {path.stem for path in (root / "kernels").glob("*/*.cpp")}
+    assert {name for name, k in found.items() if k.recipe is None} == written
     assert {k.isa for k in found.values()} <= set(kernels.isas())
+    for kernel in found.values():
+        if kernel.recipe:
+            assert (root / kernel.recipe.vectors).is_file()
+            assert (root / kernel.recipe.header).is_file()
+        else:
+            assert (root / kernel.path).is_file()

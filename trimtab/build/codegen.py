@@ -1,4 +1,5 @@
-"""Generates the engine's tables from the operator schemas, the kernel files and a profile.
+"""Generates the engine's tables, and the kernels that need no file of their own, from the operator
+schemas, the inventory of kernels and a profile.
 
 CMake runs this at configure time: `python -m trimtab.build.codegen --profile FILE --arch aarch64
 --output DIR`. It needs nothing but the standard library. Files are rewritten only when their text
@@ -9,6 +10,7 @@ changes, so that a build stays incremental:
     generated/config.h          op macros and switches
     generated/registry.cpp      the operators that are kept
     generated/kernel_table.cpp  the kernels that are kept, best first within a family
+    generated/kernels/NAME.cpp  those of them that are generated
     sources.cmake               what CMake compiles, with the flags of each instruction set
 """
 
@@ -171,6 +173,15 @@ def kernel_table_source(kept: list[kernels.Kernel], strings: bool) -> str:
     return "\n".join(out) + "\n"
 
 
+def kernel_source(kernel: kernels.Kernel, recipe: kernels.Recipe) -> str:
+    """generated/kernels/NAME.cpp: one function of the kernel's name."""
+    signature = f'extern "C" void {kernel.name}(const {kernel.args_type}& args)'
+    return (
+        f'{BANNER}#include "{recipe.vectors}"\n\n#include "{recipe.header}"\n\n'
+        f"{signature} {{ {recipe.function}(args); }}\n"
+    )
+
+
 def sources_cmake(profile: Profile, kept: list[kernels.Kernel], compiler: str) -> str:
     """sources.cmake: op macros, sources, and per-file flags of the instruction sets."""
     isas = kernels.isas()
@@ -180,12 +191,13 @@ def sources_cmake(profile: Profile, kept: list[kernels.Kernel], compiler: str) -
         f"set({op.macro} {'ON' if op.name in names else 'OFF'})"
         for op in schema.operators().values()
     ]
-    out.append(
-        "set(TRIMTAB_KERNEL_SOURCES\n" + "".join(f'  "{k.path.as_posix()}"\n' for k in kept) + ")"
-    )
+    places = {
+        k.name: ("${CMAKE_CURRENT_LIST_DIR}/" if k.recipe else "") + k.path.as_posix() for k in kept
+    }
+    out += ["set(TRIMTAB_KERNEL_SOURCES", *(f'  "{path}"' for path in places.values()), ")"]
     for k in kept:
         if flags := ";".join(isas[k.isa].flags_for(compiler)):
-            path = k.path.as_posix()
+            path = places[k.name]
             out.append(f'set_property(SOURCE "{path}" PROPERTY COMPILE_OPTIONS "{flags}")')
     return "\n".join(out) + "\n"
 
@@ -208,6 +220,9 @@ def generate(
     files.write_if_changed(
         generated / "kernel_table.cpp", kernel_table_source(kept, profile.strings)
     )
+    for k in kept:
+        if k.recipe:
+            files.write_if_changed(output / k.path, kernel_source(k, k.recipe))
     files.write_if_changed(output / "sources.cmake", sources_cmake(profile, kept, compiler))
     facts = {
         "profile": profile.name,

@@ -21,7 +21,7 @@ import re
 from functools import cache
 from pathlib import PurePosixPath
 
-from trimtab import paths
+from trimtab import kernels, paths
 from trimtab.size.linkmap import INTERNAL
 
 _MEMBER = re.compile(r"^(?P<archive>.*)\((?P<member>[^()]*)\)$")
@@ -72,4 +72,4 @@ def _stems() -> dict[str, str]:
     for path in (root / "runtime/ops").glob("*.cpp"):
         kind = "op" if path.with_suffix(".toml").is_file() else "shared"
         found[path.stem] = f"{kind}:{path.stem}"
-    return found | {path.stem: f"kernel:{path.stem}" for path in (root / "kernels").glob("*/*.cpp")}
+    return found | {name: f"kernel:{name}" for name in kernels.inventory()}

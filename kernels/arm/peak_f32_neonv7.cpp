@@ -1,5 +1,0 @@
-#include "kernels/arm/vec_neon.h"
-
-#include "kernels/generic/roofline.h"
-
-extern "C" void peak_f32_neonv7(const UnaryF32Args& args) { Peak(args); }

@@ -1,7 +1,0 @@
-#include "kernels/arm/vec_neon.h"
-
-#include "kernels/generic/winograd.h"
-
-extern "C" void winograd_input_f32_6_neonv7(const WinogradInputF32Args& args) {
-  WinogradInput<6, 2>(args);
-}

@@ -1,7 +1,0 @@
-#include "kernels/arm/vec_neon.h"
-
-#include "kernels/generic/winograd.h"
-
-extern "C" void winograd_output_f32_3x5_neon(const WinogradOutputF32Args& args) {
-  WinogradOutput<3, 5, 2>(args);
-}

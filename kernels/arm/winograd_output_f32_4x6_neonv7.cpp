@@ -1,7 +1,0 @@
-#include "kernels/arm/vec_neon.h"
-
-#include "kernels/generic/winograd.h"
-
-extern "C" void winograd_output_f32_4x6_neonv7(const WinogradOutputF32Args& args) {
-  WinogradOutput<4, 6, 2>(args);
-}

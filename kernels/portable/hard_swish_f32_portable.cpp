@@ -1,8 +1,0 @@
-#include "kernels/portable/vec_scalar.h"
-
-#include "kernels/generic/activations.h"
-#include "kernels/generic/elementwise.h"
-
-extern "C" void hard_swish_f32_portable(const UnaryF32Args& args) {
-  Map(args, [](F x) { return HardSwish(x); });
-}

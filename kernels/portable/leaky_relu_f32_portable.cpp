@@ -1,9 +1,0 @@
-#include "kernels/portable/vec_scalar.h"
-
-#include "kernels/generic/activations.h"
-#include "kernels/generic/elementwise.h"
-
-extern "C" void leaky_relu_f32_portable(const UnaryF32Args& args) {
-  const F alpha = Set(args.alpha);
-  Map(args, [=](F x) { return LeakyRelu(x, alpha); });
-}

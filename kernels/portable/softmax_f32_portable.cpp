@@ -1,5 +1,0 @@
-#include "kernels/portable/vec_scalar.h"
-
-#include "kernels/generic/softmax.h"
-
-extern "C" void softmax_f32_portable(const SoftmaxF32Args& args) { Softmax(args); }

@@ -1,7 +1,0 @@
-#include "kernels/x86/vec_avx512.h"
-
-#include "kernels/generic/elementwise.h"
-
-extern "C" void div_f32_avx512(const BinaryF32Args& args) {
-  Map(args, [](F a, F b) { return Divide(a, b); });
-}

@@ -1,9 +1,0 @@
-#include "kernels/x86/vec_avx2.h"
-
-#include "kernels/generic/activations.h"
-#include "kernels/generic/elementwise.h"
-
-extern "C" void elu_f32_avx2(const UnaryF32Args& args) {
-  const F alpha = Set(args.alpha);
-  Map(args, [=](F x) { return Elu(x, alpha); });
-}

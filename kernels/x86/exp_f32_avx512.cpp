@@ -1,8 +1,0 @@
-#include "kernels/x86/vec_avx512.h"
-
-#include "kernels/generic/elementwise.h"
-#include "kernels/generic/math.h"
-
-extern "C" void exp_f32_avx512(const UnaryF32Args& args) {
-  Map(args, [](F x) { return Exp(x); });
-}

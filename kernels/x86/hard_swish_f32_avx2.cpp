@@ -1,8 +1,0 @@
-#include "kernels/x86/vec_avx2.h"
-
-#include "kernels/generic/activations.h"
-#include "kernels/generic/elementwise.h"
-
-extern "C" void hard_swish_f32_avx2(const UnaryF32Args& args) {
-  Map(args, [](F x) { return HardSwish(x); });
-}

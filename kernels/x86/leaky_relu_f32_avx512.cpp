@@ -1,9 +1,0 @@
-#include "kernels/x86/vec_avx512.h"
-
-#include "kernels/generic/activations.h"
-#include "kernels/generic/elementwise.h"
-
-extern "C" void leaky_relu_f32_avx512(const UnaryF32Args& args) {
-  const F alpha = Set(args.alpha);
-  Map(args, [=](F x) { return LeakyRelu(x, alpha); });
-}

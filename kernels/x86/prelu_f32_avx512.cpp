@@ -1,8 +1,0 @@
-#include "kernels/x86/vec_avx512.h"
-
-#include "kernels/generic/activations.h"
-#include "kernels/generic/elementwise.h"
-
-extern "C" void prelu_f32_avx512(const BinaryF32Args& args) {
-  Map(args, [](F a, F b) { return LeakyRelu(a, b); });
-}

@@ -1,7 +1,0 @@
-#include "kernels/x86/vec_avx512.h"
-
-#include "kernels/generic/winograd.h"
-
-extern "C" void winograd_input_f32_8_avx512(const WinogradInputF32Args& args) {
-  WinogradInput<8, 1>(args);
-}

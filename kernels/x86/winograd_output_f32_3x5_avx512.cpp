@@ -1,7 +1,0 @@
-#include "kernels/x86/vec_avx512.h"
-
-#include "kernels/generic/winograd.h"
-
-extern "C" void winograd_output_f32_3x5_avx512(const WinogradOutputF32Args& args) {
-  WinogradOutput<3, 5, 1>(args);
-}

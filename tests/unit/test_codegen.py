@@ -1,0 +1,59 @@
+"""What code generation writes into a build folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from trimtab.build import codegen
+from trimtab.profile import Profile
+
+
+def files(folder: Path) -> dict[str, int]:
+    """Time of the last change, in ns, by path."""
+    return {
+        str(path.relative_to(folder)): path.stat().st_mtime_ns
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def test_a_generated_kernel_is_one_function_over_the_vectors_of_its_instruction_set(
+    tmp_path: Path,
+) -> None:
+    codegen.generate(Profile("net", ops=("softmax",)), "aarch64", "gcc", tmp_path)
+    written = sorted(path.name for path in (tmp_path / "generated" / "kernels").iterdir())
+    assert written == ["softmax_f32_neon.cpp", "softmax_f32_portable.cpp"]
+    text = (tmp_path / "generated" / "kernels" / "softmax_f32_neon.cpp").read_text()
+    assert [line for line in text.splitlines() if line.startswith("#include")] == [
+        '#include "kernels/arm/vec_neon.h"',
+        '#include "kernels/generic/softmax.h"',
+    ]
+    function = 'extern "C" void softmax_f32_neon(const SoftmaxF32Args& args) { Softmax(args); }'
+    assert function in text.splitlines()
+
+
+def test_a_kernel_that_is_written_by_hand_is_compiled_from_where_it_lies(tmp_path: Path) -> None:
+    profile = Profile("net", ops=("gemm",), kernels=("gemm_f32_4x8_neonv7", "clip_f32_neonv7"))
+    codegen.generate(profile, "armv7", "gcc", tmp_path)
+    sources = (tmp_path / "sources.cmake").read_text().splitlines()
+    generated = '"${CMAKE_CURRENT_LIST_DIR}/generated/kernels/clip_f32_neonv7.cpp"'
+    assert '  "kernels/arm/gemm_f32_4x8_neonv7.cpp"' in sources
+    assert f"  {generated}" in sources
+    assert (
+        f'set_property(SOURCE {generated} PROPERTY COMPILE_OPTIONS "-mfpu=neon-vfpv4")' in sources
+    )
+    assert not (tmp_path / "generated" / "kernels" / "gemm_f32_4x8_neonv7.cpp").exists()
+
+
+def test_nothing_is_written_again_that_has_not_changed(tmp_path: Path) -> None:
+    profile = Profile("net", ops=("softmax", "abs"))
+    codegen.generate(profile, "x86_64", "gcc", tmp_path)
+    before = files(tmp_path)
+    unit = tmp_path / "generated" / "kernels" / "abs_f32_portable.cpp"
+    unit.write_text("old")
+    codegen.generate(profile, "x86_64", "gcc", tmp_path)
+    after = files(tmp_path)
+    assert unit.read_text() != "old"
+    assert {name for name in after if after[name] != before[name]} == {
+        "generated/kernels/abs_f32_portable.cpp"
+    }

@@ -1,0 +1,137 @@
+"""The families that `kernels/generic/` declares, and the kernels that are generated of them.
+
+`kernels/generic/family.h` says what a declaration looks like.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trimtab import schema
+from trimtab.errors import SchemaError
+from trimtab.kernels.isa import PORTABLE, Isa
+from trimtab.kernels.naming import Kernel, Recipe, named
+
+_BEGIN = re.compile(r"^TRIMTAB_FAMILY\b", re.MULTILINE)
+_DECLARATION = re.compile(
+    r"TRIMTAB_FAMILY\((?P<options>(?:[^()]|\([^()]*\))*)\)\s*"
+    r"(?:template <[^>]*>\s*)?"
+    r"inline void (?P<function>[A-Z]\w*)\(const (?P<args>\w+)& \w+\)"
+)
+_TILE = re.compile(r"(?:[1-9]\d*x)?[1-9]\d*")
+_TILE_OF_LANES = re.compile(rf"(\d+)\s*:\s*({_TILE.pattern})")
+_LANES = re.compile(r"^constexpr size_t kLanes = (\d+);", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Family:
+    """One declaration. Tiles are spelled as in a kernel's name; none: its kernels have no tile."""
+
+    name: str
+    header: Path
+    function: str
+    args_type: str
+    dtypes: tuple[str, ...]
+    portable: bool = False
+    needs: tuple[str, ...] = ()
+    tiles: tuple[str, ...] = ()
+    tile_by_lanes: tuple[tuple[int, str], ...] = ()
+
+    def kernels(self, isas: Mapping[str, Isa]) -> Iterator[Kernel]:
+        """What is generated of it, by instruction set and type."""
+        if unknown := {*self.needs} - {lack for isa in isas.values() for lack in isa.lacks}:
+            raise SchemaError(
+                f"family {self.name} needs {', '.join(sorted(unknown))}, which no row lacks",
+                where=str(self.header),
+                hint="`lacks` of kernels/isa.toml says what vectors cannot do",
+            )
+        for isa in isas.values():
+            if not {*self.needs} & {*isa.lacks} and (isa.name == PORTABLE or not self.portable):
+                for dtype in (d for d in self.dtypes if d in isa.vectors):
+                    for tile in self._tiles(isa, dtype):
+                        yield self._kernel(isa, dtype, tile, isas)
+
+    def _tiles(self, isa: Isa, dtype: str) -> tuple[str, ...]:
+        if not self.tiles and not self.tile_by_lanes:
+            return ("",)
+        if isa.name == PORTABLE:
+            return ()
+        lanes = _lanes(self.header.parents[1] / isa.folder / isa.vectors[dtype])
+        return self.tiles + tuple(tile for n, tile in self.tile_by_lanes if n == lanes)
+
+    def _kernel(self, isa: Isa, dtype: str, tile: str, isas: Mapping[str, Isa]) -> Kernel:
+        name = "_".join(part for part in (self.name, dtype, tile, isa.name) if part)
+        recipe = Recipe(
+            vectors=f"kernels/{isa.folder}/{isa.vectors[dtype]}",
+            header=f"kernels/generic/{self.header.name}",
+            function=self.function + (f"<{tile.replace('x', ', ')}>" if tile else ""),
+        )
+        path = Path("generated", "kernels", f"{name}.cpp")
+        return named(name, isas, path, self.args_type, str(self.header), recipe)
+
+
+def read_families(header: Path) -> list[Family]:
+    """The families that a header declares; SchemaError names the line of a wrong declaration."""
+    text = _text(header)
+    found = []
+    for begin in _BEGIN.finditer(text):
+        where = f"{header}:{text.count(chr(10), 0, begin.start()) + 1}"
+        match = _DECLARATION.match(text, begin.start())
+        if match is None:
+            raise SchemaError(
+                "a family is declared at an inline void Function(const ...Args& args)",
+                where=where,
+                hint="kernels/generic/family.h has the rules",
+            )
+        name = re.sub(r"(?<!^)(?=[A-Z])", "_", match["function"]).lower()
+        try:
+            options = _options(match["options"])
+        except ValueError as e:
+            raise SchemaError(
+                f"family {name}: {e}", where=where, hint="kernels/generic/family.h has the rules"
+            ) from None
+        found.append(Family(name, header, match["function"], match["args"], **options))
+    return found
+
+
+def _options(text: str) -> dict[str, Any]:
+    """Fields of a Family; ValueError says what is wrong."""
+    fields: dict[str, Any] = {"dtypes": ()}
+    for option in re.split(r",\s*(?![^()]*\))", text.strip()):
+        word, _, rest = option.partition("(")
+        values = tuple(value.strip() for value in rest.removesuffix(")").split(",") if value)
+        pairs = [_TILE_OF_LANES.fullmatch(value) for value in values]
+        if word in schema.DTYPES and not values:
+            fields["dtypes"] += (word,)
+        elif word == PORTABLE and not values:
+            fields["portable"] = True
+        elif word == "needs" and values:
+            fields["needs"] = values
+        elif word == "tiles" and values and all(map(_TILE.fullmatch, values)):
+            fields["tiles"] = values
+        elif word == "tile_by_lanes" and values and all(pairs):
+            fields["tile_by_lanes"] = tuple((int(m[1]), m[2]) for m in pairs if m)
+        else:
+            raise ValueError(f"{option} is no element type or option")
+    if not fields["dtypes"]:
+        raise ValueError("it has no element type")
+    return fields
+
+
+def _lanes(header: Path) -> int:
+    """Elements of a vector, as its header has them."""
+    match = _LANES.search(_text(header))
+    if match is None:
+        raise SchemaError("must define constexpr size_t kLanes = ...;", where=str(header))
+    return int(match[1])
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as e:
+        raise SchemaError(str(e), where=str(path)) from None

@@ -1,0 +1,125 @@
+"""What a micro-kernel is, and what its name says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from trimtab.errors import SchemaError
+from trimtab.kernels.isa import PORTABLE, Isa
+
+MAX_TILE_ROWS = 32  # kernel_api.h kMaxTileRows
+MAX_TILE_COLUMNS = 64  # kernel_api.h kMaxTileColumns
+
+# The packing of a program that is planned for a portable kernel, which understands any: that of
+# the small ARM kernels, so that they can stand in.
+_PORTABLE_PACKING = {"GemmF32Args": (4, 8), "DepthwiseF32Args": (0, 8)}
+
+_NAME = re.compile(
+    r"(?P<family>[a-z][a-z0-9]*(?:_[a-z0-9]+)*_(?:f32|f16|i8|u8|i32|i64))"
+    r"(?:_(?:(?P<mr>[1-9]\d*)x)?(?P<nr>[1-9]\d*))?"
+    r"_(?P<isa>[a-z][a-z0-9]*)"
+)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a generated kernel is made of: the headers of its vectors and of its family, as
+    #include spells them, and the function that computes it, `Depthwise<8>`.
+    """
+
+    vectors: str
+    header: str
+    function: str
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One micro-kernel. `mr`, `nr`: its tile, 0 where it has none. `path`: of the file that defines
+    it, below `paths.root()`; below the build folder when there is a `recipe` to write it from.
+    """
+
+    name: str
+    family: str
+    isa: str
+    mr: int
+    nr: int
+    path: Path
+    args_type: str
+    recipe: Recipe | None = None
+
+    @property
+    def dtype(self) -> str:
+        """Element type the kernel computes in: the last word of its family."""
+        return self.family.rpartition("_")[2]
+
+    @property
+    def portable(self) -> bool:
+        """True for the family's reference, which runs anywhere and understands every packing."""
+        return self.isa == PORTABLE
+
+    @property
+    def packing(self) -> tuple[int, int]:
+        """(mr, nr) that weights are packed for; (0, 0) where the kernel reads none."""
+        return (
+            _PORTABLE_PACKING.get(self.args_type, (0, 0)) if self.portable else (self.mr, self.nr)
+        )
+
+
+def named(
+    name: str,
+    isas: Mapping[str, Isa],
+    path: Path,
+    args_type: str,
+    where: str,
+    recipe: Recipe | None = None,
+) -> Kernel:
+    """The kernel of that name; SchemaError, which says `where`, when the name breaks the rules."""
+    match = _NAME.fullmatch(name)
+    if match is None:
+        raise SchemaError(
+            f"a kernel's name must be <op>_<dtype>[_<tile>]_<isa>, not {name}",
+            where=where,
+            hint="for example gemm_f32_8x8_neon, sigmoid_f32_avx2",
+        )
+    if match["isa"] not in isas:
+        raise SchemaError(
+            f"unknown instruction set {match['isa']!r}",
+            where=where,
+            hint=f"use one of {', '.join(isas)}, or add a row to kernels/isa.toml",
+        )
+    mr, nr = int(match["mr"] or 0), int(match["nr"] or 0)
+    if mr > MAX_TILE_ROWS or nr > MAX_TILE_COLUMNS:
+        raise SchemaError(
+            f"tile {mr}x{nr} is larger than {MAX_TILE_ROWS}x{MAX_TILE_COLUMNS}", where=where
+        )
+    if match["isa"] == PORTABLE and nr != 0:
+        raise SchemaError(
+            "a portable kernel has no tile: it must understand every packing", where=where
+        )
+    return Kernel(name, match["family"], match["isa"], mr, nr, path, args_type, recipe)
+
+
+def read_kernel(path: Path, isas: Mapping[str, Isa]) -> Kernel:
+    """The kernel in one file; SchemaError when its name, folder or function breaks the rules."""
+    where, name = str(path), path.stem
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as e:
+        raise SchemaError(str(e), where=where) from None
+    signature = re.search(rf"\bvoid\s+{name}\s*\(\s*const\s+(\w+)\s*&", text)
+    if signature is None:
+        raise SchemaError(
+            f'must define extern "C" void {name}(const ...Args& args)',
+            where=where,
+            hint="the function has the name of its file; kernel_api.h holds the argument types",
+        )
+    folder = path.parent.name
+    kernel = named(name, isas, Path("kernels", folder, path.name), signature[1], where)
+    if isas[kernel.isa].folder != folder:
+        raise SchemaError(
+            f"kernels for {kernel.isa} belong in kernels/{isas[kernel.isa].folder}/", where=where
+        )
+    return kernel
