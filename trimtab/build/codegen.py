@@ -9,6 +9,7 @@ changes, so that a build stays incremental:
     generated/config.h          op macros and switches
     generated/registry.cpp      the operators that are kept
     generated/kernel_table.cpp  the kernels that are kept, best first within a family
+    generated/isa_table.cpp     the instruction sets that TRIMTAB_ISA may name
     sources.cmake               what CMake compiles, with the flags of each instruction set
 """
 
@@ -171,6 +172,30 @@ def kernel_table_source(kept: list[kernels.Kernel], strings: bool) -> str:
     return "\n".join(out) + "\n"
 
 
+def isa_table_source(arch: str, strings: bool) -> str:
+    """generated/isa_table.cpp: the rows of isa.toml for `arch`, each with its CPU features and
+    those of lower rows.
+    """
+    isas = [isa for isa in kernels.isas().values() if arch in isa.arch]
+    rows = []
+    for isa in isas:
+        features = {f for other in isas if other.rank <= isa.rank for f in other.features}
+        bits = " | ".join(f"kCpu{pascal(f)}" for f in sorted(features)) or "0"
+        rows.append(f"    {{{schema.name_hash(isa.name):#x}u, {bits}}},  // {isa.name}")
+    text = f"TRIMTAB_ISA must be one of {', '.join(isa.name for isa in isas)}" if strings else ""
+    return "\n".join(
+        [
+            BANNER,
+            '#include "runtime/core/cpu.h"\n\nnamespace trimtab {\n',
+            "const IsaRow kIsaTable[] = {",
+            *rows,
+            f"}};\nconst size_t kIsaTableSize = {len(rows)};",
+            f'const char kIsaMessage[] = "{text}";',
+            "\n}  // namespace trimtab\n",
+        ]
+    )
+
+
 def sources_cmake(profile: Profile, kept: list[kernels.Kernel], compiler: str) -> str:
     """sources.cmake: op macros, sources, and per-file flags of the instruction sets."""
     isas = kernels.isas()
@@ -214,6 +239,7 @@ def generate(
     write_if_changed(generated / "config.h", config_header(profile))
     write_if_changed(generated / "registry.cpp", registry_source(profile))
     write_if_changed(generated / "kernel_table.cpp", kernel_table_source(kept, profile.strings))
+    write_if_changed(generated / "isa_table.cpp", isa_table_source(arch, profile.strings))
     write_if_changed(output / "sources.cmake", sources_cmake(profile, kept, compiler))
     facts = {
         "profile": profile.name,
