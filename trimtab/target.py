@@ -55,7 +55,7 @@ class Target:
         core = cores.this_machine(arch)
         isas = runnable_isas(arch, engine().cpu_features(), core)
         if limit := os.environ.get("TRIMTAB_ISA"):
-            isas = _up_to(limit, isas)
+            isas = _up_to(limit, arch, isas)
         return Target(f"this machine ({', '.join(isas)})", arch, isas, core, threads)
 
 
@@ -77,8 +77,8 @@ def runnable_isas(arch: str, features: Iterable[str], core: Core) -> tuple[str, 
     )
 
 
-def _up_to(limit: str, isas: tuple[str, ...]) -> tuple[str, ...]:
-    known = kernels.isas()
+def _up_to(limit: str, arch: str, isas: tuple[str, ...]) -> tuple[str, ...]:
+    known = {name: isa for name, isa in kernels.isas().items() if arch in isa.arch}
     if limit not in known:
         raise UsageError(
             f"unknown instruction set {limit!r}",

@@ -46,6 +46,7 @@ void Describe(const trimtab::Tensor& from, const char* name, trimtab_tensor* to)
 }
 
 Status SetUp(trimtab_model* model, const void* data, size_t size, int threads) {
+  TRIMTAB_RETURN_IF_ERROR(trimtab::CheckIsa());
   TRIMTAB_RETURN_IF_ERROR(trimtab::Load(data, size, &model->program));
   return model->executor.SetUp(model->program, threads);
 }
@@ -173,7 +174,7 @@ uint64_t trimtab_schema_hash(void) { return trimtab::kSchemaHash; }
 
 void trimtab_cpu_features(char* names, size_t size) {
   trimtab::Text text(names, size);
-  const uint64_t features = trimtab::CpuFeatures();
+  const uint32_t features = trimtab::CpuFeatures();
   bool first = true;
   for (int bit = 0; trimtab::CpuFeatureName(bit) != nullptr; ++bit) {
     if (((features >> bit) & 1) == 0) continue;

@@ -89,7 +89,8 @@ uint32_t trimtab_op_count(const trimtab_model* model);
 const char* trimtab_op_name(const trimtab_model* model, uint32_t op_index, uint16_t* type_id);
 
 /* The operator schema this binary was generated from, and the CPU features it may use (names joined
- * by commas in `names`). */
+ * by commas in `names`). TRIMTAB_ISA in the environment limits them to those of an instruction set
+ * (kernels/isa.toml); where it names none, no model can be opened (TRIMTAB_BAD_ARGUMENT). */
 uint64_t trimtab_schema_hash(void);
 void trimtab_cpu_features(char* names, size_t size);
 

@@ -1,7 +1,8 @@
 #include "runtime/core/cpu.h"
 
 #include <stdlib.h>
-#include <string.h>
+
+#include "runtime/core/kernel_table.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -20,11 +21,14 @@ uint64_t XGetBv() {
   return (static_cast<uint64_t>(high) << 32) | low;
 }
 
+constexpr const char* kNames[] = {"avx2",     "fma",      "avx512f", "avx512vl",
+                                  "avx512dq", "avx512bw", nullptr};
+
 // Intel SDM volume 1, 14.3 and 15.2: an extension counts only when the system saves its registers
 // (XCR0).
-uint64_t Detect() {
+uint32_t Detect() {
   uint32_t a, b, c, d;
-  uint64_t features = 0;
+  uint32_t features = 0;
   if (!__get_cpuid(1, &a, &b, &c, &d) || (c & (1u << 27)) == 0) return 0;
   const bool fma = (c & (1u << 12)) != 0;
   const uint64_t saved = XGetBv();
@@ -40,53 +44,63 @@ uint64_t Detect() {
   return features;
 }
 
-#elif defined(__aarch64__)
+#elif defined(__aarch64__) || defined(__arm__)
+
+constexpr const char* kNames[] = {"neon", "vfpv4", "fp16", "dotprod", "i8mm", nullptr};
+
+#if defined(__aarch64__)
 
 // Linux arch/arm64/include/uapi/asm/hwcap.h.
-uint64_t Detect() {
+uint32_t Detect() {
   const unsigned long caps = getauxval(AT_HWCAP), caps2 = getauxval(AT_HWCAP2);
-  uint64_t features = kCpuNeon;
+  uint32_t features = kCpuNeon;
   if ((caps & (1ul << 9)) && (caps & (1ul << 10))) features |= kCpuFp16;
   if (caps & (1ul << 20)) features |= kCpuDotprod;
   if (caps2 & (1ul << 13)) features |= kCpuI8mm;
   return features;
 }
 
-#elif defined(__arm__)
+#else
 
 // Linux arch/arm/include/uapi/asm/hwcap.h.
-uint64_t Detect() {
+uint32_t Detect() {
   const unsigned long caps = getauxval(AT_HWCAP);
-  uint64_t features = 0;
+  uint32_t features = 0;
   if (caps & (1ul << 12)) features |= kCpuNeon;
   if (caps & (1ul << 16)) features |= kCpuVfpv4;
   return features;
 }
 
+#endif
+
 #else
 
-uint64_t Detect() { return 0; }
+constexpr const char* kNames[] = {nullptr};
+
+uint32_t Detect() { return 0; }
 
 #endif
 
-constexpr const char* kNames[] = {"avx2", "fma",   "avx512f", "avx512vl", "avx512dq", "avx512bw",
-                                  "neon", "vfpv4", "fp16",    "dotprod",  "i8mm"};
-
-constexpr uint64_t kAvx512 = kCpuAvx512f | kCpuAvx512vl | kCpuAvx512dq | kCpuAvx512bw;
-
-uint64_t Masked(uint64_t features) {
+// What TRIMTAB_ISA leaves of the features.
+uint32_t Limit() {
   const char* isa = getenv("TRIMTAB_ISA");
-  if (isa == nullptr || *isa == '\0') return features;
-  if (strcmp(isa, "portable") == 0) return 0;
-  if (strcmp(isa, "avx2") == 0) return features & ~kAvx512;
-  return features;
+  if (isa == nullptr || *isa == '\0') return ~uint32_t{0};
+  for (size_t i = 0; i < kIsaTableSize; ++i) {
+    if (kIsaTable[i].name == NameHash(isa)) return kIsaTable[i].cpu_features | kCpuIsaKnown;
+  }
+  return 0;
 }
 
 }  // namespace
 
-uint64_t CpuFeatures() {
-  static const uint64_t features = Masked(Detect());
+uint32_t CpuFeatures() {
+  static uint32_t features = 0;
+  if (features == 0) features = (Detect() | kCpuIsaKnown) & Limit();
   return features;
+}
+
+Status CheckIsa() {
+  return (CpuFeatures() & kCpuIsaKnown) != 0 ? Status() : Status(Code::kBadArgument, kIsaMessage);
 }
 
 void Relax() {
@@ -97,9 +111,6 @@ void Relax() {
 #endif
 }
 
-const char* CpuFeatureName(int bit) {
-  return bit >= 0 && bit < static_cast<int>(sizeof(kNames) / sizeof(kNames[0])) ? kNames[bit]
-                                                                                : nullptr;
-}
+const char* CpuFeatureName(int bit) { return kNames[bit]; }
 
 }  // namespace trimtab

@@ -25,7 +25,7 @@ struct KernelRow {
   uint16_t family;        // FamilyHash
   uint8_t mr, nr;         // tile in the name; 0: any (portable)
   bool activation;        // of a family that an activation operator names: takes UnaryF32Args
-  uint64_t cpu_features;  // bits of runtime/core/cpu.h that the machine must have
+  uint32_t cpu_features;  // bits of runtime/core/cpu.h that the machine must have
   KernelFunction function;
   const char* text;  // the name; "" when strings are off
 };

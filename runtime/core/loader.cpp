@@ -63,41 +63,36 @@ bool QuantisationFits(const uint8_t* bytes, const Region& tables, const VarRecor
   return true;
 }
 
-Status CheckVar(const VarRecord& var, const uint8_t* bytes, const Region& tables,
-                const Region& constants, uint32_t index) {
+// What is wrong with a variable taken alone; null: nothing.
+const char* Fault(const VarRecord& var, const uint8_t* bytes, const Region& tables,
+                  const Region& constants) {
   if (var.rank > Dims::kMaxRank || var.layout > 1)
-    return Bad(TRIMTAB_TEXT("bad rank or layout of a variable"), index);
+    return TRIMTAB_TEXT("bad rank or layout of a variable");
   const size_t element_bytes = ElementSize(static_cast<DType>(var.dtype));
-  if (element_bytes == 0) return Bad(TRIMTAB_TEXT("unknown element type of a variable"), index);
+  if (element_bytes == 0) return TRIMTAB_TEXT("unknown element type of a variable");
   const int64_t count = Program::dims(var).Count();
-  if (count < 0) return Bad(TRIMTAB_TEXT("a variable is negative or too large"), index);
-  if (!NameFits(bytes, tables, var.name_offset))
-    return Bad(TRIMTAB_TEXT("bad name of a variable"), index);
-  if (!QuantisationFits(bytes, tables, var))
-    return Bad(TRIMTAB_TEXT("bad quantisation of a variable"), index);
+  if (count < 0) return TRIMTAB_TEXT("a variable is negative or too large");
+  if (!NameFits(bytes, tables, var.name_offset)) return TRIMTAB_TEXT("bad name of a variable");
+  if (!QuantisationFits(bytes, tables, var)) return TRIMTAB_TEXT("bad quantisation of a variable");
   // Packing only ever pads, so even packed data holds every element.
   if (var.data_offset != 0 && (!constants.Holds(var.data_offset, var.data_bytes, 64) ||
                                var.data_bytes / element_bytes < static_cast<uint64_t>(count))) {
-    return Bad(TRIMTAB_TEXT("data of a variable is too short, or outside the constants"), index);
+    return TRIMTAB_TEXT("data of a variable is too short, or outside the constants");
   }
-  return Status();
+  return nullptr;
 }
 
 // A part is some channels of an image in NHWC order that is no part itself.
-Status CheckPart(const VarRecord* vars, uint32_t var_count, uint32_t index) {
-  const VarRecord& part = vars[index];
-  if ((part.flags & kVarPart) == 0) return Status();
-  bool fits = part.parent < var_count;
-  if (fits) {
-    const VarRecord& parent = vars[part.parent];
-    fits = (parent.flags & kVarPart) == 0 && parent.dtype == part.dtype && parent.rank == 4 &&
-           part.rank == 4 && parent.layout == 1 && part.layout == 1 && parent.data_offset == 0 &&
-           part.data_offset == 0 && parent.dims[0] == part.dims[0] &&
-           parent.dims[2] == part.dims[2] && parent.dims[3] == part.dims[3] && part.dims[1] > 0 &&
-           part.dims[1] <= parent.dims[1] &&
-           part.channel <= static_cast<uint32_t>(parent.dims[1] - part.dims[1]);
-  }
-  return fits ? Status() : Bad(TRIMTAB_TEXT("a variable is no part of its parent"), index);
+bool PartFits(const VarRecord* vars, uint32_t var_count, const VarRecord& part) {
+  if ((part.flags & kVarPart) == 0) return true;
+  if (part.parent >= var_count) return false;
+  const VarRecord& parent = vars[part.parent];
+  return (parent.flags & kVarPart) == 0 && parent.dtype == part.dtype && parent.rank == 4 &&
+         part.rank == 4 && parent.layout == 1 && part.layout == 1 && parent.data_offset == 0 &&
+         part.data_offset == 0 && parent.dims[0] == part.dims[0] &&
+         parent.dims[2] == part.dims[2] && parent.dims[3] == part.dims[3] && part.dims[1] > 0 &&
+         part.dims[1] <= parent.dims[1] &&
+         part.channel <= static_cast<uint32_t>(parent.dims[1] - part.dims[1]);
 }
 
 }  // namespace
@@ -157,10 +152,13 @@ Status Load(const void* data, size_t size, Program* program) {
   program->vars_ = reinterpret_cast<const VarRecord*>(bytes + vars_at);
   program->ops_ = reinterpret_cast<const OpRecord*>(bytes + ops_at);
   program->borders_ = reinterpret_cast<const uint32_t*>(bytes + borders_at);
-  for (uint32_t i = 0; i < header.var_count; ++i)
-    TRIMTAB_RETURN_IF_ERROR(CheckVar(program->vars_[i], bytes, tables, constants, i));
-  for (uint32_t i = 0; i < header.var_count; ++i)
-    TRIMTAB_RETURN_IF_ERROR(CheckPart(program->vars_, header.var_count, i));
+  for (uint32_t i = 0; i < header.var_count; ++i) {
+    const VarRecord& var = program->vars_[i];
+    const char* fault = Fault(var, bytes, tables, constants);
+    if (fault == nullptr && !PartFits(program->vars_, header.var_count, var))
+      fault = TRIMTAB_TEXT("a variable is no part of its parent");
+    if (fault != nullptr) return Bad(fault, i);
+  }
   for (uint32_t i = 0; i < borders; ++i) {
     if (program->borders_[i] >= header.var_count)
       return Bad(TRIMTAB_TEXT("bad input or output index"), i);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import math
@@ -9,12 +10,14 @@ import os
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import trimtab
 from tests.build import samples
 from tests.device.conftest import require
-from trimtab import paths
+from trimtab import kernels, paths
 from trimtab.build import builder, toolchain
 from trimtab.build.builder import Build, BuildRequest, build
 from trimtab.errors import BuildError, ProfileError, UsageError
@@ -68,6 +71,53 @@ def test_the_runner_verifies_the_weights_when_it_is_asked_to(host: Build, tmp_pa
     refused = subprocess.run([*command, "--verify"], capture_output=True, text=True, check=False)
     assert refused.returncode == 1
     assert "the constants' checksum does not match" in refused.stdout
+
+
+def started(made: Build, folder: Path, isa: str) -> tuple[int, list[dict[str, Any]]]:
+    """Exit code and lines of the runner where TRIMTAB_ISA is `isa`."""
+    assert made.model is not None
+    (folder / "x.bin").write_bytes(bytes(4 * math.prod(samples.SHAPE)))
+    command = [str(made.runner), str(made.model), "--input", str(folder / "x.bin")]
+    environment = os.environ | {"TRIMTAB_ISA": isa}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("isa", ["typo", "neon", "avx", "portable "])
+def test_an_unknown_instruction_set_is_an_error_with_the_known_ones(
+    host: Build, tmp_path: Path, isa: str
+) -> None:
+    code, lines = started(host, tmp_path, isa)
+    assert code == 7
+    assert lines[-1]["code"] == 7
+    known = [i.name for i in kernels.isas().values() if host.record["arch"] in i.arch]
+    assert lines[-1]["message"] == f"TRIMTAB_ISA must be one of {', '.join(known)}"
+
+
+def test_a_runner_without_strings_knows_the_instruction_sets_all_the_same(tmp_path: Path) -> None:
+    program, model = samples.relu(tmp_path, "x86_64")
+    profile = dataclasses.replace(trimtab.profile_of(program), strings=False)
+    made = build(BuildRequest(profile, tmp_path / "out", "host", model=model))
+    assert b"TRIMTAB_ISA must" not in made.runner.read_bytes()
+    code, lines = started(made, tmp_path, "typo")
+    assert (code, lines[-1]["code"]) == (7, 7)
+    assert started(made, tmp_path, "portable")[0] != 7
+
+
+def test_an_instruction_set_hides_the_features_above_it(host: Build, tmp_path: Path) -> None:
+    def features(isa: str) -> set[str]:
+        code, lines = started(host, tmp_path, isa)
+        assert code in (0, 5)  # 5: the kernel that is left was trimmed away
+        return set(lines[0]["cpu_features"])
+
+    everything = features("")
+    assert features("portable") == set()
+    for isa in kernels.isas().values():
+        if host.record["arch"] in isa.arch and everything.issuperset(isa.features):
+            assert features(isa.name).issuperset(isa.features)
+            assert features(isa.name) <= everything
+    if host.record["arch"] == "x86_64":
+        assert not [name for name in features("avx2") if name.startswith("avx512")]
 
 
 def test_a_device_binary_holds_no_cpp_library(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ changes, so that a build stays incremental:
     generated/registry.cpp      the operators that are kept
     generated/kernel_table.cpp  the kernels that are kept, best first within a family
     generated/kernels/NAME.cpp  those of them that are generated
+    generated/isa_table.cpp     the instruction sets that TRIMTAB_ISA may name
     sources.cmake               what CMake compiles, with the flags of each instruction set
 """
 
@@ -182,6 +183,30 @@ def kernel_source(kernel: kernels.Kernel, recipe: kernels.Recipe) -> str:
     )
 
 
+def isa_table_source(arch: str, strings: bool) -> str:
+    """generated/isa_table.cpp: the rows of isa.toml for `arch`, each with its CPU features and
+    those of lower rows.
+    """
+    isas = [isa for isa in kernels.isas().values() if arch in isa.arch]
+    rows = []
+    for isa in isas:
+        features = {f for other in isas if other.rank <= isa.rank for f in other.features}
+        bits = " | ".join(f"kCpu{pascal(f)}" for f in sorted(features)) or "0"
+        rows.append(f"    {{{schema.name_hash(isa.name):#x}u, {bits}}},  // {isa.name}")
+    text = f"TRIMTAB_ISA must be one of {', '.join(isa.name for isa in isas)}" if strings else ""
+    return "\n".join(
+        [
+            BANNER,
+            '#include "runtime/core/cpu.h"\n\nnamespace trimtab {\n',
+            "const IsaRow kIsaTable[] = {",
+            *rows,
+            f"}};\nconst size_t kIsaTableSize = {len(rows)};",
+            f'const char kIsaMessage[] = "{text}";',
+            "\n}  // namespace trimtab\n",
+        ]
+    )
+
+
 def sources_cmake(profile: Profile, kept: list[kernels.Kernel], compiler: str) -> str:
     """sources.cmake: op macros, sources, and per-file flags of the instruction sets."""
     isas = kernels.isas()
@@ -220,6 +245,7 @@ def generate(
     files.write_if_changed(
         generated / "kernel_table.cpp", kernel_table_source(kept, profile.strings)
     )
+    files.write_if_changed(generated / "isa_table.cpp", isa_table_source(arch, profile.strings))
     for k in kept:
         if k.recipe:
             files.write_if_changed(output / k.path, kernel_source(k, k.recipe))

@@ -58,7 +58,7 @@ def owner(source: str, section: str) -> str:
     if archive != "libtrimtab.a":
         return "unattributed"
     stem = path.name.partition(".")[0]
-    if stem in ("registry", "kernel_table") and _TABLE.search(section):
+    if stem == "isa_table" or (stem in ("registry", "kernel_table") and _TABLE.search(section)):
         return "tables"
     return _stems().get(stem, "unattributed")
 
