@@ -92,9 +92,8 @@ def inspect(
         planned = program
         if not program.planned:
             planned = session.optimize(program, target_of(toolchain, cpu))
-        print(
-            f"# {planned.name}, planned for {planned.target}\n{plan_of(planned).to_toml()}", end=""
-        )
+        title = f"{planned.name}, planned for {planned.target}"
+        print(plan_of(planned).to_toml(title), end="")
         return
     facts = [inspection.inspect(program)]
     if optimized:
