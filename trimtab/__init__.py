@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.1.0"  # stands here alone: the wheel and the runner take it from here
 __all__ = ["Plan", "Profile", "Program", "Session", "Target", "load", "optimize", "profile_of"]
 
 if TYPE_CHECKING:

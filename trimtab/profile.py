@@ -145,23 +145,13 @@ class Profile:
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
     def to_toml(self) -> str:
-        """The profile as the text of a TOML file."""
+        """The profile as the text of a TOML file, which is called after its name."""
+        import tomli_w  # not where CMake asks for tables: there is only the standard library
 
-        def rows(values: tuple[str, ...]) -> str:
-            return "[\n" + "".join(f'    "{v}",\n' for v in values) + "]"
-
-        lines = [
-            f"doc = {json.dumps(self.doc)}",
-            f"ops = {rows(self.ops)}",
-            f"dtypes = {rows(self.dtypes)}",
-        ]
-        if self.kernels:
-            lines.append(f"kernels = {rows(self.kernels)}")
-        lines += [
-            f"strings = {str(self.strings).lower()}",
-            f"threads = {str(self.threads).lower()}",
-        ]
-        return "\n".join(lines) + "\n"
+        table = {key: value for key, value in asdict(self).items() if key != "name"}
+        if not self.kernels:
+            del table["kernels"]
+        return tomli_w.dumps(table)
 
 
 def read_profile(path: Path) -> Profile:

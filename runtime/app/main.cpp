@@ -203,7 +203,7 @@ int Main(int argc, char** argv) {
   char features[128];
   trimtab_cpu_features(features, sizeof(features));
   JsonLine("start")
-      .String("version", "0.1.0")
+      .String("version", TRIMTAB_VERSION)
       .Hex("schema", trimtab_schema_hash())
       .Number("threads", options.threads)
       .Names("cpu_features", features)

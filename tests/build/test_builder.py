@@ -59,6 +59,14 @@ def test_the_host_build_computes_what_numpy_computes(host: Build, tmp_path: Path
     assert samples.runs_relu(host, tmp_path)
 
 
+def test_the_runner_is_of_the_package_s_version(host: Build, tmp_path: Path) -> None:
+    assert host.model
+    (tmp_path / "x.bin").write_bytes(bytes(4 * math.prod(samples.SHAPE)))
+    command = [str(host.runner), str(host.model), "--input", str(tmp_path / "x.bin")]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert json.loads(printed.splitlines()[0])["version"] == trimtab.__version__
+
+
 def test_the_runner_verifies_the_weights_when_it_is_asked_to(host: Build, tmp_path: Path) -> None:
     assert host.model
     damaged = bytearray(host.model.read_bytes())

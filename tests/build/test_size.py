@@ -11,7 +11,7 @@ import pytest
 
 from tests.build import samples
 from tests.device.conftest import require
-from trimtab import size
+from trimtab import size, tables
 from trimtab.build.builder import Build
 from trimtab.errors import BinaryFileError
 from trimtab.size import SizeReport
@@ -112,7 +112,7 @@ def test_an_embedded_model_is_accounted_for(tmp_path: Path) -> None:
 def test_a_report_becomes_json_and_a_table(report: SizeReport) -> None:
     value = json.loads(json.dumps(report.to_json()))
     assert value["file_bytes"] == sum(value["groups"].values())
-    text = size.table([report, report], symbols=3)
+    text = tables.text(size.tables([report, report], symbols=3))
     assert re.search(r"^relu .*1\.00$", text, re.MULTILINE)
     assert f"{report.file_bytes:,}" in text
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 from invoke.exceptions import Exit
+from scikit_build_core.metadata import regex
 
+import trimtab
 from trimtab import errors
 from trimtab.cli import INTERRUPTED, _guarded, namespace
 
@@ -54,6 +59,32 @@ def test_every_error_has_an_exit_code_of_its_own() -> None:
     # From 128 on, a shell reports signals; 0 is success.
     assert all(0 < code < 128 for code in codes)
     assert all(c.__doc__ for c in classes)
+
+
+def test_the_version_stands_once() -> None:
+    root = Path(__file__).resolve().parents[2]
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=root, capture_output=True, text=True, check=True
+    )
+    suffixes = {".py", ".toml", ".txt", ".cmake", ".cpp", ".h", ".in", ".c"}
+    sources = [root / name for name in listed.stdout.splitlines() if Path(name).suffix in suffixes]
+    holders = [
+        source.relative_to(root).as_posix()
+        for source in sources
+        if re.search(rf"""['"v ]{re.escape(trimtab.__version__)}['"]""", source.read_text())
+    ]
+    assert holders == ["trimtab/__init__.py"]
+
+
+def test_a_wheel_gets_the_version_of_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the code of the build backend."""
+    root = Path(__file__).resolve().parents[2]
+    project = tomllib.loads((root / "pyproject.toml").read_text())
+    assert project["project"]["dynamic"] == ["version"]
+    settings = project["tool"]["scikit-build"]["metadata"]["version"]
+    assert settings.pop("provider") == regex.__name__
+    monkeypatch.chdir(root)
+    assert regex.dynamic_metadata("version", settings) == trimtab.__version__
 
 
 def test_grouped_tasks_carry_their_module_s_namespace() -> None:

@@ -108,4 +108,4 @@ def test_the_listing_names_all_devices() -> None:
     names = [definition.name for definition in list_devices()]
     assert [row["name"] for row in json.loads(listing.as_json())] == names
     for name in names:
-        assert name in listing.as_table()
+        assert name in listing.as_table().text()

@@ -14,9 +14,10 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from trimtab import tables
 from trimtab.cli.peers import _counts
 from trimtab.errors import MissingRequirementError, RunnerError, UsageError
-from trimtab.instruments.peers import tables
+from trimtab.instruments.peers import report
 from trimtab.instruments.peers.compare import (
     LOADS,
     Comparison,
@@ -111,7 +112,7 @@ def test_a_peer_that_fails_is_left_out_and_named(model: Path, tmp_path: Path) ->
     found = compare(Work([model], rounds=1), engines, tmp_path, quiet)
     assert [result.engine for result in found.results] == ["trimtab"]
     assert found.left_out == ("ncnn on small: it cannot",)
-    assert "- ncnn on small: it cannot" in tables.to_text(found)
+    assert "\nncnn on small: it cannot" in tables.text(report.page(found))
 
 
 def test_a_peer_that_dies_between_inferences_is_left_out(model: Path, tmp_path: Path) -> None:
@@ -150,7 +151,7 @@ def test_tables_hold_ratios_to_the_best_peer_and_their_geometric_mean() -> None:
         for network, engines in times.items()
         for engine, ms in engines.items()
     ]
-    text = tables.to_text(Comparison(VERSIONS, tuple(results), ()), "github")
+    text = tables.markdown(report.page(Comparison(VERSIONS, tuple(results), ())))
     sections = dict(part.split("\n\n", 1) for part in text.split("## ")[1:])
     rows = {
         title: [
@@ -173,7 +174,7 @@ def test_tables_hold_ratios_to_the_best_peer_and_their_geometric_mean() -> None:
 
 def test_json_holds_every_sample_and_the_figures() -> None:
     found = Comparison(VERSIONS, (result("a", "trimtab", 1, 2.0),), ())
-    (row,) = json.loads(tables.to_json(found))["results"]
+    (row,) = json.loads(report.to_json(found))["results"]
     assert row["run_ns"] == [2_000_000]
     assert row["start_ms"] == 8.0
     assert row["loads"][0]["peak_bytes"] == 2_000_100

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, example, given, settings, strategies
 
 import trimtab
 from tests.unit.test_planner import A53, chosen, convolution
+from trimtab import files
 from trimtab.errors import PlanError
 from trimtab.planner import algorithms, choices, planner
 from trimtab.planner.choices import Choice, Plan
@@ -134,6 +136,20 @@ def test_operators_that_share_a_name_are_called_after_their_outputs(tmp_path: Pa
     path = tmp_path / "plan.toml"
     path.write_text(choices.plan_of(planner.plan(program, A53)).to_toml())
     assert list(Plan.read(path).operators) == ["y", odd]
+
+
+TEXTS = strategies.text(strategies.characters(exclude_categories=["Cs"]))  # no lone surrogates
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@example('net 😀\noperators = "of its own"\r\0\x7f', "conv.\"1\" \\ 'x' \r\n\0\x1b ü😀")
+@given(TEXTS, TEXTS)
+def test_a_plan_reads_back_as_it_was_written_whatever_names_it_holds(
+    tmp_path: Path, title: str, name: str
+) -> None:
+    plan = Plan(("direct",), {name: Choice("direct", {"kernel": "gemm_f32_portable"})})
+    files.write_text(tmp_path / "plan.toml", plan.to_toml(title))
+    assert Plan.read(tmp_path / "plan.toml") == plan
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,15 @@
-"""What a profile keeps for a CPU that is known."""
+"""What a profile keeps for a CPU that is known, and profiles as files."""
 
 from __future__ import annotations
 
-import pytest
+from dataclasses import replace
+from pathlib import Path
 
-from trimtab import kernels
-from trimtab.profile import Profile, find_profile
+import pytest
+from hypothesis import HealthCheck, example, given, settings, strategies
+
+from trimtab import files, kernels
+from trimtab.profile import Profile, find_profile, read_profile
 from trimtab.target import Target
 
 
@@ -45,3 +49,25 @@ def test_nothing_is_dropped_that_the_plan_of_another_cpu_names() -> None:
     named = Profile("net", ops=("softmax",), kernels=("softmax_f32_avx512",))
     kept = named.narrowed("x86_64", Target.of("x86_64", "haswell").isas).kernels
     assert kept == ("softmax_f32_avx512",)
+
+
+TEXTS = strategies.text(strategies.characters(exclude_categories=["Cs"]))  # no lone surrogates
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@example("net 😀 \"quoted\" \\ 'single' \r\n\t\0\x1b\x7f ü")
+@given(TEXTS)
+def test_a_profile_reads_back_as_it_was_written_whatever_its_model_is_called(
+    tmp_path: Path, name: str
+) -> None:
+    for kernels_ in ((), ("softmax_f32_portable", "relu_*")):
+        derived = Profile("net", f"Derived from {name}.", ("relu", "softmax"), kernels=kernels_)
+        files.write_text(tmp_path / "net.toml", derived.to_toml())
+        assert read_profile(tmp_path / "net.toml") == derived
+
+
+@pytest.mark.parametrize("name", ["full", "yolo"])
+def test_a_profile_of_ours_survives_being_written(name: str, tmp_path: Path) -> None:
+    profile = replace(find_profile(name), strings=False)
+    files.write_text(tmp_path / f"{name}.toml", profile.to_toml())
+    assert read_profile(tmp_path / f"{name}.toml") == profile

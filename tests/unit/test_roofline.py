@@ -10,7 +10,7 @@ import pytest
 
 import trimtab
 from tests.unit.test_planner import convolution
-from trimtab import kernels, passes, paths, zoo
+from trimtab import kernels, passes, paths, tables, zoo
 from trimtab.instruments.roofline import layers, report, timing
 from trimtab.instruments.roofline.machine import Level, Machine, cache_sizes, working_sets
 from trimtab.instruments.roofline.timing import TimedOperator
@@ -134,8 +134,8 @@ def test_the_figures_are_the_medians_of_the_rounds() -> None:
     assert (timed.ns, timed.limit, timed.unit) == (200.0, "FMA", "GFLOP/s")
     assert timed.rate == pytest.approx(2 * 10 * 16 * 100 / 200.0)
     assert timed.share == pytest.approx(timed.rate / 100.0)
-    table = report.kernels_table(machine, [timed], "github")
-    assert "| gemm_f32_6x16_avx2 | rows=10 columns=16 k=100 step=100 |" in table
+    page = tables.markdown(report.kernels_page(machine, [timed]))
+    assert "| rows=10 columns=16 k=100 step=100 | 0.2 | 160.0 GFLOP/s |  160% | FMA " in page
     (row,) = json.loads(report.kernels_json(machine, [timed]))["kernels"]
     assert (row["share"], row["limit"]) == (1.6, "FMA")
 

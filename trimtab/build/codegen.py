@@ -7,7 +7,7 @@ changes, so that a build stays incremental:
 
     generated/attributes.h      one struct per operator, in schema order
     generated/op_ids.h          operator ids
-    generated/config.h          op macros and switches
+    generated/config.h          op macros, switches, the version
     generated/registry.cpp      the operators that are kept
     generated/kernel_table.cpp  the kernels that are kept, best first within a family
     generated/kernels/NAME.cpp  those of them that are generated
@@ -23,6 +23,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+import trimtab
 from trimtab import files, kernels, schema
 from trimtab.errors import SchemaError, TrimtabError
 from trimtab.profile import Profile, find_profile
@@ -80,12 +81,15 @@ def op_ids_header(ops: Iterable[schema.Operator]) -> str:
 
 
 def config_header(profile: Profile) -> str:
-    """generated/config.h: op macros (1 or 0) and switches, included before everything else."""
+    """generated/config.h: op macros (1 or 0), switches and the version, included before everything
+    else.
+    """
     kept = {op.name for op in profile.operators()}
     rows = [f"#define {op.macro} {int(op.name in kept)}" for op in schema.operators().values()]
     rows += [
         f"#define TRIMTAB_STRINGS {int(profile.strings)}",
         f"#define TRIMTAB_THREADS {int(profile.threads)}",
+        f'#define TRIMTAB_VERSION "{trimtab.__version__}"',
     ]
     return BANNER + "\n".join(rows) + "\n"
 

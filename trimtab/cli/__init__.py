@@ -23,6 +23,7 @@ from invoke.collection import Collection
 from invoke.exceptions import Exit
 from invoke.tasks import Task
 
+from trimtab import __version__
 from trimtab.cli._words import WordsProgram
 from trimtab.errors import FileAccessError, TrimtabError
 
@@ -79,10 +80,8 @@ namespace = _collect()
 
 def main() -> None:
     """Entry point of the console script `trimtab` and of `python -m trimtab.cli`."""
-    from importlib.metadata import version
-
     name = "trimtab" if Path(sys.argv[0]).name == "trimtab" else "inv"
-    program = WordsProgram(name=name, binary=name, namespace=namespace, version=version("trimtab"))
+    program = WordsProgram(name=name, binary=name, namespace=namespace, version=__version__)
     try:
         program.run()
         sys.stdout.flush()

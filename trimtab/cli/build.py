@@ -128,7 +128,7 @@ def _print_json(value: object) -> None:
 )
 def size(_: Context, binary: list[str], symbols: int = 0, json: bool = False) -> None:
     """Show where the bytes of one binary go, or of several side by side."""
-    from trimtab import size
+    from trimtab import size, tables
     from trimtab.errors import UsageError
 
     if not binary:
@@ -137,4 +137,4 @@ def size(_: Context, binary: list[str], symbols: int = 0, json: bool = False) ->
     if json:
         _print_json([report.to_json() for report in reports])
     else:
-        print(size.table(reports, symbols), end="")
+        print(tables.text(size.tables(reports, symbols)), end="")

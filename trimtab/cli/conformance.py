@@ -28,6 +28,7 @@ def conformance(
     _: Context, suite: list[str], keyword: str = "", verbose: bool = False, json: bool = False
 ) -> None:
     """Run ONNX's own tests: what passes, is unsupported, or wrong (then the exit code is 1)."""
+    from trimtab import tables
     from trimtab.instruments import conformance as suites
 
     tests = [c for c in suites.cases(suite or suites.SUITES) if keyword in c.name]
@@ -36,7 +37,7 @@ def conformance(
     if json:
         _print_json(outcomes)
     else:
-        _print_table(outcomes)
+        print(tables.text(suites.tables(outcomes)))
         shown = [o for o in outcomes if o.status != suites.PASSED] if verbose else wrong
         for outcome in shown:
             print(f"{outcome.status}: {outcome.suite} {outcome.name}: {outcome.reason}")
@@ -66,23 +67,3 @@ def _print_json(outcomes: list[Outcome]) -> None:
     import json
 
     print(json.dumps([dataclasses.asdict(outcome) for outcome in outcomes], indent=1))
-
-
-def _print_table(outcomes: list[Outcome]) -> None:
-    from collections import Counter
-
-    from tabulate import tabulate
-
-    from trimtab.instruments import conformance as suites
-
-    heads = ("suite", "operator", *suites.STATUSES)
-    table = suites.by_operator(outcomes)
-    rows = [
-        (suite, operator, *(counts[status] or "" for status in suites.STATUSES))
-        for (suite, operator), counts in table.items()
-    ]
-    print(tabulate(rows, headers=heads, disable_numparse=True, colalign=("left", "left")), "\n")
-    totals = Counter((outcome.suite, outcome.status) for outcome in outcomes)
-    names = dict.fromkeys(suite for suite, _ in table)
-    sums = [(name, *(totals[name, status] for status in suites.STATUSES)) for name in names]
-    print(tabulate(sums, headers=("suite", *suites.STATUSES)))

@@ -11,7 +11,7 @@ def devices(_: Context, json: bool = False) -> None:
     """List the devices that a binary can run on."""
     from trimtab.devices import listing
 
-    print(listing.as_json() if json else listing.as_table())
+    print(listing.as_json() if json else listing.as_table().text())
 
 
 @task(
@@ -27,4 +27,7 @@ def device(_: Context, name: str, trust_new: bool = False, json: bool = False) -
 
     with find_device(name).open(trust_new=trust_new) as opened:
         info = opened.describe()
-    print(listing.info_as_json(name, info) if json else listing.info_as_text(name, info))
+    if json:
+        print(listing.info_as_json(name, info))
+    else:
+        print(listing.info_as_table(name, info).text())

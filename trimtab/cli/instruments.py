@@ -54,7 +54,7 @@ def instructions(
         say,
         read_plan(plan),
     )
-    print(counts.to_json() if json else counts.as_table())
+    print(counts.to_json() if json else counts.as_table().text())
     figures = {f"{counts.model} {cpu}": float(counts.instructions_per_inference)}
     if update:
         say(f"written: {baseline.update('instructions', figures)}")
@@ -71,29 +71,12 @@ def mca(
     update: bool = False,
 ) -> None:
     """Model the inner loops on four cores: the share of the FMA pipes' bound (needs llvm-19)."""
-    from json import dumps
-
-    from tabulate import tabulate
-
     from trimtab.instruments import baseline
-    from trimtab.instruments.mca import figures, model
+    from trimtab.instruments.mca import figures, model, table
     from trimtab.workflow.progress import say
 
     found = model(cpu)
-    rows = [
-        {
-            "kernel": row.loop.kernel,
-            "core": row.core,
-            "instructions": len(row.loop.lines),
-            "fma": row.loop.fma,
-            "cycles": row.cycles,
-            "bound_cycles": row.bound,
-            "share": round(row.share, 4),
-            "planned": row.planned,
-        }
-        for row in found
-    ]
-    print(dumps(rows, indent=1) if json else tabulate(rows, headers="keys"))
+    print(table(found).json() if json else table(found).text())
     kept = figures(found, cpu)
     if update:
         say(f"written: {baseline.update('mca', kept)}")

@@ -43,7 +43,7 @@ def kernels(
     """Time every micro-kernel on layers of the zoo: GFLOP/s or GB/s, and share of the roofline."""
     from pathlib import Path
 
-    from trimtab import files
+    from trimtab import files, tables
     from trimtab.instruments.roofline import report
     from trimtab.workflow.progress import say
     from trimtab.workflow.timing import time_kernels, time_operators
@@ -51,17 +51,15 @@ def kernels(
     if operators:
         machine, found = time_operators(operators, rounds)
         text = report.operators_json(machine, found) if json else ""
-        table = report.operators_table(machine, found, "simple")
-        markdown = report.operators_table(machine, found, "github")
+        page = report.operators_page(machine, found)
     else:
         chosen = _choose(isa, family)
         limits, timed = time_kernels(chosen, network, layers, rounds, say)
         text = report.kernels_json(limits, timed) if json else ""
-        table = report.kernels_table(limits, timed, "simple")
-        markdown = report.kernels_table(limits, timed, "github")
-    print(text or table)
+        page = report.kernels_page(limits, timed)
+    print(text or tables.text(page))
     if output:
-        files.write_text(Path(output), markdown)
+        files.write_text(Path(output), tables.markdown(page))
         say(f"written: {output}")
 
 

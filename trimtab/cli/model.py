@@ -83,7 +83,7 @@ def inspect(
     json: bool = False,
 ) -> None:
     """Show a model's operators, shapes, MACs, parameters and activation memory; or its plan."""
-    from trimtab import session
+    from trimtab import session, tables
     from trimtab.planner.choices import plan_of
     from trimtab.program import inspection
 
@@ -92,9 +92,8 @@ def inspect(
         planned = program
         if not program.planned:
             planned = session.optimize(program, target_of(toolchain, cpu))
-        print(
-            f"# {planned.name}, planned for {planned.target}\n{plan_of(planned).to_toml()}", end=""
-        )
+        title = f"{planned.name}, planned for {planned.target}"
+        print(plan_of(planned).to_toml(title), end="")
         return
     facts = [inspection.inspect(program)]
     if optimized:
@@ -105,7 +104,7 @@ def inspect(
     if json:
         _print_json(facts)
     else:
-        _print_tables(facts)
+        print(tables.text(inspection.page(facts)), end="")
 
 
 def _print_json(facts: list[ProgramFacts]) -> None:
@@ -118,72 +117,6 @@ def _print_json(facts: list[ProgramFacts]) -> None:
             {"program": before, "optimized": after[0]} if after else {"program": before}, indent=1
         )
     )
-
-
-def _print_tables(facts: list[ProgramFacts]) -> None:
-    from tabulate import tabulate
-
-    for f in facts:
-        print(f"{f.name}" + (f", planned for {f.target}" if f.target else ""))
-        rows = [
-            (
-                op.name,
-                op.type,
-                _shapes(op.inputs[:1]),
-                _shapes(op.outputs),
-                f"{op.macs:,}",
-                f"{op.parameters:,}",
-                op.kernel or _attributes(op.attributes),
-            )
-            for op in f.ops
-        ]
-        print(
-            tabulate(
-                rows,
-                headers=(
-                    "name",
-                    "operator",
-                    "input",
-                    "output",
-                    "MACs",
-                    "parameters",
-                    "kernel" if f.target else "attributes",
-                ),
-                disable_numparse=True,
-                colalign=("left", "left", "left", "left", "right", "right", "left"),
-            )
-        )
-        print()
-    types = {t: None for f in facts for t in f.operators}
-    heads = ["", *(["model"] if len(facts) == 1 else ["before", "after"])]
-    rows2 = [
-        ("operators", *(str(len(f.ops)) for f in facts)),
-        *((f"  {t}", *(str(f.operators.get(t, "")) for f in facts)) for t in types),
-    ]
-    rows2 += [
-        ("MACs", *(f"{f.macs:,}" for f in facts)),
-        ("parameters", *(f"{f.parameters:,}" for f in facts)),
-        ("activation memory (bytes)", *(f"{f.activation_bytes:,}" for f in facts)),
-    ]
-    print(
-        tabulate(
-            rows2, headers=heads, disable_numparse=True, colalign=("left", *["right"] * len(facts))
-        )
-    )
-    last = facts[-1]
-    if last.quantised:
-        print("\nquantised:")
-        print(tabulate([(name, str(q)) for name, q in last.quantised.items()], tablefmt="plain"))
-    print("\ninputs:  " + ", ".join(f"{n} {list(s)}" for n, s in facts[0].inputs.items()))
-    print("outputs: " + ", ".join(f"{n} {list(s)}" for n, s in facts[0].outputs.items()))
-
-
-def _shapes(shapes: tuple[tuple[int, ...], ...]) -> str:
-    return " ".join("x".join(map(str, s)) or "-" for s in shapes)
-
-
-def _attributes(attributes: dict[str, object]) -> str:
-    return " ".join(f"{k}={list(v) if isinstance(v, tuple) else v}" for k, v in attributes.items())
 
 
 @task(

@@ -44,9 +44,9 @@ def peers(
     import sys
     from pathlib import Path
 
-    from trimtab import files, paths, zoo
+    from trimtab import files, paths, tables, zoo
     from trimtab.instruments.peers.compare import Installed, Work, compare
-    from trimtab.instruments.peers.tables import to_json, to_text
+    from trimtab.instruments.peers.report import page, to_json
     from trimtab.workflow.models import model_path
     from trimtab.workflow.progress import say
 
@@ -55,7 +55,7 @@ def peers(
     names = [name for name in models.split(",") if name] or zoo.names()
     work = Work([model_path(name) for name in names], counts, rounds)
     comparison = compare(work, engines, paths.cache() / "peers", say)
-    print(to_json(comparison) if json else to_text(comparison))
+    print(to_json(comparison) if json else tables.text(page(comparison)))
     if output:
-        files.write_text(Path(output), to_text(comparison, "github") + "\n")
+        files.write_text(Path(output), tables.markdown(page(comparison)))
         say(f"written: {output}")

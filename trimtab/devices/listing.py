@@ -1,23 +1,20 @@
-"""Devices and their facts as text for people and as JSON for programs."""
+"""Devices and their facts: tables for people, JSON for programs."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict
 
-from tabulate import tabulate
-
 from trimtab.devices.definition import list_devices
 from trimtab.devices.protocol import DeviceInfo
+from trimtab.tables import Column, Table
 
 
-def as_table() -> str:
+def as_table() -> Table:
     """All devices, one per line."""
-    rows = [
-        (device.name, device.transport, device.toolchain, device.cpu or "", device.doc)
-        for device in list_devices()
-    ]
-    return tabulate(rows, headers=("device", "transport", "toolchain", "cpu", "what it is"))
+    heads = ("device", "transport", "toolchain", "cpu", "what it is")
+    rows = [(d.name, d.transport, d.toolchain, d.cpu, d.doc) for d in list_devices()]
+    return Table([Column(head) for head in heads], rows)
 
 
 def as_json() -> str:
@@ -31,7 +28,7 @@ def info_as_json(name: str, info: DeviceInfo) -> str:
     return json.dumps({"name": name} | asdict(info), indent=2)
 
 
-def info_as_text(name: str, info: DeviceInfo) -> str:
+def info_as_table(name: str, info: DeviceInfo) -> Table:
     """The facts of one device, one per line; what it does not tell is a dash."""
     memory = None if info.memory_bytes is None else f"{info.memory_bytes / 2**20:.0f} MiB"
     frequencies = " ".join(f"{mhz:g}" for mhz in info.frequencies_mhz)
@@ -48,4 +45,4 @@ def info_as_text(name: str, info: DeviceInfo) -> str:
         ("temperature", None if temperature is None else f"{temperature:.1f} °C"),
         ("emulated", "yes: its times are not speeds" if info.is_emulated else "no"),
     ]
-    return tabulate([(key, value or "-") for key, value in rows], tablefmt="plain")
+    return Table([Column(""), Column("", absent="-")], rows)

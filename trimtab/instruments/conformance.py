@@ -30,6 +30,7 @@ from trimtab.planner import algorithms
 from trimtab.planner.choices import Plan
 from trimtab.program import Program
 from trimtab.session import Session
+from trimtab.tables import Column, Table, number
 
 Array = NDArray[Any]
 Run = Callable[[Program, Mapping[str, Array]], Mapping[str, Array]]
@@ -262,9 +263,20 @@ def _light(suite: str) -> Iterator[Case]:
 _READERS: dict[str, Callable[[str], Iterator[Case]]] = {"node": _node, "light": _light}
 
 
-def by_operator(outcomes: Iterable[Outcome]) -> dict[tuple[str, str], Counter[str]]:
-    """How many tests of every (suite, operator) had which status, sorted by suite and operator."""
-    table: dict[tuple[str, str], Counter[str]] = {}
-    for outcome in outcomes:
-        table.setdefault((outcome.suite, outcome.operator), Counter())[outcome.status] += 1
-    return dict(sorted(table.items()))
+def tables(outcomes: Sequence[Outcome]) -> list[Table]:
+    """How many tests of every operator had which status, then of every suite."""
+    counts = Counter((o.suite, o.operator, o.status) for o in outcomes)
+    totals = Counter((o.suite, o.status) for o in outcomes)
+    statuses = [number(status) for status in STATUSES]
+    operators = [
+        (suite, operator, *(counts[suite, operator, status] or None for status in STATUSES))
+        for suite, operator in sorted({(o.suite, o.operator) for o in outcomes})
+    ]
+    suites = [
+        (suite, *(totals[suite, status] for status in STATUSES))
+        for suite in sorted({o.suite for o in outcomes})
+    ]
+    return [
+        Table([Column("suite"), Column("operator"), *statuses], operators),
+        Table([Column("suite"), *statuses], suites),
+    ]

@@ -19,6 +19,7 @@ from trimtab import kernels, paths
 from trimtab.build import builder, buildtools, toolchain
 from trimtab.errors import BuildError, MissingRequirementError
 from trimtab.profile import find_profile
+from trimtab.tables import Column, Table, number
 from trimtab.target import Target
 
 CORES = ("cortex-a53", "cortex-a55", "cortex-a72", "neoverse-n1")
@@ -88,6 +89,23 @@ def figures(found: Iterable[Modelled], cpu: str) -> dict[str, float]:
     return {
         f"{row.loop.kernel} {cpu} {row.core}": round(row.cycles / row.loop.fma, 4) for row in found
     }
+
+
+def table(found: Iterable[Modelled]) -> Table:
+    """One row per loop and core."""
+    columns = [
+        *(Column("kernel"), Column("core"), number("instructions"), number("fma")),
+        *(number("cycles", ".4g"), number("bound", ".4g", key="bound_cycles")),
+        *(number("share", ".4f"), Column("planned")),
+    ]
+    rows = [
+        (
+            *(row.loop.kernel, row.core, len(row.loop.lines), row.loop.fma),
+            *(row.cycles, row.bound, round(row.share, 4), row.planned),
+        )
+        for row in found
+    ]
+    return Table(columns, rows)
 
 
 _OBJDUMP = ("--disassemble", "--no-show-raw-insn", "--no-print-imm-hex")

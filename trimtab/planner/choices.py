@@ -20,6 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import tomli_w
+
 from trimtab.errors import PlanError
 from trimtab.planner import algorithms
 from trimtab.program import Program
@@ -74,14 +76,15 @@ class Plan:
             hint = e.hint or "a plan has algorithms, and per operator an algorithm and kernels"
             raise PlanError(e.what, where=str(path), hint=hint) from None
 
-    def to_toml(self) -> str:
-        """The plan as the text of a TOML file."""
-        lines = [f"algorithms = {json.dumps(self.algorithms)}"]
+    def to_toml(self, title: str = "") -> str:
+        """The plan as the text of a TOML file, below a comment."""
+        operators = {}
         for key, choice in self.operators.items():
-            values = {"algorithm": choice.algorithm, **choice.kernels}
-            lines += ["", f"[operators.{json.dumps(key, ensure_ascii=False)}]"]
-            lines += [f'{name} = "{value}"' for name, value in values.items() if value]
-        return "\n".join(lines) + "\n"
+            row = {"algorithm": choice.algorithm, **choice.kernels}
+            operators[key] = {name: value for name, value in row.items() if value}
+        shown = "".join(c if c.isprintable() else " " for c in title)
+        comment = f"# {shown}\n" if title else ""
+        return comment + tomli_w.dumps({"algorithms": self.algorithms, "operators": operators})
 
 
 def _strings(value: Any, name: str) -> list[str]:

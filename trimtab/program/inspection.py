@@ -5,11 +5,13 @@ memory.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from trimtab.program import Op, Program, Quantisation
 from trimtab.program.memory import activation_bytes
+from trimtab.tables import Column, Page, Table, number
 
 
 @dataclass(frozen=True)
@@ -104,3 +106,52 @@ def macs(program: Program, op: Op) -> int:
     names = [port.name for port in (*op.schema.inputs[: len(op.inputs)], *op.schema.outputs)]
     shapes = [program.vars[name].shape if name else () for name in (*op.inputs, *op.outputs)]
     return op.schema.macs.count(dict(zip(names, shapes, strict=True)))
+
+
+def page(facts: Sequence[ProgramFacts]) -> Page:
+    """The operators of one program, or of one before and after it was optimised, then the totals
+    side by side.
+    """
+    columns = [Column(""), *map(number, ["model"] if len(facts) == 1 else ["before", "after"])]
+    types = dict.fromkeys(type for f in facts for type in f.operators)
+    totals = [
+        ("operators", *(len(f.ops) for f in facts)),
+        *((f"  {type}", *(f.operators.get(type) for f in facts)) for type in types),
+        ("MACs", *(f"{f.macs:,}" for f in facts)),
+        ("parameters", *(f"{f.parameters:,}" for f in facts)),
+        ("activation memory (bytes)", *(f"{f.activation_bytes:,}" for f in facts)),
+    ]
+    ends = {"inputs: ": facts[0].inputs, "outputs:": facts[0].outputs}
+    shown = [
+        f"{what} {', '.join(f'{name} {list(shape)}' for name, shape in tensors.items())}"
+        for what, tensors in ends.items()
+    ]
+    quantised = facts[-1].quantised
+    rows = [(name, str(given)) for name, given in quantised.items()]
+    meanings = [Table([Column(""), Column("")], rows, "quantised:")] if quantised else []
+    return [*map(_operators, facts), Table(columns, totals), *meanings, "\n".join(shown)]
+
+
+def _operators(facts: ProgramFacts) -> Table:
+    rows = [
+        (
+            *(op.name, op.type, _shapes(op.inputs[:1]), _shapes(op.outputs)),
+            *(op.macs, op.parameters, op.kernel or _attributes(op.attributes)),
+        )
+        for op in facts.ops
+    ]
+    columns = [
+        *map(Column, ("name", "operator", "input", "output")),
+        *(number("MACs", ","), number("parameters", ",")),
+        Column("kernel" if facts.target else "attributes"),
+    ]
+    title = f"{facts.name}, planned for {facts.target}" if facts.target else facts.name
+    return Table(columns, rows, title)
+
+
+def _shapes(shapes: Sequence[tuple[int, ...]]) -> str:
+    return " ".join("x".join(map(str, shape)) or "-" for shape in shapes)
+
+
+def _attributes(attributes: dict[str, Any]) -> str:
+    return " ".join(f"{k}={list(v) if isinstance(v, tuple) else v}" for k, v in attributes.items())

@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from trimtab.bench.summary import Comparison, OpCost, Summary, Unit
 from trimtab.reports import _text
+from trimtab.tables import Column, Table, number
 
 _PARTS = {"op": "operators", "kernel": "kernels", "shared": "shared by operators"}
 TOP = 15  # rows of a ranking; the rest is one row
-
-
-@dataclass(frozen=True)
-class Table:
-    """A titled table of ready strings; the first column is text, the others are numbers."""
-
-    title: str
-    headers: Sequence[str]
-    rows: Sequence[Sequence[str]]
 
 
 def of_run(summary: Summary) -> list[Table]:
@@ -36,7 +27,7 @@ def of_comparison(comparison: Comparison) -> list[Table]:
     """Size and speed side by side; the first run is the baseline."""
     runs = comparison.runs
     labels = run_labels(comparison)
-    headers = ["", *labels, *(f"{label} : {labels[0]}" for label in labels[1:])]
+    columns = [*labels, *(f"{label} : {labels[0]}" for label in labels[1:])]
     figures = [
         [
             f"{row.label} ({row.unit})" if row.unit is Unit.INSTRUCTIONS else row.label,
@@ -47,7 +38,7 @@ def of_comparison(comparison: Comparison) -> list[Table]:
     ]
     tables = [
         _setup(runs, labels),
-        Table("Speed, memory and size", headers, figures),
+        _numbers("Speed, memory and size", "", columns, figures),
         _bytes("Size by part", "part", labels, [parts(run.groups) for run in runs]),
         _bytes("Size by operator and kernel", "code of", labels, [_code(r.groups) for r in runs]),
         _bytes("Size by section", "section", labels, [run.sections for run in runs]),
@@ -98,7 +89,8 @@ def _setup(runs: Sequence[Summary], labels: Sequence[str] = ("this run",)) -> Ta
         "status": [f"{r.status} {r.message}".strip() for r in runs],
         "measured": [r.header.time[:19] + "Z" for r in runs],
     }
-    return Table("Setup", ["", *labels], [[name, *values] for name, values in facts.items()])
+    rows = [[name, *values] for name, values in facts.items()]
+    return Table([Column(""), *map(Column, labels)], rows, "Setup")
 
 
 def _device(run: Summary) -> str:
@@ -117,8 +109,8 @@ def _figures(summary: Summary) -> Table:
             row += [_text.interval(s.interval, unit), _text.value(s.minimum, unit)]
             row += [_text.value(s.p90, unit), str(s.count)]
         rows.append(row + [""] * (6 - len(row)))
-    headers = ["", "median", "95 % interval", "minimum", "p90", "samples"]
-    return Table("Speed, memory and size", headers, rows)
+    columns = ["median", "95 % interval", "minimum", "p90", "samples"]
+    return _numbers("Speed, memory and size", "", columns, rows)
 
 
 def _ops(ops: Sequence[OpCost]) -> Table:
@@ -139,7 +131,8 @@ def _ops(ops: Sequence[OpCost]) -> Table:
         time, count = (cost, None) if is_timed else (None, cost)
         row = [f"{len(rest)} others", _text.value(time, Unit.NS)]
         rows.append([*row, _text.value(count, Unit.INSTRUCTIONS), _text.share(cost, total)])
-    return Table("Operators of the network", ["operator", "time", "instructions", "share"], rows)
+    columns = ["time", "instructions", "share"]
+    return _numbers("Operators of the network", "operator", columns, rows)
 
 
 def _bytes(
@@ -157,4 +150,9 @@ def _bytes(
     if rows:
         sums = [sum(column.values()) for column in columns]
         rows.append(["sum", *(_text.value(s, Unit.BYTES) for s in sums)])
-    return Table(title, [what, *labels], rows)
+    return _numbers(title, what, labels, rows)
+
+
+def _numbers(title: str, what: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """A table whose first column is text; the others are numbers, ready to be shown."""
+    return Table([Column(what), *map(number, columns)], rows, title)

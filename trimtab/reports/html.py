@@ -7,6 +7,7 @@ from html import escape
 
 from trimtab.bench.summary import Comparison, Figure, Summary, Unit
 from trimtab.reports import _svg, _tables, _text
+from trimtab.tables import Table
 
 SUFFIX = ".html"
 
@@ -20,10 +21,10 @@ _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper);
   max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
 h1 { font-size: 1.5rem } h2 { font-size: 1.1rem; margin-top: 2.2rem }
-.scroll { overflow-x: auto }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums;
+  display: block; overflow-x: auto }
 th, td { padding: .25rem .8rem .25rem 0; border-bottom: 1px solid var(--faint); text-align: right }
-th:first-child, td:first-child, table.text td, table.text th { text-align: left }
+.left { text-align: left }
 svg { max-width: 100%; height: auto; font-size: 13px }
 .ink { fill: var(--ink) } .bar { fill: var(--bar) }
 .whisker { stroke: var(--ink); stroke-width: 1.5; fill: none }
@@ -76,31 +77,18 @@ def _size_chart(runs: Sequence[Summary], labels: Sequence[str]) -> list[tuple[st
 def _page(
     title: str,
     charts: Sequence[tuple[str, str]],
-    tables: Sequence[_tables.Table],
+    tables: Sequence[Table],
     notes: Sequence[str],
 ) -> str:
     body = [f"<h1>{escape(title)}</h1>"]
     body += [f"<p>{escape(note)}</p>" for note in notes]
     for heading, chart in charts:
         body.append(f"<h2>{escape(heading)}</h2>\n{chart}")
-    body += [_table(table) for table in tables]
+    body += [table.html() for table in tables]
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)}</title><style>{_STYLE}</style></head>\n<body>"
         + "\n".join(body)
         + "</body></html>\n"
-    )
-
-
-def _table(table: _tables.Table) -> str:
-    head = "".join(f"<th>{escape(cell)}</th>" for cell in table.headers)
-    rows = [
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in table.rows
-    ]
-    kind = ' class="text"' if table.title == "Setup" else ""
-    return (
-        f'<h2>{escape(table.title)}</h2>\n<div class="scroll"><table{kind}><tr>{head}</tr>\n'
-        + "\n".join(rows)
-        + "</table></div>"
     )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tabulate import tabulate
-
+from trimtab import tables
 from trimtab.bench.summary import Comparison, Summary
 from trimtab.reports import _tables
+from trimtab.tables import Table, escape_markdown
 
 SUFFIX = ".md"
 
@@ -23,27 +23,6 @@ def comparison(comparison: Comparison) -> str:
     return _draw(title, _tables.of_comparison(comparison), comparison.notes)
 
 
-def _draw(title: str, tables: Sequence[_tables.Table], notes: Sequence[str]) -> str:
-    blocks = [f"# {_escape(title)}"]
-    for table in tables:
-        align = ["left"] + ["left" if table.title == "Setup" else "right"] * (
-            len(table.headers) - 1
-        )
-        drawn = tabulate(
-            [[_escape(cell) for cell in row] for row in table.rows],
-            [_escape(header) for header in table.headers],
-            "pipe",
-            colalign=align,
-            disable_numparse=True,
-        )
-        blocks.append(f"## {table.title}\n\n{drawn}")
-    if notes:
-        blocks.append("\n".join(f"* {_escape(note)}" for note in notes))
-    return "\n\n".join(blocks) + "\n"
-
-
-def _escape(text: str) -> str:
-    """Keep `text` in its cell and out of Markdown's syntax."""
-    for character in "\\`*|<":
-        text = text.replace(character, "\\" + character)
-    return " ".join(text.split())
+def _draw(title: str, found: Sequence[Table], notes: Sequence[str]) -> str:
+    listed = "\n".join(f"* {escape_markdown(note)}" for note in notes)
+    return tables.markdown([f"# {escape_markdown(title)}", *found, *([listed] if notes else [])])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tabulate import tabulate
-
+from trimtab import tables
 from trimtab.bench.summary import Comparison, Summary
 from trimtab.reports import _tables
+from trimtab.tables import Table
 
 SUFFIX = ".txt"
 
@@ -23,13 +23,5 @@ def comparison(comparison: Comparison) -> str:
     return _draw(title, _tables.of_comparison(comparison), comparison.notes)
 
 
-def _draw(title: str, tables: Sequence[_tables.Table], notes: Sequence[str]) -> str:
-    blocks = [title]
-    for table in tables:
-        align = ["left"] + ["left" if table.title == "Setup" else "right"] * (
-            len(table.headers) - 1
-        )
-        drawn = tabulate(table.rows, table.headers, "simple", colalign=align, disable_numparse=True)
-        blocks.append(f"{table.title}\n{drawn}")
-    blocks += [f"note: {note}" for note in notes]
-    return "\n\n".join(blocks) + "\n"
+def _draw(title: str, found: Sequence[Table], notes: Sequence[str]) -> str:
+    return tables.text([title, *found, *(f"note: {note}" for note in notes)])

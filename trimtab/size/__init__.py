@@ -2,12 +2,12 @@
 
     report = size.measure(Path("dist/net/trimtab-run"))
     report.groups      # {"kernel:gemm_f32_8x8_neon": 1824, "libc": 11000, ...}
-    print(size.table([report]))
+    print(tables.text(size.tables([report])))
 
 The parts are listed in `trimtab.size.owner`.
 """
 
 from trimtab.size.measure import measure
-from trimtab.size.report import SizeReport, Symbol, table
+from trimtab.size.report import SizeReport, Symbol, tables
 
-__all__ = ["SizeReport", "Symbol", "measure", "table"]
+__all__ = ["SizeReport", "Symbol", "measure", "tables"]

@@ -1,4 +1,4 @@
-"""The result of measuring a binary, as data, JSON and table."""
+"""The result of measuring a binary, as data, JSON and tables."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tabulate import tabulate
+from trimtab.tables import Column, Table, number
 
 _SHOWN_SYMBOLS = 40
 
@@ -56,14 +56,14 @@ class SizeReport:
         }
 
 
-def table(reports: Sequence[SizeReport], symbols: int = 0) -> str:
+def tables(reports: Sequence[SizeReport], symbols: int = 0) -> list[Table]:
     """Sections and parts of one or several binaries side by side, then the largest symbols of each.
 
     With two or more, the last column is the last binary's share of the first one's bytes.
     """
-    parts = [_rows(reports, [r.sections for r in reports], "section")]
+    found = [_side_by_side(reports, [r.sections for r in reports], "section")]
     kinds = [{kind: r.total(kind) for kind in _kinds(r)} for r in reports]
-    parts.append(_rows(reports, kinds, "part"))
+    found.append(_side_by_side(reports, kinds, "part"))
     for kind, title in (
         ("op", "operator"),
         ("kernel", "kernel"),
@@ -74,34 +74,31 @@ def table(reports: Sequence[SizeReport], symbols: int = 0) -> str:
             for r in reports
         ]
         if any(chosen):
-            parts.append(_rows(reports, chosen, title))
+            found.append(_side_by_side(reports, chosen, title))
     for report in reports if symbols else ():
-        rows = [[f"{s.bytes:,}", s.group, s.name[:90]] for s in report.symbols[:symbols]]
-        header = ["bytes", "part", f"symbol of {report.name}"]
-        parts.append(
-            tabulate(
-                rows, header, "simple", colalign=("right", "left", "left"), disable_numparse=True
-            )
-        )
-    return "\n\n".join(parts) + "\n"
+        columns = [number("bytes", ","), Column("part"), Column(f"symbol of {report.name}")]
+        rows = [(s.bytes, s.group, s.name[:90]) for s in report.symbols[:symbols]]
+        found.append(Table(columns, rows))
+    return found
 
 
 def _kinds(report: SizeReport) -> list[str]:
     return list(dict.fromkeys(group.partition(":")[0] for group in report.groups))
 
 
-def _rows(reports: Sequence[SizeReport], columns: Sequence[dict[str, int]], title: str) -> str:
+def _side_by_side(
+    reports: Sequence[SizeReport], parts: Sequence[dict[str, int]], title: str
+) -> Table:
     names = sorted(
-        {name for column in columns for name in column},
-        key=lambda n: (-max(c.get(n, 0) for c in columns), n),
+        {name for part in parts for name in part},
+        key=lambda n: (-max(p.get(n, 0) for p in parts), n),
     )
-    rows = {name: [column.get(name, 0) for column in columns] for name in names}
-    rows["total"] = [sum(column.values()) for column in columns]
-    text = [[name, *(f"{n:,}" for n in numbers)] for name, numbers in rows.items()]
-    header = [title, *(report.name for report in reports)]
+    sizes = {name: [part.get(name, 0) for part in parts] for name in names}
+    sizes["total"] = [sum(part.values()) for part in parts]
+    columns = [Column(title), *(number(report.name, ",") for report in reports)]
+    rows: list[list[Any]] = [[name, *numbers] for name, numbers in sizes.items()]
     if len(reports) > 1:
-        header.append("last / first")
-        for line, numbers in zip(text, rows.values(), strict=True):
-            line.append(f"{numbers[-1] / numbers[0]:.2f}" if numbers[0] else "")
-    alignment = ("left", *["right"] * (len(header) - 1))
-    return tabulate(text, header, "simple", colalign=alignment, disable_numparse=True)
+        columns.append(number("last / first", ".2f"))
+        for row in rows:
+            row.append(row[-1] / row[1] if row[1] else None)
+    return Table(columns, rows)

@@ -16,10 +16,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tabulate import tabulate
-
 from trimtab.build.toolchain import find_toolchain, list_toolchains
 from trimtab.errors import MissingRequirementError
+from trimtab.tables import Column, Table
 
 
 @dataclass(frozen=True)
@@ -123,7 +122,8 @@ def as_table(found: Iterable[Requirement]) -> str:
         )
         for r in found
     ]
-    text = tabulate(rows, headers=("", "what", "needed for", "how to get it"))
+    heads = ("", "what", "needed for", "how to get it")
+    text = Table([Column(head) for head in heads], rows).text()
     packages = sorted({r.package for r in found if r.package and not r.found})
     if packages:
         text += f"\n\nAll missing packages at once: ./inv setup, or\n  {_apt(' '.join(packages))}"

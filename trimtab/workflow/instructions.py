@@ -6,14 +6,13 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tabulate import tabulate
-
 from trimtab.bench import results as records
 from trimtab.bench import summary
 from trimtab.bench.protocol import Progress, Settings
 from trimtab.devices import list_devices
 from trimtab.errors import EmulatorError, UsageError
 from trimtab.planner.choices import Plan
+from trimtab.tables import Column, Table, number
 from trimtab.workflow.bench import BenchRequest, Shapes, bench
 
 
@@ -34,16 +33,15 @@ class Counts:
         operators = [{"label": label, "instructions": n} for label, n in self.operators]
         return json.dumps({**asdict(self), "operators": operators}, indent=1)
 
-    def as_table(self) -> str:
-        """The figures and the operators as text."""
+    def as_table(self) -> Table:
+        """The figures and the operators."""
         rows = [
             ("inference", self.instructions_per_inference),
             ("load", self.load_instructions),
             ("first inference", self.first_instructions),
             *((f"  {label}", n) for label, n in self.operators),
         ]
-        headers = (f"{self.model}, {self.cpu}", "instructions")
-        return tabulate([(label, f"{n:,}") for label, n in rows], headers, stralign="right")
+        return Table([Column(f"{self.model}, {self.cpu}"), number("instructions", ",")], rows)
 
 
 def count_instructions(

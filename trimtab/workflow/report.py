@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tabulate import tabulate
-
 from trimtab import files, paths, reports
 from trimtab.bench import index, summary
 from trimtab.bench import results as records
 from trimtab.errors import ResultError
+from trimtab.tables import Column, Table, number
 
 
 def results_folder(chosen: str = "") -> Path:
@@ -43,20 +42,16 @@ def list_runs(folder: Path) -> str:
     runs = index.entries(folder)
     if not runs:
         return f"no runs in {folder} yet; ./inv bench makes one"
-    rows = []
-    for run in runs:
-        median = f"{run.headline:,.0f} {run.unit}" if run.headline else ""
-        row = [run.run_id or run.file_name, run.time[:19], run.status, run.model, run.profile]
-        rows.append([*row, run.device, median, f"{run.binary_bytes:,}"])
-    headers = [
-        "run",
-        "time (UTC)",
-        "status",
-        "model",
-        "profile",
-        "device",
-        "median",
-        "binary bytes",
+    columns = [
+        *map(Column, ("run", "time (UTC)", "status", "model", "profile", "device")),
+        *(number("median"), number("binary bytes", ",")),
     ]
-    align = ["left"] * 6 + ["right"] * 2
-    return tabulate(rows, headers, "simple", colalign=align, disable_numparse=True)
+    rows = [
+        (
+            *(run.run_id or run.file_name, run.time[:19], run.status, run.model, run.profile),
+            *(run.device, f"{run.headline:,.0f} {run.unit}" if run.headline else None),
+            run.binary_bytes,
+        )
+        for run in runs
+    ]
+    return Table(columns, rows).text()

@@ -1,4 +1,4 @@
-"""The tables of timed kernels and operators: text, Markdown, JSON."""
+"""What timed kernels and operators say: pages of tables, and JSON."""
 
 from __future__ import annotations
 
@@ -6,46 +6,44 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from tabulate import tabulate
-
 from trimtab.instruments.roofline.machine import Machine
 from trimtab.instruments.roofline.timing import Timed, TimedOperator, by_kind
+from trimtab.tables import Column, Page, Table, number
 
 
-def kernels_table(machine: Machine, timed: Sequence[Timed], form: str) -> str:
-    """One row per kernel and layer. `form`: a table format of tabulate."""
+def kernels_page(machine: Machine, timed: Sequence[Timed]) -> Page:
+    """The machine's limits, then one row per kernel and layer."""
+    columns = [
+        *(Column("kernel"), Column("layer"), number("µs", ",.1f"), number("rate")),
+        *(number("share", ".0%"), Column("limit")),
+    ]
     rows = [
-        (
-            t.kernel.name,
-            t.layer.label,
-            f"{t.ns / 1e3:,.1f}",
-            f"{t.rate:.1f} {t.unit}",
-            f"{t.share:.0%}",
-            t.limit,
-        )
+        (t.kernel.name, t.layer.label, t.ns / 1e3, f"{t.rate:.1f} {t.unit}", t.share, t.limit)
         for t in timed
     ]
-    return f"{_limits(machine)}\n{_table(rows, _KERNEL_HEADS, form)}\n"
+    return [_limits(machine), Table(columns, rows)]
 
 
-def operators_table(machine: Machine, timed: Sequence[TimedOperator], form: str) -> str:
-    """One row per operator, then one per kind of operator."""
+def operators_page(machine: Machine, timed: Sequence[TimedOperator]) -> Page:
+    """The machine's limits, then one row per operator, then one per kind of operator."""
+    speed = [number("ms", ".3f"), number("GFLOP/s", ".1f"), number("share of peak", ".0%")]
+    columns = [Column("operator"), Column("kind"), Column("kernel"), Column("output")]
     rows = [
-        (op.name, op.kind, op.kernel, _shape(op.output), *_speed(op.ns, op.macs, op.share))
+        (
+            *(op.name, op.kind, op.kernel, "x".join(map(str, op.output))),
+            *(op.ns / 1e6, 2 * op.macs / op.ns or None, op.share),
+        )
         for op in timed
     ]
     sums = [
-        (
-            kind,
-            row["operators"],
-            *_speed(row["ms"] * 1e6, row["gflops"] * row["ms"] * 5e5, row["share"]),
-        )
+        (kind, row["operators"], row["ms"], row["gflops"] or None, row["share"])
         for kind, row in by_kind(timed).items()
     ]
-    operators = _table(rows, ("operator", "kind", "kernel", "output", *_SPEED), form)
-    return (
-        f"{_limits(machine)}\n{operators}\n\n{_table(sums, ('kind', 'operators', *_SPEED), form)}\n"
-    )
+    return [
+        _limits(machine),
+        Table([*columns, *speed], rows),
+        Table([Column("kind"), number("operators"), *speed], sums),
+    ]
 
 
 def kernels_json(machine: Machine, timed: Sequence[Timed]) -> str:
@@ -82,10 +80,6 @@ def operators_json(machine: Machine, timed: Sequence[TimedOperator]) -> str:
     return json.dumps(facts, indent=1)
 
 
-_KERNEL_HEADS = ("kernel", "layer", "µs", "rate", "share", "limit")
-_SPEED = ("ms", "GFLOP/s", "share of peak")
-
-
 def _machine(machine: Machine) -> dict[str, Any]:
     return {
         "peak_gflops": {isa: round(rate, 1) for isa, rate in machine.peaks.items()},
@@ -96,19 +90,4 @@ def _machine(machine: Machine) -> dict[str, Any]:
 def _limits(machine: Machine) -> str:
     peaks = ", ".join(f"{isa} {rate:.0f}" for isa, rate in machine.peaks.items())
     levels = ", ".join(f"{level.name} {level.rate:.0f}" for level in machine.levels)
-    return f"Limits, one thread: multiply-adds {peaks} GFLOP/s; {levels} GB/s.\n"
-
-
-def _speed(ns: float, macs: float, share: float | None) -> tuple[str, str, str]:
-    rate = f"{2 * macs / ns:.1f}" if macs else ""
-    return f"{ns / 1e6:.3f}", rate, "" if share is None else f"{share:.0%}"
-
-
-def _shape(dims: tuple[int, ...]) -> str:
-    return "x".join(map(str, dims))
-
-
-def _table(rows: Sequence[tuple[Any, ...]], heads: tuple[str, ...], form: str) -> str:
-    right = {"µs", "rate", "share", "operators", *_SPEED}
-    align = ["right" if head in right else "left" for head in heads]
-    return tabulate(rows, heads, form, colalign=align if rows else None, disable_numparse=True)
+    return f"Limits, one thread: multiply-adds {peaks} GFLOP/s; {levels} GB/s."
