@@ -42,7 +42,7 @@ def load(model: onnx.ModelProto, directory: Path, **inputs: Sequence[int]) -> Pr
 
 
 def test_every_operator_that_is_handled_is_documented() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "operators.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "importers.md").read_text(encoding="utf-8")
     assert [name for name in handlers() if f"`{name}`" not in text] == []
 
 

@@ -17,7 +17,7 @@ import pytest
 from invoke.exceptions import ParseError
 from invoke.parser import Parser
 
-from trimtab.cli import namespace
+from trimtab.cli import _operator_page, namespace
 from trimtab.cli._words import spread
 from trimtab.devices import find_device
 from trimtab.errors import DeviceUnreachableError
@@ -84,6 +84,31 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
     for target in LINK.findall(page.read_text()):
         if "://" not in target and not target.startswith("mailto:"):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_page_of_operators_is_what_the_schemas_say() -> None:
+    assert _operator_page.path().read_text(encoding="utf-8") == _operator_page.text(), (
+        "run ./inv docs"
+    )
+
+
+def test_the_page_of_operators_has_every_word_of_a_schema() -> None:
+    sections = re.split(r"^## ", _operator_page.text(), flags=re.M)[1:]
+    files = sorted((ROOT / "runtime" / "ops").glob("*.toml"))
+    assert [section.split("\n")[0] for section in sections] == [path.stem for path in files]
+    for section, path in zip(sections, files, strict=True):
+        table = tomllib.loads(path.read_text())
+        rows = [*table.get("inputs", []), *table["outputs"]]
+        named = {**table.get("attributes", {}), **table.get("plan", {})}
+        rows += [{"name": name, **row} for name, row in named.items()]
+        lines = section.replace("\\|", "|").splitlines()
+        assert table["doc"] in lines
+        for row in rows:
+            (line,) = (line for line in lines if f" `{row['name']}` " in line)
+            assert row["doc"] in line
+            assert row.get("unit", "") in line
+            for word in (*row.get("families", []), *row.get("values", [])):
+                assert f"`{word}`" in line or word == "@activation"
 
 
 def test_each_dependency_is_justified() -> None:

@@ -66,7 +66,7 @@ class GraphImport:
                     ]
                 ),
                 where=self.path,
-                hint="docs/operators.md lists what is supported; export without these",
+                hint="docs/importers.md lists what is supported; export without these",
             )
         for info in self._graph.output:
             self.program.outputs.append(self._output(info.name))
