@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 import trimtab
 from tests.unit.test_planner import convolution
-from trimtab import kernels, passes, paths, tables, zoo
+from trimtab import cores, kernels, passes, paths, tables, zoo
 from trimtab.instruments.roofline import layers, report, timing
-from trimtab.instruments.roofline.machine import Level, Machine, cache_sizes, working_sets
+from trimtab.instruments.roofline.machine import Level, Machine, data_caches, working_sets
 from trimtab.instruments.roofline.timing import TimedOperator
 from trimtab.planner import algorithms, planner
 from trimtab.planner.choices import Plan
@@ -65,20 +64,12 @@ def test_a_cache_still_holds_its_part_of_data_that_are_larger(
     assert name == level
 
 
-def test_the_caches_are_those_that_linux_tells(tmp_path: Path) -> None:
-    rows = [("Data", 1, "48K"), ("Instruction", 1, "32K"), ("Unified", 2, "2M"), ("Unified", 3, "")]
-    for i, (kind, level, size) in enumerate(rows):
-        folder = tmp_path / f"index{i}"
-        folder.mkdir()
-        for name, value in (("type", kind), ("level", level), ("size", size)):
-            (folder / name).write_text(f"{value}\n")
-    found = cache_sizes(tmp_path)
-    assert found == {"L1": 48 << 10, "L2": 2 << 20}
-    assert working_sets(found) == {"L1": 24 << 10, "L2": 1 << 20, "memory": 8 << 20}
-
-
-def test_a_system_that_tells_no_caches_has_usual_ones(tmp_path: Path) -> None:
-    assert set(cache_sizes(tmp_path)) == {"L1", "L2"}
+def test_the_memory_is_timed_beyond_the_last_cache_of_the_core() -> None:
+    found = data_caches(cores.find("cortex-a76", "aarch64"))
+    assert found == {"L1": 64 << 10, "L2": 512 << 10, "L3": 2 << 20}
+    sets = {"L1": 32 << 10, "L2": 256 << 10, "L3": 1 << 20, "memory": 8 << 20}
+    assert working_sets(found) == sets
+    assert set(data_caches(cores.find("cortex-a53", "aarch64"))) == {"L1", "L2"}
 
 
 def test_the_layers_of_a_kernel_are_its_heaviest_its_smallest_and_its_largest() -> None:

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
+from trimtab.cores import Core
 from trimtab.planner.layers import Layer
-
-_CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
-# Where the system does not tell: the caches of a small ARM core.
-_USUAL = {"L1": 32 << 10, "L2": 512 << 10}
-_UNITS = {"K": 10, "M": 20, "G": 30}
 
 
 @dataclass(frozen=True)
@@ -54,20 +49,10 @@ class Machine:
         return ns, level.name
 
 
-def cache_sizes(folder: Path = _CACHES) -> dict[str, int]:
-    """Bytes of the data caches of one core, smallest first, as Linux tells them."""
-    found = {}
-    for index in sorted(folder.glob("index*")):
-        try:
-            kind, level, size = (
-                (index / name).read_text(encoding="ascii").strip()
-                for name in ("type", "level", "size")
-            )
-            if kind != "Instruction":
-                found[f"L{level}"] = int(size[:-1]) << _UNITS[size[-1]]
-        except (OSError, ValueError, KeyError, IndexError):
-            continue
-    return dict(sorted((found or _USUAL).items()))
+def data_caches(core: Core) -> dict[str, int]:
+    """Bytes of a core's data caches, smallest first."""
+    caches = {"L1": core.l1d, "L2": core.l2, "L3": core.l3}
+    return {name: cache.bytes for name, cache in caches.items() if cache}
 
 
 def working_sets(caches: dict[str, int]) -> dict[str, int]:

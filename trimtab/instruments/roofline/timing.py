@@ -15,12 +15,13 @@ import numpy as np
 
 from trimtab import kernels
 from trimtab.engine import engine
-from trimtab.instruments.roofline.machine import Level, Machine, cache_sizes, working_sets
+from trimtab.instruments.roofline.machine import Level, Machine, data_caches, working_sets
 from trimtab.kernels import Kernel
 from trimtab.planner.layers import Layer
 from trimtab.program import Op, Program, inspection
 from trimtab.program.program import NUMPY_DTYPES
 from trimtab.session import Session
+from trimtab.target import Target
 
 Timer = Callable[[str, str, dict[str, int], float], float]  # as engine().time_kernel
 
@@ -76,7 +77,8 @@ class _Limits:
         self._timer = timer
         self._isas = tuple(isa for isa in kernels.isas() if isa in {*isas})
         self._best = self._isas[-1]
-        self._sets = working_sets(cache_sizes())
+        self._caches = data_caches(Target.host().core)
+        self._sets = working_sets(self._caches)
         self._peaks: dict[str, list[float]] = {isa: [] for isa in self._isas}
         self._rates: dict[str, list[float]] = {name: [] for name in self._sets}
 
@@ -96,11 +98,10 @@ class _Limits:
 
     def machine(self) -> Machine:
         """The medians."""
-        caches = cache_sizes()
         return Machine(
             {isa: median(rates) for isa, rates in self._peaks.items()},
             tuple(
-                Level(name, caches.get(name, float("inf")), median(rates))
+                Level(name, self._caches.get(name, float("inf")), median(rates))
                 for name, rates in self._rates.items()
             ),
         )
