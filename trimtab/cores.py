@@ -114,21 +114,25 @@ def spelling(name: str) -> str:
     return name.strip().lower().replace("_", "-")
 
 
-def find(name: str | None, arch: str) -> Core:
-    """The core that `name` means on a machine of `arch`; None and "generic" mean any of them.
+def find(name: str | None, arch: str | None = None) -> Core:
+    """The core that `name` means, in any spelling, on a machine of `arch` (None: of any).
 
-    UsageError, with the names that are near, when there is none or it does not run `arch`.
+    With an `arch`, None and "generic" mean any machine of it. UsageError, with the names that are
+    near, when there is no such core, or it does not run `arch`.
     """
-    files, generic = _files(), spelling(f"{GENERIC}-{arch}")
-    if generic not in files:
-        known = sorted({arch for core in every() for arch in core.features})
-        raise UsageError(f"unknown architecture {arch!r}", hint=f"use one of {', '.join(known)}")
-    wanted = spelling(name or GENERIC)
-    path = files.get(generic if wanted == GENERIC else wanted)
+    files, wanted = _files(), spelling(name or GENERIC)
+    if arch is not None:
+        generic = spelling(f"{GENERIC}-{arch}")
+        if generic not in files:
+            known = sorted({arch for core in every() for arch in core.features})
+            hint = f"use one of {', '.join(known)}"
+            raise UsageError(f"unknown architecture {arch!r}", hint=hint)
+        wanted = generic if wanted == GENERIC else wanted
+    path = files.get(wanted)
     if path is None:
         raise UsageError(f"unknown core {name!r}", hint=_hint(wanted, arch))
     core = _read(path)
-    if arch not in core.features:
+    if arch is not None and arch not in core.features:
         raise UsageError(
             f"{core.name} runs {' and '.join(core.features)}, not {arch}", hint=_hint(wanted, arch)
         )
@@ -136,17 +140,17 @@ def find(name: str | None, arch: str) -> Core:
 
 
 def every() -> tuple[Core, ...]:
-    """All cores by name; the user's own replaces one of the project with the same name."""
-    return tuple(_read(path) for _, path in sorted(_files().items()))
+    """All cores, the user's own first, which replace those of the project with their names."""
+    return tuple(_read(path) for path in _files().values())
 
 
 def by_midr(implementer: int, part: int) -> Core | None:
-    """The ARM core that identifies itself so, None when no file knows it."""
+    """The first ARM core that identifies itself so, None when no file knows it."""
     return next((core for core in every() if (implementer, part) in core.midr), None)
 
 
 def by_cpuid(vendor: str, family: int, model: int) -> Core | None:
-    """The x86 core that identifies itself so, None when no file knows it."""
+    """The first x86 core that identifies itself so, None when no file knows it."""
     for core in every():
         known = core.cpuid
         if (
@@ -179,12 +183,16 @@ def this_machine(arch: str, system: Path = Path("/")) -> Core:
 def identify(cpuinfo: str) -> tuple[Core, ...]:
     """The cores that the text of /proc/cpuinfo names and a file knows, each once."""
 
-    def values(key: str) -> list[str]:
-        return re.findall(rf"^{key}[ \t]*:[ \t]*(\S+)", cpuinfo, flags=re.MULTILINE)
+    def values(key: str, form: str) -> list[str]:
+        return re.findall(rf"^{key}[ \t]*:[ \t]*({form})$", cpuinfo, flags=re.MULTILINE)
 
-    arm = zip(values("CPU implementer"), values("CPU part"), strict=False)
+    hexadecimal, number = "0x[0-9a-f]+", "[0-9]+"
+    arm = zip(values("CPU implementer", hexadecimal), values("CPU part", hexadecimal), strict=False)
     found = [by_midr(int(implementer, 16), int(part, 16)) for implementer, part in arm]
-    x86 = zip(values("vendor_id"), values("cpu family"), values("model"), strict=False)
+    x86 = zip(
+        *(values("vendor_id", r"\S+"), values("cpu family", number), values("model", number)),
+        strict=False,
+    )
     found += [by_cpuid(vendor, int(family), int(model)) for vendor, family, model in x86]
     return tuple(dict.fromkeys(core for core in found if core))
 
@@ -217,14 +225,18 @@ def _count(cpus: str) -> int:
 
 
 def _files() -> dict[str, Path]:
-    folders = (paths.root() / "cores", paths.config() / "cores")
-    return {spelling(path.stem): path for folder in folders for path in folder.glob("*.toml")}
+    own, shipped = (
+        {spelling(path.stem): path for path in sorted((folder / "cores").glob("*.toml"))}
+        for folder in (paths.config(), paths.root())
+    )
+    return own | shipped | own  # in this order, and where both have a name its own file
 
 
-def _hint(wanted: str, arch: str) -> str:
-    names = [core.name for core in every() if arch in core.features]
-    near = difflib.get_close_matches(wanted, names, n=2)
-    known = f"known for {arch}: {', '.join(names)}; your own: {paths.config() / 'cores'}/NAME.toml"
+def _hint(wanted: str, arch: str | None) -> str:
+    names = [core.name for core in every() if arch is None or arch in core.features]
+    near = difflib.get_close_matches(wanted, names)
+    known = "known" if arch is None else f"known for {arch}"
+    known += f": {', '.join(names)}; your own: {paths.config() / 'cores'}/NAME.toml"
     return f"did you mean {' or '.join(near)}? {known}" if near else known
 
 

@@ -113,7 +113,7 @@ def test_the_armv7_board_boots_a_32_bit_kernel(
     try:
         with find_device("board-armv7").open() as device:
             assert device.describe().machine == "armv7l"
-            assert device.describe().cpu == "cortex_a15"
+            assert device.describe().cpu == "cortex-a15"
             assert device.run([device.push(program), "exit", "7"], timeout_s=30).exit_code == 7
     finally:
         board.down("armv7")

@@ -51,7 +51,7 @@ def test_describes_itself(subject: Subject) -> None:
     assert info.cpu_count is not None
     assert info.boot_id
     if not is_local:
-        assert info.cpu == "cortex_a53"
+        assert info.cpu == "cortex-a53"
 
 
 def test_pushed_bytes_arrive_unchanged_and_come_back(subject: Subject, tmp_path: Path) -> None:

@@ -90,10 +90,10 @@ def make_header(
         is_model_embedded=False,
         profile=profile,
         toolchain="aarch64-linux-musl",
-        cpu="cortex_a53",
+        cpu="cortex-a53",
         compiler="zig 0.17.0",
         flags=["-Os"],
-        device={"name": "qemu-a53" if is_emulated else "pi4", "cpu": "cortex_a53"},
+        device={"name": "qemu-a53" if is_emulated else "pi4", "cpu": "cortex-a53"},
         is_emulated=is_emulated,
         protocol={"threads": 1, "runs": 30},
     )

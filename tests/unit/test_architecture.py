@@ -41,6 +41,7 @@ MAY_IMPORT: dict[str, set[str]] = {
             "schema",
             "kernels",
             "profile",
+            "cores",
             "target",
             "program",
         ),
@@ -48,11 +49,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "size": {"errors", "paths", "tables", "kernels"},
     "zoo": {"errors", "files"},
-    "devices": {"errors", "paths", "files", "tables"},
+    "devices": {"errors", "paths", "files", "tables", "cores"},
     "bench": {"errors", "files", "devices"},
     "reports": {"errors", "tables", "bench"},
     "instruments": {
-        *("errors", "paths", "files", "tables", "kernels", "profile", "engine", "target"),
+        *("errors", "paths", "files", "tables", "kernels", "profile", "engine", "cores", "target"),
         *("program", "importers", "planner", "session", "build", "bench"),
     },
 }

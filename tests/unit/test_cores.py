@@ -144,6 +144,13 @@ def test_a_core_of_the_users_own_is_its_file_and_nothing_else(config: Path) -> N
     assert Target.of("aarch64", "MY_CORE").core == core
 
 
+def test_a_machine_is_the_users_own_core_before_one_of_the_project(config: Path) -> None:
+    (config / "my-board.toml").write_text(MINE.replace("0xfff", "0xd03"))
+    found = cores.by_midr(0x41, 0xD03)
+    assert found is not None
+    assert found.name == "my-board"
+
+
 def test_the_users_own_core_replaces_the_projects(config: Path) -> None:
     (config / "cortex-a53.toml").write_text(MINE)
     assert cores.find("cortex_a53", "aarch64").doc == "an A53 of our own"

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from trimtab.devices import find_device, list_devices, listing
+from trimtab.devices.qemu_user import QemuUserDevice
 from trimtab.errors import DeviceError, DeviceUnreachableError, EmulatorError
 
 
@@ -67,6 +68,7 @@ def test_the_users_own_definition_replaces_the_projects(config: Path) -> None:
         ("doc='x'\ntransport='shell'\ntoolchain='host'", "unknown transport"),
         ("doc='x'\ntransport=1\ntoolchain='host'", "`transport` must be a text"),
         (SSH + "cpu=53\nhost='h'", "`cpu` must be a text"),
+        (SSH + "cpu='z80'\nhost='h'", "unknown core 'z80'"),
     ],
 )
 def test_a_malformed_definition_is_rejected_with_its_file(
@@ -109,3 +111,16 @@ def test_the_listing_names_all_devices() -> None:
     assert [row["name"] for row in json.loads(listing.as_json())] == names
     for name in names:
         assert name in listing.as_table().text()
+
+
+def test_a_core_is_spelled_in_any_way_and_says_what_qemu_plays(config: Path) -> None:
+    text = "doc='x'\ntransport='qemu_user'\ntoolchain='t'\nprogram='p'\nmachine='m'\ncpu="
+    define(config, "mine", text + "'Cortex_A55'")
+    assert find_device("mine").cpu == "cortex-a55"
+    device = find_device("mine").open()
+    assert isinstance(device, QemuUserDevice)
+    assert device.emulator.cpu_model == "cortex-a76"
+    define(config, "other", text + "'cortex-a55'\ncpu_model='max'")
+    other = find_device("other").open()
+    assert isinstance(other, QemuUserDevice)
+    assert other.emulator.cpu_model == "max"

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trimtab import cores
 from trimtab.devices import InstructionCounts, Mark, facts, icount, shell
 from trimtab.errors import EmulatorError
 
@@ -35,7 +36,7 @@ board=radxa,rockpi4 rockchip,rk3399
 
 def test_reads_a_big_little_board() -> None:
     info = facts.parse(RK3399)
-    assert info.cpu == "cortex_a53+cortex_a72"
+    assert info.cpu == "cortex-a53+cortex-a72"
     assert info.cpu_count == 2
     assert info.memory_bytes == 3978012 * 1024
     assert info.governor == "schedutil"
@@ -54,8 +55,14 @@ def test_a_device_that_tells_nothing_is_unknown_not_an_error() -> None:
 
 
 def test_an_unknown_arm_core_keeps_its_numbers() -> None:
-    info = facts.parse("CPU implementer=0x51\nCPU part=0x802\n")
-    assert info.cpu == "arm_0x51_0x802"
+    info = facts.parse("CPU implementer=0x51\nCPU part=0xfff\nCPU implementer=?\nCPU part=0xd03")
+    assert info.cpu == "arm_0x51_0xfff+arm_?_0xd03"
+
+
+@pytest.mark.parametrize(("implementer", "part"), [midr for c in cores.every() for midr in c.midr])
+def test_every_core_with_a_midr_is_called_by_its_name(implementer: int, part: int) -> None:
+    info = facts.parse(f"CPU implementer={implementer:#x}\nCPU part={part:#x}\n")
+    assert cores.find(info.cpu).midr.count((implementer, part)) == 1
 
 
 def test_a_qemu_machine_is_recognised_whatever_the_definition_says() -> None:

@@ -58,7 +58,7 @@ class TestEveryFormat:
         text = form.run(one(tmp_path))
         assert form.SUFFIX.startswith(".")
         assert text.endswith("\n")
-        assert "cortex_a53" in text
+        assert "cortex-a53" in text
         assert re.search(r"100 µs|\b100000\b", text)
         assert re.search("999,424|999424", text)
 

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from trimtab import cores
 from trimtab.build import builder, toolchain
 from trimtab.build.toolchain import Toolchain, find_toolchain, list_toolchains
-from trimtab.errors import ToolchainError
-from trimtab.target import Target
+from trimtab.cores import Core
+from trimtab.errors import ToolchainError, UsageError
 
 NAMES = list_toolchains()
 
@@ -74,11 +75,19 @@ def test_a_toolchain_says_what_it_is_for_and_how_to_emulate_it(name: str) -> Non
         assert found.emulator.program.startswith("qemu-")
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_planner_knows_every_core_that_a_toolchain_offers(name: str) -> None:
-    found = find_toolchain(name)
-    for cpu in found.cpus:
-        assert Target.of(found.arch, cpu)
+def test_a_toolchain_for_a_device_builds_for_every_core_of_its_architecture() -> None:
+    for found in map(find_toolchain, NAMES):
+        own = [c for c in cores.every() if found.arch in c.features and not c.is_generic]
+        if found.device:
+            assert all(any(c.compiler in f for f in _dashed(found, c)) for c in own)
+        else:
+            for core in own:
+                with pytest.raises(ToolchainError, match=f"cannot build for the core {core.name}"):
+                    found.core(core.name)
+
+
+def _dashed(found: Toolchain, core: Core) -> list[str]:
+    return [f.replace("_", "-") for f in found.core_options(found.core(core.name))]
 
 
 def test_an_unknown_toolchain_is_refused_with_the_known_ones() -> None:
@@ -92,7 +101,9 @@ def test_an_unknown_toolchain_is_refused_with_the_known_ones() -> None:
     ("name", "cpu", "flags"),
     [
         ("aarch64-linux-musl", "cortex_a53", ("-mcpu=cortex_a53",)),
-        ("aarch64-linux-musl", "cortex-a53", ("-mcpu=cortex_a53",)),
+        ("aarch64-linux-musl", "Cortex-A53", ("-mcpu=cortex_a53",)),
+        ("armv7-linux-musleabihf", "cortex-a53", ("-mcpu=cortex_a53",)),
+        ("x86_64-linux-musl", "zen4", ("-mcpu=znver4",)),
         ("aarch64-linux-musl", None, ()),
         ("aarch64-linux-musl", "generic", ()),
         ("aarch64-linux-gnu", "cortex_a53", ("-mcpu=cortex-a53",)),
@@ -103,13 +114,14 @@ def test_an_unknown_toolchain_is_refused_with_the_known_ones() -> None:
 def test_a_core_is_spelled_as_its_compiler_wants_it(
     name: str, cpu: str | None, flags: tuple[str, ...]
 ) -> None:
-    assert find_toolchain(name).cpu_options(cpu) == flags
+    found = find_toolchain(name)
+    assert found.core_options(found.core(cpu)) == flags
 
 
 def test_an_unknown_core_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(ToolchainError, match="unknown CPU 'z80'") as caught:
-        find_toolchain("aarch64-linux-musl").cpu_options("z80")
-    assert "cortex_a53" in caught.value.hint
+    with pytest.raises(UsageError, match="unknown core 'z80'") as caught:
+        find_toolchain("aarch64-linux-musl").core("z80")
+    assert "cortex-a53" in caught.value.hint
 
 
 def test_a_missing_cross_compiler_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,7 @@ from typing import Any
 import trimtab
 from trimtab import files, paths, schema
 from trimtab.build import buildtools, strip, toolchain
+from trimtab.cores import Core
 from trimtab.errors import BuildError, UsageError
 from trimtab.profile import Profile, find_profile
 from trimtab.target import Target
@@ -39,7 +40,7 @@ class BuildRequest:
     """What to build.
 
     `profile`: a Profile, or the path of its file. `model`: a .ttm file to deliver beside the
-    runner, or inside it with `embed_model`. `cpu`: a core such as `cortex_a53`, None for any
+    runner, or inside it with `embed_model`. `cpu`: a core such as `cortex-a53`, None for any
     machine of the architecture. `build_type`: Release or Debug.
     """
 
@@ -96,9 +97,10 @@ def build(request: BuildRequest) -> Build:
     profile.kept_kernels(chosen.arch)
     _check(request)
     cmake_file = toolchain.cmake_file(chosen, request.cpu)
-    if request.cpu:
-        profile = profile.narrowed(chosen.arch, Target.of(chosen.arch, request.cpu).isas)
-    tree = paths.cache() / "build" / _key(request, profile, cmake_file)
+    target = Target.of(chosen.arch, request.cpu)
+    if not target.core.is_generic:
+        profile = profile.narrowed(chosen.arch, target.isas)
+    tree = paths.cache() / "build" / _key(request, target.core, profile, cmake_file)
     # What is not a micro-kernel runs a hundredth of the time: small matters more there. Without a
     # level of its own, -O3 for an in-order core unrolls it to more than twice the size.
     optimisation = "-Os" if chosen.device else "-O2"
@@ -119,7 +121,7 @@ def build(request: BuildRequest) -> Build:
             ["trimtab", "trimtab-run"],
             title=f"{chosen.name}, profile {profile.name}",
         )
-        record = _record(request, profile, chosen, tree, times)
+        record = _record(request, profile, chosen, target.core, tree, times)
         return _deliver(request, tree, record)
 
 
@@ -206,7 +208,7 @@ def _delivered(output: Path) -> set[str]:
         return set()
 
 
-def _key(request: BuildRequest, profile: Profile, cmake_file: Path) -> str:
+def _key(request: BuildRequest, core: Core, profile: Profile, cmake_file: Path) -> str:
     """Name of the build tree: readable, then whatever asks for another configuration."""
     shared = sorted((paths.root() / "toolchains/cmake").glob("*.cmake"))
     facts = [
@@ -218,8 +220,7 @@ def _key(request: BuildRequest, profile: Profile, cmake_file: Path) -> str:
     ]
     facts += [path.read_text(encoding="utf-8") for path in (cmake_file, *shared)]
     digest = hashlib.sha256("\0".join(facts).encode()).hexdigest()[:12]
-    cpu = (request.cpu or "generic").replace("-", "_")
-    return f"{request.toolchain}-{cpu}-{_safe(profile.name)}-{digest}"
+    return f"{request.toolchain}-{core.name}-{_safe(profile.name)}-{digest}"
 
 
 def _safe(name: str) -> str:
@@ -231,6 +232,7 @@ def _record(
     request: BuildRequest,
     profile: Profile,
     chosen: toolchain.Toolchain,
+    core: Core,
     tree: Path,
     times: dict[str, float],
 ) -> dict[str, Any]:
@@ -250,7 +252,7 @@ def _record(
         "git": _git_revision(),
         "toolchain": chosen.name,
         "arch": chosen.arch,
-        "cpu": request.cpu or "generic",
+        "cpu": core.name,
         "build_type": request.build_type,
         "compiler": _compiler(chosen, tree),
         "flags": buildtools.flags(tree),

@@ -19,7 +19,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from trimtab import files, paths
+from trimtab import cores, files, paths
+from trimtab.cores import Core
 from trimtab.errors import ToolchainError, TrimtabError
 
 COMPILERS = ("zig", "gcc", "ndk")
@@ -33,7 +34,7 @@ _KEYS = {
     "device",
     "needs",
     "flags",
-    "cpus",
+    "cores",
     "ndk",
     "emulate",
 }
@@ -58,10 +59,10 @@ class Toolchain:
     """One file of `toolchains/`.
 
     `arch` is what TRIMTAB_ARCH gets; `target` the compiler's own name of the machine. `device`:
-    builds for another machine than this one. `cpu_flags` are templates: `{name}` is `cortex_a53`,
-    `{dashed}` is `cortex-a53`. `default_cpu_flags` stand where no core is named. `needs`: the
-    Debian package of the compiler, when it is not zig. `cxx`: another C++ compiler that the
-    environment asked for, host only.
+    builds for another machine than this one. `core_flags` are templates: `{core}` is the core as
+    the compiler spells it; `generic_flags` stand where none is named. `needs`: the Debian package
+    of the compiler, when it is not zig. `cxx`: another C++ compiler that the environment asked
+    for, host only.
     """
 
     name: str
@@ -73,34 +74,34 @@ class Toolchain:
     device: bool
     compile_flags: tuple[str, ...] = ()
     link_flags: tuple[str, ...] = ()
-    cpus: tuple[str, ...] = ()
-    cpu_flags: tuple[str, ...] = ()
-    default_cpu_flags: tuple[str, ...] = ()
+    core_flags: tuple[str, ...] = ()
+    generic_flags: tuple[str, ...] = ()
     needs: str = ""
     ndk_abi: str = ""
     ndk_platform: str = ""
     emulator: Emulator | None = None
     cxx: str = ""
 
-    def cpu_options(self, cpu: str | None) -> tuple[str, ...]:
-        """Compiler flags for a core such as `cortex_a53` or `cortex-a53`.
+    def core(self, name: str | None) -> Core:
+        """The core that `name` means here; None and "generic": any machine of the architecture.
 
-        ToolchainError when it is unknown. None and `generic` mean any machine of the architecture.
+        UsageError when there is none, ToolchainError when the toolchain builds for no core.
         """
-        name = (cpu or "generic").replace("-", "_")
-        if name == "generic":
-            return self.default_cpu_flags
-        if name not in self.cpus:
+        found = cores.find(name, self.arch)
+        if not found.is_generic and not self.core_flags:
             raise ToolchainError(
-                f"unknown CPU {cpu!r}",
+                f"cannot build for the core {found.name}",
                 where=f"toolchain {self.name}",
-                hint=f"known: {', '.join(self.cpus)}"
-                if self.cpus
-                else "this toolchain takes no CPU",
+                hint="this toolchain takes no core: leave it out",
             )
-        return tuple(
-            flag.format(name=name, dashed=name.replace("_", "-")) for flag in self.cpu_flags
-        )
+        return found
+
+    def core_options(self, core: Core) -> tuple[str, ...]:
+        """Compiler flags for a core."""
+        if core.is_generic:
+            return self.generic_flags
+        name = core.compiler_name(self.compiler)
+        return tuple(flag.format(core=name) for flag in self.core_flags)
 
 
 def list_toolchains() -> list[str]:
@@ -132,7 +133,7 @@ def read_toolchain(path: Path) -> Toolchain:
         table: dict[str, Any] = tomllib.loads(
             path.read_text(encoding="utf-8").replace("{machine}", machine)
         )
-        flags, cpus, ndk = table["flags"], table.get("cpus", {}), table.get("ndk", {})
+        flags, own, ndk = table["flags"], table.get("cores", {}), table.get("ndk", {})
         found = Toolchain(
             name=path.stem,
             doc=table["doc"],
@@ -143,9 +144,8 @@ def read_toolchain(path: Path) -> Toolchain:
             device=table["device"],
             compile_flags=tuple(flags["compile"]),
             link_flags=tuple(flags["link"]),
-            cpus=tuple(cpus.get("names", ())),
-            cpu_flags=tuple(cpus.get("flags", ())),
-            default_cpu_flags=tuple(cpus.get("default", ())),
+            core_flags=tuple(own.get("flags", ())),
+            generic_flags=tuple(own.get("generic", ())),
             needs=table.get("needs", ""),
             ndk_abi=ndk.get("abi", ""),
             ndk_platform=ndk.get("platform", ""),
@@ -241,7 +241,7 @@ def cmake_file(toolchain: Toolchain, cpu: str | None = None) -> Path:
     small test projects, which do not see the variables of the command line. ToolchainError when the
     compiler is missing or the core unknown.
     """
-    cpu_options = toolchain.cpu_options(cpu)
+    core = toolchain.core(cpu)
     folder = paths.cache() / "toolchains" / toolchain.name
     settings: dict[str, str] = {}
     if toolchain.compiler == "zig":
@@ -259,9 +259,11 @@ def cmake_file(toolchain: Toolchain, cpu: str | None = None) -> Path:
         settings["CMAKE_SYSTEM_PROCESSOR"] = toolchain.arch
     settings["TRIMTAB_ARCH"] = toolchain.arch
     settings["TRIMTAB_COMPILER"] = toolchain.compiler
-    settings["TRIMTAB_COMPILE_FLAGS"] = " ".join((*toolchain.compile_flags, *cpu_options))
+    settings["TRIMTAB_COMPILE_FLAGS"] = " ".join(
+        (*toolchain.compile_flags, *toolchain.core_options(core))
+    )
     settings["TRIMTAB_LINK_FLAGS"] = " ".join(toolchain.link_flags)
-    path = folder / f"{(cpu or 'generic').replace('-', '_')}.cmake"
+    path = folder / f"{core.name}.cmake"
     include = paths.root() / "toolchains/cmake" / f"{toolchain.compiler}.cmake"
     _write(path, _cmake_text(settings, include))
     return path

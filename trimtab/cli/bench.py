@@ -19,7 +19,7 @@ NAMESPACE = "bench"
         "profile": "what the binary holds: a name or a file; default: just what the model needs",
         "device": "where to measure (./inv devices)",
         "toolchain": "default: the device's",
-        "cpu": "core to build for, e.g. cortex_a53; default: the device's",
+        "cpu": "core to build for, e.g. cortex-a53; default: the device's",
         "input": "shape of a free input: NAME=1,3,224,224 (repeatable)",
         "plan": PLAN_HELP,
         "embed-model": "link the model into the binary",

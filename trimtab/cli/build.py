@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         "model": "a model file, or a zoo network by name",
         "profile": "what the binary holds: a name or a file; default: just what the model needs",
         "toolchain": "which machine to build for (see docs/toolchains.md)",
-        "cpu": "and which core, e.g. cortex_a53; default: any of the architecture",
+        "cpu": "and which core, e.g. cortex-a53; default: any of the architecture",
         "output": "folder to deliver into; default: dist/NAME-TOOLCHAIN",
         "embed-model": "link the model into the runner: a single file",
         "plan": PLAN_HELP,

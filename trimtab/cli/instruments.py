@@ -9,7 +9,7 @@ from trimtab.cli._engine import needs_engine
 from trimtab.cli.model import PLAN_HELP
 
 NAMESPACE = "bench"
-_CPU = "core to build for, e.g. cortex_a53"
+_CPU = "core to build for, e.g. cortex-a53 (docs/cores.md)"
 _CHECK = "fail when a figure is over 2 % worse than the committed one"
 _UPDATE = "commit to these figures: write them into bench/"
 
@@ -32,7 +32,7 @@ def instructions(
     _: Context,
     input: list[str],
     model: str,
-    cpu: str = "cortex_a53",
+    cpu: str = "cortex-a53",
     plan: str = "",
     results: str = "",
     json: bool = False,
@@ -55,7 +55,7 @@ def instructions(
         read_plan(plan),
     )
     print(counts.to_json() if json else counts.as_table().text())
-    figures = {f"{counts.model} {cpu}": float(counts.instructions_per_inference)}
+    figures = {f"{counts.model} {counts.cpu}": float(counts.instructions_per_inference)}
     if update:
         say(f"written: {baseline.update('instructions', figures)}")
     if check:
@@ -65,19 +65,19 @@ def instructions(
 @task(help={"cpu": _CPU, "json": "print JSON", "check": _CHECK, "update": _UPDATE})
 def mca(
     _: Context,
-    cpu: str = "cortex_a53",
+    cpu: str = "cortex-a53",
     json: bool = False,
     check: bool = False,
     update: bool = False,
 ) -> None:
-    """Model the inner loops on four cores: the share of the FMA pipes' bound (needs llvm-19)."""
+    """Model the inner loops on cores that LLVM knows: share of the FMA pipes' bound (llvm-19)."""
     from trimtab.instruments import baseline
     from trimtab.instruments.mca import figures, model, table
     from trimtab.workflow.progress import say
 
     found = model(cpu)
     print(table(found).json() if json else table(found).text())
-    kept = figures(found, cpu)
+    kept = figures(found)
     if update:
         say(f"written: {baseline.update('mca', kept)}")
     if check:

@@ -150,7 +150,7 @@ def convert(
     from trimtab import session
     from trimtab.errors import UsageError
 
-    if plan and not toolchain:
+    if (plan or cpu) and not toolchain:
         raise UsageError("a plan is for a machine: which?", hint="--toolchain NAME, or host")
     program = load_model(model, input, tensor)
     if toolchain:

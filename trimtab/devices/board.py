@@ -2,7 +2,7 @@
 
     transport = "board"
     toolchain = "aarch64-linux-musl"
-    cpu = "cortex_a53"
+    cpu = "cortex-a53"
     arch = "aarch64"                # or "armv7"
 
 `up`, `down` and `status` start, stop and look for it; there is one board per architecture. With one
@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from trimtab import files, paths
+from trimtab import cores, files, paths
 from trimtab.devices import board_image, host_keys
 from trimtab.devices.board_image import MACHINES
 from trimtab.devices.definition import Definition, Options
@@ -67,7 +67,7 @@ def up(
         raise EmulatorError(
             f"{machine.program} is not installed", hint="apt-get install qemu-system-arm"
         )
-    model = cpu_model or machine.cpu_model
+    model = cores.spelling(cpu_model or machine.cpu_model)
     with _locked(arch) as folder:
         state = _running(folder)
         if state is not None:

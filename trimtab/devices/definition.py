@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, cast
 
-from trimtab import paths
+from trimtab import cores, paths
+from trimtab.cores import Core
 from trimtab.devices.protocol import Device
-from trimtab.errors import DeviceError
+from trimtab.errors import DeviceError, UsageError
 
 T = TypeVar("T")
 
@@ -70,7 +71,8 @@ class Options:
 class Definition:
     """One device: how it is reached, and which toolchain and core to build for.
 
-    `options` are the keys that belong to the transport.
+    `cpu` is the name of a core in its one spelling. `options` are the keys that belong to the
+    transport.
     """
 
     name: str
@@ -125,9 +127,18 @@ def _load(path: Path) -> Definition:
             raise DeviceError(f"`{key}` is missing", where=str(path), hint="see docs/devices.md")
         if value is not None and not isinstance(value, str):
             raise DeviceError(f"`{key}` must be a text", where=str(path))
+    if common["cpu"]:
+        common["cpu"] = _core(common["cpu"], path).name
     definition = Definition(name=path.stem, path=path, options=table, **common)
     _transport(definition.transport, path)
     return definition
+
+
+def _core(name: str, path: Path) -> Core:
+    try:
+        return cores.find(name)
+    except UsageError as error:
+        raise DeviceError(error.what, where=str(path), hint=error.hint) from None
 
 
 def _transport(name: str, path: Path) -> object:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from trimtab import cores
 from trimtab.devices.protocol import DeviceInfo
 
 # Every line is `key=value`; a file that is not there prints nothing. For dash, bash, busybox, mksh.
@@ -24,31 +25,6 @@ done
 true
 """
 
-# (implementer, part) of MIDR_EL1, from the cores' technical reference manuals and Linux' cputype.h.
-_ARM_CORES = {
-    ("0x41", "0xc05"): "cortex_a5",
-    ("0x41", "0xc07"): "cortex_a7",
-    ("0x41", "0xc08"): "cortex_a8",
-    ("0x41", "0xc09"): "cortex_a9",
-    ("0x41", "0xc0f"): "cortex_a15",
-    ("0x41", "0xd01"): "cortex_a32",
-    ("0x41", "0xd03"): "cortex_a53",
-    ("0x41", "0xd04"): "cortex_a35",
-    ("0x41", "0xd05"): "cortex_a55",
-    ("0x41", "0xd07"): "cortex_a57",
-    ("0x41", "0xd08"): "cortex_a72",
-    ("0x41", "0xd09"): "cortex_a73",
-    ("0x41", "0xd0a"): "cortex_a75",
-    ("0x41", "0xd0b"): "cortex_a76",
-    ("0x41", "0xd0c"): "neoverse_n1",
-    ("0x41", "0xd0d"): "cortex_a77",
-    ("0x41", "0xd40"): "neoverse_v1",
-    ("0x41", "0xd41"): "cortex_a78",
-    ("0x41", "0xd44"): "cortex_x1",
-    ("0x41", "0xd46"): "cortex_a510",
-    ("0x41", "0xd47"): "cortex_a710",
-    ("0x41", "0xd49"): "neoverse_n2",
-}
 _QEMU_VIRT = "linux,dummy-virt"  # what QEMU's `virt` board writes into its device tree
 
 
@@ -89,10 +65,18 @@ def _number(text: str) -> int | None:
 
 def _cpu(values: dict[str, list[str]]) -> str | None:
     parts = zip(values.get("CPU implementer", []), values.get("CPU part", []), strict=False)
-    cores = [_ARM_CORES.get(part, f"arm_{part[0]}_{part[1]}") for part in parts]
+    arm = [_arm_core(*part) for part in parts]
     # 32-bit ARM kernels print a "model name" (ARMv7 Processor rev 4) that says less than the part.
-    names = cores or values.get("uarch") or values.get("model name") or []
+    names = arm or values.get("uarch") or values.get("model name") or []
     return "+".join(dict.fromkeys(names)) or None
+
+
+def _arm_core(implementer: str, part: str) -> str:
+    try:
+        core = cores.by_midr(int(implementer, 16), int(part, 16))
+    except ValueError:
+        core = None
+    return core.name if core else f"arm_{implementer}_{part}"
 
 
 def _temperature(zones: list[str]) -> float | None:

@@ -31,7 +31,7 @@ class CommandResult:
 class DeviceInfo:
     """Facts about a device at the moment of asking; None (or empty) where the device does not tell.
 
-    `cpu`: core names as the compilers spell them (`cortex_a53`), `+` between those of a big.LITTLE;
+    `cpu`: names of cores (`cortex-a53`), `+` between those of a big.LITTLE;
     `temperature_celsius`: the hottest CPU zone; `is_emulated`: its clock says nothing about speed.
     """
 

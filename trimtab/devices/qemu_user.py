@@ -2,9 +2,9 @@
 
     transport = "qemu_user"
     toolchain = "aarch64-linux-musl"
-    cpu = "cortex_a53"              # what the compiler is told
+    cpu = "cortex-a53"
     program = "qemu-aarch64"
-    cpu_model = "cortex-a53"        # what QEMU is told; decides which instructions exist
+    cpu_model = "max"               # what QEMU plays, if not the core's own model (docs/cores.md)
     machine = "aarch64"
     sysroot = "/usr/aarch64-linux-gnu"   # only for binaries that are linked dynamically
 
@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from trimtab import paths
+from trimtab import cores, paths
 from trimtab.devices import icount
 from trimtab.devices.definition import Definition, Options
 from trimtab.devices.local import LocalDevice
@@ -51,14 +51,14 @@ class QemuUserDevice(LocalDevice):
     """A `LocalDevice` whose `run` starts guest binaries under QEMU."""
 
     def __init__(self, name: str, directory: str, emulator: Emulator, cpu: str | None) -> None:
-        """`cpu`: the core that is played, as the compilers spell it."""
+        """`cpu`: the core that is played."""
         super().__init__(name, directory, is_emulated=True)
-        self._emulator = emulator
+        self.emulator = emulator
         self._cpu = cpu
         self._version = (0, 0, 0)
 
     def _connect(self) -> None:
-        self._version = _version(self._emulator.program, self.name)
+        self._version = _version(self.emulator.program, self.name)
 
     def run(
         self,
@@ -71,13 +71,13 @@ class QemuUserDevice(LocalDevice):
         """See `Device.run`; `argv[0]` is a program for the guest."""
         if missing := self._missing(argv, cwd):
             return missing
-        words = self._emulator.argv() + list(argv)
+        words = self.emulator.argv() + list(argv)
         return super().run(words, timeout_s=timeout_s, env=env, cwd=cwd)
 
     def can_count_instructions(self) -> bool:
         """Whether this QEMU has TCG plug-ins: Debian's has, that of Ubuntu 24.04 has not."""
         shown = subprocess.run(
-            [self._emulator.program, "-d", "help"], capture_output=True, text=True, check=False
+            [self.emulator.program, "-d", "help"], capture_output=True, text=True, check=False
         )
         return re.search(r"^plugin\b", shown.stdout + shown.stderr, re.M) is not None
 
@@ -95,7 +95,7 @@ class QemuUserDevice(LocalDevice):
         library = str(icount.plugin(self._version[0])).replace(",", ",,")
         with tempfile.TemporaryDirectory(prefix="trimtab-icount-") as folder:
             log = Path(folder) / "counts.log"
-            words = self._emulator.argv("-d", "plugin", "-D", str(log), "-plugin", library)
+            words = self.emulator.argv("-d", "plugin", "-D", str(log), "-plugin", library)
             result = super().run([*words, *argv], timeout_s=timeout_s, env=env, cwd=cwd)
             if not log.exists():
                 raise EmulatorError(
@@ -121,9 +121,9 @@ class QemuUserDevice(LocalDevice):
         version = ".".join(str(number) for number in self._version)
         return replace(
             host,
-            machine=self._emulator.machine,
+            machine=self.emulator.machine,
             kernel=f"QEMU user mode {version} on {host.kernel}",
-            cpu=self._cpu or self._emulator.cpu_model,
+            cpu=self._cpu or self.emulator.cpu_model,
             governor=None,
             frequencies_mhz=(),
             temperature_celsius=None,
@@ -151,9 +151,10 @@ def _version(program: str, where: str) -> tuple[int, int, int]:
 def create(definition: Definition, *, trust_new: bool) -> QemuUserDevice:
     """Makes the device of a definition with this transport; there is no key to trust."""
     options = Options(definition)
+    model = cores.find(definition.cpu).qemu if definition.cpu else ""
     emulator = Emulator(
         program=options.text("program"),
-        cpu_model=options.text("cpu_model"),
+        cpu_model=options.text("cpu_model", model or None),
         machine=options.text("machine"),
         sysroot=options.text("sysroot", ""),
     )

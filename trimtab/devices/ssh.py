@@ -2,7 +2,7 @@
 
     transport = "ssh"
     toolchain = "aarch64-linux-musl"
-    cpu = "cortex_a72"
+    cpu = "cortex-a72"
     host = "pi4.local"
     user = "pi"                     # default: your own name
     port = 22

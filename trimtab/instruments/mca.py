@@ -15,25 +15,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trimtab import kernels, paths
+from trimtab import cores, kernels, paths
 from trimtab.build import builder, buildtools, toolchain
+from trimtab.cores import Core
 from trimtab.errors import BuildError, MissingRequirementError
 from trimtab.profile import find_profile
 from trimtab.tables import Column, Table, number
 from trimtab.target import Target
 
-CORES = ("cortex-a53", "cortex-a55", "cortex-a72", "neoverse-n1")
 FAMILIES = ("gemm_f32", "depthwise_f32")
 _TOOLCHAIN = "aarch64-linux-musl"
 _ITERATIONS = 200
 _SECONDS = 120.0
 _BRANCH = re.compile(r"(?:b\.\w+|b|cbn?z\s+\w+,|tbn?z\s+\w+, #\w+,)\s+0x([0-9a-f]+)\b.*")
 _FMA = re.compile(r"fml[as]\s+v")
-
-# The A55 has two pipes of 64 bits, so an FMLA of 128 bits takes both: Arm's Software Optimization
-# Guide lists one per cycle. LLVM 19's model knows that of FADD, FMUL and MLA, but lets two FMLA
-# begin per cycle. MLA has FMLA's operands and latency, and stands in for it.
-_STAND_INS = {"cortex-a55": (re.compile(r"\bfml(?=[as] v\d+\.(?:4s|2d|8h)\b)"), "ml")}
 
 
 @dataclass(frozen=True)
@@ -54,6 +49,7 @@ class Modelled:
     """What one core's model says of one loop, in cycles of one turn."""
 
     loop: Loop
+    built_for: str
     core: str
     cycles: float
     bound: float  # the cycles that the FMA pipes need
@@ -65,29 +61,41 @@ class Modelled:
         return self.bound / self.cycles
 
 
+def modelled_cores() -> tuple[Core, ...]:
+    """The cores of which LLVM has a model that bears their name, and that run what is compiled."""
+    arch = toolchain.find_toolchain(_TOOLCHAIN).arch
+    return tuple(
+        core
+        for core in cores.every()
+        if core.llvm_mca and core.llvm_mca.model == core.name and arch in core.features
+    )
+
+
 def model(cpu: str) -> tuple[Modelled, ...]:
-    """Every inner loop, built for the core `cpu` (as `--cpu` spells it), on every core's model.
+    """Every inner loop, built for the core `cpu`, on the model of every core that LLVM has one of.
 
     MissingRequirementError without LLVM's tools; BuildError when a kernel does not compile or has
     no loop of multiply-adds.
     """
+    built_for = toolchain.find_toolchain(_TOOLCHAIN).core(cpu)
     tools = {name: _tool(name) for name in ("llvm-objdump", "llvm-mca")}
     loops = [
         hottest_loop(name, _output([tools["llvm-objdump"], *_OBJDUMP, str(path)]))
-        for name, path in _objects(cpu).items()
+        for name, path in _objects(built_for).items()
     ]
-    planned = {core: _planned(core) for core in CORES}
+    planned = {core.name: _planned(core) for core in modelled_cores()}
     return tuple(
-        _modelled(tools["llvm-mca"], loop, core, loop.kernel in planned[core])
+        _modelled(tools["llvm-mca"], loop, built_for, core, loop.kernel in planned[core.name])
         for loop in loops
-        for core in CORES
+        for core in modelled_cores()
     )
 
 
-def figures(found: Iterable[Modelled], cpu: str) -> dict[str, float]:
+def figures(found: Iterable[Modelled]) -> dict[str, float]:
     """For a baseline: cycles of each multiply-add, as a longer loop is not a worse one."""
     return {
-        f"{row.loop.kernel} {cpu} {row.core}": round(row.cycles / row.loop.fma, 4) for row in found
+        f"{row.loop.kernel} {row.built_for} {row.core}": round(row.cycles / row.loop.fma, 4)
+        for row in found
     }
 
 
@@ -137,10 +145,10 @@ def _inner_loops(section: str) -> Iterable[tuple[str, ...]]:
             yield tuple(re.sub(r"0x[0-9a-f]+$", ".", line) for line in code[begin : end + 1])
 
 
-def _objects(cpu: str) -> Mapping[str, Path]:
+def _objects(built_for: Core) -> Mapping[str, Path]:
     chosen = toolchain.find_toolchain(_TOOLCHAIN)
-    cmake_file = toolchain.cmake_file(chosen, cpu)
-    tree = paths.cache() / "build" / f"mca-{_TOOLCHAIN}-{cpu or 'generic'}"
+    cmake_file = toolchain.cmake_file(chosen, built_for.name)
+    tree = paths.cache() / "build" / f"mca-{_TOOLCHAIN}-{built_for.name}"
     tree.mkdir(parents=True, exist_ok=True)
     known = kernels.isas()
     found = {
@@ -156,16 +164,18 @@ def _objects(cpu: str) -> Mapping[str, Path]:
     return {name: tree / path for name, path in sorted(found.items())}
 
 
-def _planned(core: str) -> set[str]:
+def _planned(core: Core) -> set[str]:
     arch = toolchain.find_toolchain(_TOOLCHAIN).arch
-    return {*find_profile("full").narrowed(arch, Target.of(arch, core).isas).kernels}
+    return {*find_profile("full").narrowed(arch, Target.of(arch, core.name).isas).kernels}
 
 
-def _modelled(tool: str, loop: Loop, core: str, planned: bool) -> Modelled:
-    command = [tool, "-mtriple=aarch64", f"-mcpu={core}", f"-iterations={_ITERATIONS}", "--json"]
+def _modelled(tool: str, loop: Loop, built_for: Core, core: Core, planned: bool) -> Modelled:
+    assert core.llvm_mca is not None
+    arguments = [f"-mcpu={core.llvm_mca.model}", f"-iterations={_ITERATIONS}", "--json"]
+    command = [tool, "-mtriple=aarch64", *arguments]
     code = "\n".join(loop.lines) + "\n"
-    if core in _STAND_INS:
-        code = _STAND_INS[core][0].sub(_STAND_INS[core][1], code)
+    for pattern, stand_in in core.llvm_mca.stand_ins.items():
+        code = re.sub(pattern, stand_in, code)
     report = json.loads(_output(command, code))["CodeRegions"][0]
     costs = report["InstructionInfoView"]["InstructionList"]
     bound = sum(
@@ -173,7 +183,14 @@ def _modelled(tool: str, loop: Loop, core: str, planned: bool) -> Modelled:
         for line, cost in zip(loop.lines, costs, strict=True)
         if _FMA.match(line)
     )
-    return Modelled(loop, core, report["SummaryView"]["TotalCycles"] / _ITERATIONS, bound, planned)
+    return Modelled(
+        loop,
+        built_for.name,
+        core.name,
+        report["SummaryView"]["TotalCycles"] / _ITERATIONS,
+        bound,
+        planned,
+    )
 
 
 def _tool(name: str) -> str:

@@ -47,9 +47,9 @@ def bench(request: BenchRequest, folder: Path, progress: Progress) -> Outcome:
     toolchain = request.toolchain or definition.toolchain
     cpu = request.cpu or definition.cpu or ""
     path = model_path(request.model, request.profile)
-    progress(f"plan {path.stem} for {toolchain} {cpu}".rstrip())
-    source = trimtab.load(path, inputs=dict(request.shapes))
     target = target_of(toolchain, cpu, request.settings.threads)
+    progress(f"plan {path.stem} for {toolchain}, {target.core.name}")
+    source = trimtab.load(path, inputs=dict(request.shapes))
     program = trimtab.optimize(source, target, request.plan)
     progress("compute the expected output")
     expected = expected_output(path, source, request.shapes)

@@ -24,10 +24,12 @@ def build_subject(
     """
     needed = trimtab.profile_of(program)
     chosen = find_profile(profile) if profile else needed
-    check_profile(chosen, needed, find_toolchain(toolchain).arch)
+    compiler = find_toolchain(toolchain)
+    check_profile(chosen, needed, compiler.arch)
+    core = compiler.core(cpu)
     stem = re.sub(r"[^\w.-]", "_", program.name) or "model"
-    parts = (stem, chosen.name if profile else "trimmed", toolchain, cpu)
-    folder = paths.cache() / "bench" / "-".join(part for part in parts if part)
+    parts = (stem, chosen.name if profile else "trimmed", toolchain, core.name)
+    folder = paths.cache() / "bench" / "-".join(parts)
     model = folder / f"{stem}.ttm"
     folder.mkdir(parents=True, exist_ok=True)
     program.save(model, names=chosen.strings)
@@ -36,7 +38,7 @@ def build_subject(
             profile=chosen,
             output_dir=folder / "build",
             toolchain=toolchain,
-            cpu=cpu or None,
+            cpu=core.name,
             model=model,
             embed_model=embed_model,
         )
@@ -47,7 +49,7 @@ def build_subject(
         is_model_embedded=embed_model,
         profile=profile or "trimmed",
         toolchain=toolchain,
-        cpu=cpu or "generic",
+        cpu=core.name,
         compiler=build.compiler,
         flags=build.flags,
         operators=[f"{op.type} {op.name}" for op in program.ops],

@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from trimtab import cores
 from trimtab.bench import results as records
 from trimtab.bench import summary
 from trimtab.bench.protocol import Progress, Settings
@@ -56,6 +57,7 @@ def count_instructions(
 
     UsageError when no emulated device has that core; raises whatever ends the run, too.
     """
+    cpu = cores.find(cpu).name
     emulated = {d.cpu: d.name for d in list_devices() if d.transport == "qemu_user" and d.cpu}
     if cpu not in emulated:
         raise UsageError(

@@ -26,7 +26,10 @@ def model_path(model: str, profile: str = "") -> Path:
 
 
 def target_of(toolchain: str, cpu: str, threads: int = 1) -> Target:
-    """The machine that a toolchain builds for; `host` is this one with all it can do."""
-    if toolchain == "host":
+    """The machine that a toolchain builds for: any with the core `cpu`, or any at all without one.
+
+    `host` without a core is this machine with all it can do.
+    """
+    if toolchain == "host" and not cpu:
         return Target.host(threads=threads)
     return Target.of(find_toolchain(toolchain).arch, cpu or None, threads)
