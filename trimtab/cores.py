@@ -144,6 +144,11 @@ def every() -> tuple[Core, ...]:
     return tuple(_read(path) for path in _files().values())
 
 
+def shipped() -> tuple[Core, ...]:
+    """The project's own cores, whatever the user has."""
+    return tuple(_read(path) for path in _folder(paths.root()).values())
+
+
 def by_midr(implementer: int, part: int) -> Core | None:
     """The first ARM core that identifies itself so, None when no file knows it."""
     return next((core for core in every() if (implementer, part) in core.midr), None)
@@ -225,11 +230,12 @@ def _count(cpus: str) -> int:
 
 
 def _files() -> dict[str, Path]:
-    own, shipped = (
-        {spelling(path.stem): path for path in sorted((folder / "cores").glob("*.toml"))}
-        for folder in (paths.config(), paths.root())
-    )
-    return own | shipped | own  # in this order, and where both have a name its own file
+    own = _folder(paths.config())
+    return own | _folder(paths.root()) | own  # first, and where both have a name the user's file
+
+
+def _folder(above: Path) -> dict[str, Path]:
+    return {spelling(path.stem): path for path in sorted((above / "cores").glob("*.toml"))}
 
 
 def _hint(wanted: str, arch: str | None) -> str:

@@ -17,7 +17,7 @@ import pytest
 from invoke.exceptions import ParseError
 from invoke.parser import Parser
 
-from trimtab.cli import _operator_page, namespace
+from trimtab.cli import _core_page, _operator_page, namespace
 from trimtab.cli._words import spread
 from trimtab.devices import find_device
 from trimtab.errors import DeviceUnreachableError
@@ -90,6 +90,13 @@ def test_the_page_of_operators_is_what_the_schemas_say() -> None:
     assert _operator_page.path().read_text(encoding="utf-8") == _operator_page.text(), (
         "run ./inv docs"
     )
+
+
+def test_the_page_of_cores_ends_with_what_their_files_say() -> None:
+    page = _core_page.path().read_text(encoding="utf-8")
+    assert page == _core_page.updated(page), "run ./inv docs"
+    for path in (ROOT / "cores").glob("*.toml"):
+        assert tomllib.loads(path.read_text())["doc"] in page
 
 
 def test_the_page_of_operators_has_every_word_of_a_schema() -> None:

@@ -1,0 +1,50 @@
+"""The end of docs/cores.md, which is what the files of `cores/` say."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from trimtab import cores, paths
+from trimtab.cores import Cache, Core
+from trimtab.tables import Column, Table, number
+
+BEGIN = "<!-- from here on written by `./inv docs` -->\n"
+
+
+def path() -> Path:
+    """Where the page lies in a checkout."""
+    return paths.root() / "docs" / "cores.md"
+
+
+def updated(page: str) -> str:
+    """`page` with what the files say now after its mark."""
+    return f"{page.partition(BEGIN)[0]}{BEGIN}\n{_table().markdown()}\n"
+
+
+def _table() -> Table:
+    names = ("core", "runs", "features", "L1d", "L2", "L3")
+    columns = [*map(Column, names), number("multiply-adds"), Column("in order"), Column("what")]
+    return Table(columns, [_row(core) for core in sorted(cores.shipped(), key=_order)])
+
+
+def _order(core: Core) -> list[tuple[str, int]]:
+    """By name, but A9 before A53."""
+    return [(word, int(part or 0)) for word, part in re.findall(r"(\D+)(\d*)", core.name)]
+
+
+def _row(core: Core) -> tuple[object, ...]:
+    own = next(iter(core.features))
+    return (
+        *(core.name, ", ".join(core.features), " ".join(sorted(core.features[own]))),
+        *map(_size, (core.l1d, core.l2, core.l3)),
+        *(core.pipes.f32_fmas_per_cycle, "yes" if core.pipes.in_order else "no", core.doc),
+    )
+
+
+def _size(cache: Cache | None) -> str:
+    if cache is None:
+        return ""
+    kib = cache.bytes // 1024
+    size = f"{kib // 1024} MB" if kib % 1024 == 0 else f"{kib} KB"
+    return size if cache.shared_by == 1 else f"{size} for {cache.shared_by}"
