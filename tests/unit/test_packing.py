@@ -20,7 +20,7 @@ def numbers(*shape: int) -> NDArray[np.float32]:
 
 
 def panel_element(packed: NDArray[np.float32], depth: int, nr: int, row: int, column: int) -> float:
-    """Weight of `column` at `row` of the depth: w[j / nr][row][j % nr] of GemmF32Args."""
+    """Weight of `column` at `row` of the depth: w[j / nr][row][j % nr] of GemmArgs."""
     panel = column // nr * depth * nr
     return float(packed[panel + row * nr + column % nr])
 
