@@ -95,8 +95,8 @@ class Profile:
         for op in self.operators():
             for attribute in op.attributes:
                 needed = attribute.families if not attribute.optional else ()
-                for dtype in (d for d in op.dtypes if needed and d in self.dtypes):
-                    if not any(k.family in needed and k.dtype == dtype for k in kept):
+                for dtype in [d for d in op.dtypes if d in self.dtypes] or op.dtypes:
+                    if needed and not any(k.family in needed and k.dtype == dtype for k in kept):
                         raise ProfileError(
                             f"operator {op.name} needs a kernel of {' or '.join(needed)} for "
                             f"{dtype}, and none is left for {arch}",

@@ -12,6 +12,8 @@ from trimtab import kernels
 from trimtab.errors import PlanError, UsageError
 from trimtab.kernels import Kernel
 from trimtab.planner import planner
+from trimtab.planner.choices import Choice, Plan
+from trimtab.planner.kernel_choice import best
 from trimtab.program import Op, Program, Var
 from trimtab.target import Target
 
@@ -172,6 +174,33 @@ def test_of_several_tiles_the_one_with_the_least_work_is_taken(
     monkeypatch.setattr(kernels, "inventory", lambda: fakes)
     planned = planner.plan(convolution(16, c_out, size=size), A53)
     assert planned.ops[0].attributes["kernel"] == f"gemm_f32_{tile}_neon"
+
+
+def with_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Adds matrix kernels for 8-bit integers, of the best instruction set."""
+    inventory = dict(kernels.inventory())
+    for isa in ("neona53", "portable"):
+        name = f"gemm_i8_{isa}" if isa == "portable" else f"gemm_i8_8x8_{isa}"
+        tile = (0, 0) if isa == "portable" else (8, 8)
+        inventory[name] = Kernel(name, "gemm", "i8", isa, *tile, Path(f"{name}.cpp"), "GemmArgs")
+    monkeypatch.setattr(kernels, "inventory", lambda: inventory)
+
+
+def test_kernels_are_for_the_type_of_an_operators_first_input(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = chosen(convolution(16, 16)).name
+    with_bytes(monkeypatch)
+    assert chosen(convolution(16, 16)).name == before
+    assert {k.dtype for k in best("gemm", "f32", A53)} == {"f32"}
+    assert [k.name for k in best("gemm", "i8", A53)] == ["gemm_i8_8x8_neona53"]
+
+
+def test_a_plan_cannot_name_a_kernel_of_another_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_bytes(monkeypatch)
+    given = Plan(operators={"conv": Choice("direct", {"kernel": "gemm_i8_8x8_neona53"})})
+    with pytest.raises(PlanError, match="it computes in i8, the operator in f32"):
+        planner.plan(convolution(16, 16), A53, given)
 
 
 def tile(program: Program, target: Target = A53) -> int:
