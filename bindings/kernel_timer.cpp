@@ -17,52 +17,58 @@ namespace trimtab {
 namespace {
 
 using Pass = std::function<void()>;
-using Pointers = std::vector<const float*>;
+template <typename T>
+using Pointers = std::vector<const T*>;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr size_t kMargin = 1024;  // floats behind every buffer, for last panels and vectors
+constexpr size_t kMargin = 1024;  // elements behind every buffer, for last panels and vectors
 
 // Memory that grows and is filled once, so that a pass meets no page that was never touched.
-class Floats {
+template <typename T>
+class Elements {
  public:
-  float* Take(size_t n) {
+  T* Take(size_t n) {
     if (n + kMargin > size_) {
-      size_ = (n + kMargin + 15) / 16 * 16;
-      memory_.reset(static_cast<float*>(aligned_alloc(64, size_ * sizeof(float))));
+      size_ = (n + kMargin + 63) / 64 * 64;
+      memory_.reset(static_cast<T*>(aligned_alloc(64, size_ * sizeof(T))));
       if (memory_ == nullptr) throw std::bad_alloc();
       // Neither so small nor so alike that a kernel has less to do than with real values.
-      for (size_t i = 0; i < size_; ++i) memory_.get()[i] = static_cast<float>(i % 17) / 8 - 1;
+      for (size_t i = 0; i < size_; ++i)
+        memory_.get()[i] = static_cast<T>(static_cast<float>(i % 17) / 8 - 1);
     }
     return memory_.get();
   }
 
  private:
   size_t size_ = 0;
-  std::unique_ptr<float, decltype(&free)> memory_{nullptr, &free};
+  std::unique_ptr<T, decltype(&free)> memory_{nullptr, &free};
 };
 
 // Shared by all layers, as one at a time is timed.
+template <typename T>
 struct Memory {
-  Floats x, w, y;
+  Elements<T> x, w, y;
 };
 
-Memory& Shared() {
-  static Memory memory;
+template <typename T>
+Memory<T>& Shared() {
+  static Memory<T> memory;
   return memory;
 }
 
 // One product with the column blocks of the engine's driver: rows of A are `line` pixels to an
 // image row, `step` elements apart; a tap reads k elements, the next one lies an image row below.
-Pass GemmPass(Kernel<GemmF32Args> kernel, const LayerSizes& s) {
+template <typename T>
+Pass GemmPass(Kernel<GemmArgs<T>> kernel, const LayerSizes& s) {
   constexpr size_t kResidentFloats = 64 * 1024;
   const size_t rows = s.at("rows"), columns = s.at("columns"), taps = s.at("taps"), k = s.at("k");
   const size_t step = s.at("step"), line = s.at("line"), mr = s.at("mr"), nr = s.at("nr");
   const size_t panels = (columns + nr - 1) / nr, depth = taps * k;
   const size_t block = std::max<size_t>(1, kResidentFloats / (depth * nr)) * nr;
-  const float* const x = Shared().x.Take((rows + taps * line) * step + k);
-  const float* const w = Shared().w.Take(panels * nr * (depth + 1));
-  float* const y = Shared().y.Take(rows * columns);
-  Pointers pointers;
+  const T* const x = Shared<T>().x.Take((rows + taps * line) * step + k);
+  const T* const w = Shared<T>().w.Take(panels * nr * (depth + 1));
+  T* const y = Shared<T>().y.Take(rows * columns);
+  Pointers<T> pointers;
   for (size_t i = 0; i < rows; i += mr) {
     for (size_t t = 0; t < taps; ++t) {
       for (size_t j = 0; j < mr; ++j)
@@ -70,7 +76,7 @@ Pass GemmPass(Kernel<GemmF32Args> kernel, const LayerSizes& s) {
     }
   }
   return [=] {
-    GemmF32Args args = {};
+    GemmArgs<T> args = {};
     args.taps = taps;
     args.k = k;
     args.c_stride = columns;
@@ -95,20 +101,22 @@ Pass GemmPass(Kernel<GemmF32Args> kernel, const LayerSizes& s) {
 // Pointers to the taps of groups of `rows` output rows, column by column, and how far those of a
 // group, a pixel and a column are apart. Neighbouring windows share columns; the last group has
 // what is left, less than twice as many rows.
+template <typename T>
 struct Windows {
-  Pointers pointers;
+  Pointers<T> pointers;
   size_t groups, group_step, pixel_step, column;
 };
 
-Windows PointAtWindows(const LayerSizes& s, size_t rows) {
+template <typename T>
+Windows<T> PointAtWindows(const LayerSizes& s, size_t rows) {
   const size_t height = s.at("height"), width = s.at("width"), channels = s.at("channels");
   const size_t kh = s.at("kernel_h"), kw = s.at("kernel_w"), stride = s.at("stride");
   const bool shared = stride <= kw;
   const size_t columns = shared ? (width - 1) * stride + kw : width * kw;
   const size_t groups = std::max<size_t>(1, height / rows), column = (2 * rows - 2) * stride + kh;
   const size_t in_h = (groups - 1) * rows * stride + column, in_w = (width - 1) * stride + kw;
-  const float* const x = Shared().x.Take(in_h * in_w * channels);
-  Windows windows{{}, groups, columns * column, (shared ? stride : kw) * column, column};
+  const T* const x = Shared<T>().x.Take(in_h * in_w * channels);
+  Windows<T> windows{{}, groups, columns * column, (shared ? stride : kw) * column, column};
   for (size_t group = 0; group < groups; ++group) {
     for (size_t j = 0; j < columns; ++j) {
       const size_t at = shared ? j : j / kw * stride + j % kw;
@@ -119,15 +127,16 @@ Windows PointAtWindows(const LayerSizes& s, size_t rows) {
   return windows;
 }
 
-Pass DepthwisePass(Kernel<DepthwiseF32Args> kernel, const LayerSizes& s) {
+template <typename T>
+Pass DepthwisePass(Kernel<DepthwiseArgs<T>> kernel, const LayerSizes& s) {
   const size_t height = s.at("height"), width = s.at("width"), channels = s.at("channels");
   const size_t kh = s.at("kernel_h"), kw = s.at("kernel_w"), nr = s.at("nr");
   const size_t stride = s.at("stride"), group_rows = stride <= kh ? kDepthwiseRows : 1;
   const size_t weights = (channels + nr - 1) / nr * nr * kh * kw;
-  const float* const w = Shared().w.Take(weights + channels);
-  float* const y = Shared().y.Take(height * width * channels);
-  return [=, windows = PointAtWindows(s, group_rows)] {
-    DepthwiseF32Args args = {};
+  const T* const w = Shared<T>().w.Take(weights + channels);
+  T* const y = Shared<T>().y.Take(height * width * channels);
+  return [=, windows = PointAtWindows<T>(s, group_rows)] {
+    DepthwiseArgs<T> args = {};
     args.w = w;
     args.bias = w + weights;
     args.kernel_h = kh;
@@ -151,13 +160,14 @@ Pass DepthwisePass(Kernel<DepthwiseF32Args> kernel, const LayerSizes& s) {
   };
 }
 
-Pass PoolPass(Kernel<PoolF32Args> kernel, const LayerSizes& s) {
+template <typename T>
+Pass PoolPass(Kernel<PoolArgs<T>> kernel, const LayerSizes& s) {
   const size_t height = s.at("height"), width = s.at("width"), channels = s.at("channels");
   const size_t kh = s.at("kernel_h"), kw = s.at("kernel_w");
-  const float* const scale = Shared().w.Take(width);
-  float* const y = Shared().y.Take(height * width * channels);
-  return [=, windows = PointAtWindows(s, 1)] {
-    PoolF32Args args = {};
+  const float* const scale = Shared<float>().w.Take(width);
+  T* const y = Shared<T>().y.Take(height * width * channels);
+  return [=, windows = PointAtWindows<T>(s, 1)] {
+    PoolArgs<T> args = {};
     args.scale = scale;
     args.kernel_h = kh;
     args.kernel_w = kw;
@@ -175,13 +185,14 @@ Pass PoolPass(Kernel<PoolF32Args> kernel, const LayerSizes& s) {
 // Transformed tiles lie one after another in a block that stays in the second-level cache.
 size_t TilesInBlock(size_t tile_floats) { return std::max<size_t>(1, 48 * 1024 / tile_floats); }
 
-Pass WinogradInputPass(Kernel<WinogradInputF32Args> kernel, const LayerSizes& s) {
+template <typename T>
+Pass WinogradInputPass(Kernel<WinogradInputArgs<T>> kernel, const LayerSizes& s) {
   const size_t height = s.at("height"), width = s.at("width"), channels = s.at("channels");
   const size_t tile = s.at("tile"), n = s.at("size"), block = TilesInBlock(n * n * channels);
   const size_t line = width * tile + n - tile;  // pixels
-  const float* const x = Shared().x.Take((height * tile + n - tile) * line * channels);
-  float* const y = Shared().y.Take(block * n * n * channels);
-  Pointers pointers;
+  const T* const x = Shared<T>().x.Take((height * tile + n - tile) * line * channels);
+  T* const y = Shared<T>().y.Take(block * n * n * channels);
+  Pointers<T> pointers;
   for (size_t t = 0; t < height * width; ++t) {
     for (size_t i = 0; i < n * n; ++i) {
       const size_t row = t / width * tile + i / n, column = t % width * tile + i % n;
@@ -189,7 +200,7 @@ Pass WinogradInputPass(Kernel<WinogradInputF32Args> kernel, const LayerSizes& s)
     }
   }
   return [=] {
-    WinogradInputF32Args args = {};
+    WinogradInputArgs<T> args = {};
     args.channels = args.y_stride = channels;
     args.size = static_cast<uint16_t>(n);
     for (size_t t = 0; t < height * width; ++t) {
@@ -200,14 +211,15 @@ Pass WinogradInputPass(Kernel<WinogradInputF32Args> kernel, const LayerSizes& s)
   };
 }
 
-Pass WinogradOutputPass(Kernel<WinogradOutputF32Args> kernel, const LayerSizes& s) {
+template <typename T>
+Pass WinogradOutputPass(Kernel<WinogradOutputArgs<T>> kernel, const LayerSizes& s) {
   const size_t height = s.at("height"), width = s.at("width"), channels = s.at("channels");
   const size_t tile = s.at("tile"), n = s.at("size"), block = TilesInBlock(n * n * channels);
-  const float* const x = Shared().x.Take(block * n * n * channels);
-  const float* const bias = Shared().w.Take(channels);
-  float* const y = Shared().y.Take(height * width * tile * tile * channels);
+  const T* const x = Shared<T>().x.Take(block * n * n * channels);
+  const T* const bias = Shared<T>().w.Take(channels);
+  T* const y = Shared<T>().y.Take(height * width * tile * tile * channels);
   return [=] {
-    WinogradOutputF32Args args = {};
+    WinogradOutputArgs<T> args = {};
     args.bias = bias;
     args.channels = args.x_stride = args.pixel_stride = channels;
     args.rows = args.columns = tile;
@@ -224,53 +236,58 @@ Pass WinogradOutputPass(Kernel<WinogradOutputF32Args> kernel, const LayerSizes& 
   };
 }
 
-Pass UnaryPass(Kernel<UnaryF32Args> kernel, const LayerSizes& s) {
-  UnaryF32Args args = {};
+template <typename T>
+Pass UnaryPass(Kernel<UnaryArgs<T>> kernel, const LayerSizes& s) {
+  UnaryArgs<T> args = {};
   args.n = s.at("n");
-  args.x = Shared().x.Take(args.n);
-  args.y = Shared().y.Take(args.n);
+  args.x = Shared<T>().x.Take(args.n);
+  args.y = Shared<T>().y.Take(args.n);
   args.alpha = 0.25f;
   args.beta = 0.75f;
   return [=] { kernel(args); };
 }
 
 // `runs` rows of n elements with the same second operand.
-Pass BinaryPass(Kernel<BinaryF32Args> kernel, const LayerSizes& s) {
+template <typename T>
+Pass BinaryPass(Kernel<BinaryArgs<T>> kernel, const LayerSizes& s) {
   const size_t n = s.at("n"), runs = s.at("runs");
-  const float* const a = Shared().x.Take(n * runs);
-  const float* const b = Shared().w.Take(n);
-  float* const y = Shared().y.Take(n * runs);
+  const T* const a = Shared<T>().x.Take(n * runs);
+  const T* const b = Shared<T>().w.Take(n);
+  T* const y = Shared<T>().y.Take(n * runs);
   return [=] { kernel({a, b, y, n, runs, n, 0, n, 1, 1}); };
 }
 
-Pass SoftmaxPass(Kernel<SoftmaxF32Args> kernel, const LayerSizes& s) {
+template <typename T>
+Pass SoftmaxPass(Kernel<SoftmaxArgs<T>> kernel, const LayerSizes& s) {
   const size_t n = s.at("n"), rows = s.at("rows");
-  const float* const x = Shared().x.Take(n * rows);
-  float* const y = Shared().y.Take(n * rows);
+  const T* const x = Shared<T>().x.Take(n * rows);
+  T* const y = Shared<T>().y.Take(n * rows);
   return [=] {
     for (size_t i = 0; i < rows; ++i) kernel({x + i * n, y + i * n, n, 1});
   };
 }
 
 // Quadrants of `rows` rows of n elements; those of one matrix lie side by side.
-Pass StrassenSumsPass(Kernel<StrassenSumsF32Args> kernel, const LayerSizes& s) {
+template <typename T>
+Pass StrassenSumsPass(Kernel<StrassenSumsArgs<T>> kernel, const LayerSizes& s) {
   const size_t n = s.at("n"), rows = s.at("rows");
-  const float* const x = Shared().x.Take(4 * rows * n);
-  float* const y = Shared().y.Take(4 * rows * n);
+  const T* const x = Shared<T>().x.Take(4 * rows * n);
+  T* const y = Shared<T>().y.Take(4 * rows * n);
   return [=] {
     for (size_t i = 0; i < rows; ++i) {
-      const float* const upper = x + 2 * i * n;
-      const float* const lower = upper + 2 * rows * n;
+      const T* const upper = x + 2 * i * n;
+      const T* const lower = upper + 2 * rows * n;
       kernel({upper, upper + n, lower, lower + n, y + 4 * i * n, n});
     }
   };
 }
 
-Pass StrassenResultsPass(Kernel<StrassenResultsF32Args> kernel, const LayerSizes& s) {
+template <typename T>
+Pass StrassenResultsPass(Kernel<StrassenResultsArgs<T>> kernel, const LayerSizes& s) {
   const size_t n = s.at("n"), rows = s.at("rows");
-  float* const y = Shared().y.Take(4 * rows * n);
+  T* const y = Shared<T>().y.Take(4 * rows * n);
   return [=] {
-    StrassenResultsF32Args args = {};
+    StrassenResultsArgs<T> args = {};
     args.n = n;
     args.clamp_min = 0;
     args.clamp_max = kInfinity;
@@ -293,16 +310,16 @@ struct Maker {
 };
 
 constexpr Maker kMakers[] = {
-    {"GemmF32Args", Make<GemmF32Args, GemmPass>},
-    {"DepthwiseF32Args", Make<DepthwiseF32Args, DepthwisePass>},
-    {"PoolF32Args", Make<PoolF32Args, PoolPass>},
-    {"WinogradInputF32Args", Make<WinogradInputF32Args, WinogradInputPass>},
-    {"WinogradOutputF32Args", Make<WinogradOutputF32Args, WinogradOutputPass>},
-    {"StrassenSumsF32Args", Make<StrassenSumsF32Args, StrassenSumsPass>},
-    {"StrassenResultsF32Args", Make<StrassenResultsF32Args, StrassenResultsPass>},
-    {"UnaryF32Args", Make<UnaryF32Args, UnaryPass>},
-    {"BinaryF32Args", Make<BinaryF32Args, BinaryPass>},
-    {"SoftmaxF32Args", Make<SoftmaxF32Args, SoftmaxPass>},
+    {"GemmArgs<float>", Make<GemmArgs<float>, GemmPass<float>>},
+    {"DepthwiseArgs<float>", Make<DepthwiseArgs<float>, DepthwisePass<float>>},
+    {"PoolArgs<float>", Make<PoolArgs<float>, PoolPass<float>>},
+    {"WinogradInputArgs<float>", Make<WinogradInputArgs<float>, WinogradInputPass<float>>},
+    {"WinogradOutputArgs<float>", Make<WinogradOutputArgs<float>, WinogradOutputPass<float>>},
+    {"StrassenSumsArgs<float>", Make<StrassenSumsArgs<float>, StrassenSumsPass<float>>},
+    {"StrassenResultsArgs<float>", Make<StrassenResultsArgs<float>, StrassenResultsPass<float>>},
+    {"UnaryArgs<float>", Make<UnaryArgs<float>, UnaryPass<float>>},
+    {"BinaryArgs<float>", Make<BinaryArgs<float>, BinaryPass<float>>},
+    {"SoftmaxArgs<float>", Make<SoftmaxArgs<float>, SoftmaxPass<float>>},
 };
 
 }  // namespace

@@ -2,12 +2,18 @@
 //
 // A kernel is one function, alone in a file of its name, <op>_<dtype>[_<tile>]_<isa>:
 //
-//     extern "C" void gemm_f32_8x8_neon(const GemmF32Args& args);
+//     extern "C" void gemm_f32_8x8_neon(const GemmArgs<float>& args);
 //
-// The function's argument type is its contract; the family is the name up to the dtype
-// (`gemm_f32`). Kernels are stateless, allocate nothing and cannot fail: validation is done by the
-// operator that calls them. The portable member of a family understands every tile (`mr`, `nr` in
-// the arguments), so it can stand in for any other with the same packing.
+// The function's argument type is its contract; the family is the name up to the dtype (`gemm`),
+// which is that of the elements, T. Where kernels of a type need to know more, as scales and zero
+// points, or write another type than they read, the arguments are a specialisation for that type:
+//
+//     template <>
+//     struct GemmArgs<int8_t> { ... };
+//
+// Kernels are stateless, allocate nothing and cannot fail: validation is done by the operator that
+// calls them. The portable member of a family understands every tile (`mr`, `nr` in the arguments),
+// so it can stand in for any other with the same packing.
 //
 // Counts are in elements, strides in elements too unless the name says `_bytes`.
 #ifndef TRIMTAB_KERNELS_KERNEL_API_H_
@@ -32,12 +38,13 @@ enum { kMaxTileRows = 32, kMaxTileColumns = 64 };
 // packed in panels of nr columns, panel q starting at w + q * taps * k * nr; `bias` (may be null)
 // and the last panel are padded to nr. Exactly rows x columns elements of c are written. A plain
 // matrix product has taps = 1.
-struct GemmF32Args {
-  const float* const* a;
-  const float* w;
-  const float* bias;
-  const float* residual;  // null, or rows x columns at residual_stride; may be c
-  float* c;
+template <typename T>
+struct GemmArgs {
+  const T* const* a;
+  const T* w;
+  const T* bias;
+  const T* residual;  // null, or rows x columns at residual_stride; may be c
+  T* c;
   size_t taps, k;  // taps >= 1
   size_t rows;     // >= 1
   size_t columns;  // >= 1; any number of panels
@@ -57,11 +64,12 @@ enum { kDepthwiseRows = 2 };
 // So a column of pointers serves all rows, and pixels that share columns have step_w < kernel_w.
 // `w` is packed in tiles of nr channels ([tile][kernel_w][kernel_h][nr]); the last tile begins at
 // channel channels - nr and overlaps the one before, or, of fewer than nr channels, is padded.
-struct DepthwiseF32Args {
-  const float* const* a;
-  const float* w;
-  const float* bias;  // of `channels` elements
-  float* y;
+template <typename T>
+struct DepthwiseArgs {
+  const T* const* a;
+  const T* w;
+  const T* bias;  // of `channels` elements
+  T* y;
   size_t kernel_h, kernel_w;
   size_t column, step_h, step_w;
   size_t rows, pixels, channels;
@@ -77,9 +85,10 @@ enum { kMinWinogradChannels = 16 };
 // Transforms one tile of Winograd convolution F(m x m, r x r) (Lavin & Gray 2016): with
 // n = m + r - 1 = size = 4, 5, 6 or 8, element i * n + j of y is (B^T x B)[i][j] for every channel,
 // where x[i][j] is the pixel at a[i * n + j]. B is that of kernels/generic/winograd.h.
-struct WinogradInputF32Args {
-  const float* const* a;
-  float* y;         // element e at y + e * y_stride
+template <typename T>
+struct WinogradInputArgs {
+  const T* const* a;
+  T* y;             // element e at y + e * y_stride
   size_t channels;  // >= kMinWinogradChannels
   size_t y_stride;
   uint16_t size;  // read by the portable kernel only; the others have it in their names
@@ -93,11 +102,12 @@ constexpr WinogradTile kWinogradTiles[] = {{2, 4}, {3, 5}, {4, 5}, {4, 6}, {4, 8
 
 // Transforms one tile of products back: y[i][j] = clamp((A^T x A)[i][j] + bias + residual[i][j])
 // for the first rows x columns pixels of the tile.
-struct WinogradOutputF32Args {
-  const float* x;         // element e at x + e * x_stride
-  const float* bias;      // null, or `channels` floats
-  const float* residual;  // null, or pixels with strides of their own
-  float* y;
+template <typename T>
+struct WinogradOutputArgs {
+  const T* x;         // element e at x + e * x_stride
+  const T* bias;      // null, or `channels` elements
+  const T* residual;  // null, or pixels with strides of their own
+  T* y;
   size_t channels;  // >= kMinWinogradChannels
   size_t x_stride;
   size_t rows, columns;  // 1 .. tile
@@ -109,19 +119,21 @@ struct WinogradOutputF32Args {
 
 // One row of each quadrant of the left-hand side of Strassen's algorithm in Winograd's form, and
 // its sums: s1 = a21 + a22, s2 = s1 - a11, s3 = a11 - a21, s4 = a12 - s2, side by side at s.
-struct StrassenSumsF32Args {
-  const float *a11, *a12, *a21, *a22;
-  float* s;  // 4 * n floats
+template <typename T>
+struct StrassenSumsArgs {
+  const T *a11, *a12, *a21, *a22;
+  T* s;  // 4 * n elements
   size_t n;
 };
 
 // One row of the upper and one of the lower half of its results before the last products, 2 * n
-// floats each: top = (p1, u4) and bottom = (u3, u2). u2 becomes c22 = clamp(u3 + u4 - u2 +
+// elements each: top = (p1, u4) and bottom = (u3, u2). u2 becomes c22 = clamp(u3 + u4 - u2 +
 // residual); after that the residual is added to the others.
-struct StrassenResultsF32Args {
-  float* top;
-  float* bottom;                                // null: there is no such row
-  const float *residual_top, *residual_bottom;  // null, or laid out as top and bottom
+template <typename T>
+struct StrassenResultsArgs {
+  T* top;
+  T* bottom;                                // null: there is no such row
+  const T *residual_top, *residual_bottom;  // null, or laid out as top and bottom
   size_t n;
   float clamp_min, clamp_max;
 };
@@ -131,38 +143,42 @@ struct StrassenResultsF32Args {
 //   average_pool:  y[p][c] = scale[p] * sum over i < kernel_h, j < kernel_w of x(p, i, j)[c]
 // where x(p, i, j) = a[(p * step_w + j) * kernel_h + i], so that pixels share columns of pointers
 // when step_w < kernel_w.
-struct PoolF32Args {
-  const float* const* a;
+template <typename T>
+struct PoolArgs {
+  const T* const* a;
   const float* scale;  // average_pool only
-  float* y;
+  T* y;
   size_t kernel_h, kernel_w, step_w;
   size_t pixels, channels;
   size_t y_stride;
 };
 
 // y[i] = f(x[i]); x == y is allowed. The operator's schema says what alpha and beta mean.
-struct UnaryF32Args {
-  const float* x;
-  float* y;
+template <typename T>
+struct UnaryArgs {
+  const T* x;
+  T* y;
   size_t n;
   float alpha, beta;
 };
 
 // y[i] = f(a[i * a_step], b[i * b_step]) with steps 0 (a scalar) or 1, for `rows` rows of n
 // elements that begin a_row, b_row and y_row elements apart; y may be a or b.
-struct BinaryF32Args {
-  const float* a;
-  const float* b;
-  float* y;
+template <typename T>
+struct BinaryArgs {
+  const T* a;
+  const T* b;
+  T* y;
   size_t n, rows;
   size_t a_row, b_row, y_row;
   uint8_t a_step, b_step;
 };
 
 // Softmax or log-softmax of one row of n elements that lie `stride` apart; x == y is allowed.
-struct SoftmaxF32Args {
-  const float* x;
-  float* y;
+template <typename T>
+struct SoftmaxArgs {
+  const T* x;
+  T* y;
   size_t n, stride;
 };
 

@@ -92,20 +92,17 @@ class Profile:
             and k.dtype in self.dtypes
             and any(fnmatchcase(k.name, p) for p in patterns)
         ]
-        covered = {k.family for k in kept}
         for op in self.operators():
             for attribute in op.attributes:
-                if (
-                    attribute.families
-                    and not attribute.optional
-                    and not covered & set(attribute.families)
-                ):
-                    raise ProfileError(
-                        f"operator {op.name} needs a kernel of {' or '.join(attribute.families)}, "
-                        f"and none is left for {arch}",
-                        where=f"profile {self.name}",
-                        hint="widen `kernels` or `dtypes`, or drop the operator",
-                    )
+                needed = attribute.families if not attribute.optional else ()
+                for dtype in [d for d in op.dtypes if d in self.dtypes] or op.dtypes:
+                    if needed and not any(k.family in needed and k.dtype == dtype for k in kept):
+                        raise ProfileError(
+                            f"operator {op.name} needs a kernel of {' or '.join(needed)} for "
+                            f"{dtype}, and none is left for {arch}",
+                            where=f"profile {self.name}",
+                            hint="widen `kernels`, narrow `dtypes`, or drop the operator",
+                        )
         return kept
 
     def narrowed(self, arch: str, isas: Iterable[str]) -> Profile:
@@ -116,8 +113,12 @@ class Profile:
         best: dict[str, int] = {}
         for k in known:
             if k.isa in usable:
-                best[k.family] = max(best.get(k.family, 0), rows[k.isa].rank)
-        kept = {k.name for k in known if k.isa in usable and rows[k.isa].rank == best.get(k.family)}
+                best[k.typed_family] = max(best.get(k.typed_family, 0), rows[k.isa].rank)
+        kept = {
+            k.name
+            for k in known
+            if k.isa in usable and rows[k.isa].rank == best.get(k.typed_family)
+        }
         named = {k.name for k in known} & set(self.kernels)
         return replace(self, kernels=tuple(sorted(kept | named)))
 

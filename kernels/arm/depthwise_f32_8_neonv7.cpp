@@ -2,4 +2,6 @@
 
 #include "kernels/arm/depthwise_roll.h"
 
-extern "C" void depthwise_f32_8_neonv7(const DepthwiseF32Args& args) { DepthwiseByRows<2>(args); }
+extern "C" void depthwise_f32_8_neonv7(const DepthwiseArgs<float>& args) {
+  DepthwiseByRows<2>(args);
+}

@@ -69,7 +69,7 @@ struct Rolling3x3 {
 
 // All pixels of all rows, in tiles of kVectors of channels.
 template <int kStride, int kVectors>
-void Roll(const DepthwiseF32Args& args) {
+void Roll(const DepthwiseArgs<float>& args) {
   constexpr size_t kTile = kVectors * kLanes;
   Rolling3x3<kStride> run;
   run.low = Set(args.clamp_min);
@@ -95,8 +95,8 @@ void Roll(const DepthwiseF32Args& args) {
 }
 
 template <int kVectors>
-inline void DepthwiseByRows(const DepthwiseF32Args& given) {
-  const DepthwiseF32Args args = given;  // a copy that stores to y cannot change
+inline void DepthwiseByRows(const DepthwiseArgs<float>& given) {
+  const DepthwiseArgs<float> args = given;  // a copy that stores to y cannot change
   const bool roll = args.kernel_h == 3 && args.kernel_w == 3 && args.step_h == args.step_w &&
                     args.pixels > 0 && args.channels >= kVectors * kLanes;
   switch (roll ? args.step_w : 0) {

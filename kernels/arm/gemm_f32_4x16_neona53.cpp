@@ -52,4 +52,4 @@
 
 #include "kernels/arm/gemm_row.h"
 
-extern "C" void gemm_f32_4x16_neona53(const GemmF32Args& args) { Gemm<RowTile>(args); }
+extern "C" void gemm_f32_4x16_neona53(const GemmArgs<float>& args) { Gemm<RowTile>(args); }

@@ -77,4 +77,4 @@
 
 #include "kernels/arm/gemm_row.h"
 
-extern "C" void gemm_f32_4x16_neona55(const GemmF32Args& args) { Gemm<RowTile>(args); }
+extern "C" void gemm_f32_4x16_neona55(const GemmArgs<float>& args) { Gemm<RowTile>(args); }

@@ -2,4 +2,4 @@
 
 #include "kernels/arm/gemm_lane.h"
 
-extern "C" void gemm_f32_4x8_neonv7(const GemmF32Args& args) { Gemm<LaneTile>(args); }
+extern "C" void gemm_f32_4x8_neonv7(const GemmArgs<float>& args) { Gemm<LaneTile>(args); }

@@ -98,7 +98,7 @@ struct LaneTile {
   }
 
   template <int kRows>
-  static inline void Multiply(const GemmF32Args& args, const float* w, F (&sums)[kRows][2]) {
+  static inline void Multiply(const GemmArgs<float>& args, const float* w, F (&sums)[kRows][2]) {
     const float* const* rows = args.a;
     for (size_t t = 0; t < args.taps; ++t, rows += kMr) {
       const float* p[kRows];

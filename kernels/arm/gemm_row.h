@@ -70,7 +70,8 @@ struct RowTile {
   }
 
   template <int kRows, int kUsed>
-  static inline void Multiply(const GemmF32Args& args, const float* w, F (&sums)[kRows][kUsed]) {
+  static inline void Multiply(const GemmArgs<float>& args, const float* w,
+                              F (&sums)[kRows][kUsed]) {
     const float* const* rows = args.a;
     for (size_t t = 0; t < args.taps; ++t, rows += kMr) {
       const float* p[kRows];
@@ -123,7 +124,7 @@ struct RowTile {
   "fadd v" #s3 ".4s, v" #s3 ".4s, v19.4s\n"
 
 template <>
-__attribute__((noinline)) void Panels<RowTile, 4, 4>(const GemmF32Args& args, size_t count) {
+__attribute__((noinline)) void Panels<RowTile, 4, 4>(const GemmArgs<float>& args, size_t count) {
   const size_t bias_bytes = args.bias != nullptr ? RowTile::kNr * sizeof(float) : 0;
   const float* const all_bias = args.bias != nullptr ? args.bias : Zeros<RowTile::kNr>();
   size_t tiles = args.rows > RowTile::kMr ? args.rows / RowTile::kMr : 1;

@@ -10,6 +10,7 @@
 
 namespace {
 
+using Element = float;
 constexpr size_t kLanes = 4;
 constexpr int kSideBySide = 2;  // vectors that one instruction loads and stores
 

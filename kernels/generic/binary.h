@@ -10,7 +10,7 @@ namespace {
 
 // An operand that advances with the index, and one that is the same everywhere.
 struct Stream {
-  const float* p;
+  const Element* p;
   F Vector(size_t i) const { return Load(p + i); }
   F Part(size_t i, size_t count) const { return LoadPart(p + i, count); }
 };
@@ -21,7 +21,7 @@ struct Scalar {
 };
 
 template <typename A, typename B, typename Function>
-inline void MapPair(float* y, size_t n, const A& a, const B& b, const Function& f) {
+inline void MapPair(Element* y, size_t n, const A& a, const B& b, const Function& f) {
   size_t i = 0;
   for (; i + kLanes <= n; i += kLanes) Store(y + i, f(a.Vector(i), b.Vector(i)));
   if (i < n) StorePart(y + i, f(a.Part(i, n - i), b.Part(i, n - i)), n - i);
@@ -29,11 +29,11 @@ inline void MapPair(float* y, size_t n, const A& a, const B& b, const Function& 
 
 // y[i] = f(a[i * a_step], b[i * b_step]), row by row.
 template <typename Function>
-inline void Map(const BinaryF32Args& given, const Function& f) {
-  const BinaryF32Args args = given;  // a copy that stores to y cannot change
+inline void Map(const BinaryArgs<Element>& given, const Function& f) {
+  const BinaryArgs<Element> args = given;  // a copy that stores to y cannot change
   if (args.n == 0) return;
-  const float *a = args.a, *b = args.b;
-  float* y = args.y;
+  const Element *a = args.a, *b = args.b;
+  Element* y = args.y;
   for (size_t row = args.rows; row > 0; --row, a += args.a_row, b += args.b_row, y += args.y_row) {
     if (args.a_step == 0) {
       const Scalar left = {Set(*a)};
@@ -51,37 +51,37 @@ inline void Map(const BinaryF32Args& given, const Function& f) {
 }
 
 TRIMTAB_FAMILY(f32)
-inline void Add(const BinaryF32Args& args) {
+inline void Add(const BinaryArgs<Element>& args) {
   Map(args, [](F a, F b) { return a + b; });
 }
 
 TRIMTAB_FAMILY(f32, needs(division))
-inline void Div(const BinaryF32Args& args) {
+inline void Div(const BinaryArgs<Element>& args) {
   Map(args, [](F a, F b) { return Divide(a, b); });
 }
 
 TRIMTAB_FAMILY(f32)
-inline void Max(const BinaryF32Args& args) {
+inline void Max(const BinaryArgs<Element>& args) {
   Map(args, [](F a, F b) { return Select(IsNan(b), b, Max(a, b)); });
 }
 
 TRIMTAB_FAMILY(f32)
-inline void Min(const BinaryF32Args& args) {
+inline void Min(const BinaryArgs<Element>& args) {
   Map(args, [](F a, F b) { return Select(IsNan(b), b, Min(a, b)); });
 }
 
 TRIMTAB_FAMILY(f32)
-inline void Mul(const BinaryF32Args& args) {
+inline void Mul(const BinaryArgs<Element>& args) {
   Map(args, [](F a, F b) { return a * b; });
 }
 
 TRIMTAB_FAMILY(f32)
-inline void Prelu(const BinaryF32Args& args) {
+inline void Prelu(const BinaryArgs<Element>& args) {
   Map(args, [](F a, F b) { return LeakyRelu(a, b); });
 }
 
 TRIMTAB_FAMILY(f32)
-inline void Sub(const BinaryF32Args& args) {
+inline void Sub(const BinaryArgs<Element>& args) {
   Map(args, [](F a, F b) { return a - b; });
 }
 

@@ -19,30 +19,30 @@ namespace {
 
 inline size_t Least(size_t a, size_t b) { return a < b ? a : b; }
 
-inline F Clamp(const DepthwiseF32Args& args, F x) {
+inline F Clamp(const DepthwiseArgs<Element>& args, F x) {
   return Min(Max(x, Set(args.clamp_min)), Set(args.clamp_max));
 }
 
 // kRows x kPixels pixels from (row, pixel) on, windows of kKernel x kKernel, kStride apart.
 template <int kKernel, int kStride, int kRows, int kPixels, int kVectors>
-inline void DepthwiseBlock(const DepthwiseF32Args& args, size_t row, size_t pixel) {
+inline void DepthwiseBlock(const DepthwiseArgs<Element>& args, size_t row, size_t pixel) {
   constexpr size_t kTile = kVectors * kLanes;
   constexpr int kHeight = (kRows - 1) * kStride + kKernel;
   constexpr int kWidth = (kPixels - 1) * kStride + kKernel;
   // More pointers than this and those of y leave no registers for the rest.
   constexpr bool kStep = kLoadsStep && kHeight * kWidth <= 16;
-  const float* const* const a = args.a + (pixel * args.column + row) * kStride;
-  float* const y = args.y + row * args.y_row_stride + pixel * args.y_stride;
-  const float *w = args.w, *bias = args.bias;
-  const float* from[kHeight][kWidth];
-  const float* const* column = a;
+  const Element* const* const a = args.a + (pixel * args.column + row) * kStride;
+  Element* const y = args.y + row * args.y_row_stride + pixel * args.y_stride;
+  const Element *w = args.w, *bias = args.bias;
+  const Element* from[kHeight][kWidth];
+  const Element* const* column = a;
   TRIMTAB_UNROLL
   for (int j = 0; j < kWidth; ++j) {
     TRIMTAB_UNROLL
     for (int i = 0; i < kHeight; ++i) from[i][j] = column[i];
     Step(column, args.column);
   }
-  float* to[kRows][kPixels];
+  Element* to[kRows][kPixels];
   TRIMTAB_UNROLL
   for (int r = 0; r < kRows; ++r) {
     TRIMTAB_UNROLL
@@ -67,7 +67,7 @@ inline void DepthwiseBlock(const DepthwiseF32Args& args, size_t row, size_t pixe
       for (int i = 0; i < kHeight; ++i) {
         TRIMTAB_UNROLL
         for (int j = 0; j < kWidth; ++j) {
-          const float* const x = kStep ? from[i][j] : a[j * args.column + i] + c;
+          const Element* const x = kStep ? from[i][j] : a[j * args.column + i] + c;
           TRIMTAB_UNROLL
           for (int v = 0; v < kVectors; ++v) {
             const F in = Load(x + v * kLanes);
@@ -89,7 +89,7 @@ inline void DepthwiseBlock(const DepthwiseF32Args& args, size_t row, size_t pixe
       for (int r = 0; r < kRows; ++r) {
         TRIMTAB_UNROLL
         for (int p = 0; p < kPixels; ++p) {
-          float* const out = kStep ? to[r][p] : y + r * args.y_row_stride + p * args.y_stride + c;
+          Element* const out = kStep ? to[r][p] : y + r * args.y_row_stride + p * args.y_stride + c;
           TRIMTAB_UNROLL
           for (int v = 0; v < kVectors; ++v) Store(out + v * kLanes, Clamp(args, sum[r][p][v]));
           if (kStep) Step(to[r][p], kTile);
@@ -116,7 +116,7 @@ inline void DepthwiseBlock(const DepthwiseF32Args& args, size_t row, size_t pixe
 }
 
 template <int kKernel, int kStride, int kRows, int kPixels, int kVectors>
-void DepthwiseBlocks(const DepthwiseF32Args& args) {
+void DepthwiseBlocks(const DepthwiseArgs<Element>& args) {
   for (size_t r = 0; r < args.rows; r += kRows) {
     for (size_t p = 0; p < args.pixels; p += kPixels) {
       DepthwiseBlock<kKernel, kStride, kRows, kPixels, kVectors>(args, Least(r, args.rows - kRows),
@@ -129,8 +129,9 @@ constexpr int kAnyPixels = 4;
 
 // Any window: a tile of channels of four pixels.
 template <int kVectors>
-inline void DepthwiseTile(const DepthwiseF32Args& args, const float* const* const (&a)[kAnyPixels],
-                          float* const (&y)[kAnyPixels], const float* w, size_t c) {
+inline void DepthwiseTile(const DepthwiseArgs<Element>& args,
+                          const Element* const* const (&a)[kAnyPixels],
+                          Element* const (&y)[kAnyPixels], const Element* w, size_t c) {
   F sum[kAnyPixels][kVectors];
   TRIMTAB_UNROLL
   for (int v = 0; v < kVectors; ++v) {
@@ -144,7 +145,7 @@ inline void DepthwiseTile(const DepthwiseF32Args& args, const float* const* cons
     for (size_t i = 0; i < args.kernel_h; ++i, w += kVectors * kLanes) {
       TRIMTAB_UNROLL
       for (int p = 0; p < kAnyPixels; ++p) {
-        const float* const x = a[p][j * args.column + i] + c;
+        const Element* const x = a[p][j * args.column + i] + c;
         TRIMTAB_UNROLL
         for (int v = 0; v < kVectors; ++v)
           sum[p][v] = Fma(Load(x + v * kLanes), Load(w + v * kLanes), sum[p][v]);
@@ -159,8 +160,8 @@ inline void DepthwiseTile(const DepthwiseF32Args& args, const float* const* cons
 }
 
 // `count` channels, a vector's at most, of one pixel.
-inline void DepthwisePart(const DepthwiseF32Args& args, const float* const* a, float* y,
-                          const float* w, size_t tile, size_t c, size_t count) {
+inline void DepthwisePart(const DepthwiseArgs<Element>& args, const Element* const* a, Element* y,
+                          const Element* w, size_t tile, size_t c, size_t count) {
   F sum = LoadPart(args.bias + c, count);
   TRIMTAB_NO_UNROLL
   for (size_t j = 0; j < args.kernel_w; ++j) {
@@ -172,13 +173,13 @@ inline void DepthwisePart(const DepthwiseF32Args& args, const float* const* a, f
 }
 
 template <int kVectors>
-void DepthwiseWindows(const DepthwiseF32Args& args) {
+void DepthwiseWindows(const DepthwiseArgs<Element>& args) {
   constexpr size_t kTile = kVectors * kLanes;
   const size_t taps = args.kernel_h * args.kernel_w;
   for (size_t r = 0; r < args.rows; ++r) {
     for (size_t pixel = 0; pixel < args.pixels; pixel += kAnyPixels) {
-      const float* const* a[kAnyPixels];
-      float* y[kAnyPixels];
+      const Element* const* a[kAnyPixels];
+      Element* y[kAnyPixels];
       TRIMTAB_NO_UNROLL
       for (size_t i = 0; i < kAnyPixels; ++i) {
         const size_t p = Least(pixel + i, args.pixels - 1);  // the last more than once
@@ -202,8 +203,8 @@ void DepthwiseWindows(const DepthwiseF32Args& args) {
 // pointers than there are registers, where each has its own.
 TRIMTAB_FAMILY(f32, tile_by_lanes(4 : 8, 8 : 16, 16 : 16))
 template <int kTile>
-inline void Depthwise(const DepthwiseF32Args& given) {
-  const DepthwiseF32Args args = given;  // a copy that stores to y cannot change
+inline void Depthwise(const DepthwiseArgs<Element>& given) {
+  const DepthwiseArgs<Element> args = given;  // a copy that stores to y cannot change
   constexpr int kVectors = kTile / static_cast<int>(kLanes);
   constexpr int kRows = 2, kFarRows = kLoadsStep ? 1 : 2, kPixels = 4 / kVectors;
   const bool block = args.kernel_h == args.kernel_w && args.step_h == args.step_w &&

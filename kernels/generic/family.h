@@ -1,7 +1,7 @@
 // How a family of kernels is declared: at the function that computes it.
 //
 //     TRIMTAB_FAMILY(f32)
-//     inline void LogSoftmax(const SoftmaxF32Args& args) { ... }
+//     inline void LogSoftmax(const SoftmaxArgs<Element>& args) { ... }
 //
 // trimtab/kernels/generic.py reads it, and trimtab/build/codegen.py writes for every instruction set that
 // has vectors of that type (kernels/isa.toml) a file of the kernel's name:
@@ -10,7 +10,7 @@
 //
 //     #include "kernels/generic/softmax.h"
 //
-//     extern "C" void log_softmax_f32_neon(const SoftmaxF32Args& args) { LogSoftmax(args); }
+//     extern "C" void log_softmax_f32_neon(const SoftmaxArgs<float>& args) { LogSoftmax(args); }
 //
 // A file of that name in kernels/<folder>/ takes its place. After the types may stand
 //

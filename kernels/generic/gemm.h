@@ -16,9 +16,9 @@ namespace {
 
 // The primitives by type of vector; a kernel with another Half than F specialises them.
 template <class V>
-constexpr size_t kLanesOf = sizeof(V) / sizeof(float);
+constexpr size_t kLanesOf = sizeof(V) / sizeof(Element);
 template <class V>
-inline V LoadAs(const float* p) {
+inline V LoadAs(const Element* p) {
   return Load(p);
 }
 template <class V>
@@ -28,7 +28,7 @@ inline V SetAs(float x) {
 
 // Residual, clamp and store.
 template <class V, int kRows, int kVectors>
-inline void Finish(const GemmF32Args& args, const float* residual, float* c,
+inline void Finish(const GemmArgs<Element>& args, const Element* residual, Element* c,
                    V (&sums)[kRows][kVectors]) {
   constexpr size_t kStep = kLanesOf<V>;
   const V low = SetAs<V>(args.clamp_min), high = SetAs<V>(args.clamp_max);
@@ -48,13 +48,13 @@ inline void Finish(const GemmF32Args& args, const float* residual, float* c,
 
 // The bias of a call that has none.
 template <int kCount>
-inline const float* Zeros() {
-  static const float kZeros[kCount] = {};
+inline const Element* Zeros() {
+  static const Element kZeros[kCount] = {};
   return kZeros;
 }
 
 // Moves on past `rows` rows, whole tiles.
-inline void Skip(GemmF32Args& args, size_t rows) {
+inline void Skip(GemmArgs<Element>& args, size_t rows) {
   args.rows -= rows;
   args.a += rows * args.taps;
   args.c += rows * args.c_stride;
@@ -64,12 +64,12 @@ inline void Skip(GemmF32Args& args, size_t rows) {
 // `count` panels, at least one, side by side, of one tile. args.rows <= kRows: the rows past them
 // are computed from whatever valid pointers stand there, and dropped.
 template <class Tile, int kRows, int kVectors, class V>
-inline void TilePanels(const GemmF32Args& args, size_t count) {
+inline void TilePanels(const GemmArgs<Element>& args, size_t count) {
   const size_t panel_elements = args.taps * args.k * Tile::kNr;
   const size_t bias_step = args.bias != nullptr ? Tile::kNr : 0;
-  const float* bias = args.bias != nullptr ? args.bias : Zeros<Tile::kNr>();
-  const float *w = args.w, *residual = args.residual;
-  float* c = args.c;
+  const Element* bias = args.bias != nullptr ? args.bias : Zeros<Tile::kNr>();
+  const Element *w = args.w, *residual = args.residual;
+  Element* c = args.c;
   for (;; w += panel_elements, bias += bias_step) {
     V sums[kRows][kVectors];
     TRIMTAB_UNROLL
@@ -89,8 +89,8 @@ inline void TilePanels(const GemmF32Args& args, size_t count) {
 // The same of a tile of fewer than kMr rows, or of any number of whole tiles. A kernel may
 // specialise it.
 template <class Tile, int kRows, int kVectors, class V = F>
-void Panels(const GemmF32Args& given, size_t count) {
-  GemmF32Args args = given;  // copies that stores to c cannot change
+void Panels(const GemmArgs<Element>& given, size_t count) {
+  GemmArgs<Element> args = given;  // copies that stores to c cannot change
   for (;;) {
     TilePanels<Tile, kRows, kVectors, V>(args, count);
     if (kRows < Tile::kMr || args.rows <= Tile::kMr) return;
@@ -100,7 +100,7 @@ void Panels(const GemmF32Args& given, size_t count) {
 
 // One tile by the smallest variant that holds the rows.
 template <class Tile, int kVectors, class V = F, int kRows = Tile::kMr>
-inline void RunPanels(const GemmF32Args& args, size_t count) {
+inline void RunPanels(const GemmArgs<Element>& args, size_t count) {
   constexpr int kSmaller = Tile::Smaller(kRows);
   if constexpr (kSmaller > 0) {
     if (args.rows <= kSmaller) return RunPanels<Tile, kVectors, V, kSmaller>(args, count);
@@ -109,7 +109,7 @@ inline void RunPanels(const GemmF32Args& args, size_t count) {
 }
 
 // A matrix; small C libraries copy byte by byte.
-__attribute__((noinline)) void CopyRows(const float* from, size_t from_stride, float* to,
+__attribute__((noinline)) void CopyRows(const Element* from, size_t from_stride, Element* to,
                                         size_t to_stride, size_t rows, size_t columns) {
   for (; columns >= kLanes; columns -= kLanes, from += kLanes, to += kLanes) {
     for (size_t i = 0; i < rows; ++i) Store(to + i * to_stride, Load(from + i * from_stride));
@@ -120,8 +120,8 @@ __attribute__((noinline)) void CopyRows(const float* from, size_t from_stride, f
 }
 
 // The arguments for the columns from `begin` on, whose weights are `w_begin` further.
-inline GemmF32Args From(const GemmF32Args& args, size_t begin, size_t w_begin) {
-  GemmF32Args rest = args;
+inline GemmArgs<Element> From(const GemmArgs<Element>& args, size_t begin, size_t w_begin) {
+  GemmArgs<Element> rest = args;
   rest.w += w_begin;
   if (args.bias != nullptr) rest.bias += begin;
   if (args.residual != nullptr) rest.residual += begin;
@@ -141,7 +141,7 @@ constexpr size_t Width(size_t columns) {
 
 // The first `width` columns of a panel, a value of Width().
 template <class Tile>
-inline void RunPart(const GemmF32Args& args, size_t width) {
+inline void RunPart(const GemmArgs<Element>& args, size_t width) {
   using Half = typename Tile::Half;
   constexpr size_t kNarrow = Tile::kNarrow * kLanes, kHalf = kLanesOf<Half>;
   if (width == Tile::kNr) return RunPanels<Tile, Tile::kVectors>(args, 1);
@@ -157,9 +157,9 @@ inline void RunPart(const GemmF32Args& args, size_t width) {
 // The same for the last panel, which no memory of c follows. It is computed in whole vectors, since
 // the packing pads it, but into a buffer.
 template <class Tile>
-__attribute__((noinline)) void LastPanel(const GemmF32Args& args, size_t columns) {
-  alignas(sizeof(F)) float sums[Tile::kMr * Tile::kNr], residual[Tile::kMr * Tile::kNr];
-  GemmF32Args whole = args;
+__attribute__((noinline)) void LastPanel(const GemmArgs<Element>& args, size_t columns) {
+  alignas(sizeof(F)) Element sums[Tile::kMr * Tile::kNr], residual[Tile::kMr * Tile::kNr];
+  GemmArgs<Element> whole = args;
   whole.c = sums;
   whole.c_stride = Tile::kNr;
   if (args.residual != nullptr) {
@@ -173,21 +173,21 @@ __attribute__((noinline)) void LastPanel(const GemmF32Args& args, size_t columns
 
 // One tile of columns that are no multiple of kNr.
 template <class Tile>
-inline void RaggedTile(const GemmF32Args& args) {
+inline void RaggedTile(const GemmArgs<Element>& args) {
   const size_t whole = args.columns / Tile::kNr, left = args.columns % Tile::kNr;
   if (whole > 0) RunPanels<Tile, Tile::kVectors>(args, whole);
   const size_t begin = whole * Tile::kNr;
-  const GemmF32Args last = From(args, begin, begin * args.taps * args.k);
+  const GemmArgs<Element> last = From(args, begin, begin * args.taps * args.k);
   if (left == Width<Tile>(left)) return RunPart<Tile>(last, left);
   LastPanel<Tile>(last, left);
 }
 
 // Not inlined, as it would burden the usual call.
 template <class Tile>
-__attribute__((noinline)) void RaggedTiles(const GemmF32Args& given) {
-  GemmF32Args args = given;
+__attribute__((noinline)) void RaggedTiles(const GemmArgs<Element>& given) {
+  GemmArgs<Element> args = given;
   for (; args.rows > Tile::kMr; Skip(args, Tile::kMr)) {
-    GemmF32Args tile = args;
+    GemmArgs<Element> tile = args;
     tile.rows = Tile::kMr;
     RaggedTile<Tile>(tile);
   }
@@ -195,11 +195,11 @@ __attribute__((noinline)) void RaggedTiles(const GemmF32Args& given) {
 }
 
 template <class Tile>
-inline void Gemm(const GemmF32Args& args) {
+inline void Gemm(const GemmArgs<Element>& args) {
   if (args.columns % Tile::kNr != 0) return RaggedTiles<Tile>(args);
   const size_t count = args.columns / Tile::kNr, left = args.rows % Tile::kMr;
   if (left == 0) return Panels<Tile, Tile::kMr, Tile::kVectors>(args, count);
-  GemmF32Args part = args;
+  GemmArgs<Element> part = args;
   part.rows -= left;
   if (part.rows > 0) Panels<Tile, Tile::kMr, Tile::kVectors>(part, count);
   Skip(part, part.rows);

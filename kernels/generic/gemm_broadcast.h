@@ -20,10 +20,11 @@ struct BroadcastTile {
   static constexpr int kMinRowsToPrefetch = kRowsPerTile / 2;
 
   template <class V, int kRows, int kUsed>
-  static inline void Multiply(const GemmF32Args& args, const float* w, V (&sums)[kRows][kUsed]) {
-    const float* const* rows = args.a;
+  static inline void Multiply(const GemmArgs<Element>& args, const Element* w,
+                              V (&sums)[kRows][kUsed]) {
+    const Element* const* rows = args.a;
     for (size_t t = 0; t < args.taps; ++t, rows += kMr) {
-      const float* a[kRows];
+      const Element* a[kRows];
       TRIMTAB_UNROLL
       for (int i = 0; i < kRows; ++i) a[i] = rows[i];
       for (size_t p = 0; p < args.k; ++p, w += kNr) {

@@ -12,7 +12,7 @@ namespace {
 
 // The `taps` pointers at `a`, for kVectors of channels from c on.
 template <int kVectors, typename Combine>
-inline void PoolTaps(const float* const* a, size_t taps, size_t c, const Combine& combine,
+inline void PoolTaps(const Element* const* a, size_t taps, size_t c, const Combine& combine,
                      F (&sum)[kVectors]) {
   TRIMTAB_UNROLL
   for (int v = 0; v < kVectors; ++v) sum[v] = Load(a[0] + c + v * kLanes);
@@ -25,7 +25,7 @@ inline void PoolTaps(const float* const* a, size_t taps, size_t c, const Combine
 
 // The three taps of a column.
 template <int kVectors, typename Combine>
-inline void PoolColumn(const float* const* a, size_t c, const Combine& combine,
+inline void PoolColumn(const Element* const* a, size_t c, const Combine& combine,
                        F (&sum)[kVectors]) {
   TRIMTAB_UNROLL
   for (int v = 0; v < kVectors; ++v) {
@@ -37,10 +37,10 @@ inline void PoolColumn(const float* const* a, size_t c, const Combine& combine,
 // Windows of 3x3, kStep columns apart. Between pixels it keeps the columns that the next window
 // shares: with kStep 1 the last one, and the last two in one.
 template <int kVectors, int kStep, typename Combine, typename Finish>
-inline void PoolThrees(const PoolF32Args& args, size_t c, const Combine& combine,
+inline void PoolThrees(const PoolArgs<Element>& args, size_t c, const Combine& combine,
                        const Finish& finish) {
-  const float* const* a = args.a;
-  float* y = args.y + c;
+  const Element* const* a = args.a;
+  Element* y = args.y + c;
   F shared[kVectors], last[kVectors];
   PoolColumn(a, c, combine, shared);
   if constexpr (kStep == 1) {
@@ -76,10 +76,10 @@ inline void PoolThrees(const PoolF32Args& args, size_t c, const Combine& combine
 }
 
 template <int kVectors, typename Combine, typename Finish>
-inline void PoolAny(const PoolF32Args& args, size_t c, const Combine& combine,
+inline void PoolAny(const PoolArgs<Element>& args, size_t c, const Combine& combine,
                     const Finish& finish) {
-  const float* const* a = args.a;
-  float* y = args.y + c;
+  const Element* const* a = args.a;
+  Element* y = args.y + c;
   for (size_t p = 0; p < args.pixels; ++p, a += args.step_w * args.kernel_h, y += args.y_stride) {
     F sum[kVectors];
     PoolTaps(a, args.kernel_h * args.kernel_w, c, combine, sum);
@@ -90,7 +90,8 @@ inline void PoolAny(const PoolF32Args& args, size_t c, const Combine& combine,
 
 // At least kVectors of channels.
 template <int kVectors, typename Combine, typename Finish>
-inline void PoolVectors(const PoolF32Args& args, const Combine& combine, const Finish& finish) {
+inline void PoolVectors(const PoolArgs<Element>& args, const Combine& combine,
+                        const Finish& finish) {
   constexpr size_t kTile = kVectors * kLanes;
   const bool threes = args.kernel_h == 3 && args.kernel_w == 3;
   for (size_t begin = 0; begin < args.channels; begin += kTile) {
@@ -107,13 +108,13 @@ inline void PoolVectors(const PoolF32Args& args, const Combine& combine, const F
 
 // Combine(sum, x) joins taps; Finish(sum, pixel) ends a pixel. At least one tap.
 template <typename Combine, typename Finish>
-inline void Pool(const PoolF32Args& given, const Combine& combine, const Finish& finish) {
-  const PoolF32Args args = given;  // a copy that stores to y cannot change
+inline void Pool(const PoolArgs<Element>& given, const Combine& combine, const Finish& finish) {
+  const PoolArgs<Element> args = given;  // a copy that stores to y cannot change
   if (args.pixels == 0) return;
   if (args.channels >= 4 * kLanes) return PoolVectors<4>(args, combine, finish);
   if (args.channels >= kLanes) return PoolVectors<1>(args, combine, finish);
   for (size_t p = 0; p < args.pixels; ++p) {
-    const float* const* const a = args.a + p * args.step_w * args.kernel_h;
+    const Element* const* const a = args.a + p * args.step_w * args.kernel_h;
     F sum = LoadPart(a[0], args.channels);
     TRIMTAB_NO_UNROLL
     for (size_t t = 1; t < args.kernel_h * args.kernel_w; ++t)
@@ -123,12 +124,12 @@ inline void Pool(const PoolF32Args& given, const Combine& combine, const Finish&
 }
 
 TRIMTAB_FAMILY(f32)
-inline void MaxPool(const PoolF32Args& args) {
+inline void MaxPool(const PoolArgs<Element>& args) {
   Pool(args, [](F sum, F x) { return Max(x, sum); }, [](F sum, size_t) { return sum; });
 }
 
 TRIMTAB_FAMILY(f32)
-inline void AveragePool(const PoolF32Args& args) {
+inline void AveragePool(const PoolArgs<Element>& args) {
   Pool(
       args, [](F sum, F x) { return sum + x; },
       [&](F sum, size_t p) { return sum * Set(args.scale[p]); });

@@ -8,11 +8,11 @@
 
 namespace {
 
-// n multiply-adds of floats in outer products of 4 x 3 vectors: as many sums as hide the latency,
-// as few as 16 registers hold. x: 64 floats and 4 vectors. Other addresses in every turn keep the
+// n multiply-adds in outer products of 4 x 3 vectors: as many sums as hide the latency,
+// as few as 16 registers hold. x: 64 elements and 4 vectors. Other addresses in every turn keep the
 // compiler from taking the products out of the loop.
 TRIMTAB_FAMILY(f32)
-inline void Peak(const UnaryF32Args& args) {
+inline void Peak(const UnaryArgs<Element>& args) {
   constexpr int kRows = 4, kColumns = 3;
   F sums[kRows][kColumns], b[kColumns];
   for (int j = 0; j < kColumns; ++j) b[j] = Load(args.x + j);
@@ -20,7 +20,7 @@ inline void Peak(const UnaryF32Args& args) {
     for (int j = 0; j < kColumns; ++j) sums[i][j] = b[j];
   }
   for (size_t turn = 0; turn < args.n / (kRows * kColumns * kLanes); ++turn) {
-    const float* const a = args.x + turn % 64;
+    const Element* const a = args.x + turn % 64;
 #pragma GCC unroll 4
     for (int i = 0; i < kRows; ++i) {
       const F row = Load(a + static_cast<size_t>(i) * kLanes);
@@ -35,9 +35,9 @@ inline void Peak(const UnaryF32Args& args) {
   Store(args.y, sum);
 }
 
-// Reads n floats, a multiple of 8 vectors.
+// Reads n elements, a multiple of 8 vectors.
 TRIMTAB_FAMILY(f32)
-inline void Read(const UnaryF32Args& args) {
+inline void Read(const UnaryArgs<Element>& args) {
   constexpr int kSums = 8;
   F sums[kSums];
   for (F& sum : sums) sum = Set(0.0f);
@@ -50,9 +50,9 @@ inline void Read(const UnaryF32Args& args) {
   Store(args.y, sums[0]);
 }
 
-// Copies n floats, a multiple of a vector.
+// Copies n elements, a multiple of a vector.
 TRIMTAB_FAMILY(f32)
-inline void Copy(const UnaryF32Args& args) {
+inline void Copy(const UnaryArgs<Element>& args) {
   for (size_t i = 0; i < args.n; i += kLanes) Store(args.y + i, Load(args.x + i));
 }
 

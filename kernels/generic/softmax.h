@@ -10,27 +10,27 @@ namespace {
 
 // Elements i .. i + kLanes of the row; -inf past its end, which neither the maximum nor the sum of
 // exponentials sees.
-inline F LoadRow(const SoftmaxF32Args& args, const float* row, size_t i) {
+inline F LoadRow(const SoftmaxArgs<Element>& args, const Element* row, size_t i) {
   const size_t count = args.n - i;
   if (args.stride == 1 && count >= kLanes) return Load(row + i);
-  float lanes[kLanes];
+  Element lanes[kLanes];
   for (size_t j = 0; j < kLanes; ++j)
     lanes[j] = j < count ? row[(i + j) * args.stride] : -__builtin_inff();
   return Load(lanes);
 }
 
-inline void StoreRow(const SoftmaxF32Args& args, size_t i, F v) {
+inline void StoreRow(const SoftmaxArgs<Element>& args, size_t i, F v) {
   const size_t count = args.n - i;
   if (args.stride == 1 && count >= kLanes) return Store(args.y + i, v);
-  float lanes[kLanes];
+  Element lanes[kLanes];
   Store(lanes, v);
   for (size_t j = 0; j < kLanes && j < count; ++j) args.y[(i + j) * args.stride] = lanes[j];
 }
 
-inline float RowMaximum(const SoftmaxF32Args& args) {
+inline float RowMaximum(const SoftmaxArgs<Element>& args) {
   F maximum = Set(args.x[0]);
   for (size_t i = 0; i < args.n; i += kLanes) maximum = Max(LoadRow(args, args.x, i), maximum);
-  float lanes[kLanes];
+  Element lanes[kLanes];
   Store(lanes, maximum);
   float result = lanes[0];
   for (size_t j = 1; j < kLanes; ++j) result = lanes[j] < result ? result : lanes[j];
@@ -40,7 +40,7 @@ inline float RowMaximum(const SoftmaxF32Args& args) {
 // Sum over the row of each(i, x[i] - maximum). Blocks keep the rounding error at
 // (kBlock + n / kBlock) eps.
 template <typename Each>
-inline float SumExp(const SoftmaxF32Args& args, float maximum, const Each& each) {
+inline float SumExp(const SoftmaxArgs<Element>& args, float maximum, const Each& each) {
   constexpr size_t kBlock = 32 * kLanes;
   F sum = Set(0.0f);
   for (size_t block = 0; block < args.n; block += kBlock) {
@@ -52,7 +52,7 @@ inline float SumExp(const SoftmaxF32Args& args, float maximum, const Each& each)
     }
     sum = sum + partial;
   }
-  float lanes[kLanes];
+  Element lanes[kLanes];
   Store(lanes, sum);
   float total = 0.0f;
   for (size_t j = 0; j < kLanes; ++j) total += lanes[j];
@@ -60,7 +60,7 @@ inline float SumExp(const SoftmaxF32Args& args, float maximum, const Each& each)
 }
 
 TRIMTAB_FAMILY(f32)
-inline void Softmax(const SoftmaxF32Args& args) {
+inline void Softmax(const SoftmaxArgs<Element>& args) {
   if (args.n == 0) return;
   const float sum = SumExp(args, RowMaximum(args), [&](size_t i, F e) { StoreRow(args, i, e); });
   const F scale = Set(1.0f / sum);
@@ -68,7 +68,7 @@ inline void Softmax(const SoftmaxF32Args& args) {
 }
 
 TRIMTAB_FAMILY(f32, portable)
-inline void LogSoftmax(const SoftmaxF32Args& args) {
+inline void LogSoftmax(const SoftmaxArgs<Element>& args) {
   if (args.n == 0) return;
   const float maximum = RowMaximum(args);
   const F shift = Set(SumExp(args, maximum, [](size_t, F) {}));

@@ -36,18 +36,18 @@ inline Several Min(const Several& a, F b) {
 
 // How vectors are read and written: several, and what is left at the end of a row, one by one.
 struct Block {
-  Several Get(const float* p) const {
+  Several Get(const Element* p) const {
     return Each([&](int i) { return Load(p + i * kLanes); });
   }
-  void Put(float* p, const Several& a) const {
+  void Put(Element* p, const Several& a) const {
     TRIMTAB_UNROLL
     for (int i = 0; i < kSeveral; ++i) Store(p + i * kLanes, a.v[i]);
   }
 };
 struct Part {
   size_t count;
-  F Get(const float* p) const { return LoadPart(p, count); }
-  void Put(float* p, F a) const { StorePart(p, a, count); }
+  F Get(const Element* p) const { return LoadPart(p, count); }
+  void Put(Element* p, F a) const { StorePart(p, a, count); }
 };
 
 // f(i, access) for the vectors of n elements.
@@ -60,13 +60,13 @@ inline void Vectors(size_t n, const Function& f) {
 }
 
 TRIMTAB_FAMILY(f32)
-inline void StrassenSums(const StrassenSumsF32Args& given) {
-  const StrassenSumsF32Args args = given;  // a copy that stores cannot change
+inline void StrassenSums(const StrassenSumsArgs<Element>& given) {
+  const StrassenSumsArgs<Element> args = given;  // a copy that stores cannot change
   Vectors(args.n, [&](size_t i, auto access) {
     const auto a11 = access.Get(args.a11 + i), a21 = access.Get(args.a21 + i);
     const auto s1 = a21 + access.Get(args.a22 + i);
     const auto s2 = s1 - a11;
-    float* const s = args.s + i;
+    Element* const s = args.s + i;
     access.Put(s, s1);
     access.Put(s + args.n, s2);
     access.Put(s + 2 * args.n, a11 - a21);
@@ -74,20 +74,20 @@ inline void StrassenSums(const StrassenSumsF32Args& given) {
   });
 }
 
-inline void AddTo(float* y, const float* x, size_t n) {
+inline void AddTo(Element* y, const Element* x, size_t n) {
   Vectors(n,
           [&](size_t i, auto access) { access.Put(y + i, access.Get(y + i) + access.Get(x + i)); });
 }
 
 TRIMTAB_FAMILY(f32)
-inline void StrassenResults(const StrassenResultsF32Args& given) {
-  const StrassenResultsF32Args args = given;
+inline void StrassenResults(const StrassenResultsArgs<Element>& given) {
+  const StrassenResultsArgs<Element> args = given;
   const size_t n = args.n;
   const bool has_residual = args.residual_top != nullptr;
   if (args.bottom != nullptr) {
     const F low = Set(args.clamp_min), high = Set(args.clamp_max);
     Vectors(n, [&](size_t i, auto access) {
-      float* const y = args.bottom + n + i;
+      Element* const y = args.bottom + n + i;
       auto sum = access.Get(args.bottom + i) + (access.Get(args.top + n + i) - access.Get(y));
       if (has_residual) sum = sum + access.Get(args.residual_bottom + n + i);
       access.Put(y, Min(Max(sum, low), high));

@@ -11,8 +11,8 @@ namespace {
 // y[i] = f(x[i]). The function is instantiated once: code size counts more than a predicted branch
 // per vector.
 template <typename Function>
-inline void Map(const UnaryF32Args& given, const Function& f) {
-  const UnaryF32Args args = given;  // a copy that stores to y cannot change
+inline void Map(const UnaryArgs<Element>& given, const Function& f) {
+  const UnaryArgs<Element> args = given;  // a copy that stores to y cannot change
   for (size_t i = 0; i < args.n; i += kLanes) {
     const size_t count = args.n - i;
     if (count >= kLanes) {
@@ -24,34 +24,34 @@ inline void Map(const UnaryF32Args& given, const Function& f) {
 }
 
 TRIMTAB_FAMILY(f32, portable)
-inline void Abs(const UnaryF32Args& args) {
+inline void Abs(const UnaryArgs<Element>& args) {
   Map(args, [](F x) { return Abs(x); });
 }
 
 TRIMTAB_FAMILY(f32)
-inline void Clip(const UnaryF32Args& args) {
+inline void Clip(const UnaryArgs<Element>& args) {
   const F alpha = Set(args.alpha), beta = Set(args.beta);
   Map(args, [=](F x) { return Clamp(x, alpha, beta); });
 }
 
 TRIMTAB_FAMILY(f32)
-inline void Elu(const UnaryF32Args& args) {
+inline void Elu(const UnaryArgs<Element>& args) {
   const F alpha = Set(args.alpha);
   Map(args, [=](F x) { return Elu(x, alpha); });
 }
 
 TRIMTAB_FAMILY(f32)
-inline void Erf(const UnaryF32Args& args) {
+inline void Erf(const UnaryArgs<Element>& args) {
   Map(args, [](F x) { return Erf(x); });
 }
 
 TRIMTAB_FAMILY(f32)
-inline void Exp(const UnaryF32Args& args) {
+inline void Exp(const UnaryArgs<Element>& args) {
   Map(args, [](F x) { return Exp(x); });
 }
 
 TRIMTAB_FAMILY(f32)
-inline void Gelu(const UnaryF32Args& args) {
+inline void Gelu(const UnaryArgs<Element>& args) {
   if (args.alpha == 0.0f) {
     Map(args, [](F x) { return Gelu(x); });
   } else {
@@ -60,50 +60,50 @@ inline void Gelu(const UnaryF32Args& args) {
 }
 
 TRIMTAB_FAMILY(f32)
-inline void HardSigmoid(const UnaryF32Args& args) {
+inline void HardSigmoid(const UnaryArgs<Element>& args) {
   const F alpha = Set(args.alpha), beta = Set(args.beta);
   Map(args, [=](F x) { return HardSigmoid(x, alpha, beta); });
 }
 
 TRIMTAB_FAMILY(f32)
-inline void HardSwish(const UnaryF32Args& args) {
+inline void HardSwish(const UnaryArgs<Element>& args) {
   Map(args, [](F x) { return HardSwish(x); });
 }
 
 TRIMTAB_FAMILY(f32)
-inline void LeakyRelu(const UnaryF32Args& args) {
+inline void LeakyRelu(const UnaryArgs<Element>& args) {
   const F alpha = Set(args.alpha);
   Map(args, [=](F x) { return LeakyRelu(x, alpha); });
 }
 
 TRIMTAB_FAMILY(f32, portable)
-inline void Log(const UnaryF32Args& args) {
+inline void Log(const UnaryArgs<Element>& args) {
   Map(args, [](F x) { return Log(x); });
 }
 
 TRIMTAB_FAMILY(f32)
-inline void Mish(const UnaryF32Args& args) {
+inline void Mish(const UnaryArgs<Element>& args) {
   Map(args, [](F x) { return Mish(x); });
 }
 
 TRIMTAB_FAMILY(f32)
-inline void Sigmoid(const UnaryF32Args& args) {
+inline void Sigmoid(const UnaryArgs<Element>& args) {
   Map(args, [](F x) { return Sigmoid(x); });
 }
 
 TRIMTAB_FAMILY(f32, portable)
-inline void Softplus(const UnaryF32Args& args) {
+inline void Softplus(const UnaryArgs<Element>& args) {
   Map(args, [](F x) { return Softplus(x); });
 }
 
 TRIMTAB_FAMILY(f32)
-inline void Swish(const UnaryF32Args& args) {
+inline void Swish(const UnaryArgs<Element>& args) {
   const F scale = LogisticScale(args.alpha);
   Map(args, [=](F x) { return Swish(x, scale); });
 }
 
 TRIMTAB_FAMILY(f32)
-inline void Tanh(const UnaryF32Args& args) {
+inline void Tanh(const UnaryArgs<Element>& args) {
   Map(args, [](F x) { return Tanh(x); });
 }
 

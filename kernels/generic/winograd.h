@@ -109,13 +109,13 @@ inline size_t NextChannels(size_t c, size_t channels) {
 
 // Vectors side by side, and a step to the next ones; a vec_<isa>.h may know a better way.
 template <int kVectors>
-inline void LoadStep(const float*& p, size_t n, F (&x)[kVectors]) {
+inline void LoadStep(const Element*& p, size_t n, F (&x)[kVectors]) {
   TRIMTAB_UNROLL
   for (int v = 0; v < kVectors; ++v) x[v] = Load(p + v * kLanes);
   p += n;
 }
 template <int kVectors>
-inline void StoreStep(float*& p, size_t n, const F (&x)[kVectors]) {
+inline void StoreStep(Element*& p, size_t n, const F (&x)[kVectors]) {
   TRIMTAB_UNROLL
   for (int v = 0; v < kVectors; ++v) Store(p + v * kLanes, x[v]);
   p += n;
@@ -125,17 +125,17 @@ inline void StoreStep(float*& p, size_t n, const F (&x)[kVectors]) {
 // share addresses.
 TRIMTAB_FAMILY(f32, tiles(4, 5, 6, 8))
 template <int kSize>
-inline void WinogradInput(const WinogradInputF32Args& given) {
-  const WinogradInputF32Args args = given;  // a copy that stores to y cannot change
+inline void WinogradInput(const WinogradInputArgs<Element>& given) {
+  const WinogradInputArgs<Element> args = given;  // a copy that stores to y cannot change
   for (size_t c = 0; c < args.channels; c = NextChannels<kSideBySide * kLanes>(c, args.channels)) {
     F lines[kSize][kSize][kSideBySide];
-    const float* const* a = args.a;
+    const Element* const* a = args.a;
     TRIMTAB_NO_UNROLL
     for (int i = 0; i < kSize; ++i, a += kSize) {
       F x[kSideBySide][kSize], transformed[kSideBySide][kSize];
       TRIMTAB_UNROLL
       for (int j = 0; j < kSize; ++j) {
-        const float* const pixel = a[j] + c;
+        const Element* const pixel = a[j] + c;
         TRIMTAB_UNROLL
         for (int v = 0; v < kSideBySide; ++v) x[v][j] = Load(pixel + v * kLanes);
       }
@@ -147,7 +147,7 @@ inline void WinogradInput(const WinogradInputF32Args& given) {
         for (int v = 0; v < kSideBySide; ++v) lines[i][j][v] = transformed[v][j];
       }
     }
-    float* y = args.y + c;
+    Element* y = args.y + c;
     TRIMTAB_NO_UNROLL
     for (int j = 0; j < kSize; ++j, y += args.y_stride) {
       F x[kSideBySide][kSize], transformed[kSideBySide][kSize];
@@ -157,7 +157,7 @@ inline void WinogradInput(const WinogradInputF32Args& given) {
         for (int i = 0; i < kSize; ++i) x[v][i] = lines[i][j][v];
         InputLine(x[v], transformed[v]);
       }
-      float* element = y;
+      Element* element = y;
       TRIMTAB_UNROLL
       for (int i = 0; i < kSize; ++i) {
         F side[kSideBySide];
@@ -171,16 +171,16 @@ inline void WinogradInput(const WinogradInputF32Args& given) {
 
 TRIMTAB_FAMILY(f32, tiles(2x4, 3x5, 4x5, 4x6, 4x8, 5x8, 6x8))
 template <int kTile, int kSize>
-inline void WinogradOutput(const WinogradOutputF32Args& given) {
-  const WinogradOutputF32Args args = given;  // a copy that stores to y cannot change
+inline void WinogradOutput(const WinogradOutputArgs<Element>& given) {
+  const WinogradOutputArgs<Element> args = given;  // a copy that stores to y cannot change
   const bool bounded = args.clamp_max < __builtin_inff();
   for (size_t c = 0; c < args.channels; c = NextChannels<kSideBySide * kLanes>(c, args.channels)) {
     F lines[kSize][kTile][kSideBySide];
-    const float* column = args.x + c;
+    const Element* column = args.x + c;
     TRIMTAB_NO_UNROLL
     for (int j = 0; j < kSize; ++j, column += args.x_stride) {
       F x[kSideBySide][kSize], transformed[kSideBySide][kTile];
-      const float* element = column;
+      const Element* element = column;
       TRIMTAB_UNROLL
       for (int i = 0; i < kSize; ++i) {
         F side[kSideBySide];
@@ -200,8 +200,8 @@ inline void WinogradOutput(const WinogradOutputF32Args& given) {
     TRIMTAB_UNROLL
     for (int v = 0; v < kSideBySide; ++v)
       bias[v] = args.bias != nullptr ? Load(args.bias + c + v * kLanes) : Set(0.0f);
-    float* y = args.y + c;
-    const float* residual = args.residual + (args.residual != nullptr ? c : 0);
+    Element* y = args.y + c;
+    const Element* residual = args.residual + (args.residual != nullptr ? c : 0);
     TRIMTAB_NO_UNROLL
     for (size_t i = 0; i < args.rows; ++i, y += args.row_stride) {
       F sums[kSideBySide][kTile];
@@ -215,7 +215,7 @@ inline void WinogradOutput(const WinogradOutputF32Args& given) {
         OutputLine(x, sums[v]);
       }
       if (residual != nullptr) {
-        const float* pixel = residual;
+        const Element* pixel = residual;
         TRIMTAB_UNROLL
         for (size_t j = 0; j < kTile && j != args.columns; ++j) {
           F side[kSideBySide];
@@ -242,7 +242,7 @@ inline void WinogradOutput(const WinogradOutputF32Args& given) {
         }
       }
       const auto store = [&](size_t columns) {
-        float* pixel = y;
+        Element* pixel = y;
         TRIMTAB_UNROLL
         for (size_t j = 0; j < kTile && j != columns; ++j) {
           F side[kSideBySide];

@@ -1,6 +1,6 @@
 #include "kernels/kernel_api.h"
 
-extern "C" void depthwise_f32_portable(const DepthwiseF32Args& args) {
+extern "C" void depthwise_f32_portable(const DepthwiseArgs<float>& args) {
   const size_t nr = args.nr, taps = args.kernel_h * args.kernel_w;
   for (size_t r = 0; r < args.rows; ++r) {
     for (size_t p = 0; p < args.pixels; ++p) {

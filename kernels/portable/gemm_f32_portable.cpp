@@ -6,7 +6,7 @@ namespace {
 constexpr size_t kBlock = 8;
 
 // Adds the products of row `row` with `count` columns of a panel, of which w is the first.
-inline void Accumulate(const GemmF32Args& args, size_t row, const float* w, size_t count,
+inline void Accumulate(const GemmArgs<float>& args, size_t row, const float* w, size_t count,
                        float* sums) {
   for (size_t t = 0; t < args.taps; ++t) {
     const float* a = args.a[(row / args.mr * args.taps + t) * args.mr + row % args.mr];
@@ -19,7 +19,7 @@ inline void Accumulate(const GemmF32Args& args, size_t row, const float* w, size
 }  // namespace
 
 // Any tile: blocks of columns inside each panel, one row at a time.
-extern "C" void gemm_f32_portable(const GemmF32Args& args) {
+extern "C" void gemm_f32_portable(const GemmArgs<float>& args) {
   const size_t nr = args.nr, depth = args.taps * args.k;
   size_t count = 0;
   for (size_t column = 0; column < args.columns; column += count) {

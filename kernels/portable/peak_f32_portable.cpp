@@ -2,7 +2,7 @@
 
 // n multiply-adds in sums enough for a compiler to make vectors of: the limit of portable code. x:
 // 64 floats.
-extern "C" void peak_f32_portable(const UnaryF32Args& args) {
+extern "C" void peak_f32_portable(const UnaryArgs<float>& args) {
   constexpr size_t kSums = 32;
   float sums[kSums] = {};
   for (size_t turn = 0; turn < args.n / kSums; ++turn) {

@@ -2,6 +2,6 @@
 
 #include "kernels/generic/unary.h"
 
-extern "C" void sqrt_f32_portable(const UnaryF32Args& args) {
+extern "C" void sqrt_f32_portable(const UnaryArgs<float>& args) {
   Map(args, [](F x) { return F{__builtin_sqrtf(x.v)}; });
 }

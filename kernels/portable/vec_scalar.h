@@ -1,7 +1,7 @@
 // The primitives of kernels/generic/ for plain C++: a vector of one lane. The reference of what the
 // other vec_<isa>.h do.
 //
-//   F  vector of kLanes floats
+//   F  vector of kLanes Elements
 //   I  of as many 32-bit integers (wrapping)
 //   M  of as many conditions
 //
@@ -16,6 +16,7 @@
 
 namespace {
 
+using Element = float;
 constexpr size_t kLanes = 1;
 constexpr int kSideBySide = 1;  // vectors that one instruction loads and stores
 

@@ -2,7 +2,7 @@
 
 #include "kernels/generic/winograd.h"
 
-extern "C" void winograd_output_f32_portable(const WinogradOutputF32Args& args) {
+extern "C" void winograd_output_f32_portable(const WinogradOutputArgs<float>& args) {
   if (args.size == 4) return WinogradOutput<2, 4>(args);
   if (args.size == 5 && args.tile == 3) return WinogradOutput<3, 5>(args);
   if (args.size == 5) return WinogradOutput<4, 5>(args);

@@ -26,6 +26,6 @@ inline Half SetAs<Half>(float x) {
 }  // namespace
 
 // 28 of 32 registers hold sums: 28 FMA per 2 + 14 loads.
-extern "C" void gemm_f32_14x32_avx512(const GemmF32Args& args) {
+extern "C" void gemm_f32_14x32_avx512(const GemmArgs<float>& args) {
   Gemm<BroadcastTile<14, 32, Half>>(args);
 }

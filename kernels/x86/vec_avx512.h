@@ -14,6 +14,7 @@
 
 namespace {
 
+using Element = float;
 constexpr size_t kLanes = 16;
 constexpr int kSideBySide = 1;  // vectors that one instruction loads and stores
 

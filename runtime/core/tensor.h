@@ -36,31 +36,38 @@ struct Quantisation {
 };
 static_assert(sizeof(Quantisation) == 8, "scales begin 8 bytes on");
 
+// Of a C++ type: the element type, and its name in those of kernels (trimtab/schema.py DTYPES).
 template <typename T>
 struct DTypeOf;
 template <>
 struct DTypeOf<float> {
   static constexpr DType kValue = DType::kF32;
+  static constexpr char kName[] = "f32";
 };
 template <>
 struct DTypeOf<int8_t> {
   static constexpr DType kValue = DType::kI8;
+  static constexpr char kName[] = "i8";
 };
 template <>
 struct DTypeOf<uint8_t> {
   static constexpr DType kValue = DType::kU8;
+  static constexpr char kName[] = "u8";
 };
 template <>
 struct DTypeOf<int32_t> {
   static constexpr DType kValue = DType::kI32;
+  static constexpr char kName[] = "i32";
 };
 template <>
 struct DTypeOf<int64_t> {
   static constexpr DType kValue = DType::kI64;
+  static constexpr char kName[] = "i64";
 };
 template <>
 struct DTypeOf<bool> {
   static constexpr DType kValue = DType::kBool;
+  static constexpr char kName[] = "bool";
 };
 
 // More elements than any tensor of a vision network has: the largest weights of VGG-16 are 3/4 of

@@ -4,7 +4,7 @@
 namespace trimtab {
 namespace {
 
-class Abs final : public Unary<AbsAttributes, FamilyHash("abs_f32")> {};
+class Abs final : public Unary<float, AbsAttributes, NameHash("abs")> {};
 
 }  // namespace
 }  // namespace trimtab

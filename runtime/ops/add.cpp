@@ -5,7 +5,7 @@
 namespace trimtab {
 namespace {
 
-class Add final : public Binary<AddAttributes, FamilyHash("add_f32")> {
+class Add final : public Binary<float, AddAttributes, NameHash("add")> {
   Status Prepare() override {
     TRIMTAB_RETURN_IF_ERROR(BindEpilogue(attributes_, &epilogue_));
     clamps_ = epilogue_.clamp_min > -__builtin_inff() || epilogue_.clamp_max < __builtin_inff();
@@ -14,7 +14,7 @@ class Add final : public Binary<AddAttributes, FamilyHash("add_f32")> {
 
   // Most additions become part of a convolution, so that the clamp of the others needs no kernel:
   // the result is in the first-level cache.
-  void Finish(const BinaryF32Args& args) const override {
+  void Finish(const BinaryArgs<float>& args) const override {
     const float low = epilogue_.clamp_min, high = epilogue_.clamp_max;
     for (size_t row = 0; clamps_ && row < args.rows; ++row) {
       float* const y = args.y + row * args.y_row;
@@ -26,7 +26,7 @@ class Add final : public Binary<AddAttributes, FamilyHash("add_f32")> {
     epilogue_.Activate(args.y, args.rows, args.n, args.y_row);
   }
 
-  Epilogue epilogue_;
+  Epilogue<float> epilogue_;
   bool clamps_ = false;
 };
 

@@ -13,8 +13,8 @@ class AveragePool final : public OperatorOf<AveragePoolAttributes> {
 
  private:
   Window window_;
-  Kernel<PoolF32Args> kernel_ = nullptr;
-  RowDriver rows_;
+  Kernel<PoolArgs<float>> kernel_ = nullptr;
+  RowDriver<float> rows_;
 };
 
 // How many of the taps from `first` on count as pixels: those inside [low, high).
@@ -36,7 +36,7 @@ Status AveragePool::InferShape() {
 }
 
 Status AveragePool::Prepare() {
-  TRIMTAB_RETURN_IF_ERROR(Bind(attributes().kernel, FamilyHash("average_pool_f32"), &kernel_));
+  TRIMTAB_RETURN_IF_ERROR(Bind<NameHash("average_pool")>(attributes().kernel, &kernel_));
   TRIMTAB_RETURN_IF_ERROR(rows_.Prepare(window_, output().w(), input(0).c(), 1, threads()));
   return RequestScratch(rows_.scratch_bytes());
 }
@@ -45,10 +45,10 @@ void AveragePool::Run(ThreadPool& pool) {
   const Tensor& x = input(0);
   Tensor& y = output();
   const size_t channels = static_cast<size_t>(x.c());
-  const WindowSource source{window_,         x.h(),
-                            x.w(),           y.h(),
-                            y.w(),           x.pixel_stride(),
-                            x.data<float>(), rows_.Padding(scratch<void>(), channels, 0.0f)};
+  const WindowSource<float> source{window_,         x.h(),
+                                   x.w(),           y.h(),
+                                   y.w(),           x.pixel_stride(),
+                                   x.data<float>(), rows_.Padding(scratch<void>(), channels, 0.0f)};
   // Which positions count: the image, with its padding when asked for. What ceil_mode adds beyond
   // that never counts.
   const bool padded = attributes().count_include_pad;
@@ -57,8 +57,8 @@ void AveragePool::Run(ThreadPool& pool) {
   const int32_t left = padded ? -window_.pad_left : 0,
                 right = x.w() + (padded ? window_.pad_right : 0);
   float* const out = y.data<float>();
-  rows_.Run(source, static_cast<size_t>(x.n()), scratch<void>(), pool, [&](const RowPiece& piece) {
-    float scale[RowDriver::kMaxPixels];
+  rows_.Run(source, static_cast<size_t>(x.n()), scratch<void>(), pool, [&](const auto& piece) {
+    float scale[RowDriver<float>::kMaxPixels];
     const int32_t first_y =
         static_cast<int32_t>(piece.row % y.h()) * window_.stride_h - window_.pad_top;
     const int32_t rows = CountTaps(first_y, window_.kernel_h, window_.dilation_h, top, bottom);

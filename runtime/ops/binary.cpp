@@ -21,7 +21,8 @@ size_t Stride(const Tensor& operand, const ptrdiff_t* strides, int rank, int axi
 
 }  // namespace
 
-Status BinaryOperator::InferShape() {
+template <typename T>
+Status BinaryOperator<T>::InferShape() {
   const Tensor &a = input(0), &b = input(1);
   Dims& y = output().dims;
   y.rank = a.dims.rank > b.dims.rank ? a.dims.rank : b.dims.rank;
@@ -34,7 +35,8 @@ Status BinaryOperator::InferShape() {
   return Status();
 }
 
-void BinaryOperator::PrepareLoops() {
+template <typename T>
+void BinaryOperator<T>::PrepareLoops() {
   const Tensor &a = input(0), &b = input(1), &y = output();
   const int rank = y.dims.rank;
   ptrdiff_t a_strides[Dims::kMaxRank], b_strides[Dims::kMaxRank], y_strides[Dims::kMaxRank];
@@ -70,12 +72,15 @@ void BinaryOperator::PrepareLoops() {
 }
 
 // From row `row` of the result on; how many, and how much of each, is the caller's choice.
-BinaryF32Args BinaryOperator::RowsAt(size_t row) const {
+template <typename T>
+BinaryArgs<T> BinaryOperator<T>::RowsAt(size_t row) const {
   const Axis &inner = axes_[axis_count_ - 1], &rows = axes_[axis_count_ - 2];
-  BinaryF32Args args;
-  args.a = input(0).data<float>();
-  args.b = input(1).data<float>();
-  args.y = output().data<float>();
+  const Tensor &a = input(0), &b = input(1);
+  Tensor& y = output();
+  BinaryArgs<T> args;
+  args.a = a.data<T>();
+  args.b = b.data<T>();
+  args.y = y.data<T>();
   args.n = inner.extent;
   args.rows = 1;
   args.a_row = rows.a;
@@ -93,7 +98,8 @@ BinaryF32Args BinaryOperator::RowsAt(size_t row) const {
   return args;
 }
 
-void BinaryOperator::Run(ThreadPool& pool) {
+template <typename T>
+void BinaryOperator<T>::Run(ThreadPool& pool) {
   constexpr size_t kPiece = 16384;  // long rows are cut, so that threads share them too
   const size_t total = static_cast<size_t>(output().Count());
   if (total == 0) return;
@@ -103,7 +109,7 @@ void BinaryOperator::Run(ThreadPool& pool) {
   pool.For(count, Grain(count, piece, pool.threads()), [&](size_t begin, size_t end, int) {
     while (begin < end) {
       const size_t row = begin / pieces, first = begin % pieces * piece;
-      BinaryF32Args args = RowsAt(row);
+      BinaryArgs<T> args = RowsAt(row);
       if (pieces == 1) {
         // Few enough for the cache, so that what finishes them finds them there.
         const size_t left = rows - row % rows, fitting = kPiece / piece;
@@ -121,5 +127,7 @@ void BinaryOperator::Run(ThreadPool& pool) {
     }
   });
 }
+
+template class BinaryOperator<float>;
 
 }  // namespace trimtab

@@ -7,6 +7,7 @@
 namespace trimtab {
 
 // What does not depend on the attributes' type, so that it is compiled once.
+template <typename T>
 class BinaryOperator : public Operator {
  protected:
   Status InferShape() override;
@@ -15,9 +16,9 @@ class BinaryOperator : public Operator {
   // Finds the loops over the operands; the kernel is to be bound beside it.
   void PrepareLoops();
   // Called for results that were just written.
-  virtual void Finish(const BinaryF32Args&) const {}
+  virtual void Finish(const BinaryArgs<T>&) const {}
 
-  Kernel<BinaryF32Args> kernel_ = nullptr;
+  Kernel<BinaryArgs<T>> kernel_ = nullptr;
 
  private:
   struct Axis {
@@ -25,7 +26,7 @@ class BinaryOperator : public Operator {
     size_t a, b, y;  // strides in elements, 0 where an operand is broadcast
   };
 
-  BinaryF32Args RowsAt(size_t row) const;
+  BinaryArgs<T> RowsAt(size_t row) const;
 
   // In memory order of the result, neighbours joined where all operands allow it. The last two are
   // the kernel's.
@@ -33,12 +34,13 @@ class BinaryOperator : public Operator {
   int axis_count_ = 0;
 };
 
-template <typename Attributes, uint16_t kFamily>
-class Binary : public BinaryOperator {
+// `kFamily`: NameHash.
+template <typename T, typename Attributes, uint32_t kFamily>
+class Binary : public BinaryOperator<T> {
  protected:
   Status Prepare() override {
-    PrepareLoops();
-    return Bind(attributes_.kernel, kFamily, &kernel_);
+    this->PrepareLoops();
+    return Bind<kFamily>(attributes_.kernel, &this->kernel_);
   }
 
   Attributes attributes_;

@@ -4,7 +4,7 @@
 namespace trimtab {
 namespace {
 
-class Clip final : public Unary<ClipAttributes, FamilyHash("clip_f32")> {};
+class Clip final : public Unary<float, ClipAttributes, NameHash("clip")> {};
 
 }  // namespace
 }  // namespace trimtab

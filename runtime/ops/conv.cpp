@@ -10,14 +10,15 @@
 namespace trimtab {
 namespace {
 
+constexpr uint16_t kDepthwise = FamilyHash<float>(NameHash("depthwise"));
 constexpr size_t kGap = 16;  // elements: a cache line
 
 struct GemmSource {
-  WindowSource window;
+  WindowSource<float> window;
   size_t k;  // channels per group
 };
 
-void PointAtPixels(const void* context, GemmTiles* tiles) {
+void PointAtPixels(const void* context, GemmTiles<float>* tiles) {
   const auto& source = *static_cast<const GemmSource*>(context);
   tiles->rows = PointAtTiles(source.window, tiles->row, tiles->rows, tiles->mr,
                              tiles->group * source.k, source.k, tiles->a, &tiles->taps, &tiles->k);
@@ -31,17 +32,17 @@ class Conv final : public OperatorOf<ConvAttributes> {
 
  private:
   Status PrepareDepthwise();
-  void RunDepthwise(const WindowSource& source, ThreadPool& pool);
-  void AddResidual(const DepthwiseF32Args& args, const float* residual, size_t stride) const;
+  void RunDepthwise(const WindowSource<float>& source, ThreadPool& pool);
+  void AddResidual(const DepthwiseArgs<float>& args, const float* residual, size_t stride) const;
   const float* Spread(float* to, ThreadPool& pool) const;
   const float* OptionalData(int i) const { return has_input(i) ? input(i).data<float>() : nullptr; }
 
   Window window_;
-  Epilogue epilogue_;
-  GemmDriver gemm_;
+  Epilogue<float> epilogue_;
+  GemmDriver<float> gemm_;
   bool spread_ = false;  // the product reads a copy of the input
-  Kernel<DepthwiseF32Args> depthwise_ = nullptr;
-  RowDriver rows_;
+  Kernel<DepthwiseArgs<float>> depthwise_ = nullptr;
+  RowDriver<float> rows_;
 };
 
 Status Conv::InferShape() {
@@ -68,7 +69,7 @@ Status Conv::InferShape() {
 
 Status Conv::Prepare() {
   TRIMTAB_RETURN_IF_ERROR(BindEpilogue(attributes(), &epilogue_));
-  if (attributes().kernel.family == FamilyHash("depthwise_f32")) return PrepareDepthwise();
+  if (attributes().kernel.family == kDepthwise) return PrepareDepthwise();
   depthwise_ = nullptr;
   const int64_t k = input(1).dims[1];
   TRIMTAB_RETURN_IF_ERROR(gemm_.Bind(attributes().kernel, input(1),
@@ -95,7 +96,7 @@ const float* Conv::Spread(float* to, ThreadPool& pool) const {
 
 Status Conv::PrepareDepthwise() {
   const KernelRef& ref = attributes().kernel;
-  TRIMTAB_RETURN_IF_ERROR(Bind(ref, FamilyHash("depthwise_f32"), &depthwise_));
+  TRIMTAB_RETURN_IF_ERROR(Bind<NameHash("depthwise")>(ref, &depthwise_));
   const int32_t channels = input(0).c();
   TRIMTAB_CHECK(attributes().group == channels && output().c() == channels,
                 "a depthwise kernel needs one channel per group");
@@ -125,12 +126,12 @@ void Conv::Run(ThreadPool& pool) {
     source.window.x = Spread(scratch<float>(static_cast<size_t>(gemm_.scratch_bytes())), pool);
     source.window.pixel_stride = static_cast<size_t>(x.c()) + kGap;
   }
-  const EvenRows pixels{source.window.x, source.window.pixel_stride, source.k, source.k};
-  GemmJob job;
+  const EvenRows<float> pixels{source.window.x, source.window.pixel_stride, source.k, source.k};
+  GemmJob<float> job;
   job.point = PointAtPixels;
   job.context = &source;
   if (window_.pointwise()) {
-    job.point = PointAtEvenRows;
+    job.point = PointAtEvenRows<float>;
     job.context = &pixels;
   }
   job.w = input(1).data<float>();
@@ -148,17 +149,17 @@ void Conv::Run(ThreadPool& pool) {
   gemm_.Run(job, epilogue_, scratch<void>(), pool);
 }
 
-void Conv::RunDepthwise(const WindowSource& place, ThreadPool& pool) {
-  WindowSource source = place;
+void Conv::RunDepthwise(const WindowSource<float>& place, ThreadPool& pool) {
+  WindowSource<float> source = place;
   const size_t channels = static_cast<size_t>(input(0).c());
   source.padding = rows_.Padding(scratch<void>(), channels, 0.0f);
   const float* const residual = OptionalData(3);
   float* const y = output().data<float>();
   const size_t residual_stride = residual == nullptr ? 0 : input(3).pixel_stride();
   rows_.Run(
-      source, static_cast<size_t>(input(0).n()), scratch<void>(), pool, [&](const RowPiece& piece) {
+      source, static_cast<size_t>(input(0).n()), scratch<void>(), pool, [&](const auto& piece) {
         const size_t pixel = piece.row * source.out_w + piece.x;
-        DepthwiseF32Args args;
+        DepthwiseArgs<float> args;
         args.a = piece.a;
         args.w = input(1).data<float>();
         args.bias = has_input(2) ? input(2).data<float>() : source.padding;
@@ -185,7 +186,8 @@ void Conv::RunDepthwise(const WindowSource& place, ThreadPool& pool) {
       });
 }
 
-void Conv::AddResidual(const DepthwiseF32Args& args, const float* residual, size_t stride) const {
+void Conv::AddResidual(const DepthwiseArgs<float>& args, const float* residual,
+                       size_t stride) const {
   for (size_t r = 0; r < args.rows; ++r) {
     for (size_t p = 0; p < args.pixels; ++p) {
       float* const y = args.y + r * args.y_row_stride + p * args.y_stride;

@@ -60,10 +60,10 @@ class ConvStrassen final : public OperatorOf<ConvStrassenAttributes> {
   size_t depth() const { return static_cast<size_t>(input(0).c()) / 2; }
   size_t parts_stride() const { return (copies_ ? kParts : kSums) * depth() + kGap; }
 
-  Epilogue epilogue_;
-  GemmDriver gemm_;
-  Kernel<StrassenSumsF32Args> sums_kernel_ = nullptr;
-  Kernel<StrassenResultsF32Args> results_kernel_ = nullptr;
+  Epilogue<float> epilogue_;
+  GemmDriver<float> gemm_;
+  Kernel<StrassenSumsArgs<float>> sums_kernel_ = nullptr;
+  Kernel<StrassenResultsArgs<float>> results_kernel_ = nullptr;
   size_t columns_ = 0;            // of a half of C
   size_t share_ = 0, block_ = 0;  // rows of a thread, and as many of them as are taken at once
   size_t parts_place_ = 0;        // of the parts in the scratch memory of a thread
@@ -89,10 +89,9 @@ Status ConvStrassen::InferShape() {
 
 Status ConvStrassen::Prepare() {
   TRIMTAB_RETURN_IF_ERROR(BindEpilogue(attributes(), &epilogue_));
+  TRIMTAB_RETURN_IF_ERROR(Bind<NameHash("strassen_sums")>(attributes().sums_kernel, &sums_kernel_));
   TRIMTAB_RETURN_IF_ERROR(
-      Bind(attributes().sums_kernel, FamilyHash("strassen_sums_f32"), &sums_kernel_));
-  TRIMTAB_RETURN_IF_ERROR(
-      Bind(attributes().results_kernel, FamilyHash("strassen_results_f32"), &results_kernel_));
+      Bind<NameHash("strassen_results")>(attributes().results_kernel, &results_kernel_));
   const Tensor &x = input(0), &y = output();
   const int64_t c_in = x.c(), c_out = y.c(), nr = attributes().kernel.nr;
   TRIMTAB_CHECK(nr > 0 && c_out >= 2 * nr, "half of the outputs is less than a panel", c_out, nr);
@@ -168,7 +167,7 @@ void ConvStrassen::AddResults(float* upper_rows, const float* residual, size_t u
   const size_t n = columns_, stride = output().pixel_stride();
   const size_t residual_stride = residual == nullptr ? 0 : input(3).pixel_stride();
   for (size_t i = 0; i < upper; ++i) {
-    StrassenResultsF32Args args;
+    StrassenResultsArgs<float> args;
     args.top = upper_rows + i * stride;
     args.bottom = i < lower ? upper_rows + (upper + i) * stride : nullptr;
     args.residual_top = residual == nullptr ? nullptr : residual + i * residual_stride;
@@ -193,25 +192,28 @@ void ConvStrassen::RunBlock(size_t first, size_t rows, uint8_t* memory) const {
   float* const parts = reinterpret_cast<float*>(memory + parts_place_);
   AddInputs(a, upper, lower, gemm_.Zeros(memory), parts);
 
-  const auto part = [&](size_t index) { return EvenRows{parts + index * k, parts_stride(), k, 0}; };
+  const auto part = [&](size_t index) {
+    return EvenRows<float>{parts + index * k, parts_stride(), k, 0};
+  };
   const auto quadrant = [&](Part copy, const float* own) {
-    return copies_ ? part(copy) : EvenRows{own, a_stride, k, 0};
+    return copies_ ? part(copy) : EvenRows<float>{own, a_stride, k, 0};
   };
   const float* const a2 = a + upper * a_stride;
   const float* const w = input(1).data<float>();
   const float* const bias1 = OptionalData(2);
   const float* const bias2 = bias1 == nullptr ? nullptr : bias1 + n;
-  const Epilogue none{-__builtin_inff(), __builtin_inff(), 0.0f, 0.0f};
+  const Epilogue<float> none{-__builtin_inff(), __builtin_inff(), 0.0f, 0.0f};
   ThreadPool alone;
-  GemmJob job;
-  job.point = PointAtEvenRows;
+  GemmJob<float> job;
+  job.point = PointAtEvenRows<float>;
   job.groups = job.lines = 1;
   job.columns = n;
   job.row_stride = job.residual_stride = c_stride;
   job.line_stride = 0;
   // c = left * right + bias + addend.
-  const auto multiply = [&](const EvenRows& left, const float* right, const float* bias,
-                            const float* addend, float* c, size_t count, const Epilogue& epilogue) {
+  const auto multiply = [&](const EvenRows<float>& left, const float* right, const float* bias,
+                            const float* addend, float* c, size_t count,
+                            const Epilogue<float>& epilogue) {
     if (count == 0) return;  // of one row there is no lower half
     job.context = &left;
     job.w = right;
@@ -226,7 +228,7 @@ void ConvStrassen::RunBlock(size_t first, size_t rows, uint8_t* memory) const {
   multiply(quadrant(kA11, a), right(kB11), nullptr, nullptr, c11, upper, none);
   multiply(part(kS2), right(kT2), nullptr, c11, c22, lower, none);  // U2
   if (upper > lower) {                                              // U4 = U2 where S1 is zero
-    EvenRows last = part(kS2);
+    EvenRows<float> last = part(kS2);
     last.x += lower * last.stride;
     multiply(last, right(kT2), bias2, c11 + lower * c_stride, c12 + lower * c_stride, 1, none);
   }
@@ -244,7 +246,7 @@ void ConvStrassen::RunBlock(size_t first, size_t rows, uint8_t* memory) const {
   const float* const bias = bias1 == nullptr ? nullptr : bias1 + 2 * n;
   if (residual != nullptr) job.residual_stride = input(3).pixel_stride();
   for (size_t half = 0; half < 2; ++half) {
-    EvenRows whole = quadrant(half == 0 ? kA11 : kA21, half == 0 ? a : a2);
+    EvenRows<float> whole = quadrant(half == 0 ? kA11 : kA21, half == 0 ? a : a2);
     whole.k = 2 * k;
     const size_t row = half * upper;
     multiply(whole, right(kRights), bias,

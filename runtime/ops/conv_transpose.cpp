@@ -40,7 +40,7 @@ struct PhaseSource {
   size_t pixel_stride, k;
 };
 
-void PointAtPhase(const void* context, GemmTiles* tiles) {
+void PointAtPhase(const void* context, GemmTiles<float>* tiles) {
   const auto& source = *static_cast<const PhaseSource*>(context);
   tiles->rows = Least(tiles->rows, tiles->mr);
   const float** a = tiles->a;
@@ -63,7 +63,7 @@ void PointAtPhase(const void* context, GemmTiles* tiles) {
 }
 
 // No tap reaches the phase (stride > kernel): the product of one zero leaves bias and activation.
-void PointAtZero(const void* context, GemmTiles* tiles) {
+void PointAtZero(const void* context, GemmTiles<float>* tiles) {
   tiles->rows = Least(tiles->rows, tiles->mr);
   for (size_t i = 0; i < tiles->mr; ++i)
     tiles->a[i] = static_cast<const PhaseSource*>(context)->zeros;
@@ -78,8 +78,8 @@ class ConvTranspose final : public OperatorOf<ConvTransposeAttributes> {
 
  private:
   Window window_;
-  Epilogue epilogue_;
-  GemmDriver gemm_;
+  Epilogue<float> epilogue_;
+  GemmDriver<float> gemm_;
 };
 
 Status ConvTranspose::InferShape() {
@@ -137,7 +137,7 @@ void ConvTranspose::Run(ThreadPool& pool) {
   source.h = x.h();
   source.w = x.w();
   source.pixel_stride = x.pixel_stride();
-  GemmJob job;
+  GemmJob<float> job;
   job.context = &source;
   job.bias = has_input(2) ? input(2).data<float>() : nullptr;
   job.residual = nullptr;

@@ -84,10 +84,10 @@ class ConvWinograd final : public OperatorOf<ConvWinogradAttributes> {
   size_t size_ = 0;      // n
   size_t depth_ = 0;     // channels of a square
   size_t channels_ = 0;  // the same, with those that fill up vectors
-  Epilogue epilogue_;
-  GemmDriver gemm_;
-  Kernel<WinogradInputF32Args> input_kernel_ = nullptr;
-  Kernel<WinogradOutputF32Args> output_kernel_ = nullptr;
+  Epilogue<float> epilogue_;
+  GemmDriver<float> gemm_;
+  Kernel<WinogradInputArgs<float>> input_kernel_ = nullptr;
+  Kernel<WinogradOutputArgs<float>> output_kernel_ = nullptr;
   size_t tile_columns_ = 0, image_tiles_ = 0, tiles_ = 0;
   size_t share_ = 0;  // tiles of a thread
   size_t block_ = 0;  // tiles of a thread's share in a block
@@ -124,8 +124,8 @@ Status ConvWinograd::InferShape() {
 
 Status ConvWinograd::BindTransforms() {
   const KernelRef &in = attributes().input_kernel, &out = attributes().output_kernel;
-  TRIMTAB_RETURN_IF_ERROR(Bind(in, FamilyHash("winograd_input_f32"), &input_kernel_));
-  TRIMTAB_RETURN_IF_ERROR(Bind(out, FamilyHash("winograd_output_f32"), &output_kernel_));
+  TRIMTAB_RETURN_IF_ERROR(Bind<NameHash("winograd_input")>(in, &input_kernel_));
+  TRIMTAB_RETURN_IF_ERROR(Bind<NameHash("winograd_output")>(out, &output_kernel_));
   // A kernel without a tile in its name is the portable one, which does any.
   TRIMTAB_CHECK((in.nr == 0 || in.nr == size_) &&
                     (out.nr == 0 || (out.nr == size_ && out.mr == attributes().tile)),
@@ -250,7 +250,7 @@ void ConvWinograd::TransformOutput(const Tile& tile, const float* products) cons
   const float* const residual = OptionalData(3);
   const size_t channels = static_cast<size_t>(y.c());
   const size_t pixel = (tile.image * y.h() + tile.top) * static_cast<size_t>(y.w()) + tile.left;
-  WinogradOutputF32Args args;
+  WinogradOutputArgs<float> args;
   args.x = products;
   args.bias = OptionalData(2);
   args.residual = nullptr;
@@ -283,10 +283,10 @@ void ConvWinograd::Run(ThreadPool& pool) {
   float* const gathered = products + threads * block_ * product_stride();
   if (gathers()) memset(gathered, 0, threads * elements() * channels_ * sizeof(float));
   const float* const zeros = gemm_.Zeros(scratch<void>());
-  EvenRows rows{transformed, input_stride(), depth_, channels_};
-  const Epilogue none{-__builtin_inff(), __builtin_inff(), 0.0f, 0.0f};
-  GemmJob job;
-  job.point = PointAtEvenRows;
+  EvenRows<float> rows{transformed, input_stride(), depth_, channels_};
+  const Epilogue<float> none{-__builtin_inff(), __builtin_inff(), 0.0f, 0.0f};
+  GemmJob<float> job;
+  job.point = PointAtEvenRows<float>;
   job.context = &rows;
   job.w = input(1).data<float>();
   job.bias = job.residual = nullptr;

@@ -4,7 +4,7 @@
 namespace trimtab {
 namespace {
 
-class Div final : public Binary<DivAttributes, FamilyHash("div_f32")> {};
+class Div final : public Binary<float, DivAttributes, NameHash("div")> {};
 
 }  // namespace
 }  // namespace trimtab

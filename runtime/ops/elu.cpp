@@ -4,7 +4,7 @@
 namespace trimtab {
 namespace {
 
-class Elu final : public Unary<EluAttributes, FamilyHash("elu_f32")> {};
+class Elu final : public Unary<float, EluAttributes, NameHash("elu")> {};
 
 }  // namespace
 }  // namespace trimtab

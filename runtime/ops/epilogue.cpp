@@ -2,7 +2,8 @@
 
 namespace trimtab {
 
-void Epilogue::Apply(float* y, size_t rows, size_t columns, size_t stride) const {
+template <typename T>
+void Epilogue<T>::Apply(T* y, size_t rows, size_t columns, size_t stride) const {
   if (stride == columns) {
     columns *= rows;
     rows = 1;
@@ -10,16 +11,20 @@ void Epilogue::Apply(float* y, size_t rows, size_t columns, size_t stride) const
   for (size_t i = 0; i < rows; ++i, y += stride) activation({y, y, columns, alpha, beta});
 }
 
-Status BindActivation(uint32_t op, const KernelRef& ref, Kernel<UnaryF32Args>* kernel) {
+template <typename T>
+Status BindActivation(uint32_t op, const KernelRef& ref, Kernel<UnaryArgs<T>>* kernel) {
   *kernel = nullptr;
   if (op == 0) return Status();
   const KernelRow* row = nullptr;
   TRIMTAB_RETURN_IF_ERROR(FindKernel(ref, ref.family, &row));
   // The family comes from the file, so it alone does not prove which arguments the function takes.
-  TRIMTAB_CHECK(row->activation, "the plan names a kernel that is not an activation (activation)",
-                op);
-  *kernel = reinterpret_cast<Kernel<UnaryF32Args>>(row->function);
+  TRIMTAB_CHECK(row->activation == DTypeOf<T>::kValue,
+                "the plan names a kernel that is not an activation (activation)", op);
+  *kernel = reinterpret_cast<Kernel<UnaryArgs<T>>>(row->function);
   return Status();
 }
+
+template struct Epilogue<float>;
+template Status BindActivation(uint32_t, const KernelRef&, Kernel<UnaryArgs<float>>*);
 
 }  // namespace trimtab

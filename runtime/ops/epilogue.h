@@ -7,26 +7,28 @@
 
 namespace trimtab {
 
+template <typename T>
 struct Epilogue {
   float clamp_min, clamp_max;
   float alpha, beta;
-  Kernel<UnaryF32Args> activation = nullptr;
+  Kernel<UnaryArgs<T>> activation = nullptr;
 
   // Applies the activation (not the clamp) to rows x columns elements at `stride`.
-  void Activate(float* y, size_t rows, size_t columns, size_t stride) const {
+  void Activate(T* y, size_t rows, size_t columns, size_t stride) const {
     if (activation != nullptr) Apply(y, rows, columns, stride);
   }
 
  private:
-  void Apply(float* y, size_t rows, size_t columns, size_t stride) const;
+  void Apply(T* y, size_t rows, size_t columns, size_t stride) const;
 };
 
 // Binds the micro-kernel of activation operator `op`; 0: none.
-Status BindActivation(uint32_t op, const KernelRef& ref, Kernel<UnaryF32Args>* kernel);
+template <typename T>
+Status BindActivation(uint32_t op, const KernelRef& ref, Kernel<UnaryArgs<T>>* kernel);
 
 // From the attributes of an operator whose schema says `fuses_activation`.
-template <typename Attributes>
-Status BindEpilogue(const Attributes& attributes, Epilogue* epilogue) {
+template <typename Attributes, typename T>
+Status BindEpilogue(const Attributes& attributes, Epilogue<T>* epilogue) {
   epilogue->clamp_min = attributes.clamp_min;
   epilogue->clamp_max = attributes.clamp_max;
   epilogue->alpha = attributes.alpha;

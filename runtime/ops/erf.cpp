@@ -4,7 +4,7 @@
 namespace trimtab {
 namespace {
 
-class Erf final : public Unary<ErfAttributes, FamilyHash("erf_f32")> {};
+class Erf final : public Unary<float, ErfAttributes, NameHash("erf")> {};
 
 }  // namespace
 }  // namespace trimtab

@@ -4,7 +4,7 @@
 namespace trimtab {
 namespace {
 
-class Exp final : public Unary<ExpAttributes, FamilyHash("exp_f32")> {};
+class Exp final : public Unary<float, ExpAttributes, NameHash("exp")> {};
 
 }  // namespace
 }  // namespace trimtab

@@ -4,7 +4,7 @@
 namespace trimtab {
 namespace {
 
-class Gelu final : public Unary<GeluAttributes, FamilyHash("gelu_f32")> {};
+class Gelu final : public Unary<float, GeluAttributes, NameHash("gelu")> {};
 
 }  // namespace
 }  // namespace trimtab

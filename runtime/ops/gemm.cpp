@@ -16,8 +16,8 @@ class Gemm final : public OperatorOf<GemmAttributes> {
   int32_t k() const { return input(1).dims[1]; }
   int32_t n() const { return input(1).dims[0]; }
 
-  Epilogue epilogue_;
-  GemmDriver gemm_;
+  Epilogue<float> epilogue_;
+  GemmDriver<float> gemm_;
 };
 
 Status Gemm::InferShape() {
@@ -44,9 +44,9 @@ Status Gemm::Prepare() {
 
 void Gemm::Run(ThreadPool& pool) {
   const auto depth = static_cast<size_t>(k());
-  const EvenRows source{input(0).data<float>(), depth, depth, 0};
-  GemmJob job;
-  job.point = PointAtEvenRows;
+  const EvenRows<float> source{input(0).data<float>(), depth, depth, 0};
+  GemmJob<float> job;
+  job.point = PointAtEvenRows<float>;
   job.context = &source;
   job.w = input(1).data<float>();
   job.bias = has_input(2) ? input(2).data<float>() : nullptr;

@@ -28,54 +28,60 @@ constexpr int64_t RoundUp(int64_t value) { return (value + 63) & ~int64_t{63}; }
 
 }  // namespace
 
-void PointAtEvenRows(const void* even_rows, GemmTiles* tiles) {
-  const auto& source = *static_cast<const EvenRows*>(even_rows);
-  const float* row = source.x + tiles->line * source.line_stride + tiles->row * source.stride +
-                     tiles->group * source.group_stride;
-  const float** a = tiles->a;
+template <typename T>
+void PointAtEvenRows(const void* even_rows, GemmTiles<T>* tiles) {
+  const auto& source = *static_cast<const EvenRows<T>*>(even_rows);
+  const T* row = source.x + tiles->line * source.line_stride + tiles->row * source.stride +
+                 tiles->group * source.group_stride;
+  const T** a = tiles->a;
   for (size_t i = tiles->rows; i > 0; --i, row += source.stride) *a++ = row;
-  const float** const end = tiles->a + DivideUp(tiles->rows, tiles->mr) * tiles->mr;
+  const T** const end = tiles->a + DivideUp(tiles->rows, tiles->mr) * tiles->mr;
   while (a < end) *a++ = tiles->a[0];
   tiles->taps = 1;
   tiles->k = source.k;
 }
 
-Status GemmDriver::Bind(const KernelRef& ref, const Tensor& w, const Tensor* bias, int64_t groups,
-                        int64_t columns, int64_t depth, int64_t taps, int64_t zeros, int threads) {
+template <typename T>
+Status GemmDriver<T>::Bind(const KernelRef& ref, const Tensor& w, const Tensor* bias,
+                           int64_t groups, int64_t columns, int64_t depth, int64_t taps,
+                           int64_t zeros, int threads) {
   const KernelRow* row = nullptr;
-  TRIMTAB_RETURN_IF_ERROR(FindKernel(ref, FamilyHash("gemm_f32"), &row));
+  constexpr uint16_t kFamily = FamilyHash<T>(NameHash("gemm"));
+  TRIMTAB_RETURN_IF_ERROR(FindKernel(ref, kFamily, &row));
   TRIMTAB_CHECK(ref.mr > 0 && ref.nr > 0, "the plan's matrix kernel has no tile");
-  kernel_ = reinterpret_cast<Kernel<GemmF32Args>>(row->function);
+  kernel_ = reinterpret_cast<Kernel<GemmArgs<T>>>(row->function);
   mr_ = ref.mr;
   nr_ = ref.nr;
 
   const int64_t padded = groups * static_cast<int64_t>(panels(static_cast<size_t>(columns)) * nr_);
-  TRIMTAB_CHECK(static_cast<int64_t>(w.bytes / sizeof(float)) >= padded * depth,
+  TRIMTAB_CHECK(static_cast<int64_t>(w.bytes / sizeof(T)) >= padded * depth,
                 "packed weights are too short", padded * depth,
-                static_cast<int64_t>(w.bytes / sizeof(float)));
-  TRIMTAB_CHECK(bias == nullptr || static_cast<int64_t>(bias->bytes / sizeof(float)) >= padded,
+                static_cast<int64_t>(w.bytes / sizeof(T)));
+  TRIMTAB_CHECK(bias == nullptr || static_cast<int64_t>(bias->bytes / sizeof(T)) >= padded,
                 "packed bias is too short", padded);
 
-  const int64_t zeros_bytes = RoundUp(zeros * static_cast<int64_t>(sizeof(float)));
+  const int64_t zeros_bytes = RoundUp(zeros * static_cast<int64_t>(sizeof(T)));
   int64_t call_tiles = kCallFloats / (depth * static_cast<int64_t>(mr_) + 1);
   if (call_tiles > kCallTiles) call_tiles = kCallTiles;
   if (call_tiles < 1) call_tiles = 1;
   call_tiles_ = static_cast<size_t>(call_tiles);
   const int64_t pointers_bytes =
-      RoundUp(taps * call_tiles * static_cast<int64_t>(mr_ * sizeof(float*)));
+      RoundUp(taps * call_tiles * static_cast<int64_t>(mr_ * sizeof(T*)));
   zeros_bytes_ = static_cast<size_t>(zeros_bytes);
   pointers_bytes_ = static_cast<size_t>(pointers_bytes);
   scratch_bytes_ = static_cast<uint64_t>(zeros_bytes + pointers_bytes * threads);
   return Status();
 }
 
-const float* GemmDriver::Zeros(void* scratch) const {
+template <typename T>
+const T* GemmDriver<T>::Zeros(void* scratch) const {
   memset(scratch, 0, zeros_bytes_);
-  return static_cast<const float*>(scratch);
+  return static_cast<const T*>(scratch);
 }
 
-bool GemmDriver::RowsCollide(size_t stride) const {
-  return mr_ > kCacheWays && stride * sizeof(float) % kCacheWayBytes == 0;
+template <typename T>
+bool GemmDriver<T>::RowsCollide(size_t stride) const {
+  return mr_ > kCacheWays && stride * sizeof(T) % kCacheWayBytes == 0;
 }
 
 // Order of the work: parts of the rows, groups, column blocks, row tiles. A block is as many weight
@@ -84,14 +90,15 @@ bool GemmDriver::RowsCollide(size_t stride) const {
 // wrote and will read in the operators before and after, for a core reads slowly what another one
 // has written. Where there are too few tiles for that, or so few rows that to read all weights in
 // every thread takes longer, threads share blocks, of which there are made more.
-void GemmDriver::Run(const GemmJob& job, const Epilogue& epilogue, void* scratch,
-                     ThreadPool& pool) const {
+template <typename T>
+void GemmDriver<T>::Run(const GemmJob<T>& job, const Epilogue<T>& epilogue, void* scratch,
+                        ThreadPool& pool) const {
   const size_t threads = static_cast<size_t>(pool.threads());
   const size_t all_panels = panels(job.columns);
   const size_t line_tiles = DivideUp(job.line_rows, mr_);
   const size_t tiles = job.lines * line_tiles;
   if (tiles == 0) return;
-  const size_t resident = kResidentBytes / (job.depth * nr_ * sizeof(float));
+  const size_t resident = kResidentBytes / (job.depth * nr_ * sizeof(T));
   size_t blocks = DivideUp(all_panels, resident > 0 ? resident : 1);
   const size_t rows = job.lines * job.line_rows;
   size_t part_tiles = DivideUp(tiles, threads);
@@ -113,9 +120,9 @@ void GemmDriver::Run(const GemmJob& job, const Epilogue& epilogue, void* scratch
 
   pool.For(items, grain, [&](size_t begin, size_t end, int thread) {
     auto* const pointers =
-        reinterpret_cast<const float**>(static_cast<uint8_t*>(scratch) + zeros_bytes_ +
-                                        static_cast<size_t>(thread) * pointers_bytes_);
-    GemmF32Args args;
+        reinterpret_cast<const T**>(static_cast<uint8_t*>(scratch) + zeros_bytes_ +
+                                    static_cast<size_t>(thread) * pointers_bytes_);
+    GemmArgs<T> args;
     args.a = pointers;
     args.c_stride = job.row_stride;
     args.residual_stride = job.residual_stride;
@@ -147,8 +154,8 @@ void GemmDriver::Run(const GemmJob& job, const Epilogue& epilogue, void* scratch
         count = Least(Least(call_tiles_, end - item),
                       Least(line_tiles - line_tile, part_end - tile_index));
         const size_t row = line_tile * mr_;
-        GemmTiles call{group, line,     row, Least(count * mr_, job.line_rows - row),
-                       mr_,   pointers, 0,   0};
+        GemmTiles<T> call{group, line,     row, Least(count * mr_, job.line_rows - row),
+                          mr_,   pointers, 0,   0};
         job.point(job.context, &call);
         count = DivideUp(call.rows, mr_);
         args.residual =
@@ -181,5 +188,8 @@ void GemmDriver::Run(const GemmJob& job, const Epilogue& epilogue, void* scratch
     }
   });
 }
+
+template void PointAtEvenRows<float>(const void*, GemmTiles<float>*);
+template class GemmDriver<float>;
 
 }  // namespace trimtab

@@ -11,24 +11,26 @@
 namespace trimtab {
 
 // Output rows of one line whose inputs are asked for, in tiles of mr rows.
+template <typename T>
 struct GemmTiles {
   size_t group, line, row;
   size_t rows;  // in: how many are asked for; out: all of these, or fewer of them in whole tiles
   size_t mr;
-  const float** a;  // out: for every tile mr pointers per tap; rows past the last repeat one
-  size_t taps, k;   // out: their product is the job's depth
+  const T** a;     // out: for every tile mr pointers per tap; rows past the last repeat one
+  size_t taps, k;  // out: their product is the job's depth
 };
 
 // One product: `groups` x `lines` x `line_rows` rows of `columns` outputs. The rows of a line lie
 // `row_stride` apart in c, lines lie `line_stride` apart, and the columns of group g begin at
 // g * columns. A residual has one line, whose rows lie `residual_stride` apart.
+template <typename T>
 struct GemmJob {
-  void (*point)(const void* context, GemmTiles* tiles);
+  void (*point)(const void* context, GemmTiles<T>* tiles);
   const void* context;
-  const float* w;  // [group][panel][depth][nr]
-  const float* bias;
-  const float* residual;
-  float* c;
+  const T* w;  // [group][panel][depth][nr]
+  const T* bias;
+  const T* residual;
+  T* c;
   size_t groups, lines, line_rows, columns, depth;
   size_t row_stride, line_stride;
   size_t residual_stride = 0;
@@ -36,13 +38,16 @@ struct GemmJob {
 
 // `point` for rows of k columns that lie evenly: a matrix, or the pixels of an image under a 1x1
 // window. The columns of group g begin at g * group_stride, the rows of line l at l * line_stride.
+template <typename T>
 struct EvenRows {
-  const float* x;
+  const T* x;
   size_t stride, k, group_stride;
   size_t line_stride = 0;
 };
-void PointAtEvenRows(const void* even_rows, GemmTiles* tiles);
+template <typename T>
+void PointAtEvenRows(const void* even_rows, GemmTiles<T>* tiles);
 
+template <typename T>
 class GemmDriver {
  public:
   // Binds the kernel and checks that packed weights and bias hold `groups` x `columns` x `depth`.
@@ -60,11 +65,12 @@ class GemmDriver {
   bool RowsCollide(size_t stride) const;
 
   // The zero row at the start of the scratch memory; to be called once per run, before Run.
-  const float* Zeros(void* scratch) const;
-  void Run(const GemmJob& job, const Epilogue& epilogue, void* scratch, ThreadPool& pool) const;
+  const T* Zeros(void* scratch) const;
+  void Run(const GemmJob<T>& job, const Epilogue<T>& epilogue, void* scratch,
+           ThreadPool& pool) const;
 
  private:
-  Kernel<GemmF32Args> kernel_ = nullptr;
+  Kernel<GemmArgs<T>> kernel_ = nullptr;
   size_t mr_ = 0, nr_ = 0;
   size_t call_tiles_ = 1;  // at most, in a call of the kernel
   size_t zeros_bytes_ = 0, pointers_bytes_ = 0;

@@ -7,11 +7,11 @@ namespace {
 
 class GlobalAveragePool final : public OperatorOf<GlobalAveragePoolAttributes> {
  public:
-  Status InferShape() override { return GlobalPool::InferShape(input(0), &output().dims); }
+  Status InferShape() override { return GlobalPool<float>::InferShape(input(0), &output().dims); }
 
   Status Prepare() override {
     TRIMTAB_RETURN_IF_ERROR(
-        pool_.Prepare(attributes().kernel, FamilyHash("average_pool_f32"), input(0), threads()));
+        pool_.Prepare<NameHash("average_pool")>(attributes().kernel, input(0), threads()));
     return RequestScratch(pool_.scratch_bytes());
   }
 
@@ -21,7 +21,7 @@ class GlobalAveragePool final : public OperatorOf<GlobalAveragePoolAttributes> {
   }
 
  private:
-  GlobalPool pool_;
+  GlobalPool<float> pool_;
 };
 
 }  // namespace

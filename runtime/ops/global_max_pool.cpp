@@ -7,11 +7,11 @@ namespace {
 
 class GlobalMaxPool final : public OperatorOf<GlobalMaxPoolAttributes> {
  public:
-  Status InferShape() override { return GlobalPool::InferShape(input(0), &output().dims); }
+  Status InferShape() override { return GlobalPool<float>::InferShape(input(0), &output().dims); }
 
   Status Prepare() override {
     TRIMTAB_RETURN_IF_ERROR(
-        pool_.Prepare(attributes().kernel, FamilyHash("max_pool_f32"), input(0), threads()));
+        pool_.Prepare<NameHash("max_pool")>(attributes().kernel, input(0), threads()));
     return RequestScratch(pool_.scratch_bytes());
   }
 
@@ -21,7 +21,7 @@ class GlobalMaxPool final : public OperatorOf<GlobalMaxPoolAttributes> {
   }
 
  private:
-  GlobalPool pool_;
+  GlobalPool<float> pool_;
 };
 
 }  // namespace

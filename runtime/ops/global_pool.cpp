@@ -10,7 +10,8 @@ constexpr int64_t RoundUp(int64_t value) { return (value + 63) & ~int64_t{63}; }
 
 }  // namespace
 
-Status GlobalPool::InferShape(const Tensor& x, Dims* y) {
+template <typename T>
+Status GlobalPool<T>::InferShape(const Tensor& x, Dims* y) {
   TRIMTAB_RETURN_IF_ERROR(CheckImage(x));
   TRIMTAB_CHECK(x.h() > 0 && x.w() > 0, "the image is empty");
   *y = x.dims;
@@ -18,38 +19,39 @@ Status GlobalPool::InferShape(const Tensor& x, Dims* y) {
   return Status();
 }
 
-Status GlobalPool::Prepare(const KernelRef& ref, uint16_t family, const Tensor& x, int threads) {
-  TRIMTAB_RETURN_IF_ERROR(Bind(ref, family, &kernel_));
-  const int64_t partial_bytes =
-      RoundUp(int64_t{x.h()} * x.c() * static_cast<int64_t>(sizeof(float)));
+template <typename T>
+void GlobalPool<T>::PlanScratch(const Tensor& x, int threads) {
+  const int64_t partial_bytes = RoundUp(int64_t{x.h()} * x.c() * static_cast<int64_t>(sizeof(T)));
   const int64_t longest = x.h() > x.w() ? x.h() : x.w();
-  const int64_t pointers_bytes = RoundUp(longest * static_cast<int64_t>(sizeof(float*)));
+  const int64_t pointers_bytes = RoundUp(longest * static_cast<int64_t>(sizeof(T*)));
   partial_bytes_ = static_cast<size_t>(partial_bytes);
   pointers_bytes_ = static_cast<size_t>(pointers_bytes);
   scratch_bytes_ = static_cast<uint64_t>(partial_bytes + pointers_bytes * threads);
-  return Status();
 }
 
-void GlobalPool::Run(const Tensor& x, float row_scale, float image_scale, void* scratch, Tensor* y,
-                     ThreadPool& pool) const {
+template <typename T>
+void GlobalPool<T>::Run(const Tensor& x, float row_scale, float image_scale, void* scratch,
+                        Tensor* y, ThreadPool& pool) const {
   const size_t h = x.h(), w = x.w(), channels = x.c();
-  auto* const partial = static_cast<float*>(scratch);
+  auto* const partial = static_cast<T*>(scratch);
   uint8_t* const all_pointers = static_cast<uint8_t*>(scratch) + partial_bytes_;
   for (size_t image = 0; image < static_cast<size_t>(x.n()); ++image) {
-    const float* const pixels = x.data<float>() + image * h * w * x.pixel_stride();
+    const T* const pixels = x.data<T>() + image * h * w * x.pixel_stride();
     pool.For(h, Grain(h, w * channels, pool.threads()), [&](size_t begin, size_t end, int thread) {
-      auto* const a = reinterpret_cast<const float**>(all_pointers + static_cast<size_t>(thread) *
-                                                                         pointers_bytes_);
+      auto* const a =
+          reinterpret_cast<const T**>(all_pointers + static_cast<size_t>(thread) * pointers_bytes_);
       for (size_t row = begin; row < end; ++row) {
         for (size_t i = 0; i < w; ++i) a[i] = pixels + (row * w + i) * x.pixel_stride();
         kernel_({a, &row_scale, partial + row * channels, w, 1, 1, 1, channels, channels});
       }
     });
-    auto* const a = reinterpret_cast<const float**>(all_pointers);
+    auto* const a = reinterpret_cast<const T**>(all_pointers);
     for (size_t row = 0; row < h; ++row) a[row] = partial + row * channels;
-    kernel_({a, &image_scale, y->data<float>() + image * y->pixel_stride(), h, 1, 1, 1, channels,
+    kernel_({a, &image_scale, y->data<T>() + image * y->pixel_stride(), h, 1, 1, 1, channels,
              channels});
   }
 }
+
+template class GlobalPool<float>;
 
 }  // namespace trimtab

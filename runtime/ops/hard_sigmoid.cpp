@@ -4,7 +4,7 @@
 namespace trimtab {
 namespace {
 
-class HardSigmoid final : public Unary<HardSigmoidAttributes, FamilyHash("hard_sigmoid_f32")> {};
+class HardSigmoid final : public Unary<float, HardSigmoidAttributes, NameHash("hard_sigmoid")> {};
 
 }  // namespace
 }  // namespace trimtab

@@ -4,7 +4,7 @@
 namespace trimtab {
 namespace {
 
-class HardSwish final : public Unary<HardSwishAttributes, FamilyHash("hard_swish_f32")> {};
+class HardSwish final : public Unary<float, HardSwishAttributes, NameHash("hard_swish")> {};
 
 }  // namespace
 }  // namespace trimtab

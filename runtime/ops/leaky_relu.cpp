@@ -4,7 +4,7 @@
 namespace trimtab {
 namespace {
 
-class LeakyRelu final : public Unary<LeakyReluAttributes, FamilyHash("leaky_relu_f32")> {};
+class LeakyRelu final : public Unary<float, LeakyReluAttributes, NameHash("leaky_relu")> {};
 
 }  // namespace
 }  // namespace trimtab

@@ -4,7 +4,7 @@
 namespace trimtab {
 namespace {
 
-class Log final : public Unary<LogAttributes, FamilyHash("log_f32")> {};
+class Log final : public Unary<float, LogAttributes, NameHash("log")> {};
 
 }  // namespace
 }  // namespace trimtab

@@ -4,7 +4,7 @@
 namespace trimtab {
 namespace {
 
-class LogSoftmax final : public SoftmaxOf<LogSoftmaxAttributes, FamilyHash("log_softmax_f32")> {};
+class LogSoftmax final : public SoftmaxOf<float, LogSoftmaxAttributes, NameHash("log_softmax")> {};
 
 }  // namespace
 }  // namespace trimtab

@@ -4,7 +4,7 @@
 namespace trimtab {
 namespace {
 
-class Max final : public Binary<MaxAttributes, FamilyHash("max_f32")> {};
+class Max final : public Binary<float, MaxAttributes, NameHash("max")> {};
 
 }  // namespace
 }  // namespace trimtab

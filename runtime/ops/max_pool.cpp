@@ -13,8 +13,8 @@ class MaxPool final : public OperatorOf<MaxPoolAttributes> {
 
  private:
   Window window_;
-  Kernel<PoolF32Args> kernel_ = nullptr;
-  RowDriver rows_;
+  Kernel<PoolArgs<float>> kernel_ = nullptr;
+  RowDriver<float> rows_;
 };
 
 Status MaxPool::InferShape() {
@@ -28,7 +28,7 @@ Status MaxPool::InferShape() {
 }
 
 Status MaxPool::Prepare() {
-  TRIMTAB_RETURN_IF_ERROR(Bind(attributes().kernel, FamilyHash("max_pool_f32"), &kernel_));
+  TRIMTAB_RETURN_IF_ERROR(Bind<NameHash("max_pool")>(attributes().kernel, &kernel_));
   TRIMTAB_RETURN_IF_ERROR(rows_.Prepare(window_, output().w(), input(0).c(), 1, threads()));
   return RequestScratch(rows_.scratch_bytes());
 }
@@ -37,13 +37,13 @@ void MaxPool::Run(ThreadPool& pool) {
   const Tensor& x = input(0);
   Tensor& y = output();
   const size_t channels = static_cast<size_t>(x.c());
-  const WindowSource source{
+  const WindowSource<float> source{
       window_,         x.h(),
       x.w(),           y.h(),
       y.w(),           x.pixel_stride(),
       x.data<float>(), rows_.Padding(scratch<void>(), channels, attributes().pad_value)};
   float* const out = y.data<float>();
-  rows_.Run(source, static_cast<size_t>(x.n()), scratch<void>(), pool, [&](const RowPiece& piece) {
+  rows_.Run(source, static_cast<size_t>(x.n()), scratch<void>(), pool, [&](const auto& piece) {
     float* const place = out + (piece.row * source.out_w + piece.x) * y.pixel_stride();
     kernel_({piece.a, nullptr, place, piece.column, static_cast<size_t>(window_.kernel_w),
              piece.step_w, piece.pixels, channels, y.pixel_stride()});

@@ -4,7 +4,7 @@
 namespace trimtab {
 namespace {
 
-class Min final : public Binary<MinAttributes, FamilyHash("min_f32")> {};
+class Min final : public Binary<float, MinAttributes, NameHash("min")> {};
 
 }  // namespace
 }  // namespace trimtab

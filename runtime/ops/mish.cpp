@@ -4,7 +4,7 @@
 namespace trimtab {
 namespace {
 
-class Mish final : public Unary<MishAttributes, FamilyHash("mish_f32")> {};
+class Mish final : public Unary<float, MishAttributes, NameHash("mish")> {};
 
 }  // namespace
 }  // namespace trimtab

@@ -4,7 +4,7 @@
 namespace trimtab {
 namespace {
 
-class Mul final : public Binary<MulAttributes, FamilyHash("mul_f32")> {};
+class Mul final : public Binary<float, MulAttributes, NameHash("mul")> {};
 
 }  // namespace
 }  // namespace trimtab

@@ -4,7 +4,7 @@
 namespace trimtab {
 namespace {
 
-class Neg final : public Unary<NegAttributes, FamilyHash("neg_f32")> {};
+class Neg final : public Unary<float, NegAttributes, NameHash("neg")> {};
 
 }  // namespace
 }  // namespace trimtab

@@ -4,7 +4,7 @@
 namespace trimtab {
 namespace {
 
-class Pow final : public Binary<PowAttributes, FamilyHash("pow_f32")> {};
+class Pow final : public Binary<float, PowAttributes, NameHash("pow")> {};
 
 }  // namespace
 }  // namespace trimtab

@@ -4,7 +4,7 @@
 namespace trimtab {
 namespace {
 
-class Prelu final : public Binary<PreluAttributes, FamilyHash("prelu_f32")> {
+class Prelu final : public Binary<float, PreluAttributes, NameHash("prelu")> {
   // The slope is broadcast to x, never the other way round.
   Status InferShape() override {
     TRIMTAB_RETURN_IF_ERROR(Binary::InferShape());

@@ -5,13 +5,13 @@ namespace trimtab {
 namespace {
 
 // Clip to [0, inf): relu has no kernel of its own.
-class Relu final : public UnaryOperator {
+class Relu final : public UnaryOperator<float> {
   void* AttributeStorage() override { return &attributes_; }
 
   Status Prepare() override {
     alpha_ = 0.0f;
     beta_ = __builtin_inff();
-    return Bind(attributes_.kernel, FamilyHash("clip_f32"), &kernel_);
+    return Bind<NameHash("clip")>(attributes_.kernel, &kernel_);
   }
 
   ReluAttributes attributes_;

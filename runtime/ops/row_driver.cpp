@@ -14,8 +14,9 @@ constexpr int64_t RoundUp(int64_t value) { return (value + 63) & ~int64_t{63}; }
 
 }  // namespace
 
-Status RowDriver::Prepare(const Window& window, int32_t out_w, int32_t channels, int rows,
-                          int threads) {
+template <typename T>
+Status RowDriver<T>::Prepare(const Window& window, int32_t out_w, int32_t channels, int rows,
+                             int threads) {
   rows_ = window.shares_rows() ? static_cast<size_t>(rows) : 1;
   const TapColumns columns(window, static_cast<int32_t>(2 * rows_ - 1));
   int64_t pixels = kMaxPixels;
@@ -25,9 +26,9 @@ Status RowDriver::Prepare(const Window& window, int32_t out_w, int32_t channels,
   const int64_t pieces = (out_w + pixels - 1) / pixels;
   const int64_t fair = ((out_w + pieces - 1) / pieces + kBlock - 1) / kBlock * kBlock;
   if (fair < pixels) pixels = fair;
-  const int64_t padding_bytes = RoundUp(int64_t{channels} * sizeof(float));
+  const int64_t padding_bytes = RoundUp(int64_t{channels} * sizeof(T));
   const int64_t pointers_bytes =
-      RoundUp(columns.Count(window, pixels) * static_cast<int64_t>(sizeof(float*)));
+      RoundUp(columns.Count(window, pixels) * static_cast<int64_t>(sizeof(T*)));
   pixels_ = static_cast<size_t>(pixels);
   padding_bytes_ = static_cast<size_t>(padding_bytes);
   pointers_bytes_ = static_cast<size_t>(pointers_bytes);
@@ -35,23 +36,24 @@ Status RowDriver::Prepare(const Window& window, int32_t out_w, int32_t channels,
   return Status();
 }
 
-const float* RowDriver::Padding(void* scratch, size_t channels, float value) const {
-  auto* const row = static_cast<float*>(scratch);
+template <typename T>
+const T* RowDriver<T>::Padding(void* scratch, size_t channels, T value) const {
+  auto* const row = static_cast<T*>(scratch);
   for (size_t i = 0; i < channels; ++i) row[i] = value;
   return row;
 }
 
-void RowDriver::Run(const WindowSource& source, size_t images, void* scratch, ThreadPool& pool,
-                    Body body, const void* context) const {
+template <typename T>
+void RowDriver<T>::Run(const WindowSource<T>& source, size_t images, void* scratch,
+                       ThreadPool& pool, Body body, const void* context) const {
   const size_t out_h = source.out_h, out_w = source.out_w;
   // Groups of rows; the last of an image has what is left.
   const size_t groups = out_h < rows_ ? 1 : out_h / rows_;
   const size_t cost = rows_ * out_w * source.pixel_stride * source.window.taps();
   const size_t count = images * groups;
   pool.For(count, Grain(count, cost, pool.threads()), [&](size_t begin, size_t end, int thread) {
-    auto* const a =
-        reinterpret_cast<const float**>(static_cast<uint8_t*>(scratch) + padding_bytes_ +
-                                        static_cast<size_t>(thread) * pointers_bytes_);
+    auto* const a = reinterpret_cast<const T**>(static_cast<uint8_t*>(scratch) + padding_bytes_ +
+                                                static_cast<size_t>(thread) * pointers_bytes_);
     for (size_t i = begin; i < end; ++i) {
       const size_t image = i / groups, group = i - image * groups;
       const size_t first = group * rows_, row = image * out_h + first;
@@ -66,5 +68,7 @@ void RowDriver::Run(const WindowSource& source, size_t images, void* scratch, Th
     }
   });
 }
+
+template class RowDriver<float>;
 
 }  // namespace trimtab

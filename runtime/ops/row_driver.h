@@ -11,13 +11,15 @@ namespace trimtab {
 
 // Neighbouring pixels of one or more output rows of an image: tap (i, j) of pixel p in row r is at
 // a[(p * step_w + j) * column + r * stride_h + i].
+template <typename T>
 struct RowPiece {
-  const float* const* a;
+  const T* const* a;
   size_t column, step_w;
   size_t row, rows;  // over all images
   size_t x, pixels;
 };
 
+template <typename T>
 class RowDriver {
  public:
   static constexpr size_t kMaxPixels = 64;
@@ -28,23 +30,23 @@ class RowDriver {
   uint64_t scratch_bytes() const { return scratch_bytes_; }
 
   // The row that padding points at, filled with `value`; to be called once per run, before Run.
-  const float* Padding(void* scratch, size_t channels, float value) const;
+  const T* Padding(void* scratch, size_t channels, T value) const;
 
   // Calls body(piece) for all output rows of `images` images, in parallel.
   template <typename F>
-  void Run(const WindowSource& source, size_t images, void* scratch, ThreadPool& pool,
+  void Run(const WindowSource<T>& source, size_t images, void* scratch, ThreadPool& pool,
            const F& body) const {
     Run(
         source, images, scratch, pool,
-        [](const void* context, const RowPiece& piece) {
+        [](const void* context, const RowPiece<T>& piece) {
           (*static_cast<const F*>(context))(piece);
         },
         &body);
   }
 
  private:
-  using Body = void (*)(const void* context, const RowPiece& piece);
-  void Run(const WindowSource& source, size_t images, void* scratch, ThreadPool& pool, Body body,
+  using Body = void (*)(const void* context, const RowPiece<T>& piece);
+  void Run(const WindowSource<T>& source, size_t images, void* scratch, ThreadPool& pool, Body body,
            const void* context) const;
 
   size_t rows_ = 1;    // at least, in a piece, but in an image of fewer

@@ -4,7 +4,7 @@
 namespace trimtab {
 namespace {
 
-class Sigmoid final : public Unary<SigmoidAttributes, FamilyHash("sigmoid_f32")> {};
+class Sigmoid final : public Unary<float, SigmoidAttributes, NameHash("sigmoid")> {};
 
 }  // namespace
 }  // namespace trimtab

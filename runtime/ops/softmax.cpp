@@ -4,7 +4,7 @@
 namespace trimtab {
 namespace {
 
-class Softmax final : public SoftmaxOf<SoftmaxAttributes, FamilyHash("softmax_f32")> {};
+class Softmax final : public SoftmaxOf<float, SoftmaxAttributes, NameHash("softmax")> {};
 
 }  // namespace
 }  // namespace trimtab

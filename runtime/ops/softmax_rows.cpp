@@ -4,22 +4,26 @@
 
 namespace trimtab {
 
-Status SoftmaxRows::SetAxis(int64_t axis) {
+template <typename T>
+Status SoftmaxRows<T>::SetAxis(int64_t axis) {
   axis_ = input(0).dims.Axis(axis);
   TRIMTAB_CHECK(axis_ >= 0, "axis is out of range (axis, rank)", axis, input(0).dims.rank);
   output().dims = input(0).dims;
   return Status();
 }
 
-void SoftmaxRows::Run(ThreadPool& pool) {
+template <typename T>
+void SoftmaxRows<T>::Run(ThreadPool& pool) {
   constexpr size_t kCost = 16;  // of an element, in multiply-adds
   const Dims dims = input(0).PhysicalDims();
   const int axis = input(0).PhysicalAxis(axis_);
   const auto n = static_cast<size_t>(dims[axis]);
   const auto inner = static_cast<size_t>(dims.Count(axis + 1, dims.rank));
   const size_t rows = static_cast<size_t>(dims.Count(0, axis)) * inner;
-  const float* x = input(0).data<float>();
-  float* y = output().data<float>();
+  const Tensor& in = input(0);
+  Tensor& out = output();
+  const T* x = in.data<T>();
+  T* y = out.data<T>();
   pool.For(rows, Grain(rows, n * kCost, pool.threads()), [&](size_t begin, size_t end, int) {
     for (size_t row = begin; row < end; ++row) {
       const size_t first = row / inner * n * inner + row % inner;
@@ -27,5 +31,7 @@ void SoftmaxRows::Run(ThreadPool& pool) {
     }
   });
 }
+
+template class SoftmaxRows<float>;
 
 }  // namespace trimtab

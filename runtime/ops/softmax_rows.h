@@ -6,23 +6,25 @@
 
 namespace trimtab {
 
+template <typename T>
 class SoftmaxRows : public Operator {
  protected:
   void Run(ThreadPool& pool) final;
   Status SetAxis(int64_t axis);
 
-  Kernel<SoftmaxF32Args> kernel_ = nullptr;
+  Kernel<SoftmaxArgs<T>> kernel_ = nullptr;
 
  private:
   int axis_ = 0;
 };
 
-template <typename Attributes, uint16_t kFamily>
-class SoftmaxOf : public SoftmaxRows {
+// `kFamily`: NameHash.
+template <typename T, typename Attributes, uint32_t kFamily>
+class SoftmaxOf : public SoftmaxRows<T> {
  private:
   void* AttributeStorage() final { return &attributes_; }
-  Status InferShape() final { return SetAxis(attributes_.axis); }
-  Status Prepare() final { return Bind(attributes_.kernel, kFamily, &kernel_); }
+  Status InferShape() final { return this->SetAxis(attributes_.axis); }
+  Status Prepare() final { return Bind<kFamily>(attributes_.kernel, &this->kernel_); }
 
   Attributes attributes_;
 };

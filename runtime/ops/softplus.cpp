@@ -4,7 +4,7 @@
 namespace trimtab {
 namespace {
 
-class Softplus final : public Unary<SoftplusAttributes, FamilyHash("softplus_f32")> {};
+class Softplus final : public Unary<float, SoftplusAttributes, NameHash("softplus")> {};
 
 }  // namespace
 }  // namespace trimtab

@@ -4,7 +4,7 @@
 namespace trimtab {
 namespace {
 
-class Sqrt final : public Unary<SqrtAttributes, FamilyHash("sqrt_f32")> {};
+class Sqrt final : public Unary<float, SqrtAttributes, NameHash("sqrt")> {};
 
 }  // namespace
 }  // namespace trimtab

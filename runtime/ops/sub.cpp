@@ -4,7 +4,7 @@
 namespace trimtab {
 namespace {
 
-class Sub final : public Binary<SubAttributes, FamilyHash("sub_f32")> {};
+class Sub final : public Binary<float, SubAttributes, NameHash("sub")> {};
 
 }  // namespace
 }  // namespace trimtab

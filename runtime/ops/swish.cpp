@@ -4,7 +4,7 @@
 namespace trimtab {
 namespace {
 
-class Swish final : public Unary<SwishAttributes, FamilyHash("swish_f32")> {};
+class Swish final : public Unary<float, SwishAttributes, NameHash("swish")> {};
 
 }  // namespace
 }  // namespace trimtab

@@ -4,7 +4,7 @@
 namespace trimtab {
 namespace {
 
-class Tanh final : public Unary<TanhAttributes, FamilyHash("tanh_f32")> {};
+class Tanh final : public Unary<float, TanhAttributes, NameHash("tanh")> {};
 
 }  // namespace
 }  // namespace trimtab

@@ -34,8 +34,9 @@ inline bool Inside(int32_t position, int32_t size) {
 
 // Points at `count` taps of the line in_y from in_x on, one entry in `step`. Returns the next
 // entry.
-const float** PointAtLine(const WindowSource& source, const float* image, int32_t in_y,
-                          int32_t in_x, int32_t count, int32_t step, const float** to) {
+template <typename T>
+const T** PointAtLine(const WindowSource<T>& source, const T* image, int32_t in_y, int32_t in_x,
+                      int32_t count, int32_t step, const T** to) {
   const int32_t dilation = source.window.dilation_w;
   // Taps from `begin` up to `end` lie inside.
   int32_t begin = in_x < 0 ? (dilation - 1 - in_x) / dilation : 0;
@@ -92,7 +93,8 @@ Status WindowOutput(const Window& window, const Tensor& x, bool ceil_mode, int32
 
 // How many neighbours in a line of the output, from one on, have all their taps inside of the
 // image.
-static size_t InsideOfLine(const WindowSource& source, size_t out_y, size_t out_x) {
+template <typename T>
+static size_t InsideOfLine(const WindowSource<T>& source, size_t out_y, size_t out_x) {
   const Window& window = source.window;
   const int32_t top = static_cast<int32_t>(out_y) * window.stride_h - window.pad_top;
   const int32_t left = static_cast<int32_t>(out_x) * window.stride_w - window.pad_left;
@@ -102,17 +104,18 @@ static size_t InsideOfLine(const WindowSource& source, size_t out_y, size_t out_
 }
 
 // Points at the kernel rows of such neighbours, of which `first` is the first tap.
-static void PointAtKernelRows(const WindowSource& source, const float* first, size_t rows,
-                              size_t mr, const float** a) {
+template <typename T>
+static void PointAtKernelRows(const WindowSource<T>& source, const T* first, size_t rows, size_t mr,
+                              const T** a) {
   const Window& window = source.window;
   const size_t step = window.stride_w * source.pixel_stride;
   const size_t tap_row_step =
       static_cast<size_t>(source.w) * window.dilation_h * source.pixel_stride;
   for (; rows > 0; first += mr * step) {
     const size_t used = Least(rows, mr);
-    const float* tap = first;
+    const T* tap = first;
     for (int32_t ky = window.kernel_h; ky > 0; --ky, tap += tap_row_step) {
-      const float* pixel = tap;
+      const T* pixel = tap;
       for (size_t i = used; i > 0; --i, pixel += step) *a++ = pixel;
       for (size_t i = used; i < mr; ++i) *a++ = tap;
     }
@@ -120,14 +123,15 @@ static void PointAtKernelRows(const WindowSource& source, const float* first, si
   }
 }
 
-size_t PointAtTiles(const WindowSource& source, size_t pixel, size_t rows, size_t mr,
-                    size_t channel, size_t k, const float** a, size_t* tap_count,
+template <typename T>
+size_t PointAtTiles(const WindowSource<T>& source, size_t pixel, size_t rows, size_t mr,
+                    size_t channel, size_t k, const T** a, size_t* tap_count,
                     size_t* tap_elements) {
   const Window& window = source.window;
   const size_t pixel_step = source.pixel_stride;
   const size_t row_step = static_cast<size_t>(source.w) * pixel_step;
   const size_t tap_row_step = window.dilation_h * row_step;
-  const float* const x = source.x + channel;
+  const T* const x = source.x + channel;
   const size_t line = pixel / source.out_w;
   size_t out_x = pixel - line * source.out_w;
   size_t image = line / source.out_h;
@@ -178,7 +182,7 @@ size_t PointAtTiles(const WindowSource& source, size_t pixel, size_t rows, size_
   }
 
   if (inside && rows_are_taps) {
-    const float* row = x;
+    const T* row = x;
     for (int32_t ky = window.kernel_h; ky > 0; --ky, a += mr, row += tap_row_step) {
       for (size_t i = 0; i < mr; ++i) a[i] = row + place[i];
     }
@@ -201,13 +205,13 @@ size_t PointAtTiles(const WindowSource& source, size_t pixel, size_t rows, size_
   return rows;
 }
 
-void PointAtRows(const WindowSource& source, const TapColumns& columns, size_t row, size_t x,
-                 size_t pixels, const float** a) {
+template <typename T>
+void PointAtRows(const WindowSource<T>& source, const TapColumns& columns, size_t row, size_t x,
+                 size_t pixels, const T** a) {
   const Window& window = source.window;
   const int32_t top = static_cast<int32_t>(row % source.out_h) * window.stride_h - window.pad_top;
   const int32_t left = static_cast<int32_t>(x) * window.stride_w - window.pad_left;
-  const float* const image =
-      source.x + row / source.out_h * source.h * source.w * source.pixel_stride;
+  const T* const image = source.x + row / source.out_h * source.h * source.w * source.pixel_stride;
 
   // The windows of neighbours that share columns are one window of more columns.
   const bool shared = window.shares_columns();
@@ -217,11 +221,16 @@ void PointAtRows(const WindowSource& source, const TapColumns& columns, size_t r
                             : window.kernel_w;
   for (int32_t i = 0; i < columns.column; ++i) {
     const int32_t in_y = top + i * window.dilation_h;
-    const float** to = a + i;
+    const T** to = a + i;
     int32_t in_x = left;
     for (size_t p = 0; p < windows; ++p, in_x += window.stride_w)
       to = PointAtLine(source, image, in_y, in_x, count, columns.column, to);
   }
 }
+
+template size_t PointAtTiles(const WindowSource<float>&, size_t, size_t, size_t, size_t, size_t,
+                             const float**, size_t*, size_t*);
+template void PointAtRows(const WindowSource<float>&, const TapColumns&, size_t, size_t, size_t,
+                          const float**);
 
 }  // namespace trimtab

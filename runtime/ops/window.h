@@ -42,13 +42,14 @@ Status CheckImage(const Tensor& x);
 Status WindowOutput(const Window& window, const Tensor& x, bool ceil_mode, int32_t* h, int32_t* w);
 
 // Where the taps of output pixels lie in an NHWC image.
+template <typename T>
 struct WindowSource {
   Window window;
   int32_t h, w;          // of the input
   int32_t out_h, out_w;  // of the output
   size_t pixel_stride;   // elements from one pixel to the next
-  const float* x;
-  const float* padding;  // what taps outside of the image point at
+  const T* x;
+  const T* padding;  // what taps outside of the image point at
 };
 
 // Pointers for indirect GEMM: taps of at most `rows` output pixels from `pixel` (counted over all
@@ -57,9 +58,9 @@ struct WindowSource {
 // outside and `k` is the whole pixel, a kernel row is contiguous and becomes one tap of kernel_w *
 // k elements. Returns how many pixels it took: all, or whole tiles, as long as these have taps
 // alike.
-size_t PointAtTiles(const WindowSource& source, size_t pixel, size_t rows, size_t mr,
-                    size_t channel, size_t k, const float** a, size_t* tap_count,
-                    size_t* tap_elements);
+template <typename T>
+size_t PointAtTiles(const WindowSource<T>& source, size_t pixel, size_t rows, size_t mr,
+                    size_t channel, size_t k, const T** a, size_t* tap_count, size_t* tap_elements);
 
 // Columns of pointers to the taps of a block of output pixels: tap (i, j) of pixel p in row r is at
 // a[(p * step_w + j) * column + r * stride_h + i].
@@ -78,8 +79,9 @@ struct TapColumns {
 
 // Points `a` at the taps of `pixels` neighbours from `x` on, in one or more output rows of an image
 // from `row` (counted over all images) on.
-void PointAtRows(const WindowSource& source, const TapColumns& columns, size_t row, size_t x,
-                 size_t pixels, const float** a);
+template <typename T>
+void PointAtRows(const WindowSource<T>& source, const TapColumns& columns, size_t row, size_t x,
+                 size_t pixels, const T** a);
 
 }  // namespace trimtab
 

@@ -33,53 +33,52 @@ inline double GeluOf(double x, double alpha) {
 }
 
 constexpr UnaryFunction kUnaryFunctions[] = {
-    {"clip_f32", [](double x, double a, double b) { return Clamp(x, a, b); }, -0.5f, 6.0f, -10, 10,
+    {"clip", [](double x, double a, double b) { return Clamp(x, a, b); }, -0.5f, 6.0f, -10, 10, 0,
+     0, true},
+    {"clip", [](double x, double a, double b) { return Clamp(x, a, b); }, 0.0f, INFINITY, -10, 10,
      0, 0, true},
-    {"clip_f32", [](double x, double a, double b) { return Clamp(x, a, b); }, 0.0f, INFINITY, -10,
-     10, 0, 0, true},
-    {"leaky_relu_f32", [](double x, double a, double) { return x < 0 ? a * x : x; }, 0.1f, 0, -10,
-     10, 1, 0, true},
-    {"elu_f32", [](double x, double a, double) { return x < 0 ? a * expm1(x) : x; }, 1.5f, 0, -100,
-     10, 5, 0, true},
-    {"sigmoid_f32", [](double x, double, double) { return Sigmoid(x); }, 0, 0, -87, 100, 8, 0,
-     false, 2},
-    {"tanh_f32", [](double x, double, double) { return tanh(x); }, 0, 0, -20, 20, 8, 0, true},
-    {"hard_sigmoid_f32", [](double x, double a, double b) { return Clamp(a * x + b, 0, 1); }, 0.2f,
+    {"leaky_relu", [](double x, double a, double) { return x < 0 ? a * x : x; }, 0.1f, 0, -10, 10,
+     1, 0, true},
+    {"elu", [](double x, double a, double) { return x < 0 ? a * expm1(x) : x; }, 1.5f, 0, -100, 10,
+     5, 0, true},
+    {"sigmoid", [](double x, double, double) { return Sigmoid(x); }, 0, 0, -87, 100, 8, 0, false,
+     2},
+    {"tanh", [](double x, double, double) { return tanh(x); }, 0, 0, -20, 20, 8, 0, true},
+    {"hard_sigmoid", [](double x, double a, double b) { return Clamp(a * x + b, 0, 1); }, 0.2f,
      0.5f, -10, 10, 0, 2, true},
-    {"hard_swish_f32", [](double x, double, double) { return x * Clamp(x / 6 + 0.5, 0, 1); }, 0, 0,
-     -10, 10, 1, 3, false},
-    {"swish_f32", [](double x, double a, double) { return x * Sigmoid(a * x); }, 1.0f, 0, -80, 100,
-     8, 0, false, 2},
-    {"swish_f32", [](double x, double a, double) { return x * Sigmoid(a * x); }, 1.702f, 0, -20, 20,
-     8, 0, false, 3 * 1.702},
-    {"mish_f32", [](double x, double, double) { return x * tanh(log1p(exp(x))); }, 0, 0, -80, 100,
-     10, 0, false},
-    {"softplus_f32",
+    {"hard_swish", [](double x, double, double) { return x * Clamp(x / 6 + 0.5, 0, 1); }, 0, 0, -10,
+     10, 1, 3, false},
+    {"swish", [](double x, double a, double) { return x * Sigmoid(a * x); }, 1.0f, 0, -80, 100, 8,
+     0, false, 2},
+    {"swish", [](double x, double a, double) { return x * Sigmoid(a * x); }, 1.702f, 0, -20, 20, 8,
+     0, false, 3 * 1.702},
+    {"mish", [](double x, double, double) { return x * tanh(log1p(exp(x))); }, 0, 0, -80, 100, 10,
+     0, false},
+    {"softplus",
      [](double x, double, double) { return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)); }, 0, 0, -87,
      100, 8, 0, false},
-    {"gelu_f32", [](double x, double a, double) { return GeluOf(x, a); }, 0, 0, -10, 10, 4, 5,
+    {"gelu", [](double x, double a, double) { return GeluOf(x, a); }, 0, 0, -10, 10, 4, 5, false},
+    {"gelu", [](double x, double a, double) { return GeluOf(x, a); }, 1.0f, 0, -10, 10, 9, 20,
      false},
-    {"gelu_f32", [](double x, double a, double) { return GeluOf(x, a); }, 1.0f, 0, -10, 10, 9, 20,
-     false},
-    {"exp_f32", [](double x, double, double) { return exp(x); }, 0, 0, -110, 95, 3, 0, true},
-    {"log_f32", [](double x, double, double) { return log(x); }, 0, 0, -1, 1000, 3, 0, true},
-    {"sqrt_f32", [](double x, double, double) { return sqrt(x); }, 0, 0, -1, 1000, 1, 0, true},
-    {"abs_f32", [](double x, double, double) { return fabs(x); }, 0, 0, -10, 10, 0, 0, true},
-    {"neg_f32", [](double x, double, double) { return -x; }, 0, 0, -10, 10, 0, 0, true},
-    {"erf_f32", [](double x, double, double) { return erf(x); }, 0, 0, -6, 6, 4, 0, true},
+    {"exp", [](double x, double, double) { return exp(x); }, 0, 0, -110, 95, 3, 0, true},
+    {"log", [](double x, double, double) { return log(x); }, 0, 0, -1, 1000, 3, 0, true},
+    {"sqrt", [](double x, double, double) { return sqrt(x); }, 0, 0, -1, 1000, 1, 0, true},
+    {"abs", [](double x, double, double) { return fabs(x); }, 0, 0, -10, 10, 0, 0, true},
+    {"neg", [](double x, double, double) { return -x; }, 0, 0, -10, 10, 0, 0, true},
+    {"erf", [](double x, double, double) { return erf(x); }, 0, 0, -6, 6, 4, 0, true},
 };
 
 class UnaryCheck {
  public:
-  void Run(void (*kernel)(const UnaryF32Args&), const UnaryFunction& f, Result* result) {
+  void Run(void (*kernel)(const UnaryArgs<float>&), const UnaryFunction& f, Result* result) {
     // Lengths around every vector width, then many values; x and y apart and the same.
     for (size_t n = 0; n <= 70; ++n) RunCase(kernel, f, n, n % 2 == 0, result);
     for (int i = 0; i < 4; ++i) RunCase(kernel, f, 4096, false, result);
   }
 
  private:
-  void RunCase(void (*kernel)(const UnaryF32Args&), const UnaryFunction& f, size_t n, bool in_place,
-               Result* result) {
+  void RunCase(void (*kernel)(const UnaryArgs<float>&), const UnaryFunction& f, size_t n,
+               bool in_place, Result* result) {
     ++result->cases;
     static const float kSpecial[] = {0.0f,    -0.0f, NAN,    1.0f,     -1.0f,    1e-30f,
                                      -1e-30f, 1e-5f, -1e-5f, INFINITY, -INFINITY};
@@ -126,19 +125,19 @@ struct BinaryFunction {
 };
 
 constexpr BinaryFunction kBinaryFunctions[] = {
-    {"add_f32", [](double a, double b) { return a + b; }, -10, 10, 1},
-    {"sub_f32", [](double a, double b) { return a - b; }, -10, 10, 1},
-    {"mul_f32", [](double a, double b) { return a * b; }, -10, 10, 1},
-    {"div_f32", [](double a, double b) { return a / b; }, -10, 10, 1},
-    {"max_f32", [](double a, double b) { return isnan(a) || a > b ? a : b; }, -10, 10, 0},
-    {"min_f32", [](double a, double b) { return isnan(a) || a < b ? a : b; }, -10, 10, 0},
-    {"pow_f32", [](double a, double b) { return pow(a, b); }, -6, 6, 2},
-    {"prelu_f32", [](double a, double b) { return a < 0 ? a * b : a; }, -10, 10, 1},
+    {"add", [](double a, double b) { return a + b; }, -10, 10, 1},
+    {"sub", [](double a, double b) { return a - b; }, -10, 10, 1},
+    {"mul", [](double a, double b) { return a * b; }, -10, 10, 1},
+    {"div", [](double a, double b) { return a / b; }, -10, 10, 1},
+    {"max", [](double a, double b) { return isnan(a) || a > b ? a : b; }, -10, 10, 0},
+    {"min", [](double a, double b) { return isnan(a) || a < b ? a : b; }, -10, 10, 0},
+    {"pow", [](double a, double b) { return pow(a, b); }, -6, 6, 2},
+    {"prelu", [](double a, double b) { return a < 0 ? a * b : a; }, -10, 10, 1},
 };
 
 class BinaryCheck {
  public:
-  void Run(void (*kernel)(const BinaryF32Args&), const BinaryFunction& f, Result* result) {
+  void Run(void (*kernel)(const BinaryArgs<float>&), const BinaryFunction& f, Result* result) {
     for (size_t n = 0; n <= 70; ++n) {
       for (size_t steps = 0; steps < 4; ++steps) {
         const size_t a_step = steps & 1, b_step = steps >> 1, turn = n + steps;
@@ -155,7 +154,7 @@ class BinaryCheck {
   };
 
   // `alias`: 0 y apart, 1 y is a, 2 y is b, where that operand is not a scalar.
-  void RunCase(void (*kernel)(const BinaryF32Args&), const BinaryFunction& f, const Shape& t,
+  void RunCase(void (*kernel)(const BinaryArgs<float>&), const BinaryFunction& f, const Shape& t,
                int alias, Result* result) {
     ++result->cases;
     static const float kSpecial[] = {0.0f, -0.0f, NAN, INFINITY, -INFINITY, 2.0f};
@@ -200,7 +199,7 @@ class BinaryCheck {
 
 class SoftmaxCheck {
  public:
-  void Run(void (*kernel)(const SoftmaxF32Args&), bool logarithm, Result* result) {
+  void Run(void (*kernel)(const SoftmaxArgs<float>&), bool logarithm, Result* result) {
     static const size_t kLengths[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 100, 1000, 5000};
     static const size_t kStrides[] = {1, 3};
     for (size_t n : kLengths) {
@@ -215,7 +214,7 @@ class SoftmaxCheck {
   // x - max is rounded once, which the exponential turns into a relative error of |x - max| u; the
   // exponential itself is good to 4 u. The sum of n terms is made in lanes and blocks of 32
   // vectors: no term passes more than 32 + n / 32 + 16 additions.
-  void RunCase(void (*kernel)(const SoftmaxF32Args&), bool logarithm, size_t n, size_t stride,
+  void RunCase(void (*kernel)(const SoftmaxArgs<float>&), bool logarithm, size_t n, size_t stride,
                float range, Result* result) {
     ++result->cases;
     const size_t size = (n - 1) * stride + 1;

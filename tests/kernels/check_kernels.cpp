@@ -21,44 +21,49 @@ trimtab::Kernel<Args> As(const KernelRow& row) {
   return reinterpret_cast<trimtab::Kernel<Args>>(row.function);
 }
 
+// Of a family for floats; kernels for other elements need checks of their own.
+bool Of(const KernelRow& row, const char* family) {
+  return row.family == FamilyHash<float>(trimtab::NameHash(family));
+}
+
 // A portable kernel takes any tile: it is tried with those of the others and with odd ones.
 bool CheckProducts(const KernelRow& row, Result* result) {
   static const size_t kTiles[][2] = {{8, 8}, {4, 8}, {6, 16}, {14, 32}, {3, 5}, {1, 1}};
   const bool any_tile = row.nr == 0;
-  if (row.family == FamilyHash("gemm_f32")) {
+  if (Of(row, "gemm")) {
     GemmCheck check;
-    if (!any_tile) check.Run(As<GemmF32Args>(row), row.mr, row.nr, result);
+    if (!any_tile) check.Run(As<GemmArgs<float>>(row), row.mr, row.nr, result);
     for (const auto& tile : kTiles) {
-      if (any_tile) check.Run(As<GemmF32Args>(row), tile[0], tile[1], result);
+      if (any_tile) check.Run(As<GemmArgs<float>>(row), tile[0], tile[1], result);
     }
     return true;
   }
-  if (row.family == FamilyHash("depthwise_f32")) {
+  if (Of(row, "depthwise")) {
     DepthwiseCheck check;
-    if (!any_tile) check.Run(As<DepthwiseF32Args>(row), row.nr, result);
+    if (!any_tile) check.Run(As<DepthwiseArgs<float>>(row), row.nr, result);
     for (const auto& tile : kTiles) {
-      if (any_tile && tile[1] > 1) check.Run(As<DepthwiseF32Args>(row), tile[1], result);
+      if (any_tile && tile[1] > 1) check.Run(As<DepthwiseArgs<float>>(row), tile[1], result);
     }
     return true;
   }
-  if (row.family == FamilyHash("max_pool_f32") || row.family == FamilyHash("average_pool_f32")) {
+  if (Of(row, "max_pool") || Of(row, "average_pool")) {
     PoolCheck check;
-    check.Run(As<PoolF32Args>(row), row.family == FamilyHash("average_pool_f32"), result);
+    check.Run(As<PoolArgs<float>>(row), Of(row, "average_pool"), result);
     return true;
   }
   return false;
 }
 
 bool CheckWinograd(const KernelRow& row, Result* result) {
-  const bool input = row.family == FamilyHash("winograd_input_f32");
-  if (!input && row.family != FamilyHash("winograd_output_f32")) return false;
+  const bool input = Of(row, "winograd_input");
+  if (!input && !Of(row, "winograd_output")) return false;
   for (const WinogradTile& tile : kWinogradTiles) {
     if (row.nr != 0 && row.nr != tile.size) continue;
     WinogradInputCheck input_check;
     WinogradOutputCheck output_check;
-    if (input) input_check.Run(As<WinogradInputF32Args>(row), tile.size, result);
+    if (input) input_check.Run(As<WinogradInputArgs<float>>(row), tile.size, result);
     if (!input && (row.nr == 0 || row.mr == tile.tile))
-      output_check.Run(As<WinogradOutputF32Args>(row), tile, result);
+      output_check.Run(As<WinogradOutputArgs<float>>(row), tile, result);
   }
   return true;
 }
@@ -66,32 +71,32 @@ bool CheckWinograd(const KernelRow& row, Result* result) {
 bool CheckStrassen(const KernelRow& row, Result* result) {
   StrassenSumsCheck sums;
   StrassenResultsCheck results;
-  if (row.family == FamilyHash("strassen_sums_f32")) {
-    sums.Run(As<StrassenSumsF32Args>(row), result);
+  if (Of(row, "strassen_sums")) {
+    sums.Run(As<StrassenSumsArgs<float>>(row), result);
     return true;
   }
-  if (row.family != FamilyHash("strassen_results_f32")) return false;
-  results.Run(As<StrassenResultsF32Args>(row), result);
+  if (!Of(row, "strassen_results")) return false;
+  results.Run(As<StrassenResultsArgs<float>>(row), result);
   return true;
 }
 
 bool CheckElementwise(const KernelRow& row, Result* result) {
   bool known = false;
   for (const UnaryFunction& f : kUnaryFunctions) {
-    if (row.family != FamilyHash(f.family)) continue;
+    if (!Of(row, f.family)) continue;
     UnaryCheck check;
-    check.Run(As<UnaryF32Args>(row), f, result);
+    check.Run(As<UnaryArgs<float>>(row), f, result);
     known = true;
   }
   for (const BinaryFunction& f : kBinaryFunctions) {
-    if (row.family != FamilyHash(f.family)) continue;
+    if (!Of(row, f.family)) continue;
     BinaryCheck check;
-    check.Run(As<BinaryF32Args>(row), f, result);
+    check.Run(As<BinaryArgs<float>>(row), f, result);
     known = true;
   }
-  if (row.family == FamilyHash("softmax_f32") || row.family == FamilyHash("log_softmax_f32")) {
+  if (Of(row, "softmax") || Of(row, "log_softmax")) {
     SoftmaxCheck check;
-    check.Run(As<SoftmaxF32Args>(row), row.family == FamilyHash("log_softmax_f32"), result);
+    check.Run(As<SoftmaxArgs<float>>(row), Of(row, "log_softmax"), result);
     known = true;
   }
   return known;

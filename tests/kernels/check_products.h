@@ -21,7 +21,7 @@ struct GemmCase {
 
 class GemmCheck {
  public:
-  void Run(void (*kernel)(const GemmF32Args&), size_t mr, size_t nr, Result* result) {
+  void Run(void (*kernel)(const GemmArgs<float>&), size_t mr, size_t nr, Result* result) {
     if (mr == 0 || nr == 0) return result->Fail("no tile", 0, 1, 0, "a GEMM has one");
     for (size_t rows = 1; rows <= mr; ++rows) RunRows(kernel, mr, nr, rows, result);
     // Several tiles.
@@ -30,7 +30,7 @@ class GemmCheck {
   }
 
  private:
-  void RunRows(void (*kernel)(const GemmF32Args&), size_t mr, size_t nr, size_t rows,
+  void RunRows(void (*kernel)(const GemmArgs<float>&), size_t mr, size_t nr, size_t rows,
                Result* result) {
     static const size_t kDepths[] = {0, 1, 2, 3, 4, 5, 7, 8, 17, 31, 64, 97};
     const size_t columns[] = {1,      nr / 4, nr / 2, nr / 2 + 1, nr / 4 * 3,
@@ -47,7 +47,7 @@ class GemmCheck {
     }
   }
 
-  void RunCase(void (*kernel)(const GemmF32Args&), const GemmCase& t, Result* result) {
+  void RunCase(void (*kernel)(const GemmArgs<float>&), const GemmCase& t, Result* result) {
     ++result->cases;
     const size_t panels = (t.columns + t.nr - 1) / t.nr, depth = t.taps * t.k;
     float* w = w_.Take(panels * depth * t.nr);
@@ -122,7 +122,7 @@ struct DepthwiseCase {
 
 class DepthwiseCheck {
  public:
-  void Run(void (*kernel)(const DepthwiseF32Args&), size_t nr, Result* result) {
+  void Run(void (*kernel)(const DepthwiseArgs<float>&), size_t nr, Result* result) {
     const size_t channels[] = {1,      3,           4,      5,          nr - 1,    nr,
                                nr + 1, nr + nr / 2, 2 * nr, 2 * nr + 5, 3 * nr - 1};
     // Squares of 3 and 5 have code of their own; their steps too.
@@ -145,7 +145,8 @@ class DepthwiseCheck {
   }
 
  private:
-  void RunCase(void (*kernel)(const DepthwiseF32Args&), const DepthwiseCase& t, Result* result) {
+  void RunCase(void (*kernel)(const DepthwiseArgs<float>&), const DepthwiseCase& t,
+               Result* result) {
     ++result->cases;
     const size_t tiles = (t.channels + t.nr - 1) / t.nr, taps = t.kernel_h * t.kernel_w;
     const size_t column = (t.rows > 0 ? t.rows - 1 : 0) * t.step_h + t.kernel_h;
@@ -206,7 +207,7 @@ struct PoolCase {
 
 class PoolCheck {
  public:
-  void Run(void (*kernel)(const PoolF32Args&), bool average, Result* result) {
+  void Run(void (*kernel)(const PoolArgs<float>&), bool average, Result* result) {
     static const size_t kChannels[] = {1,  2,  3,  4,  5,  7,  8,  15, 16,
                                        17, 31, 32, 33, 63, 64, 65, 100};
     // 3x3 has code of its own for steps of 1 and 2.
@@ -224,7 +225,7 @@ class PoolCheck {
   }
 
  private:
-  void RunCase(void (*kernel)(const PoolF32Args&), bool average, const PoolCase& t,
+  void RunCase(void (*kernel)(const PoolArgs<float>&), bool average, const PoolCase& t,
                Result* result) {
     ++result->cases;
     const size_t channels = t.channels, pixels = t.pixels;

@@ -13,7 +13,7 @@ constexpr size_t kMaxStrassenRow = 70;  // around every vector's width
 
 class StrassenSumsCheck {
  public:
-  void Run(void (*kernel)(const StrassenSumsF32Args&), Result* result) {
+  void Run(void (*kernel)(const StrassenSumsArgs<float>&), Result* result) {
     for (size_t n = 0; n <= kMaxStrassenRow; ++n) {
       ++result->cases;
       const float* a[4];
@@ -45,7 +45,7 @@ class StrassenSumsCheck {
 
 class StrassenResultsCheck {
  public:
-  void Run(void (*kernel)(const StrassenResultsF32Args&), Result* result) {
+  void Run(void (*kernel)(const StrassenResultsArgs<float>&), Result* result) {
     for (size_t n = 0; n <= kMaxStrassenRow; ++n) {
       for (int turn = 0; turn < 8; ++turn)
         RunCase(kernel, n, turn % 2 != 0, turn / 2 % 2 != 0, turn / 4 != 0, result);
@@ -53,7 +53,7 @@ class StrassenResultsCheck {
   }
 
  private:
-  void RunCase(void (*kernel)(const StrassenResultsF32Args&), size_t n, bool has_bottom,
+  void RunCase(void (*kernel)(const StrassenResultsArgs<float>&), size_t n, bool has_bottom,
                bool has_residual, bool clamp, Result* result) {
     ++result->cases;
     // Top and bottom, as they are, and what is added to each.

@@ -75,15 +75,15 @@ constexpr size_t kWinogradChannels[] = {16, 17, 19, 31, 32, 33, 40, 64};
 
 class WinogradInputCheck {
  public:
-  void Run(void (*kernel)(const WinogradInputF32Args&), size_t n, Result* result) {
+  void Run(void (*kernel)(const WinogradInputArgs<float>&), size_t n, Result* result) {
     for (size_t channels : kWinogradChannels) {
       for (size_t slack = 0; slack < 6; slack += 3) RunCase(kernel, n, channels, slack, result);
     }
   }
 
  private:
-  void RunCase(void (*kernel)(const WinogradInputF32Args&), size_t n, size_t channels, size_t slack,
-               Result* result) {
+  void RunCase(void (*kernel)(const WinogradInputArgs<float>&), size_t n, size_t channels,
+               size_t slack, Result* result) {
     ++result->cases;
     constexpr size_t kRows = 20;
     const Matrix b = WinogradInputMatrix(n);
@@ -114,7 +114,7 @@ class WinogradInputCheck {
 
 class WinogradOutputCheck {
  public:
-  void Run(void (*kernel)(const WinogradOutputF32Args&), WinogradTile tile, Result* result) {
+  void Run(void (*kernel)(const WinogradOutputArgs<float>&), WinogradTile tile, Result* result) {
     size_t turn = 0;
     for (size_t channels : kWinogradChannels) {
       for (size_t rows = 1; rows <= tile.tile; ++rows) {
@@ -130,7 +130,7 @@ class WinogradOutputCheck {
     size_t channels, rows, columns, turn;
   };
 
-  void RunCase(void (*kernel)(const WinogradOutputF32Args&), const Case& t, Result* result) {
+  void RunCase(void (*kernel)(const WinogradOutputArgs<float>&), const Case& t, Result* result) {
     ++result->cases;
     const bool use_bias = t.turn % 2 == 0, use_residual = t.turn % 3 == 0, clamp = t.turn % 5 < 2;
     const Matrix a = WinogradOutputMatrix(t.tile.tile, t.tile.size);

@@ -28,7 +28,7 @@ def test_a_generated_kernel_is_one_function_over_the_vectors_of_its_instruction_
         '#include "kernels/arm/vec_neon.h"',
         '#include "kernels/generic/softmax.h"',
     ]
-    function = 'extern "C" void softmax_f32_neon(const SoftmaxF32Args& args) { Softmax(args); }'
+    function = 'extern "C" void softmax_f32_neon(const SoftmaxArgs<float>& args) { Softmax(args); }'
     assert function in text.splitlines()
 
 

@@ -44,7 +44,7 @@ rank = 15
 PORTABLE = 'folder = "portable"\n'
 
 
-def write_kernel(folder: Path, where: str, arguments: str = "GemmF32Args") -> None:
+def write_kernel(folder: Path, where: str, arguments: str = "GemmArgs<float>") -> None:
     path = folder / where
     path.parent.mkdir(exist_ok=True)
     path.write_text(f'extern "C" void {path.stem}(const {arguments}& args) {{}}\n')
@@ -60,21 +60,22 @@ def folder(tmp_path: Path) -> Path:
 def test_a_kernel_is_read_from_its_name(folder: Path) -> None:
     write_kernel(folder, "arm/gemm_f32_8x12_neon.cpp")
     kernel = kernels.read_inventory(folder)["gemm_f32_8x12_neon"]
-    assert (kernel.family, kernel.isa, kernel.mr, kernel.nr) == ("gemm_f32", "neon", 8, 12)
+    assert (kernel.family, kernel.dtype, kernel.isa) == ("gemm", "f32", "neon")
+    assert (kernel.mr, kernel.nr) == (8, 12)
     assert kernel.path == Path("kernels/arm/gemm_f32_8x12_neon.cpp")
-    assert kernel.args_type == "GemmF32Args"
+    assert kernel.args == "GemmArgs<float>"
 
 
 def test_a_channel_tile_has_columns_and_no_rows(folder: Path) -> None:
-    write_kernel(folder, "portable/depthwise_f32_portable.cpp", "DepthwiseF32Args")
-    write_kernel(folder, "arm/depthwise_f32_16_neon.cpp", "DepthwiseF32Args")
+    write_kernel(folder, "portable/depthwise_f32_portable.cpp", "DepthwiseArgs<float>")
+    write_kernel(folder, "arm/depthwise_f32_16_neon.cpp", "DepthwiseArgs<float>")
     kernel = kernels.read_inventory(folder)["depthwise_f32_16_neon"]
     assert (kernel.mr, kernel.nr) == (0, 16)
 
 
 def test_an_operator_name_may_have_underscores_and_no_tile(folder: Path) -> None:
-    write_kernel(folder, "portable/max_pool_f32_portable.cpp", "PoolF32Args")
-    assert kernels.read_inventory(folder)["max_pool_f32_portable"].family == "max_pool_f32"
+    write_kernel(folder, "portable/max_pool_f32_portable.cpp", "PoolArgs<float>")
+    assert kernels.read_inventory(folder)["max_pool_f32_portable"].family == "max_pool"
 
 
 def test_the_best_kernel_of_a_family_stands_first_and_the_portable_one_last(folder: Path) -> None:
@@ -105,13 +106,37 @@ def test_a_kernel_file_that_breaks_a_rule_is_named(folder: Path, where: str, rea
 
 
 def test_a_kernel_file_must_define_the_function_of_its_name(folder: Path) -> None:
-    (folder / "portable" / "exp_f32_portable.cpp").write_text("void other(const UnaryF32Args& a);")
+    (folder / "portable" / "exp_f32_portable.cpp").write_text(
+        "void other(const UnaryArgs<float>& a);"
+    )
     with pytest.raises(SchemaError, match="must define"):
         kernels.read_inventory(folder)
 
 
+def test_a_kernel_takes_arguments_of_its_type(folder: Path) -> None:
+    write_kernel(folder, "portable/gemm_i8_portable.cpp")
+    with pytest.raises(SchemaError, match=r"i8 takes GemmArgs<int8_t>, not GemmArgs<float>"):
+        kernels.read_inventory(folder)
+
+
+def test_a_kernel_of_a_type_that_has_no_name_in_cpp_is_refused(folder: Path) -> None:
+    write_kernel(folder, "portable/gemm_f16_portable.cpp")
+    with pytest.raises(SchemaError, match="an element of f16"):
+        kernels.read_inventory(folder)
+
+
+def test_every_type_of_a_family_has_a_portable_member(folder: Path) -> None:
+    write_kernel(folder, "arm/gemm_i8_8x8_neon.cpp", "GemmArgs<int8_t>")
+    with pytest.raises(SchemaError, match="gemm_i8 has no portable member"):
+        kernels.read_inventory(folder)
+    write_kernel(folder, "portable/gemm_i8_portable.cpp", "GemmArgs<int8_t>")
+    found = kernels.read_inventory(folder)
+    assert {k.family for k in found.values()} == {"gemm"}
+    assert found["gemm_i8_8x8_neon"].typed_family == "gemm_i8"
+
+
 def test_members_of_a_family_take_the_same_arguments(folder: Path) -> None:
-    write_kernel(folder, "arm/gemm_f32_8x8_neon.cpp", "PoolF32Args")
+    write_kernel(folder, "arm/gemm_f32_8x8_neon.cpp", "PoolArgs<float>")
     with pytest.raises(SchemaError, match="different arguments"):
         kernels.read_inventory(folder)
 
@@ -143,7 +168,7 @@ def generated(folder: Path) -> set[str]:
     return {name for name, k in kernels.read_inventory(folder).items() if k.recipe}
 
 
-LOG = "TRIMTAB_FAMILY(f32)\ninline void LogSoftmax(const SoftmaxF32Args& args) {}"
+LOG = "TRIMTAB_FAMILY(f32)\ninline void LogSoftmax(const SoftmaxArgs<Element>& args) {}"
 
 
 def test_a_declared_family_has_a_kernel_for_every_instruction_set_with_its_vectors(
@@ -156,9 +181,10 @@ def test_a_declared_family_has_a_kernel_for_every_instruction_set_with_its_vecto
         "log_softmax_f32_wide",
     }
     kernel = kernels.read_inventory(generic)["log_softmax_f32_wide"]
-    assert (kernel.family, kernel.isa, kernel.packing) == ("log_softmax_f32", "wide", (0, 0))
+    assert (kernel.family, kernel.dtype, kernel.isa) == ("log_softmax", "f32", "wide")
+    assert kernel.packing == (0, 0)
     assert kernel.path == Path("generated/kernels/log_softmax_f32_wide.cpp")
-    assert kernel.args_type == "SoftmaxF32Args"
+    assert kernel.args == "SoftmaxArgs<float>"
     assert kernel.recipe == kernels.Recipe(
         "kernels/arm/vec_wide.h", "kernels/generic/own.h", "LogSoftmax"
     )
@@ -166,7 +192,7 @@ def test_a_declared_family_has_a_kernel_for_every_instruction_set_with_its_vecto
 
 def test_a_file_takes_the_place_of_the_generated_kernel_of_its_name(generic: Path) -> None:
     declare(generic, LOG)
-    write_kernel(generic, "arm/log_softmax_f32_wide.cpp", "SoftmaxF32Args")
+    write_kernel(generic, "arm/log_softmax_f32_wide.cpp", "SoftmaxArgs<float>")
     kernel = kernels.read_inventory(generic)["log_softmax_f32_wide"]
     assert kernel.recipe is None
     assert kernel.path == Path("kernels/arm/log_softmax_f32_wide.cpp")
@@ -174,7 +200,7 @@ def test_a_file_takes_the_place_of_the_generated_kernel_of_its_name(generic: Pat
 
 def test_a_file_that_replaces_a_generated_kernel_must_take_its_arguments(generic: Path) -> None:
     declare(generic, LOG)
-    write_kernel(generic, "arm/log_softmax_f32_wide.cpp", "PoolF32Args")
+    write_kernel(generic, "arm/log_softmax_f32_wide.cpp", "PoolArgs<float>")
     with pytest.raises(SchemaError, match="different arguments"):
         kernels.read_inventory(generic)
 
@@ -182,11 +208,11 @@ def test_a_file_that_replaces_a_generated_kernel_must_take_its_arguments(generic
 def test_a_family_of_tiles_has_a_kernel_of_each_beside_a_portable_one_by_hand(
     generic: Path,
 ) -> None:
-    function = "template <int kTile, int kSize>\ninline void Out(const OutArgs& args) {}"
+    function = "template <int kTile, int kSize>\ninline void Out(const OutArgs<Element>& args) {}"
     declare(generic, f"TRIMTAB_FAMILY(f32, tiles(2x4,\n    4x6))\n{function}")
     with pytest.raises(SchemaError, match="no portable member"):
         kernels.read_inventory(generic)
-    write_kernel(generic, "portable/out_f32_portable.cpp", "OutArgs")
+    write_kernel(generic, "portable/out_f32_portable.cpp", "OutArgs<float>")
     found = kernels.read_inventory(generic)
     assert {n for n in generated(generic) if n.endswith("wide")} == {
         "out_f32_2x4_wide",
@@ -199,9 +225,9 @@ def test_a_family_of_tiles_has_a_kernel_of_each_beside_a_portable_one_by_hand(
 
 
 def test_a_tile_may_depend_on_the_lanes_of_a_vector(generic: Path) -> None:
-    function = "template <int kTile>\ninline void Deep(const DeepArgs& args) {}"
+    function = "template <int kTile>\ninline void Deep(const DeepArgs<Element>& args) {}"
     declare(generic, f"TRIMTAB_FAMILY(f32, tile_by_lanes(4 : 8, 8 : 16))\n{function}")
-    write_kernel(generic, "portable/deep_f32_portable.cpp", "DeepArgs")
+    write_kernel(generic, "portable/deep_f32_portable.cpp", "DeepArgs<float>")
     assert generated(generic) == {"deep_f32_8_narrow"}
 
 
@@ -218,13 +244,14 @@ def test_a_family_may_be_portable_only(generic: Path) -> None:
 def test_a_family_is_made_for_the_types_that_it_declares_and_the_vectors_have(
     generic: Path,
 ) -> None:
-    declare(generic, LOG.replace("f32)", "f32, f16)"))
+    declare(generic, LOG.replace("f32)", "f32, i8)"))
     isa = generic / "isa.toml"
     before = generated(generic)
     for header in ("vec_scalar", "vec_wide"):
         row = f'vectors.f32 = "{header}.h"\n'
-        isa.write_text(isa.read_text().replace(row, row + row.replace("f32", "f16")))
-    assert generated(generic) - before == {"log_softmax_f16_portable", "log_softmax_f16_wide"}
+        isa.write_text(isa.read_text().replace(row, row + row.replace("f32", "i8")))
+    assert generated(generic) - before == {"log_softmax_i8_portable", "log_softmax_i8_wide"}
+    assert kernels.read_inventory(generic)["log_softmax_i8_wide"].args == "SoftmaxArgs<int8_t>"
 
 
 @pytest.mark.parametrize(
@@ -248,7 +275,7 @@ def test_a_wrong_declaration_is_named(generic: Path, text: str, reason: str) -> 
 
 def test_vectors_say_how_many_lanes_they_have(generic: Path) -> None:
     (generic / "arm" / "vec_wide.h").write_text("")
-    function = "template <int kTile>\ninline void Deep(const DeepArgs& args) {}"
+    function = "template <int kTile>\ninline void Deep(const DeepArgs<Element>& args) {}"
     declare(generic, f"TRIMTAB_FAMILY(f32, tile_by_lanes(4 : 8))\n{function}")
     with pytest.raises(SchemaError, match=r"vec_wide.h: must define constexpr size_t kLanes"):
         kernels.read_inventory(generic)

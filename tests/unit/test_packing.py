@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ def numbers(*shape: int) -> NDArray[np.float32]:
 
 
 def panel_element(packed: NDArray[np.float32], depth: int, nr: int, row: int, column: int) -> float:
-    """Weight of `column` at `row` of the depth: w[j / nr][row][j % nr] of GemmF32Args."""
+    """Weight of `column` at `row` of the depth: w[j / nr][row][j % nr] of GemmArgs."""
     panel = column // nr * depth * nr
     return float(packed[panel + row * nr + column % nr])
 
@@ -38,6 +39,15 @@ def test_a_convolution_is_packed_by_group_panel_tap_and_channel(groups: int, nr:
         start = packed[group * padded * depth :]
         row = (y * kw + x) * c_in + i
         assert panel_element(start, depth, nr, row, column) == w[o, i, y, x]
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.float16, np.float32])
+def test_packed_weights_are_of_the_type_of_the_weights(dtype: type[np.generic]) -> None:
+    w: NDArray[Any] = numbers(4, 2, 3, 3).astype(dtype)
+    packed = [gemm.pack_conv(w, 1, 8), depthwise.pack(w[:, :1], 8)]
+    if np.issubdtype(dtype, np.floating):  # transforms make fractions
+        packed += [winograd.pack(w, 4, 1, 8), strassen.pack(w[:, :, :1, :1], 2)]
+    assert {array.dtype for array in packed} == {np.dtype(dtype)}
 
 
 def test_the_last_panel_is_filled_with_zeros() -> None:

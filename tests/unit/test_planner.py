@@ -12,6 +12,8 @@ from trimtab import kernels
 from trimtab.errors import PlanError, UsageError
 from trimtab.kernels import Kernel
 from trimtab.planner import planner
+from trimtab.planner.choices import Choice, Plan
+from trimtab.planner.kernel_choice import best
 from trimtab.program import Op, Program, Var
 from trimtab.target import Target
 
@@ -79,17 +81,17 @@ def test_a_machine_without_vector_kernels_gets_the_portable_ones() -> None:
 
 
 def test_one_channel_per_group_is_depthwise() -> None:
-    assert chosen(convolution(16, 16, group=16)).family == "depthwise_f32"
+    assert chosen(convolution(16, 16, group=16)).family == "depthwise"
 
 
 @pytest.mark.parametrize(("c_out", "group"), [(16, 1), (16, 8), (32, 16)])
 def test_every_other_convolution_is_a_product(c_out: int, group: int) -> None:
-    assert chosen(convolution(16, c_out, group=group)).family == "gemm_f32"
+    assert chosen(convolution(16, c_out, group=group)).family == "gemm"
 
 
 def test_a_fused_activation_gets_its_own_kernel() -> None:
     program = convolution(16, 16, activation="sigmoid")
-    assert chosen(program, attribute="activation_kernel").family == "sigmoid_f32"
+    assert chosen(program, attribute="activation_kernel").family == "sigmoid"
 
 
 def test_no_activation_needs_no_kernel() -> None:
@@ -156,7 +158,7 @@ def test_an_operator_without_any_kernel_is_named(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(kernels, "inventory", dict)
     with pytest.raises(PlanError, match="conv") as error:
         planner.plan(convolution(4, 4), A53)
-    assert "gemm_f32" in str(error.value)
+    assert "gemm or depthwise for f32" in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -167,12 +169,39 @@ def test_of_several_tiles_the_one_with_the_least_work_is_taken(
 ) -> None:
     names = [("gemm_f32_8x8_neon", 8), ("gemm_f32_8x12_neon", 12)]
     fakes = {
-        name: Kernel(name, "gemm_f32", "neon", 8, nr, Path(f"{name}.cpp"), "GemmF32Args")
+        name: Kernel(name, "gemm", "f32", "neon", 8, nr, Path(f"{name}.cpp"), "GemmArgs")
         for name, nr in names
     }
     monkeypatch.setattr(kernels, "inventory", lambda: fakes)
     planned = planner.plan(convolution(16, c_out, size=size), A53)
     assert planned.ops[0].attributes["kernel"] == f"gemm_f32_{tile}_neon"
+
+
+def with_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Adds matrix kernels for 8-bit integers, of the best instruction set."""
+    inventory = dict(kernels.inventory())
+    for isa in ("neona53", "portable"):
+        name = f"gemm_i8_{isa}" if isa == "portable" else f"gemm_i8_8x8_{isa}"
+        tile = (0, 0) if isa == "portable" else (8, 8)
+        inventory[name] = Kernel(name, "gemm", "i8", isa, *tile, Path(f"{name}.cpp"), "GemmArgs")
+    monkeypatch.setattr(kernels, "inventory", lambda: inventory)
+
+
+def test_kernels_are_for_the_type_of_an_operators_first_input(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = chosen(convolution(16, 16)).name
+    with_bytes(monkeypatch)
+    assert chosen(convolution(16, 16)).name == before
+    assert {k.dtype for k in best("gemm", "f32", A53)} == {"f32"}
+    assert [k.name for k in best("gemm", "i8", A53)] == ["gemm_i8_8x8_neona53"]
+
+
+def test_a_plan_cannot_name_a_kernel_of_another_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_bytes(monkeypatch)
+    given = Plan(operators={"conv": Choice("direct", {"kernel": "gemm_i8_8x8_neona53"})})
+    with pytest.raises(PlanError, match="it computes in i8, the operator in f32"):
+        planner.plan(convolution(16, 16), A53, given)
 
 
 def tile(program: Program, target: Target = A53) -> int:
@@ -263,7 +292,7 @@ def test_a_lowered_convolution_keeps_its_attributes_and_operands() -> None:
     assert op.type == "conv_winograd"
     assert op.attributes["pads"] == (1, 1, 1, 1)
     assert (op.attributes["clamp_min"], op.attributes["clamp_max"]) == (0.0, 6.0)
-    assert kernels.kernel(op.attributes["activation_kernel"]).family == "sigmoid_f32"
+    assert kernels.kernel(op.attributes["activation_kernel"]).family == "sigmoid"
     assert (op.inputs[0], op.outputs, op.name) == ("x", ["y"], "conv")
     assert program.ops[0].type == "conv"
 

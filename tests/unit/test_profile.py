@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings, strategies
 
 from trimtab import files, kernels
+from trimtab.errors import ProfileError
 from trimtab.profile import Profile, find_profile, read_profile
 from trimtab.target import Target
 
@@ -31,10 +32,10 @@ def test_a_known_cpu_gets_its_best_kernel_of_every_family(
     full, target = find_profile("full"), Target.of(arch, cpu)
     kept = full.narrowed(arch, target.isas).kept_kernels(arch)
     assert {k.isa for k in kept} == isas
-    assert {k.family for k in kept} == {k.family for k in full.kept_kernels(arch)}
+    assert {k.typed_family for k in kept} == {k.typed_family for k in full.kept_kernels(arch)}
     ranks = {isa.name: isa.rank for isa in kernels.isas().values()}
     for kernel in kept:
-        family = [k for k in kernels.inventory().values() if k.family == kernel.family]
+        family = [k for k in kernels.inventory().values() if k.typed_family == kernel.typed_family]
         better = [k for k in family if ranks[k.isa] > ranks[kernel.isa] and k.isa in target.isas]
         assert better == [], kernel.name
 
@@ -49,6 +50,13 @@ def test_nothing_is_dropped_that_the_plan_of_another_cpu_names() -> None:
     named = Profile("net", ops=("softmax",), kernels=("softmax_f32_avx512",))
     kept = named.narrowed("x86_64", Target.of("x86_64", "haswell").isas).kernels
     assert kept == ("softmax_f32_avx512",)
+
+
+def test_an_operator_needs_a_kernel_for_a_type_of_the_profile() -> None:
+    floats = Profile("net", ops=("softmax",), dtypes=("f32", "i64"))
+    assert {k.dtype for k in floats.kept_kernels("x86_64")} == {"f32"}
+    with pytest.raises(ProfileError, match="softmax needs a kernel of softmax for f32"):
+        Profile("net", ops=("softmax",), dtypes=("i64",)).kept_kernels("x86_64")
 
 
 TEXTS = strategies.text(strategies.characters(exclude_categories=["Cs"]))  # no lone surrogates

@@ -29,7 +29,7 @@ MACHINE = Machine(
 
 
 def moving(bytes: int) -> Layer:
-    return Layer("UnaryF32Args", (("n", bytes // 8),), 0, bytes)
+    return Layer("UnaryArgs", "f32", (("n", bytes // 8),), 0, bytes)
 
 
 def decided(name: str, target: Target, given: Plan | None = None) -> Program:
@@ -38,13 +38,13 @@ def decided(name: str, target: Target, given: Plan | None = None) -> Program:
 
 
 def test_products_are_limited_by_multiply_adds_where_these_take_longer() -> None:
-    layer = Layer("GemmF32Args", (), 100_000, 1000)
+    layer = Layer("GemmArgs", "f32", (), 100_000, 1000)
     assert MACHINE.limit(layer, "avx2") == (1000.0, "FMA")
     assert MACHINE.limit(layer, "portable") == (10_000.0, "FMA")
 
 
 def test_products_with_much_data_are_limited_by_the_memory() -> None:
-    assert MACHINE.limit(Layer("GemmF32Args", (), 100, 1000), "avx2") == (10.0, "L1")
+    assert MACHINE.limit(Layer("GemmArgs", "f32", (), 100, 1000), "avx2") == (10.0, "L1")
 
 
 @pytest.mark.parametrize(
@@ -103,18 +103,18 @@ def test_the_layers_of_a_network_have_its_multiply_accumulates(name: str) -> Non
 
 
 def test_a_product_reads_its_taps_from_rows_that_overlap() -> None:
-    layer = product(rows=100, columns=16, k=9, taps=3, step=3, line=10)
+    layer = product("f32", rows=100, columns=16, k=9, taps=3, step=3, line=10)
     assert layer.operations == 2 * 100 * 16 * 27
     assert layer.bytes == 4 * ((100 + 2 * 10) * 3 + 16 * 27 + 100 * 16)
 
 
 def test_the_figures_are_the_medians_of_the_rounds() -> None:
     durations = iter([100.0, 900.0, 200.0])
-    kernel, layer = "gemm_f32_6x16_avx2", product(10, 16, 100)
+    kernel, layer = "gemm_f32_6x16_avx2", product("f32", 10, 16, 100)
 
     def timer(name: str, args_type: str, sizes: dict[str, int], least_ns: float) -> float:
         if name == kernel:
-            assert args_type == "GemmF32Args"
+            assert args_type == "GemmArgs<float>"
             assert sizes.items() >= {"rows": 10, "mr": 6, "nr": 16}.items()
             return next(durations)
         return sizes["n"] / 50.0  # 100 GFLOP/s; 200 GB/s read, 400 copied
@@ -178,12 +178,12 @@ def _once(name: str, args_type: str, sizes: dict[str, int], _: float) -> float:
     """The engine's timer on the least of work: one pass, and little for the limits."""
     from trimtab.engine import engine
 
-    small = {"n": min(sizes["n"], 12288)} if args_type == "UnaryF32Args" else {}
+    small = {"n": min(sizes["n"], 12288)} if args_type == "UnaryArgs<float>" else {}
     return float(engine().time_kernel(name, args_type, sizes | small, 1.0))
 
 
 def test_the_task_times_kernels_on_the_layers_of_a_network() -> None:
-    chosen = [k for k in kernels.inventory().values() if k.family == "max_pool_f32"]
+    chosen = [k for k in kernels.inventory().values() if k.family == "max_pool"]
     here = [k for k in chosen if k.isa in Target.host().isas]
     said: list[str] = []
     machine, timed = time_kernels(here, ["squeezenet"], 1, 1, said.append)
@@ -205,5 +205,5 @@ def test_kernels_that_measure_the_machine_are_in_no_device_s_binary() -> None:
     for arch in ("x86_64", "aarch64", "armv7", "riscv64"):
         families = {k.family for k in find_profile("full").kept_kernels(arch)}
         measuring = {k.family for k in kernels.instruments(arch, families)}
-        assert measuring == {"peak_f32", "read_f32", "copy_f32"}
+        assert measuring == {"peak", "read", "copy"}
         assert not measuring & families

@@ -31,7 +31,7 @@ doc = "groups"
 [plan.kernel]
 type = "kernel"
 doc = "of the operator"
-families = ["gemm_f32"]
+families = ["gemm"]
 """
 
 
@@ -57,7 +57,7 @@ def test_attributes_of_the_operator_come_before_those_it_includes(tmp_path: Path
         ("activation_kernel", True),
     ]
     assert op.fuses_activation
-    assert op.families == ("gemm_f32", "@activation")
+    assert op.families == ("gemm", "@activation")
 
 
 def test_a_schema_that_includes_nothing_has_only_its_own(tmp_path: Path) -> None:

@@ -149,10 +149,10 @@ def kernel_table_source(kept: list[kernels.Kernel], strings: bool) -> str:
     isas = kernels.isas()
     activations = {f for op in schema.operators().values() if op.activation for f in op.families}
     hashes: dict[int, str] = {}
-    for name in {n for k in kernels.inventory().values() for n in (k.name, k.family)}:
+    for name in {n for k in kernels.inventory().values() for n in (k.name, k.typed_family)}:
         for key in (
             (schema.name_hash(name), schema.name_hash(name) & 0xFFFF)
-            if name in {k.family for k in kept}
+            if name in {k.typed_family for k in kept}
             else (schema.name_hash(name),)
         ):
             if hashes.setdefault(key, name) != name:
@@ -162,25 +162,25 @@ def kernel_table_source(kept: list[kernels.Kernel], strings: bool) -> str:
                     hint="rename one of the two",
                 )
     out = [BANNER, '#include "runtime/core/cpu.h"\n#include "runtime/core/kernel_table.h"\n']
-    out += [f'extern "C" void {k.name}(const {k.args_type}& args);' for k in kept]
+    out += [f'extern "C" void {k.name}(const {k.args}& args);' for k in kept]
     out.append("\nnamespace trimtab {\n\nconst KernelRow kKernelTable[] = {")
-    for k in sorted(kept, key=lambda k: (k.family, -isas[k.isa].rank, k.name)):
+    for k in sorted(kept, key=lambda k: (k.family, k.dtype, -isas[k.isa].rank, k.name)):
         features = " | ".join(f"kCpu{pascal(f)}" for f in isas[k.isa].features) or "0"
-        family = schema.name_hash(k.family) & 0xFFFF
+        family = schema.name_hash(k.typed_family) & 0xFFFF
         out.append(
             f"    {{{schema.name_hash(k.name):#x}u, {family:#x}u, {k.mr}, {k.nr}, "
-            f"{str(k.family in activations).lower()}, {features}, "
+            f"DType::k{pascal(k.dtype) if k.family in activations else 'None'}, {features}, "
             f'reinterpret_cast<KernelFunction>({k.name}), "{k.name if strings else ""}"}},'
         )
     if not kept:
-        out.append('    {0, 0, 0, 0, false, 0, nullptr, ""},')
+        out.append('    {0, 0, 0, 0, DType::kNone, 0, nullptr, ""},')
     out.append(f"}};\nconst size_t kKernelTableSize = {len(kept)};\n\n}}  // namespace trimtab")
     return "\n".join(out) + "\n"
 
 
 def kernel_source(kernel: kernels.Kernel, recipe: kernels.Recipe) -> str:
     """generated/kernels/NAME.cpp: one function of the kernel's name."""
-    signature = f'extern "C" void {kernel.name}(const {kernel.args_type}& args)'
+    signature = f'extern "C" void {kernel.name}(const {kernel.args}& args)'
     return (
         f'{BANNER}#include "{recipe.vectors}"\n\n#include "{recipe.header}"\n\n'
         f"{signature} {{ {recipe.function}(args); }}\n"

@@ -19,7 +19,7 @@ NAMESPACE = "bench"
     iterable=["isa", "family", "network"],
     help={
         "isa": "only kernels of this instruction set (repeatable)",
-        "family": "only this family, e.g. gemm_f32 (repeatable)",
+        "family": "only this family, e.g. gemm (repeatable)",
         "network": "zoo networks to take the layers from (repeatable; default: all)",
         "layers": "most layers per kernel",
         "rounds": "how often everything is timed; medians count",

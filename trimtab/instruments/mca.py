@@ -23,7 +23,8 @@ from trimtab.profile import find_profile
 from trimtab.tables import Column, Table, number
 from trimtab.target import Target
 
-FAMILIES = ("gemm_f32", "depthwise_f32")
+FAMILIES = ("gemm", "depthwise")
+_DTYPE = "f32"  # whose multiply-adds _FMA knows
 _TOOLCHAIN = "aarch64-linux-musl"
 _ITERATIONS = 200
 _SECONDS = 120.0
@@ -155,6 +156,7 @@ def _objects(built_for: Core) -> Mapping[str, Path]:
         kernel.name: Path("CMakeFiles/trimtab.dir", f"{kernel.path}.o")
         for kernel in kernels.inventory().values()
         if kernel.family in FAMILIES
+        and kernel.dtype == _DTYPE
         and not kernel.portable
         and chosen.arch in known[kernel.isa].arch
     }

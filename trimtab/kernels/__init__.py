@@ -1,12 +1,13 @@
 """The inventory of micro-kernels: those that `kernels/` declares, and those that it holds.
 
-A kernel is one function of the name `<family>[_<tile>]_<isa>`, in a file of that name:
+A kernel is one function of the name `<family>_<dtype>[_<tile>]_<isa>`, in a file of that name:
 
-    extern "C" void gemm_f32_8x8_neon(const GemmF32Args& args)
+    extern "C" void gemm_f32_8x8_neon(const GemmArgs<float>& args)
 
-`<family>` is `<op>_<dtype>`. `<tile>` is `<mr>x<nr>` (rows and columns that the kernel computes at
-once) or `<nr>` alone (a channel tile); without one the kernel reads no packed weights, or, in a
-portable kernel, any packing. `<isa>` is a row of `kernels/isa.toml`.
+The operator that calls a kernel decides of which type it is. `<tile>` is `<mr>x<nr>` (rows and
+columns that the kernel computes at once) or `<nr>` alone (a channel tile); without one the kernel
+reads no packed weights, or, in a portable kernel, any packing. `<isa>` is a row of
+`kernels/isa.toml`.
 
 Kernels that differ by their instruction set alone are generated of a family that a header of
 `kernels/generic/` declares; the others, and those that are better than a generated one, are files
@@ -39,11 +40,12 @@ __all__ = [
 
 
 def read_inventory(folder: Path) -> dict[str, Kernel]:
-    """All kernels below `folder` by name: families by alphabet, highest rank first, portable last.
+    """All kernels below `folder` by name: families by alphabet, their types too, highest rank
+    first, portable last.
 
     A file takes the place of the generated kernel of its name. SchemaError when a file breaks a
-    rule, a family has no portable member or is declared twice, or its members disagree on their
-    arguments.
+    rule, a family has no portable member of a type or is declared twice, or its members disagree on
+    their arguments.
     """
     isas = read_isas(folder / "isa.toml")
     made: dict[str, Kernel] = {}
@@ -56,9 +58,9 @@ def read_inventory(folder: Path) -> dict[str, Kernel]:
                     )
     written = [read_kernel(p, isas) for p in sorted(folder.glob("*/*.cpp"))]
     found = [*(made | {kernel.name: kernel for kernel in written}).values()]
-    found.sort(key=lambda k: (k.family, -isas[k.isa].rank, -k.mr * k.nr, k.name))
-    for family in sorted({k.family for k in found}):
-        members = [k for k in found if k.family == family]
+    found.sort(key=lambda k: (k.family, k.dtype, -isas[k.isa].rank, -k.mr * k.nr, k.name))
+    for family in sorted({k.typed_family for k in found}):
+        members = [k for k in found if k.typed_family == family]
         if not members[-1].portable:
             raise SchemaError(
                 f"kernel family {family} has no portable member",

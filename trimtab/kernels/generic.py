@@ -20,7 +20,7 @@ _BEGIN = re.compile(r"^TRIMTAB_FAMILY\b", re.MULTILINE)
 _DECLARATION = re.compile(
     r"TRIMTAB_FAMILY\((?P<options>(?:[^()]|\([^()]*\))*)\)\s*"
     r"(?:template <[^>]*>\s*)?"
-    r"inline void (?P<function>[A-Z]\w*)\(const (?P<args>\w+)& \w+\)"
+    r"inline void (?P<function>[A-Z]\w*)\(const (?P<args>\w+)<Element>& \w+\)"
 )
 _TILE = re.compile(r"(?:[1-9]\d*x)?[1-9]\d*")
 _TILE_OF_LANES = re.compile(rf"(\d+)\s*:\s*({_TILE.pattern})")
@@ -83,7 +83,7 @@ def read_families(header: Path) -> list[Family]:
         match = _DECLARATION.match(text, begin.start())
         if match is None:
             raise SchemaError(
-                "a family is declared at an inline void Function(const ...Args& args)",
+                "a family is declared at an inline void Function(const ...Args<Element>& args)",
                 where=where,
                 hint="kernels/generic/family.h has the rules",
             )

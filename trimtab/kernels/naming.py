@@ -7,18 +7,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from trimtab import schema
 from trimtab.errors import SchemaError
 from trimtab.kernels.isa import PORTABLE, Isa
 
 MAX_TILE_ROWS = 32  # kernel_api.h kMaxTileRows
 MAX_TILE_COLUMNS = 64  # kernel_api.h kMaxTileColumns
 
+# What C++ calls an element.
+ELEMENTS = {"f32": "float", "i8": "int8_t", "u8": "uint8_t", "i32": "int32_t", "i64": "int64_t"}
+
 # The packing of a program that is planned for a portable kernel, which understands any: that of
 # the small ARM kernels, so that they can stand in.
-_PORTABLE_PACKING = {"GemmF32Args": (4, 8), "DepthwiseF32Args": (0, 8)}
+_PORTABLE_PACKING = {"gemm": (4, 8), "depthwise": (0, 8)}
 
 _NAME = re.compile(
-    r"(?P<family>[a-z][a-z0-9]*(?:_[a-z0-9]+)*_(?:f32|f16|i8|u8|i32|i64))"
+    rf"(?P<family>[a-z][a-z0-9]*(?:_[a-z0-9]+)*)_(?P<dtype>{'|'.join(schema.DTYPES)})"
     r"(?:_(?:(?P<mr>[1-9]\d*)x)?(?P<nr>[1-9]\d*))?"
     r"_(?P<isa>[a-z][a-z0-9]*)"
 )
@@ -37,12 +41,14 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Kernel:
-    """One micro-kernel. `mr`, `nr`: its tile, 0 where it has none. `path`: of the file that defines
-    it, below `paths.root()`; below the build folder when there is a `recipe` to write it from.
+    """One micro-kernel. `mr`, `nr`: its tile, 0 where it has none. `args_type`: the template of its
+    arguments, `GemmArgs`. `path`: of the file that defines it, below `paths.root()`; below the
+    build folder when there is a `recipe` to write it from.
     """
 
     name: str
     family: str
+    dtype: str
     isa: str
     mr: int
     nr: int
@@ -51,9 +57,14 @@ class Kernel:
     recipe: Recipe | None = None
 
     @property
-    def dtype(self) -> str:
-        """Element type the kernel computes in: the last word of its family."""
-        return self.family.rpartition("_")[2]
+    def typed_family(self) -> str:
+        """Family and type, `gemm_f32`: what kernels can stand in for each other."""
+        return f"{self.family}_{self.dtype}"
+
+    @property
+    def args(self) -> str:
+        """The C++ type of its arguments, `GemmArgs<float>`."""
+        return f"{self.args_type}<{ELEMENTS[self.dtype]}>"
 
     @property
     def portable(self) -> bool:
@@ -63,9 +74,7 @@ class Kernel:
     @property
     def packing(self) -> tuple[int, int]:
         """(mr, nr) that weights are packed for; (0, 0) where the kernel reads none."""
-        return (
-            _PORTABLE_PACKING.get(self.args_type, (0, 0)) if self.portable else (self.mr, self.nr)
-        )
+        return _PORTABLE_PACKING.get(self.family, (0, 0)) if self.portable else (self.mr, self.nr)
 
 
 def named(
@@ -99,7 +108,15 @@ def named(
         raise SchemaError(
             "a portable kernel has no tile: it must understand every packing", where=where
         )
-    return Kernel(name, match["family"], match["isa"], mr, nr, path, args_type, recipe)
+    if match["dtype"] not in ELEMENTS:
+        raise SchemaError(
+            f"nobody has said what C++ calls an element of {match['dtype']}",
+            where=where,
+            hint="add it to ELEMENTS of trimtab/kernels/naming.py",
+        )
+    return Kernel(
+        name, match["family"], match["dtype"], match["isa"], mr, nr, path, args_type, recipe
+    )
 
 
 def read_kernel(path: Path, isas: Mapping[str, Isa]) -> Kernel:
@@ -109,10 +126,10 @@ def read_kernel(path: Path, isas: Mapping[str, Isa]) -> Kernel:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as e:
         raise SchemaError(str(e), where=where) from None
-    signature = re.search(rf"\bvoid\s+{name}\s*\(\s*const\s+(\w+)\s*&", text)
+    signature = re.search(rf"\bvoid\s+{name}\s*\(\s*const\s+(\w+)<(\w+)>\s*&", text)
     if signature is None:
         raise SchemaError(
-            f'must define extern "C" void {name}(const ...Args& args)',
+            f'must define extern "C" void {name}(const ...Args<...>& args)',
             where=where,
             hint="the function has the name of its file; kernel_api.h holds the argument types",
         )
@@ -121,5 +138,10 @@ def read_kernel(path: Path, isas: Mapping[str, Isa]) -> Kernel:
     if isas[kernel.isa].folder != folder:
         raise SchemaError(
             f"kernels for {kernel.isa} belong in kernels/{isas[kernel.isa].folder}/", where=where
+        )
+    if kernel.args != f"{signature[1]}<{signature[2]}>":
+        raise SchemaError(
+            f"a kernel of {kernel.dtype} takes {kernel.args}, not {signature[1]}<{signature[2]}>",
+            where=where,
         )
     return kernel

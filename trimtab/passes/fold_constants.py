@@ -36,11 +36,13 @@ def _is_foldable(graph: Graph, op: Op) -> bool:
     return after <= before + ALLOWED_GROWTH_BYTES
 
 
-def _with_portable_kernels(op: Op) -> dict[str, Any]:
+def _with_portable_kernels(op: Op, dtype: str) -> dict[str, Any]:
     values = dict(op.attributes)
     for attribute in op.schema.attributes:
         if attribute.type == "kernel" and not attribute.optional:
-            values[attribute.name] = kernels.kernel(f"{attribute.families[0]}_portable").name
+            values[attribute.name] = kernels.kernel(
+                f"{attribute.families[0]}_{dtype}_portable"
+            ).name
     return values
 
 
@@ -49,7 +51,7 @@ def _fold(graph: Graph, op: Op) -> None:
     for name in op.inputs:
         data = graph.constant(name)
         operands.append(None if data is None else (data, schema.DTYPES[graph.var(name).dtype]))
-    block = attributes.encode(op.schema, _with_portable_kernels(op))
+    block = attributes.encode(op.schema, _with_portable_kernels(op, graph.block.dtype(op)))
     try:
         results = engine().run_operator(op.schema.id, operands, block, len(op.outputs))
     except EngineError as e:

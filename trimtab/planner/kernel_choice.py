@@ -58,7 +58,8 @@ class KernelChoice:
         preferred = _highest(self._candidates(attribute))
         if not preferred:
             raise PlanError(
-                f"no kernel of {' or '.join(self._families(attribute))} runs on {self.target.name}",
+                f"no kernel of {' or '.join(self._families(attribute))} for {self._dtype} runs on "
+                f"{self.target.name}",
                 where=self._where,
                 hint="add one to kernels/, at least a portable one",
             )
@@ -71,7 +72,7 @@ class KernelChoice:
         return [
             kernel
             for family in self._families(attribute)
-            for kernel in _members(family, self.target)
+            for kernel in _members(family, self._dtype, self.target)
             if self.algorithm is None
             or self.algorithm.fits(self.program, self.op, attribute, kernel)
         ]
@@ -95,6 +96,8 @@ class KernelChoice:
             reason = "there is no such kernel"
         elif known.family not in {k.family for k in candidates}:
             reason = f"it is of the family {known.family}, which does not compute this"
+        elif known.dtype != self._dtype:
+            reason = f"it computes in {known.dtype}, the operator in {self._dtype}"
         elif known.isa not in self.target.isas:
             reason = f"{self.target.name} cannot run {known.isa}"
         else:
@@ -106,17 +109,25 @@ class KernelChoice:
         )
 
     @property
+    def _dtype(self) -> str:
+        return self.program.dtype(self.op)
+
+    @property
     def _where(self) -> str:
         return f"operator {self.op.name} ({self.op.type})"
 
 
-def best(family: str, target: Target) -> list[Kernel]:
+def best(family: str, dtype: str, target: Target) -> list[Kernel]:
     """The members of a family for the highest instruction set of `target` that has any."""
-    return _highest(_members(family, target))
+    return _highest(_members(family, dtype, target))
 
 
-def _members(family: str, target: Target) -> list[Kernel]:
-    return [k for k in kernels.inventory().values() if k.family == family and k.isa in target.isas]
+def _members(family: str, dtype: str, target: Target) -> list[Kernel]:
+    return [
+        k
+        for k in kernels.inventory().values()
+        if (k.family, k.dtype) == (family, dtype) and k.isa in target.isas
+    ]
 
 
 def _highest(members: list[Kernel]) -> list[Kernel]:

@@ -3,15 +3,15 @@
 A layer is described in the sizes that bindings/kernel_timer.cpp makes the calls from, per type of
 arguments:
 
-    GemmF32Args             rows, columns, taps, k (elements of a tap), step (elements between
+    GemmArgs             rows, columns, taps, k (elements of a tap), step (elements between
                             pixels), line (pixels between taps)
-    DepthwiseF32Args,       height, width (of the output), channels, kernel_h, kernel_w, stride
-    PoolF32Args
-    Winograd...F32Args      height, width (in tiles), channels, tile, size (of its inputs)
-    Strassen...F32Args      n, rows (of a quadrant)
-    UnaryF32Args            n
-    BinaryF32Args           n, runs (all with the same second operand)
-    SoftmaxF32Args          n, rows
+    DepthwiseArgs,       height, width (of the output), channels, kernel_h, kernel_w, stride
+    PoolArgs
+    Winograd...Args      height, width (in tiles), channels, tile, size (of its inputs)
+    Strassen...Args      n, rows (of a quadrant)
+    UnaryArgs            n
+    BinaryArgs           n, runs (all with the same second operand)
+    SoftmaxArgs          n, rows
 
 `tile` and `size` are those in the names of the kernels that a layer is for.
 """
@@ -20,25 +20,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-_FLOAT = 4  # bytes
+import numpy as np
+
+from trimtab.program.program import NUMPY_DTYPES
 
 
 @dataclass(frozen=True)
 class Layer:
-    """The calls that one operator makes of a kernel. `operations`: floating-point operations of
-    sums of products, 0 for kernels that rather move data; `bytes`: what is read and written at
-    least once.
+    """The calls that one operator makes of a kernel for `dtype`. `operations`: those of sums of
+    products, 0 for kernels that rather move data; `bytes`: what is read and written at least once.
     """
 
     args_type: str
+    dtype: str
     sizes: tuple[tuple[str, int], ...]
     operations: int
     bytes: int
 
     @staticmethod
-    def of(args_type: str, operations: int, floats: int, **sizes: int) -> Layer:
-        """A layer that reads and writes so many floats."""
-        return Layer(args_type, tuple(sizes.items()), operations, _FLOAT * floats)
+    def of(args_type: str, dtype: str, operations: int, elements: int, **sizes: int) -> Layer:
+        """A layer that reads and writes so many elements."""
+        bytes = np.dtype(NUMPY_DTYPES[dtype]).itemsize * elements
+        return Layer(args_type, dtype, tuple(sizes.items()), operations, bytes)
 
     @property
     def work(self) -> int:
@@ -51,13 +54,16 @@ class Layer:
         return " ".join(f"{name}={size}" for name, size in self.sizes if size > 1)
 
 
-def product(rows: int, columns: int, k: int, taps: int = 1, step: int = 0, line: int = 0) -> Layer:
+def product(
+    dtype: str, rows: int, columns: int, k: int, taps: int = 1, step: int = 0, line: int = 0
+) -> Layer:
     """A layer of a matrix kernel; `k`: elements of a tap; `step`: elements between pixels; `line`:
     pixels between taps. One tap of rows without gaps by default.
     """
     step = step or k
     return Layer.of(
-        "GemmF32Args",
+        "GemmArgs",
+        dtype,
         2 * rows * columns * taps * k,
         (rows + (taps - 1) * line) * step + columns * taps * k + rows * columns,
         rows=rows,
@@ -71,6 +77,7 @@ def product(rows: int, columns: int, k: int, taps: int = 1, step: int = 0, line:
 
 def windows(
     args_type: str,
+    dtype: str,
     operations: int,
     inputs: int,
     output: tuple[int, ...],
@@ -83,6 +90,7 @@ def windows(
     n, channels, height, width = output
     return Layer.of(
         args_type,
+        dtype,
         operations,
         inputs + n * channels * height * width,
         height=n * height,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from trimtab import kernels
 from trimtab.kernels import Kernel
 
-FAMILY = "gemm_f32"
+FAMILY = "gemm"
 
 # Beginning and ending the sum of an output takes as long as this many multiply-adds.
 _SUM_COST = 4

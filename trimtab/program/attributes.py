@@ -139,7 +139,7 @@ def _encode_kernel(name: str) -> bytes:
     return struct.pack(
         "<IHBB",
         schema.name_hash(name),
-        schema.name_hash(kernel.family) & 0xFFFF,
+        schema.name_hash(kernel.typed_family) & 0xFFFF,
         *kernel.packing,
     )
 

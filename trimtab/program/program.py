@@ -119,6 +119,12 @@ class Block:
         self.vars: dict[str, Var] = {}
         self.ops: list[Op] = []
 
+    def dtype(self, op: Op) -> str:
+        """The element type that an operator computes in, that of its first input; "" without one. A
+        family of kernels and this type are what the operator calls.
+        """
+        return self.vars[op.inputs[0]].dtype if op.inputs else ""
+
     def new_name(self, hint: str) -> str:
         """`hint`, or `hint` with a number behind it when the name is taken."""
         if hint and hint not in self.vars:
@@ -263,6 +269,10 @@ class Program:
     def ops(self) -> list[Op]:
         """Operators of the block, in the order they run."""
         return self.block.ops
+
+    def dtype(self, op: Op) -> str:
+        """As `Block.dtype`."""
+        return self.block.dtype(op)
 
     @property
     def planned(self) -> bool:

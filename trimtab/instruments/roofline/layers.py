@@ -40,38 +40,38 @@ def _global_pool(program: Program, op: Op) -> Layer:
 
 def _windows(program: Program, op: Op, window: tuple[int, ...], stride: int) -> Layer:
     x, y = program.vars[op.inputs[0]], program.vars[op.outputs[0]]
-    return windows("PoolF32Args", 0, x.count, y.shape, window, stride)
+    return windows("PoolArgs", x.dtype, 0, x.count, y.shape, window, stride)
 
 
 def _unary(program: Program, op: Op) -> Layer:
     n = program.vars[op.outputs[0]].count
-    return Layer.of("UnaryF32Args", 0, 2 * n, n=n)
+    return Layer.of("UnaryArgs", program.dtype(op), 0, 2 * n, n=n)
 
 
 def _binary(program: Program, op: Op) -> Layer:
     n = program.vars[op.outputs[0]].count
     least = min(program.vars[name].count for name in op.inputs)
     if least in (1, n):
-        return Layer.of("BinaryF32Args", 0, 3 * n, n=n, runs=1)
+        return Layer.of("BinaryArgs", program.dtype(op), 0, 3 * n, n=n, runs=1)
     # A vector of channels, as squeeze-and-excite has it.
-    return Layer.of("BinaryF32Args", 0, 2 * n + least, n=least, runs=n // least)
+    return Layer.of("BinaryArgs", program.dtype(op), 0, 2 * n + least, n=least, runs=n // least)
 
 
 def _softmax(program: Program, op: Op) -> Layer:
     y = program.vars[op.outputs[0]]
     n = y.shape[op.attributes["axis"]]
-    return Layer.of("SoftmaxF32Args", 0, 2 * y.count, n=n, rows=y.count // n)
+    return Layer.of("SoftmaxArgs", program.dtype(op), 0, 2 * y.count, n=n, rows=y.count // n)
 
 
 # By (operator, type of arguments); operator "": every one that calls kernels of this type.
 _MAKERS: dict[tuple[str, str], Callable[[Program, Op], Layer]] = {
-    ("max_pool", "PoolF32Args"): _pool,
-    ("average_pool", "PoolF32Args"): _pool,
-    ("global_max_pool", "PoolF32Args"): _global_pool,
-    ("global_average_pool", "PoolF32Args"): _global_pool,
-    ("", "UnaryF32Args"): _unary,
-    ("", "BinaryF32Args"): _binary,
-    ("", "SoftmaxF32Args"): _softmax,
+    ("max_pool", "PoolArgs"): _pool,
+    ("average_pool", "PoolArgs"): _pool,
+    ("global_max_pool", "PoolArgs"): _global_pool,
+    ("global_average_pool", "PoolArgs"): _global_pool,
+    ("", "UnaryArgs"): _unary,
+    ("", "BinaryArgs"): _binary,
+    ("", "SoftmaxArgs"): _softmax,
 }
 
 
@@ -92,16 +92,15 @@ def assign(
     """At most `most` layers for every kernel: its own, or, as no network may call it, those of any
     kernel with arguments of the same type.
     """
-    by_type: dict[str, Counter[Layer]] = {}
+    by_type: dict[tuple[str, str], Counter[Layer]] = {}
     for counts in found.values():
         for layer, work in counts.items():
-            by_type.setdefault(layer.args_type, Counter())[layer] += work
+            by_type.setdefault((layer.args_type, layer.dtype), Counter())[layer] += work
     return {
-        kernel.name: select(
-            _fitting(kernel, found.get(kernel.name) or by_type.get(kernel.args_type, Counter())),
-            most,
+        k.name: select(
+            _fitting(k, found.get(k.name) or by_type.get((k.args_type, k.dtype), Counter())), most
         )
-        for kernel in chosen
+        for k in chosen
     }
 
 

@@ -25,6 +25,7 @@ from trimtab.target import Target
 
 Timer = Callable[[str, str, dict[str, int], float], float]  # as engine().time_kernel
 
+_DTYPE = "f32"  # what the machine's limits are measured with
 _PEAK_MULTIPLY_ADDS = 12 << 14
 _LEAST_NS = 200_000.0
 
@@ -86,15 +87,15 @@ class _Limits:
         """Times every loop once."""
         for isa, rates in self._peaks.items():
             n = _PEAK_MULTIPLY_ADDS
-            rates.append(2 * n / self._time(f"peak_f32_{isa}", n))
+            rates.append(2 * n / self._time(f"peak_{_DTYPE}_{isa}", n))
         for name, size in self._sets.items():
             n = size // 4 // 1024 * 1024  # a multiple of every vector
-            read = 4 * n / self._time(f"read_f32_{self._best}", n)
-            copied = 4 * n / self._time(f"copy_f32_{self._best}", n // 2)
+            read = 4 * n / self._time(f"read_{_DTYPE}_{self._best}", n)
+            copied = 4 * n / self._time(f"copy_{_DTYPE}_{self._best}", n // 2)
             self._rates[name].append(max(read, copied))
 
     def _time(self, name: str, n: int) -> float:
-        return self._timer(name, "UnaryF32Args", {"n": n}, _LEAST_NS)
+        return self._timer(name, kernels.kernel(name).args, {"n": n}, _LEAST_NS)
 
     def machine(self) -> Machine:
         """The medians."""
@@ -120,7 +121,7 @@ def time_kernels(
         for (kernel, layer), taken in zip(cases, samples, strict=True):
             mr, nr = kernel.packing
             sizes = dict(layer.sizes) | {"mr": mr, "nr": nr}
-            taken.append(timer(kernel.name, layer.args_type, sizes, _LEAST_NS))
+            taken.append(timer(kernel.name, kernel.args, sizes, _LEAST_NS))
     machine = limits.machine()
     return machine, [
         Timed(kernel, layer, median(taken), *machine.limit(layer, kernel.isa))
@@ -173,7 +174,7 @@ def kind_of(op: Op, facts: inspection.OpFacts) -> str:
     size = f"{facts.inputs[1][2]}x{facts.inputs[1][3]}"
     family = kernels.kernel(facts.kernel).family
     usual = op.schema.attribute("kernel").families[0]
-    return f"{op.type} {size}" + (f" {family.rpartition('_')[0]}" if family != usual else "")
+    return f"{op.type} {size}" + (f" {family}" if family != usual else "")
 
 
 def by_kind(operators: Iterable[TimedOperator]) -> dict[str, dict[str, Any]]:

@@ -92,7 +92,7 @@ def names() -> tuple[str, ...]:
 
 def lower(program: Program, op: Op, target: Target) -> dict[str, Op]:
     """The algorithms that can compute `op` on `target`, and the operator that each makes of it."""
-    dtype = program.vars[op.inputs[0]].dtype if op.inputs else ""
+    dtype = program.dtype(op)
     lowered = {
         name: algorithm.lower(program, op, target)
         for name, algorithm in found().items()

@@ -11,13 +11,13 @@ from trimtab import kernels
 from trimtab.kernels import Kernel
 from trimtab.planner.algorithms import family, twin
 from trimtab.planner.layers import Layer, windows
-from trimtab.planner.packing import FloatArray, Packing
+from trimtab.planner.packing import Array, Packing
 from trimtab.planner.products import weight_cost
 from trimtab.program import Op, Program
 from trimtab.schema import Attribute
 from trimtab.target import Target
 
-_FAMILY = "depthwise_f32"
+_FAMILY = "depthwise"
 
 
 class Depthwise:
@@ -59,11 +59,15 @@ class Depthwise:
         x, w, y = (program.vars[name] for name in (*op.inputs[:2], op.outputs[0]))
         window, stride = w.shape[2:], op.attributes["strides"][0]
         operations = 2 * y.count * math.prod(window)
-        yield "kernel", windows("DepthwiseF32Args", operations, x.count, y.shape, window, stride), 1
+        yield (
+            "kernel",
+            windows("DepthwiseArgs", x.dtype, operations, x.count, y.shape, window, stride),
+            1,
+        )
 
 
-def pack(w: FloatArray, nr: int) -> FloatArray:
-    """w: float32[c, 1, kh, kw] -> flat [tile][kw][kh][nr], nr channels side by side, taps outside.
+def pack(w: Array, nr: int) -> Array:
+    """w: [c, 1, kh, kw] -> flat [tile][kw][kh][nr], nr channels side by side, taps outside.
 
     Taps go column by column, as neighbouring windows share columns of pointers. The last tile ends
     at the last channel and overlaps the one before, so that kernels know whole vectors only; fewer
@@ -71,7 +75,7 @@ def pack(w: FloatArray, nr: int) -> FloatArray:
     """
     channels, _, kh, kw = w.shape
     first = np.minimum(np.arange(0, channels, nr), max(channels - nr, 0))
-    padded = np.zeros((max(channels, nr), kh, kw), np.float32)
+    padded = np.zeros((max(channels, nr), kh, kw), w.dtype)
     padded[:channels] = w[:, 0]
     tiles = padded[first[:, None] + np.arange(nr)]
     return tiles.transpose(0, 3, 2, 1).reshape(-1)

@@ -65,16 +65,20 @@ class Direct:
 
     def layers(self, program: Program, op: Op) -> Iterator[tuple[str, Layer, int]]:
         """One product per group. Transposed convolutions call the kernel in another way."""
-        w, y = program.vars[op.inputs[1]].shape, program.vars[op.outputs[0]]
+        w, y, dtype = (
+            program.vars[op.inputs[1]].shape,
+            program.vars[op.outputs[0]],
+            program.dtype(op),
+        )
         if op.type == "gemm":
-            yield "kernel", product(y.count // w[0], *w), 1
+            yield "kernel", product(dtype, y.count // w[0], *w), 1
         if op.type == "conv":
             groups, stride = _groups(op), op.attributes["strides"][1]
             columns, k, taps, kernel_w = w[0] // groups, w[1], w[2], w[3]
             # Away from the borders a kernel row is one piece; see docs/planner.md.
             rows, width = y.count // w[0], y.shape[3]
             step = stride * k * groups
-            yield "kernel", product(rows, columns, kernel_w * k, taps, step, width), groups
+            yield "kernel", product(dtype, rows, columns, kernel_w * k, taps, step, width), groups
 
 
 def _groups(op: Op) -> int:

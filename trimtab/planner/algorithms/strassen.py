@@ -14,7 +14,7 @@ from trimtab.kernels import Kernel
 from trimtab.planner import kernel_choice, products
 from trimtab.planner.algorithms import twin
 from trimtab.planner.layers import Layer, product
-from trimtab.planner.packing import FloatArray, Packing
+from trimtab.planner.packing import Array, Packing
 from trimtab.planner.packing.gemm import pack_bias, pack_groups, pack_matrix
 from trimtab.program import Op, Program
 from trimtab.schema import Attribute
@@ -46,7 +46,7 @@ class Strassen:
         moves = (*window, *op.attributes["strides"], *op.attributes["dilations"])
         if {*moves} != {1} or any(op.attributes["pads"]) or c_in % 2:
             return None
-        best = kernel_choice.best(products.FAMILY, target)
+        best = kernel_choice.best(products.FAMILY, program.dtype(op), target)
         halves = any(half_columns(c_out, kernel.packing[1]) for kernel in best)
         return twin(op, _OPERATOR) if halves else None
 
@@ -84,11 +84,11 @@ class Strassen:
         c_out, depth, *_ = program.vars[op.inputs[1]].shape
         rows, k = program.vars[op.outputs[0]].count // c_out, depth // 2
         n = half_columns(c_out, kernels.kernel(op.attributes["kernel"]).packing[1])
-        half = rows // 2
-        yield "kernel", product(-(-rows // 2), n, k), 7
-        sums = Layer.of("StrassenSumsF32Args", 0, half * k * (4 + 4), n=k, rows=half)
+        half, dtype = rows // 2, program.dtype(op)
+        yield "kernel", product(dtype, -(-rows // 2), n, k), 7
+        sums = Layer.of("StrassenSumsArgs", dtype, 0, half * k * (4 + 4), n=k, rows=half)
         yield "sums_kernel", sums, 1
-        results = Layer.of("StrassenResultsF32Args", 0, half * n * (3 + 1), n=n, rows=half)
+        results = Layer.of("StrassenResultsArgs", dtype, 0, half * n * (3 + 1), n=n, rows=half)
         yield "results_kernel", results, 1
 
 
@@ -108,13 +108,13 @@ def right_hand_sides(w: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.stack([b11, t2, b22 - b12, t1, b21 - t2, b22, b21])
 
 
-def pack(w: FloatArray, nr: int) -> FloatArray:
-    """w: float32[c_out, c_in, 1, 1] -> [7][panel][c_in / 2][nr], then [panel][c_in][nr] of what is
+def pack(w: Array, nr: int) -> Array:
+    """w: [c_out, c_in, 1, 1] -> [7][panel][c_in / 2][nr], then [panel][c_in][nr] of what is
     left of c_out.
     """
     matrix = w[:, :, 0, 0]
     columns = 2 * half_columns(len(matrix), nr)
-    sides = right_hand_sides(matrix[:columns].astype(np.float64))
+    sides = right_hand_sides(matrix[:columns].astype(np.float64)).astype(w.dtype)
     return np.concatenate([pack_groups(sides, nr), pack_matrix(matrix[columns:], nr)])
 
 

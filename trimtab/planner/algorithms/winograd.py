@@ -21,7 +21,7 @@ from trimtab.kernels import Kernel
 from trimtab.planner import products
 from trimtab.planner.algorithms import twin
 from trimtab.planner.layers import Layer, product
-from trimtab.planner.packing import FloatArray, Packing
+from trimtab.planner.packing import Array, Packing
 from trimtab.program import Op, Program, Var
 from trimtab.schema import Attribute
 from trimtab.target import Target
@@ -132,15 +132,16 @@ class Winograd:
         c_out, c_in, *_ = program.vars[op.inputs[1]].shape
         size, stride = self._size_of(program, op), op.attributes["strides"][0]
         height, width = self._tiles(program.vars[op.outputs[0]])
-        yield "kernel", product(height * width, c_out, stride**2 * c_in), size**2
+        dtype = program.dtype(op)
+        yield "kernel", product(dtype, height * width, c_out, stride**2 * c_in), size**2
 
         def transform(args_type: str, channels: int) -> Layer:
-            floats = height * width * channels * (size**2 + self.tile**2)
+            elements = height * width * channels * (size**2 + self.tile**2)
             sizes = {"height": height, "width": width, "channels": channels}
-            return Layer.of(args_type, 0, floats, **sizes, tile=self.tile, size=size)
+            return Layer.of(args_type, dtype, 0, elements, **sizes, tile=self.tile, size=size)
 
-        yield "input_kernel", transform("WinogradInputF32Args", _input_channels(c_in, stride)), 1
-        yield "output_kernel", transform("WinogradOutputF32Args", c_out), 1
+        yield "input_kernel", transform("WinogradInputArgs", _input_channels(c_in, stride)), 1
+        yield "output_kernel", transform("WinogradOutputArgs", c_out), 1
 
     def _size(self, kernel: int, stride: int) -> int:
         return self.tile + taps(kernel, stride) - 1
@@ -174,25 +175,25 @@ def weight_transform(size: int, taps: int) -> NDArray[np.float64]:
     return np.array([*rows, [0] * (taps - 1) + [1]], np.float64)
 
 
-def space_to_depth(w: FloatArray, stride: int) -> FloatArray:
-    """w: float32[c_out, c_in, k, k] of a convolution with strides -> [c_out, stride^2 * c_in, r, r]
+def space_to_depth(w: Array, stride: int) -> Array:
+    """w: [c_out, c_in, k, k] of a convolution with strides -> [c_out, stride^2 * c_in, r, r]
     of the same one over squares of pixels; a square's channels are [row][column][c_in].
     """
     c_out, c_in, k, _ = w.shape
     r = taps(k, stride)
-    padded = np.zeros((c_out, c_in, r * stride, r * stride), np.float32)
+    padded = np.zeros((c_out, c_in, r * stride, r * stride), w.dtype)
     padded[:, :, :k, :k] = w
     squares = padded.reshape(c_out, c_in, r, stride, r, stride).transpose(0, 3, 5, 1, 2, 4)
     return squares.reshape(c_out, -1, r, r)
 
 
-def pack(w: FloatArray, tile: int, stride: int, nr: int) -> FloatArray:
-    """w: float32[c_out, c_in, k, k] -> [n^2][panel][stride^2 * c_in][nr]."""
+def pack(w: Array, tile: int, stride: int, nr: int) -> Array:
+    """w: [c_out, c_in, k, k] -> [n^2][panel][stride^2 * c_in][nr]."""
     w = space_to_depth(w, stride)
     c_out, c_in, r, _ = w.shape
     size = tile + r - 1
     g = weight_transform(size, r)
-    packed = np.zeros((size**2, -(-c_out // nr), c_in, nr), np.float32)
+    packed = np.zeros((size**2, -(-c_out // nr), c_in, nr), w.dtype)
     # A panel at a time: in float64 all of them take twice the memory of the result.
     for panel in range(packed.shape[1]):
         some = w[panel * nr : (panel + 1) * nr].astype(np.float64)

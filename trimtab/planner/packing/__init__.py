@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from trimtab.errors import PlanError
 from trimtab.program import Op, Program, Var
 
-FloatArray = NDArray[np.float32]
+Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Packing:
     """How a constant operand is packed; operators with equal keys share the packed constant."""
 
     key: tuple[Any, ...]
-    run: Callable[[FloatArray], FloatArray]
+    run: Callable[[Array], Array]
 
 
 class Packer:
@@ -54,7 +54,7 @@ class Packer:
         if key not in self.made:
             assert var.data is not None
             name = self.program.block.new_name(f"{var.name}.packed")
-            data = packing.run(np.asarray(var.data, np.float32))
+            data = packing.run(np.asarray(var.data))
             self.program.vars[name] = Var(name, var.shape, var.dtype, data=data, packed=True)
             self.made[key] = name
         return self.made[key]

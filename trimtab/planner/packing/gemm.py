@@ -1,6 +1,7 @@
-"""Panels for indirect GEMM (`GemmF32Args`): nr output channels side by side, depth outside.
+"""Panels for indirect GEMM (`GemmArgs`): nr output channels side by side, depth outside.
 
-All results are flat float32; the last panel of every group is filled up with zeros.
+All results are flat and of the operand's type; the last panel of every group is filled up with
+zeros.
 """
 
 from __future__ import annotations
@@ -11,26 +12,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float32]
+Array = NDArray[Any]
 
 
-def pack_groups(w: NDArray[Any], nr: int) -> FloatArray:
-    """w: float32[group, columns, depth] -> [group][panel][depth][nr]."""
+def pack_groups(w: Array, nr: int) -> Array:
+    """w: [group, columns, depth] -> [group][panel][depth][nr]."""
     groups, columns, depth = w.shape
     panels = -(-columns // nr)
-    padded = np.zeros((groups, panels * nr, depth), np.float32)
+    padded = np.zeros((groups, panels * nr, depth), w.dtype)
     padded[:, :columns] = w
     return padded.reshape(groups, panels, nr, depth).transpose(0, 1, 3, 2).reshape(-1)
 
 
-def pack_conv(w: FloatArray, groups: int, nr: int) -> FloatArray:
-    """w: float32[c_out, c_in / groups, kh, kw] -> [group][panel][kh][kw][c_in / groups][nr]."""
+def pack_conv(w: Array, groups: int, nr: int) -> Array:
+    """w: [c_out, c_in / groups, kh, kw] -> [group][panel][kh][kw][c_in / groups][nr]."""
     columns = w.shape[0] // groups
     return pack_groups(w.transpose(0, 2, 3, 1).reshape(groups, columns, -1), nr)
 
 
-def pack_matrix(w: FloatArray, nr: int) -> FloatArray:
-    """w: float32[n, k] -> [panel][k][nr]."""
+def pack_matrix(w: Array, nr: int) -> Array:
+    """w: [n, k] -> [panel][k][nr]."""
     return pack_groups(w[np.newaxis], nr)
 
 
@@ -40,14 +41,14 @@ def taps_of_phase(phase: int, kernel: int, stride: int, dilation: int, pad: int)
 
 
 def pack_conv_transpose(
-    w: FloatArray,
+    w: Array,
     groups: int,
     nr: int,
     strides: Sequence[int],
     dilations: Sequence[int],
     pads: Sequence[int],
-) -> FloatArray:
-    """w: float32[c_in, c_out / groups, kh, kw] -> for every output phase, rows before columns, the
+) -> Array:
+    """w: [c_in, c_out / groups, kh, kw] -> for every output phase, rows before columns, the
     panels of the convolution that its taps make: [group][panel][tap][c_in / groups][nr].
     """
     c_in, columns, kh, kw = w.shape
@@ -63,6 +64,6 @@ def pack_conv_transpose(
     return np.concatenate(pieces)
 
 
-def pack_bias(bias: FloatArray, groups: int, nr: int) -> FloatArray:
-    """bias: float32[c_out] -> [group][columns padded to nr]."""
+def pack_bias(bias: Array, groups: int, nr: int) -> Array:
+    """bias: [c_out] -> [group][columns padded to nr]."""
     return pack_groups(bias.reshape(groups, -1, 1), nr)
