@@ -6,9 +6,11 @@
 //   env NAME          prints a variable
 //   where             prints the working directory
 //   flood BYTES       writes BYTES x's to stdout and as many y's to stderr, alternating
+//   say TEXT          prints TEXT in a line, then waits for ever
 //   beat FILE         a child appends to FILE every 50 ms, for ever; the parent waits for it
 //   stdin             prints how many bytes stdin has
-//   loop              the runner's markers around 1000 and 2000 rounds of the same loop
+//   loop [TEXT]       the runner's markers around 1000 and 2000 rounds of the same loop; with TEXT it
+//                     then goes on as "say" does
 
 #include <signal.h>
 #include <stdio.h>
@@ -25,6 +27,12 @@ static void Mark(unsigned long phase, unsigned long index) {
 static __attribute__((noinline)) void Loop(int rounds) {
   for (volatile int i = 0; i < rounds; ++i) {
   }
+}
+
+static int Say(const char* text) {
+  puts(text);
+  fflush(stdout);
+  for (;;) pause();
 }
 
 int main(int argc, char** argv) {
@@ -56,6 +64,7 @@ int main(int argc, char** argv) {
     }
     return 0;
   }
+  if (strcmp(what, "say") == 0) return Say(operand);
   if (strcmp(what, "beat") == 0) {
     if (fork() == 0) {
       for (;;) {
@@ -81,7 +90,7 @@ int main(int argc, char** argv) {
     Mark(3, 1);
     Loop(2000);
     Mark(4, 1);
-    return 0;
+    return argc > 2 ? Say(operand) : 0;
   }
   fprintf(stderr, "unknown: %s\n", what);
   return 2;

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.device.conftest import Subject
-from trimtab.devices import CommandResult
+from trimtab.devices import CommandResult, Transcript
 from trimtab.errors import DeviceError, DeviceTimeoutError
 
 pytestmark = pytest.mark.device
@@ -170,6 +170,19 @@ def test_a_timeout_kills_the_whole_process_group(subject: Subject, tmp_path: Pat
             time.sleep(0.3)
         assert sizes[0] == sizes[1] > 0
     assert run_probe(subject, "exit", "3").exit_code == 3
+
+
+def test_what_was_printed_before_a_timeout_is_in_the_transcript(subject: Subject) -> None:
+    program, transcript = subject.device.push(subject.probe), Transcript()
+    with pytest.raises(DeviceTimeoutError):
+        subject.device.run([program, "say", "hello"], timeout_s=2, transcript=transcript)
+    assert transcript.stdout == b"hello\n"
+
+
+def test_the_transcript_of_a_command_that_ends_is_its_output(subject: Subject) -> None:
+    program, transcript = subject.device.push(subject.probe), Transcript()
+    result = subject.device.run([program, "args", "x"], timeout_s=30, transcript=transcript)
+    assert transcript.stdout == result.stdout == b"78\n"
 
 
 def test_scratch_directories_are_fresh_and_removed(subject: Subject, tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.device.conftest import require_counting
-from trimtab.devices import InstructionCounter, Mark, find_device
+from trimtab.devices import InstructionCounter, Mark, Transcript, find_device
+from trimtab.errors import DeviceTimeoutError
 
 pytestmark = pytest.mark.device
 
@@ -42,6 +43,21 @@ def test_counts_are_exact_and_repeat(
 def between(marks: tuple[Mark, ...], index: int) -> int:
     start, end = (mark.instructions for mark in marks if mark.index == index)
     return end - start
+
+
+def test_marks_before_a_timeout_are_in_the_transcript(probe: Callable[[str], Path]) -> None:
+    require_counting()
+    whole, cut = Transcript(), Transcript()
+    with find_device("qemu-a53").open() as emulator:
+        assert isinstance(emulator, InstructionCounter)
+        program = emulator.push(probe("aarch64-linux-musl"))
+        emulator.count_instructions([program, "loop"], timeout_s=60, transcript=whole)
+        command = [program, "loop", "hello"]
+        with pytest.raises(DeviceTimeoutError):
+            emulator.count_instructions(command, timeout_s=2, transcript=cut)
+    assert cut.stdout == b"hello\n"
+    assert between(tuple(cut.marks), 0) == between(tuple(whole.marks), 0)
+    assert len(cut.marks) == len(whole.marks) == 4
 
 
 def test_a_crash_has_no_total(probe: Callable[[str], Path]) -> None:

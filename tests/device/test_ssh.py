@@ -16,6 +16,10 @@ from pathlib import Path
 import pytest
 
 from tests.device.conftest import SshServer
+from tests.unit.bench_fakes import make_golden, make_subject
+from trimtab.bench import results
+from trimtab.bench.protocol import Settings, measure
+from trimtab.bench.results import Status
 from trimtab.devices import find_device, ssh
 from trimtab.errors import (
     DeviceError,
@@ -147,9 +151,7 @@ def test_a_connection_that_breaks_during_a_command_is_noticed(
 
     def cut() -> None:
         time.sleep(0.5)
-        children = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
-        for child in children:
-            os.kill(int(child), signal.SIGKILL)
+        kill_sessions(server)
 
     with find_device("board1").open(trust_new=True) as device:
         cutter = threading.Thread(target=cut)
@@ -159,6 +161,51 @@ def test_a_connection_that_breaks_during_a_command_is_noticed(
             device.run(["sleep", "20"], timeout_s=30)
         assert time.monotonic() - started < 10
         cutter.join()
+
+
+def kill_sessions(server: SshServer) -> None:
+    """Ends the processes behind all connections, as a power cut would."""
+    children = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
+    for child in children:
+        os.kill(int(child), signal.SIGKILL)
+
+
+HANGS = "is_golden or ([say('run', i=i, ns=70 + i, instructions=None) for i in range(3)], "
+
+
+@pytest.mark.parametrize(
+    ("timeout_s", "is_cut", "status"), [(4.0, False, Status.TIMEOUT), (60.0, True, Status.INFRA)]
+)
+def test_samples_that_arrived_before_a_run_went_wrong_are_in_its_record(
+    start_sshd: Callable[..., SshServer],
+    config: Path,
+    tmp_path: Path,
+    timeout_s: float,
+    is_cut: bool,
+    status: Status,
+) -> None:
+    server = start_sshd()
+    server.define(config, "board1")
+    told = tmp_path / "told"
+    subject = make_subject(tmp_path, f"{HANGS}open({str(told)!r}, 'w'), time.sleep(60))")
+
+    def cut() -> None:
+        while not told.exists():
+            time.sleep(0.05)
+        time.sleep(0.5)  # for the bytes on their way
+        kill_sessions(server)
+
+    cutter = threading.Thread(target=cut)
+    with find_device("board1").open(trust_new=True) as device:
+        if is_cut:
+            cutter.start()
+        settings = Settings(timeout_s=timeout_s)
+        outcome = measure(device, subject, make_golden(), settings, tmp_path, lambda _: None)
+    if is_cut:
+        cutter.join()
+    record = results.read(outcome.path)
+    assert record.status is status
+    assert [event["ns"] for event in record.of("run")] == [70, 71, 72]
 
 
 class _Interrupted(io.BytesIO):

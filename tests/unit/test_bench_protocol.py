@@ -14,7 +14,14 @@ from trimtab.bench import golden, protocol, results
 from trimtab.bench.protocol import Settings
 from trimtab.bench.results import Record, Status
 from trimtab.bench.summary import summarize
-from trimtab.devices import CommandResult, Device, InstructionCounts, Mark, find_device
+from trimtab.devices import (
+    CommandResult,
+    Device,
+    InstructionCounts,
+    Mark,
+    Transcript,
+    find_device,
+)
 from trimtab.errors import (
     DeviceTimeoutError,
     RunnerCrashedError,
@@ -117,6 +124,22 @@ def test_a_runner_that_hangs_is_killed(device: Device, tmp_path: Path) -> None:
     assert record.status is Status.TIMEOUT
 
 
+HANGS = "is_golden or ([say('run', i=i, ns=70 + i, instructions=None) for i in range(3)], "
+HANGS += 'print(\'{"event": "run", "i"\', end=\'\', flush=True), time.sleep(60))'
+
+
+def test_samples_printed_before_a_timeout_are_kept(device: Device, tmp_path: Path) -> None:
+    record, error = measure(device, tmp_path, HANGS, Settings(timeout_s=2.5))
+    assert isinstance(error, DeviceTimeoutError)
+    assert record.status is Status.TIMEOUT
+    assert [event["ns"] for event in record.of("run")] == [70, 71, 72]
+    assert len(record.of("golden")) == 1
+    found = summarize(record)
+    assert found.status is Status.TIMEOUT
+    assert found.headline is not None
+    assert found.headline.samples == (70, 71, 72)
+
+
 def test_a_crash_while_measuring_keeps_the_samples_before_it(
     device: Device, tmp_path: Path
 ) -> None:
@@ -158,12 +181,16 @@ class CountingDevice:
         timeout_s: float,
         env: Mapping[str, str] | None = None,
         cwd: str | None = None,
+        transcript: Transcript | None = None,
     ) -> tuple[CommandResult, InstructionCounts]:
         assert "--markers" in argv
         phases = [(1, 0), (2, 70)] + [(p, 100 * i + 10 * p) for i in range(6) for p in (3, 4)]
         phases += [(5, 1000), (6, 1033), (5, 1100), (6, 1144)] * 4 if "--per-op" in argv else []
         marks = tuple(Mark(phase, 0, count) for phase, count in phases)
-        return self._device.run(argv, timeout_s=timeout_s), InstructionCounts(marks, None)
+        assert transcript is not None
+        transcript.marks += marks
+        result = self._device.run(argv, timeout_s=timeout_s, transcript=transcript)
+        return result, InstructionCounts(marks, None)
 
 
 def test_instructions_counted_from_outside_are_put_into_the_events(
@@ -178,6 +205,13 @@ def test_instructions_counted_from_outside_are_put_into_the_events(
     summary = summarize(record)
     assert [op.instructions for op in summary.ops] == [33, 44]
     assert summary.figure("peak_bytes") is None, "the peak is the emulator's"
+
+
+def test_samples_counted_before_a_timeout_keep_their_counts(device: Device, tmp_path: Path) -> None:
+    counting: Device = CountingDevice(device)  # type: ignore[assignment]
+    record, _ = measure(counting, tmp_path, HANGS, Settings(timeout_s=2.5))
+    assert record.status is Status.TIMEOUT
+    assert [event["instructions"] for event in record.of("run")] == [10, 10, 10]
 
 
 def test_missing_markers_are_an_error(device: Device, tmp_path: Path) -> None:

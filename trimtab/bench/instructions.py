@@ -18,7 +18,11 @@ _PHASES = {"load": _LOAD, "first": _RUN, "warmup": _RUN, "run": _RUN, "op": _OP}
 
 
 def merge(events: Sequence[Event], marks: Sequence[Mark]) -> tuple[Event, ...]:
-    """`events` with the counts that the runner left null; RunnerError when marks are missing."""
+    """`events` with the counts that the runner left null; as they are when nobody made marks.
+    RunnerError when marks are missing.
+    """
+    if not marks:
+        return tuple(events)
     spans = {phase: _spans(marks, phase) for phase in (_LOAD, _RUN, _OP)}
     return tuple(
         {**event, "instructions": _next(spans[_PHASES[event["event"]]], event["event"])}

@@ -1,9 +1,9 @@
 """The measuring protocol: what is done on a device, in which order.
 
 Push; check the golden output, before anything is timed; then one launch that loads, runs for the
-first time, warms up and runs in a steady state; then, if asked, one more launch with a clock around
-every operator, apart because those clocks cost time themselves. Everything the runner prints goes
-into the record as it is.
+first time, warms up and runs in a steady state, and then, if asked, as many times with a clock
+around every operator, apart because those clocks cost time themselves. Everything the runner prints
+goes into the record as it is, also what it printed before it ran out of time or the link broke.
 """
 
 from __future__ import annotations
@@ -19,8 +19,15 @@ from typing import Any
 from trimtab.bench import golden, instructions, runner
 from trimtab.bench.golden import Golden
 from trimtab.bench.results import Event, FileFacts, Header, Status, Writer
-from trimtab.devices.protocol import CommandResult, Device, DeviceInfo, InstructionCounter, Mark
+from trimtab.devices.protocol import (
+    CommandResult,
+    Device,
+    DeviceInfo,
+    InstructionCounter,
+    Transcript,
+)
 from trimtab.errors import (
+    DeviceError,
     DeviceTimeoutError,
     ResultError,
     RunnerCrashedError,
@@ -185,14 +192,13 @@ class _Measurement:
             min_time_ms=settings.min_time_ms or 0,
             per_op=settings.per_op,
         )
-        self._record(self._launch(steady))
+        self._record(self._launch(steady, counted=True))
         self._writer.event({"event": "device_after", **asdict(device.describe())})
 
     def _check_output(self, base: runner.Command, local: Path) -> None:
         with self._device.scratch() as scratch:
             command = dataclasses.replace(base, output_dir=scratch, verify=True)
-            result = self._device.run(command.argv(), timeout_s=self._settings.timeout_s)
-            self._accept(runner.interpret(result))
+            self._launch(command)
             agreements = []
             for index in range(len(self._expected.outputs)):
                 path = local / f"out{index}.bin"
@@ -207,31 +213,35 @@ class _Measurement:
             }
         )
 
-    def _launch(self, command: runner.Command) -> Sequence[Event]:
-        result, marks = self._run(command)
-        events = self._accept(runner.interpret(result))
-        return instructions.merge(events, marks) if marks else events
+    def _launch(self, command: runner.Command, *, counted: bool = False) -> Sequence[Event]:
+        """The events of a launch that went well; those of one that did not go into the record,
+        however it ended, and its error is raised.
+        """
+        printed = Transcript()
+        try:
+            launch = runner.interpret(self._run(command, printed, counted))
+        except DeviceError as error:  # it ran out of time, or the link broke: there is no result
+            launch = runner.cut_off(bytes(printed.stdout), error)
+        if launch.error is None:
+            return instructions.merge(launch.events, printed.marks)
+        try:
+            self._record(instructions.merge(launch.events, printed.marks))
+        except RunnerError:  # what was cut off may lack marks
+            self._record(launch.events)
+        raise launch.error
 
-    def _run(self, command: runner.Command) -> tuple[CommandResult, Sequence[Mark]]:
-        """Run under the device's own counter where it has one; it counts one thread only."""
-        timeout_s = self._settings.timeout_s
-        device = self._device
+    def _run(self, command: runner.Command, printed: Transcript, counted: bool) -> CommandResult:
+        """Run, `counted` under the device's own counter where it has one: it counts one thread."""
+        device, timeout_s = self._device, self._settings.timeout_s
         if (
-            isinstance(device, InstructionCounter)
+            counted
+            and isinstance(device, InstructionCounter)
             and command.threads == 1
             and device.can_count_instructions()
         ):
             argv = dataclasses.replace(command, markers=True).argv()
-            result, counts = device.count_instructions(argv, timeout_s=timeout_s)
-            return result, counts.marks
-        return self._device.run(command.argv(), timeout_s=timeout_s), ()
-
-    def _accept(self, launch: runner.Launch) -> Sequence[Event]:
-        """The events of a launch that went well; those of one that did not go into the record."""
-        if launch.error is not None:
-            self._record(launch.events)
-            raise launch.error
-        return launch.events
+            return device.count_instructions(argv, timeout_s=timeout_s, transcript=printed)[0]
+        return device.run(command.argv(), timeout_s=timeout_s, transcript=printed)
 
     def _record(self, events: Sequence[Event]) -> None:
         for event in events:

@@ -14,7 +14,7 @@ from typing import Any
 
 from trimtab.bench.results import Event
 from trimtab.devices.protocol import CommandResult
-from trimtab.errors import RunnerCrashedError, RunnerError
+from trimtab.errors import DeviceError, RunnerCrashedError, RunnerError
 
 _COUNT = (int,)
 _COUNT_OR_NULL = (int, type(None))
@@ -81,14 +81,24 @@ class Launch:
     """What came of a launch: the events up to its end, and what went wrong, if something did."""
 
     events: tuple[Event, ...]
-    error: RunnerError | None
+    error: DeviceError | None
 
 
 def interpret(result: CommandResult) -> Launch:
     """Read what the runner printed; events before a failure are kept, they may explain it."""
+    events, broken = _events(result.stdout.splitlines())
+    return Launch(events, _failure(result, events, broken))
+
+
+def cut_off(stdout: bytes, error: DeviceError) -> Launch:
+    """A launch that `error` ended from outside: what the runner had printed of whole lines."""
+    return Launch(_events(stdout.rpartition(b"\n")[0].splitlines())[0], error)
+
+
+def _events(lines: Sequence[bytes]) -> tuple[tuple[Event, ...], RunnerError | None]:
+    """The events up to the first line that is none, and what is wrong with it."""
     events: list[Event] = []
-    broken: RunnerError | None = None
-    for number, line in enumerate(result.stdout.splitlines(), 1):
+    for number, line in enumerate(lines, 1):
         try:
             events.append(_event(line))
         except ValueError as error:
@@ -97,8 +107,8 @@ def interpret(result: CommandResult) -> Launch:
                 f"{line[:80]!r}",
                 hint="the binary on the device is not a trimtab runner, or of another version",
             )
-            break
-    return Launch(tuple(events), _failure(result, events, broken))
+            return tuple(events), broken
+    return tuple(events), None
 
 
 def _failure(

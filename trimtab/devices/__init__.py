@@ -8,6 +8,7 @@ from trimtab.devices.protocol import (
     InstructionCounter,
     InstructionCounts,
     Mark,
+    Transcript,
 )
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "InstructionCounter",
     "InstructionCounts",
     "Mark",
+    "Transcript",
     "find_device",
     "list_devices",
 ]

@@ -47,6 +47,35 @@ class DeviceInfo:
     is_emulated: bool
 
 
+@dataclass(frozen=True)
+class Mark:
+    """One marker of the runner: `instructions` were executed by the process before it.
+
+    `phase` and `index` are the second and third argument of the runner's `prctl` marker.
+    """
+
+    phase: int
+    index: int
+    instructions: int
+
+
+class Transcript:
+    """What a command has written so far, for who wants it although the command comes to a bad end:
+    a time-out or a broken link raises, and gives no result.
+
+    `stdout` grows as it arrives; `marks` of an `InstructionCounter` are there at the end.
+    """
+
+    def __init__(self) -> None:
+        """Nothing was written yet."""
+        self.stdout = bytearray()
+        self.marks: list[Mark] = []
+
+    def wrote(self, data: bytes) -> None:
+        """Called by the transport for each piece of stdout."""
+        self.stdout += data
+
+
 class Device(Protocol):
     """A place where a binary runs. Entering connects, leaving disconnects.
 
@@ -81,11 +110,13 @@ class Device(Protocol):
         timeout_s: float,
         env: Mapping[str, str] | None = None,
         cwd: str | None = None,
+        transcript: Transcript | None = None,
     ) -> CommandResult:
         """Runs `argv` (no shell sees it) with empty stdin, in `cwd` or the prefix.
 
-        After `timeout_s` its process group is killed and `DeviceTimeoutError` raised. A program
-        that cannot be started is exit code 126 or 127 with the reason in `stderr`.
+        After `timeout_s` its process group is killed and `DeviceTimeoutError` raised; what it wrote
+        before is in the `transcript`. A program that cannot be started is exit code 126 or 127 with
+        the reason in `stderr`.
         """
         ...
 
@@ -96,18 +127,6 @@ class Device(Protocol):
     def scratch(self) -> AbstractContextManager[str]:
         """A fresh remote directory for one run, removed afterwards."""
         ...
-
-
-@dataclass(frozen=True)
-class Mark:
-    """One marker of the runner: `instructions` were executed by the process before it.
-
-    `phase` and `index` are the second and third argument of the runner's `prctl` marker.
-    """
-
-    phase: int
-    index: int
-    instructions: int
 
 
 @dataclass(frozen=True)
@@ -133,6 +152,7 @@ class InstructionCounter(Protocol):
         timeout_s: float,
         env: Mapping[str, str] | None = None,
         cwd: str | None = None,
+        transcript: Transcript | None = None,
     ) -> tuple[CommandResult, InstructionCounts]:
         """Runs `argv` as `run` does, with every executed guest instruction counted."""
         ...

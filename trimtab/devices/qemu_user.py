@@ -13,6 +13,7 @@ Its clock says nothing about the core that is played; executed instructions are 
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shutil
 import subprocess
@@ -25,9 +26,9 @@ from trimtab import cores, paths
 from trimtab.devices import icount
 from trimtab.devices.definition import Definition, Options
 from trimtab.devices.local import LocalDevice
-from trimtab.devices.protocol import CommandResult, DeviceInfo, InstructionCounts
+from trimtab.devices.protocol import CommandResult, DeviceInfo, InstructionCounts, Transcript
 from trimtab.devices.shell import quote
-from trimtab.errors import EmulatorError
+from trimtab.errors import DeviceError, EmulatorError
 
 _VERSION_S = 20.0
 
@@ -67,12 +68,13 @@ class QemuUserDevice(LocalDevice):
         timeout_s: float,
         env: Mapping[str, str] | None = None,
         cwd: str | None = None,
+        transcript: Transcript | None = None,
     ) -> CommandResult:
         """See `Device.run`; `argv[0]` is a program for the guest."""
         if missing := self._missing(argv, cwd):
             return missing
         words = self.emulator.argv() + list(argv)
-        return super().run(words, timeout_s=timeout_s, env=env, cwd=cwd)
+        return super().run(words, timeout_s=timeout_s, env=env, cwd=cwd, transcript=transcript)
 
     def can_count_instructions(self) -> bool:
         """Whether this QEMU has TCG plug-ins: Debian's has, that of Ubuntu 24.04 has not."""
@@ -88,6 +90,7 @@ class QemuUserDevice(LocalDevice):
         timeout_s: float,
         env: Mapping[str, str] | None = None,
         cwd: str | None = None,
+        transcript: Transcript | None = None,
     ) -> tuple[CommandResult, InstructionCounts]:
         """See `InstructionCounter.count_instructions`."""
         if missing := self._missing(argv, cwd):
@@ -96,7 +99,17 @@ class QemuUserDevice(LocalDevice):
         with tempfile.TemporaryDirectory(prefix="trimtab-icount-") as folder:
             log = Path(folder) / "counts.log"
             words = self.emulator.argv("-d", "plugin", "-D", str(log), "-plugin", library)
-            result = super().run([*words, *argv], timeout_s=timeout_s, env=env, cwd=cwd)
+            transcript = transcript or Transcript()
+            try:
+                result = super().run(
+                    [*words, *argv], timeout_s=timeout_s, env=env, cwd=cwd, transcript=transcript
+                )
+            except DeviceError:
+                # QEMU may have died in the middle of a line.
+                with contextlib.suppress(EmulatorError, OSError):
+                    whole = log.read_text(encoding="utf-8").rpartition("\n")[0]
+                    transcript.marks += icount.parse_log(whole).marks
+                raise
             if not log.exists():
                 raise EmulatorError(
                     "the emulator wrote no instruction counts: "
@@ -105,6 +118,7 @@ class QemuUserDevice(LocalDevice):
                     hint="QEMU must be built with TCG plug-ins, as Debian's is; or use the board",
                 )
             counts = icount.parse_log(log.read_text(encoding="utf-8", errors="replace"))
+            transcript.marks += counts.marks
         return result, counts
 
     def _missing(self, argv: Sequence[str], cwd: str | None) -> CommandResult | None:

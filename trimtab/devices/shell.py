@@ -20,7 +20,7 @@ from typing import BinaryIO, Self
 
 from trimtab import files
 from trimtab.devices import facts
-from trimtab.devices.protocol import CommandResult, DeviceInfo
+from trimtab.devices.protocol import CommandResult, DeviceInfo, Transcript
 from trimtab.errors import DeviceError, DeviceFullError
 
 _HOUSEKEEPING_S = 60.0  # an `mkdir` on a board that is busy or slow to page
@@ -78,11 +78,19 @@ class ShellDevice(ABC):
         """Undoes `_connect`; harmless when not connected."""
 
     @abstractmethod
-    def _execute(self, script: str, *, timeout_s: float, stdin: BinaryIO | None) -> CommandResult:
+    def _execute(
+        self,
+        script: str,
+        *,
+        timeout_s: float,
+        stdin: BinaryIO | None = None,
+        transcript: Transcript | None = None,
+    ) -> CommandResult:
         """Runs a script in a POSIX shell in the home directory, in a process group of its own.
 
-        `stdin` is sent to its end, or is empty. Raises `DeviceTimeoutError` when the group had to
-        be ended after `timeout_s`: by SIGTERM, for scripts that clean up, then by SIGKILL.
+        `stdin` is sent to its end, or is empty; stdout goes into the `transcript` as it comes.
+        Raises `DeviceTimeoutError` when the group had to be ended after `timeout_s`: by SIGTERM,
+        for scripts that clean up, then by SIGKILL.
         """
 
     @property
@@ -135,17 +143,19 @@ class ShellDevice(ABC):
         timeout_s: float,
         env: Mapping[str, str] | None = None,
         cwd: str | None = None,
+        transcript: Transcript | None = None,
     ) -> CommandResult:
         """See `Device.run`."""
         folder = self._prefix if cwd is None else self._own(cwd)
-        return self._execute(quote(argv, env, folder), timeout_s=timeout_s, stdin=None)
+        script = quote(argv, env, folder)
+        return self._execute(script, timeout_s=timeout_s, transcript=transcript)
 
     def pull(self, remote: str, local: Path) -> None:
         """See `Device.pull`."""
         file = shlex.quote(self._own(remote))
         size = self._housekeeping(f"wc -c <{file}", f"read {remote}")
         seconds = _HOUSEKEEPING_S + int(size) / _SLOWEST_LINK_BYTES_PER_S
-        result = self._execute(f"cat {file}", timeout_s=seconds, stdin=None)
+        result = self._execute(f"cat {file}", timeout_s=seconds)
         if not result.ok:
             raise self._failure(f"read {remote}", result)
         files.write_bytes(local, result.stdout)
@@ -164,7 +174,7 @@ class ShellDevice(ABC):
         """True when the device's copy is intact: a power cut may leave a file of zeros behind."""
         script = f"sha256sum <{shlex.quote(remote)} 2>/dev/null"
         seconds = _HOUSEKEEPING_S + size_bytes / _SLOWEST_HASH_BYTES_PER_S
-        result = self._execute(script, timeout_s=seconds, stdin=None)
+        result = self._execute(script, timeout_s=seconds)
         return result.stdout.split()[:1] == [digest.encode()]
 
     def _send(
@@ -200,7 +210,7 @@ class ShellDevice(ABC):
         return path
 
     def _housekeeping(self, script: str, purpose: str) -> str:
-        result = self._execute(script, timeout_s=_HOUSEKEEPING_S, stdin=None)
+        result = self._execute(script, timeout_s=_HOUSEKEEPING_S)
         if not result.ok:
             raise self._failure(purpose, result)
         return result.stdout.decode("utf-8", "replace")

@@ -31,7 +31,7 @@ import paramiko
 
 from trimtab.devices import host_keys
 from trimtab.devices.definition import Definition, Options
-from trimtab.devices.protocol import CommandResult
+from trimtab.devices.protocol import CommandResult, Transcript
 from trimtab.devices.shell import ShellDevice
 from trimtab.errors import (
     DeviceError,
@@ -134,14 +134,22 @@ class SshDevice(ShellDevice):
             self._client.close()
             self._client = None
 
-    def _execute(self, script: str, *, timeout_s: float, stdin: BinaryIO | None) -> CommandResult:
+    def _execute(
+        self,
+        script: str,
+        *,
+        timeout_s: float,
+        stdin: BinaryIO | None = None,
+        transcript: Transcript | None = None,
+    ) -> CommandResult:
         deadline = time.monotonic() + timeout_s
         with self._foreign_errors():
-            command = _Command(self._channel(), script, stdin)
+            command = _Command(self._channel(), script, stdin, transcript or Transcript())
             try:
                 return command.finish(deadline)
             except BaseException as error:
                 self._kill(command.process_group())
+                command.collect()
                 if isinstance(error, TimeoutError):
                     raise DeviceTimeoutError(
                         f"no end after {timeout_s:g} s, killed: {script[-200:]}", where=self.name
@@ -156,7 +164,7 @@ class SshDevice(ShellDevice):
             return
         script = _KILL.format(group=process_group)
         with contextlib.suppress(DeviceError, paramiko.SSHException, OSError, EOFError):
-            command = _Command(self._channel(), script, None)
+            command = _Command(self._channel(), script, None, Transcript())
             try:
                 command.finish(time.monotonic() + _KILL_S)
             finally:
@@ -200,14 +208,20 @@ class SshDevice(ShellDevice):
 class _Command:
     """A running remote command: feeds stdin, collects both outputs, waits for the exit status."""
 
-    def __init__(self, channel: paramiko.Channel, script: str, stdin: BinaryIO | None) -> None:
+    def __init__(
+        self,
+        channel: paramiko.Channel,
+        script: str,
+        stdin: BinaryIO | None,
+        transcript: Transcript,
+    ) -> None:
         # The first line on stderr tells the process group, so that a watchdog can kill it all; the
         # token tells it from what a login script may print.
         self._token = f"trimtab-{secrets.token_hex(8)}"
         self._channel = channel
         self._stdin = stdin
         self._unsent = b""
-        self._stdout, self._stderr = bytearray(), bytearray()
+        self._transcript, self._stderr = transcript, bytearray()
         inner = shlex.quote(f"echo {self._token} $$ >&2; {script}")
         outer = _WRAPPER.format(script=inner, stdin="" if stdin else "</dev/null")
         channel.exec_command(f"sh -c {shlex.quote(outer)}")
@@ -227,7 +241,7 @@ class _Command:
                 raise TimeoutError
             # A send window that opens does not wake `select`, so look often while there is input.
             select.select([channel], [], [], min(wait_s, 0.01 if self._stdin else 1.0))
-            self._collect()
+            self.collect()
         # dropbear drops the connection when the next command comes before this status was read.
         if not channel.status_event.wait(max(0.0, deadline - time.monotonic())):
             raise TimeoutError
@@ -237,7 +251,7 @@ class _Command:
         first_line = re.compile(rb"^%s \d+\r?\n" % self._token.encode(), re.MULTILINE)
         stderr = first_line.sub(b"", bytes(self._stderr), count=1)
         signal = status - 128 if 128 < status <= 128 + _MAX_SIGNAL else None
-        return CommandResult(status, signal, bytes(self._stdout), stderr)
+        return CommandResult(status, signal, bytes(self._transcript.stdout), stderr)
 
     def close(self) -> None:
         """Closes the channel."""
@@ -247,9 +261,10 @@ class _Command:
         ended = bool(self._channel.eof_received) or self._channel.closed
         return ended and not (self._channel.recv_ready() or self._channel.recv_stderr_ready())
 
-    def _collect(self) -> None:
+    def collect(self) -> None:
+        """Takes what has arrived of both outputs."""
         while self._channel.recv_ready():
-            self._stdout += self._channel.recv(_CHUNK_BYTES)
+            self._transcript.wrote(self._channel.recv(_CHUNK_BYTES))
         while self._channel.recv_stderr_ready():
             self._stderr += self._channel.recv_stderr(_CHUNK_BYTES)
 
