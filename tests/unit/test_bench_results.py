@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -41,6 +42,15 @@ def test_a_record_is_not_visible_before_its_end(tmp_path: Path) -> None:
         assert not writer.path.exists()
         writer.end(Status.OK)
         assert writer.path.exists()
+
+
+@pytest.mark.parametrize("status", Status)
+def test_the_page_says_of_a_status_what_it_means_or_that_nothing_sets_it(status: Status) -> None:
+    root = Path(__file__).resolve().parents[2]
+    (row,) = re.findall(rf"^\| `{status}` \| (.*) \|$", (root / "docs/bench.md").read_text(), re.M)
+    sources = [path.read_text() for path in (root / "trimtab").rglob("*.py")]
+    is_set = any(f"Status.{status}" in source for source in sources)
+    assert row.startswith("reserved") != is_set
 
 
 def test_every_truncation_is_refused(tmp_path: Path) -> None:

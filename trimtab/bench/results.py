@@ -36,7 +36,7 @@ class Status(StrEnum):
     INFRA = "INFRA"  # the device or the way to it, not what was measured
     TIMEOUT = "TIMEOUT"
     CRASHED = "CRASHED"  # killed by a signal
-    THROTTLED = "THROTTLED"
+    THROTTLED = "THROTTLED"  # reserved, as is the next: no run ends so yet
     SKIPPED = "SKIPPED"
 
 
@@ -56,8 +56,8 @@ class Header:
     `model` is the .ttm file, whether it lies beside the binary or is embedded in it. `device` is
     the device's description (name, machine, kernel, cpu, governor, frequencies, temperature, ...),
     with null for what could not be found out; `is_emulated` says whether its clock means anything.
-    `affinity` is the CPU mask that was read back from the process, or None when the run was not
-    pinned. `protocol` holds the runs, warm-up runs, time and threads that were asked for.
+    `affinity` is reserved for the CPU mask of the process, and None: runs are not pinned yet.
+    `protocol` holds the runs, warm-up runs, time and threads that were asked for.
     """
 
     model: FileFacts
