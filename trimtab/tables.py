@@ -117,13 +117,13 @@ Page = Sequence[str | Table]
 
 
 def text(page: Page) -> str:
-    """A page for a terminal; ends in a newline."""
-    return "\n\n".join(p if isinstance(p, str) else p.text() for p in page) + "\n"
+    """A page for a terminal."""
+    return "\n\n".join(p if isinstance(p, str) else p.text() for p in page)
 
 
 def markdown(page: Page) -> str:
-    """A page in Markdown; ends in a newline."""
-    return "\n\n".join(p if isinstance(p, str) else p.markdown() for p in page) + "\n"
+    """A page in Markdown."""
+    return "\n\n".join(p if isinstance(p, str) else p.markdown() for p in page)
 
 
 def escape_markdown(text: str) -> str:

@@ -15,6 +15,7 @@ from trimtab.build.builder import Build, BuildRequest, build
 from trimtab.build.toolchain import find_toolchain
 from trimtab.profile import Profile
 from trimtab.program import Program
+from trimtab.progress import SILENT, Progress
 from trimtab.target import Target
 
 SHAPE = (1, 3, 5, 7)
@@ -49,12 +50,12 @@ def relu(folder: Path, arch: str) -> tuple[Program, Path]:
     return program, folder / "relu.ttm"
 
 
-def tiny(folder: Path, toolchain: str, **options: object) -> Build:
+def tiny(folder: Path, toolchain: str, progress: Progress = SILENT, **options: object) -> Build:
     """A build that holds just what the network needs."""
     program, model = relu(folder, find_toolchain(toolchain).arch)
     profile: Profile = trimtab.profile_of(program)
     request = {"output_dir": folder / "out", "toolchain": toolchain, "model": model, **options}
-    return build(BuildRequest(profile=profile, **request))  # type: ignore[arg-type]
+    return build(BuildRequest(profile=profile, **request), progress)  # type: ignore[arg-type]
 
 
 def runs_relu(made: Build, folder: Path) -> bool:

@@ -17,6 +17,7 @@ import pytest
 import trimtab
 from tests.build import samples
 from tests.device.conftest import require
+from tests.unit.said import Said
 from trimtab import kernels, paths
 from trimtab.build import builder, toolchain
 from trimtab.build.builder import Build, BuildRequest, build
@@ -232,12 +233,15 @@ def test_an_embedded_model_needs_no_file_beside_the_runner(tmp_path: Path) -> No
 
 def test_nothing_is_compiled_twice_and_one_operator_is_one_file(tmp_path: Path) -> None:
     samples.tiny(tmp_path, "host")
-    samples.tiny(tmp_path, "host")
+    said = Said()
+    samples.tiny(tmp_path, "host", said)
+    assert said.lines == []
     logs = (paths.cache() / "build").glob("host-generic-*-relu-*/build.log")
     log = max(logs, key=lambda path: path.stat().st_mtime_ns)
     assert "no work to do" in log.read_text().rpartition("\n$ ")[2]
     os.utime(paths.root() / "runtime/ops/relu.cpp")
-    samples.tiny(tmp_path, "host")
+    samples.tiny(tmp_path, "host", said)
+    assert said.lines == ["build for host, profile relu", "compile"]
     last = log.read_text().rpartition("\n$ ")[2]
     assert len(re.findall(r"^\[\d+/\d+\] Building", last, re.MULTILINE)) == 1
 

@@ -13,14 +13,14 @@ from trimtab.bench.protocol import Settings
 from trimtab.bench.results import Record, Status
 from trimtab.errors import ProfileError, UsageError
 from trimtab.workflow.bench import BenchRequest, bench
-from trimtab.workflow.build import build_subject
+from trimtab.workflow.build import Recipe, subject_of
 from trimtab.workflow.models import model_path, target_of
 
 NETWORK = "mobilenet_v3_small"
 
 
 def measure(request: BenchRequest, folder: Path) -> Record:
-    outcome = bench(request, folder, lambda _: None)
+    outcome = bench(request, folder)
     assert outcome.error is None
     return results.read(outcome.path)
 
@@ -28,7 +28,7 @@ def measure(request: BenchRequest, folder: Path) -> Record:
 @pytest.mark.build
 def test_a_network_is_built_checked_and_measured_on_this_machine(tmp_path: Path) -> None:
     settings = Settings(runs=5, min_time_ms=0, per_op=True)
-    record = measure(BenchRequest(model=NETWORK, settings=settings), tmp_path)
+    record = measure(BenchRequest(Recipe(model=NETWORK), settings=settings), tmp_path)
     assert record.status is Status.OK
     assert record.header.profile == "trimmed"
     assert len(record.of("run")) == 5
@@ -45,9 +45,8 @@ def test_a_network_is_built_checked_and_measured_on_this_machine(tmp_path: Path)
 @pytest.mark.device
 def test_instructions_under_emulation_are_the_same_each_time(tmp_path: Path) -> None:
     require("qemu-aarch64", "qemu-user")
-    request = BenchRequest(
-        model=NETWORK, device="qemu-a53", embed_model=True, settings=Settings(per_op=True)
-    )
+    recipe = Recipe(model=NETWORK, embed_model=True)
+    request = BenchRequest(recipe, device="qemu-a53", settings=Settings(per_op=True))
     first, second = measure(request, tmp_path), measure(request, tmp_path)
     assert first.header.is_model_embedded
     counts = [event["instructions"] for event in first.of("run") + second.of("run")]
@@ -74,9 +73,10 @@ def test_a_profile_means_the_first_network_of_its_family(tmp_path: Path) -> None
 
 def test_a_profile_that_lacks_what_the_model_needs_is_refused_before_anything_is_built() -> None:
     program = trimtab.load(model_path("yolo_fastest"))
-    planned = trimtab.optimize(program, target_of("aarch64-linux-musl", ""))
+    recipe = Recipe(profile="squeezenet", toolchain="aarch64-linux-musl")
+    planned = trimtab.optimize(program, target_of(recipe.toolchain, ""))
     with pytest.raises(ProfileError, match=r"needs .*resize.*, which the profile leaves out"):
-        build_subject(planned, "squeezenet", "aarch64-linux-musl", "", embed_model=False)
+        subject_of(planned, recipe)
 
 
 @pytest.mark.build
@@ -86,9 +86,8 @@ def test_a_model_of_another_format_is_checked_against_the_host_and_the_record_sa
     (tmp_path / "net.cfg").write_text(
         "[net]\nheight=8\nwidth=8\nchannels=3\n\n[maxpool]\nsize=2\nstride=2\n\n[avgpool]\n"
     )
-    request = BenchRequest(
-        model=str(tmp_path / "net.cfg"), settings=Settings(runs=1, min_time_ms=0)
-    )
+    recipe = Recipe(model=str(tmp_path / "net.cfg"))
+    request = BenchRequest(recipe, settings=Settings(runs=1, min_time_ms=0))
     record = measure(request, tmp_path / "results")
     assert record.status is Status.OK
     (golden,) = record.of("golden")

@@ -10,8 +10,8 @@ import pytest
 
 from tests.device.conftest import require, require_counting
 from trimtab.instruments import baseline, mca
-from trimtab.workflow.instructions import count_instructions
-from trimtab.workflow.progress import say
+from trimtab.workflow.bench import count_instructions
+from trimtab.workflow.build import Recipe
 
 MODELS = ("mobilenet_v1", "squeezenet")
 
@@ -21,8 +21,8 @@ MODELS = ("mobilenet_v1", "squeezenet")
 @pytest.mark.parametrize("model", MODELS)
 def test_an_inference_takes_no_more_instructions_than_committed(model: str, tmp_path: Path) -> None:
     require_counting()
-    counts = count_instructions(model, "cortex_a53", {}, tmp_path, say)
-    baseline.check("instructions", {f"{model} {counts.cpu}": counts.instructions_per_inference})
+    counts = count_instructions(Recipe(model=model, cpu="cortex_a53"), tmp_path)
+    baseline.check("instructions", counts.figures)
     # The operators are counted in a run of their own, with markers between them.
     assert sum(n for _, n in counts.operators) == pytest.approx(
         counts.instructions_per_inference, rel=0.01

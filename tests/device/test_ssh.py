@@ -200,7 +200,7 @@ def test_samples_that_arrived_before_a_run_went_wrong_are_in_its_record(
         if is_cut:
             cutter.start()
         settings = Settings(timeout_s=timeout_s)
-        outcome = measure(device, subject, make_golden(), settings, tmp_path, lambda _: None)
+        outcome = measure(device, subject, make_golden(), settings, tmp_path)
     if is_cut:
         cutter.join()
     record = results.read(outcome.path)

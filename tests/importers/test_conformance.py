@@ -111,7 +111,7 @@ def test_the_task_fails_when_anything_is_wrong(
 ) -> None:
     case = relu(np.array([0, value], np.float32))
     monkeypatch.setattr(conformance, "cases", lambda suites: iter([case]))
-    monkeypatch.setattr(builder, "build_engine", lambda: None)
+    monkeypatch.setattr(builder, "build_engine", lambda progress: None)
     found = None
     try:
         namespace["conformance"].body(Context(), suite=[])

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.unit.bench_fakes import make_golden, make_subject
+from tests.unit.said import Said
 from trimtab.bench import golden, protocol, results
 from trimtab.bench.protocol import Settings
 from trimtab.bench.results import Record, Status
@@ -44,12 +45,8 @@ def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Device]:
 def measure(
     device: Device, tmp_path: Path, fault: str = "pass", settings: Settings = QUICK
 ) -> tuple[Record, TrimtabError | None]:
-    said: list[str] = []
     subject = make_subject(tmp_path, fault)
-    outcome = protocol.measure(
-        device, subject, make_golden(), settings, tmp_path / "results", said.append
-    )
-    assert said
+    outcome = protocol.measure(device, subject, make_golden(), settings, tmp_path / "results")
     return results.read(outcome.path), outcome.error
 
 
@@ -61,6 +58,19 @@ def test_a_run_keeps_every_raw_sample(device: Device, tmp_path: Path) -> None:
     assert len(record.of("warmup")) == 1
     assert record.of("golden")[0]["outputs"][0]["max_error"] == 0
     assert summarize(record).figures[0].value == 800.5
+
+
+def test_progress_counts_pushed_bytes_and_events_and_is_still_where_it_would_disturb(
+    device: Device, tmp_path: Path
+) -> None:
+    said, subject = Said(), make_subject(tmp_path)
+    protocol.measure(device, subject, make_golden(), QUICK, tmp_path / "results", said)
+    assert [line.split()[0] for line in said.lines] == ["push", "push", "push", "check", "measure"]
+    assert said.still == ["measure on local"]
+    assert said.last == (11, 0)  # start, load, memory, first, warmup, 4 runs, peak, end
+    again = Said()
+    protocol.measure(device, subject, make_golden(), QUICK, tmp_path / "results", again)
+    assert [line.split()[0] for line in again.lines] == ["check", "measure"]
 
 
 def test_operators_are_measured_on_demand(device: Device, tmp_path: Path) -> None:
@@ -152,7 +162,7 @@ def test_a_crash_while_measuring_keeps_the_samples_before_it(
 def test_a_runner_that_is_no_program_is_an_error(device: Device, tmp_path: Path) -> None:
     subject = make_subject(tmp_path)
     subject.binary.write_bytes(b"\x7fELF not really")
-    outcome = protocol.measure(device, subject, make_golden(), QUICK, tmp_path, lambda _: None)
+    outcome = protocol.measure(device, subject, make_golden(), QUICK, tmp_path)
     assert isinstance(outcome.error, RunnerError)
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
 
-from trimtab.devices import board
+from tests.unit.said import Said
+from trimtab.devices import Definition, board
 from trimtab.devices.board import State
 from trimtab.errors import EmulatorError, MissingRequirementError
 from trimtab.workflow import demo, doctor
@@ -23,6 +25,10 @@ def raising(error: Exception) -> Callable[..., NoReturn]:
     return fail
 
 
+def find_device(said: Said) -> tuple[Definition | None, bool]:
+    return demo._Demo(Path("nowhere"), said).find_device()
+
+
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """A machine with all that the board needs, and a board that is down."""
@@ -34,45 +40,45 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
 
 def test_the_board_is_taken_and_stopped_again_if_it_was_down(machine: pytest.MonkeyPatch) -> None:
-    device, is_ours = demo._find_device()
+    device, is_ours = find_device(Said())
     assert device is not None
     assert (device.name, is_ours) == ("board", True)
     machine.setattr(board, "status", lambda: BOARD)
-    assert demo._find_device()[1] is False
+    assert find_device(Said())[1] is False
 
 
 def test_only_what_the_board_needs_is_installed(machine: pytest.MonkeyPatch) -> None:
     installed: list[Requirement] = []
-    machine.setattr(doctor, "install", installed.extend)
-    names = ("cpio", "g++", "qemu-system-aarch64")
+    machine.setattr(doctor, "install", lambda found, progress: installed.extend(found))
+    names = ("cpio", "g++", "ssh-keygen", "qemu-system-aarch64")
     found = tuple(Requirement(name, "", "", name, "", needed=False) for name in names)
     machine.setattr(doctor, "examine", lambda: found)
-    demo._find_device()
-    assert [requirement.name for requirement in installed] == ["cpio", "qemu-system-aarch64"]
+    find_device(Said())
+    assert [requirement.name for requirement in installed] == ["qemu-system-aarch64"]
 
 
 @pytest.mark.parametrize("trouble", ["no root", "no boot"])
 def test_without_the_board_it_goes_on_in_user_mode_and_says_so(
-    machine: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], trouble: str
+    machine: pytest.MonkeyPatch, trouble: str
 ) -> None:
     if trouble == "no root":
-        missing = Requirement("cpio", "", "", "cpio", "", needed=False)
+        name = "qemu-system-aarch64"
+        missing = Requirement(name, "", "", "qemu-system-arm", "", needed=False)
         machine.setattr(doctor, "examine", lambda: (missing,))
         machine.setattr(doctor, "install", raising(MissingRequirementError("needs root")))
     else:
         machine.setattr(board, "up", raising(EmulatorError("did not boot")))
-    device, is_ours = demo._find_device()
+    said = Said()
+    device, is_ours = find_device(said)
     assert device is not None
     assert (device.name, is_ours) == ("qemu-a53", False)
-    said = capsys.readouterr().err
-    assert "no board: " in said
-    assert "user mode" in said
+    assert said.lines[-2].startswith("no board: ")
+    assert "user mode" in said.lines[-1]
 
 
-def test_without_any_emulator_it_goes_on_with_this_machine(
-    machine: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_any_emulator_it_goes_on_with_this_machine(machine: pytest.MonkeyPatch) -> None:
+    said = Said()
     machine.setattr(board, "up", raising(EmulatorError("not installed")))
     machine.setattr("shutil.which", lambda program: None)
-    assert demo._find_device() == (None, False)
-    assert "no ARM code is run" in capsys.readouterr().err
+    assert find_device(said) == (None, False)
+    assert "no ARM code is run" in said.lines[-1]

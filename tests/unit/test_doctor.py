@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.said import Said
+from trimtab import paths, tables
 from trimtab.errors import MissingRequirementError
+from trimtab.tables import Table
 from trimtab.workflow import doctor
 
 
@@ -51,7 +54,7 @@ def test_what_is_needed_stops_it_and_names_the_remedy() -> None:
         doctor.require([gone])
     assert stopped.value.exit_code == 50
     assert stopped.value.hint == "pip install ziglang"
-    assert "MISSING" in doctor.as_table([gone])
+    assert "MISSING" in tables.text(doctor.page([gone]))
     assert json.loads(doctor.as_json([gone]))[0]["needed"] is True
 
 
@@ -75,12 +78,40 @@ def test_setup_installs_all_missing_packages_at_once(apt: Path) -> None:
     assert "--no-install-recommends" in install
 
 
-def test_setup_goes_on_without_a_package_that_the_release_lacks(
-    apt: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    doctor.install(doctor.examine())
+def test_setup_goes_on_without_a_package_that_the_release_lacks(apt: Path) -> None:
+    said = Said()
+    doctor.install(doctor.examine(), said)
     assert "cpio" not in apt.read_text().split()
-    assert "this release has no cpio" in capsys.readouterr().out
+    assert "this release has no cpio: going on without" in said.lines
+
+
+def test_what_only_tests_use_is_asked_for_apart(machine: Path) -> None:
+    development = {r.name for r in doctor.examine() if r.development}
+    assert development == {"sshd", "ssh-keygen", "cpio", "readelf", "g++"}
+    main, apart, _ = doctor.page(doctor.examine())
+    assert isinstance(main, Table)
+    assert isinstance(apart, Table)
+    assert apart.title.startswith("Only for the tests")
+    assert {row[1] for row in apart.rows} == development
+    assert not development & {row[1] for row in main.rows}
+
+
+@pytest.mark.parametrize("name", ["qemu-system-aarch64", "dpkg-deb", "llvm-mca-19"])
+def test_what_a_user_is_asked_for_is_what_the_package_calls(name: str) -> None:
+    assert not row(name).development
+    program = name.removesuffix("-19")
+    sources = [
+        path for path in paths.package().rglob("*.py") if path.stem not in {"doctor", "demo"}
+    ]
+    assert any(f'"{program}"' in source.read_text() for source in sources)
+
+
+def test_an_installed_trimtab_asks_for_nothing_of_its_tests(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(paths, "is_checkout", lambda: False)
+    monkeypatch.setattr(doctor, "list_toolchains", list)
+    assert not [r for r in doctor.examine() if r.development]
 
 
 def test_setup_without_rights_prints_the_command(

@@ -33,10 +33,6 @@ LOADED = Loaded(2_000_000, 1_000_000, 5_000_048, 1e-6)
 VERSIONS = {"onnxruntime": "1.0", "ncnn": "2.0", "trimtab": "3.0"}
 
 
-def quiet(_: str) -> None:
-    """Nobody waits for a test's progress."""
-
-
 @pytest.fixture(name="model")
 def small_model(tmp_path: Path) -> Path:
     """y = x W with 12 weights, as an ONNX file."""
@@ -97,7 +93,7 @@ class FakeEngines:
 
 def test_engines_take_turns_and_warm_up_in_each(model: Path, tmp_path: Path) -> None:
     engines = FakeEngines({"ncnn": 4_000_000, "trimtab": 2_000_000})
-    found = compare(Work([model], rounds=2), engines, tmp_path, quiet)
+    found = compare(Work([model], rounds=2), engines, tmp_path)
     loads = ["close ncnn", "close trimtab"] * LOADS
     assert engines.log == [*loads, *["ncnn", "trimtab"] * 2, "close trimtab", "close ncnn"]
     ncnn, ours = found.results
@@ -109,7 +105,7 @@ def test_engines_take_turns_and_warm_up_in_each(model: Path, tmp_path: Path) -> 
 
 def test_a_peer_that_fails_is_left_out_and_named(model: Path, tmp_path: Path) -> None:
     engines = FakeEngines({"ncnn": None, "trimtab": 2_000_000})
-    found = compare(Work([model], rounds=1), engines, tmp_path, quiet)
+    found = compare(Work([model], rounds=1), engines, tmp_path)
     assert [result.engine for result in found.results] == ["trimtab"]
     assert found.left_out == ("ncnn on small: it cannot",)
     assert "\nncnn on small: it cannot" in tables.text(report.page(found))
@@ -117,7 +113,7 @@ def test_a_peer_that_fails_is_left_out_and_named(model: Path, tmp_path: Path) ->
 
 def test_a_peer_that_dies_between_inferences_is_left_out(model: Path, tmp_path: Path) -> None:
     engines = FakeEngines({"ncnn": 1_000, "trimtab": 1_000}, turns={"ncnn": 1})
-    found = compare(Work([model], rounds=3), engines, tmp_path, quiet)
+    found = compare(Work([model], rounds=3), engines, tmp_path)
     assert [(r.engine, len(r.run_ns)) for r in found.results] == [("trimtab", 12)]
     assert found.left_out == ("ncnn: it ended: killed",)
     assert "close ncnn" in engines.log[-2:]
@@ -135,7 +131,7 @@ def test_a_process_that_dies_says_its_last_words(model: Path, tmp_path: Path) ->
 def test_a_failure_of_trimtab_is_an_error(model: Path, tmp_path: Path) -> None:
     engines = FakeEngines({"ncnn": 1_000, "trimtab": None})
     with pytest.raises(RunnerError, match="it cannot"):
-        compare(Work([model]), engines, tmp_path, quiet)
+        compare(Work([model]), engines, tmp_path)
 
 
 def result(network: str, engine: str, threads: int, ms: float) -> Result:
@@ -203,7 +199,7 @@ def test_a_real_peer_and_trimtab_compute_the_same_in_processes_of_their_own(
 ) -> None:
     engines = Installed(sys.executable)
     engines.versions = {name: engines.versions[name] for name in ("onnxruntime", "trimtab")}
-    found = compare(Work([model], rounds=2), engines, tmp_path / "cache", quiet)
+    found = compare(Work([model], rounds=2), engines, tmp_path / "cache")
     assert found.left_out == ()
     assert [r.engine for r in found.results] == ["onnxruntime", "trimtab"]
     for taken in found.results:

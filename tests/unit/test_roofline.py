@@ -8,6 +8,7 @@ from collections import Counter
 import pytest
 
 import trimtab
+from tests.unit.said import Said
 from tests.unit.test_planner import convolution
 from trimtab import cores, kernels, passes, paths, tables, zoo
 from trimtab.instruments.roofline import layers, report, timing
@@ -185,12 +186,14 @@ def _once(name: str, args_type: str, sizes: dict[str, int], _: float) -> float:
 def test_the_task_times_kernels_on_the_layers_of_a_network() -> None:
     chosen = [k for k in kernels.inventory().values() if k.family == "max_pool"]
     here = [k for k in chosen if k.isa in Target.host().isas]
-    said: list[str] = []
-    machine, timed = time_kernels(here, ["squeezenet"], 1, 1, said.append)
+    said = Said()
+    machine, timed = time_kernels(here, ["squeezenet"], 1, 1, said)
     assert [t.kernel for t in timed] == here
     assert set(machine.peaks) == {k.isa for k in here}
     assert all(0 < t.share < 100 for t in timed)
-    assert said == ["plan squeezenet", "time"]
+    assert said.lines[-2:] == ["plan the networks", "time kernels on layers"]
+    assert said.still == ["time kernels on layers"]
+    assert said.last == (len(here), len(here))
 
 
 def test_the_task_times_the_operators_of_a_network() -> None:

@@ -102,5 +102,5 @@ def test_a_row_that_does_not_fit_its_columns_is_a_bug() -> None:
 
 def test_a_page_is_its_parts_in_their_order() -> None:
     page: tables.Page = ["before", Table([Column("a")], [("x",)]), "after"]
-    assert tables.text(page) == "before\n\na\n-\nx\n\nafter\n"
-    assert tables.markdown(page) == "before\n\n| a   |\n| --- |\n| x   |\n\nafter\n"
+    assert tables.text(page) == "before\n\na\n-\nx\n\nafter"
+    assert tables.markdown(page) == "before\n\n| a   |\n| --- |\n| x   |\n\nafter"

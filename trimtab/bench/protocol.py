@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from typing import Any
 from trimtab.bench import golden, instructions, runner
 from trimtab.bench.golden import Golden
 from trimtab.bench.results import Event, FileFacts, Header, Status, Writer
+from trimtab.devices import facts
 from trimtab.devices.protocol import (
     CommandResult,
     Device,
@@ -36,8 +37,8 @@ from trimtab.errors import (
     UsageError,
     WrongOutputError,
 )
+from trimtab.progress import SILENT, Progress, Step
 
-Progress = Callable[[str], None]
 MAX_THREADS = 64  # of the runner
 
 
@@ -116,7 +117,7 @@ def measure(
     expected: Golden,
     settings: Settings,
     directory: Path,
-    progress: Progress,
+    progress: Progress = SILENT,
 ) -> Outcome:
     """Measure `subject` on a connected device and write the record into `directory`.
 
@@ -132,7 +133,7 @@ def measure(
         writer.event({"event": "operators", "labels": list(subject.operators)})
         error: TrimtabError | None = None
         try:
-            _Measurement(device, subject, expected, settings, writer, progress).run()
+            _Measurement(device, info, subject, expected, settings, writer, progress).run()
         except ResultError:
             raise
         except TrimtabError as failure:
@@ -161,6 +162,7 @@ class _Measurement:
     def __init__(
         self,
         device: Device,
+        info: DeviceInfo,
         subject: Subject,
         expected: Golden,
         settings: Settings,
@@ -168,6 +170,8 @@ class _Measurement:
         progress: Progress,
     ) -> None:
         self._device, self._subject, self._expected = device, subject, expected
+        # Where this Python takes part in what is timed, it does nothing else meanwhile.
+        self._still = not info.is_emulated and facts.is_this_machine(info)
         self._settings, self._writer, self._progress = settings, writer, progress
 
     def run(self) -> None:
@@ -175,16 +179,14 @@ class _Measurement:
         device, subject, settings = self._device, self._subject, self._settings
         with tempfile.TemporaryDirectory(prefix="trimtab-") as name:
             local = Path(name)
-            self._progress(f"push to {device.name}")
             base = runner.Command(
-                runner=device.push(subject.binary),
-                model=None if subject.is_model_embedded else device.push(subject.model),
-                inputs=[device.push(path) for path in self._expected.write_inputs(local)],
+                runner=self._push(subject.binary),
+                model=None if subject.is_model_embedded else self._push(subject.model),
+                inputs=[self._push(path) for path in self._expected.write_inputs(local)],
                 threads=settings.threads,
             )
-            self._progress("check the golden output")
-            self._check_output(base, local)
-        self._progress("measure")
+            with self._progress.step(f"check the output on {device.name}"):
+                self._check_output(base, local)
         steady = dataclasses.replace(
             base,
             warmup=settings.warmup or 0,
@@ -192,13 +194,19 @@ class _Measurement:
             min_time_ms=settings.min_time_ms or 0,
             per_op=settings.per_op,
         )
-        self._record(self._launch(steady, counted=True))
+        with self._progress.step(f"measure on {device.name}", "events", still=self._still) as step:
+            events = self._launch(steady, _Events(step, moves=not self._still), counted=True)
+            step.update(len(events))
+        self._record(events)
         self._writer.event({"event": "device_after", **asdict(device.describe())})
+
+    def _push(self, path: Path) -> str:
+        return self._device.push(path, self._progress)
 
     def _check_output(self, base: runner.Command, local: Path) -> None:
         with self._device.scratch() as scratch:
             command = dataclasses.replace(base, output_dir=scratch, verify=True)
-            self._launch(command)
+            self._launch(command, Transcript())
             agreements = []
             for index in range(len(self._expected.outputs)):
                 path = local / f"out{index}.bin"
@@ -213,11 +221,12 @@ class _Measurement:
             }
         )
 
-    def _launch(self, command: runner.Command, *, counted: bool = False) -> Sequence[Event]:
+    def _launch(
+        self, command: runner.Command, printed: Transcript, *, counted: bool = False
+    ) -> Sequence[Event]:
         """The events of a launch that went well; those of one that did not go into the record,
         however it ended, and its error is raised.
         """
-        printed = Transcript()
         try:
             launch = runner.interpret(self._run(command, printed, counted))
         except DeviceError as error:  # it ran out of time, or the link broke: there is no result
@@ -247,6 +256,20 @@ class _Measurement:
         for event in events:
             if event["event"] != "end":
                 self._writer.event(event)
+
+
+class _Events(Transcript):
+    """Tells how many events the runner has printed."""
+
+    def __init__(self, step: Step, *, moves: bool) -> None:
+        super().__init__()
+        self._step, self._moves, self._done = step, moves, 0
+
+    def wrote(self, data: bytes) -> None:
+        super().wrote(data)
+        if self._moves:
+            self._done += data.count(b"\n")
+            self._step.update(self._done)
 
 
 def _header(device: Device, info: DeviceInfo, subject: Subject, settings: Settings) -> Header:

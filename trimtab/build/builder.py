@@ -26,6 +26,7 @@ from trimtab.build import buildtools, strip, toolchain
 from trimtab.cores import Core
 from trimtab.errors import BuildError, UsageError
 from trimtab.profile import Profile, find_profile
+from trimtab.progress import SILENT, Progress
 from trimtab.target import Target
 
 RECORD = "build.json"
@@ -81,8 +82,8 @@ class Build:
         return tuple(self.record["flags"]["compile"])
 
 
-def build(request: BuildRequest) -> Build:
-    """Builds and delivers into `request.output_dir`; progress goes to stderr.
+def build(request: BuildRequest, progress: Progress = SILENT) -> Build:
+    """Builds and delivers into `request.output_dir`.
 
     Raises ToolchainError (unknown, or no compiler), ProfileError, UsageError (options that do not
     fit together) and BuildError (compiler, linker, disk), which names the log file. On any error
@@ -115,17 +116,14 @@ def build(request: BuildRequest) -> Build:
             # configuration.
             options["TRIMTAB_EMBED_MODEL"] = str(tree / "embedded.ttm")
             _copy_if_changed(request.model, tree / "embedded.ttm")
-        times = buildtools.run(
-            tree,
-            configure_command(tree, cmake_file, request.build_type, options),
-            ["trimtab", "trimtab-run"],
-            title=f"{chosen.name}, profile {profile.name}",
-        )
+        command = configure_command(tree, cmake_file, request.build_type, options)
+        title = f"build for {chosen.name}, profile {profile.name}"
+        times = buildtools.run(tree, command, ["trimtab", "trimtab-run"], title, progress)
         record = _record(request, profile, chosen, target.core, tree, times)
         return _deliver(request, tree, record)
 
 
-def build_engine() -> Path:
+def build_engine(progress: Progress = SILENT) -> Path:
     """Builds the Python extension of this checkout, or what has changed of it.
 
     Returns its path beside the package. An installed trimtab has it already. Raises ToolchainError
@@ -147,7 +145,7 @@ def build_engine() -> Path:
             "Python_EXECUTABLE": sys.executable,
         }
         command = configure_command(tree, cmake_file, "Release", options)
-        buildtools.run(tree, command, ["_engine"], title="Python engine")
+        buildtools.run(tree, command, ["_engine"], "build the Python engine", progress)
         _copy_if_changed(tree / name, target)
     return target
 

@@ -12,21 +12,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any, Self
 
 from trimtab import files
 from trimtab.errors import BuildError, ToolchainError
+from trimtab.progress import SILENT, Progress, Step
 
 _SHOWN_ERRORS = 8
 # `[0/2] Re-checking globbed directories...` is not work.
 _COUNTER = re.compile(r"^\[(\d+)/(\d+)\] (?!Re-)")
 # What a record of flags leaves out: places and names, which differ from machine to machine.
 _PLACES = {"-o", "-I", "-include", "-c", "-MF", "-MT", "-isystem"}
-
-
-def say(text: str) -> None:
-    """One line of progress; stdout belongs to the task's result."""
-    print(text, file=sys.stderr, flush=True)
 
 
 def cmake() -> str:
@@ -52,63 +50,65 @@ def _program(name: str, folder_constant: str) -> str:
 
 
 def run(
-    tree: Path, configure: Sequence[str], targets: Sequence[str], title: str
+    tree: Path,
+    configure: Sequence[str],
+    targets: Sequence[str],
+    title: str,
+    progress: Progress = SILENT,
 ) -> dict[str, float]:
     """Configures where needed, compiles `targets`, and returns the seconds of each step.
 
-    ninja itself configures again when a CMake file, a schema or a profile has changed. Shows
-    progress under `title`, and nothing when nothing is to be done. Raises BuildError with the first
-    error lines and the path of the log.
+    ninja itself configures again when a CMake file, a schema or a profile has changed. `progress`
+    hears of a step `title`, and of nothing when nothing is to be done. Raises BuildError with the
+    first error lines and the path of the log.
     """
     log = tree / "build.log"
     times = {}
     start = time.monotonic()
     # A tree of other options, or one whose first configuration failed, starts anew.
     stamp, text = tree / "configured.json", json.dumps(list(configure))
-    counter = _Counter(title)
-    if not stamp.is_file() or stamp.read_text(encoding="utf-8") != text:
-        counter.begin()
-        (tree / "CMakeCache.txt").unlink(missing_ok=True)
-        _execute(configure, log, "w", "CMake cannot configure the build", lambda _: None)
-        files.write_text(stamp, text, error=BuildError)
-        times["configure"] = round(time.monotonic() - start, 2)
-        say(f"  configured in {times['configure']:.1f} s")
-    start = time.monotonic()
-    _execute([ninja(), "-C", str(tree), *targets], log, "a", "the compiler failed", counter)
+    with _Work(title, progress) as work:
+        if not stamp.is_file() or stamp.read_text(encoding="utf-8") != text:
+            (tree / "CMakeCache.txt").unlink(missing_ok=True)
+            with work.begun().step("configure"):
+                _execute(configure, log, "w", "CMake cannot configure the build", lambda _: None)
+            files.write_text(stamp, text, error=BuildError)
+            times["configure"] = round(time.monotonic() - start, 2)
+        start = time.monotonic()
+        command = [ninja(), "-C", str(tree), *targets]
+        _execute(command, log, "a", "the compiler failed", work.count)
     times["compile"] = round(time.monotonic() - start, 2)
-    counter.end(times["compile"])
     return times
 
 
-class _Counter:
-    """Shows ninja's `[3/80]` in place on a terminal, and only the total elsewhere."""
+class _Work:
+    """The step of a build, which begins when there is something to do."""
 
-    def __init__(self, title: str) -> None:
-        self._title = title
+    def __init__(self, title: str, progress: Progress) -> None:
+        self._title, self._progress = title, progress
+        self._steps = ExitStack()
         self._has_begun = False
-        self._steps = 0
-        self._is_terminal = sys.stderr.isatty()
+        self._compile: Step | None = None
 
-    def begin(self) -> None:
-        """Says once what is being built."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: Any) -> None:
+        self._steps.__exit__(*exc_info)
+
+    def begun(self) -> Progress:
+        """For the steps within."""
         if not self._has_begun:
-            say(f"build: {self._title}")
-        self._has_begun = True
+            self._steps.enter_context(self._progress.step(self._title))
+            self._has_begun = True
+        return self._progress
 
-    def __call__(self, line: str) -> None:
+    def count(self, line: str) -> None:
+        """Reads ninja's `[3/80] Building ...`."""
         if match := _COUNTER.match(line):
-            self.begin()
-            self._steps = int(match[2])
-            if self._is_terminal:
-                width = shutil.get_terminal_size().columns - 3
-                print(f"\r\x1b[K  {line.strip()[:width]}", end="", file=sys.stderr, flush=True)
-
-    def end(self, seconds: float) -> None:
-        """The line that stays."""
-        if self._is_terminal and self._steps:
-            print("\r\x1b[K", end="", file=sys.stderr)
-        if self._steps:
-            say(f"  {self._steps} steps in {seconds:.1f} s")
+            if self._compile is None:
+                self._compile = self._steps.enter_context(self.begun().step("compile", "steps"))
+            self._compile.update(int(match[1]), int(match[2]), line[match.end() :].strip())
 
 
 def _execute(
@@ -146,8 +146,6 @@ def _execute(
     except OSError as error:
         raise BuildError(f"{failure}: {error.strerror}", where=str(error.filename or log)) from None
     if process.returncode:
-        if sys.stderr.isatty():
-            print("\r\x1b[K", end="", file=sys.stderr)
         raise BuildError(f"{failure}:\n{first_errors(log)}", hint=f"the whole output is in {log}")
 
 

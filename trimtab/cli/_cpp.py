@@ -31,6 +31,7 @@ def sources(root: Path) -> list[str]:
 def tidy(root: Path) -> int:
     """Runs clang-tidy over what is compiled for this machine; 0 when it has nothing to say."""
     from trimtab.build import builder, toolchain
+    from trimtab.workflow.progress import shown
 
     tree = paths.cache() / "build" / "tidy"
     cmake_file = toolchain.cmake_file(toolchain.find_toolchain("host"))
@@ -63,12 +64,13 @@ def tidy(root: Path) -> int:
         )
         return done.returncode, done.stdout
 
-    code = 0
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for failed, text in pool.map(check, files):
+    code, said = 0, []
+    with shown().step("clang-tidy", "files") as step, ThreadPoolExecutor(os.cpu_count()) as pool:
+        for done, (failed, text) in enumerate(pool.map(check, files), 1):
             code |= failed
-            if text.strip():
-                print(text.strip(), flush=True)
+            said.append(text.strip())
+            step.update(done, len(files))
+    print("\n".join(filter(None, said)), end="\n" * any(said))
     return code
 
 

@@ -19,8 +19,9 @@ def needs_engine(body: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(body)
     def with_engine(*args: P.args, **kwargs: P.kwargs) -> R:
         from trimtab.build import builder
+        from trimtab.workflow.progress import shown
 
-        builder.build_engine()
+        builder.build_engine(shown(quiet=bool(kwargs.get("json"))))
         return body(*args, **kwargs)
 
     return with_engine

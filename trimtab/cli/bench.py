@@ -6,7 +6,7 @@ from invoke.context import Context
 from invoke.tasks import task
 
 from trimtab.cli._engine import needs_engine
-from trimtab.cli.model import PLAN_HELP
+from trimtab.cli._options import INPUT_HELP, PLAN_HELP, RESULTS_HELP, parse_inputs, read_plan
 
 NAMESPACE = "bench"
 
@@ -20,7 +20,7 @@ NAMESPACE = "bench"
         "device": "where to measure (./inv devices)",
         "toolchain": "default: the device's",
         "cpu": "core to build for, e.g. cortex-a53; default: the device's",
-        "input": "shape of a free input: NAME=1,3,224,224 (repeatable)",
+        "input": INPUT_HELP,
         "plan": PLAN_HELP,
         "embed-model": "link the model into the binary",
         "threads": "threads of the runner",
@@ -30,7 +30,7 @@ NAMESPACE = "bench"
         "timeout": "seconds for one launch of the runner",
         "per-op": "also measure each operator",
         "trust-new": "pin the host key of a device that was never seen",
-        "results": "folder of the runs (default: results/)",
+        "results": RESULTS_HELP,
         "output": "also write the report to this file",
         "format": "of that file: markdown (default), html, json or terminal",
         "json": "print the report as JSON",
@@ -61,36 +61,35 @@ def run(
 ) -> None:
     """Build a model's binary, measure it on a device and record the run."""
     from trimtab.bench.protocol import Settings
-    from trimtab.cli.model import parse_inputs, read_plan
+    from trimtab.cli.report import show
     from trimtab.workflow.bench import BenchRequest, bench
-    from trimtab.workflow.progress import say
+    from trimtab.workflow.build import Recipe
+    from trimtab.workflow.progress import shown
     from trimtab.workflow.report import report, results_folder
 
-    request = BenchRequest(
+    recipe = Recipe(
         model=model,
         profile=profile,
-        device=device,
         toolchain=toolchain,
         cpu=cpu,
         shapes=parse_inputs(input),
         plan=read_plan(plan),
         embed_model=embed_model,
-        trust_new=trust_new,
-        settings=Settings(
-            threads=threads,
-            runs=runs or None,
-            warmup=warmup if warmup >= 0 else None,
-            min_time_ms=min_time_ms if min_time_ms >= 0 else None,
-            timeout_s=timeout,
-            per_op=per_op,
-        ),
     )
-    outcome = bench(request, results_folder(results), say)
+    settings = Settings(
+        threads=threads,
+        runs=runs or None,
+        warmup=warmup if warmup >= 0 else None,
+        min_time_ms=min_time_ms if min_time_ms >= 0 else None,
+        timeout_s=timeout,
+        per_op=per_op,
+    )
+    folder, progress = results_folder(results), shown(quiet=json)
+    outcome = bench(BenchRequest(recipe, device, trust_new, settings), folder, progress)
     if outcome.error is not None:
-        say(f"recorded: {outcome.path}")
+        progress.note(f"recorded: {outcome.path}")
         raise outcome.error
-    run = [str(outcome.path)]
-    printed = "json" if json else "terminal"
-    report(run, format=printed, output="", results=results)
+    run = str(outcome.path)
+    show(report(run, folder, "json" if json else "terminal"), "")
     if output:
-        report(run, format=format, output=output, results=results)
+        show(report(run, folder, format), output)

@@ -9,7 +9,7 @@ from invoke.context import Context
 from invoke.tasks import task
 
 from trimtab.cli._engine import needs_engine
-from trimtab.cli.model import PLAN_HELP
+from trimtab.cli._options import INPUT_HELP, PLAN_HELP, parse_inputs, read_plan
 
 if TYPE_CHECKING:
     from trimtab.build.builder import Build
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         "embed-model": "link the model into the runner: a single file",
         "plan": PLAN_HELP,
         "strings": "keep names and error texts; --no-strings drops them",
-        "input": "NAME=1,3,224,224 for an input with free dimensions; may be repeated",
+        "input": INPUT_HELP,
         "debug": "without optimisation, with debug information",
         "json": "print the build record and the sizes as JSON",
     },
@@ -48,51 +48,22 @@ def build(
     json: bool = False,
 ) -> None:
     """Build a model's runner, libtrimtab.a, header and .ttm file, and say what they weigh."""
-    import dataclasses
-    import tempfile
-
     from trimtab import size
-    from trimtab.build import builder
-    from trimtab.build.derive import profile_of
-    from trimtab.build.toolchain import find_toolchain
-    from trimtab.cli.model import load_model, read_plan, target_of
-    from trimtab.errors import UsageError
-    from trimtab.profile import find_profile
-    from trimtab.session import optimize
-    from trimtab.workflow.build import check_profile
+    from trimtab.workflow import build as workflow
+    from trimtab.workflow.progress import shown
 
-    if not model and not profile:
-        raise UsageError(
-            "what is to be built?", hint="--model FILE, --profile NAME (./inv profile), or both"
-        )
-    program = None
-    if model:
-        target = target_of(toolchain, cpu)
-        program = optimize(load_model(model, input), target, read_plan(plan))
-    if profile:
-        chosen = find_profile(profile)
-        if program:
-            check_profile(chosen, profile_of(program), find_toolchain(toolchain).arch)
-    else:
-        assert program is not None
-        chosen = profile_of(program)
-    chosen = dataclasses.replace(chosen, strings=strings and chosen.strings)
-    stem = Path(model).stem if model else chosen.name
-    with tempfile.TemporaryDirectory(prefix="trimtab-") as scratch:
-        ttm = Path(scratch) / f"{stem}.ttm"
-        if program:
-            program.save(ttm, names=chosen.strings)
-        made = builder.build(
-            builder.BuildRequest(
-                profile=chosen,
-                output_dir=Path(output or f"dist/{stem}-{toolchain}"),
-                toolchain=toolchain,
-                cpu=cpu or None,
-                model=ttm if program else None,
-                embed_model=embed_model,
-                build_type="Debug" if debug else "Release",
-            )
-        )
+    recipe = workflow.Recipe(
+        model=model,
+        profile=profile,
+        toolchain=toolchain,
+        cpu=cpu,
+        shapes=parse_inputs(input),
+        plan=read_plan(plan),
+        embed_model=embed_model,
+        strings=strings,
+        build_type="Debug" if debug else "Release",
+    )
+    made = workflow.build(recipe, Path(output) if output else None, shown(quiet=json))
     report = size.measure(made.output_dir)
     if json:
         _print_json({**made.record, "output": str(made.output_dir), "size": report.to_json()})
@@ -137,4 +108,4 @@ def size(_: Context, binary: list[str], symbols: int = 0, json: bool = False) ->
     if json:
         _print_json([report.to_json() for report in reports])
     else:
-        print(tables.text(size.tables(reports, symbols)), end="")
+        print(tables.text(size.tables(reports, symbols)))

@@ -11,7 +11,7 @@ from invoke.tasks import task
 from trimtab.cli._engine import needs_engine
 
 if TYPE_CHECKING:
-    from trimtab.instruments.conformance import Case, Outcome
+    from trimtab.instruments.conformance import Outcome
 
 
 @task(
@@ -30,36 +30,24 @@ def conformance(
     """Run ONNX's own tests: what passes, is unsupported, or wrong (then the exit code is 1)."""
     from trimtab import tables
     from trimtab.instruments import conformance as suites
+    from trimtab.workflow.progress import shown
 
     tests = [c for c in suites.cases(suite or suites.SUITES) if keyword in c.name]
-    outcomes = _run(tests)
+    outcomes = []
+    with shown(quiet=json).step("run ONNX's own tests", "tests") as step:
+        for done, test in enumerate(tests, 1):
+            outcomes.append(suites.run(test))
+            step.update(done, len(tests), f"{test.suite} {test.name}")
     wrong = [outcome for outcome in outcomes if outcome.status == suites.WRONG]
     if json:
         _print_json(outcomes)
     else:
         print(tables.text(suites.tables(outcomes)))
-        shown = [o for o in outcomes if o.status != suites.PASSED] if verbose else wrong
-        for outcome in shown:
+        told = [o for o in outcomes if o.status != suites.PASSED] if verbose else wrong
+        for outcome in told:
             print(f"{outcome.status}: {outcome.suite} {outcome.name}: {outcome.reason}")
     if wrong:
         raise Exit(code=1)
-
-
-def _run(tests: list[Case]) -> list[Outcome]:
-    """The outcomes, with a line of progress while a terminal watches."""
-    import sys
-
-    from trimtab.instruments import conformance as suites
-
-    outcomes = []
-    for number, test in enumerate(tests, start=1):
-        if sys.stderr.isatty():
-            line = f"{number}/{len(tests)} {test.suite} {test.name}"
-            print(f"\r\x1b[K  {line[:76]}", end="", file=sys.stderr, flush=True)
-        outcomes.append(suites.run(test))
-    if sys.stderr.isatty():
-        print("\r\x1b[K", end="", file=sys.stderr)
-    return outcomes
 
 
 def _print_json(outcomes: list[Outcome]) -> None:

@@ -13,6 +13,7 @@ from trimtab.cli._engine import needs_engine
 def demo(_: Context, output: str = "") -> None:
     """Do the main job on an embedded default: from a network to a measured ARM binary."""
     from trimtab.workflow import demo as main_job
+    from trimtab.workflow.progress import shown
     from trimtab.workflow.report import results_folder
 
-    main_job.run(results_folder(output))
+    print("\n" + main_job.demo(results_folder(output), shown()).text)

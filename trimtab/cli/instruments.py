@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
 from invoke.context import Context
 from invoke.tasks import task
 
 from trimtab.cli._engine import needs_engine
-from trimtab.cli.model import PLAN_HELP
+from trimtab.cli._options import INPUT_HELP, PLAN_HELP, RESULTS_HELP, parse_inputs, read_plan
+
+if TYPE_CHECKING:
+    from trimtab.progress import Progress
 
 NAMESPACE = "bench"
 _CPU = "core to build for, e.g. cortex-a53 (docs/cores.md)"
@@ -19,9 +25,9 @@ _UPDATE = "commit to these figures: write them into bench/"
     help={
         "model": "model file or zoo network",
         "cpu": f"{_CPU}; a qemu device (./inv devices) must have it",
-        "input": "shape of a free input: NAME=1,3,224,224 (repeatable)",
+        "input": INPUT_HELP,
         "plan": PLAN_HELP,
-        "results": "folder of the runs (default: results/)",
+        "results": RESULTS_HELP,
         "json": "print JSON",
         "check": _CHECK,
         "update": _UPDATE,
@@ -40,26 +46,16 @@ def instructions(
     update: bool = False,
 ) -> None:
     """Count executed instructions: per inference, per operator, of load and first inference."""
-    from trimtab.cli.model import parse_inputs, read_plan
-    from trimtab.instruments import baseline
-    from trimtab.workflow.instructions import count_instructions
-    from trimtab.workflow.progress import say
+    from trimtab.workflow.bench import count_instructions
+    from trimtab.workflow.build import Recipe
+    from trimtab.workflow.progress import shown
     from trimtab.workflow.report import results_folder
 
-    counts = count_instructions(
-        model,
-        cpu,
-        parse_inputs(input),
-        results_folder(results),
-        say,
-        read_plan(plan),
-    )
-    print(counts.to_json() if json else counts.as_table().text())
-    figures = {f"{counts.model} {counts.cpu}": float(counts.instructions_per_inference)}
-    if update:
-        say(f"written: {baseline.update('instructions', figures)}")
-    if check:
-        baseline.check("instructions", figures)
+    recipe = Recipe(model=model, cpu=cpu, shapes=parse_inputs(input), plan=read_plan(plan))
+    progress = shown(quiet=json)
+    counts = count_instructions(recipe, results_folder(results), progress)
+    print(counts.to_json() if json else counts.table().text())
+    _hold("instructions", counts.figures, check, update, progress)
 
 
 @task(help={"cpu": _CPU, "json": "print JSON", "check": _CHECK, "update": _UPDATE})
@@ -71,14 +67,22 @@ def mca(
     update: bool = False,
 ) -> None:
     """Model the inner loops on cores that LLVM knows: share of the FMA pipes' bound (llvm-19)."""
-    from trimtab.instruments import baseline
     from trimtab.instruments.mca import figures, model, table
-    from trimtab.workflow.progress import say
+    from trimtab.workflow.progress import shown
 
-    found = model(cpu)
+    progress = shown(quiet=json)
+    found = model(cpu, progress)
     print(table(found).json() if json else table(found).text())
-    kept = figures(found)
+    _hold("mca", figures(found), check, update, progress)
+
+
+def _hold(
+    name: str, figures: Mapping[str, float], check: bool, update: bool, progress: Progress
+) -> None:
+    """Writes figures into a baseline, or holds them against it."""
+    from trimtab.instruments import baseline
+
     if update:
-        say(f"written: {baseline.update('mca', kept)}")
+        progress.note(f"written: {baseline.update(name, figures)}")
     if check:
-        baseline.check("mca", kept)
+        baseline.check(name, figures)

@@ -45,22 +45,23 @@ def kernels(
 
     from trimtab import files, tables
     from trimtab.instruments.roofline import report
-    from trimtab.workflow.progress import say
+    from trimtab.workflow.progress import shown
     from trimtab.workflow.timing import time_kernels, time_operators
 
+    progress = shown(quiet=json)
     if operators:
-        machine, found = time_operators(operators, rounds)
+        machine, found = time_operators(operators, rounds, progress)
         text = report.operators_json(machine, found) if json else ""
         page = report.operators_page(machine, found)
     else:
         chosen = _choose(isa, family)
-        limits, timed = time_kernels(chosen, network, layers, rounds, say)
-        text = report.kernels_json(limits, timed) if json else ""
-        page = report.kernels_page(limits, timed)
+        machine, timed = time_kernels(chosen, network, layers, rounds, progress)
+        text = report.kernels_json(machine, timed) if json else ""
+        page = report.kernels_page(machine, timed)
     print(text or tables.text(page))
     if output:
-        files.write_text(Path(output), tables.markdown(page))
-        say(f"written: {output}")
+        files.write_text(Path(output), tables.markdown(page) + "\n")
+        progress.note(f"written: {output}")
 
 
 def _choose(isas: list[str], families: list[str]) -> list[Kernel]:
@@ -81,8 +82,11 @@ def _choose(isas: list[str], families: list[str]) -> list[Kernel]:
                 f"no kernels of {', '.join(unknown)} on this machine",
                 hint=f"choose from: {', '.join(sorted(known))}",
             )
-    return [
+    chosen = [
         k
         for k in here
         if k.isa in (isas or Target.host().isas) and k.family in (families or called)
     ]
+    if not chosen:
+        raise UsageError(f"{', '.join(isas)} has no kernels of {', '.join(families)}")
+    return chosen

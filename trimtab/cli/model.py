@@ -2,68 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from invoke.context import Context
 from invoke.tasks import task
 
 from trimtab.cli._engine import needs_engine
-
-if TYPE_CHECKING:
-    from trimtab.planner.choices import Plan
-    from trimtab.program import Program
-    from trimtab.program.inspection import ProgramFacts
-    from trimtab.target import Target
-
-PLAN_HELP = "TOML file with choices of algorithms and kernels (./inv inspect --plan)"
-_INPUT_HELP = "shape of a free input: NAME=1,3,224,224 (repeatable)"
-
-
-def parse_inputs(given: list[str]) -> dict[str, tuple[int, ...]]:
-    """["data=1,3,224,224"] -> {"data": (1, 3, 224, 224)}; UsageError for anything else."""
-    from trimtab.errors import UsageError
-
-    shapes = {}
-    for text in given:
-        name, _, dims = text.rpartition("=")
-        try:
-            shapes[name] = tuple(int(d) for d in dims.split(","))
-        except ValueError:
-            shapes[name] = ()
-        if not name or not shapes[name] or min(shapes[name]) < 1:
-            raise UsageError(
-                f"cannot read the input shape {text!r}", hint="write it as NAME=1,3,224,224"
-            )
-    return shapes
-
-
-def load_model(model: str, inputs: list[str], outputs: list[str] | None = None) -> Program:
-    """The program of a model file, or of a zoo network by its name; see `trimtab.load`."""
-    import trimtab
-    from trimtab.workflow.models import model_path
-
-    return trimtab.load(model_path(model), parse_inputs(inputs), outputs)
-
-
-def target_of(toolchain: str, cpu: str) -> Target:
-    """The target of a toolchain, or this machine."""
-    from trimtab.workflow.models import target_of
-
-    return target_of(toolchain or "host", cpu)
-
-
-def read_plan(path: str) -> Plan | None:
-    """The plan in a TOML file; None for "", which leaves everything to the planner's rules."""
-    from trimtab.planner.choices import Plan
-
-    return Plan.read(path) if path else None
+from trimtab.cli._options import INPUT_HELP, PLAN_HELP, parse_inputs, read_plan
 
 
 @task(
     iterable=["input"],
     help={
         "model": "model file or zoo network",
-        "input": _INPUT_HELP,
+        "input": INPUT_HELP,
         "optimized": "show it before and after optimisation",
         "plan": "print only the plan: what to edit and give to build, bench or convert",
         "toolchain": "plan for this toolchain (default: this machine)",
@@ -86,8 +36,10 @@ def inspect(
     from trimtab import session, tables
     from trimtab.planner.choices import plan_of
     from trimtab.program import inspection
+    from trimtab.workflow.models import load, target_of
+    from trimtab.workflow.progress import shown
 
-    program = load_model(model, input)
+    program = load(model, parse_inputs(input), progress=shown(quiet=json))
     if plan:
         planned = program
         if not program.planned:
@@ -101,22 +53,7 @@ def inspect(
         facts.append(inspection.inspect(optimised))
         if not json:
             print("passes, in order: " + ", ".join(optimised.passes) + "\n")
-    if json:
-        _print_json(facts)
-    else:
-        print(tables.text(inspection.page(facts)), end="")
-
-
-def _print_json(facts: list[ProgramFacts]) -> None:
-    import dataclasses
-    import json
-
-    before, *after = [dataclasses.asdict(f) for f in facts]
-    print(
-        json.dumps(
-            {"program": before, "optimized": after[0]} if after else {"program": before}, indent=1
-        )
-    )
+    print(inspection.to_json(facts) if json else tables.text(inspection.page(facts)))
 
 
 @task(
@@ -124,7 +61,7 @@ def _print_json(facts: list[ProgramFacts]) -> None:
     help={
         "model": "model file or zoo network",
         "output": "the .ttm file to write",
-        "input": _INPUT_HELP,
+        "input": INPUT_HELP,
         "tensor": "wanted instead of the model's outputs, such as a raw head (repeatable)",
         "toolchain": "plan for this toolchain's CPUs",
         "cpu": "and this CPU",
@@ -149,10 +86,12 @@ def convert(
 
     from trimtab import session
     from trimtab.errors import UsageError
+    from trimtab.workflow.models import load, target_of
+    from trimtab.workflow.progress import shown
 
     if (plan or cpu) and not toolchain:
         raise UsageError("a plan is for a machine: which?", hint="--toolchain NAME, or host")
-    program = load_model(model, input, tensor)
+    program = load(model, parse_inputs(input), tensor, shown())
     if toolchain:
         program = session.optimize(program, target_of(toolchain, cpu), read_plan(plan))
     program.save(output, names=names)
@@ -167,7 +106,7 @@ def convert(
         "toolchain": "plan for this toolchain (default: this machine)",
         "cpu": "and this CPU",
         "output": "write the profile to this TOML file",
-        "input": _INPUT_HELP,
+        "input": INPUT_HELP,
         "strings": "keep names and error texts",
     },
 )
@@ -189,15 +128,16 @@ def profile(
     from trimtab.build.derive import profile_of
     from trimtab.errors import UsageError
     from trimtab.profile import Profile
+    from trimtab.workflow.models import load, target_of
+    from trimtab.workflow.progress import shown
 
     if not model:
         raise UsageError(
             "name at least one model", hint="--model net.onnx, or --model NAME of a zoo network"
         )
-    target = target_of(toolchain, cpu)
-    union = reduce(
-        Profile.merged, (profile_of(load_model(m, input), target, strings=strings) for m in model)
-    )
+    target, shapes, progress = target_of(toolchain, cpu), parse_inputs(input), shown()
+    programs = (load(name, shapes, progress=progress) for name in model)
+    union = reduce(Profile.merged, (profile_of(p, target, strings=strings) for p in programs))
     if output:
         files.write_text(Path(output), union.to_toml())
         print(f"written: {output}")

@@ -48,14 +48,15 @@ def peers(
     from trimtab.instruments.peers.compare import Installed, Work, compare
     from trimtab.instruments.peers.report import page, to_json
     from trimtab.workflow.models import model_path
-    from trimtab.workflow.progress import say
+    from trimtab.workflow.progress import shown
 
     counts = _counts(threads)
     engines = Installed(python or sys.executable)
     names = [name for name in models.split(",") if name] or zoo.names()
-    work = Work([model_path(name) for name in names], counts, rounds)
-    comparison = compare(work, engines, paths.cache() / "peers", say)
+    progress = shown(quiet=json)
+    work = Work([model_path(name, progress=progress) for name in names], counts, rounds)
+    comparison = compare(work, engines, paths.cache() / "peers", progress)
     print(to_json(comparison) if json else tables.text(page(comparison)))
     if output:
-        files.write_text(Path(output), tables.markdown(page(comparison)))
-        say(f"written: {output}")
+        files.write_text(Path(output), tables.markdown(page(comparison)) + "\n")
+        progress.note(f"written: {output}")

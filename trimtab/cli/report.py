@@ -5,8 +5,9 @@ from __future__ import annotations
 from invoke.context import Context
 from invoke.tasks import task
 
+from trimtab.cli._options import RESULTS_HELP
+
 _FORMAT = "terminal, markdown, html or json"
-_RESULTS = "folder of the runs (default: results/)"
 _WRITE = "file to write instead of printing"
 
 
@@ -16,16 +17,24 @@ _WRITE = "file to write instead of printing"
         "run": "a file, a run id or `last`; may be repeated",
         "format": _FORMAT,
         "output": _WRITE,
-        "results": _RESULTS,
+        "results": RESULTS_HELP,
     },
 )
 def report(
     _: Context, run: list[str], format: str = "terminal", output: str = "", results: str = ""
 ) -> None:
     """Report runs: one alone, several against the first, or (with no run) list them all."""
-    from trimtab.workflow.report import report
+    from trimtab.workflow import report as reports
 
-    report(run, format=format, output=output, results=results)
+    folder = reports.results_folder(results)
+    if not run:
+        listed = reports.runs(folder)
+        empty = f"no runs in {folder} yet; ./inv bench makes one"
+        print(listed.text() if listed.rows else empty)
+    elif len(run) == 1:
+        show(reports.report(run[0], folder, format), output)
+    else:
+        show(reports.compare(run, folder, format), output)
 
 
 @task(
@@ -35,13 +44,27 @@ def report(
         "b": "the run to compare with it",
         "format": _FORMAT,
         "output": _WRITE,
-        "results": _RESULTS,
+        "results": RESULTS_HELP,
     },
 )
 def compare(
     _: Context, a: str, b: str, format: str = "terminal", output: str = "", results: str = ""
 ) -> None:
     """Compare two runs: size and speed side by side, and whether the difference is real."""
-    from trimtab.workflow.report import report
+    from trimtab.workflow import report as reports
 
-    report([a, b], format=format, output=output, results=results)
+    show(reports.compare([a, b], reports.results_folder(results), format), output)
+
+
+def show(text: str, output: str) -> None:
+    """Prints a report, or writes it into the file `output`."""
+    from pathlib import Path
+
+    from trimtab import files
+    from trimtab.errors import ResultError
+
+    if output:
+        files.write_text(Path(output), text, error=ResultError, hint="name another --output")
+        print(f"written: {output}")
+    else:
+        print(text, end="")

@@ -21,7 +21,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -31,6 +31,7 @@ from trimtab.devices.board_image import MACHINES
 from trimtab.devices.definition import Definition, Options
 from trimtab.devices.ssh import Address, SshDevice
 from trimtab.errors import DeviceError, DeviceUnreachableError, EmulatorError
+from trimtab.progress import SILENT, Progress
 
 _BOOT_S = 120.0  # 2 s on a quiet machine
 _STOP_S = 10.0
@@ -54,7 +55,7 @@ def up(
     *,
     cpu_model: str | None = None,
     cpus: int = 1,
-    report: Callable[[str], None] = lambda _: None,
+    progress: Progress = SILENT,
 ) -> State:
     """Starts the board, or finds it running; the first time it downloads and builds its image.
 
@@ -77,20 +78,21 @@ def up(
                     hint=f"stop it first: ./inv board.down --arch {arch}",
                 )
             return state
-        image = _image(arch, folder, report)
-        report(f"booting {machine.program}, {cpus} x {model}")
-        for attempt in range(_PORT_ATTEMPTS):
-            state = _boot(program, folder, image, model, cpus)
-            if state is not None:
-                return state
-            report(f"another program took the port (attempt {attempt + 1} of {_PORT_ATTEMPTS})")
+        image = _image(arch, folder, progress)
+        with progress.step(f"boot {machine.program}, {cpus} x {model}"):
+            for attempt in range(_PORT_ATTEMPTS):
+                state = _boot(program, folder, image, model, cpus)
+                if state is not None:
+                    return state
+                trial = f"attempt {attempt + 1} of {_PORT_ATTEMPTS}"
+                progress.note(f"another program took the port ({trial})")
     raise EmulatorError("found no free port for the board's SSH server", where=_HOST)
 
 
-def prepare(arch: str = "aarch64", report: Callable[[str], None] = lambda _: None) -> Path:
+def prepare(arch: str = "aarch64", progress: Progress = SILENT) -> Path:
     """Downloads and builds the board's image, if that was not done before; gives its folder."""
     with _locked(arch) as folder:
-        return _image(arch, folder, report)
+        return _image(arch, folder, progress)
 
 
 def down(arch: str = "aarch64") -> bool:
@@ -185,12 +187,12 @@ def _command(pid: int) -> bytes:
         return b""
 
 
-def _image(arch: str, folder: Path, report: Callable[[str], None]) -> Path:
+def _image(arch: str, folder: Path, progress: Progress) -> Path:
     """The image's folder; its name tells the recipe, so that a changed recipe makes a new one."""
     recipe = Path(board_image.__file__).read_bytes()
     image = folder / f"image-{hashlib.sha256(recipe).hexdigest()[:12]}"
     if not image.is_dir():
-        board_image.build(arch, folder, image, report)
+        board_image.build(arch, folder, image, progress)
         for old in folder.glob("image-*"):
             if old != image:
                 shutil.rmtree(old, ignore_errors=True)

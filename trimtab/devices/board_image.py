@@ -11,7 +11,7 @@ import fnmatch
 import lzma
 import posixpath
 import tarfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from trimtab import files
 from trimtab.devices.cpio import CpioWriter
 from trimtab.devices.debian import PackageSource, open_package
 from trimtab.errors import EmulatorError
+from trimtab.progress import Progress
 
 READY_LINE = "trimtab board is ready"
 KERNEL, INITRD, CLIENT_KEY, HOST_KEY = "vmlinuz", "initrd", "id_ed25519", "host_key.pub"
@@ -82,18 +83,20 @@ dropbear -s -j -k -W 1048576 -r /etc/dropbear_host_key && echo "{READY_LINE}" >/
 """
 
 
-def build(arch: str, work: Path, image: Path, report: Callable[[str], None]) -> None:
+def build(arch: str, work: Path, image: Path, progress: Progress) -> None:
     """Downloads into `work` and makes the folder `image`, complete or not at all.
 
     Raises `EmulatorError` when packages cannot be had or lack what is needed.
     """
     machine = MACHINES[arch]
-    report(f"downloading Debian packages for {machine.debian_arch} into {work}")
-    source = PackageSource(work / "apt", machine.debian_arch)
-    packages = source.download(_PACKAGES)
-    kernel_package = source.download_alone(machine.kernel_package)
-    report("making kernel, initramfs and keys")
-    with files.replacing_folder(image, error=EmulatorError) as fresh:
+    with progress.step(f"download Debian packages for {machine.debian_arch} into {work}"):
+        source = PackageSource(work / "apt", machine.debian_arch)
+        packages = source.download(_PACKAGES)
+        kernel_package = source.download_alone(machine.kernel_package)
+    with (
+        progress.step("make kernel, initramfs and keys"),
+        files.replacing_folder(image, error=EmulatorError) as fresh,
+    ):
         modules = _unpack_kernel(kernel_package, fresh / KERNEL)
         client_key = _ed25519(fresh / CLIENT_KEY)
         host_key = Ed25519PrivateKey.generate()

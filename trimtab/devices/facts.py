@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from trimtab import cores
 from trimtab.devices.protocol import DeviceInfo
@@ -26,6 +27,14 @@ true
 """
 
 _QEMU_VIRT = "linux,dummy-virt"  # what QEMU's `virt` board writes into its device tree
+
+
+def is_this_machine(info: DeviceInfo) -> bool:
+    """Whether `info` was told by the very system that runs this Python."""
+    try:
+        return info.boot_id == Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return False
 
 
 def parse(text: str, *, is_emulated: bool = False) -> DeviceInfo:

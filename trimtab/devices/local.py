@@ -16,12 +16,12 @@ import signal
 import subprocess
 import time
 from pathlib import Path
-from typing import BinaryIO, Self
+from typing import Self
 
 from trimtab import paths
 from trimtab.devices.definition import Definition, Options
 from trimtab.devices.protocol import CommandResult, Transcript
-from trimtab.devices.shell import ShellDevice
+from trimtab.devices.shell import ShellDevice, Source
 from trimtab.errors import DeviceError, DeviceTimeoutError
 
 _GRACE_S = 1.0  # between SIGTERM and SIGKILL
@@ -42,14 +42,14 @@ class LocalDevice(ShellDevice):
         script: str,
         *,
         timeout_s: float,
-        stdin: BinaryIO | None = None,
+        stdin: Source | None = None,
         transcript: Transcript | None = None,
     ) -> CommandResult:
         deadline = time.monotonic() + timeout_s
         try:
             process = subprocess.Popen(
                 ["/bin/sh", "-c", script],
-                stdin=subprocess.DEVNULL if stdin is None else stdin,
+                stdin=subprocess.DEVNULL if stdin is None else stdin.fileno(),
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 cwd="/",

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, Self, runtime_checkable
 
+from trimtab.progress import SILENT, Progress
+
 
 @dataclass(frozen=True)
 class CommandResult:
@@ -95,7 +97,7 @@ class Device(Protocol):
         """Asks the device for its facts, anew at each call."""
         ...
 
-    def push(self, local: Path) -> str:
+    def push(self, local: Path, progress: Progress = SILENT) -> str:
         """Puts a copy of `local` (executable) on the device and returns its remote path.
 
         The copy is addressed by its content and verified there: bytes that the device has already

@@ -16,12 +16,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Self
+from typing import Protocol, Self
 
 from trimtab import files
 from trimtab.devices import facts
 from trimtab.devices.protocol import CommandResult, DeviceInfo, Transcript
 from trimtab.errors import DeviceError, DeviceFullError
+from trimtab.progress import SILENT, Progress, Step
 
 _HOUSEKEEPING_S = 60.0  # an `mkdir` on a board that is busy or slow to page
 _SLOWEST_LINK_BYTES_PER_S = 64 * 1024  # what a push or pull may take at most
@@ -59,6 +60,33 @@ def quote(argv: Sequence[str], env: Mapping[str, str] | None, cwd: str) -> str:
     return f"cd {shlex.quote(cwd)} || exit 126; {exports}exec {shlex.join(argv)}"
 
 
+class Source(Protocol):
+    """What a script gets as its stdin, by whichever of the two a transport wants."""
+
+    def read(self, size: int = -1, /) -> bytes:
+        """The next `size` bytes; fewer at the end."""
+
+    def fileno(self) -> int:
+        """The descriptor of an open file."""
+
+
+class _Counted:
+    """A file that tells how much of it was read."""
+
+    def __init__(self, content: Source, size_bytes: int, step: Step) -> None:
+        self._content, self._size_bytes, self._step = content, size_bytes, step
+        self._done_bytes = 0
+
+    def read(self, size: int = -1, /) -> bytes:
+        data = self._content.read(size)
+        self._done_bytes += len(data)
+        self._step.update(self._done_bytes, self._size_bytes)
+        return data
+
+    def fileno(self) -> int:
+        return self._content.fileno()
+
+
 class ShellDevice(ABC):
     """A `Device` whose transport can run one shell script at a time."""
 
@@ -83,7 +111,7 @@ class ShellDevice(ABC):
         script: str,
         *,
         timeout_s: float,
-        stdin: BinaryIO | None = None,
+        stdin: Source | None = None,
         transcript: Transcript | None = None,
     ) -> CommandResult:
         """Runs a script in a POSIX shell in the home directory, in a process group of its own.
@@ -119,7 +147,7 @@ class ShellDevice(ABC):
         text = self._housekeeping(facts.SCRIPT, "read the device's facts")
         return facts.parse(text, is_emulated=self._is_emulated)
 
-    def push(self, local: Path) -> str:
+    def push(self, local: Path, progress: Progress = SILENT) -> str:
         """See `Device.push`."""
         try:
             with local.open("rb") as content:
@@ -129,7 +157,10 @@ class ShellDevice(ABC):
                 remote = posixpath.join(folder, local.name)
                 if not self._has(remote, digest, size_bytes):
                     content.seek(0)
-                    self._send(content, folder, remote, digest, size_bytes)
+                    with progress.step(f"push {local.name} to {self._name}", "bytes") as step:
+                        counted = _Counted(content, size_bytes, step)
+                        self._send(counted, folder, remote, digest, size_bytes)
+                        step.update(size_bytes, size_bytes)
         except OSError as error:
             raise DeviceError(
                 f"cannot read the file to push: {error.strerror}", where=str(local)
@@ -178,7 +209,7 @@ class ShellDevice(ABC):
         return result.stdout.split()[:1] == [digest.encode()]
 
     def _send(
-        self, content: BinaryIO, folder: str, remote: str, digest: str, size_bytes: int
+        self, content: Source, folder: str, remote: str, digest: str, size_bytes: int
     ) -> None:
         script = _PUSH.format(
             file=shlex.quote(remote),

@@ -25,14 +25,13 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 import paramiko
 
 from trimtab.devices import host_keys
 from trimtab.devices.definition import Definition, Options
 from trimtab.devices.protocol import CommandResult, Transcript
-from trimtab.devices.shell import ShellDevice
+from trimtab.devices.shell import ShellDevice, Source
 from trimtab.errors import (
     DeviceError,
     DeviceRefusedError,
@@ -139,7 +138,7 @@ class SshDevice(ShellDevice):
         script: str,
         *,
         timeout_s: float,
-        stdin: BinaryIO | None = None,
+        stdin: Source | None = None,
         transcript: Transcript | None = None,
     ) -> CommandResult:
         deadline = time.monotonic() + timeout_s
@@ -212,7 +211,7 @@ class _Command:
         self,
         channel: paramiko.Channel,
         script: str,
-        stdin: BinaryIO | None,
+        stdin: Source | None,
         transcript: Transcript,
     ) -> None:
         # The first line on stderr tells the process group, so that a watchdog can kill it all; the

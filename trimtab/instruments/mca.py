@@ -20,6 +20,7 @@ from trimtab.build import builder, buildtools, toolchain
 from trimtab.cores import Core
 from trimtab.errors import BuildError, MissingRequirementError
 from trimtab.profile import find_profile
+from trimtab.progress import SILENT, Progress
 from trimtab.tables import Column, Table, number
 from trimtab.target import Target
 
@@ -72,7 +73,7 @@ def modelled_cores() -> tuple[Core, ...]:
     )
 
 
-def model(cpu: str) -> tuple[Modelled, ...]:
+def model(cpu: str, progress: Progress = SILENT) -> tuple[Modelled, ...]:
     """Every inner loop, built for the core `cpu`, on the model of every core that LLVM has one of.
 
     MissingRequirementError without LLVM's tools; BuildError when a kernel does not compile or has
@@ -82,7 +83,7 @@ def model(cpu: str) -> tuple[Modelled, ...]:
     tools = {name: _tool(name) for name in ("llvm-objdump", "llvm-mca")}
     loops = [
         hottest_loop(name, _output([tools["llvm-objdump"], *_OBJDUMP, str(path)]))
-        for name, path in _objects(built_for).items()
+        for name, path in _objects(built_for, progress).items()
     ]
     planned = {core.name: _planned(core) for core in modelled_cores()}
     return tuple(
@@ -146,7 +147,7 @@ def _inner_loops(section: str) -> Iterable[tuple[str, ...]]:
             yield tuple(re.sub(r"0x[0-9a-f]+$", ".", line) for line in code[begin : end + 1])
 
 
-def _objects(built_for: Core) -> Mapping[str, Path]:
+def _objects(built_for: Core, progress: Progress) -> Mapping[str, Path]:
     chosen = toolchain.find_toolchain(_TOOLCHAIN)
     cmake_file = toolchain.cmake_file(chosen, built_for.name)
     tree = paths.cache() / "build" / f"mca-{_TOOLCHAIN}-{built_for.name}"
@@ -162,7 +163,8 @@ def _objects(built_for: Core) -> Mapping[str, Path]:
     }
     options = {"TRIMTAB_PROFILE": "full", "TRIMTAB_OPTIMISE": "-Os"}
     configure = builder.configure_command(tree, cmake_file, "Release", options)
-    buildtools.run(tree, configure, [str(path) for path in found.values()], title="inner loops")
+    objects = [str(path) for path in found.values()]
+    buildtools.run(tree, configure, objects, "build the inner loops", progress)
     return {name: tree / path for name, path in sorted(found.items())}
 
 

@@ -4,9 +4,10 @@ memory.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from trimtab.program import Op, Program, Quantisation
@@ -106,6 +107,12 @@ def macs(program: Program, op: Op) -> int:
     names = [port.name for port in (*op.schema.inputs[: len(op.inputs)], *op.schema.outputs)]
     shapes = [program.vars[name].shape if name else () for name in (*op.inputs, *op.outputs)]
     return op.schema.macs.count(dict(zip(names, shapes, strict=True)))
+
+
+def to_json(facts: Sequence[ProgramFacts]) -> str:
+    """An object with `program`, and `optimized` where there are the facts of both."""
+    named = zip(("program", "optimized"), map(asdict, facts), strict=False)
+    return json.dumps(dict(named), indent=1)
 
 
 def page(facts: Sequence[ProgramFacts]) -> Page:

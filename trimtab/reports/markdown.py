@@ -25,4 +25,5 @@ def comparison(comparison: Comparison) -> str:
 
 def _draw(title: str, found: Sequence[Table], notes: Sequence[str]) -> str:
     listed = "\n".join(f"* {escape_markdown(note)}" for note in notes)
-    return tables.markdown([f"# {escape_markdown(title)}", *found, *([listed] if notes else [])])
+    page: tables.Page = [f"# {escape_markdown(title)}", *found, *([listed] if notes else [])]
+    return tables.markdown(page) + "\n"

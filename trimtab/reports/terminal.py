@@ -24,4 +24,4 @@ def comparison(comparison: Comparison) -> str:
 
 
 def _draw(title: str, found: Sequence[Table], notes: Sequence[str]) -> str:
-    return tables.text([title, *found, *(f"note: {note}" for note in notes)])
+    return tables.text([title, *found, *(f"note: {note}" for note in notes)]) + "\n"

@@ -2,60 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import dataclasses
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import trimtab
-from trimtab.bench import oracle, protocol
+from trimtab import cores
+from trimtab.bench import oracle, protocol, results
+from trimtab.bench import summary as summaries
 from trimtab.bench.golden import Golden
-from trimtab.bench.protocol import Outcome, Progress, Settings
-from trimtab.devices import find_device
-from trimtab.planner.choices import Plan
+from trimtab.bench.protocol import Outcome, Settings
+from trimtab.devices import find_device, list_devices
+from trimtab.errors import UsageError
+from trimtab.instruments.instructions import Counts
 from trimtab.program import Program
 from trimtab.program.program import NUMPY_DTYPES
+from trimtab.progress import SILENT, Progress
 from trimtab.target import Target
-from trimtab.workflow.build import build_subject
-from trimtab.workflow.models import model_path, target_of
-
-Shapes = Mapping[str, tuple[int, ...]]
+from trimtab.workflow.build import Recipe, Shapes, planned, subject_of
+from trimtab.workflow.models import model_path
 
 
 @dataclass(frozen=True)
 class BenchRequest:
-    """What to measure, where and how; "" takes the default (see `./inv --help bench`)."""
+    """What to measure, where and how. A recipe without toolchain or core takes the device's, one
+    without a model the zoo's network of the profile's family.
+    """
 
-    model: str = ""
-    profile: str = ""
+    recipe: Recipe
     device: str = "local"
-    toolchain: str = ""
-    cpu: str = ""
-    shapes: Shapes = field(default_factory=dict)
-    plan: Plan | None = None
-    embed_model: bool = False
     trust_new: bool = False
     settings: Settings = field(default_factory=Settings)
 
 
-def bench(request: BenchRequest, folder: Path, progress: Progress) -> Outcome:
+def bench(request: BenchRequest, folder: Path, progress: Progress = SILENT) -> Outcome:
     """Build, push, measure, record into `folder`.
 
     A run that fails on the device is recorded and its error is in the outcome; whatever fails
     before is raised as a TrimtabError.
     """
     definition = find_device(request.device)
-    toolchain = request.toolchain or definition.toolchain
-    cpu = request.cpu or definition.cpu or ""
-    path = model_path(request.model, request.profile)
-    target = target_of(toolchain, cpu, request.settings.threads)
-    progress(f"plan {path.stem} for {toolchain}, {target.core.name}")
-    source = trimtab.load(path, inputs=dict(request.shapes))
-    program = trimtab.optimize(source, target, request.plan)
-    progress("compute the expected output")
-    expected = expected_output(path, source, request.shapes)
+    recipe = dataclasses.replace(
+        request.recipe,
+        toolchain=request.recipe.toolchain or definition.toolchain,
+        cpu=request.recipe.cpu or definition.cpu or "",
+    )
+    path = model_path(recipe.model, recipe.profile, progress)
+    source, program = planned(path, recipe, request.settings.threads, progress)
+    with progress.step("compute the expected output"):
+        expected = expected_output(path, source, recipe.shapes)
     with definition.open(trust_new=request.trust_new) as device:
-        subject = build_subject(program, request.profile, toolchain, cpu, request.embed_model)
+        subject = subject_of(program, recipe, progress)
         return protocol.measure(device, subject, expected, request.settings, folder, progress)
+
+
+def count_instructions(recipe: Recipe, folder: Path, progress: Progress = SILENT) -> Counts:
+    """Build a model for the recipe's core and count what its binary executes, under QEMU; the run
+    is recorded into `folder`.
+
+    UsageError when no emulated device has that core; raises whatever ends the run, too.
+    """
+    cpu = cores.find(recipe.cpu).name
+    emulated = {d.cpu: d.name for d in list_devices() if d.transport == "qemu_user" and d.cpu}
+    if cpu not in emulated:
+        raise UsageError(
+            f"no emulated device is for the core {cpu!r}", hint=f"known: {', '.join(emulated)}"
+        )
+    request = BenchRequest(recipe, emulated[cpu], settings=Settings(per_op=True))
+    outcome = bench(request, folder, progress)
+    if outcome.error is not None:
+        raise outcome.error
+    return Counts.of(summaries.summarize(results.read(outcome.path)))
 
 
 def expected_output(path: Path, source: Program, shapes: Shapes) -> Golden:

@@ -1,64 +1,121 @@
-"""From a planned program to a binary that can be measured."""
+"""From a network to a binary: for `build`, which delivers it, and for what measures it."""
 
 from __future__ import annotations
 
+import dataclasses
 import re
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import trimtab
 from trimtab import paths, size
 from trimtab.bench.protocol import Subject
 from trimtab.build import builder
-from trimtab.build.builder import BuildRequest
+from trimtab.build.builder import Build
 from trimtab.build.toolchain import find_toolchain
-from trimtab.errors import ProfileError
+from trimtab.errors import ProfileError, UsageError
+from trimtab.planner.choices import Plan
 from trimtab.profile import Profile, find_profile
 from trimtab.program import Program
+from trimtab.progress import SILENT, Progress
+from trimtab.workflow.models import model_path, target_of
+
+Shapes = Mapping[str, tuple[int, ...]]
 
 
-def build_subject(
-    program: Program, profile: str, toolchain: str, cpu: str, embed_model: bool
-) -> Subject:
-    """Build the runner of a planned program and take stock of it.
+@dataclass(frozen=True)
+class Recipe:
+    """What a binary is made of; "" takes the default (see `./inv --help build`)."""
 
-    The profile is the named one, or holds just what the program needs.
+    model: str = ""
+    profile: str = ""
+    toolchain: str = ""
+    cpu: str = ""
+    shapes: Shapes = field(default_factory=dict)
+    plan: Plan | None = None
+    embed_model: bool = False
+    strings: bool = True
+    build_type: str = "Release"
+
+
+def build(recipe: Recipe, output: Path | None = None, progress: Progress = SILENT) -> Build:
+    """Builds the binary of a model, of a profile, or of a model with a profile, and delivers it
+    into `output` (default: dist/NAME-TOOLCHAIN).
+
+    UsageError when neither is named; ProfileError when the profile lacks what the model needs.
     """
-    needed = trimtab.profile_of(program)
-    chosen = find_profile(profile) if profile else needed
-    compiler = find_toolchain(toolchain)
-    check_profile(chosen, needed, compiler.arch)
-    core = compiler.core(cpu)
-    stem = re.sub(r"[^\w.-]", "_", program.name) or "model"
-    parts = (stem, chosen.name if profile else "trimmed", toolchain, core.name)
-    folder = paths.cache() / "bench" / "-".join(parts)
-    model = folder / f"{stem}.ttm"
-    folder.mkdir(parents=True, exist_ok=True)
-    program.save(model, names=chosen.strings)
-    build = builder.build(
-        BuildRequest(
-            profile=chosen,
-            output_dir=folder / "build",
-            toolchain=toolchain,
-            cpu=core.name,
-            model=model,
-            embed_model=embed_model,
+    if not recipe.model and not recipe.profile:
+        raise UsageError(
+            "what is to be built?", hint="--model FILE, --profile NAME (./inv profile), or both"
         )
-    )
+    recipe = dataclasses.replace(recipe, toolchain=recipe.toolchain or "host")
+    program = None
+    if recipe.model:
+        _, program = planned(model_path(recipe.model, progress=progress), recipe, 1, progress)
+    profile = profile_for(recipe, program)
+    stem = Path(recipe.model).stem if recipe.model else profile.name
+    output = output or Path("dist", f"{stem}-{recipe.toolchain}")
+    with tempfile.TemporaryDirectory(prefix="trimtab-") as scratch:
+        return _deliver(recipe, program, profile, Path(scratch) / f"{stem}.ttm", output, progress)
+
+
+def planned(
+    path: Path, recipe: Recipe, threads: int, progress: Progress
+) -> tuple[Program, Program]:
+    """The program in a model's file: as it is, and as it is planned for the recipe's machine."""
+    target = target_of(recipe.toolchain, recipe.cpu, threads)
+    with progress.step(f"load {path.name} and plan it for {machine_of(recipe)}"):
+        source = trimtab.load(path, inputs=dict(recipe.shapes))
+        return source, trimtab.optimize(source, target, recipe.plan)
+
+
+def subject_of(program: Program, recipe: Recipe, progress: Progress = SILENT) -> Subject:
+    """The binary of a planned program, built in the cache, and what is to be known to measure it.
+    `recipe` names the toolchain that the program was planned for; ProfileError as `build`.
+    """
+    profile = profile_for(recipe, program)
+    stem = re.sub(r"[^\w.-]", "_", program.name) or "model"
+    label = profile.name if recipe.profile else "trimmed"
+    core = find_toolchain(recipe.toolchain).core(recipe.cpu)
+    folder = paths.cache() / "bench" / "-".join((stem, label, recipe.toolchain, core.name))
+    model = folder / f"{stem}.ttm"
+    made = _deliver(recipe, program, profile, model, folder / "build", progress)
     return Subject(
-        binary=build.runner,
+        binary=made.runner,
         model=model,
-        is_model_embedded=embed_model,
-        profile=profile or "trimmed",
-        toolchain=toolchain,
+        is_model_embedded=recipe.embed_model,
+        profile=recipe.profile or label,
+        toolchain=recipe.toolchain,
         cpu=core.name,
-        compiler=build.compiler,
-        flags=build.flags,
+        compiler=made.compiler,
+        flags=made.flags,
         operators=[f"{op.type} {op.name}" for op in program.ops],
-        size=size.measure(build.runner).to_json(),
+        size=size.measure(made.runner).to_json(),
     )
 
 
-def check_profile(profile: Profile, needed: Profile, arch: str) -> None:
-    """Raise ProfileError when a binary of `profile` could not run what needs `needed`."""
+def profile_for(recipe: Recipe, program: Program | None) -> Profile:
+    """The profile that is named, or the one that holds just what the program needs.
+
+    ProfileError when a binary with the one that is named could not run the program.
+    """
+    if program is None:
+        profile = find_profile(recipe.profile)
+    else:
+        needed = trimtab.profile_of(program)
+        profile = find_profile(recipe.profile) if recipe.profile else needed
+        _check(profile, needed, find_toolchain(recipe.toolchain).arch)
+    return dataclasses.replace(profile, strings=recipe.strings and profile.strings)
+
+
+def machine_of(recipe: Recipe) -> str:
+    """The machine that is built for, as people call it."""
+    return f"{recipe.toolchain}, {find_toolchain(recipe.toolchain).core(recipe.cpu).name}"
+
+
+def _check(profile: Profile, needed: Profile, arch: str) -> None:
     kept = {op.name for op in profile.operators()} | {k.name for k in profile.kept_kernels(arch)}
     asked = {op.name for op in needed.operators()} | set(needed.kernels)
     if missing := sorted(asked - kept):
@@ -67,3 +124,26 @@ def check_profile(profile: Profile, needed: Profile, arch: str) -> None:
             where=f"profile {profile.name}",
             hint="take another profile, or none: then the binary holds just what the model needs",
         )
+
+
+def _deliver(
+    recipe: Recipe,
+    program: Program | None,
+    profile: Profile,
+    model: Path,
+    output: Path,
+    progress: Progress,
+) -> Build:
+    """Writes the program into `model` and builds."""
+    if program:
+        program.save(model, names=profile.strings)
+    request = builder.BuildRequest(
+        profile=profile,
+        output_dir=output,
+        toolchain=recipe.toolchain,
+        cpu=recipe.cpu or None,
+        model=model if program else None,
+        embed_model=recipe.embed_model,
+        build_type=recipe.build_type,
+    )
+    return builder.build(request, progress)

@@ -13,12 +13,14 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from trimtab import paths
 from trimtab.build.toolchain import find_toolchain, list_toolchains
 from trimtab.errors import MissingRequirementError
-from trimtab.tables import Column, Table
+from trimtab.progress import SILENT, Progress
+from trimtab.tables import Column, Page, Table
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class Requirement:
     package: str  # of Debian and Ubuntu; empty when no package brings it
     remedy: str  # the command, or what to do by hand
     needed: bool  # the main job cannot run without it
+    development: bool = False  # only tests of trimtab, and other work on it, use it
 
 
 def _apt(package: str) -> str:
@@ -101,33 +104,50 @@ def examine() -> tuple[Requirement, ...]:
         _python_package("onnx", "reads .onnx models"),
         *_of_toolchains(),
         _program("qemu-system-aarch64", "qemu-system-arm", "the ARM board with SSH (board.up)"),
-        _program("cpio", "cpio", "the board's initial RAM disk"),
-        _program("ssh-keygen", "openssh-client", "the board's keys"),
-        _program("sshd", "openssh-server", "tests of the SSH transport"),
-        _program("readelf", "binutils", "oracle of the size tests"),
+        _program("dpkg-deb", "dpkg", "unpacks what the board is made of"),
         _program("llvm-mca-19", "llvm-19", "models of ARM cores (bench.mca)"),
-        _program("g++", "g++", "sanitize (zig carries no AddressSanitizer)"),
         _ndk(),
+        *(_of_development() if paths.is_checkout() else ()),
     )
 
 
-def as_table(found: Iterable[Requirement]) -> str:
-    """The findings as text: what is there, what is missing and how to get it."""
+def _of_development() -> Iterable[Requirement]:
+    for program in (
+        _program("sshd", "openssh-server", "tests of the SSH transport"),
+        _program("ssh-keygen", "openssh-client", "keys in these tests"),
+        _program("cpio", "cpio", "oracle of the board's initial RAM disk"),
+        _program("readelf", "binutils", "oracle of the size tests"),
+        _program("g++", "g++", "sanitize (zig carries no AddressSanitizer)"),
+    ):
+        yield replace(program, development=True)
+
+
+def page(found: Sequence[Requirement]) -> Page:
+    """The findings: what is there, what is missing and how to get it."""
+    shown: list[str | Table] = [_table([r for r in found if not r.development])]
+    if development := [r for r in found if r.development]:
+        shown.append(_table(development, "Only for the tests of trimtab and other work on it:"))
+    if packages := _missing_packages(found):
+        remedy = _apt(" ".join(packages))
+        shown.append(f"All missing packages at once: ./inv setup, or\n  {remedy}")
+    return shown
+
+
+def _table(found: Iterable[Requirement], title: str = "") -> Table:
     rows = [
         (
             "ok" if r.found else "MISSING" if r.needed else "absent",
             r.name,
             r.purpose,
-            "" if r.found else r.remedy,
+            None if r.found else r.remedy,
         )
         for r in found
     ]
-    heads = ("", "what", "needed for", "how to get it")
-    text = Table([Column(head) for head in heads], rows).text()
-    packages = sorted({r.package for r in found if r.package and not r.found})
-    if packages:
-        text += f"\n\nAll missing packages at once: ./inv setup, or\n  {_apt(' '.join(packages))}"
-    return text
+    return Table([*map(Column, ("", "what", "needed for", "how to get it"))], rows, title)
+
+
+def _missing_packages(found: Iterable[Requirement]) -> list[str]:
+    return sorted({r.package for r in found if r.package and not r.found})
 
 
 def as_json(found: Iterable[Requirement]) -> str:
@@ -145,14 +165,14 @@ def require(found: Iterable[Requirement]) -> None:
         )
 
 
-def install(found: Iterable[Requirement]) -> None:
+def install(found: Iterable[Requirement], progress: Progress = SILENT) -> None:
     """Installs the distribution packages that are missing, saying which.
 
     Raises MissingRequirementError when there is no apt-get, no right to use it, or when it fails.
     """
-    packages = sorted({r.package for r in found if r.package and not r.found})
+    packages = _missing_packages(found)
     if not packages:
-        print("setup: every distribution package is there")
+        progress.note("every distribution package is there")
         return
     command = _apt(" ".join(packages))
     if not shutil.which("apt-get"):
@@ -166,14 +186,15 @@ def install(found: Iterable[Requirement]) -> None:
         if not shutil.which("sudo") or subprocess.run([*prefix, "true"], check=False).returncode:
             raise MissingRequirementError("installing packages needs root", hint=command)
     apt = [*prefix, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"]
-    _run_apt([*apt, "update"], command)
+    with progress.step("update the lists of packages"):
+        _run_apt([*apt, "update"], command)
     # All of these are optional, and an older or newer release may lack one of them.
     absent = [p for p in packages if not _is_known(p)]
     if absent:
-        print(f"setup: this release has no {', '.join(absent)}: going on without", flush=True)
+        progress.note(f"this release has no {', '.join(absent)}: going on without")
     if present := [p for p in packages if p not in absent]:
-        print(f"setup: installing the distribution packages {' '.join(present)}", flush=True)
-        _run_apt([*apt, "install", "-y", "--no-install-recommends", *present], command)
+        with progress.step(f"install the distribution packages {' '.join(present)}"):
+            _run_apt([*apt, "install", "-y", "--no-install-recommends", *present], command)
 
 
 def _is_known(package: str) -> bool:

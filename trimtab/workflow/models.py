@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import trimtab
 from trimtab import paths, zoo
 from trimtab.build.toolchain import find_toolchain
 from trimtab.errors import UsageError
+from trimtab.program import Program
+from trimtab.progress import SILENT, Progress
 from trimtab.target import Target
 
 
-def model_path(model: str, profile: str = "") -> Path:
+def model_path(model: str, profile: str = "", progress: Progress = SILENT) -> Path:
     """The file of a model, of a zoo network by its name, or of the zoo's first of a family.
 
     A profile is called after its family, as the networks are: `yolo` means `yolo_fastest`.
@@ -22,14 +26,27 @@ def model_path(model: str, profile: str = "") -> Path:
                 "which model?", hint="--model FILE, or --model NAME of a zoo network (./inv zoo)"
             )
         model = family[0]
-    return zoo.write(model, paths.cache() / "zoo") if model in zoo.names() else Path(model)
+    if model in zoo.names():
+        return zoo.write(model, paths.cache() / "zoo", progress)
+    return Path(model)
+
+
+def load(
+    model: str,
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
+    outputs: Sequence[str] | None = None,
+    progress: Progress = SILENT,
+) -> Program:
+    """The program of a model file, or of a zoo network by its name; see `trimtab.load`."""
+    path = model_path(model, progress=progress)
+    return trimtab.load(path, dict(shapes or {}), list(outputs) if outputs else None)
 
 
 def target_of(toolchain: str, cpu: str, threads: int = 1) -> Target:
     """The machine that a toolchain builds for: any with the core `cpu`, or any at all without one.
 
-    `host` without a core is this machine with all it can do.
+    `host` or "" without a core is this machine with all it can do.
     """
-    if toolchain == "host" and not cpu:
+    if toolchain in ("", "host") and not cpu:
         return Target.host(threads=threads)
-    return Target.of(find_toolchain(toolchain).arch, cpu or None, threads)
+    return Target.of(find_toolchain(toolchain or "host").arch, cpu or None, threads)

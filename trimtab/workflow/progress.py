@@ -1,10 +1,169 @@
-"""What is said while long work goes on."""
+"""Progress as people see it: on stderr, as standard output belongs to the result.
+
+Notes, and a line for each step, indented by the steps around it. On a terminal a live line per step
+that goes on, with a bar and the time so far; elsewhere, in a pipe or under CI, the same lines
+without anything that moves.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from trimtab.progress import SILENT, Progress
+
+_REFRESHES_PER_S = 4
+_WORTH_TELLING_S = 0.5
 
 
-def say(text: str) -> None:
-    """One line of progress; standard output belongs to the result."""
-    print(text, file=sys.stderr, flush=True)
+def shown(*, quiet: bool = False) -> Progress:
+    """Progress for this process's stderr; with `quiet`, as `--json` wants it, none."""
+    if quiet:
+        return SILENT
+    is_live = sys.stderr.isatty() and not os.environ.get("CI") and os.environ.get("TERM") != "dumb"
+    return Shown(is_live=is_live)
+
+
+@dataclass
+class _Step:
+    """A step that goes on."""
+
+    title: str
+    unit: str
+    still: bool
+    on_update: Callable[[], None]
+    begin_s: float = field(default_factory=time.monotonic)
+    is_said: bool = False
+    done: int = 0
+    total: int = 0
+    detail: str = ""
+
+    def update(self, done: int, total: int = 0, detail: str = "") -> None:
+        """See `trimtab.progress.Step`."""
+        self.done, self.total, self.detail = done, total, detail
+        self.on_update()
+
+    @property
+    def elapsed_s(self) -> float:
+        return time.monotonic() - self.begin_s
+
+    def so_far(self) -> str:
+        """What was done, of how much."""
+        total = f" of {self._counted(self.total)}" if self.total else ""
+        return f"{self._counted(self.done)}{total} {self._unit}"
+
+    def at_the_end(self) -> str:
+        """How much was done, and how long it took; empty for what was over at once."""
+        if self.elapsed_s < _WORTH_TELLING_S:
+            return ""
+        done = f"{self._counted(self.done)} {self._unit} in " if self.done else ""
+        return f"{done}{self.elapsed_s:.1f} s"
+
+    @property
+    def _unit(self) -> str:
+        return "MB" if self.unit == "bytes" else self.unit
+
+    def _counted(self, amount: int) -> str:
+        return f"{amount / 1e6:,.1f}" if self.unit == "bytes" else f"{amount:,}"
+
+
+class Shown:
+    """Draws on stderr."""
+
+    def __init__(self, *, is_live: bool) -> None:
+        """`is_live`: stderr is a terminal that somebody watches."""
+        self._is_live = is_live
+        self._steps: list[_Step] = []
+        self._live: Live | None = None
+
+    def note(self, text: str) -> None:
+        """See `trimtab.progress.Progress`."""
+        self._say_titles(self._steps)
+        self._print(len(self._steps), text)
+
+    @contextmanager
+    def step(self, title: str, unit: str = "", *, still: bool = False) -> Iterator[_Step]:
+        """See `trimtab.progress.Progress`."""
+        around, step = [*self._steps], _Step(title, unit, still, self._updated)
+        self._steps.append(step)
+        if not self._is_live:
+            self._say_titles(self._steps)
+        self._draw()
+        try:
+            yield step
+            self._say_titles(around)
+            figures = step.at_the_end()
+            if not step.is_said:
+                self._print(len(around), f"{step.title}: {figures}" if figures else step.title)
+            elif figures:
+                self._print(len(around) + 1, figures)
+        except BaseException:
+            self._say_titles(self._steps)  # what was going on when it failed
+            raise
+        finally:
+            self._steps.remove(step)
+            self._draw()
+
+    def _say_titles(self, steps: Sequence[_Step]) -> None:
+        """The titles of steps that were not said yet, in front of what is said within them."""
+        for depth, step in enumerate(steps):
+            if not step.is_said:
+                step.is_said = True
+                self._print(depth, step.title)
+
+    def _print(self, depth: int, text: str) -> None:
+        line = "  " * depth + "".join(c if c.isprintable() else " " for c in text)
+        if self._live:
+            self._live.console.print(line, markup=False, highlight=False, soft_wrap=True)
+        else:
+            print(line, file=sys.stderr, flush=True)
+
+    def _draw(self) -> None:
+        """Draws the steps that go on; from now on a clock does, unless one of them is `still`."""
+        is_still = any(step.still for step in self._steps)
+        if self._live and (not self._steps or self._live.auto_refresh == is_still):
+            self._live.stop()
+            self._live = None
+        if self._live:
+            self._live.refresh()
+        elif self._is_live and self._steps:
+            self._live = Live(
+                get_renderable=self._render,
+                console=Console(stderr=True),
+                auto_refresh=not is_still,
+                refresh_per_second=_REFRESHES_PER_S,
+                transient=True,
+                redirect_stdout=False,
+            )
+            self._live.start(refresh=True)
+
+    def _updated(self) -> None:
+        if self._live and not self._live.auto_refresh:
+            self._live.refresh()
+
+    def _render(self) -> Group:
+        return Group(*(self._row(depth, step) for depth, step in enumerate(self._steps)))
+
+    def _row(self, depth: int, step: _Step) -> Table:
+        row = Table.grid(padding=(0, 1))
+        row.add_column(no_wrap=True)
+        cells: list[Text | ProgressBar] = [Text("  " * depth + step.title)]
+        if step.total:
+            cells.append(ProgressBar(step.total, step.done, width=24))
+        if step.done:
+            cells.append(Text(step.so_far()))
+        minutes, seconds = divmod(int(step.elapsed_s), 60)
+        cells.append(Text(f"{minutes}:{seconds:02}", style="cyan"))
+        cells.append(Text(step.detail, style="dim", no_wrap=True, overflow="ellipsis"))
+        row.add_row(*cells)
+        return row

@@ -1,14 +1,13 @@
-"""Reports of recorded runs."""
+"""Reports of recorded runs: one alone, several side by side, the list of all."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from trimtab import files, paths, reports
+from trimtab import paths, reports
 from trimtab.bench import index, summary
 from trimtab.bench import results as records
-from trimtab.errors import ResultError
 from trimtab.tables import Column, Table, number
 
 
@@ -18,30 +17,23 @@ def results_folder(chosen: str = "") -> Path:
     return Path(chosen).expanduser() if chosen else base / "results"
 
 
-def report(references: Sequence[str], *, format: str, output: str, results: str) -> None:
-    """Print or write the report of one run, the comparison of several, or the list of all."""
-    folder = results_folder(results)
-    if not references:
-        print(list_runs(folder))
-        return
-    runs = [records.read(index.find(reference, folder)) for reference in references]
-    form = reports.find(format)
-    if len(runs) == 1:
-        text = form.run(summary.summarize(runs[0]))
-    else:
-        text = form.comparison(summary.compare(runs))
-    if output:
-        files.write_text(Path(output), text, error=ResultError, hint="name another --output")
-        print(f"written: {output}")
-    else:
-        print(text, end="")
+def report(reference: str, folder: Path, form: str = "terminal") -> str:
+    """What one run says, in a format of `trimtab.reports`.
+
+    `reference`: the record's file, a run id or `last`; UsageError when it is no run of `folder`,
+    ResultError when it cannot be read.
+    """
+    return reports.find(form).run(summary.summarize(_read(reference, folder)))
 
 
-def list_runs(folder: Path) -> str:
-    """All runs of a folder as a table, oldest first."""
-    runs = index.entries(folder)
-    if not runs:
-        return f"no runs in {folder} yet; ./inv bench makes one"
+def compare(references: Sequence[str], folder: Path, form: str = "terminal") -> str:
+    """Two runs or more side by side, set against the first; errors as `report`."""
+    runs = [_read(reference, folder) for reference in references]
+    return reports.find(form).comparison(summary.compare(runs))
+
+
+def runs(folder: Path) -> Table:
+    """All runs of a folder, oldest first."""
     columns = [
         *map(Column, ("run", "time (UTC)", "status", "model", "profile", "device")),
         *(number("median"), number("binary bytes", ",")),
@@ -52,6 +44,10 @@ def list_runs(folder: Path) -> str:
             *(run.device, f"{run.headline:,.0f} {run.unit}" if run.headline else None),
             run.binary_bytes,
         )
-        for run in runs
+        for run in index.entries(folder)
     ]
-    return Table(columns, rows).text()
+    return Table(columns, rows)
+
+
+def _read(reference: str, folder: Path) -> records.Record:
+    return records.read(index.find(reference, folder))

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import trimtab
 from trimtab import passes, zoo
-from trimtab.bench.protocol import Progress
 from trimtab.instruments.roofline import layers as roofline_layers
 from trimtab.instruments.roofline import timing
 from trimtab.instruments.roofline.machine import Machine
@@ -15,12 +14,17 @@ from trimtab.instruments.roofline.timing import Timed, TimedOperator
 from trimtab.kernels import Kernel
 from trimtab.planner import planner
 from trimtab.planner.choices import Plan
+from trimtab.progress import SILENT, Progress
 from trimtab.target import Target
-from trimtab.workflow.models import model_path
+from trimtab.workflow.models import load
 
 
 def time_kernels(
-    chosen: Sequence[Kernel], networks: Sequence[str], layers: int, rounds: int, progress: Progress
+    chosen: Sequence[Kernel],
+    networks: Sequence[str],
+    layers: int,
+    rounds: int,
+    progress: Progress = SILENT,
 ) -> tuple[Machine, list[Timed]]:
     """Time kernels of this machine on the layers that zoo networks call them for (default: all),
     planned for each of its instruction sets.
@@ -32,15 +36,19 @@ def time_kernels(
         if isa in {kernel.isa for kernel in chosen}
     ]
     programs = []
-    for name in networks or zoo.names():
-        progress(f"plan {name}")
-        source = passes.optimize(trimtab.load(model_path(name)))
-        programs += [planner.decide(source, target, Plan()) for target in targets]
-    progress("time")
+    names = networks or zoo.names()
+    with progress.step("plan the networks", "networks") as step:
+        for number, name in enumerate(names, 1):
+            source = passes.optimize(load(name, progress=progress))
+            programs += [planner.decide(source, target, Plan()) for target in targets]
+            step.update(number, len(names), name)
     found = roofline_layers.assign(chosen, roofline_layers.collect(programs), layers)
-    return timing.time_kernels(found, rounds)
+    return timing.time_kernels(found, rounds, progress=progress)
 
 
-def time_operators(model: str, rounds: int) -> tuple[Machine, list[TimedOperator]]:
+def time_operators(
+    model: str, rounds: int, progress: Progress = SILENT
+) -> tuple[Machine, list[TimedOperator]]:
     """Time the operators of a model on this machine, in inferences."""
-    return timing.time_operators(trimtab.optimize(trimtab.load(model_path(model))), rounds)
+    program = trimtab.optimize(load(model, progress=progress))
+    return timing.time_operators(program, rounds, progress)

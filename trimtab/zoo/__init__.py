@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from trimtab import files
 from trimtab.errors import ModelFileError, UsageError
+from trimtab.progress import SILENT, Progress
 from trimtab.zoo import networks
 from trimtab.zoo.builder import INPUT, Net
 
@@ -36,13 +37,14 @@ def model(name: str) -> onnx.ModelProto:
     return net.model(_fingerprint(name))
 
 
-def write(name: str, directory: str | Path) -> Path:
+def write(name: str, directory: str | Path, progress: Progress = SILENT) -> Path:
     """Writes `NAME.onnx` into `directory` unless it is already there; returns its path."""
     path = Path(directory) / f"{name}.onnx"
     if _is_current(path, _fingerprint(name)):
         return path
-    data = model(name).SerializeToString(deterministic=True)
-    files.write_bytes(path, data, error=ModelFileError)
+    with progress.step(f"make {path.name}, with seeded weights"):
+        data = model(name).SerializeToString(deterministic=True)
+        files.write_bytes(path, data, error=ModelFileError)
     return path
 
 

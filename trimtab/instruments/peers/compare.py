@@ -18,6 +18,7 @@ from typing import Protocol, TypeVar
 
 from trimtab.errors import MissingRequirementError, RunnerError
 from trimtab.instruments.peers.process import Case, Loaded, Process, prepare, probe
+from trimtab.progress import SILENT, Progress, Step
 
 US = "trimtab"
 RUNS_PER_TURN = 4
@@ -27,7 +28,6 @@ INSTALL = (
     "then ./inv bench.peers --python peers/bin/python"
 )
 
-Progress = Callable[[str], None]
 A = TypeVar("A")
 B = TypeVar("B")
 
@@ -134,22 +134,25 @@ class Installed:
         return partial(Process, python, case, engine, threads)
 
 
-def compare(work: Work, engines: Engines, cache: Path, progress: Progress) -> Comparison:
+def compare(work: Work, engines: Engines, cache: Path, progress: Progress = SILENT) -> Comparison:
     """Measures all engines on each model. A peer that fails on a model is left out there;
     RunnerError when trimtab fails. `cache` is for files in the engines' own formats.
     """
     results: list[Result] = []
     left_out: list[str] = []
-    for model in work.models:
-        case = Case.of(model, cache)
-        for threads in work.threads:
-            progress(f"{model.stem}, {threads} thread{'s' * (threads > 1)}")
-            results += _on_one(case, threads, work.rounds, engines, left_out)
+    with progress.step("measure beside the peers", "networks") as networks:
+        for number, model in enumerate(work.models, 1):
+            case = Case.of(model, cache)
+            for threads in work.threads:
+                title = f"{model.stem}, {threads} thread{'s' * (threads > 1)}"
+                with progress.step(title, "turns", still=True) as step:
+                    results += _on_one(case, threads, work.rounds, engines, left_out, step)
+            networks.update(number, len(work.models))
     return Comparison(engines.versions, tuple(results), tuple(left_out))
 
 
 def _on_one(
-    case: Case, threads: int, rounds: int, engines: Engines, left_out: list[str]
+    case: Case, threads: int, rounds: int, engines: Engines, left_out: list[str], step: Step
 ) -> list[Result]:
     """The results of all engines on one model; those that fail go to `left_out`."""
     loads: dict[str, list[Loaded]] = {name: [] for name in engines.versions}
@@ -166,12 +169,16 @@ def _on_one(
         return engine
 
     starts = _each(engines.versions, lambda name, _: engines.prepare(name, case, threads), left_out)
-    for _ in range(LOADS):
+    turns = LOADS + rounds
+    for turn in range(LOADS):
+        step.update(turn, turns, "load")
         starts = _each(starts, load, left_out)
     with ExitStack() as stack:
         running = _each(starts, lambda _, start: stack.enter_context(closing(start())), left_out)
-        for _ in range(rounds):
+        for turn in range(LOADS, turns):
+            step.update(turn, turns, "run")
             running = _each(running, take_turn, left_out)
+    step.update(turns, turns)
     return [
         Result(
             case.model.stem, name, threads, case.weights_bytes,

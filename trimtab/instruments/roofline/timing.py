@@ -20,6 +20,7 @@ from trimtab.kernels import Kernel
 from trimtab.planner.layers import Layer
 from trimtab.program import Op, Program, inspection
 from trimtab.program.program import NUMPY_DTYPES
+from trimtab.progress import SILENT, Progress
 from trimtab.session import Session
 from trimtab.target import Target
 
@@ -109,19 +110,24 @@ class _Limits:
 
 
 def time_kernels(
-    layers: Mapping[str, Sequence[Layer]], rounds: int, timer: Timer | None = None
+    layers: Mapping[str, Sequence[Layer]],
+    rounds: int,
+    timer: Timer | None = None,
+    progress: Progress = SILENT,
 ) -> tuple[Machine, list[Timed]]:
     """The machine, and every kernel on each of its layers, in the order given."""
     timer = timer or engine().time_kernel
     cases = [(kernels.kernel(name), layer) for name, chosen in layers.items() for layer in chosen]
     limits = _Limits({kernel.isa: None for kernel, _ in cases}, timer)
     samples: list[list[float]] = [[] for _ in cases]
-    for _ in range(rounds):
-        limits.sample()
-        for (kernel, layer), taken in zip(cases, samples, strict=True):
-            mr, nr = kernel.packing
-            sizes = dict(layer.sizes) | {"mr": mr, "nr": nr}
-            taken.append(timer(kernel.name, kernel.args, sizes, _LEAST_NS))
+    with progress.step("time kernels on layers", "timings", still=True) as step:
+        for turn in range(rounds):
+            limits.sample()
+            for i, ((kernel, layer), taken) in enumerate(zip(cases, samples, strict=True), 1):
+                mr, nr = kernel.packing
+                sizes = dict(layer.sizes) | {"mr": mr, "nr": nr}
+                taken.append(timer(kernel.name, kernel.args, sizes, _LEAST_NS))
+                step.update(turn * len(cases) + i, rounds * len(cases), kernel.name)
     machine = limits.machine()
     return machine, [
         Timed(kernel, layer, median(taken), *machine.limit(layer, kernel.isa))
@@ -129,7 +135,9 @@ def time_kernels(
     ]
 
 
-def time_operators(program: Program, rounds: int) -> tuple[Machine, list[TimedOperator]]:
+def time_operators(
+    program: Program, rounds: int, progress: Progress = SILENT
+) -> tuple[Machine, list[TimedOperator]]:
     """The machine, and every operator of a planned program in inferences on one thread."""
     session = Session(program)
     rng = np.random.default_rng(1)
@@ -144,10 +152,12 @@ def time_operators(program: Program, rounds: int) -> tuple[Machine, list[TimedOp
     isas = {kernels.kernel(op.kernel).isa for op in facts if op.kernel}
     limits = _Limits(isas or {kernels.PORTABLE}, engine().time_kernel)
     samples = []
-    for _ in range(rounds):
-        limits.sample()
-        session.time_operators()  # the loops have emptied the caches
-        samples.append(session.time_operators())
+    with progress.step("time operators", "rounds", still=True) as step:
+        for done in range(rounds):
+            limits.sample()
+            session.time_operators()  # the loops have emptied the caches
+            samples.append(session.time_operators())
+            step.update(done + 1, rounds)
     machine = limits.machine()
     return machine, [
         _timed_operator(op, known, median(taken), machine)

@@ -1,0 +1,162 @@
+"""Progress as it is drawn: lines in a pipe, live lines on a terminal, nothing under --json."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+
+import pytest
+
+from trimtab.build import buildtools
+from trimtab.progress import SILENT
+from trimtab.workflow import progress
+from trimtab.workflow.progress import Shown, shown
+
+SCRIPT = """
+import time
+from trimtab.workflow.progress import shown
+progress = shown()
+print("the result")
+with progress.step("prepare"):
+    progress.note("a note \\x1b[31m about 'it'")
+    with progress.step("push it", "bytes") as step:
+        for done in range(0, 3_000_001, 500_000):
+            step.update(done, 3_000_000, "detail")
+            time.sleep(0.1)
+with progress.step("build", "steps") as step:
+    for done in range(1, 9):
+        step.update(done, 8, f"compile {done}.cpp")
+        time.sleep(0.1)
+with progress.step("short"):
+    pass
+"""
+SECONDS = re.compile(r"\d+\.\d s")
+
+
+def lines(text: str) -> list[str]:
+    return [SECONDS.sub("S", line) for line in text.splitlines()]
+
+
+def test_in_a_pipe_there_is_a_line_for_each_thing_and_nothing_that_moves() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "the result\n"
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", done.stderr)
+    assert lines(done.stderr) == [
+        *("prepare", "  a note  [31m about 'it'", "  push it", "    3.0 MB in S", "  S"),
+        *("build", "  8 steps in S", "short"),
+    ]
+
+
+def on_a_terminal(script: str, environment: Mapping[str, str] | None = None) -> tuple[str, str]:
+    """What a script writes to stdout, a pipe, and to stderr, a terminal."""
+    ours, theirs = pty.openpty()
+    inherited = {key: value for key, value in os.environ.items() if key != "CI"}
+    environment = inherited | {"TERM": "xterm", "COLUMNS": "100"} | dict(environment or {})
+    command = [sys.executable, "-c", script]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, env=environment) as child:
+        os.close(theirs)
+        seen = b""
+        try:
+            while data := os.read(ours, 65536):
+                seen += data
+        except OSError:  # the terminal's other side was closed
+            pass
+        assert child.stdout
+        output = child.stdout.read().decode()
+    os.close(ours)
+    assert child.returncode == 0, seen
+    return output, seen.decode()
+
+
+def screen(written: str) -> list[str]:
+    """The lines that are left on a terminal: it goes up, clears lines, and writes over them."""
+    rows, row, column = [""], 0, 0
+    for piece in re.findall(r"\x1b\[[?\d;]*[A-Za-z]|\r|\n|[^\x1b\r\n]+", written):
+        if piece == "\n":
+            row, column = row + 1, 0
+            rows += [""] * (row == len(rows))
+        elif piece == "\r":
+            column = 0
+        elif not piece.startswith("\x1b"):
+            rows[row] = rows[row][:column].ljust(column) + piece + rows[row][column + len(piece) :]
+            column += len(piece)
+        elif piece.endswith("A"):
+            row -= int(piece[2:-1] or 1)
+        elif piece.endswith("K"):
+            rows[row] = ""
+    return [line.rstrip() for line in rows if line.strip()]
+
+
+def test_a_terminal_shows_bars_that_move_and_keeps_the_lines() -> None:
+    output, written = on_a_terminal(SCRIPT)
+    assert output == "the result\n"
+    assert re.search(r"━.*[2-7] of 8 steps.*compile [2-7]\.cpp", written)
+    assert [SECONDS.sub("S", line) for line in screen(written)] == [
+        *("prepare", "  a note  [31m about 'it'", "  push it: 3.0 MB in S", "  S"),
+        *("build: 8 steps in S", "short"),
+    ]
+
+
+@pytest.mark.parametrize("environment", [{"CI": "true"}, {"TERM": "dumb"}])
+def test_under_ci_and_on_a_dumb_terminal_nothing_moves(environment: dict[str, str]) -> None:
+    _, written = on_a_terminal(SCRIPT, environment)
+    assert "\x1b" not in written
+    assert "  8 steps in" in written
+
+
+def test_an_error_leaves_what_was_going_on_and_a_cursor() -> None:
+    script = "from trimtab.workflow.progress import shown\np = shown()\n"
+    script += "try:\n  with p.step('outer'):\n    with p.step('inner'):\n      1 / 0\n"
+    script += "except ZeroDivisionError:\n  p.note('after')"
+    _, written = on_a_terminal(script)
+    assert screen(written) == ["outer", "  inner", "after"]
+    assert written.rindex("\x1b[?25h") > written.rindex("\x1b[?25l")
+
+
+def test_nothing_is_drawn_while_a_step_is_still() -> None:
+    script = "import sys, time\nfrom trimtab.workflow.progress import shown\n"
+    script += "with shown().step('measure', 'turns', still={still}) as step:\n"
+    script += "  step.update(1, 3); print('<', file=sys.__stderr__); time.sleep(1)\n"
+    script += "  print('>', file=sys.__stderr__); step.update(2, 3)"
+    drawn = {}
+    for still in (True, False):
+        _, written = on_a_terminal(script.format(still=still))
+        drawn[still] = written.partition("<")[2].partition(">")[0].strip()
+        assert "2 of 3 turns" in written or not still  # an update draws at once where no clock does
+    assert drawn[True] == ""
+    assert "measure" in drawn[False]
+
+
+def test_quiet_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    silent = shown(quiet=True)
+    assert silent is SILENT
+    with silent.step("long") as step:
+        silent.note("note")
+        step.update(1, 2)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_step_that_takes_a_while_tells_how_long(capfd: pytest.CaptureFixture[str]) -> None:
+    with Shown(is_live=False).step("download"):
+        time.sleep(1.05)
+    assert capfd.readouterr().err in {f"download\n  {n / 10} s\n" for n in range(10, 30)}
+
+
+def test_the_steps_of_a_build_are_those_that_ninja_counts(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "_WORTH_TELLING_S", 0.0)
+    with buildtools._Work("build it", Shown(is_live=False)) as work:
+        work.count("[0/2] Re-checking globbed directories...\n")
+        assert capfd.readouterr().err == ""
+        work.count("[1/3] Building CXX object x.o\n")
+        work.count("[3/3] Linking CXX executable x\n")
+    said = SECONDS.sub("S", capfd.readouterr().err)
+    assert said == "build it\n  compile\n    3 steps in S\n  S\n"
