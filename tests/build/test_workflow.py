@@ -13,7 +13,7 @@ from trimtab.bench.protocol import Settings
 from trimtab.bench.results import Record, Status
 from trimtab.errors import ProfileError, UsageError
 from trimtab.workflow.bench import BenchRequest, bench
-from trimtab.workflow.build import Recipe, subject_of
+from trimtab.workflow.build import Recipe, build, subject_of
 from trimtab.workflow.models import model_path, target_of
 
 NETWORK = "mobilenet_v3_small"
@@ -23,6 +23,23 @@ def measure(request: BenchRequest, folder: Path) -> Record:
     outcome = bench(request, folder)
     assert outcome.error is None
     return results.read(outcome.path)
+
+
+def test_a_build_is_of_a_model_or_of_a_profile() -> None:
+    with pytest.raises(UsageError, match="what is to be built"):
+        build(Recipe())
+
+
+@pytest.mark.build
+def test_a_build_delivers_the_model_beside_a_binary_that_holds_what_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = build(Recipe(model=NETWORK))
+    assert made.output_dir == tmp_path / "dist" / f"{NETWORK}-host"
+    assert made.model is not None
+    delivered = trimtab.load(made.model)
+    assert {op.type for op in delivered.ops} == set(made.record["operators"])
 
 
 @pytest.mark.build

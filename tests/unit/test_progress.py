@@ -17,21 +17,25 @@ from trimtab.progress import SILENT
 from trimtab.workflow import progress
 from trimtab.workflow.progress import Shown, shown
 
-SCRIPT = """
-import time
-from trimtab.workflow.progress import shown
-progress = shown()
+# Draws twenty times a second and tells all times, so that the tests need not last.
+BEGIN = """
+import sys, time
+from trimtab.workflow import progress
+progress._REFRESHES_PER_S, progress._WORTH_TELLING_S = 20, 0.05
+progress = progress.shown()
+"""
+SCRIPT = f"""{BEGIN}
 print("the result")
 with progress.step("prepare"):
     progress.note("a note \\x1b[31m about 'it'")
     with progress.step("push it", "bytes") as step:
         for done in range(0, 3_000_001, 500_000):
             step.update(done, 3_000_000, "detail")
-            time.sleep(0.1)
+            time.sleep(0.01)
 with progress.step("build", "steps") as step:
     for done in range(1, 9):
-        step.update(done, 8, f"compile {done}.cpp")
-        time.sleep(0.1)
+        step.update(done, 8, f"compile {{done}}.cpp")
+        time.sleep(0.04)
 with progress.step("short"):
     pass
 """
@@ -112,22 +116,20 @@ def test_under_ci_and_on_a_dumb_terminal_nothing_moves(environment: dict[str, st
 
 
 def test_an_error_leaves_what_was_going_on_and_a_cursor() -> None:
-    script = "from trimtab.workflow.progress import shown\np = shown()\n"
-    script += "try:\n  with p.step('outer'):\n    with p.step('inner'):\n      1 / 0\n"
-    script += "except ZeroDivisionError:\n  p.note('after')"
-    _, written = on_a_terminal(script)
+    script = "try:\n  with progress.step('outer'):\n    with progress.step('inner'):\n      1 / 0\n"
+    script += "except ZeroDivisionError:\n  progress.note('after')"
+    _, written = on_a_terminal(BEGIN + script)
     assert screen(written) == ["outer", "  inner", "after"]
     assert written.rindex("\x1b[?25h") > written.rindex("\x1b[?25l")
 
 
 def test_nothing_is_drawn_while_a_step_is_still() -> None:
-    script = "import sys, time\nfrom trimtab.workflow.progress import shown\n"
-    script += "with shown().step('measure', 'turns', still={still}) as step:\n"
-    script += "  step.update(1, 3); print('<', file=sys.__stderr__); time.sleep(1)\n"
+    script = "with progress.step('measure', 'turns', still={still}) as step:\n"
+    script += "  step.update(1, 3); print('<', file=sys.__stderr__); time.sleep(0.3)\n"
     script += "  print('>', file=sys.__stderr__); step.update(2, 3)"
     drawn = {}
     for still in (True, False):
-        _, written = on_a_terminal(script.format(still=still))
+        _, written = on_a_terminal(BEGIN + script.format(still=still))
         drawn[still] = written.partition("<")[2].partition(">")[0].strip()
         assert "2 of 3 turns" in written or not still  # an update draws at once where no clock does
     assert drawn[True] == ""
@@ -145,8 +147,8 @@ def test_quiet_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
 
 def test_a_step_that_takes_a_while_tells_how_long(capfd: pytest.CaptureFixture[str]) -> None:
     with Shown(is_live=False).step("download"):
-        time.sleep(1.05)
-    assert capfd.readouterr().err in {f"download\n  {n / 10} s\n" for n in range(10, 30)}
+        time.sleep(0.55)
+    assert capfd.readouterr().err in {f"download\n  {n / 10} s\n" for n in range(5, 30)}
 
 
 def test_the_steps_of_a_build_are_those_that_ninja_counts(
