@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from trimtab.bench import golden, instructions, runner
+from trimtab.bench import golden, marks, runner
 from trimtab.bench.golden import Golden
 from trimtab.bench.results import Event, FileFacts, Header, Status, Writer
 from trimtab.devices import facts
@@ -232,9 +232,9 @@ class _Measurement:
         except DeviceError as error:  # it ran out of time, or the link broke: there is no result
             launch = runner.cut_off(bytes(printed.stdout), error)
         if launch.error is None:
-            return instructions.merge(launch.events, printed.marks)
+            return marks.merge(launch.events, printed.marks)
         try:
-            self._record(instructions.merge(launch.events, printed.marks))
+            self._record(marks.merge(launch.events, printed.marks))
         except RunnerError:  # what was cut off may lack marks
             self._record(launch.events)
         raise launch.error

@@ -105,7 +105,7 @@ def table(found: Iterable[Modelled]) -> Table:
     """One row per loop and core."""
     columns = [
         *(Column("kernel"), Column("core"), number("instructions"), number("fma")),
-        *(number("cycles", ".4g"), number("bound", ".4g", key="bound_cycles")),
+        *(number("cycles", ".1f"), number("bound", ".1f", key="bound_cycles")),
         *(number("share", ".4f"), Column("planned")),
     ]
     rows = [

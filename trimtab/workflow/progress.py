@@ -59,22 +59,21 @@ class _Step:
 
     def so_far(self) -> str:
         """What was done, of how much."""
-        total = f" of {self._counted(self.total)}" if self.total else ""
-        return f"{self._counted(self.done)}{total} {self._unit}"
+        return self._counted(self.done, self.total)
 
     def at_the_end(self) -> str:
         """How much was done, and how long it took; empty for what was over at once."""
         if self.elapsed_s < _WORTH_TELLING_S:
             return ""
-        done = f"{self._counted(self.done)} {self._unit} in " if self.done else ""
-        return f"{done}{self.elapsed_s:.1f} s"
+        seconds = f"{self.elapsed_s:.1f} s"
+        return f"{self._counted(self.done)} in {seconds}" if self.done else seconds
 
-    @property
-    def _unit(self) -> str:
-        return "MB" if self.unit == "bytes" else self.unit
-
-    def _counted(self, amount: int) -> str:
-        return f"{amount / 1e6:,.1f}" if self.unit == "bytes" else f"{amount:,}"
+    def _counted(self, done: int, total: int = 0) -> str:
+        amounts = (done, total) if total else (done,)
+        if self.unit == "bytes":
+            return f"{' of '.join(f'{amount / 1e6:,.1f}' for amount in amounts)} MB"
+        unit = self.unit.removesuffix("s") if amounts == (1,) else self.unit
+        return f"{' of '.join(f'{amount:,}' for amount in amounts)} {unit}"
 
 
 class Shown:

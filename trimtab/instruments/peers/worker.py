@@ -1,8 +1,8 @@
 """One inference engine in a process of its own: a script that the interpreter of its packages runs.
 
-    python peer_worker.py probe                 versions of the engines that are installed, as JSON
-    python peer_worker.py prepare JOB           convert the job's model for its engine
-    python peer_worker.py serve JOB             load it, then time it on demand
+    python worker.py probe                 versions of the engines that are installed, as JSON
+    python worker.py prepare JOB           convert the job's model for its engine
+    python worker.py serve JOB             load it, then time it on demand
 
 JOB is JSON: {"engine", "model" (an ONNX file), "folder" (for converted files), "threads", "inputs"
 (an .npz of one array per input, in the model's order), "names" (of the outputs)}. `serve` writes a
