@@ -44,11 +44,11 @@ def compilers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[object]:
     """What the compiler was called with; it is not run."""
     calls: list[object] = []
 
-    def stop(*arguments: object, **_: object) -> None:
-        calls.append(arguments)
+    def stop(tree: object, configure: object, targets: object, *_: object) -> None:
+        calls.append((tree, configure, targets))
         raise CompilerCalledError
 
-    monkeypatch.setattr(builder, "build_engine", lambda: None)
+    monkeypatch.setattr(builder, "build_engine", lambda *_: None)
     monkeypatch.setattr(buildtools, "run", stop)
     monkeypatch.setenv("TRIMTAB_CACHE_DIR", str(tmp_path / "cache"))
     return calls
