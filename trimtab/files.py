@@ -130,8 +130,10 @@ def write_if_changed(
 def replacing_folder(
     folder: Path, *, error: Error = FileAccessError, hint: str = HINT
 ) -> Iterator[Path]:
-    """Gives an empty folder to fill, which takes the place of `folder` at the end of the `with`."""
-    folder = folder.absolute()
+    """Gives an empty folder to fill, which takes the place of `folder` at the end of the `with`; a
+    link stays one, and what it leads to is replaced.
+    """
+    folder = Path(os.path.realpath(folder))
     fresh, old = _beside(folder), _beside(folder)
     with access(folder, error=error, hint=hint):
         try:

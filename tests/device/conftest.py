@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import tomli_w
 
 from trimtab import paths
 from trimtab.build import buildtools, toolchain
@@ -104,12 +105,9 @@ class SshServer:
             "key": str(self.client_key),
             "directory": str(self.folder / "remote"),
         } | changes
-        lines = [
-            f"{key} = {value}" if isinstance(value, int) else f"{key} = '{value}'"
-            for key, value in fields.items()
-        ]
+        plain = {key: v if isinstance(v, int) else str(v) for key, v in fields.items()}
         (config / "devices").mkdir(parents=True, exist_ok=True)
-        (config / "devices" / f"{name}.toml").write_text("\n".join(lines) + "\n")
+        (config / "devices" / f"{name}.toml").write_text(tomli_w.dumps(plain))
 
 
 @pytest.fixture(scope="session")

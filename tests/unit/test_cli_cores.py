@@ -48,7 +48,7 @@ def compilers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[object]:
         calls.append((tree, configure, targets))
         raise CompilerCalledError
 
-    monkeypatch.setattr(builder, "build_engine", lambda *_: None)
+    monkeypatch.setattr(builder, "build_engine", lambda progress: None)
     monkeypatch.setattr(buildtools, "run", stop)
     monkeypatch.setenv("TRIMTAB_CACHE_DIR", str(tmp_path / "cache"))
     return calls

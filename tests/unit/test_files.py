@@ -137,6 +137,15 @@ def test_a_folder_is_replaced_as_a_whole(tmp_path: Path) -> None:
     assert names(tmp_path) == ["out"]
 
 
+def test_a_link_to_a_folder_stays_one(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    with files.replacing_folder(tmp_path / "link") as fresh:
+        (fresh / "file").touch()
+    assert names(tmp_path) == ["link", "real"]
+    assert names(tmp_path / "real") == ["file"]
+
+
 def test_a_folder_that_was_not_completed_leaves_the_old_one(tmp_path: Path) -> None:
     folder = tmp_path / "out"
     folder.mkdir()

@@ -118,7 +118,8 @@ def build(request: BuildRequest, progress: Progress = SILENT) -> Build:
             _copy_if_changed(request.model, tree / "embedded.ttm")
         command = configure_command(tree, cmake_file, request.build_type, options)
         title = f"build for {chosen.name}, profile {profile.name}"
-        times = buildtools.run(tree, command, ["trimtab", "trimtab-run"], title, progress)
+        targets = ["trimtab", "trimtab-run"]
+        times = buildtools.run(tree, command, targets, title, progress=progress)
         record = _record(request, profile, chosen, target.core, tree, times)
         return _deliver(request, tree, record)
 
@@ -145,7 +146,8 @@ def build_engine(progress: Progress = SILENT) -> Path:
             "Python_EXECUTABLE": sys.executable,
         }
         command = configure_command(tree, cmake_file, "Release", options)
-        buildtools.run(tree, command, ["_engine"], "build the Python engine", progress)
+        title = "build the Python engine"
+        buildtools.run(tree, command, ["_engine"], title, progress=progress)
         _copy_if_changed(tree / name, target)
     return target
 

@@ -164,7 +164,7 @@ def _objects(built_for: Core, progress: Progress) -> Mapping[str, Path]:
     options = {"TRIMTAB_PROFILE": "full", "TRIMTAB_OPTIMISE": "-Os"}
     configure = builder.configure_command(tree, cmake_file, "Release", options)
     objects = [str(path) for path in found.values()]
-    buildtools.run(tree, configure, objects, "build the inner loops", progress)
+    buildtools.run(tree, configure, objects, "build the inner loops", progress=progress)
     return {name: tree / path for name, path in sorted(found.items())}
 
 

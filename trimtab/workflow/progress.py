@@ -34,7 +34,7 @@ def shown(*, quiet: bool = False) -> Progress:
     return Shown(is_live=is_live)
 
 
-@dataclass
+@dataclass(eq=False)
 class _Step:
     """A step that goes on."""
 
@@ -151,7 +151,7 @@ class Shown:
             self._live.refresh()
 
     def _render(self) -> Group:
-        return Group(*(self._row(depth, step) for depth, step in enumerate(self._steps)))
+        return Group(*(self._row(depth, step) for depth, step in enumerate([*self._steps])))
 
     def _row(self, depth: int, step: _Step) -> Table:
         row = Table.grid(padding=(0, 1))
