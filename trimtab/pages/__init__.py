@@ -38,7 +38,7 @@ class Block:
     def text(self) -> str:
         """What stands between the marks."""
         made = self.make()
-        return made.strip() + "\n" if isinstance(made, str) else tables.markdown(made)
+        return made if isinstance(made, str) else tables.markdown(made)
 
 
 def block(make: Callable[[], str | Page]) -> Block:
@@ -70,7 +70,7 @@ def renewed(page: str, where: str) -> str:
         if name not in blocks():
             known = ", ".join(sorted(blocks()))
             raise FileAccessError(f"nobody makes {name!r}", where=where, hint=f"known: {known}")
-        return f"{_MARK}{name} -->\n\n{blocks()[name].text()}\n<!-- end -->"
+        return f"{_MARK}{name} -->\n\n{blocks()[name].text()}\n\n<!-- end -->"
 
     made, count = _PART.subn(part, page)
     if count != len(_BEGIN.findall(page)):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from trimtab.instruments import committed
 from trimtab.instruments.committed import Row
+from trimtab.instruments.sizes import BASELINE, FULL
 from trimtab.pages import block
 from trimtab.pages._words import made_by
 from trimtab.tables import Column, Page, Table, number
 
-_NAME = "sizes"
-_FULL = "full"
 _DEMO = ("yolo_fastest", "cortex-a53")
 
 
@@ -17,7 +16,7 @@ _DEMO = ("yolo_fastest", "cortex-a53")
 def sizes_headline() -> str:
     """The example of the first page."""
     network, cpu = _DEMO
-    trimmed, full = (_by_network()[name][cpu]["runner_bytes"] for name in (network, _FULL))
+    trimmed, full = (_by_network()[name][cpu]["runner_bytes"] for name in (network, FULL))
     return (
         f"A YOLO-class detector, trimmed for a Cortex-A53, is a static binary of "
         f"{trimmed / 1000:.0f} KB; the same engine with every operator takes {full / 1000:.0f} KB."
@@ -28,9 +27,9 @@ def sizes_headline() -> str:
 def runner_sizes() -> Page:
     """Bytes of runners, by network and core."""
     return [
-        made_by(_NAME),
+        made_by(BASELINE.name),
         "Bytes of static stripped runners without their models, each with what its network needs; "
-        f"`{_FULL}` has every operator:",
+        f"`{FULL}` has every operator:",
         _table("runner_bytes", ",.0f"),
     ]
 
@@ -58,6 +57,6 @@ def _table(key: str, form: str, unit: int | float = 1, source: str = "") -> Tabl
 def _by_network() -> dict[str, dict[str, Row]]:
     """By network and core."""
     networks: dict[str, dict[str, Row]] = {}
-    for row in committed.read(_NAME).rows:
+    for row in committed.read(BASELINE.name).rows:
         networks.setdefault(row["network"], {})[row["cpu"]] = row
     return networks
