@@ -74,7 +74,9 @@ def instructions(
     else:
         totals = instructions.totals(counts)
         print(totals.json() if json else totals.text())
-    found = instructions.to_results(counts, f"./inv bench.instructions --cpu {counts[0].cpu} --update")
+    found = instructions.to_results(
+        counts, f"./inv bench.instructions --cpu {counts[0].cpu} --update"
+    )
     _hold(instructions.BASELINE, found, check, update, progress)
 
 
