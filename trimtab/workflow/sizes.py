@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from trimtab import __version__
+from trimtab import __version__, cores
 from trimtab.errors import UsageError
 from trimtab.instruments.sizes import FULL, TARGETS, Weighed
 from trimtab.progress import SILENT, Progress
@@ -22,7 +22,8 @@ def weigh(
     UsageError for a core that is none of `TARGETS`; raises whatever ends a build.
     """
     known = [cpu for _, cpu in TARGETS]
-    if unknown := sorted(set(cpus) - {*known}):
+    wanted = {cores.spelling(cpu) for cpu in cpus}
+    if unknown := sorted(wanted - {*known}):
         raise UsageError(
             f"sizes are not kept for {', '.join(unknown)}", hint=f"choose from {', '.join(known)}"
         )
@@ -30,7 +31,7 @@ def weigh(
         Recipe("" if name == FULL else name, FULL if name == FULL else "", toolchain, cpu)
         for name in networks
         for toolchain, cpu in TARGETS
-        if cpu in (cpus or known)
+        if cpu in (wanted or known)
     ]
     weighed = []
     with progress.step("weigh runners", "runners") as step:
