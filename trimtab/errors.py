@@ -185,6 +185,12 @@ class RegressionError(TrimtabError):
     exit_code = 43
 
 
+class StalePagesError(TrimtabError):
+    """Pages of the documentation are not what the code writes."""
+
+    exit_code = 44
+
+
 class MissingRequirementError(TrimtabError):
     """Something the machine needs is missing (a package, a program, rights)."""
 

@@ -13,12 +13,15 @@ from __future__ import annotations
 
 import html
 import json
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Literal
 
 from rich.cells import cell_len
+
+_WIDE = 40  # cells of Markdown that are wider do not widen the others
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,7 @@ class Table:
     def markdown(self) -> str:
         """Between pipes, under a heading of the second level."""
         cells = [[column.header for column in self.columns], *self._cells()]
-        rows = self._padded([[escape_markdown(cell) for cell in row] for row in cells], least=3)
+        rows = self._padded([[_marked(cell) for cell in row] for row in cells], 3, _WIDE)
         ends = ["-" if column.align == "left" else ":" for column in self.columns]
         rules = ["-" * (cell_len(c) - 1) + end for c, end in zip(rows[0], ends, strict=True)]
         lines = [f"| {' | '.join(row)} |" for row in (rows[0], rules, *rows[1:])]
@@ -88,8 +91,12 @@ class Table:
 
     def json(self) -> str:
         """An array of objects, one per row, with the values as they are."""
+        return json.dumps(self.records(), indent=1)
+
+    def records(self) -> list[dict[str, Any]]:
+        """The values of each row by the keys of their columns."""
         keys = [column.key or column.header for column in self.columns]
-        return json.dumps([dict(zip(keys, row, strict=True)) for row in self.rows], indent=1)
+        return [dict(zip(keys, row, strict=True)) for row in self.rows]
 
     def _cells(self) -> list[list[str]]:
         return [
@@ -97,11 +104,18 @@ class Table:
             for row in self.rows
         ]
 
-    def _padded(self, rows: list[list[str]], least: int = 0) -> list[list[str]]:
-        """`rows` with all cells of a column as wide as its widest, counted as terminals show it."""
+    def _padded(
+        self, rows: list[list[str]], least: int = 0, most: float = math.inf
+    ) -> list[list[str]]:
+        """`rows` with all cells of a column as wide as its widest, counted as terminals show it;
+        those that are wider than `most` stick out.
+        """
         if not rows:
             return []
-        widths = [max(least, *map(cell_len, column)) for column in zip(*rows, strict=True)]
+        widths = [
+            max([least, *(width for width in map(cell_len, column) if width <= most)])
+            for column in zip(*rows, strict=True)
+        ]
         return [
             [
                 " " * (width - cell_len(cell)) + cell
@@ -111,6 +125,12 @@ class Table:
             ]
             for row in rows
         ]
+
+
+class Markup(str):
+    """A cell that is Markdown already; elsewhere it is drawn as it stands."""
+
+    __slots__ = ()
 
 
 Page = Sequence[str | Table]
@@ -131,6 +151,12 @@ def escape_markdown(text: str) -> str:
     for character in "\\`*|<":
         text = text.replace(character, "\\" + character)
     return " ".join(text.split())
+
+
+def _marked(cell: str) -> str:
+    if isinstance(cell, Markup):
+        return " ".join(cell.replace("|", "\\|").split())
+    return escape_markdown(cell)
 
 
 def _lines(row: Sequence[str]) -> Iterable[list[str]]:

@@ -29,7 +29,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "target": {"errors", "kernels", "engine", "cores"},
     "program": {"errors", "tables", "schema", "kernels", "engine"},
     "modelfile": {"errors", "files", "schema", "engine", "program"},
-    "importers": {"errors", "paths", "schema", "program", "modelfile"},
+    "importers": {"errors", "schema", "program", "modelfile"},
     "passes": {"errors", "schema", "kernels", "engine", "program"},
     "planner": {"errors", "schema", "kernels", "target", "program"},
     "session": {"errors", "engine", "target", "program", "modelfile", "passes", "planner"},
@@ -43,8 +43,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "bench": {"errors", "files", "progress", "devices"},
     "reports": {"errors", "tables", "bench"},
     "instruments": {
-        *("errors", "paths", "files", "tables", "progress", "kernels", "profile", "engine"),
-        *("cores", "target", "program", "importers", "planner", "session", "build", "bench"),
+        *("__init__", "errors", "paths", "files", "tables", "progress", "kernels", "profile"),
+        *("engine", "cores", "target", "program", "importers", "planner", "session", "build"),
+        "bench",
+    },
+    "pages": {
+        *("errors", "paths", "files", "tables", "schema", "kernels", "cores", "importers"),
+        "instruments",
     },
 }
 # Front doors that the API promises below their layer; they import when they are called.

@@ -1,4 +1,4 @@
-"""Pages of the documentation that the code writes."""
+"""Pages of the documentation, as far as the code writes them."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from invoke.context import Context
 from invoke.tasks import task
 
 
-@task
-def docs(_: Context) -> None:
-    """Bring what the code writes of the pages on importers, operators and cores up to date."""
-    from trimtab import files
-    from trimtab.cli import _core_page, _operator_page
-    from trimtab.importers import _page
+@task(help={"check": "write nothing; fail, and name them, when pages are stale"})
+def docs(_: Context, check: bool = False) -> None:
+    """Bring the generated parts of all pages up to date."""
+    from trimtab import pages
+    from trimtab.errors import StalePagesError
 
-    formats, operators = _page.path(), _operator_page.path()
-    cores = _core_page.path()
-    files.write_text(formats, _page.updated(formats.read_text(encoding="utf-8")))
-    files.write_text(operators, _operator_page.text())
-    files.write_text(cores, _core_page.updated(cores.read_text(encoding="utf-8")))
-    print(f"written: {formats}, {operators}, {cores}")
+    if check and (stale := pages.stale()):
+        raise StalePagesError(
+            f"not what the code writes: {', '.join(str(path) for path in stale)}",
+            hint="run ./inv docs, and commit what it writes",
+        )
+    for path in [] if check else pages.renew():
+        print(f"written: {path}")

@@ -1,8 +1,9 @@
-"""The two exact instruments for code of ARM: counted instructions, and models of cores."""
+"""The exact instruments: counted instructions, models of cores, bytes. Their figures do not depend
+on a machine's load, so committed ones hold later ones.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from invoke.context import Context
@@ -12,6 +13,7 @@ from trimtab.cli._engine import needs_engine
 from trimtab.cli._options import INPUT_HELP, PLAN_HELP, RESULTS_HELP, parse_inputs, read_plan
 
 if TYPE_CHECKING:
+    from trimtab.instruments.committed import Baseline, Results
     from trimtab.progress import Progress
 
 NAMESPACE = "bench"
@@ -23,21 +25,21 @@ _UPDATE = "commit to these figures: write them into bench/"
 @task(
     iterable=["input"],
     help={
-        "model": "model file or zoo network",
+        "model": "model file or zoo network; default: the networks of bench/instructions.json",
         "cpu": f"{_CPU}; a qemu device (./inv devices) must have it",
         "input": INPUT_HELP,
         "plan": PLAN_HELP,
         "results": RESULTS_HELP,
         "json": "print JSON",
         "check": _CHECK,
-        "update": _UPDATE,
+        "update": f"{_UPDATE}; takes no --model and no --plan",
     },
 )
 @needs_engine
 def instructions(
     _: Context,
     input: list[str],
-    model: str,
+    model: str = "",
     cpu: str = "cortex-a53",
     plan: str = "",
     results: str = "",
@@ -46,16 +48,36 @@ def instructions(
     update: bool = False,
 ) -> None:
     """Count executed instructions: per inference, per operator, of load and first inference."""
+    from trimtab.errors import UsageError
+    from trimtab.instruments import instructions
     from trimtab.workflow.bench import count_instructions
     from trimtab.workflow.build import Recipe
     from trimtab.workflow.progress import shown
     from trimtab.workflow.report import results_folder
 
-    recipe = Recipe(model=model, cpu=cpu, shapes=parse_inputs(input), plan=read_plan(plan))
+    if update and (model or plan):
+        raise UsageError(
+            "what is committed are all of the networks, as the planner plans them",
+            hint="leave out --model and --plan",
+        )
     progress = shown(quiet=json)
-    counts = count_instructions(recipe, results_folder(results), progress)
-    print(counts.to_json() if json else counts.table().text())
-    _hold("instructions", counts.figures, check, update, progress)
+    counts = [
+        count_instructions(
+            Recipe(model=name, cpu=cpu, shapes=parse_inputs(input), plan=read_plan(plan)),
+            results_folder(results),
+            progress,
+        )
+        for name in ([model] if model else instructions.NETWORKS)
+    ]
+    if model:
+        print(counts[0].to_json() if json else counts[0].table().text())
+    else:
+        totals = instructions.totals(counts)
+        print(totals.json() if json else totals.text())
+    found = instructions.to_results(
+        counts, f"./inv bench.instructions --cpu {counts[0].cpu} --update"
+    )
+    _hold(instructions.BASELINE, found, check, update, progress)
 
 
 @task(help={"cpu": _CPU, "json": "print JSON", "check": _CHECK, "update": _UPDATE})
@@ -67,22 +89,58 @@ def mca(
     update: bool = False,
 ) -> None:
     """Model the inner loops on cores that LLVM knows: share of the FMA pipes' bound (llvm-19)."""
-    from trimtab.instruments.mca import figures, model, table
+    from trimtab.instruments import mca
     from trimtab.workflow.progress import shown
 
     progress = shown(quiet=json)
-    found = model(cpu, progress)
-    print(table(found).json() if json else table(found).text())
-    _hold("mca", figures(found), check, update, progress)
+    found = mca.model(cpu, progress)
+    print(mca.table(found).json() if json else mca.table(found).text())
+    made = mca.to_results(found, f"./inv bench.mca --cpu {cpu} --update")
+    _hold(mca.BASELINE, made, check, update, progress)
+
+
+@task(
+    iterable=["network", "cpu"],
+    help={
+        "network": "zoo network, or `full`: every operator (repeatable; default: all)",
+        "cpu": "core of one of the machines that sizes are kept for (repeatable; default: all)",
+        "json": "print JSON",
+        "check": _CHECK,
+        "update": f"{_UPDATE}; takes no --network and no --cpu",
+    },
+)
+@needs_engine
+def sizes(
+    _: Context,
+    network: list[str],
+    cpu: list[str],
+    json: bool = False,
+    check: bool = False,
+    update: bool = False,
+) -> None:
+    """Weigh the trimmed runners and model files of the zoo's networks, for several machines."""
+    from trimtab import zoo
+    from trimtab.errors import UsageError
+    from trimtab.instruments import sizes
+    from trimtab.workflow.progress import shown
+    from trimtab.workflow.sizes import weigh
+
+    if update and (network or cpu):
+        raise UsageError("what is committed is all of it", hint="leave out --network and --cpu")
+    progress = shown(quiet=json)
+    weighed = weigh(network or [*zoo.names(), sizes.FULL], cpu, progress)
+    print(sizes.table(weighed).json() if json else sizes.table(weighed).text())
+    made = sizes.to_results(weighed, "./inv bench.sizes --update")
+    _hold(sizes.BASELINE, made, check, update, progress)
 
 
 def _hold(
-    name: str, figures: Mapping[str, float], check: bool, update: bool, progress: Progress
+    baseline: Baseline, found: Results, check: bool, update: bool, progress: Progress
 ) -> None:
-    """Writes figures into a baseline, or holds them against it."""
-    from trimtab.instruments import baseline
+    """Commits to what was found, or holds it against what is committed."""
+    from trimtab.instruments import committed
 
     if update:
-        progress.note(f"written: {baseline.update(name, figures)}")
+        progress.note(f"written: {committed.write(baseline.name, found)}")
     if check:
-        baseline.check(name, figures)
+        baseline.check(found.rows)

@@ -26,6 +26,7 @@ NAMESPACE = "bench"
         "operators": "instead, the operators of this model in an inference: file or zoo network",
         "json": "print JSON",
         "output": "also write the table to this Markdown file",
+        "update": "commit to the shares of all kernels: write them into bench/",
     },
 )
 @needs_engine
@@ -39,16 +40,25 @@ def kernels(
     operators: str = "",
     json: bool = False,
     output: str = "",
+    update: bool = False,
 ) -> None:
     """Time every micro-kernel on layers of the zoo: GFLOP/s or GB/s, and share of the roofline."""
     from pathlib import Path
 
     from trimtab import files, tables
+    from trimtab.errors import UsageError
+    from trimtab.instruments import committed
     from trimtab.instruments.roofline import report
+    from trimtab.instruments.surroundings import Surroundings
     from trimtab.workflow.progress import shown
     from trimtab.workflow.timing import time_kernels, time_operators
 
-    progress = shown(quiet=json)
+    if update and (operators or isa or family or network):
+        raise UsageError(
+            "what is committed are all kernels on layers of all networks",
+            hint="leave out --operators, --isa, --family and --network",
+        )
+    progress, surroundings = shown(quiet=json), Surroundings()
     if operators:
         machine, found = time_operators(operators, rounds, progress)
         text = report.operators_json(machine, found) if json else ""
@@ -62,6 +72,10 @@ def kernels(
     if output:
         files.write_text(Path(output), tables.markdown(page) + "\n")
         progress.note(f"written: {output}")
+    if update:
+        command = f"./inv bench.kernels --layers {layers} --rounds {rounds} --update"
+        made = report.to_results(machine, timed, command, surroundings.facts())
+        progress.note(f"written: {committed.write(report.NAME, made)}")
 
 
 def _choose(isas: list[str], families: list[str]) -> list[Kernel]:

@@ -28,6 +28,7 @@ def _counts(text: str) -> list[int]:
         "python": "interpreter that has the peers; default: this one",
         "json": "print JSON",
         "output": "also write the tables to this Markdown file",
+        "update": "commit to the figures: write them into bench/",
     },
 )
 @needs_engine
@@ -39,14 +40,17 @@ def peers(
     python: str = "",
     json: bool = False,
     output: str = "",
+    update: bool = False,
 ) -> None:
     """Measure trimtab beside onnxruntime, OpenVINO, ncnn and MNN: time, loading, memory."""
     import sys
     from pathlib import Path
 
     from trimtab import files, paths, tables, zoo
+    from trimtab.instruments import committed
+    from trimtab.instruments.peers import report
     from trimtab.instruments.peers.compare import Installed, Work, compare
-    from trimtab.instruments.peers.report import page, to_json
+    from trimtab.instruments.surroundings import Surroundings
     from trimtab.workflow.models import model_path
     from trimtab.workflow.progress import shown
 
@@ -55,8 +59,16 @@ def peers(
     names = [name for name in models.split(",") if name] or zoo.names()
     progress = shown(quiet=json)
     work = Work([model_path(name, progress=progress) for name in names], counts, rounds)
+    surroundings = Surroundings()
     comparison = compare(work, engines, paths.cache() / "peers", progress)
-    print(to_json(comparison) if json else tables.text(page(comparison)))
+    page = report.page(comparison)
+    print(report.to_json(comparison) if json else tables.text(page))
     if output:
-        files.write_text(Path(output), tables.markdown(page(comparison)) + "\n")
+        files.write_text(Path(output), tables.markdown(page) + "\n")
         progress.note(f"written: {output}")
+    if update:
+        options = f"--threads {threads} --rounds {rounds}" + f" --models {models}" * bool(models)
+        options += " --python PEERS/bin/python" * bool(python)
+        command = f"./inv bench.peers {options} --update"
+        made = report.to_results(comparison, command, surroundings.facts())
+        progress.note(f"written: {committed.write(report.NAME, made)}")

@@ -1,1 +1,1 @@
-"""What measures trimtab itself: limits, counts, models of cores, baselines, peers, conformance."""
+"""What measures trimtab itself: limits, counts, models of cores, sizes, peers, conformance."""

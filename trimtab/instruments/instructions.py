@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from trimtab import __version__
 from trimtab.bench.summary import Summary, Unit
 from trimtab.errors import EmulatorError
+from trimtab.instruments.committed import Baseline, Results
 from trimtab.tables import Column, Table, number
+
+BASELINE = Baseline("instructions", ("model", "cpu"), ("instructions_per_inference",))
+NETWORKS = ("squeezenet", "mobilenet_v1", "mobilenet_v2", "googlenet", "resnet18")  # committed
 
 
 @dataclass(frozen=True)
 class Counts:
     """Executed instructions of a model's binary for one core, one thread. `operators`: label and
-    instructions of each, in the order of the network.
+    instructions of each, in the order of the network. `versions`: of the programs that they depend
+    on.
     """
 
     model: str
@@ -24,6 +31,7 @@ class Counts:
     load_instructions: int
     first_instructions: int
     operators: tuple[tuple[str, int], ...]
+    versions: Mapping[str, str]
 
     @classmethod
     def of(cls, run: Summary) -> Counts:
@@ -44,12 +52,12 @@ class Counts:
             load_instructions=counted["load_instructions"],
             first_instructions=counted["first_instructions"],
             operators=tuple((op.label, int(op.instructions or 0)) for op in run.ops),
+            versions={
+                "trimtab": __version__,
+                "compiler": header.compiler,
+                "emulator": str(header.device["kernel"]).partition(" on ")[0],
+            },
         )
-
-    @property
-    def figures(self) -> dict[str, float]:
-        """For a baseline."""
-        return {f"{self.model} {self.cpu}": float(self.instructions_per_inference)}
 
     def to_json(self) -> str:
         """An object of the fields; the operators are objects with `label` and `instructions`."""
@@ -65,3 +73,18 @@ class Counts:
             *((f"  {label}", n) for label, n in self.operators),
         ]
         return Table([Column(f"{self.model}, {self.cpu}"), number("instructions", ",")], rows)
+
+
+def totals(counts: Sequence[Counts]) -> Table:
+    """A row per network, without operators; its records are what is committed."""
+    keys = ("instructions_per_inference", "load_instructions", "first_instructions")
+    names = ("inference", "load", "first inference")
+    figures = [number(name, ",", key=key) for name, key in zip(names, keys, strict=True)]
+    rows = [(c.model, c.cpu, *(getattr(c, key) for key in keys)) for c in counts]
+    return Table([Column("model"), Column("cpu"), *figures], rows)
+
+
+def to_results(counts: Sequence[Counts], command: str) -> Results:
+    """What is committed."""
+    versions = {name: version for c in counts for name, version in c.versions.items()}
+    return Results(command=command, versions=versions, rows=totals(counts).records())

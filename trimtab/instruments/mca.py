@@ -19,11 +19,14 @@ from trimtab import cores, kernels, paths
 from trimtab.build import builder, buildtools, toolchain
 from trimtab.cores import Core
 from trimtab.errors import BuildError, MissingRequirementError
+from trimtab.instruments.committed import Baseline, Results
 from trimtab.profile import find_profile
 from trimtab.progress import SILENT, Progress
 from trimtab.tables import Column, Table, number
 from trimtab.target import Target
 
+# Cycles of each multiply-add, as a longer loop is not a worse one.
+BASELINE = Baseline("mca", ("kernel", "built_for", "core"), ("cycles_per_fma",))
 FAMILIES = ("gemm", "depthwise")
 _DTYPE = "f32"  # whose multiply-adds _FMA knows
 _TOOLCHAIN = "aarch64-linux-musl"
@@ -93,29 +96,30 @@ def model(cpu: str, progress: Progress = SILENT) -> tuple[Modelled, ...]:
     )
 
 
-def figures(found: Iterable[Modelled]) -> dict[str, float]:
-    """For a baseline: cycles of each multiply-add, as a longer loop is not a worse one."""
-    return {
-        f"{row.loop.kernel} {row.built_for} {row.core}": round(row.cycles / row.loop.fma, 4)
-        for row in found
-    }
-
-
 def table(found: Iterable[Modelled]) -> Table:
-    """One row per loop and core."""
+    """One row per loop and core; its records are what is committed."""
     columns = [
-        *(Column("kernel"), Column("core"), number("instructions"), number("fma")),
-        *(number("cycles", ".1f"), number("bound", ".1f", key="bound_cycles")),
-        *(number("share", ".4f"), Column("planned")),
+        *(Column("kernel"), Column("built for", key="built_for"), Column("core")),
+        *(number("instructions"), number("fma"), number("cycles", ".1f")),
+        *(number("bound", ".1f", key="bound_cycles"), number("share", ".4f")),
+        *(number("cycles/fma", ".4f", key="cycles_per_fma"), Column("planned")),
     ]
     rows = [
         (
-            *(row.loop.kernel, row.core, len(row.loop.lines), row.loop.fma),
-            *(row.cycles, row.bound, round(row.share, 4), row.planned),
+            *(row.loop.kernel, row.built_for, row.core, len(row.loop.lines), row.loop.fma),
+            *(row.cycles, row.bound, round(row.share, 4)),
+            *(round(row.cycles / row.loop.fma, 4), row.planned),
         )
         for row in found
     ]
     return Table(columns, rows)
+
+
+def to_results(found: Iterable[Modelled], command: str) -> Results:
+    """What is committed. Errors as of `model`."""
+    shown = re.search(r"LLVM version (\S+)", _output([_tool("llvm-mca"), "--version"]))
+    versions = {"LLVM": shown[1]} if shown else {}
+    return Results(command=command, versions=versions, rows=table(found).records())
 
 
 _OBJDUMP = ("--disassemble", "--no-show-raw-insn", "--no-print-imm-hex")

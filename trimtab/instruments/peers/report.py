@@ -1,17 +1,53 @@
-"""What a comparison with the peers says: a page of tables, and JSON."""
+"""What a comparison with the peers says: figures, tables of them, and JSON."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
+import numpy as np
+
+from trimtab.instruments.committed import Results, Row
 from trimtab.instruments.peers.compare import US, Comparison, Result
 from trimtab.tables import Column, Page, Table, number
 
-Figure = Callable[[Result], float]
-Networks = dict[str, dict[str, Result]]  # by network and engine
+NAME = "peers"  # of the committed results
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What counts of one engine on one network. `quartiles_ms`: half of the inferences took between
+    these; `start_ms`: loading and the first inference; `error`: relative to the largest magnitude
+    of an output. Results of which only the rest was kept lack these three: None.
+    """
+
+    network: str
+    engine: str
+    threads: int
+    median_ms: float
+    quartiles_ms: Sequence[float] | None
+    minimum_ms: float | None
+    start_ms: float | None
+    beyond_weights_bytes: float | None
+    error: float | None
+
+    @classmethod
+    def of(cls, result: Result) -> Figures:
+        """Those of all samples."""
+        return cls(
+            result.network,
+            result.engine,
+            result.threads,
+            median_ms=round(result.median_ms, 4),
+            quartiles_ms=[round(q / 1e6, 4) for q in np.percentile(result.run_ns, (25, 75))],
+            minimum_ms=round(result.minimum_ms, 4),
+            start_ms=round(result.start_ms, 3),
+            beyond_weights_bytes=result.beyond_weights_bytes,
+            error=float(f"{result.error:.2g}"),
+        )
 
 
 @dataclass(frozen=True)
@@ -26,92 +62,146 @@ class Against:
         return {name for name in engines if (name in self.names if self.names else name != US)}
 
 
+@dataclass(frozen=True)
+class Kind:
+    """A figure that engines are compared by; less is better."""
+
+    title: str
+    of: Callable[[Figures], float | None]
+    form: str
+    against: Against | None
+
+
 _BEST = Against("the best peer")
-_ONNXRUNTIME = Against("onnxruntime", ("onnxruntime",))
+MEDIAN = Kind("Median milliseconds of an inference", lambda f: f.median_ms, ".2f", _BEST)
+MINIMUM = Kind("Minimum milliseconds of an inference", lambda f: f.minimum_ms, ".2f", _BEST)
+START = Kind(
+    "Milliseconds of loading and the first inference",
+    lambda f: f.start_ms,
+    ".1f",
+    Against("onnxruntime", ("onnxruntime",)),
+)
+MEMORY = Kind(
+    "Peak resident megabytes beyond the weights",
+    lambda f: None if f.beyond_weights_bytes is None else f.beyond_weights_bytes / 1e6,
+    ".1f",
+    _BEST,
+)
+ERROR = Kind(
+    "Largest error, relative to the largest magnitude of the output",
+    lambda f: f.error,
+    ".0e",
+    None,
+)
 
 
 def to_json(comparison: Comparison) -> str:
-    """Everything, raw samples included."""
-    figures = ("median_ms", "minimum_ms", "start_ms", "beyond_weights_bytes", "error")
-    rows = [{**asdict(r), **{f: getattr(r, f) for f in figures}} for r in comparison.results]
+    """The figures, and the samples that they come from."""
+    rows = [{**asdict(result), **asdict(Figures.of(result))} for result in comparison.results]
     facts = {"versions": dict(comparison.versions), "left_out": comparison.left_out}
     return json.dumps(facts | {"results": rows}, indent=1)
 
 
+def to_results(comparison: Comparison, command: str, machine: Mapping[str, Any]) -> Results:
+    """What is committed: the figures without the samples."""
+    return Results(
+        command=command,
+        machine=machine,
+        versions=comparison.versions,
+        notes=[f"left out: {reason}" for reason in comparison.left_out],
+        rows=[asdict(Figures.of(result)) for result in comparison.results],
+    )
+
+
+def figures(rows: Iterable[Row]) -> list[Figures]:
+    """Committed figures; TypeError for rows of something else."""
+    return [Figures(**row) for row in rows]
+
+
 def page(comparison: Comparison) -> Page:
     """A table of each figure, and what was left out."""
-    found = [*_tables(comparison)]
+    found = [*_tables([Figures.of(r) for r in comparison.results], comparison.versions)]
     if comparison.left_out:
         found.append(Table([Column("reason")], [[why] for why in comparison.left_out], "Left out"))
     return found
 
 
-def _tables(comparison: Comparison) -> Iterator[Table]:
-    by_threads: dict[int, Networks] = {}
-    for result in comparison.results:
-        networks = by_threads.setdefault(result.threads, {})
-        networks.setdefault(result.network, {})[result.engine] = result
-    engines = comparison.versions
-
-    def table(
-        title: str, networks: Networks, figure: Figure, form: str, against: Against | None
-    ) -> Table:
-        """`against` adds a column of ratios and their geometric mean."""
-        columns = [Column("network"), *_columns(engines, form)]
-        rows: list[list[str | float | None]] = []
-        ratios = []
-        for network, results in networks.items():
-            values = {name: figure(result) for name, result in results.items()}
-            rows.append([network, *map(values.get, engines)])
-            if against:
-                ratios.append(_ratio(values, against))
-                rows[-1].append(ratios[-1])
-        if against:
-            columns.append(number(f"ratio to {against.title}", ".2f", absent="-"))
-            rows.append(["geometric mean", *[""] * len(engines), geometric_mean(ratios)])
-        return Table(columns, rows, title)
-
-    for threads, networks in by_threads.items():
-        end = f"milliseconds of an inference, {threads} thread{'s' * (threads > 1)}"
-        yield table(f"Median {end}", networks, lambda r: r.median_ms, ".2f", _BEST)
-        yield table(f"Minimum {end}", networks, lambda r: r.minimum_ms, ".2f", _BEST)
-    few, many = min(by_threads), max(by_threads)
-    title = "Milliseconds of loading and the first inference"
-    yield table(title, by_threads[few], lambda r: r.start_ms, ".1f", _ONNXRUNTIME)
-    title = "Peak resident megabytes beyond the weights"
-    yield table(title, by_threads[few], lambda r: r.beyond_weights_bytes / 1e6, ".1f", _BEST)
-    title = "Largest error, relative to the largest magnitude of the output"
-    yield table(title, by_threads[few], lambda r: r.error, ".0e", None)
-    if few != many:
-        yield Table(
-            [Column("network"), *_columns(engines, ".2f")],
-            [
-                [name, *(_speed_up(e, results, by_threads[many][name]) for e in engines)]
-                for name, results in by_threads[few].items()
-            ],
-            f"Speed-up from {few} to {many} threads",
-        )
+def _tables(found: Sequence[Figures], versions: Mapping[str, str]) -> Iterator[Table]:
+    engines = {name: f"{name} {version}" for name, version in versions.items()}
+    counts = sorted({f.threads for f in found})
+    for threads in counts:
+        end = f", {threads} thread{'s' * (threads > 1)}"
+        for kind in (MEDIAN, MINIMUM):
+            yield table(kind, found, threads, engines, kind.title + end)
+    for kind in (START, MEMORY, ERROR):
+        yield table(kind, found, counts[0], engines, kind.title)
+    if len(counts) > 1:
+        title = f"Speed-up from {counts[0]} to {counts[-1]} threads"
+        yield speed_ups(found, counts[0], counts[-1], engines, title)
 
 
-def _columns(engines: Mapping[str, str], form: str) -> list[Column]:
-    return [number(f"{name} {version}", form, absent="-") for name, version in engines.items()]
+def table(
+    kind: Kind, found: Iterable[Figures], threads: int, engines: Mapping[str, str], title: str = ""
+) -> Table:
+    """A row per network, a column per engine under the header that `engines` gives it, and, where
+    trimtab is held against others, the ratios and their geometric mean.
+    """
+    columns = [Column("network"), *(number(h, kind.form, absent="-") for h in engines.values())]
+    rows: list[list[str | float | None]] = []
+    ratios = ratios_of(kind, found := list(found), threads)
+    for network, results in _by_network(found, threads).items():
+        values = {name: kind.of(result) for name, result in results.items()}
+        rows.append([network, *map(values.get, engines)])
+        if kind.against:
+            rows[-1].append(ratios.get(network))
+    if kind.against:
+        columns.append(number(f"ratio to {kind.against.title}", ".2f", absent="-"))
+        rows.append(["geometric mean", *[""] * len(engines), geometric_mean(ratios.values())])
+    return Table(columns, rows, title)
 
 
-def _speed_up(engine: str, few: Mapping[str, Result], many: Mapping[str, Result]) -> float | None:
-    if engine not in few or engine not in many:
-        return None
-    return few[engine].median_ms / many[engine].median_ms
+def speed_ups(
+    found: Sequence[Figures], few: int, many: int, engines: Mapping[str, str], title: str = ""
+) -> Table:
+    """How many times as fast each engine is with `many` threads as with `few`."""
+    slow, fast = _by_network(found, few), _by_network(found, many)
+    rows = [
+        [
+            network,
+            *(
+                slow[network][name].median_ms / fast[network][name].median_ms
+                if name in slow[network] and name in fast.get(network, {})
+                else None
+                for name in engines
+            ),
+        ]
+        for network in slow
+    ]
+    columns = [Column("network"), *(number(h, ".2f", absent="-") for h in engines.values())]
+    return Table(columns, rows, title)
 
 
-def _ratio(values: Mapping[str, float], against: Against) -> float | None:
-    """trimtab's figure by the smallest of the peers' that count; None when there is none."""
-    peers = [value for name, value in values.items() if name in against.among(values)]
-    if not peers or US not in values or min(peers) <= 0:
-        return None
-    return values[US] / min(peers)
+def ratios_of(kind: Kind, found: Iterable[Figures], threads: int) -> dict[str, float]:
+    """trimtab's figure by the smallest of the peers' that count; of networks that have both."""
+    ratios = {}
+    for network, results in _by_network(found, threads).items():
+        values = {n: value for n, f in results.items() if (value := kind.of(f)) is not None}
+        peers = [values[name] for name in kind.against.among(values)] if kind.against else []
+        if peers and US in values and min(peers) > 0:
+            ratios[network] = values[US] / min(peers)
+    return ratios
 
 
-def geometric_mean(ratios: Iterable[float | None]) -> float | None:
-    """Of those that there are and that are not 0; None when none is."""
+def _by_network(found: Iterable[Figures], threads: int) -> dict[str, dict[str, Figures]]:
+    """By network and engine."""
+    networks: dict[str, dict[str, Figures]] = {}
+    for row in found:
+        if row.threads == threads:
+            networks.setdefault(row.network, {})[row.engine] = row
+    return networks
+
+
+def geometric_mean(ratios: Iterable[float]) -> float | None:
+    """Of those that are not 0; None when none is."""
     logs = [math.log(ratio) for ratio in ratios if ratio]
     return math.exp(sum(logs) / len(logs)) if logs else None

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
 from typing import Any
 
+from trimtab import __version__
+from trimtab.instruments.committed import Results, Row
 from trimtab.instruments.roofline.machine import Machine
 from trimtab.instruments.roofline.timing import Timed, TimedOperator, by_kind
 from trimtab.tables import Column, Page, Table, number
+
+NAME = "kernels"  # of the committed results
 
 
 def kernels_page(machine: Machine, timed: Sequence[Timed]) -> Page:
@@ -78,6 +83,52 @@ def operators_json(machine: Machine, timed: Sequence[TimedOperator]) -> str:
     ]
     facts = {"machine": _machine(machine), "operators": rows, "kinds": by_kind(timed)}
     return json.dumps(facts, indent=1)
+
+
+def to_results(
+    machine: Machine, timed: Sequence[Timed], command: str, surroundings: Mapping[str, Any]
+) -> Results:
+    """What is committed: the shares of each family and instruction set, over its layers."""
+    shares: dict[tuple[str, str], list[float]] = {}
+    for t in timed:
+        shares.setdefault((t.kernel.typed_family, t.kernel.isa), []).append(round(t.share, 4))
+    return Results(
+        command=command,
+        machine={**surroundings, **_machine(machine)},
+        versions={"trimtab": __version__},
+        rows=[
+            {
+                "family": family,
+                "isa": isa,
+                "layers": len(found),
+                "share": round(median(found), 4),
+                "least": min(found),
+                "most": max(found),
+            }
+            for (family, isa), found in sorted(shares.items())
+        ],
+    )
+
+
+def families_table(rows: Iterable[Row], isas: Sequence[str]) -> Table:
+    """A row per family of committed rows; for each of `isas` the median and the range of shares."""
+    by_family: dict[str, dict[str, Row]] = {}
+    for row in rows:
+        by_family.setdefault(row["family"], {})[row["isa"]] = row
+
+    def cell(row: Row | None) -> str | None:
+        if row is None:
+            return None
+        return f"{row['share']:.0%} ({100 * row['least']:.0f}-{100 * row['most']:.0f})"
+
+    columns = [Column("family"), number("layers"), *(number(isa, absent="-") for isa in isas)]
+    return Table(
+        columns,
+        [
+            [family, max(r["layers"] for r in found.values()), *(cell(found.get(i)) for i in isas)]
+            for family, found in sorted(by_family.items())
+        ],
+    )
 
 
 def _machine(machine: Machine) -> dict[str, Any]:

@@ -1,47 +1,33 @@
-"""docs/operators.md, which is what the schemas say."""
+"""What the schemas say of the operators."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
-from trimtab import paths, schema
+from trimtab import schema
+from trimtab.pages import block
 from trimtab.schema import Attribute, Operator, Port
-
-_HEAD = """\
-# Operators of the engine
-
-Written by `./inv docs` from `runtime/ops/*.toml`: change those. [importers.md](importers.md) has
-the operators of model formats, [adding-an-operator.md](adding-an-operator.md) the way to a new one.
-
-Dimensions are logical: n, c, h, w, whatever the memory order. *Layout* is the memory order of 4-D
-operands: `nhwc`, `plain` (row-major), `any` (all operands alike), `converts` (they may differ). A
-*constant* operand is known when the model is planned, an *optional* one may be absent, an *index*
-is i32 or i64, and a *strided* one may be a part of a larger image ([parts](planner.md#parts)). What
-stands under *plan* the planner decides for a target.
-"""
+from trimtab.tables import Column, Markup, Page, Table
 
 
-def path() -> Path:
-    """Where the page lies in a checkout."""
-    return paths.root() / "docs" / "operators.md"
+@block
+def operators() -> Page:
+    """How many there are, and a section for each, by name."""
+    found = [schema.operators()[name] for name in sorted(schema.operators())]
+    names = ", ".join(f"[{op.name}](#{op.name})" for op in found)
+    return [f"{len(found)} operators: {names}.", *(part for op in found for part in _section(op))]
 
 
-def text() -> str:
-    """The page, operators by name."""
-    operators = [schema.operators()[name] for name in sorted(schema.operators())]
-    names = ", ".join(f"[{op.name}](#{op.name})" for op in operators)
-    return "\n".join([_HEAD, f"{len(operators)} operators: {names}.\n", *map(_section, operators)])
-
-
-def _section(op: Operator) -> str:
-    rows = [
-        *(_row("input", port.name, _traits(port), port.doc) for port in op.inputs),
-        *(_row("output", port.name, _traits(port), port.doc) for port in op.outputs),
-        *(_row(_kind(a), a.name, _values(a), _with_unit(a)) for a in op.attributes),
-    ]
-    table = "\n".join(["| | name | | meaning |", "|---|---|---|---|", *rows])
-    return f"## {op.name}\n\n{op.doc}\n\n{'; '.join(_facts(op))}.\n\n{table}\n"
+def _section(op: Operator) -> Iterator[str | Table]:
+    yield from (f"## {op.name}", op.doc, f"{'; '.join(_facts(op))}.")
+    yield Table(
+        [Column(""), Column("name"), Column(""), Column("meaning")],
+        [
+            *(_row("input", port.name, _traits(port), port.doc) for port in op.inputs),
+            *(_row("output", port.name, _traits(port), port.doc) for port in op.outputs),
+            *(_row(_kind(a), a.name, _values(a), _with_unit(a)) for a in op.attributes),
+        ],
+    )
 
 
 def _facts(op: Operator) -> Iterator[str]:
@@ -58,9 +44,8 @@ def _facts(op: Operator) -> Iterator[str]:
         yield f"needs {', '.join(op.depends)}"
 
 
-def _row(kind: str, name: str, what: Iterable[str], meaning: str) -> str:
-    cells = (kind, f"`{name}`", ", ".join(what), meaning)
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+def _row(kind: str, name: str, what: Iterable[str], meaning: str) -> tuple[str, ...]:
+    return kind, Markup(f"`{name}`"), Markup(", ".join(what)), Markup(meaning)
 
 
 def _traits(port: Port) -> Iterator[str]:

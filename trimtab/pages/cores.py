@@ -1,31 +1,21 @@
-"""The end of docs/cores.md, which is what the files of `cores/` say."""
+"""What the files of `cores/` say."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-from trimtab import cores, paths
+from trimtab import cores
 from trimtab.cores import Cache, Core
-from trimtab.tables import Column, Table, number
-
-BEGIN = "<!-- from here on written by `./inv docs` -->\n"
-
-
-def path() -> Path:
-    """Where the page lies in a checkout."""
-    return paths.root() / "docs" / "cores.md"
+from trimtab.pages import block
+from trimtab.tables import Column, Page, Table, number
 
 
-def updated(page: str) -> str:
-    """`page` with what the files say now after its mark."""
-    return f"{page.partition(BEGIN)[0]}{BEGIN}\n{_table().markdown()}\n"
-
-
-def _table() -> Table:
+@block
+def known_cores() -> Page:
+    """A row per core of the project."""
     names = ("core", "runs", "features", "L1d", "L2", "L3")
     columns = [*map(Column, names), number("multiply-adds"), Column("in order"), Column("what")]
-    return Table(columns, [_row(core) for core in sorted(cores.shipped(), key=_order)])
+    return [Table(columns, [_row(core) for core in sorted(cores.shipped(), key=_order)])]
 
 
 def _order(core: Core) -> list[tuple[str, int]]:

@@ -1,0 +1,131 @@
+"""Pages: the parts that the code writes, and that they show what is committed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from invoke.context import Context
+from invoke.exceptions import Exit
+from markdown_it import MarkdownIt
+
+from trimtab import pages, paths
+from trimtab.cli import namespace
+from trimtab.errors import FileAccessError, StalePagesError
+from trimtab.instruments import committed
+from trimtab.pages import Block
+from trimtab.tables import Column, Markup, Table
+
+ROOT = Path(__file__).resolve().parents[2]
+MARK = "<!-- made by ./inv docs: {} -->"
+END = "<!-- end -->"
+PAGE = f"# Title\n\n{MARK.format('greeting')}\n\nold\n\n{END}\n\nby hand\n"
+
+
+@pytest.fixture(name="checkout")
+def checkout_with_one_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    greeting = Block("greeting", lambda: ["Hello.", Table([Column("a")], [("b",)])])
+    monkeypatch.setattr(pages, "blocks", lambda: {"greeting": greeting})
+    monkeypatch.setattr(paths, "root", lambda: tmp_path)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "page.md").write_text(PAGE)
+    return tmp_path / "docs" / "page.md"
+
+
+def test_what_stands_between_the_marks_is_replaced_and_nothing_else(checkout: Path) -> None:
+    assert pages.renew() == [checkout]
+    made = f"{MARK.format('greeting')}\n\nHello.\n\n| a   |\n| --- |\n| b   |\n\n{END}"
+    assert checkout.read_text() == f"# Title\n\n{made}\n\nby hand\n"
+    assert pages.renew() == []
+
+
+def test_a_stale_page_fails_the_check_and_is_named(
+    checkout: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(Exit, match=re.escape(str(checkout))) as failed:
+        namespace["docs"].body(Context(), check=True)
+    assert failed.value.code == StalePagesError.exit_code
+    assert checkout.read_text() == PAGE
+    namespace["docs"].body(Context())
+    assert str(checkout) in capsys.readouterr().out
+    namespace["docs"].body(Context(), check=True)
+
+
+@pytest.mark.parametrize(
+    ("page", "message"),
+    [
+        (PAGE.replace("greeting", "farewell"), "nobody makes 'farewell'"),
+        (PAGE.replace(END, ""), "has no end"),
+        (PAGE.replace("old", MARK.format("greeting")), "has no end"),
+        (PAGE.replace("greeting", "two words"), "odd name"),
+    ],
+)
+def test_a_part_that_cannot_be_made_is_an_error_with_its_page(
+    checkout: Path, page: str, message: str
+) -> None:
+    checkout.write_text(page)
+    with pytest.raises(FileAccessError, match=message) as failed:
+        pages.renew()
+    assert failed.value.where == str(checkout)
+    assert checkout.read_text() == page
+
+
+def test_an_installed_trimtab_has_no_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paths, "root", lambda: tmp_path)
+    with pytest.raises(FileAccessError, match="no pages"):
+        pages.renew()
+
+
+def test_every_part_stands_in_a_page() -> None:
+    texts = [path.read_text() for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"))]
+    for name in pages.blocks():
+        assert any(MARK.format(name) in text for text in texts), name
+
+
+def rows_of(page: str) -> list[list[str]]:
+    """The cells of all tables of a page, as a reader of Markdown sees them."""
+    rows: list[list[str]] = []
+    for token in MarkdownIt("commonmark").enable("table").parse((ROOT / page).read_text()):
+        if token.type == "tr_open":
+            rows.append([])
+        elif token.type == "inline" and rows and token.level > 3:
+            rows[-1].append(token.content)
+    return rows
+
+
+def test_the_page_of_performance_shows_every_committed_median() -> None:
+    shown = rows_of("docs/performance.md")
+    for row in committed.read("peers").rows:
+        cells = [cell for cells in shown if cells[0] == row["network"] for cell in cells]
+        assert f"{row['median_ms']:.2f}" in cells, row
+
+
+def test_the_page_of_sizes_shows_every_committed_byte() -> None:
+    shown = rows_of("docs/size.md")
+    for row in committed.read("sizes").rows:
+        cells = [cell for cells in shown if cells[0] == row["network"] for cell in cells]
+        assert f"{row['runner_bytes']:,}" in cells, row
+
+
+def test_the_readme_has_the_size_of_the_demo_s_runner() -> None:
+    (row,) = (
+        row
+        for row in committed.read("sizes").rows
+        if (row["network"], row["cpu"]) == ("yolo_fastest", "cortex-a53")
+    )
+    assert f"{row['runner_bytes'] / 1000:.0f} KB" in (ROOT / "README.md").read_text()
+
+
+def test_markdown_of_a_cell_stays_markdown_but_cannot_end_the_cell() -> None:
+    drawn = Table([Column("a"), Column("b")], [(Markup("`x|y`"), "`z`")]).markdown()
+    (token,) = (
+        t for t in MarkdownIt("commonmark").enable("table").parse(drawn) if t.content == "`x|y`"
+    )
+    assert [child.type for child in token.children or []] == ["code_inline"]
+    assert "\\`z\\`" in drawn
+
+
+def test_a_cell_of_many_words_does_not_widen_the_others() -> None:
+    lines = Table([Column("a")], [("short",), ("word " * 40,)]).markdown().splitlines()
+    assert [len(line) for line in lines[:3]] == [len("| short |")] * 3

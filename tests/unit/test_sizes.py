@@ -1,0 +1,58 @@
+"""What of the sizes needs no build."""
+
+from __future__ import annotations
+
+import pytest
+from invoke.context import Context
+from invoke.exceptions import Exit
+
+from trimtab.build import builder
+from trimtab.build.toolchain import find_toolchain
+from trimtab.cli import namespace
+from trimtab.errors import UsageError
+from trimtab.instruments.sizes import TARGETS, Weighed, table, to_results
+from trimtab.target import Target
+from trimtab.workflow.sizes import weigh
+
+ROWS = [
+    Weighed("net", "aarch64-linux-musl", "cortex-a53", 90_000, 1, 2, {"compiler": "zig"}),
+    Weighed("full", "aarch64-linux-musl", "cortex-a53", 180_000, None, None, {"compiler": "zig"}),
+]
+
+
+def test_the_machines_whose_sizes_are_kept_are_known() -> None:
+    for toolchain, cpu in TARGETS:
+        arch = find_toolchain(toolchain).arch
+        assert Target.of(arch, cpu).core.name == cpu
+
+
+def test_a_core_whose_sizes_are_not_kept_is_refused() -> None:
+    with pytest.raises(UsageError, match="not kept for cortex-a9") as refused:
+        weigh(["squeezenet"], ["Cortex_A9"])
+    assert "cortex-a53" in refused.value.hint
+
+
+def test_rows_are_what_is_committed() -> None:
+    results = to_results(ROWS, "./inv weigh")
+    assert results.versions == {"compiler": "zig"}
+    assert [row["runner_bytes"] for row in results.rows] == [90_000, 180_000]
+    assert "180,000" in table(ROWS).text()
+
+
+@pytest.mark.parametrize(
+    ("task", "options"),
+    [
+        ("bench.sizes", {"network": ["squeezenet"], "cpu": []}),
+        ("bench.sizes", {"network": [], "cpu": ["cortex-a53"]}),
+        ("bench.instructions", {"input": [], "model": "squeezenet"}),
+        ("bench.kernels", {"isa": [], "family": ["gemm"], "network": []}),
+        ("bench.kernels", {"isa": [], "family": [], "network": [], "operators": "squeezenet"}),
+    ],
+)
+def test_a_part_of_what_is_committed_cannot_take_the_place_of_all(
+    task: str, options: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(builder, "build_engine", lambda *_: None)
+    with pytest.raises(Exit, match="what is committed") as refused:
+        namespace[task].body(Context(), **options, update=True)
+    assert refused.value.code == UsageError.exit_code

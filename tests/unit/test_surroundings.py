@@ -1,0 +1,29 @@
+"""What is noted of the machine while something is timed on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from trimtab.instruments.surroundings import Surroundings
+
+CPUINFO = """\
+processor\t: 0
+vendor_id\t: AuthenticAMD
+model name\t: AMD EPYC
+flags\t\t: fpu sse2 hypervisor avx2
+"""
+
+
+def test_the_noise_is_the_time_that_went_to_other_guests(tmp_path: Path) -> None:
+    (tmp_path / "cpuinfo").write_text(CPUINFO)
+    (tmp_path / "stat").write_text("cpu  100 0 50 800 0 0 0 10 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n")
+    surroundings = Surroundings(tmp_path)
+    (tmp_path / "stat").write_text("cpu  150 0 60 830 0 0 0 20 40 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n")
+    facts = surroundings.facts()
+    assert (facts["cpu"], facts["virtual"], facts["stolen"]) == ("AMD EPYC", True, 0.1)
+
+
+def test_a_machine_that_tells_nothing_has_facts_too(tmp_path: Path) -> None:
+    facts = Surroundings(tmp_path).facts()
+    assert (facts["virtual"], facts["stolen"]) == (False, None)
+    assert facts["cpu"]

@@ -1,0 +1,51 @@
+"""What trimmed runners and model files weigh."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from trimtab.instruments.committed import Baseline, Results
+from trimtab.tables import Column, Table, number
+
+BASELINE = Baseline("sizes", ("network", "toolchain", "cpu"), ("runner_bytes", "ttm_bytes"))
+FULL = "full"  # in a network's place: the profile with every operator
+# Toolchain and core of each machine that is built for.
+TARGETS = (
+    ("aarch64-linux-musl", "cortex-a53"),
+    ("aarch64-linux-musl", "cortex-a72"),
+    ("armv7-linux-musleabihf", "cortex-a7"),
+    ("x86_64-linux-musl", "haswell"),
+    ("x86_64-linux-musl", "skylake-avx512"),
+)
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """One runner without a model, and the files of its model, None of `FULL`. `versions`: of the
+    programs that they depend on.
+    """
+
+    network: str
+    toolchain: str
+    cpu: str
+    runner_bytes: int
+    onnx_bytes: int | None
+    ttm_bytes: int | None
+    versions: Mapping[str, str]
+
+
+def table(weighed: Sequence[Weighed]) -> Table:
+    """A row per runner; its records are what is committed."""
+    heads = {"runner": "runner_bytes", ".onnx": "onnx_bytes", ".ttm": "ttm_bytes"}
+    figures = [number(head, ",", absent="-", key=key) for head, key in heads.items()]
+    rows = [
+        (w.network, w.toolchain, w.cpu, w.runner_bytes, w.onnx_bytes, w.ttm_bytes) for w in weighed
+    ]
+    return Table([Column("network"), Column("toolchain"), Column("cpu"), *figures], rows)
+
+
+def to_results(weighed: Sequence[Weighed], command: str) -> Results:
+    """What is committed."""
+    versions = {name: version for w in weighed for name, version in w.versions.items()}
+    return Results(command=command, versions=versions, rows=table(weighed).records())

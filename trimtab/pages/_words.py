@@ -1,0 +1,30 @@
+"""Words that several parts use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from trimtab.instruments import committed
+
+
+def made_by(name: str) -> str:
+    """When, where, with which versions and how the committed results `name` were made."""
+    results = committed.read(name)
+    words = [f"Figures of {results.date}"]
+    if machine := results.machine:
+        words.append(f"of {machine['cores']} cores of an {machine['cpu']} ({machine['core']})")
+        if machine["virtual"]:
+            words[-1] += " in a virtual machine"
+        if machine["load_before"] is not None:
+            words.append(f"load average {machine['load_before']} before")
+        if machine["stolen"] is not None:
+            words.append(f"{machine['stolen']:.1%} of its time stolen")
+    words += [f"{program} {version}" for program, version in results.versions.items()]
+    by = f", made by `{results.command}`" if results.command else ""
+    return " ".join([f"{', '.join(words)}: `bench/{name}.json`{by}.", *results.notes])
+
+
+def listed(words: Iterable[str]) -> str:
+    """ "a, b and c", of at least one word."""
+    *most, last = words
+    return f"{', '.join(most)} and {last}" if most else last

@@ -1,0 +1,53 @@
+"""What the importers say of themselves: formats and their operators."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from trimtab import importers
+from trimtab.importers import Importer
+from trimtab.pages import block
+from trimtab.tables import Column, Markup, Page, Table
+
+
+@block
+def formats() -> Page:
+    """A section per format: what its module says, and a table of its handlers."""
+    found = importers.importers().items()
+    return [part for name, importer in found for part in _section(name, importer)]
+
+
+def _section(name: str, importer: Importer) -> Iterator[str | Table]:
+    title, *text = _paragraphs(importer)
+    suffixes = ", ".join(f"`{suffix}`" for suffix in importer.SUFFIXES)
+    yield f"## {re.split(r'[:.]| [(]', title)[0]}"
+    yield from (title, f"Files: {suffixes}.", *text)
+    yield from _operators(name)
+
+
+def _operators(name: str) -> Iterator[Table]:
+    """A row per handler, in the order of the source."""
+    package = f"{importers.__name__}.{name}_ops"
+    if f"{name}_ops" not in {m.name for m in pkgutil.iter_modules(importers.__path__) if m.ispkg}:
+        return
+    found: dict[Callable[..., Any], list[str]] = {}
+    for operator, handler in importlib.import_module(package).handlers().items():
+        found.setdefault(handler, []).append(f"`{operator}`")
+    yield Table(
+        [Column("operators"), Column("what they do, and what is supported")],
+        [
+            (Markup(", ".join(operators)), Markup(_paragraphs(handler)[0]))
+            for handler, operators in found.items()
+        ],
+    )
+
+
+def _paragraphs(documented: Importer | Callable[..., Any]) -> list[str]:
+    """The paragraphs of a docstring, each on one line."""
+    text = inspect.getdoc(documented) or ""
+    return [" ".join(paragraph.split()) for paragraph in text.split("\n\n")]

@@ -1,0 +1,26 @@
+"""Micro-kernels beside the machine's roofline: what the committed timing says."""
+
+from __future__ import annotations
+
+from trimtab import kernels
+from trimtab.instruments import committed
+from trimtab.instruments.roofline import report
+from trimtab.pages import block
+from trimtab.pages._words import made_by
+from trimtab.tables import Page
+
+
+@block
+def kernel_shares() -> Page:
+    """The limits, and a row per family of kernels."""
+    results = committed.read(report.NAME)
+    rows, limits = results.rows, results.machine
+    isas = [isa for isa in reversed([*kernels.isas()]) if isa in {row["isa"] for row in rows}]
+    peaks = ", ".join(f"{limits['peak_gflops'][isa]:.0f} ({isa})" for isa in isas)
+    levels = ", ".join(f"{name} {rate:.0f}" for name, rate in limits["gb_per_s"].items())
+    return [
+        made_by(report.NAME),
+        f"The limits of one thread, of the same run: multiply-adds {peaks} GFLOP/s; {levels} GB/s. "
+        "Shares of them, the median over a family's layers and the range:",
+        report.families_table(rows, isas),
+    ]

@@ -1,0 +1,95 @@
+"""trimtab beside other engines: what the committed comparison says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+from trimtab.instruments import committed
+from trimtab.instruments.peers import report
+from trimtab.instruments.peers.report import Figures, Kind
+from trimtab.pages import block
+from trimtab.pages._words import listed, made_by
+from trimtab.tables import Page, Table
+
+
+@block
+def peers_made() -> Page:
+    """Where the figures are from, and how far they vary."""
+    found = _figures()
+    parts = [made_by(report.NAME)]
+    ranges = [(f.quartiles_ms, f.median_ms) for f in found if f.quartiles_ms]
+    if spreads := [(high - low) / middle for (low, high), middle in ranges]:
+        parts.append(
+            f"The middle half of an engine's inferences on a network spans {median(spreads):.0%} "
+            f"of their median ({max(spreads):.0%} at worst)."
+        )
+    if errors := [f.error for f in found if f.error is not None]:
+        parts.append(f"The largest error of any engine is {max(errors):.0e} of the largest output.")
+    return parts
+
+
+@block
+def peers_verdict() -> str:
+    """Where trimtab is slower than a peer, in words."""
+    found = _figures()
+    sentences = []
+    for threads in _threads(found):
+        ratios = report.ratios_of(report.MEDIAN, found, threads)
+        slower = [f"{network} ({ratio:.2f})" for network, ratio in ratios.items() if ratio > 1]
+        sentences.append(
+            f"With {_counted(threads)}, {len(slower) or 'none'} of these {len(ratios)} networks "
+            f"{'are' if len(slower) > 1 else 'is'} slower than with the fastest peer"
+            + (f": {listed(slower)}." if slower else ".")
+        )
+    return " ".join(sentences)
+
+
+@block
+def peers_inference() -> Page:
+    """Medians of inferences, for each number of threads."""
+    found = _figures()
+    return [part for n in _threads(found) for part in _table(report.MEDIAN, n, f", {_counted(n)}")]
+
+
+@block
+def peers_start() -> Page:
+    """Loading and the first inference."""
+    return _table(report.START, min(_threads(_figures())))
+
+
+@block
+def peers_memory() -> Page:
+    """Peak memory."""
+    return _table(report.MEMORY, min(_threads(_figures())))
+
+
+@block
+def peers_threads() -> Page:
+    """What more threads give."""
+    found = _figures()
+    few, *_, many = _threads(found)
+    table = report.speed_ups(found, few, many, _engines(found))
+    return [f"How many times as fast with {_counted(many)} as with {_counted(few)}:", table]
+
+
+def _table(kind: Kind, threads: int, end: str = "") -> list[str | Table]:
+    found = _figures()
+    return [f"{kind.title}{end}:", report.table(kind, found, threads, _engines(found))]
+
+
+def _figures() -> list[Figures]:
+    return report.figures(committed.read(report.NAME).rows)
+
+
+def _engines(found: Sequence[Figures]) -> dict[str, str]:
+    """Headers of columns; versions stand above the tables."""
+    return {f.engine: f.engine for f in found}
+
+
+def _threads(found: Sequence[Figures]) -> list[int]:
+    return sorted({f.threads for f in found})
+
+
+def _counted(threads: int) -> str:
+    return f"{threads} thread{'s' * (threads > 1)}"

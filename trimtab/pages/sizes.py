@@ -1,0 +1,62 @@
+"""What runners and model files weigh: what is committed of it."""
+
+from __future__ import annotations
+
+from trimtab.instruments import committed
+from trimtab.instruments.committed import Row
+from trimtab.instruments.sizes import BASELINE, FULL
+from trimtab.pages import block
+from trimtab.pages._words import made_by
+from trimtab.tables import Column, Page, Table, number
+
+_DEMO = ("yolo_fastest", "cortex-a53")
+
+
+@block
+def sizes_headline() -> str:
+    """The example of the first page."""
+    network, cpu = _DEMO
+    trimmed, full = (_by_network()[name][cpu]["runner_bytes"] for name in (network, FULL))
+    return (
+        f"A YOLO-class detector, trimmed for a Cortex-A53, is a static binary of "
+        f"{trimmed / 1000:.0f} KB; the same engine with every operator takes {full / 1000:.0f} KB."
+    )
+
+
+@block
+def runner_sizes() -> Page:
+    """Bytes of runners, by network and core."""
+    return [
+        made_by(BASELINE.name),
+        "Bytes of static stripped runners without their models, each with what its network needs; "
+        f"`{FULL}` has every operator:",
+        _table("runner_bytes", ",.0f"),
+    ]
+
+
+@block
+def model_sizes() -> Page:
+    """Megabytes of planned models, by network and core, beside their source."""
+    return ["Megabytes of model files:", _table("ttm_bytes", ".2f", 1e6, "onnx_bytes")]
+
+
+def _table(key: str, form: str, unit: int | float = 1, source: str = "") -> Table:
+    """A row per network, a column per core; `source`: a figure that all cores have alike, first."""
+    networks = _by_network()
+    cpus = list(dict.fromkeys(cpu for found in networks.values() for cpu in found))
+    rows = []
+    for network, found in networks.items():
+        values = [found[cpus[0]][source]] if source else []
+        values += [found[cpu][key] if cpu in found else None for cpu in cpus]
+        if any(values):
+            rows.append([network, *(value and value / unit for value in values)])
+    heads = [".onnx"] * bool(source) + cpus
+    return Table([Column("network"), *(number(head, form, absent="-") for head in heads)], rows)
+
+
+def _by_network() -> dict[str, dict[str, Row]]:
+    """By network and core."""
+    networks: dict[str, dict[str, Row]] = {}
+    for row in committed.read(BASELINE.name).rows:
+        networks.setdefault(row["network"], {})[row["cpu"]] = row
+    return networks

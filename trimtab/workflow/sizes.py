@@ -1,0 +1,56 @@
+"""Weighs the trimmed runner of every network of the zoo, for several machines."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from trimtab import __version__, cores
+from trimtab.errors import UsageError
+from trimtab.instruments.sizes import FULL, TARGETS, Weighed
+from trimtab.progress import SILENT, Progress
+from trimtab.workflow.build import Recipe, build
+from trimtab.workflow.models import model_path
+
+
+def weigh(
+    networks: Sequence[str], cpus: Sequence[str] = (), progress: Progress = SILENT
+) -> list[Weighed]:
+    """Builds the runner of each network (or `FULL`) for the machines of `cpus` (none: for all).
+
+    UsageError for a core that is none of `TARGETS`; raises whatever ends a build.
+    """
+    known = [cpu for _, cpu in TARGETS]
+    wanted = {cores.spelling(cpu) for cpu in cpus}
+    if unknown := sorted(wanted - {*known}):
+        raise UsageError(
+            f"sizes are not kept for {', '.join(unknown)}", hint=f"choose from {', '.join(known)}"
+        )
+    recipes = [
+        Recipe("" if name == FULL else name, FULL if name == FULL else "", toolchain, cpu)
+        for name in networks
+        for toolchain, cpu in TARGETS
+        if cpu in (wanted or known)
+    ]
+    weighed = []
+    with progress.step("weigh runners", "runners") as step:
+        for done, recipe in enumerate(recipes):
+            step.update(done, len(recipes), f"{recipe.model or FULL}, {recipe.cpu}")
+            weighed.append(_weighed(recipe, progress))
+        step.update(len(recipes), len(recipes))
+    return weighed
+
+
+def _weighed(recipe: Recipe, progress: Progress) -> Weighed:
+    with tempfile.TemporaryDirectory(prefix="trimtab-") as folder:
+        made = build(recipe, Path(folder) / "build", progress)
+        return Weighed(
+            recipe.model or FULL,
+            recipe.toolchain,
+            recipe.cpu,
+            runner_bytes=made.runner.stat().st_size,
+            onnx_bytes=model_path(recipe.model).stat().st_size if recipe.model else None,
+            ttm_bytes=made.model.stat().st_size if made.model else None,
+            versions={"trimtab": __version__, "compiler": made.compiler},
+        )
