@@ -47,11 +47,11 @@ def _formats() -> Iterator[str]:
 
 def _operators(name: str) -> Iterator[str]:
     """A row per handler, in the order of the source."""
-    package = f"{importers.__name__}.{name}_ops"
     if f"{name}_ops" not in {m.name for m in pkgutil.iter_modules(importers.__path__) if m.ispkg}:
         return
+    network = importlib.import_module(f"{importers.__name__}.{name}_ops.network")
     rows: dict[Callable[..., Any], list[str]] = {}
-    for operator, handler in importlib.import_module(package).handlers().items():
+    for operator, handler in network.HANDLERS.items():
         rows.setdefault(handler, []).append(operator)
     yield "\n| operators | what they do, and what is supported |\n|---|---|\n"
     for handler, operators in rows.items():
