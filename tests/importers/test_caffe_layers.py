@@ -12,7 +12,7 @@ from tests.importers.caffe_case import Case
 from tests.importers.caffe_cases import cases
 from tests.importers.caffe_writer import head, write
 from tests.importers.opencv import opencv_caffe
-from trimtab.importers.caffe_ops import handlers
+from trimtab.importers.caffe_ops.layer import HANDLERS
 
 TOLERANCE = 2e-6  # relative to the largest value
 
@@ -35,4 +35,4 @@ def test_a_layer_computes_what_opencv_or_its_formula_says(case: Case, tmp_path: 
 
 def test_every_handled_layer_type_has_a_case() -> None:
     elsewhere = {"PriorBox", "DetectionOutput", "Slice", "Split"}
-    assert {case.id.partition("-")[0] for case in cases()} | elsewhere == set(handlers())
+    assert {case.id.partition("-")[0] for case in cases()} | elsewhere == set(HANDLERS)

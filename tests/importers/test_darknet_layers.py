@@ -13,7 +13,8 @@ from tests.importers.darknet_writer import net, normalized, section, values, wei
 from tests.importers.models import assert_close
 from tests.importers.opencv import opencv_darknet
 from tests.ops.cases.case import Array
-from trimtab.importers.darknet_ops import activation, handlers
+from trimtab.importers.darknet_ops import activation
+from trimtab.importers.darknet_ops.layer import HANDLERS
 
 X = values(6 * 8 * 12, 99).reshape(1, 6, 8, 12) * np.float32(3)
 START = net(12, 8, 6)
@@ -296,4 +297,4 @@ def test_every_handled_layer_type_is_tested() -> None:
     tested |= {part.split("]")[0] for t, _, _ in FORMULAS.values() for part in t.split("[")[1:]}
     tested |= {"convolutional", "activation", "yolo", "region"}
     other_names = {"conv", "deconv", "conn", "max", "avg", "lrn", "soft", "noise", "silence"}
-    assert tested | other_names == set(handlers())
+    assert tested | other_names == set(HANDLERS)

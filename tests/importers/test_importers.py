@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import onnx
 import pytest
 
+from tests.importers import darknet_writer, tflite_writer
+from tests.importers.same_network import FORMATS, Description, write
 from tests.ops.cases.case import Graph, normal
 from trimtab import importers
-from trimtab.errors import ImportModelError, ModelFileError, TtmError
+from trimtab.errors import (
+    ImportModelError,
+    ModelFileError,
+    SchemaError,
+    TtmError,
+    UnsupportedOperatorError,
+)
+from trimtab.importers._layers import Value
+from trimtab.importers.onnx_ops.node import HANDLERS, Node
+from trimtab.zoo.builder import INPUT
 
 GARBAGE = (b"", b"\x00", b"not a model at all\n" * 20, bytes(range(256)) * 4)
 
@@ -54,24 +66,99 @@ def test_a_model_with_a_foreign_suffix_is_recognised_by_its_content(tmp_path: Pa
     assert importers.find(path) is importers.importers()["onnx"]
 
 
-def test_a_format_does_without_the_packages_of_the_others(tmp_path: Path) -> None:
+@pytest.fixture
+def networks(tmp_path: Path) -> dict[str, Path]:
+    """A file of every format, by the name of its importer."""
+    net = Description((1, 2, 4, 4))
+    net.output(net.act(net.conv(INPUT, 3), "relu"), "y")
+    found = {form: write(net, form, tmp_path / form) for form in FORMATS}
+    found["ttm"] = tmp_path / "net.ttm"
+    importers.load(found["onnx"]).save(found["ttm"])
+    text = darknet_writer.net(4, 4, 2) + darknet_writer.section("activation", activation="relu")
+    found["darknet"] = darknet_writer.write(tmp_path, text)
+    model = tflite_writer.Model()
+    model.outputs += model.add("RELU", [model.input(normal(1, 4, 4, 2))], [(1, 4, 4, 2)])
+    found["tflite"] = tmp_path / "net.tflite"
+    found["tflite"].write_bytes(model.bytes())
+    assert found.keys() == importers.importers().keys()
+    return found
+
+
+def run(code: str, *arguments: str, without: Sequence[str]) -> list[str]:
+    """What a new process prints that lacks some packages."""
+    head = f"import sys\nsys.modules |= dict.fromkeys({list(without)})\n"
+    command = [sys.executable, "-c", head + code, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+def test_a_missing_package_is_missed_by_its_formats_alone(networks: dict[str, Path]) -> None:
+    code = """
+from trimtab import importers
+for path in sys.argv[1:]:
+    try:
+        print(bool(importers.load(path).ops))
+    except importers.MissingRequirementError as e:
+        print(e.where == path, e.what.split(",")[0], e.hint, sep="; ")
+"""
+    needed = {"onnx": "onnx", "tflite": "tflite", "caffe": "protobuf", "paddle": "protobuf"}
+    said = run(code, *map(str, networks.values()), without=("onnx", "tflite", "google"))
+    assert dict(zip(networks, said, strict=True)) == {
+        name: f"True; such files are read with the package {package}; pip install {package}"
+        if (package := needed.get(name))
+        else "True"
+        for name in networks
+    }
+    # The package onnx reads its files with protobuf.
+    (said_of_onnx,) = run(code, str(networks["onnx"]), without=("google",))
+    assert said_of_onnx.endswith("pip install protobuf")
+
+
+def test_a_format_is_recognised_without_the_packages_that_read_it(
+    networks: dict[str, Path], tmp_path: Path
+) -> None:
+    copies = []
+    for name, path in networks.items():
+        copies.append(tmp_path / f"{name}.unknown")
+        copies[-1].write_bytes(path.read_bytes())
+    code = """
+import pathlib
+from trimtab import importers
+for path in sys.argv[1:]:
+    print(importers.find(pathlib.Path(path)).__name__.split(".")[-1])
+"""
+    said = run(code, *map(str, copies), without=("onnx", "tflite", "google"))
+    assert said == list(networks)
+
+
+def test_a_handler_that_is_added_from_outside_is_seen_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     graph = Graph()
     graph.node("Relu", normal(1, 2))
-    onnx.save(graph.model(), tmp_path / "net.onnx")
-    importers.load(tmp_path / "net.onnx").save(tmp_path / "net.ttm")
-    code = """
-import sys
-sys.modules["onnx"] = sys.modules["tflite"] = None
-from trimtab import importers
-print(importers.load(sys.argv[1] + "/net.ttm").outputs)
-try:
-    importers.load(sys.argv[1] + "/net.onnx")
-except importers.MissingRequirementError as e:
-    print(e)
-"""
-    command = [sys.executable, "-c", code, str(tmp_path)]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert said.startswith("['n0']\nthe importer of onnx cannot be loaded: import of onnx")
+    model = graph.model()
+    model.graph.node[0].op_type, model.graph.node[0].domain = "Fancy", "com.acme"
+    model.opset_import.add(domain="com.acme", version=1)
+    path = tmp_path / "net.onnx"
+    onnx.save(model, path)
+    monkeypatch.setattr(HANDLERS, "_found", {**HANDLERS})
+    with pytest.raises(UnsupportedOperatorError, match=r"com\.acme\.Fancy"):
+        importers.load(path)
+
+    @HANDLERS.handles("com.acme.Fancy")
+    def fancy(node: Node) -> Value:
+        return node.add("relu", node.x())
+
+    assert [op.type for op in importers.load(path).ops] == ["relu"]
+
+
+def test_a_second_handler_of_a_type_is_an_error_that_names_both() -> None:
+    def mine(node: Node) -> Value:
+        return node.x()
+
+    for type, place in (("Conv", "convolution.conv"), ("Relu", "elementwise.Relu")):
+        with pytest.raises(SchemaError, match=f"'{type}' has two handlers") as caught:
+            HANDLERS.handles(type)(mine)
+        assert f"trimtab.importers.onnx_ops.{place} and {__name__}.mine" in str(caught.value)
 
 
 def test_a_saved_program_is_loaded_again_with_its_shapes_and_no_others(tmp_path: Path) -> None:

@@ -1,13 +1,14 @@
 """Model files of other frameworks become programs: one module per format, found by its file name.
 
 A format is a module of this package (packages and names with a leading underscore are helpers) that
-has what `Importer` asks for; that is all there is to adding one.
+has what `Importer` asks for; that is all there is to adding one. These modules need no packages of
+others to be imported and to `sniff`: what reads the files is imported by `load`, so that a package
+that is missing is missed by its format alone.
 """
 
 from __future__ import annotations
 
 import ast
-import contextlib
 import importlib
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -16,6 +17,9 @@ from typing import Protocol, cast
 
 from trimtab.errors import ImportModelError, MissingRequirementError, ModelFileError
 from trimtab.program import Program
+
+# What to install for a module, where names differ.
+_PACKAGES = {"google": "protobuf"}
 
 Shapes = Mapping[str, Sequence[int]]
 
@@ -52,15 +56,8 @@ def _formats() -> dict[str, tuple[str, ...]]:
 
 
 def importer(name: str) -> Importer:
-    """The importer in the module of that name; MissingRequirementError when a package that it needs
-    is not there.
-    """
-    try:
-        return cast(Importer, importlib.import_module(f"{__name__}.{name}"))
-    except ImportError as e:
-        raise MissingRequirementError(
-            f"the importer of {name} cannot be loaded: {e}", hint="pip install trimtab again"
-        ) from None
+    """The importer in the module of that name."""
+    return cast(Importer, importlib.import_module(f"{__name__}.{name}"))
 
 
 @cache
@@ -87,9 +84,8 @@ def find(path: Path) -> Importer:
     if best and len(named) == 1:
         return importer(named[0])
     for name in named:
-        with contextlib.suppress(MissingRequirementError):
-            if importer(name).sniff(path):
-                return importer(name)
+        if importer(name).sniff(path):
+            return importer(name)
     raise ModelFileError(
         "its format is not known",
         where=str(path),
@@ -100,16 +96,32 @@ def find(path: Path) -> Importer:
 def load(
     path: str | Path, inputs: Shapes | None = None, outputs: Sequence[str] | None = None
 ) -> Program:
-    """The program of a model file of any format; see `Importer.load`.
+    """The program of a model file of any format; see `Importer.load`. MissingRequirementError when
+    a package that reads this format is not there.
 
     `outputs` names tensors inside the network that are wanted instead of its own outputs, such as
     the raw heads of a detector; what they do not need is left out.
     """
     path = Path(path)
-    program = find(path).load(path, inputs or {})
+    try:
+        program = find(path).load(path, inputs or {})
+    except ImportError as error:
+        raise _missing(error, path) from error
     if outputs:
         _cut(program, outputs, path)
     return program
+
+
+def _missing(error: ImportError, path: Path) -> MissingRequirementError:
+    module = (error.name or "").partition(".")[0]
+    package = _PACKAGES.get(module, module)
+    if not package or package == "trimtab":
+        raise error
+    return MissingRequirementError(
+        f"such files are read with the package {package}, which cannot be imported: {error}",
+        where=str(path),
+        hint=f"pip install {package}",
+    )
 
 
 def _cut(program: Program, outputs: Sequence[str], path: Path) -> None:

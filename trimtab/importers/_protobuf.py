@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf.message import DecodeError
 
-# Types of fields, by protobuf's own numbers (FieldDescriptorProto.Type).
-DOUBLE, FLOAT, INT64, INT32, BOOL, STRING, MESSAGE, BYTES = 1, 2, 3, 5, 8, 9, 11, 12
+from trimtab.errors import ModelFileError
 
-Field = tuple[int, int, bool, str]
-"""Number, type, repeated, name of the message that it holds."""
+# Types of fields, by protobuf's own numbers (FieldDescriptorProto.Type); else it is a message.
+_TYPES = {"double": 1, "float": 2, "int64": 3, "int32": 5, "bool": 8, "string": 9, "bytes": 12}
+_MESSAGE = 11
+
+Field = tuple[int, str]
+"""Number and type, or the name of the message that it holds; `*` behind it: repeated."""
 
 
 def message_class(package: str, schema: Mapping[str, Mapping[str, Field]], name: str) -> Any:
@@ -21,14 +26,26 @@ def message_class(package: str, schema: Mapping[str, Mapping[str, Field]], name:
     )
     for title, fields in schema.items():
         message = file.message_type.add(name=title)
-        for field, (number, kind, repeated, target) in fields.items():
+        for field, (number, kind) in fields.items():
+            held = kind.removesuffix("*")
             message.field.add(
                 name=field,
                 number=number,
-                type=kind,
-                label=3 if repeated else 1,
-                type_name=f".trimtab.{package}.{target}" if target else None,
+                type=_TYPES.get(held, _MESSAGE),
+                label=1 if held == kind else 3,
+                type_name=None if held in _TYPES else f".trimtab.{package}.{held}",
             )
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"trimtab.{package}.{name}"))
+
+
+def parsed(message: Any, data: bytes, path: Path, what: str, hint: str) -> Any:
+    """`message`, which is empty, with the content of a file; ModelFileError: it is not `what`."""
+    try:
+        message.ParseFromString(data)
+    except DecodeError as error:
+        raise ModelFileError(
+            f"is not {what}, or is truncated", where=str(path), hint=hint
+        ) from error
+    return message

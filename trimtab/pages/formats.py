@@ -32,11 +32,11 @@ def _section(name: str, importer: Importer) -> Iterator[str | Table]:
 
 def _operators(name: str) -> Iterator[Table]:
     """A row per handler, in the order of the source."""
-    package = f"{importers.__name__}.{name}_ops"
     if f"{name}_ops" not in {m.name for m in pkgutil.iter_modules(importers.__path__) if m.ispkg}:
         return
+    network = importlib.import_module(f"{importers.__name__}.{name}_ops.network")
     found: dict[Callable[..., Any], list[str]] = {}
-    for operator, handler in importlib.import_module(package).handlers().items():
+    for operator, handler in network.HANDLERS.items():
         found.setdefault(handler, []).append(f"`{operator}`")
     yield Table(
         [Column("operators"), Column("what they do, and what is supported")],

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 
-from trimtab.importers._layers import Value, Values
+from trimtab.importers._handled_layer import Results
+from trimtab.importers._layers import Array
 from trimtab.importers.caffe_ops.layer import Layer, handles
 from trimtab.importers.caffe_ops.prototxt import Message
-
-Pair = tuple[int, int]
+from trimtab.importers.vocabulary import matrix, movement
+from trimtab.importers.vocabulary.convolution import check_groups, convolve, deconvolve
+from trimtab.importers.vocabulary.window import Pair, Window
 
 
 def spatial(layer: Layer, param: Message, name: str, stem: str, default: int | None) -> Pair:
@@ -30,7 +32,7 @@ def spatial(layer: Layer, param: Message, name: str, stem: str, default: int | N
 
 
 @handles("Convolution", "Deconvolution", "DepthwiseConvolution", "ConvolutionDepthwise")
-def convolution(layer: Layer) -> Values:
+def convolution(layer: Layer) -> Results:
     """Every bottom [n, c, h, w] by the same weights; Deconvolution stores them [c, m / g, h, w]."""
     param = layer.param("convolution_param")
     if param.integer("axis", 1) not in (1, -3):
@@ -41,43 +43,34 @@ def convolution(layer: Layer) -> Values:
     outputs = param.integer("num_output", 0)
     # Forks for depthwise convolution have layers that do not repeat the number of channels.
     group = param.integer("group", channels if layer.type == "ConvolutionDepthwise" else 1)
-    if group < 1 or outputs < 1 or channels % group or outputs % group:
-        raise layer.invalid(f"{group} groups do not divide {channels} inputs, {outputs} outputs")
+    check_groups(layer, group, channels, outputs)
     transposed = layer.type == "Deconvolution"
     shape = (channels, outputs // group) if transposed else (outputs, channels // group)
-    operands = [layer.constant(layer.blob(0, (*shape, *kernel), "weights"), "weight")]
+    weight = layer.constant(layer.blob(0, (*shape, *kernel), "weights"), "weight")
+    bias = None
     if param.boolean("bias_term", True):
-        operands.append(layer.constant(layer.blob(1, (outputs,), "bias"), "bias"))
-    return [
-        layer.add(
-            "conv_transpose" if transposed else "conv",
-            layer.image(i),
-            *operands,
-            strides=spatial(layer, param, "stride", "stride", 1),
-            pads=(*pads, *pads),
-            dilations=spatial(layer, param, "dilation", "dilation", 1),
-            group=group,
-        )
-        for i in range(len(layer.bottoms))
-    ]
+        bias = layer.constant(layer.blob(1, (outputs,), "bias"), "bias")
+    strides = spatial(layer, param, "stride", "stride", 1)
+    dilations = spatial(layer, param, "dilation", "dilation", 1)
+    window = Window(kernel, strides, (*pads, *pads), dilations)
+    images = [layer.image(i) for i in range(len(layer.inputs))]
+    make = deconvolve if transposed else convolve
+    return tuple(make(layer, x, weight, bias, window, group) for x in images)
 
 
 @handles("InnerProduct")
-def inner_product(layer: Layer) -> Values:
+def inner_product(layer: Layer) -> Results:
     """Dimensions from the axis on are one vector."""
     param = layer.param("inner_product_param")
     axis = layer.axis(param.integer("axis", 1))
     outputs = param.integer("num_output", 0)
     lead, length = layer.x().shape[:axis], math.prod(layer.x().shape[axis:])
+    weight: Array
     if param.boolean("transpose", False):
         weight = layer.blob(0, (length, outputs), "weights").T
     else:
         weight = layer.blob(0, (outputs, length), "weights")
-    operands = [layer.constant(weight, "weight")]
-    if param.boolean("bias_term", True):
-        operands.append(layer.constant(layer.blob(1, (outputs,), "bias"), "bias"))
-    results: list[Value] = []
-    for i in range(len(layer.bottoms)):
-        rows = layer.reshape(layer.x(i), (math.prod(lead), length))
-        results.append(layer.reshape(layer.add("gemm", rows, *operands), (*lead, outputs)))
-    return results
+    bias = layer.blob(1, (outputs,), "bias") if param.boolean("bias_term", True) else None
+    rows = [movement.matrix(layer, x, axis) for x in layer.xs()]
+    products = [matrix.product(layer, layer.value(x), weight, bias) for x in rows]
+    return tuple(layer.reshape(y, (*lead, outputs)) for y in products)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from trimtab.importers._layers import Values
-from trimtab.importers._prior_boxes import PriorBoxes
+from trimtab.importers._handled_layer import Results
 from trimtab.importers.caffe_ops.layer import Layer, handles
 from trimtab.importers.caffe_ops.prototxt import Message
+from trimtab.importers.vocabulary.prior_boxes import PriorBoxes
 
 
 def _pair(param: Message, both: str, stem: str) -> tuple[float, float]:
@@ -14,7 +14,7 @@ def _pair(param: Message, both: str, stem: str) -> tuple[float, float]:
 
 
 @handles("PriorBox")
-def prior_box(layer: Layer) -> Values:
+def prior_box(layer: Layer) -> Results:
     """Boxes for the first operand's pixels, in the image that the second one is."""
     param = layer.param("prior_box_param")
     features, image = layer.image(0).shape[2:], layer.image(1).shape[2:]
@@ -30,13 +30,11 @@ def prior_box(layer: Layer) -> Values:
         offset=param.real("offset", 0.5),
     )
     sizes = (features[0], features[1]), (height or image[0], width or image[1])
-    if reason := boxes.error(*sizes):
-        raise layer.invalid(reason)
-    return layer.constant(boxes.make(*sizes), "boxes")
+    return layer.constant(boxes.make(layer, *sizes), "boxes")
 
 
 @handles("DetectionOutput")
-def detection_output(layer: Layer) -> Values:
+def detection_output(layer: Layer) -> Results:
     """Locations, scores and priors become rows of image, class, score and box."""
     param = layer.param("detection_output_param")
     for name in ("save_output_param", "visualize", "visualize_threshold", "save_file"):
@@ -45,7 +43,7 @@ def detection_output(layer: Layer) -> Values:
     codes = ("", "CORNER", "CENTER_SIZE", "CORNER_SIZE")
     return layer.add(
         "detection_output",
-        *layer.bottoms,
+        *layer.xs(),
         classes=param.integer("num_classes", 0),
         background=param.integer("background_label_id", 0),
         share_location=param.boolean("share_location", True),

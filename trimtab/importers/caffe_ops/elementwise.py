@@ -4,181 +4,97 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from trimtab.importers._layers import Array, Value, Values
-from trimtab.importers.caffe_ops.layer import Layer, handles
-
-# Layers without parameters: the engine's operator.
-PLAIN = {
-    "Sigmoid": "sigmoid",
-    "TanH": "tanh",
-    "AbsVal": "abs",
-    "BNLL": "softplus",
-    "Mish": "mish",
-}
+from trimtab.importers._handled_layer import Results
+from trimtab.importers._layers import Value
+from trimtab.importers.caffe_ops.layer import HANDLERS, Layer, handles
+from trimtab.importers.vocabulary import activation, elementwise
+from trimtab.importers.vocabulary.functions import Function, Number, handle_functions
 
 
-@handles(*PLAIN)
-def plain(layer: Layer) -> Values:
-    """y = f(x)."""
-    return layer.add(PLAIN[layer.type], layer.x())
+def _linear(name: str) -> tuple[Number, Number]:
+    return (f"{name}_param.scale", 1.0), (f"{name}_param.shift", 0.0)
 
 
-@handles("ReLU")
-def relu(layer: Layer) -> Values:
-    """Leaky with a negative slope."""
-    slope = layer.param("relu_param").real("negative_slope", 0.0)
-    return (
-        layer.add("leaky_relu", layer.x(), alpha=slope) if slope else layer.add("relu", layer.x())
-    )
-
-
-@handles("ReLU6")
-def relu6(layer: Layer) -> Values:
-    """Between 0 and 6."""
-    return layer.add("clip", layer.x(), alpha=0.0, beta=6.0)
-
-
-@handles("Clip")
-def clip(layer: Layer) -> Values:
-    """Between min and max."""
-    param = layer.param("clip_param")
-    low, high = param.real("min", -math.inf), param.real("max", math.inf)
-    return layer.add("clip", layer.x(), alpha=low, beta=high)
+handle_functions(
+    HANDLERS,
+    __name__,
+    {
+        "Sigmoid": Function("sigmoid"),
+        "TanH": Function("tanh"),
+        "AbsVal": Function("abs"),
+        "BNLL": Function("softplus"),
+        "Mish": Function("mish"),
+        "ReLU": Function(activation.leaky_relu, ("relu_param.negative_slope", 0.0)),
+        "ReLU6": Function("clip", 0.0, 6.0),
+        "Clip": Function("clip", ("clip_param.min", -math.inf), ("clip_param.max", math.inf)),
+        "ELU": Function("elu", ("elu_param.alpha", 1.0)),
+        "Swish": Function("swish", ("swish_param.beta", 1.0)),
+        "Power": Function(activation.power, ("power_param.power", 1.0), *_linear("power")),
+        "Exp": Function(activation.exp, ("exp_param.base", -1.0), *_linear("exp")),
+        "Log": Function(activation.log, ("log_param.base", -1.0), *_linear("log")),
+    },
+)
 
 
 @handles("PReLU")
-def prelu(layer: Layer) -> Values:
+def prelu(layer: Layer) -> Results:
     """A slope per channel, or one."""
-    x = layer.x()
-    if layer.param("prelu_param").boolean("channel_shared", False):
-        slope = layer.blob(0, (1,), "slope")
-    else:
-        slope = layer.blob(0, (x.shape[1],), "slope").reshape(-1, *[1] * (len(x.shape) - 2))
-    return layer.add("prelu", x, layer.constant(slope, "slope"))
-
-
-@handles("ELU")
-def elu(layer: Layer) -> Values:
-    """alpha (e^x - 1) below 0."""
-    return layer.add("elu", layer.x(), alpha=layer.param("elu_param").real("alpha", 1.0))
-
-
-@handles("Swish")
-def swish(layer: Layer) -> Values:
-    """x sigmoid(beta x)."""
-    return layer.add("swish", layer.x(), alpha=layer.param("swish_param").real("beta", 1.0))
-
-
-@handles("Power")
-def power(layer: Layer) -> Values:
-    """(shift + scale x) ^ power."""
-    param = layer.param("power_param")
-    exponent = param.real("power", 1.0)
-    y = layer.scale_and_shift(layer.x(), param.real("scale", 1.0), param.real("shift", 0.0))
-    return y if exponent == 1.0 else layer.add("pow", y, layer.constant(exponent, "exponent"))
-
-
-@handles("Exp")
-def exp(layer: Layer) -> Values:
-    """base ^ (shift + scale x), the base e unless it is given."""
-    param = layer.param("exp_param")
-    factor = _log_of_base(layer, param.real("base", -1.0))
-    scale, shift = param.real("scale", 1.0), param.real("shift", 0.0)
-    return layer.add("exp", layer.scale_and_shift(layer.x(), scale * factor, shift * factor))
-
-
-@handles("Log")
-def log(layer: Layer) -> Values:
-    """log of (shift + scale x) to the base, e unless it is given."""
-    param = layer.param("log_param")
-    factor = _log_of_base(layer, param.real("base", -1.0))
-    if factor == 0.0:
-        raise layer.invalid("its base is 1")
-    x = layer.scale_and_shift(layer.x(), param.real("scale", 1.0), param.real("shift", 0.0))
-    return layer.scale_and_shift(layer.add("log", x), 1.0 / factor, 0.0)
-
-
-def _log_of_base(layer: Layer, base: float) -> float:
-    if base != -1.0 and not 0.0 < base < math.inf:
-        raise layer.invalid(f"its base is {base}")
-    return 1.0 if base == -1.0 else math.log(base)
+    shared = layer.param("prelu_param").boolean("channel_shared", False)
+    slope = layer.blob(0, (1 if shared else layer.x().shape[1],), "slope")
+    return activation.prelu(layer, layer.x(), slope)
 
 
 @handles("Eltwise")
-def eltwise(layer: Layer) -> Values:
+def eltwise(layer: Layer) -> Results:
     """Product, sum with coefficients, or maximum of operands of one shape."""
     param = layer.param("eltwise_param")
     operation = param.choice("operation", ("PROD", "SUM", "MAX"), "SUM")
     coefficients = param.reals("coeff")
-    operands = list(layer.bottoms)
-    if any(x.shape != layer.x().shape for x in operands):
-        shapes = ", ".join(str(list(x.shape)) for x in operands)
-        raise layer.invalid(f"its inputs differ in shape: {shapes}")
-    if coefficients and (operation != "SUM" or len(coefficients) != len(operands)):
-        raise layer.invalid(f"{len(coefficients)} coefficients for {operation} of {len(operands)}")
-    for i, coefficient in enumerate(coefficients):
-        operands[i] = layer.scale_and_shift(operands[i], coefficient, 0.0)
+    if coefficients and operation != "SUM":
+        raise layer.invalid(f"it has coefficients for {operation}")
     op = {"PROD": "mul", "SUM": "add", "MAX": "max"}[operation]
-    y = operands[0]
-    for x in operands[1:]:
-        y = layer.add(op, y, x)
-    return y
+    return elementwise.of_one_shape(layer, op, layer.xs(), coefficients)
 
 
-def _spread(layer: Layer, shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
-    """`shape` with ones behind it, so that it lies at `axis` of the first operand."""
+def _operand(layer: Layer, axis: int, axes: int, role: str) -> Value:
+    """A second operand, or learned numbers for `axes` dimensions (-1: all that follow), with ones
+    behind so that it lies at `axis` of the first operand.
+    """
     x = layer.x().shape
-    if x[axis : axis + len(shape)] != shape:
-        raise layer.invalid(f"{list(shape)} does not fit {list(x)} at axis {axis}")
-    return (*shape, *[1] * (len(x) - axis - len(shape)))
-
-
-def _covered(layer: Layer, axis: int, axes: int) -> tuple[int, ...]:
-    """The sizes of `axes` dimensions of the first operand (-1: all that follow)."""
-    shape = layer.x().shape[axis:]
-    if axes < -1 or axes > len(shape):
-        raise layer.invalid(f"num_axes {axes} from axis {axis} on is too much")
-    return shape if axes == -1 else shape[:axes]
+    first, learned = layer.axis(axis), not layer.has(1)
+    if learned and not -1 <= axes <= len(x) - first:
+        raise layer.invalid(f"num_axes {axes} from axis {first} on is too much")
+    shape = x[first : None if axes == -1 else first + axes] if learned else layer.x(1).shape
+    if x[first : first + len(shape)] != shape:
+        raise layer.invalid(f"{list(shape)} does not fit {list(x)} at axis {first}")
+    spread = (*shape, *[1] * (len(x) - first - len(shape)))
+    if learned:
+        return layer.constant(layer.blob(0, shape, role).reshape(spread), role)
+    return layer.reshape(layer.x(1), spread)
 
 
 @handles("Scale")
-def scale(layer: Layer) -> Values:
+def scale(layer: Layer) -> Results:
     """Times a second operand or learned factors, plus learned offsets."""
     param = layer.param("scale_param")
-    axis = layer.axis(param.integer("axis", 1))
-    axes = param.integer("num_axes", 1)
-    learned = len(layer.bottoms) < 2
-    shape = _covered(layer, axis, axes) if learned else layer.x(1).shape
-    spread = _spread(layer, shape, axis)
-    if learned:
-        factor = layer.constant(layer.blob(0, shape, "scale").reshape(spread), "scale")
-    else:
-        factor = layer.reshape(layer.x(1), spread)
+    factor = _operand(layer, param.integer("axis", 1), param.integer("num_axes", 1), "scale")
     y = layer.add("mul", layer.x(), factor)
-    if param.boolean("bias_term", False):
-        offset = layer.blob(1 if learned else 0, shape, "bias").reshape(spread)
-        y = layer.add("add", y, layer.constant(offset, "bias"))
-    return y
+    if not param.boolean("bias_term", False):
+        return y
+    offset = layer.blob(int(not layer.has(1)), factor.shape, "bias")
+    return layer.add("add", y, layer.constant(offset, "bias"))
 
 
 @handles("Bias")
-def bias(layer: Layer) -> Values:
+def bias(layer: Layer) -> Results:
     """Plus a second operand or learned offsets."""
     param = layer.param("bias_param")
-    axis = layer.axis(param.integer("axis", 1))
-    axes = param.integer("num_axes", 1)
-    if len(layer.bottoms) > 1:
-        spread = _spread(layer, layer.x(1).shape, axis)
-        return layer.add("add", layer.x(), layer.reshape(layer.x(1), spread))
-    shape = _covered(layer, axis, axes)
-    offset: Array = np.reshape(layer.blob(0, shape, "bias"), _spread(layer, shape, axis))
-    return layer.add("add", layer.x(), layer.constant(offset, "bias"))
+    offset = _operand(layer, param.integer("axis", 1), param.integer("num_axes", 1), "bias")
+    return layer.add("add", layer.x(), offset)
 
 
 @handles("Axpy")
-def axpy(layer: Layer) -> Values:
+def axpy(layer: Layer) -> Results:
     """A factor per image and channel [n, c(, 1, 1)] times an image, plus another (SENet)."""
-    factor: Value = layer.reshape(layer.x(0), (*layer.x(0).shape[:2], 1, 1))
+    factor = layer.reshape(layer.x(0), (*layer.x(0).shape[:2], 1, 1))
     return layer.add("add", layer.add("mul", factor, layer.image(1)), layer.image(2))

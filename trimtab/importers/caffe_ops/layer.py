@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trimtab.errors import ImportModelError
-from trimtab.importers._handled_layer import HandledLayer
-from trimtab.importers._layers import Array, LayerImport, Value, Values
+from trimtab.importers._handled_layer import HandledLayer, Place
+from trimtab.importers._handlers import Handlers
+from trimtab.importers._layers import Array, Operand
 from trimtab.importers.caffe_ops.net import NetLayer
 from trimtab.importers.caffe_ops.prototxt import Message
 
-Handler = Callable[["Layer"], Values]
-
-HANDLERS: dict[str, Handler] = {}
+if TYPE_CHECKING:
+    from trimtab.importers.caffe_ops.network import NetImport
 
 # Fields that concern training, or on which hardware a layer runs.
 HARMLESS = frozenset(
@@ -23,39 +23,23 @@ HARMLESS = frozenset(
 )
 
 
-def handles(*types: str) -> Callable[[Handler], Handler]:
-    """Registers the decorated function as the handler of these layer types."""
-
-    def register(handler: Handler) -> Handler:
-        HANDLERS.update(dict.fromkeys(types, handler))
-        return handler
-
-    return register
-
-
 class Layer(HandledLayer):
-    """One layer while it is imported; `bottoms` are its operands.
+    """One layer while it is imported."""
 
-    `masks`: the windows of pools whose second tops say where the maxima were, by the name of that
-    top; its value is what the pool read.
-    """
-
-    def __init__(
-        self,
-        work: LayerImport,
-        layer: NetLayer,
-        bottoms: Sequence[Value],
-        blobs: Sequence[Array],
-        masks: dict[str, dict[str, Any]],
-    ) -> None:
-        super().__init__(work, layer.name, layer.where)
-        self.type = layer.type
+    def __init__(self, work: NetImport, layer: NetLayer) -> None:
+        super().__init__(
+            work,
+            layer.type,
+            layer.name,
+            layer.bottoms,
+            layer.tops,
+            where=layer.where,
+            title=f"{layer.title}, line {layer.line}",
+        )
         self._message = layer.message
-        self._blobs = blobs
+        self._blobs = work.blobs.get(layer.name, ())
         self._touched: list[tuple[str, Message]] = []
-        self.bottoms = tuple(bottoms)
-        self.bottom_names, self.tops = layer.bottoms, layer.tops
-        self.masks = masks
+        self.masks = work.masks
 
     def param(self, name: str) -> Message:
         """The layer's message of parameters, empty when it has none."""
@@ -70,29 +54,16 @@ class Layer(HandledLayer):
                 if field not in HARMLESS and not field.endswith("filler"):
                     raise self.unsupported(f"'{field}' in {name} is not known")
 
-    # Operands.
+    def real(self, name: str, default: float | None = None) -> float:
+        """A real number in a message of parameters: `message.field`."""
+        message, _, field = name.partition(".")
+        return self.param(message).real(field, default or 0.0)
 
-    def x(self, i: int = 0) -> Value:
-        """Operand `i`."""
-        if i >= len(self.bottoms):
-            raise ImportModelError(
-                f"it has {len(self.bottoms)} bottoms, {i + 1} are needed", where=self.where
-            )
-        return self.bottoms[i]
-
-    def image(self, i: int = 0) -> Value:
-        """Operand `i`, which must be [n, c, h, w]."""
-        x = self.x(i)
-        if len(x.shape) != 4:
-            raise self.unsupported(f"its input has {len(x.shape)} dimensions, not 4")
-        return x
-
-    def axis(self, axis: int, rank: int | None = None) -> int:
-        """`axis` counted from the front; of the first operand unless a rank is given."""
-        rank = len(self.x().shape) if rank is None else rank
-        if not -rank <= axis < rank:
-            raise ImportModelError(f"axis {axis} is outside {rank} dimensions", where=self.where)
-        return axis % rank
+    def operand(self, place: Place = 0) -> Operand:
+        """An operand, which is no mask but where one is expected."""
+        if self.type != "Upsample" and self.key(place) in self.masks:
+            raise self.unsupported("it reads where a pool found its maxima")
+        return super().operand(place)
 
     @property
     def blob_count(self) -> int:
@@ -109,9 +80,7 @@ class Layer(HandledLayer):
                 " name; layers are found by their names",
             )
         if i >= len(self._blobs):
-            raise ImportModelError(
-                f"it has {len(self._blobs)} weight blobs, its {role} is missing", where=self.where
-            )
+            raise self.invalid(f"it has {len(self._blobs)} weight blobs, its {role} is missing")
         blob = self._blobs[i]
         if any(n < 1 for n in shape) or blob.size != np.prod(shape, dtype=object):
             raise ImportModelError(
@@ -120,3 +89,7 @@ class Layer(HandledLayer):
                 hint="the network and its weights do not fit together",
             )
         return blob.reshape(shape)
+
+
+HANDLERS = Handlers[Layer](__name__)
+handles = HANDLERS.handles

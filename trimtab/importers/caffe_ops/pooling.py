@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from trimtab.importers._layers import Value, Values
-from trimtab.importers.caffe_ops.convolution import Pair, spatial
+from trimtab.importers._handled_layer import Results
+from trimtab.importers._layers import Value
+from trimtab.importers.caffe_ops.convolution import spatial
 from trimtab.importers.caffe_ops.layer import Layer, handles
 from trimtab.importers.caffe_ops.prototxt import Message
+from trimtab.importers.vocabulary import pooling as pools
+from trimtab.importers.vocabulary.movement import sliced
+from trimtab.importers.vocabulary.resize import resize
+from trimtab.importers.vocabulary.window import Pair, Window
+
+_KINDS: dict[str, pools.Kind] = {"MAX": "max", "AVE": "average"}
 
 
 @handles("Pooling")
-def pooling(layer: Layer) -> Values:
+def pooling(layer: Layer) -> Results:
     """Sizes are rounded up; means divide by all pixels of the window inside the padded image."""
     param = layer.param("pooling_param")
     x = layer.image()
@@ -18,29 +25,26 @@ def pooling(layer: Layer) -> Values:
         raise layer.unsupported("its pool is STOCHASTIC")
     if param.boolean("global_pooling", False):
         _check_global(layer, param)
-        return layer.add("global_max_pool" if method == "MAX" else "global_average_pool", x)
+        return pools.adaptive_pool(layer, _KINDS[method], x, (1, 1))
     kernel = spatial(layer, param, "kernel_size", "kernel", None)
     strides = spatial(layer, param, "stride", "stride", 1)
     pads = spatial(layer, param, "pad", "pad", 0)
     ceil = param.choice("round_mode", ("CEIL", "FLOOR"), "CEIL") == "CEIL"
     ceil = param.boolean("ceil_mode", ceil)
-    if min(*kernel, *strides) < 1:
-        raise layer.invalid(f"its window is {kernel}, its stride {strides}")
+    window = Window(kernel, strides, (*pads, *pads))
+    window.check(layer)
     if ceil and not any(pads):
         _check_windows(layer, x, kernel, strides)
-    window = {
-        "kernel_shape": kernel,
-        "strides": strides,
-        "pads": (*pads, *pads),
-        "ceil_mode": ceil,
-    }
-    if method == "AVE":
-        return layer.add("average_pool", x, **window, count_include_pad=True)
-    y = layer.add("max_pool", x, **window)
-    if len(layer.tops) < 2:
+    y = pools.pool(layer, _KINDS[method], x, window, ceil_mode=ceil, count_include_pad=True)
+    if method == "AVE" or len(layer.outputs) < 2:
         return y
     # Where the maxima are can be found again in what the pool read: the mask stands for that.
-    layer.masks[layer.tops[1]] = window
+    layer.masks[str(layer.outputs[1])] = {
+        "kernel_shape": kernel,
+        "strides": strides,
+        "pads": window.pads,
+        "ceil_mode": ceil,
+    }
     return y, x
 
 
@@ -62,7 +66,7 @@ def _check_windows(layer: Layer, x: Value, kernel: Pair, strides: Pair) -> None:
 
 
 @handles("Interp")
-def interp(layer: Layer) -> Values:
+def interp(layer: Layer) -> Results:
     """Bilinear, corners aligned (DeepLab); negative pads crop; a second bottom gives the size."""
     param = layer.param("interp_param")
     x = layer.image()
@@ -72,40 +76,32 @@ def interp(layer: Layer) -> Values:
     shrink, zoom = param.integer("shrink_factor", 1), param.integer("zoom_factor", 1)
     if shrink < 1 or zoom < 1:
         raise layer.invalid("its factors must be positive")
-    if begin or end:
-        ends = [size + end for size in x.shape[2:]]
-        x = layer.add("slice", x, starts=(-begin, -begin), ends=ends, axes=(2, 3), steps=(1, 1))
-    if len(layer.bottoms) > 1:
+    cuts = [(axis, -begin, x.shape[axis] + end, 1) for axis in (2, 3)]
+    x = layer.value(sliced(layer, x, cuts))
+    if layer.has(1):
         sizes = list(layer.image(1).shape[2:])
     elif param.has("height") or param.has("width"):
         sizes = [param.integer("height", 0), param.integer("width", 0)]
     else:
         shrunk = [(size - 1) // shrink + 1 for size in x.shape[2:]]
         sizes = [size + (size - 1) * (zoom - 1) for size in shrunk]
-    return layer.add("resize", x, sizes=sizes, mode="linear", coordinate_mode="align_corners")
+    return resize(layer, x, sizes, "linear", "align_corners")
 
 
 @handles("Upsample")
-def upsample(layer: Layer) -> Values:
+def upsample(layer: Layer) -> Results:
     """Repeats pixels (YOLOv3 for Caffe), or with a pool's mask puts its maxima back (SegNet)."""
     param = layer.param("upsample_param")
     x = layer.image()
     scale = param.integer("scale", 2)
     scales = param.integer("scale_h", scale), param.integer("scale_w", scale)
     sizes = [size * factor for size, factor in zip(x.shape[2:], scales, strict=True)]
-    if len(layer.bottoms) < 2:
-        return layer.add(
-            "resize",
-            x,
-            sizes=sizes,
-            mode="nearest",
-            coordinate_mode="asymmetric",
-            nearest_mode="floor",
-        )
+    if not layer.has(1):
+        return resize(layer, x, sizes, "nearest")
     source = layer.image(1)
     sizes = [param.integer("upsample_h", sizes[0]), param.integer("upsample_w", sizes[1])]
-    if layer.bottom_names[1] not in layer.masks:
+    if layer.inputs[1] not in layer.masks:
         raise layer.unsupported("its second bottom is not the mask of a pool")
     if sizes != list(source.shape[2:]):
         raise layer.unsupported(f"it makes {sizes} of a pool of {list(source.shape[2:])}")
-    return layer.add("max_unpool", x, source, **layer.masks[layer.bottom_names[1]])
+    return layer.add("max_unpool", x, source, **layer.masks[str(layer.inputs[1])])

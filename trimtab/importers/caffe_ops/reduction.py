@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import math
-
-from trimtab.importers._layers import Values
+from trimtab.importers._handled_layer import Results
 from trimtab.importers.caffe_ops.layer import Layer, handles
+from trimtab.importers.vocabulary import movement
+from trimtab.importers.vocabulary.reduction import reduced
+
+_KINDS = {"SUM": "sum", "ASUM": "l1", "SUMSQ": "sum_square", "MEAN": "mean"}
 
 
 @handles("Reduction")
-def reduction(layer: Layer) -> Values:
+def reduction(layer: Layer) -> Results:
     """Over all dimensions from the axis on, which disappear."""
     param = layer.param("reduction_param")
-    operation = param.choice("operation", ("", "SUM", "ASUM", "SUMSQ", "MEAN"), "SUM")
-    axis = layer.axis(param.integer("axis", 0))
-    x = layer.x()
-    x = layer.reshape(x, (*x.shape[:axis], math.prod(x.shape[axis:])))
-    if operation == "ASUM":
-        x = layer.add("abs", x)
-    elif operation == "SUMSQ":
-        x = layer.add("mul", x, x)
-    op = "reduce_mean" if operation == "MEAN" else "reduce_sum"
-    y = layer.add(op, x, axes=(axis,), keep_dims=False)
-    return layer.scale_and_shift(y, param.real("coeff", 1.0), 0.0)
+    operation = param.choice("operation", ("", *_KINDS), "SUM")
+    axes = range(layer.axis(param.integer("axis", 0)), len(layer.x().shape))
+    y = reduced(layer, _KINDS[operation], layer.x(), axes, keep_dims=False)
+    return layer.scaled(y, param.real("coeff", 1.0))
 
 
 @handles("ArgMax")
-def arg_max(layer: Layer) -> Values:
+def arg_max(layer: Layer) -> Results:
     """Where the maximum is, as a real number: along an axis, or in all of an image."""
     param = layer.param("argmax_param")
     if param.integer("top_k", 1) != 1:
@@ -38,9 +33,9 @@ def arg_max(layer: Layer) -> Values:
         if values:
             return layer.add("reduce_max", x, axes=(axis,))
         return layer.add("cast", layer.add("arg_max", x, axis=axis), to="f32")
-    rank, n = len(x.shape), x.shape[0]
-    flat = layer.reshape(x, (n, math.prod(x.shape[1:])))
+    rank = len(x.shape)
+    flat = layer.value(movement.matrix(layer, x, 1))
     y = layer.add("cast", layer.add("arg_max", flat, axis=1), to="f32")
     if values:
         y = layer.add("concat", y, layer.add("reduce_max", flat, axes=(1,)), axis=1)
-    return layer.reshape(y, (n, y.shape[1], *[1] * (max(rank, 3) - 2)))
+    return layer.reshape(y, (*y.shape, *[1] * (max(rank, 3) - 2)))

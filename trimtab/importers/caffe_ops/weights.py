@@ -13,38 +13,38 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from google.protobuf.message import DecodeError
 
 from trimtab.errors import ModelFileError
-from trimtab.importers._layers import Array, read_bytes
-from trimtab.importers._protobuf import BYTES, INT32, INT64, MESSAGE, STRING, Field, message_class
+from trimtab.importers._files import read_bytes
+from trimtab.importers._layers import Array
+from trimtab.importers._protobuf import Field, message_class, parsed
 
 LIMIT_BYTES = 2**31 - 1  # what a protobuf message may have
 
 _SCHEMA: dict[str, dict[str, Field]] = {
-    "BlobShape": {"dim": (1, INT64, True, "")},
+    "BlobShape": {"dim": (1, "int64*")},
     "BlobProto": {
-        "num": (1, INT64, False, ""),
-        "channels": (2, INT64, False, ""),
-        "height": (3, INT64, False, ""),
-        "width": (4, INT64, False, ""),
-        "data": (5, BYTES, True, ""),  # packed floats
-        "shape": (7, MESSAGE, False, "BlobShape"),
-        "double_data": (8, BYTES, True, ""),  # packed doubles
-        "raw_data_type": (10, INT32, False, ""),  # NVIDIA's fork: 0 double, 1 float, 2 half
-        "raw_data": (12, BYTES, False, ""),
+        "num": (1, "int64"),
+        "channels": (2, "int64"),
+        "height": (3, "int64"),
+        "width": (4, "int64"),
+        "data": (5, "bytes*"),  # packed floats
+        "shape": (7, "BlobShape"),
+        "double_data": (8, "bytes*"),  # packed doubles
+        "raw_data_type": (10, "int32"),  # NVIDIA's fork: 0 double, 1 float, 2 half
+        "raw_data": (12, "bytes"),
     },
     "Layer": {
-        "name": (1, STRING, False, ""),
-        "blobs": (7, MESSAGE, True, "BlobProto"),
+        "name": (1, "string"),
+        "blobs": (7, "BlobProto*"),
     },
     "V1Layer": {
-        "name": (4, STRING, False, ""),
-        "blobs": (6, MESSAGE, True, "BlobProto"),
+        "name": (4, "string"),
+        "blobs": (6, "BlobProto*"),
     },
     "Net": {
-        "layers": (2, MESSAGE, True, "V1Layer"),
-        "layer": (100, MESSAGE, True, "Layer"),
+        "layers": (2, "V1Layer*"),
+        "layer": (100, "Layer*"),
     },
 }
 
@@ -58,15 +58,8 @@ def _net_class() -> Any:
 
 def read(path: Path) -> dict[str, list[Array]]:
     """Blobs of every layer that has some: float32, in the shape that the file gives them."""
-    net: Any = _net_class()()
-    try:
-        net.ParseFromString(read_bytes(path, LIMIT_BYTES))
-    except DecodeError as error:
-        raise ModelFileError(
-            "is not a Caffe model, or is truncated",
-            where=str(path),
-            hint="copy it again; it must be a binary NetParameter message",
-        ) from error
+    hint = "copy it again; it must be a binary NetParameter message"
+    net = parsed(_net_class()(), read_bytes(path, LIMIT_BYTES), path, "a Caffe model", hint)
     result: dict[str, list[Array]] = {}
     for layer in [*net.layers, *net.layer]:
         if layer.blobs and layer.name not in result:
@@ -78,7 +71,7 @@ def read(path: Path) -> dict[str, list[Array]]:
         raise ModelFileError(
             "is not a Caffe model, or is truncated: it has no layers",
             where=str(path),
-            hint="copy it again; it must be a binary NetParameter message",
+            hint=hint,
         )
     return result
 

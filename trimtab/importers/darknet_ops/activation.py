@@ -6,26 +6,17 @@ from collections.abc import Callable
 
 from trimtab.importers._layers import Value
 from trimtab.importers.darknet_ops.layer import Layer, handles
+from trimtab.importers.vocabulary.activation import selu
+from trimtab.importers.vocabulary.functions import Function
 
 Activation = Callable[[Layer, Value], Value]
-
-# Self-normalising networks: Klambauer et al. 2017.
-_SELU_SCALE, _SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
 
 # Darknet adds it to sums that it divides by.
 _TINY = 0.0001
 
 
-def _plain(op: str, **attributes: float) -> Activation:
-    return lambda layer, x: layer.add(op, x, **attributes)
-
-
 def _loggy(layer: Layer, x: Value) -> Value:
-    return layer.shifted(layer.scaled(layer.add("sigmoid", x), 2.0), -1.0)
-
-
-def _selu(layer: Layer, x: Value) -> Value:
-    return layer.scaled(layer.add("elu", x, alpha=_SELU_ALPHA), _SELU_SCALE)
+    return layer.scale_and_shift(layer.add("sigmoid", x), 2.0, -1.0)
 
 
 def _ramp(layer: Layer, x: Value) -> Value:
@@ -74,16 +65,13 @@ def _normalize_channels(layer: Layer, x: Value) -> Value:
 
 
 def _normalize_channels_softmax(layer: Layer, x: Value) -> Value:
-    return _exponential_shares(layer, x)
+    powers = layer.add("exp", x)
+    return layer.add("div", powers, _sum_of_channels(layer, powers))
 
 
 def _normalize_channels_softmax_maxval(layer: Layer, x: Value) -> Value:
-    return _exponential_shares(layer, layer.add("sub", x, layer.add("reduce_max", x, axes=(1,))))
-
-
-def _exponential_shares(layer: Layer, x: Value) -> Value:
-    powers = layer.add("exp", x)
-    return layer.add("div", powers, _sum_of_channels(layer, powers))
+    rest = layer.add("sub", x, layer.add("reduce_max", x, axes=(1,)))
+    return _normalize_channels_softmax(layer, rest)
 
 
 def _sum_of_channels(layer: Layer, x: Value) -> Value:
@@ -92,24 +80,24 @@ def _sum_of_channels(layer: Layer, x: Value) -> Value:
 
 ACTIVATIONS: dict[str, Activation] = {
     "linear": lambda _, x: x,
-    "logistic": _plain("sigmoid"),
+    "logistic": Function("sigmoid"),
     "loggy": _loggy,
-    "relu": _plain("relu"),
-    "relu6": _plain("clip", alpha=0.0, beta=6.0),
-    "elu": _plain("elu", alpha=1.0),
-    "selu": _selu,
-    "gelu": _plain("gelu", alpha=1.0),
-    "relie": _plain("leaky_relu", alpha=0.01),
+    "relu": Function("relu"),
+    "relu6": Function("clip", 0.0, 6.0),
+    "elu": Function("elu", 1.0),
+    "selu": selu,
+    "gelu": Function("gelu", 1.0),
+    "relie": Function("leaky_relu", 0.01),
     "ramp": _ramp,
-    "tanh": _plain("tanh"),
+    "tanh": Function("tanh"),
     "plse": _plse,
-    "revleaky": _plain("leaky_relu", alpha=0.1),
-    "leaky": _plain("leaky_relu", alpha=0.1),
+    "revleaky": Function("leaky_relu", 0.1),
+    "leaky": Function("leaky_relu", 0.1),
     "stair": _stair,
-    "hardtan": _plain("clip", alpha=-1.0, beta=1.0),
+    "hardtan": Function("clip", -1.0, 1.0),
     "lhtan": _lhtan,
-    "swish": _plain("swish", alpha=1.0),
-    "mish": _plain("mish"),
+    "swish": Function("swish", 1.0),
+    "mish": Function("mish"),
     "hard_mish": _hard_mish,
     "normalize_channels": _normalize_channels,
     "normalize_channels_softmax": _normalize_channels_softmax,
@@ -128,10 +116,10 @@ def activate(layer: Layer, x: Value, default: str) -> Value:
 @handles("activation")
 def activation(layer: Layer) -> Value:
     """An activation as a layer of its own."""
-    return activate(layer, layer.x, "linear")
+    return activate(layer, layer.image(), "linear")
 
 
 @handles("logistic")
 def logistic(layer: Layer) -> Value:
     """What is left of a logistic cost after training."""
-    return layer.add("sigmoid", layer.x)
+    return layer.add("sigmoid", layer.image())

@@ -15,13 +15,13 @@ def _decode(layer: Layer, anchors: list[float], threshold: float, **attributes: 
     """Boxes of one image are [boxes, values], of several [n, boxes, values]."""
     classes = layer.options.integer("classes", 20)
     expected = len(anchors) // 2 * (5 + classes)
-    if classes < 0 or layer.x.shape[1] != expected:
+    if classes < 0 or layer.image().shape[1] != expected:
         raise layer.invalid(
             f"it has {len(anchors) // 2} anchors and {classes} classes: it reads"
-            f" {expected} channels, not {layer.x.shape[1]}"
+            f" {expected} channels, not {layer.image().shape[1]}"
         )
     threshold = layer.options.real("thresh", threshold)
-    y = layer.add("yolo", layer.x, anchors=anchors, threshold=threshold, **attributes)
+    y = layer.add("yolo", layer.image(), anchors=anchors, threshold=threshold, **attributes)
     return layer.reshape(y, y.shape[1:]) if y.shape[0] == 1 else y
 
 
@@ -32,7 +32,7 @@ def yolo(layer: Layer) -> Value:
     mask = layer.options.integers("mask") or list(range(layer.positive("num", 1)))
     if any(not 0 <= i < len(anchors) // 2 for i in mask):
         raise layer.invalid(f"its mask {mask} does not fit {len(anchors) // 2} anchors")
-    height, width = layer.image
+    height, width = layer.picture
     chosen = [v for i in mask for v in (anchors[2 * i] / width, anchors[2 * i + 1] / height)]
     # Scaled YOLOv4 activates everything in the convolution before.
     activated = bool(layer.options.integer("new_coords", 0))
@@ -56,7 +56,7 @@ def region(layer: Layer) -> Value:
     count = layer.positive("num", 1)
     if len(anchors) < 2 * count:
         raise layer.invalid(f"it has {len(anchors)} numbers for {count} anchors")
-    height, width = layer.x.shape[2:]
+    height, width = layer.image().shape[2:]
     chosen = [
         v for i in range(count) for v in (anchors[2 * i] / width, anchors[2 * i + 1] / height)
     ]
@@ -68,4 +68,4 @@ def region(layer: Layer) -> Value:
 def detection(layer: Layer) -> Value:
     """What YOLOv1's last layer gave; Darknet decodes it outside of the network."""
     layer.refuse("softmax")
-    return layer.x
+    return layer.image()

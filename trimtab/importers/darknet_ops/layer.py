@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 from trimtab.errors import ImportModelError
-from trimtab.importers._handled_layer import HandledLayer
+from trimtab.importers._handled_layer import HandledLayer, Place
+from trimtab.importers._handlers import Handlers
 from trimtab.importers._layers import Array, LayerImport, Value
 from trimtab.importers.darknet_ops.cfg import Section
 from trimtab.importers.darknet_ops.weights import Weights
+from trimtab.importers.vocabulary.window import Pair
 
-Handler = Callable[["Layer"], Value]
-
-HANDLERS: dict[str, Handler] = {}
+INPUT = -1  # as the index of a layer
 
 # Options by which a layer names others, by layer type.
 _SOURCES = {
@@ -23,75 +21,39 @@ _SOURCES = {
 }
 
 
-def handles(*types: str) -> Callable[[Handler], Handler]:
-    """Registers the decorated function as the handler of these section types."""
-
-    def register(handler: Handler) -> Handler:
-        HANDLERS.update(dict.fromkeys(types, handler))
-        return handler
-
-    return register
-
-
 class Layer(HandledLayer):
-    """One layer while it is imported: `index` counts from the first one, `image` is the height and
-    width of the network's input.
+    """One layer while it is imported: `index` counts from the first one, `picture` is the height
+    and width of the network's input. Operands are known by the index of the layer that makes them.
     """
 
     def __init__(
-        self,
-        work: LayerImport,
-        section: Section,
-        index: int,
-        before: Value | None,
-        image: tuple[int, int],
-        values: Sequence[Value | None],
-        weights: Weights,
+        self, work: LayerImport, section: Section, index: int, picture: Pair, weights: Weights
     ) -> None:
         name = f"{section.type}_{index}"
-        super().__init__(work, name, f"{section.where}: {name}")
-        self._before = before
-        self._values = values
+        where = f"{section.where}: {name}"
+        named = _named(section, index, where)
+        sources = named if section.type == "route" else [index - 1, *named]
+        title = f"{name}, line {section.line}"
+        super().__init__(work, section.type, name, sources, [index], where=where, title=title)
         self._weights = weights
         self.options = section
-        self.index = index
-        self.image = image
+        self.picture = picture
+
+    def value_name(self, key: object) -> str:
+        """A result is called as its layer."""
+        return self.name
 
     # Operands.
 
-    @property
-    def x(self) -> Value:
-        """The layer before, [n, c, h, w]."""
-        return self._known(self._before)
-
-    def named(self) -> list[int]:
-        """Indices of the layers that this one names; negative ones count back from it."""
-        option = _SOURCES.get(self.options.type)
-        if option is None:
-            return []
-        found = self.options.integers(option)
-        result = [i + self.index if i < 0 else i for i in found]
-        if not found or any(not 0 <= i < self.index for i in result):
-            raise ImportModelError(
-                f"'{option}' is {found or 'missing'}, there are layers 0 to {self.index - 1}",
-                where=self.where,
-                hint="check that no section before it is lost",
-            )
-        return result
-
-    def sources(self) -> list[int]:
-        """Indices of all layers that this one reads; -1 is the input."""
-        named = self.named()
-        return named if self.options.type == "route" else [self.index - 1, *named]
+    def image(self, place: Place = 0) -> Value:
+        """An operand that must be [n, c, h, w]."""
+        if len(self.x(place).shape) != 4:
+            raise self.unsupported("it reads what is not an image")
+        return self.x(place)
 
     def sides(self) -> list[Value]:
         """Operands that the layer names."""
-        return [self._known(self._values[i]) for i in self.named()]
-
-    def _known(self, value: Value | None) -> Value:
-        if value is None or len(value.shape) != 4:
-            raise self.unsupported("it reads what is not an image")
-        return value
+        return [self.image(i) for i in range(self.type != "route", len(self.inputs))]
 
     # Options and weights.
 
@@ -116,3 +78,23 @@ class Layer(HandledLayer):
     def transposed_weights(self) -> bool:
         """Whether fully connected layers store their matrix [inputs, outputs]."""
         return self._weights.transposed
+
+
+HANDLERS = Handlers[Layer](__name__)
+handles = HANDLERS.handles
+
+
+def _named(section: Section, index: int, where: str) -> list[int]:
+    """Indices of the layers that a section names; negative ones count back from it."""
+    option = _SOURCES.get(section.type)
+    if option is None:
+        return []
+    found = section.integers(option)
+    result = [i + index if i < 0 else i for i in found]
+    if not found or any(not 0 <= i < index for i in result):
+        raise ImportModelError(
+            f"'{option}' is {found or 'missing'}, there are layers 0 to {index - 1}",
+            where=where,
+            hint="check that no section before it is lost",
+        )
+    return result

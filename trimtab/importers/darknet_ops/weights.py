@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from trimtab.errors import ModelFileError
-from trimtab.importers._layers import Array, read_bytes
+from trimtab.importers._files import WeightsFile, read_bytes
+from trimtab.importers._layers import Array
 
 LIMIT_BYTES = 2**32
 
@@ -16,11 +16,13 @@ LIMIT_BYTES = 2**32
 _VERSION_BYTES = 12
 
 
-class Weights:
+class Weights(WeightsFile):
     """Values in the order in which layers take them; none without a file."""
 
+    text, suffix = ".cfg", ".weights"
+
     def __init__(self, path: Path | None) -> None:
-        self._path = path
+        super().__init__(path)
         self._values: Array = np.zeros(0, np.float32)
         self._next = 0
         self.transposed = False
@@ -31,39 +33,28 @@ class Weights:
     def _read(self, path: Path) -> None:
         data = read_bytes(path, LIMIT_BYTES)
         if len(data) < _VERSION_BYTES:
-            raise self._damaged("it is shorter than its header")
+            raise self.damaged("it is shorter than its header")
         major, minor, _ = (int(v) for v in np.frombuffer(data, "<i4", 3))
         # The count of images seen in training grew to 64 bits with version 0.2.
         wide = major * 10 + minor >= 2 and major < 1000 and minor < 1000
         begin = _VERSION_BYTES + (8 if wide else 4)
         if len(data) < begin or (len(data) - begin) % 4 or major < 0 or minor < 0:
-            raise self._damaged("it is not a header and 32-bit values")
+            raise self.damaged("it is not a header and 32-bit values")
         self.transposed = major > 1000 or minor > 1000
         self._values = np.frombuffer(data, "<f4", offset=begin)
 
     def take(self, shape: tuple[int, ...], what: str) -> Array:
         """The next values; ModelFileError when the file ends before."""
         if self._path is None:
-            raise ModelFileError(
-                "its weights are missing",
-                where=what,
-                hint="put the .weights file beside the .cfg, under the same name",
-            )
+            raise self.missing(what)
         count = math.prod(shape)
         left = self._values.size - self._next
         if count > left or min(shape) < 1:
-            raise self._damaged(f"{what} needs {count} values, {left} are left")
+            raise self.damaged(f"{what} needs {count} values, {left} are left")
         begin, self._next = self._next, self._next + count
         return self._values[begin : self._next].reshape(shape)
 
     def check_end(self) -> None:
         """ModelFileError when layers have not taken everything."""
         if left := self._values.size - self._next:
-            raise self._damaged(f"{left} values are left behind the last layer")
-
-    def _damaged(self, reason: str) -> ModelFileError:
-        return ModelFileError(
-            f"does not hold the weights of this network: {reason}",
-            where=str(self._path),
-            hint="take the .cfg and the .weights of one network, and copy them again",
-        )
+            raise self.damaged(f"{left} values are left behind the last layer")

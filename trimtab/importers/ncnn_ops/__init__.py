@@ -1,17 +1,1 @@
 """How ncnn's layers become operators of the engine: one module per family, found by file name."""
-
-from __future__ import annotations
-
-import importlib
-import pkgutil
-from functools import cache
-
-from trimtab.importers.ncnn_ops.layer import HANDLERS, Handler
-
-
-@cache
-def handlers() -> dict[str, Handler]:
-    """Every handler by layer type."""
-    for module in pkgutil.iter_modules(__path__):
-        importlib.import_module(f"{__name__}.{module.name}")
-    return dict(HANDLERS)

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trimtab.importers._layers import Value, Values
-from trimtab.importers._prior_boxes import MOST_BOXES, PriorBoxes
+from trimtab.importers._handled_layer import Results
+from trimtab.importers._layers import Value
 from trimtab.importers.ncnn_ops.layer import NONE, Layer, handles
+from trimtab.importers.vocabulary.movement import part
+from trimtab.importers.vocabulary.prior_boxes import MOST_BOXES, PriorBoxes
 
 _VARIANCES = (0.1, 0.1, 0.2, 0.2)
 
@@ -33,12 +35,12 @@ class _Boxes(PriorBoxes):
 
 
 @handles("PriorBox")
-def prior_box(layer: Layer) -> Values:
+def prior_box(layer: Layer) -> Results:
     """Boxes for the first operand's pixels, in the image that the second one is."""
     p = layer.param
     features = layer.image().shape[2:]
     width, height = p.integer(9, 0), p.integer(10, 0)
-    if len(layer.bottoms) == 1 and (width, height) == (NONE, NONE) and not p.reals(1):
+    if not layer.has(1) and (width, height) == (NONE, NONE) and not p.reals(1):
         return _multi_box_prior(layer, (features[0], features[1]))
     height = layer.image(1).shape[2] if height == NONE else height
     width = layer.image(1).shape[3] if width == NONE else width
@@ -62,9 +64,7 @@ def prior_box(layer: Layer) -> Values:
         offset=offset,
     )
     sizes = (features[0], features[1]), (height, width)
-    if reason := boxes.error(*sizes):
-        raise layer.invalid(reason)
-    return layer.constant(boxes.make(*sizes), "boxes")
+    return layer.constant(boxes.make(layer, *sizes), "boxes")
 
 
 def _multi_box_prior(layer: Layer, features: tuple[int, int]) -> Value:
@@ -95,7 +95,7 @@ def _multi_box_prior(layer: Layer, features: tuple[int, int]) -> Value:
 
 
 @handles("DetectionOutput")
-def detection_output(layer: Layer) -> Values:
+def detection_output(layer: Layer) -> Results:
     """Locations, scores and priors become rows of class, score and box, best first, then of 0."""
     p = layer.param
     classes = p.integer(0, 0)
@@ -122,5 +122,5 @@ def detection_output(layer: Layer) -> Values:
         nms_top_k=p.integer(2, 300),
         keep_top_k=p.integer(3, 100),
     )
-    rows = layer.add("slice", rows, starts=(1,), ends=(7,), axes=(3,), steps=(1,))
+    rows = part(layer, rows, 3, 1, 7)
     return layer.reshape(rows, (1, *rows.shape[2:]))

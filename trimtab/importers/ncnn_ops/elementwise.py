@@ -4,137 +4,66 @@ from __future__ import annotations
 
 import math
 
-from trimtab.importers._layers import Value, Values
-from trimtab.importers.ncnn_ops.layer import NONE, Layer, handles
+from trimtab.importers._handled_layer import Results
+from trimtab.importers._layers import Value
+from trimtab.importers.ncnn_ops.layer import HANDLERS, NONE, Layer, handles
+from trimtab.importers.vocabulary import activation, elementwise
+from trimtab.importers.vocabulary.functions import Function, handle_functions
 
-# Layers without parameters: the engine's operator.
-PLAIN = {
-    "Sigmoid": "sigmoid",
-    "Swish": "swish",
-    "TanH": "tanh",
-    "AbsVal": "abs",
-    "BNLL": "softplus",
-    "Softplus": "softplus",
-    "Mish": "mish",
-    "Erf": "erf",
-}
+handle_functions(
+    HANDLERS,
+    __name__,
+    {
+        "Sigmoid": Function("sigmoid"),
+        "Swish": Function("swish"),
+        "TanH": Function("tanh"),
+        "AbsVal": Function("abs"),
+        ("BNLL", "Softplus"): Function("softplus"),
+        "Mish": Function("mish"),
+        "Erf": Function("erf"),
+        "ReLU": Function(activation.leaky_relu, (0, 0.0)),
+        "Clip": Function("clip", (0, -math.inf), (1, math.inf)),
+        "ELU": Function("elu", (0, 0.1)),
+        "CELU": Function(activation.celu, (0, 1.0)),
+        "SELU": Function(activation.selu, (0, 1.67326324), (1, 1.050700987)),
+        "HardSigmoid": Function("hard_sigmoid", (0, 0.2), (1, 0.5)),
+        "HardSwish": Function(activation.hard_swish, (0, 0.2), (1, 0.5)),
+        "GELU": Function(activation.gelu, (0, 0.0)),
+        "Power": Function(activation.power, (0, 1.0), (1, 1.0), (2, 0.0)),
+        "Exp": Function(activation.exp, (0, -1.0), (1, 1.0), (2, 0.0)),
+        "Log": Function(activation.log, (0, -1.0), (1, 1.0), (2, 0.0)),
+    },
+)
 
 
-@handles(*PLAIN)
-def plain(layer: Layer) -> Values:
-    """y = f(x)."""
-    return layer.add(PLAIN[layer.type], layer.x())
-
-
-@handles("ReLU")
-def relu(layer: Layer) -> Values:
-    """Leaky with a slope."""
-    slope = layer.param.real(0, 0.0)
-    if slope:
-        return layer.add("leaky_relu", layer.x(), alpha=slope)
-    return layer.add("relu", layer.x())
+@handles("Dropout")
+def dropout(layer: Layer) -> Results:
+    """Inference scales only."""
+    return layer.scaled(layer.x(), layer.param.real(0, 1.0))
 
 
 @handles("PReLU")
-def prelu(layer: Layer) -> Values:
+def prelu(layer: Layer) -> Results:
     """A slope per channel, or one."""
     count, channels = layer.param.integer(0, 0), layer.x().shape[1]
     if count not in (1, channels):
         raise layer.invalid(f"it has {count} slopes for {channels} channels")
-    slope = layer.channelwise(layer.raw_weights((count,), "slopes"))
-    return layer.add("prelu", layer.x(), layer.constant(slope, "slope"))
+    return activation.prelu(layer, layer.x(), layer.raw_weights((count,), "slopes"))
 
 
-@handles("Clip")
-def clip(layer: Layer) -> Values:
-    """Between two bounds."""
-    low, high = layer.param.real(0, -math.inf), layer.param.real(1, math.inf)
-    return layer.add("clip", layer.x(), alpha=low, beta=high)
-
-
-@handles("ELU")
-def elu(layer: Layer) -> Values:
-    """alpha (e^x - 1) below 0."""
-    return layer.add("elu", layer.x(), alpha=layer.param.real(0, 0.1))
-
-
-@handles("CELU")
-def celu(layer: Layer) -> Values:
-    """alpha (e^(x / alpha) - 1) below 0."""
-    alpha = layer.param.real(0, 1.0)
-    if alpha <= 0:
-        raise layer.invalid(f"its alpha is {alpha}")
-    x = layer.scale_and_shift(layer.x(), 1.0 / alpha, 0.0)
-    return layer.scale_and_shift(layer.add("elu", x), alpha, 0.0)
-
-
-@handles("SELU")
-def selu(layer: Layer) -> Values:
-    """An ELU, scaled."""
-    y = layer.add("elu", layer.x(), alpha=layer.param.real(0, 1.67326324))
-    return layer.scale_and_shift(y, layer.param.real(1, 1.050700987), 0.0)
-
-
-@handles("HardSigmoid")
-def hard_sigmoid(layer: Layer) -> Values:
-    """clamp(alpha x + beta, 0, 1)."""
-    alpha, beta = layer.param.real(0, 0.2), layer.param.real(1, 0.5)
-    return layer.add("hard_sigmoid", layer.x(), alpha=alpha, beta=beta)
-
-
-@handles("HardSwish")
-def hard_swish(layer: Layer) -> Values:
-    """x clamp(alpha x + beta, 0, 1)."""
-    return layer.hard_swish(layer.x(), layer.param.real(0, 0.2), layer.param.real(1, 0.5))
-
-
-@handles("GELU")
-def gelu(layer: Layer) -> Values:
-    """Exactly, or by a hyperbolic tangent."""
-    return layer.add("gelu", layer.x(), alpha=float(layer.param.integer(0, 0) != 0))
-
-
-@handles("Power")
-def power(layer: Layer) -> Values:
-    """(shift + scale x) ^ power."""
-    exponent = layer.param.real(0, 1.0)
-    y = layer.scale_and_shift(layer.x(), layer.param.real(1, 1.0), layer.param.real(2, 0.0))
-    return y if exponent == 1.0 else layer.add("pow", y, layer.constant(exponent, "exponent"))
-
-
-@handles("Exp")
-def exp(layer: Layer) -> Values:
-    """base ^ (shift + scale x), the base e unless it is given."""
-    factor = _log_of_base(layer)
-    scale, shift = layer.param.real(1, 1.0), layer.param.real(2, 0.0)
-    return layer.add("exp", layer.scale_and_shift(layer.x(), scale * factor, shift * factor))
-
-
-@handles("Log")
-def log(layer: Layer) -> Values:
-    """log of (shift + scale x) to the base, e unless it is given."""
-    factor = _log_of_base(layer)
-    if factor == 0.0:
-        raise layer.invalid("its base is 1")
-    x = layer.scale_and_shift(layer.x(), layer.param.real(1, 1.0), layer.param.real(2, 0.0))
-    return layer.scale_and_shift(layer.add("log", x), 1.0 / factor, 0.0)
-
-
-def _log_of_base(layer: Layer) -> float:
-    base = layer.param.real(0, -1.0)
-    if base != -1.0 and not 0.0 < base < math.inf:
-        raise layer.invalid(f"its base is {base}")
-    return 1.0 if base == -1.0 else math.log(base)
-
-
-@handles("Dropout")
-def dropout(layer: Layer) -> Values:
-    """Inference scales only."""
-    return layer.scale_and_shift(layer.x(), layer.param.real(0, 1.0), 0.0)
-
-
-# By their numbers; the engine's operators, where one of them does it.
-_UNARY = {0: "abs", 1: "neg", 5: "sqrt", 7: "exp", 8: "log", 16: "tanh"}
+# By their numbers; those that the engine lacks by their names.
+_UNARY = {
+    0: Function("abs"),
+    1: Function("neg"),
+    4: Function(activation.square),
+    5: Function("sqrt"),
+    6: Function(activation.reciprocal_root),
+    7: Function("exp"),
+    8: Function("log"),
+    15: Function(activation.reciprocal),
+    16: Function("tanh"),
+    17: Function(activation.log, 10.0),
+}
 _MISSING = {
     2: "floor",
     3: "ceil",
@@ -150,21 +79,12 @@ _MISSING = {
 
 
 @handles("UnaryOp")
-def unary(layer: Layer) -> Values:
+def unary(layer: Layer) -> Results:
     """One function of many."""
     kind = layer.param.integer(0, 0)
-    x = layer.x()
-    if kind in _UNARY:
-        return layer.add(_UNARY[kind], x)
-    if kind == 4:
-        return layer.add("mul", x, x)
-    if kind == 6:
-        return layer.add("div", layer.constant(1.0, "one"), layer.add("sqrt", x))
-    if kind == 15:
-        return layer.add("div", layer.constant(1.0, "one"), x)
-    if kind == 17:
-        return layer.scale_and_shift(layer.add("log", x), 1.0 / math.log(10.0), 0.0)
-    raise layer.unsupported(f"the engine has no {_MISSING.get(kind, f'unary function {kind}')}")
+    if kind not in _UNARY:
+        raise layer.unsupported(f"the engine has no {_MISSING.get(kind, f'unary function {kind}')}")
+    return _UNARY[kind](layer, layer.x())
 
 
 _BINARY = ("add", "sub", "mul", "div", "max", "min", "pow")
@@ -173,7 +93,7 @@ _SWAPPED = {7: "sub", 8: "div", 9: "pow"}
 
 
 @handles("BinaryOp")
-def binary(layer: Layer) -> Values:
+def binary(layer: Layer) -> Results:
     """Of two operands, or of one and a number; fewer dimensions are the first ones, not the last
     ones as elsewhere.
     """
@@ -200,54 +120,38 @@ def _lift(layer: Layer, x: Value, other: Value) -> Value:
 
 
 @handles("Eltwise")
-def eltwise(layer: Layer) -> Values:
+def eltwise(layer: Layer) -> Results:
     """Product, sum with coefficients, or maximum of operands of one shape."""
     kind, coefficients = layer.param.integer(0, 0), layer.param.reals(1)
     if kind not in (0, 1, 2):
         raise layer.unsupported(f"its op_type {kind} is not known")
-    operands = [layer.x(i) for i in range(max(1, len(layer.bottoms)))]
-    if any(x.shape != operands[0].shape for x in operands):
-        shapes = ", ".join(str(list(x.shape)) for x in operands)
-        raise layer.invalid(f"its inputs differ in shape: {shapes}")
-    if coefficients and kind == 1:
-        if len(coefficients) != len(operands):
-            raise layer.invalid(f"{len(coefficients)} coefficients for {len(operands)} inputs")
-        operands = [
-            layer.scale_and_shift(x, factor, 0.0)
-            for x, factor in zip(operands, coefficients, strict=True)
-        ]
-    y = operands[0]
-    for x in operands[1:]:
-        y = layer.add(("mul", "add", "max")[kind], y, x)
-    return y
+    op = ("mul", "add", "max")[kind]
+    return elementwise.of_one_shape(layer, op, layer.xs(), coefficients if kind == 1 else ())
 
 
 @handles("Bias")
-def bias(layer: Layer) -> Values:
+def bias(layer: Layer) -> Results:
     """Plus an offset per channel of an image."""
     offset = layer.raw_weights((_channels(layer, layer.param.integer(0, 0)),), "bias")
-    return layer.add("add", layer.image(), layer.constant(layer.channelwise(offset), "bias"))
+    return activation.affine(layer, layer.image(), None, offset)
 
 
 @handles("Scale")
-def scale(layer: Layer) -> Values:
+def scale(layer: Layer) -> Results:
     """Times a factor per channel, learned or computed, plus learned offsets."""
     count = layer.param.integer(0, 0)
-    has_bias = layer.param.integer(1, 0)
-    channels = _channels(layer, layer.x().shape[1] if count == NONE else count)
-    if count == NONE:
-        shape = (1, channels, *[1] * (len(layer.x().shape) - 2))
-        if layer.x(1).count != channels:
-            raise layer.invalid(f"{layer.x(1).count} factors for {channels} channels")
-        factor = layer.reshape(layer.x(1), shape)
+    y, factors = layer.x(), None
+    channels = _channels(layer, y.shape[1] if count == NONE else count)
+    if count != NONE:
+        factors = layer.raw_weights((channels,), "factors")
+    elif layer.x(1).count != channels:
+        raise layer.invalid(f"{layer.x(1).count} factors for {channels} channels")
     else:
-        learned = layer.raw_weights((channels,), "factors")
-        factor = layer.constant(layer.channelwise(learned), "scale")
-    y = layer.add("mul", layer.x(), factor)
-    if has_bias:
-        offset = layer.channelwise(layer.raw_weights((channels,), "bias"))
-        y = layer.add("add", y, layer.constant(offset, "bias"))
-    return y
+        spread = (1, channels, *[1] * (len(y.shape) - 2))
+        y = layer.add("mul", y, layer.reshape(layer.x(1), spread))
+    has_bias = layer.param.integer(1, 0)
+    offsets = layer.raw_weights((channels,), "bias") if has_bias else None
+    return activation.affine(layer, y, factors, offsets)
 
 
 def _channels(layer: Layer, count: int) -> int:

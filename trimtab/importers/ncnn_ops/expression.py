@@ -10,11 +10,13 @@ import operator
 import re
 from collections.abc import Callable
 
+from trimtab.importers._calls import Calls
 from trimtab.importers.ncnn_ops.layer import Layer
 
-_TOKEN = re.compile(r"\s*([0-9][whdc]|-?[0-9.]+(?:e-?[0-9]+)?|[a-z_0-9]+|//|[-+*/(),])")
+_TOKEN = re.compile(r"[0-9][whdc]|-?[0-9.]+(?:e-?[0-9]+)?|[a-z_0-9]+|//|[-+*/(),]")
+_NUMBER = re.compile(r"-?[0-9.]+(e-?[0-9]+)?")
+_SIZE = re.compile(r"[0-9][whdc]")
 
-_DEEPEST = 50
 _LONGEST = 1000
 
 _FUNCTIONS: dict[str, Callable[..., float]] = {
@@ -38,43 +40,21 @@ _FUNCTIONS: dict[str, Callable[..., float]] = {
 
 def evaluate(layer: Layer, text: str) -> list[int]:
     """The values of an expression, in its order; operands are the layer's."""
-    tokens = _TOKEN.findall(text)
-    if "".join(tokens) != re.sub(r"\s", "", text) or len(text) > _LONGEST:
-        raise layer.invalid(f"'{text[:60]}' is not an expression")
-    values = []
-    while tokens:
-        values.append(int(_term(layer, tokens, 0)))
-        if tokens and tokens.pop(0) != ",":
-            raise layer.invalid(f"'{text[:60]}' lacks a comma")
-    return values
 
+    def leaf(word: str) -> float:
+        if _SIZE.fullmatch(word):
+            # 1 where an operand has no such dimension.
+            return float(spread(layer.x(int(word[0])).shape)["cdhw".index(word[1])])
+        if _NUMBER.fullmatch(word):
+            return float(word)
+        raise layer.invalid(f"its expression has '{word}' without arguments")
 
-def _term(layer: Layer, tokens: list[str], depth: int) -> float:
-    if not tokens or depth > _DEEPEST:
-        raise layer.invalid("its expression ends too early, or is nested too deeply")
-    token = tokens.pop(0)
-    if re.fullmatch(r"[0-9][whdc]", token):
-        return _size(layer, int(token[0]), token[1])
-    if re.fullmatch(r"-?[0-9.]+(e-?[0-9]+)?", token):
-        return float(token)
-    if token not in _FUNCTIONS:
-        raise layer.unsupported(f"its expression has '{token}'")
-    arguments = []
-    if not tokens or tokens.pop(0) != "(":
-        raise layer.invalid(f"'(' is missing behind '{token}'")
-    while True:
-        arguments.append(_term(layer, tokens, depth + 1))
-        end = tokens.pop(0) if tokens else ""
-        if end == ")":
-            return float(_FUNCTIONS[token](*arguments))
-        if end != ",":
-            raise layer.invalid("')' is missing")
+    def call(name: str, values: list[float]) -> float:
+        if name not in _FUNCTIONS:
+            raise layer.unsupported(f"its expression has '{name}'")
+        return float(_FUNCTIONS[name](*values))
 
-
-def _size(layer: Layer, i: int, letter: str) -> float:
-    """A dimension of operand `i`, 1 where it has none."""
-    c, d, h, w = spread(layer.x(i).shape)
-    return float({"w": w, "h": h, "d": d, "c": c}[letter])
+    return [int(value) for value in Calls(layer, _TOKEN, _LONGEST, leaf, call).values(text)]
 
 
 def spread(shape: tuple[int, ...]) -> tuple[int, int, int, int]:

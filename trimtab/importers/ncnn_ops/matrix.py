@@ -6,12 +6,14 @@ import math
 
 import numpy as np
 
-from trimtab.importers._layers import Array, Value, Values
+from trimtab.importers._handled_layer import Results
+from trimtab.importers._layers import Operand, Value
 from trimtab.importers.ncnn_ops.layer import Layer, handles
+from trimtab.importers.vocabulary.matrix import attention, by_heads, flipped, joined_heads, product
 
 
 @handles("InnerProduct")
-def inner_product(layer: Layer) -> Values:
+def inner_product(layer: Layer) -> Results:
     """Of all elements, or of each row when the rows are as long as the weights."""
     if layer.param.integer(8, 0):
         raise layer.unsupported("its weights are quantised to 8-bit integers")
@@ -23,21 +25,14 @@ def inner_product(layer: Layer) -> Values:
     rows = len(x.shape) == 3 and x.shape[2] == length
     if not rows and x.count != length:
         raise layer.invalid(f"it has weights for {length} inputs, not {x.count}")
-    operands = [layer.constant(layer.weights((outputs, length), "weights"), "weight")]
-    if layer.param.integer(1, 0):
-        operands.append(layer.constant(layer.raw_weights((outputs,), "bias"), "bias"))
+    weight = layer.weights((outputs, length), "weights")
+    bias = layer.raw_weights((outputs,), "bias") if layer.param.integer(1, 0) else None
     flat = x if rows else layer.reshape(x, (1, length))
-    return layer.activate(layer.add("gemm", flat, *operands))
-
-
-def _swap(layer: Layer, x: Value) -> Value:
-    """Exchanges the last two dimensions."""
-    rank = len(x.shape)
-    return layer.add("transpose", x, permutation=(*range(rank - 2), rank - 1, rank - 2))
+    return layer.activate(product(layer, flat, weight, bias))
 
 
 @handles("MatMul")
-def mat_mul(layer: Layer) -> Values:
+def mat_mul(layer: Layer) -> Results:
     """As numpy's matmul; a vector is a row on the left, a column on the right."""
     a, b = layer.x(0), layer.x(1)
     row, column = len(a.shape) == 2, len(b.shape) == 2
@@ -45,7 +40,7 @@ def mat_mul(layer: Layer) -> Values:
     if column:
         b = layer.reshape(b, (1, b.shape[1], 1))
     elif layer.param.integer(0, 0):
-        b = _swap(layer, b)
+        b = flipped(layer, b)
     rank = max(len(a.shape), len(b.shape))
     a, b = (layer.reshape(v, (1, *[1] * (rank - len(v.shape)), *v.shape[1:])) for v in (a, b))
     y = layer.add("mat_mul", a, b)
@@ -58,7 +53,7 @@ _ROWS_AND_COLUMNS = {0: (1, 1), 1: (-1, 1), 2: (-1, 1), 3: (-1, -1), 4: (1, -1)}
 
 
 @handles("Gemm")
-def gemm(layer: Layer) -> Values:
+def gemm(layer: Layer) -> Results:
     """alpha (a b + beta c), each operand a constant or computed, the first two maybe transposed."""
     p = layer.param
     alpha, beta = p.real(0, 1.0), p.real(1, 1.0)
@@ -77,11 +72,11 @@ def gemm(layer: Layer) -> Values:
         layer.weights(shape, "matrix") if flag else None
         for shape, flag in zip(shapes, fixed, strict=False)
     ]
-    bottoms = iter(layer.bottoms)
-    matrices = [
-        _matrix(layer, constant, bottoms, bool(turn))
+    computed = iter([layer.x(i) for i in range(len(layer.inputs))])
+    a, b = (
+        _matrix(layer, next(computed, None) if constant is None else constant, bool(turn))
         for constant, turn in zip(constants, turned, strict=True)
-    ]
+    )
     kind = p.integer(10, 0)
     offset: Value | None = None
     if fixed[2]:
@@ -91,38 +86,32 @@ def gemm(layer: Layer) -> Values:
             sizes = zip(_ROWS_AND_COLUMNS[kind], (m, n), strict=True)
             shape = tuple(size if one == -1 else 1 for one, size in sizes)
             offset = layer.constant(layer.weights(shape, "offsets") * np.float32(beta), "offset")
-    elif len(layer.bottoms) > 2 - sum(1 for flag in fixed[:2] if flag):
-        computed = next(bottoms)
-        if len(computed.shape) == 2:
-            # A vector has a number per row.
-            computed = layer.reshape(computed, (1, computed.shape[1], 1))
-        offset = layer.scale_and_shift(computed, beta, 0.0)
-    a, b = matrices
-    if isinstance(b, Value) or isinstance(a, np.ndarray):
-        left = a if isinstance(a, Value) else layer.constant(a[np.newaxis], "a")
-        right = b if isinstance(b, Value) else layer.constant(b[np.newaxis], "b")
-        y = layer.add("mat_mul", left, right)
+    elif (c := next(computed, None)) is not None:
+        # A vector has a number per row.
+        offset = layer.reshape(c, (1, c.shape[1], 1)) if len(c.shape) == 2 else c
+        offset = layer.scaled(offset, beta)
+    if isinstance(a, Value) and isinstance(b, np.ndarray):
+        y = product(layer, a, b.T)
     else:
-        y = layer.add("gemm", a, layer.constant(b.T, "weight"))
+        left, right = (layer.value(v if isinstance(v, Value) else v[np.newaxis]) for v in (a, b))
+        y = layer.add("mat_mul", left, right)
     if offset is not None:
         y = layer.add("add", y, offset)
-    y = layer.scale_and_shift(y, alpha, 0.0)
-    return _swap(layer, y) if p.integer(14, 0) else y
+    y = layer.scaled(y, alpha)
+    return flipped(layer, y) if p.integer(14, 0) else y
 
 
-def _matrix(layer: Layer, constant: Array | None, bottoms: object, turn: bool) -> Value | Array:
+def _matrix(layer: Layer, matrix: Operand | None, turn: bool) -> Operand:
     """An operand [1, rows, columns], or a constant [rows, columns]."""
-    if constant is not None:
-        return constant.T if turn else constant
-    value: Value | None = next(bottoms, None)  # type: ignore[call-overload]
-    if value is None or len(value.shape) not in (2, 3):
+    if matrix is None or len(matrix.shape) not in (2, 3):
         raise layer.unsupported("it reads what is no matrix")
-    value = layer.reshape(value, (1, 1, value.shape[1])) if len(value.shape) == 2 else value
-    return _swap(layer, value) if turn else value
+    if isinstance(matrix, Value) and len(matrix.shape) == 2:
+        matrix = layer.reshape(matrix, (1, 1, matrix.shape[1]))
+    return flipped(layer, matrix) if turn else matrix
 
 
 @handles("MultiHeadAttention")
-def multi_head_attention(layer: Layer) -> Values:
+def multi_head_attention(layer: Layer) -> Results:
     """softmax(q k + mask) v by heads, of projected rows; the result is projected, too."""
     p = layer.param
     size, heads, count = p.integer(0, 0), p.integer(1, 1), p.integer(2, 0)
@@ -133,7 +122,7 @@ def multi_head_attention(layer: Layer) -> Values:
         raise layer.unsupported("it is quantised, or keeps a cache")
     q_size = count // size
     factor = p.real(6, 1.0 / math.sqrt(size // heads))
-    operands = list(layer.bottoms)
+    operands = layer.xs()
     mask = operands.pop() if p.integer(5, 0) and len(operands) > 1 else None
     if not 1 <= len(operands) <= 3 or any(len(x.shape) != 3 for x in operands):
         raise layer.unsupported("its inputs are not one to three matrices")
@@ -142,21 +131,12 @@ def multi_head_attention(layer: Layer) -> Values:
     def project(x: Value, outputs: int, inputs: int, role: str, scale: float = 1.0) -> Value:
         weight = layer.weights((outputs, inputs), f"{role} weights") * np.float32(scale)
         bias = layer.raw_weights((outputs,), f"{role} bias") * np.float32(scale)
-        constants = layer.constant(weight, f"{role}_weight"), layer.constant(bias, f"{role}_bias")
-        return layer.add("gemm", x, *constants)
+        return product(layer, x, weight, bias, f"{role}_")
 
-    def by_heads(x: Value, *order: int) -> Value:
-        split = layer.reshape(x, (1, x.shape[1], heads, size // heads))
-        return layer.add("transpose", split, permutation=order)
-
-    q = by_heads(project(q, size, q_size, "query", factor), 0, 2, 1, 3)
-    k = by_heads(project(k, size, k_size, "key"), 0, 2, 3, 1)
-    v = by_heads(project(v, size, v_size, "value"), 0, 2, 1, 3)
-    scores = layer.add("mat_mul", q, k)
-    if mask is not None:
-        lifted = mask if len(mask.shape) == 4 else layer.reshape(mask, (1, 1, *mask.shape[1:]))
-        scores = layer.add("add", scores, lifted)
-    mixed = layer.add("mat_mul", layer.add("softmax", scores, axis=-1), v)
-    joined = layer.add("transpose", mixed, permutation=(0, 2, 1, 3))
-    rows = layer.reshape(joined, (1, joined.shape[1], size))
+    q = by_heads(layer, project(q, size, q_size, "query", factor), heads)
+    k = by_heads(layer, project(k, size, k_size, "key"), heads)
+    v = by_heads(layer, project(v, size, v_size, "value"), heads)
+    if mask is not None and len(mask.shape) != 4:
+        mask = layer.reshape(mask, (1, 1, *mask.shape[1:]))
+    rows = joined_heads(layer, attention(layer, q, k, v, mask))
     return project(rows, q_size, size, "output")

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import itertools
-import math
 
-from trimtab.importers._layers import Value, Values
+from trimtab.importers._handled_layer import Results
 from trimtab.importers.ncnn_ops.expression import evaluate, spread
 from trimtab.importers.ncnn_ops.layer import NONE, Layer, handles
+from trimtab.importers.vocabulary import movement
 
 # Blobs have at most four dimensions.
 _MOST_DIMS = 4
 
 
 @handles("MemoryData")
-def memory_data(layer: Layer) -> Values:
+def memory_data(layer: Layer) -> Results:
     """A constant."""
     sizes = [layer.param.integer(key, 0) for key in (2, 11, 1, 0)]
     shape = (1, *(n for n in sizes if n))
@@ -24,27 +24,26 @@ def memory_data(layer: Layer) -> Values:
 
 
 @handles("Split", "Noop", "DeepCopy")
-def split(layer: Layer) -> Values:
+def split(layer: Layer) -> Results:
     """The same blob for several readers, or each blob as it is."""
     if layer.type == "Noop":
-        return [layer.x(i) for i in range(layer.tops)]
-    return [layer.x()] * layer.tops
+        return tuple(layer.x(i) for i in range(len(layer.outputs)))
+    return (layer.x(),) * len(layer.outputs)
 
 
 @handles("Concat")
-def concat(layer: Layer) -> Values:
+def concat(layer: Layer) -> Results:
     """Along one axis."""
-    axis = layer.axis(layer.param.integer(0, 0))
-    operands = [layer.x(i) for i in range(max(1, len(layer.bottoms)))]
-    return operands[0] if len(operands) == 1 else layer.add("concat", *operands, axis=axis)
+    axis = layer.blob_axis(layer.param.integer(0, 0))
+    return movement.concat(layer, layer.xs(), axis)
 
 
 @handles("Slice")
-def slice_(layer: Layer) -> Values:
+def slice_(layer: Layer) -> Results:
     """Sizes of the parts (-233: an equal part of what is left), or where they end."""
     x = layer.x()
-    axis = layer.axis(layer.param.integer(1, 0))
-    length, tops = x.shape[axis], layer.tops
+    axis = layer.blob_axis(layer.param.integer(1, 0))
+    length, tops = x.shape[axis], len(layer.outputs)
     sizes, ends = layer.param.integers(0), layer.param.integers(2)
     if len(ends) >= tops - 1 and ends:
         bounds = [0, *(end + length if end < 0 else end for end in ends[: tops - 1]), length]
@@ -61,38 +60,37 @@ def slice_(layer: Layer) -> Values:
     if sum(parts) < length:
         # A rest that nobody reads.
         parts.append(length - sum(parts))
-    if len(parts) == 1:
-        return x
-    return layer.add_many("split", x, outputs=len(parts), axis=axis, sizes=parts)[:tops]
+    return movement.split(layer, x, axis, parts)[:tops]
 
 
 @handles("Crop")
-def crop(layer: Layer) -> Values:
+def crop(layer: Layer) -> Results:
     """From start to end along axes, or by offsets and sizes, or to the size of another blob."""
     x = layer.x()
     dims = len(x.shape) - 1
     if any(layer.param.has(key) for key in (19, 20)):
         starts, ends = (evaluate(layer, layer.param.text(key)) for key in (19, 20))
-        return _cut(layer, x, starts, ends, evaluate(layer, layer.param.text(21)))
+        return _cut(layer, starts, ends, evaluate(layer, layer.param.text(21)))
     starts, ends = layer.param.integers(9), layer.param.integers(10)
     if starts and ends:
-        return _cut(layer, x, starts, ends, layer.param.integers(11))
+        return _cut(layer, starts, ends, layer.param.integers(11))
     # Parameters for c, d, h, w; the last ones are those of the blob's dimensions.
     offsets = _dims(layer, (2, 13, 1, 0), dims)
     sizes = _dims(layer, (5, 14, 4, 3), dims)
     behind = _dims(layer, (8, 15, 7, 6), dims)
-    if len(layer.bottoms) > 1 and not any((*sizes, *behind)):
+    if layer.has(1) and not any((*sizes, *behind)):
         other = spread(layer.x(1).shape)
         sizes = _pick(other, dims)
         if len(layer.x(1).shape) < len(x.shape) and dims > 2:
             sizes[0] = x.shape[1]
-    bounds = []
-    for offset, size, rest, length in zip(offsets, sizes, behind, x.shape[1:], strict=True):
+    cuts = []
+    rows = zip(offsets, sizes, behind, x.shape[1:], strict=True)
+    for axis, (offset, size, rest, length) in enumerate(rows, 1):
         end = length - rest if size == NONE else min(offset + size, length - rest)
         if not 0 <= offset < end <= length:
             raise layer.invalid(f"{offset} to {end} is not inside {length}")
-        bounds.append((offset, end))
-    return _slice(layer, x, bounds)
+        cuts.append((axis, offset, end, 1))
+    return movement.sliced(layer, x, cuts)
 
 
 def _pick(values: tuple[int, ...], dims: int) -> list[int]:
@@ -106,45 +104,31 @@ def _dims(layer: Layer, keys: tuple[int, ...], dims: int) -> list[int]:
     return _pick((values[0], values[1], values[2], values[3]), dims)
 
 
-def _cut(layer: Layer, x: Value, starts: list[int], ends: list[int], axes: list[int]) -> Value:
+def _cut(layer: Layer, starts: list[int], ends: list[int], axes: list[int]) -> Results:
     """As numpy slices, but that an end of 0 is the end of the dimension."""
     axes = axes or list(range(len(starts)))
     if not len(starts) == len(ends) == len(axes):
         raise layer.invalid(f"{len(starts)} starts, {len(ends)} ends, {len(axes)} axes")
-    bounds = [(0, length) for length in x.shape[1:]]
+    x, cuts = layer.x(), []
     for start, end, axis in zip(starts, ends, axes, strict=True):
-        place = layer.axis(axis)
+        place = layer.blob_axis(axis)
         length = x.shape[place]
         begin = 0 if start == NONE else start + length if start < 0 else start
         stop = length if end == NONE else min(length, end if end > 0 else end + length)
         if not 0 <= begin < stop:
             raise layer.invalid(f"{start} to {end} is not inside {length}")
-        bounds[place - 1] = (begin, stop)
-    return _slice(layer, x, bounds)
-
-
-def _slice(layer: Layer, x: Value, bounds: list[tuple[int, int]]) -> Value:
-    cut = [i for i, (a, b) in enumerate(bounds, 1) if (a, b) != (0, x.shape[i])]
-    if not cut:
-        return x
-    return layer.add(
-        "slice",
-        x,
-        starts=tuple(bounds[i - 1][0] for i in cut),
-        ends=tuple(bounds[i - 1][1] for i in cut),
-        axes=tuple(cut),
-        steps=(1,) * len(cut),
-    )
+        cuts.append((place, begin, stop, 1))
+    return movement.sliced(layer, x, cuts)
 
 
 @handles("Flatten")
-def flatten(layer: Layer) -> Values:
+def flatten(layer: Layer) -> Results:
     """To one dimension."""
-    return layer.reshape(layer.x(), (1, math.prod(layer.x().shape[1:])))
+    return movement.flattened(layer, layer.x(), 1)
 
 
 @handles("Reshape")
-def reshape(layer: Layer) -> Values:
+def reshape(layer: Layer) -> Results:
     """0 copies a dimension, -1 takes what is left, -233 drops one."""
     x = layer.x()
     if expression := layer.param.text(6):
@@ -161,12 +145,6 @@ def reshape(layer: Layer) -> Values:
         raise layer.invalid(f"it has {len(sizes)} dimensions")
     given = _pick(spread(x.shape), len(sizes))
     shape = [old if size == 0 else size for size, old in zip(sizes, given, strict=True)]
-    total = math.prod(x.shape)
-    if shape.count(-1) == 1:
-        known = math.prod(n for n in shape if n != -1)
-        shape[shape.index(-1)] = total // known if known > 0 else 0
-    if math.prod(shape) != total or min(shape) < 1:
-        raise layer.invalid(f"{list(x.shape[1:])} cannot be reshaped to {sizes}")
     return layer.reshape(x, (1, *shape))
 
 
@@ -183,7 +161,7 @@ _NAMES = {2: "HW", 3: "CHW", 4: "CDHW"}
 
 
 @handles("Permute")
-def permute(layer: Layer) -> Values:
+def permute(layer: Layer) -> Results:
     """Dimensions in another order."""
     x, order = layer.x(), layer.param.integer(0, 0)
     dims = len(x.shape) - 1
@@ -193,37 +171,34 @@ def permute(layer: Layer) -> Values:
     if not 0 <= order < len(orders):
         raise layer.invalid(f"there is no order {order} of {dims} dimensions")
     permutation = [_NAMES[dims].index(letter) + 1 for letter in reversed(orders[order])]
-    return layer.add("transpose", x, permutation=(0, *permutation))
+    return layer.transpose(x, (0, *permutation))
 
 
 @handles("Squeeze")
-def squeeze(layer: Layer) -> Values:
+def squeeze(layer: Layer) -> Results:
     """Drops dimensions that are 1, by axis or by name."""
     x = layer.x()
     dims = len(x.shape) - 1
-    axes = [layer.axis(axis) for axis in layer.param.integers(3)]
+    axes = [layer.blob_axis(axis) for axis in layer.param.integers(3)]
     if not axes:
         named = _dims(layer, (2, 11, 1, 0), dims)
         axes = [i for i, flag in enumerate(named, 1) if flag]
-    shape = [n for i, n in enumerate(x.shape) if i not in axes or n != 1]
+    shape = movement.without(x.shape, {axis for axis in axes if x.shape[axis] == 1})
     return layer.reshape(x, shape if len(shape) > 1 else (1, 1))
 
 
 @handles("ExpandDims")
-def expand_dims(layer: Layer) -> Values:
+def expand_dims(layer: Layer) -> Results:
     """New dimensions of 1, at places in the result."""
     axes = layer.param.integers(3)
     rank = len(layer.x().shape) + len(axes)
     if rank - 1 > _MOST_DIMS:
         raise layer.invalid(f"its result has {rank - 1} dimensions")
-    shape = list(layer.x().shape)
-    for axis in sorted(layer.axis(axis, rank) for axis in axes):
-        shape.insert(axis, 1)
-    return layer.reshape(layer.x(), shape)
+    return movement.unsqueezed(layer, layer.x(), *(layer.blob_axis(axis, rank) for axis in axes))
 
 
 @handles("Padding")
-def padding(layer: Layer) -> Values:
+def padding(layer: Layer) -> Results:
     """Height and width, and channels of an image, by a number, the edge or a reflection."""
     x = layer.x()
     dims = len(x.shape) - 1
@@ -241,28 +216,26 @@ def padding(layer: Layer) -> Values:
     if dims == _MOST_DIMS and (front or behind):
         raise layer.unsupported("it pads in depth")
     mode = ("constant", "edge", "reflect")[kind]
-    return layer.add("pad", x, pads=(0, *begins, 0, *ends), mode=mode, value=value)
+    amounts = dict(enumerate(zip(begins, ends, strict=True), 1))
+    return movement.padded(layer, x, amounts, mode, value)
 
 
 @handles("Tile")
-def tile(layer: Layer) -> Values:
+def tile(layer: Layer) -> Results:
     """Repeats along one axis, or along the last ones."""
     x = layer.x()
-    repeats = [1] * len(x.shape)
     if given := layer.param.integers(2):
         if len(given) > _MOST_DIMS:
             raise layer.invalid(f"it has {len(given)} repeats")
-        missing = len(given) - len(x.shape) + 1
-        if missing > 0:
-            x = layer.reshape(x, (1, *[1] * missing, *x.shape[1:]))
-        repeats = [*[1] * (len(x.shape) - len(given)), *given]
-    else:
-        repeats[layer.axis(layer.param.integer(0, 0))] = layer.param.integer(1, 1)
-    return layer.add("tile", x, repeats=repeats)
+        lead = [1] * (len(given) - len(x.shape) + 1)
+        return movement.tiled(layer, layer.reshape(x, (1, *lead, *x.shape[1:])), given)
+    repeats = [1] * len(x.shape)
+    repeats[layer.blob_axis(layer.param.integer(0, 0))] = layer.param.integer(1, 1)
+    return movement.tiled(layer, x, repeats)
 
 
 @handles("ShuffleChannel")
-def shuffle_channel(layer: Layer) -> Values:
+def shuffle_channel(layer: Layer) -> Results:
     """Interleaves groups of channels (ShuffleNet), or undoes it."""
     group, channels = layer.param.integer(0, 1), layer.image().shape[1]
     if group < 1 or channels % group:
@@ -272,7 +245,7 @@ def shuffle_channel(layer: Layer) -> Values:
 
 
 @handles("PixelShuffle")
-def pixel_shuffle(layer: Layer) -> Values:
+def pixel_shuffle(layer: Layer) -> Results:
     """Channels become pixels; the place within a block varies fastest, or slowest."""
     mode = "dcr" if layer.param.integer(1, 0) else "crd"
     factor = layer.param.integer(0, 1)
@@ -280,11 +253,12 @@ def pixel_shuffle(layer: Layer) -> Values:
 
 
 @handles("Reorg")
-def reorg(layer: Layer) -> Values:
+def reorg(layer: Layer) -> Results:
     """Pixels become channels; the place within a block varies fastest, or slowest."""
     stride = layer.param.integer(0, 1)
     slowest = layer.param.integer(1, 0)
     if stride < 1:
         raise layer.invalid(f"its stride is {stride}")
-    y = layer.add("space_to_depth", layer.image(), block_size=stride)
-    return y if slowest else layer.add("channel_shuffle", y, group=stride * stride)
+    if slowest:
+        return layer.add("space_to_depth", layer.image(), block_size=stride)
+    return movement.pixel_unshuffle(layer, layer.image(), stride)

@@ -6,15 +6,17 @@ import math
 
 import numpy as np
 
-from trimtab.importers._layers import Array, Value, Values
+from trimtab.importers._handled_layer import Results
 from trimtab.importers.ncnn_ops.layer import Layer, handles
+from trimtab.importers.vocabulary import normalization as norm
+from trimtab.importers.vocabulary.activation import affine
 
 # What ncnn uses where a deviation is 0.
 _LEAST_DEVIATION = 1e-4
 
 
 @handles("BatchNorm")
-def batch_norm(layer: Layer) -> Values:
+def batch_norm(layer: Layer) -> Results:
     """By collected statistics; files hold scales, means, variances, offsets."""
     x, epsilon = layer.x(), layer.param.real(1, 0.0)
     channels = (layer.param.integer(0, 0),)
@@ -23,15 +25,14 @@ def batch_norm(layer: Layer) -> Values:
     scale, mean, variance, shift = (
         layer.raw_weights(channels, role) for role in ("scales", "means", "variances", "offsets")
     )
-    deviation = np.sqrt(np.maximum(variance + np.float32(epsilon), 0))
-    deviation[deviation == 0] = _LEAST_DEVIATION
-    parts = {"scale": scale, "shift": shift, "mean": mean, "variance": deviation**2}
-    constants = [layer.constant(value, role) for role, value in parts.items()]
-    return layer.add("batch_normalization", x, *constants, epsilon=0.0)
+    total = variance + np.float32(epsilon)
+    if total.min() <= 0:
+        variance, epsilon = np.where(total > 0, total, _LEAST_DEVIATION**2), 0.0
+    return norm.batch_norm(layer, x, scale, shift, mean, variance, epsilon)
 
 
 @handles("LRN")
-def lrn(layer: Layer) -> Values:
+def lrn(layer: Layer) -> Results:
     """Across channels, or within each channel over a square of pixels."""
     x = layer.image()
     region, size = layer.param.integer(0, 0), layer.param.integer(1, 5)
@@ -41,33 +42,19 @@ def lrn(layer: Layer) -> Values:
         raise layer.unsupported(f"its local_size is {size}, its region_type {region}")
     if region == 0:
         return layer.add("lrn", x, size=size, alpha=alpha, beta=beta, bias=bias)
-    mean = layer.add(
-        "average_pool",
-        layer.add("mul", x, x),
-        kernel_shape=(size, size),
-        pads=(size // 2,) * 4,
-        count_include_pad=True,
-    )
-    base = layer.scale_and_shift(mean, alpha, bias)
-    return layer.add("mul", x, layer.add("pow", base, layer.constant(-beta, "exponent")))
+    return norm.lrn_within(layer, x, size, alpha, beta, bias)
 
 
 @handles("MVN")
-def mvn(layer: Layer) -> Values:
+def mvn(layer: Layer) -> Results:
     """Mean 0 and deviation 1, of each channel or of the image; eps is added to the deviation."""
-    x = layer.image()
     axes = (1, 2, 3) if layer.param.integer(1, 0) else (2, 3)
-    epsilon = layer.param.real(2, 1e-4)
-    y = layer.add("sub", x, layer.add("reduce_mean", x, axes=axes))
-    if not layer.param.integer(0, 0):
-        return y
-    variance = layer.add("reduce_mean", layer.add("mul", y, y), axes=axes)
-    deviation = layer.scale_and_shift(layer.add("sqrt", variance), 1.0, epsilon)
-    return layer.add("div", y, deviation)
+    epsilon, scaled = layer.param.real(2, 1e-4), layer.param.integer(0, 0) != 0
+    return norm.mean_variance_norm(layer, layer.image(), axes, epsilon, scaled=scaled)
 
 
 @handles("Normalize")
-def normalize(layer: Layer) -> Values:
+def normalize(layer: Layer) -> Results:
     """Length 1 of the image, of each channel, or of each pixel's channels, then factors."""
     x = layer.image()
     spatial, shared = layer.param.integer(0, 0), layer.param.integer(1, 0)
@@ -76,56 +63,40 @@ def normalize(layer: Layer) -> Values:
     mode = layer.param.integer(9, 0)
     if count != (1 if shared else x.shape[1]):
         raise layer.invalid(f"it has {count} factors for {x.shape[1]} channels")
-    factors = layer.channelwise(layer.raw_weights((count,), "factors"))
+    factors = layer.raw_weights((count,), "factors")
     axes = tuple(axis for axis, on in ((1, across), (2, spatial), (3, spatial)) if on)
     if not axes:
         raise layer.unsupported("it normalises each number by itself")
-    squares = layer.add("reduce_sum", layer.add("mul", x, x), axes=axes)
-    if mode == 0:
-        length = layer.add("sqrt", layer.scale_and_shift(squares, 1.0, epsilon))
-    elif mode == 1:
-        least = layer.constant(epsilon, "epsilon")
-        length = layer.add("max", layer.add("sqrt", squares), least)
-    else:
-        least = layer.constant(epsilon, "epsilon")
-        length = layer.add("sqrt", layer.add("max", squares, least))
-    return layer.add("mul", layer.add("div", x, length), layer.constant(factors, "scale"))
+    name = {0: "added", 1: "least"}.get(mode, "least_square")
+    y = norm.l2_norm(layer, x, axes, **{name: epsilon})
+    return affine(layer, y, factors, None)
 
 
-def _affine(layer: Layer, key: int, shape: tuple[int, ...]) -> tuple[Array, Array]:
+def _affine(layer: Layer, key: int, shape: tuple[int, ...]) -> norm.Affine:
     """Factors and offsets, when parameter `key` says that there are some."""
     if layer.param.integer(key, 1):
         return layer.raw_weights(shape, "factors"), layer.raw_weights(shape, "offsets")
-    return np.ones(shape, np.float32), np.zeros(shape, np.float32)
+    return None, None
 
 
 @handles("InstanceNorm")
-def instance_norm(layer: Layer) -> Values:
+def instance_norm(layer: Layer) -> Results:
     """Each channel over its pixels."""
     x, epsilon = layer.image(), layer.param.real(1, 1e-3)
     channels, affine = layer.param.integer(0, 0), layer.param.integer(2, 1)
     if affine and channels != x.shape[1]:
         raise layer.invalid(f"it is for {channels} channels, not {x.shape[1]}")
-    parts = zip(("scale", "shift"), _affine(layer, 2, (x.shape[1],)), strict=True)
-    constants = [layer.constant(value, role) for role, value in parts]
-    return layer.add("instance_normalization", x, *constants, epsilon=epsilon)
+    return norm.instance_norm(layer, x, _affine(layer, 2, x.shape[1:2]), epsilon)
 
 
 @handles("GroupNorm")
-def group_norm(layer: Layer) -> Values:
+def group_norm(layer: Layer) -> Results:
     """Groups of channels over their pixels, then factors and offsets per channel."""
     x, epsilon = layer.x(), layer.param.real(2, 1e-3)
     group, channels = layer.param.integer(0, 1), layer.param.integer(1, 0)
-    if channels != x.shape[1] or group < 1 or channels % group:
-        raise layer.invalid(f"{group} groups of {channels} channels do not fit {x.shape[1]}")
-    scale, shift = _affine(layer, 3, (channels,))
-    grouped = layer.reshape(x, (1, group, x.count // group))
-    ones, zeros = np.ones(group, np.float32), np.zeros(group, np.float32)
-    units = layer.constant(ones, "one"), layer.constant(zeros, "zero")
-    y = layer.add("instance_normalization", grouped, *units, epsilon=epsilon)
-    factor = layer.constant(layer.channelwise(scale), "scale")
-    offset = layer.constant(layer.channelwise(shift), "shift")
-    return layer.add("add", layer.add("mul", layer.reshape(y, x.shape), factor), offset)
+    if channels != x.shape[1]:
+        raise layer.invalid(f"it is for {channels} channels, not {x.shape[1]}")
+    return norm.group_norm(layer, x, group, _affine(layer, 3, (channels,)), epsilon)
 
 
 def _normalized_axis(layer: Layer, size: int) -> int:
@@ -138,20 +109,19 @@ def _normalized_axis(layer: Layer, size: int) -> int:
 
 
 @handles("LayerNorm")
-def layer_norm(layer: Layer) -> Values:
+def layer_norm(layer: Layer) -> Results:
     """Rows, or channels, by themselves."""
     axis = _normalized_axis(layer, layer.param.integer(0, 0))
     epsilon = layer.param.real(1, 1e-3)
-    scale, shift = _affine(layer, 2, layer.x().shape[axis:])
-    constants: list[Value] = [layer.constant(scale, "scale"), layer.constant(shift, "shift")]
-    return layer.add("layer_normalization", layer.x(), *constants, axis=axis, epsilon=epsilon)
+    affine = _affine(layer, 2, layer.x().shape[axis:])
+    return norm.layer_norm(layer, layer.x(), axis, affine, epsilon)
 
 
 @handles("Softmax")
-def softmax(layer: Layer) -> Values:
+def softmax(layer: Layer) -> Results:
     """Along one axis."""
     axis = layer.param.integer(0, 0)
     if axis and not layer.param.integer(1, 0):
         raise layer.unsupported("its axis counts a batch, as in files of old (1=1 is missing)")
     layer.param.integer(1, 0)
-    return layer.add("softmax", layer.x(), axis=layer.axis(axis))
+    return layer.add("softmax", layer.x(), axis=layer.blob_axis(axis))

@@ -1,4 +1,4 @@
-"""The text of .param files: a magic number, counts, then one layer per line.
+"""The layers of .param files, with their parameters.
 
 Format: ncnn, docs/developer-guide/param-and-model-file-structure.md.
 """
@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from trimtab.errors import ImportModelError, ModelFileError
+from trimtab.importers._param_text import Dialect, Row, rows
 
-MAGIC = "7767517"
+_DIALECT = Dialect("an ncnn network", "layers", "blobs", ".param", exact=False)
 
 # Arrays have the key -23300 - id in front of their length, in files of the old style.
 _ARRAY_KEY = -23300
@@ -88,47 +89,13 @@ class LayerText:
 
 def parse(text: str, path: str) -> list[LayerText]:
     """The layers of a .param file; ModelFileError with the line where it is none."""
-    lines = text.splitlines()
-    if not lines or lines[0].strip() != MAGIC:
-        raise ModelFileError(
-            f"is not an ncnn network: its first line is not {MAGIC}",
-            where=path,
-            hint="give the text form of the .param file",
-        )
-    rows = [(i, line) for i, line in enumerate(lines[1:], 2) if line.strip()]
-    counts = rows[0][1].split() if rows else []
-    if len(counts) != 2 or not all(count.isdecimal() for count in counts):
-        raise _damaged(path, 2, "the numbers of layers and blobs are missing")
-    # Lines behind the last announced layer are no part of the network.
-    layers = rows[1 : 1 + min(int(counts[0]), len(rows))]
-    if len(layers) < int(counts[0]):
-        raise _damaged(path, 2, f"{counts[0]} layers are announced, {len(layers)} follow")
-    return [_layer(line, number, path) for number, line in layers]
+    return [_layer(row, path) for row in rows(text, path, _DIALECT)]
 
 
-def _damaged(path: str, line: int, what: str) -> ModelFileError:
-    return ModelFileError(what, where=f"{path}:{line}", hint="copy or convert the network again")
-
-
-def _layer(line: str, number: int, path: str) -> LayerText:
-    words = line.split(maxsplit=4)
-    if len(words) < 4 or not (words[2].isdecimal() and words[3].isdecimal()):
-        raise _damaged(path, number, "expected a type, a name, and the numbers of its blobs")
-    type, name = words[:2]
-    bottoms, tops = int(words[2]), int(words[3])
-    # No layer has more blobs than its line has letters.
-    if bottoms + tops > len(line):
-        raise _damaged(path, number, f"{bottoms + tops} blobs are announced")
-    blobs = (words[4] if len(words) > 4 else "").split(maxsplit=bottoms + tops)
-    if len(blobs) < bottoms + tops:
-        raise _damaged(
-            path, number, f"{bottoms + tops} blobs are announced, {len(blobs)} are named"
-        )
-    rest = blobs[bottoms + tops] if len(blobs) > bottoms + tops else ""
-    where = f"{path}:{number}: layer '{name}' ({type})"
-    params = _params(rest, where)
-    named = blobs[: bottoms + tops]
-    return LayerText(type, name, named[:bottoms], named[bottoms:], number, where, params)
+def _layer(row: Row, path: str) -> LayerText:
+    where = f"{path}:{row.number}: layer '{row.name}' ({row.type})"
+    params = _params(row.rest, where)
+    return LayerText(row.type, row.name, row.inputs, row.outputs, row.number, where, params)
 
 
 def _params(text: str, where: str) -> dict[int, list[str]]:

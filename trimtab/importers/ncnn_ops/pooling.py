@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from trimtab.importers._adaptive_pool import MOST_WINDOWS, adaptive_pool
-from trimtab.importers._layers import Value, Values
-from trimtab.importers.ncnn_ops.convolution import pads, pair, same_pads, same_totals
+from trimtab.importers._handled_layer import Results
+from trimtab.importers._layers import Value
+from trimtab.importers.ncnn_ops.convolution import pads, pair
 from trimtab.importers.ncnn_ops.expression import evaluate
 from trimtab.importers.ncnn_ops.layer import NONE, Layer, handles
+from trimtab.importers.vocabulary import pooling as pools
+from trimtab.importers.vocabulary.movement import expanded
+from trimtab.importers.vocabulary.resize import resize
+from trimtab.importers.vocabulary.window import Window
 
-_KINDS = ("max", "average")
+_KINDS: tuple[pools.Kind, ...] = ("max", "average")
 
 # What parameter 5 says about padding.
 _FULL, _VALID, _SAME_UPPER, _SAME_LOWER = range(4)
 
 
 @handles("Pooling")
-def pooling(layer: Layer) -> Values:
+def pooling(layer: Layer) -> Results:
     """Over a window, over everything (the result has one dimension), or to a given size."""
     kind = layer.param.integer(0, 0)
     if kind not in (0, 1):
@@ -26,58 +30,52 @@ def pooling(layer: Layer) -> Values:
     if layer.param.integer(4, 0):
         # Windows that do not matter are written nevertheless.
         layer.param.read.update(layer.param.params)
-        y = layer.add(f"global_{_KINDS[kind]}_pool", x)
+        y = pools.adaptive_pool(layer, _KINDS[kind], x, (1, 1))
         return layer.reshape(y, y.shape[:2])
     if layer.param.integer(7, 0):
         layer.param.read.update(layer.param.params)
-        return _adaptive(layer, x, kind)
-    return _windowed(layer, x, kind)
+        return _adaptive(layer, x, _KINDS[kind])
+    return _windowed(layer, x, _KINDS[kind])
 
 
-def _adaptive(layer: Layer, x: Value, kind: int) -> Value:
+def _adaptive(layer: Layer, x: Value, kind: pools.Kind) -> Value:
     width = layer.param.integer(8, 0)
     wanted = (layer.param.integer(18, width), width)
     height, width = (
         n if given == NONE else given for given, n in zip(wanted, x.shape[2:], strict=True)
     )
-    if min(height, width) < 1:
-        raise layer.invalid(f"its size is {height} x {width}")
-    if max(height, width) > MOST_WINDOWS:
-        raise layer.unsupported(f"its size is {height} x {width}")
-    return adaptive_pool(
-        layer.add, layer.constant, x, (height, width), "average" if kind else "max"
-    )
+    return pools.adaptive_pool(layer, kind, x, (height, width))
 
 
-def _windowed(layer: Layer, x: Value, kind: int) -> Value:
-    kernel, strides = pair(layer, 1, 0), pair(layer, 2, 1)
-    border = pads(layer, 3, 13, 14, 15)
+def _windowed(layer: Layer, x: Value, kind: pools.Kind) -> Value:
+    window = Window(pair(layer, 1, 0), pair(layer, 2, 1), pads(layer, 3, 13, 14, 15))
     mode = layer.param.integer(5, 0)
     counted = bool(layer.param.integer(6, 0))
-    if min(*kernel, *strides) < 1 or min(border) < 0 or max(border) >= 2**24:
-        raise layer.invalid(f"its window is {kernel}, its stride {strides}, its padding {border}")
-    size = x.shape[2:]
-    if mode == _FULL:
-        # The last window is filled up.
-        y0, x0, y1, x1 = border
-        y1 += -(size[0] + y0 + y1 - kernel[0]) % strides[0]
-        x1 += -(size[1] + x0 + x1 - kernel[1]) % strides[1]
-        border = (y0, x0, y1, x1)
+    window.check(layer)
+    if min(window.pads) < 0 or max(window.pads) >= 2**24:
+        raise layer.invalid(f"its padding is {window.pads}")
+    size, rounded = x.shape[2:], mode == _FULL
+    if rounded:
+        border = window.pads
+        room = [size[i] + border[i] + border[2 + i] - window.kernel[i] for i in range(2)]
+        ends = [border[2 + i] + -room[i] % window.strides[i] for i in range(2)]
+        filled = window.padded((*border[:2], *ends))
+        if filled != window.filled(size):
+            # The last window lies outside of the image, which ncnn does not mind.
+            window, rounded = filled, False
     elif mode in (_SAME_UPPER, _SAME_LOWER):
-        if any(border):
+        if any(window.pads):
             raise layer.unsupported("it has padding beside pad_mode")
-        border = same_pads(same_totals(size, kernel, strides), lower=mode == _SAME_LOWER)
+        window = window.same(size, lower=mode == _SAME_LOWER)
         counted = True
     elif mode != _VALID:
         raise layer.unsupported(f"its pad_mode {mode} is not known")
-    window = {"kernel_shape": kernel, "strides": strides}
-    if kind == 0:
-        return layer.add("max_pool", x, pads=border, **window)
-    return layer.add("average_pool", x, pads=border, count_include_pad=counted, **window)
+    counts = {"count_include_pad": counted, "count_overhang": counted}
+    return pools.pool(layer, kind, x, window, ceil_mode=rounded, **counts)
 
 
 @handles("Interp")
-def interp(layer: Layer) -> Values:
+def interp(layer: Layer) -> Results:
     """Resizes images by nearest pixels or linearly; a vector [1, c] is spread over an image."""
     kind = layer.param.integer(0, 0)
     aligned = bool(layer.param.integer(6, 0))
@@ -100,14 +98,18 @@ def interp(layer: Layer) -> Values:
         sizes = tuple(_scaled(layer, n, s) for n, s in zip(size, scales, strict=True))
         exact = False
     if len(shape) == 2:
-        image = layer.reshape(x, (*shape, 1, 1))
-        return layer.add("expand", image, shape=(*shape, *sizes))
+        return expanded(layer, layer.reshape(x, (*shape, 1, 1)), (*shape, *sizes))
     if len(shape) == 3:
         sizes = (shape[1], sizes[1])
         x = layer.reshape(x, (1, *shape))
     elif len(shape) != 4:
         raise layer.unsupported(f"its input has {len(shape) - 1} dimensions")
-    y = _resize(layer, x, sizes, kind, aligned, () if exact else scales)
+    if sizes != x.shape[2:] and kind not in (1, 2):
+        raise layer.unsupported("it is bicubic" if kind == 3 else f"its resize_type is {kind}")
+    mode, coordinates = "nearest", "asymmetric"
+    if kind == 2:
+        mode, coordinates = "linear", "align_corners" if aligned else "half_pixel"
+    y = resize(layer, x, sizes, mode, coordinates, scales=() if exact else scales)
     return layer.reshape(y, y.shape[1:]) if len(shape) == 3 else y
 
 
@@ -115,31 +117,3 @@ def _scaled(layer: Layer, size: int, scale: float) -> int:
     if not 0 < scale < 2**20:
         raise layer.invalid(f"its scale is {scale}")
     return int(np.float32(size) * np.float32(scale))
-
-
-def _resize(
-    layer: Layer,
-    x: Value,
-    sizes: tuple[int, ...],
-    kind: int,
-    aligned: bool,
-    scales: tuple[float, ...],
-) -> Value:
-    if sizes == x.shape[2:]:
-        return x
-    if kind == 1:
-        return layer.add(
-            "resize",
-            x,
-            sizes=sizes,
-            scales=scales,
-            mode="nearest",
-            coordinate_mode="asymmetric",
-            nearest_mode="floor",
-        )
-    if kind == 2:
-        mode = "align_corners" if aligned else "half_pixel"
-        return layer.add(
-            "resize", x, sizes=sizes, scales=scales, mode="linear", coordinate_mode=mode
-        )
-    raise layer.unsupported("it is bicubic" if kind == 3 else f"its resize_type is {kind}")

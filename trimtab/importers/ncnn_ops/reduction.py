@@ -2,64 +2,46 @@
 
 from __future__ import annotations
 
-from trimtab.importers._layers import Value, Values
+from trimtab.importers._handled_layer import Results
 from trimtab.importers.ncnn_ops.layer import Layer, handles
+from trimtab.importers.vocabulary.reduction import reduced
 
-_NAMES = (
+_PRODUCT = "prod"
+_KINDS = (
     "sum",
-    "asum",
-    "sumsq",
+    "l1",
+    "sum_square",
     "mean",
     "max",
     "min",
-    "prod",
+    _PRODUCT,
     "l1",
     "l2",
-    "logsum",
-    "logsumexp",
+    "log_sum",
+    "log_sum_exp",
 )
 
 
 @handles("Reduction")
-def reduction(layer: Layer) -> Values:
+def reduction(layer: Layer) -> Results:
     """Over some axes or all; a factor comes last."""
     x, axes = layer.x(), layer.param.integers(3)
     kind = layer.param.integer(0, 0)
     whole, keep = layer.param.integer(1, 1), layer.param.integer(4, 0)
     if not layer.param.integer(5, 0) and axes:
         raise layer.unsupported("its axes count a batch, as in files of old (5=1 is missing)")
-    if not 0 <= kind < len(_NAMES) or _NAMES[kind] == "prod":
+    if not 0 <= kind < len(_KINDS) or _KINDS[kind] == _PRODUCT:
         raise layer.unsupported(f"the engine has no reduction {kind}")
-    places = {layer.axis(axis) for axis in axes}
+    places = {layer.blob_axis(axis) for axis in axes}
     if whole or len(x.shape) == 2:
         places = set(range(1, len(x.shape)))
-    y = _reduce(layer, x, _NAMES[kind], tuple(sorted(places)))
-    y = layer.scale_and_shift(y, layer.param.real(2, 1.0), 0.0)
-    if keep:
-        return y
-    shape = [n for i, n in enumerate(y.shape) if i not in places]
-    return layer.reshape(y, shape if len(shape) > 1 else (1, 1))
-
-
-def _reduce(layer: Layer, x: Value, kind: str, axes: tuple[int, ...]) -> Value:
-    """All dimensions are kept."""
-    if kind in ("asum", "l1"):
-        x = layer.add("abs", x)
-    elif kind in ("sumsq", "l2"):
-        x = layer.add("mul", x, x)
-    elif kind == "logsumexp":
-        x = layer.add("exp", x)
-    if not axes:
-        return x
-    op = f"reduce_{kind}" if kind in ("mean", "max", "min") else "reduce_sum"
-    y = layer.add(op, x, axes=axes)
-    if kind == "l2":
-        return layer.add("sqrt", y)
-    return layer.add("log", y) if kind.startswith("log") else y
+    y = reduced(layer, _KINDS[kind], x, tuple(places), keep_dims=bool(keep))
+    y = layer.scaled(y, layer.param.real(2, 1.0))
+    return y if len(y.shape) > 1 else layer.reshape(y, (1, 1))
 
 
 @handles("ArgMax")
-def arg_max(layer: Layer) -> Values:
+def arg_max(layer: Layer) -> Results:
     """Where the maximum is, as a real number."""
     if layer.param.integer(0, 0) or layer.param.integer(1, 1) != 1:
         raise layer.unsupported("it gives values, or more than one place")

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from trimtab.errors import ModelFileError
-from trimtab.importers._layers import Array, UnsupportedFormError, read_bytes
+from trimtab.importers._files import WeightsFile, read_bytes
+from trimtab.importers._layers import Array, UnsupportedFormError
 
 LIMIT_BYTES = 2**32
 
@@ -23,11 +23,13 @@ _RAW = 0x0002C056
 _TABLE = 256
 
 
-class Weights:
+class Weights(WeightsFile):
     """Values in the order in which layers take them; none without a file."""
 
+    text, suffix = ".param", ".bin"
+
     def __init__(self, path: Path | None) -> None:
-        self._path = path
+        super().__init__(path)
         self._data = read_bytes(path, LIMIT_BYTES) if path else b""
         self._next = 0
         self._lost = False
@@ -74,15 +76,11 @@ class Weights:
     def _check(self, shape: Sequence[int], least_bytes: int, what: str) -> int:
         """The number of elements, which must be able to follow."""
         if self._path is None:
-            raise ModelFileError(
-                "its weights are missing",
-                where=what,
-                hint="put the .bin file beside the .param, under the same name",
-            )
+            raise self.missing(what)
         count = math.prod(shape)
         left = len(self._data) - self._next
         if min(shape, default=1) < 1 or count * least_bytes > left:
-            raise self._damaged(f"{what} has the shape {list(shape)}, {left} bytes are left")
+            raise self.damaged(f"{what} has the shape {list(shape)}, {left} bytes are left")
         return count
 
     def _floats(self, count: int, code: str, what: str) -> Array:
@@ -93,12 +91,5 @@ class Weights:
         """The next bytes; buffers begin at multiples of four."""
         begin, self._next = self._next, self._next + size + -size % 4
         if self._next > len(self._data):
-            raise self._damaged(f"{what} needs {size} bytes, {len(self._data) - begin} are left")
+            raise self.damaged(f"{what} needs {size} bytes, {len(self._data) - begin} are left")
         return self._data[begin : begin + size]
-
-    def _damaged(self, reason: str) -> ModelFileError:
-        return ModelFileError(
-            f"does not hold the weights of this network: {reason}",
-            where=str(self._path),
-            hint="take the .param and the .bin of one network, and copy them again",
-        )

@@ -5,36 +5,36 @@ from __future__ import annotations
 import math
 import struct
 
-from trimtab.importers._layers import Value, Values
+from trimtab.importers._handled_layer import Results
+from trimtab.importers._layers import Value
 from trimtab.importers.ncnn_ops.layer import Layer, handles
+from trimtab.importers.vocabulary import movement
 
 # Values of a box: x, y, width, height, objectness; scores follow.
 _BOX, _OBJECTNESS, _SCORES = 4, 4, 5
 
-_FAR = 2**31 - 1
-
 
 @handles("YoloDetectionOutput")
-def yolo_v2(layer: Layer) -> Values:
+def yolo_v2(layer: Layer) -> Results:
     """Anchors are in pixels of each head; scores are the softmax of the classes."""
     boxes, anchors = layer.param.integer(1, 5), layer.param.reals(4)
     _check(layer, boxes, anchors, boxes)
     heads = []
-    for i in range(len(layer.bottoms)):
+    for i in range(len(layer.inputs)):
         height, width = layer.image(i).shape[2:]
         scaled = [a / (height if j % 2 else width) for j, a in enumerate(anchors[: 2 * boxes])]
         heads.append(_decode(layer, layer.image(i), scaled, "softmax"))
-    rows = _join(layer, heads)
-    return _select(layer, rows, _columns(layer, rows, _SCORES, _FAR))
+    rows = layer.value(movement.concat(layer, heads, 1))
+    return _select(layer, rows, _columns(layer, rows, _SCORES))
 
 
 @handles("Yolov3DetectionOutput")
-def yolo_v3(layer: Layer) -> Values:
+def yolo_v3(layer: Layer) -> Results:
     """Anchors are in pixels of the image, whose size is given by that of each head."""
     p = layer.param
     boxes, anchors = p.integer(1, 5), p.reals(4)
     mask, scales = [_place(value) for value in p.reals(5)], p.reals(6)
-    count = len(layer.bottoms)
+    count = len(layer.inputs)
     _check(layer, boxes, anchors, 1)
     if len(mask) < boxes * count or len(scales) < count or min(scales, default=0) <= 0:
         raise layer.invalid(f"{len(mask)} places and {len(scales)} scales for {count} heads")
@@ -49,8 +49,8 @@ def yolo_v3(layer: Layer) -> Values:
             for j in (0, 1)
         ]
         heads.append(_decode(layer, layer.image(i), chosen, "sigmoid"))
-    rows = _join(layer, heads)
-    product = _columns(layer, rows, _SCORES, _FAR)
+    rows = layer.value(movement.concat(layer, heads, 1))
+    product = _columns(layer, rows, _SCORES)
     objectness = _columns(layer, rows, _OBJECTNESS, _SCORES)
     # ncnn takes 1 / (1 + e^-o (1 + e^-c)) for the score, which is not the product of both sigmoids
     # o' c', but o' c' / (o' c' + 1 - o').
@@ -75,7 +75,7 @@ def _check(layer: Layer, boxes: int, anchors: list[float], least: int) -> None:
     if not all(math.isfinite(anchor) for anchor in anchors):
         raise layer.invalid("its anchors must be finite")
     expected = boxes * (_SCORES + classes)
-    for i in range(len(layer.bottoms)):
+    for i in range(len(layer.inputs)):
         if layer.image(i).shape[1] != expected:
             raise layer.invalid(f"it reads {expected} channels, not {layer.image(i).shape[1]}")
 
@@ -84,20 +84,15 @@ def _decode(layer: Layer, x: Value, anchors: list[float], scores: str) -> Value:
     return layer.add("yolo", x, anchors=anchors, scores=scores, threshold=0.0)
 
 
-def _join(layer: Layer, heads: list[Value]) -> Value:
-    return heads[0] if len(heads) == 1 else layer.add("concat", *heads, axis=1)
-
-
-def _columns(layer: Layer, rows: Value, begin: int, end: int) -> Value:
-    axis = len(rows.shape) - 1
-    return layer.add("slice", rows, starts=(begin,), ends=(end,), axes=(axis,), steps=(1,))
+def _columns(layer: Layer, rows: Value, begin: int, end: int = movement.FAR) -> Value:
+    return movement.part(layer, rows, len(rows.shape) - 1, begin, end)
 
 
 def _select(layer: Layer, rows: Value, scores: Value) -> Value:
     """The best boxes: each has its best class, and a better box of any class suppresses it. Rows
     of class (from 1 on), score and box [1, boxes, 6]; what is left is 0.
     """
-    half = layer.scale_and_shift(_columns(layer, rows, 2, _BOX), 0.5, 0.0)
+    half = layer.scaled(_columns(layer, rows, 2, _BOX), 0.5)
     centre = _columns(layer, rows, 0, 2)
     corners = [layer.add(op, centre, half) for op in ("sub", "add")]
     boxes = layer.add("concat", *corners, axis=2)
@@ -112,9 +107,9 @@ def _select(layer: Layer, rows: Value, scores: Value) -> Value:
         nms_threshold=layer.param.real(3, 0.45),
     )
     # All boxes are of class 0 there, rows that are left over of class -1.
-    kept = layer.scale_and_shift(_columns(layer, found, 0, 1), 1.0, 1.0)
+    kept = layer.shifted(_columns(layer, found, 0, 1), 1.0)
     labels = layer.add("cast", layer.add("arg_max", scores, axis=2), to="f32")
-    labels = layer.scale_and_shift(layer.reshape(labels, (labels.count, 1)), 1.0, 1.0)
+    labels = layer.shifted(layer.reshape(labels, (labels.count, 1)), 1.0)
     places = layer.reshape(indices, (indices.count,))
     chosen = layer.add("gather", labels, places, axis=0)
     table = layer.add("concat", chosen, _columns(layer, found, 1, 6), axis=1)

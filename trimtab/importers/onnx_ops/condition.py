@@ -6,7 +6,9 @@ import math
 
 import numpy as np
 
-from trimtab.importers.onnx_ops.node import Array, Node, Value, Values, handles
+from trimtab.importers._handled_layer import Results
+from trimtab.importers._layers import Array, Value
+from trimtab.importers.onnx_ops.node import Node, handles
 
 # ONNX operator: relation of the engine, whether the operands change places.
 COMPARE = {
@@ -19,96 +21,96 @@ COMPARE = {
 
 
 @handles(*COMPARE)
-def compare(node: Node) -> Values:
+def compare(node: Node) -> Results:
     """Whether a relation holds; numpy broadcasting."""
-    relation, swapped = COMPARE[node.op_type]
+    relation, swapped = COMPARE[node.type]
     a, b = node.x(0), node.x(1)
     return node.add("compare", *((b, a) if swapped else (a, b)), relation=relation)
 
 
 @handles("Where")
-def where(node: Node) -> Values:
+def where(node: Node) -> Results:
     """a where the condition holds, else b; numpy broadcasting."""
     return node.add("where", *(node.x(i) for i in range(3)))
 
 
 @handles("Not")
-def not_(node: Node) -> Values:
+def not_(node: Node) -> Results:
     """Equal to false."""
     return _is(node, node.x(0), False)
 
 
 @handles("And", "Or", "Xor")
-def logic(node: Node) -> Values:
+def logic(node: Node) -> Results:
     """And takes b where a holds, Or where it does not; Xor says whether they differ."""
     a, b = node.x(0), node.x(1)
-    if node.op_type == "Xor":
+    if node.type == "Xor":
         return _is(node, node.add("compare", a, b, relation="equal"), False)
-    return node.add("where", *((a, b, a) if node.op_type == "And" else (a, a, b)))
+    return node.add("where", *((a, b, a) if node.type == "And" else (a, a, b)))
 
 
 def _is(node: Node, x: Value, value: bool) -> Value:
-    return node.add("compare", x, node.new_constant(np.array(value), "value"), relation="equal")
+    return node.add("compare", x, node.constant(np.array(value), "value"), relation="equal")
 
 
 @handles("IsNaN", "IsInf")
-def is_special(node: Node) -> Values:
+def is_special(node: Node) -> Results:
     """A NaN is not equal to itself; detect_positive and detect_negative choose the infinities."""
     x = node.x(0)
-    if node.op_type == "IsNaN":
+    if node.type == "IsNaN":
         return _is(node, node.add("compare", x, x, relation="equal"), False)
     positive, negative = node.integer("detect_positive", 1), node.integer("detect_negative", 1)
     if positive and negative:
         x = node.add("abs", x)
     # With neither, nothing is: not even a NaN equals this one.
     value = math.inf if positive else -math.inf if negative else math.nan
-    return node.add("compare", x, node.scalar(value, "infinity"), relation="equal")
+    return node.add("compare", x, node.constant(value, "infinity"), relation="equal")
 
 
 @handles("Sign")
-def sign(node: Node) -> Values:
+def sign(node: Node) -> Results:
     """1, -1, or x where it is neither above nor below 0."""
-    x, zero = node.x(0), node.scalar(0, "zero")
+    x, zero = node.x(0), node.constant(0.0, "zero")
     above = node.add("compare", zero, x, relation="less")
     below = node.add("compare", x, zero, relation="less")
-    rest = node.add("where", below, node.scalar(-1, "minus"), x)
-    return node.add("where", above, node.scalar(1, "plus"), rest)
+    rest = node.add("where", below, node.constant(-1.0, "minus"), x)
+    return node.add("where", above, node.constant(1.0, "plus"), rest)
 
 
 @handles("ThresholdedRelu")
-def thresholded_relu(node: Node) -> Values:
+def thresholded_relu(node: Node) -> Results:
     """x above alpha, else 0."""
-    x, alpha = node.x(0), node.scalar(node.real("alpha", 1.0), "alpha")
+    x, alpha = node.x(0), node.constant(node.real("alpha", 1.0), "alpha")
     above = node.add("compare", alpha, x, relation="less")
-    return node.add("where", above, x, node.scalar(0, "zero"))
+    return node.add("where", above, x, node.constant(0.0, "zero"))
 
 
 @handles("Shrink")
-def shrink(node: Node) -> Values:
+def shrink(node: Node) -> Results:
     """x - bias above lambd, x + bias below -lambd, else 0."""
     x, bias, threshold = node.x(0), node.real("bias", 0.0), node.real("lambd", 0.5)
-    above = node.add("compare", node.scalar(threshold, "lambd"), x, relation="less")
-    below = node.add("compare", x, node.scalar(-threshold, "lambd"), relation="less")
+    above = node.add("compare", node.constant(threshold, "lambd"), x, relation="less")
+    below = node.add("compare", x, node.constant(-threshold, "lambd"), relation="less")
     low, high = x, x
     if bias:
-        low = node.add("add", x, node.scalar(bias, "bias"))
-        high = node.add("sub", x, node.scalar(bias, "bias"))
-    rest = node.add("where", below, low, node.scalar(0, "zero"))
+        low = node.add("add", x, node.constant(bias, "bias"))
+        high = node.add("sub", x, node.constant(bias, "bias"))
+    rest = node.add("where", below, low, node.constant(0.0, "zero"))
     return node.add("where", above, high, rest)
 
 
 @handles("Trilu")
-def trilu(node: Node) -> Values:
+def trilu(node: Node) -> Results:
     """The triangle above or below a diagonal, which must be known."""
     x = node.x(0)
     diagonal = int(node.number(1, "diagonal")) if node.has(1) else 0
     ones: Array = np.ones(x.shape[-2:], np.bool_)
     kept = np.triu(ones, diagonal) if node.integer("upper", 1) else np.tril(ones, diagonal)
-    return node.add("where", node.new_constant(kept, "mask"), x, node.zero_of(x))
+    return node.add("where", node.constant(kept, "mask"), x, node.zero_of(x))
 
 
 @handles("TopK")
-def top_k(node: Node) -> Values:
+def top_k(node: Node) -> Results:
     """Values and indices, always sorted; how many must be known."""
     x = node.x(0)
     return node.add_many(
@@ -117,12 +119,12 @@ def top_k(node: Node) -> Values:
         outputs=2,
         k=int(node.number(1, "k")) if node.opset >= 10 else node.integer("k"),
         axis=node.axis(node.integer("axis", -1), len(x.shape)),
-        largest=bool(node.integer("largest", 1)),
+        largest=node.boolean("largest", True),
     )
 
 
 @handles("GatherElements")
-def gather_elements(node: Node) -> Values:
+def gather_elements(node: Node) -> Results:
     """An index per element of the result, constant or computed."""
     axis = node.axis(node.integer("axis", 0), len(node.shape(0)))
     return node.add("gather_elements", node.x(0), node.x(1), axis=axis)

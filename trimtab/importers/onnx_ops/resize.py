@@ -8,8 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from trimtab.errors import ImportModelError
-from trimtab.importers.onnx_ops.node import Node, Value, Values, handles
+from trimtab.importers._handled_layer import Results
+from trimtab.importers._layers import Value
+from trimtab.importers.onnx_ops.node import Node, handles
+from trimtab.importers.vocabulary import movement
+from trimtab.importers.vocabulary import resize as images
 
 
 @dataclass(frozen=True)
@@ -27,10 +30,10 @@ def _scaled(size: float, scale: float) -> float:
 
 
 @handles("Upsample")
-def upsample(node: Node) -> Values:
+def upsample(node: Node) -> Results:
     """Opset 7 and 9: what Resize does with asymmetric coordinates, rounded down."""
     x = node.x(0)
-    scales = node.reals("scales") or node.constant_floats(1, "scales")
+    scales = node.reals("scales") or node.floats(1, "scales")
     sizes = tuple(math.floor(_scaled(n, s)) for n, s in zip(x.shape, scales, strict=True))
     target = Target(sizes, scales, ())
     mode = node.text("mode", "nearest")
@@ -38,11 +41,11 @@ def upsample(node: Node) -> Values:
 
 
 @handles("Resize")
-def resize(node: Node) -> Values:
+def resize(node: Node) -> Results:
     """Opset 10 has scales only; later ones sizes, regions and many modes."""
     x, mode = node.x(0), node.text("mode", "nearest")
     if node.opset < 11:
-        scales = node.constant_floats(1, "scales")
+        scales = node.floats(1, "scales")
         sizes = tuple(math.floor(_scaled(n, s)) for n, s in zip(x.shape, scales, strict=True))
         # onnxruntime, where this version of the operator comes from, rounds up when it shrinks.
         rounding = "ceil" if min(scales) < 1 else "floor"
@@ -66,8 +69,8 @@ def resize(node: Node) -> Values:
         coordinate_mode=coordinates,
         nearest_mode=node.text("nearest_mode", "round_prefer_floor"),
         extrapolation_value=node.real("extrapolation_value", 0.0),
-        antialias=bool(node.integer("antialias", 0)),
-        exclude_outside=bool(node.integer("exclude_outside", 0)),
+        antialias=node.boolean("antialias", False),
+        exclude_outside=node.boolean("exclude_outside", False),
     )
 
 
@@ -77,14 +80,14 @@ def _target(node: Node, shape: tuple[int, ...], *, cropped: bool) -> Target:
     axes = [node.axis(a, rank) for a in node.integers("axes") or range(rank)]
     roi = [0.0] * rank + [1.0] * rank
     if cropped:
-        given = node.constant_floats(1, "region")
+        given = node.floats(1, "region")
         for i, axis in enumerate(axes):
             roi[axis], roi[rank + axis] = given[i], given[len(axes) + i]
     scales, sizes = [1.0] * rank, list(shape)
-    given_scales = node.constant_floats(2, "scales") if node.has(2) else ()
+    given_scales = node.floats(2, "scales") if node.has(2) else ()
     given_sizes = node.optional_ints(3, "sizes")
     if len(given_scales or given_sizes) != len(axes):
-        raise ImportModelError("there must be one scale or size per axis", where=node.where)
+        raise node.invalid("there must be one scale or size per axis")
     for axis, scale in zip(axes, given_scales, strict=False):
         scales[axis] = scale
         sizes[axis] = math.floor(_scaled(shape[axis] * (roi[rank + axis] - roi[axis]), scale))
@@ -107,8 +110,6 @@ def _target(node: Node, shape: tuple[int, ...], *, cropped: bool) -> Target:
 def _resize(node: Node, x: Value, target: Target, mode: str, **attributes: Any) -> Value:
     """Resizes the last two dimensions, or the middle two of four (an image with channels last)."""
     mode = {"bilinear": "linear"}.get(mode, mode)
-    if mode not in ("nearest", "linear"):
-        raise node.unsupported(f"its mode is {mode}")
     lift = 4 - len(x.shape)
     if lift < 0:
         raise node.unsupported(f"its input has {len(x.shape)} dimensions")
@@ -129,18 +130,14 @@ def _resize(node: Node, x: Value, target: Target, mode: str, **attributes: Any) 
     if not changed <= set(plane):
         raise node.unsupported("it resizes other dimensions than height and width")
     if middle:
-        x = node.add("transpose", x, permutation=(0, 3, 1, 2))
-    elif lift:
-        x = node.add("reshape", x, shape=(1,) * lift + x.shape)
-    y = node.add(
-        "resize",
-        x,
-        sizes=tuple(sizes[i] for i in plane),
-        scales=tuple(scales[i] for i in plane) if target.scales else (),
-        roi=tuple(roi[i][end] for end in (0, 1) for i in plane) if target.roi else (),
-        mode=mode,
+        x = node.transpose(x, movement.TO_CHANNELS_FIRST)
+    y = images.resize(
+        node,
+        node.reshape(x, (1,) * lift + x.shape),
+        [sizes[i] for i in plane],
+        mode,
+        scales=[scales[i] for i in plane] if target.scales else (),
+        roi=[roi[i][end] for end in (0, 1) for i in plane] if target.roi else (),
         **attributes,
     )
-    if middle:
-        return node.add("transpose", y, permutation=(0, 2, 3, 1))
-    return node.add("reshape", y, shape=target.sizes) if lift else y
+    return node.transpose(y, movement.TO_CHANNELS_LAST) if middle else node.reshape(y, target.sizes)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from trimtab.importers.onnx_ops.node import Array, Node, Value
-from trimtab.importers.onnx_ops.window import distribute
+from trimtab.importers._layers import Array, Value
+from trimtab.importers.onnx_ops.node import Node
+from trimtab.importers.vocabulary import pooling as pools
+from trimtab.importers.vocabulary.convolution import convolve
+from trimtab.importers.vocabulary.movement import concat, padded, sliced
+from trimtab.importers.vocabulary.pooling import Kind
+from trimtab.importers.vocabulary.window import Window, plane, same_pads
 
 
 def _each(values: Sequence[int]) -> tuple[int, ...]:
@@ -24,14 +28,18 @@ def _pads(node: Node, x: Value, kernel: Sequence[int]) -> tuple[int, ...]:
     if mode == "VALID":
         return (0,) * 6
     strides, dilations = _each(node.integers("strides")), _each(node.integers("dilations"))
-    totals = [
-        max(0, (-(-n // s) - 1) * s + (k - 1) * d + 1 - n)
-        for n, k, s, d in zip(x.shape[2:], kernel, strides, dilations, strict=True)
-    ]
-    return distribute(node, totals, mode)
+    return same_pads(x.shape[2:], kernel, strides, dilations, lower=mode != "SAME_UPPER")
 
 
-def pool(node: Node, op: str, **attributes: Any) -> Value:
+def _flat(
+    kernel: Sequence[int], strides: Sequence[int], pads: Sequence[int], dilations: Sequence[int]
+) -> Window:
+    """What a window is in height and width."""
+    sides = (*pads[1:3], *pads[4:6])
+    return Window(plane(kernel[1:], 1), plane(strides[1:], 1), sides, plane(dilations[1:], 1))
+
+
+def pool(node: Node, kind: Kind, *, ceil_mode: bool, counted: bool) -> Value:
     """Pools images, then depths: maxima and means of equally many values can be nested.
 
     So can means over the pixels inside the image: all depths have as many of them.
@@ -40,25 +48,12 @@ def pool(node: Node, op: str, **attributes: Any) -> Value:
     strides, dilations = _each(node.integers("strides")), _each(node.integers("dilations"))
     top = _pads(node, x, kernel)
     n, c, d, h, w = x.shape
-    y = node.add(
-        op,
-        node.reshape(x, (n, c * d, h, w)),
-        kernel_shape=kernel[1:],
-        strides=strides[1:],
-        pads=(*top[1:3], *top[4:6]),
-        dilations=dilations[1:],
-        **attributes,
-    )
+    flat = _flat(kernel, strides, top, dilations)
+    deep = Window((kernel[0], 1), (strides[0], 1), (top[0], 0, top[3], 0), (dilations[0], 1))
+    modes = {"ceil_mode": ceil_mode, "count_include_pad": counted}
+    y = pools.pool(node, kind, node.reshape(x, (n, c * d, h, w)), flat, **modes)
     h, w = y.shape[2:]
-    y = node.add(
-        op,
-        node.reshape(y, (n, c, d, h * w)),
-        kernel_shape=(kernel[0], 1),
-        strides=(strides[0], 1),
-        pads=(top[0], 0, top[3], 0),
-        dilations=(dilations[0], 1),
-        **attributes,
-    )
+    y = pools.pool(node, kind, node.reshape(y, (n, c, d, h * w)), deep, **modes)
     return node.reshape(y, (n, c, y.shape[2], h, w))
 
 
@@ -72,41 +67,24 @@ def conv(node: Node, weight: Array, bias: Array | None) -> Value:
     pads = _pads(node, x, kernel)
     n, c, d, h, w = x.shape
     y = node.reshape(x, (n, c, d, h * w))
-    if pads[0] or pads[3]:
-        y = node.add("pad", y, pads=(0, 0, pads[0], 0, 0, 0, pads[3], 0))
+    y = padded(node, y, {2: pads[0::3]})
     depth = (y.shape[2] - (kernel[0] - 1) * dilations[0] - 1) // strides[0] + 1
     if depth < 1:
         raise node.unsupported("its kernel is deeper than its input")
+    span = (depth - 1) * strides[0] + 1
     slices = [
         node.reshape(
-            node.add(
-                "slice",
-                y,
-                starts=(begin,),
-                ends=(begin + (depth - 1) * strides[0] + 1,),
-                axes=(2,),
-                steps=(strides[0],),
-            ),
+            node.value(sliced(node, y, [(2, begin, begin + span, strides[0])])),
             (n, group, c // group, depth * h * w),
         )
         for begin in range(0, kernel[0] * dilations[0], dilations[0])
     ]
-    y = slices[0] if len(slices) == 1 else node.add("concat", *slices, axis=2)
+    y = node.value(concat(node, slices, axis=2))
     y = node.reshape(y, (n, c * kernel[0], depth, h * w))
-    y = node.add("transpose", y, permutation=(0, 2, 1, 3))
-    flat = weight.swapaxes(1, 2).reshape(weight.shape[0], -1, *kernel[1:])
-    constants = [node.new_constant(np.ascontiguousarray(flat), "weight")]
-    if bias is not None:
-        constants.append(node.new_constant(bias, "bias"))
-    y = node.add(
-        "conv",
-        node.reshape(y, (n * depth, c * kernel[0], h, w)),
-        *constants,
-        strides=strides[1:],
-        pads=(*pads[1:3], *pads[4:6]),
-        dilations=dilations[1:],
-        group=group,
-    )
+    y = node.transpose(y, (0, 2, 1, 3))
+    flat = np.ascontiguousarray(weight.swapaxes(1, 2).reshape(weight.shape[0], -1, *kernel[1:]))
+    y = node.reshape(y, (n * depth, c * kernel[0], h, w))
+    y = convolve(node, y, flat, bias, _flat(kernel, strides, pads, dilations), group)
     _, m, h, w = y.shape
-    y = node.add("transpose", node.reshape(y, (n, depth, m, h * w)), permutation=(0, 2, 1, 3))
+    y = node.transpose(node.reshape(y, (n, depth, m, h * w)), (0, 2, 1, 3))
     return node.reshape(y, (n, m, depth, h, w))

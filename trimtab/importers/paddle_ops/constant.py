@@ -12,7 +12,7 @@ from trimtab.importers.paddle_ops.node import Node, Results, handles
 @handles("shape")
 def shape(node: Node) -> Results:
     """Known, as all shapes are."""
-    return np.array(node.operand("Input").shape, np.int32)
+    return np.array(node.shape("Input"), np.int32)
 
 
 @handles("fill_constant", "fill_constant_batch_size_like", "fill_any_like")
@@ -27,7 +27,7 @@ def fill(node: Node) -> Results:
         dims = list(node.int_list("shape", "ShapeTensor", "ShapeTensorList"))
         code = node.dtype("dtype", 5)
     if node.type == "fill_constant_batch_size_like":
-        source = node.operand("Input").shape
+        source = node.shape("Input")
         dims[node.axis(node.integer("output_dim_idx", 0), len(dims))] = source[
             node.axis(node.integer("input_dim_idx", 0), len(source))
         ]

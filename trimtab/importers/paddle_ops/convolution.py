@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from trimtab.importers._layers import Value
+from trimtab.importers._layers import Array, Value
 from trimtab.importers.paddle_ops.activation import activate
 from trimtab.importers.paddle_ops.node import Node, Results, handles
-from trimtab.importers.paddle_ops.window import (
-    channels_first,
-    is_same,
-    padding,
-    pair,
-    restored,
-)
+from trimtab.importers.paddle_ops.window import channels_first, pair, restored, window
+from trimtab.importers.vocabulary.convolution import check_groups, convolve, deconvolve
+from trimtab.importers.vocabulary.window import Window
 
 
 @handles("conv2d", "depthwise_conv2d", "conv2d_fusion", "fused_conv2d")
@@ -19,20 +15,10 @@ def convolution(node: Node) -> Results:
     """x: [n, c, h, w], weights [m, c / groups, kh, kw]; what follows may be fused already."""
     x = channels_first(node, "Input")
     channels, groups = x.shape[1], node.integer("groups", 1)
-    if groups < 1 or channels % groups:
-        raise node.invalid(f"{groups} groups do not divide {channels} channels")
+    check_groups(node, groups, channels, node.weights("Filter", (-1, -1, -1, -1)).shape[0])
     weight = node.weights("Filter", (-1, channels // groups, -1, -1))
-    kernel, strides = (weight.shape[2], weight.shape[3]), pair(node, "strides", 1)
-    y = node.add(
-        "conv",
-        x,
-        node.constant_of(weight, "Filter"),
-        *_bias(node, weight.shape[0]),
-        strides=strides,
-        pads=padding(node, x.shape[2:], kernel, strides),
-        dilations=(1, 1) if is_same(node) else pair(node, "dilations", 1),
-        group=groups,
-    )
+    bias, place = _bias(node, weight.shape[0]), _window(node, x, weight)
+    y = convolve(node, x, node.constant_of(weight, "Filter"), bias, place, groups)
     y = restored(node, y)
     if node.has("ResidualData"):
         y = node.add("add", y, node.x("ResidualData"))
@@ -45,39 +31,26 @@ def convolution(node: Node) -> Results:
 def transposed_convolution(node: Node) -> Results:
     """x: [n, c, h, w], weights [c, m / groups, kh, kw]; a size may be asked for."""
     x = channels_first(node, "Input")
-    channels, groups = x.shape[1], node.integer("groups", 1)
-    if groups < 1 or channels % groups:
-        raise node.invalid(f"{groups} groups do not divide {channels} channels")
-    weight = node.weights("Filter", (channels, -1, -1, -1))
-    kernel, strides = (weight.shape[2], weight.shape[3]), pair(node, "strides", 1)
-    dilations = (1, 1) if is_same(node) else pair(node, "dilations", 1)
-    pads = padding(node, x.shape[2:], kernel, strides)
+    groups = node.integer("groups", 1)
+    weight = node.weights("Filter", (x.shape[1], -1, -1, -1))
+    check_groups(node, groups, x.shape[1], weight.shape[1] * groups)
+    place = _window(node, x, weight)
     extra = node.integers("output_padding") or (0, 0)
     wanted = node.int_list("output_size", "OutputSize", "OutputSizeTensor")
     if wanted:
-        least = [
-            (x.shape[2 + i] - 1) * strides[i]
-            + (kernel[i] - 1) * dilations[i]
-            + 1
-            - pads[i]
-            - pads[2 + i]
-            for i in range(2)
-        ]
+        reached, pads = place.reach(x.shape[2:]), place.pads
+        least = [reached[i] - pads[i] - pads[2 + i] for i in range(2)]
         extra = (wanted[0] - least[0], wanted[-1] - least[1])
-    y = node.add(
-        "conv_transpose",
-        x,
-        node.constant_of(weight, "Filter"),
-        *_bias(node, weight.shape[1] * groups),
-        strides=strides,
-        pads=pads,
-        dilations=dilations,
-        output_padding=(extra[0], extra[-1]),
-        group=groups,
-    )
+    bias, filters = _bias(node, weight.shape[1] * groups), node.constant_of(weight, "Filter")
+    y = deconvolve(node, x, filters, bias, place, groups, (extra[0], extra[-1]))
     y = restored(node, y)
     return activate(node, y, "relu" if node.boolean("fuse_relu", False) else "")
 
 
-def _bias(node: Node, outputs: int) -> list[Value]:
-    return [node.constant_of(node.weights("Bias", (outputs,)), "Bias")] if node.has("Bias") else []
+def _window(node: Node, x: Value, weight: Array) -> Window:
+    kernel = weight.shape[2], weight.shape[3]
+    return window(node, x.shape[2:], kernel, pair(node, "dilations", 1))
+
+
+def _bias(node: Node, outputs: int) -> Value | None:
+    return node.constant_of(node.weights("Bias", (outputs,)), "Bias") if node.has("Bias") else None

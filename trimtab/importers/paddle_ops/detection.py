@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from trimtab.importers._prior_boxes import PriorBoxes
 from trimtab.importers.paddle_ops.node import Node, Results, handles
+from trimtab.importers.vocabulary.prior_boxes import PriorBoxes
 
 
 @handles("prior_box")
 def prior_box(node: Node) -> Results:
     """Boxes for the feature map's pixels, in the image: known, as sizes are."""
-    features, image = node.operand("Input").shape, node.operand("Image").shape
+    features, image = node.shape("Input"), node.shape("Image")
     if len(features) != 4 or len(image) != 4:
         raise node.invalid("its inputs must be [n, c, h, w]")
     boxes = PriorBoxes(
@@ -23,9 +23,7 @@ def prior_box(node: Node) -> Results:
         offset=node.real("offset", 0.5),
     )
     sizes = (features[2], features[3]), (image[2], image[3])
-    if reason := boxes.error(*sizes):
-        raise node.invalid(reason)
-    made = boxes.make(*sizes).reshape(2, *sizes[0], len(boxes.shapes()), 4)
+    made = boxes.make(node, *sizes).reshape(2, *sizes[0], len(boxes.shapes()), 4)
     if boxes.max_sizes and not node.boolean("min_max_aspect_ratios_order", False):
         # The square between both sizes comes last, not second.
         per_size = len(boxes.shapes()) // len(boxes.min_sizes)

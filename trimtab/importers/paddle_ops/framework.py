@@ -15,20 +15,12 @@ from typing import Any
 from google.protobuf.message import DecodeError
 
 from trimtab.errors import ModelFileError
-from trimtab.importers._layers import read_bytes
-from trimtab.importers._protobuf import (
-    BOOL,
-    BYTES,
-    DOUBLE,
-    FLOAT,
-    INT32,
-    INT64,
-    MESSAGE,
-    Field,
-    message_class,
-)
+from trimtab.importers._files import read_bytes
+from trimtab.importers._protobuf import Field, message_class, parsed
 
 LIMIT_BYTES = 2**27  # of a program; those of large detectors have a megabyte
+
+_HINT = "give the file that save_inference_model or jit.save wrote, or copy it again"
 
 LOD_TENSOR = 7  # VarType.Type of an ordinary tensor
 
@@ -49,60 +41,60 @@ DTYPES = {
 
 _SCHEMA: dict[str, dict[str, Field]] = {
     "Scalar": {
-        "type": (1, INT32, False, ""),  # 1 boolean, 2 long, 3 double
-        "b": (2, BOOL, False, ""),
-        "i": (3, INT64, False, ""),
-        "r": (4, DOUBLE, False, ""),
+        "type": (1, "int32"),  # 1 boolean, 2 long, 3 double
+        "b": (2, "bool"),
+        "i": (3, "int64"),
+        "r": (4, "double"),
     },
     "Attr": {
-        "name": (1, BYTES, False, ""),
-        "type": (2, INT32, False, ""),
-        "i": (3, INT32, False, ""),
-        "f": (4, FLOAT, False, ""),
-        "s": (5, BYTES, False, ""),
-        "ints": (6, INT32, True, ""),
-        "floats": (7, FLOAT, True, ""),
-        "strings": (8, BYTES, True, ""),
-        "b": (10, BOOL, False, ""),
-        "bools": (11, BOOL, True, ""),
-        "l": (13, INT64, False, ""),
-        "longs": (15, INT64, True, ""),
-        "float64s": (16, DOUBLE, True, ""),
-        "var_name": (17, BYTES, False, ""),
-        "vars_name": (18, BYTES, True, ""),
-        "float64": (19, DOUBLE, False, ""),
-        "scalar": (20, MESSAGE, False, "Scalar"),
-        "scalars": (21, MESSAGE, True, "Scalar"),
+        "name": (1, "bytes"),
+        "type": (2, "int32"),
+        "i": (3, "int32"),
+        "f": (4, "float"),
+        "s": (5, "bytes"),
+        "ints": (6, "int32*"),
+        "floats": (7, "float*"),
+        "strings": (8, "bytes*"),
+        "b": (10, "bool"),
+        "bools": (11, "bool*"),
+        "l": (13, "int64"),
+        "longs": (15, "int64*"),
+        "float64s": (16, "double*"),
+        "var_name": (17, "bytes"),
+        "vars_name": (18, "bytes*"),
+        "float64": (19, "double"),
+        "scalar": (20, "Scalar"),
+        "scalars": (21, "Scalar*"),
     },
     "Slot": {
-        "parameter": (1, BYTES, False, ""),
-        "arguments": (2, BYTES, True, ""),
+        "parameter": (1, "bytes"),
+        "arguments": (2, "bytes*"),
     },
     "Op": {
-        "inputs": (1, MESSAGE, True, "Slot"),
-        "outputs": (2, MESSAGE, True, "Slot"),
-        "type": (3, BYTES, False, ""),
-        "attrs": (4, MESSAGE, True, "Attr"),
+        "inputs": (1, "Slot*"),
+        "outputs": (2, "Slot*"),
+        "type": (3, "bytes"),
+        "attrs": (4, "Attr*"),
     },
     "Tensor": {
-        "data_type": (1, INT32, False, ""),
-        "dims": (2, INT64, True, ""),
+        "data_type": (1, "int32"),
+        "dims": (2, "int64*"),
     },
-    "LoDTensor": {"tensor": (1, MESSAGE, False, "Tensor")},
+    "LoDTensor": {"tensor": (1, "Tensor")},
     "VarType": {
-        "type": (1, INT32, False, ""),
-        "lod_tensor": (3, MESSAGE, False, "LoDTensor"),
+        "type": (1, "int32"),
+        "lod_tensor": (3, "LoDTensor"),
     },
     "Var": {
-        "name": (1, BYTES, False, ""),
-        "type": (2, MESSAGE, False, "VarType"),
-        "persistable": (3, BOOL, False, ""),
+        "name": (1, "bytes"),
+        "type": (2, "VarType"),
+        "persistable": (3, "bool"),
     },
     "Block": {
-        "vars": (3, MESSAGE, True, "Var"),
-        "ops": (4, MESSAGE, True, "Op"),
+        "vars": (3, "Var*"),
+        "ops": (4, "Op*"),
     },
-    "Program": {"blocks": (1, MESSAGE, True, "Block")},
+    "Program": {"blocks": (1, "Block*")},
 }
 
 # Field of Attr that holds an attribute, by AttrType.
@@ -166,11 +158,8 @@ def _class(name: str) -> Any:
 
 def read(path: Path) -> ProgramDesc:
     """The program at `path`; ModelFileError when it is not one."""
-    message: Any = _class("Program")()
-    try:
-        message.ParseFromString(read_bytes(path, LIMIT_BYTES))
-    except DecodeError as error:
-        raise _damaged(path, "is not a Paddle program, or is truncated") from error
+    data = read_bytes(path, LIMIT_BYTES)
+    message = parsed(_class("Program")(), data, path, "a Paddle program", _HINT)
     if not message.blocks or not message.blocks[0].ops:
         raise _damaged(path, "is not a Paddle program, or is truncated: it has no operators")
     ops = [_op(op) for op in message.blocks[0].ops]
@@ -191,11 +180,7 @@ def read_tensor(data: bytes) -> tuple[int, tuple[int, ...]]:
 
 
 def _damaged(path: Path, what: str) -> ModelFileError:
-    return ModelFileError(
-        what,
-        where=str(path),
-        hint="give the file that save_inference_model or jit.save wrote, or copy it again",
-    )
+    return ModelFileError(what, where=str(path), hint=_HINT)
 
 
 def _text(value: bytes) -> str:

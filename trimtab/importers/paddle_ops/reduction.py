@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from trimtab.importers.paddle_ops.node import Node, Results, handles
+from trimtab.importers.vocabulary import reduction
+from trimtab.importers.vocabulary.reduction import at_least_a_vector, reduced
 
 _SOFTMAX = {"softmax": "softmax", "log_softmax": "log_softmax"}
 
@@ -10,43 +12,33 @@ _SOFTMAX = {"softmax": "softmax", "log_softmax": "log_softmax"}
 @handles(*_SOFTMAX)
 def softmax(node: Node) -> Results:
     """Along one axis."""
-    x = node.x()
-    return node.add(_SOFTMAX[node.type], x, axis=node.axis(node.integer("axis", -1), len(x.shape)))
+    return node.add(_SOFTMAX[node.type], node.x(), axis=node.axis(node.integer("axis", -1)))
 
 
 @handles("reduce_mean", "reduce_sum", "reduce_max", "reduce_min")
 def reduce(node: Node) -> Results:
     """Over some dimensions, or over all; all together leave a vector of one."""
-    x = node.x()
-    rank = len(x.shape)
-    axes = tuple(sorted({node.axis(a, rank) for a in node.integers("dim", (0,))}))
+    axes = node.integers("dim", (0,))
     if node.boolean("reduce_all", False) or not axes:
-        axes = tuple(range(rank))
-    keep = node.boolean("keep_dim", False)
-    y = node.add(node.type, x, axes=axes, keep_dims=keep or len(axes) == rank)
-    return y if keep or len(axes) < rank else node.reshape(y, (1,))
+        axes = tuple(range(len(node.shape())))
+    kind = node.type.removeprefix("reduce_")
+    y = reduced(node, kind, node.x(), axes, keep_dims=node.boolean("keep_dim", False))
+    return at_least_a_vector(node, y)
 
 
 @handles("mean")
 def mean(node: Node) -> Results:
     """Of everything."""
-    x = node.x()
-    y = node.add("reduce_mean", x, axes=tuple(range(len(x.shape))), keep_dims=True)
-    return node.reshape(y, (1,))
+    y = reduced(node, "mean", node.x(), range(len(node.shape())), keep_dims=False)
+    return at_least_a_vector(node, y)
 
 
 @handles("arg_max", "arg_min")
 def arg_max(node: Node) -> Results:
     """The least element is the largest of the negated ones."""
-    x = node.x()
+    x, axis = node.x(), node.integer("axis", -1)
     if node.boolean("flatten", False):
-        x = node.reshape(x, (x.count,))
-    if node.type == "arg_min":
-        x = node.add("neg", x)
-    y = node.add(
-        "arg_max",
-        x,
-        axis=node.axis(node.integer("axis", -1), len(x.shape)),
-        keep_dims=node.boolean("keepdims", False),
-    )
+        x = node.reshape(x, (-1,))
+    keep, least = node.boolean("keepdims", False), node.type == "arg_min"
+    y = reduction.arg_max(node, x, axis, keep_dims=keep, least=least)
     return node.add("cast", y, to="i32") if node.dtype("dtype", 3) == "<i4" else y

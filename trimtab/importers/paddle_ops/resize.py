@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from trimtab.importers.paddle_ops.node import Node, Results, handles
 from trimtab.importers.paddle_ops.window import channels_first, restored
-
-Pair = tuple[int, int]
+from trimtab.importers.vocabulary.resize import resize
+from trimtab.importers.vocabulary.window import Pair
 
 
 @handles("nearest_interp", "nearest_interp_v2", "bilinear_interp", "bilinear_interp_v2")
@@ -15,20 +15,16 @@ def interpolate(node: Node) -> Results:
     """x: [n, c, h, w]. An output of one pixel is the first one, whatever the mode."""
     x = channels_first(node, "X", "data_layout")
     scales = _scales(node)
-    sizes = _sizes(node, (x.shape[2], x.shape[3]), scales)
-    linear = node.type.startswith("bilinear")
-    aligned = node.boolean("align_corners", True)
-    attributes: dict[str, Any] = {"mode": "linear" if linear else "nearest", "sizes": sizes}
-    if aligned:
-        # floor(x + 0.5)
-        attributes |= {"coordinate_mode": "align_corners", "nearest_mode": "round_prefer_ceil"}
-    elif linear and node.integer("align_mode", 1) == 0:
-        attributes["coordinate_mode"] = "pytorch_half_pixel"
-    else:
-        attributes |= {"coordinate_mode": "asymmetric", "nearest_mode": "floor"}
-    if scales and not aligned:
-        attributes["scales"] = scales
-    return restored(node, node.add("resize", x, **attributes), "data_layout")
+    sizes = _sizes(node, x.shape[2:], scales)
+    mode = "linear" if node.type.startswith("bilinear") else "nearest"
+    coordinates, rounding = "asymmetric", "floor"
+    if node.boolean("align_corners", True):
+        scales = None
+        coordinates, rounding = "align_corners", "round_prefer_ceil"  # floor(x + 0.5)
+    elif mode == "linear" and node.integer("align_mode", 1) == 0:
+        coordinates = "pytorch_half_pixel"
+    y = resize(node, x, sizes, mode, coordinates, rounding, scales or ())
+    return restored(node, y, "data_layout")
 
 
 def _scales(node: Node) -> tuple[float, float] | None:
@@ -41,7 +37,7 @@ def _scales(node: Node) -> tuple[float, float] | None:
     return scales[0], scales[-1]
 
 
-def _sizes(node: Node, size: Pair, scales: tuple[float, float] | None) -> Pair:
+def _sizes(node: Node, size: Sequence[int], scales: tuple[float, float] | None) -> Pair:
     """Height and width of the result; sizes that inputs hold outrank everything else."""
     if given := node.numbers("OutSize", "SizeTensor"):
         return int(given[0]), int(given[-1])

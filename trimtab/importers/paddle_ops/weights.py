@@ -9,16 +9,27 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from trimtab.errors import ModelFileError
-from trimtab.importers._layers import Array, read_bytes
-from trimtab.importers.paddle_ops.framework import BFLOAT16, DTYPES, VarDesc, read_tensor
+from trimtab.importers._files import companion, read_bytes
+from trimtab.importers._layers import Array
+from trimtab.importers.paddle_ops.framework import (
+    BFLOAT16,
+    DTYPES,
+    LOD_TENSOR,
+    ProgramDesc,
+    VarDesc,
+    read_tensor,
+)
 
 LIMIT_BYTES = 2**32  # of a file of parameters
+
+# Names under which all parameters in one file are usually saved.
+_COMBINED = ("__params__", "params", "weights")
 
 
 class _Stream:
@@ -65,6 +76,52 @@ class _Stream:
     def _version(self) -> None:
         if version := self.number("I"):
             raise ValueError(f"its version is {version}, not 0, before byte {self.at}")
+
+
+def parameters(path: Path, model: Path, desc: ProgramDesc) -> Mapping[str, Array]:
+    """The parameters that the operators of the program `model` read, when `path` was given."""
+    read = {name for op in desc.ops for names in op.inputs.values() for name in names}
+    # A combined file holds those that nobody reads, too.
+    declared = [v for v in desc.vars.values() if v.persistable and v.type == LOD_TENSOR]
+    needed = [var for var in declared if var.name in read]
+    if combined := _combined_file(path, model, needed):
+        return read_all(combined, declared)
+    files = {var.name: _own_file(model, var) for var in needed}
+    if missing := [name for name, file in files.items() if not file.is_file()]:
+        raise ModelFileError(
+            f"the files of {len(missing)} parameters are missing, such as '{missing[0]}'",
+            where=str(model.parent),
+            hint="put the files of all parameters beside the program, or the one file that holds"
+            f" them under the name {model.stem}.pdiparams or __params__",
+        )
+    return {var.name: read_one(files[var.name], var) for var in needed}
+
+
+def _own_file(model: Path, var: VarDesc) -> Path:
+    """The file of one parameter; names come from the program and must not lead elsewhere."""
+    relative = Path(var.name)
+    if relative.is_absolute() or ".." in relative.parts or "\0" in var.name:
+        raise ModelFileError(f"'{var.name}' is no name for a parameter's file", where=str(model))
+    return model.parent / relative
+
+
+def _combined_file(path: Path, model: Path, needed: Sequence[VarDesc]) -> Path | None:
+    """The file that holds all parameters, if there is one."""
+    if path.name == "__params__" or path.suffix == ".pdiparams":
+        return path
+    if model.suffix == ".pdmodel":
+        return companion(model, ".pdiparams", lambda _: True)
+    if not needed or all(_own_file(model, var).is_file() for var in needed):
+        return None
+    for name in _COMBINED:
+        if (model.parent / name).is_file():
+            return model.parent / name
+    if found := companion(model, ".pdiparams", lambda _: True):
+        return found
+    if _own_file(model, needed[0]).is_file():
+        return None
+    others = [p for p in sorted(model.parent.iterdir()) if p.is_file() and p != model]
+    return others[0] if len(others) == 1 else None
 
 
 def read_one(path: Path, var: VarDesc) -> Array:

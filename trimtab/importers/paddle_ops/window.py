@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from trimtab.importers._layers import Value
-from trimtab.importers.paddle_ops.node import TO_CHANNELS_FIRST, TO_CHANNELS_LAST, Node
-
-Pair = tuple[int, int]
-Pads = tuple[int, int, int, int]
+from trimtab.importers.paddle_ops.node import Node
+from trimtab.importers.vocabulary.movement import TO_CHANNELS_FIRST, TO_CHANNELS_LAST
+from trimtab.importers.vocabulary.window import Pair, Window
 
 
 def has_channels_last(node: Node, attribute: str = "data_format") -> bool:
@@ -35,28 +35,18 @@ def pair(node: Node, name: str, default: int | None = None) -> Pair:
     return values[0], values[-1]
 
 
-def padding(node: Node, size: Sequence[int], kernel: Pair, strides: Pair) -> Pads:
-    """Top, left, bottom, right for an input of `size`; SAME does not know dilations."""
+def window(node: Node, size: Sequence[int], kernel: Pair, dilations: Pair = (1, 1)) -> Window:
+    """The window of an operator with an input of `size`; SAME does not know dilations."""
     algorithm = node.text("padding_algorithm", "EXPLICIT")
-    if min(*kernel, *strides) < 1:
-        raise node.invalid(f"its window is {kernel}, its stride {strides}")
+    found = Window(kernel, pair(node, "strides", 1), dilations=dilations)
+    found.check(node)
     if algorithm == "VALID":
-        return (0, 0, 0, 0)
+        return found
     if algorithm == "SAME":
-        totals = [
-            max(0, (-(-n // s) - 1) * s + k - n)
-            for n, k, s in zip(size, kernel, strides, strict=True)
-        ]
-        top, left = (total // 2 for total in totals)
-        return top, left, totals[0] - top, totals[1] - left
+        return replace(found, dilations=(1, 1)).same(size)
     pads = node.integers("paddings", (0, 0))
     if len(pads) == 4:
-        return pads[0], pads[2], pads[1], pads[3]
+        return found.padded((pads[0], pads[2], pads[1], pads[3]))
     if len(pads) not in (1, 2):
         raise node.invalid(f"attribute 'paddings' is {list(pads)}")
-    return pads[0], pads[-1], pads[0], pads[-1]
-
-
-def is_same(node: Node) -> bool:
-    """Whether the padding keeps the size, but for the stride."""
-    return node.text("padding_algorithm", "EXPLICIT") == "SAME"
+    return found.padded((pads[0], pads[-1]) * 2)

@@ -7,24 +7,36 @@ import math
 import numpy as np
 
 from trimtab.importers._layers import Value
-from trimtab.importers.pnnx_ops.operator import Operator, handles
+from trimtab.importers.pnnx_ops.operator import HANDLERS, Operator, handles
+from trimtab.importers.vocabulary import activation, movement
+from trimtab.importers.vocabulary.functions import Function, handle_functions
 
-# Module, function: the engine's operator, without parameters.
-_PLAIN = {
-    ("nn.ReLU", "F.relu", "torch.relu", "Tensor.relu"): "relu",
-    ("nn.Sigmoid", "F.sigmoid", "torch.sigmoid", "F.logistic"): "sigmoid",
-    ("nn.SiLU", "F.silu"): "swish",
-    ("nn.Mish", "F.mish"): "mish",
-    ("nn.Tanh", "F.tanh", "torch.tanh"): "tanh",
-    ("nn.Hardswish", "F.hardswish"): "hard_swish",
-}
-PLAIN = {type: op for types, op in _PLAIN.items() for type in types}
-
-
-@handles(*PLAIN)
-def plain(op: Operator) -> Value:
-    """y = f(x)."""
-    return op.add(PLAIN[op.type], op.x(0, "input"))
+handle_functions(
+    HANDLERS,
+    __name__,
+    {
+        ("nn.ReLU", "F.relu", "torch.relu", "Tensor.relu"): Function("relu"),
+        ("nn.Sigmoid", "F.sigmoid", "torch.sigmoid", "F.logistic"): Function("sigmoid"),
+        ("nn.SiLU", "F.silu"): Function("swish"),
+        ("nn.Mish", "F.mish"): Function("mish"),
+        ("nn.Tanh", "F.tanh", "torch.tanh"): Function("tanh"),
+        ("nn.Hardswish", "F.hardswish"): Function("hard_swish"),
+        ("nn.ReLU6", "F.relu6"): Function("clip", 0.0, 6.0),
+        ("nn.LeakyReLU", "F.leaky_relu"): Function("leaky_relu", ("negative_slope", 0.01)),
+        ("nn.ELU", "F.elu"): Function("elu", ("alpha", 1.0)),
+        ("nn.CELU", "F.celu"): Function(activation.celu, ("alpha", 1.0)),
+        ("nn.SELU", "F.selu"): Function(activation.selu),
+        ("nn.Hardsigmoid", "F.hardsigmoid"): Function("hard_sigmoid", 1 / 6, 0.5),
+        ("nn.Hardtanh", "F.hardtanh"): Function("clip", ("min_val", -1.0), ("max_val", 1.0)),
+        ("torch.clamp", "torch.clip", "Tensor.clamp"): Function(
+            "clip", ("min", -math.inf), ("max", math.inf)
+        ),
+        ("nn.LogSigmoid", "F.logsigmoid"): Function(activation.log_sigmoid),
+        ("nn.Softsign", "F.softsign"): Function(activation.softsign),
+        "torch.square": Function(activation.square),
+    },
+    lambda op, function: function(op, op.x(0, "input")),
+)
 
 
 @handles(
@@ -59,18 +71,6 @@ def to(op: Operator) -> Value:
     return x if x.dtype == "f32" else op.add("cast", x, to="f32")
 
 
-@handles("nn.ReLU6", "F.relu6")
-def relu6(op: Operator) -> Value:
-    """Between 0 and 6."""
-    return op.add("clip", op.x(0, "input"), alpha=0.0, beta=6.0)
-
-
-@handles("nn.LeakyReLU", "F.leaky_relu")
-def leaky_relu(op: Operator) -> Value:
-    """A slope below 0."""
-    return op.add("leaky_relu", op.x(0, "input"), alpha=op.real("negative_slope", 0.01))
-
-
 @handles("nn.RReLU", "F.rrelu")
 def rrelu(op: Operator) -> Value:
     """Inference takes the mean of both slopes."""
@@ -85,80 +85,20 @@ def prelu(op: Operator) -> Value:
     slope = op.constant_operand("weight", 1)
     if slope is None or slope.size not in (1, x.shape[1] if len(x.shape) > 1 else 1):
         raise op.invalid("it lacks a slope per channel")
-    slope = op.spread(slope, max(len(x.shape), 2)) if slope.size > 1 else slope.reshape(1)
-    return op.add("prelu", x, op.constant(slope, "slope"))
-
-
-@handles("nn.ELU", "F.elu")
-def elu(op: Operator) -> Value:
-    """alpha (e^x - 1) below 0."""
-    return op.add("elu", op.x(0, "input"), alpha=op.real("alpha", 1.0))
-
-
-@handles("nn.CELU", "F.celu")
-def celu(op: Operator) -> Value:
-    """alpha (e^(x / alpha) - 1) below 0."""
-    alpha = op.real("alpha", 1.0)
-    if alpha <= 0:
-        raise op.invalid(f"its alpha is {alpha}")
-    return op.scaled(op.add("elu", op.scaled(op.x(0, "input"), 1 / alpha)), alpha)
-
-
-@handles("nn.SELU", "F.selu")
-def selu(op: Operator) -> Value:
-    """An ELU, scaled."""
-    return op.scaled(op.add("elu", op.x(0, "input"), alpha=1.6732632423543772), 1.0507009873554805)
+    return activation.prelu(op, x, slope.reshape(-1))
 
 
 @handles("nn.GELU", "F.gelu")
 def gelu(op: Operator) -> Value:
     """Exactly, or by a hyperbolic tangent."""
-    tanh = op.text("approximate", "none") == "tanh"
-    return op.add("gelu", op.x(0, "input"), alpha=float(tanh))
-
-
-@handles("nn.Hardsigmoid", "F.hardsigmoid")
-def hard_sigmoid(op: Operator) -> Value:
-    """clamp(x / 6 + 1 / 2, 0, 1)."""
-    return op.add("hard_sigmoid", op.x(0, "input"), alpha=1 / 6, beta=0.5)
-
-
-@handles("nn.Hardtanh", "F.hardtanh")
-def hard_tanh(op: Operator) -> Value:
-    """Between two bounds."""
-    low, high = op.real("min_val", -1.0), op.real("max_val", 1.0)
-    return op.add("clip", op.x(0, "input"), alpha=low, beta=high)
-
-
-@handles("torch.clamp", "torch.clip", "Tensor.clamp")
-def clamp(op: Operator) -> Value:
-    """Between two bounds, each of which may be missing."""
-    low = op.real("min") if op.has("min") else -math.inf
-    high = op.real("max") if op.has("max") else math.inf
-    return op.add("clip", op.x(0, "input"), alpha=low, beta=high)
+    return activation.gelu(op, op.x(0, "input"), op.text("approximate", "none") == "tanh")
 
 
 @handles("nn.Softplus", "F.softplus")
 def softplus(op: Operator) -> Value:
     """ln(1 + e^(beta x)) / beta."""
-    beta = op.real("beta", 1.0)
     op.static("threshold")
-    if beta <= 0:
-        raise op.invalid(f"its beta is {beta}")
-    return op.scaled(op.add("softplus", op.scaled(op.x(0, "input"), beta)), 1 / beta)
-
-
-@handles("nn.LogSigmoid", "F.logsigmoid")
-def log_sigmoid(op: Operator) -> Value:
-    """-ln(1 + e^-x)."""
-    return op.add("neg", op.add("softplus", op.add("neg", op.x(0, "input"))))
-
-
-@handles("nn.Softsign", "F.softsign")
-def softsign(op: Operator) -> Value:
-    """x / (1 + |x|)."""
-    x = op.x(0, "input")
-    return op.add("div", x, op.add("add", op.add("abs", x), op.constant(1.0, "one")))
+    return activation.softplus(op, op.x(0, "input"), op.real("beta", 1.0))
 
 
 @handles("nn.Tanhshrink", "F.tanhshrink")
@@ -173,10 +113,7 @@ def glu(op: Operator) -> Value:
     """One half, gated by the other."""
     x = op.x(0, "input")
     axis = op.axis(op.integer("dim", -1), len(x.shape))
-    half = x.shape[axis] // 2
-    if x.shape[axis] % 2:
-        raise op.invalid(f"dimension {axis} of {list(x.shape)} has no halves")
-    a, b = op.add_many("split", x, outputs=2, axis=axis, sizes=(half, half))
+    a, b = movement.split(op, x, axis, movement.equal_parts(op, x.shape[axis], 2))
     return op.add("mul", a, op.add("sigmoid", b))
 
 
@@ -209,12 +146,6 @@ def threshold(op: Operator) -> Value:
     if op.real("threshold") != 0 or op.real("value") != 0:
         raise op.unsupported("its threshold and value are not 0")
     return op.add("relu", op.x(0, "input"))
-
-
-@handles("torch.square")
-def square(op: Operator) -> Value:
-    """x x."""
-    return op.add("mul", op.x(0, "input"), op.x(0, "input"))
 
 
 @handles("pnnx.Attribute")

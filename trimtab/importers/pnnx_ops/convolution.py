@@ -6,43 +6,24 @@ import numpy as np
 
 from trimtab.importers._layers import Array, Value
 from trimtab.importers.pnnx_ops.operator import Operator, handles
-
-Pair = tuple[int, int]
-
-_BORDERS = {"zeros": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
-
-
-def image(op: Operator, x: Value, spatial: int) -> Value:
-    """x: [n, c, h, w]; what lacks the batch, or the height of a signal, gets a 1 there."""
-    rank = len(x.shape)
-    if rank not in (spatial + 1, spatial + 2):
-        raise op.unsupported(f"its input has {rank} dimensions")
-    shape = x.shape if rank == spatial + 2 else (1, *x.shape)
-    return op.reshape(x, shape if spatial == 2 else (*shape[:2], 1, shape[2]))
+from trimtab.importers.vocabulary.convolution import convolve, deconvolve
+from trimtab.importers.vocabulary.movement import PAD_MODES, padded
+from trimtab.importers.vocabulary.window import NO_PADS, Pads, Window, image, plane, restore
 
 
-def restore(op: Operator, y: Value, spatial: int, like: Value) -> Value:
-    """Undoes `image`, by what it was given."""
-    shape = y.shape if spatial == 2 else (*y.shape[:2], y.shape[3])
-    return op.reshape(y, shape if len(like.shape) == spatial + 2 else shape[1:])
-
-
-def plane(values: tuple[int, ...], fill: int) -> Pair:
-    """Vertical and horizontal value; a signal has the horizontal one only."""
-    return (fill, values[0]) if len(values) == 1 else (values[0], values[1])
-
-
-def _weights(op: Operator, spatial: int) -> tuple[Array, list[Value]]:
-    """Weights with two dimensions behind the channels, and the operands they make."""
+def _weights(op: Operator, spatial: int) -> tuple[Array, Array | None]:
+    """Weights with two dimensions behind the channels, and the bias."""
     weight = op.constant_operand("weight", 1)
     if weight is None or weight.ndim != spatial + 2:
         raise op.invalid("it lacks its weights")
-    weight = weight if spatial == 2 else weight[:, :, np.newaxis]
-    operands = [op.constant(weight, "weight")]
-    bias = op.constant_operand("bias", 2)
-    if bias is not None:
-        operands.append(op.constant(bias, "bias"))
-    return weight, operands
+    op.static("kernel_size")
+    return weight if spatial == 2 else weight[:, :, np.newaxis], op.constant_operand("bias", 2)
+
+
+def _window(op: Operator, spatial: int, weight: Array, pads: Pads) -> Window:
+    strides = plane(op.integers("stride", spatial, 1), 1)
+    dilations = plane(op.integers("dilation", spatial, 1), 1)
+    return Window((weight.shape[2], weight.shape[3]), strides, pads, dilations)
 
 
 @handles("nn.Conv1d", "nn.Conv2d", "F.conv1d", "F.conv2d")
@@ -51,32 +32,20 @@ def convolution(op: Operator) -> Value:
     spatial = int(op.type[-2])
     given = op.x(0, "input")
     x = image(op, given, spatial)
-    weight, operands = _weights(op, spatial)
-    strides = plane(op.integers("stride", spatial, 1), 1)
-    dilations = plane(op.integers("dilation", spatial, 1), 1)
+    weight, bias = _weights(op, spatial)
     padding = op.static("padding", 0)
+    known = padding in ("same", "valid")
+    sizes = (0,) * spatial if known else op.integers("padding", spatial, 0)
+    window = _window(op, spatial, weight, plane(sizes, 0) * 2)
     if padding == "same":
-        total = [(k - 1) * d for k, d in zip(weight.shape[2:], dilations, strict=True)]
-        begin, end = [t // 2 for t in total], [t - t // 2 for t in total]
-    else:
-        sizes = (0,) * spatial if padding == "valid" else op.integers("padding", spatial, 0)
-        begin = end = list(plane(sizes, 0))
+        window = window.same(x.shape[2:])
     mode = op.text("padding_mode", "zeros")
-    if mode not in _BORDERS:
+    if mode not in PAD_MODES:
         raise op.unsupported(f"its padding_mode is {mode}")
-    if mode != "zeros" and any((*begin, *end)):
-        x = op.add("pad", x, pads=(0, 0, *begin, 0, 0, *end), mode=_BORDERS[mode])
-        begin = end = [0, 0]
-    op.static("kernel_size")
-    y = op.add(
-        "conv",
-        x,
-        *operands,
-        strides=strides,
-        pads=(*begin, *end),
-        dilations=dilations,
-        group=op.integer("groups", 1),
-    )
+    if mode != "zeros":
+        x = padded(op, x, {2: window.pads[0::2], 3: window.pads[1::2]}, mode)
+        window = window.padded(NO_PADS)
+    y = convolve(op, x, weight, bias, window, op.integer("groups", 1))
     return restore(op, y, spatial, given)
 
 
@@ -85,19 +54,11 @@ def transposed(op: Operator) -> Value:
     """Padding is cut off the result."""
     spatial = int(op.type[-2])
     given = op.x(0, "input")
-    _, operands = _weights(op, spatial)
+    weight, bias = _weights(op, spatial)
     pads = plane(op.integers("padding", spatial, 0), 0)
     if op.text("padding_mode", "zeros") != "zeros" or op.has("output_size"):
         raise op.unsupported("it has a padding_mode or an output_size")
-    op.static("kernel_size")
-    y = op.add(
-        "conv_transpose",
-        image(op, given, spatial),
-        *operands,
-        strides=plane(op.integers("stride", spatial, 1), 1),
-        pads=(*pads, *pads),
-        dilations=plane(op.integers("dilation", spatial, 1), 1),
-        output_padding=plane(op.integers("output_padding", spatial, 0), 0),
-        group=op.integer("groups", 1),
-    )
+    window, group = _window(op, spatial, weight, pads * 2), op.integer("groups", 1)
+    extra = plane(op.integers("output_padding", spatial, 0), 0)
+    y = deconvolve(op, image(op, given, spatial), weight, bias, window, group, extra)
     return restore(op, y, spatial, given)

@@ -6,19 +6,22 @@ import math
 import operator
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from trimtab.importers._calls import Calls
 from trimtab.importers._layers import Value
 from trimtab.importers.pnnx_ops.operator import Operand, Operator, handles
+from trimtab.importers.vocabulary import activation
 from trimtab.program import Var
 
 _TOKEN = re.compile(
     r"@[0-9]+|[A-Za-z_][\w.]*|-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?|[][(),]"
 )
 
-_DEEPEST = 100
+_WORDS = {"None": None, "True": True, "False": False}
 _LONGEST = 20_000
 _LARGEST = 2**53  # a number that is exact in every form
 
@@ -63,51 +66,24 @@ _UNARY: dict[str, tuple[str, Callable[..., Any]]] = {
 def expression(op: Operator) -> Operand:
     """The value of an expression: a tensor, a number or a list of numbers."""
     text = op.text("expr", "")
-    tokens = _TOKEN.findall(text)
-    if "".join(tokens) != text or not text or len(text) > _LONGEST:
-        raise op.invalid(f"'{text[:60]}' is not an expression")
-    waiting = tokens[::-1]
-    value = _term(op, waiting, 0)
-    if waiting:
-        raise op.invalid(f"'{text[:60]}' does not end where it should")
-    return value
+    calls = Calls(op, _TOKEN, _LONGEST, partial(_leaf, op), partial(_call, op))
+    values: list[Operand] = calls.values(text)
+    if len(values) != 1:
+        raise op.invalid(f"'{text[:60]}' is not one expression")
+    return values[0]
 
 
-def _term(op: Operator, tokens: list[str], depth: int) -> Operand:
-    """Reads one term off the end of `tokens`, which are in reverse order."""
-    if not tokens or depth > _DEEPEST:
-        raise op.invalid("its expression ends too early, or is nested too deeply")
-    token = tokens.pop()
-    if token == "[":
-        return _arguments(op, tokens, "]", depth)
-    if token[0] == "@":
-        if int(token[1:]) >= len(op.operands):
-            raise op.invalid(f"there is no operand {token}")
-        return op.operands[int(token[1:])]
-    if token in ("None", "True", "False"):
-        return {"None": None, "True": True, "False": False}[token]
-    if token[0].isalpha():
-        if not tokens or tokens.pop() != "(":
-            raise op.unsupported(f"its expression has '{token}'")
-        return _call(op, token, _arguments(op, tokens, ")", depth))
+def _leaf(op: Operator, word: str) -> Operand:
+    if word in _WORDS:
+        return _WORDS[word]
+    if word[0].isalpha():
+        raise op.unsupported(f"its expression has '{word}'")
     try:
-        return int(token) if token.lstrip("-").isdecimal() else float(token)
-    except ValueError:
-        raise op.invalid(f"its expression has '{token}'") from None
-
-
-def _arguments(op: Operator, tokens: list[str], end: str, depth: int) -> list[Any]:
-    values: list[Any] = []
-    if tokens and tokens[-1] == end:
-        tokens.pop()
-        return values
-    while True:
-        values.append(_term(op, tokens, depth + 1))
-        mark = tokens.pop() if tokens else ""
-        if mark == end:
-            return values
-        if mark != ",":
-            raise op.invalid(f"'{end}' is missing in its expression")
+        if word[0] == "@":
+            return op.positional[int(word[1:])]
+        return int(word) if word.lstrip("-").isdecimal() else float(word)
+    except (ValueError, IndexError):
+        raise op.invalid(f"its expression has '{word}'") from None
 
 
 def _call(op: Operator, name: str, values: list[Any]) -> Operand:
@@ -121,7 +97,7 @@ def _call(op: Operator, name: str, values: list[Any]) -> Operand:
         raise op.unsupported(f"its expression computes '{name}' of what is no number")
     if name in _BINARY and len(values) == 2 and _BINARY[name][0]:
         if name == "pow" and isinstance(values[1], int | float) and values[1] == 2:
-            return op.add("mul", values[0], values[0])
+            return activation.square(op, values[0])
         return op.add(_BINARY[name][0], *(_tensor(op, value) for value in values))
     if len(values) == 1:
         return _of_tensor(op, name, _tensor(op, values[0]))
@@ -134,15 +110,13 @@ def _of_tensor(op: Operator, name: str, x: Value) -> Value:
     if _UNARY.get(name, ("",))[0]:
         return op.add(_UNARY[name][0], x)
     if name == "square":
-        return op.add("mul", x, x)
-    if name == "rsqrt":
-        return op.add("div", op.constant(1.0, "one"), op.add("sqrt", x))
-    if name == "reciprocal":
-        return op.add("div", op.constant(1.0, "one"), x)
+        return activation.square(op, x)
+    if name in ("rsqrt", "reciprocal"):
+        return activation.reciprocal(op, op.add("sqrt", x) if name == "rsqrt" else x)
     if name == "log1p":
-        return op.add("log", op.add("add", x, op.constant(1.0, "one")))
+        return op.add("log", op.shifted(x, 1.0))
     if name == "log10":
-        return op.scaled(op.add("log", x), 1 / math.log(10))
+        return activation.log(op, x, 10.0)
     raise op.unsupported(f"the engine has no '{name}'")
 
 

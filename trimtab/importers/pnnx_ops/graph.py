@@ -1,4 +1,4 @@
-"""The text of .pnnx.param files: a magic number, counts, then one operator per line.
+"""The operators of .pnnx.param files, with their parameters.
 
 Format: https://github.com/Tencent/ncnn/blob/master/tools/pnnx/README.md, "The pnnx.param format".
 """
@@ -9,8 +9,9 @@ import re
 from dataclasses import dataclass, field
 
 from trimtab.errors import ModelFileError
+from trimtab.importers._param_text import Dialect, Row, rows
 
-MAGIC = "7767517"
+_DIALECT = Dialect("a PNNX network", "operators", "operands", ".pnnx.param", exact=True)
 
 Static = None | bool | int | float | str | list["Static"]
 """What is known of a parameter, or of an operand that is no tensor."""
@@ -48,40 +49,13 @@ class OperatorText:
 
 def parse(text: str, path: str) -> list[OperatorText]:
     """The operators of a .pnnx.param file; ModelFileError with the line where it is none."""
-    lines = text.splitlines()
-    if not lines or lines[0].strip() != MAGIC:
-        raise ModelFileError(
-            f"is not a PNNX network: its first line is not {MAGIC}",
-            where=path,
-            hint="give the file that ends with .pnnx.param",
-        )
-    rows = [(i, line) for i, line in enumerate(lines[1:], 2) if line.strip()]
-    counts = rows[0][1].split() if rows else []
-    if len(counts) != 2 or not all(count.isdecimal() for count in counts):
-        raise _damaged(path, 2, "the numbers of operators and operands are missing")
-    operators = [_operator(line, number, path) for number, line in rows[1:]]
-    if len(operators) != int(counts[0]):
-        raise _damaged(path, 2, f"{counts[0]} operators are announced, {len(operators)} follow")
-    return operators
+    return [_operator(row, path) for row in rows(text, path, _DIALECT)]
 
 
-def _damaged(path: str, line: int, what: str) -> ModelFileError:
-    return ModelFileError(what, where=f"{path}:{line}", hint="copy or convert the network again")
-
-
-def _operator(line: str, number: int, path: str) -> OperatorText:
-    words = line.split()
-    if len(words) < 4 or not (words[2].isdecimal() and words[3].isdecimal()):
-        raise _damaged(path, number, "expected a type, a name, and the numbers of its operands")
-    inputs, outputs = int(words[2]), int(words[3])
-    named = words[4 : 4 + inputs + outputs]
-    if len(named) < inputs + outputs:
-        raise _damaged(
-            path, number, f"{inputs + outputs} operands are announced, {len(named)} are named"
-        )
-    where = f"{path}:{number}: operator '{words[1]}' ({words[0]})"
-    result = OperatorText(words[0], words[1], named[:inputs], named[inputs:], number, where)
-    for word in words[4 + inputs + outputs :]:
+def _operator(row: Row, path: str) -> OperatorText:
+    where = f"{path}:{row.number}: operator '{row.name}' ({row.type})"
+    result = OperatorText(row.type, row.name, row.inputs, row.outputs, row.number, where)
+    for word in row.rest.split():
         key, equals, value = word.partition("=")
         if not (key and equals):
             raise ModelFileError(f"expected name=value, not '{word[:40]}'", where=where)

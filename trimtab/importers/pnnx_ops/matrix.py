@@ -8,6 +8,8 @@ import numpy as np
 
 from trimtab.importers._layers import Array, Value
 from trimtab.importers.pnnx_ops.operator import Operator, handles
+from trimtab.importers.vocabulary import matrix
+from trimtab.importers.vocabulary.reduction import at_least_a_vector
 
 
 @handles("nn.Linear", "F.linear")
@@ -17,31 +19,14 @@ def linear(op: Operator) -> Value:
     weight, bias = op.constant_operand("weight", 1), op.constant_operand("bias", 2)
     if weight is None or weight.ndim != 2 or not x.shape:
         raise op.invalid("it lacks its weights")
-    return _product(op, x, weight, bias, "")
-
-
-def _product(op: Operator, x: Value, weight: Array, bias: Array | None, role: str) -> Value:
-    """x [..., k] by weight [n, k], plus bias [n]."""
-    operands = [op.constant(np.ascontiguousarray(weight), f"{role}weight")]
-    if bias is not None:
-        operands.append(op.constant(bias, f"{role}bias"))
-    if len(x.shape) >= 2:
-        return op.add("gemm", x, *operands)
-    return op.reshape(op.add("gemm", op.reshape(x, (1, -1)), *operands), (weight.shape[0],))
+    return matrix.product(op, x, weight, bias)
 
 
 @handles("torch.matmul", "torch.mm", "torch.bmm", "Tensor.matmul")
 def mat_mul(op: Operator) -> Value:
     """As numpy's matmul; a vector is a row on the left, a column on the right."""
     a, b = op.x(0, "input", "self"), op.x(1, "other", "mat2", "tensor2")
-    row, column = len(a.shape) == 1, len(b.shape) == 1
-    a = op.reshape(a, (1, *a.shape)) if row else a
-    if b.data is not None and b.data.ndim == 2:
-        y = op.add("gemm", a, op.constant(b.data.T, "weight"))
-    else:
-        y = op.add("mat_mul", a, op.reshape(b, (*b.shape, 1)) if column else b)
-    shape = [*y.shape[:-2], *(() if row else y.shape[-2:-1]), *(() if column else y.shape[-1:])]
-    return op.reshape(y, shape or (1,))
+    return at_least_a_vector(op, matrix.mat_mul(op, a, b))
 
 
 @handles("torch.addmm", "torch.baddbmm")
@@ -53,16 +38,10 @@ def add_mat_mul(op: Operator) -> Value:
     return op.add("add", y, op.scaled(c, op.real("beta", 1.0)))
 
 
-def _attention(
-    op: Operator, q: Value, k: Value, v: Value, mask: Value | None, scale: float
-) -> Value:
-    """softmax(scale q k^T + mask) v, of [..., rows, size]."""
-    scores = op.add("mat_mul", op.scaled(q, scale), op.swap(k, -1, -2))
-    if mask is not None:
-        if mask.dtype != "f32":
-            raise op.unsupported("its mask is of truth values")
-        scores = op.add("add", scores, mask)
-    return op.add("mat_mul", op.add("softmax", scores, axis=-1), v)
+def _attention(op: Operator, q: Value, k: Value, v: Value, mask: Value | None) -> Value:
+    if mask is not None and mask.dtype != "f32":
+        raise op.unsupported("its mask is of truth values")
+    return matrix.attention(op, q, k, v, mask)
 
 
 @handles("F.scaled_dot_product_attention")
@@ -74,7 +53,7 @@ def scaled_dot_product_attention(op: Operator) -> Value:
         raise op.unsupported("it is causal, or groups its queries")
     op.static("dropout_p")
     scale = op.real("scale", 1 / math.sqrt(q.shape[-1]))
-    return _attention(op, q, k, v, mask, scale)
+    return _attention(op, op.scaled(q, scale), k, v, mask)
 
 
 @handles("nn.MultiheadAttention")
@@ -88,7 +67,7 @@ def multi_head_attention(op: Operator) -> Value:
             raise op.unsupported(f"it has {name}")
     for name in ("kdim", "vdim"):
         op.static(name)
-    if op.outputs > 1:
+    if len(op.outputs) > 1:
         raise op.unsupported("it returns its weights")
     operands = op.tensors()
     mask = None
@@ -103,19 +82,18 @@ def multi_head_attention(op: Operator) -> Value:
         q, k, v = (op.swap(x, 0, 1) for x in (q, k, v))
     weights, biases = _projections(op, size)
 
-    def by_heads(x: Value, i: int) -> Value:
-        y = _product(op, x, weights[i], biases[i], "qkv"[i])
-        split = op.reshape(y, (*y.shape[:2], heads, size // heads))
-        return op.add("transpose", split, permutation=(0, 2, 1, 3))
-
-    q, k, v = (by_heads(x, i) for i, x in enumerate((q, k, v)))
-    y = _attention(op, q, k, v, mask, 1 / math.sqrt(size // heads))
-    y = op.add("transpose", y, permutation=(0, 2, 1, 3))
-    y = op.reshape(y, (*y.shape[:2], size))
-    weight, bias = op.weight("out_proj.weight", (size, size)), op.weight("out_proj.bias", (size,))
-    if weight is None:
+    # The projection of queries scales them, too.
+    weights[0] = weights[0] * (factor := np.float32(1 / math.sqrt(size // heads)))
+    biases[0] = None if biases[0] is None else biases[0] * factor
+    q, k, v = (
+        matrix.by_heads(op, matrix.product(op, x, weights[i], biases[i], "qkv"[i]), heads)
+        for i, x in enumerate((q, k, v))
+    )
+    y = matrix.joined_heads(op, _attention(op, q, k, v, mask))
+    out, bias = op.weight("out_proj.weight", (size, size)), op.weight("out_proj.bias", (size,))
+    if out is None:
         raise op.invalid("it lacks its weights")
-    y = _product(op, y, weight, bias, "out_")
+    y = matrix.product(op, y, out, bias, "out_")
     return y if first else op.swap(y, 0, 1)
 
 

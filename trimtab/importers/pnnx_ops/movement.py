@@ -7,32 +7,40 @@ import math
 
 import numpy as np
 
-from trimtab.importers._layers import Value
-from trimtab.importers.pnnx_ops.operator import Operand, Operator, handles
+from trimtab.importers.pnnx_ops.operator import Operator, Results, handles
+from trimtab.importers.vocabulary import movement
+from trimtab.importers.vocabulary.movement import FAR
+from trimtab.importers.vocabulary.reduction import at_least_a_vector
 
-# Bounds mean "to the very end" long before they need 64 bits.
-_FAR = 2**31 - 1
+
+@handles("prim::TupleConstruct", "prim::ListConstruct")
+def construct(op: Operator) -> Results:
+    """A list of its operands."""
+    return op.positional
+
+
+@handles("prim::TupleUnpack", "prim::ListUnpack")
+def unpack(op: Operator) -> Results:
+    """The elements of a list."""
+    parts = op.positional[0] if op.has(0) else None
+    return tuple(parts) if isinstance(parts, list) else parts
 
 
 @handles("torch.cat", "torch.concat", "Tensor.cat")
-def cat(op: Operator) -> Value:
+def cat(op: Operator) -> Results:
     """Along one dimension."""
     xs = op.tensors()
-    axis = op.axis(op.integer("dim", 0), len(xs[0].shape))
-    return xs[0] if len(xs) == 1 else op.add("concat", *xs, axis=axis)
+    return movement.concat(op, xs, op.axis(op.integer("dim", 0), len(xs[0].shape)))
 
 
 @handles("torch.stack")
-def stack(op: Operator) -> Value:
+def stack(op: Operator) -> Results:
     """Along a new dimension."""
-    xs = op.tensors()
-    axis = op.axis(op.integer("dim", 0), len(xs[0].shape) + 1)
-    lifted = [op.reshape(x, (*x.shape[:axis], 1, *x.shape[axis:])) for x in xs]
-    return lifted[0] if len(lifted) == 1 else op.add("concat", *lifted, axis=axis)
+    return movement.stack(op, op.tensors(), op.integer("dim", 0))
 
 
 @handles("torch.split", "torch.chunk", "torch.tensor_split", "Tensor.split", "Tensor.chunk")
-def split(op: Operator) -> tuple[Value, ...] | list[Value]:
+def split(op: Operator) -> Results:
     """Parts of given sizes, or a number of parts as equal as can be."""
     x = op.x(0, "input", "tensor", "self")
     axis = op.axis(op.integer("dim", 0), len(x.shape))
@@ -40,12 +48,8 @@ def split(op: Operator) -> tuple[Value, ...] | list[Value]:
     sizes = _parts(op, length)
     if min(sizes, default=0) < 1 or sum(sizes) != length or len(sizes) > 255:
         raise op.invalid(f"its parts {list(sizes)[:9]} do not fit {length}")
-    parts = (
-        op.add_many("split", x, outputs=len(sizes), axis=axis, sizes=sizes)
-        if len(sizes) > 1
-        else (x,)
-    )
-    return parts if op.outputs > 1 or len(parts) == 1 else list(parts)
+    parts = movement.split(op, x, axis, sizes)
+    return parts if len(op.outputs) > 1 or len(parts) == 1 else list(parts)
 
 
 def _parts(op: Operator, length: int) -> list[int]:
@@ -74,87 +78,66 @@ def _parts(op: Operator, length: int) -> list[int]:
 
 
 @handles("torch.unbind", "Tensor.unbind")
-def unbind(op: Operator) -> tuple[Value, ...] | list[Value]:
+def unbind(op: Operator) -> Results:
     """The slices along a dimension, without it."""
-    x = op.x(0, "input", "self")
-    axis = op.axis(op.integer("dim", 0), len(x.shape))
-    count = x.shape[axis]
+    x, axis = op.x(0, "input", "self"), op.integer("dim", 0)
+    count = x.shape[op.axis(axis, len(x.shape))]
     if count > 255:
         raise op.unsupported(f"it makes {count} tensors")
-    shape = (*x.shape[:axis], *x.shape[axis + 1 :]) or (1,)
-    parts = (
-        op.add_many("split", x, outputs=count, axis=axis, sizes=(1,) * count) if count > 1 else (x,)
-    )
-    results = tuple(op.reshape(part, shape) for part in parts)
-    return results if op.outputs > 1 or count == 1 else list(results)
+    parts = movement.unstack(op, x, axis)
+    return parts if len(op.outputs) > 1 or count == 1 else list(parts)
 
 
-def _bound(value: int) -> int:
-    return max(-_FAR, min(_FAR, value))
-
-
-@handles("Tensor.slice", "torch.narrow")
-def slice_(op: Operator) -> Value:
+@handles("Tensor.slice", "torch.narrow", "Tensor.select", "torch.select")
+def slice_(op: Operator) -> Results:
     """Several dimensions at once (some may be single elements, which drop them), or one."""
     x = op.x(0, "input", "self")
-    rank = len(x.shape)
+    rows: list[tuple[int, ...]]
     if op.type == "torch.narrow":
         begin = op.integer("start")
-        rows = [(op.integer("dim"), begin, begin + op.integer("length"), 1, _FAR)]
+        rows = [(op.integer("dim"), begin, begin + op.integer("length"), 1, FAR)]
+    elif op.type.endswith("select"):
+        rows = [(op.integer("dim"), 0, FAR, 1, op.integer("index"))]
     elif op.has("dims"):
         dims = op.integers("dims")
         columns = [
             op.integers(name, len(dims), default)
-            for name, default in (("starts", 0), ("ends", _FAR), ("steps", 1), ("selects", _FAR))
+            for name, default in (("starts", 0), ("ends", FAR), ("steps", 1), ("selects", FAR))
         ]
         rows = list(zip(dims, *columns, strict=True))
     else:
-        row = (op.integer("start", 0), op.integer("end", _FAR), op.integer("step", 1), _FAR)
+        row = (op.integer("start", 0), op.integer("end", FAR), op.integer("step", 1), FAR)
         rows = [(op.integer("dim", 0), *row)]
-    dropped = []
-    cuts = []
+    dropped, cuts = [], []
     for dim, start, end, step, select in rows:
-        axis = op.axis(dim, rank)
-        if select != _FAR:
+        axis = op.axis(dim, len(x.shape))
+        if select == FAR:
+            cuts.append((axis, start, end, step))
+        else:
             index = op.axis(select, x.shape[axis])
             cuts.append((axis, index, index + 1, 1))
             dropped.append(axis)
-        elif (start, step) != (0, 1) or _bound(end) < x.shape[axis]:
-            cuts.append((axis, _bound(start), _bound(end), step))
-    y = x
-    if cuts:
-        axes, starts, ends, steps = zip(*cuts, strict=True)
-        y = op.add("slice", x, starts=starts, ends=ends, axes=axes, steps=steps)
-    return op.reshape(y, [n for i, n in enumerate(y.shape) if i not in dropped] or (1,))
-
-
-@handles("Tensor.select", "torch.select")
-def select(op: Operator) -> Value:
-    """One element of a dimension, which disappears."""
-    x = op.x(0, "input", "self")
-    axis = op.axis(op.integer("dim"), len(x.shape))
-    index = op.axis(op.integer("index"), x.shape[axis])
-    y = op.add("slice", x, starts=(index,), ends=(index + 1,), axes=(axis,), steps=(1,))
-    return op.reshape(y, (*x.shape[:axis], *x.shape[axis + 1 :]) or (1,))
+    y = movement.sliced(op, x, cuts)
+    return op.reshape(y, movement.without(y.shape, dropped) or (1,))
 
 
 @handles("torch.index_select")
-def index_select(op: Operator) -> Value:
+def index_select(op: Operator) -> Results:
     """Elements of a dimension, by a list of places."""
     x, index = op.x(0, "input"), op.x(1, "index")
-    return op.add("gather", x, index, axis=op.axis(op.integer("dim"), len(x.shape)))
+    return movement.gathered(op, x, index, op.integer("dim"))
 
 
 @handles("Tensor.permute", "torch.permute")
-def permute(op: Operator) -> Value:
+def permute(op: Operator) -> Results:
     """Dimensions in another order."""
     x = op.x(0, "input", "self")
     order = [op.axis(axis, len(x.shape)) for axis in op.integers("dims")]
-    return op.add("transpose", x, permutation=tuple(order))
+    return op.transpose(x, order)
 
 
 @handles("torch.transpose", "Tensor.transpose", "torch.t")
-def transpose(op: Operator) -> Value:
+def transpose(op: Operator) -> Results:
     """Two dimensions exchanged."""
     x = op.x(0, "input", "self")
     if len(x.shape) < 2:
@@ -164,31 +147,27 @@ def transpose(op: Operator) -> Value:
 
 
 @handles("Tensor.reshape", "Tensor.view", "torch.reshape")
-def reshape(op: Operator) -> Value:
+def reshape(op: Operator) -> Results:
     """-1 takes what is left."""
     x = op.x(0, "input", "self")
     return op.reshape(x, op.integers("shape" if op.has("shape") else "size"))
 
 
 @handles("Tensor.reshape_as", "Tensor.view_as")
-def reshape_as(op: Operator) -> Value:
+def reshape_as(op: Operator) -> Results:
     """The shape of another tensor."""
     return op.reshape(op.x(0, "input", "self"), op.x(1, "other").shape)
 
 
 @handles("torch.flatten", "nn.Flatten")
-def flatten(op: Operator) -> Value:
+def flatten(op: Operator) -> Results:
     """Some dimensions become one."""
-    x = op.x(0, "input")
-    shape = x.shape
-    first = op.axis(op.integer("start_dim", 1 if op.type == "nn.Flatten" else 0), len(shape))
-    last = op.axis(op.integer("end_dim", -1), len(shape))
-    middle = math.prod(shape[first : last + 1])
-    return op.reshape(x, (*shape[:first], middle, *shape[last + 1 :]))
+    first = op.integer("start_dim", 1 if op.type == "nn.Flatten" else 0)
+    return movement.flattened(op, op.x(0, "input"), first, op.integer("end_dim", -1))
 
 
 @handles("Tensor.unflatten", "nn.Unflatten")
-def unflatten(op: Operator) -> Value:
+def unflatten(op: Operator) -> Results:
     """One dimension becomes several."""
     x = op.x(0, "input", "self")
     axis = op.axis(op.integer("dim"), len(x.shape))
@@ -200,60 +179,49 @@ def unflatten(op: Operator) -> Value:
 
 
 @handles("torch.squeeze", "Tensor.squeeze")
-def squeeze(op: Operator) -> Value:
+def squeeze(op: Operator) -> Results:
     """Drops dimensions that are 1."""
     x = op.x(0, "input", "self")
-    axes = op.axes("dim", len(x.shape))
-    shape = [n for i, n in enumerate(x.shape) if n != 1 or i not in axes]
-    return op.reshape(x, shape or (1,))
+    y = movement.squeezed(op, x, op.axes("dim", len(x.shape)))
+    return at_least_a_vector(op, op.value(y))
 
 
 @handles("torch.unsqueeze", "Tensor.unsqueeze")
-def unsqueeze(op: Operator) -> Value:
+def unsqueeze(op: Operator) -> Results:
     """A new dimension."""
     x = op.x(0, "input", "self")
-    axis = op.axis(op.integer("dim"), len(x.shape) + 1)
-    return op.reshape(x, (*x.shape[:axis], 1, *x.shape[axis:]))
+    return movement.unsqueezed(op, x, op.integer("dim"))
 
 
 @handles("Tensor.expand", "Tensor.expand_as")
-def expand(op: Operator) -> Value:
+def expand(op: Operator) -> Results:
     """Dimensions of 1 are repeated; -1 keeps one as it is."""
     x = op.x(0, "input", "self")
     if op.type.endswith("_as"):
-        shape = list(op.x(1, "other").shape)
+        shape = op.x(1, "other").shape
     else:
-        shape = list(op.integers("shape" if op.has("shape") else "sizes"))
-    lead = len(shape) - len(x.shape)
-    if lead < 0:
-        raise op.invalid(f"{list(x.shape)} cannot be expanded to {shape}")
-    for i, size in enumerate(x.shape, lead):
-        shape[i] = size if shape[i] == -1 else shape[i]
-    return x if tuple(shape) == x.shape else op.add("expand", x, shape=tuple(shape))
+        shape = op.integers("shape" if op.has("shape") else "sizes")
+    return movement.expanded(op, x, shape)
 
 
 @handles("Tensor.repeat", "torch.tile")
-def repeat(op: Operator) -> Value:
+def repeat(op: Operator) -> Results:
     """Repeats every dimension."""
     x = op.x(0, "input", "self")
     counts = op.integers(next((n for n in ("sizes", "repeats", "dims") if op.has(n)), "sizes"))
-    lead = len(counts) - len(x.shape)
-    x = op.reshape(x, (*[1] * max(lead, 0), *x.shape))
-    return op.add("tile", x, repeats=(*[1] * max(-lead, 0), *counts))
+    return movement.tiled(op, x, counts)
 
 
 @handles("torch.flip")
-def flip(op: Operator) -> Value:
+def flip(op: Operator) -> Results:
     """Dimensions in reverse."""
     x = op.x(0, "input")
-    axes = op.axes("dims", len(x.shape))
-    count = len(axes)
-    starts, ends, steps = (-1,) * count, (-_FAR,) * count, (-1,) * count
-    return op.add("slice", x, starts=starts, ends=ends, axes=axes, steps=steps)
+    cuts = [(axis, -1, -FAR, -1) for axis in op.axes("dims", len(x.shape))]
+    return movement.sliced(op, x, cuts)
 
 
 @handles("torch.roll")
-def roll(op: Operator) -> Value:
+def roll(op: Operator) -> Results:
     """Elements move along dimensions; what falls off comes in at the other end."""
     x = op.x(0, "input")
     shifts, dims = op.integers("shifts"), op.integers("dims")
@@ -264,19 +232,17 @@ def roll(op: Operator) -> Value:
         length = x.shape[axis]
         cut = -shift % length
         if cut:
-            sizes = (cut, length - cut)
-            a, b = op.add_many("split", x, outputs=2, axis=axis, sizes=sizes)
-            x = op.add("concat", b, a, axis=axis)
+            a, b = movement.split(op, x, axis, (cut, length - cut))
+            x = op.value(movement.concat(op, (b, a), axis))
     return x
 
 
 _PADS = {"ZeroPad": "constant", "ConstantPad": "constant", "ReflectionPad": "reflect"}
 _PADS["ReplicationPad"] = "replicate"
-_MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
 @handles("F.pad", *(f"nn.{name}{d}d" for name in _PADS for d in (1, 2)))
-def pad(op: Operator) -> Value:
+def pad(op: Operator) -> Results:
     """Amounts are for the last dimension, then for the one before, and so on."""
     x = op.x(0, "input")
     rank = len(x.shape)
@@ -285,47 +251,41 @@ def pad(op: Operator) -> Value:
     else:
         amounts = op.integers("padding", 2 * int(op.type[-2]))
         mode = _PADS[op.type[3:-2]]
-    if len(amounts) % 2 or len(amounts) > 2 * rank or mode not in _MODES:
+    if len(amounts) % 2 or len(amounts) > 2 * rank or mode not in movement.PAD_MODES:
         raise op.unsupported(f"it pads {list(x.shape)} by {list(amounts)}, mode {mode}")
-    begins, ends = [0] * rank, [0] * rank
-    for i in range(len(amounts) // 2):
-        begins[rank - 1 - i], ends[rank - 1 - i] = amounts[2 * i : 2 * i + 2]
-    value = op.real("value", 0.0)
-    return op.add("pad", x, pads=(*begins, *ends), mode=_MODES[mode], value=value)
+    pairs = zip(amounts[::2], amounts[1::2], strict=True)
+    sides = {rank - 1 - i: pair for i, pair in enumerate(pairs)}
+    return movement.padded(op, x, sides, mode, op.real("value", 0.0))
 
 
 @handles("nn.PixelShuffle", "F.pixel_shuffle")
-def pixel_shuffle(op: Operator) -> Value:
+def pixel_shuffle(op: Operator) -> Results:
     """Channels become pixels."""
     factor = op.integer("upscale_factor")
     return op.add("depth_to_space", op.x(0, "input"), block_size=factor, mode="crd")
 
 
 @handles("nn.PixelUnshuffle", "F.pixel_unshuffle")
-def pixel_unshuffle(op: Operator) -> Value:
+def pixel_unshuffle(op: Operator) -> Results:
     """Pixels become channels; the place within a block varies fastest."""
-    factor = op.integer("downscale_factor")
-    if factor < 1:
-        raise op.invalid(f"its factor is {factor}")
-    y = op.add("space_to_depth", op.x(0, "input"), block_size=factor)
-    return op.add("channel_shuffle", y, group=factor * factor)
+    return movement.pixel_unshuffle(op, op.x(0, "input"), op.integer("downscale_factor"))
 
 
 @handles("nn.ChannelShuffle", "F.channel_shuffle")
-def channel_shuffle(op: Operator) -> Value:
+def channel_shuffle(op: Operator) -> Results:
     """Interleaves groups of channels (ShuffleNet)."""
     return op.add("channel_shuffle", op.x(0, "input"), group=op.integer("groups"))
 
 
 @handles("Tensor.size", "torch.size")
-def size(op: Operator) -> Operand:
+def size(op: Operator) -> Results:
     """Sizes, which are known."""
     x = op.x(0, "input", "self")
     return x.shape[op.axis(op.integer("dim"), len(x.shape))] if op.has("dim") else list(x.shape)
 
 
 @handles("torch.arange")
-def arange(op: Operator) -> Value:
+def arange(op: Operator) -> Results:
     """Numbers in steps."""
     start, end, step = op.real("start", 0.0), op.real("end"), op.real("step", 1.0)
     if step == 0 or not 0 < (end - start) / step < 2**20:

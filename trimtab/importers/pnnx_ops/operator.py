@@ -7,21 +7,22 @@ is a tensor, or what is known when the network is imported: numbers and lists of
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trimtab.importers._handled_layer import HandledLayer
-from trimtab.importers._layers import Array, LayerImport, Value
+from trimtab.importers._handled_layer import HandledLayer, Place
+from trimtab.importers._handlers import Handlers
+from trimtab.importers._layers import Array, Value
 from trimtab.importers.pnnx_ops.graph import OperatorText, Static
-from trimtab.importers.pnnx_ops.weights import Weights
 from trimtab.program import Var
 
-Operand = Value | Static | list[Any]
-Handler = Callable[["Operator"], Any]
+if TYPE_CHECKING:
+    from trimtab.importers.pnnx_ops.network import OperandImport
 
-HANDLERS: dict[str, Handler] = {}
+Operand = Value | Array | Static | list[Any]
+Results = Operand | tuple[Operand, ...]
 
 # Arguments that repeat what weights say, or that concern training, memory or gradients.
 HARMLESS = frozenset(
@@ -62,34 +63,26 @@ HARMLESS = frozenset(
 )
 
 
-def handles(*types: str) -> Callable[[Handler], Handler]:
-    """Registers the decorated function as the handler of these operator types."""
-
-    def register(handler: Handler) -> Handler:
-        HANDLERS.update(dict.fromkeys(types, handler))
-        return handler
-
-    return register
-
-
 class Operator(HandledLayer):
-    """One operator while it is imported; `operands` are in the order of the file."""
+    """One operator while it is imported; operands are in the order of the file, or by keys."""
 
-    def __init__(
-        self,
-        work: LayerImport,
-        text: OperatorText,
-        values: Mapping[str, Operand],
-        weights: Weights,
-    ) -> None:
-        super().__init__(work, text.name, text.where)
-        self._weights = weights
+    def __init__(self, work: OperandImport, text: OperatorText) -> None:
+        title = f"'{text.name}' ({text.type}), line {text.line}"
+        names = text.type, text.name, text.inputs, text.outputs
+        super().__init__(work, *names, where=text.where, title=title)
+        self._weights = work.weights
         self._text = text
         self._read: set[str] = set()
-        self.type = text.type
-        self.outputs = len(text.outputs)
-        self.operands: list[Operand] = [values[name] for name in text.inputs]
-        self._keyed = {key: values[name] for key, name in text.keys.items() if name in text.inputs}
+
+    @property
+    def positional(self) -> list[Operand]:
+        """The operands in the order of the file."""
+        return [self._work.values[name] for name in self.inputs]
+
+    @property
+    def _keyed(self) -> dict[str, Operand]:
+        keys = self._text.keys.items()
+        return {key: self._work.values[name] for key, name in keys if name in self.inputs}
 
     def check_unread(self) -> None:
         """Refuses arguments that a handler does not know: they may change the result."""
@@ -99,16 +92,16 @@ class Operator(HandledLayer):
 
     # Arguments, from the line or from an operand that is known.
 
-    def has(self, name: str) -> bool:
-        """Whether the argument is given, and not None."""
-        return self.static(name) is not None
+    def has(self, place: Place) -> bool:
+        """Whether an argument is given, and not None; or an operand, by its number."""
+        return self.static(place) is not None if isinstance(place, str) else super().has(place)
 
     def static(self, name: str, default: Static = None) -> Static:
         """The argument as it is, None included."""
         self._read.add(name)
         if name in self._keyed:
             value = self._keyed[name]
-            if isinstance(value, Var):
+            if isinstance(value, Var | np.ndarray):
                 raise self.unsupported(f"its argument {name} is computed")
             return value
         return self._text.params.get(name, default)
@@ -163,27 +156,26 @@ class Operator(HandledLayer):
 
     # Operands and weights.
 
-    def x(self, i: int = 0, *keys: str) -> Value:
-        """The operand with one of these keys, else operand `i`, which must be a tensor."""
+    def x(self, place: Place = 0, *keys: str) -> Value:
+        """The operand with one of these keys, else the one of a number, which must be a tensor."""
         for key in keys:
             if key in self._keyed:
                 return self._tensor(self._keyed[key])
-        if i >= len(self.operands):
-            raise self.invalid(f"it has {len(self.operands)} operands, {i + 1} are needed")
-        return self._tensor(self.operands[i])
+        return self._tensor(self._work.values[self.key(place)])
 
     def optional(self, i: int, *keys: str) -> Value | None:
         """The operand with one of these keys, else operand `i` when operands have no keys."""
         for key in keys:
             if key in self._keyed:
                 return self._tensor(self._keyed[key])
-        known = bool(self._keyed) or i >= len(self.operands) or self.operands[i] is None
-        return None if known else self._tensor(self.operands[i])
+        operands = [] if self._keyed else self.positional[i : i + 1]
+        return self._tensor(operands[0]) if operands and operands[0] is not None else None
 
     def tensors(self) -> list[Value]:
         """All operands, or the elements of a list that is the only one."""
-        only = self.operands[0] if len(self.operands) == 1 else None
-        operands = only if isinstance(only, list) else self.operands
+        operands: list[Any] = self.positional
+        if len(operands) == 1 and isinstance(operands[0], list):
+            operands = operands[0]
         if not operands:
             raise self.invalid("it has no operands")
         return [self._tensor(operand) for operand in operands]
@@ -192,12 +184,6 @@ class Operator(HandledLayer):
         if not isinstance(operand, Var):
             raise self.unsupported("it reads what is no tensor")
         return operand
-
-    def axis(self, axis: int, rank: int) -> int:
-        """`axis` counted from the front."""
-        if not -rank <= axis < rank:
-            raise self.invalid(f"dimension {axis} is outside {rank} dimensions")
-        return axis % rank
 
     def axes(self, name: str, rank: int) -> tuple[int, ...]:
         """Dimensions counted from the front; all when none is given."""
@@ -225,25 +211,13 @@ class Operator(HandledLayer):
             raise self.unsupported(f"its {name} is computed")
         return operand.data
 
-    # What becomes of it.
-
-    def reshape(self, x: Value, shape: Sequence[int]) -> Value:
-        """`x` in another shape of as many elements; -1 takes what is left."""
-        sizes = list(shape)
-        if sizes.count(-1) == 1:
-            known = math.prod(n for n in sizes if n != -1)
-            sizes[sizes.index(-1)] = x.count // known if known > 0 else 0
-        if math.prod(sizes) != x.count or min(sizes, default=1) < 1:
-            raise self.invalid(f"{list(x.shape)} cannot be reshaped to {list(shape)}")
-        return x if tuple(sizes) == x.shape else self.add("reshape", x, shape=tuple(sizes))
-
     def swap(self, x: Value, a: int, b: int) -> Value:
         """`x` with two dimensions exchanged."""
         order = list(range(len(x.shape)))
         a, b = self.axis(a, len(order)), self.axis(b, len(order))
         order[a], order[b] = order[b], order[a]
-        return x if a == b else self.add("transpose", x, permutation=tuple(order))
+        return self.transpose(x, order)
 
-    def spread(self, values: Array, rank: int) -> Array:
-        """Values per channel, spread over the dimensions behind the channels."""
-        return values.reshape(-1, *[1] * (rank - 2)).astype(np.float32)
+
+HANDLERS = Handlers[Operator](__name__)
+handles = HANDLERS.handles

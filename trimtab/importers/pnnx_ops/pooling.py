@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from dataclasses import replace
 
-from trimtab.importers._adaptive_pool import MOST_WINDOWS, adaptive_pool
 from trimtab.importers._layers import Value
-from trimtab.importers.pnnx_ops.convolution import image, plane, restore
 from trimtab.importers.pnnx_ops.operator import Operator, handles
+from trimtab.importers.vocabulary import pooling as pools
+from trimtab.importers.vocabulary.window import Window, image, plane, restore
 
 
 def _types(name: str, function: str) -> tuple[str, ...]:
@@ -21,28 +21,29 @@ def pool(op: Operator) -> Value:
     spatial = int(op.type[-2])
     given = op.x(0, "input")
     x = image(op, given, spatial)
-    window = op.integers("kernel_size", spatial)
-    kernel = plane(window, 1)
+    sizes = op.integers("kernel_size", spatial)
+    kernel = plane(sizes, 1)
     has_stride = op.static("stride") not in (None, [])
-    strides = plane(op.integers("stride", spatial) if has_stride else window, 1)
+    strides = plane(op.integers("stride", spatial) if has_stride else sizes, 1)
     pads = plane(op.integers("padding", spatial, 0), 0)
-    if min(*kernel, *strides) < 1 or min(pads) < 0:
-        raise op.invalid(f"its window is {kernel}, its stride {strides}, its padding {pads}")
-    shared = {"kernel_shape": kernel, "strides": strides, "pads": (*pads, *pads)}
-    ceil = op.boolean("ceil_mode", False)
+    window, ceil = Window(kernel, strides, pads * 2), op.boolean("ceil_mode", False)
     if "max" in op.type.lower():
-        if op.boolean("return_indices", False) and op.outputs > 1:
-            raise op.unsupported("it returns places")
-        dilations = plane(op.integers("dilation", spatial, 1), 1)
-        y = op.add("max_pool", x, ceil_mode=ceil, dilations=dilations, **shared)
+        _check_places(op)
+        window = replace(window, dilations=plane(op.integers("dilation", spatial, 1), 1))
+        y = pools.pool(op, "max", x, window, ceil_mode=ceil)
         return restore(op, y, spatial, given)
     counted = op.boolean("count_include_pad", True)
     area = kernel[0] * kernel[1]
     divisor = op.integer("divisor_override", area)
     if divisor != area and (not counted or ceil):
         raise op.unsupported("it has a divisor, and windows of several sizes")
-    y = op.add("average_pool", x, ceil_mode=ceil, count_include_pad=counted, **shared)
+    y = pools.pool(op, "average", x, window, ceil_mode=ceil, count_include_pad=counted)
     return restore(op, op.scaled(y, area / divisor if divisor else 1.0), spatial, given)
+
+
+def _check_places(op: Operator) -> None:
+    if op.boolean("return_indices", False) and len(op.outputs) > 1:
+        raise op.unsupported("it returns places")
 
 
 @handles(
@@ -57,15 +58,10 @@ def adaptive(op: Operator) -> Value:
     wanted = op.static("output_size")
     listed = wanted if isinstance(wanted, list) else [wanted] * spatial
     sizes = [n or 0 for n in listed if n is None or isinstance(n, int)]
-    if (
-        not len(sizes) == len(listed) == spatial
-        or not 0 <= min(sizes) <= max(sizes) <= MOST_WINDOWS
-    ):
+    if not len(sizes) == len(listed) == spatial:
         raise op.unsupported(f"its size is {wanted}")
-    if op.boolean("return_indices", False) and op.outputs > 1:
-        raise op.unsupported("it returns places")
+    _check_places(op)
     size = (1, *sizes)[-2:]
     height, width = (n or length for n, length in zip(size, x.shape[2:], strict=True))
-    kind: Literal["average", "max"] = "average" if "vg" in op.type.lower() else "max"
-    y = adaptive_pool(op.add, op.constant, x, (height, width), kind)
-    return restore(op, y, spatial, given)
+    kind: pools.Kind = "average" if "vg" in op.type.lower() else "max"
+    return restore(op, pools.adaptive_pool(op, kind, x, (height, width)), spatial, given)

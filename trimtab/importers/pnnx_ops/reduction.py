@@ -8,23 +8,21 @@ import numpy as np
 
 from trimtab.importers._layers import Value
 from trimtab.importers.pnnx_ops.operator import Operator, handles
+from trimtab.importers.vocabulary.reduction import arg_max, at_least_a_vector, reduced
 
 
-def _dropped(op: Operator, y: Value, axes: tuple[int, ...], default: bool = False) -> Value:
-    """`y`, whose dimensions are all kept, without those that are 1 now, unless they stay."""
-    if op.boolean("keepdim", default):
-        return y
-    shape = [n for i, n in enumerate(y.shape) if i not in axes]
-    return op.reshape(y, shape or (1,))
+def _reduced(op: Operator, kind: str, x: Value, axes: tuple[int, ...]) -> Value:
+    """`x` reduced, without the dimensions that are 1 now unless they stay."""
+    y = reduced(op, kind, x, axes, keep_dims=op.boolean("keepdim", False))
+    return at_least_a_vector(op, y)
 
 
 @handles("torch.mean", "torch.sum", "torch.amax", "torch.amin")
 def reduce(op: Operator) -> Value:
     """Over some dimensions, or all."""
     x = op.x(0, "input")
-    kind = {"mean": "mean", "sum": "sum", "amax": "max", "amin": "min"}[op.type[6:]]
-    axes = op.axes("dim", len(x.shape))
-    return _dropped(op, op.add(f"reduce_{kind}", x, axes=axes), axes)
+    kind = op.type.removeprefix("torch.").removeprefix("a")
+    return _reduced(op, kind, x, op.axes("dim", len(x.shape)))
 
 
 @handles("torch.max", "torch.min")
@@ -32,22 +30,24 @@ def extremum(op: Operator) -> Value | tuple[Value, ...]:
     """Over all dimensions, or over one; then also the places of maxima."""
     x = op.x(0, "input")
     axes = op.axes("dim", len(x.shape))
-    values = _dropped(op, op.add(f"reduce_{op.type[6:]}", x, axes=axes), axes)
-    if op.outputs == 1:
+    values = _reduced(op, op.type[6:], x, axes)
+    if len(op.outputs) == 1:
         return values
     if op.type != "torch.max" or len(axes) != 1:
         raise op.unsupported("it returns places")
-    return values, _dropped(op, op.add("arg_max", x, axis=axes[0]), axes)
+    return values, _places(op, x, axes[0])
+
+
+def _places(op: Operator, x: Value, axis: int) -> Value:
+    keep = op.boolean("keepdim", False)
+    return at_least_a_vector(op, arg_max(op, x, axis, keep_dims=keep))
 
 
 @handles("torch.argmax")
-def arg_max(op: Operator) -> Value:
+def arg_maximum(op: Operator) -> Value:
     """Where the maximum is along a dimension."""
     x = op.x(0, "input")
-    if not op.has("dim"):
-        x = op.reshape(x, (x.count,))
-    axis = op.axis(op.integer("dim", 0), len(x.shape))
-    return _dropped(op, op.add("arg_max", x, axis=axis), (axis,))
+    return _places(op, x if op.has("dim") else op.reshape(x, (-1,)), op.integer("dim", 0))
 
 
 @handles("torch.norm")
@@ -56,23 +56,16 @@ def norm(op: Operator) -> Value:
     x = op.x(0, "input")
     order = op.static("p", 2)
     axes = op.axes("dim", len(x.shape))
-    if order == 1:
-        y = op.add("reduce_sum", op.add("abs", x), axes=axes)
-    elif order in (2, "fro"):
-        y = op.add("sqrt", op.add("reduce_sum", op.add("mul", x, x), axes=axes))
-    else:
+    if order not in (1, 2, "fro"):
         raise op.unsupported(f"its order is {order}")
-    return _dropped(op, y, axes)
+    return _reduced(op, "l1" if order == 1 else "l2", x, axes)
 
 
 @handles("torch.logsumexp")
 def log_sum_exp(op: Operator) -> Value:
     """max + ln(sum(e^(x - max)))."""
     x = op.x(0, "input")
-    axes = op.axes("dim", len(x.shape))
-    most = op.add("reduce_max", x, axes=axes)
-    total = op.add("reduce_sum", op.add("exp", op.add("sub", x, most)), axes=axes)
-    return _dropped(op, op.add("add", op.add("log", total), most), axes)
+    return _reduced(op, "log_sum_exp", x, op.axes("dim", len(x.shape)))
 
 
 @handles("torch.var", "torch.std")
@@ -85,6 +78,6 @@ def spread(op: Operator) -> Value:
     if count <= correction:
         raise op.invalid(f"it has {count} numbers only")
     y = op.add("sub", x, op.add("reduce_mean", x, axes=axes))
-    y = op.add("reduce_sum", op.add("mul", y, y), axes=axes)
+    y = _reduced(op, "sum_square", y, axes)
     y = op.scaled(y, float(np.float32(1 / (count - correction))))
-    return _dropped(op, op.add("sqrt", y) if op.type.endswith("std") else y, axes)
+    return op.add("sqrt", y) if op.type.endswith("std") else y

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from trimtab.errors import ModelFileError
+from trimtab.importers._files import WeightsFile, unreadable
 from trimtab.importers._layers import Array, UnsupportedFormError
 from trimtab.importers.pnnx_ops.graph import OperatorText
 
@@ -26,11 +26,13 @@ _DTYPES = {
 }
 
 
-class Weights:
+class Weights(WeightsFile):
     """The archive; none without a file."""
 
+    text, suffix = ".pnnx.param", ".pnnx.bin"
+
     def __init__(self, path: Path | None) -> None:
-        self._path = path
+        super().__init__(path)
         self._left = 0
         self._archive: zipfile.ZipFile | None = None
         if path is None:
@@ -39,14 +41,10 @@ class Weights:
             self._left = path.stat().st_size
             self._archive = zipfile.ZipFile(path)
         except OSError as error:
-            raise ModelFileError(
-                f"cannot be read: {error.strerror}",
-                where=str(path),
-                hint="check the path and rights",
-            ) from error
+            raise unreadable(path, error) from error
         except Exception as error:
             # What a damaged archive makes zipfile raise is not written down anywhere.
-            raise self._damaged(str(error)) from error
+            raise self.damaged(str(error)) from error
 
     def read(self, operator: OperatorText, name: str) -> Array:
         """An attribute of an operator, which must be as large as its shape says."""
@@ -61,36 +59,25 @@ class Weights:
 
     def _entry(self, name: str, size: int, where: str) -> bytes:
         if self._archive is None:
-            raise ModelFileError(
-                "its weights are missing",
-                where=where,
-                hint="put the .pnnx.bin file beside the .pnnx.param, under the same name",
-            )
+            raise self.missing(where)
         try:
             info = self._archive.getinfo(name)
         except KeyError:
-            raise self._damaged(f"there is no entry {name}") from None
+            raise self.damaged(f"there is no entry {name}") from None
         if info.file_size != size or size > self._left:
-            raise self._damaged(f"entry {name} has {info.file_size} bytes, {size} are expected")
+            raise self.damaged(f"entry {name} has {info.file_size} bytes, {size} are expected")
         if info.compress_type != zipfile.ZIP_STORED:
-            raise self._damaged(f"entry {name} is compressed")
+            raise self.damaged(f"entry {name} is compressed")
         self._left -= size
         try:
             data = self._archive.read(info)
         except Exception as error:
-            raise self._damaged(f"entry {name}: {error}") from error
+            raise self.damaged(f"entry {name}: {error}") from error
         if len(data) != size:
-            raise self._damaged(f"entry {name} ends after {len(data)} of {size} bytes")
+            raise self.damaged(f"entry {name} ends after {len(data)} of {size} bytes")
         return data
 
     def close(self) -> None:
         """Closes the file."""
         if self._archive:
             self._archive.close()
-
-    def _damaged(self, reason: str) -> ModelFileError:
-        return ModelFileError(
-            f"does not hold the weights of this network: {reason}",
-            where=str(self._path),
-            hint="take the .pnnx.param and the .pnnx.bin of one network, and copy them again",
-        )

@@ -17,7 +17,8 @@ import numpy as np
 import tflite
 
 from trimtab.errors import ModelFileError
-from trimtab.importers._layers import Array, read_bytes
+from trimtab.importers._files import read_bytes
+from trimtab.importers._layers import Array
 
 LIMIT_BYTES = 2**32
 

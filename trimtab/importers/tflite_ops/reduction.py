@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from trimtab.importers.tflite_ops.node import Image, Node, Results, form, handles
+from trimtab.importers.tflite_ops.forms import Image, Results, form
+from trimtab.importers.tflite_ops.node import Node, handles
+from trimtab.importers.vocabulary import reduction
+from trimtab.importers.vocabulary.normalization import l2_norm, lrn
 
-_REDUCE = {
-    "MEAN": "reduce_mean",
-    "SUM": "reduce_sum",
-    "REDUCE_MAX": "reduce_max",
-    "REDUCE_MIN": "reduce_min",
-}
+_REDUCE = {"MEAN": "mean", "SUM": "sum", "REDUCE_MAX": "max", "REDUCE_MIN": "min"}
 
 
 @handles(*_REDUCE)
@@ -20,11 +18,9 @@ def reduce(node: Node) -> Results:
     axes = {node.axis(a, rank) for a in node.ints(1, "axes")}
     image = node.is_image() and (keep or {1, 2} <= axes)
     x = node.image() if image else node.x()
-    if not axes:
-        return form(x, image)
-    places = tuple(sorted(node.place(a, rank, image) for a in axes))
-    y = node.add(_REDUCE[node.type], x, axes=places, keep_dims=keep)
-    return form(y, image and keep)
+    places = tuple(node.place(a, rank, image) for a in axes)
+    y = reduction.reduced(node, _REDUCE[node.type], x, places, keep_dims=bool(keep))
+    return form(y, image and (keep or not axes))
 
 
 @handles("SOFTMAX", "LOG_SOFTMAX")
@@ -35,18 +31,16 @@ def softmax(node: Node) -> Results:
     if node.type == "LOG_SOFTMAX":
         op = "log_softmax"
     else:
-        x = node.scale_and_shift(x, node.options("SoftmaxOptions").Beta(), 0.0)
+        x = node.scaled(x, node.options("SoftmaxOptions").Beta())
     return form(node.add(op, x, axis=1 if image else len(x.shape) - 1), image)
 
 
 @handles("ARG_MAX", "ARG_MIN")
 def arg_max(node: Node) -> Results:
     """The least element is the largest of the negated ones."""
-    x = node.x()
     (axis,) = node.ints(1, "axis")
-    if node.type == "ARG_MIN":
-        x = node.add("neg", x)
-    y = node.add("arg_max", x, axis=node.axis(axis, len(x.shape)), keep_dims=False)
+    least = node.type == "ARG_MIN"
+    y = reduction.arg_max(node, node.x(), axis, keep_dims=False, least=least)
     return node.add("cast", y, to="i32") if node.output_type() == 2 else y
 
 
@@ -55,24 +49,14 @@ def local_response_normalization(node: Node) -> Results:
     """Unlike the engine's, alpha is not divided by the size."""
     options = node.options("LocalResponseNormalizationOptions")
     size = 2 * options.Radius() + 1
-    y = node.add(
-        "lrn",
-        node.image(),
-        size=size,
-        alpha=options.Alpha() * size,
-        beta=options.Beta(),
-        bias=options.Bias(),
-    )
-    return Image(y)
+    numbers = options.Alpha() * size, options.Beta(), options.Bias()
+    return Image(lrn(node, node.image(), size, *numbers))
 
 
 @handles("L2_NORMALIZATION")
 def l2_normalization(node: Node) -> Results:
     """Along the last dimension."""
     x, image = node.either()
-    axis = 1 if image else len(x.shape) - 1
-    squares = node.add("reduce_sum", node.add("mul", x, x), axes=(axis,), keep_dims=True)
-    length = node.add("sqrt", node.add("max", squares, node.constant(1e-6, "least")))
-    y = node.add("div", x, length)
+    y = l2_norm(node, x, (1 if image else len(x.shape) - 1,), least_square=1e-6)
     function = node.options("L2NormOptions").FusedActivationFunction()
     return form(node.activated(y, function), image)

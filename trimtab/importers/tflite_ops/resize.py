@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from trimtab.importers._layers import Value
-from trimtab.importers.tflite_ops.node import Blocks, Image, Node, Results, handles
+from trimtab.importers.tflite_ops.forms import Blocks, Image, Results
+from trimtab.importers.tflite_ops.node import Node, handles
+from trimtab.importers.vocabulary import resize as images
+from trimtab.importers.vocabulary.movement import padded
 
 
 @handles("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR")
@@ -13,16 +13,13 @@ def resize(node: Node) -> Results:
     """To a constant height and width."""
     linear = node.type == "RESIZE_BILINEAR"
     options = node.options("ResizeBilinearOptions" if linear else "ResizeNearestNeighborOptions")
-    attributes: dict[str, Any] = {"mode": "linear" if linear else "nearest"}
+    coordinates, rounding = "asymmetric", "floor"
     if options.AlignCorners():
-        # floor(x + 0.5)
-        attributes |= {"coordinate_mode": "align_corners", "nearest_mode": "round_prefer_ceil"}
+        coordinates, rounding = "align_corners", "round_prefer_ceil"  # floor(x + 0.5)
     elif options.HalfPixelCenters():
         coordinates = "half_pixel" if linear else "tf_half_pixel_for_nn"
-        attributes |= {"coordinate_mode": coordinates, "nearest_mode": "floor"}
-    else:
-        attributes |= {"coordinate_mode": "asymmetric", "nearest_mode": "floor"}
-    return Image(node.add("resize", node.image(), sizes=node.ints(1, "size"), **attributes))
+    mode, sizes = "linear" if linear else "nearest", node.ints(1, "size")
+    return Image(images.resize(node, node.image(), sizes, mode, coordinates, rounding))
 
 
 @handles("DEPTH_TO_SPACE", "SPACE_TO_DEPTH")
@@ -65,7 +62,7 @@ def batch_to_space(node: Node) -> Results:
         blocks = None
     (rows, columns), (top, left, bottom, right) = _block(node)
     if blocks:
-        return Image(_cropped(node, blocks.value, (0, 0, top, left, 0, 0, bottom, right)))
+        return Image(padded(node, blocks.value, {2: (-top, -bottom), 3: (-left, -right)}))
     x = node.x()
     n, h, w, c = x.shape
     if n % (rows * columns):
@@ -74,8 +71,4 @@ def batch_to_space(node: Node) -> Results:
     x = node.reshape(x, (rows, columns, n, h, w, c))
     x = node.transpose(x, (2, 3, 0, 4, 1, 5))
     x = node.reshape(x, (n, h * rows, w * columns, c))
-    return _cropped(node, x, (0, top, left, 0, 0, bottom, right, 0))
-
-
-def _cropped(node: Node, x: Value, amounts: tuple[int, ...]) -> Value:
-    return node.add("pad", x, pads=[-n for n in amounts]) if any(amounts) else x
+    return padded(node, x, {1: (-top, -bottom), 2: (-left, -right)})

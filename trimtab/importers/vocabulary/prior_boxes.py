@@ -11,7 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from trimtab.importers._handled_layer import HandledLayer
+from trimtab.importers._layers import Array
+from trimtab.importers.vocabulary.window import Pair
 
 # Boxes that one layer may make; a damaged file asks for any number.
 MOST_BOXES = 2**22
@@ -35,7 +38,7 @@ class PriorBoxes:
     steps: tuple[float, float] = (0.0, 0.0)
     offset: float = 0.5
 
-    def error(self, features: tuple[int, int], image: tuple[int, int]) -> str:
+    def _error(self, features: Pair, image: Pair) -> str:
         """What is wrong with these parameters for such a feature map and image; empty: nothing."""
         numbers = (*self.min_sizes, *self.max_sizes, *self.ratios, *self.variances, *self.steps)
         if not all(math.isfinite(number) for number in (*numbers, self.offset)):
@@ -72,10 +75,12 @@ class PriorBoxes:
             result += [(small * np.sqrt(r), small / np.sqrt(r)) for r in ratios]
         return result
 
-    def make(self, features: tuple[int, int], image: tuple[int, int]) -> NDArray[np.float32]:
+    def make(self, layer: HandledLayer, features: Pair, image: Pair) -> Array:
         """float32[1, 2, boxes * 4]: xmin, ymin, xmax, ymax of every box relative to the image, then
-        their variances; `features` and `image` are (height, width). `error` must be empty.
+        their variances; `features` and `image` are (height, width). Refuses wrong parameters.
         """
+        if reason := self._error(features, image):
+            raise layer.invalid(reason)
         steps = [
             step or size / n for step, size, n in zip(self.steps, image, features, strict=True)
         ]

@@ -1,0 +1,118 @@
+"""The same network is the same program, whichever format it comes in.
+
+Programs are compared operator for operator: types, attributes, which operands each reads, their
+shapes and types, and what constants hold; names differ, as formats have their own. Formats that say
+the same make the same program at once, straight after `trimtab.load`. What a format spells in
+another way is the same after `trimtab.optimize`: Caffe's normalisation, which is two layers
+(BatchNorm and Scale).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import trimtab
+from tests.importers.same_network import FORMATS, Description, write
+from tests.ops.cases.case import Array
+from trimtab.program import Program
+from trimtab.zoo.builder import INPUT
+from trimtab.zoo.networks import mobilenet_v2, squeezenet
+
+
+def _adaptive(size: int) -> Callable[[Description, str], None]:
+    """A network that pools 12 x 12 pixels to `size` x `size`, then to one."""
+
+    def build(net: Description, x: str) -> None:
+        x = net.conv_bn(x, 8, 3, 2)
+        x = net.adaptive_pool(x, (size, size), (12, 12))
+        x = net.conv_bn(x, 16)
+        x = net.adaptive_pool(x, (1, 1), (size, size))
+        net.output(net.linear(net.rows(x), 5), "output")
+
+    return build
+
+
+def _forms(net: Description, x: str) -> None:
+    """What formats have their own ways to say: padding, bounds, sizes that are left to infer."""
+    x = net.same_conv(net.conv(x, 8, 3, 2), 4)
+    x = net.max_pool(net.rest(x, 2), 2, 2)
+    net.output(net.rows(net.doubled(x)), "output")
+
+
+Build = Callable[[Any, str], None]
+SHAPE = (1, 3, 23, 23)
+ALL = tuple(FORMATS)
+
+NETWORKS: dict[str, tuple[Build, tuple[int, ...], tuple[str, ...]]] = {
+    "squeezenet": (squeezenet.build, squeezenet.INPUT_SHAPE, ALL),
+    "mobilenet_v2": (mobilenet_v2.build, mobilenet_v2.INPUT_SHAPE, ALL),
+    "adaptive_pool": (_adaptive(6), SHAPE, ALL),
+    "irregular_adaptive_pool": (_adaptive(5), SHAPE, ("ncnn", "pnnx", "paddle")),
+    "forms": (_forms, SHAPE, ("onnx", "ncnn", "pnnx", "paddle")),
+}
+
+# What Caffe spells in another way.
+LATER = {("mobilenet_v2", "caffe"), ("adaptive_pool", "caffe")}
+
+
+@pytest.fixture(scope="module", params=NETWORKS)
+def programs(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, dict[str, Program]]:
+    """A network by its name, as it is loaded from every format."""
+    build, shape, formats = NETWORKS[request.param]
+    net = Description(shape)
+    build(net, INPUT)
+    folder = tmp_path_factory.mktemp(request.param)
+    return request.param, {f: trimtab.load(write(net, f, folder / f)) for f in formats}
+
+
+def _described(program: Program) -> tuple[list[str], list[Array]]:
+    """The program without its names, a line per operator, and what its constants hold."""
+    places = {name: f"input {i}" for i, name in enumerate(program.inputs)}
+    constants: list[Array] = []
+    lines = []
+
+    def operand(name: str) -> str:
+        var = program.vars[name]
+        if var.data is not None:
+            constants.append(var.data)
+        return f"{places.get(name, 'constant')}: {var.dtype}{list(var.shape)}"
+
+    for i, op in enumerate(program.ops):
+        read = ", ".join(map(operand, op.inputs))
+        places |= {name: f"{i}.{j}" for j, name in enumerate(op.outputs)}
+        made = ", ".join(map(operand, op.outputs))
+        lines.append(f"{op.type}({read}) -> {made}  {sorted(op.attributes.items())}")
+    return [*lines, f"out {list(map(operand, program.outputs))}"], constants
+
+
+def _check_same(a: Program, b: Program, what: str) -> None:
+    (lines, constants), (others, values) = _described(a), _described(b)
+    assert lines == others, what
+    assert len(constants) == len(values)
+    for x, y in zip(constants, values, strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-6, err_msg=what)
+
+
+def test_a_network_is_the_same_program_from_every_format_that_says_the_same(
+    programs: tuple[str, dict[str, Program]],
+) -> None:
+    name, loaded = programs
+    first, *others = (form for form in loaded if (name, form) not in LATER)
+    for form in others:
+        _check_same(loaded[first], loaded[form], f"{name}: {first}, {form}")
+
+
+def test_a_network_is_the_same_optimised_program_from_every_format(
+    programs: tuple[str, dict[str, Program]],
+) -> None:
+    name, loaded = programs
+    optimised = {form: trimtab.optimize(program) for form, program in loaded.items()}
+    first, *others = optimised
+    for form in others:
+        _check_same(optimised[first], optimised[form], f"{name}: {first}, {form}")

@@ -1,0 +1,105 @@
+"""ONNX files: reads and checks them, and says what their graphs declare."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnx
+from google.protobuf.message import DecodeError
+from onnx import inliner, numpy_helper
+
+from trimtab.errors import ImportModelError, ModelFileError
+from trimtab.importers._layers import Array
+from trimtab.importers.onnx_ops.node import DTYPE_NAMES, dtype_name
+
+OLDEST_OPSET = 6
+
+
+def read(path: Path) -> onnx.ModelProto:
+    """The model at `path`; ModelFileError when it is not one."""
+    try:
+        model = onnx.load_model(path)
+    except DecodeError as error:
+        raise _no_model(path) from error
+    except (OSError, ValueError, onnx.checker.ValidationError) as error:
+        what = getattr(error, "strerror", None) or str(error).splitlines()[0]
+        raise ModelFileError(
+            f"cannot be read: {what}",
+            where=str(path),
+            hint="weights that lie outside the file must be beside it, under the names they had",
+        ) from error
+    if not (model.ir_version and model.opset_import and model.graph.output):
+        raise _no_model(path, ": it has no graph")
+    return model
+
+
+def _no_model(path: Path, reason: str = "") -> ModelFileError:
+    what = f"is not an ONNX model, or is truncated{reason}"
+    return ModelFileError(what, where=str(path), hint="export it or copy it again")
+
+
+def expanded(model: onnx.ModelProto, path: Path) -> onnx.GraphProto:
+    """The graph of a model without calls of the model's own functions."""
+    if not model.functions:
+        return model.graph
+    try:
+        return inliner.inline_local_functions(model).graph
+    except Exception as error:
+        raise ImportModelError(
+            f"its functions cannot be expanded: {error}", where=str(path)
+        ) from error
+
+
+def opset(model: onnx.ModelProto, path: Path) -> int:
+    """The version of the standard operators."""
+    versions = {entry.domain: entry.version for entry in model.opset_import}
+    newest = onnx.defs.onnx_opset_version()
+    # A model that names other domains only has no standard operators: its nodes are refused.
+    version = versions.get("", versions.get("ai.onnx", newest))
+    if not OLDEST_OPSET <= version <= newest:
+        raise ImportModelError(
+            f"opset {version} is not supported, {OLDEST_OPSET} to {newest} are",
+            where=str(path),
+            hint="convert it: onnx.version_converter.convert_version(model, 17)",
+        )
+    return int(version)
+
+
+def constants(graph: onnx.GraphProto, path: Path) -> dict[str, Array]:
+    """The weights of a graph."""
+    if graph.sparse_initializer:
+        raise ImportModelError(
+            "it has sparse weights", where=str(path), hint="export it with dense weights"
+        )
+    found = {}
+    for tensor in graph.initializer:
+        try:
+            found[tensor.name] = numpy_helper.to_array(tensor)
+        except (ValueError, TypeError, KeyError) as error:
+            raise ModelFileError(
+                f"weights '{tensor.name}' are damaged: {error}",
+                where=str(path),
+                hint="export it or copy it again, with its external weights",
+            ) from error
+    return found
+
+
+def input_dtype(info: onnx.ValueInfoProto, path: Path) -> str:
+    """The engine's name of an input's element type."""
+    name = dtype_name(info.type.tensor_type.elem_type)
+    if name is None or not info.type.HasField("tensor_type"):
+        raise ImportModelError(
+            f"input '{info.name}' is not a tensor of {', '.join(DTYPE_NAMES.values())}",
+            where=str(path),
+        )
+    return name
+
+
+def declared_shape(info: onnx.ValueInfoProto) -> list[int | str | None] | None:
+    """The shape of an input, with the names of free dimensions, None for those without one."""
+    if not info.type.tensor_type.HasField("shape"):
+        return None
+    return [
+        dim.dim_value if dim.HasField("dim_value") and dim.dim_value > 0 else dim.dim_param or None
+        for dim in info.type.tensor_type.shape.dim
+    ]

@@ -1,0 +1,72 @@
+"""Matrix products and attention."""
+
+from __future__ import annotations
+
+from typing import overload
+
+import numpy as np
+
+from trimtab.importers._handled_layer import HandledLayer
+from trimtab.importers._layers import Array, Operand, Value
+from trimtab.importers.vocabulary.movement import without
+
+
+def product(
+    layer: HandledLayer, x: Value, weight: Array, bias: Array | None = None, role: str = ""
+) -> Value:
+    """x: [..., k] times constant weights [n, k], plus bias [n]."""
+    if not x.shape or x.shape[-1] != weight.shape[1]:
+        raise layer.invalid(f"{list(x.shape)} cannot be multiplied by {list(weight.T.shape)}")
+    operands = [layer.constant(np.ascontiguousarray(weight), f"{role}weight")]
+    if bias is not None:
+        operands.append(layer.constant(np.ascontiguousarray(bias), f"{role}bias"))
+    if len(x.shape) >= 2:
+        return layer.add("gemm", x, *operands)
+    y = layer.add("gemm", layer.reshape(x, (1, -1)), *operands)
+    return layer.reshape(y, (weight.shape[0],))
+
+
+@overload
+def flipped(layer: HandledLayer, x: Value) -> Value: ...
+@overload
+def flipped(layer: HandledLayer, x: Operand) -> Operand: ...
+def flipped(layer: HandledLayer, x: Operand) -> Operand:
+    """`x` with its last two dimensions exchanged."""
+    rank = len(x.shape)
+    return layer.transpose(x, (*range(rank - 2), rank - 1, rank - 2))
+
+
+def mat_mul(layer: HandledLayer, a: Operand, b: Operand, alpha: float = 1.0) -> Value:
+    """alpha times numpy's matmul: vectors get a unit dimension, which the result loses."""
+    row, column = len(a.shape) == 1, len(b.shape) == 1
+    left = layer.value(layer.reshape(a, (1, -1)) if row else a)
+    b = layer.reshape(b, (-1, 1)) if column else b
+    weight = b if isinstance(b, np.ndarray) else b.data
+    if weight is not None and weight.ndim == 2:
+        y = product(layer, left, weight.T if alpha == 1.0 else weight.T * np.float32(alpha))
+    else:
+        y = layer.scaled(layer.add("mat_mul", left, layer.value(b)), alpha)
+    rank = len(y.shape)
+    lost = {rank - 2} if row else set()
+    return layer.reshape(y, without(y.shape, lost | {rank - 1} if column else lost))
+
+
+def attention(layer: HandledLayer, q: Value, k: Value, v: Value, mask: Value | None) -> Value:
+    """softmax(q k^T + mask) v, of [..., rows, size]."""
+    scores = layer.add("mat_mul", q, flipped(layer, k))
+    if mask is not None:
+        scores = layer.add("add", scores, mask)
+    shares = layer.add("softmax", scores, axis=len(scores.shape) - 1)
+    return layer.add("mat_mul", shares, v)
+
+
+def by_heads(layer: HandledLayer, x: Value, heads: int) -> Value:
+    """[n, rows, heads * size] as [n, heads, rows, size]."""
+    split = layer.reshape(x, (*x.shape[:2], heads, -1))
+    return layer.transpose(split, (0, 2, 1, 3))
+
+
+def joined_heads(layer: HandledLayer, x: Value) -> Value:
+    """The reverse of `by_heads`."""
+    rows = layer.transpose(x, (0, 2, 1, 3))
+    return layer.reshape(rows, (*rows.shape[:2], -1))

@@ -1,0 +1,110 @@
+"""Pools: by windows, and to a given size."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+
+from trimtab.importers._handled_layer import HandledLayer
+from trimtab.importers._layers import Array, Value
+from trimtab.importers.vocabulary.movement import part
+from trimtab.importers.vocabulary.window import Pair, Window
+
+Kind = Literal["average", "max"]
+
+# Windows of different lengths that a pool may have in one direction: maxima are an operator each.
+MOST_WINDOWS = 64
+
+# Windows in one direction: no image has more pixels.
+_MOST_PIXELS = 2**16
+
+
+def pool(
+    layer: HandledLayer,
+    kind: Kind,
+    x: Value,
+    window: Window,
+    *,
+    ceil_mode: bool = False,
+    count_include_pad: bool = False,
+    count_overhang: bool = False,
+) -> Value:
+    """Maxima or means of windows of x: [n, c, h, w].
+
+    With `ceil_mode`, the last windows may hang over the padded image; that counts as pixels of a
+    mean with `count_overhang` only.
+    """
+    window.check(layer)
+    filled = window.filled(x.shape[2:]) if ceil_mode else window
+    if count_overhang:
+        window = filled
+    counted = {"count_include_pad": count_include_pad and any(window.pads)}
+    return layer.add(
+        f"{kind}_pool",
+        x,
+        kernel_shape=window.kernel,
+        strides=window.strides,
+        pads=window.pads,
+        dilations=window.dilations,
+        ceil_mode=filled != window,
+        **(counted if kind == "average" else {}),
+    )
+
+
+def adaptive_pool(layer: HandledLayer, kind: Kind, x: Value, size: Pair) -> Value:
+    """x: [n, c, h, w] pooled to `size` (height, width), as PyTorch does: window i of n over a
+    length l goes from floor(i l / n) to ceil((i + 1) l / n).
+    """
+    if min(size) < 1:
+        raise layer.invalid(f"its size is {size[0]} x {size[1]}")
+    if max(size) > _MOST_PIXELS:
+        raise layer.unsupported(f"its size is {size[0]} x {size[1]}")
+    if size == x.shape[2:]:
+        return x
+    if size == (1, 1):
+        return layer.add(f"global_{kind}_pool", x)
+    rows, columns = (_windows(n, count) for n, count in zip(x.shape[2:], size, strict=True))
+    if (vertical := _regular(rows)) and (horizontal := _regular(columns)):
+        (kernel_h, step_h), (kernel_w, step_w) = vertical, horizontal
+        return pool(layer, kind, x, Window((kernel_h, kernel_w), (step_h, step_w)))
+    if max(size) > MOST_WINDOWS:
+        raise layer.unsupported(f"its {size[0]} x {size[1]} windows differ in size")
+    if kind == "average":
+        y = layer.add("mat_mul", layer.constant(_means(rows), "rows"), x)
+        return layer.add("mat_mul", y, layer.constant(_means(columns).T, "columns"))
+    return _maxima(layer, _maxima(layer, x, 2, rows), 3, columns)
+
+
+def _windows(length: int, count: int) -> list[tuple[int, int]]:
+    """Begin and end of every window."""
+    return [(i * length // count, -(-(i + 1) * length // count)) for i in range(count)]
+
+
+def _regular(windows: list[tuple[int, int]]) -> Pair | None:
+    """Length and stride that all windows have; None: they differ."""
+    lengths = {end - begin for begin, end in windows}
+    steps = {b[0] - a[0] for a, b in pairwise(windows)}
+    if len(lengths) > 1 or len(steps) > 1 or 0 in steps:
+        return None
+    (length,) = lengths
+    return length, steps.pop() if steps else length
+
+
+def _means(windows: list[tuple[int, int]]) -> Array:
+    """float32[count, length] that takes means of windows."""
+    matrix = np.zeros((len(windows), windows[-1][1]), np.float32)
+    for row, (begin, end) in zip(matrix, windows, strict=True):
+        row[begin:end] = 1.0 / (end - begin)
+    return matrix
+
+
+def _maxima(layer: HandledLayer, x: Value, axis: int, windows: list[tuple[int, int]]) -> Value:
+    if len(windows) == x.shape[axis]:
+        return x
+    parts = [
+        layer.add("reduce_max", part(layer, x, axis, begin, end), axes=(axis,))
+        for begin, end in windows
+    ]
+    return parts[0] if len(parts) == 1 else layer.add("concat", *parts, axis=axis)

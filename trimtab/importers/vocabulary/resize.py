@@ -1,0 +1,56 @@
+"""Images in another size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from trimtab.importers._handled_layer import HandledLayer
+from trimtab.importers._layers import Value
+
+# Coordinates and rounding by which a pixel that is enlarged by a whole factor is repeated.
+_CENTRES = ("half_pixel", "half_pixel_symmetric", "pytorch_half_pixel")
+_REPEATING = {
+    ("asymmetric", "floor"),
+    ("tf_half_pixel_for_nn", "floor"),
+    *((centre, f"round_prefer_{side}") for centre in _CENTRES for side in ("floor", "ceil")),
+}
+# Coordinates that stay where they are when the size does.
+_STILL = ("asymmetric", "align_corners", *_CENTRES)
+
+
+def resize(
+    layer: HandledLayer,
+    x: Value,
+    sizes: Sequence[int],
+    mode: str,
+    coordinate_mode: str = "asymmetric",
+    nearest_mode: str = "floor",
+    scales: Sequence[float] = (),
+    **more: Any,
+) -> Value:
+    """x: [n, c, h, w] in `sizes` (height, width), by the nearest pixels or linearly; by default as
+    pixels are repeated. `scales` are given where the file has them, `more` is only for ONNX.
+    """
+    if mode not in ("nearest", "linear"):
+        raise layer.unsupported(f"its mode is {mode}")
+    factors = [size / n for size, n in zip(sizes, x.shape[2:], strict=True)]
+    if all(factor.is_integer() for factor in factors) and list(scales) in ([], factors):
+        # The sizes say it all.
+        scales = ()
+        if mode == "nearest" and (coordinate_mode, nearest_mode) in _REPEATING:
+            coordinate_mode, nearest_mode = "asymmetric", "floor"
+    if mode == "linear":
+        nearest_mode = "floor"
+    if set(factors) == {1.0} and not scales and coordinate_mode in _STILL:
+        return x
+    return layer.add(
+        "resize",
+        x,
+        sizes=tuple(sizes),
+        scales=tuple(scales),
+        mode=mode,
+        coordinate_mode=coordinate_mode,
+        nearest_mode=nearest_mode,
+        **more,
+    )
