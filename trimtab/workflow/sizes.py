@@ -22,7 +22,7 @@ def weigh(
     UsageError for a core that is none of `TARGETS`; raises whatever ends a build.
     """
     known = [cpu for _, cpu in TARGETS]
-    wanted = {cores.spelling(cpu) for cpu in cpus}
+    wanted = {cores.find(cpu).name for cpu in cpus}
     if unknown := sorted(wanted - {*known}):
         raise UsageError(
             f"sizes are not kept for {', '.join(unknown)}", hint=f"choose from {', '.join(known)}"
