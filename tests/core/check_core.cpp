@@ -151,7 +151,9 @@ void CheckQuantisation() {
   SmallFile file;
   trimtab::Program program;
   trimtab::Scope scope;
-  Expect(file.Load(&program) == Code::kOk && scope.Create(program).ok(), "a good file is loaded");
+  const bool is_loaded = file.Load(&program) == Code::kOk && scope.Create(program).ok();
+  Expect(is_loaded, "a good file is loaded");
+  if (!is_loaded) return;
   const trimtab::Quantisation* found = scope.tensor(0).quantisation;
   Expect(reinterpret_cast<const uint8_t*>(found) == file.bytes + SmallFile::kQuantisation,
          "a tensor's quantisation lies in the file");
