@@ -11,7 +11,7 @@ import onnx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 from tests.ops.cases.case import Const, Graph, ints, normal
 from trimtab import importers
@@ -242,6 +242,16 @@ def test_an_output_that_nobody_computes_is_an_error(tmp_path: Path) -> None:
 def test_shapes_that_do_not_fit_are_an_error_with_the_node_s_name(tmp_path: Path) -> None:
     with pytest.raises(ImportModelError, match="node_n3"):
         load(with_dims(small_network(), 1, 3, 9, 9), tmp_path)
+
+
+def test_a_slice_that_cuts_an_axis_twice_is_an_error(tmp_path: Path) -> None:
+    graph = Graph()
+    graph.node("Slice", normal(1, 4, 4, 4), ints(0, 1), ints(2, 3), ints(1, 2))
+    model = graph.model()
+    axes = model.graph.initializer[2]
+    axes.CopyFrom(numpy_helper.from_array(np.array([1, -3]), axes.name))
+    with pytest.raises(ImportModelError, match="axis 1 is given twice"):
+        load(model, tmp_path)
 
 
 def test_an_if_whose_condition_is_known_becomes_its_branch(tmp_path: Path) -> None:
