@@ -131,7 +131,7 @@ template <typename T>
 Pass DepthwisePass(Kernel<DepthwiseArgs<T>> kernel, const LayerSizes& s) {
   const size_t height = s.at("height"), width = s.at("width"), channels = s.at("channels");
   const size_t kh = s.at("kernel_h"), kw = s.at("kernel_w"), nr = s.at("nr");
-  const size_t stride = s.at("stride"), group_rows = stride <= kh ? kDepthwiseRows : 1;
+  const size_t stride = s.at("stride"), group_rows = s.at("rows");
   const size_t weights = (channels + nr - 1) / nr * nr * kh * kw;
   const T* const w = Shared<T>().w.Take(weights + channels);
   T* const y = Shared<T>().y.Take(height * width * channels);

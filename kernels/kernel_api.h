@@ -53,9 +53,6 @@ struct GemmArgs {
   uint16_t mr, nr;  // the packing's tile; read by the portable kernel only
 };
 
-// Rows that depthwise kernels like to take at once.
-enum { kDepthwiseRows = 2 };
-
 // Depthwise convolution of a block of rows x pixels neighbouring output pixels:
 //
 //   y[r * y_row_stride + p * y_stride + c] = clamp(bias[c] + sum over i < kernel_h, j < kernel_w of

@@ -82,7 +82,7 @@ class Core:
     `l2`: the level that a miss of `l1d` goes to; `l3`: the last one, where there is a third.
     `compiler`: GCC's and clang's name, empty for a generic core, of which they are told nothing.
     `qemu`: QEMU's model with these features, empty where there is none. `midr`: implementer and
-    part of MIDR_EL1.
+    part of MIDR_EL1. `weight_cost`, `sum_cost`: as in kernels/isa.toml, where they were measured.
     """
 
     name: str
@@ -98,6 +98,8 @@ class Core:
     llvm_mca: LlvmMca | None = None
     midr: Pairs = ()
     cpuid: Cpuid | None = None
+    weight_cost: int | None = None
+    sum_cost: float | None = None
 
     @property
     def is_generic(self) -> bool:
@@ -266,13 +268,13 @@ def _read(path: Path) -> Core:
     return core
 
 
-_WORDS = {int: "a whole number", bool: "true or false", str: "a text"}
+_WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
 
 
 def _as(kind: Any, value: Any, key: str, path: Path, least: int = 1) -> Any:
     """The value of a TOML file as `kind`: a dataclass by its fields, a container, a plain type.
 
-    Whole numbers are at least `least`, those in lists (what identifies a core) at least 0.
+    Numbers are at least `least`, those in lists (what identifies a core) at least 0.
     """
     args, origin = get_args(kind), get_origin(kind)
     if is_dataclass(kind):
@@ -287,10 +289,13 @@ def _as(kind: Any, value: Any, key: str, path: Path, least: int = 1) -> Any:
         kinds = args[:1] * len(value) if args[-1] is ... else args
         if len(kinds) == len(value):
             return tuple(_as(k, item, key, path, 0) for k, item in zip(kinds, value, strict=True))
-    if type(value) is kind and (kind is not int or value >= least):
+    numeric = kind in (int, float)
+    if kind is float and type(value) is int:
+        value = float(value)
+    if type(value) is kind and (not numeric or value >= least):
         return value
     what = _WORDS.get(kind, "a table" if origin is Mapping else "a list")
-    raise _wrong(key, f"{what} of at least {least}" if kind is int else what, path)
+    raise _wrong(key, f"{what} of at least {least}" if numeric else what, path)
 
 
 def _as_record(kind: Any, value: Any, key: str, path: Path) -> Any:

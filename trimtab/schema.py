@@ -46,8 +46,8 @@ class Port:
 
 @dataclass(frozen=True)
 class Attribute:
-    """One attribute. `default` is None when the attribute must be given; `plan` marks what the
-    planner decides.
+    """One attribute. `default` is None when the attribute must be given; `range`: least and most of
+    an int, which loader and planner check; `plan` marks what the planner decides.
     """
 
     name: str
@@ -56,6 +56,7 @@ class Attribute:
     default: Any = None
     unit: str = ""
     length: int = 0
+    range: tuple[int, ...] = ()
     values: tuple[str, ...] = ()
     families: tuple[str, ...] = ()
     optional: bool = False
@@ -192,8 +193,29 @@ def _attributes(table: dict[str, Any], plan: bool, where: str) -> list[Attribute
                 where=where,
                 hint=f"use one of {', '.join(ATTRIBUTE_TYPES)}",
             )
+        if problem := _range_problem(attribute):
+            raise SchemaError(f"attribute {name} {problem}", where=where, hint=_RANGE_HINT)
         result.append(attribute)
     return result
+
+
+_RANGE_HINT = "range = [least, most] of an int, 0 <= least <= 255, most <= 65535"
+
+
+def _range_problem(attribute: Attribute) -> str:
+    """What is wrong with the range of an attribute, or that a plan's number has none; "" if all is
+    well.
+    """
+    if not attribute.range:
+        numeric = attribute.plan and attribute.type == "int"
+        return "of a plan needs a range" if numeric else ""
+    if attribute.type != "int" or len(attribute.range) != 2:
+        return "has a range that is none"
+    least, most = attribute.range
+    if not (0 <= least <= 255 and least <= most <= 65535):
+        return "has a range that the engine cannot check"
+    inside = attribute.default is None or least <= attribute.default <= most
+    return "" if inside else "has a default outside its range"
 
 
 def _toml(path: Path) -> dict[str, Any]:

@@ -33,9 +33,13 @@ Status DecodeAttributes(const uint8_t* block, size_t bytes, const AttributeField
     memcpy(&word, slot, sizeof(word));
     bool legal = true;
     switch (fields[i].type) {
-      case AttributeType::kInt:
-        memcpy(field, slot, sizeof(int64_t));
+      case AttributeType::kInt: {
+        int64_t value;
+        memcpy(&value, slot, sizeof(value));
+        legal = fields[i].limit == 0 || (value >= fields[i].least && value <= fields[i].limit);
+        memcpy(field, &value, sizeof(value));
         break;
+      }
       case AttributeType::kFloat:
       case AttributeType::kOp:
         memcpy(field, slot, sizeof(uint32_t));

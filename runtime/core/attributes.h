@@ -35,8 +35,9 @@ enum class AttributeType : uint8_t { kInt, kFloat, kBool, kEnum, kInts, kFloats,
 // One row per attribute, generated from the schema: where it goes, and what is legal.
 struct AttributeField {
   AttributeType type;
+  uint8_t least;    // of an int with a limit
   uint16_t offset;  // in the struct
-  uint16_t limit;   // enum: number of values; ints, floats: exact length, 0 = any
+  uint16_t limit;   // int: most; enum: number of values; ints, floats: exact length; 0 = any
 };
 
 // An attribute block is one 8-byte slot per attribute in schema order, then the elements of its

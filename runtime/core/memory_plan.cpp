@@ -3,10 +3,6 @@
 namespace trimtab {
 namespace {
 
-uint64_t Aligned(uint64_t bytes) {
-  return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
-}
-
 bool Overlap(const Buffer& a, const Buffer& b) { return a.first <= b.last && b.first <= a.last; }
 
 }  // namespace

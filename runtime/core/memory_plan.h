@@ -8,6 +8,10 @@
 namespace trimtab {
 
 constexpr size_t kArenaAlignment = 64;
+// The room of so many bytes in an arena, or in scratch memory: what follows is aligned, too.
+inline uint64_t Aligned(uint64_t bytes) {
+  return (bytes + kArenaAlignment - 1) & ~uint64_t{kArenaAlignment - 1};
+}
 // A file that asks for more is damaged or hostile: activations of vision networks take megabytes.
 constexpr uint64_t kMaxArenaBytes = uint64_t{1} << 30;
 

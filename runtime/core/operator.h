@@ -71,6 +71,12 @@ class Operator {
     return i < operands_.input_count && operands_.inputs[i] != nullptr;
   }
   const Tensor& input(int i) const { return *operands_.inputs[i]; }
+  // Null where there is none.
+  const Tensor* optional_input(int i) const { return has_input(i) ? &input(i) : nullptr; }
+  template <typename T>
+  const T* optional_data(int i) const {
+    return has_input(i) ? input(i).data<T>() : nullptr;
+  }
   Tensor& output(int i = 0) const { return *operands_.outputs[i]; }
 
   int threads() const { return threads_; }

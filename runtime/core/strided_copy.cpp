@@ -1,6 +1,7 @@
 #include "runtime/core/strided_copy.h"
 
 #include "runtime/core/copy.h"
+#include "runtime/core/parallel.h"
 
 namespace trimtab {
 namespace {
@@ -11,10 +12,7 @@ using Bits16 = uint16_t __attribute__((may_alias));
 using Bits32 = uint32_t __attribute__((may_alias));
 using Bits64 = uint64_t __attribute__((may_alias));
 
-constexpr size_t kGrainBytes = 64 << 10;  // per block of a parallel loop: about 20 us
-constexpr size_t kTile = 16;              // a cache line of floats on either side of a transpose
-
-size_t Smaller(size_t a, size_t b) { return a < b ? a : b; }
+constexpr size_t kTile = 16;  // a cache line of floats on either side of a transpose
 
 typedef uint32_t Lanes __attribute__((vector_size(16), aligned(4), may_alias));
 
@@ -56,9 +54,9 @@ void CopyTiles(const void* from_bytes, void* to_bytes, size_t rows, ptrdiff_t fr
   // Few rows, as the channels of a photograph, leave cache for longer ones.
   const size_t strip = rows < kTile ? 64 * kTile : kTile;
   for (size_t r0 = 0; r0 < rows; r0 += kTile) {
-    const size_t r1 = Smaller(rows, r0 + kTile);
+    const size_t r1 = Least(rows, r0 + kTile);
     for (size_t c0 = 0; c0 < columns; c0 += strip) {
-      const size_t c1 = Smaller(columns, c0 + strip), whole = c0 + (c1 - c0) / 4 * 4;
+      const size_t c1 = Least(columns, c0 + strip), whole = c0 + (c1 - c0) / 4 * 4;
       const auto source = [&](size_t r, size_t c) {
         return from + static_cast<ptrdiff_t>(r) * from_row +
                static_cast<ptrdiff_t>(c) * from_column;
@@ -138,12 +136,14 @@ void StridedCopy::Run(const void* from, void* to, ThreadPool& pool) {
   size_t rows = row.extent;
   for (int i = 0; i < count_ - 2; ++i) rows *= axes_[i].extent;
   const size_t row_bytes = column.extent * element_bytes_;
-  const size_t grain = (kGrainBytes / row_bytes + kTile) / kTile * kTile;
+  const size_t unit = runs ? 1 : kTile;  // rows that threads do not part
 
-  pool.For(rows, runs && row_bytes > kGrainBytes ? 1 : grain, [&](size_t begin, size_t end, int) {
+  pool.For(DivideUp(rows, unit), unit * column.extent, [&](size_t begin, size_t end, int) {
+    begin *= unit;
+    end = Least(end * unit, rows);
     while (begin < end) {
       const size_t first = begin % row.extent;
-      const size_t n = Smaller(row.extent - first, end - begin);
+      const size_t n = Least(row.extent - first, end - begin);
       ptrdiff_t from_offset = static_cast<ptrdiff_t>(first) * row.from;
       ptrdiff_t to_offset = static_cast<ptrdiff_t>(first) * row.to;
       size_t outer = begin / row.extent;

@@ -9,6 +9,7 @@
 #include <new>
 
 #include "runtime/core/cpu.h"
+#include "runtime/core/parallel.h"
 
 namespace trimtab {
 namespace {
@@ -150,9 +151,11 @@ void ThreadPool::Stop() {
 #endif
 }
 
-void ThreadPool::For(size_t n, size_t grain, Body body, void* context) {
+void ThreadPool::For(size_t n, size_t cost, Body body, void* context) {
   if (n == 0) return;
-  if (state_ == nullptr || n <= grain) {
+  const size_t threads = static_cast<size_t>(threads_);
+  const size_t grain = state_ == nullptr ? n : Grain(n, cost, threads);
+  if (n <= grain) {
     body(context, 0, n, 0);
     return;
   }
@@ -160,7 +163,6 @@ void ThreadPool::For(size_t n, size_t grain, Body body, void* context) {
   state.body = body;
   state.context = context;
   state.grain = grain;
-  const size_t threads = static_cast<size_t>(threads_);
   size_t end = 0;
   for (size_t i = 0; i < threads; ++i) {
     state.share[i].next.store(end, std::memory_order_relaxed);

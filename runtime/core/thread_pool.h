@@ -23,17 +23,17 @@ class ThreadPool {
   void Stop();
   int threads() const { return threads_; }
 
-  // Runs `body` over [0, n) in blocks of at most `grain` indices; returns when all are done. Each
-  // thread begins with its own share, thread t of T with [n * t / T, n * (t + 1) / T), so that
-  // loops over the same rows find them where they wrote them; who is done takes what others have
-  // left.
-  void For(size_t n, size_t grain, Body body, void* context);
+  // Runs `body` over [0, n), an index of which costs `cost` (runtime/core/parallel.h), in blocks;
+  // returns when all are done. Each thread begins with its own share, thread t of T with
+  // [n * t / T, n * (t + 1) / T), so that loops over the same rows find them where they wrote them;
+  // who is done takes what others have left.
+  void For(size_t n, size_t cost, Body body, void* context);
 
   // The same for a callable `f(begin, end, thread)`.
   template <typename F>
-  void For(size_t n, size_t grain, const F& f) {
+  void For(size_t n, size_t cost, const F& f) {
     For(
-        n, grain,
+        n, cost,
         [](void* context, size_t begin, size_t end, int thread) {
           (*static_cast<const F*>(context))(begin, end, thread);
         },

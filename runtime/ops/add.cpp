@@ -9,11 +9,12 @@ class Add final : public Binary<float, AddAttributes, NameHash("add")> {
   Status Prepare() override {
     TRIMTAB_RETURN_IF_ERROR(BindEpilogue(attributes_, &epilogue_));
     clamps_ = epilogue_.clamp_min > -__builtin_inff() || epilogue_.clamp_max < __builtin_inff();
+    most_ = static_cast<size_t>(attributes_.elements);
     return Binary::Prepare();
   }
 
   // Most additions become part of a convolution, so that the clamp of the others needs no kernel:
-  // the result is in the first-level cache.
+  // the result is in a cache.
   void Finish(const BinaryArgs<float>& args) const override {
     const float low = epilogue_.clamp_min, high = epilogue_.clamp_max;
     for (size_t row = 0; clamps_ && row < args.rows; ++row) {

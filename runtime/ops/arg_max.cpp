@@ -15,22 +15,21 @@ class ArgMax final : public OperatorOf<ArgMaxAttributes> {
     auto* to = static_cast<int64_t*>(output().raw);
     // Neighbours are searched side by side: their elements are, while those of a result may lie
     // far apart.
-    const size_t blocks = (inner + kSideBySide - 1) / kSideBySide;
-    pool.For(outer * blocks, kGrain / (length * kSideBySide) + 1,
-             [&](size_t begin, size_t end, int) {
-               for (size_t i = begin; i < end; ++i) {
-                 const size_t first = i % blocks * kSideBySide;
-                 const size_t n = inner - first < kSideBySide ? inner - first : kSideBySide;
-                 const size_t row = i / blocks;
-                 const float* x_row = from + row * length * inner + first;
-                 int64_t* y_row = to + row * inner + first;
-                 if (n == kSideBySide) {
-                   Search<true>(x_row, length, inner, n, y_row);
-                 } else {
-                   Search<false>(x_row, length, inner, n, y_row);
-                 }
-               }
-             });
+    const size_t blocks = (inner + kAtOnce - 1) / kAtOnce;
+    pool.For(outer * blocks, length * kAtOnce, [&](size_t begin, size_t end, int) {
+      for (size_t i = begin; i < end; ++i) {
+        const size_t first = i % blocks * kAtOnce;
+        const size_t n = inner - first < kAtOnce ? inner - first : kAtOnce;
+        const size_t row = i / blocks;
+        const float* x_row = from + row * length * inner + first;
+        int64_t* y_row = to + row * inner + first;
+        if (n == kAtOnce) {
+          Search<true>(x_row, length, inner, n, y_row);
+        } else {
+          Search<false>(x_row, length, inner, n, y_row);
+        }
+      }
+    });
   }
 
  protected:
@@ -50,16 +49,15 @@ class ArgMax final : public OperatorOf<ArgMaxAttributes> {
   }
 
  private:
-  static constexpr size_t kGrain = 16384;  // elements per block of the parallel loop
-  static constexpr size_t kSideBySide = 64;
+  static constexpr size_t kAtOnce = 64;  // neighbours, in local arrays
 
-  // to[i] = arg max over j < length of x[j * stride + i], for i < n; kFull: n is kSideBySide, which
+  // to[i] = arg max over j < length of x[j * stride + i], for i < n; kFull: n is kAtOnce, which
   // lets every compiler vectorise.
   template <bool kFull>
   void Search(const float* x, size_t length, size_t stride, size_t part, int64_t* to) const {
-    const size_t n = kFull ? kSideBySide : part;
-    float best[kSideBySide];
-    int32_t at[kSideBySide];
+    const size_t n = kFull ? kAtOnce : part;
+    float best[kAtOnce];
+    int32_t at[kAtOnce];
     for (size_t i = 0; i < n; ++i) {
       best[i] = x[i];
       at[i] = 0;

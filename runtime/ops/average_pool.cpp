@@ -37,7 +37,8 @@ Status AveragePool::InferShape() {
 
 Status AveragePool::Prepare() {
   TRIMTAB_RETURN_IF_ERROR(Bind<NameHash("average_pool")>(attributes().kernel, &kernel_));
-  TRIMTAB_RETURN_IF_ERROR(rows_.Prepare(window_, output().w(), input(0).c(), 1, threads()));
+  TRIMTAB_RETURN_IF_ERROR(
+      rows_.Prepare(window_, output().w(), input(0).c(), 1, attributes().pixels, threads()));
   return RequestScratch(rows_.scratch_bytes());
 }
 

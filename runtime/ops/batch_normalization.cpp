@@ -1,6 +1,6 @@
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
-#include "runtime/ops/parallel.h"
+#include "runtime/core/parallel.h"
 
 namespace trimtab {
 namespace {
@@ -45,19 +45,18 @@ void BatchNormalization::Run(ThreadPool& pool) {
   if (count == 0) return;
   const float* const in = x.data<float>();
   float* const out = output().data<float>();
-  pool.For(count / row, Grain(count / row, row, pool.threads()),
-           [&](size_t begin, size_t end, int) {
-             for (size_t r = begin; r < end; ++r) {
-               const float* const from = in + r * row;
-               float* const to = out + r * row;
-               if (inner == 1) {
-                 for (size_t i = 0; i < row; ++i) to[i] = from[i] * factor[i] + offset[i];
-               } else {
-                 const float scale = factor[r % channels], bias = offset[r % channels];
-                 for (size_t i = 0; i < row; ++i) to[i] = from[i] * scale + bias;
-               }
-             }
-           });
+  pool.For(count / row, row, [&](size_t begin, size_t end, int) {
+    for (size_t r = begin; r < end; ++r) {
+      const float* const from = in + r * row;
+      float* const to = out + r * row;
+      if (inner == 1) {
+        for (size_t i = 0; i < row; ++i) to[i] = from[i] * factor[i] + offset[i];
+      } else {
+        const float scale = factor[r % channels], bias = offset[r % channels];
+        for (size_t i = 0; i < row; ++i) to[i] = from[i] * scale + bias;
+      }
+    }
+  });
 }
 
 }  // namespace

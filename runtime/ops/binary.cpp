@@ -1,7 +1,7 @@
 #include "runtime/ops/binary.h"
 
+#include "runtime/core/parallel.h"
 #include "runtime/core/strided_copy.h"
-#include "runtime/ops/parallel.h"
 
 namespace trimtab {
 namespace {
@@ -100,28 +100,20 @@ BinaryArgs<T> BinaryOperator<T>::RowsAt(size_t row) const {
 
 template <typename T>
 void BinaryOperator<T>::Run(ThreadPool& pool) {
-  constexpr size_t kPiece = 16384;  // long rows are cut, so that threads share them too
   const size_t total = static_cast<size_t>(output().Count());
-  if (total == 0) return;
   const size_t extent = axes_[axis_count_ - 1].extent, rows = axes_[axis_count_ - 2].extent;
-  const size_t pieces = DivideUp(extent, kPiece), piece = DivideUp(extent, pieces);
-  const size_t count = total / extent * pieces;
-  pool.For(count, Grain(count, piece, pool.threads()), [&](size_t begin, size_t end, int) {
+  // Elements are shared out, so that threads part a single long row, too.
+  pool.For(total, 1, [&](size_t begin, size_t end, int) {
     while (begin < end) {
-      const size_t row = begin / pieces, first = begin % pieces * piece;
+      const size_t row = begin / extent, first = begin % extent;
       BinaryArgs<T> args = RowsAt(row);
-      if (pieces == 1) {
-        // Few enough for the cache, so that what finishes them finds them there.
-        const size_t left = rows - row % rows, fitting = kPiece / piece;
-        args.rows = left < end - begin ? left : end - begin;
-        if (args.rows > fitting) args.rows = fitting;
-      }
-      begin += args.rows;
-      if (first >= extent) continue;
       args.a += first * args.a_step;
       args.b += first * args.b_step;
       args.y += first;
-      args.n = extent - first < piece ? extent - first : piece;
+      args.n = Least(Least(extent - first, end - begin), most_);
+      if (args.n == extent)
+        args.rows = Least(rows - row % rows, Least(end - begin, most_) / extent);
+      begin += args.n * args.rows;
       kernel_(args);
       Finish(args);
     }

@@ -19,6 +19,7 @@ class BinaryOperator : public Operator {
   virtual void Finish(const BinaryArgs<T>&) const {}
 
   Kernel<BinaryArgs<T>> kernel_ = nullptr;
+  size_t most_ = SIZE_MAX;  // elements in a call of the kernel
 
  private:
   struct Axis {

@@ -2,8 +2,8 @@
 
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
+#include "runtime/core/parallel.h"
 #include "runtime/ops/boxes.h"
-#include "runtime/ops/parallel.h"
 
 namespace trimtab {
 namespace {
@@ -39,8 +39,7 @@ void BoxCoder::Run(ThreadPool& pool) {
   const float unit = a.normalized ? 0.0f : 1.0f;
   const auto m = static_cast<size_t>(output().dims[1]);
   const size_t count = static_cast<size_t>(output().dims[0]) * m;
-  // Two exponentials, each of which costs about as much as sixteen multiply-adds.
-  pool.For(count, Grain(count, 48, pool.threads()), [&](size_t begin, size_t end, int) {
+  pool.For(count, 3 * kFunctionCost, [&](size_t begin, size_t end, int) {
     for (size_t i = begin; i < end; ++i) {
       const size_t k = a.axis == 0 ? i % m : i / m;
       const Box& prior = priors[k];

@@ -7,14 +7,14 @@
 namespace trimtab {
 namespace {
 
-constexpr size_t kBlock = 256;
+constexpr size_t kAtOnce = 256;  // elements, in a local array
 
 bool IsFloat(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF16; }
 
 // Every pair of types meets in float or int64, which needs a loop per type instead of one per pair.
 union Wide {
-  float f[kBlock];
-  int64_t i[kBlock];
+  float f[kAtOnce];
+  int64_t i[kAtOnce];
 };
 
 template <typename T>
@@ -88,10 +88,10 @@ class Cast final : public OperatorOf<CastAttributes> {
     Tensor& y = output();
     const bool from_float = IsFloat(x.dtype), to_float = IsFloat(y.dtype);
     const auto count = static_cast<size_t>(x.Count());
-    pool.For(count, kGrain, [&](size_t begin, size_t end, int) {
+    pool.For(count, 1, [&](size_t begin, size_t end, int) {
       Wide wide;
-      for (size_t at = begin; at < end; at += kBlock) {
-        const size_t n = end - at < kBlock ? end - at : kBlock;
+      for (size_t at = begin; at < end; at += kAtOnce) {
+        const size_t n = end - at < kAtOnce ? end - at : kAtOnce;
         LoadWide(x, at, n, &wide);
         if (from_float && !to_float) {
           // From the back: an int64 takes the room of two floats.
@@ -118,9 +118,6 @@ class Cast final : public OperatorOf<CastAttributes> {
     output().dtype = kTypes[static_cast<int>(attributes().to)];
     return Status();
   }
-
- private:
-  static constexpr size_t kGrain = 16384;
 };
 
 }  // namespace

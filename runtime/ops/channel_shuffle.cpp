@@ -1,6 +1,6 @@
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
-#include "runtime/ops/parallel.h"
+#include "runtime/core/parallel.h"
 
 namespace trimtab {
 namespace {
@@ -63,7 +63,7 @@ class ChannelShuffle final : public OperatorOf<ChannelShuffleAttributes> {
                             : size == 8 ? Interleave<Bits64>
                             : size == 2 ? Interleave<Bits16>
                                         : Interleave<Bits8>;
-    pool.For(pixels, Grain(pixels, channels, pool.threads()), [&](size_t begin, size_t end, int) {
+    pool.For(pixels, channels, [&](size_t begin, size_t end, int) {
       for (int i = 0; i < output_count(); ++i) {
         const Tensor& y = output(i);
         const size_t first = static_cast<size_t>(i) * part, member = first / groups;

@@ -19,9 +19,10 @@
 // what another one has written.
 #include "generated/attributes.h"
 #include "runtime/core/copy.h"
+#include "runtime/core/memory_plan.h"
 #include "runtime/core/operator.h"
+#include "runtime/core/parallel.h"
 #include "runtime/ops/gemm_driver.h"
-#include "runtime/ops/parallel.h"
 #include "runtime/ops/window.h"
 
 namespace trimtab {
@@ -35,15 +36,6 @@ enum Right { kB11, kT2, kT3, kT1, kMinusT4, kB22, kB21, kRights };
 // the quadrants, where those are needed.
 enum Part { kS1, kS2, kS3, kS4, kSums, kA11 = kSums, kA12, kA21, kA22, kParts };
 
-// Floats of A and C that a block of rows may have: with the weights of a product beside them they
-// stay in the second-level cache.
-constexpr int64_t kBlockFloats = 96 * 1024;
-
-// Between rows, so that those that are powers of two apart do not share cache sets.
-constexpr size_t kGap = 16;
-
-constexpr int64_t RoundUp(int64_t size, int64_t unit) { return (size + unit - 1) / unit * unit; }
-
 class ConvStrassen final : public OperatorOf<ConvStrassenAttributes> {
  public:
   Status InferShape() override;
@@ -51,14 +43,23 @@ class ConvStrassen final : public OperatorOf<ConvStrassenAttributes> {
   void Run(ThreadPool& pool) override;
 
  private:
+  // Rows of a left-hand side, `stride` apart.
+  struct Rows {
+    const float* x;
+    size_t stride;
+  };
+
   void RunBlock(size_t first, size_t rows, uint8_t* memory) const;
+  void Multiply(GemmJob<float>* job, Rows left, const float* right, const float* bias,
+                const float* addend, float* c, size_t count, bool finish, uint8_t* memory) const;
   void AddInputs(const float* upper_rows, size_t upper, size_t lower, const float* zeros,
                  float* parts) const;
   void AddResults(float* upper_rows, const float* residual, size_t upper, size_t lower) const;
-  const float* OptionalData(int i) const { return has_input(i) ? input(i).data<float>() : nullptr; }
 
   size_t depth() const { return static_cast<size_t>(input(0).c()) / 2; }
-  size_t parts_stride() const { return (copies_ ? kParts : kSums) * depth() + kGap; }
+  size_t parts_stride() const {
+    return (attributes().copies ? kParts : kSums) * depth() + static_cast<size_t>(attributes().gap);
+  }
 
   Epilogue<float> epilogue_;
   GemmDriver<float> gemm_;
@@ -68,22 +69,18 @@ class ConvStrassen final : public OperatorOf<ConvStrassenAttributes> {
   size_t share_ = 0, block_ = 0;  // rows of a thread, and as many of them as are taken at once
   size_t parts_place_ = 0;        // of the parts in the scratch memory of a thread
   size_t thread_bytes_ = 0;
-  bool copies_ = false;  // rows of the input are copied to where they do not collide
 };
 
 Status ConvStrassen::InferShape() {
+  static constexpr int64_t kOnes[] = {1, 1}, kZeros[] = {0, 0, 0, 0};
   const Tensor &x = input(0), &w = input(1);
-  TRIMTAB_RETURN_IF_ERROR(CheckImage(x));
-  TRIMTAB_CHECK(w.dims.rank == 4 && w.dims[1] == x.c() && w.dims[2] == 1 && w.dims[3] == 1,
+  Window window;
+  TRIMTAB_RETURN_IF_ERROR(ReadConvolution({x, w, optional_input(2), optional_input(3)}, {kOnes, 2},
+                                          {kZeros, 4}, {kOnes, 2}, &window, &output().dims));
+  TRIMTAB_CHECK(w.dims[1] == x.c() && window.taps() == 1,
                 "weights must be 1x1 and fit the input's channels", x.c());
   TRIMTAB_CHECK(x.c() % 2 == 0, "input channels cannot be halved", x.c());
   TRIMTAB_CHECK(w.dims[0] >= 2, "output channels cannot be halved", w.dims[0]);
-  Dims y = x.dims;
-  y[1] = w.dims[0];
-  TRIMTAB_CHECK(!has_input(2) || input(2).Count() == y[1],
-                "bias does not fit the output's channels", y[1]);
-  TRIMTAB_CHECK(!has_input(3) || input(3).dims == y, "residual does not have the output's shape");
-  output().dims = y;
   return Status();
 }
 
@@ -97,45 +94,35 @@ Status ConvStrassen::Prepare() {
   TRIMTAB_CHECK(nr > 0 && c_out >= 2 * nr, "half of the outputs is less than a panel", c_out, nr);
   const int64_t columns = c_out / (2 * nr) * nr, left = RoundUp(c_out - 2 * columns, nr);
   // A thread multiplies alone.
-  TRIMTAB_RETURN_IF_ERROR(
-      gemm_.Bind(attributes().kernel, input(1), nullptr, kRights, columns, c_in / 2, 1, c_in, 1));
+  TRIMTAB_RETURN_IF_ERROR(gemm_.Bind(ProductPlan(attributes()), input(1), nullptr, kRights, columns,
+                                     c_in / 2, 1, c_in, 1));
   const int64_t weights = kRights * columns * (c_in / 2) + left * c_in;
   TRIMTAB_CHECK(static_cast<int64_t>(input(1).bytes / sizeof(float)) >= weights,
                 "packed weights are too short", weights);
   TRIMTAB_CHECK(
       !has_input(2) || static_cast<int64_t>(input(2).bytes / sizeof(float)) >= 2 * columns + left,
       "packed bias is too short", 2 * columns + left);
-  copies_ = gemm_.RowsCollide(x.pixel_stride());
   columns_ = static_cast<size_t>(columns);
 
   // Only the last share may have an odd row, which takes work of its own.
-  const int64_t rows = static_cast<int64_t>(y.n()) * y.h() * y.w();
-  const int64_t share = RoundUp((rows + threads() - 1) / threads(), 2);
-  // A larger block reads the weights more rarely, a smaller one keeps its data in cache. Once the
-  // weights of a product are more than a block's data they are what counts.
-  const int64_t unit = 2 * static_cast<int64_t>(gemm_.mr());  // whole tiles in both halves
-  int64_t block = kBlockFloats / (c_in + c_out);
-  const int64_t balance = c_in * c_out / (2 * (c_in + c_out));
-  if (block < balance) block = balance;
-  // Blocks of one size: the last one is not left with a few rows.
-  const int64_t blocks = (share + RoundUp(block, unit) - 1) / RoundUp(block, unit);
-  block = blocks > 1 ? RoundUp((share + blocks - 1) / blocks, unit) : share;
-  share_ = static_cast<size_t>(share);
-  block_ = static_cast<size_t>(block);
-
-  const int64_t place = RoundUp(static_cast<int64_t>(gemm_.scratch_bytes()), 64);
-  const int64_t row_bytes = static_cast<int64_t>(parts_stride() * sizeof(float));
-  const int64_t bytes = RoundUp(place + (block + 1) / 2 * row_bytes, 64);
+  const size_t rows = static_cast<size_t>(y.n()) * y.h() * y.w();
+  share_ = RoundUp(DivideUp(rows, static_cast<size_t>(threads())), size_t{2});
+  const size_t unit = 2 * gemm_.mr();  // whole tiles in both halves
+  block_ = EvenBlocks(share_, static_cast<size_t>(attributes().block), unit);
+  const uint64_t place = gemm_.scratch_bytes();
+  const uint64_t parts = uint64_t{parts_stride()} * sizeof(float) * ((block_ + 1) / 2);
+  const uint64_t bytes = Aligned(place + parts);
   parts_place_ = static_cast<size_t>(place);
   thread_bytes_ = static_cast<size_t>(bytes);
-  return RequestScratch(static_cast<uint64_t>(bytes * threads()));
+  return RequestScratch(bytes * static_cast<uint64_t>(threads()));
 }
 
 void ConvStrassen::Run(ThreadPool& pool) {
   const Tensor& y = output();
   const size_t rows = static_cast<size_t>(y.n()) * y.h() * y.w();
+  if (rows == 0) return;
   const size_t shares = static_cast<size_t>(threads()), share_blocks = DivideUp(share_, block_);
-  pool.For(shares * share_blocks, 1, [&](size_t begin, size_t end, int thread) {
+  pool.For(shares * share_blocks, kBlockCost, [&](size_t begin, size_t end, int thread) {
     uint8_t* const memory = scratch<uint8_t>() + static_cast<size_t>(thread) * thread_bytes_;
     for (size_t i = begin; i < end; ++i) {
       const size_t share = i / share_blocks * share_, first = share + i % share_blocks * block_;
@@ -155,7 +142,7 @@ void ConvStrassen::AddInputs(const float* upper_rows, size_t upper, size_t lower
     const float* const a2 = i < lower ? a1 + upper * stride : zeros;
     float* const part = parts + i * parts_stride();
     sums_kernel_({a1, a1 + k, a2, a2 + k, part, k});
-    if (!copies_) continue;
+    if (!attributes().copies) continue;
     Copy(part + kA11 * k, a1, 2 * k * sizeof(float));
     Copy(part + kA21 * k, a2, 2 * k * sizeof(float));
   }
@@ -180,6 +167,24 @@ void ConvStrassen::AddResults(float* upper_rows, const float* residual, size_t u
   }
 }
 
+// c = left * right + bias + addend, of `count` rows. Out of line: it is called nine times.
+__attribute__((noinline)) void ConvStrassen::Multiply(GemmJob<float>* job, Rows left,
+                                                      const float* right, const float* bias,
+                                                      const float* addend, float* c, size_t count,
+                                                      bool finish, uint8_t* memory) const {
+  if (count == 0) return;  // of one row there is no lower half
+  const EvenRows<float> rows{left.x, left.stride, job->depth, 0};
+  ThreadPool alone;
+  job->context = &rows;
+  job->w = right;
+  job->bias = bias;
+  job->residual = addend;
+  job->c = c;
+  job->line_rows = count;
+  const Epilogue<float> none{-__builtin_inff(), __builtin_inff(), 0.0f, 0.0f};
+  gemm_.Run(*job, finish ? epilogue_ : none, memory, alone);
+}
+
 void ConvStrassen::RunBlock(size_t first, size_t rows, uint8_t* memory) const {
   const size_t k = depth(), n = columns_;
   const size_t a_stride = input(0).pixel_stride(), c_stride = output().pixel_stride();
@@ -192,67 +197,53 @@ void ConvStrassen::RunBlock(size_t first, size_t rows, uint8_t* memory) const {
   float* const parts = reinterpret_cast<float*>(memory + parts_place_);
   AddInputs(a, upper, lower, gemm_.Zeros(memory), parts);
 
-  const auto part = [&](size_t index) {
-    return EvenRows<float>{parts + index * k, parts_stride(), k, 0};
-  };
-  const auto quadrant = [&](Part copy, const float* own) {
-    return copies_ ? part(copy) : EvenRows<float>{own, a_stride, k, 0};
-  };
-  const float* const a2 = a + upper * a_stride;
+  const size_t stride = parts_stride();
+  const auto part = [&](Part index) { return Rows{parts + index * k, stride}; };
+  const bool copies = attributes().copies;
+  const Rows a1 = copies ? part(kA11) : Rows{a, a_stride};
+  const Rows a2 = copies ? part(kA21) : Rows{a + upper * a_stride, a_stride};
   const float* const w = input(1).data<float>();
-  const float* const bias1 = OptionalData(2);
+  const auto right = [&](Right index) { return w + index * n * k; };
+  const float* const bias1 = optional_data<float>(2);
   const float* const bias2 = bias1 == nullptr ? nullptr : bias1 + n;
-  const Epilogue<float> none{-__builtin_inff(), __builtin_inff(), 0.0f, 0.0f};
-  ThreadPool alone;
   GemmJob<float> job;
   job.point = PointAtEvenRows<float>;
   job.groups = job.lines = 1;
   job.columns = n;
+  job.depth = k;
   job.row_stride = job.residual_stride = c_stride;
   job.line_stride = 0;
-  // c = left * right + bias + addend.
-  const auto multiply = [&](const EvenRows<float>& left, const float* right, const float* bias,
-                            const float* addend, float* c, size_t count,
-                            const Epilogue<float>& epilogue) {
-    if (count == 0) return;  // of one row there is no lower half
-    job.context = &left;
-    job.w = right;
-    job.bias = bias;
-    job.residual = addend;
-    job.c = c;
-    job.line_rows = count;
-    job.depth = left.k;
-    gemm_.Run(job, epilogue, memory, alone);
+  const auto multiply = [&](Rows left, const float* right, const float* bias, const float* addend,
+                            float* c, size_t count, bool finish) {
+    Multiply(&job, left, right, bias, addend, c, count, finish, memory);
   };
-  const auto right = [&](Right index) { return w + index * n * k; };
-  multiply(quadrant(kA11, a), right(kB11), nullptr, nullptr, c11, upper, none);
-  multiply(part(kS2), right(kT2), nullptr, c11, c22, lower, none);  // U2
-  if (upper > lower) {                                              // U4 = U2 where S1 is zero
-    EvenRows<float> last = part(kS2);
-    last.x += lower * last.stride;
-    multiply(last, right(kT2), bias2, c11 + lower * c_stride, c12 + lower * c_stride, 1, none);
+  multiply(a1, right(kB11), nullptr, nullptr, c11, upper, false);
+  multiply(part(kS2), right(kT2), nullptr, c11, c22, lower, false);  // U2
+  if (upper > lower) {                                               // U4 = U2 where S1 is zero
+    const Rows last{part(kS2).x + lower * stride, stride};
+    multiply(last, right(kT2), bias2, c11 + lower * c_stride, c12 + lower * c_stride, 1, false);
   }
-  multiply(part(kS3), right(kT3), nullptr, c22, c21, lower, none);  // U3
-  multiply(part(kS1), right(kT1), bias2, c22, c12, lower, none);    // U4
-  const float* residual = OptionalData(3);
+  multiply(part(kS3), right(kT3), nullptr, c22, c21, lower, false);  // U3
+  multiply(part(kS1), right(kT1), bias2, c22, c12, lower, false);    // U4
+  const float* residual = optional_data<float>(3);
   if (residual != nullptr) residual += first * input(3).pixel_stride();
   AddResults(c11, residual, upper, lower);
-  multiply(quadrant(kA22, a2 + k), right(kMinusT4), bias1, c21, c21, lower, epilogue_);
-  multiply(part(kS4), right(kB22), nullptr, c12, c12, upper, epilogue_);
-  multiply(quadrant(kA12, a + k), right(kB21), bias1, c11, c11, upper, epilogue_);
+  multiply({a2.x + k, a2.stride}, right(kMinusT4), bias1, c21, c21, lower, true);
+  multiply(part(kS4), right(kB22), nullptr, c12, c12, upper, true);
+  multiply({a1.x + k, a1.stride}, right(kB21), bias1, c11, c11, upper, true);
 
   job.columns = static_cast<size_t>(output().c()) - 2 * n;
   if (job.columns == 0) return;
+  job.depth = 2 * k;
   const float* const bias = bias1 == nullptr ? nullptr : bias1 + 2 * n;
-  if (residual != nullptr) job.residual_stride = input(3).pixel_stride();
-  for (size_t half = 0; half < 2; ++half) {
-    EvenRows<float> whole = quadrant(half == 0 ? kA11 : kA21, half == 0 ? a : a2);
-    whole.k = 2 * k;
-    const size_t row = half * upper;
-    multiply(whole, right(kRights), bias,
-             residual == nullptr ? nullptr : residual + row * job.residual_stride + 2 * n,
-             c11 + row * c_stride + 2 * n, half == 0 ? upper : lower, epilogue_);
+  const float* lower_residual = residual;
+  if (residual != nullptr) {
+    job.residual_stride = input(3).pixel_stride();
+    residual += 2 * n;
+    lower_residual = residual + upper * job.residual_stride;
   }
+  multiply(a1, right(kRights), bias, residual, c11 + 2 * n, upper, true);
+  multiply(a2, right(kRights), bias, lower_residual, c21 + 2 * n, lower, true);
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 // indirect GEMM. Weights are packed phase by phase (trimtab/planner/packing/gemm.py).
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
+#include "runtime/core/parallel.h"
 #include "runtime/ops/gemm_driver.h"
-#include "runtime/ops/parallel.h"
 #include "runtime/ops/window.h"
 
 namespace trimtab {
@@ -121,9 +121,9 @@ Status ConvTranspose::InferShape() {
 Status ConvTranspose::Prepare() {
   TRIMTAB_RETURN_IF_ERROR(BindEpilogue(attributes(), &epilogue_));
   const int64_t group = attributes().group, k = input(0).c() / group;
-  TRIMTAB_RETURN_IF_ERROR(
-      gemm_.Bind(attributes().kernel, input(1), has_input(2) ? &input(2) : nullptr, group,
-                 output().c() / group, window_.taps() * k, window_.taps(), k, threads()));
+  TRIMTAB_RETURN_IF_ERROR(gemm_.Bind(ProductPlan(attributes()), input(1), optional_input(2), group,
+                                     output().c() / group, window_.taps() * k, window_.taps(), k,
+                                     threads()));
   return RequestScratch(gemm_.scratch_bytes());
 }
 
@@ -139,7 +139,7 @@ void ConvTranspose::Run(ThreadPool& pool) {
   source.pixel_stride = x.pixel_stride();
   GemmJob<float> job;
   job.context = &source;
-  job.bias = has_input(2) ? input(2).data<float>() : nullptr;
+  job.bias = optional_data<float>(2);
   job.residual = nullptr;
   job.groups = static_cast<size_t>(attributes().group);
   job.columns = static_cast<size_t>(y.c()) / job.groups;

@@ -12,8 +12,8 @@
 
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
+#include "runtime/core/parallel.h"
 #include "runtime/ops/gemm_driver.h"
-#include "runtime/ops/parallel.h"
 #include "runtime/ops/window.h"
 
 namespace trimtab {
@@ -21,19 +21,6 @@ namespace {
 
 constexpr int kMaxSize = 8;  // of a tile's inputs
 constexpr int64_t kOnes[] = {1, 1};
-
-// Floats of transformed tiles and products that a block may have: with the weights of an element
-// beside them they stay in the second-level cache.
-constexpr int64_t kBlockFloats = 96 * 1024;
-
-// Between tiles, so that rows of a product that are powers of two apart do not share cache sets.
-constexpr size_t kGap = 16;
-
-// A place for `size` elements, aligned for every vector.
-template <typename Size>
-constexpr Size RoundUp(Size size) {
-  return (size + 15) & ~Size{15};
-}
 
 // Copies `count` runs of floats that follow each other to places `stride` apart. Runs are short:
 // they go in whole vectors where they are as long as one, the last of which may overlap the one
@@ -72,13 +59,13 @@ class ConvWinograd final : public OperatorOf<ConvWinogradAttributes> {
   void PointAtPixels(const Tile& tile, const float* zeros, const float** a) const;
   void GatherSquares(const Tile& tile, float* squares) const;
   void TransformOutput(const Tile& tile, const float* products) const;
-  const float* OptionalData(int i) const { return has_input(i) ? input(i).data<float>() : nullptr; }
 
   // Pixels are pointed at, squares of them are gathered.
   bool gathers() const { return window_.stride_h > 1; }
   size_t elements() const { return size_ * size_; }
-  size_t input_stride() const { return elements() * channels_ + kGap; }
-  size_t product_stride() const { return elements() * output().c() + kGap; }
+  size_t gap() const { return static_cast<size_t>(attributes().gap); }
+  size_t input_stride() const { return elements() * channels_ + gap(); }
+  size_t product_stride() const { return elements() * output().c() + gap(); }
 
   Window window_;
   size_t size_ = 0;      // n
@@ -95,12 +82,11 @@ class ConvWinograd final : public OperatorOf<ConvWinogradAttributes> {
 
 Status ConvWinograd::InferShape() {
   const Tensor &x = input(0), &w = input(1);
-  TRIMTAB_RETURN_IF_ERROR(CheckImage(x));
-  TRIMTAB_CHECK(w.dims.rank == 4 && w.dims[1] == x.c() && w.dims[2] == w.dims[3],
+  TRIMTAB_RETURN_IF_ERROR(ReadConvolution({x, w, optional_input(2), optional_input(3)},
+                                          attributes().strides, attributes().pads, {kOnes, 2},
+                                          &window_, &output().dims));
+  TRIMTAB_CHECK(w.dims[1] == x.c() && w.dims[2] == w.dims[3],
                 "weights must be square and fit the input's channels", x.c());
-  const IntList ones = {kOnes, 2};
-  TRIMTAB_RETURN_IF_ERROR(
-      ReadWindow(w.dims[2], w.dims[3], attributes().strides, attributes().pads, ones, &window_));
   TRIMTAB_CHECK(window_.stride_h == window_.stride_w, "strides must be equal", window_.stride_h,
                 window_.stride_w);
   TRIMTAB_CHECK((gathers() || x.c() >= kMinWinogradChannels) && w.dims[0] >= kMinWinogradChannels,
@@ -112,13 +98,6 @@ Status ConvWinograd::InferShape() {
   }
   TRIMTAB_CHECK(size_ != 0, "there is no Winograd tile of this size for this kernel",
                 attributes().tile, taps);
-  Dims y = x.dims;
-  y[1] = w.dims[0];
-  TRIMTAB_RETURN_IF_ERROR(WindowOutput(window_, x, false, &y[2], &y[3]));
-  TRIMTAB_CHECK(!has_input(2) || input(2).Count() == y[1],
-                "bias does not fit the output's channels", y[1]);
-  TRIMTAB_CHECK(!has_input(3) || input(3).dims == y, "residual does not have the output's shape");
-  output().dims = y;
   return Status();
 }
 
@@ -140,38 +119,26 @@ Status ConvWinograd::Prepare() {
   const int64_t stride = window_.stride_h, tile = attributes().tile;
   const int64_t depth = stride * stride * x.c(), c_out = y.c();
   const int64_t elements = static_cast<int64_t>(this->elements());
-  TRIMTAB_RETURN_IF_ERROR(gemm_.Bind(attributes().kernel, input(1), nullptr, elements, c_out, depth,
-                                     1, depth, threads()));
+  TRIMTAB_RETURN_IF_ERROR(gemm_.Bind(ProductPlan(attributes()), input(1), nullptr, elements, c_out,
+                                     depth, 1, depth, threads()));
   depth_ = static_cast<size_t>(depth);
-  channels_ = gathers() ? RoundUp(depth_) : depth_;
+  channels_ = gathers() ? RoundUp(depth_, size_t{kMinWinogradChannels}) : depth_;
   const int64_t c_in = static_cast<int64_t>(channels_);
   TRIMTAB_CHECK(!has_input(2) || input(2).bytes / sizeof(float) >= static_cast<size_t>(c_out),
                 "bias is too short", c_out);
   const int64_t columns = (y.w() + tile - 1) / tile, rows = (y.h() + tile - 1) / tile;
   const int64_t tiles = columns * rows * y.n();
-  // A larger block reads the weights more rarely, a smaller one keeps its data in cache. Once the
-  // weights are more than a block's tiles and products together they are what counts.
-  const int64_t per_tile = elements * (c_in + c_out) + 2 * static_cast<int64_t>(kGap);
   const int64_t share = (tiles + threads() - 1) / threads();
-  int64_t block = kBlockFloats / per_tile;
-  const int64_t balance = c_in * c_out / (2 * (c_in + c_out) * threads());
-  if (block < balance) block = balance;
-  const int64_t mr = static_cast<int64_t>(gemm_.mr());
-  block = (block + mr - 1) / mr * mr;
-  if (block > share) block = share;
-  // Blocks of one size: the last one is not left with a few tiles.
-  const int64_t blocks = block > 0 ? (share + block - 1) / block : 1;
-  block = ((share + blocks - 1) / blocks + mr - 1) / mr * mr;
-  if (block > share) block = share;
+  share_ = static_cast<size_t>(share);
+  block_ = EvenBlocks(share_, static_cast<size_t>(attributes().block), gemm_.mr());
+  const int64_t per_tile = elements * (c_in + c_out) + 2 * attributes().gap;
   const int64_t gathered = gathers() ? elements * c_in : 0;
-  const int64_t bytes =
-      threads() * (block * per_tile + gathered) * static_cast<int64_t>(sizeof(float));
+  const int64_t bytes = threads() * (static_cast<int64_t>(block_) * per_tile + gathered) *
+                        static_cast<int64_t>(sizeof(float));
   tile_columns_ = static_cast<size_t>(columns);
   image_tiles_ = static_cast<size_t>(columns * rows);
   tiles_ = static_cast<size_t>(tiles);
-  share_ = static_cast<size_t>(share);
-  block_ = static_cast<size_t>(block);
-  return RequestScratch(RoundUp(gemm_.scratch_bytes()) + static_cast<uint64_t>(bytes));
+  return RequestScratch(gemm_.scratch_bytes() + static_cast<uint64_t>(bytes));
 }
 
 Tile ConvWinograd::TileAt(size_t index) const {
@@ -247,12 +214,12 @@ void ConvWinograd::GatherSquares(const Tile& tile, float* squares) const {
 
 void ConvWinograd::TransformOutput(const Tile& tile, const float* products) const {
   Tensor& y = output();
-  const float* const residual = OptionalData(3);
+  const float* const residual = optional_data<float>(3);
   const size_t channels = static_cast<size_t>(y.c());
   const size_t pixel = (tile.image * y.h() + tile.top) * static_cast<size_t>(y.w()) + tile.left;
   WinogradOutputArgs<float> args;
   args.x = products;
-  args.bias = OptionalData(2);
+  args.bias = optional_data<float>(2);
   args.residual = nullptr;
   if (residual != nullptr) {
     args.residual_pixel_stride = input(3).pixel_stride();
@@ -278,7 +245,7 @@ void ConvWinograd::TransformOutput(const Tile& tile, const float* products) cons
 // pixels, and leaves them, where the operators before and after it have theirs.
 void ConvWinograd::Run(ThreadPool& pool) {
   const size_t threads = static_cast<size_t>(pool.threads());
-  float* const transformed = scratch<float>(static_cast<size_t>(RoundUp(gemm_.scratch_bytes())));
+  float* const transformed = scratch<float>(static_cast<size_t>(gemm_.scratch_bytes()));
   float* const products = transformed + threads * block_ * input_stride();
   float* const gathered = products + threads * block_ * product_stride();
   if (gathers()) memset(gathered, 0, threads * elements() * channels_ * sizeof(float));
@@ -295,15 +262,14 @@ void ConvWinograd::Run(ThreadPool& pool) {
   job.columns = static_cast<size_t>(output().c());
   job.depth = rows.k;
   job.row_stride = product_stride();
-  // A transform takes about as many operations per element as an output needs multiply-adds of
-  // sixteen channels.
-  const size_t cost = 16 * elements();
+  const size_t cost = kFunctionCost * elements();
   for (size_t first = 0; first < share_; first += block_) {
     const size_t count = share_ - first < block_ ? share_ - first : block_;
     const size_t tiles = threads * count;
     // Each thread multiplies what it transformed, and has its slots in all blocks, unless the
     // kernel's rows are filled badly then.
-    const bool apart = DivideUp(count, gemm_.mr()) * threads * 5 <= DivideUp(tiles, gemm_.mr()) * 6;
+    const bool apart =
+        FillsThreads(DivideUp(count, gemm_.mr()), threads, DivideUp(tiles, gemm_.mr()));
     const size_t slots = apart ? block_ : count;  // of a thread
     job.lines = apart ? threads : 1;
     job.line_rows = apart ? count : tiles;
@@ -313,30 +279,28 @@ void ConvWinograd::Run(ThreadPool& pool) {
     // products that nobody reads.
     const auto tile_of = [&](size_t i) { return i / count * share_ + first + i % count; };
     const auto slot_of = [&](size_t i) { return i / count * slots + i % count; };
-    pool.For(tiles, Grain(tiles, cost * rows.k, pool.threads()),
-             [&](size_t begin, size_t end, int thread) {
-               float* const squares = gathered + thread * elements() * channels_;
-               const float* a[kMaxSize * kMaxSize];
-               for (size_t e = 0; e < elements(); ++e) a[e] = squares + e * channels_;
-               for (size_t i = begin; i < end; ++i) {
-                 const size_t tile = tile_of(i);
-                 if (tile >= tiles_) continue;
-                 if (gathers())
-                   GatherSquares(TileAt(tile), squares);
-                 else
-                   PointAtPixels(TileAt(tile), zeros, a);
-                 input_kernel_({a, transformed + slot_of(i) * rows.stride, channels_, channels_,
-                                static_cast<uint16_t>(size_)});
-               }
-             });
+    pool.For(tiles, cost * rows.k, [&](size_t begin, size_t end, int thread) {
+      float* const squares = gathered + thread * elements() * channels_;
+      const float* a[kMaxSize * kMaxSize];
+      for (size_t e = 0; e < elements(); ++e) a[e] = squares + e * channels_;
+      for (size_t i = begin; i < end; ++i) {
+        const size_t tile = tile_of(i);
+        if (tile >= tiles_) continue;
+        if (gathers())
+          GatherSquares(TileAt(tile), squares);
+        else
+          PointAtPixels(TileAt(tile), zeros, a);
+        input_kernel_({a, transformed + slot_of(i) * rows.stride, channels_, channels_,
+                       static_cast<uint16_t>(size_)});
+      }
+    });
     gemm_.Run(job, none, scratch<void>(), pool);
-    pool.For(tiles, Grain(tiles, cost * job.columns, pool.threads()),
-             [&](size_t begin, size_t end, int) {
-               for (size_t i = begin; i < end; ++i) {
-                 if (const size_t tile = tile_of(i); tile < tiles_)
-                   TransformOutput(TileAt(tile), products + slot_of(i) * job.row_stride);
-               }
-             });
+    pool.For(tiles, cost * job.columns, [&](size_t begin, size_t end, int) {
+      for (size_t i = begin; i < end; ++i) {
+        if (const size_t tile = tile_of(i); tile < tiles_)
+          TransformOutput(TileAt(tile), products + slot_of(i) * job.row_stride);
+      }
+    });
   }
 }
 

@@ -16,7 +16,7 @@ class Gather final : public OperatorOf<GatherAttributes> {
     const auto* from = static_cast<const uint8_t*>(x.raw);
     auto* to = static_cast<uint8_t*>(output().raw);
     const int64_t length = x.dims[axis_];
-    pool.For(outer * taken, kGrainBytes / (run + 1) + 1, [&](size_t begin, size_t end, int) {
+    pool.For(outer * taken, run / x.element_size(), [&](size_t begin, size_t end, int) {
       for (size_t i = begin; i < end; ++i) {
         const size_t block = i / taken * static_cast<size_t>(length);
         const auto index = static_cast<size_t>(ElementIndex(input(1), i % taken, length));
@@ -43,8 +43,6 @@ class Gather final : public OperatorOf<GatherAttributes> {
   }
 
  private:
-  static constexpr size_t kGrainBytes = 64 << 10;
-
   int axis_ = 0;
 };
 

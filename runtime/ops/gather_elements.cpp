@@ -1,8 +1,8 @@
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
+#include "runtime/core/parallel.h"
 #include "runtime/core/strided_copy.h"
 #include "runtime/ops/element_index.h"
-#include "runtime/ops/parallel.h"
 
 namespace trimtab {
 namespace {
@@ -13,7 +13,7 @@ class GatherElements final : public OperatorOf<GatherElementsAttributes> {
     const Dims& y = output().dims;
     const auto n = static_cast<size_t>(y[y.rank - 1]);
     const auto rows = static_cast<size_t>(y.Count(0, y.rank - 1));
-    pool.For(rows, Grain(rows, 4 * n, pool.threads()), [&](size_t begin, size_t end, int) {
+    pool.For(rows, 4 * n, [&](size_t begin, size_t end, int) {
       for (size_t row = begin; row < end; ++row) {
         // Elements are moved as bits: there is a loop per size, not per type.
         switch (output().element_size()) {

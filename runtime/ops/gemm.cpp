@@ -36,9 +36,8 @@ Status Gemm::InferShape() {
 
 Status Gemm::Prepare() {
   TRIMTAB_RETURN_IF_ERROR(BindEpilogue(attributes(), &epilogue_));
-  TRIMTAB_RETURN_IF_ERROR(gemm_.Bind(attributes().kernel, input(1),
-                                     has_input(2) ? &input(2) : nullptr, 1, n(), k(), 1, 0,
-                                     threads()));
+  TRIMTAB_RETURN_IF_ERROR(gemm_.Bind(ProductPlan(attributes()), input(1), optional_input(2), 1, n(),
+                                     k(), 1, 0, threads()));
   return RequestScratch(gemm_.scratch_bytes());
 }
 
@@ -49,8 +48,8 @@ void Gemm::Run(ThreadPool& pool) {
   job.point = PointAtEvenRows<float>;
   job.context = &source;
   job.w = input(1).data<float>();
-  job.bias = has_input(2) ? input(2).data<float>() : nullptr;
-  job.residual = has_input(3) ? input(3).data<float>() : nullptr;
+  job.bias = optional_data<float>(2);
+  job.residual = optional_data<float>(3);
   job.c = output().data<float>();
   job.groups = job.lines = 1;
   job.line_rows = static_cast<size_t>(input(0).Count()) / depth;

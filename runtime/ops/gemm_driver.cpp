@@ -2,31 +2,10 @@
 
 #include <string.h>
 
-#include "runtime/ops/parallel.h"
+#include "runtime/core/memory_plan.h"
+#include "runtime/core/parallel.h"
 
 namespace trimtab {
-namespace {
-
-// Weights that stay in a core's second-level cache while rows stream past them: half of what small
-// ARM cores have.
-constexpr size_t kResidentBytes = 256 * 1024;
-
-// To exchange an element of the rows between threads takes as long as reading so many weights.
-constexpr size_t kExchangeCost = 4;
-
-// The first-level caches of most cores: 64 sets of lines of 64 bytes, so that places this far apart
-// share a set, and this many lines in a set.
-constexpr size_t kCacheWayBytes = 4096;
-constexpr size_t kCacheWays = 8;
-
-// A call of the kernel takes several tiles where depths are small, as tiles of few instructions are
-// not worth one each. Their inputs stay in the first-level cache between panels of weights.
-constexpr int64_t kCallTiles = 8;
-constexpr int64_t kCallFloats = 4096;
-
-constexpr int64_t RoundUp(int64_t value) { return (value + 63) & ~int64_t{63}; }
-
-}  // namespace
 
 template <typename T>
 void PointAtEvenRows(const void* even_rows, GemmTiles<T>* tiles) {
@@ -42,9 +21,10 @@ void PointAtEvenRows(const void* even_rows, GemmTiles<T>* tiles) {
 }
 
 template <typename T>
-Status GemmDriver<T>::Bind(const KernelRef& ref, const Tensor& w, const Tensor* bias,
+Status GemmDriver<T>::Bind(const ProductPlan& plan, const Tensor& w, const Tensor* bias,
                            int64_t groups, int64_t columns, int64_t depth, int64_t taps,
                            int64_t zeros, int threads) {
+  const KernelRef& ref = plan.kernel;
   const KernelRow* row = nullptr;
   constexpr uint16_t kFamily = FamilyHash<T>(NameHash("gemm"));
   TRIMTAB_RETURN_IF_ERROR(FindKernel(ref, kFamily, &row));
@@ -60,16 +40,14 @@ Status GemmDriver<T>::Bind(const KernelRef& ref, const Tensor& w, const Tensor* 
   TRIMTAB_CHECK(bias == nullptr || static_cast<int64_t>(bias->bytes / sizeof(T)) >= padded,
                 "packed bias is too short", padded);
 
-  const int64_t zeros_bytes = RoundUp(zeros * static_cast<int64_t>(sizeof(T)));
-  int64_t call_tiles = kCallFloats / (depth * static_cast<int64_t>(mr_) + 1);
-  if (call_tiles > kCallTiles) call_tiles = kCallTiles;
-  if (call_tiles < 1) call_tiles = 1;
-  call_tiles_ = static_cast<size_t>(call_tiles);
-  const int64_t pointers_bytes =
-      RoundUp(taps * call_tiles * static_cast<int64_t>(mr_ * sizeof(T*)));
+  panels_ = static_cast<size_t>(plan.panels);
+  call_tiles_ = static_cast<size_t>(plan.call_tiles);
+  const uint64_t zeros_bytes = Aligned(static_cast<uint64_t>(zeros) * sizeof(T));
+  const uint64_t pointers_bytes =
+      Aligned(static_cast<uint64_t>(taps * plan.call_tiles) * mr_ * sizeof(T*));
   zeros_bytes_ = static_cast<size_t>(zeros_bytes);
   pointers_bytes_ = static_cast<size_t>(pointers_bytes);
-  scratch_bytes_ = static_cast<uint64_t>(zeros_bytes + pointers_bytes * threads);
+  scratch_bytes_ = zeros_bytes + pointers_bytes * static_cast<uint64_t>(threads);
   return Status();
 }
 
@@ -79,13 +57,8 @@ const T* GemmDriver<T>::Zeros(void* scratch) const {
   return static_cast<const T*>(scratch);
 }
 
-template <typename T>
-bool GemmDriver<T>::RowsCollide(size_t stride) const {
-  return mr_ > kCacheWays && stride * sizeof(T) % kCacheWayBytes == 0;
-}
-
 // Order of the work: parts of the rows, groups, column blocks, row tiles. A block is as many weight
-// panels as stay in cache, so large weights are read from memory once, and small weights make one
+// panels as the plan says, so large weights are read from memory once, and small weights make one
 // block, so inputs are read once. There is a part for each thread, whose rows are those that it
 // wrote and will read in the operators before and after, for a core reads slowly what another one
 // has written. Where there are too few tiles for that, or so few rows that to read all weights in
@@ -98,27 +71,25 @@ void GemmDriver<T>::Run(const GemmJob<T>& job, const Epilogue<T>& epilogue, void
   const size_t line_tiles = DivideUp(job.line_rows, mr_);
   const size_t tiles = job.lines * line_tiles;
   if (tiles == 0) return;
-  const size_t resident = kResidentBytes / (job.depth * nr_ * sizeof(T));
-  size_t blocks = DivideUp(all_panels, resident > 0 ? resident : 1);
+  size_t blocks = DivideUp(all_panels, panels_);
   const size_t rows = job.lines * job.line_rows;
   size_t part_tiles = DivideUp(tiles, threads);
   const size_t part_rows =
       part_tiles % line_tiles == 0 ? part_tiles / line_tiles * job.line_rows : part_tiles * mr_;
-  // At most a fifth of the time of a part that is not full may be lost.
-  const bool uneven = part_rows * threads * 5 > rows * 6;
-  const bool heavy =
-      part_rows < mr_ && job.depth * job.columns > kExchangeCost * rows * (job.depth + job.columns);
-  if (uneven || heavy) part_tiles = tiles;
+  const bool heavy = part_rows < mr_ &&
+                     ReadingTakesLonger(job.depth * job.columns, rows * (job.depth + job.columns));
+  if (heavy || !FillsThreads(part_rows, threads, rows)) part_tiles = tiles;
   if (part_tiles == tiles) {
-    while (blocks < all_panels && job.groups * tiles * blocks < 4 * threads) blocks *= 2;
+    while (blocks < all_panels && job.groups * tiles * blocks < kBlocksPerThread * threads)
+      blocks *= 2;
   }
   const size_t block_panels = DivideUp(all_panels, blocks);
   blocks = DivideUp(all_panels, block_panels);
   const size_t part_items = job.groups * blocks * part_tiles;
   const size_t items = DivideUp(tiles, part_tiles) * part_items;
-  const size_t grain = Grain(items, mr_ * block_panels * nr_ * job.depth, pool.threads());
+  const size_t cost = mr_ * block_panels * nr_ * job.depth;
 
-  pool.For(items, grain, [&](size_t begin, size_t end, int thread) {
+  pool.For(items, cost, [&](size_t begin, size_t end, int thread) {
     auto* const pointers =
         reinterpret_cast<const T**>(static_cast<uint8_t*>(scratch) + zeros_bytes_ +
                                     static_cast<size_t>(thread) * pointers_bytes_);

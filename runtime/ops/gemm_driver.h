@@ -47,22 +47,28 @@ struct EvenRows {
 template <typename T>
 void PointAtEvenRows(const void* even_rows, GemmTiles<T>* tiles);
 
+// What a plan says of a product: the attributes of shared/product.toml, and the kernel.
+struct ProductPlan {
+  template <typename Attributes>
+  explicit ProductPlan(const Attributes& attributes)
+      : kernel(attributes.kernel), panels(attributes.panels), call_tiles(attributes.call_tiles) {}
+
+  KernelRef kernel;
+  int64_t panels, call_tiles;
+};
+
 template <typename T>
 class GemmDriver {
  public:
   // Binds the kernel and checks that packed weights and bias hold `groups` x `columns` x `depth`.
   // `taps` bounds the taps per tile. `zeros` is the length of the row that padding points at.
-  Status Bind(const KernelRef& ref, const Tensor& w, const Tensor* bias, int64_t groups,
+  Status Bind(const ProductPlan& plan, const Tensor& w, const Tensor* bias, int64_t groups,
               int64_t columns, int64_t depth, int64_t taps, int64_t zeros, int threads);
 
   size_t mr() const { return mr_; }
   size_t panels(size_t columns) const { return (columns + nr_ - 1) / nr_; }
   size_t nr() const { return nr_; }
   uint64_t scratch_bytes() const { return scratch_bytes_; }
-
-  // True when the rows of a tile, `stride` elements apart, would evict each other from the
-  // first-level cache, so that a copy with a gap between the rows is the faster source.
-  bool RowsCollide(size_t stride) const;
 
   // The zero row at the start of the scratch memory; to be called once per run, before Run.
   const T* Zeros(void* scratch) const;
@@ -72,6 +78,7 @@ class GemmDriver {
  private:
   Kernel<GemmArgs<T>> kernel_ = nullptr;
   size_t mr_ = 0, nr_ = 0;
+  size_t panels_ = 1;      // at most, in a block of columns
   size_t call_tiles_ = 1;  // at most, in a call of the kernel
   size_t zeros_bytes_ = 0, pointers_bytes_ = 0;
   uint64_t scratch_bytes_ = 0;

@@ -1,14 +1,9 @@
 #include "runtime/ops/global_pool.h"
 
-#include "runtime/ops/parallel.h"
+#include "runtime/core/memory_plan.h"
 #include "runtime/ops/window.h"
 
 namespace trimtab {
-namespace {
-
-constexpr int64_t RoundUp(int64_t value) { return (value + 63) & ~int64_t{63}; }
-
-}  // namespace
 
 template <typename T>
 Status GlobalPool<T>::InferShape(const Tensor& x, Dims* y) {
@@ -21,12 +16,12 @@ Status GlobalPool<T>::InferShape(const Tensor& x, Dims* y) {
 
 template <typename T>
 void GlobalPool<T>::PlanScratch(const Tensor& x, int threads) {
-  const int64_t partial_bytes = RoundUp(int64_t{x.h()} * x.c() * static_cast<int64_t>(sizeof(T)));
-  const int64_t longest = x.h() > x.w() ? x.h() : x.w();
-  const int64_t pointers_bytes = RoundUp(longest * static_cast<int64_t>(sizeof(T*)));
+  const auto h = static_cast<uint64_t>(x.h()), w = static_cast<uint64_t>(x.w());
+  const uint64_t partial_bytes = Aligned(h * static_cast<uint64_t>(x.c()) * sizeof(T));
+  const uint64_t pointers_bytes = Aligned((h > w ? h : w) * sizeof(T*));
   partial_bytes_ = static_cast<size_t>(partial_bytes);
   pointers_bytes_ = static_cast<size_t>(pointers_bytes);
-  scratch_bytes_ = static_cast<uint64_t>(partial_bytes + pointers_bytes * threads);
+  scratch_bytes_ = partial_bytes + pointers_bytes * static_cast<uint64_t>(threads);
 }
 
 template <typename T>
@@ -37,7 +32,7 @@ void GlobalPool<T>::Run(const Tensor& x, float row_scale, float image_scale, voi
   uint8_t* const all_pointers = static_cast<uint8_t*>(scratch) + partial_bytes_;
   for (size_t image = 0; image < static_cast<size_t>(x.n()); ++image) {
     const T* const pixels = x.data<T>() + image * h * w * x.pixel_stride();
-    pool.For(h, Grain(h, w * channels, pool.threads()), [&](size_t begin, size_t end, int thread) {
+    pool.For(h, w * channels, [&](size_t begin, size_t end, int thread) {
       auto* const a =
           reinterpret_cast<const T**>(all_pointers + static_cast<size_t>(thread) * pointers_bytes_);
       for (size_t row = begin; row < end; ++row) {

@@ -1,12 +1,11 @@
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
-#include "runtime/ops/parallel.h"
+#include "runtime/core/parallel.h"
 
 namespace trimtab {
 namespace {
 
-// Channels done together: one cache line of an NHWC pixel.
-constexpr size_t kBlock = 16;
+constexpr size_t kAtOnce = 16;  // channels, in local arrays
 
 class InstanceNormalization final : public OperatorOf<InstanceNormalizationAttributes> {
  public:
@@ -29,7 +28,7 @@ Status InstanceNormalization::InferShape() {
 // has many pixels.
 void Normalize(const float* x, float* y, size_t channels, size_t pixels, size_t pixel_step,
                const float* scale, const float* bias, float epsilon) {
-  double mean[kBlock] = {}, variance[kBlock] = {};
+  double mean[kAtOnce] = {}, variance[kAtOnce] = {};
   for (size_t p = 0; p < pixels; ++p) {
     for (size_t i = 0; i < channels; ++i) mean[i] += x[p * pixel_step + i];
   }
@@ -40,7 +39,7 @@ void Normalize(const float* x, float* y, size_t channels, size_t pixels, size_t 
       variance[i] += distance * distance;
     }
   }
-  float factor[kBlock], offset[kBlock];
+  float factor[kAtOnce], offset[kAtOnce];
   for (size_t i = 0; i < channels; ++i) {
     const double deviation = __builtin_sqrt(variance[i] / static_cast<double>(pixels) + epsilon);
     factor[i] = static_cast<float>(scale[i] / deviation);
@@ -57,19 +56,18 @@ void InstanceNormalization::Run(ThreadPool& pool) {
   const size_t channels = x.c(), images = x.dims[0];
   const size_t pixels = static_cast<size_t>(x.dims.Count(2, x.dims.rank));
   const bool nhwc = x.layout == Layout::kNhwc;
-  const size_t block = nhwc ? kBlock : 1;
+  const size_t block = nhwc ? kAtOnce : 1;
   const size_t blocks = DivideUp(channels, block), items = images * blocks;
-  pool.For(
-      items, Grain(items, 3 * block * pixels, pool.threads()), [&](size_t begin, size_t end, int) {
-        for (size_t item = begin; item < end; ++item) {
-          const size_t channel = item % blocks * block;
-          const size_t count = channels - channel < block ? channels - channel : block;
-          const size_t place = item / blocks * channels * pixels + channel * (nhwc ? 1 : pixels);
-          Normalize(x.data<float>() + place, output().data<float>() + place, count, pixels,
-                    nhwc ? channels : 1, input(1).data<float>() + channel,
-                    input(2).data<float>() + channel, attributes().epsilon);
-        }
-      });
+  pool.For(items, 3 * block * pixels, [&](size_t begin, size_t end, int) {
+    for (size_t item = begin; item < end; ++item) {
+      const size_t channel = item % blocks * block;
+      const size_t count = channels - channel < block ? channels - channel : block;
+      const size_t place = item / blocks * channels * pixels + channel * (nhwc ? 1 : pixels);
+      Normalize(x.data<float>() + place, output().data<float>() + place, count, pixels,
+                nhwc ? channels : 1, input(1).data<float>() + channel,
+                input(2).data<float>() + channel, attributes().epsilon);
+    }
+  });
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
-#include "runtime/ops/parallel.h"
+#include "runtime/core/parallel.h"
 
 namespace trimtab {
 namespace {
@@ -33,7 +33,7 @@ void LayerNormalization::Run(ThreadPool& pool) {
   const float* const scale = input(1).data<float>();
   const float* const bias = has_input(2) ? input(2).data<float>() : nullptr;
   const size_t n = inner_, rows = static_cast<size_t>(input(0).Count()) / n;
-  pool.For(rows, Grain(rows, 3 * n, pool.threads()), [&](size_t begin, size_t end, int) {
+  pool.For(rows, 3 * n, [&](size_t begin, size_t end, int) {
     for (size_t row = begin; row < end; ++row) {
       const float* const x = input(0).data<float>() + row * n;
       float* const y = output().data<float>() + row * n;

@@ -5,12 +5,10 @@
 
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
-#include "runtime/ops/parallel.h"
+#include "runtime/core/parallel.h"
 
 namespace trimtab {
 namespace {
-
-constexpr size_t kPiece = 1024;  // pixels of a channel done together when they lie side by side
 
 class Lrn final : public OperatorOf<LrnAttributes> {
  public:
@@ -21,7 +19,7 @@ class Lrn final : public OperatorOf<LrnAttributes> {
  private:
   void Normalize(const float* x, const float* squares, size_t n, float* y) const;
 
-  size_t piece_ = 0;
+  size_t row_ = 0;  // elements of an item: all channels of a pixel, or all pixels of a channel
 };
 
 Status Lrn::InferShape() {
@@ -34,9 +32,10 @@ Status Lrn::InferShape() {
 
 Status Lrn::Prepare() {
   const Dims physical = input(0).PhysicalDims();
-  const bool side_by_side = physical.Count(input(0).PhysicalAxis(1) + 1, physical.rank) == 1;
-  piece_ = side_by_side ? static_cast<size_t>(input(0).c()) : kPiece;
-  return RequestScratch(uint64_t{piece_} * sizeof(float) * static_cast<uint64_t>(threads()));
+  const auto inner =
+      static_cast<size_t>(physical.Count(input(0).PhysicalAxis(1) + 1, physical.rank));
+  row_ = inner == 1 ? static_cast<size_t>(input(0).c()) : inner;
+  return RequestScratch(uint64_t{row_} * sizeof(float) * static_cast<uint64_t>(threads()));
 }
 
 void AddSquares(const float* x, size_t n, float* sum) {
@@ -71,32 +70,26 @@ void Lrn::Run(ThreadPool& pool) {
   const int32_t after = static_cast<int32_t>(size / 2 < channels ? size / 2 : channels - 1);
   const float* const in = x.data<float>();
   float* const out = output().data<float>();
-  // An item is all channels of a pixel, or all pixels of a channel.
-  const size_t row = inner == 1 ? static_cast<size_t>(channels) : inner;
-  const size_t rows = count / row;
-  pool.For(rows, Grain(rows, row * static_cast<size_t>(before + after + 8), pool.threads()),
-           [&](size_t begin, size_t end, int thread) {
-             float* const squares = scratch<float>() + static_cast<size_t>(thread) * piece_;
-             for (size_t r = begin; r < end; ++r) {
-               const int32_t channel = static_cast<int32_t>(r % static_cast<size_t>(channels));
-               for (size_t start = 0; start < row; start += piece_) {
-                 const size_t n = row - start < piece_ ? row - start : piece_;
-                 const float* const from = in + r * row + start;
-                 for (size_t i = 0; i < n; ++i) squares[i] = 0.0f;
-                 for (int32_t shift = -before; shift <= after; ++shift) {
-                   if (inner == 1) {
-                     const int32_t first = shift < 0 ? -shift : 0,
-                                   last = shift > 0 ? channels - shift : channels;
-                     AddSquares(from + first + shift, static_cast<size_t>(last - first),
-                                squares + first);
-                   } else if (channel + shift >= 0 && channel + shift < channels) {
-                     AddSquares(from + shift * static_cast<ptrdiff_t>(inner), n, squares);
-                   }
-                 }
-                 Normalize(from, squares, n, out + r * row + start);
-               }
-             }
-           });
+  const size_t rows = count / row_, n = row_;
+  pool.For(
+      rows, n * static_cast<size_t>(before + after + 8), [&](size_t begin, size_t end, int thread) {
+        float* const squares = scratch<float>() + static_cast<size_t>(thread) * n;
+        for (size_t r = begin; r < end; ++r) {
+          const int32_t channel = static_cast<int32_t>(r % static_cast<size_t>(channels));
+          const float* const from = in + r * n;
+          for (size_t i = 0; i < n; ++i) squares[i] = 0.0f;
+          for (int32_t shift = -before; shift <= after; ++shift) {
+            if (inner == 1) {
+              const int32_t first = shift < 0 ? -shift : 0,
+                            last = shift > 0 ? channels - shift : channels;
+              AddSquares(from + first + shift, static_cast<size_t>(last - first), squares + first);
+            } else if (channel + shift >= 0 && channel + shift < channels) {
+              AddSquares(from + shift * static_cast<ptrdiff_t>(inner), n, squares);
+            }
+          }
+          Normalize(from, squares, n, out + r * n);
+        }
+      });
 }
 
 }  // namespace

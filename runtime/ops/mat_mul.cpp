@@ -4,7 +4,7 @@
 
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
-#include "runtime/ops/parallel.h"
+#include "runtime/core/parallel.h"
 
 namespace trimtab {
 namespace {
@@ -62,7 +62,7 @@ void MatMul::Run(ThreadPool& pool) {
   float* const y = output().data<float>();
   const size_t m = m_, n = n_, k = k_;
   const size_t rows = static_cast<size_t>(stack_.Count()) * m;
-  pool.For(rows, Grain(rows, n * k, pool.threads()), [&](size_t begin, size_t end, int) {
+  pool.For(rows, n * k, [&](size_t begin, size_t end, int) {
     for (size_t row = begin; row < end; ++row) {
       size_t rest = row / m, a_matrix = 0, b_matrix = 0;
       for (int i = stack_.rank - 1; i >= 0; --i) {

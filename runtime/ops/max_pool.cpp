@@ -29,7 +29,8 @@ Status MaxPool::InferShape() {
 
 Status MaxPool::Prepare() {
   TRIMTAB_RETURN_IF_ERROR(Bind<NameHash("max_pool")>(attributes().kernel, &kernel_));
-  TRIMTAB_RETURN_IF_ERROR(rows_.Prepare(window_, output().w(), input(0).c(), 1, threads()));
+  TRIMTAB_RETURN_IF_ERROR(
+      rows_.Prepare(window_, output().w(), input(0).c(), 1, attributes().pixels, threads()));
   return RequestScratch(rows_.scratch_bytes());
 }
 

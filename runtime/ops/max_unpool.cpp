@@ -2,7 +2,7 @@
 
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
-#include "runtime/ops/parallel.h"
+#include "runtime/core/parallel.h"
 #include "runtime/ops/window.h"
 
 namespace trimtab {
@@ -79,11 +79,10 @@ void MaxUnpool::Run(ThreadPool& pool) {
   const size_t unit = window_.stride_h < window_.kernel_h ? height : 1;
   const size_t cost = unit * static_cast<size_t>(x.w()) * static_cast<size_t>(x.c()) *
                       static_cast<size_t>(window_.taps());
-  pool.For(rows / unit, Grain(rows / unit, cost, pool.threads()),
-           [&](size_t begin, size_t end, int) {
-             for (size_t row = begin * unit; row < end * unit; ++row)
-               PutRow(row / height, static_cast<int32_t>(row % height));
-           });
+  pool.For(rows / unit, cost, [&](size_t begin, size_t end, int) {
+    for (size_t row = begin * unit; row < end * unit; ++row)
+      PutRow(row / height, static_cast<int32_t>(row % height));
+  });
 }
 
 }  // namespace

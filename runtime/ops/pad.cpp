@@ -27,19 +27,18 @@ class Pad final : public OperatorOf<PadAttributes> {
     const auto* from = static_cast<const uint8_t*>(input(0).raw);
     auto* to = static_cast<uint8_t*>(y.raw);
     const Range& last = ranges_[inner];
-    pool.For(rows, kGrain / static_cast<size_t>(columns + 1) + 1,
-             [&](size_t begin, size_t end, int) {
-               for (size_t i = begin; i < end; ++i) {
-                 uint8_t* row = to + static_cast<int64_t>(i) * columns * size;
-                 const int64_t base = RowOffset(shape, inner, i);
-                 const int64_t middle = base < 0 ? columns : last.border;
-                 const int64_t rest = base < 0 ? columns : last.border + last.extent;
-                 Border(row, 0, middle, base, last, size, from);
-                 Copy(row + middle * size, from + (base + last.first) * size * (base >= 0),
-                      static_cast<size_t>((rest - middle) * size));
-                 Border(row, rest, columns, base, last, size, from);
-               }
-             });
+    pool.For(rows, static_cast<size_t>(columns), [&](size_t begin, size_t end, int) {
+      for (size_t i = begin; i < end; ++i) {
+        uint8_t* row = to + static_cast<int64_t>(i) * columns * size;
+        const int64_t base = RowOffset(shape, inner, i);
+        const int64_t middle = base < 0 ? columns : last.border;
+        const int64_t rest = base < 0 ? columns : last.border + last.extent;
+        Border(row, 0, middle, base, last, size, from);
+        Copy(row + middle * size, from + (base + last.first) * size * (base >= 0),
+             static_cast<size_t>((rest - middle) * size));
+        Border(row, rest, columns, base, last, size, from);
+      }
+    });
   }
 
  protected:
@@ -75,8 +74,6 @@ class Pad final : public OperatorOf<PadAttributes> {
   }
 
  private:
-  static constexpr size_t kGrain = 16384;  // elements per block of the parallel loop
-
   // Input coordinate that result coordinate `i` shows; -1: the constant.
   int64_t Source(const Range& range, int64_t i) const {
     int64_t at = i - range.border;

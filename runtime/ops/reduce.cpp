@@ -3,7 +3,6 @@
 namespace trimtab {
 namespace {
 
-constexpr size_t kGrain = 16384;     // elements per block of the parallel loop
 constexpr size_t kPartialSums = 16;  // independent, so that they vectorise, and more accurate
 
 struct Axis {
@@ -107,8 +106,7 @@ void Reduce(Reduction reduction, const Tensor& x, unsigned reduced, float* y, Th
   const auto* from = static_cast<const float*>(x.raw);
   const size_t width = row_is_kept ? row : 1;
   const auto reduced_elements = static_cast<float>(row_is_kept ? rows : rows * row);
-  const size_t work = rows * row + 1;
-  pool.For(results, kGrain / work + 1, [&](size_t begin, size_t end, int) {
+  pool.For(results, rows * row, [&](size_t begin, size_t end, int) {
     for (size_t i = begin; i < end; ++i) {
       const float* base = from + Offset(kept, kept_count, i);
       float* out = y + i * width;

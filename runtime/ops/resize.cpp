@@ -8,7 +8,6 @@
 namespace trimtab {
 namespace {
 
-constexpr size_t kGrain = 16384;  // elements per block of the parallel loop
 constexpr float kTieTolerance = 1e-6f;
 constexpr int kBatch = 4;  // taps that one pass over the channels adds up
 
@@ -57,7 +56,7 @@ class Resize final : public OperatorOf<ResizeAttributes> {
     const Tensor& y = output();
     const auto row = static_cast<size_t>(y.w()) * static_cast<size_t>(y.c());
     const auto rows = static_cast<size_t>(y.n()) * static_cast<size_t>(y.h());
-    pool.For(rows, kGrain / (row + 1) + 1, [&](size_t begin, size_t end, int) {
+    pool.For(rows, row, [&](size_t begin, size_t end, int) {
       for (size_t i = begin; i < end; ++i) ComputeRow(i);
     });
   }

@@ -1,38 +1,24 @@
 #include "runtime/ops/row_driver.h"
 
-#include "runtime/ops/parallel.h"
+#include "runtime/core/memory_plan.h"
+#include "runtime/core/parallel.h"
 
 namespace trimtab {
-namespace {
-
-// Pointers of a piece: few enough for the first-level cache, unless one window alone has more.
-constexpr int64_t kPointers = 1024;
-// Pieces are multiples of this many pixels, as kernels' blocks are.
-constexpr int64_t kBlock = 4;
-
-constexpr int64_t RoundUp(int64_t value) { return (value + 63) & ~int64_t{63}; }
-
-}  // namespace
 
 template <typename T>
-Status RowDriver<T>::Prepare(const Window& window, int32_t out_w, int32_t channels, int rows,
-                             int threads) {
+Status RowDriver<T>::Prepare(const Window& window, int32_t out_w, int32_t channels, int64_t rows,
+                             int64_t pixels, int threads) {
   rows_ = window.shares_rows() ? static_cast<size_t>(rows) : 1;
   const TapColumns columns(window, static_cast<int32_t>(2 * rows_ - 1));
-  int64_t pixels = kMaxPixels;
-  while (pixels > 1 && columns.Count(window, pixels) > kPointers)
-    pixels -= pixels > kBlock ? kBlock : 1;
-  // Pieces of about one size.
-  const int64_t pieces = (out_w + pixels - 1) / pixels;
-  const int64_t fair = ((out_w + pieces - 1) / pieces + kBlock - 1) / kBlock * kBlock;
-  if (fair < pixels) pixels = fair;
-  const int64_t padding_bytes = RoundUp(int64_t{channels} * sizeof(T));
-  const int64_t pointers_bytes =
-      RoundUp(columns.Count(window, pixels) * static_cast<int64_t>(sizeof(T*)));
+  if (pixels > kMaxPixels) pixels = kMaxPixels;
+  if (pixels > out_w) pixels = out_w;
+  const uint64_t padding_bytes = Aligned(static_cast<uint64_t>(channels) * sizeof(T));
+  const uint64_t pointers_bytes =
+      Aligned(static_cast<uint64_t>(columns.Count(window, pixels)) * sizeof(T*));
   pixels_ = static_cast<size_t>(pixels);
   padding_bytes_ = static_cast<size_t>(padding_bytes);
   pointers_bytes_ = static_cast<size_t>(pointers_bytes);
-  scratch_bytes_ = static_cast<uint64_t>(padding_bytes + pointers_bytes * threads);
+  scratch_bytes_ = padding_bytes + pointers_bytes * static_cast<uint64_t>(threads);
   return Status();
 }
 
@@ -51,7 +37,7 @@ void RowDriver<T>::Run(const WindowSource<T>& source, size_t images, void* scrat
   const size_t groups = out_h < rows_ ? 1 : out_h / rows_;
   const size_t cost = rows_ * out_w * source.pixel_stride * source.window.taps();
   const size_t count = images * groups;
-  pool.For(count, Grain(count, cost, pool.threads()), [&](size_t begin, size_t end, int thread) {
+  pool.For(count, cost, [&](size_t begin, size_t end, int thread) {
     auto* const a = reinterpret_cast<const T**>(static_cast<uint8_t*>(scratch) + padding_bytes_ +
                                                 static_cast<size_t>(thread) * pointers_bytes_);
     for (size_t i = begin; i < end; ++i) {

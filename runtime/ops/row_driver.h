@@ -22,11 +22,12 @@ struct RowPiece {
 template <typename T>
 class RowDriver {
  public:
-  static constexpr size_t kMaxPixels = 64;
+  static constexpr int64_t kMaxPixels = 64;
 
-  // `rows`: how many rows a piece should have where rows share taps; up to twice as many come where
-  // the image ends.
-  Status Prepare(const Window& window, int32_t out_w, int32_t channels, int rows, int threads);
+  // `rows`, `pixels`: how many a piece should have, as the plan says; rows where they share taps,
+  // and up to twice as many where the image ends; pixels at most, and at most kMaxPixels.
+  Status Prepare(const Window& window, int32_t out_w, int32_t channels, int64_t rows,
+                 int64_t pixels, int threads);
   uint64_t scratch_bytes() const { return scratch_bytes_; }
 
   // The row that padding points at, filled with `value`; to be called once per run, before Run.

@@ -1,6 +1,6 @@
 #include "runtime/ops/softmax_rows.h"
 
-#include "runtime/ops/parallel.h"
+#include "runtime/core/parallel.h"
 
 namespace trimtab {
 
@@ -14,7 +14,6 @@ Status SoftmaxRows<T>::SetAxis(int64_t axis) {
 
 template <typename T>
 void SoftmaxRows<T>::Run(ThreadPool& pool) {
-  constexpr size_t kCost = 16;  // of an element, in multiply-adds
   const Dims dims = input(0).PhysicalDims();
   const int axis = input(0).PhysicalAxis(axis_);
   const auto n = static_cast<size_t>(dims[axis]);
@@ -24,7 +23,7 @@ void SoftmaxRows<T>::Run(ThreadPool& pool) {
   Tensor& out = output();
   const T* x = in.data<T>();
   T* y = out.data<T>();
-  pool.For(rows, Grain(rows, n * kCost, pool.threads()), [&](size_t begin, size_t end, int) {
+  pool.For(rows, n * kFunctionCost, [&](size_t begin, size_t end, int) {
     for (size_t row = begin; row < end; ++row) {
       const size_t first = row / inner * n * inner + row % inner;
       kernel_({x + first, y + first, n, inner});

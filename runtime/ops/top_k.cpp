@@ -1,6 +1,6 @@
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
-#include "runtime/ops/parallel.h"
+#include "runtime/core/parallel.h"
 
 namespace trimtab {
 namespace {
@@ -17,7 +17,7 @@ class TopK final : public OperatorOf<TopKAttributes> {
     const auto inner = static_cast<size_t>(dims.Count(axis_ + 1, dims.rank));
     const size_t rows = static_cast<size_t>(dims.Count(0, axis_)) * inner;
     const auto n = static_cast<size_t>(dims[axis_]);
-    pool.For(rows, Grain(rows, 4 * n, pool.threads()), [&](size_t begin, size_t end, int thread) {
+    pool.For(rows, 4 * n, [&](size_t begin, size_t end, int thread) {
       Item* const heap = scratch<Item>() + static_cast<size_t>(thread) * k_;
       for (size_t row = begin; row < end; ++row) {
         const size_t outer = row / inner, at = row % inner;

@@ -10,14 +10,11 @@ Status UnaryOperator<T>::InferShape() {
 
 template <typename T>
 void UnaryOperator<T>::Run(ThreadPool& pool) {
-  // Costly functions take about 3 ns an element on a small core: a block is worth waking a thread
-  // for.
-  constexpr size_t kGrain = 8192;
   const Tensor& in = input(0);
   Tensor& out = output();
   const T* x = in.data<T>();
   T* y = out.data<T>();
-  pool.For(static_cast<size_t>(input(0).Count()), kGrain, [&](size_t begin, size_t end, int) {
+  pool.For(static_cast<size_t>(input(0).Count()), 1, [&](size_t begin, size_t end, int) {
     kernel_({x + begin, y + begin, end - begin, alpha_, beta_});
   });
 }

@@ -1,7 +1,7 @@
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
+#include "runtime/core/parallel.h"
 #include "runtime/ops/broadcast.h"
-#include "runtime/ops/parallel.h"
 
 namespace trimtab {
 namespace {
@@ -9,8 +9,7 @@ namespace {
 class Where final : public OperatorOf<WhereAttributes> {
  public:
   void Run(ThreadPool& pool) override {
-    const size_t grain = Grain(walk_.rows(), walk_.row_length(), pool.threads());
-    pool.For(walk_.rows(), grain, [&](size_t begin, size_t end, int) {
+    pool.For(walk_.rows(), walk_.row_length(), [&](size_t begin, size_t end, int) {
       for (size_t row = begin; row < end; ++row) {
         // Elements are moved as bits: there is a loop per size, not per type.
         switch (output().element_size()) {

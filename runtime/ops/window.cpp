@@ -1,7 +1,7 @@
 #include "runtime/ops/window.h"
 
 #include "kernels/kernel_api.h"
-#include "runtime/ops/parallel.h"
+#include "runtime/core/parallel.h"
 
 namespace trimtab {
 namespace {
@@ -88,6 +88,23 @@ Status WindowOutput(const Window& window, const Tensor& x, bool ceil_mode, int32
                   ceil_mode);
   TRIMTAB_CHECK(*h > 0 && *w > 0, "the window is larger than the padded input (height, width)",
                 x.h(), x.w());
+  return Status();
+}
+
+Status ReadConvolution(const ConvolutionOperands& operands, const IntList& strides,
+                       const IntList& pads, const IntList& dilations, Window* window, Dims* y) {
+  const Tensor &x = operands.x, &w = operands.w;
+  TRIMTAB_RETURN_IF_ERROR(CheckImage(x));
+  TRIMTAB_CHECK(w.dims.rank == 4 && w.dims[0] >= 1, "weights must have four dimensions",
+                w.dims.rank);
+  TRIMTAB_RETURN_IF_ERROR(ReadWindow(w.dims[2], w.dims[3], strides, pads, dilations, window));
+  *y = x.dims;
+  (*y)[1] = w.dims[0];
+  TRIMTAB_RETURN_IF_ERROR(WindowOutput(*window, x, false, &(*y)[2], &(*y)[3]));
+  TRIMTAB_CHECK(operands.bias == nullptr || operands.bias->Count() == w.dims[0],
+                "bias does not fit the output's channels", w.dims[0]);
+  TRIMTAB_CHECK(operands.residual == nullptr || operands.residual->dims == *y,
+                "residual does not have the output's shape");
   return Status();
 }
 

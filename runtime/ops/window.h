@@ -41,6 +41,17 @@ Status CheckImage(const Tensor& x);
 // the bottom and right edge but begins inside the image or the top and left padding.
 Status WindowOutput(const Window& window, const Tensor& x, bool ceil_mode, int32_t* h, int32_t* w);
 
+// The operands of a convolution; bias and residual are null where there is none.
+struct ConvolutionOperands {
+  const Tensor &x, &w;
+  const Tensor *bias, *residual;
+};
+
+// Reads the window of a convolution and gives the shape of its result. Checks all operands, but that
+// the second dimension of w fits the groups.
+Status ReadConvolution(const ConvolutionOperands& operands, const IntList& strides,
+                       const IntList& pads, const IntList& dilations, Window* window, Dims* y);
+
 // Where the taps of output pixels lie in an NHWC image.
 template <typename T>
 struct WindowSource {

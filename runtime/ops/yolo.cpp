@@ -2,8 +2,8 @@
 
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
+#include "runtime/core/parallel.h"
 #include "runtime/ops/boxes.h"
-#include "runtime/ops/parallel.h"
 
 namespace trimtab {
 namespace {
@@ -120,8 +120,7 @@ void Yolo::Run(ThreadPool& pool) {
   const auto rows = static_cast<size_t>(output().dims[0]) * static_cast<size_t>(output().dims[1]);
   const auto anchors = static_cast<size_t>(anchors_), width = static_cast<size_t>(x.w());
   const auto height = static_cast<size_t>(x.h()), step = static_cast<size_t>(row_);
-  // An exponential costs about as much as sixteen multiply-adds.
-  pool.For(rows, Grain(rows, 16 * step, pool.threads()), [&](size_t begin, size_t end, int) {
+  pool.For(rows, kFunctionCost * step, [&](size_t begin, size_t end, int) {
     for (size_t i = begin; i < end; ++i) {
       const size_t pixel = i / anchors;
       DecodeBox(from + i * step, static_cast<float>(pixel % width),

@@ -2,8 +2,8 @@
 
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
+#include "runtime/core/parallel.h"
 #include "runtime/ops/boxes.h"
-#include "runtime/ops/parallel.h"
 
 namespace trimtab {
 namespace {
@@ -104,11 +104,9 @@ void YoloBox::Decode(size_t pixel, size_t anchor) const {
 
 void YoloBox::Run(ThreadPool& pool) {
   const size_t rows = static_cast<size_t>(output(0).Count()) / 4;
-  // An exponential costs about as much as sixteen multiply-adds.
-  pool.For(rows, Grain(rows, 16 * (kFirstClass + classes_), pool.threads()),
-           [&](size_t begin, size_t end, int) {
-             for (size_t i = begin; i < end; ++i) Decode(i / anchors_, i % anchors_);
-           });
+  pool.For(rows, kFunctionCost * (kFirstClass + classes_), [&](size_t begin, size_t end, int) {
+    for (size_t i = begin; i < end; ++i) Decode(i / anchors_, i % anchors_);
+  });
 }
 
 }  // namespace

@@ -40,6 +40,7 @@ def network() -> Program:
     (z,) = b.add_op("pad", [z], {"pads": (0, 0, 1, 1, 0, 0, 1, 1), "mode": "reflect"})
     (z,) = b.add_op("slice", [z], {"starts": (1,), "ends": (8,), "axes": (2,)})
     (z,) = b.add_op("average_pool", [z], {"kernel_shape": (2, 2)})
+    (z,) = b.add_op("add", [z, z], {"activation": "tanh"})
     (z,) = b.add_op("transpose", [z], {"permutation": (0, 2, 3, 1)})
     indices = b.add_constant(np.array([0, 2, 1], np.int64), "indices")
     (z,) = b.add_op("gather", [z, indices], {"axis": 1})
@@ -62,7 +63,8 @@ def test_damaged_models_with_a_right_checksum_never_crash_the_engine(
 ) -> None:
     given = Plan(operators={"strassen": Choice("strassen"), "squares": Choice("winograd_5")})
     planned = trimtab.optimize(network(), plan=given)
-    assert {"conv_strassen", "conv_winograd"} <= {op.type for op in planned.ops}
+    types = {op.type for op in planned.ops}
+    assert {"conv", "conv_depthwise", "conv_strassen", "conv_winograd", "add"} <= types
     planned.save(tmp_path / "net.ttm")
     result = subprocess.run(
         [sys.executable, "-m", "tests.engine.hostile", tmp_path / "net.ttm", str(seed), "1500"],

@@ -117,7 +117,9 @@ def test_the_work_of_an_algorithm_is_a_positive_number_for_every_kernel_that_fit
     for case, program, op, target in lowered(name):
         fit = fitting(algorithm, program, op, op.schema.attribute("kernel"), target)
         assert fit, f"{case}: no kernel of {target.name} fits"
-        assert all(0 < algorithm.work(program, op, kernel) < math.inf for kernel in fit), case
+        assert all(0 < algorithm.work(program, op, kernel, target) < math.inf for kernel in fit), (
+            case
+        )
 
 
 def test_weights_are_packed_for_every_kernel_that_fits_and_alike_where_operators_share_them() -> (
@@ -187,3 +189,52 @@ def test_two_algorithms_of_one_name_are_an_error(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(direct, "ALGORITHMS", direct.ALGORITHMS * 2)
     with pytest.raises(SchemaError, match="two algorithms direct"):
         algorithms.found.__wrapped__()
+
+
+def numbers(op: Op, pick: int) -> dict[str, int | bool]:
+    """The numbers of an operator's plan: all at their least, at their most, or between."""
+    ranges = {a.name: a.range for a in op.schema.attributes if a.range}
+    flags = {a.name: bool(pick) for a in op.schema.attributes if a.plan and a.type == "bool"}
+    return {name: (r[0], r[1], min(r[0] + 3, r[1]))[pick] for name, r in ranges.items()} | flags
+
+
+@pytest.mark.parametrize("pick", [0, 1, 2], ids=["least", "most", "between"])
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_results_do_not_depend_on_how_work_is_cut(name: str, pick: int) -> None:
+    for case, described in CASES.items():
+        program, inputs = program_of(described)
+        op = algorithms.lower(program, program.ops[0], Target.host()).get(name)
+        if op is None:
+            continue
+        ruled = Plan(operators={"op": Choice(name)})
+        (wanted,) = trimtab.Session(program, 1, ruled).run(inputs).values()
+        values = numbers(op, pick)
+        given = Plan(operators={"op": Choice(name, values)})
+        for threads in (1, 2, 3):
+            session = trimtab.Session(program, threads, given)
+            assert any(made.attributes.items() >= values.items() for made in session.program.ops)
+            (found,) = session.run(inputs).values()
+            np.testing.assert_allclose(
+                found, wanted, atol=1e-4 * np.abs(wanted).max(), err_msg=f"{case}, {threads}"
+            )
+
+
+@pytest.mark.parametrize("type", ["max_pool", "average_pool", "add"])
+def test_results_of_other_operators_do_not_depend_on_how_work_is_cut(type: str) -> None:
+    rng = np.random.default_rng(7)
+    program = Program("net")
+    inputs = {"a": rng.standard_normal((2, 5, 9, 70), np.float32)}
+    program.add_input("a", inputs["a"].shape)
+    if type == "add":
+        inputs["b"] = rng.standard_normal((1, 5, 9, 1), np.float32)
+        program.add_input("b", inputs["b"].shape)
+    window = {"kernel_shape": (3, 3), "pads": (1, 1, 1, 1)}
+    given = {"activation": "sigmoid", "clamp_max": 0.5} if type == "add" else window
+    program.outputs = program.block.add_op(type, list(inputs), given, ["y"], "op")
+    (wanted,) = trimtab.Session(program).run(inputs).values()
+    for pick in (0, 1, 2):
+        values = numbers(program.ops[0], pick)
+        for threads in (1, 2):
+            session = trimtab.Session(program, threads, Plan(operators={"op": Choice("", values)}))
+            (found,) = session.run(inputs).values()
+            np.testing.assert_allclose(found, wanted, atol=1e-6, err_msg=str(values))

@@ -53,6 +53,9 @@ def some_kernel(rng: random.Random, attribute: schema.Attribute) -> str:
 def some_value(rng: random.Random, attribute: schema.Attribute, shape: Shape) -> Any:
     if attribute.default is not None and rng.random() < 0.6:
         return attribute.default
+    if attribute.range and rng.random() < 0.9:  # mostly what the engine must be able to live with
+        least, most = attribute.range
+        return rng.choice((least, most, rng.randint(least, most), rng.randint(least, least + 3)))
     match attribute.type:
         case "int":
             return rng.choice(WILD_INTS) if rng.random() < 0.3 else rng.randint(-2, 4)
@@ -99,14 +102,40 @@ def some_array(rng: random.Random, shape: Shape, dtype: str) -> np.ndarray[Any, 
     return np.asarray(source.integers(low, high, shape)).astype(NUMPY_DTYPES[dtype])
 
 
+def encoded(op: schema.Operator, given: dict[str, Any]) -> bytes:
+    """The bytes of these attributes, whether their numbers are in range or not."""
+    free = {a.name: given.pop(a.name) for a in op.attributes if a.range and a.name in given}
+    return attributes.encode(op, attributes.complete(op, given) | free)
+
+
+RANGED = [(op.name, a.name) for op in schema.operators().values() for a in op.attributes if a.range]
+
+
+@pytest.mark.parametrize(("name", "attribute"), RANGED)
+def test_a_number_outside_its_range_is_refused(name: str, attribute: str) -> None:
+    op = schema.operator(name)
+    least, most = op.attribute(attribute).range
+    given: dict[str, Any] = {a.name: (2, 2) for a in op.attributes if a.name == "kernel_shape"}
+    given |= {"tile": 2} if name == "conv_winograd" else {}
+    weights = {"conv_depthwise": [16, 1, 1, 1], "conv_winograd": [16, 16, 3, 3], "gemm": [16, 16]}
+    shapes = [[1, 16, 4, 16], weights.get(name, [16, 16, 1, 1])]
+    if name in ("add", "max_pool", "average_pool"):
+        shapes = shapes[:1] * op.input_counts[0]
+    operands = [(shape, schema.DTYPES["f32"]) for shape in shapes]
+    for value in (least, most):
+        engine().infer_shapes(op.id, operands, encoded(op, given | {attribute: value}), 1)
+    for value in (least - 1, most + 1, 2**31, 2**32 + least, 2**63 - 1, -(2**63)):
+        with pytest.raises(EngineError, match="attribute is out of range"):
+            engine().infer_shapes(op.id, operands, encoded(op, given | {attribute: value}), 1)
+
+
 @pytest.mark.parametrize("name", schema.operators())
 def test_an_operator_survives_hostile_attributes_and_shapes(name: str) -> None:
     op, rng = schema.operator(name), random.Random(name)
     for _ in range(ROUNDS):
         shape = some_shape(rng)
         operands = some_operands(rng, op, shape)
-        given = {a.name: some_value(rng, a, shape) for a in op.attributes}
-        block = attributes.encode(op, attributes.complete(op, given))
+        block = encoded(op, {a.name: some_value(rng, a, shape) for a in op.attributes})
         results = rng.randint(1, 4) if op.outputs[-1].variadic else 1
         typed = [None if o is None else (o[0], schema.DTYPES[o[1]]) for o in operands]
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -55,7 +56,7 @@ def test_what_an_operator_is_given_goes_before_what_the_file_allows() -> None:
 
 
 def test_an_operator_takes_the_kernel_that_it_is_given() -> None:
-    given = Plan(operators={"conv": Choice(kernels={"kernel": "gemm_f32_portable"})})
+    given = Plan(operators={"conv": Choice(values={"kernel": "gemm_f32_portable"})})
     planned = planner.plan(convolution(16, 16), A53, given)
     assert planned.ops[0].attributes["kernel"] == "gemm_f32_portable"
     assert chosen(convolution(16, 16)).name != "gemm_f32_portable"
@@ -70,12 +71,12 @@ def test_a_depthwise_convolution_can_be_told_to_be_a_product() -> None:
 @pytest.mark.parametrize(
     ("choice", "complaint"),
     [
-        (Choice(kernels={"kernel": "gemm_f32_9x9_neon"}), "there is no such kernel"),
-        (Choice(kernels={"kernel": "relu_f32_neon"}), "there is no such kernel"),
-        (Choice(kernels={"kernel": "sigmoid_f32_neon"}), "family sigmoid"),
-        (Choice(kernels={"kernel": "depthwise_f32_8_neon"}), "family depthwise"),
-        (Choice(kernels={"kernel": "gemm_f32_6x16_avx2"}), "cannot run avx2"),
-        (Choice(kernels={"input_kernel": "gemm_f32_portable"}), "no kernel called input_kernel"),
+        (Choice(values={"kernel": "gemm_f32_9x9_neon"}), "there is no such kernel"),
+        (Choice(values={"kernel": "relu_f32_neon"}), "there is no such kernel"),
+        (Choice(values={"kernel": "sigmoid_f32_neon"}), "family sigmoid"),
+        (Choice(values={"kernel": "depthwise_f32_8_neon"}), "family depthwise"),
+        (Choice(values={"kernel": "gemm_f32_6x16_avx2"}), "cannot run avx2"),
+        (Choice(values={"input_kernel": "gemm_f32_portable"}), "has no input_kernel"),
         (
             Choice("winograd_4", {"input_kernel": "winograd_input_f32_4_neon"}),
             "it is for tiles of another size",
@@ -84,7 +85,7 @@ def test_a_depthwise_convolution_can_be_told_to_be_a_product() -> None:
             Choice("winograd_4", {"output_kernel": "winograd_output_f32_4x8_neon"}),
             "it is for tiles of another size",
         ),
-        (Choice(kernels={"activation_kernel": "elu_f32_neon"}), "family elu"),
+        (Choice(values={"activation_kernel": "elu_f32_neon"}), "family elu"),
     ],
 )
 def test_a_kernel_that_does_not_fit_is_refused_with_the_reason(
@@ -94,6 +95,49 @@ def test_a_kernel_that_does_not_fit_is_refused_with_the_reason(
     with pytest.raises(PlanError, match=complaint) as error:
         planner.plan(program, A53, Plan(operators={"conv": choice}))
     assert "operator conv" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "values"),
+    [
+        ("direct", {"panels": 3, "call_tiles": 2, "gap": 24}),
+        ("winograd_4", {"panels": 1, "block": 7, "gap": 0}),
+    ],
+)
+def test_an_operator_takes_the_numbers_that_it_is_given(
+    algorithm: str, values: dict[str, int]
+) -> None:
+    given = Plan(operators={"conv": Choice(algorithm, values)})
+    attributes = planner.plan(square(), A53, given).ops[0].attributes
+    assert attributes.items() >= values.items()
+    ruled = planner.plan(square(), A53, Plan(operators={"conv": Choice(algorithm)})).ops[0]
+    assert ruled.attributes != attributes
+    assert ruled.attributes | values == attributes
+
+
+@pytest.mark.parametrize(
+    ("values", "complaint", "hint"),
+    [
+        ({"panels": 0}, "panels cannot be 0", "from 1 to 65535"),
+        ({"panels": -1}, "panels cannot be -1", "from 1 to 65535"),
+        ({"call_tiles": 65}, "call_tiles cannot be 65", "from 1 to 64"),
+        ({"panels": 2**70}, "panels cannot be", "from 1 to 65535"),
+        ({"panels": True}, "panels cannot be True", "a number"),
+        ({"panels": "4"}, "panels cannot be '4'", "a number"),
+        ({"kernel": 4}, "kernel cannot be 4", "name of a kernel"),
+        ({"copies": 1}, "copies cannot be 1", "true or false"),
+        ({"pixels": 4}, "has no pixels", "it has kernel"),
+    ],
+)
+def test_a_number_that_does_not_fit_is_refused_with_what_does(
+    values: dict[str, Any], complaint: str, hint: str
+) -> None:
+    algorithm = "strassen" if "copies" in values else "direct"
+    given = Plan(operators={"conv": Choice(algorithm, values)})
+    with pytest.raises(PlanError, match=complaint) as error:
+        planner.plan(convolution(64, 64), A53, given)
+    assert "operator conv" in error.value.where
+    assert hint in error.value.hint
 
 
 def test_an_algorithm_that_cannot_compute_the_operator_is_refused() -> None:
@@ -118,14 +162,17 @@ def test_a_plan_that_was_written_gives_the_same_program_again(
     target: Target, tmp_path: Path
 ) -> None:
     source = square(activation="sigmoid")
-    first = planner.plan(source, target, Plan(operators={"conv": Choice("winograd_4")}))
+    values = {"block": 8, "gap": 3}
+    first = planner.plan(source, target, Plan(operators={"conv": Choice("winograd_4", values)}))
     path = tmp_path / "plan.toml"
     path.write_text(choices.plan_of(first).to_toml())
     again = planner.plan(source, target, Plan.read(path))
     assert [(op.type, op.attributes) for op in again.ops] == [
         (op.type, op.attributes) for op in first.ops
     ]
-    assert choices.plan_of(first).operators["conv"].algorithm == "winograd_4"
+    written = choices.plan_of(first).operators["conv"]
+    assert written.algorithm == "winograd_4"
+    assert written.values.items() >= values.items()
 
 
 def test_operators_that_share_a_name_are_called_after_their_outputs(tmp_path: Path) -> None:
@@ -162,7 +209,8 @@ def test_a_plan_reads_back_as_it_was_written_whatever_names_it_holds(
         ('algorithms = "direct"', "names in quotes"),
         ("operators = 3", "must be a table"),
         ("operators.conv1 = 3", 'operators."conv1" must be a table'),
-        ("operators.conv1.tile = 2", "names in quotes"),
+        ("operators.conv1.block = 2.5", "block of .* must be a name, a number"),
+        ("operators.conv1.algorithm = 3", "algorithm of .* must be a name in quotes"),
         ('operators.conv1.algorithm = "fft"', "unknown algorithm fft"),
     ],
 )
@@ -201,10 +249,16 @@ def test_a_session_computes_the_same_with_any_plan(
     program.outputs = program.block.add_op("conv", operands, {}, ["y"], "conv")
     inputs = {"x": rng.standard_normal((1, 16, 12, 12), np.float32)}
     wanted = trimtab.Session(program, plan=Plan(("direct",))).run(inputs)["y"]
-    kernel = {"kernel": "gemm_f32_portable"}
+    portable: dict[str, choices.Value] = {
+        "kernel": "gemm_f32_portable",
+        "panels": 1,
+        "call_tiles": 3,
+    }
     for name in algorithms:
-        session = trimtab.Session(program, plan=Plan(operators={"conv": Choice(name, kernel)}))
-        assert (
-            choices.plan_of(session.program).operators["conv"].kernels["kernel"] == kernel["kernel"]
-        )
-        np.testing.assert_allclose(session.run(inputs)["y"], wanted, atol=1e-3)
+        values = portable | ({"gap": 5} if name == "direct" else {"block": 3, "gap": 5})
+        for threads in (1, 2):
+            given = Plan(operators={"conv": Choice(name, values)})
+            session = trimtab.Session(program, threads, given)
+            planned = choices.plan_of(session.program).operators["conv"]
+            assert planned.values.items() >= values.items()
+            np.testing.assert_allclose(session.run(inputs)["y"], wanted, atol=1e-3)

@@ -121,8 +121,9 @@ def registry_source(profile: Profile) -> str:
             out.append(f"static const AttributeField {fields}[] = {{")
             for a in op.attributes:
                 limit = len(a.values) if a.type == "enum" else a.length
+                least, limit = a.range or (0, limit)
                 place = f"offsetof({struct}, {a.name})"
-                out.append(f"    {{AttributeType::k{pascal(a.type)}, {place}, {limit}}},")
+                out.append(f"    {{AttributeType::k{pascal(a.type)}, {least}, {place}, {limit}}},")
             out.append("};")
         (least_in, most_in), (least_out, most_out) = op.input_counts, op.output_counts
         dtypes = hex(sum(1 << schema.DTYPES[d] for d in op.dtypes if d in profile.dtypes))

@@ -61,7 +61,7 @@ def _kind(attribute: Attribute) -> str:
 
 
 def _values(attribute: Attribute) -> Iterator[str]:
-    """Type and default; of a kernel, the families that it may be of."""
+    """Type, range and default; of a kernel, the families that it may be of."""
     if attribute.type == "kernel":
         families = (
             "any activation" if f == "@activation" else f"`{f}`" for f in attribute.families
@@ -74,7 +74,9 @@ def _values(attribute: Attribute) -> Iterator[str]:
         yield " or ".join(f"`{value}`" for value in attribute.values)
     else:
         yield f"{attribute.length} {attribute.type}" if attribute.length else attribute.type
-    if attribute.default is not None:
+    if attribute.range:
+        yield f"{attribute.range[0]} to {attribute.range[1]}"
+    if attribute.default is not None and not attribute.plan:
         yield f"default {_shown(attribute.default)}"
 
 

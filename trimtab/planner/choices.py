@@ -5,6 +5,7 @@
     [operators."/features/conv1"]
     algorithm = "winograd_4"
     kernel = "gemm_f32_6x16_avx2"
+    block = 24
 
 Every key may be left out: the planner's rule decides what is not said. docs/planner.md describes
 the format and the rules; `planner.plan` checks a plan against its program and target.
@@ -26,15 +27,17 @@ from trimtab.errors import PlanError
 from trimtab.planner import algorithms
 from trimtab.program import Program
 
+Value = str | int | bool
+
 
 @dataclass(frozen=True)
 class Choice:
     """What is decided for one operator. `algorithm`: the name of one, "" leaves it to the rule;
-    `kernels`: kernel names by plan attribute.
+    `values`: names of kernels, and numbers, by plan attribute.
     """
 
     algorithm: str = ""
-    kernels: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, Value] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -67,24 +70,44 @@ class Plan:
             for key, values in _table(table.get("operators", {}), "operators").items():
                 where = f"operators.{json.dumps(key, ensure_ascii=False)}"
                 row = _table(values, where)
-                _strings(list(row.values()), f"what {where} holds")
+                wrong = [name for name, value in row.items() if not isinstance(value, Value)]
+                if wrong or not isinstance(row.get("algorithm", ""), str):
+                    raise PlanError(
+                        f"{', '.join(wrong) or 'algorithm'} of {where} must be "
+                        + ("a name, a number, true or false" if wrong else "a name in quotes")
+                    )
                 operators[key] = Choice(row.pop("algorithm", ""), row)
             return Plan(tuple(allowed), operators)
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
             raise PlanError(str(e), where=str(path)) from None
         except PlanError as e:
-            hint = e.hint or "a plan has algorithms, and per operator an algorithm and kernels"
+            hint = (
+                e.hint
+                or "a plan has algorithms, and per operator an algorithm, kernels and numbers"
+            )
             raise PlanError(e.what, where=str(path), hint=hint) from None
 
     def to_toml(self, title: str = "") -> str:
         """The plan as the text of a TOML file, below a comment."""
         operators = {}
         for key, choice in self.operators.items():
-            row = {"algorithm": choice.algorithm, **choice.kernels}
-            operators[key] = {name: value for name, value in row.items() if value}
+            row = {"algorithm": choice.algorithm, **choice.values}
+            operators[key] = {name: value for name, value in row.items() if value != ""}
         shown = "".join(c if c.isprintable() else " " for c in title)
         comment = f"# {shown}\n" if title else ""
         return comment + tomli_w.dumps({"algorithms": self.algorithms, "operators": operators})
+
+    def of(self, program: Program) -> list[Choice]:
+        """What is decided for each operator of `program`; PlanError when it lacks one."""
+        left = dict(self.operators)
+        found = [left.pop(key, Choice()) for key in keys(program)]
+        if left:
+            raise PlanError(
+                f"the plan has operators that the program has not: {', '.join(map(repr, left))}",
+                where=f"program {program.name}",
+                hint="./inv inspect MODEL --plan writes a plan with all names",
+            )
+        return found
 
 
 def _strings(value: Any, name: str) -> list[str]:
@@ -111,8 +134,8 @@ def plan_of(planned: Program) -> Plan:
     """What was decided in a planned program: planning its source with it gives the same again."""
     found = {}
     for key, op in zip(keys(planned), planned.ops, strict=True):
-        names = [a.name for a in op.schema.attributes if a.type == "kernel"]
-        chosen = {name: kernel for name in names if (kernel := op.attributes[name])}
+        names = [a.name for a in op.schema.attributes if a.plan]
+        chosen = {name: value for name in names if (value := op.attributes[name]) != ""}
         if chosen:
             algorithm = algorithms.of(op)
             found[key] = Choice(algorithm.name if algorithm else "", chosen)

@@ -25,33 +25,29 @@ class KernelChoice:
     algorithm: Algorithm | None
     target: Target
 
-    def choose(self, wanted: Mapping[str, str]) -> None:
-        """Sets the plan attributes of the operator: to what is `wanted`, or by the rule.
+    def choose(self, wanted: Mapping[str, object]) -> None:
+        """Gives the operator its kernels: those that are `wanted`, by plan attribute, or by the
+        rule.
 
         PlanError when a wanted kernel does not fit, or there is none on the target.
         """
-        attributes = {a.name: a for a in self.op.schema.attributes if a.type == "kernel"}
-        if unknown := [name for name in wanted if name not in attributes]:
-            raise PlanError(
-                f"the operator has no kernel called {', '.join(unknown)}",
-                where=self._where,
-                hint=f"it has {', '.join(attributes) or 'none'}",
-            )
-        for name, attribute in attributes.items():
-            if name in wanted:
-                self._check(attribute, wanted[name])
-                self.op.attributes[name] = wanted[name]
-            elif self._families(attribute):
-                self.op.attributes[name] = self._by_rule(attribute).name
-            else:
-                self.op.attributes[name] = ""
+        for attribute in self.op.schema.attributes:
+            if attribute.type == "kernel":
+                name = wanted.get(attribute.name)
+                if name is not None:
+                    self._check(attribute, str(name))
+                elif self._families(attribute):
+                    name = self._by_rule(attribute).name
+                self.op.attributes[attribute.name] = name or ""
 
     def work(self) -> float:
         """What the operator takes with the kernel that the rule chooses for its products."""
         return self._work(self._by_rule(self.op.schema.attribute("kernel")))
 
     def _work(self, kernel: Kernel) -> float:
-        return self.algorithm.work(self.program, self.op, kernel) if self.algorithm else 0
+        return (
+            self.algorithm.work(self.program, self.op, kernel, self.target) if self.algorithm else 0
+        )
 
     def _by_rule(self, attribute: Attribute) -> Kernel:
         """Of the best instruction set, the kernel that takes the least work."""

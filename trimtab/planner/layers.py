@@ -3,26 +3,25 @@
 A layer is described in the sizes that bindings/kernel_timer.cpp makes the calls from, per type of
 arguments:
 
-    GemmArgs             rows, columns, taps, k (elements of a tap), step (elements between
+    GemmArgs                rows, columns, taps, k (elements of a tap), step (elements between
                             pixels), line (pixels between taps)
-    DepthwiseArgs,       height, width (of the output), channels, kernel_h, kernel_w, stride
-    PoolArgs
-    Winograd...Args      height, width (in tiles), channels, tile, size (of its inputs)
-    Strassen...Args      n, rows (of a quadrant)
-    UnaryArgs            n
-    BinaryArgs           n, runs (all with the same second operand)
-    SoftmaxArgs          n, rows
+    PoolArgs                height, width (of the output), channels, kernel_h, kernel_w, stride
+    DepthwiseArgs           the same, and rows (in a call)
+    Winograd...Args         height, width (in tiles), channels, tile, size (of its inputs)
+    Strassen...Args         n, rows (of a quadrant)
+    UnaryArgs               n
+    BinaryArgs              n, runs (all with the same second operand)
+    SoftmaxArgs             n, rows
 
 `tile` and `size` are those in the names of the kernels that a layer is for.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from trimtab.program.program import NUMPY_DTYPES
+from trimtab.program.program import element_bytes
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class Layer:
     @staticmethod
     def of(args_type: str, dtype: str, operations: int, elements: int, **sizes: int) -> Layer:
         """A layer that reads and writes so many elements."""
-        bytes = np.dtype(NUMPY_DTYPES[dtype]).itemsize * elements
+        bytes = element_bytes(dtype) * elements
         return Layer(args_type, dtype, tuple(sizes.items()), operations, bytes)
 
     @property
@@ -75,28 +74,14 @@ def product(
     )
 
 
-def windows(
-    args_type: str,
-    dtype: str,
-    operations: int,
-    inputs: int,
-    output: tuple[int, ...],
-    kernel: tuple[int, ...],
-    stride: int,
-) -> Layer:
-    """A layer of a kernel that slides a window, `kernel`, over each channel of so many `inputs`.
-    `output`: n, c, h, w.
-    """
+def sliding(output: tuple[int, ...], window: Sequence[int], stride: int) -> dict[str, int]:
+    """The sizes of a layer of a kernel that slides a window over channels; `output`: n, c, h, w."""
     n, channels, height, width = output
-    return Layer.of(
-        args_type,
-        dtype,
-        operations,
-        inputs + n * channels * height * width,
-        height=n * height,
-        width=width,
-        channels=channels,
-        kernel_h=kernel[0],
-        kernel_w=kernel[1],
-        stride=stride,
-    )
+    return {
+        "height": n * height,
+        "width": width,
+        "channels": channels,
+        "kernel_h": window[0],
+        "kernel_w": window[1],
+        "stride": stride,
+    }

@@ -81,6 +81,12 @@ def _cut(program: Program, op: Op) -> None:
     _replace(program, op, [], x, parts)
 
 
+def pixel_stride(program: Program, name: str) -> int:
+    """Elements from one pixel of an image to the next."""
+    var = program.vars[name]
+    return program.vars[var.parent or name].shape[1]
+
+
 def is_image(var: Var) -> bool:
     """Whether a variable holds pixels."""
     return len(var.shape) == 4 and var.layout == "nhwc"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from trimtab import kernels
 from trimtab.kernels import Kernel
+from trimtab.target import Target
 
 FAMILY = "gemm"
 
@@ -19,14 +20,25 @@ def cost(kernel: Kernel, rows: int, columns: int) -> int:
     return -(-columns // nr) * (rows * nr + -(-rows // mr) * nr + rows)
 
 
-def work(kernel: Kernel, rows: int, columns: int, depth: int) -> int:
+def work(target: Target, kernel: Kernel, rows: int, columns: int, depth: int) -> int:
     """What a product of `rows` x `depth` by `depth` x `columns` takes, in multiply-adds of one
     lane.
     """
     sums, weights = rows * columns * _SUM_COST, columns * depth
-    return cost(kernel, rows, columns) * depth + sums + weights * weight_cost(kernel)
+    return cost(kernel, rows, columns) * depth + sums + weights * weight_cost(target, kernel)
 
 
-def weight_cost(kernel: Kernel) -> int:
-    """Multiply-adds of one lane that take as long as reading a weight from memory."""
-    return kernels.isas()[kernel.isa].weight_cost
+def weight_cost(target: Target, kernel: Kernel) -> int:
+    """Multiply-adds of one lane that take as long as reading a weight from memory: the core's, or
+    that of machines with the instruction set. Portable kernels have lanes of their own.
+    """
+    known = None if kernel.portable else target.core.weight_cost
+    return kernels.isas()[kernel.isa].weight_cost if known is None else known
+
+
+def sum_cost(target: Target, kernel: Kernel) -> float:
+    """Multiply-adds of one lane that take as long as one of an instruction that adds vectors from
+    memory to others: caches may hold it up.
+    """
+    known = None if kernel.portable else target.core.sum_cost
+    return kernels.isas()[kernel.isa].sum_cost if known is None else known

@@ -44,7 +44,7 @@ def complete(op: schema.Operator, given: dict[str, Any], where: str = "") -> dic
 def _canonical(attribute: schema.Attribute, value: Any) -> Any:
     match attribute.type:
         case "int":
-            return _integer(value)
+            return _within(attribute.range, _integer(value))
         case "float":
             return _real(value)
         case "bool":
@@ -68,6 +68,13 @@ def _integer(value: Any) -> int:
     number = int(value)
     if not -(2**63) <= number < 2**63:
         raise ValueError(f"{number} is out of range")
+    return number
+
+
+def _within(range: tuple[int, ...], number: int) -> int:
+    """A number that is in the attribute's range, if it has one."""
+    if range and not range[0] <= number <= range[1]:
+        raise ValueError(f"{number} is not from {range[0]} to {range[1]}")
     return number
 
 

@@ -31,6 +31,11 @@ NUMPY_DTYPES: dict[str, str] = {
 MAX_ELEMENTS = 2**27
 
 
+def element_bytes(dtype: str) -> int:
+    """Bytes of an element of that type."""
+    return np.dtype(NUMPY_DTYPES[dtype]).itemsize
+
+
 def dtype_of(array: NDArray[Any]) -> str:
     """The name of an array's element type; ProgramError when the engine has no such type."""
     for name, code in NUMPY_DTYPES.items():
@@ -91,7 +96,7 @@ class Var:
     @property
     def bytes(self) -> int:
         """Size of the elements in bytes."""
-        return self.count * np.dtype(NUMPY_DTYPES[self.dtype]).itemsize
+        return self.count * element_bytes(self.dtype)
 
 
 @dataclass

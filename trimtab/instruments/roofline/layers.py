@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from trimtab import kernels
 from trimtab.kernels import Kernel
 from trimtab.planner import algorithms
-from trimtab.planner.layers import Layer, windows
+from trimtab.planner.layers import Layer, sliding
 from trimtab.program import Op, Program
 
 _LEAST_BYTES = 4096  # a smaller layer times the call, not the kernel
@@ -40,7 +40,7 @@ def _global_pool(program: Program, op: Op) -> Layer:
 
 def _windows(program: Program, op: Op, window: tuple[int, ...], stride: int) -> Layer:
     x, y = program.vars[op.inputs[0]], program.vars[op.outputs[0]]
-    return windows("PoolArgs", x.dtype, 0, x.count, y.shape, window, stride)
+    return Layer.of("PoolArgs", x.dtype, 0, x.count + y.count, **sliding(y.shape, window, stride))
 
 
 def _unary(program: Program, op: Op) -> Layer:

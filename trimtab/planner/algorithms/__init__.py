@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
-from trimtab import kernels, schema
+from trimtab import schema
 from trimtab.errors import SchemaError
 from trimtab.kernels import Kernel
 from trimtab.program import Op, Program, attributes
@@ -56,9 +56,14 @@ class Algorithm(Protocol):
     def fits(self, program: Program, op: Op, attribute: Attribute, kernel: Kernel) -> bool:
         """Whether a kernel of one of the plan attribute's families can serve a lowered operator."""
 
-    def work(self, program: Program, op: Op, kernel: Kernel) -> float:
+    def work(self, program: Program, op: Op, kernel: Kernel, target: Target) -> float:
         """What a lowered operator takes when `kernel` computes its products, in multiply-adds of
         one lane of the kernel's instruction set.
+        """
+
+    def blocks(self, program: Program, op: Op, target: Target) -> Mapping[str, int | bool]:
+        """The numbers of a plan, all of the operator's: how its work is cut for the caches. The
+        operator has its kernels, its operands their places.
         """
 
     def packings(self, program: Program, op: Op) -> Mapping[int, Packing]:
@@ -104,12 +109,6 @@ def lower(program: Program, op: Op, target: Target) -> dict[str, Op]:
 def of(op: Op) -> Algorithm | None:
     """The algorithm of an operator of a plan; None where there is no choice of any."""
     return next((algorithm for algorithm in found().values() if algorithm.made(op)), None)
-
-
-def family(op: Op) -> str:
-    """The family of the kernel that computes an operator of a plan; "" where nobody knows it."""
-    kernel = kernels.inventory().get(op.attributes.get("kernel", ""))
-    return kernel.family if kernel else ""
 
 
 def twin(op: Op, type: str, **own: object) -> Op:

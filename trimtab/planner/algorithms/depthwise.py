@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from trimtab import kernels
 from trimtab.kernels import Kernel
-from trimtab.planner.algorithms import family, twin
-from trimtab.planner.layers import Layer, windows
+from trimtab.planner import blocking
+from trimtab.planner.algorithms import twin
+from trimtab.planner.layers import Layer, sliding
 from trimtab.planner.packing import Array, Packing
 from trimtab.planner.products import weight_cost
 from trimtab.program import Op, Program
 from trimtab.schema import Attribute
 from trimtab.target import Target
 
-_FAMILY = "depthwise"
+_OPERATOR = "conv_depthwise"
+_ROWS = 2  # that kernels compute at once, as they load rows that both need only once
 
 
 class Depthwise:
@@ -32,22 +34,28 @@ class Depthwise:
         if op.type != "conv":
             return None
         c_in, c_out = program.vars[op.inputs[0]].shape[1], program.vars[op.inputs[1]].shape[0]
-        return twin(op, op.type) if op.attributes["group"] == c_in == c_out else None
+        return twin(op, _OPERATOR) if op.attributes["group"] == c_in == c_out else None
 
     def made(self, op: Op) -> bool:
-        """Told from a product by the kernel."""
-        return op.type == "conv" and family(op) == _FAMILY
+        """It has an operator of its own."""
+        return op.type == _OPERATOR
 
     def fits(self, program: Program, op: Op, attribute: Attribute, kernel: Kernel) -> bool:
-        """Depthwise kernels, of any tile."""
-        return attribute.name != "kernel" or kernel.family == _FAMILY
+        """Kernels of any tile."""
+        return True
 
-    def work(self, program: Program, op: Op, kernel: Kernel) -> float:
+    def work(self, program: Program, op: Op, kernel: Kernel, target: Target) -> float:
         """Every tap of every output, the last tile of channels filled up, and the weights."""
         w, y = program.vars[op.inputs[1]], program.vars[op.outputs[0]]
         nr, channels, taps = kernel.packing[1], y.shape[1], math.prod(w.shape[2:])
         padded = -(-channels // nr) * nr
-        return y.count // channels * padded * taps + w.count * weight_cost(kernel)
+        return y.count // channels * padded * taps + w.count * weight_cost(target, kernel)
+
+    def blocks(self, program: Program, op: Op, target: Target) -> dict[str, int | bool]:
+        """Rows as the kernels like them, where they share taps, and pieces of lines."""
+        window, width = program.vars[op.inputs[1]].shape[2:], program.vars[op.outputs[0]].shape[3]
+        rows = _rows(op, window)
+        return {"rows": rows, "pixels": blocking.pixels(target, op, window, width, rows)}
 
     def packings(self, program: Program, op: Op) -> dict[int, Packing]:
         """Tiles of channels; the bias is read as it is."""
@@ -58,12 +66,23 @@ class Depthwise:
         """All of it, in one layer."""
         x, w, y = (program.vars[name] for name in (*op.inputs[:2], op.outputs[0]))
         window, stride = w.shape[2:], op.attributes["strides"][0]
-        operations = 2 * y.count * math.prod(window)
         yield (
             "kernel",
-            windows("DepthwiseArgs", x.dtype, operations, x.count, y.shape, window, stride),
+            Layer.of(
+                "DepthwiseArgs",
+                x.dtype,
+                2 * y.count * math.prod(window),
+                x.count + y.count,
+                **sliding(y.shape, window, stride),
+                rows=_rows(op, window),
+            ),
             1,
         )
+
+
+def _rows(op: Op, window: Sequence[int]) -> int:
+    shared = op.attributes["dilations"][0] == 1 and op.attributes["strides"][0] <= window[0]
+    return _ROWS if shared else 1
 
 
 def pack(w: Array, nr: int) -> Array:

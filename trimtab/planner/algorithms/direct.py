@@ -7,15 +7,17 @@ from collections.abc import Iterator
 
 from trimtab import kernels
 from trimtab.kernels import Kernel
-from trimtab.planner import products
-from trimtab.planner.algorithms import DIRECT, family, twin
+from trimtab.planner import blocking, products
+from trimtab.planner.algorithms import DIRECT, twin
 from trimtab.planner.layers import Layer, product
 from trimtab.planner.packing import Packing, gemm
+from trimtab.planner.parts import pixel_stride
 from trimtab.program import Op, Program
 from trimtab.schema import Attribute
 from trimtab.target import Target
 
 _OPERATORS = ("conv", "conv_transpose", "gemm")
+_WINDOW = ("strides", "dilations", "pads")
 
 
 class Direct:
@@ -30,22 +32,44 @@ class Direct:
         return twin(op, op.type) if op.type in _OPERATORS else None
 
     def made(self, op: Op) -> bool:
-        """Told from depthwise convolution by the kernel."""
-        return op.type in _OPERATORS and family(op) == products.FAMILY
+        """The operators are its own."""
+        return op.type in _OPERATORS
 
     def fits(self, program: Program, op: Op, attribute: Attribute, kernel: Kernel) -> bool:
-        """Matrix kernels, of any tile."""
-        return attribute.name != "kernel" or kernel.family == products.FAMILY
+        """Kernels of any tile."""
+        return True
 
-    def work(self, program: Program, op: Op, kernel: Kernel) -> float:
+    def work(self, program: Program, op: Op, kernel: Kernel, target: Target) -> float:
         """That of the products, phase by phase where strides part the output."""
         w, y = program.vars[op.inputs[1]], program.vars[op.outputs[0]]
         columns = y.shape[-1] if op.type == "gemm" else y.shape[1]
         groups = _groups(op)
         rows, depth = y.count // columns, w.count // columns
         phases = math.prod(op.attributes["strides"]) if op.type == "conv_transpose" else 1
-        one = products.work(kernel, -(-rows // phases), columns // groups, -(-depth // phases))
-        return groups * phases * one
+        rows, depth = -(-rows // phases), -(-depth // phases)
+        return groups * phases * products.work(target, kernel, rows, columns // groups, depth)
+
+    def blocks(self, program: Program, op: Op, target: Target) -> dict[str, int | bool]:
+        """Weights in the second-level cache, tiles of rows in the first."""
+        kernel = kernels.kernel(op.attributes["kernel"])
+        w, y = program.vars[op.inputs[1]], program.vars[op.outputs[0]]
+        columns = y.shape[-1] if op.type == "gemm" else y.shape[1]
+        depth = w.count // columns
+        if op.type == "conv_transpose":  # tiles are called one by one
+            taps = gemm.taps_of_largest_phase(w.shape[2:], *(op.attributes[k] for k in _WINDOW))
+            depth = depth // math.prod(w.shape[2:]) * max(taps, 1)
+        columns //= _groups(op)
+        blocks: dict[str, int | bool] = {
+            "panels": blocking.panels(target, kernel, columns, depth),
+            "call_tiles": 1
+            if op.type == "conv_transpose"
+            else blocking.call_tiles(target, kernel, depth),
+        }
+        if op.type == "conv":
+            step = op.attributes["strides"][1] * pixel_stride(program, op.inputs[0])
+            collide = blocking.collide(target, kernel, step)
+            blocks["gap"] = blocking.gap(target, kernel) if collide else 0
+        return blocks
 
     def packings(self, program: Program, op: Op) -> dict[int, Packing]:
         """Panels of weights and bias."""
@@ -56,7 +80,7 @@ class Direct:
         elif op.type == "conv":
             weights = Packing(("conv", groups, nr), lambda w: gemm.pack_conv(w, groups, nr))
         else:
-            window = tuple(op.attributes[name] for name in ("strides", "dilations", "pads"))
+            window = tuple(op.attributes[name] for name in _WINDOW)
             weights = Packing(
                 ("conv_transpose", groups, nr, window),
                 lambda w: gemm.pack_conv_transpose(w, groups, nr, *window),

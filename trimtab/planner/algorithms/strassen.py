@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from trimtab import kernels
 from trimtab.kernels import Kernel
-from trimtab.planner import kernel_choice, products
+from trimtab.planner import blocking, kernel_choice, products
 from trimtab.planner.algorithms import twin
 from trimtab.planner.layers import Layer, product
 from trimtab.planner.packing import Array, Packing
 from trimtab.planner.packing.gemm import pack_bias, pack_groups, pack_matrix
+from trimtab.planner.parts import pixel_stride
 from trimtab.program import Op, Program
 from trimtab.schema import Attribute
 from trimtab.target import Target
@@ -60,16 +61,31 @@ class Strassen:
             return True
         return half_columns(program.vars[op.outputs[0]].shape[1], kernel.packing[1]) > 0
 
-    def work(self, program: Program, op: Op, kernel: Kernel) -> float:
+    def work(self, program: Program, op: Op, kernel: Kernel, target: Target) -> float:
         """That of the products, of the columns that are left, and of the sums."""
         c_out, depth, *_ = program.vars[op.inputs[1]].shape
         rows = program.vars[op.outputs[0]].count // c_out
         half, columns = -(-rows // 2), half_columns(c_out, kernel.packing[1])
-        sum_cost = kernels.isas()[kernel.isa].sum_cost
+        sum_cost = products.sum_cost(target, kernel)
         sums = sum_cost * half * (depth // 2 * _SUM_INPUTS + columns * _SUM_OUTPUTS)
-        halves = 7 * products.work(kernel, half, columns, depth // 2)
-        left = products.work(kernel, rows, c_out - 2 * columns, depth)
+        halves = 7 * products.work(target, kernel, half, columns, depth // 2)
+        left = products.work(target, kernel, rows, c_out - 2 * columns, depth)
         return (halves + left + sums) / (1 - _GAIN)
+
+    def blocks(self, program: Program, op: Op, target: Target) -> dict[str, int | bool]:
+        """Those of a product of halves, in blocks of rows that a thread multiplies alone."""
+        kernel = kernels.kernel(op.attributes["kernel"])
+        mr, nr = kernel.packing
+        c_out, c_in, *_ = program.vars[op.inputs[1]].shape
+        columns, depth, row = half_columns(c_out, nr), c_in // 2, c_in + c_out
+        step = pixel_stride(program, op.inputs[0])
+        return {
+            "panels": blocking.panels(target, kernel, columns, depth),
+            "call_tiles": blocking.call_tiles(target, kernel, depth),
+            "block": blocking.block_rows(target, kernel, row, c_in, c_out, 1, 2 * mr),
+            "gap": blocking.gap(target, kernel),
+            "copies": blocking.collide(target, kernel, step),
+        }
 
     def packings(self, program: Program, op: Op) -> dict[int, Packing]:
         """The sums of the weights are made ahead of time."""

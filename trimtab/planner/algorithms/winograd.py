@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from trimtab import kernels
 from trimtab.kernels import Kernel
-from trimtab.planner import products
+from trimtab.planner import blocking, products
 from trimtab.planner.algorithms import twin
 from trimtab.planner.layers import Layer, product
 from trimtab.planner.packing import Array, Packing
@@ -108,7 +108,7 @@ class Winograd:
                 return kernel.portable or (kernel.mr, kernel.nr) == tile
         return True
 
-    def work(self, program: Program, op: Op, kernel: Kernel) -> float:
+    def work(self, program: Program, op: Op, kernel: Kernel, target: Target) -> float:
         """That of a product per element of a tile, of the transforms, and of gathering squares."""
         c_out, c_in, *_ = program.vars[op.inputs[1]].shape
         size, stride = self._size_of(program, op), op.attributes["strides"][0]
@@ -118,8 +118,23 @@ class Winograd:
         inputs = _input_channels(c_in, stride) * _INPUT_COSTS[size]
         outputs = c_out * _OUTPUT_COSTS[self.tile, size]
         tiles = height * width
-        multiplied = size**2 * products.work(kernel, tiles, c_out, depth)
+        multiplied = size**2 * products.work(target, kernel, tiles, c_out, depth)
         return multiplied + tiles * (gathered + inputs + outputs)
+
+    def blocks(self, program: Program, op: Op, target: Target) -> dict[str, int | bool]:
+        """Those of a product per element, in blocks of transformed tiles."""
+        kernel = kernels.kernel(op.attributes["kernel"])
+        c_out, c_in, *_ = program.vars[op.inputs[1]].shape
+        elements, stride = self._size_of(program, op) ** 2, op.attributes["strides"][0]
+        depth, inputs = stride**2 * c_in, _input_channels(c_in, stride)
+        mr, gap, threads = kernel.packing[0], blocking.gap(target, kernel), target.threads
+        tile = elements * (inputs + c_out) + 2 * gap
+        return {
+            "panels": blocking.panels(target, kernel, c_out, depth),
+            "call_tiles": blocking.call_tiles(target, kernel, depth),
+            "block": blocking.block_rows(target, kernel, tile, inputs, c_out, threads, mr),
+            "gap": gap,
+        }
 
     def packings(self, program: Program, op: Op) -> dict[int, Packing]:
         """Weights are transformed ahead of time; the bias is added after the products, as it is."""

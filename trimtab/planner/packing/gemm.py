@@ -40,6 +40,20 @@ def taps_of_phase(phase: int, kernel: int, stride: int, dilation: int, pad: int)
     return [t for t in range(kernel) if (phase + pad - t * dilation) % stride == 0]
 
 
+def taps_of_largest_phase(
+    window: Sequence[int], strides: Sequence[int], dilations: Sequence[int], pads: Sequence[int]
+) -> int:
+    """The most taps that reach the outputs of one phase."""
+    most = [
+        max(
+            len(taps_of_phase(p, window[axis], strides[axis], dilations[axis], pads[axis]))
+            for p in range(strides[axis])
+        )
+        for axis in (0, 1)
+    ]
+    return most[0] * most[1]
+
+
 def pack_conv_transpose(
     w: Array,
     groups: int,
