@@ -13,6 +13,7 @@ import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
 from trimtab import cores, kernels, paths
@@ -118,7 +119,7 @@ def table(found: Iterable[Modelled]) -> Table:
 def to_results(found: Iterable[Modelled], command: str) -> Results:
     """What is committed. Errors as of `model`."""
     shown = re.search(r"LLVM version (\S+)", _output([_tool("llvm-mca"), "--version"]))
-    versions = {"LLVM": shown[1]} if shown else {}
+    versions = {"zig": metadata.version("ziglang"), "LLVM": shown[1] if shown else "unknown"}
     return Results(command=command, versions=versions, rows=table(found).records())
 
 
