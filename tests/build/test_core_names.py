@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests.device.conftest import require
 from trimtab import cores, paths
 from trimtab.build import toolchain
 from trimtab.cores import Core
@@ -59,13 +59,6 @@ def known(command: list[str]) -> set[str]:
     return set(output(command, code=1).split())
 
 
-def program(*names: str) -> str:
-    found = next(filter(None, map(shutil.which, names)), None)
-    if found is None:
-        pytest.skip(f"{names[0]} is not installed")
-    return found
-
-
 @pytest.mark.parametrize(("core", "arch"), PAIRS, ids=label)
 def test_zig_compiles_for_the_core_with_just_its_features(
     core: Core, arch: str, monkeypatch: pytest.MonkeyPatch
@@ -80,7 +73,7 @@ def test_zig_compiles_for_the_core_with_just_its_features(
 
 @pytest.mark.parametrize(("core", "arch"), [pair for pair in PAIRS if pair[1] in GCC], ids=label)
 def test_gcc_compiles_for_the_core(core: Core, arch: str, tmp_path: Path) -> None:
-    gcc = program(GCC[arch])
+    gcc = require(GCC[arch], f"g++-{GCC[arch].removesuffix('-g++')}")
     flag = f"-mcpu={core.compiler_name('gcc')}"
     output([gcc, flag, "-c", "-x", "c++", "/dev/null", "-o", str(tmp_path / "nothing.o")])
 
@@ -88,7 +81,7 @@ def test_gcc_compiles_for_the_core(core: Core, arch: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize("core", [core for core in NAMED if core.qemu], ids=label)
 def test_qemu_has_the_model(core: Core) -> None:
     machine = {"armv7": "arm"}.get(arch := next(iter(core.features)), arch)
-    assert core.qemu in known([program(f"qemu-{machine}"), "-cpu", "help"])
+    assert core.qemu in known([require(f"qemu-{machine}", "qemu-user"), "-cpu", "help"])
 
 
 @pytest.mark.parametrize("core", [core for core in NAMED if core.llvm_mca], ids=label)
@@ -96,6 +89,6 @@ def test_llvm_models_the_core(core: Core) -> None:
     assert core.llvm_mca is not None
     arch = next(iter(core.features))
     add = "add r0, r0, r1\n" if arch == "armv7" else "nop\n"
-    command = [program("llvm-mca-19", "llvm-mca"), f"-mtriple={arch}", "-iterations=1"]
+    command = [require("llvm-mca-19", "llvm-19"), f"-mtriple={arch}", "-iterations=1"]
     assert "Dispatch Width" in output([*command, f"-mcpu={core.llvm_mca.model}"], add)
     assert core.llvm_mca.model in known([*command, "-mcpu=help"])

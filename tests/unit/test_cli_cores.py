@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from contextlib import suppress
 from inspect import signature
 from pathlib import Path
@@ -15,10 +14,15 @@ from invoke.context import Context
 from invoke.exceptions import Exit
 from onnx import TensorProto, helper, numpy_helper
 
+from tests.device.conftest import require
 from trimtab.build import builder, buildtools
 from trimtab.cli import namespace
 
 TASKS = [n for n in namespace.task_names if "cpu" in signature(namespace[n].body).parameters]
+NEEDS = {
+    "bench.instructions": ("qemu-aarch64", "qemu-user"),
+    "bench.mca": ("llvm-mca-19", "llvm-19"),
+}
 TARGET = {"toolchain": "aarch64-linux-musl"}
 
 
@@ -55,9 +59,8 @@ def compilers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[object]:
 
 
 def run(task: str, cpu: str, model: Path, folder: Path) -> None:
-    needed = {"bench.instructions": "qemu-aarch64", "bench.mca": "llvm-mca-19"}.get(task)
-    if needed and shutil.which(needed) is None:
-        pytest.skip(f"{needed} is not installed")
+    if task in NEEDS:
+        require(*NEEDS[task])
     one, results = str(model), {"results": str(folder / "results")}
     arguments: dict[str, dict[str, Any]] = {
         "build": {"input": [], "model": one, **TARGET},
