@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -184,11 +185,14 @@ class Executor {
 
   // arrays: contiguous, one per input, of its type. Returns one new array per output.
   std::vector<py::array> Run(const std::vector<py::array>& arrays) {
+    const auto lock = Lock();
     if (arrays.size() != trimtab_input_count(model_.get()))
       throw EngineError(TRIMTAB_BAD_ARGUMENT, "wrong number of inputs");
+    inputs_.resize(arrays.size());
     for (uint32_t i = 0; i < arrays.size(); ++i) {
       Check(trimtab_set_input(model_.get(), i, arrays[i].data(),
                               static_cast<size_t>(arrays[i].nbytes())));
+      inputs_[i] = arrays[i];
     }
     int code;
     {
@@ -206,12 +210,14 @@ class Executor {
   }
 
   void ResizeInput(uint32_t index, const Shape& dims) {
+    const auto lock = Lock();
     Check(
         trimtab_resize_input(model_.get(), index, dims.data(), static_cast<int32_t>(dims.size())));
   }
 
   // Nanoseconds that each operator takes in one inference with the inputs of the last Run.
   std::vector<double> TimeOperators() {
+    const auto lock = Lock();
     using Clock = std::chrono::steady_clock;
     struct Timer {
       std::vector<double> taken;
@@ -265,10 +271,19 @@ class Executor {
     if (code != 0) throw EngineError(code, trimtab_last_error(model_.get()));
   }
 
+  // The model is one thread's at a time. Who waits for it lets other threads have the interpreter,
+  // which the one that has the model may need.
+  std::unique_lock<std::mutex> Lock() {
+    const py::gil_scoped_release release;
+    return std::unique_lock(mutex_);
+  }
+
   struct Close {
     void operator()(trimtab_model* model) const { trimtab_close(model); }
   };
+  std::mutex mutex_;
   py::array_t<uint8_t, py::array::c_style> bytes_;
+  std::vector<py::array> inputs_;  // what the model points at
   std::unique_ptr<trimtab_model, Close> model_;
 };
 

@@ -73,7 +73,8 @@ int trimtab_output(const trimtab_model* model, uint32_t index, trimtab_tensor* t
 /* Points an input at the caller's data: row-major, of the input's type and exact size; must stay
  * valid during trimtab_run. */
 int trimtab_set_input(trimtab_model* model, uint32_t index, const void* data, size_t bytes);
-/* Gives an input other dimensions where the program allows it. Outputs become invalid. */
+/* Gives an input other dimensions of the same rank where the program allows it. The input has to be
+ * set again, and outputs become invalid. After an error all sizes are as they were. */
 int trimtab_resize_input(trimtab_model* model, uint32_t index, const int32_t* dims, int32_t rank);
 int trimtab_run(trimtab_model* model);
 

@@ -165,9 +165,27 @@ Status Executor::SetUpOperator(uint32_t index, Tensor** pointers) {
 }
 
 Status Executor::Resize(uint32_t i, const Dims& dims) {
-  if (i >= program_->input_count() || dims.Count() < 0)
+  if (i >= program_->input_count() || dims.Count() < 0 || dims.rank != input(i).dims.rank)
     return Status(Code::kBadArgument, TRIMTAB_TEXT("no such input, or bad dimensions"), i);
-  scope_.tensor(program_->input(i)).dims = dims;
+  Dims* before = nullptr;
+  TRIMTAB_RETURN_IF_ERROR(Allocate(scope_.size(), &before));
+  for (uint32_t var = 0; var < scope_.size(); ++var) before[var] = scope_.tensor(var).dims;
+  Tensor& resized = scope_.tensor(program_->input(i));
+  resized.dims = dims;
+  const Status status = Reshape();
+  if (status.ok()) {
+    resized.raw = nullptr;  // the caller's data have the size of before
+    BindViews();
+  } else {
+    for (uint32_t var = 0; var < scope_.size(); ++var) scope_.tensor(var).dims = before[var];
+    static_cast<void>(Reshape());  // what was planned once can be again, in the arena that is there
+  }
+  free(before);
+  return status;
+}
+
+// Infers all shapes from those of the inputs and plans memory anew.
+Status Executor::Reshape() {
   for (uint32_t op = 0; op < program_->op_count(); ++op) {
     const OpRecord& record = program_->op(op);
     for (uint32_t j = 0; j < record.output_count; ++j)
@@ -234,15 +252,19 @@ Status Executor::PlanArena() {
   TRIMTAB_CHECK(bytes <= kMaxArenaBytes,
                 "activations need more memory than an arena may have (bytes)",
                 static_cast<int64_t>(bytes));
-  arena_bytes_ = static_cast<size_t>(bytes);
   arena_lower_bound_bytes_ =
       static_cast<size_t>(MemoryLowerBound(buffers_, buffers, static_cast<int32_t>(ops)));
-  free(arena_);
-  arena_ = nullptr;
-  arena_ = AllocateArena(arena_bytes_ + kArenaAlignment);
-  if (arena_ == nullptr) {
-    return Status(Code::kOutOfMemory, TRIMTAB_TEXT("no memory for the arena (bytes)"),
-                  static_cast<int64_t>(arena_bytes_));
+  // The old arena stays until there is a new one, and where it fits: a resize that fails goes back
+  // to it.
+  if (arena_ == nullptr || bytes != arena_bytes_) {
+    void* arena = AllocateArena(static_cast<size_t>(bytes) + kArenaAlignment);
+    if (arena == nullptr) {
+      return Status(Code::kOutOfMemory, TRIMTAB_TEXT("no memory for the arena (bytes)"),
+                    static_cast<int64_t>(bytes));
+    }
+    free(arena_);
+    arena_ = arena;
+    arena_bytes_ = static_cast<size_t>(bytes);
   }
   uint8_t* base = static_cast<uint8_t*>(arena_);
   for (uint32_t i = 0; i < vars; ++i) {

@@ -34,8 +34,8 @@ class Executor {
   // Points input i at the caller's data (its layout and type as input(i) says), which must stay
   // valid during Run.
   Status SetInput(uint32_t i, const void* data, size_t bytes);
-  // Gives input i other dimensions, infers all shapes again and plans memory anew. Outputs become
-  // invalid.
+  // Gives input i other dimensions of the same rank, infers all shapes again and plans memory anew.
+  // The input has to be set again, and outputs become invalid. An error leaves sizes as they were.
   Status Resize(uint32_t i, const Dims& dims);
 
   // Computes the outputs; they stay valid until the next Run. All inputs must be set.
@@ -50,6 +50,7 @@ class Executor {
   Status CreateOperators();
   Status SetUpOperator(uint32_t index, Tensor** pointers);
   Status CheckDataFlow();
+  Status Reshape();
   Status ShareSize(uint32_t op_index);
   Status PlanArena();
   void BindViews();

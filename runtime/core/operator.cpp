@@ -72,12 +72,19 @@ Status Operator::SetUpShapes(const OperatorRow& row, const Operands& operands,
                                      ? operands.inputs[0]->dtype
                                      : DType::kF32;
   }
-  TRIMTAB_RETURN_IF_ERROR(InferShape());
+  TRIMTAB_RETURN_IF_ERROR(InferSizes());
   for (int i = 0; i < operands.output_count; ++i) {
-    TRIMTAB_CHECK(operands.outputs[i]->Count() >= 0,
-                  "output is too large or has a negative size (its index)", i);
     TRIMTAB_CHECK(LayoutFits(row.layout, *operands.outputs[i], &common, &seen),
                   "output has the wrong layout (its index)", i);
+  }
+  return Status();
+}
+
+Status Operator::InferSizes() {
+  TRIMTAB_RETURN_IF_ERROR(InferShape());
+  for (int i = 0; i < output_count(); ++i) {
+    TRIMTAB_CHECK(output(i).Count() >= 0, "output is too large or has a negative size (its index)",
+                  i);
   }
   return Status();
 }

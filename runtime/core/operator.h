@@ -46,7 +46,7 @@ class Operator {
 
   // Infers output shapes and prepares again after input dimensions changed.
   Status Reshape() {
-    TRIMTAB_RETURN_IF_ERROR(InferShape());
+    TRIMTAB_RETURN_IF_ERROR(InferSizes());
     return SetUpRun(threads_);
   }
 
@@ -90,6 +90,9 @@ class Operator {
   }
 
  private:
+  // InferShape, and results that can be counted.
+  Status InferSizes();
+
   Operands operands_;
   uint8_t* scratch_ = nullptr;
   size_t scratch_bytes_ = 0;

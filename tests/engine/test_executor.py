@@ -1,0 +1,103 @@
+"""What callers may do to a model while it is open: sizes, inputs and threads."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import trimtab
+from trimtab import _engine, modelfile
+from trimtab.program import Program
+
+COPIES = 4
+
+
+def repeated(*shape: int) -> Program:
+    """x -> x four times, one after the other, and the square of that."""
+    program = Program("repeated")
+    program.add_input("x", shape)
+    (y,) = program.block.add_op("concat", ["x"] * COPIES, {"axis": 0})
+    (z,) = program.block.add_op("mul", [y, y])
+    program.outputs = [z]
+    return program
+
+
+def executor(*shape: int) -> _engine.Executor:
+    return _engine.Executor(modelfile.encode(trimtab.optimize(repeated(*shape))))
+
+
+def image(*shape: int) -> np.ndarray:
+    return np.random.default_rng(sum(shape)).standard_normal(shape, dtype=np.float32)
+
+
+def squares(x: np.ndarray) -> np.ndarray:
+    return np.concatenate([x] * COPIES) ** 2
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        ((1, 1, 8192, 8192), "too large"),  # x has 2^26 elements, y would have 2^28
+        ((1, 1, 46341, 46341), "bad dimensions"),
+        ((1, -1, 5, 7), "bad dimensions"),
+        ((3, 5, 7), "bad dimensions"),
+    ],
+)
+def test_a_resize_that_fails_leaves_the_model_as_it_was(
+    shape: tuple[int, ...], message: str
+) -> None:
+    engine, x = executor(1, 3, 5, 7), image(1, 3, 5, 7)
+    (before,) = engine.run([x])
+    memory = engine.memory()
+    with pytest.raises(_engine.EngineError, match=message):
+        engine.resize_input(0, shape)
+    assert engine.memory() == memory
+    assert [given for given, _ in engine.inputs()] == [x.shape]
+    (after,) = engine.run([x])
+    np.testing.assert_array_equal(after, before)
+    np.testing.assert_allclose(after, squares(x), rtol=1e-6)
+
+
+def test_a_model_can_be_resized_after_a_resize_that_failed() -> None:
+    engine = executor(1, 3, 5, 7)
+    with pytest.raises(_engine.EngineError):
+        engine.resize_input(0, (1, 1, 8192, 8192))
+    engine.resize_input(0, (2, 3, 9, 4))
+    x = image(2, 3, 9, 4)
+    np.testing.assert_allclose(engine.run([x])[0], squares(x), rtol=1e-6)
+
+
+def test_a_resized_input_has_to_be_set_again() -> None:
+    engine = executor(1, 3, 5, 7)
+    engine.run([image(1, 3, 5, 7)])
+    engine.resize_input(0, (1, 3, 50, 70))
+    with pytest.raises(_engine.EngineError, match="an input is not set"):
+        engine.time_operators()  # which runs with the inputs of before
+
+
+def test_the_inputs_of_a_run_live_as_long_as_they_may_be_read_again() -> None:
+    session, x = trimtab.Session(repeated(1, 3, 5, 7)), image(1, 3, 5, 7)
+    alive = weakref.ref(x)
+    session.run({"x": x})
+    del x
+    gc.collect()
+    assert alive() is not None
+    assert len(session.time_operators()) == len(session.program.ops)
+
+
+def test_threads_may_share_a_session() -> None:
+    session = trimtab.Session(repeated(1, 8, 40, 40))
+    images = [image(1, 8, 40, 40) + n for n in range(8)]
+
+    def runs(x: np.ndarray) -> bool:
+        return all(
+            np.allclose(session.run({"x": x})[session.output_names[0]], squares(x))
+            for _ in range(20)
+        )
+
+    with ThreadPoolExecutor(len(images)) as pool:
+        assert all(pool.map(runs, images))
