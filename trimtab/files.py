@@ -11,6 +11,7 @@ generator with little else.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import secrets
@@ -66,6 +67,16 @@ class Part:
         """Removes the part, unless it was kept."""
         if self.path != self._file:
             self.path.unlink(missing_ok=True)
+
+
+def check_writable(file: Path, *, error: Error = FileAccessError, hint: str = HINT) -> None:
+    """Raises `error` where `file` cannot be written: for what takes long before it writes."""
+    with access(file, error=error, hint=hint):
+        if file.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(file))
+        part = Part(file)
+        part.path.touch()
+        part.discard()
 
 
 @contextmanager

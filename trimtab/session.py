@@ -21,8 +21,8 @@ _MISSING_OP, _MISSING_KERNEL = 4, 5  # TRIMTAB_MISSING_OP, TRIMTAB_MISSING_KERNE
 class Session:
     """A program ready to run here. A program that is already planned is run as it is, in place in
     the .ttm file that it was loaded from; for another, what `plan` says goes before the planner's
-    rules. `program` is what runs: planned, its constants in the memory that the engine uses. Threads
-    may share a session: their runs take place one after the other.
+    rules. `program` is what runs: planned, its constants in the memory that the engine uses.
+    Threads may share a session: their runs take place one after the other.
 
     Raises PlanError when the plan needs kernels this machine lacks, ProgramError when the program
     breaks its rules.

@@ -108,8 +108,11 @@ def test_a_key_file_that_is_not_there_is_named(sshd: SshServer, config: Path) ->
         connect("board1")
 
 
-def test_a_file_that_is_no_key_is_refused(sshd: SshServer, config: Path, tmp_path: Path) -> None:
-    (tmp_path / "nonsense").write_text("no key at all")
+@pytest.mark.parametrize("content", [b"no key at all", bytes(range(256)), b""])
+def test_a_file_that_is_no_key_is_refused(
+    sshd: SshServer, config: Path, tmp_path: Path, content: bytes
+) -> None:
+    (tmp_path / "nonsense").write_bytes(content)
     sshd.define(config, "board1", key=tmp_path / "nonsense")
     with pytest.raises(DeviceError, match="key"):
         connect("board1", trust_new=True)
@@ -121,6 +124,15 @@ def test_a_port_where_nothing_listens_is_unreachable(sshd: SshServer, config: Pa
         sshd.define(config, "board1", port=unused.getsockname()[1])
         with pytest.raises(DeviceUnreachableError):
             connect("board1")
+
+
+def test_a_host_name_that_cannot_be_one_is_an_error_in_the_definition(
+    sshd: SshServer, config: Path
+) -> None:
+    sshd.define(config, "board1", host=f"{'a' * 64}.local")  # RFC 1035: 63 octets at most
+    with pytest.raises(DeviceError, match="label") as caught:
+        connect("board1")
+    assert "`host`" in caught.value.hint
 
 
 def test_a_name_that_does_not_resolve_is_unreachable(sshd: SshServer, config: Path) -> None:

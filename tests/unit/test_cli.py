@@ -34,6 +34,27 @@ def test_a_refused_file_becomes_a_message_with_its_path() -> None:
     assert "/nowhere/at/all: No such file or directory" in (stopped.value.message or "")
 
 
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("--threads", "two"), 1, "a number is expected"),
+        (("--timeout", "nan"), errors.UsageError.exit_code, "timeout is nan"),
+        (("--timeout", "inf"), errors.UsageError.exit_code, "timeout is inf"),
+        (("--format", "odt", "--output", "x"), errors.UsageError.exit_code, "format 'odt'"),
+        (("--output", "/proc/none/x"), errors.ResultError.exit_code, "/proc/none/x"),
+        (("--output", "/tmp"), errors.ResultError.exit_code, "Is a directory"),
+    ],
+)
+def test_what_a_bench_cannot_take_is_said_before_it_builds_anything(
+    words: tuple[str, ...], code: int, said: str
+) -> None:
+    command = [sys.executable, "-m", "trimtab.cli", "bench", "--model", "/nowhere.onnx", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.returncode == code
+
+
 def test_control_c_exits_as_a_shell_reports_it() -> None:
     def body() -> None:
         raise KeyboardInterrupt

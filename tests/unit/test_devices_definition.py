@@ -106,6 +106,15 @@ def test_a_missing_emulator_is_named_with_its_package(monkeypatch: pytest.Monkey
     assert "apt-get install qemu-user" in caught.value.hint
 
 
+def test_one_bad_definition_leaves_the_others_in_the_listing(config: Path) -> None:
+    define(config, "mine", "doc = ")
+    define(config, "other", SSH + "host='h'")
+    rows = {row["name"]: row for row in json.loads(listing.as_json())}
+    assert rows["other"]["transport"] == "ssh"
+    assert "cannot read the device's definition" in rows["mine"]["error"]
+    assert str(config / "mine.toml") in listing.as_table().text()
+
+
 def test_the_listing_names_all_devices() -> None:
     names = [definition.name for definition in list_devices()]
     assert [row["name"] for row in json.loads(listing.as_json())] == names

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import math
 import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -83,8 +84,8 @@ class Settings:
             ("min-time-ms", self.min_time_ms, 0),
             ("timeout", self.timeout_s, 1),
         ):
-            if value is not None and value < least:
-                raise UsageError(f"{name} is {value}, it must be at least {least}")
+            if value is not None and not least <= value < math.inf:
+                raise UsageError(f"{name} is {value}, it must be at least {least}, and finite")
         if self.threads > MAX_THREADS:
             raise UsageError(f"threads is {self.threads}, the most is {MAX_THREADS}")
 

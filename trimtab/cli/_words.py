@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from invoke.exceptions import ParseError
 from invoke.parser.context import ParserContext
 from invoke.program import Program
 
@@ -46,7 +47,10 @@ class WordsProgram(Program):
     def parse_tasks(self) -> None:
         """Spread the words, then parse as Invoke does."""
         self.core.unparsed = spread(self.core.unparsed, self._make_parser().contexts)
-        super().parse_tasks()
+        try:
+            super().parse_tasks()
+        except ValueError as error:  # of a number's own type: Invoke does not say which option
+            raise ParseError(f"a number is expected: {error}") from None
 
     def list_flat(self) -> None:
         """A line per task, whatever the width of the terminal: for reading, and for `grep`."""

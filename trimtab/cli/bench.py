@@ -65,7 +65,7 @@ def run(
     from trimtab.workflow.bench import BenchRequest, bench
     from trimtab.workflow.build import Recipe
     from trimtab.workflow.progress import shown
-    from trimtab.workflow.report import report, results_folder
+    from trimtab.workflow.report import check_form, report, results_folder
 
     recipe = Recipe(
         model=model,
@@ -84,6 +84,7 @@ def run(
         timeout_s=timeout,
         per_op=per_op,
     )
+    check_form(format, output)
     folder, progress = results_folder(results), shown(quiet=json)
     outcome = bench(BenchRequest(recipe, device, trust_new, settings), folder, progress)
     if outcome.error is not None:

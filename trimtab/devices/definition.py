@@ -93,8 +93,25 @@ class Definition:
 
 
 def list_devices() -> tuple[Definition, ...]:
-    """All definitions by name; the user's own replaces one of the project with the same name."""
-    return tuple(_load(path) for _, path in sorted(_files().items()))
+    """All definitions by name that can be read; the user's own replaces one of the project with the
+    same name.
+    """
+    return _loaded()[0]
+
+
+def unreadable_devices() -> Mapping[str, DeviceError]:
+    """Why the definitions that `list_devices` leaves out cannot be read, by name."""
+    return _loaded()[1]
+
+
+def _loaded() -> tuple[tuple[Definition, ...], dict[str, DeviceError]]:
+    found, errors = [], {}
+    for name, path in sorted(_files().items()):
+        try:
+            found.append(_load(path))
+        except DeviceError as error:
+            errors[name] = error
+    return tuple(found), errors
 
 
 def find_device(name: str) -> Definition:

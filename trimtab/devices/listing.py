@@ -5,21 +5,29 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 
-from trimtab.devices.definition import list_devices
+from trimtab.devices.definition import list_devices, unreadable_devices
 from trimtab.devices.protocol import DeviceInfo
 from trimtab.tables import Column, Table
 
 
 def as_table() -> Table:
-    """All devices, one per line."""
+    """All devices, one per line; of one whose definition cannot be read, why."""
     heads = ("device", "transport", "toolchain", "cpu", "what it is")
-    rows = [(d.name, d.transport, d.toolchain, d.cpu, d.doc) for d in list_devices()]
+    rows = [
+        *((d.name, d.transport, d.toolchain, d.cpu, d.doc) for d in list_devices()),
+        *((name, None, None, None, f"error: {e}") for name, e in unreadable_devices().items()),
+    ]
     return Table([Column(head) for head in heads], rows)
 
 
 def as_json() -> str:
-    """All devices as a list of objects; `path` is the file that defines one."""
-    rows = [asdict(device) | {"path": str(device.path)} for device in list_devices()]
+    """All devices as a list of objects; `path` is the file that defines one, `error` says of one
+    with no more than a name why its definition cannot be read.
+    """
+    rows: list[dict[str, object]] = [
+        asdict(device) | {"path": str(device.path)} for device in list_devices()
+    ]
+    rows += [{"name": name, "error": str(e)} for name, e in unreadable_devices().items()]
     return json.dumps(rows, indent=2)
 
 

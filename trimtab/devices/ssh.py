@@ -114,17 +114,24 @@ class SshDevice(ShellDevice):
             on_failure.callback(client.close)
             if address.known_hosts.exists():
                 client.load_host_keys(str(address.known_hosts))
-            client.connect(
-                address.host,
-                address.port,
-                address.user,
-                key_filename=None if address.key is None else str(address.key),
-                look_for_keys=address.key is None,
-                allow_agent=address.key is None,
-                timeout=_CONNECT_S,
-                banner_timeout=_CONNECT_S,
-                auth_timeout=_CONNECT_S,
-            )
+            try:
+                client.connect(
+                    address.host,
+                    address.port,
+                    address.user,
+                    key_filename=None if address.key is None else str(address.key),
+                    look_for_keys=address.key is None,
+                    allow_agent=address.key is None,
+                    timeout=_CONNECT_S,
+                    banner_timeout=_CONNECT_S,
+                    auth_timeout=_CONNECT_S,
+                )
+            except ValueError as error:  # a host name that is none, a key file that is none
+                raise DeviceError(
+                    f"cannot connect to {address.text}: {error}",
+                    where=self.name,
+                    hint="correct `host`, `port` and `key` in the device's definition",
+                ) from None
             on_failure.pop_all()
         self._client = client
 

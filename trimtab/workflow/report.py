@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from trimtab import paths, reports
+from trimtab import files, paths, reports
 from trimtab.bench import index, summary
 from trimtab.bench import results as records
+from trimtab.errors import ResultError
 from trimtab.tables import Column, Table, number
 
 
@@ -15,6 +16,15 @@ def results_folder(chosen: str = "") -> Path:
     """Where records are kept: the folder that was asked for, or `results/` of the checkout."""
     base = paths.root() if paths.is_checkout() else Path.cwd()
     return Path(chosen).expanduser() if chosen else base / "results"
+
+
+def check_form(form: str, output: str) -> None:
+    """For what measures before it reports into the file `output`: UsageError when there is no such
+    format, ResultError when the file cannot be written.
+    """
+    reports.find(form)
+    if output:
+        files.check_writable(Path(output), error=ResultError, hint="name another --output")
 
 
 def report(reference: str, folder: Path, form: str = "terminal") -> str:
