@@ -105,9 +105,10 @@ class Profile:
                         )
         return kept
 
-    def narrowed(self, arch: str, isas: Iterable[str]) -> Profile:
+    def narrowed(self, arch: str, isas: Iterable[str], needed: Iterable[str] = ()) -> Profile:
         """The profile for a CPU that is known: of every family the kernels of the best of its
-        instruction sets, as nothing else would be chosen, and those that are named in full.
+        instruction sets, as nothing else would be chosen, those that are named in full, and those
+        that a plan of a lower one has `needed`.
         """
         known, rows, usable = self.kept_kernels(arch), kernel_files.isas(), {*isas}
         best: dict[str, int] = {}
@@ -119,7 +120,7 @@ class Profile:
             for k in known
             if k.isa in usable and rows[k.isa].rank == best.get(k.typed_family)
         }
-        named = {k.name for k in known} & set(self.kernels)
+        named = {k.name for k in known} & {*self.kernels, *needed}
         return replace(self, kernels=tuple(sorted(kept | named)))
 
     def merged(self, other: Profile) -> Profile:

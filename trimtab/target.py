@@ -1,15 +1,18 @@
-"""The machine that a program is planned for."""
+"""The machine that a program is planned for, and what the binary for it may hold."""
 
 from __future__ import annotations
 
 import os
 import platform
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 
 from trimtab import cores, kernels
 from trimtab.cores import Core
 from trimtab.errors import UsageError
+from trimtab.kernels import Kernel
+from trimtab.profile import Profile
 
 
 @dataclass(frozen=True)
@@ -18,7 +21,8 @@ class Target:
     threads.
 
     `threads` is the number that the program will run with; planning may depend on it and on the
-    core, results do not.
+    core, results do not. `profile`: a binary that holds no more than this is to run the program;
+    None: its binary holds what it needs.
     """
 
     name: str
@@ -26,6 +30,7 @@ class Target:
     isas: tuple[str, ...]
     core: Core
     threads: int = 1
+    profile: Profile | None = None
 
     @staticmethod
     def of(arch: str, cpu: str | None = None, threads: int = 1) -> Target:
@@ -57,6 +62,31 @@ class Target:
         if limit := os.environ.get("TRIMTAB_ISA"):
             isas = _up_to(limit, arch, isas)
         return Target(f"this machine ({', '.join(isas)})", arch, isas, core, threads)
+
+    def within(self, profile: Profile) -> Target:
+        """The same machine with a binary of `profile`: plans take what that holds."""
+        return replace(self, profile=profile)
+
+    def holds(self, operator: str) -> bool:
+        """Whether its binary may have an operator, by its name."""
+        return self.profile is None or operator in _operators(self.profile)
+
+    def kernels(self) -> list[Kernel]:
+        """Those that it can run and its binary may have; ProfileError when the profile leaves one
+        of its own operators without a kernel.
+        """
+        held = _kernels(self.profile, self.arch) if self.profile else kernels.inventory().values()
+        return [kernel for kernel in held if kernel.isa in self.isas]
+
+
+@cache
+def _operators(profile: Profile) -> frozenset[str]:
+    return frozenset(op.name for op in profile.operators())
+
+
+@cache
+def _kernels(profile: Profile, arch: str) -> tuple[Kernel, ...]:
+    return tuple(profile.kept_kernels(arch))
 
 
 def runnable_isas(arch: str, features: Iterable[str], core: Core) -> tuple[str, ...]:

@@ -8,13 +8,15 @@ import pytest
 
 import trimtab
 from tests.device.conftest import require
+from tests.unit.said import Said
 from trimtab.bench import results, summary
 from trimtab.bench.protocol import Settings
 from trimtab.bench.results import Record, Status
 from trimtab.errors import ProfileError, UsageError
+from trimtab.planner.choices import Choice, Plan, keys
 from trimtab.workflow.bench import BenchRequest, bench
-from trimtab.workflow.build import Recipe, build, subject_of
-from trimtab.workflow.models import model_path, target_of
+from trimtab.workflow.build import Recipe, build
+from trimtab.workflow.models import model_path
 
 NETWORK = "mobilenet_v3_small"
 
@@ -89,11 +91,39 @@ def test_a_profile_means_the_first_network_of_its_family(tmp_path: Path) -> None
 
 
 def test_a_profile_that_lacks_what_the_model_needs_is_refused_before_anything_is_built() -> None:
-    program = trimtab.load(model_path("yolo_fastest"))
-    recipe = Recipe(profile="squeezenet", toolchain="aarch64-linux-musl")
-    planned = trimtab.optimize(program, target_of(recipe.toolchain, ""))
+    recipe = Recipe("yolo_fastest", profile="squeezenet", toolchain="aarch64-linux-musl")
     with pytest.raises(ProfileError, match=r"needs .*resize.*, which the profile leaves out"):
-        subject_of(planned, recipe)
+        build(recipe)
+
+
+@pytest.mark.build
+def test_a_network_runs_in_the_binary_of_a_profile_without_its_best_algorithms(
+    tmp_path: Path,
+) -> None:
+    recipe, said = Recipe("mobilenet_v1", profile="yolo"), Said()
+    settings = Settings(runs=1, min_time_ms=0, per_op=True)
+    outcome = bench(BenchRequest(recipe, settings=settings), tmp_path, said)
+    assert outcome.error is None
+    record = results.read(outcome.path)
+    assert record.status is Status.OK
+    assert record.header.profile == "yolo"
+    assert "strassen" not in {op.label for op in summary.summarize(record).ops}
+    (note,) = [line for line in said.lines if "within the profile" in line]
+    assert "direct instead of strassen" in note
+
+
+@pytest.mark.build
+def test_the_binary_of_a_profile_has_the_kernel_that_a_plan_file_names(tmp_path: Path) -> None:
+    model = tmp_path / "net.cfg"
+    model.write_text("[net]\nheight=8\nwidth=8\nchannels=3\n\n[maxpool]\nsize=2\nstride=2\n")
+    free = trimtab.optimize(trimtab.load(model))
+    (pool,) = (key for key, op in zip(keys(free), free.ops, strict=True) if op.type == "max_pool")
+    plan = Plan(operators={pool: Choice(values={"kernel": "max_pool_f32_portable"})})
+    recipe = Recipe(
+        str(model), profile="yolo", toolchain="x86_64-linux-musl", cpu="haswell", plan=plan
+    )
+    made = build(recipe, tmp_path / "made")
+    assert "max_pool_f32_portable" in made.record["kernels"]
 
 
 @pytest.mark.build

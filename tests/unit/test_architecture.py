@@ -26,7 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "profile": {"errors", "paths", "schema", "kernels"},
     "engine": {"errors", "_engine"},
     "cores": {"errors", "paths"},
-    "target": {"errors", "kernels", "engine", "cores"},
+    "target": {"errors", "kernels", "profile", "engine", "cores"},
     "program": {"errors", "tables", "schema", "kernels", "engine"},
     "modelfile": {"errors", "files", "schema", "engine", "program"},
     "importers": {"errors", "schema", "program", "modelfile"},

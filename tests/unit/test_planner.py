@@ -158,7 +158,7 @@ def test_an_operator_without_any_kernel_is_named(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(kernels, "inventory", dict)
     with pytest.raises(PlanError, match="conv") as error:
         planner.plan(convolution(4, 4), A53)
-    assert "gemm for f32" in str(error.value)
+    assert "gemm kernel for f32" in str(error.value)
 
 
 @pytest.mark.parametrize(

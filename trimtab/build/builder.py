@@ -41,8 +41,9 @@ class BuildRequest:
     """What to build.
 
     `profile`: a Profile, or the path of its file. `model`: a .ttm file to deliver beside the
-    runner, or inside it with `embed_model`. `cpu`: a core such as `cortex-a53`, None for any
-    machine of the architecture. `build_type`: Release or Debug.
+    runner, or inside it with `embed_model`; `kernels`: those of the profile that its plan names.
+    `cpu`: a core such as `cortex-a53`, None for any machine of the architecture. `build_type`:
+    Release or Debug.
     """
 
     profile: Profile | Path
@@ -50,6 +51,7 @@ class BuildRequest:
     toolchain: str = "host"
     cpu: str | None = None
     model: Path | None = None
+    kernels: tuple[str, ...] = ()
     embed_model: bool = False
     build_type: str = "Release"
 
@@ -100,7 +102,7 @@ def build(request: BuildRequest, progress: Progress = SILENT) -> Build:
     cmake_file = toolchain.cmake_file(chosen, request.cpu)
     target = Target.of(chosen.arch, request.cpu)
     if not target.core.is_generic:
-        profile = profile.narrowed(chosen.arch, target.isas)
+        profile = profile.narrowed(chosen.arch, target.isas, request.kernels)
     tree = paths.cache() / "build" / _key(request, target.core, profile, cmake_file)
     # What is not a micro-kernel runs a hundredth of the time: small matters more there. Without a
     # level of its own, -O3 for an in-order core unrolls it to more than twice the size.

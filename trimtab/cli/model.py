@@ -66,6 +66,7 @@ def inspect(
         "toolchain": "plan for this toolchain's CPUs",
         "cpu": "and this CPU",
         "plan": f"{PLAN_HELP}; with --toolchain",
+        "profile": "what the binary that runs it holds: a name or a file; with --toolchain",
         "names": "keep names in the file",
     },
 )
@@ -79,6 +80,7 @@ def convert(
     toolchain: str = "",
     cpu: str = "",
     plan: str = "",
+    profile: str = "",
     names: bool = True,
 ) -> None:
     """Convert a model to .ttm: as it is, or optimised and planned with --toolchain."""
@@ -89,11 +91,12 @@ def convert(
     from trimtab.workflow.models import load, target_of
     from trimtab.workflow.progress import shown
 
-    if (plan or cpu) and not toolchain:
+    if (plan or cpu or profile) and not toolchain:
         raise UsageError("a plan is for a machine: which?", hint="--toolchain NAME, or host")
     program = load(model, parse_inputs(input), tensor, shown())
     if toolchain:
-        program = session.optimize(program, target_of(toolchain, cpu), read_plan(plan))
+        target = target_of(toolchain, cpu, profile=profile)
+        program = session.optimize(program, target, read_plan(plan))
     program.save(output, names=names)
     size, plan = Path(output).stat().st_size, program.target or "not planned"
     print(f"written: {output} ({size:,} bytes, {len(program.ops)} operators, {plan})")

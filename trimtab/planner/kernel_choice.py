@@ -25,11 +25,23 @@ class KernelChoice:
     algorithm: Algorithm | None
     target: Target
 
+    def missing(self) -> list[str]:
+        """What the operator needs and the target has not, in words: itself, or kernels."""
+        if not self.target.holds(self.op.type):
+            return [self.op.type]
+        return [
+            f"a {' or '.join(families)} kernel for {self._dtype} ({self.op.type})"
+            for attribute in self.op.schema.attributes
+            if attribute.type == "kernel"
+            and (families := self._families(attribute))
+            and not self._candidates(attribute)
+        ]
+
     def choose(self, wanted: Mapping[str, object]) -> None:
         """Gives the operator its kernels: those that are `wanted`, by plan attribute, or by the
         rule.
 
-        PlanError when a wanted kernel does not fit, or there is none on the target.
+        PlanError when a wanted kernel does not fit. None is `missing`.
         """
         for attribute in self.op.schema.attributes:
             if attribute.type == "kernel":
@@ -40,9 +52,15 @@ class KernelChoice:
                     name = self._by_rule(attribute).name
                 self.op.attributes[attribute.name] = name or ""
 
-    def work(self) -> float:
+    def least_work(self) -> float:
         """What the operator takes with the kernel that the rule chooses for its products."""
         return self._work(self._by_rule(self.op.schema.attribute("kernel")))
+
+    def work(self) -> float:
+        """What the operator takes with the kernel that it has; 0 where there is no choice of
+        algorithms.
+        """
+        return self._work(kernels.kernel(self.op.attributes["kernel"])) if self.algorithm else 0
 
     def _work(self, kernel: Kernel) -> float:
         return (
@@ -52,13 +70,6 @@ class KernelChoice:
     def _by_rule(self, attribute: Attribute) -> Kernel:
         """Of the best instruction set, the kernel that takes the least work."""
         preferred = _highest(self._candidates(attribute))
-        if not preferred:
-            raise PlanError(
-                f"no kernel of {' or '.join(self._families(attribute))} for {self._dtype} runs on "
-                f"{self.target.name}",
-                where=self._where,
-                hint="add one to kernels/, at least a portable one",
-            )
         if attribute.name != "kernel":
             return min(preferred, key=lambda kernel: kernel.name)
         return min(preferred, key=lambda kernel: (self._work(kernel), kernel.name))
@@ -90,12 +101,14 @@ class KernelChoice:
         known = kernels.inventory().get(wanted)
         if known is None:
             reason = "there is no such kernel"
-        elif known.family not in {k.family for k in candidates}:
+        elif known.family not in self._families(attribute):
             reason = f"it is of the family {known.family}, which does not compute this"
         elif known.dtype != self._dtype:
             reason = f"it computes in {known.dtype}, the operator in {self._dtype}"
         elif known.isa not in self.target.isas:
             reason = f"{self.target.name} cannot run {known.isa}"
+        elif self.target.profile and known not in self.target.kernels():
+            reason = f"the profile {self.target.profile.name} leaves it out"
         else:
             reason = "it is for tiles of another size"
         raise PlanError(
@@ -119,11 +132,7 @@ def best(family: str, dtype: str, target: Target) -> list[Kernel]:
 
 
 def _members(family: str, dtype: str, target: Target) -> list[Kernel]:
-    return [
-        k
-        for k in kernels.inventory().values()
-        if (k.family, k.dtype) == (family, dtype) and k.isa in target.isas
-    ]
+    return [k for k in target.kernels() if (k.family, k.dtype) == (family, dtype)]
 
 
 def _highest(members: list[Kernel]) -> list[Kernel]:

@@ -7,9 +7,9 @@ rules.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from trimtab.errors import PlanError
+from trimtab.errors import PlanError, ProfileError
 from trimtab.planner import algorithms, blocking, parts, spacing
 from trimtab.planner.choices import Choice, Plan, Value
 from trimtab.planner.kernel_choice import KernelChoice
@@ -23,7 +23,8 @@ def plan(program: Program, target: Target, given: Plan | None = None) -> Program
     decides, the rules do not.
 
     PlanError when an operator has no kernel on the target, its weights are not constants, the
-    program is planned already, or `given` does not fit the program or the target.
+    program is planned already, or `given` does not fit the program or the target. ProfileError when
+    an operator can be computed in no way that the target's profile holds.
     """
     given = given or Plan()
     planned = decide(program, target, given)
@@ -44,7 +45,7 @@ def decide(program: Program, target: Target, given: Plan) -> Program:
     """The algorithms and kernels that `plan` decides, for those who want to know no more: without
     packed weights, places and numbers.
 
-    PlanError as `plan`.
+    PlanError and ProfileError as `plan`.
     """
     if program.planned:
         raise PlanError(
@@ -55,41 +56,90 @@ def decide(program: Program, target: Target, given: Plan) -> Program:
     planned = program.copy()
     planned.source = program.source or program
     planned.target = target.name
+    ways = [_ways(planned, op, target) for op in program.ops]
+    _check_possible(ways, target)
     planned.ops[:] = [
-        _decided(planned, op, target, choice, given.algorithms)
-        for op, choice in zip(program.ops, given.of(program), strict=True)
+        _decided(of_op, choice, given.algorithms)
+        for of_op, choice in zip(ways, given.of(program), strict=True)
     ]
     return planned
 
 
-def _decided(
-    program: Program, op: Op, target: Target, choice: Choice, allowed: tuple[str, ...]
-) -> Op:
-    """The operator, with its kernels, of the algorithm that `choice` names, or of the one of
-    `allowed` that takes the least work.
+def work(planned: Program, target: Target) -> list[float]:
+    """What each operator of a planned program takes by the planner's measure, 0 for those that
+    there is one way to compute.
     """
-    ways = {
+    return [KernelChoice(planned, op, algorithms.of(op), target).work() for op in planned.ops]
+
+
+Ways = Mapping[str, KernelChoice]
+"""By the names of algorithms; "" is the one way of an operator that there is no choice for."""
+
+
+def _ways(program: Program, op: Op, target: Target) -> Ways:
+    """How an operator can be computed, if the target has what that needs."""
+    return {
         name: KernelChoice(program, lowered, algorithms.found()[name], target)
         for name, lowered in algorithms.lower(program, op, target).items()
-    }
-    if choice.algorithm and choice.algorithm not in ways:
-        raise PlanError(
-            f"{choice.algorithm} cannot compute this operator",
-            where=_where(op),
-            hint=f"leave algorithm out, or use {', '.join(ways)}"
-            if ways
-            else "only operators with packed weights have a choice of algorithms",
+    } or {"": KernelChoice(program, op, algorithms.of(op), target)}
+
+
+def _check_possible(ways: Iterable[Ways], target: Target) -> None:
+    """ProfileError or PlanError, with all that is missing, unless there is a way for each."""
+    lacking = [
+        words
+        for of_op in ways
+        if all(way.missing() for way in of_op.values())
+        for words in of_op.get(algorithms.DIRECT, of_op[next(iter(of_op))]).missing()
+    ]
+    what = ", ".join(sorted({*lacking}))
+    if what and target.profile:
+        raise ProfileError(
+            f"the model needs {what}, which the profile leaves out",
+            where=f"profile {target.profile.name}",
+            hint="take another profile, or none: then the binary holds just what the model needs",
         )
+    if what:
+        raise PlanError(
+            f"the model needs {what}, which {target.name} cannot run",
+            hint="add one to kernels/, at least a portable one",
+        )
+
+
+def _decided(ways: Ways, choice: Choice, allowed: tuple[str, ...]) -> Op:
+    """The operator, with its kernels, of the algorithm that `choice` names, or of the one of
+    `allowed` that takes the least work. At least one of its ways is possible.
+    """
+    possible = {name: way for name, way in ways.items() if not way.missing()}
     if choice.algorithm:
-        way = ways[choice.algorithm]
-    elif ways:
-        usable = [ways[name] for name in ways if name in allowed] or [ways[algorithms.DIRECT]]
-        way = usable[0] if len(usable) == 1 else min(usable, key=KernelChoice.work)
+        _check_algorithm(choice.algorithm, ways, possible)
+        way = possible[choice.algorithm]
     else:
-        way = KernelChoice(program, op, algorithms.of(op), target)
+        usable = [way for name, way in possible.items() if name in allowed]
+        usable = usable or [possible.get(algorithms.DIRECT) or next(iter(possible.values()))]
+        way = usable[0] if len(usable) == 1 else min(usable, key=KernelChoice.least_work)
     _check(way.op, choice.values)
     way.choose(choice.values)
     return way.op
+
+
+def _check_algorithm(wanted: str, ways: Ways, possible: Ways) -> None:
+    """PlanError unless the algorithm is among the `possible`; says why it is not."""
+    if wanted in possible:
+        return
+    some = next(iter(ways.values()))
+    reason = ""
+    if wanted in ways:
+        profile = some.target.profile
+        lacks = f"the profile {profile.name}" if profile else some.target.name
+        reason = f": {lacks} lacks {', '.join(ways[wanted].missing())}"
+    raise PlanError(
+        f"{wanted} cannot compute this operator{reason}",
+        where=_where(some.op),
+        hint="only operators with packed weights have a choice of algorithms"
+        if "" in ways
+        else f"leave algorithm out, or use {', '.join(possible)}",
+    )
 
 
 def _check(op: Op, values: Mapping[str, Value]) -> None:

@@ -10,13 +10,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import trimtab
-from trimtab import paths, size
+from trimtab import passes, paths, size
 from trimtab.bench.protocol import Subject
 from trimtab.build import builder
 from trimtab.build.builder import Build
 from trimtab.build.toolchain import find_toolchain
-from trimtab.errors import ProfileError, UsageError
+from trimtab.errors import UsageError
+from trimtab.planner import planner
 from trimtab.planner.choices import Plan
+from trimtab.planner.price import price
 from trimtab.profile import Profile, find_profile
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
@@ -44,7 +46,7 @@ def build(recipe: Recipe, output: Path | None = None, progress: Progress = SILEN
     """Builds the binary of a model, of a profile, or of a model with a profile, and delivers it
     into `output` (default: dist/NAME-TOOLCHAIN).
 
-    UsageError when neither is named; ProfileError when the profile lacks what the model needs.
+    UsageError when neither is named; ProfileError when no plan of the model lies in the profile.
     """
     if not recipe.model and not recipe.profile:
         raise UsageError(
@@ -64,16 +66,23 @@ def build(recipe: Recipe, output: Path | None = None, progress: Progress = SILEN
 def planned(
     path: Path, recipe: Recipe, threads: int, progress: Progress
 ) -> tuple[Program, Program]:
-    """The program in a model's file: as it is, and as it is planned for the recipe's machine."""
-    target = target_of(recipe.toolchain, recipe.cpu, threads)
+    """The program in a model's file: as it is, and as it is planned for the recipe's machine and
+    profile; ProfileError when no plan lies in the profile.
+    """
+    target = target_of(recipe.toolchain, recipe.cpu, threads, recipe.profile)
     with progress.step(f"load {path.name} and plan it for {machine_of(recipe)}"):
         source = trimtab.load(path, inputs=dict(recipe.shapes))
-        return source, trimtab.optimize(source, target, recipe.plan)
+        optimised = passes.optimize(source)
+        program = planner.plan(optimised, target, recipe.plan)
+        if target.profile:
+            cost = price(optimised, program, target, recipe.plan)
+            progress.note(f"within the profile {target.profile.name}: {cost}")
+        return source, program
 
 
 def subject_of(program: Program, recipe: Recipe, progress: Progress = SILENT) -> Subject:
     """The binary of a planned program, built in the cache, and what is to be known to measure it.
-    `recipe` names the toolchain that the program was planned for; ProfileError as `build`.
+    `recipe` names the toolchain and the profile that the program was planned for.
     """
     profile = profile_for(recipe, program)
     stem = re.sub(r"[^\w.-]", "_", program.name) or "model"
@@ -97,33 +106,17 @@ def subject_of(program: Program, recipe: Recipe, progress: Progress = SILENT) ->
 
 
 def profile_for(recipe: Recipe, program: Program | None) -> Profile:
-    """The profile that is named, or the one that holds just what the program needs.
-
-    ProfileError when a binary with the one that is named could not run the program.
-    """
-    if program is None:
+    """The profile that is named, or the one that holds just what the program needs."""
+    if recipe.profile or program is None:
         profile = find_profile(recipe.profile)
     else:
-        needed = trimtab.profile_of(program)
-        profile = find_profile(recipe.profile) if recipe.profile else needed
-        _check(profile, needed, find_toolchain(recipe.toolchain).arch)
+        profile = trimtab.profile_of(program)
     return dataclasses.replace(profile, strings=recipe.strings and profile.strings)
 
 
 def machine_of(recipe: Recipe) -> str:
     """The machine that is built for, as people call it."""
     return f"{recipe.toolchain}, {find_toolchain(recipe.toolchain).core(recipe.cpu).name}"
-
-
-def _check(profile: Profile, needed: Profile, arch: str) -> None:
-    kept = {op.name for op in profile.operators()} | {k.name for k in profile.kept_kernels(arch)}
-    asked = {op.name for op in needed.operators()} | set(needed.kernels)
-    if missing := sorted(asked - kept):
-        raise ProfileError(
-            f"the model needs {', '.join(missing)}, which the profile leaves out",
-            where=f"profile {profile.name}",
-            hint="take another profile, or none: then the binary holds just what the model needs",
-        )
 
 
 def _deliver(
@@ -142,6 +135,7 @@ def _deliver(
         output_dir=output,
         toolchain=recipe.toolchain,
         cpu=recipe.cpu or None,
+        kernels=trimtab.profile_of(program).kernels if program else (),
         model=model if program else None,
         embed_model=recipe.embed_model,
         build_type=recipe.build_type,

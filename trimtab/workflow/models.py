@@ -9,6 +9,7 @@ import trimtab
 from trimtab import paths, zoo
 from trimtab.build.toolchain import find_toolchain
 from trimtab.errors import UsageError
+from trimtab.profile import find_profile
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
 from trimtab.target import Target
@@ -42,11 +43,14 @@ def load(
     return trimtab.load(path, dict(shapes or {}), list(outputs) if outputs else None)
 
 
-def target_of(toolchain: str, cpu: str, threads: int = 1) -> Target:
-    """The machine that a toolchain builds for: any with the core `cpu`, or any at all without one.
+def target_of(toolchain: str, cpu: str, threads: int = 1, profile: str = "") -> Target:
+    """The machine that a toolchain builds for: any with the core `cpu`, or any at all without one;
+    with a binary of the profile, if one is named.
 
     `host` or "" without a core is this machine with all it can do.
     """
     if toolchain in ("", "host") and not cpu:
-        return Target.host(threads=threads)
-    return Target.of(find_toolchain(toolchain or "host").arch, cpu or None, threads)
+        target = Target.host(threads=threads)
+    else:
+        target = Target.of(find_toolchain(toolchain or "host").arch, cpu or None, threads)
+    return target.within(find_profile(profile)) if profile else target

@@ -1,0 +1,147 @@
+"""Plans within a profile: the best one that its binary holds, and what that costs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import trimtab
+from tests.unit.test_planner import A53, convolution
+from trimtab import passes, paths, zoo
+from trimtab.errors import PlanError, ProfileError
+from trimtab.planner import algorithms, planner
+from trimtab.planner.choices import Choice, Plan
+from trimtab.planner.price import price
+from trimtab.profile import Profile, find_profile, list_profiles
+from trimtab.program import Program
+from trimtab.target import Target
+
+HASWELL = Target.of("x86_64", "haswell")
+FULL = find_profile("full")
+DIRECT_ALONE = Profile("plain", ops=("conv",))
+
+
+def network(name: str) -> Program:
+    return passes.optimize(trimtab.load(zoo.write(name, paths.cache() / "zoo")))
+
+
+def square(activation: str = "") -> Program:
+    """A 3x3 convolution that is best computed by winograd_6."""
+    return convolution(64, 64, size=56, window=3, activation=activation)
+
+
+def within(profile: Profile, program: Program, given: Plan | None = None) -> str:
+    """The algorithm of its first operator."""
+    planned = planner.plan(program, A53.within(profile), given)
+    found = algorithms.of(planned.ops[0])
+    return found.name if found else ""
+
+
+@pytest.mark.parametrize("target", [A53, HASWELL], ids=lambda target: target.arch)
+@pytest.mark.parametrize(
+    ("name", "profile"),
+    [
+        ("mobilenet_v1", "yolo"),
+        ("mobilenet_v1", "resnet"),
+        ("squeezenet", "mobilenet"),
+        ("yolo_fastest", "yolo"),
+        ("shufflenet_v2", "full"),
+    ],
+)
+def test_a_network_is_planned_with_what_the_profile_holds(
+    name: str, profile: str, target: Target
+) -> None:
+    program, held = network(name), find_profile(profile)
+    needed = trimtab.profile_of(planner.decide(program, target.within(held), Plan()))
+    assert {*needed.ops} <= {op.name for op in held.operators()}
+    assert {*needed.kernels} <= {kernel.name for kernel in held.kept_kernels(target.arch)}
+    free = trimtab.profile_of(planner.decide(program, target, Plan()))
+    assert ({*free.ops} <= {op.name for op in held.operators()}) == (free.ops == needed.ops)
+
+
+@pytest.mark.parametrize("profile", list_profiles())
+def test_the_profile_of_a_family_has_a_plan_for_its_networks(profile: str) -> None:
+    for name in (name for name in zoo.names() if name.startswith(profile)):
+        planner.decide(network(name), A53.within(find_profile(profile)), Plan())
+
+
+def test_the_best_algorithm_that_the_profile_holds_is_taken() -> None:
+    assert within(FULL, square()) == "winograd_6"
+    assert within(DIRECT_ALONE, square()) == "direct"
+    only = ("gemm_*", "winograd_*_4_neon", "winograd_*_4x6_neon", "winograd_*_2x4_neon")
+    some = Profile("small tiles", ops=("conv", "conv_winograd"), kernels=only)
+    assert within(some, square()) == "winograd_2"
+
+
+def test_a_depthwise_convolution_is_a_product_where_the_profile_has_no_other_way() -> None:
+    assert within(FULL, convolution(16, 16, group=16)) == "depthwise"
+    assert within(DIRECT_ALONE, convolution(16, 16, group=16)) == "direct"
+
+
+def test_the_best_kernel_that_the_profile_holds_is_taken() -> None:
+    plain = replace(DIRECT_ALONE, kernels=("gemm_f32_*_neon", "gemm_f32_portable"))
+    (op,) = planner.plan(convolution(16, 16), A53.within(plain)).ops
+    assert op.attributes["kernel"] == "gemm_f32_4x16_neon"
+    (op,) = planner.plan(convolution(16, 16), A53).ops
+    assert op.attributes["kernel"] == "gemm_f32_4x16_neona53"
+
+
+def test_all_that_is_missing_is_named_where_there_is_no_plan() -> None:
+    with pytest.raises(ProfileError) as error:
+        planner.plan(network("yolo_fastest"), A53.within(find_profile("squeezenet")))
+    assert "profile squeezenet" in error.value.where
+    assert "resize" in error.value.what
+    assert "leaky_relu kernel" in error.value.what
+    assert "another profile" in error.value.hint
+
+
+@pytest.mark.parametrize("ops", [("conv",), ("conv", "conv_winograd")])
+def test_the_kernel_of_a_fused_activation_is_needed_by_every_algorithm(
+    ops: tuple[str, ...],
+) -> None:
+    lacks, has = Profile("lacks", ops=ops), Profile("has", ops=(*ops, "hard_swish"))
+    program = square(activation="hard_swish")
+    with pytest.raises(ProfileError, match=r"hard_swish kernel for f32 \(conv\).* leaves out"):
+        planner.plan(program, A53.within(lacks))
+    assert within(has, program) == ("winograd_6" if len(ops) > 1 else "direct")
+
+
+def test_a_plan_that_asks_for_what_the_profile_leaves_out_is_an_error_that_names_both() -> None:
+    for choice, named in (
+        (Choice("winograd_4"), "winograd_4.*profile plain lacks conv_winograd"),
+        (Choice("direct", {"kernel": "gemm_f32_portable"}), "portable.*profile small leaves it"),
+    ):
+        small = replace(DIRECT_ALONE, name="small", kernels=("gemm_*_neon", "gemm_*_neona53"))
+        held = small if choice.values else DIRECT_ALONE
+        with pytest.raises(PlanError, match=named) as error:
+            within(held, square(), Plan(operators={"conv": choice}))
+        assert "operator conv" in error.value.where
+
+
+def test_the_price_of_a_profile_says_what_changed_and_what_that_takes() -> None:
+    program = square()
+    for profile, changed in ((FULL, ()), (DIRECT_ALONE, (("conv", "direct", "winograd_6"),))):
+        target = A53.within(profile)
+        found = price(program, planner.plan(program, target), target)
+        assert found.changed == changed
+        assert (found.work > 1) == bool(changed)
+    (least,) = planner.work(planner.plan(program, A53), A53)
+    (direct,) = planner.work(planner.plan(program, target), A53)
+    assert found.work == pytest.approx(direct / least)
+    assert f"x {found.work:.2f}" in str(found)
+    assert "conv direct instead of winograd_6" in str(found)
+
+
+def test_another_kernel_of_the_same_algorithm_is_part_of_the_price() -> None:
+    program, target = convolution(16, 16), A53.within(replace(FULL, kernels=("*_portable",)))
+    found = price(program, planner.plan(program, target), target)
+    assert found.changed == (("conv", "gemm_f32_portable", "gemm_f32_4x16_neona53"),)
+
+
+def test_a_binary_for_a_known_core_keeps_the_kernels_that_its_plan_needs() -> None:
+    isas = HASWELL.isas
+    assert "gemm_f32_portable" not in FULL.narrowed("x86_64", isas).kernels
+    kept = FULL.narrowed("x86_64", isas, ("gemm_f32_portable", "gemm_f32_4x16_neon")).kernels
+    assert "gemm_f32_portable" in kept
+    assert "gemm_f32_4x16_neon" not in kept
