@@ -46,7 +46,7 @@ Executor::~Executor() {
   free(arena_);
   free(operators_);
   free(operator_memory_);
-  free(view_of_);
+  free(home_);
   free(operand_pointers_);
   free(buffers_);
   free(order_);
@@ -58,12 +58,11 @@ Status Executor::SetUp(const Program& program, int threads) {
   TRIMTAB_RETURN_IF_ERROR(pool_.Start(threads));
   TRIMTAB_RETURN_IF_ERROR(scope_.Create(program));
   TRIMTAB_RETURN_IF_ERROR(Allocate(ops, &operators_));
-  TRIMTAB_RETURN_IF_ERROR(Allocate(vars, &view_of_));
+  TRIMTAB_RETURN_IF_ERROR(Allocate(vars, &home_));
   TRIMTAB_RETURN_IF_ERROR(Allocate(size_t{vars} + ops, &buffers_));
   TRIMTAB_RETURN_IF_ERROR(Allocate(size_t{vars} + ops, &order_));
   TRIMTAB_RETURN_IF_ERROR(CheckDataFlow());
   TRIMTAB_RETURN_IF_ERROR(CreateOperators());
-  for (uint32_t i = 0; i < vars; ++i) view_of_[i] = i;
   Tensor** pointers = operand_pointers_;
   for (uint32_t i = 0; i < ops; ++i) {
     const OpRecord& op = program.op(i);
@@ -71,7 +70,6 @@ Status Executor::SetUp(const Program& program, int threads) {
     if (!status.ok()) return status.At(static_cast<int32_t>(i), op.op_id);
     pointers += op.input_count + op.output_count;
   }
-  for (uint32_t i = 0; i < vars; ++i) view_of_[i] = view_of_[scope_.variable(i).root];
   return PlanArena();
 }
 
@@ -160,7 +158,6 @@ Status Executor::SetUpOperator(uint32_t index, Tensor** pointers) {
     TRIMTAB_CHECK(output.dims == promised[i] && output.dtype == promised_type[i],
                   "output shape or type differs from the file's (output)", i);
   }
-  if (row.view) view_of_[operand[op.input_count]] = view_of_[operand[0]];
   return operators_[index]->SetUpRun(pool_.threads());
 }
 
@@ -220,16 +217,28 @@ Status Executor::ShareSize(uint32_t op_index) {
   return Status();
 }
 
+// Parts lie in their whole, views where their operator's input lies.
+void Executor::FindHomes() {
+  const uint32_t vars = program_->var_count();
+  for (uint32_t i = 0; i < vars; ++i) home_[i] = i;
+  for (uint32_t i = 0; i < program_->op_count(); ++i) {
+    const OpRecord& op = program_->op(i);
+    const uint32_t* operand = program_->operands(op);
+    if (FindOperator(op.op_id)->view) home_[operand[op.input_count]] = home_[operand[0]];
+  }
+  for (uint32_t i = 0; i < vars; ++i) home_[i] = home_[scope_.variable(i).root];
+}
+
 // Inputs are the caller's memory and constants the file's, so only computed variables and scratch
 // are placed.
-Status Executor::PlanArena() {
+void Executor::FindLifetimes() {
   const uint32_t vars = program_->var_count(), ops = program_->op_count();
   memset(buffers_, 0, (size_t{vars} + ops) * sizeof(Buffer));
   const auto touch = [this](uint32_t var, int32_t op) {
     if (var == kAbsent) return;
-    Buffer& buffer = buffers_[view_of_[var]];
+    Buffer& buffer = buffers_[home_[var]];
     if (buffer.bytes == 0) buffer.first = op;
-    buffer.bytes = scope_.tensor(view_of_[var]).CountBytes();
+    buffer.bytes = scope_.tensor(home_[var]).CountBytes();
     if (op > buffer.last) buffer.last = op;
   };
   for (uint32_t i = 0; i < ops; ++i) {
@@ -246,7 +255,58 @@ Status Executor::PlanArena() {
     if (scope_.variable(i).constant) buffers_[i].bytes = 0;
   }
   for (uint32_t i = 0; i < program_->input_count(); ++i) buffers_[program_->input(i)].bytes = 0;
+}
 
+// What an operator is the last to read may become its result. Decided for the sizes at hand, as an
+// operand that is broadcast cannot.
+void Executor::ShareInPlace() {
+  for (uint32_t i = 0; i < program_->op_count(); ++i) {
+    const OpRecord& op = program_->op(i);
+    const OperatorRow& row = *FindOperator(op.op_id);
+    const uint32_t* operand = program_->operands(op);
+    uint32_t input = 0;
+    while (input < op.input_count && !MayTakePlace(i, row, input)) ++input;
+    if (input == op.input_count) continue;
+    const uint32_t x = home_[operand[input]], y = home_[operand[op.input_count]];
+    buffers_[x].last = buffers_[y].last;
+    buffers_[y].bytes = 0;
+    for (uint32_t var = 0; var < program_->var_count(); ++var) {
+      if (home_[var] == y) home_[var] = x;
+    }
+  }
+}
+
+bool Executor::MayTakePlace(uint32_t op_index, const OperatorRow& row, uint32_t input) const {
+  const OpRecord& op = program_->op(op_index);
+  const uint32_t* operand = program_->operands(op);
+  const auto in_place = [&](uint32_t i) { return i < 16 && (row.in_place_inputs >> i & 1) != 0; };
+  if (!in_place(input) || operand[input] == kAbsent) return false;
+  const uint32_t x = operand[input], y = operand[op.input_count];
+  const Buffer &from = buffers_[home_[x]], &to = buffers_[home_[y]];
+  const auto now = static_cast<int32_t>(op_index);
+  if (from.bytes == 0 || from.bytes != to.bytes || from.last != now || to.first != now ||
+      !SamePlace(x, y))
+    return false;
+  // Nothing else that is read may lie there, but in the same way.
+  for (uint32_t i = 0; i < op.input_count; ++i) {
+    if (operand[i] == kAbsent || home_[operand[i]] != home_[x]) continue;
+    if (!in_place(i) || !SamePlace(operand[i], y)) return false;
+  }
+  return true;
+}
+
+// Whether elements of x and y with the same coordinates lie at the same place of their homes.
+bool Executor::SamePlace(uint32_t x, uint32_t y) const {
+  const Tensor &a = scope_.tensor(x), &b = scope_.tensor(y);
+  return a.dims == b.dims && a.layout == b.layout && a.parent_channels == b.parent_channels &&
+         scope_.variable(x).channel == scope_.variable(y).channel;
+}
+
+Status Executor::PlanArena() {
+  const uint32_t vars = program_->var_count(), ops = program_->op_count();
+  FindHomes();
+  FindLifetimes();
+  ShareInPlace();
   const size_t buffers = size_t{vars} + ops;
   const uint64_t bytes = PlanMemory(buffers_, buffers, order_);
   TRIMTAB_CHECK(bytes <= kMaxArenaBytes,
@@ -281,9 +341,9 @@ Status Executor::PlanArena() {
 
 void Executor::BindViews() {
   for (uint32_t i = 0; i < program_->var_count(); ++i) {
-    if (view_of_[i] == i) continue;
+    if (home_[i] == i) continue;
     Tensor& view = scope_.tensor(i);
-    auto* const raw = static_cast<uint8_t*>(scope_.tensor(view_of_[i]).raw);
+    auto* const raw = static_cast<uint8_t*>(scope_.tensor(home_[i]).raw);
     if (raw != nullptr) view.raw = raw + scope_.variable(i).channel * view.element_size();
     view.bytes = view.CountBytes();
   }

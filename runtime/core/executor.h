@@ -53,6 +53,11 @@ class Executor {
   Status Reshape();
   Status ShareSize(uint32_t op_index);
   Status PlanArena();
+  void FindHomes();
+  void FindLifetimes();
+  void ShareInPlace();
+  bool MayTakePlace(uint32_t op_index, const OperatorRow& row, uint32_t input) const;
+  bool SamePlace(uint32_t x, uint32_t y) const;
   void BindViews();
 
   const Program* program_ = nullptr;
@@ -61,7 +66,7 @@ class Executor {
   OperatorObserver observer_;
   Operator** operators_ = nullptr;  // op_count
   uint8_t* operator_memory_ = nullptr;
-  uint32_t* view_of_ = nullptr;  // per variable: the one whose memory it shares, or itself
+  uint32_t* home_ = nullptr;  // per variable: the one whose memory it shares, or itself
   Tensor** operand_pointers_ = nullptr;
   Buffer* buffers_ = nullptr;  // one per variable, then one per operator for its scratch
   uint32_t* order_ = nullptr;

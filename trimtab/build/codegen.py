@@ -128,7 +128,8 @@ def registry_source(profile: Profile) -> str:
         (least_in, most_in), (least_out, most_out) = op.input_counts, op.output_counts
         dtypes = hex(sum(1 << schema.DTYPES[d] for d in op.dtypes if d in profile.dtypes))
         traits = ("optional", "constant", "index", "strided")
-        ports = [(op.inputs, trait) for trait in traits] + [(op.outputs, "strided")]
+        ports = [(op.inputs, trait) for trait in traits]
+        ports += [(op.outputs, "strided"), (op.inputs, "in_place")]
         masks = ", ".join(_mask(*port) for port in ports)
         rows.append(
             f"    {{{op.id}, {op.schema_hash:#x}u, {least_in}, {most_in}, {least_out}, {most_out}, "

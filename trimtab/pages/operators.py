@@ -49,9 +49,9 @@ def _row(kind: str, name: str, what: Iterable[str], meaning: str) -> tuple[str, 
 
 
 def _traits(port: Port) -> Iterator[str]:
-    for trait in ("constant", "optional", "index", "strided"):
+    for trait in ("constant", "optional", "index", "strided", "in_place"):
         if getattr(port, trait):
-            yield trait
+            yield trait.replace("_", " ")
     if port.variadic:
         yield "any number"
 
