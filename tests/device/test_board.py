@@ -89,7 +89,7 @@ def test_perf_events_count_instructions_exactly(
     source = tmp_path / "perf.c"
     source.write_text(PERF)
     with find_device(name).open() as device:
-        program = device.push(compile_c(source, toolchain, tmp_path))
+        program = device.push(compile_c(source, toolchain, tmp_path)).path
         outputs = [device.run([program], timeout_s=60) for _ in range(3)]
     assert all(output.ok for output in outputs), outputs[0]
     assert outputs[0].stdout == outputs[1].stdout == outputs[2].stdout
@@ -114,7 +114,7 @@ def test_the_armv7_board_boots_a_32_bit_kernel(
         with find_device("board-armv7").open() as device:
             assert device.describe().machine == "armv7l"
             assert device.describe().cpu == "cortex-a15"
-            assert device.run([device.push(program), "exit", "7"], timeout_s=30).exit_code == 7
+            assert device.run([device.push(program).path, "exit", "7"], timeout_s=30).exit_code == 7
     finally:
         board.down("armv7")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.device.conftest import Subject
-from trimtab.devices import CommandResult, Transcript
+from trimtab.devices import CommandResult, Pushed, Transcript
 from trimtab.errors import DeviceError, DeviceTimeoutError
 
 pytestmark = pytest.mark.device
@@ -38,7 +38,9 @@ ODD_WORDS = (
 
 
 def run_probe(subject: Subject, *words: str, timeout_s: float = 30) -> CommandResult:
-    return subject.device.run([subject.device.push(subject.probe), *words], timeout_s=timeout_s)
+    return subject.device.run(
+        [subject.device.push(subject.probe).path, *words], timeout_s=timeout_s
+    )
 
 
 def test_describes_itself(subject: Subject) -> None:
@@ -57,7 +59,7 @@ def test_describes_itself(subject: Subject) -> None:
 def test_pushed_bytes_arrive_unchanged_and_come_back(subject: Subject, tmp_path: Path) -> None:
     local = tmp_path / "it's a name.bin"
     local.write_bytes(os.urandom(300_001))
-    remote = subject.device.push(local)
+    remote = subject.device.push(local).path
     assert hashlib.sha256(local.read_bytes()).hexdigest() in remote
     subject.device.pull(remote, tmp_path / "new" / "back.bin")
     assert (tmp_path / "new" / "back.bin").read_bytes() == local.read_bytes()
@@ -69,9 +71,10 @@ def test_a_second_push_moves_nothing(
 ) -> None:
     local = tmp_path / "twice.bin"
     local.write_bytes(os.urandom(1000))
-    remote = subject.device.push(local)
+    first = subject.device.push(local)
+    assert first.sent_bytes == 1000
     monkeypatch.setattr(subject.device, "_send", lambda *_: pytest.fail("moved the bytes again"))
-    assert subject.device.push(local) == remote
+    assert subject.device.push(local) == Pushed(first.path, sent_bytes=0)
 
 
 def test_a_copy_that_was_damaged_on_the_device_is_pushed_again(
@@ -79,9 +82,9 @@ def test_a_copy_that_was_damaged_on_the_device_is_pushed_again(
 ) -> None:
     local = tmp_path / "damaged.bin"
     local.write_bytes(b"right" + os.urandom(100))
-    remote = subject.device.push(local)
+    remote = subject.device.push(local).path
     overwrite(subject, remote)
-    assert subject.device.push(local) == remote
+    assert subject.device.push(local).path == remote
     subject.device.pull(remote, tmp_path / "back")
     assert (tmp_path / "back").read_bytes() == local.read_bytes()
 
@@ -97,7 +100,7 @@ def overwrite(subject: Subject, remote: str) -> None:
 def test_a_big_file_arrives(subject: Subject, tmp_path: Path) -> None:
     local = tmp_path / "big.bin"
     local.write_bytes(os.urandom(1 << 20) * 5)
-    remote = subject.device.push(local)
+    remote = subject.device.push(local).path
     subject.device.pull(remote, tmp_path / "back.bin")
     assert (tmp_path / "back.bin").read_bytes() == local.read_bytes()
 
@@ -105,7 +108,7 @@ def test_a_big_file_arrives(subject: Subject, tmp_path: Path) -> None:
 def test_an_empty_file_arrives(subject: Subject, tmp_path: Path) -> None:
     local = tmp_path / "empty.bin"
     local.write_bytes(b"")
-    subject.device.pull(subject.device.push(local), tmp_path / "back.bin")
+    subject.device.pull(subject.device.push(local).path, tmp_path / "back.bin")
     assert (tmp_path / "back.bin").read_bytes() == b""
 
 
@@ -137,7 +140,7 @@ def test_both_outputs_come_complete_and_apart(subject: Subject) -> None:
 
 
 def test_environment_and_working_directory_are_passed(subject: Subject) -> None:
-    program = subject.device.push(subject.probe)
+    program = subject.device.push(subject.probe).path
     with subject.device.scratch() as folder:
         result = subject.device.run(
             [program, "env", "TRIMTAB_X"], timeout_s=30, env={"TRIMTAB_X": "a 'b' $c"}, cwd=folder
@@ -159,7 +162,7 @@ def test_a_program_that_is_not_there_is_reported(subject: Subject) -> None:
 
 
 def test_a_timeout_kills_the_whole_process_group(subject: Subject, tmp_path: Path) -> None:
-    program = subject.device.push(subject.probe)
+    program = subject.device.push(subject.probe).path
     with subject.device.scratch() as folder:
         with pytest.raises(DeviceTimeoutError, match="1 s"):
             subject.device.run([program, "beat", "beats"], timeout_s=1, cwd=folder)
@@ -173,20 +176,20 @@ def test_a_timeout_kills_the_whole_process_group(subject: Subject, tmp_path: Pat
 
 
 def test_what_was_printed_before_a_timeout_is_in_the_transcript(subject: Subject) -> None:
-    program, transcript = subject.device.push(subject.probe), Transcript()
+    program, transcript = subject.device.push(subject.probe).path, Transcript()
     with pytest.raises(DeviceTimeoutError):
         subject.device.run([program, "say", "hello"], timeout_s=2, transcript=transcript)
     assert transcript.stdout == b"hello\n"
 
 
 def test_the_transcript_of_a_command_that_ends_is_its_output(subject: Subject) -> None:
-    program, transcript = subject.device.push(subject.probe), Transcript()
+    program, transcript = subject.device.push(subject.probe).path, Transcript()
     result = subject.device.run([program, "args", "x"], timeout_s=30, transcript=transcript)
     assert transcript.stdout == result.stdout == b"78\n"
 
 
 def test_scratch_directories_are_fresh_and_removed(subject: Subject, tmp_path: Path) -> None:
-    program = subject.device.push(subject.probe)
+    program = subject.device.push(subject.probe).path
     with subject.device.scratch() as first, subject.device.scratch() as second:
         assert first != second
         assert subject.device.run([program, "exit", "0"], timeout_s=30, cwd=first).ok
@@ -209,7 +212,7 @@ def test_refuses_a_file_that_is_not_there(subject: Subject, tmp_path: Path) -> N
 
 
 def test_refuses_what_no_process_can_be_given(subject: Subject) -> None:
-    program = subject.device.push(subject.probe)
+    program = subject.device.push(subject.probe).path
     with pytest.raises(DeviceError, match="NUL"):
         subject.device.run([program, "a\0b"], timeout_s=10)
     with pytest.raises(DeviceError, match="environment"):

@@ -24,7 +24,7 @@ def test_counts_are_exact_and_repeat(
     require_counting()
     with find_device(device).open() as emulator:
         assert isinstance(emulator, InstructionCounter)
-        program = emulator.push(probe(target))
+        program = emulator.push(probe(target)).path
         outcomes = [emulator.count_instructions([program, "loop"], timeout_s=60) for _ in range(3)]
     assert all(result.ok for result, _ in outcomes)
     counts = outcomes[0][1]
@@ -50,7 +50,7 @@ def test_marks_before_a_timeout_are_in_the_transcript(probe: Callable[[str], Pat
     whole, cut = Transcript(), Transcript()
     with find_device("qemu-a53").open() as emulator:
         assert isinstance(emulator, InstructionCounter)
-        program = emulator.push(probe("aarch64-linux-musl"))
+        program = emulator.push(probe("aarch64-linux-musl")).path
         emulator.count_instructions([program, "loop"], timeout_s=60, transcript=whole)
         command = [program, "loop", "hello"]
         with pytest.raises(DeviceTimeoutError):
@@ -64,7 +64,7 @@ def test_a_crash_has_no_total(probe: Callable[[str], Path]) -> None:
     require_counting()
     with find_device("qemu-a53").open() as emulator:
         assert isinstance(emulator, InstructionCounter)
-        program = emulator.push(probe("aarch64-linux-musl"))
+        program = emulator.push(probe("aarch64-linux-musl")).path
         result, counts = emulator.count_instructions([program, "raise", "11"], timeout_s=60)
     assert result.signal == 11
     assert counts.marks == ()

@@ -28,6 +28,7 @@ from trimtab.errors import (
     DeviceUnreachableError,
     HostKeyError,
 )
+from trimtab.progress import SILENT
 
 pytestmark = pytest.mark.device
 
@@ -229,13 +230,16 @@ class _Interrupted(io.BytesIO):
         return super().read(size)
 
 
-def test_an_interrupted_push_leaves_nothing_behind(sshd: SshServer, config: Path) -> None:
-    sshd.define(config, "board1", directory=sshd.folder / "interrupted")
+@pytest.mark.parametrize("compress", [False, True])
+def test_an_interrupted_push_leaves_nothing_behind(
+    sshd: SshServer, config: Path, compress: bool
+) -> None:
+    sshd.define(config, "board1", directory=sshd.folder / "interrupted", compress=compress)
     with find_device("board1").open(trust_new=True) as device:
         assert isinstance(device, ssh.SshDevice)
-        folder = f"{sshd.folder}/interrupted/cache/x"
-        with pytest.raises(KeyboardInterrupt):
-            device._send(_Interrupted(bytes(1 << 20)), folder, f"{folder}/x", "0" * 64, 1 << 20)
+        remote, content = f"{sshd.folder}/interrupted/cache/x/x", _Interrupted(bytes(1 << 20))
+        with SILENT.step("push") as step, pytest.raises(KeyboardInterrupt):
+            device._send(content, remote, "0" * 64, 1 << 20, step)
         assert files_below(sshd.folder / "interrupted") == []
 
 

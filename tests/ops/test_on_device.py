@@ -58,10 +58,10 @@ class Subject:
         for i, name in enumerate(program.inputs):
             path = folder / f"in{i}.bin"
             path.write_bytes(np.asarray(inputs[name], order="C").tobytes())
-            pushed.append(self.device.push(path))
+            pushed.append(self.device.push(path).path)
         outputs = {}
         with self.device.scratch() as scratch:
-            model = self.device.push(folder / "model.ttm")
+            model = self.device.push(folder / "model.ttm").path
             command = Command(self.runner, model, pushed, output_dir=scratch, threads=threads)
             launch = interpret(self.device.run(command.argv(), timeout_s=600))
             if launch.error:
@@ -103,7 +103,7 @@ def subject(
         pytest.skip(str(error))
     with device:
         target = target_of(definition.toolchain, definition.cpu or "")
-        yield Subject(device, device.push(build.runner), target)
+        yield Subject(device, device.push(build.runner).path, target)
 
 
 @pytest.mark.parametrize("family", by_family())

@@ -20,6 +20,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "paths": set(),
     "files": {"errors"},
     "tables": set(),
+    "transit": set(),
     "progress": set(),
     "schema": {"errors", "paths"},
     "kernels": {"errors", "paths", "schema"},
@@ -39,7 +40,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "size": {"errors", "paths", "tables", "kernels"},
     "zoo": {"errors", "files", "progress"},
-    "devices": {"errors", "paths", "files", "tables", "progress", "cores"},
+    "devices": {"errors", "paths", "files", "tables", "transit", "progress", "cores"},
     "bench": {"errors", "files", "progress", "devices"},
     "reports": {"errors", "tables", "bench"},
     "instruments": {

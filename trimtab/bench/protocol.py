@@ -202,7 +202,11 @@ class _Measurement:
         self._writer.event({"event": "device_after", **asdict(device.describe())})
 
     def _push(self, path: Path) -> str:
-        return self._device.push(path, self._progress)
+        pushed = self._device.push(path, self._progress)
+        sent = {"sent_bytes": pushed.sent_bytes, "packing": pushed.packing}
+        file_bytes = path.stat().st_size
+        self._writer.event({"event": "push", "name": path.name, "file_bytes": file_bytes, **sent})
+        return pushed.path
 
     def _check_output(self, base: runner.Command, local: Path) -> None:
         with self._device.scratch() as scratch:

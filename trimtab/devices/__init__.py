@@ -8,6 +8,7 @@ from trimtab.devices.protocol import (
     InstructionCounter,
     InstructionCounts,
     Mark,
+    Pushed,
     Transcript,
 )
 
@@ -19,6 +20,7 @@ __all__ = [
     "InstructionCounter",
     "InstructionCounts",
     "Mark",
+    "Pushed",
     "Transcript",
     "find_device",
     "list_devices",

@@ -35,6 +35,10 @@ class Options:
         """A whole number; without `default` it is required."""
         return self._get(key, default, int, "a whole number")
 
+    def flag(self, key: str, default: bool) -> bool:
+        """true or false."""
+        return self._get(key, default, bool, "true or false")
+
     def texts(self, key: str) -> tuple[str, ...]:
         """A list of texts, empty when it is not given."""
         items: list[object] = self._get(key, [], list, "a list of texts")
@@ -62,7 +66,7 @@ class Options:
                 where=str(self._definition.path),
                 hint=f"transport {self._definition.transport} needs it; see docs/devices.md",
             )
-        if not isinstance(value, kind) or isinstance(value, bool):
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             raise DeviceError(f"`{key}` must be {what}", where=str(self._definition.path))
         return value
 

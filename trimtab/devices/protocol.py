@@ -50,6 +50,19 @@ class DeviceInfo:
 
 
 @dataclass(frozen=True)
+class Pushed:
+    """A file that is on the device: its remote path, and what crossed the link for it.
+
+    `sent_bytes` is 0 for what the device had already; `packing` names the program that unpacked
+    them there, "" when they went as they are.
+    """
+
+    path: str
+    sent_bytes: int = 0
+    packing: str = ""
+
+
+@dataclass(frozen=True)
 class Mark:
     """One marker of the runner: `instructions` were executed by the process before it.
 
@@ -97,11 +110,12 @@ class Device(Protocol):
         """Asks the device for its facts, anew at each call."""
         ...
 
-    def push(self, local: Path, progress: Progress = SILENT) -> str:
-        """Puts a copy of `local` (executable) on the device and returns its remote path.
+    def push(self, local: Path, progress: Progress = SILENT) -> Pushed:
+        """Puts a copy of `local` (executable) on the device.
 
         The copy is addressed by its content and verified there: bytes that the device has already
-        are not moved again. Raises `DeviceFullError` before or during the copy, leaving nothing.
+        are not moved again, and where it can unpack, a large file is packed on its way. Raises
+        `DeviceFullError` before or during the copy, leaving nothing.
         """
         ...
 

@@ -1,7 +1,8 @@
 """A device reached through a POSIX shell: all but the transport itself, written once.
 
 Push, pull and scratch directories need nothing on the device but a shell, `cat`, `df` and
-`sha256sum` (busybox and toybox have them), so that a board without an sftp server will do.
+`sha256sum` (busybox and toybox have them), so that a board without an sftp server will do. A device
+that has `zstd` or `gzip` gets large files packed, and unpacks them as they come.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol, Self
+from typing import BinaryIO, Protocol, Self
 
-from trimtab import files
+from trimtab import files, transit
 from trimtab.devices import facts
-from trimtab.devices.protocol import CommandResult, DeviceInfo, Transcript
+from trimtab.devices.protocol import CommandResult, DeviceInfo, Pushed, Transcript
 from trimtab.errors import DeviceError, DeviceFullError
 from trimtab.progress import SILENT, Progress, Step
 
@@ -29,6 +30,8 @@ _SLOWEST_LINK_BYTES_PER_S = 64 * 1024  # what a push or pull may take at most
 _SLOWEST_HASH_BYTES_PER_S = 4 * 1024 * 1024
 _NO_ROOM = 81  # exit codes of the push script; nothing it calls uses them
 _DAMAGED = 82
+_NOT_READ = 83
+_WORTH_PACKING_BYTES = 1_000_000  # less is there before its packing would count
 
 _PUSH = """
 LC_ALL=C; export LC_ALL; umask 077
@@ -37,10 +40,12 @@ mkdir -p {folder} || exit 1
 set -- $(df -Pk {folder} 2>/dev/null | tail -n 1)
 [ "${{4:-x}}" -lt {need_kib} ] 2>/dev/null && exit 81
 trap 'rm -f "$part"' EXIT; trap 'exit 1' HUP INT TERM
-cat >"$part" || exit 1
+{reader} >"$part" || exit 83
 case "$(sha256sum <"$part")" in {digest}*) ;; *) exit 82 ;; esac
 chmod 755 "$part" && mv -f "$part" {file}
 """
+_PLAIN = "cat"  # what reads bytes that go as they are
+_FIND_UNPACKERS = "for p in {known}; do command -v $p >/dev/null && echo $p; done; true"
 
 
 def quote(argv: Sequence[str], env: Mapping[str, str] | None, cwd: str) -> str:
@@ -90,9 +95,14 @@ class _Counted:
 class ShellDevice(ABC):
     """A `Device` whose transport can run one shell script at a time."""
 
-    def __init__(self, name: str, directory: str, *, is_emulated: bool = False) -> None:
-        """`directory`: our place on the device; a relative one starts in the home directory."""
+    def __init__(
+        self, name: str, directory: str, *, is_emulated: bool = False, packs: bool = False
+    ) -> None:
+        """`directory`: our place on the device; a relative one starts in the home directory.
+        `packs`: large files are packed on their way, if there is what unpacks them.
+        """
         self._name = name
+        self._packs = packs
         self._directory = directory
         self._is_emulated = is_emulated
         self._prefix = ""
@@ -147,25 +157,23 @@ class ShellDevice(ABC):
         text = self._housekeeping(facts.SCRIPT, "read the device's facts")
         return facts.parse(text, is_emulated=self._is_emulated)
 
-    def push(self, local: Path, progress: Progress = SILENT) -> str:
+    def push(self, local: Path, progress: Progress = SILENT) -> Pushed:
         """See `Device.push`."""
         try:
             with local.open("rb") as content:
                 digest = hashlib.file_digest(content, "sha256").hexdigest()
                 size_bytes = os.fstat(content.fileno()).st_size
-                folder = posixpath.join(self._prefix, "cache", digest)
-                remote = posixpath.join(folder, local.name)
-                if not self._has(remote, digest, size_bytes):
-                    content.seek(0)
-                    with progress.step(f"push {local.name} to {self._name}", "bytes") as step:
-                        counted = _Counted(content, size_bytes, step)
-                        self._send(counted, folder, remote, digest, size_bytes)
-                        step.update(size_bytes, size_bytes)
+                remote = posixpath.join(self._prefix, "cache", digest, local.name)
+                if self._has(remote, digest, size_bytes):
+                    return Pushed(remote)
+                with progress.step(f"push {local.name} to {self._name}", "bytes") as step:
+                    pushed = self._send(content, remote, digest, size_bytes, step)
+                    step.update(size_bytes, size_bytes)
         except OSError as error:
             raise DeviceError(
                 f"cannot read the file to push: {error.strerror}", where=str(local)
             ) from error
-        return remote
+        return pushed
 
     def run(
         self,
@@ -209,25 +217,55 @@ class ShellDevice(ABC):
         return result.stdout.split()[:1] == [digest.encode()]
 
     def _send(
-        self, content: Source, folder: str, remote: str, digest: str, size_bytes: int
-    ) -> None:
+        self, content: BinaryIO, remote: str, digest: str, size_bytes: int, step: Step
+    ) -> Pushed:
+        """Sends a file, packed if the device unpacks it, else as it is."""
+        tried_bytes = 0
+        if program := self._unpacker(size_bytes):
+            content.seek(0)
+            counted = _Counted(content, size_bytes, step)
+            packed = transit.Packed(counted, transit.PACKERS[program]())
+            if self._store(packed, f"{program} -dc", remote, digest, size_bytes):
+                return Pushed(remote, packed.done_bytes, program)
+            tried_bytes = packed.done_bytes
+        content.seek(0)
+        self._store(_Counted(content, size_bytes, step), _PLAIN, remote, digest, size_bytes)
+        return Pushed(remote, tried_bytes + size_bytes)
+
+    def _unpacker(self, size_bytes: int) -> str:
+        """The best program that the device has to unpack a file of this size; "" for none."""
+        if not self._packs or size_bytes < _WORTH_PACKING_BYTES:
+            return ""
+        script = _FIND_UNPACKERS.format(known=" ".join(transit.PACKERS))
+        return self._housekeeping(script, "look for programs that unpack").partition("\n")[0]
+
+    def _store(
+        self, content: Source, reader: str, remote: str, digest: str, size_bytes: int
+    ) -> bool:
+        """Sends `content` through the command `reader` into a file; False when that refuses it,
+        which leaves nothing.
+        """
         script = _PUSH.format(
             file=shlex.quote(remote),
-            folder=shlex.quote(folder),
+            folder=shlex.quote(posixpath.dirname(remote)),
             need_kib=size_bytes // 1024 + 1,
+            reader=reader,
             digest=digest,
         )
         seconds = _HOUSEKEEPING_S + size_bytes / _SLOWEST_LINK_BYTES_PER_S
         result = self._execute(script, timeout_s=seconds, stdin=content)
         if result.ok:
-            return
+            return True
         if result.exit_code == _DAMAGED:
             raise DeviceError(
                 f"{posixpath.basename(remote)} arrived damaged",
                 where=self._name,
                 hint="try again; if it happens twice, check the link and the device's storage",
             )
-        raise self._failure(f"store {posixpath.basename(remote)} ({size_bytes} bytes)", result)
+        failure = self._failure(f"store {posixpath.basename(remote)} ({size_bytes} bytes)", result)
+        if result.exit_code == _NOT_READ and reader != _PLAIN and type(failure) is DeviceError:
+            return False
+        raise failure
 
     def _own(self, remote: str) -> str:
         """`remote`, normalised, when it lies under the prefix."""

@@ -8,6 +8,7 @@
     port = 22
     key = "~/.ssh/id_ed25519"       # default: what the agent and ~/.ssh offer
     directory = ".cache/trimtab"    # relative to the home directory there
+    compress = true                 # pack large files on their way, if it has `zstd` or `gzip`
 
 Authentication is by key only: there is no password that could end up in a command line.
 """
@@ -91,9 +92,10 @@ class SshDevice(ShellDevice):
         *,
         trust_new: bool = False,
         is_emulated: bool = False,
+        packs: bool = False,
     ) -> None:
         """Nothing is connected yet; `trust_new` pins a host key that was never seen."""
-        super().__init__(name, directory, is_emulated=is_emulated)
+        super().__init__(name, directory, is_emulated=is_emulated, packs=packs)
         self._address = address
         self._trust_new = trust_new
         self._client: paramiko.SSHClient | None = None
@@ -299,5 +301,6 @@ def create(definition: Definition, *, trust_new: bool) -> SshDevice:
         known_hosts=host_keys.known_hosts_file(definition.name),
     )
     directory = options.text("directory", ".cache/trimtab")
+    packs = options.flag("compress", True)
     options.finish()
-    return SshDevice(definition.name, directory, address, trust_new=trust_new)
+    return SshDevice(definition.name, directory, address, trust_new=trust_new, packs=packs)

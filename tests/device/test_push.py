@@ -1,0 +1,198 @@
+"""Large files go packed over a real OpenSSH server, where the device has what unpacks them."""
+
+from __future__ import annotations
+
+import io
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.device.conftest import SshServer, require
+from tests.device.test_ssh import files_below, kill_sessions
+from tests.unit.bench_fakes import make_golden, make_subject
+from trimtab.bench import results
+from trimtab.bench.protocol import Settings, measure
+from trimtab.devices import Pushed, find_device, ssh
+from trimtab.errors import DeviceFullError, DeviceUnreachableError
+from trimtab.progress import SILENT
+
+pytestmark = pytest.mark.device
+
+SIZE_BYTES = 4_000_000
+PROGRAMS = ("cat", "chmod", "df", "mkdir", "mv", "rm", "setsid", "sh", "sha256sum", "sleep", "tail")
+
+
+@pytest.fixture
+def weights(tmp_path: Path) -> Path:
+    """A file that packs as weights do."""
+    path = tmp_path / "weights.ttm"
+    numbers = np.random.default_rng(1).normal(0, 0.05, SIZE_BYTES // 4)
+    path.write_bytes(numbers.astype(np.float32).tobytes())
+    return path
+
+
+@pytest.fixture
+def board(start_sshd: Callable[..., SshServer], config: Path, tmp_path: Path) -> Board:
+    """A server whose shell finds no more than a device needs."""
+    return Board(start_sshd, config, tmp_path)
+
+
+class Board:
+    """An SSH server whose programs are chosen."""
+
+    def __init__(self, start: Callable[..., SshServer], config: Path, folder: Path) -> None:
+        self._start, self._config = start, config
+        self._bin, self.directory = folder / "bin", folder / "board"
+        self._bin.mkdir()
+        for name in PROGRAMS:
+            (self._bin / name).symlink_to(require(name, "coreutils"))
+
+    def install(self, name: str, script: str = "") -> None:
+        """A program of this machine, or a script under its name; `$real` is the program then."""
+        real = require(name, name)
+        if script:
+            (self._bin / name).write_text(f"#!/bin/sh\nreal={real}\n{script}\n")
+            (self._bin / name).chmod(0o755)
+        else:
+            (self._bin / name).symlink_to(real)
+
+    def start(self, **changes: object) -> SshServer:
+        """Starts the server and defines the device `board1`."""
+        server = self._start(f"SetEnv PATH={self._bin}")
+        server.define(self._config, "board1", directory=self.directory, **changes)
+        return server
+
+    def push(self, local: Path) -> Pushed:
+        """Pushes, and checks that what arrived is what was sent."""
+        with find_device("board1").open(trust_new=True) as device:
+            pushed = device.push(local)
+            assert Path(pushed.path).read_bytes() == local.read_bytes()
+            assert device.push(local) == Pushed(pushed.path)
+        assert [path.name for path in files_of(self.directory)] == [local.name]
+        return pushed
+
+
+def files_of(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def test_a_device_with_zstd_gets_fewer_bytes_than_the_file_has(board: Board, weights: Path) -> None:
+    crossed = board.directory.parent / "crossed"
+    pipe = require("tee", "coreutils")
+    board.install("zstd", f'{pipe} {shlex.quote(str(crossed))} | exec "$real" "$@"')
+    board.start()
+    pushed = board.push(weights)
+    assert pushed.packing == "zstd"
+    assert pushed.sent_bytes == crossed.stat().st_size < 0.95 * SIZE_BYTES
+
+
+def test_a_device_with_gzip_alone_gets_that(board: Board, weights: Path) -> None:
+    board.install("gzip")
+    board.start()
+    pushed = board.push(weights)
+    assert pushed.packing == "gzip"
+    assert pushed.sent_bytes < 0.95 * SIZE_BYTES
+
+
+def test_zstd_comes_before_gzip(board: Board, weights: Path) -> None:
+    board.install("gzip")
+    board.install("zstd")
+    board.start()
+    assert board.push(weights).packing == "zstd"
+
+
+def test_a_device_that_unpacks_nothing_gets_the_bytes_as_they_are(
+    board: Board, weights: Path
+) -> None:
+    board.start()
+    pushed = board.push(weights)
+    assert (pushed.sent_bytes, pushed.packing) == (SIZE_BYTES, "")
+
+
+def test_its_definition_can_say_that_nothing_is_packed(board: Board, weights: Path) -> None:
+    board.install("zstd")
+    board.start(compress=False)
+    pushed = board.push(weights)
+    assert (pushed.sent_bytes, pushed.packing) == (SIZE_BYTES, "")
+
+
+def test_a_small_file_is_not_packed(board: Board, tmp_path: Path) -> None:
+    board.install("zstd")
+    board.start()
+    (tmp_path / "small").write_bytes(bytes(999_999))
+    pushed = board.push(tmp_path / "small")
+    assert (pushed.sent_bytes, pushed.packing) == (999_999, "")
+
+
+@pytest.mark.parametrize("fault", ["exit 1", 'head -c 1000000 | "$real" "$@"', "echo spoilt"])
+def test_where_unpacking_fails_the_bytes_go_as_they_are(
+    board: Board, weights: Path, fault: str
+) -> None:
+    board.install("zstd", f"PATH=$PATH:/usr/bin:/bin; {fault}; cat >/dev/null; exit 1")
+    board.start()
+    pushed = board.push(weights)
+    assert pushed.packing == ""
+    assert pushed.sent_bytes >= SIZE_BYTES  # and what was sent in vain
+
+
+def test_a_full_disk_is_no_reason_to_send_it_all_again(board: Board, weights: Path) -> None:
+    board.install(
+        "zstd", "echo 'zstd: error 70 : Write error : No space left on device' >&2; exit 70"
+    )
+    board.start()
+    with (
+        find_device("board1").open(trust_new=True) as device,
+        pytest.raises(DeviceFullError, match="no room"),
+    ):
+        device.push(weights)
+    assert files_of(board.directory) == []
+
+
+class _Cut(io.BytesIO):
+    """A file; half-way through it the link breaks."""
+
+    def __init__(self, content: bytes, cut: Callable[[], None]) -> None:
+        super().__init__(content)
+        self._cut = cut
+
+    def read(self, size: int | None = -1) -> bytes:
+        if self.tell() > len(self.getvalue()) // 2:
+            self._cut()
+        return super().read(size)
+
+
+@pytest.mark.parametrize("program", ["zstd", "gzip"])
+def test_a_link_that_breaks_leaves_nothing_that_looks_whole(
+    board: Board, weights: Path, program: str
+) -> None:
+    board.install(program)
+    server = board.start()
+    remote = board.directory / "cache" / "x" / "weights.ttm"
+    with find_device("board1").open(trust_new=True) as device:
+        assert isinstance(device, ssh.SshDevice)
+        content = _Cut(weights.read_bytes(), lambda: kill_sessions(server))
+        with SILENT.step("push") as step, pytest.raises(DeviceUnreachableError):
+            device._send(content, str(remote), "0" * 64, SIZE_BYTES, step)
+    assert files_below(board.directory) == []
+    assert board.push(weights).packing == program
+
+
+def test_a_record_says_what_crossed_the_link(board: Board, weights: Path, tmp_path: Path) -> None:
+    board.install("zstd")
+    board.start()
+    subject = make_subject(tmp_path)
+    subject.model.write_bytes(weights.read_bytes())
+    pushes = []
+    with find_device("board1").open(trust_new=True) as device:
+        for _ in range(2):
+            outcome = measure(device, subject, make_golden(), Settings(runs=1), tmp_path / "runs")
+            events = results.read(outcome.path).of("push")
+            pushes.append({event["name"]: event for event in events})
+    first, second = (push["net.ttm"] for push in pushes)
+    assert first["file_bytes"] == second["file_bytes"] == SIZE_BYTES
+    assert first["packing"] == "zstd"
+    assert 0 < first["sent_bytes"] < 0.95 * SIZE_BYTES
+    assert (second["sent_bytes"], second["packing"]) == (0, "")
