@@ -7,6 +7,8 @@ line catches `TrimtabError` in one place and prints the message without a traceb
 
 from __future__ import annotations
 
+_LONGEST = 4000  # characters: what a file says may be quoted, and be of any length
+
 
 class TrimtabError(Exception):
     """Base of all errors that are the user's or the environment's, not a bug."""
@@ -15,12 +17,17 @@ class TrimtabError(Exception):
 
     def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
         """`what` went wrong, `where` (file, node, device), and `hint`: what to do next."""
-        self.what, self.where, self.hint = what, where, hint
-        super().__init__(what)
+        self.what, self.where, self.hint = map(_shortened, (what, where, hint))
+        super().__init__(self.what)
 
     def __str__(self) -> str:
         text = f"{self.where}: {self.what}" if self.where else self.what
         return f"{text}\n  next: {self.hint}" if self.hint else text
+
+
+def _shortened(text: str) -> str:
+    left = len(text) - _LONGEST
+    return text if left <= 0 else f"{text[:_LONGEST]} ... ({left:,} more characters)"
 
 
 class UsageError(TrimtabError):

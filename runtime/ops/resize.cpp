@@ -46,6 +46,7 @@ void AddTaps(const float* const* x, const float* w, bool first, float* y, size_t
 class Resize final : public OperatorOf<ResizeAttributes> {
  public:
   void Run(ThreadPool& pool) override {
+    if (output().Count() == 0) return;
     auto* table = scratch<float>();
     for (AxisTable& axis : axes_) {
       axis.weights = table;
@@ -98,6 +99,7 @@ class Resize final : public OperatorOf<ResizeAttributes> {
   }
 
   Status Prepare() override {
+    if (output().Count() == 0) return Status();
     return RequestScratch(uint64_t{axes_[0].entries() + axes_[1].entries()} * sizeof(float));
   }
 

@@ -71,6 +71,17 @@ def test_a_model_can_be_resized_after_a_resize_that_failed() -> None:
     np.testing.assert_allclose(engine.run([x])[0], squares(x), rtol=1e-6)
 
 
+def test_images_without_channels_are_resized_without_work_or_memory() -> None:
+    program = Program("empty")
+    program.add_input("x", (1, 3, 4, 4))
+    empty = program.block.add_op("slice", ["x"], {"starts": (0,), "ends": (0,), "axes": (1,)})
+    program.outputs = program.block.add_op("resize", empty, {"sizes": (2**26, 1)})
+    session = trimtab.Session(program)
+    assert session.memory["arena_bytes"] < 4096
+    (y,) = session.run({"x": image(1, 3, 4, 4)}).values()
+    assert y.shape == (1, 0, 2**26, 1)
+
+
 def test_a_resized_input_has_to_be_set_again() -> None:
     engine = executor(1, 3, 5, 7)
     engine.run([image(1, 3, 5, 7)])

@@ -34,6 +34,17 @@ def test_a_constant_that_would_blow_up_the_file_is_not_computed() -> None:
     assert types(program) == ["expand", "add"]
 
 
+def test_folding_ends_where_it_would_take_too_much_memory() -> None:
+    net = Net(x=(1, 1024))
+    a, b = net("neg", normal(1, 2**17)), net("neg", normal(1, 2**17))  # 512 KB each
+    for _ in range(7):  # twice as many elements every time, and no result larger than its operands
+        a, b = net("concat", a, b, axis=1), net("concat", b, a, axis=1)
+    y = net("add", "x", net("slice", a, starts=[0], ends=[1024], axes=[1], steps=[1]))
+    program = after(net.finish(y), "fold_constants")
+    assert sum(var.bytes for var in program.constants()) <= 64 << 20
+    assert "concat" in types(program)
+
+
 NO_OPS: dict[str, dict[str, object]] = {
     "average_pool": {"kernel_shape": [1, 1]},
     "cast": {"to": "f32"},

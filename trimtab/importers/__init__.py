@@ -75,6 +75,10 @@ def find(path: Path) -> Importer:
     """The importer for `path`: by suffix, and where that leaves a choice, or fails, by content."""
     if not path.exists():
         raise ModelFileError("there is no such file", where=str(path), hint="check the path")
+    if not (path.is_file() or path.is_dir()):
+        raise ModelFileError(
+            "is a pipe or a device", where=str(path), hint="write the model into a file first"
+        )
     claims = {
         name: max((len(s) for s in declared if path.name.endswith(s)), default=0)
         for name, declared in _formats().items()

@@ -16,12 +16,21 @@ ORDER = 100
 # files.
 ALLOWED_GROWTH_BYTES = 64 << 10
 
+# What may be computed in all, so that no file keeps us for long: networks rearrange their weights.
+LEAST_COMPUTED_BYTES = 64 << 20
+COMPUTED_PER_WEIGHT_BYTE = 8
+
 
 def run(program: Program) -> None:
     """Goes forward once, so that chains of constants fold from their start."""
     graph = Graph(program)
+    weights = sum(var.bytes for var in program.constants())
+    computable = LEAST_COMPUTED_BYTES + COMPUTED_PER_WEIGHT_BYTE * weights
     for op in graph.ops():
         if _is_foldable(graph, op) and not any(program.is_output(out) for out in op.outputs):
+            computable -= sum(graph.var(name).bytes for name in op.outputs)
+            if computable < 0:
+                return
             _fold(graph, op)
 
 

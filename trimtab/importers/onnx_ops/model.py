@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import onnx
@@ -13,6 +14,12 @@ from trimtab.importers._layers import Array
 from trimtab.importers.onnx_ops.node import DTYPE_NAMES, dtype_name
 
 OLDEST_OPSET = 6
+
+# Of a model whose functions are expanded.
+_MOST_NODES = 1_000_000
+_DEEPEST_CALLS = 100
+
+Call = tuple[str, str, str]  # domain, name, overload of a function
 
 
 def read(path: Path) -> onnx.ModelProto:
@@ -42,12 +49,49 @@ def expanded(model: onnx.ModelProto, path: Path) -> onnx.GraphProto:
     """The graph of a model without calls of the model's own functions."""
     if not model.functions:
         return model.graph
+    _check_size(model, path)
     try:
         return inliner.inline_local_functions(model).graph
     except Exception as error:
         raise ImportModelError(
             f"its functions cannot be expanded: {error}", where=str(path)
         ) from error
+
+
+def _check_size(model: onnx.ModelProto, path: Path) -> None:
+    """ImportModelError for functions that call each other until there are more nodes than any
+    network has, or without end.
+    """
+    functions = {(f.domain, f.name, f.overload): f for f in model.functions}
+    counts: dict[Call, int] = {}
+    calling: list[Call] = []
+
+    def count(nodes: Iterable[onnx.NodeProto]) -> int:
+        return sum(of_node(node) for node in nodes)
+
+    def of_node(node: onnx.NodeProto) -> int:
+        call = node.domain, node.op_type, node.overload
+        inner = sum(count(g.node) for a in node.attribute for g in (a.g, *a.graphs))
+        if call not in functions:
+            return inner + 1
+        if call not in counts:
+            if call in calling or len(calling) == _DEEPEST_CALLS:
+                raise ImportModelError(
+                    f"its function '{node.op_type}' calls itself, or too many others in turn",
+                    where=str(path),
+                    hint="export it with functions expanded",
+                )
+            calling.append(call)
+            counts[call] = count(functions[call].node)
+            calling.pop()
+        return inner + counts[call]
+
+    if (found := count(model.graph.node)) > _MOST_NODES:
+        raise ImportModelError(
+            f"its functions expand to {found:,} nodes, the most is {_MOST_NODES:,}",
+            where=str(path),
+            hint="check where it is from: no network has so many",
+        )
 
 
 def opset(model: onnx.ModelProto, path: Path) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
-from onnx import helper, numpy_helper
+from onnx import helper, numpy_helper, shape_inference
 from onnx.reference import ReferenceEvaluator
 
 from trimtab.errors import ImportModelError
@@ -18,7 +18,7 @@ from trimtab.importers._inputs import declared_inputs
 from trimtab.importers._layers import Array, LayerImport, UnsupportedFormError
 from trimtab.importers.onnx_ops import model as models
 from trimtab.importers.onnx_ops.node import HANDLERS, Node
-from trimtab.program import MAX_ELEMENTS, Program
+from trimtab.program import Program
 
 if TYPE_CHECKING:
     from trimtab.importers import Shapes
@@ -35,6 +35,11 @@ RANDOM = frozenset(
     )
 )
 
+# What may be computed ahead of time in all: networks compute shapes and rearrange their weights.
+_LEAST_COMPUTED_BYTES = 64 << 20
+_COMPUTED_PER_WEIGHT_BYTE = 8
+_SIZES = 64  # operands of no more elements may say how large a result is
+
 # Operators that need no handler, as their results are known while importing.
 _MEASURES = ("Shape", "Size")
 
@@ -49,6 +54,7 @@ def load(path: Path, shapes: Shapes, values: Mapping[str, Array]) -> Program:
     declared = {info.name: models.declared_shape(info) for info in infos}
     work = GraphImport(path, opset, graph)
     work.values |= constants
+    work.allow_computing(sum(weights.nbytes for weights in constants.values()))
     for name, shape in declared_inputs(declared, shapes, str(path), fixed=True).items():
         work.values[name] = work.add_input(name, shape, dtypes[name])
     work.add_nodes(graph.node)
@@ -68,10 +74,15 @@ class GraphImport(LayerImport):
         self.opset = opset
         self._used: set[str] = set()
         self._note_uses(graph)
+        self._computable_bytes = _LEAST_COMPUTED_BYTES
 
     def _note_uses(self, graph: onnx.GraphProto) -> None:
         self._used |= {name for node in graph.node for name in node.input}
         self._used |= {info.name for info in graph.output}
+
+    def allow_computing(self, weights_bytes: int) -> None:
+        """Raises what may be computed ahead of time to what suits a network with such weights."""
+        self._computable_bytes += weights_bytes * _COMPUTED_PER_WEIGHT_BYTE
 
     def is_used(self, key: object) -> bool:
         """Whether anything reads the ONNX value `key`."""
@@ -107,28 +118,37 @@ class GraphImport(LayerImport):
         """The outputs of a node whose inputs are all known, by ONNX's reference implementation."""
         if proto.op_type == "Constant" and proto.attribute[0].name == "value":
             return {proto.output[0]: numpy_helper.to_array(proto.attribute[0].t)}
-        if proto.op_type in ("ConstantOfShape", "Expand"):
-            count = math.prod(int(n) for n in self.values[inputs[-1]].reshape(-1))
-            if count > MAX_ELEMENTS:
-                raise ImportModelError(
-                    f"it makes a constant of {count} elements", where=f"{self.path}: '{proto.name}'"
-                )
         feeds = {name: self.values[name] for name in inputs}
         infos = [
             helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape)
             for name, v in feeds.items()
         ]
         outputs = [name for name in proto.output if name]
-        results = [helper.make_empty_tensor_value_info(name) for name in outputs]
+        empty = [helper.make_empty_tensor_value_info(name) for name in outputs]
         model = helper.make_model(
-            helper.make_graph([proto], "constant", infos, results),
+            helper.make_graph([proto], "constant", infos, empty),
             opset_imports=[helper.make_opsetid("", self.opset)],
         )
+        self._check_budget(_expected_bytes(model, feeds), proto)
         try:
             values = ReferenceEvaluator(model).run(None, feeds)
         except Exception as error:
             raise UnsupportedFormError(f"it cannot be computed ahead of time: {error}") from error
-        return {name: np.asarray(value) for name, value in zip(outputs, values, strict=True)}
+        results = {name: np.asarray(value) for name, value in zip(outputs, values, strict=True)}
+        computed = sum(value.nbytes for value in results.values())
+        self._check_budget(computed, proto)
+        self._computable_bytes -= computed
+        return results
+
+    def _check_budget(self, bytes: int, proto: onnx.NodeProto) -> None:
+        """ImportModelError when results of so many bytes are more than a network computes."""
+        if bytes > self._computable_bytes:
+            raise ImportModelError(
+                f"it makes constants of {bytes:,} bytes, which with others is far more than the "
+                "weights of the file",
+                where=f"{self.path}: '{proto.name}'",
+                hint="export the model with constants folded, or check where it is from",
+            )
 
     def _add_branch(self, proto: onnx.NodeProto) -> None:
         """The branch of an If whose condition is known takes the place of the If."""
@@ -140,6 +160,25 @@ class GraphImport(LayerImport):
         self.add_nodes(branch.node)
         for name, info in zip(proto.output, branch.output, strict=True):
             self.alias(name, info.name)
+
+
+def _expected_bytes(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> int:
+    """The size of what a model of one node computes, as far as ONNX's rules tell it; else 0."""
+    small = {name: value for name, value in feeds.items() if value.size <= _SIZES}
+    model.graph.initializer.extend(numpy_helper.from_array(v, name) for name, v in small.items())
+    try:
+        found = shape_inference.infer_shapes(model).graph.output
+    except Exception:  # of a damaged node: computing it says what is wrong
+        return 0
+    finally:
+        del model.graph.initializer[:]
+    types = [info.type.tensor_type for info in found]
+    return sum(
+        math.prod(dim.dim_value for dim in t.shape.dim)
+        * helper.tensor_dtype_to_np_dtype(t.elem_type).itemsize
+        for t in types
+        if t.HasField("shape") and t.elem_type
+    )
 
 
 def _is_foldable(node: Node, proto: onnx.NodeProto) -> bool:
