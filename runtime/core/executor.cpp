@@ -155,8 +155,9 @@ Status Executor::SetUpOperator(uint32_t index, Tensor** pointers) {
 Status Executor::Resize(uint32_t i, const Dims& dims) {
   if (i >= program_->input_count() || dims.Count() < 0 || dims.rank != input(i).dims.rank)
     return Status(Code::kBadArgument, TRIMTAB_TEXT("no such input, or bad dimensions"), i);
+  Memory memory;
   Dims* before = nullptr;
-  TRIMTAB_RETURN_IF_ERROR(Allocate(scope_.size(), &before));
+  TRIMTAB_RETURN_IF_ERROR(memory.Take(scope_.size(), &before));
   for (uint32_t var = 0; var < scope_.size(); ++var) before[var] = scope_.tensor(var).dims;
   Tensor& resized = scope_.tensor(program_->input(i));
   resized.dims = dims;
@@ -168,7 +169,6 @@ Status Executor::Resize(uint32_t i, const Dims& dims) {
     for (uint32_t var = 0; var < scope_.size(); ++var) scope_.tensor(var).dims = before[var];
     static_cast<void>(Reshape());  // what was planned once can be again, in the arena that is there
   }
-  free(before);
   return status;
 }
 
