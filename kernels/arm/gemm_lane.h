@@ -13,7 +13,7 @@ struct LaneTile {
   static constexpr int kNarrow = 0;
   using Half = F;
   // Half as many, so that code stays small: 3 rows are computed as 4.
-  static constexpr int Smaller(int rows) { return rows / 2; }
+  static constexpr int Smaller(int rows, int) { return rows / 2; }
 
   // One tap of four rows: adds the products of `k` elements of each, and moves w past them. In
   // assembly, as it needs all 16 registers: q0-q3 hold four elements of each row of a, q4-q7 two

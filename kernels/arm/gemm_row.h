@@ -12,7 +12,11 @@ struct RowTile {
   static constexpr int kMr = 4, kNr = 16, kVectors = 4;
   static constexpr int kNarrow = 2;  // 24 columns are common
   using Half = F;
-  static constexpr int Smaller(int rows) { return rows / 2; }
+  // 1 row is computed as 2, and 3 as 4; those of a narrow panel always as 4: the weights take longer
+  // to load, and code stays small.
+  static constexpr int Smaller(int rows, int vectors) {
+    return vectors == kVectors && rows == kMr ? 2 : 0;
+  }
 
   // Keeps the compiler from turning steps of a pointer into sums with a base, which cost an
   // instruction each where a load advances its pointer for nothing.
@@ -78,6 +82,7 @@ struct RowTile {
       TRIMTAB_UNROLL
       for (int i = 0; i < kRows; ++i) p[i] = rows[i];
       if (args.k >= 8) Eights(args.k / 8, p, w, sums);
+      TRIMTAB_NO_UNROLL
       for (size_t left = args.k % 8; left > 0; --left) {
         F b[kUsed];
         LoadRow(w, b);
@@ -176,13 +181,12 @@ __attribute__((noinline)) void Panels<RowTile, 4, 4>(const GemmArgs<float>& args
       TRIMTAB_TURNS
       "cbz %[k_tail], 8f\n"
       "4:\n"
-#if TRIMTAB_TURN_BITS > 4
-      "tbz %[k], #4, 13f\n"
-      TRIMTAB_EIGHT TRIMTAB_EIGHT
+      "ubfx %[n], %[k], #3, #" TRIMTAB_TEXT(TRIMTAB_TURN_BITS) " - 3\n"
+      "cbz %[n], 5f\n"
       "13:\n"
-#endif
-      "tbz %[k], #3, 5f\n"
+      "subs %[n], %[n], #1\n"
       TRIMTAB_EIGHT
+      "b.ne 13b\n"
       "5:\n"
       "tbz %[k], #2, 6f\n"
       TRIMTAB_NEXT_EVEN

@@ -3,7 +3,7 @@
 // A kernel supplies what multiplies, as a class `Tile` over the primitives of a vec_<isa>.h. It has
 // the constants kMr, kNr, kVectors = kNr / kLanes and kNarrow (the vectors of a narrow last panel
 // that gets code of its own; 0: none); Half, a shorter vector for what is left of it, or F;
-// Smaller(rows), the next smaller number of rows that gets code of its own; and Multiply(args, w,
+// Smaller(rows, vectors), the next smaller number of rows that gets code of its own, or 0; and Multiply(args, w,
 // sums), which adds the products of all taps of the panel at `w` to V sums[rows][vectors] of F or
 // Half.
 #ifndef TRIMTAB_KERNELS_GENERIC_GEMM_H_
@@ -87,9 +87,9 @@ inline void TilePanels(const GemmArgs<Element>& args, size_t count) {
 }
 
 // The same of a tile of fewer than kMr rows, or of any number of whole tiles. A kernel may
-// specialise it.
+// specialise it. Not inlined, as there are several calls.
 template <class Tile, int kRows, int kVectors, class V = F>
-void Panels(const GemmArgs<Element>& given, size_t count) {
+__attribute__((noinline)) void Panels(const GemmArgs<Element>& given, size_t count) {
   GemmArgs<Element> args = given;  // copies that stores to c cannot change
   for (;;) {
     TilePanels<Tile, kRows, kVectors, V>(args, count);
@@ -101,7 +101,7 @@ void Panels(const GemmArgs<Element>& given, size_t count) {
 // One tile by the smallest variant that holds the rows.
 template <class Tile, int kVectors, class V = F, int kRows = Tile::kMr>
 inline void RunPanels(const GemmArgs<Element>& args, size_t count) {
-  constexpr int kSmaller = Tile::Smaller(kRows);
+  constexpr int kSmaller = Tile::Smaller(kRows, kVectors);
   if constexpr (kSmaller > 0) {
     if (args.rows <= kSmaller) return RunPanels<Tile, kVectors, V, kSmaller>(args, count);
   }

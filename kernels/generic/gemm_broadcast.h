@@ -12,7 +12,7 @@ struct BroadcastTile {
   static constexpr int kMr = kRowsPerTile, kNr = kColumns, kVectors = kColumns / kLanes;
   static constexpr int kNarrow = 1;
   using Half = HalfVector;
-  static constexpr int Smaller(int rows) { return rows - 1; }
+  static constexpr int Smaller(int rows, int) { return rows - 1; }
 
   // Weights that stream from memory are fetched this far ahead, a page: the hardware does not
   // prefetch across its end. With few rows the hardware alone keeps up with the memory.

@@ -88,12 +88,13 @@ inline void PoolAny(const PoolArgs<Element>& args, size_t c, const Combine& comb
   }
 }
 
-// At least kVectors of channels.
+// At least kVectors of channels. A single vector, of an image with few channels, is not worth code of
+// its own for windows of 3x3.
 template <int kVectors, typename Combine, typename Finish>
 inline void PoolVectors(const PoolArgs<Element>& args, const Combine& combine,
                         const Finish& finish) {
   constexpr size_t kTile = kVectors * kLanes;
-  const bool threes = args.kernel_h == 3 && args.kernel_w == 3;
+  const bool threes = kVectors > 1 && args.kernel_h == 3 && args.kernel_w == 3;
   for (size_t begin = 0; begin < args.channels; begin += kTile) {
     const size_t c = begin + kTile <= args.channels ? begin : args.channels - kTile;
     if (threes && args.step_w == 1) {

@@ -1,12 +1,11 @@
 #include "runtime/api/trimtab.h"
 
-#include <stdlib.h>
-
 #include <new>
 
 #include "runtime/core/cpu.h"
 #include "runtime/core/executor.h"
 #include "runtime/core/loader.h"
+#include "runtime/core/memory.h"
 #include "runtime/core/registry.h"
 #include "runtime/core/text.h"
 
@@ -53,10 +52,8 @@ Status SetUp(trimtab_model* model, const void* data, size_t size, int threads) {
 
 int Open(const void* data, size_t size, bool mapped, int threads, trimtab_model** result, char* why,
          size_t why_size) {
-  void* memory = nullptr;
-  if (posix_memalign(
-          &memory, alignof(trimtab_model) < sizeof(void*) ? sizeof(void*) : alignof(trimtab_model),
-          sizeof(trimtab_model)) != 0) {
+  void* memory = trimtab::MapMemory(sizeof(trimtab_model));
+  if (memory == nullptr) {
     if (mapped) trimtab::UnmapFile(data, size);
     return Fail(Status(Code::kOutOfMemory, TRIMTAB_TEXT("no memory for the model")), why, why_size);
   }
@@ -99,7 +96,7 @@ void trimtab_close(trimtab_model* model) {
   const void* map = model->map;
   const size_t map_bytes = model->map_bytes;
   model->~trimtab_model();
-  free(model);
+  trimtab::UnmapMemory(model, sizeof(trimtab_model));
   if (map != nullptr) trimtab::UnmapFile(map, map_bytes);
 }
 

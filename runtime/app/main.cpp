@@ -2,15 +2,13 @@
 // JSON lines on stdout and writes outputs as raw files. docs/runner.md describes the command line
 // and every line of output.
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime/api/trimtab.h"
 #include "runtime/app/json_line.h"
 #include "runtime/app/meter.h"
 #include "runtime/app/options.h"
+#include "runtime/core/loader.h"
 
 #if TRIMTAB_EMBEDDED_MODEL
 extern "C" const unsigned char trimtab_embedded_model[];
@@ -28,29 +26,6 @@ int Fail(int code, const char* message) {
   return code;
 }
 
-// The content of a file that must have exactly `bytes` bytes; null when it has not. The caller
-// frees it.
-void* ReadFile(const char* path, size_t bytes) {
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return nullptr;
-  struct stat info;
-  char* data = fstat(file, &info) == 0 && static_cast<uint64_t>(info.st_size) == bytes
-                   ? static_cast<char*>(malloc(bytes + 1))
-                   : nullptr;
-  size_t done = 0;
-  while (data != nullptr && done < bytes) {
-    const ssize_t got = read(file, data + done, bytes - done);
-    if (got <= 0) {
-      free(data);
-      data = nullptr;
-    } else {
-      done += static_cast<size_t>(got);
-    }
-  }
-  close(file);
-  return data;
-}
-
 bool WriteFile(const char* path, const void* data, size_t bytes) {
   const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (file < 0) return false;
@@ -58,14 +33,8 @@ bool WriteFile(const char* path, const void* data, size_t bytes) {
   return close(file) == 0 && written;
 }
 
-struct Inputs {
-  void* data[Options::kMaxInputs] = {};
-  ~Inputs() {
-    for (void* input : data) free(input);
-  }
-};
-
-int SetInputs(trimtab_model* model, const Options& options, Inputs* inputs) {
+// The files stay mapped as long as the process lives.
+int SetInputs(trimtab_model* model, const Options& options) {
   if (static_cast<uint32_t>(options.input_count) != trimtab_input_count(model))
     return Fail(kUsageError, "give one --input for each input of the model");
   for (int i = 0; i < options.input_count; ++i) {
@@ -73,10 +42,12 @@ int SetInputs(trimtab_model* model, const Options& options, Inputs* inputs) {
     const uint32_t index = static_cast<uint32_t>(i);
     if (trimtab_input(model, index, &tensor) != 0)
       return Fail(TRIMTAB_BAD_ARGUMENT, "no such input");
-    inputs->data[i] = ReadFile(options.inputs[i], tensor.bytes);
-    if (inputs->data[i] == nullptr)
+    const void* data = &tensor;  // of an empty tensor nothing is read, and nothing can be mapped
+    size_t bytes = 0;
+    if (tensor.bytes > 0 &&
+        (!MapFile(options.inputs[i], &data, &bytes).ok() || bytes != tensor.bytes))
       return Fail(TRIMTAB_IO, "an input file is missing or not of the input's size");
-    if (const int code = trimtab_set_input(model, index, inputs->data[i], tensor.bytes))
+    if (const int code = trimtab_set_input(model, index, data, tensor.bytes))
       return Fail(code, trimtab_last_error(model));
   }
   return 0;
@@ -184,10 +155,9 @@ int RunModel(const Options& options, Meter* meter) {
       .Number("arena_lower_bound_bytes", static_cast<int64_t>(memory.arena_lower_bound_bytes))
       .Number("weights_bytes", static_cast<int64_t>(memory.weights_bytes))
       .Write();
-  Inputs inputs;
   int code = options.verify ? trimtab_verify(model) : 0;
   if (code != 0) Fail(code, trimtab_last_error(model));
-  if (code == 0) code = SetInputs(model, options, &inputs);
+  if (code == 0) code = SetInputs(model, options);
   if (code == 0) code = Measure(model, options, meter);
   if (code == 0 && options.output_dir != nullptr) code = WriteOutputs(model, options.output_dir);
   trimtab_close(model);

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -28,7 +27,8 @@ int OpenCounter() {
 }
 
 void Mark(Phase phase, int64_t index) {
-  prctl(kMarker, static_cast<unsigned long>(phase), static_cast<unsigned long>(index), 0, 0);
+  syscall(SYS_prctl, kMarker, static_cast<unsigned long>(phase), static_cast<unsigned long>(index),
+          0, 0);
 }
 
 }  // namespace
@@ -46,10 +46,13 @@ int64_t PeakResidentBytes() {
   const ssize_t length = read(file, text, sizeof(text) - 1);
   close(file);
   text[length > 0 ? length : 0] = '\0';
-  const char* at = strstr(text, "VmHWM:");
-  if (at == nullptr) return -1;
+  constexpr char kKey[] = "VmHWM:";
+  const char *at = text, *key = kKey;
+  for (; *at != '\0' && *key != '\0'; ++at)
+    key = *at == *key ? key + 1 : *at == *kKey ? kKey + 1 : kKey;
+  if (*key != '\0') return -1;
   int64_t kib = 0;
-  for (at += 6; *at == ' ' || *at == '\t'; ++at) {
+  for (; *at == ' ' || *at == '\t'; ++at) {
   }
   for (; *at >= '0' && *at <= '9'; ++at) kib = kib * 10 + (*at - '0');
   return kib * 1024;

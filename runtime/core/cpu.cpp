@@ -1,6 +1,6 @@
 #include "runtime/core/cpu.h"
 
-#include <stdlib.h>
+#include <unistd.h>
 
 #include "runtime/core/kernel_table.h"
 
@@ -81,9 +81,19 @@ uint32_t Detect() { return 0; }
 
 #endif
 
+// What follows `begin` in the environment, or null. getenv brings 700 bytes of string functions.
+const char* Environment(const char* begin) {
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const char *name = begin, *at = *entry;
+    while (*name != '\0' && *name == *at) ++name, ++at;
+    if (*name == '\0') return at;
+  }
+  return nullptr;
+}
+
 // What TRIMTAB_ISA leaves of the features.
 uint32_t Limit() {
-  const char* isa = getenv("TRIMTAB_ISA");
+  const char* isa = Environment("TRIMTAB_ISA=");
   if (isa == nullptr || *isa == '\0') return ~uint32_t{0};
   for (size_t i = 0; i < kIsaTableSize; ++i) {
     if (kIsaTable[i].name == NameHash(isa)) return kIsaTable[i].cpu_features | kCpuIsaKnown;

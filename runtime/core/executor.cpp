@@ -1,35 +1,32 @@
 #include "runtime/core/executor.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
+#include "runtime/core/parallel.h"
 #include "runtime/core/registry.h"
 
 namespace trimtab {
 namespace {
 
-template <typename T>
-Status Allocate(size_t count, T** result) {
-  *result = static_cast<T*>(calloc(count + 1, sizeof(T)));
-  return *result != nullptr
-             ? Status()
-             : Status(Code::kOutOfMemory, TRIMTAB_TEXT("no memory for the executor's tables"));
-}
-
 // The first inference touches all of the arena, and a fault takes longer than clearing a page: asks
 // for huge pages where there is room for one, and for the others all at once. The last huge page
 // may stick out a little, which takes less time than small ones. A kernel that knows no such wish
-// leaves them to the faults. Null when there is no memory.
-void* AllocateArena(size_t bytes) {
-  constexpr size_t kHugePage = size_t{2} << 20;
+// leaves them to the faults.
+constexpr size_t kHugePage = size_t{2} << 20;
+
+// What to map for an arena of `bytes`: it begins at a huge page when it fills one.
+size_t MappedBytes(size_t bytes) { return bytes < kHugePage ? bytes : bytes + 2 * kHugePage; }
+
+uint8_t* PrepareArena(void* mapped, size_t bytes) {
   constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, which older headers lack
-  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  const size_t excess = (kHugePage - bytes % kHugePage) % kHugePage;
-  if (excess < bytes / 8) bytes += excess;
-  void* arena = nullptr;
-  if (posix_memalign(&arena, bytes >= kHugePage ? kHugePage : page, bytes) != 0) return nullptr;
+  auto begin = reinterpret_cast<uintptr_t>(mapped);
+  if (bytes >= kHugePage) {
+    begin = RoundUp(begin, uintptr_t{kHugePage});
+    const size_t whole = RoundUp(bytes, kHugePage);
+    if (whole - bytes < bytes / 8) bytes = whole;
+  }
+  auto* const arena = reinterpret_cast<uint8_t*>(begin);
   static_cast<void>(madvise(arena, bytes, MADV_HUGEPAGE));
   static_cast<void>(madvise(arena, bytes, kPopulateWrite));
   return arena;
@@ -43,24 +40,18 @@ size_t AlignedTo16(size_t bytes) { return (bytes + 15) / 16 * 16; }
 
 Executor::~Executor() {
   pool_.Stop();
-  free(arena_);
-  free(operators_);
-  free(operator_memory_);
-  free(home_);
-  free(operand_pointers_);
-  free(buffers_);
-  free(order_);
+  UnmapMemory(mapped_, mapped_bytes_);
 }
 
 Status Executor::SetUp(const Program& program, int threads) {
   program_ = &program;
   const uint32_t vars = program.var_count(), ops = program.op_count();
   TRIMTAB_RETURN_IF_ERROR(pool_.Start(threads));
-  TRIMTAB_RETURN_IF_ERROR(scope_.Create(program));
-  TRIMTAB_RETURN_IF_ERROR(Allocate(ops, &operators_));
-  TRIMTAB_RETURN_IF_ERROR(Allocate(vars, &home_));
-  TRIMTAB_RETURN_IF_ERROR(Allocate(size_t{vars} + ops, &buffers_));
-  TRIMTAB_RETURN_IF_ERROR(Allocate(size_t{vars} + ops, &order_));
+  TRIMTAB_RETURN_IF_ERROR(scope_.Create(program, &tables_));
+  TRIMTAB_RETURN_IF_ERROR(tables_.Take(ops, &operators_));
+  TRIMTAB_RETURN_IF_ERROR(tables_.Take(vars, &home_));
+  TRIMTAB_RETURN_IF_ERROR(tables_.Take(size_t{vars} + ops, &buffers_));
+  TRIMTAB_RETURN_IF_ERROR(tables_.Take(size_t{vars} + ops, &order_));
   TRIMTAB_RETURN_IF_ERROR(CheckDataFlow());
   TRIMTAB_RETURN_IF_ERROR(CreateOperators());
   Tensor** pointers = operand_pointers_;
@@ -118,8 +109,8 @@ Status Executor::CreateOperators() {
     bytes += AlignedTo16(row->factory->bytes);
     operands += size_t{op.input_count} + op.output_count;
   }
-  TRIMTAB_RETURN_IF_ERROR(Allocate(bytes, &operator_memory_));
-  TRIMTAB_RETURN_IF_ERROR(Allocate(operands, &operand_pointers_));
+  TRIMTAB_RETURN_IF_ERROR(tables_.Take(bytes, &operator_memory_));
+  TRIMTAB_RETURN_IF_ERROR(tables_.Take(operands, &operand_pointers_));
   uint8_t* place = operator_memory_;
   for (uint32_t i = 0; i < program_->op_count(); ++i) {
     const OperatorFactory& factory = *FindOperator(program_->op(i).op_id)->factory;
@@ -164,8 +155,9 @@ Status Executor::SetUpOperator(uint32_t index, Tensor** pointers) {
 Status Executor::Resize(uint32_t i, const Dims& dims) {
   if (i >= program_->input_count() || dims.Count() < 0 || dims.rank != input(i).dims.rank)
     return Status(Code::kBadArgument, TRIMTAB_TEXT("no such input, or bad dimensions"), i);
+  Memory memory;
   Dims* before = nullptr;
-  TRIMTAB_RETURN_IF_ERROR(Allocate(scope_.size(), &before));
+  TRIMTAB_RETURN_IF_ERROR(memory.Take(scope_.size(), &before));
   for (uint32_t var = 0; var < scope_.size(); ++var) before[var] = scope_.tensor(var).dims;
   Tensor& resized = scope_.tensor(program_->input(i));
   resized.dims = dims;
@@ -177,7 +169,6 @@ Status Executor::Resize(uint32_t i, const Dims& dims) {
     for (uint32_t var = 0; var < scope_.size(); ++var) scope_.tensor(var).dims = before[var];
     static_cast<void>(Reshape());  // what was planned once can be again, in the arena that is there
   }
-  free(before);
   return status;
 }
 
@@ -316,17 +307,19 @@ Status Executor::PlanArena() {
       static_cast<size_t>(MemoryLowerBound(buffers_, buffers, static_cast<int32_t>(ops)));
   // The old arena stays until there is a new one, and where it fits: a resize that fails goes back
   // to it.
-  if (arena_ == nullptr || bytes != arena_bytes_) {
-    void* arena = AllocateArena(static_cast<size_t>(bytes) + kArenaAlignment);
-    if (arena == nullptr) {
+  const size_t wanted = MappedBytes(static_cast<size_t>(bytes) + kArenaAlignment);
+  if (mapped_ == nullptr || bytes != arena_bytes_) {
+    void* mapped = MapMemory(wanted);
+    if (mapped == nullptr) {
       return Status(Code::kOutOfMemory, TRIMTAB_TEXT("no memory for the arena (bytes)"),
                     static_cast<int64_t>(bytes));
     }
-    free(arena_);
-    arena_ = arena;
+    UnmapMemory(mapped_, mapped_bytes_);
+    mapped_ = mapped;
+    mapped_bytes_ = wanted;
     arena_bytes_ = static_cast<size_t>(bytes);
   }
-  uint8_t* base = static_cast<uint8_t*>(arena_);
+  uint8_t* base = PrepareArena(mapped_, arena_bytes_ + kArenaAlignment);
   for (uint32_t i = 0; i < vars; ++i) {
     Tensor& tensor = scope_.tensor(i);
     if (buffers_[i].bytes == 0) continue;

@@ -3,6 +3,7 @@
 #ifndef TRIMTAB_CORE_EXECUTOR_H_
 #define TRIMTAB_CORE_EXECUTOR_H_
 
+#include "runtime/core/memory.h"
 #include "runtime/core/memory_plan.h"
 #include "runtime/core/operator.h"
 #include "runtime/core/program.h"
@@ -61,6 +62,7 @@ class Executor {
   void BindViews();
 
   const Program* program_ = nullptr;
+  Memory tables_;
   Scope scope_;
   ThreadPool pool_;
   OperatorObserver observer_;
@@ -70,7 +72,8 @@ class Executor {
   Tensor** operand_pointers_ = nullptr;
   Buffer* buffers_ = nullptr;  // one per variable, then one per operator for its scratch
   uint32_t* order_ = nullptr;
-  void* arena_ = nullptr;
+  void* mapped_ = nullptr;  // the arena lies in it
+  size_t mapped_bytes_ = 0;
   size_t arena_bytes_ = 0, arena_lower_bound_bytes_ = 0;
 };
 

@@ -4,7 +4,6 @@
 #include <float.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime/core/tensor.h"
@@ -198,16 +197,14 @@ Status VerifyConstants(const Program& program) {
 Status MapFile(const char* path, const void** bytes, size_t* size) {
   const int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return Status(Code::kIo, TRIMTAB_TEXT("cannot open the model file"));
-  struct stat info;
-  const bool known = fstat(file, &info) == 0 && info.st_size > 0 &&
-                     static_cast<uint64_t>(info.st_size) <= SIZE_MAX;
+  const off_t end = lseek(file, 0, SEEK_END);  // fstat is larger
+  const bool fits = end > 0 && static_cast<uint64_t>(end) <= SIZE_MAX;
   void* map =
-      known ? mmap(nullptr, static_cast<size_t>(info.st_size), PROT_READ, MAP_PRIVATE, file, 0)
-            : MAP_FAILED;
+      fits ? mmap(nullptr, static_cast<size_t>(end), PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
   close(file);
   if (map == MAP_FAILED) return Status(Code::kIo, TRIMTAB_TEXT("cannot map the model file"));
   *bytes = map;
-  *size = static_cast<size_t>(info.st_size);
+  *size = static_cast<size_t>(end);
   return Status();
 }
 

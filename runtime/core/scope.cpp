@@ -1,16 +1,10 @@
 #include "runtime/core/scope.h"
 
-#include <stdlib.h>
-
 namespace trimtab {
 
-Scope::~Scope() { free(variables_); }
-
-Status Scope::Create(const Program& program) {
+Status Scope::Create(const Program& program, Memory* memory) {
   size_ = program.var_count();
-  variables_ = static_cast<Variable*>(calloc(size_ + 1, sizeof(Variable)));
-  if (variables_ == nullptr)
-    return Status(Code::kOutOfMemory, TRIMTAB_TEXT("no memory for the variables"), size_);
+  TRIMTAB_RETURN_IF_ERROR(memory->Take(size_, &variables_));
   for (uint32_t i = 0; i < size_; ++i) {
     const VarRecord& record = program.var(i);
     Variable& variable = variables_[i];

@@ -2,6 +2,7 @@
 #ifndef TRIMTAB_CORE_SCOPE_H_
 #define TRIMTAB_CORE_SCOPE_H_
 
+#include "runtime/core/memory.h"
 #include "runtime/core/program.h"
 #include "runtime/core/tensor.h"
 
@@ -22,10 +23,9 @@ class Scope {
   Scope() = default;
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
-  ~Scope();
 
-  // One variable per record; constants point at the program's data.
-  Status Create(const Program& program);
+  // One variable per record, which lie in `memory`; constants point at the program's data.
+  Status Create(const Program& program, Memory* memory);
 
   uint32_t size() const { return size_; }
   Variable& variable(uint32_t i) { return variables_[i]; }

@@ -5,6 +5,12 @@
 
 namespace trimtab {
 
+// Not in the header: what a check costs where it stands is a call.
+Status::Status(Code code, const char* what) : code_(code), what_(what) {}
+Status::Status(Code code, const char* what, int64_t a) : code_(code), what_(what), a_(a) {}
+Status::Status(Code code, const char* what, int64_t a, int64_t b)
+    : code_(code), what_(what), a_(a), b_(b) {}
+
 size_t Status::Format(char* buffer, size_t size) const {
   Text text(buffer, size);
   if (what_[0] != '\0') {

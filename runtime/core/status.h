@@ -25,8 +25,9 @@ class [[nodiscard]] Status {
   Status() = default;
   // `what` must be a literal. `a` and `b` are facts (expected and found, or an index) shown beside
   // it.
-  Status(Code code, const char* what, int64_t a = kNoFact, int64_t b = kNoFact)
-      : code_(code), what_(what), a_(a), b_(b) {}
+  Status(Code code, const char* what);
+  Status(Code code, const char* what, int64_t a);
+  Status(Code code, const char* what, int64_t a, int64_t b);
 
   bool ok() const { return code_ == Code::kOk; }
   Code code() const { return code_; }

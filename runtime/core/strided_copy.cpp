@@ -19,7 +19,10 @@ typedef uint32_t Lanes __attribute__((vector_size(16), aligned(4), may_alias));
 inline Lanes LanesAt(const Bits32* x) { return *reinterpret_cast<const Lanes*>(x); }
 
 // Element (r, c) of 4 x 4 is at from[r * from_row + c] and goes to to[c * to_column + r].
-inline void TransposeFour(const Bits32* from, ptrdiff_t from_row, Bits32* to, ptrdiff_t to_column) {
+inline void TransposeFour(const void* from_bytes, ptrdiff_t from_row, void* to_bytes,
+                          ptrdiff_t to_column) {
+  const auto* from = static_cast<const Bits32*>(from_bytes);
+  auto* const to = static_cast<Bits32*>(to_bytes);
   const Lanes a = LanesAt(from), b = LanesAt(from + from_row), c = LanesAt(from + 2 * from_row),
               d = LanesAt(from + 3 * from_row);
   const Lanes ab = {a[0], b[0], a[1], b[1]}, ab_high = {a[2], b[2], a[3], b[3]};
@@ -36,7 +39,8 @@ inline void TransposeFour(const Bits32* from, ptrdiff_t from_row, Bits32* to, pt
 }
 
 // The same for the three planes of a photograph, whose pixels lie side by side in the result.
-inline void InterleaveThree(const Bits32* from, ptrdiff_t from_row, Bits32* to) {
+inline void InterleaveThree(const void* from_bytes, ptrdiff_t from_row, void* to) {
+  const auto* from = static_cast<const Bits32*>(from_bytes);
   const Lanes a = LanesAt(from), b = LanesAt(from + from_row), c = LanesAt(from + 2 * from_row);
   auto* const y = reinterpret_cast<Lanes*>(to);
   y[0] = Lanes{a[0], b[0], c[0], a[1]};
@@ -44,13 +48,24 @@ inline void InterleaveThree(const Bits32* from, ptrdiff_t from_row, Bits32* to) 
   y[2] = Lanes{c[2], a[3], b[3], c[3]};
 }
 
-// rows x columns elements in square tiles, so that both sides reuse the cache lines they touch.
+// `count` elements, some way apart.
 template <typename Bits>
-void CopyTiles(const void* from_bytes, void* to_bytes, size_t rows, ptrdiff_t from_row,
+void CopyLine(const void* from, ptrdiff_t from_step, void* to, ptrdiff_t to_step, size_t count) {
+  const Bits* x = static_cast<const Bits*>(from);
+  Bits* y = static_cast<Bits*>(to);
+  for (; count > 0; --count, x += from_step, y += to_step) *y = *x;
+}
+
+// rows x columns elements of `bytes` in square tiles, so that both sides reuse the cache lines they
+// touch.
+void CopyTiles(size_t bytes, const char* from, char* to, size_t rows, ptrdiff_t from_row,
                ptrdiff_t to_row, size_t columns, ptrdiff_t from_column, ptrdiff_t to_column) {
-  const auto* from = static_cast<const Bits*>(from_bytes);
-  auto* to = static_cast<Bits*>(to_bytes);
-  const bool vectors = sizeof(Bits) == 4 && from_column == 1 && to_row == 1;
+  const auto size = static_cast<ptrdiff_t>(bytes);
+  const auto copy_line = bytes == 4   ? CopyLine<Bits32>
+                         : bytes == 8 ? CopyLine<Bits64>
+                         : bytes == 2 ? CopyLine<Bits16>
+                                      : CopyLine<Bits8>;
+  const bool vectors = bytes == 4 && from_column == 1 && to_row == 1;
   // Few rows, as the channels of a photograph, leave cache for longer ones.
   const size_t strip = rows < kTile ? 64 * kTile : kTile;
   for (size_t r0 = 0; r0 < rows; r0 += kTile) {
@@ -58,30 +73,28 @@ void CopyTiles(const void* from_bytes, void* to_bytes, size_t rows, ptrdiff_t fr
     for (size_t c0 = 0; c0 < columns; c0 += strip) {
       const size_t c1 = Least(columns, c0 + strip), whole = c0 + (c1 - c0) / 4 * 4;
       const auto source = [&](size_t r, size_t c) {
-        return from + static_cast<ptrdiff_t>(r) * from_row +
-               static_cast<ptrdiff_t>(c) * from_column;
+        return from +
+               (static_cast<ptrdiff_t>(r) * from_row + static_cast<ptrdiff_t>(c) * from_column) *
+                   size;
       };
       const auto target = [&](size_t r, size_t c) {
-        return to + static_cast<ptrdiff_t>(r) * to_row + static_cast<ptrdiff_t>(c) * to_column;
+        return to +
+               (static_cast<ptrdiff_t>(r) * to_row + static_cast<ptrdiff_t>(c) * to_column) * size;
       };
       // Rows before `done` need only the columns from `whole` on.
       size_t done = r0;
-      if constexpr (sizeof(Bits) == 4) {
-        for (; vectors && done + 4 <= r1; done += 4) {
-          for (size_t c = c0; c < whole; c += 4)
-            TransposeFour(source(done, c), from_row, target(done, c), to_column);
-        }
-        if (vectors && done + 3 == r1 && to_column == 3) {
-          for (size_t c = c0; c < whole; c += 4)
-            InterleaveThree(source(done, c), from_row, target(done, c));
-          done = r1;
-        }
+      for (; vectors && done + 4 <= r1; done += 4) {
+        for (size_t c = c0; c < whole; c += 4)
+          TransposeFour(source(done, c), from_row, target(done, c), to_column);
+      }
+      if (vectors && done + 3 == r1 && to_column == 3) {
+        for (size_t c = c0; c < whole; c += 4)
+          InterleaveThree(source(done, c), from_row, target(done, c));
+        done = r1;
       }
       for (size_t r = r0; r < r1; ++r) {
         const size_t first = r < done ? whole : c0;
-        const Bits* x = source(r, first);
-        Bits* y = target(r, first);
-        for (size_t left = c1 - first; left > 0; --left, x += from_column, y += to_column) *y = *x;
+        copy_line(source(r, first), from_column, target(r, first), to_column, c1 - first);
       }
     }
   }
@@ -161,15 +174,13 @@ void StridedCopy::Run(const void* from, void* to, ThreadPool& pool) {
           Copy(y, x, row_bytes);
         }
       } else {
-        const auto copy = element_bytes_ == 4   ? CopyTiles<Bits32>
-                          : element_bytes_ == 8 ? CopyTiles<Bits64>
-                          : element_bytes_ == 2 ? CopyTiles<Bits16>
-                                                : CopyTiles<Bits8>;
         // Columns lie side by side in the source if any do, or else make the longer side.
         if ((row.from == 1 && column.to == 1) || column.extent < kTile) {
-          copy(x, y, column.extent, column.from, column.to, n, row.from, row.to);
+          CopyTiles(element_bytes_, x, y, column.extent, column.from, column.to, n, row.from,
+                    row.to);
         } else {
-          copy(x, y, n, row.from, row.to, column.extent, column.from, column.to);
+          CopyTiles(element_bytes_, x, y, n, row.from, row.to, column.extent, column.from,
+                    column.to);
         }
       }
       begin += n;

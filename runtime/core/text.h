@@ -14,32 +14,10 @@ class Text {
     if (size_ > 0) buffer_[0] = '\0';
   }
 
-  Text& Add(const char* text) {
-    while (*text != '\0') Put(*text++);
-    return *this;
-  }
-
-  Text& Add(int64_t value) {
-    char digits[20];
-    int n = 0;
-    uint64_t rest = value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
-    if (value < 0) Put('-');
-    do digits[n++] = static_cast<char>('0' + rest % 10);
-    while ((rest /= 10) != 0);
-    while (n > 0) Put(digits[--n]);
-    return *this;
-  }
-
-  Text& AddHex(uint64_t value) {
-    for (int shift = 60; shift >= 0; shift -= 4) Put("0123456789abcdef"[(value >> shift) & 15]);
-    return *this;
-  }
-
-  void Put(char c) {
-    if (length_ + 1 >= size_) return;
-    buffer_[length_++] = c;
-    buffer_[length_] = '\0';
-  }
+  Text& Add(const char* text);
+  Text& Add(int64_t value);
+  Text& AddHex(uint64_t value);
+  void Put(char c);
 
   size_t length() const { return length_; }
 

@@ -1,17 +1,26 @@
 #include "runtime/core/thread_pool.h"
 
+#if TRIMTAB_THREADS
+#include <limits.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdlib.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <new>
 
 #include "runtime/core/cpu.h"
+#include "runtime/core/memory.h"
 #include "runtime/core/parallel.h"
+#endif
 
 namespace trimtab {
+
+#if TRIMTAB_THREADS
+
 namespace {
 
 // How long a helper looks for work before it sleeps: longer than an operator that one thread runs
@@ -41,6 +50,18 @@ bool Spin(uint64_t patience, Ready ready) {
   }
 }
 
+// Threads sleep on a word of memory, which is all that a loop needs of the system (futex(2)): a mutex
+// and a condition variable are 4 KB of a small C library, and take longer.
+//
+// Sleeps unless `word` is no longer `value`; may also wake without a reason.
+void SleepWhile(const std::atomic<uint32_t>& word, uint32_t value) {
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
+}
+
+void WakeAll(const std::atomic<uint32_t>& word) {
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+}
+
 }  // namespace
 
 struct ThreadPool::State {
@@ -51,9 +72,10 @@ struct ThreadPool::State {
     size_t end;
   } share[kMaxThreads];
 
-  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-  pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
   std::atomic<uint32_t> generation{0};  // every loop adds one
+  // A helper counts itself in before it looks at the generation for the last time, and the caller
+  // adds to that before it looks for sleepers: one of the two sees the other.
+  std::atomic<uint32_t> sleepers{0};
   std::atomic<bool> stop{false};
   // A helper counts itself in before it asks whether there is a loop, and the caller ends the loop
   // before it waits for those that are in: one of the two sees the other. So nobody waits for a
@@ -70,7 +92,12 @@ struct ThreadPool::State {
     pthread_t handle;
     State* state;
     int index;
-  }* helper = nullptr;
+  } helper[kMaxThreads - 1];
+
+  void Call() {
+    generation.fetch_add(1);
+    if (sleepers.load() != 0) WakeAll(generation);
+  }
 
   // First the thread's own share, which is the same part of every loop: what it wrote last is in
   // its cache. Then what others have left.
@@ -92,13 +119,13 @@ void* ThreadPool::Work(void* argument) {
   State& state = *self->state;
   uint32_t seen = 0;
   for (;;) {
-    const auto called = [&] { return state.generation.load(std::memory_order_acquire) != seen; };
+    const auto called = [&] { return state.generation.load() != seen; };
     if (!Spin(kPatienceNs, called)) {
-      pthread_mutex_lock(&state.mutex);
-      while (!called()) pthread_cond_wait(&state.wake, &state.mutex);
-      pthread_mutex_unlock(&state.mutex);
+      state.sleepers.fetch_add(1);
+      while (!called()) SleepWhile(state.generation, seen);
+      state.sleepers.fetch_sub(1);
     }
-    seen = state.generation.load(std::memory_order_acquire);
+    seen = state.generation.load();
     if (state.stop.load(std::memory_order_relaxed)) return nullptr;
     state.active.fetch_add(1);
     if (state.open.load()) state.TakeBlocks(self->index);
@@ -110,14 +137,9 @@ Status ThreadPool::Start(int threads) {
   if (threads < 1 || threads > kMaxThreads)
     return Status(Code::kBadArgument, TRIMTAB_TEXT("threads must be 1 to 64"), threads);
   if (threads == 1) return Status();
-#if TRIMTAB_THREADS
-  void* memory = nullptr;
-  const size_t bytes = sizeof(State) + sizeof(State::Helper) * static_cast<size_t>(threads - 1);
-  if (posix_memalign(&memory, alignof(State), bytes) != 0)
-    return Status(Code::kOutOfMemory, TRIMTAB_TEXT("no memory for threads"));
-  static_assert(alignof(State::Helper) <= alignof(State), "helpers follow the state in one block");
+  void* const memory = MapMemory(sizeof(State));
+  if (memory == nullptr) return Status(Code::kOutOfMemory, TRIMTAB_TEXT("no memory for threads"));
   state_ = ::new (memory) State;
-  state_->helper = reinterpret_cast<State::Helper*>(static_cast<char*>(memory) + sizeof(State));
   for (int i = 0; i < threads - 1; ++i) {
     State::Helper& helper = state_->helper[i];
     helper.state = state_;
@@ -131,24 +153,16 @@ Status ThreadPool::Start(int threads) {
     return Status(Code::kOutOfMemory, TRIMTAB_TEXT("the system refuses another thread"), threads);
   }
   return Status();
-#else
-  return Status(Code::kBadArgument, TRIMTAB_TEXT("this binary was built without threads"), threads);
-#endif
 }
 
 void ThreadPool::Stop() {
-#if TRIMTAB_THREADS
   if (state_ == nullptr) return;
   state_->stop.store(true, std::memory_order_relaxed);
-  pthread_mutex_lock(&state_->mutex);
-  state_->generation.fetch_add(1, std::memory_order_release);
-  pthread_cond_broadcast(&state_->wake);
-  pthread_mutex_unlock(&state_->mutex);
+  state_->Call();
   for (int i = 0; i < state_->helpers; ++i) pthread_join(state_->helper[i].handle, nullptr);
-  free(state_);
+  UnmapMemory(state_, sizeof(State));
   state_ = nullptr;
   threads_ = 1;
-#endif
 }
 
 void ThreadPool::For(size_t n, size_t cost, Body body, void* context) {
@@ -170,13 +184,26 @@ void ThreadPool::For(size_t n, size_t cost, Body body, void* context) {
     state.share[i].end = end;
   }
   state.open.store(true, std::memory_order_release);
-  pthread_mutex_lock(&state.mutex);
-  state.generation.fetch_add(1, std::memory_order_release);
-  pthread_cond_broadcast(&state.wake);
-  pthread_mutex_unlock(&state.mutex);
+  state.Call();
   state.TakeBlocks(0);
   state.open.store(false);
   Spin(UINT64_MAX, [&] { return state.active.load() == 0; });
 }
+
+#else
+
+Status ThreadPool::Start(int threads) {
+  return threads == 1 ? Status()
+                      : Status(Code::kBadArgument,
+                               TRIMTAB_TEXT("this binary was built without threads"), threads);
+}
+
+void ThreadPool::Stop() {}
+
+void ThreadPool::For(size_t n, size_t, Body body, void* context) {
+  if (n > 0) body(context, 0, n, 0);
+}
+
+#endif
 
 }  // namespace trimtab

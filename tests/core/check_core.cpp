@@ -150,8 +150,9 @@ void ExpectRefused(size_t at, T value, const char* what) {
 void CheckQuantisation() {
   SmallFile file;
   trimtab::Program program;
+  trimtab::Memory memory;
   trimtab::Scope scope;
-  const bool is_loaded = file.Load(&program) == Code::kOk && scope.Create(program).ok();
+  const bool is_loaded = file.Load(&program) == Code::kOk && scope.Create(program, &memory).ok();
   Expect(is_loaded, "a good file is loaded");
   if (!is_loaded) return;
   const trimtab::Quantisation* found = scope.tensor(0).quantisation;

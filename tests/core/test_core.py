@@ -15,8 +15,17 @@ from tests import check_programs
 pytestmark = pytest.mark.build
 
 # Memory is taken when a model is opened: nowhere else, and never by an operator or a kernel.
-ALLOCATES = {"executor", "scope", "thread_pool", "trimtab"}
-ALLOCATION = {"malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc"}
+ALLOCATES = {"executor", "loader", "memory", "scope", "thread_pool", "trimtab"}
+ALLOCATION = {
+    "malloc",
+    "calloc",
+    "realloc",
+    "posix_memalign",
+    "aligned_alloc",
+    "mmap",
+    "_ZN7trimtab9MapMemoryEm",
+    "_ZN7trimtab6Memory4TakeEmmPPv",
+}
 NEVER = {
     "abort",
     "exit",
