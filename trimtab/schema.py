@@ -68,17 +68,21 @@ class Attribute:
 
 @dataclass(frozen=True)
 class Macs:
-    """Multiply-accumulates of an operator whose results are sums of products: as many as `each`
-    has elements, times the dimensions of `of` from number `first` on.
+    """Multiply-accumulates of an operator whose results are sums of products: the sum of `terms`,
+    each the product of some dimensions of some operands.
     """
 
-    each: str
-    of: str
-    first: int
+    terms: tuple[tuple[tuple[str, slice], ...], ...]
 
     def count(self, shapes: Mapping[str, tuple[int, ...]]) -> int:
-        """How many they are; `shapes`: those of the operator's inputs and outputs."""
-        return math.prod(shapes[self.each]) * math.prod(shapes[self.of][self.first :])
+        """How many they are; `shapes`: those of the operator's inputs and outputs. What is absent
+        takes none.
+        """
+        return sum(
+            math.prod(math.prod(shapes[name][dims]) for name, dims in term)
+            for term in self.terms
+            if all(shapes.get(name) for name, _ in term)
+        )
 
 
 @dataclass(frozen=True)
@@ -231,11 +235,12 @@ def _toml(path: Path) -> dict[str, Any]:
 def _include(table: dict[str, Any], path: Path) -> None:
     """Adds to `table`, the schema of `path`, what the files of shared/ that it includes say.
 
-    An operator's own attributes come first, then theirs, in the order of `include`. Nothing may be
-    said twice.
+    An operator's own attributes come first, then theirs, in the order of `include`. "prefix:file"
+    takes a file's attributes alone, with the prefix before their names. Nothing may be said twice.
     """
     files = {f.stem: f for f in sorted((path.parent / "shared").glob("*.toml"))}
-    for name in table.pop("include", []):
+    for include in table.pop("include", []):
+        prefix, _, name = include.rpartition(":")
         if name not in files:
             raise SchemaError(
                 f"includes {name!r}, which runtime/ops/shared/ does not have",
@@ -243,29 +248,40 @@ def _include(table: dict[str, Any], path: Path) -> None:
                 hint=f"it has: {', '.join(files) or 'none'}",
             )
         shared = _toml(files[name])
-        blocks = [(table.setdefault(key, {}), shared.pop(key, {})) for key in BLOCKS]
-        for own, theirs in [*blocks, (table, shared)]:
-            if twice := sorted(own.keys() & theirs.keys()):
+        theirs = [{prefix + k: v for k, v in shared.pop(key, {}).items()} for key in BLOCKS]
+        blocks = [
+            (table.setdefault(key, {}), block) for key, block in zip(BLOCKS, theirs, strict=True)
+        ]
+        shared = {} if prefix else shared
+        for own, added in [*blocks, (table, shared)]:
+            if twice := sorted(own.keys() & added.keys()):
                 raise SchemaError(
                     f"says again what runtime/ops/shared/{name}.toml says: {', '.join(twice)}",
                     where=str(path),
                     hint="drop it here, or do not include the file",
                 )
-            own.update(theirs)
+            own.update(added)
 
 
 def _macs(text: str, ports: set[str], where: str) -> Macs | None:
-    """What is written as "y * w[1:]": elements of y, times dimensions of w from the second on."""
-    match = re.fullmatch(r"(\w+) \* (\w+)\[(-?\d+):\]", text)
-    if match and {match[1], match[2]} <= ports:
-        return Macs(match[1], match[2], int(match[3]))
-    if text:
-        raise SchemaError(
-            f"cannot read macs = {text!r}",
-            where=where,
-            hint='write "y * w[1:]", with names of inputs or outputs',
-        )
-    return None
+    """What is written as "y * w[1:]": elements of y, times dimensions of w from the second on; or a
+    sum of such products.
+    """
+    terms = []
+    for term in text.split(" + ") if text else ():
+        factors = [re.fullmatch(r"(\w+)(?:\[(-?\d*):(-?\d*)\])?", f) for f in term.split(" * ")]
+        found = [match for match in factors if match and match[1] in ports]
+        if len(found) < max(len(factors), 2):
+            raise SchemaError(
+                f"cannot read macs = {text!r}",
+                where=where,
+                hint='write "y * w[1:]", with names of inputs or outputs',
+            )
+        ends = [
+            (match[1], [int(end) if end else None for end in match.group(2, 3)]) for match in found
+        ]
+        terms.append(tuple((name, slice(*end)) for name, end in ends))
+    return Macs(tuple(terms)) if terms else None
 
 
 def read_operator(path: Path) -> Operator:

@@ -1,10 +1,7 @@
 // Convolution of every channel by itself.
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
-#include "runtime/core/parallel.h"
-#include "runtime/ops/epilogue.h"
-#include "runtime/ops/row_driver.h"
-#include "runtime/ops/window.h"
+#include "runtime/ops/depthwise_driver.h"
 
 namespace trimtab {
 namespace {
@@ -20,8 +17,7 @@ class ConvDepthwise final : public OperatorOf<ConvDepthwiseAttributes> {
 
   Window window_;
   Epilogue<float> epilogue_;
-  Kernel<DepthwiseArgs<float>> kernel_ = nullptr;
-  RowDriver<float> rows_;
+  DepthwiseDriver<float> depthwise_;
 };
 
 Status ConvDepthwise::InferShape() {
@@ -36,56 +32,26 @@ Status ConvDepthwise::InferShape() {
 
 Status ConvDepthwise::Prepare() {
   TRIMTAB_RETURN_IF_ERROR(BindEpilogue(attributes(), &epilogue_));
-  const KernelRef& ref = attributes().kernel;
-  TRIMTAB_RETURN_IF_ERROR(Bind<NameHash("depthwise")>(ref, &kernel_));
-  const int32_t channels = input(0).c();
-  TRIMTAB_CHECK(ref.nr > 0, "the plan's depthwise kernel has no tile");
-  const size_t padded = DivideUp(static_cast<size_t>(channels), ref.nr) * ref.nr;
-  TRIMTAB_CHECK(input(1).bytes / sizeof(float) / static_cast<size_t>(window_.taps()) >= padded,
-                "packed weights are too short");
-  TRIMTAB_CHECK(!has_input(2) || input(2).bytes / sizeof(float) >= static_cast<size_t>(channels),
-                "bias is too short");
-  TRIMTAB_RETURN_IF_ERROR(rows_.Prepare(window_, output().w(), channels, attributes().rows,
-                                        attributes().pixels, threads()));
-  return RequestScratch(rows_.scratch_bytes());
+  TRIMTAB_RETURN_IF_ERROR(depthwise_.Bind(DepthwisePlan(attributes()), window_, output().w(),
+                                          input(1), optional_input(2), threads()));
+  return RequestScratch(depthwise_.scratch_bytes());
 }
 
 void ConvDepthwise::Run(ThreadPool& pool) {
   const Tensor &x = input(0), &y = output();
-  const size_t channels = static_cast<size_t>(x.c());
-  const WindowSource<float> source{window_,         x.h(),
-                                   x.w(),           y.h(),
-                                   y.w(),           x.pixel_stride(),
-                                   x.data<float>(), rows_.Padding(scratch<void>(), channels, 0.0f)};
-  const float* const bias = has_input(2) ? input(2).data<float>() : source.padding;
+  const WindowSource<float> source{window_,          x.h(),           x.w(),  y.h(), y.w(),
+                                   x.pixel_stride(), x.data<float>(), nullptr};
   const float* const residual = optional_data<float>(3);
   const size_t residual_stride = residual == nullptr ? 0 : input(3).pixel_stride();
-  float* const out = output().data<float>();
-  rows_.Run(source, static_cast<size_t>(x.n()), scratch<void>(), pool, [&](const auto& piece) {
-    const size_t pixel = piece.row * source.out_w + piece.x;
-    DepthwiseArgs<float> args;
-    args.a = piece.a;
-    args.w = input(1).data<float>();
-    args.bias = bias;
-    args.kernel_h = static_cast<size_t>(window_.kernel_h);
-    args.kernel_w = static_cast<size_t>(window_.kernel_w);
-    args.column = piece.column;
-    args.step_h = static_cast<size_t>(window_.stride_h);
-    args.step_w = piece.step_w;
-    args.rows = piece.rows;
-    args.pixels = piece.pixels;
-    args.channels = channels;
-    args.y_stride = y.pixel_stride();
-    args.y_row_stride = source.out_w * args.y_stride;
-    args.y = out + pixel * args.y_stride;
-    args.clamp_min = residual == nullptr ? epilogue_.clamp_min : -__builtin_inff();
-    args.clamp_max = residual == nullptr ? epilogue_.clamp_max : __builtin_inff();
-    args.nr = attributes().kernel.nr;
-    kernel_(args);
-    if (residual != nullptr) AddResidual(args, residual + pixel * residual_stride, residual_stride);
-    for (size_t r = 0; r < piece.rows; ++r)
-      epilogue_.Activate(args.y + r * args.y_row_stride, piece.pixels, channels, args.y_stride);
-  });
+  const float infinity = __builtin_inff();
+  depthwise_.Run(source, static_cast<size_t>(x.n()),
+                 residual == nullptr ? epilogue_.clamp_min : -infinity,
+                 residual == nullptr ? epilogue_.clamp_max : infinity, output().data<float>(),
+                 y.pixel_stride(), scratch<void>(), pool, [&](const auto& args, size_t pixel) {
+                   if (residual != nullptr)
+                     AddResidual(args, residual + pixel * residual_stride, residual_stride);
+                   Activate(epilogue_, args);
+                 });
 }
 
 void ConvDepthwise::AddResidual(const DepthwiseArgs<float>& args, const float* residual,

@@ -36,7 +36,10 @@ def network() -> Program:
     strided = {"pads": (3, 3, 3, 3), "strides": (2, 2)}
     (t,) = b.add_op("conv", ["x", weights(16, 3, 7, 7)], strided, name="squares")
     (t,) = b.add_op("resize", [t], {"sizes": (9, 7)})
-    (z,) = b.add_op("concat", [y, z, v, u, t], {"axis": 1})
+    (s,) = b.add_op("conv", [y, weights(12, 8, 1, 1), weights(12)])
+    (s,) = b.add_op("conv", [s, weights(12, 1, 3, 3)], {"pads": (1, 1, 1, 1), "group": 12})
+    (s,) = b.add_op("conv", [s, weights(8, 12, 1, 1), weights(8), y], {}, name="separable")
+    (z,) = b.add_op("concat", [y, z, v, u, t, s], {"axis": 1})
     (z,) = b.add_op("pad", [z], {"pads": (0, 0, 1, 1, 0, 0, 1, 1), "mode": "reflect"})
     (z,) = b.add_op("slice", [z], {"starts": (1,), "ends": (8,), "axes": (2,)})
     (z,) = b.add_op("average_pool", [z], {"kernel_shape": (2, 2)})
@@ -61,10 +64,16 @@ def network() -> Program:
 def test_damaged_models_with_a_right_checksum_never_crash_the_engine(
     tmp_path: Path, seed: int
 ) -> None:
-    given = Plan(operators={"strassen": Choice("strassen"), "squares": Choice("winograd_5")})
+    chosen = {
+        "strassen": "strassen",
+        "squares": "winograd_5",
+        "separable": "expand_depthwise_project",
+    }
+    given = Plan(operators={name: Choice(algorithm) for name, algorithm in chosen.items()})
     planned = trimtab.optimize(network(), plan=given)
     types = {op.type for op in planned.ops}
-    assert {"conv", "conv_depthwise", "conv_strassen", "conv_winograd", "add"} <= types
+    made = {"conv_depthwise", "conv_separable", "conv_strassen", "conv_winograd"}
+    assert {"conv", "add", *made} <= types
     planned.save(tmp_path / "net.ttm")
     result = subprocess.run(
         [sys.executable, "-m", "tests.engine.hostile", tmp_path / "net.ttm", str(seed), "1500"],

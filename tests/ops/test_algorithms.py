@@ -18,6 +18,7 @@ from trimtab.kernels import Kernel
 from trimtab.planner import algorithms, planner
 from trimtab.planner.algorithms import Algorithm, direct
 from trimtab.planner.choices import Choice, Plan
+from trimtab.planner.kernel_choice import KernelChoice
 from trimtab.program import Op, Program
 from trimtab.target import Target
 
@@ -27,12 +28,16 @@ TARGETS = [*ARMS, Target.of("x86_64", "skylake-avx512"), Target.portable()]
 
 @dataclass(frozen=True)
 class Case:
-    """One operator. An algorithm that computes none of the cases below needs one of its own."""
+    """One operator, with others before it that it may be computed with. An algorithm that computes
+    none of the cases below needs one of its own.
+    """
 
     type: str
     x: tuple[int, ...]
     w: tuple[int, ...]
     attributes: dict[str, object] = field(default_factory=dict)
+    before: tuple[Case, ...] = ()
+    residual: bool = False
 
 
 CASES = {
@@ -48,22 +53,48 @@ CASES = {
         "conv_transpose", (1, 6, 5, 7), (6, 7, 3, 3), {"strides": (2, 1), "group": 2}
     ),
 }
+_EXPAND = Case("conv", (2, 5, 9, 11), (21, 5, 1, 1), {"activation": "hard_swish"})
+_WINDOW = {"group": 21, "pads": (1, 2, 1, 0), "clamp_max": 1.5}
+CASES |= {
+    "1x1, then one channel per group": Case(
+        "conv", (2, 21, 9, 11), (21, 1, 5, 3), _WINDOW | {"strides": (2, 1)}, (_EXPAND,)
+    ),
+    "one channel per group, then 1x1": Case(
+        "conv",
+        (2, 21, 9, 11),
+        (18, 21, 1, 1),
+        {"activation": "sigmoid"},
+        (Case("conv", (2, 21, 9, 11), (21, 1, 3, 3), _WINDOW | {"dilations": (2, 1)}),),
+    ),
+    "one channel per group between 1x1": Case(
+        "conv",
+        (2, 21, 9, 9),
+        (5, 21, 1, 1),
+        {},
+        (_EXPAND, Case("conv", (2, 21, 9, 11), (21, 1, 3, 5), {"group": 21, "pads": (1, 2, 1, 2)})),
+        residual=True,
+    ),
+}
 ALGORITHMS = algorithms.found()
 
 
 def program_of(case: Case) -> tuple[Program, dict[str, NDArray[np.float32]]]:
-    """A program of one operator, called "op", with a bias, and its inputs."""
+    """A program whose last operator, called "op", has a bias, and its inputs."""
     rng = np.random.default_rng(len(case.x) + sum(case.w))
     program = Program("net")
-    program.add_input("x", case.x)
-    w = rng.standard_normal(case.w, np.float32)
-    outputs = case.w[0] if case.type != "conv_transpose" else 2 * case.w[1]
-    bias = rng.standard_normal(outputs, np.float32)
-    constants = [program.block.add_constant(w, "w"), program.block.add_constant(bias, "bias")]
-    program.outputs = program.block.add_op(
-        case.type, ["x", *constants], {"clamp_min": -1.0, **case.attributes}, ["y"], "op"
-    )
-    return program, {"x": rng.standard_normal(case.x, np.float32)}
+    chain = [*case.before, case]
+    program.add_input("x", chain[0].x)
+    program.outputs = ["x"]
+    for i, link in enumerate(chain):
+        w = rng.standard_normal(link.w, np.float32)
+        outputs = link.w[0] if link.type != "conv_transpose" else 2 * link.w[1]
+        bias = rng.standard_normal(outputs, np.float32)
+        constants = [program.block.add_constant(w, "w"), program.block.add_constant(bias, "bias")]
+        inputs = [*program.outputs, *constants, *(["x"] if link.residual else [])]
+        attributes = {"clamp_min": -1.0, **link.attributes}
+        name = "op" if link is case else f"before{i}"
+        program.outputs = program.block.add_op(link.type, inputs, attributes, [f"y{i}"], name)
+    return program, {"x": rng.standard_normal(chain[0].x, np.float32)}
 
 
 def lowered(name: str) -> Iterator[tuple[str, Program, Op, Target]]:
@@ -71,7 +102,7 @@ def lowered(name: str) -> Iterator[tuple[str, Program, Op, Target]]:
     for case, described in CASES.items():
         program, _ = program_of(described)
         for target in TARGETS:
-            if op := algorithms.lower(program, program.ops[0], target).get(name):
+            if op := algorithms.lower(program, program.ops[-1], target).get(name):
                 yield case, program, op, target
 
 
@@ -96,7 +127,7 @@ def test_an_algorithm_computes_what_the_direct_one_does(
         monkeypatch.delenv("TRIMTAB_ISA")
         for isa in isas:
             monkeypatch.setenv("TRIMTAB_ISA", isa)
-            if name not in algorithms.lower(program, program.ops[0], Target.host()):
+            if name not in algorithms.lower(program, program.ops[-1], Target.host()):
                 continue
             computed.add(case)
             for threads in (1, 2):
@@ -130,7 +161,7 @@ def test_weights_are_packed_for_every_kernel_that_fits_and_alike_where_operators
     for name, algorithm in ALGORITHMS.items():
         for case, program, op, target in lowered(name):
             for kernel in fitting(algorithm, program, op, op.schema.attribute("kernel"), target):
-                op.attributes["kernel"] = kernel.name
+                KernelChoice(program, op, algorithm, target).choose({"kernel": kernel.name})
                 for i, packing in algorithm.packings(program, op).items():
                     constant = program.vars[op.inputs[i]]
                     packed = packing.run(np.asarray(constant.data, np.float32))
@@ -149,7 +180,7 @@ def test_an_algorithm_knows_its_operators_in_a_plan_and_what_their_kernels_are_c
 ) -> None:
     for case, program, op, target in lowered(name):
         planned = planner.decide(program, target, Plan(operators={"op": Choice(name)}))
-        (made,) = planned.ops
+        made = planned.ops[-1]
         assert made.type == op.type
         assert [a for a, found in ALGORITHMS.items() if found.made(made)] == [name], case
         for attribute, layer, times in ALGORITHMS[name].layers(planned, made):
@@ -161,7 +192,7 @@ def test_an_algorithm_knows_its_operators_in_a_plan_and_what_their_kernels_are_c
 def test_lowering_leaves_the_operator_as_it_is() -> None:
     for case in CASES.values():
         program, _ = program_of(case)
-        op = program.ops[0]
+        op = program.ops[-1]
         before = (op.type, list(op.inputs), dict(op.attributes))
         for twin in algorithms.lower(program, op, TARGETS[0]).values():
             assert twin is not op
@@ -171,7 +202,7 @@ def test_lowering_leaves_the_operator_as_it_is() -> None:
 def test_every_operator_with_a_choice_can_be_computed_directly() -> None:
     for name in ALGORITHMS:
         for _, program, _, target in lowered(name):
-            assert algorithms.DIRECT in algorithms.lower(program, program.ops[0], target)
+            assert algorithms.DIRECT in algorithms.lower(program, program.ops[-1], target)
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
@@ -183,7 +214,7 @@ def test_an_algorithm_has_a_name_for_plan_files_and_element_types_of_the_engine(
 def test_an_algorithm_is_not_asked_for_types_that_it_does_not_compute() -> None:
     program, _ = program_of(CASES["1x1"])
     program.vars["x"].dtype = "i64"
-    assert algorithms.lower(program, program.ops[0], TARGETS[0]) == {}
+    assert algorithms.lower(program, program.ops[-1], TARGETS[0]) == {}
 
 
 def test_two_algorithms_of_one_name_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,7 +235,7 @@ def numbers(op: Op, pick: int) -> dict[str, int | bool]:
 def test_results_do_not_depend_on_how_work_is_cut(name: str, pick: int) -> None:
     for case, described in CASES.items():
         program, inputs = program_of(described)
-        op = algorithms.lower(program, program.ops[0], Target.host()).get(name)
+        op = algorithms.lower(program, program.ops[-1], Target.host()).get(name)
         if op is None:
             continue
         ruled = Plan(operators={"op": Choice(name)})
@@ -234,7 +265,7 @@ def test_results_of_other_operators_do_not_depend_on_how_work_is_cut(type: str) 
     program.outputs = program.block.add_op(type, list(inputs), given, ["y"], "op")
     (wanted,) = trimtab.Session(program).run(inputs).values()
     for pick in (0, 1, 2):
-        values = numbers(program.ops[0], pick)
+        values = numbers(program.ops[-1], pick)
         for threads in (1, 2):
             session = trimtab.Session(program, threads, Plan(operators={"op": Choice("", values)}))
             (found,) = session.run(inputs).values()

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings, strategies
 
 import trimtab
+from tests.ops.test_separable import FUSED
 from tests.unit.test_planner import A53, chosen, convolution
 from trimtab import files
 from trimtab.errors import PlanError
@@ -32,7 +33,8 @@ def algorithm(program: Program, given: Plan) -> str:
     return found.name if found else ""
 
 
-@pytest.mark.parametrize("name", algorithms.names())
+# Of one operator; tests/ops/test_separable.py has those that take several.
+@pytest.mark.parametrize("name", [name for name in algorithms.names() if name not in FUSED])
 def test_an_operator_takes_the_algorithm_that_it_is_given(name: str) -> None:
     windows = {"strassen": 1, "winograd_5": 4}
     group = 64 if name == "depthwise" else 1

@@ -60,6 +60,23 @@ def test_attributes_of_the_operator_come_before_those_it_includes(tmp_path: Path
     assert op.families == ("gemm", "@activation")
 
 
+def test_attributes_may_be_included_under_other_names_without_the_keys_beside_them(
+    tmp_path: Path,
+) -> None:
+    op = schema.read_operator(written(tmp_path, '["epilogue", "last_:epilogue"]'))
+    names = [
+        "group",
+        "alpha",
+        "last_alpha",
+        "kernel",
+        "activation_kernel",
+        "last_activation_kernel",
+    ]
+    assert [a.name for a in op.attributes] == names
+    op = schema.read_operator(tmp_path / "made_up.toml")
+    assert op.fuses_activation
+
+
 def test_a_schema_that_includes_nothing_has_only_its_own(tmp_path: Path) -> None:
     op = schema.read_operator(written(tmp_path, "[]"))
     assert [a.name for a in op.attributes] == ["group", "kernel"]
@@ -100,7 +117,19 @@ def test_multiply_accumulates_are_elements_of_one_port_times_dimensions_of_anoth
     assert op.macs.count({"y": (2, 3, 4), "w": (9, 5, 7)}) == 2 * 3 * 4 * 5 * 7
 
 
-@pytest.mark.parametrize("rule", ["y", "y * w[1:]", "y * y", "y + y[1:]"])
+def test_multiply_accumulates_of_several_sums_are_added_and_those_of_absent_inputs_none(
+    tmp_path: Path,
+) -> None:
+    inputs = "".join(f'\n[[inputs]]\nname = "{name}"\ndoc = "weights"\n' for name in "vw")
+    rule = 'macs = "y[:1] * y[2:] * w + y * v[-1:]"'
+    op = schema.read_operator(written(tmp_path, "[]", f"{rule}{inputs}"))
+    assert op.macs is not None
+    shapes = {"y": (2, 3, 4), "w": (5, 7), "v": (9, 8)}
+    assert op.macs.count(shapes) == 2 * 4 * 5 * 7 + 2 * 3 * 4 * 8
+    assert op.macs.count({**shapes, "v": ()}) == 2 * 4 * 5 * 7
+
+
+@pytest.mark.parametrize("rule", ["y", "y * w[1:]", "y * y(1)", "y + y[1:]", "y * y + y"])
 def test_a_rule_of_multiply_accumulates_that_nobody_can_read_is_an_error(
     rule: str, tmp_path: Path
 ) -> None:

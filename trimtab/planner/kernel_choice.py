@@ -86,12 +86,15 @@ class KernelChoice:
 
     def _families(self, attribute: Attribute) -> tuple[str, ...]:
         """The families that can compute a plan attribute; none for an activation that is not
-        fused.
+        fused, nor for what belongs to an input that is absent.
         """
-        if "@activation" not in attribute.families:
+        owner = attribute.name.removesuffix("_kernel")
+        if "@activation" in attribute.families:
+            activation = self.op.attributes[owner]
+            return schema.operator(activation).families if activation else ()
+        if not attribute.optional or self.op.operand(owner):
             return attribute.families
-        activation = self.op.attributes["activation"]
-        return schema.operator(activation).families if activation else ()
+        return ()
 
     def _check(self, attribute: Attribute, wanted: str) -> None:
         """PlanError unless a kernel that is `wanted` can be had; says why it cannot."""

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from trimtab.errors import PlanError, ProfileError
-from trimtab.planner import algorithms, blocking, parts, spacing
+from trimtab.planner import algorithms, blocking, fusion, parts, spacing
 from trimtab.planner.choices import Choice, Plan, Value
+from trimtab.planner.fusion import Neighbours, Ways
 from trimtab.planner.kernel_choice import KernelChoice
 from trimtab.planner.packing import Packer
 from trimtab.program import Op, Program
@@ -28,7 +29,8 @@ def plan(program: Program, target: Target, given: Plan | None = None) -> Program
     """
     given = given or Plan()
     planned = decide(program, target, given)
-    chosen = [*zip(planned.ops, given.of(planned), strict=True)]
+    choices = _choices(program, given)
+    chosen = [(op, choices[op.outputs[0]]) for op in planned.ops]
     packer = Packer(planned)
     for op in planned.ops:
         if algorithm := algorithms.of(op):
@@ -58,22 +60,48 @@ def decide(program: Program, target: Target, given: Plan) -> Program:
     planned.target = target.name
     ways = [_ways(planned, op, target) for op in program.ops]
     _check_possible(ways, target)
-    planned.ops[:] = [
-        _decided(of_op, choice, given.algorithms)
-        for of_op, choice in zip(ways, given.of(program), strict=True)
+    choices = _choices(program, given)
+    usable = [_usable(of_op, given.algorithms) for of_op in ways]
+    fixed = {output for output, choice in choices.items() if choice != Choice()}
+    neighbours = Neighbours(planned, usable, fixed, target)
+    decided = [
+        _decided(of_op, by_rule, choice, neighbours)
+        for of_op, by_rule, choice in zip(ways, usable, choices.values(), strict=True)
     ]
+    taken = set[str]().union(*map(neighbours.taken, decided))
+    planned.ops[:] = fusion.without([way.op for way in decided], taken, planned.outputs)
+    _check_not_taken(fixed, program, planned)
     return planned
+
+
+def _choices(program: Program, given: Plan) -> dict[str, Choice]:
+    """What is decided for each operator, by its first output."""
+    outputs = (op.outputs[0] for op in program.ops)
+    return dict(zip(outputs, given.of(program), strict=True))
+
+
+def _check_not_taken(fixed: Iterable[str], program: Program, planned: Program) -> None:
+    """PlanError when a plan says something of an operator that is not in it any more."""
+    left = {op.outputs[0] for op in planned.ops}
+    for op in program.ops:
+        if op.outputs[0] in fixed and op.outputs[0] not in left:
+            raise PlanError(
+                "the plan decides something, and lets an operator behind it compute it, too",
+                where=_where(op),
+                hint="leave out the one or the other",
+            )
 
 
 def work(planned: Program, target: Target) -> list[float]:
     """What each operator of a planned program takes by the planner's measure, 0 for those that
     there is one way to compute.
     """
-    return [KernelChoice(planned, op, algorithms.of(op), target).work() for op in planned.ops]
-
-
-Ways = Mapping[str, KernelChoice]
-"""By the names of algorithms; "" is the one way of an operator that there is no choice for."""
+    return [
+        KernelChoice(planned, op, algorithm, target).work() + fusion.spill(planned, op, target)
+        if (algorithm := algorithms.of(op))
+        else 0
+        for op in planned.ops
+    ]
 
 
 def _ways(program: Program, op: Op, target: Target) -> Ways:
@@ -106,25 +134,34 @@ def _check_possible(ways: Iterable[Ways], target: Target) -> None:
         )
 
 
-def _decided(ways: Ways, choice: Choice, allowed: tuple[str, ...]) -> Op:
-    """The operator, with its kernels, of the algorithm that `choice` names, or of the one of
-    `allowed` that takes the least work. At least one of its ways is possible.
-    """
+def _usable(ways: Ways, allowed: tuple[str, ...]) -> Ways:
+    """The possible ways of those that are `allowed`, or else one that is possible: there is one."""
     possible = {name: way for name, way in ways.items() if not way.missing()}
+    other = algorithms.DIRECT if algorithms.DIRECT in possible else next(iter(possible))
+    usable = {name: way for name, way in possible.items() if name in allowed}
+    return usable or {other: possible[other]}
+
+
+def _decided(ways: Ways, usable: Ways, choice: Choice, neighbours: Neighbours) -> KernelChoice:
+    """The way of the algorithm that `choice` names, or the one of the `usable` ways that takes the
+    least work, with what it leaves to others; its operator has its kernels.
+    """
     if choice.algorithm:
-        _check_algorithm(choice.algorithm, ways, possible)
-        way = possible[choice.algorithm]
+        _check_algorithm(choice.algorithm, ways)
+        way = ways[choice.algorithm]
+    elif len(usable) == 1:
+        (way,) = usable.values()
     else:
-        usable = [way for name, way in possible.items() if name in allowed]
-        usable = usable or [possible.get(algorithms.DIRECT) or next(iter(possible.values()))]
-        way = usable[0] if len(usable) == 1 else min(usable, key=KernelChoice.least_work)
+        left = neighbours.left(usable)
+        way = usable[min(usable, key=lambda name: usable[name].least_work() + left[name])]
     _check(way.op, choice.values)
     way.choose(choice.values)
-    return way.op
+    return way
 
 
-def _check_algorithm(wanted: str, ways: Ways, possible: Ways) -> None:
-    """PlanError unless the algorithm is among the `possible`; says why it is not."""
+def _check_algorithm(wanted: str, ways: Ways) -> None:
+    """PlanError unless the algorithm is among the possible ones; says why it is not."""
+    possible = [name for name, way in ways.items() if not way.missing()]
     if wanted in possible:
         return
     some = next(iter(ways.values()))

@@ -37,11 +37,13 @@ def price(optimised: Program, planned: Program, target: Target, given: Plan | No
     """What the profile of `target` costs: `planned` is the plan of `optimised` within it."""
     open_target = replace(target, profile=None)
     free = planner.decide(optimised, open_target, given or Plan())
+    twins = {twin.outputs[0]: twin for twin in free.ops}
     own, least = (sum(planner.work(plan, open_target)) for plan in (planned, free))
     changed = tuple(
         (key, *difference)
-        for key, op, twin in zip(keys(planned), planned.ops, free.ops, strict=True)
-        if (difference := next(_differences(op, twin), None))
+        for key, op in zip(keys(planned), planned.ops, strict=True)
+        if (twin := twins.get(op.outputs[0]))  # another one computes it, too
+        and (difference := next(_differences(op, twin), None))
     )
     return Price(own / least if least else 1.0, changed)
 

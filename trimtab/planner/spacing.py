@@ -29,6 +29,11 @@ def place(program: Program, cache: Cache) -> None:
             var.parent = spaced
 
 
+def collide(cache: Cache, pixel_bytes: int) -> bool:
+    """Whether pixels so far apart evict each other from the first-level cache."""
+    return held(cache, pixel_bytes) < _AT_ONCE
+
+
 def _collides(var: Var, cache: Cache) -> bool:
     pixels = var.count // max(var.shape[1], 1)
-    return pixels > 1 and held(cache, var.bytes // pixels) < _AT_ONCE
+    return pixels > 1 and collide(cache, var.bytes // pixels)

@@ -116,6 +116,12 @@ class Op:
         """The operator's schema."""
         return schema.operator(self.type)
 
+    def operand(self, port: str) -> str:
+        """What the input of that name is given; "" where it is absent, or there is none."""
+        names = [p.name for p in self.schema.inputs]
+        index = names.index(port) if port in names else len(self.inputs)
+        return self.inputs[index] if index < len(self.inputs) else ""
+
 
 class Block:
     """Variables by name and operators in the order they run."""

@@ -47,7 +47,8 @@ class Algorithm(Protocol):
 
     def lower(self, program: Program, op: Op, target: Target) -> Op | None:
         """The operator that computes `op` in this way, without kernels yet; None where it cannot.
-        `op` stays as it is.
+        `op` stays as it is. With inputs that lie further back than those of `op` it computes what
+        lies between, too, which nothing else may read.
         """
 
     def made(self, op: Op) -> bool:
@@ -58,7 +59,7 @@ class Algorithm(Protocol):
 
     def work(self, program: Program, op: Op, kernel: Kernel, target: Target) -> float:
         """What a lowered operator takes when `kernel` computes its products, in multiply-adds of
-        one lane of the kernel's instruction set.
+        one lane of the kernel's instruction set, with all that it takes over from others.
         """
 
     def blocks(self, program: Program, op: Op, target: Target) -> Mapping[str, int | bool]:

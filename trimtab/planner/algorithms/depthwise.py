@@ -47,20 +47,18 @@ class Depthwise:
     def work(self, program: Program, op: Op, kernel: Kernel, target: Target) -> float:
         """Every tap of every output, the last tile of channels filled up, and the weights."""
         w, y = program.vars[op.inputs[1]], program.vars[op.outputs[0]]
-        nr, channels, taps = kernel.packing[1], y.shape[1], math.prod(w.shape[2:])
-        padded = -(-channels // nr) * nr
-        return y.count // channels * padded * taps + w.count * weight_cost(target, kernel)
+        channels = y.shape[1]
+        return work(target, kernel, y.count // channels, channels, math.prod(w.shape[2:]))
 
     def blocks(self, program: Program, op: Op, target: Target) -> dict[str, int | bool]:
         """Rows as the kernels like them, where they share taps, and pieces of lines."""
         window, width = program.vars[op.inputs[1]].shape[2:], program.vars[op.outputs[0]].shape[3]
-        rows = _rows(op, window)
-        return {"rows": rows, "pixels": blocking.pixels(target, op, window, width, rows)}
+        count = rows(op, window)
+        return {"rows": count, "pixels": blocking.pixels(target, op, window, width, count)}
 
     def packings(self, program: Program, op: Op) -> dict[int, Packing]:
         """Tiles of channels; the bias is read as it is."""
-        nr = kernels.kernel(op.attributes["kernel"]).packing[1]
-        return {1: Packing((self.name, nr), lambda w: pack(w, nr))}
+        return {1: packing(kernels.kernel(op.attributes["kernel"]).packing[1])}
 
     def layers(self, program: Program, op: Op) -> Iterator[tuple[str, Layer, int]]:
         """All of it, in one layer."""
@@ -74,15 +72,27 @@ class Depthwise:
                 2 * y.count * math.prod(window),
                 x.count + y.count,
                 **sliding(y.shape, window, stride),
-                rows=_rows(op, window),
+                rows=rows(op, window),
             ),
             1,
         )
 
 
-def _rows(op: Op, window: Sequence[int]) -> int:
+def work(target: Target, kernel: Kernel, pixels: int, channels: int, taps: int) -> float:
+    """What so many outputs take, in multiply-adds of one lane."""
+    padded = -(-channels // kernel.packing[1]) * kernel.packing[1]
+    return pixels * padded * taps + channels * taps * weight_cost(target, kernel)
+
+
+def rows(op: Op, window: Sequence[int]) -> int:
+    """Output rows in a call of the kernel."""
     shared = op.attributes["dilations"][0] == 1 and op.attributes["strides"][0] <= window[0]
     return _ROWS if shared else 1
+
+
+def packing(nr: int) -> Packing:
+    """How weights are packed for tiles of `nr` channels."""
+    return Packing(("depthwise", nr), lambda w: pack(w, nr))
 
 
 def pack(w: Array, nr: int) -> Array:

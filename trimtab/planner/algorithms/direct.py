@@ -74,12 +74,10 @@ class Direct:
     def packings(self, program: Program, op: Op) -> dict[int, Packing]:
         """Panels of weights and bias."""
         groups, nr = _groups(op), kernels.kernel(op.attributes["kernel"]).packing[1]
-        bias = Packing(("bias", groups, nr), lambda b: gemm.pack_bias(b, groups, nr))
+        weights, bias = conv_packings(groups, nr)
         if op.type == "gemm":
             weights = Packing(("matrix", nr), lambda w: gemm.pack_matrix(w, nr))
-        elif op.type == "conv":
-            weights = Packing(("conv", groups, nr), lambda w: gemm.pack_conv(w, groups, nr))
-        else:
+        elif op.type == "conv_transpose":
             window = tuple(op.attributes[name] for name in _WINDOW)
             weights = Packing(
                 ("conv_transpose", groups, nr, window),
@@ -103,6 +101,14 @@ class Direct:
             rows, width = y.count // w[0], y.shape[3]
             step = stride * k * groups
             yield "kernel", product(dtype, rows, columns, kernel_w * k, taps, step, width), groups
+
+
+def conv_packings(groups: int, nr: int) -> tuple[Packing, Packing]:
+    """How weights and bias of a convolution are packed."""
+    return (
+        Packing(("conv", groups, nr), lambda w: gemm.pack_conv(w, groups, nr)),
+        Packing(("bias", groups, nr), lambda b: gemm.pack_bias(b, groups, nr)),
+    )
 
 
 def _groups(op: Op) -> int:

@@ -1,0 +1,256 @@
+// A depthwise convolution with the 1x1 convolutions around it (Sandler et al. 2018, "MobileNetV2",
+// section 6.2), in blocks of output rows.
+//
+// Each thread takes blocks of its own rows through all three: it expands the input rows that the
+// block's windows see, into scratch memory; slides the windows over them, into scratch memory, too;
+// and projects the result. Rows that the next block sees again are kept, so a row is expanded once,
+// but for those at the border of two threads' rows.
+#include "generated/attributes.h"
+#include "runtime/core/copy.h"
+#include "runtime/core/memory_plan.h"
+#include "runtime/core/operator.h"
+#include "runtime/core/parallel.h"
+#include "runtime/ops/depthwise_driver.h"
+#include "runtime/ops/gemm_driver.h"
+
+namespace trimtab {
+namespace {
+
+enum Input { kX, kW, kBias, kExpand, kExpandBias, kProject, kProjectBias, kResidual };
+
+// One of the 1x1 convolutions: its attributes under the names that all products have.
+struct Product {
+  KernelRef kernel;
+  int64_t panels, call_tiles;
+  float clamp_min, clamp_max;
+  uint32_t activation;
+  float alpha, beta;
+  KernelRef activation_kernel;
+};
+
+// Rows [first, last) of an image.
+struct Rows {
+  int32_t first, last;
+  size_t count() const { return static_cast<size_t>(last - first); }
+};
+
+class ConvSeparable final : public OperatorOf<ConvSeparableAttributes> {
+ public:
+  Status InferShape() override;
+  Status Prepare() override;
+  void Run(ThreadPool& pool) override;
+
+ private:
+  // The memory of a thread, and the rows of an image that are expanded in it.
+  struct Worker {
+    uint8_t* memory;
+    size_t image;
+    Rows rows;
+  };
+
+  Status BindProduct(const Product& product, Input w, GemmDriver<float>* gemm,
+                     Epilogue<float>* epilogue) const;
+  Rows Seen(int32_t first, int32_t last) const;
+  void RunBlock(size_t image, Rows rows, Worker* worker) const;
+  void Expand(size_t image, Rows rows, Worker* worker) const;
+  void Multiply(const GemmDriver<float>& gemm, const Epilogue<float>& epilogue, Input w,
+                const EvenRows<float>& rows, GemmJob<float>* job, uint8_t* memory) const;
+
+  size_t channels() const { return static_cast<size_t>(input(kW).dims[0]); }
+  size_t stride() const { return channels() + static_cast<size_t>(attributes().gap); }
+
+  Window window_;
+  Epilogue<float> expand_epilogue_, epilogue_, project_epilogue_;
+  GemmDriver<float> expand_, project_;
+  DepthwiseDriver<float> depthwise_;
+  size_t share_ = 0, block_ = 0;  // rows of a thread, and as many of them as are taken at once
+  size_t expanded_place_ = 0, between_place_ = 0;  // in the scratch memory of a thread
+  size_t thread_bytes_ = 0;
+};
+
+Status ConvSeparable::InferShape() {
+  const Tensor &x = input(kX), &w = input(kW);
+  Tensor image = x;
+  if (has_input(kExpand)) {
+    const Dims& expand = input(kExpand).dims;
+    TRIMTAB_RETURN_IF_ERROR(CheckImage(x));
+    TRIMTAB_CHECK(expand.rank == 4 && expand[1] == x.c() && expand.Count() == expand.Count(0, 2),
+                  "weights must be 1x1 and fit the input's channels", x.c());
+    image.dims[1] = expand[0];
+    TRIMTAB_CHECK(!has_input(kExpandBias) || input(kExpandBias).Count() == expand[0],
+                  "bias does not fit the output's channels", expand[0]);
+  }
+  TRIMTAB_RETURN_IF_ERROR(ReadConvolution({image, w, optional_input(kBias), nullptr},
+                                          attributes().strides, attributes().pads,
+                                          attributes().dilations, &window_, &output().dims));
+  TRIMTAB_CHECK(w.dims[0] == image.c() && w.dims[1] == 1,
+                "weights must be one window for every channel of the input", image.c());
+  if (has_input(kProject)) {
+    const Dims& project = input(kProject).dims;
+    TRIMTAB_CHECK(project.rank == 4 && project[0] >= 1 && project[1] == image.c() &&
+                      project.Count() == project.Count(0, 2),
+                  "weights must be 1x1 and fit the input's channels", image.c());
+    output().dims[1] = project[0];
+    TRIMTAB_CHECK(!has_input(kProjectBias) || input(kProjectBias).Count() == project[0],
+                  "bias does not fit the output's channels", project[0]);
+  }
+  TRIMTAB_CHECK(
+      !has_input(kResidual) || (has_input(kProject) && input(kResidual).dims == output().dims),
+      "residual does not have the output's shape");
+  return Status();
+}
+
+Status ConvSeparable::BindProduct(const Product& product, Input w, GemmDriver<float>* gemm,
+                                  Epilogue<float>* epilogue) const {
+  if (!has_input(w)) return Status();
+  TRIMTAB_RETURN_IF_ERROR(BindEpilogue(product, epilogue));
+  const Dims& dims = input(w).dims;
+  return gemm->Bind(ProductPlan(product), input(w), optional_input(w + 1), 1, dims[0], dims[1], 1,
+                    0, 1);
+}
+
+Status ConvSeparable::Prepare() {
+  const ConvSeparableAttributes& a = attributes();
+  const Product expand{a.expand_kernel,    a.expand_panels,    a.expand_call_tiles,
+                       a.expand_clamp_min, a.expand_clamp_max, a.expand_activation,
+                       a.expand_alpha,     a.expand_beta,      a.expand_activation_kernel};
+  const Product project{a.project_kernel,    a.project_panels,    a.project_call_tiles,
+                        a.project_clamp_min, a.project_clamp_max, a.project_activation,
+                        a.project_alpha,     a.project_beta,      a.project_activation_kernel};
+  TRIMTAB_RETURN_IF_ERROR(BindProduct(expand, kExpand, &expand_, &expand_epilogue_));
+  TRIMTAB_RETURN_IF_ERROR(BindProduct(project, kProject, &project_, &project_epilogue_));
+  TRIMTAB_RETURN_IF_ERROR(BindEpilogue(a, &epilogue_));
+  const Tensor &x = input(kX), &y = output();
+  // A thread works alone.
+  TRIMTAB_RETURN_IF_ERROR(
+      depthwise_.Bind(DepthwisePlan(a), window_, y.w(), input(kW), optional_input(kBias), 1));
+  const size_t rows = static_cast<size_t>(y.n()) * y.h();
+  share_ = rows == 0 ? 1 : DivideUp(rows, static_cast<size_t>(threads()));
+  block_ = EvenBlocks(share_, static_cast<size_t>(a.block), static_cast<size_t>(a.rows));
+  if (block_ > static_cast<size_t>(y.h())) block_ = static_cast<size_t>(y.h());
+  const uint64_t seen =
+      Least((block_ - 1) * window_.stride_h + window_.extent_h(), static_cast<size_t>(x.h()));
+  const uint64_t pixel = uint64_t{stride()} * sizeof(float);
+  const uint64_t pointers =
+      depthwise_.scratch_bytes() + expand_.scratch_bytes() + project_.scratch_bytes();
+  const uint64_t expanded = has_input(kExpand) ? Aligned(seen * x.w() * pixel) : 0;
+  const uint64_t between = has_input(kProject) ? Aligned(block_ * y.w() * pixel) : 0;
+  expanded_place_ = static_cast<size_t>(pointers);
+  between_place_ = static_cast<size_t>(pointers + expanded);
+  thread_bytes_ = static_cast<size_t>(pointers + expanded + between);
+  return RequestScratch((pointers + expanded + between) * static_cast<uint64_t>(threads()));
+}
+
+void ConvSeparable::Run(ThreadPool& pool) {
+  const size_t height = static_cast<size_t>(output().h());
+  const size_t rows = static_cast<size_t>(output().n()) * height;
+  pool.For(DivideUp(rows, share_), kBlockCost, [&](size_t begin, size_t end, int thread) {
+    Worker worker{scratch<uint8_t>() + static_cast<size_t>(thread) * thread_bytes_, 0, {0, 0}};
+    const size_t last = Least(end * share_, rows);
+    for (size_t row = begin * share_; row < last;) {
+      const size_t image = row / height, first = row % height;
+      const size_t count = Least(Least(block_, last - row), height - first);
+      RunBlock(image, {static_cast<int32_t>(first), static_cast<int32_t>(first + count)}, &worker);
+      row += count;
+    }
+  });
+}
+
+// The input rows that the windows of output rows [first, last) see; none, where all is padding.
+Rows ConvSeparable::Seen(int32_t first, int32_t last) const {
+  const int32_t top = first * window_.stride_h - window_.pad_top;
+  const int32_t bottom = (last - 1) * window_.stride_h - window_.pad_top + window_.extent_h();
+  const int32_t height = input(kX).h();
+  const int32_t begin = top < 0 ? 0 : top;
+  const int32_t end = bottom < height ? bottom : height;
+  return {begin, end < begin ? begin : end};
+}
+
+void ConvSeparable::RunBlock(size_t image, Rows rows, Worker* worker) const {
+  const Tensor &x = input(kX), &y = output();
+  ThreadPool alone;
+  WindowSource<float> source{
+      window_,          x.h(),   x.w(),  static_cast<int32_t>(rows.count()), y.w(),
+      x.pixel_stride(), nullptr, nullptr};
+  // The block as an image of its own, in whose padding lies what is above it.
+  source.window.pad_top -= rows.first * window_.stride_h;
+  if (has_input(kExpand)) {
+    Expand(image, Seen(rows.first, rows.last), worker);
+    source.x = reinterpret_cast<float*>(worker->memory + expanded_place_);
+    source.h = static_cast<int32_t>(worker->rows.count());
+    source.pixel_stride = stride();
+    source.window.pad_top += worker->rows.first;
+  } else {
+    source.x = x.data<float>() + image * x.h() * x.w() * x.pixel_stride();
+  }
+  const size_t first_pixel = (image * y.h() + static_cast<size_t>(rows.first)) * y.w();
+  float* const result = output().data<float>() + first_pixel * y.pixel_stride();
+  float* to = result;
+  size_t to_stride = y.pixel_stride();
+  if (has_input(kProject)) {
+    to = reinterpret_cast<float*>(worker->memory + between_place_);
+    to_stride = stride();
+  }
+  depthwise_.Run(source, 1, epilogue_.clamp_min, epilogue_.clamp_max, to, to_stride, worker->memory,
+                 alone, [&](const auto& args, size_t) { Activate(epilogue_, args); });
+  if (!has_input(kProject)) return;
+  GemmJob<float> job;
+  job.c = result;
+  job.row_stride = y.pixel_stride();
+  job.line_rows = rows.count() * y.w();
+  job.residual = optional_data<float>(kResidual);
+  if (job.residual != nullptr) {
+    job.residual_stride = input(kResidual).pixel_stride();
+    job.residual += first_pixel * job.residual_stride;
+  }
+  Multiply(project_, project_epilogue_, kProject, {to, stride(), channels(), 0}, &job,
+           worker->memory + depthwise_.scratch_bytes());
+}
+
+// Makes `rows` of the image be those that lie expanded in the worker's memory.
+void ConvSeparable::Expand(size_t image, Rows rows, Worker* worker) const {
+  const Tensor& x = input(kX);
+  float* const expanded = reinterpret_cast<float*>(worker->memory + expanded_place_);
+  const size_t row = x.w() * stride();
+  const Rows before = worker->rows;
+  size_t kept = 0;
+  if (image == worker->image && before.first <= rows.first && rows.first < before.last) {
+    kept = static_cast<size_t>(before.last - rows.first);
+    const size_t shift = static_cast<size_t>(rows.first - before.first) * row;
+    for (size_t i = 0; shift != 0 && i < kept; ++i)
+      Copy(expanded + i * row, expanded + i * row + shift, row * sizeof(float));
+  }
+  worker->image = image;
+  worker->rows = rows;
+  if (kept >= rows.count()) return;
+  GemmJob<float> job;
+  job.c = expanded + kept * row;
+  job.row_stride = stride();
+  job.line_rows = (rows.count() - kept) * x.w();
+  job.residual = nullptr;
+  const size_t first_row = image * x.h() + static_cast<size_t>(rows.first) + kept;
+  Multiply(expand_, expand_epilogue_, kExpand,
+           {x.data<float>() + first_row * x.w() * x.pixel_stride(), x.pixel_stride(),
+            static_cast<size_t>(x.c()), 0},
+           &job, worker->memory + depthwise_.scratch_bytes() + project_.scratch_bytes());
+}
+
+void ConvSeparable::Multiply(const GemmDriver<float>& gemm, const Epilogue<float>& epilogue,
+                             Input w, const EvenRows<float>& rows, GemmJob<float>* job,
+                             uint8_t* memory) const {
+  ThreadPool alone;
+  job->point = PointAtEvenRows<float>;
+  job->context = &rows;
+  job->w = input(w).data<float>();
+  job->bias = optional_data<float>(w + 1);
+  job->groups = job->lines = 1;
+  job->columns = static_cast<size_t>(input(w).dims[0]);
+  job->depth = rows.k;
+  job->line_stride = 0;
+  gemm.Run(*job, epilogue, memory, alone);
+}
+
+}  // namespace
+}  // namespace trimtab
+
+TRIMTAB_OPERATOR(ConvSeparable)

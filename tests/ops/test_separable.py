@@ -1,0 +1,230 @@
+"""Depthwise convolutions computed together with the 1x1 convolutions around them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import trimtab
+from tests.ops import oracle
+from tests.ops.cases.case import Case, Const, Graph, normal
+from tests.unit.pass_checks import Net, types
+from trimtab import _engine, modelfile, passes
+from trimtab.errors import PlanError
+from trimtab.planner import algorithms, planner
+from trimtab.planner.choices import Choice, Plan, keys, plan_of
+from trimtab.program import Program
+from trimtab.target import Target
+
+A53 = Target.of("aarch64", "cortex-a53")
+FUSED = ("expand_depthwise", "depthwise_project", "expand_depthwise_project")
+APART = tuple(name for name in algorithms.names() if name not in FUSED)
+
+
+@dataclass(frozen=True)
+class Chain:
+    """1x1, depthwise, 1x1; `kind` of them are computed together."""
+
+    kind: str
+    n: int = 1
+    c: int = 5
+    middle: int = 37
+    out: int = 11
+    height: int = 19
+    width: int = 13
+    kernel: tuple[int, int] = (3, 3)
+    strides: tuple[int, int] = (1, 1)
+    dilations: tuple[int, int] = (1, 1)
+    pads: tuple[int, int, int, int] = (1, 1, 1, 1)
+    activation: str = "Relu"
+    residual: bool = False
+    block: int = 3
+
+    def case(self) -> Case:
+        """The network; around what is computed together stands what is not."""
+        g = Graph()
+        x = g.value(normal(self.n, self.c, self.height, self.width))
+        y = self._conv(g, self._conv(g, x, self.c, self.c, 3), self.c, self.middle)
+        y = start = self._act(g, y)
+        y = g.node(
+            "Conv",
+            y,
+            Const(normal(self.middle, 1, *self.kernel)),
+            Const(normal(self.middle, seed="bias")),
+            group=self.middle,
+            kernel_shape=self.kernel,
+            strides=self.strides,
+            dilations=self.dilations,
+            pads=self.pads,
+        )
+        y = self._act(g, y)
+        if self.kind != "expand_depthwise":
+            y = self._conv(g, y, self.middle, self.middle if self.residual else self.out)
+            y = g.node("Add", y, start) if self.residual else self._act(g, y)
+        return g.case("chain", y, atol=2e-5)
+
+    def _act(self, g: Graph, x: str) -> str:
+        return g.node(self.activation, x) if self.activation else x
+
+    @staticmethod
+    def _conv(g: Graph, x: str, c_in: int, c_out: int, kernel: int = 1) -> str:
+        w = normal(c_out, c_in, kernel, kernel) / np.float32(c_in**0.5 * kernel)
+        return g.node("Conv", x, Const(w), Const(normal(c_out)), pads=[kernel // 2] * 4)
+
+
+EXPAND, PROJECT, BOTH = (Chain(kind) for kind in FUSED)
+CHAINS = [
+    EXPAND,
+    PROJECT,
+    BOTH,
+    replace(BOTH, kernel=(5, 5), strides=(2, 2), pads=(2, 2, 2, 2), n=3, block=2),
+    replace(BOTH, kernel=(7, 7), strides=(2, 2), pads=(3, 2, 3, 4), activation="HardSwish"),
+    replace(BOTH, kernel=(3, 5), strides=(3, 1), pads=(0, 2, 1, 1), activation="Sigmoid", block=1),
+    replace(BOTH, kernel=(3, 3), dilations=(3, 2), pads=(3, 2, 3, 2), block=4),
+    replace(BOTH, kernel=(1, 1), strides=(3, 3), pads=(0, 0, 0, 0)),
+    replace(BOTH, kernel=(3, 3), strides=(1, 1), pads=(5, 0, 6, 3), n=2, block=2),
+    replace(PROJECT, residual=True, middle=16, n=2, kernel=(5, 5), pads=(2, 2, 2, 2)),
+    replace(PROJECT, kernel=(3, 3), strides=(2, 1), pads=(1, 0, 0, 1), n=2, block=1),
+    replace(EXPAND, kernel=(5, 3), strides=(2, 2), pads=(2, 1, 2, 1), n=2, activation=""),
+    replace(EXPAND, kernel=(3, 3), strides=(2, 2), middle=64, height=2, width=2, n=4, block=8),
+    replace(BOTH, height=1, width=1, middle=3, out=1, block=100),
+]
+
+
+def loaded(case: Case, tmp_path: Path) -> Program:
+    path = tmp_path / "case.onnx"
+    path.write_bytes(case.model.SerializeToString())
+    return trimtab.load(path)
+
+
+def fused(chain: Chain, program: Program) -> Plan:
+    """The plan that computes the last operator that it can as the chain says."""
+    optimised = passes.optimize(program)
+    for op in reversed(optimised.ops):
+        if chain.kind in algorithms.lower(optimised, op, Target.host()):
+            return Plan(APART, {op.name: Choice(chain.kind, {"block": chain.block})})
+    raise AssertionError(f"no operator can be computed by {chain.kind}")
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 4])
+@pytest.mark.parametrize("chain", CHAINS, ids=str)
+def test_results_are_those_of_the_convolutions(chain: Chain, threads: int, tmp_path: Path) -> None:
+    case = chain.case()
+    program = loaded(case, tmp_path)
+    session = trimtab.Session(program, threads, fused(chain, program))
+    assert types(session.program).count("conv_separable") == 1
+    oracle.assert_agree(case, session.run(case.inputs), oracle.expected(case))
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("kind", FUSED)
+def test_sizes_may_change(kind: str, threads: int, tmp_path: Path) -> None:
+    chain = replace(BOTH, kind=kind, strides=(2, 1), n=2)
+    program = loaded(chain.case(), tmp_path)
+    plan = fused(chain, program)
+    image = modelfile.encode(trimtab.optimize(program, None, plan))
+    engine = _engine.Executor(image, threads)
+    for n, height, width in ((1, 3, 40), (3, 31, 2), (2, 19, 13), (1, 1, 1)):
+        other = replace(chain, n=n, height=height, width=width).case()
+        engine.resize_input(0, (n, chain.c, height, width))
+        (got,) = engine.run(list(other.inputs.values()))
+        (want,) = oracle.expected(other).values()
+        np.testing.assert_allclose(got, want, 1e-4, 2e-5 * np.abs(want).max())
+
+
+def fusions(planned: Program) -> list[str]:
+    """Algorithms of the operators of a plan that stand for several."""
+    found = [algorithms.of(op) for op in planned.ops if op.type == "conv_separable"]
+    return [algorithm.name for algorithm in found if algorithm]
+
+
+def branches(*, read: bool = False) -> Program:
+    """Halves of an image through two chains, and together again; `read`: what lies between the
+    convolutions of one is read by another operator, too.
+    """
+    net = Net(x=(2, 3, 60, 50))
+    left, right = net.many("split", 2, net.conv("x", 24), axis=1, sizes=[10, 14])
+    sides = []
+    for x, c in ((left, 10), (right, 14)):
+        wide = net("relu", net.conv(x, 96))
+        deep = net("relu", net.conv(wide, 96, 3, group=96))
+        sides.append(net.conv(deep, c))
+    both = net("concat", *sides, axis=1)
+    outputs = [net.conv(both, 4)]
+    return net.finish(*outputs, net.conv(deep, 2)) if read else net.finish(*outputs)
+
+
+def test_large_images_go_through_at_once_and_read_and_write_parts() -> None:
+    program = passes.optimize(branches())
+    planned = planner.plan(program, A53)
+    assert fusions(planned) == ["expand_depthwise_project"] * 2
+    ops = [op for op in planned.ops if op.type == "conv_separable"]
+    assert all(planned.vars[op.inputs[0]].parent for op in ops)
+    assert all(planned.vars[op.outputs[0]].parent for op in ops)
+    assert {"split", "concat"}.isdisjoint(types(planned))
+    inputs = {"x": normal(2, 3, 60, 50)}
+    (want,) = trimtab.Session(planner.plan(program, A53, Plan(APART))).run(inputs).values()
+    for threads in (1, 4):
+        (got,) = trimtab.Session(planned, threads).run(inputs).values()
+        np.testing.assert_allclose(got, want, 1e-4, 1e-5 * float(np.abs(want).max()))
+
+
+def test_what_others_read_is_not_kept_in_a_cache() -> None:
+    program = passes.optimize(branches(read=True))
+    planned = planner.plan(program, A53)
+    assert sorted(fusions(planned)) == ["expand_depthwise", "expand_depthwise_project"]
+
+
+def chain_of(size: int, middle: int = 96) -> Program:
+    net = Net(x=(1, 16, size, size))
+    wide = net.conv("x", middle)
+    return net.finish(net.conv(net.conv(wide, middle, 3, group=middle), 16))
+
+
+def fused_for(program: Program, target: Target) -> list[str]:
+    return fusions(planner.plan(passes.optimize(program), target))
+
+
+def test_what_a_cache_holds_anyway_is_computed_apart() -> None:
+    assert fused_for(chain_of(16), A53) == []
+    assert fused_for(chain_of(64), A53) == ["expand_depthwise_project"]
+
+
+def test_rows_that_a_cache_does_not_hold_are_computed_apart() -> None:
+    assert fused_for(chain_of(64, middle=2048), A53) == []
+
+
+def test_a_plan_may_forbid_it_and_says_of_every_operator_one_thing() -> None:
+    program = passes.optimize(chain_of(64))
+    assert "conv_separable" not in types(planner.plan(program, A53, Plan(APART)))
+    first, _, last = [
+        key for key, op in zip(keys(program), program.ops, strict=True) if op.type == "conv"
+    ]
+    apart = Plan(operators={first: Choice("direct")})
+    assert fusions(planner.plan(program, A53, apart)) == ["depthwise_project"]
+    both = {first: Choice("direct"), last: Choice("expand_depthwise_project")}
+    with pytest.raises(PlanError, match="lets an operator behind it compute it"):
+        planner.plan(program, A53, Plan(operators=both))
+
+
+def test_planning_with_the_plan_that_was_made_gives_it_again() -> None:
+    program = passes.optimize(chain_of(64))
+    planned = planner.plan(program, A53)
+    again = planner.plan(program, A53, plan_of(planned))
+    assert [(op.type, op.attributes) for op in again.ops] == [
+        (op.type, op.attributes) for op in planned.ops
+    ]
+
+
+@pytest.mark.parametrize("port", ["w", "expand", "project", "bias", "expand_bias", "project_bias"])
+def test_weights_that_are_too_short_are_refused(port: str) -> None:
+    planned = planner.plan(passes.optimize(chain_of(64)), A53)
+    (op,) = (op for op in planned.ops if op.type == "conv_separable")
+    var = planned.vars[op.operand(port)]
+    assert var.data is not None
+    var.data = np.asarray(var.data)[:8]
+    with pytest.raises(_engine.EngineError, match="too short"):
+        _engine.Executor(modelfile.encode(planned))

@@ -1,0 +1,275 @@
+"""A depthwise convolution together with the 1x1 convolutions around it, block by block of rows, so
+that what lies between them stays in a cache. docs/planner.md has the rule.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from trimtab import kernels
+from trimtab.kernels import Kernel
+from trimtab.planner import blocking, kernel_choice, products, spacing
+from trimtab.planner.algorithms import depthwise, direct, twin
+from trimtab.planner.layers import Layer, product, sliding
+from trimtab.planner.packing import Packing
+from trimtab.program import Op, Program
+from trimtab.program.program import element_bytes
+from trimtab.schema import Attribute
+from trimtab.target import Target
+
+_OPERATOR = "conv_separable"
+_EPILOGUE = ("clamp_min", "clamp_max", "activation", "alpha", "beta")
+
+# Vector instructions per vector of a row that the next block sees again: it is moved.
+_MOVE_COST = 2
+
+
+@dataclass(frozen=True)
+class Separable:
+    """The depthwise convolution, with the one before it (`expand`), behind it (`project`), or
+    both.
+    """
+
+    name: str
+    expand: bool
+    project: bool
+    dtypes: tuple[str, ...] = field(default=("f32",), init=False)
+    channels_alike: bool = field(default=True, init=False)
+
+    def lower(self, program: Program, op: Op, target: Target) -> Op | None:
+        """The last of the convolutions, where nothing else reads what lies between them, and a
+        block of one row of it fits the cache.
+        """
+        middle: Op | None = op
+        if self.project:
+            middle = _before(program, op) if _is_pointwise(program, op) else None
+        if middle is None or not _is_depthwise(program, middle):
+            return None
+        first = _before(program, middle) if self.expand else middle
+        if first is None or (self.expand and not _is_pointwise(program, first)):
+            return None
+        inputs = [first.inputs[0], *_weights(middle)]
+        inputs += _weights(first) if self.expand else ["", ""]
+        inputs += [*_weights(op), _residual(op)] if self.project else ["", "", ""]
+        own = {
+            f"{prefix}_{name}": outer.attributes[name]
+            for prefix, outer, present in (
+                ("expand", first, self.expand),
+                ("project", op, self.project),
+            )
+            if present
+            for name in _EPILOGUE
+        }
+        lowered = twin(middle, _OPERATOR, **own)
+        lowered.inputs, lowered.outputs, lowered.name = inputs, list(op.outputs), op.name
+        return lowered if _Shape.of(program, lowered).block(target) else None
+
+    def made(self, op: Op) -> bool:
+        """It has an operator of its own."""
+        ends = bool(op.operand("expand")), bool(op.operand("project"))
+        return op.type == _OPERATOR and ends == (self.expand, self.project)
+
+    def fits(self, program: Program, op: Op, attribute: Attribute, kernel: Kernel) -> bool:
+        """Kernels of any tile."""
+        return True
+
+    def work(self, program: Program, op: Op, kernel: Kernel, target: Target) -> float:
+        """That of the convolutions, whose products are made block by block, of rows that two
+        threads expand, and of moving those that two blocks see.
+        """
+        shape = _Shape.of(program, op)
+        block = max(shape.block(target), 1)
+        blocks = -(-shape.rows // block)
+        work = depthwise.work(
+            target, kernel, shape.rows * shape.out_width, shape.channels, math.prod(shape.window)
+        )
+        for weights, rows, width in (
+            (op.operand("expand"), block * shape.stride, shape.width),
+            (op.operand("project"), block, shape.out_width),
+        ):
+            if weights:
+                columns, depth = program.vars[weights].shape[:2]
+                work += _product(target, program.dtype(op), blocks, rows * width, columns, depth)
+        if self.expand:
+            depth = program.vars[op.inputs[0]].shape[1]
+            twice = max(shape.seen - shape.stride, 0) * shape.width * shape.channels
+            work += (target.threads - 1) * twice * depth + blocks * twice * _MOVE_COST
+        return work
+
+    def blocks(self, program: Program, op: Op, target: Target) -> dict[str, int | bool]:
+        """Rows of a block that stay in a thread's part of the second-level cache, and what the
+        kernels like.
+        """
+        shape = _Shape.of(program, op)
+        rows = depthwise.rows(op, shape.window)
+        numbers: dict[str, int | bool] = {
+            "rows": rows,
+            "pixels": blocking.pixels(target, op, shape.window, shape.out_width, rows),
+            "block": max(shape.block(target), 1),
+            "gap": shape.gap(target),
+        }
+        for end in ("expand", "project"):
+            weights, panels, tiles = op.operand(end), 1, 1
+            if weights:
+                kernel = kernels.kernel(op.attributes[f"{end}_kernel"])
+                columns, depth = program.vars[weights].shape[:2]
+                panels = blocking.panels(target, kernel, columns, depth)
+                tiles = blocking.call_tiles(target, kernel, depth)
+            numbers |= {f"{end}_panels": panels, f"{end}_call_tiles": tiles}
+        return numbers
+
+    def packings(self, program: Program, op: Op) -> dict[int, Packing]:
+        """Those of the convolutions."""
+        found = {1: depthwise.packing(kernels.kernel(op.attributes["kernel"]).packing[1])}
+        for end, index in (("expand", 3), ("project", 5)):
+            if op.operand(end):
+                nr = kernels.kernel(op.attributes[f"{end}_kernel"]).packing[1]
+                found[index], found[index + 1] = direct.conv_packings(1, nr)
+        return found
+
+    def layers(self, program: Program, op: Op) -> Iterator[tuple[str, Layer, int]]:
+        """Those of the convolutions, one after the other."""
+        shape, dtype = _Shape.of(program, op), program.dtype(op)
+        out = (1, shape.channels, shape.rows, shape.out_width)
+        pixels_in, pixels_out = (
+            shape.images * shape.height * shape.width,
+            shape.rows * shape.out_width,
+        )
+        yield (
+            "kernel",
+            Layer.of(
+                "DepthwiseArgs",
+                dtype,
+                2 * math.prod(out) * math.prod(shape.window),
+                (pixels_in + pixels_out) * shape.channels,
+                **sliding(out, shape.window, shape.stride),
+                rows=depthwise.rows(op, shape.window),
+            ),
+            1,
+        )
+        for end, pixels in (("expand", pixels_in), ("project", pixels_out)):
+            if weights := op.operand(end):
+                yield f"{end}_kernel", product(dtype, pixels, *program.vars[weights].shape[:2]), 1
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """The sizes of such an operator. `seen`: input rows that the windows of an output row span."""
+
+    images: int
+    height: int
+    width: int
+    channels: int  # between the convolutions
+    out_height: int
+    out_width: int
+    window: tuple[int, ...]
+    seen: int
+    stride: int
+    unit: int  # output rows that kernels compute at once
+    bytes: int  # of an element
+    expand: bool
+    project: bool
+
+    @staticmethod
+    def of(program: Program, op: Op) -> _Shape:
+        """Those of an operator that was lowered."""
+        x, w, y = (program.vars[name] for name in (*op.inputs[:2], op.outputs[0]))
+        (images, _, height, width), (_, _, out_height, out_width) = x.shape, y.shape
+        kernel_h, kernel_w = w.shape[2:]
+        return _Shape(
+            images,
+            height,
+            width,
+            w.shape[0],
+            out_height,
+            out_width,
+            (kernel_h, kernel_w),
+            (kernel_h - 1) * op.attributes["dilations"][0] + 1,
+            op.attributes["strides"][0],
+            depthwise.rows(op, (kernel_h, kernel_w)),
+            element_bytes(x.dtype),
+            bool(op.operand("expand")),
+            bool(op.operand("project")),
+        )
+
+    @property
+    def rows(self) -> int:
+        """Output rows of all images."""
+        return self.images * self.out_height
+
+    def gap(self, target: Target) -> int:
+        """Elements between the pixels in scratch memory: a line, where they would collide."""
+        cache = target.core.l1d
+        collide = spacing.collide(cache, self.channels * self.bytes)
+        return cache.line_bytes // self.bytes if collide else 0
+
+    def block(self, target: Target) -> int:
+        """Output rows whose data take half of a thread's part of the second-level cache, in what
+        kernels compute at once; 0 where one row takes more.
+        """
+        cache = target.core.l2
+        pixels = cache.bytes // min(target.threads, cache.shared_by) // 2
+        pixels //= (self.channels + self.gap(target)) * self.bytes
+        fixed = (self.seen - self.stride) * self.width if self.expand else 0
+        row = self.stride * self.width * self.expand + self.out_width * self.project
+        most = min((pixels - fixed) // row, self.out_height) if pixels > fixed else 0
+        return most - most % self.unit if most > self.unit else most
+
+
+def _product(target: Target, dtype: str, blocks: int, rows: int, columns: int, depth: int) -> float:
+    """Products of `blocks` blocks, whose weights are read for each of them unless a quarter of the
+    second-level cache holds them.
+    """
+    stay = columns * depth * element_bytes(dtype) <= target.core.l2.bytes // 4
+    return min(
+        blocks * products.work(target, kernel, rows, columns, depth)
+        - (blocks - 1) * columns * depth * products.weight_cost(target, kernel) * stay
+        for kernel in kernel_choice.best(products.FAMILY, dtype, target)
+    )
+
+
+def _weights(op: Op) -> list[str]:
+    """Weights and bias of a convolution."""
+    return [*op.inputs[1:3], ""][:2]
+
+
+def _residual(op: Op) -> str:
+    return op.operand("residual")
+
+
+def _is_pointwise(program: Program, op: Op) -> bool:
+    """Whether it is a product of pixels and weights."""
+    return (
+        op.type == "conv"
+        and program.vars[op.inputs[1]].shape[2:] == (1, 1)
+        and op.attributes["group"] == 1
+        and op.attributes["strides"] == (1, 1)
+        and not any(op.attributes["pads"])
+    )
+
+
+def _is_depthwise(program: Program, op: Op) -> bool:
+    if op.type != "conv" or _residual(op):
+        return False
+    c_in, c_out = program.vars[op.inputs[0]].shape[1], program.vars[op.inputs[1]].shape[0]
+    return bool(op.attributes["group"] == c_in == c_out)
+
+
+def _before(program: Program, op: Op) -> Op | None:
+    """The operator that makes the input of `op` and nothing else that is read, and has no residual
+    itself.
+    """
+    x = op.inputs[0]
+    maker = program.block.producer(x)
+    if maker is None or program.is_output(x) or _residual(maker):
+        return None
+    return maker if program.block.consumers(x) == [op] and op.inputs.count(x) == 1 else None
+
+
+ALGORITHMS = (
+    Separable("expand_depthwise", expand=True, project=False),
+    Separable("depthwise_project", expand=False, project=True),
+    Separable("expand_depthwise_project", expand=True, project=True),
+)
