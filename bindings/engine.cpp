@@ -101,6 +101,8 @@ class Call {
   // All tensors must have their data.
   void Run() {
     trimtab::ThreadPool alone;
+    if (row_->prepares)
+      throw EngineError(TRIMTAB_BAD_PROGRAM, "the operator runs only where a model is set up");
     Check(op_->SetUpRun(1));
     const std::unique_ptr<void, decltype(&free)> scratch(
         aligned_alloc(64, (op_->scratch_bytes() + 64) / 64 * 64), &free);
@@ -258,6 +260,7 @@ class Executor {
     result["arena_bytes"] = memory.arena_bytes;
     result["arena_lower_bound_bytes"] = memory.arena_lower_bound_bytes;
     result["weights_bytes"] = memory.weights_bytes;
+    result["prepared_bytes"] = memory.prepared_bytes;
     return result;
   }
 

@@ -237,6 +237,23 @@ Pass WinogradOutputPass(Kernel<WinogradOutputArgs<T>> kernel, const LayerSizes& 
 }
 
 template <typename T>
+Pass WinogradWeightsPass(Kernel<WinogradWeightsArgs<T>> kernel, const LayerSizes& s) {
+  const size_t columns = s.at("columns"), n = s.at("size"), taps = n - s.at("tile") + 1;
+  WinogradWeightsArgs<T> args = {};
+  args.columns = args.y_stride = columns;
+  args.tile = static_cast<uint16_t>(s.at("tile"));
+  args.size = static_cast<uint16_t>(n);
+  args.y = Shared<T>().y.Take(n * n * columns);
+  const T* const w = Shared<T>().x.Take(taps * taps * columns);
+  Pointers<T> pointers;
+  for (size_t i = 0; i < taps * taps; ++i) pointers.push_back(w + i * columns);
+  return [=]() mutable {
+    args.w = pointers.data();
+    kernel(args);
+  };
+}
+
+template <typename T>
 Pass UnaryPass(Kernel<UnaryArgs<T>> kernel, const LayerSizes& s) {
   UnaryArgs<T> args = {};
   args.n = s.at("n");
@@ -315,6 +332,7 @@ constexpr Maker kMakers[] = {
     {"PoolArgs<float>", Make<PoolArgs<float>, PoolPass<float>>},
     {"WinogradInputArgs<float>", Make<WinogradInputArgs<float>, WinogradInputPass<float>>},
     {"WinogradOutputArgs<float>", Make<WinogradOutputArgs<float>, WinogradOutputPass<float>>},
+    {"WinogradWeightsArgs<float>", Make<WinogradWeightsArgs<float>, WinogradWeightsPass<float>>},
     {"StrassenSumsArgs<float>", Make<StrassenSumsArgs<float>, StrassenSumsPass<float>>},
     {"StrassenResultsArgs<float>", Make<StrassenResultsArgs<float>, StrassenResultsPass<float>>},
     {"UnaryArgs<float>", Make<UnaryArgs<float>, UnaryPass<float>>},

@@ -97,6 +97,17 @@ struct WinogradTile {
 };
 constexpr WinogradTile kWinogradTiles[] = {{2, 4}, {3, 5}, {4, 5}, {4, 6}, {4, 8}, {5, 8}, {6, 8}};
 
+// Transforms the weights: element i * n + j of y is (G x G^T)[i][j] for every column, where x[i][j]
+// is the weight at w[i * r + j], r = n - m + 1. G is that of kernels/generic/winograd.h.
+template <typename T>
+struct WinogradWeightsArgs {
+  const T* const* w;
+  T* y;            // element e at y + e * y_stride
+  size_t columns;  // >= kMinWinogradChannels
+  size_t y_stride;
+  uint16_t tile, size;  // m and n, read by the portable kernel only
+};
+
 // Transforms one tile of products back: y[i][j] = clamp((A^T x A)[i][j] + bias + residual[i][j])
 // for the first rows x columns pixels of the tile.
 template <typename T>

@@ -31,10 +31,10 @@ BLOCKS = ("attributes", "plan")  # tables of attributes
 class Port:
     """One input or output of an operator.
 
-    `index`: holds i32 or i64 whatever the operator's dtypes are. `strided`: may be some channels of
-    a larger NHWC tensor, so that its pixels do not lie side by side. `in_place`: of an input, the
-    first output may be written where it lies, as no element is read after the one of the output at
-    its place was written.
+    `index`: holds i32 or i64 whatever the operator's dtypes are. `half`: may also hold f16, which
+    is computed with as f32. `strided`: may be some channels of a larger NHWC tensor, so that its
+    pixels do not lie side by side. `in_place`: of an input, the first output may be written where
+    it lies, as no element is read after the one of the output at its place was written.
     """
 
     name: str
@@ -43,6 +43,7 @@ class Port:
     constant: bool = False
     variadic: bool = False
     index: bool = False
+    half: bool = False
     strided: bool = False
     in_place: bool = False
 
@@ -92,7 +93,8 @@ class Operator:
     `layout`: "nhwc" wants its 4-D tensors in NHWC order, "plain" in row-major order, "any" wants
     all its 4-D tensors alike, "converts" is the conversion itself. `activation`: element-wise with
     at most the parameters alpha and beta, so it can become the epilogue of an operator that
-    `fuses_activation`.
+    `fuses_activation`. `prepares`: makes what other operators read as constants, of constants, once
+    when a model is set up.
     """
 
     name: str
@@ -108,6 +110,7 @@ class Operator:
     fuses_activation: bool = False
     fuses_residual: bool = False
     view: bool = False
+    prepares: bool = False
     macs: Macs | None = None
 
     def attribute(self, name: str) -> Attribute:

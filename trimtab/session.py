@@ -59,7 +59,7 @@ class Session:
 
     @property
     def memory(self) -> dict[str, int]:
-        """arena_bytes, arena_lower_bound_bytes and weights_bytes."""
+        """arena_bytes, arena_lower_bound_bytes, weights_bytes and prepared_bytes."""
         return dict(self._executor.memory())
 
     def run(self, inputs: Mapping[str, ArrayLike]) -> dict[str, NDArray[Any]]:

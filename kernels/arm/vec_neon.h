@@ -62,6 +62,14 @@ inline void StoreStep(float*& p, size_t n, const F (&x)[2]) {
   vst1q_f32_x2(p, both);
   Step(p, n);
 }
+constexpr int kMostSideBySide = 4;  // that one instruction stores, where registers allow it
+inline void StoreStep(float*& p, size_t n, const F (&x)[4]) {
+  const float32x4x4_t all = {{x[0].v, x[1].v, x[2].v, x[3].v}};
+  vst1q_f32_x4(p, all);
+  Step(p, n);
+}
+#else
+constexpr int kMostSideBySide = kSideBySide;
 #endif
 
 // Has the compiler compute `a` here, not later.

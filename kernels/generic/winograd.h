@@ -1,10 +1,10 @@
 // The transforms of Winograd convolution F(m x m, r x r) (Lavin & Gray 2016) over vectors of
 // channels: a tile of m x m outputs comes from n x n inputs, n = m + r - 1.
 //
-// One-dimensional transforms, first over the lines of a tile, then across them. They are B^T and
-// A^T of Toom-Cook at the points 0, 1, -1 (n = 4), 2 (n = 5), -2 (n = 6), 1/2, -1/2 (n = 8) and
-// infinity; trimtab/planner/algorithms/winograd.py has G. B^T depends on n alone. Pairs of points
-// that differ in sign share their even and their odd part.
+// One-dimensional transforms, first over the lines of a tile, then across them. They are B^T, A^T
+// and G of Toom-Cook at the points 0, 1, -1 (n = 4), 2 (n = 5), -2 (n = 6), 1/2, -1/2 (n = 8) and
+// infinity. B^T depends on n alone. Pairs of points that differ in sign share their even and their
+// odd part.
 #ifndef TRIMTAB_KERNELS_GENERIC_WINOGRAD_H_
 #define TRIMTAB_KERNELS_GENERIC_WINOGRAD_H_
 
@@ -96,6 +96,41 @@ inline void OutputLine(const F (&x)[kSize], F (&y)[kTile]) {
     differences[i] = x[2 * i + 1] - x[2 * i + 2];
   }
   OutputRows<0>(x[0], x[kSize - 1], sums, differences, y);
+}
+
+// G has the powers of the points, each row scaled so that B^T is as above.
+constexpr double ZeroScale(int size) { return size == 5 ? 0.5 : size == 6 ? 0.25 : 1; }
+constexpr double PairScale(int size, int pair) {
+  constexpr double kScales[3][3] = {
+      {-1. / 6, 1. / 6}, {-1. / 6, 1. / 24}, {-2. / 9, 1. / 90, 1. / 45}};
+  return size == 4 ? 0.5 : kScales[size == 8 ? 2 : size - 5][pair];
+}
+
+// Rows of G for the points p, -p of pair kPair and later ones.
+template <int kPair, int kTaps, int kSize>
+inline void WeightRows(const F (&x)[kTaps], F (&y)[kSize]) {
+  constexpr double kPoint = kPair == 0 ? 1 : kPair == 1 ? 2 : 0.5;
+  constexpr double kScale = PairScale(kSize, kPair), kSquare = kPoint * kPoint;
+  const auto set = [](double value) { return Set(static_cast<float>(value)); };
+  F even = set(kScale) * x[0], odd = set(kScale * kPoint) * x[1];
+  if constexpr (kTaps > 2) even = Fma(set(kScale * kSquare), x[2], even);
+  if constexpr (kTaps > 3) odd = Fma(set(kScale * kSquare * kPoint), x[3], odd);
+  if constexpr (kTaps > 4) even = Fma(set(kScale * kSquare * kSquare), x[4], even);
+  constexpr int kRow = 2 * kPair + 1;
+  y[kRow] = even + odd;
+  // Of n = 5 the points 1 and -1 are scaled each in its own way, and 2 stands alone.
+  if constexpr (kSize == 5 && kPair == 0) y[kRow] = Set(3.0f) * y[kRow];
+  if constexpr (kRow + 1 < kSize - 1) y[kRow + 1] = even - odd;
+  if constexpr (kRow + 2 < kSize - 1) WeightRows<kPair + 1>(x, y);
+}
+
+template <int kTaps, int kSize>
+inline void WeightLine(const F (&x)[kTaps], F (&y)[kSize]) {
+  constexpr double kScale = ZeroScale(kSize);
+  y[0] = x[0];
+  if constexpr (kScale != 1) y[0] = Set(static_cast<float>(kScale)) * x[0];
+  WeightRows<0>(x, y);
+  y[kSize - 1] = x[kTaps - 1];
 }
 
 // Where the next `kWidth` channels begin: the last ones of a row overlap those before them, which
@@ -256,6 +291,52 @@ inline void WinogradOutput(const WinogradOutputArgs<Element>& given) {
         store(kTile);
       } else {
         store(args.columns);
+      }
+    }
+  }
+}
+
+TRIMTAB_FAMILY(f32, tiles(2x4, 3x5, 4x5, 4x6, 4x8, 5x8, 6x8))
+template <int kTile, int kSize>
+inline void WinogradWeights(const WinogradWeightsArgs<Element>& given) {
+  constexpr int kTaps = kSize - kTile + 1;
+  constexpr int kVectors = kTaps > 3 ? kSideBySide : kMostSideBySide;
+  const WinogradWeightsArgs<Element> args = given;  // a copy that stores to y cannot change
+  for (size_t c = 0; c < args.columns; c = NextChannels<kVectors * kLanes>(c, args.columns)) {
+    F lines[kSize][kTaps][kVectors];
+    TRIMTAB_NO_UNROLL
+    for (int j = 0; j < kTaps; ++j) {
+      F x[kVectors][kTaps], transformed[kVectors][kSize];
+      TRIMTAB_UNROLL
+      for (int i = 0; i < kTaps; ++i) {
+        const Element* const weights = args.w[i * kTaps + j] + c;
+        TRIMTAB_UNROLL
+        for (int v = 0; v < kVectors; ++v) x[v][i] = Load(weights + v * kLanes);
+      }
+      TRIMTAB_UNROLL
+      for (int v = 0; v < kVectors; ++v) WeightLine(x[v], transformed[v]);
+      TRIMTAB_UNROLL
+      for (int i = 0; i < kSize; ++i) {
+        TRIMTAB_UNROLL
+        for (int v = 0; v < kVectors; ++v) lines[i][j][v] = transformed[v][i];
+      }
+    }
+    Element* y = args.y + c;
+    TRIMTAB_NO_UNROLL
+    for (int i = 0; i < kSize; ++i) {
+      F x[kVectors][kTaps], transformed[kVectors][kSize];
+      TRIMTAB_UNROLL
+      for (int v = 0; v < kVectors; ++v) {
+        TRIMTAB_UNROLL
+        for (int j = 0; j < kTaps; ++j) x[v][j] = lines[i][j][v];
+        WeightLine(x[v], transformed[v]);
+      }
+      TRIMTAB_UNROLL
+      for (int j = 0; j < kSize; ++j) {
+        F side[kVectors];
+        TRIMTAB_UNROLL
+        for (int v = 0; v < kVectors; ++v) side[v] = transformed[v][j];
+        StoreStep(y, args.y_stride, side);
       }
     }
   }

@@ -19,6 +19,7 @@ namespace {
 using Element = float;
 constexpr size_t kLanes = 1;
 constexpr int kSideBySide = 1;  // vectors that one instruction loads and stores
+constexpr int kMostSideBySide = 1;
 
 struct F {
   float v;

@@ -12,6 +12,7 @@ namespace {
 using Element = float;
 constexpr size_t kLanes = 8;
 constexpr int kSideBySide = 1;  // vectors that one instruction loads and stores
+constexpr int kMostSideBySide = 1;
 
 struct F {
   __m256 v;

@@ -17,6 +17,7 @@ namespace {
 using Element = float;
 constexpr size_t kLanes = 16;
 constexpr int kSideBySide = 1;  // vectors that one instruction loads and stores
+constexpr int kMostSideBySide = 1;
 
 struct F {
   __m512 v;

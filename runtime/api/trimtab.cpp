@@ -47,7 +47,7 @@ void Describe(const trimtab::Tensor& from, const char* name, trimtab_tensor* to)
 Status SetUp(trimtab_model* model, const void* data, size_t size, int threads) {
   TRIMTAB_RETURN_IF_ERROR(trimtab::CheckIsa());
   TRIMTAB_RETURN_IF_ERROR(trimtab::Load(data, size, &model->program));
-  return model->executor.SetUp(model->program, threads);
+  return model->executor.SetUp(model->program, threads, model->map != nullptr);
 }
 
 int Open(const void* data, size_t size, bool mapped, int threads, trimtab_model** result, char* why,
@@ -135,11 +135,9 @@ int trimtab_run(trimtab_model* model) { return Report(model, model->executor.Run
 void trimtab_memory_use(const trimtab_model* model, trimtab_memory* memory) {
   memory->arena_bytes = model->executor.arena_bytes();
   memory->arena_lower_bound_bytes = model->executor.arena_lower_bound_bytes();
-  memory->weights_bytes = 0;
-  for (uint32_t i = 0; i < model->program.var_count(); ++i) {
-    if (model->program.var(i).data_offset != 0)
-      memory->weights_bytes += static_cast<size_t>(model->program.var(i).data_bytes);
-  }
+  const trimtab::FileHeader& header = model->program.header();
+  memory->weights_bytes = static_cast<size_t>(header.file_bytes) - header.tables_bytes;
+  memory->prepared_bytes = model->executor.prepared_bytes();
 }
 
 const char* trimtab_last_error(const trimtab_model* model) { return model->error; }

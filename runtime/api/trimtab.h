@@ -51,7 +51,8 @@ typedef struct trimtab_tensor {
 typedef struct trimtab_memory {
   size_t arena_bytes;             /* activations and scratch */
   size_t arena_lower_bound_bytes; /* no plan can be smaller: largest sum of tensors alive at once */
-  size_t weights_bytes;
+  size_t weights_bytes;           /* of the file: pages of it that are in use can be dropped */
+  size_t prepared_bytes; /* weights that opening transformed or expanded, beside the file */
 } trimtab_memory;
 
 /* Opens a model file (mapped, not read) or a model in memory (64-byte aligned, must outlive the

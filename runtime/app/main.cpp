@@ -154,6 +154,7 @@ int RunModel(const Options& options, Meter* meter) {
       .Number("arena_bytes", static_cast<int64_t>(memory.arena_bytes))
       .Number("arena_lower_bound_bytes", static_cast<int64_t>(memory.arena_lower_bound_bytes))
       .Number("weights_bytes", static_cast<int64_t>(memory.weights_bytes))
+      .Number("prepared_bytes", static_cast<int64_t>(memory.prepared_bytes))
       .Write();
   int code = options.verify ? trimtab_verify(model) : 0;
   if (code != 0) Fail(code, trimtab_last_error(model));

@@ -1,36 +1,11 @@
 #include "runtime/core/executor.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
-#include "runtime/core/parallel.h"
 #include "runtime/core/registry.h"
 
 namespace trimtab {
 namespace {
-
-// The first inference touches all of the arena, and a fault takes longer than clearing a page: asks
-// for huge pages where there is room for one, and for the others all at once. The last huge page
-// may stick out a little, which takes less time than small ones. A kernel that knows no such wish
-// leaves them to the faults.
-constexpr size_t kHugePage = size_t{2} << 20;
-
-// What to map for an arena of `bytes`: it begins at a huge page when it fills one.
-size_t MappedBytes(size_t bytes) { return bytes < kHugePage ? bytes : bytes + 2 * kHugePage; }
-
-uint8_t* PrepareArena(void* mapped, size_t bytes) {
-  constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, which older headers lack
-  auto begin = reinterpret_cast<uintptr_t>(mapped);
-  if (bytes >= kHugePage) {
-    begin = RoundUp(begin, uintptr_t{kHugePage});
-    const size_t whole = RoundUp(bytes, kHugePage);
-    if (whole - bytes < bytes / 8) bytes = whole;
-  }
-  auto* const arena = reinterpret_cast<uint8_t*>(begin);
-  static_cast<void>(madvise(arena, bytes, MADV_HUGEPAGE));
-  static_cast<void>(madvise(arena, bytes, kPopulateWrite));
-  return arena;
-}
 
 static_assert(kMaxElements * sizeof(int64_t) <= kMaxArenaBytes, "a tensor can fit an arena");
 
@@ -38,12 +13,9 @@ size_t AlignedTo16(size_t bytes) { return (bytes + 15) / 16 * 16; }
 
 }  // namespace
 
-Executor::~Executor() {
-  pool_.Stop();
-  UnmapMemory(mapped_, mapped_bytes_);
-}
+Executor::~Executor() { pool_.Stop(); }
 
-Status Executor::SetUp(const Program& program, int threads) {
+Status Executor::SetUp(const Program& program, int threads, bool mapped) {
   program_ = &program;
   const uint32_t vars = program.var_count(), ops = program.op_count();
   TRIMTAB_RETURN_IF_ERROR(pool_.Start(threads));
@@ -61,7 +33,30 @@ Status Executor::SetUp(const Program& program, int threads) {
     if (!status.ok()) return status.At(static_cast<int32_t>(i), op.op_id);
     pointers += op.input_count + op.output_count;
   }
-  return PlanArena();
+  TRIMTAB_RETURN_IF_ERROR(PlanArena());
+  return PrepareConstants(mapped);
+}
+
+// Constants that are made of others live beside the arena, whose plan a resize makes anew.
+Status Executor::PrepareConstants(bool mapped) {
+  if (prepared_bytes_ == 0) return Status();
+  if (!prepared_.Map(static_cast<size_t>(prepared_bytes_))) {
+    return Status(Code::kOutOfMemory, TRIMTAB_TEXT("no memory for prepared weights (bytes)"),
+                  static_cast<int64_t>(prepared_bytes_));
+  }
+  uint8_t* place = prepared_.begin();
+  for (uint32_t i = 0; i < program_->op_count(); ++i) {
+    if (!operators_[i]->prepares()) continue;
+    const OpRecord& op = program_->op(i);
+    const uint32_t* operand = program_->operands(op);
+    Tensor& made = scope_.tensor(operand[op.input_count]);
+    made.raw = place;
+    place += Aligned(made.bytes);
+    operators_[i]->Run(pool_);
+    if (mapped && program_->var(operand[0]).data_offset != 0) DropPages(scope_.tensor(operand[0]));
+  }
+  BindViews();
+  return Status();
 }
 
 // Every channel of a variable is written once, before it is read, and constants never: what makes
@@ -149,7 +144,16 @@ Status Executor::SetUpOperator(uint32_t index, Tensor** pointers) {
     TRIMTAB_CHECK(output.dims == promised[i] && output.dtype == promised_type[i],
                   "output shape or type differs from the file's (output)", i);
   }
-  return operators_[index]->SetUpRun(pool_.threads());
+  TRIMTAB_RETURN_IF_ERROR(operators_[index]->SetUpRun(pool_.threads()));
+  if (row.prepares) {
+    Variable& made = scope_.variable(operand[op.input_count]);
+    made.constant = true;
+    prepared_bytes_ += Aligned(made.tensor.bytes);
+    TRIMTAB_CHECK(prepared_bytes_ <= kMaxArenaBytes,
+                  "prepared weights need more memory than an arena may have (bytes)",
+                  static_cast<int64_t>(prepared_bytes_));
+  }
+  return Status();
 }
 
 Status Executor::Resize(uint32_t i, const Dims& dims) {
@@ -176,10 +180,11 @@ Status Executor::Resize(uint32_t i, const Dims& dims) {
 Status Executor::Reshape() {
   for (uint32_t op = 0; op < program_->op_count(); ++op) {
     const OpRecord& record = program_->op(op);
-    for (uint32_t j = 0; j < record.output_count; ++j)
+    for (uint32_t j = 0; j < record.output_count && !operators_[op]->prepares(); ++j)
       scope_.variable(program_->operands(record)[record.input_count + j]).written = false;
   }
   for (uint32_t op = 0; op < program_->op_count(); ++op) {
+    if (operators_[op]->prepares()) continue;
     Status status = operators_[op]->Reshape();
     if (status.ok()) status = ShareSize(op);
     if (!status.ok()) return status.At(static_cast<int32_t>(op), program_->op(op).op_id);
@@ -220,8 +225,8 @@ void Executor::FindHomes() {
   for (uint32_t i = 0; i < vars; ++i) home_[i] = home_[scope_.variable(i).root];
 }
 
-// Inputs are the caller's memory and constants the file's, so only computed variables and scratch
-// are placed.
+// Inputs are the caller's memory and constants the file's or prepared, so only variables that are
+// computed in every run, and scratch, are placed.
 void Executor::FindLifetimes() {
   const uint32_t vars = program_->var_count(), ops = program_->op_count();
   memset(buffers_, 0, (size_t{vars} + ops) * sizeof(Buffer));
@@ -307,19 +312,11 @@ Status Executor::PlanArena() {
       static_cast<size_t>(MemoryLowerBound(buffers_, buffers, static_cast<int32_t>(ops)));
   // The old arena stays until there is a new one, and where it fits: a resize that fails goes back
   // to it.
-  const size_t wanted = MappedBytes(static_cast<size_t>(bytes) + kArenaAlignment);
-  if (mapped_ == nullptr || bytes != arena_bytes_) {
-    void* mapped = MapMemory(wanted);
-    if (mapped == nullptr) {
-      return Status(Code::kOutOfMemory, TRIMTAB_TEXT("no memory for the arena (bytes)"),
-                    static_cast<int64_t>(bytes));
-    }
-    UnmapMemory(mapped_, mapped_bytes_);
-    mapped_ = mapped;
-    mapped_bytes_ = wanted;
-    arena_bytes_ = static_cast<size_t>(bytes);
+  if (!arena_.Map(static_cast<size_t>(bytes))) {
+    return Status(Code::kOutOfMemory, TRIMTAB_TEXT("no memory for the arena (bytes)"),
+                  static_cast<int64_t>(bytes));
   }
-  uint8_t* base = PrepareArena(mapped_, arena_bytes_ + kArenaAlignment);
+  uint8_t* const base = arena_.begin();
   for (uint32_t i = 0; i < vars; ++i) {
     Tensor& tensor = scope_.tensor(i);
     if (buffers_[i].bytes == 0) continue;
@@ -365,6 +362,7 @@ Status Executor::Run() {
   }
   const uint32_t ops = program_->op_count();
   for (uint32_t i = 0; i < ops; ++i) {
+    if (operators_[i]->prepares()) continue;
     if (observer_.notify != nullptr) observer_.notify(observer_.context, i, true);
     operators_[i]->Run(pool_);
     if (observer_.notify != nullptr) observer_.notify(observer_.context, i, false);

@@ -3,6 +3,7 @@
 #ifndef TRIMTAB_CORE_EXECUTOR_H_
 #define TRIMTAB_CORE_EXECUTOR_H_
 
+#include "runtime/core/arena.h"
 #include "runtime/core/memory.h"
 #include "runtime/core/memory_plan.h"
 #include "runtime/core/operator.h"
@@ -25,8 +26,10 @@ class Executor {
   Executor& operator=(const Executor&) = delete;
   ~Executor();
 
-  // `program` and the bytes behind it must outlive the executor. Call once.
-  Status SetUp(const Program& program, int threads);
+  // Also runs the operators that prepare constants for others. `program` and the bytes behind it
+  // must outlive the executor; `mapped`: they are pages of a file, which can be dropped and read
+  // again. Call once.
+  Status SetUp(const Program& program, int threads, bool mapped);
 
   const Tensor& input(uint32_t i) const { return scope_.tensor(program_->input(i)); }
   const Tensor& output(uint32_t i) const { return scope_.tensor(program_->output(i)); }
@@ -44,8 +47,10 @@ class Executor {
 
   void set_observer(const OperatorObserver& observer) { observer_ = observer; }
 
-  size_t arena_bytes() const { return arena_bytes_; }
+  size_t arena_bytes() const { return arena_.bytes(); }
   size_t arena_lower_bound_bytes() const { return arena_lower_bound_bytes_; }
+  // Of constants that were prepared when the model was set up.
+  size_t prepared_bytes() const { return static_cast<size_t>(prepared_bytes_); }
 
  private:
   Status CreateOperators();
@@ -59,6 +64,7 @@ class Executor {
   void ShareInPlace();
   bool MayTakePlace(uint32_t op_index, const OperatorRow& row, uint32_t input) const;
   bool SamePlace(uint32_t x, uint32_t y) const;
+  Status PrepareConstants(bool mapped);
   void BindViews();
 
   const Program* program_ = nullptr;
@@ -72,9 +78,10 @@ class Executor {
   Tensor** operand_pointers_ = nullptr;
   Buffer* buffers_ = nullptr;  // one per variable, then one per operator for its scratch
   uint32_t* order_ = nullptr;
-  void* mapped_ = nullptr;  // the arena lies in it
-  size_t mapped_bytes_ = 0;
-  size_t arena_bytes_ = 0, arena_lower_bound_bytes_ = 0;
+  Arena arena_;
+  Arena prepared_;
+  uint64_t prepared_bytes_ = 0;
+  size_t arena_lower_bound_bytes_ = 0;
 };
 
 }  // namespace trimtab

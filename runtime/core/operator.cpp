@@ -44,6 +44,7 @@ Status Operator::SetUpShapes(const OperatorRow& row, const Operands& operands,
       operands.output_count >= row.min_outputs && operands.output_count <= row.max_outputs,
       "wrong number of outputs (at least, found)", row.min_outputs, operands.output_count);
   operands_ = operands;
+  prepares_ = row.prepares;
   Layout common = Layout::kPlain;
   bool seen = false;
   for (int i = 0; i < operands.input_count; ++i) {
@@ -54,7 +55,8 @@ Status Operator::SetUpShapes(const OperatorRow& row, const Operands& operands,
     if (tensor == nullptr) continue;
     TRIMTAB_CHECK(tensor->parent_channels == 0 || MayBeStrided(row.strided_inputs, i),
                   "an input may not be a part of a variable (its index)", i);
-    const unsigned allowed = (row.index_mask & bit) != 0 ? kIndexTypes : row.dtypes;
+    unsigned allowed = (row.index_mask & bit) != 0 ? kIndexTypes : row.dtypes;
+    if ((row.half_mask & bit) != 0) allowed |= 1u << static_cast<int>(DType::kF16);
     TRIMTAB_CHECK(((allowed >> static_cast<int>(tensor->dtype)) & 1) != 0,
                   "element type is not supported (input, type)", i,
                   static_cast<int64_t>(tensor->dtype));

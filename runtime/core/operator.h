@@ -53,6 +53,9 @@ class Operator {
   // Cannot fail and allocates nothing.
   virtual void Run(ThreadPool& pool) = 0;
 
+  // Whether it runs once, when the model is set up. Prepare() then sets the bytes of the output.
+  bool prepares() const { return prepares_; }
+
   size_t scratch_bytes() const { return scratch_bytes_; }
   void set_scratch(void* scratch) { scratch_ = static_cast<uint8_t*>(scratch); }
 
@@ -97,6 +100,7 @@ class Operator {
   uint8_t* scratch_ = nullptr;
   size_t scratch_bytes_ = 0;
   int threads_ = 1;
+  bool prepares_ = false;
 };
 
 // An operator with its generated attribute struct (operators without attributes have an empty one).

@@ -17,10 +17,12 @@ struct OperatorRow {
   uint8_t min_inputs, max_inputs, min_outputs, max_outputs;  // 255: any number
   LayoutRule layout;
   bool view;                // the output is the input's memory
+  bool prepares;            // runs once, when the model is set up; the output is a constant then
   uint16_t dtypes;          // bit DType set: allowed for inputs
   uint16_t optional_mask;   // bit i set: input i may be absent
   uint16_t constant_mask;   // bit i set: input i is a weight
   uint16_t index_mask;      // bit i set: input i holds indices (i32 or i64), whatever `dtypes` says
+  uint16_t half_mask;       // bit i set: input i may hold f16 beside what `dtypes` says
   uint16_t strided_inputs;  // bit i set: input i may be a part of a variable
   uint16_t strided_outputs;  // bit i set: output i may be one
   uint16_t in_place_inputs;  // bit i set: output 0 may be written where input i lies

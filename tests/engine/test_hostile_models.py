@@ -74,6 +74,7 @@ def test_damaged_models_with_a_right_checksum_never_crash_the_engine(
     types = {op.type for op in planned.ops}
     made = {"conv_depthwise", "conv_separable", "conv_strassen", "conv_winograd"}
     assert {"conv", "add", *made} <= types
+    assert {"pack_panels", "pack_strassen", "pack_winograd"} <= types
     planned.save(tmp_path / "net.ttm")
     result = subprocess.run(
         [sys.executable, "-m", "tests.engine.hostile", tmp_path / "net.ttm", str(seed), "1500"],

@@ -55,14 +55,18 @@ bool CheckProducts(const KernelRow& row, Result* result) {
 }
 
 bool CheckWinograd(const KernelRow& row, Result* result) {
-  const bool input = Of(row, "winograd_input");
-  if (!input && !Of(row, "winograd_output")) return false;
+  const bool input = Of(row, "winograd_input"), weights = Of(row, "winograd_weights");
+  if (!input && !weights && !Of(row, "winograd_output")) return false;
   for (const WinogradTile& tile : kWinogradTiles) {
     if (row.nr != 0 && row.nr != tile.size) continue;
     WinogradInputCheck input_check;
+    WinogradWeightsCheck weights_check;
     WinogradOutputCheck output_check;
     if (input) input_check.Run(As<WinogradInputArgs<float>>(row), tile.size, result);
-    if (!input && (row.nr == 0 || row.mr == tile.tile))
+    if (input || (row.nr != 0 && row.mr != tile.tile)) continue;
+    if (weights)
+      weights_check.Run(As<WinogradWeightsArgs<float>>(row), tile, result);
+    else
       output_check.Run(As<WinogradOutputArgs<float>>(row), tile, result);
   }
   return true;

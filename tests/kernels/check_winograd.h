@@ -3,7 +3,7 @@
 // The matrices are made anew from Toom-Cook's points. Row p of B^T has the coefficients of the
 // product of (x - q) over the other points q, of all points for infinity; column p of A^T has the
 // powers of p. Point 0's row of B^T begins with a positive number, and the columns of 1/2 and -1/2
-// in A^T are whole numbers.
+// in A^T are whole numbers. G makes up for that.
 //
 // Bound (Higham 2002, section 3.1): a one-dimensional transform takes at most 7 roundings on the
 // way to a result, bias included, so two of them err by at most gamma(14) times the transform of
@@ -25,6 +25,14 @@ struct Matrix {
 
 constexpr double kWinogradPoints[] = {0, 1, -1, 2, -2, 0.5, -0.5};
 
+// What the first row of B^T, for the point 0, is multiplied by: it is the product of -q over the
+// other points.
+inline double WinogradZeroSign(size_t size) {
+  double product = 1;
+  for (size_t q = 1; q + 1 < size; ++q) product *= -kWinogradPoints[q];
+  return product < 0 ? -1 : 1;
+}
+
 inline Matrix WinogradInputMatrix(size_t size) {
   Matrix b{size, size, {}};
   for (size_t p = 0; p < size; ++p) {
@@ -38,8 +46,7 @@ inline Matrix WinogradInputMatrix(size_t size) {
         row[i] = (i > 0 ? row[i - 1] : 0) - kWinogradPoints[q] * row[i];
     }
   }
-  const double sign = b.at[0][0] < 0 ? -1 : 1;
-  for (size_t i = 0; i < size; ++i) b.at[0][i] *= sign;
+  for (size_t i = 0; i < size; ++i) b.at[0][i] *= WinogradZeroSign(size);
   return b;
 }
 
@@ -175,6 +182,65 @@ class WinogradOutputCheck {
   }
 
   Guarded x_, bias_, residual_, y_;
+  Random random_;
+};
+
+// Row p of G has the powers of p, divided by the product of (p - q) over the other points q, and by
+// what the row of B^T and the column of A^T are multiplied by.
+inline Matrix WinogradWeightsMatrix(size_t tile, size_t size) {
+  Matrix g{size, size - tile + 1, {}};
+  const double sign = WinogradZeroSign(size);
+  for (size_t p = 0; p + 1 < size; ++p) {
+    double product = p == 0 ? sign : p >= 5 ? 32 : 1;
+    for (size_t q = 0; q + 1 < size; ++q) {
+      if (q != p) product *= kWinogradPoints[p] - kWinogradPoints[q];
+    }
+    for (size_t i = 0; i < g.columns; ++i)
+      g.at[p][i] = pow(kWinogradPoints[p], static_cast<double>(i)) / product;
+  }
+  g.at[size - 1][g.columns - 1] = 1;
+  return g;
+}
+
+// A one-dimensional transform takes at most 6 roundings on the way to a result, that of a constant
+// included.
+class WinogradWeightsCheck {
+ public:
+  void Run(void (*kernel)(const WinogradWeightsArgs<float>&), WinogradTile tile, Result* result) {
+    for (size_t columns : kWinogradChannels) {
+      for (size_t slack = 0; slack < 6; slack += 3) RunCase(kernel, tile, columns, slack, result);
+    }
+  }
+
+ private:
+  void RunCase(void (*kernel)(const WinogradWeightsArgs<float>&), WinogradTile tile, size_t columns,
+               size_t slack, Result* result) {
+    ++result->cases;
+    const Matrix g = WinogradWeightsMatrix(tile.tile, tile.size);
+    const size_t taps = g.columns * g.columns, elements = g.rows * g.rows;
+    const size_t stride = columns + slack;
+    float* w = w_.Take(taps * columns);
+    random_.Fill(w, taps * columns);
+    input_.Point(w, columns, taps, taps, &random_);
+    float* y = y_.TakeOutput((elements - 1) * stride + columns);
+    kernel({input_.pointers, y, columns, stride, tile.tile, tile.size});
+    char place[80];
+    snprintf(place, sizeof(place), "tile %d of %d, columns %zu, slack %zu", tile.tile, tile.size,
+             columns, slack);
+    y_.CheckUntouched(y, elements, columns, stride, result, place);
+    for (size_t e = 0; e < elements; ++e) {
+      for (size_t c = 0; c < columns; ++c) {
+        double size;
+        const double expected = Transformed(
+            g, e / g.rows, e % g.rows,
+            [&](size_t i) { return static_cast<double>(input_.pointers[i][c]); }, &size);
+        result->Compare(y[e * stride + c], expected, Gamma(12) * size, place);
+      }
+    }
+  }
+
+  Guarded w_, y_;
+  Pixels input_;
   Random random_;
 };
 

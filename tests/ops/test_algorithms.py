@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Iterator
@@ -76,6 +77,7 @@ CASES |= {
     ),
 }
 ALGORITHMS = algorithms.found()
+STORED = (("file", "f32"), ("load", "f32"), ("load", "f16"))
 
 
 def program_of(case: Case) -> tuple[Program, dict[str, NDArray[np.float32]]]:
@@ -120,22 +122,30 @@ def test_an_algorithm_computes_what_the_direct_one_does(
 ) -> None:
     computed = set()
     isas = Target.host().isas  # before the variable is set: the engine reads it once
-    for case, described in CASES.items():
+    direct_in_file = Plan((algorithms.DIRECT,), prefer="load")
+    for (case, described), (weights, dtype) in itertools.product(CASES.items(), STORED):
         program, inputs = program_of(described)
+        for var in program.constants() if dtype == "f16" else ():
+            if len(var.shape) > 1:
+                var.data = np.asarray(var.data, np.float16).astype(np.float32)
         monkeypatch.setenv("TRIMTAB_ISA", kernels.PORTABLE)
-        (wanted,) = trimtab.Session(program, 1, Plan((algorithms.DIRECT,))).run(inputs).values()
+        (wanted,) = trimtab.Session(program, 1, direct_in_file).run(inputs).values()
         monkeypatch.delenv("TRIMTAB_ISA")
+        given = Plan(operators={"op": Choice(name, weights=weights)}, weights_type=dtype)
         for isa in isas:
             monkeypatch.setenv("TRIMTAB_ISA", isa)
             if name not in algorithms.lower(program, program.ops[-1], Target.host()):
                 continue
             computed.add(case)
             for threads in (1, 2):
-                session = trimtab.Session(program, threads, Plan(operators={"op": Choice(name)}))
+                session = trimtab.Session(program, threads, given)
                 assert ALGORITHMS[name] in [algorithms.of(op) for op in session.program.ops]
                 (found,) = session.run(inputs).values()
                 np.testing.assert_allclose(
-                    found, wanted, atol=1e-4 * np.abs(wanted).max(), err_msg=f"{case}, {isa}"
+                    found,
+                    wanted,
+                    atol=1e-4 * np.abs(wanted).max(),
+                    err_msg=f"{case}, {isa}, {weights}",
                 )
         monkeypatch.delenv("TRIMTAB_ISA")
     assert computed, f"no case is one that {name} can compute: give it one"
@@ -172,6 +182,13 @@ def test_weights_are_packed_for_every_kernel_that_fits_and_alike_where_operators
                     assert np.isfinite(packed).all()
                     same = made.setdefault((case, i, packing.key), packed.tobytes())
                     assert same == packed.tobytes(), f"{name}, {case}: two packings of one key"
+                    if packing.at_load is None:
+                        continue
+                    weights = np.asarray(constant.data)
+                    stored = packing.at_load.stored.run(weights)
+                    np.testing.assert_array_equal(np.sort(stored), np.sort(weights, axis=None))
+                    if packing.at_load.ready:
+                        assert stored.tobytes() == packed.tobytes(), f"{name}, {case}"
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)

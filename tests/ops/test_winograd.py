@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -102,7 +102,9 @@ def program_of(layer: Layer) -> tuple[Program, dict[str, np.ndarray]]:
     return program, inputs
 
 
-def expected(program: Program, inputs: dict[str, np.ndarray], layer: Layer, tile: int):  # type: ignore[no-untyped-def]
+def expected(  # type: ignore[no-untyped-def]
+    program: Program, inputs: dict[str, np.ndarray], layer: Layer, tile: int, transformed_in: int
+):
     """(result in float64, bound of the error)."""
     x, w = (np.asarray(a, np.float64) for a in (inputs["x"], program.vars["w"].data))
     y = winograd.convolution(x, w, layer.pads, layer.stride)
@@ -112,7 +114,7 @@ def expected(program: Program, inputs: dict[str, np.ndarray], layer: Layer, tile
         y, rest = y + b, rest + np.abs(b)
     if layer.residual:
         y, rest = y + inputs["residual"], rest + np.abs(inputs["residual"])
-    bound = winograd.error_bound(x, w, rest, tile, layer.pads, layer.stride)
+    bound = winograd.error_bound(x, w, rest, tile, layer.pads, layer.stride, transformed_in)
     if layer.activation == "relu":
         y = np.maximum(y, 0)
     if layer.activation == "sigmoid":  # slope 1/4 at most, and its own 8 roundings
@@ -120,17 +122,19 @@ def expected(program: Program, inputs: dict[str, np.ndarray], layer: Layer, tile
     return y, bound
 
 
+@pytest.mark.parametrize(("prefer", "transformed_in"), [("balanced", 12), ("load", 1)])
 @pytest.mark.parametrize(("name", "tile"), CASES)
 def test_the_error_is_within_the_bound_of_the_arithmetic_with_every_instruction_set(
-    name: str, tile: int, monkeypatch: pytest.MonkeyPatch
+    name: str, tile: int, prefer: str, transformed_in: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     layer = (LAYERS | OTHERS)[name]
     program, inputs = program_of(layer)
-    wanted, bound = expected(program, inputs, layer, tile)
+    wanted, bound = expected(program, inputs, layer, tile, transformed_in)
+    plan = replace(forced(tile), prefer=prefer)
     for isa in Target.host().isas:
         monkeypatch.setenv("TRIMTAB_ISA", isa)
         for threads in (1, 2):
-            session = trimtab.Session(program, threads, forced(tile))
+            session = trimtab.Session(program, threads, plan)
             assert "conv_winograd" in {op.type for op in session.program.ops}
             (got,) = session.run(inputs).values()
             error = np.abs(got - wanted)
@@ -172,7 +176,7 @@ def test_a_plan_that_does_not_fit_is_refused(attribute: str, value: object, comp
 
 def test_weights_that_are_too_short_are_refused() -> None:
     program, _ = program_of(Layer(16, 16, 12, 12))
-    planned = trimtab.optimize(program, plan=forced(6))
+    planned = trimtab.optimize(program, plan=replace(forced(6), prefer="load"))
     (op,) = (op for op in planned.ops if op.type == "conv_winograd")
     weights = planned.vars[op.inputs[1]]
     assert weights.data is not None

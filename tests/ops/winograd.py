@@ -42,15 +42,22 @@ def phases(x: Array, stride: int) -> Array:
 
 
 def error_bound(
-    x: Array, w: Array, rest: Array, tile: int, pads: tuple[int, ...], stride: int
+    x: Array,
+    w: Array,
+    rest: Array,
+    tile: int,
+    pads: tuple[int, ...],
+    stride: int,
+    transformed_in: int,
 ) -> Array:
     """What float32 may add to a result, element by element.
 
     The three transforms and the sum over channels are sums of products; an element passes at most
-    14 roundings in the transform of the inputs, 1 in that of the weights, depth + 1 in the sum and
-    16 in the transform of the outputs with bias and residual, `rest` being the sum of their
-    absolute values. So the error is at most gamma(depth + 32) times the same expression of absolute
-    values of everything (Higham 2002, section 3.1). Strided windows are those of steps of one over
+    14 roundings in the transform of the inputs, `transformed_in` in that of the weights (1 in
+    float64, 12 in float32), depth + 1 in the sum and 16 in the transform of the outputs with bias
+    and residual, `rest` being the sum of their absolute values. So the error is at most
+    gamma(depth + 31 + transformed_in) times the same expression of absolute values of everything
+    (Higham 2002, section 3.1). Strided windows are those of steps of one over
     squares of pixels. x: [n, c_in, h, w], w: [c_out, c_in, k, k], rest: the shape of the result.
     """
     top, left, bottom, right = pads
@@ -73,7 +80,7 @@ def error_bound(
             products = np.einsum("aboc,abnc->abno", u, v, optimize=True)
             outputs = np.einsum("ia,abno,jb->noij", a, products, a, optimize=True)
             result[:, :, i : i + tile, j : j + tile] = outputs
-    k = (depth + 32) * UNIT
+    k = (depth + 31 + transformed_in) * UNIT
     return np.asarray(k / (1 - k) * (result[:, :, :out_h, :out_w] + rest))
 
 

@@ -24,7 +24,7 @@ def say(event, **fields):
 is_golden = "--output-dir" in args
 say("start", version="9.9.9", schema="00ff", threads=int(option("--threads")), cpu_features=[])
 say("load", ns=1000, instructions=None)
-say("memory", arena_bytes=4096, arena_lower_bound_bytes=4000, weights_bytes=64)
+say("memory", arena_bytes=4096, arena_lower_bound_bytes=4000, weights_bytes=64, prepared_bytes=32)
 say("first", ns=900, instructions=None)
 scale = 2.0
 if True:
@@ -117,7 +117,12 @@ def write_record(
             size = {"file_bytes": total, "sections": sections, "groups": dict(groups)}
             writer.event({"event": "size", **size})
         writer.event({"event": "load", "ns": 5000, **counted})
-        memory = {"arena_bytes": 4096, "arena_lower_bound_bytes": 4000, "weights_bytes": 64}
+        memory = {
+            "arena_bytes": 4096,
+            "arena_lower_bound_bytes": 4000,
+            "weights_bytes": 64,
+            "prepared_bytes": 32,
+        }
         writer.event({"event": "memory", **memory})
         writer.event({"event": "first", "ns": 120_000, **counted})
         for i, ns in enumerate(samples):

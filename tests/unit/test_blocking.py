@@ -27,7 +27,7 @@ def with_caches(target: Target, l1d: Cache | None = None, l2: Cache | None = Non
 def cut(program: Program, target: Target, algorithm: str = "") -> dict[str, object]:
     """The numbers of the plan of a program of one operator."""
     given = Plan(operators={"conv": Choice(algorithm)} if algorithm else {})
-    (op,) = planner.plan(program, target, given).ops
+    (op,) = planner.plan(program, target, given).steps
     return {a.name: op.attributes[a.name] for a in op.schema.attributes if a.plan}
 
 
@@ -150,9 +150,11 @@ def test_what_an_addition_finishes_is_in_an_eighth_of_the_cache() -> None:
     for name in ("a", "b"):
         program.add_input(name, (1, 8))
     program.outputs = program.block.add_op("add", ["a", "b"], {}, ["y"], "add")
-    assert planner.plan(program, A53).ops[0].attributes["elements"] == 16384
+    assert planner.plan(program, A53).steps[0].attributes["elements"] == 16384
     huge = with_caches(A53, l2=Cache(64 << 20, 16, 64))
-    assert planner.plan(program, huge).ops[0].attributes["elements"] == 65535  # what a plan can say
+    assert (
+        planner.plan(program, huge).steps[0].attributes["elements"] == 65535
+    )  # what a plan can say
 
 
 @pytest.mark.parametrize(

@@ -117,11 +117,15 @@ def test_a_number_outside_its_range_is_refused(name: str, attribute: str) -> Non
     least, most = op.attribute(attribute).range
     given: dict[str, Any] = {a.name: (2, 2) for a in op.attributes if a.name == "kernel_shape"}
     given |= {"tile": 2} if name == "conv_winograd" else {}
+    given |= {"tile": 2, "stride": 1} if name == "pack_winograd" else {}
+    given |= {"groups": 2, "columns": 8, "depths": (64,)} if name == "pack_panels" else {}
     weights = {"conv_winograd": [16, 16, 3, 3], "gemm": [16, 16]}
     weights |= {key: [16, 1, 1, 1] for key in ("conv_depthwise", "conv_separable")}
     shapes = [[1, 16, 4, 16], weights.get(name, [16, 16, 1, 1])]
     if name in ("add", "max_pool", "average_pool"):
         shapes = shapes[:1] * op.input_counts[0]
+    if op.prepares:
+        shapes = [{"pack_winograd": [16, 16, 3, 3], "pack_panels": [16, 64]}.get(name, shapes[1])]
     operands = [(shape, schema.DTYPES["f32"]) for shape in shapes]
     for value in (least, most):
         engine().infer_shapes(op.id, operands, encoded(op, given | {attribute: value}), 1)

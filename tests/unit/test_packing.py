@@ -51,14 +51,14 @@ def test_packed_weights_are_of_the_type_of_the_weights(dtype: type[np.generic]) 
 
 
 def test_the_last_panel_is_filled_with_zeros() -> None:
-    packed = gemm.pack_matrix(numbers(5, 3), 4)
+    packed = gemm.pack_conv(numbers(5, 3), 1, 4)
     assert packed.shape == (8 * 3,)
     assert np.count_nonzero(packed) == 5 * 3
 
 
 def test_a_matrix_is_packed_as_a_convolution_of_one_tap() -> None:
     w = numbers(7, 5)
-    assert np.array_equal(gemm.pack_matrix(w, 4), gemm.pack_conv(w[:, :, None, None], 1, 4))
+    assert np.array_equal(gemm.pack_conv(w, 1, 4), gemm.pack_conv(w[:, :, None, None], 1, 4))
 
 
 def test_a_bias_is_padded_group_by_group() -> None:

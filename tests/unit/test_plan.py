@@ -29,7 +29,7 @@ def square(activation: str = "") -> Program:
 
 
 def algorithm(program: Program, given: Plan) -> str:
-    found = algorithms.of(planner.plan(program, A53, given).ops[0])
+    found = algorithms.of(planner.plan(program, A53, given).steps[0])
     return found.name if found else ""
 
 
@@ -60,14 +60,14 @@ def test_what_an_operator_is_given_goes_before_what_the_file_allows() -> None:
 def test_an_operator_takes_the_kernel_that_it_is_given() -> None:
     given = Plan(operators={"conv": Choice(values={"kernel": "gemm_f32_portable"})})
     planned = planner.plan(convolution(16, 16), A53, given)
-    assert planned.ops[0].attributes["kernel"] == "gemm_f32_portable"
+    assert planned.steps[0].attributes["kernel"] == "gemm_f32_portable"
     assert chosen(convolution(16, 16)).name != "gemm_f32_portable"
 
 
 def test_a_depthwise_convolution_can_be_told_to_be_a_product() -> None:
     given = Plan(operators={"conv": Choice("direct", {"kernel": "gemm_f32_6x16_avx2"})})
     planned = planner.plan(convolution(16, 16, group=16), HASWELL, given)
-    assert planned.ops[0].attributes["kernel"] == "gemm_f32_6x16_avx2"
+    assert planned.steps[0].attributes["kernel"] == "gemm_f32_6x16_avx2"
 
 
 @pytest.mark.parametrize(
@@ -110,9 +110,9 @@ def test_an_operator_takes_the_numbers_that_it_is_given(
     algorithm: str, values: dict[str, int]
 ) -> None:
     given = Plan(operators={"conv": Choice(algorithm, values)})
-    attributes = planner.plan(square(), A53, given).ops[0].attributes
+    attributes = planner.plan(square(), A53, given).steps[0].attributes
     assert attributes.items() >= values.items()
-    ruled = planner.plan(square(), A53, Plan(operators={"conv": Choice(algorithm)})).ops[0]
+    ruled = planner.plan(square(), A53, Plan(operators={"conv": Choice(algorithm)})).steps[0]
     assert ruled.attributes != attributes
     assert ruled.attributes | values == attributes
 

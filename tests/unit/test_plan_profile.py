@@ -34,7 +34,7 @@ def square(activation: str = "") -> Program:
 def within(profile: Profile, program: Program, given: Plan | None = None) -> str:
     """The algorithm of its first operator."""
     planned = planner.plan(program, A53.within(profile), given)
-    found = algorithms.of(planned.ops[0])
+    found = algorithms.of(planned.steps[0])
     return found.name if found else ""
 
 
@@ -81,9 +81,9 @@ def test_a_depthwise_convolution_is_a_product_where_the_profile_has_no_other_way
 
 def test_the_best_kernel_that_the_profile_holds_is_taken() -> None:
     plain = replace(DIRECT_ALONE, kernels=("gemm_f32_*_neon", "gemm_f32_portable"))
-    (op,) = planner.plan(convolution(16, 16), A53.within(plain)).ops
+    (op,) = planner.plan(convolution(16, 16), A53.within(plain)).steps
     assert op.attributes["kernel"] == "gemm_f32_4x16_neon"
-    (op,) = planner.plan(convolution(16, 16), A53).ops
+    (op,) = planner.plan(convolution(16, 16), A53).steps
     assert op.attributes["kernel"] == "gemm_f32_4x16_neona53"
 
 

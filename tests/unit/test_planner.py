@@ -58,7 +58,7 @@ def convolution(
 
 
 def chosen(program: Program, target: Target = A53, attribute: str = "kernel") -> Kernel:
-    return kernels.kernel(planner.plan(program, target).ops[0].attributes[attribute])
+    return kernels.kernel(planner.plan(program, target).steps[0].attributes[attribute])
 
 
 def test_the_best_instruction_set_of_the_target_is_taken() -> None:
@@ -95,13 +95,13 @@ def test_a_fused_activation_gets_its_own_kernel() -> None:
 
 
 def test_no_activation_needs_no_kernel() -> None:
-    assert planner.plan(convolution(16, 16), A53).ops[0].attributes["activation_kernel"] == ""
+    assert planner.plan(convolution(16, 16), A53).steps[0].attributes["activation_kernel"] == ""
 
 
 def test_weights_are_packed_and_keep_their_logical_shape() -> None:
     program = convolution(3, 5)
-    planned = planner.plan(program, A53)
-    _, w, bias = planned.ops[0].inputs
+    planned = planner.plan(program, A53, Plan(prefer="load"))
+    _, w, bias = planned.steps[0].inputs
     nr = chosen(program).packing[1]
     assert planned.vars[w].shape == (5, 3, 1, 1)
     assert planned.vars[w].packed
@@ -128,7 +128,7 @@ def test_a_weight_that_two_operators_share_is_packed_once() -> None:
     second = Op("conv", ["y", "w", "bias"], ["z"], dict(program.ops[0].attributes), "again")
     program.ops.append(second)
     planned = planner.plan(program, A53)
-    assert planned.ops[0].inputs[1:] == planned.ops[1].inputs[1:]
+    assert planned.steps[0].inputs[1:] == planned.steps[1].inputs[1:]
 
 
 def test_constants_that_were_packed_are_forgotten_in_their_old_form() -> None:
@@ -174,7 +174,7 @@ def test_of_several_tiles_the_one_with_the_least_work_is_taken(
     }
     monkeypatch.setattr(kernels, "inventory", lambda: fakes)
     planned = planner.plan(convolution(16, c_out, size=size), A53)
-    assert planned.ops[0].attributes["kernel"] == f"gemm_f32_{tile}_neon"
+    assert planned.steps[0].attributes["kernel"] == f"gemm_f32_{tile}_neon"
 
 
 def with_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,7 +206,7 @@ def test_a_plan_cannot_name_a_kernel_of_another_type(monkeypatch: pytest.MonkeyP
 
 def tile(program: Program, target: Target = A53) -> int:
     """The Winograd tile of the one convolution; 0 when it stays one."""
-    (op,) = planner.plan(program, target).ops
+    (op,) = planner.plan(program, target).steps
     return int(op.attributes["tile"]) if op.type == "conv_winograd" else 0
 
 
@@ -288,7 +288,7 @@ def test_the_transforms_are_those_of_the_tile_and_the_machine(target: Target) ->
 
 def test_a_lowered_convolution_keeps_its_attributes_and_operands() -> None:
     program = convolution(64, 40, size=56, window=3, activation="sigmoid", pads=(1, 1, 1, 1))
-    op = planner.plan(program, A53).ops[0]
+    op = planner.plan(program, A53).steps[0]
     assert op.type == "conv_winograd"
     assert op.attributes["pads"] == (1, 1, 1, 1)
     assert (op.attributes["clamp_min"], op.attributes["clamp_max"]) == (0.0, 6.0)
@@ -317,13 +317,13 @@ def test_a_lowered_convolution_keeps_its_attributes_and_operands() -> None:
 def test_a_1x1_convolution_is_halved_where_that_is_less_work(
     c_in: int, c_out: int, size: int, expected: str
 ) -> None:
-    assert planner.plan(convolution(c_in, c_out, size=size), A53).ops[0].type == expected
+    assert planner.plan(convolution(c_in, c_out, size=size), A53).steps[0].type == expected
 
 
 def test_where_caches_hold_up_sums_a_1x1_convolution_is_halved_later() -> None:
     target = Target.of("x86_64", "skylake-avx512")
-    assert planner.plan(convolution(128, 128, size=56), target).ops[0].type == "conv"
-    assert planner.plan(convolution(256, 256, size=28), target).ops[0].type == "conv_strassen"
+    assert planner.plan(convolution(128, 128, size=56), target).steps[0].type == "conv"
+    assert planner.plan(convolution(256, 256, size=28), target).steps[0].type == "conv_strassen"
 
 
 @pytest.mark.parametrize(
@@ -336,7 +336,7 @@ def test_where_caches_hold_up_sums_a_1x1_convolution_is_halved_later() -> None:
     ids=["strides", "padding", "groups"],
 )
 def test_a_1x1_convolution_that_is_no_matrix_product_is_direct(program: Program) -> None:
-    assert planner.plan(program, A53).ops[0].type == "conv"
+    assert planner.plan(program, A53).steps[0].type == "conv"
 
 
 @pytest.mark.parametrize(("arch", "cpu"), [("pdp11", None), ("aarch64", "cortex-a99")])

@@ -25,6 +25,7 @@ _FIELDS: Mapping[str, Mapping[str, tuple[type, ...]]] = {
         "arena_bytes": _COUNT,
         "arena_lower_bound_bytes": _COUNT,
         "weights_bytes": _COUNT,
+        "prepared_bytes": _COUNT,
     },
     "first": {"ns": _COUNT, "instructions": _COUNT_OR_NULL},
     "warmup": {"i": _COUNT, "ns": _COUNT, "instructions": _COUNT_OR_NULL},

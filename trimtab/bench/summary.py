@@ -154,7 +154,10 @@ def _figures(record: Record) -> Iterator[Figure]:
             ("arena_bytes", "activation memory"),
             ("arena_lower_bound_bytes", "  its lower bound"),
             ("weights_bytes", "weights"),
+            ("prepared_bytes", "weights prepared at load"),
         ):
+            if key not in memory:  # a record of before there were such
+                continue
             yield Figure(key, label, Unit.BYTES, (memory[key],))
     peak = (record.first("peak") or {}).get("vm_hwm_bytes")
     if peak is not None and record.header.device.get("peak_of") != "emulator":

@@ -127,13 +127,14 @@ def registry_source(profile: Profile) -> str:
             out.append("};")
         (least_in, most_in), (least_out, most_out) = op.input_counts, op.output_counts
         dtypes = hex(sum(1 << schema.DTYPES[d] for d in op.dtypes if d in profile.dtypes))
-        traits = ("optional", "constant", "index", "strided")
+        traits = ("optional", "constant", "index", "half", "strided")
         ports = [(op.inputs, trait) for trait in traits]
         ports += [(op.outputs, "strided"), (op.inputs, "in_place")]
         masks = ", ".join(_mask(*port) for port in ports)
         rows.append(
             f"    {{{op.id}, {op.schema_hash:#x}u, {least_in}, {most_in}, {least_out}, {most_out}, "
-            f"LayoutRule::{LAYOUT_RULES[op.layout]}, {str(op.view).lower()}, {dtypes}, {masks}, "
+            f"LayoutRule::{LAYOUT_RULES[op.layout]}, {str(op.view).lower()}, "
+            f"{str(op.prepares).lower()}, {dtypes}, {masks}, "
             f"{fields}, {len(op.attributes)}, &k{op.class_name}Factory, "
             f'"{op.name if profile.strings else ""}"}},'
         )

@@ -9,6 +9,10 @@ if TYPE_CHECKING:
 
 PLAN_HELP = "TOML file with choices of algorithms and kernels (./inv inspect --plan)"
 INPUT_HELP = "shape of a free input: NAME=1,3,224,224 (repeatable)"
+PREFER_HELP = "balanced, size or load: a small file, binary too, or one that loads at once"
+WEIGHTS_HELP = (
+    "type of the weights in the file: f32 or f16, which takes half and is computed as f32"
+)
 RESULTS_HELP = "folder of the runs (default: results/)"
 
 
@@ -30,8 +34,16 @@ def parse_inputs(given: list[str]) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def read_plan(path: str) -> Plan | None:
-    """The plan in a TOML file; None for "", which leaves everything to the planner's rules."""
+def read_plan(path: str, prefer: str = "", weights: str = "") -> Plan | None:
+    """The plan in a TOML file, with another preference and type of weights where these are given;
+    None where all is "", which leaves everything to the planner's rules.
+    """
+    from dataclasses import replace
+
     from trimtab.planner.choices import Plan
 
-    return Plan.read(path) if path else None
+    if not (path or prefer or weights):
+        return None
+    plan = Plan.read(path) if path else Plan()
+    prefer, weights = prefer or plan.prefer, weights or plan.weights_type
+    return replace(plan, prefer=prefer, weights_type=weights)

@@ -6,7 +6,15 @@ from invoke.context import Context
 from invoke.tasks import task
 
 from trimtab.cli._engine import needs_engine
-from trimtab.cli._options import INPUT_HELP, PLAN_HELP, RESULTS_HELP, parse_inputs, read_plan
+from trimtab.cli._options import (
+    INPUT_HELP,
+    PLAN_HELP,
+    PREFER_HELP,
+    RESULTS_HELP,
+    WEIGHTS_HELP,
+    parse_inputs,
+    read_plan,
+)
 
 NAMESPACE = "bench"
 
@@ -22,6 +30,8 @@ NAMESPACE = "bench"
         "cpu": "core to build for, e.g. cortex-a53; default: the device's",
         "input": INPUT_HELP,
         "plan": PLAN_HELP,
+        "prefer": PREFER_HELP,
+        "weights": WEIGHTS_HELP,
         "embed-model": "link the model into the binary",
         "threads": "threads of the runner",
         "runs": "steady-state runs at least; default 30, emulated 2",
@@ -46,6 +56,8 @@ def run(
     toolchain: str = "",
     cpu: str = "",
     plan: str = "",
+    prefer: str = "",
+    weights: str = "",
     embed_model: bool = False,
     threads: int = 1,
     runs: int = 0,
@@ -73,7 +85,7 @@ def run(
         toolchain=toolchain,
         cpu=cpu,
         shapes=parse_inputs(input),
-        plan=read_plan(plan),
+        plan=read_plan(plan, prefer, weights),
         embed_model=embed_model,
     )
     settings = Settings(

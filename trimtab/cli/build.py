@@ -9,7 +9,14 @@ from invoke.context import Context
 from invoke.tasks import task
 
 from trimtab.cli._engine import needs_engine
-from trimtab.cli._options import INPUT_HELP, PLAN_HELP, parse_inputs, read_plan
+from trimtab.cli._options import (
+    INPUT_HELP,
+    PLAN_HELP,
+    PREFER_HELP,
+    WEIGHTS_HELP,
+    parse_inputs,
+    read_plan,
+)
 
 if TYPE_CHECKING:
     from trimtab.build.builder import Build
@@ -26,6 +33,8 @@ if TYPE_CHECKING:
         "output": "folder to deliver into; default: dist/NAME-TOOLCHAIN",
         "embed-model": "link the model into the runner: a single file",
         "plan": PLAN_HELP,
+        "prefer": PREFER_HELP,
+        "weights": WEIGHTS_HELP,
         "strings": "keep names and error texts; --no-strings drops them",
         "input": INPUT_HELP,
         "debug": "without optimisation, with debug information",
@@ -43,6 +52,8 @@ def build(
     output: str = "",
     embed_model: bool = False,
     plan: str = "",
+    prefer: str = "",
+    weights: str = "",
     strings: bool = True,
     debug: bool = False,
     json: bool = False,
@@ -58,7 +69,7 @@ def build(
         toolchain=toolchain,
         cpu=cpu,
         shapes=parse_inputs(input),
-        plan=read_plan(plan),
+        plan=read_plan(plan, prefer, weights),
         embed_model=embed_model,
         strings=strings,
         build_type="Debug" if debug else "Release",

@@ -10,7 +10,15 @@ from invoke.context import Context
 from invoke.tasks import task
 
 from trimtab.cli._engine import needs_engine
-from trimtab.cli._options import INPUT_HELP, PLAN_HELP, RESULTS_HELP, parse_inputs, read_plan
+from trimtab.cli._options import (
+    INPUT_HELP,
+    PLAN_HELP,
+    PREFER_HELP,
+    RESULTS_HELP,
+    WEIGHTS_HELP,
+    parse_inputs,
+    read_plan,
+)
 
 if TYPE_CHECKING:
     from trimtab.instruments.committed import Baseline, Results
@@ -29,10 +37,12 @@ _UPDATE = "commit to these figures: write them into bench/"
         "cpu": f"{_CPU}; a qemu device (./inv devices) must have it",
         "input": INPUT_HELP,
         "plan": PLAN_HELP,
+        "prefer": PREFER_HELP,
+        "weights": WEIGHTS_HELP,
         "results": RESULTS_HELP,
         "json": "print JSON",
         "check": _CHECK,
-        "update": f"{_UPDATE}; takes no --model and no --plan",
+        "update": f"{_UPDATE}; takes no --model, --plan, --prefer and --weights",
     },
 )
 @needs_engine
@@ -42,6 +52,8 @@ def instructions(
     model: str = "",
     cpu: str = "cortex-a53",
     plan: str = "",
+    prefer: str = "",
+    weights: str = "",
     results: str = "",
     json: bool = False,
     check: bool = False,
@@ -55,15 +67,20 @@ def instructions(
     from trimtab.workflow.progress import shown
     from trimtab.workflow.report import results_folder
 
-    if update and (model or plan):
+    if update and (model or plan or prefer or weights):
         raise UsageError(
             "what is committed are all of the networks, as the planner plans them",
-            hint="leave out --model and --plan",
+            hint="leave out --model, --plan, --prefer and --weights",
         )
     progress = shown(quiet=json)
     counts = [
         count_instructions(
-            Recipe(model=name, cpu=cpu, shapes=parse_inputs(input), plan=read_plan(plan)),
+            Recipe(
+                model=name,
+                cpu=cpu,
+                shapes=parse_inputs(input),
+                plan=read_plan(plan, prefer, weights),
+            ),
             results_folder(results),
             progress,
         )

@@ -6,7 +6,14 @@ from invoke.context import Context
 from invoke.tasks import task
 
 from trimtab.cli._engine import needs_engine
-from trimtab.cli._options import INPUT_HELP, PLAN_HELP, parse_inputs, read_plan
+from trimtab.cli._options import (
+    INPUT_HELP,
+    PLAN_HELP,
+    PREFER_HELP,
+    WEIGHTS_HELP,
+    parse_inputs,
+    read_plan,
+)
 
 
 @task(
@@ -16,6 +23,8 @@ from trimtab.cli._options import INPUT_HELP, PLAN_HELP, parse_inputs, read_plan
         "input": INPUT_HELP,
         "optimized": "show it before and after optimisation",
         "plan": "print only the plan: what to edit and give to build, bench or convert",
+        "prefer": PREFER_HELP,
+        "weights": WEIGHTS_HELP,
         "toolchain": "plan for this toolchain (default: this machine)",
         "cpu": "and this CPU",
         "json": "machine-readable",
@@ -30,6 +39,8 @@ def inspect(
     toolchain: str = "",
     cpu: str = "",
     plan: bool = False,
+    prefer: str = "",
+    weights: str = "",
     json: bool = False,
 ) -> None:
     """Show a model's operators, shapes, MACs, parameters and activation memory; or its plan."""
@@ -40,16 +51,17 @@ def inspect(
     from trimtab.workflow.progress import shown
 
     program = load(model, parse_inputs(input), progress=shown(quiet=json))
+    wanted = read_plan("", prefer, weights)
     if plan:
         planned = program
         if not program.planned:
-            planned = session.optimize(program, target_of(toolchain, cpu))
+            planned = session.optimize(program, target_of(toolchain, cpu), wanted)
         title = f"{planned.name}, planned for {planned.target}"
         print(plan_of(planned).to_toml(title), end="")
         return
     facts = [inspection.inspect(program)]
     if optimized:
-        optimised = session.optimize(program, target_of(toolchain, cpu))
+        optimised = session.optimize(program, target_of(toolchain, cpu), wanted)
         facts.append(inspection.inspect(optimised))
         if not json:
             print("passes, in order: " + ", ".join(optimised.passes) + "\n")
@@ -66,6 +78,8 @@ def inspect(
         "toolchain": "plan for this toolchain's CPUs",
         "cpu": "and this CPU",
         "plan": f"{PLAN_HELP}; with --toolchain",
+        "prefer": f"{PREFER_HELP}; with --toolchain",
+        "weights": f"{WEIGHTS_HELP}; with --toolchain",
         "profile": "what the binary that runs it holds: a name or a file; with --toolchain",
         "names": "keep names in the file",
     },
@@ -80,6 +94,8 @@ def convert(
     toolchain: str = "",
     cpu: str = "",
     plan: str = "",
+    prefer: str = "",
+    weights: str = "",
     profile: str = "",
     names: bool = True,
 ) -> None:
@@ -91,12 +107,12 @@ def convert(
     from trimtab.workflow.models import load, target_of
     from trimtab.workflow.progress import shown
 
-    if (plan or cpu or profile) and not toolchain:
+    if (plan or prefer or weights or cpu or profile) and not toolchain:
         raise UsageError("a plan is for a machine: which?", hint="--toolchain NAME, or host")
     program = load(model, parse_inputs(input), tensor, shown())
     if toolchain:
         target = target_of(toolchain, cpu, profile=profile)
-        program = session.optimize(program, target, read_plan(plan))
+        program = session.optimize(program, target, read_plan(plan, prefer, weights))
     program.save(output, names=names)
     size, plan = Path(output).stat().st_size, program.target or "not planned"
     print(f"written: {output} ({size:,} bytes, {len(program.ops)} operators, {plan})")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import struct
+import zlib
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,13 +38,21 @@ from trimtab.program.quantisation import Quantisation
 
 
 class _Tail:
-    """Bytes behind the tables: places each piece at its alignment and returns its offset."""
+    """Bytes behind the tables: places each piece at its alignment, equal ones once, and returns its
+    offset.
+    """
 
     def __init__(self, start: int) -> None:
         self.start = start
         self.bytes = bytearray()
+        self._known: dict[tuple[bytes, int], int] = {}
 
     def add(self, piece: bytes, alignment: int) -> int:
+        if (piece, alignment) not in self._known:
+            self._known[piece, alignment] = self._append(piece, alignment)
+        return self._known[piece, alignment]
+
+    def _append(self, piece: bytes, alignment: int) -> int:
         self.bytes += bytes(-(self.start + len(self.bytes)) % alignment)
         offset = self.start + len(self.bytes)
         self.bytes += piece
@@ -56,12 +64,33 @@ def _name_record(name: str) -> bytes:
     return struct.pack("<H", len(text)) + text + b"\0"
 
 
-def _elements(var: Var) -> NDArray[Any]:
+def _bytes(var: Var) -> NDArray[np.uint8]:
     """A constant's elements in memory order."""
     assert var.data is not None
-    if var.layout == "nhwc" and not var.packed:
-        return np.ascontiguousarray(var.data.transpose(TO_NHWC))
-    return np.ascontiguousarray(var.data)
+    nhwc = var.layout == "nhwc" and not var.packed
+    data = var.data.transpose(TO_NHWC) if nhwc else var.data
+    return np.ascontiguousarray(data).reshape(-1).view(np.uint8)
+
+
+class _Constants:
+    """Places of constants from `start` on; those of equal bytes share one."""
+
+    def __init__(self, start: int) -> None:
+        self.end = start
+        self.placed: list[tuple[int, Var]] = []
+        self._known: dict[tuple[int, int], list[tuple[int, Var]]] = {}
+
+    def add(self, var: Var) -> int:
+        data = _bytes(var)
+        alike = self._known.setdefault((data.size, zlib.crc32(data.data)), [])
+        for offset, other in alike:
+            if np.array_equal(_bytes(other), data):
+                return offset
+        offset = _align(self.end)
+        self.end = offset + max(data.size, 1)
+        self.placed.append((offset, var))
+        alike.append((offset, var))
+        return offset
 
 
 def _used_vars(program: Program) -> list[Var]:
@@ -91,15 +120,13 @@ def encode(program: Program, names: bool = True, consume: bool = False) -> Image
     ).encode()
     metadata_offset = tail.add(metadata, 1)
 
-    tables_bytes = end = _align(tail.start + len(tail.bytes))
+    tables_bytes = _align(tail.start + len(tail.bytes))
+    constants = _Constants(tables_bytes)
     records = []
-    constants: list[tuple[int, Var]] = []
     for var, name_offset in zip(variables, name_offsets, strict=True):
         offset = size = 0
         if var.data is not None:
-            offset, size = _align(end), var.data.nbytes
-            end = offset + max(size, 1)
-            constants.append((offset, var))
+            offset, size = constants.add(var), var.data.nbytes
         dims = (*var.shape, *[0] * (8 - len(var.shape)))
         flags = VAR_FLAG_PACKED * var.packed | VAR_FLAG_PART * bool(var.parent)
         records.append(
@@ -130,11 +157,11 @@ def encode(program: Program, names: bool = True, consume: bool = False) -> Image
     )
     border_list = struct.pack(f"<{len(borders)}I", *borders)
     tables = b"".join([counts, *records, *operators, border_list, bytes(tail.bytes)])
-    image = new_image(_align(end))
+    image = new_image(_align(constants.end))
     image[SEAL.size : SEAL.size + len(tables)] = np.frombuffer(tables, np.uint8)
-    for offset, var in constants:
-        elements = _elements(var)
-        image[offset : offset + elements.nbytes] = elements.reshape(-1).view(np.uint8)
+    for offset, var in constants.placed:
+        elements = _bytes(var)
+        image[offset : offset + elements.size] = elements
         if consume:
             var.data = None
     seal(image, tables_bytes)

@@ -1,9 +1,12 @@
 """A plan as a file: what is to be decided per operator in the planner's place.
 
     algorithms = ["depthwise", "direct"]       # what the rule may choose from; default: all
+    prefer = "load"                            # to the size of the file: it loads at once
+    weights_type = "f32"                       # of weights that the engine packs
 
     [operators."/features/conv1"]
     algorithm = "winograd_4"
+    weights = "load"                           # packed when the model is set up
     kernel = "gemm_f32_6x16_avx2"
     block = 24
 
@@ -25,31 +28,51 @@ import tomli_w
 
 from trimtab.errors import PlanError
 from trimtab.planner import algorithms
-from trimtab.program import Program
+from trimtab.planner.packing import Storage
+from trimtab.program import Op, Program
 
 Value = str | int | bool
+
+PREFERENCES = ("balanced", "size", "load")
+"""What is to be small or fast, beside inferences: the file and the memory traffic, those and the
+binary, or the time that it takes to load."""
+
+WEIGHTS = ("file", "load")
+"""Where weights are packed: before they are written, or when a model is set up."""
+
+WEIGHTS_TYPES = ("f32", "f16")
 
 
 @dataclass(frozen=True)
 class Choice:
     """What is decided for one operator. `algorithm`: the name of one, "" leaves it to the rule;
-    `values`: names of kernels, and numbers, by plan attribute.
+    `values`: names of kernels, and numbers, by plan attribute; `weights`: where they are packed,
+    one of WEIGHTS, "" leaves it to the preference.
     """
 
     algorithm: str = ""
     values: Mapping[str, Value] = field(default_factory=dict)
+    weights: str = ""
+
+    def __post_init__(self) -> None:
+        _one_of("weights", self.weights, ("", *WEIGHTS))
 
 
 @dataclass(frozen=True)
 class Plan:
     """What is decided in the planner's place: per operator (see `keys`), and for all others the
-    algorithms that its rule may choose from.
+    algorithms that its rule may choose from, and what it is to `prefer`. `weights_type`: how
+    weights that the engine packs are stored; computed with as f32 they are anyway.
     """
 
     algorithms: tuple[str, ...] = field(default_factory=algorithms.names)
     operators: Mapping[str, Choice] = field(default_factory=dict)
+    prefer: str = PREFERENCES[0]
+    weights_type: str = WEIGHTS_TYPES[0]
 
     def __post_init__(self) -> None:
+        _one_of("prefer", self.prefer, PREFERENCES)
+        _one_of("weights_type", self.weights_type, WEIGHTS_TYPES)
         named = {*self.algorithms, *(c.algorithm for c in self.operators.values())}
         known = algorithms.names()
         if unknown := sorted(named - {*known, ""}):
@@ -62,7 +85,7 @@ class Plan:
         """Reads a plan file; PlanError names the file and what is wrong in it."""
         try:
             table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-            unknown = sorted(set(table) - {"algorithms", "operators"})
+            unknown = sorted(set(table) - {"algorithms", "operators", "prefer", "weights_type"})
             if unknown:
                 raise PlanError(f"unknown keys: {', '.join(unknown)}")
             allowed = _strings(table.get("algorithms", [*algorithms.names()]), "algorithms")
@@ -71,19 +94,28 @@ class Plan:
                 where = f"operators.{json.dumps(key, ensure_ascii=False)}"
                 row = _table(values, where)
                 wrong = [name for name, value in row.items() if not isinstance(value, Value)]
-                if wrong or not isinstance(row.get("algorithm", ""), str):
+                if wrong:
                     raise PlanError(
-                        f"{', '.join(wrong) or 'algorithm'} of {where} must be "
-                        + ("a name, a number, true or false" if wrong else "a name in quotes")
+                        f"{', '.join(wrong)} of {where} must be a name, a number, true or false"
                     )
-                operators[key] = Choice(row.pop("algorithm", ""), row)
-            return Plan(tuple(allowed), operators)
+                algorithm, weights = (
+                    _string(row.pop(name, ""), f"{name} of {where}")
+                    for name in ("algorithm", "weights")
+                )
+                operators[key] = Choice(algorithm, row, weights)
+            words = {
+                name: _string(table[name], name)
+                for name in ("prefer", "weights_type")
+                if name in table
+            }
+            return Plan(tuple(allowed), operators, **words)
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
             raise PlanError(str(e), where=str(path)) from None
         except PlanError as e:
             hint = (
                 e.hint
-                or "a plan has algorithms, and per operator an algorithm, kernels and numbers"
+                or "a plan has algorithms, prefer, weights_type, and per operator an algorithm, "
+                "weights, kernels and numbers"
             )
             raise PlanError(e.what, where=str(path), hint=hint) from None
 
@@ -91,11 +123,23 @@ class Plan:
         """The plan as the text of a TOML file, below a comment."""
         operators = {}
         for key, choice in self.operators.items():
-            row = {"algorithm": choice.algorithm, **choice.values}
+            row = {"algorithm": choice.algorithm, "weights": choice.weights, **choice.values}
             operators[key] = {name: value for name, value in row.items() if value != ""}
         shown = "".join(c if c.isprintable() else " " for c in title)
         comment = f"# {shown}\n" if title else ""
-        return comment + tomli_w.dumps({"algorithms": self.algorithms, "operators": operators})
+        return comment + tomli_w.dumps(
+            {
+                "algorithms": self.algorithms,
+                "prefer": self.prefer,
+                "weights_type": self.weights_type,
+                "operators": operators,
+            }
+        )
+
+    def storage(self, choice: Choice) -> Storage:
+        """What the file holds of the weights of an operator for which `choice` decides."""
+        at_load = (choice.weights or ("file" if self.prefer == "load" else "load")) == "load"
+        return Storage(at_load, self.weights_type)
 
     def of(self, program: Program) -> list[Choice]:
         """What is decided for each operator of `program`; PlanError when it lacks one."""
@@ -108,6 +152,17 @@ class Plan:
                 hint="./inv inspect MODEL --plan writes a plan with all names",
             )
         return found
+
+
+def _one_of(name: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise PlanError(f"{name} cannot be {value!r}", hint=f"use {', '.join(filter(None, known))}")
+
+
+def _string(value: Any, name: str) -> str:
+    if not isinstance(value, str):
+        raise PlanError(f"{name} must be a name in quotes")
+    return value
 
 
 def _strings(value: Any, name: str) -> list[str]:
@@ -132,11 +187,23 @@ def keys(program: Program) -> list[str]:
 
 def plan_of(planned: Program) -> Plan:
     """What was decided in a planned program: planning its source with it gives the same again."""
-    found = {}
+    found, types = {}, {"f32"}
+    makers = {op.outputs[0]: op for op in planned.ops if op.schema.prepares}
     for key, op in zip(keys(planned), planned.ops, strict=True):
+        if op.schema.prepares:
+            types.add(planned.vars[op.inputs[0]].dtype)
+            continue
         names = [a.name for a in op.schema.attributes if a.plan]
         chosen = {name: value for name in names if (value := op.attributes[name]) != ""}
         if chosen:
             algorithm = algorithms.of(op)
-            found[key] = Choice(algorithm.name if algorithm else "", chosen)
-    return Plan(operators=found)
+            found[key] = Choice(
+                algorithm.name if algorithm else "",
+                chosen,
+                _weights(op, makers) if algorithm else "",
+            )
+    return Plan(operators=found, weights_type=min(types))
+
+
+def _weights(op: Op, makers: Mapping[str, Op]) -> str:
+    return WEIGHTS[any(name in makers for name in op.inputs)]

@@ -8,6 +8,7 @@ arguments:
     PoolArgs                height, width (of the output), channels, kernel_h, kernel_w, stride
     DepthwiseArgs           the same, and rows (in a call)
     Winograd...Args         height, width (in tiles), channels, tile, size (of its inputs)
+    WinogradWeightsArgs     columns, tile, size
     Strassen...Args         n, rows (of a quadrant)
     UnaryArgs               n
     BinaryArgs              n, runs (all with the same second operand)

@@ -31,11 +31,11 @@ def plan(program: Program, target: Target, given: Plan | None = None) -> Program
     planned = decide(program, target, given)
     choices = _choices(program, given)
     chosen = [(op, choices[op.outputs[0]]) for op in planned.ops]
-    packer = Packer(planned)
-    for op in planned.ops:
+    packer = Packer(planned, target)
+    for op, choice in chosen:
         if algorithm := algorithms.of(op):
-            packer.pack(op, algorithm.packings(planned, op))
-    packer.remove_unused()
+            packer.pack(op, algorithm.packings(planned, op), given.storage(choice))
+    packer.finish()
     parts.place(planned)
     spacing.place(planned, target.core.l1d)
     for op, choice in chosen:
@@ -100,7 +100,7 @@ def work(planned: Program, target: Target) -> list[float]:
         KernelChoice(planned, op, algorithm, target).work() + fusion.spill(planned, op, target)
         if (algorithm := algorithms.of(op))
         else 0
-        for op in planned.ops
+        for op in planned.steps
     ]
 
 

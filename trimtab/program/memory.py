@@ -34,7 +34,7 @@ class _Lifetimes:
         for i, op in enumerate(program.ops):
             if op.schema.view:
                 self._shown[op.outputs[0]] = self._home(op.inputs[0])
-            for name in op.outputs:
+            for name in op.outputs if not op.schema.prepares else ():
                 self.first.setdefault(self._home(name), i)
             for name in (*op.inputs, *op.outputs):
                 if name:

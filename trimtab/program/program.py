@@ -134,7 +134,10 @@ class Block:
         """The element type that an operator computes in, that of its first input; "" without one. A
         family of kernels and this type are what the operator calls.
         """
-        return self.vars[op.inputs[0]].dtype if op.inputs else ""
+        if not op.inputs:
+            return ""
+        dtype = self.vars[op.inputs[0]].dtype
+        return "f32" if dtype == "f16" and op.schema.inputs[0].half else dtype
 
     def new_name(self, hint: str) -> str:
         """`hint`, or `hint` with a number behind it when the name is taken."""
@@ -280,6 +283,11 @@ class Program:
     def ops(self) -> list[Op]:
         """Operators of the block, in the order they run."""
         return self.block.ops
+
+    @property
+    def steps(self) -> list[Op]:
+        """Those that every inference runs: the others prepare constants when a model is set up."""
+        return [op for op in self.ops if not op.schema.prepares]
 
     def dtype(self, op: Op) -> str:
         """As `Block.dtype`."""

@@ -22,6 +22,9 @@ def layers_of(program: Program) -> Iterator[tuple[str, Layer, int]]:
         if algorithm := algorithms.of(op):
             for attribute, made, times in algorithm.layers(program, op):
                 yield op.attributes[attribute], made, times
+            for packing in algorithm.packings(program, op).values():
+                if packing.at_load:
+                    yield from packing.at_load.layers
         elif name := op.attributes.get("kernel", ""):
             args_type = kernels.kernel(name).args_type
             if make := _MAKERS.get((op.type, args_type)) or _MAKERS.get(("", args_type)):

@@ -162,6 +162,7 @@ def time_operators(
     return machine, [
         _timed_operator(op, known, median(taken), machine)
         for op, known, taken in zip(program.ops, facts, zip(*samples, strict=True), strict=True)
+        if not op.schema.prepares
     ]
 
 

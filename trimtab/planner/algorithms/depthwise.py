@@ -12,9 +12,9 @@ from trimtab.kernels import Kernel
 from trimtab.planner import blocking
 from trimtab.planner.algorithms import twin
 from trimtab.planner.layers import Layer, sliding
-from trimtab.planner.packing import Array, Packing
+from trimtab.planner.packing import Array, Form, Packing, gemm
 from trimtab.planner.products import weight_cost
-from trimtab.program import Op, Program
+from trimtab.program import Op, Program, Var
 from trimtab.schema import Attribute
 from trimtab.target import Target
 
@@ -58,7 +58,8 @@ class Depthwise:
 
     def packings(self, program: Program, op: Op) -> dict[int, Packing]:
         """Tiles of channels; the bias is read as it is."""
-        return {1: packing(kernels.kernel(op.attributes["kernel"]).packing[1])}
+        w = program.vars[op.inputs[1]]
+        return {1: packing(w, kernels.kernel(op.attributes["kernel"]).packing[1])}
 
     def layers(self, program: Program, op: Op) -> Iterator[tuple[str, Layer, int]]:
         """All of it, in one layer."""
@@ -90,9 +91,14 @@ def rows(op: Op, window: Sequence[int]) -> int:
     return _ROWS if shared else 1
 
 
-def packing(nr: int) -> Packing:
-    """How weights are packed for tiles of `nr` channels."""
-    return Packing(("depthwise", nr), lambda w: pack(w, nr))
+def packing(w: Var, nr: int) -> Packing:
+    """How weights are packed for tiles of `nr` channels. The file holds the tiles, even where the
+    last one overlaps another: these weights are few.
+    """
+    tiles, at_load = Form(("depthwise", nr), lambda data: pack(data, nr)), None
+    if w.shape[0] % nr == 0:
+        at_load = gemm.at_load(tiles, 1, nr, (w.count // nr,), nr)
+    return Packing(tiles.key, tiles.run, at_load)
 
 
 def pack(w: Array, nr: int) -> Array:

@@ -12,7 +12,7 @@ from trimtab.planner.algorithms import DIRECT, twin
 from trimtab.planner.layers import Layer, product
 from trimtab.planner.packing import Packing, gemm
 from trimtab.planner.parts import pixel_stride
-from trimtab.program import Op, Program
+from trimtab.program import Op, Program, Var
 from trimtab.schema import Attribute
 from trimtab.target import Target
 
@@ -42,7 +42,7 @@ class Direct:
     def work(self, program: Program, op: Op, kernel: Kernel, target: Target) -> float:
         """That of the products, phase by phase where strides part the output."""
         w, y = program.vars[op.inputs[1]], program.vars[op.outputs[0]]
-        columns = y.shape[-1] if op.type == "gemm" else y.shape[1]
+        columns = _columns(program, op)
         groups = _groups(op)
         rows, depth = y.count // columns, w.count // columns
         phases = math.prod(op.attributes["strides"]) if op.type == "conv_transpose" else 1
@@ -52,8 +52,8 @@ class Direct:
     def blocks(self, program: Program, op: Op, target: Target) -> dict[str, int | bool]:
         """Weights in the second-level cache, tiles of rows in the first."""
         kernel = kernels.kernel(op.attributes["kernel"])
-        w, y = program.vars[op.inputs[1]], program.vars[op.outputs[0]]
-        columns = y.shape[-1] if op.type == "gemm" else y.shape[1]
+        w = program.vars[op.inputs[1]]
+        columns = _columns(program, op)
         depth = w.count // columns
         if op.type == "conv_transpose":  # tiles are called one by one
             taps = gemm.taps_of_largest_phase(w.shape[2:], *(op.attributes[k] for k in _WINDOW))
@@ -74,14 +74,15 @@ class Direct:
     def packings(self, program: Program, op: Op) -> dict[int, Packing]:
         """Panels of weights and bias."""
         groups, nr = _groups(op), kernels.kernel(op.attributes["kernel"]).packing[1]
-        weights, bias = conv_packings(groups, nr)
-        if op.type == "gemm":
-            weights = Packing(("matrix", nr), lambda w: gemm.pack_matrix(w, nr))
-        elif op.type == "conv_transpose":
+        w = program.vars[op.inputs[1]]
+        weights, bias = conv_packings(w, groups, nr)
+        if op.type == "conv_transpose":
             window = tuple(op.attributes[name] for name in _WINDOW)
+            stored, depths = gemm.phase_panels(w.shape, groups, nr, *window)
             weights = Packing(
                 ("conv_transpose", groups, nr, window),
                 lambda w: gemm.pack_conv_transpose(w, groups, nr, *window),
+                gemm.at_load(stored, groups, _columns(program, op) // groups, depths, nr),
             )
         return {1: weights, 2: bias}
 
@@ -103,12 +104,19 @@ class Direct:
             yield "kernel", product(dtype, rows, columns, kernel_w * k, taps, step, width), groups
 
 
-def conv_packings(groups: int, nr: int) -> tuple[Packing, Packing]:
-    """How weights and bias of a convolution are packed."""
+def conv_packings(w: Var, groups: int, nr: int) -> tuple[Packing, Packing]:
+    """How weights and bias of a convolution, or a matrix product, are packed."""
+    columns, depth = w.shape[0] // groups, math.prod(w.shape[1:])
+    at_load = gemm.at_load(gemm.panels(groups, nr), groups, columns, (depth,), nr)
     return (
-        Packing(("conv", groups, nr), lambda w: gemm.pack_conv(w, groups, nr)),
-        Packing(("bias", groups, nr), lambda b: gemm.pack_bias(b, groups, nr)),
+        Packing(("conv", groups, nr), lambda data: gemm.pack_conv(data, groups, nr), at_load),
+        Packing(("bias", groups, nr), lambda data: gemm.pack_bias(data, groups, nr)),
     )
+
+
+def _columns(program: Program, op: Op) -> int:
+    y = program.vars[op.outputs[0]].shape
+    return y[-1] if op.type == "gemm" else y[1]
 
 
 def _groups(op: Op) -> int:

@@ -122,11 +122,12 @@ class Separable:
 
     def packings(self, program: Program, op: Op) -> dict[int, Packing]:
         """Those of the convolutions."""
-        found = {1: depthwise.packing(kernels.kernel(op.attributes["kernel"]).packing[1])}
+        w = program.vars[op.inputs[1]]
+        found = {1: depthwise.packing(w, kernels.kernel(op.attributes["kernel"]).packing[1])}
         for end, index in (("expand", 3), ("project", 5)):
-            if op.operand(end):
+            if name := op.operand(end):
                 nr = kernels.kernel(op.attributes[f"{end}_kernel"]).packing[1]
-                found[index], found[index + 1] = direct.conv_packings(1, nr)
+                found[index], found[index + 1] = direct.conv_packings(program.vars[name], 1, nr)
         return found
 
     def layers(self, program: Program, op: Op) -> Iterator[tuple[str, Layer, int]]:

@@ -14,8 +14,8 @@ from trimtab.kernels import Kernel
 from trimtab.planner import blocking, kernel_choice, products
 from trimtab.planner.algorithms import twin
 from trimtab.planner.layers import Layer, product
-from trimtab.planner.packing import Array, Packing
-from trimtab.planner.packing.gemm import pack_bias, pack_groups, pack_matrix
+from trimtab.planner.packing import Array, Packing, Preparation
+from trimtab.planner.packing.gemm import pack_bias, pack_conv, pack_groups, panels
 from trimtab.planner.parts import pixel_stride
 from trimtab.program import Op, Program
 from trimtab.schema import Attribute
@@ -88,10 +88,14 @@ class Strassen:
         }
 
     def packings(self, program: Program, op: Op) -> dict[int, Packing]:
-        """The sums of the weights are made ahead of time."""
+        """The sums of the weights are made ahead of time, in float64, or at load, in float32."""
         nr = kernels.kernel(op.attributes["kernel"]).packing[1]
         return {
-            1: Packing((self.name, nr), lambda w: pack(w, nr)),
+            1: Packing(
+                (self.name, nr),
+                lambda w: pack(w, nr),
+                Preparation(panels(1, nr), "pack_strassen", {"panel": nr}),
+            ),
             2: Packing(("bias", 1, nr), lambda b: pack_bias(b, 1, nr)),
         }
 
@@ -131,7 +135,7 @@ def pack(w: Array, nr: int) -> Array:
     matrix = w[:, :, 0, 0]
     columns = 2 * half_columns(len(matrix), nr)
     sides = right_hand_sides(matrix[:columns].astype(np.float64)).astype(w.dtype)
-    return np.concatenate([pack_groups(sides, nr), pack_matrix(matrix[columns:], nr)])
+    return np.concatenate([pack_groups(sides, nr), pack_conv(matrix[columns:], 1, nr)])
 
 
 ALGORITHMS = (Strassen(),)

@@ -2,7 +2,8 @@
 
 An output tile of m x m pixels is A^T [(G g G^T) * (B^T d B)] A for weights g and inputs d, where *
 goes element by element. The matrices are Toom-Cook's at the n = m + r - 1 points below. B^T and A^T
-are in kernels/generic/winograd.h: a row can be scaled only here and there together. Points of small
+are in kernels/generic/winograd.h, and G again, for weights that are transformed at load: a row can
+be scaled only here and there together. Points of small
 size with small inverses keep rounding errors small (Barabasz et al. 2020).
 """
 
@@ -21,7 +22,8 @@ from trimtab.kernels import Kernel
 from trimtab.planner import blocking, products
 from trimtab.planner.algorithms import twin
 from trimtab.planner.layers import Layer, product
-from trimtab.planner.packing import Array, Packing
+from trimtab.planner.packing import Array, Packing, Preparation
+from trimtab.planner.packing.gemm import panels
 from trimtab.program import Op, Program, Var
 from trimtab.schema import Attribute
 from trimtab.target import Target
@@ -137,10 +139,36 @@ class Winograd:
         }
 
     def packings(self, program: Program, op: Op) -> dict[int, Packing]:
-        """Weights are transformed ahead of time; the bias is added after the products, as it is."""
+        """Weights are transformed ahead of time, in float64, or at load, in float32; the bias is
+        added after the products, as it is.
+        """
         stride, nr = op.attributes["strides"][0], kernels.kernel(op.attributes["kernel"]).packing[1]
-        key = (self.name, stride, nr)
-        return {1: Packing(key, lambda w: pack(w, self.tile, stride, nr))}
+        key, at_load = (self.name, stride, nr), None
+        # Of fewer weights the kernel's vectors stick out.
+        if program.vars[op.inputs[1]].shape[1] * nr >= _MIN_CHANNELS:
+            kernel = self._weights_kernel(program, op)
+            given = {"tile": self.tile, "stride": stride, "panel": nr, "kernel": kernel}
+            calls = (kernel, self._weights_layer(program, op, nr), stride**2)
+            at_load = Preparation(panels(1, nr), "pack_winograd", given, layers=(calls,))
+        return {1: Packing(key, lambda w: pack(w, self.tile, stride, nr), at_load)}
+
+    def _weights_kernel(self, program: Program, op: Op) -> str:
+        """The transform of weights for the instruction set of the other transforms."""
+        isa, tile = kernels.kernel(op.attributes["input_kernel"]).isa, self._size_of(program, op)
+        return next(
+            k.name
+            for k in kernels.inventory().values()
+            if (k.family, k.isa) == ("winograd_weights", isa)
+            and (k.portable or (k.mr, k.nr) == (self.tile, tile))
+        )
+
+    def _weights_layer(self, program: Program, op: Op, nr: int) -> Layer:
+        """The transform of all weights of a place in squares, at once."""
+        c_out, c_in, *_ = program.vars[op.inputs[1]].shape
+        size, columns = self._size_of(program, op), c_in * -(-c_out // nr) * nr
+        elements = columns * ((size - self.tile + 1) ** 2 + size**2)
+        sizes = {"columns": columns, "tile": self.tile, "size": size}
+        return Layer.of("WinogradWeightsArgs", program.dtype(op), 0, elements, **sizes)
 
     def layers(self, program: Program, op: Op) -> Iterator[tuple[str, Layer, int]]:
         """Products of all tiles, and their transforms."""

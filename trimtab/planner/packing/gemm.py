@@ -1,18 +1,17 @@
 """Panels for indirect GEMM (`GemmArgs`): nr output channels side by side, depth outside.
 
-All results are flat and of the operand's type; the last panel of every group is filled up with
-zeros.
+All results are flat and of the operand's type. The last panel of every group is filled up with
+zeros when it is packed; as it is stored, it has fewer columns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import math
+from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from trimtab.planner.packing import Array, Form, Preparation
 
 
 def pack_groups(w: Array, nr: int) -> Array:
@@ -24,15 +23,43 @@ def pack_groups(w: Array, nr: int) -> Array:
     return padded.reshape(groups, panels, nr, depth).transpose(0, 1, 3, 2).reshape(-1)
 
 
+def store_groups(w: Array, nr: int) -> Array:
+    """w: [group, columns, depth] -> [group][panel][depth][columns of the panel]: nr of them but in
+    the last panel of a group, which has what is left.
+    """
+    groups, columns, depth = w.shape
+    whole = columns // nr * nr
+    panels = w[:, :whole].reshape(groups, -1, nr, depth).transpose(0, 1, 3, 2)
+    left = w[:, whole:].transpose(0, 2, 1)
+    return np.concatenate([panels.reshape(groups, -1), left.reshape(groups, -1)], axis=1).ravel()
+
+
+def _by_group(w: Array, groups: int) -> Array:
+    """w: [c_out, c_in / groups, kh, kw], or a matrix [n, k] -> [group, columns, depth]."""
+    taps_first = np.moveaxis(w, 1, -1)
+    return taps_first.reshape(groups, w.shape[0] // groups, math.prod(w.shape[1:]))
+
+
 def pack_conv(w: Array, groups: int, nr: int) -> Array:
-    """w: [c_out, c_in / groups, kh, kw] -> [group][panel][kh][kw][c_in / groups][nr]."""
-    columns = w.shape[0] // groups
-    return pack_groups(w.transpose(0, 2, 3, 1).reshape(groups, columns, -1), nr)
+    """w: [c_out, c_in / groups, kh, kw] -> [group][panel][kh][kw][c_in / groups][nr]; a matrix
+    [n, k] -> [panel][k][nr].
+    """
+    return pack_groups(_by_group(w, groups), nr)
 
 
-def pack_matrix(w: Array, nr: int) -> Array:
-    """w: [n, k] -> [panel][k][nr]."""
-    return pack_groups(w[np.newaxis], nr)
+def panels(groups: int, nr: int) -> Form:
+    """How weights of convolutions and matrix products are stored: as `pack_conv` packs them, but
+    for padding. All algorithms for them share it.
+    """
+    return Form(("panels", groups, nr), lambda w: store_groups(_by_group(w, groups), nr))
+
+
+def at_load(stored: Form, groups: int, columns: int, depths: Sequence[int], nr: int) -> Preparation:
+    """How the engine fills up panels of `groups` x `columns` columns; `depths`: as pack_panels has
+    them.
+    """
+    given = {"groups": groups, "columns": columns, "depths": tuple(depths), "panel": nr}
+    return Preparation(stored, "pack_panels", given, ready=columns % nr == 0)
 
 
 def taps_of_phase(phase: int, kernel: int, stride: int, dilation: int, pad: int) -> list[int]:
@@ -65,17 +92,49 @@ def pack_conv_transpose(
     """w: [c_in, c_out / groups, kh, kw] -> for every output phase, rows before columns, the
     panels of the convolution that its taps make: [group][panel][tap][c_in / groups][nr].
     """
+    return np.concatenate(
+        [pack_groups(phase, nr) for phase in phases(w, groups, strides, dilations, pads)]
+    )
+
+
+def phases(
+    w: Array,
+    groups: int,
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    pads: Sequence[int],
+) -> Iterator[Array]:
+    """The weights of every phase of a transposed convolution, as [group, columns, depth]."""
     c_in, columns, kh, kw = w.shape
     # [group][column][kh][kw][c_in / groups]
     w = w.reshape(groups, c_in // groups, columns, kh, kw).transpose(0, 2, 3, 4, 1)
-    pieces = []
     for py in range(strides[0]):
         rows = taps_of_phase(py, kh, strides[0], dilations[0], pads[0])
         for px in range(strides[1]):
             cols = taps_of_phase(px, kw, strides[1], dilations[1], pads[1])
             taps = w[:, :, rows][:, :, :, cols]
-            pieces.append(pack_groups(taps.reshape(groups, columns, -1), nr))
-    return np.concatenate(pieces)
+            depth = len(rows) * len(cols) * c_in // groups
+            yield taps.reshape(groups, columns, depth)
+
+
+def phase_panels(
+    shape: Sequence[int],
+    groups: int,
+    nr: int,
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    pads: Sequence[int],
+) -> tuple[Form, tuple[int, ...]]:
+    """How weights of a transposed convolution are stored: as `pack_conv_transpose` packs them, but
+    for padding; and the depth of each phase. shape: [c_in, c_out / groups, kh, kw].
+    """
+
+    def of(w: Array) -> list[Array]:
+        return [*phases(w, groups, strides, dilations, pads)]
+
+    depths = tuple(phase.shape[2] for phase in of(np.empty(shape, np.bool_)))
+    key = ("phases", groups, nr, strides, dilations, pads)
+    return Form(key, lambda w: np.concatenate([store_groups(p, nr) for p in of(w)])), depths
 
 
 def pack_bias(bias: Array, groups: int, nr: int) -> Array:

@@ -1,0 +1,39 @@
+// Memory for tensors that live together.
+#ifndef TRIMTAB_CORE_ARENA_H_
+#define TRIMTAB_CORE_ARENA_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/core/tensor.h"
+
+namespace trimtab {
+
+class Arena {
+ public:
+  Arena() = default;
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+  ~Arena();
+
+  // Makes room for `bytes`, of which what there was is gone; where it has this room already, it
+  // stays. False, and nothing changed, when the system has no memory left.
+  bool Map(size_t bytes);
+  // 64-byte aligned.
+  uint8_t* begin() const { return begin_; }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  void* mapped_ = nullptr;
+  size_t mapped_bytes_ = 0;
+  uint8_t* begin_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+// Gives the pages of a mapped file that hold nothing but `tensor` back to the system, which reads
+// them again if they are asked for.
+void DropPages(const Tensor& tensor);
+
+}  // namespace trimtab
+
+#endif  // TRIMTAB_CORE_ARENA_H_

@@ -1,0 +1,70 @@
+// Panels of weights for matrix kernels, expanded and filled up.
+#include "generated/attributes.h"
+#include "runtime/core/operator.h"
+#include "runtime/core/parallel.h"
+#include "runtime/ops/stored_weights.h"
+
+namespace trimtab {
+namespace {
+
+class PackPanels final : public OperatorOf<PackPanelsAttributes> {
+ public:
+  Status InferShape() override;
+  Status Prepare() override;
+  void Run(ThreadPool& pool) override;
+
+ private:
+  int64_t panels() const {
+    return (attributes().columns + attributes().panel - 1) / attributes().panel;
+  }
+};
+
+Status PackPanels::InferShape() {
+  const int64_t count = input(0).Count(), groups = attributes().groups;
+  const int64_t columns = attributes().columns;
+  int64_t depth = 0;
+  bool fits = groups >= 1 && groups <= count && columns >= 1 && columns <= count / groups;
+  for (uint32_t i = 0; i < attributes().depths.size && fits; ++i) {
+    const int64_t block = attributes().depths[i];
+    fits = block >= 0 && block <= count - depth;
+    if (fits) depth += block;
+  }
+  TRIMTAB_CHECK(fits && groups * columns * depth == count,
+                "groups, columns and depths do not fit the weights (elements)", count);
+  output().dims = input(0).dims;
+  output().dtype = DType::kF32;
+  return Status();
+}
+
+Status PackPanels::Prepare() {
+  const int64_t depth = input(0).Count() / attributes().groups / attributes().columns;
+  return CheckPacking(input(0), attributes().groups * panels() * attributes().panel * depth,
+                      &output());
+}
+
+void PackPanels::Run(ThreadPool& pool) {
+  const size_t groups = static_cast<size_t>(attributes().groups);
+  const size_t columns = static_cast<size_t>(attributes().columns);
+  const size_t panel = static_cast<size_t>(attributes().panel);
+  const size_t panels = static_cast<size_t>(this->panels());
+  size_t first = 0;
+  float* y = output().data<float>();
+  for (uint32_t block = 0; block < attributes().depths.size; ++block) {
+    const size_t depth = static_cast<size_t>(attributes().depths[block]);
+    pool.For(groups * panels, depth * panel, [&](size_t begin, size_t end, int) {
+      for (size_t i = begin; i < end; ++i) {
+        const size_t column = i % panels * panel;
+        const size_t place = first + (i / panels * columns + column) * depth;
+        StoredRows{input(0), place, depth, Least(columns - column, panel)}.CopyTo(
+            y + i * depth * panel, panel);
+      }
+    });
+    first += groups * columns * depth;
+    y += groups * panels * panel * depth;
+  }
+}
+
+}  // namespace
+}  // namespace trimtab
+
+TRIMTAB_OPERATOR(PackPanels)

@@ -1,0 +1,96 @@
+// Right-hand sides of Strassen's algorithm: the quadrants B of the weights and their sums T
+// (conv_strassen.cpp), each in panels.
+#include "generated/attributes.h"
+#include "runtime/core/operator.h"
+#include "runtime/core/parallel.h"
+#include "runtime/ops/stored_weights.h"
+
+namespace trimtab {
+namespace {
+
+constexpr size_t kChunkFloats = 1 << 10;  // of a quadrant that are expanded at once
+
+typedef float Floats __attribute__((vector_size(16), aligned(4), may_alias));
+constexpr size_t kStep = sizeof(Floats) / sizeof(float);
+
+// The right-hand sides in the order of conv_strassen.cpp, `stride` apart; n is a multiple of kStep.
+void AddQuadrants(const float* b11, const float* b12, const float* b21, const float* b22, size_t n,
+                  size_t stride, float* y) {
+  const auto load = [](const float* x) { return *reinterpret_cast<const Floats*>(x); };
+  for (size_t i = 0; i < n; i += kStep, y += kStep) {
+    const Floats x11 = load(b11 + i), x12 = load(b12 + i), x21 = load(b21 + i), x22 = load(b22 + i);
+    const Floats t1 = x12 - x11, t2 = x22 - t1;
+    float* to = y;
+    const Floats sides[] = {x11, t2, x22 - x12, t1, x21 - t2, x22, x21};
+    for (const Floats& side : sides) {
+      *reinterpret_cast<Floats*>(to) = side;
+      to += stride;
+    }
+  }
+}
+
+class PackStrassen final : public OperatorOf<PackStrassenAttributes> {
+ public:
+  Status InferShape() override;
+  Status Prepare() override;
+  void Run(ThreadPool& pool) override;
+
+ private:
+  size_t panel() const { return static_cast<size_t>(attributes().panel); }
+  size_t c_out() const { return static_cast<size_t>(input(0).n()); }
+  size_t depth() const { return static_cast<size_t>(input(0).c()) / 2; }
+  size_t half_panels() const { return c_out() / (2 * panel()); }
+  size_t left_panels() const { return DivideUp(c_out(), panel()) - 2 * half_panels(); }
+  size_t chunk() const { return kChunkFloats / panel(); }
+};
+
+Status PackStrassen::InferShape() {
+  const Tensor& w = input(0);
+  TRIMTAB_CHECK(w.dims.rank == 4 && w.h() == 1 && w.w() == 1 && w.c() % 2 == 0,
+                "weights must be 1x1, with channels that can be halved");
+  output().dims = w.dims;
+  output().dtype = DType::kF32;
+  return Status();
+}
+
+Status PackStrassen::Prepare() {
+  TRIMTAB_CHECK(attributes().panel % static_cast<int64_t>(kStep) == 0,
+                "a panel has a multiple of four columns", attributes().panel);
+  TRIMTAB_RETURN_IF_ERROR(
+      RequestScratch(static_cast<uint64_t>(threads()) * 4 * chunk() * panel() * sizeof(float)));
+  const size_t floats = (7 * half_panels() + 2 * left_panels()) * depth() * panel();
+  return CheckPacking(input(0), static_cast<int64_t>(floats), &output());
+}
+
+void PackStrassen::Run(ThreadPool& pool) {
+  const size_t n = panel(), k = depth(), half = half_panels(), chunks = DivideUp(k, chunk());
+  float* const y = output().data<float>();
+  pool.For(half * chunks, 8 * chunk() * n, [&](size_t begin, size_t end, int thread) {
+    float* const own = scratch<float>() + static_cast<size_t>(thread) * 4 * chunk() * n;
+    for (size_t i = begin; i < end; ++i) {
+      const size_t panel_index = i / chunks, first = i % chunks * chunk();
+      const size_t rows = Least(chunk(), k - first);
+      // A quadrant's rows of this panel; those of the lower ones lie `k` rows further on.
+      const auto quadrant = [&](size_t lower, size_t right) {
+        const size_t row = (right * half + panel_index) * 2 * k + lower * k + first;
+        return StoredRows{input(0), row * n, rows, n}.Get(own + (2 * lower + right) * chunk() * n,
+                                                          n);
+      };
+      AddQuadrants(quadrant(0, 0), quadrant(0, 1), quadrant(1, 0), quadrant(1, 1), rows * n,
+                   half * k * n, y + (panel_index * k + first) * n);
+    }
+  });
+  const size_t stored = 2 * half * n;  // columns
+  pool.For(left_panels(), 2 * k * n, [&](size_t begin, size_t end, int) {
+    for (size_t i = begin; i < end; ++i) {
+      const size_t column = stored + i * n;
+      StoredRows{input(0), column * 2 * k, 2 * k, Least(c_out() - column, n)}.CopyTo(
+          y + (7 * half + 2 * i) * k * n, n);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace trimtab
+
+TRIMTAB_OPERATOR(PackStrassen)

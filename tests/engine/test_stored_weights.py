@@ -1,0 +1,304 @@
+"""Weights in the file, once each, and what the engine makes of them when a model is set up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import trimtab
+from trimtab import _engine, modelfile, passes, zoo
+from trimtab.errors import PlanError, ProgramError
+from trimtab.modelfile import records
+from trimtab.planner import choices, planner
+from trimtab.planner.choices import Choice, Plan
+from trimtab.program import Op, Program
+from trimtab.target import Target
+
+TARGETS = [
+    Target.of("aarch64", "cortex-a53"),
+    Target.of("armv7", "cortex-a7"),
+    Target.of("x86_64", "skylake-avx512"),
+]
+NETWORKS = ["squeezenet", "mobilenet_v2", "mobilenet_v3_small", "shufflenet_v2", "efficientnet_b0"]
+F16 = Plan(weights_type="f16")
+
+
+def network() -> Program:
+    """Weights for every operator that packs, none of whose columns fill their panels."""
+    rng = np.random.default_rng(5)
+    program = Program("net")
+    program.add_input("x", (1, 34, 14, 14))
+    block = program.block
+
+    def weights(*shape: int) -> str:
+        return block.add_constant(rng.standard_normal(shape, np.float32), "w")
+
+    pads = {"pads": (1, 1, 1, 1)}
+    (y,) = block.add_op("conv", ["x", weights(67, 34, 3, 3), weights(67)], pads, name="winograd")
+    (y,) = block.add_op("conv", [y, weights(70, 67, 1, 1)], name="direct")
+    (y,) = block.add_op("conv", [y, weights(69, 70, 1, 1)], name="strassen")
+    (y,) = block.add_op("conv_transpose", [y, weights(69, 5, 3, 3)], {"strides": (2, 1)})
+    (y,) = block.add_op("global_average_pool", [y])
+    (y,) = block.add_op("reshape", [y], {"shape": (1, 5)})
+    program.outputs = block.add_op("gemm", [y, weights(11, 5)], name="gemm")
+    return program
+
+
+CHOSEN = {"winograd": "winograd_4", "direct": "direct", "strassen": "strassen"}
+
+
+def plan(weights: str = "", prefer: str = "balanced", weights_type: str = "f32") -> Plan:
+    choices = {name: Choice(chosen, weights=weights) for name, chosen in CHOSEN.items()}
+    return Plan(operators=choices, prefer=prefer, weights_type=weights_type)
+
+
+def inputs() -> dict[str, NDArray[np.float32]]:
+    return {"x": np.random.default_rng(1).standard_normal((1, 34, 14, 14), np.float32)}
+
+
+def preparing(program: Program) -> list[Op]:
+    return [op for op in program.ops if op.schema.prepares]
+
+
+def same_elements(a: NDArray[Any], b: NDArray[Any]) -> bool:
+    """Bit for bit, in any order."""
+    return np.array_equal(np.sort(a.reshape(-1).view("u4")), np.sort(b.reshape(-1).view("u4")))
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.arch)
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_file_is_hardly_larger_than_the_weights(
+    name: str, target: Target, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = zoo.write(name, tmp_path_factory.getbasetemp())
+    program = passes.optimize(trimtab.load(path))
+    weights = sum(var.bytes for var in program.constants())
+    image = modelfile.encode(planner.plan(program, target))
+    assert image.size <= 1.01 * weights
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.arch)
+def test_a_file_holds_every_weight_bit_for_bit_and_once(target: Target) -> None:
+    source = network()
+    planned = planner.plan(source, target, plan())
+    assert {op.type for op in preparing(planned)} == {
+        "pack_panels",
+        "pack_winograd",
+        "pack_strassen",
+    }
+    originals = [var for var in source.constants() if len(var.shape) > 1]
+    for op in preparing(planned):
+        stored = planned.vars[op.inputs[0]]
+        assert stored.data is not None
+        (original,) = (var for var in originals if var.shape == stored.shape)
+        assert same_elements(stored.data, np.asarray(original.data))
+    assert len(preparing(planned)) == len(originals)
+
+
+def test_with_the_other_preference_nothing_is_packed_at_load() -> None:
+    session = trimtab.Session(network(), plan=plan(prefer="load"))
+    assert not preparing(session.program)
+    assert session.memory["prepared_bytes"] == 0
+
+
+def test_a_choice_for_an_operator_goes_before_the_preference() -> None:
+    target = TARGETS[0]
+    packed_in_file = planner.plan(network(), target, plan("file"))
+    assert {op.type for op in preparing(packed_in_file)} == {"pack_panels"}
+    packed_at_load = planner.plan(network(), target, plan("load", prefer="load"))
+    assert len(preparing(packed_at_load)) == 3
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_results_do_not_depend_on_where_weights_are_packed(threads: int) -> None:
+    in_file = trimtab.Session(network(), 1, plan(prefer="load")).run(inputs())
+    session = trimtab.Session(network(), threads, plan())
+    assert session.memory["prepared_bytes"] > 0
+    for _ in range(2):
+        for name, wanted in in_file.items():
+            found = session.run(inputs())[name]
+            np.testing.assert_allclose(found, wanted, atol=1e-4 * np.abs(wanted).max())
+
+
+def test_panels_that_are_filled_up_at_load_are_those_of_the_file() -> None:
+    in_file = Plan(("direct",), prefer="load")
+    (wanted,) = trimtab.Session(network(), plan=in_file).run(inputs()).values()
+    (found,) = trimtab.Session(network(), plan=Plan(("direct",))).run(inputs()).values()
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_weights_of_half_the_size_give_the_results_of_rounded_ones() -> None:
+    rounded = network()
+    for var in rounded.constants():
+        if len(var.shape) > 1:
+            var.data = np.asarray(var.data, np.float16).astype(np.float32)
+    (wanted,) = trimtab.Session(rounded, plan=Plan(("direct",))).run(inputs()).values()
+    given = Plan(("direct",), weights_type="f16")
+    session = trimtab.Session(network(), plan=given)
+    np.testing.assert_array_equal(session.run(inputs())[session.output_names[0]], wanted)
+    full = trimtab.Session(network(), plan=Plan(("direct",)))
+    assert session.memory["weights_bytes"] < 0.55 * full.memory["weights_bytes"]
+
+
+def test_every_half_is_expanded_exactly() -> None:
+    every = np.arange(2**16, dtype=np.uint16).view(np.float16)
+    halves = every[np.isfinite(every)].reshape(-1, 2)
+    program = Program("halves")
+    program.add_input("x", (1, 2))
+    w = program.block.add_constant(halves.astype(np.float32), "w")
+    program.outputs = program.block.add_op("gemm", ["x", w])
+    session = trimtab.Session(program, plan=F16)
+    for i, x in enumerate(np.eye(2, dtype=np.float32)):
+        (found,) = session.run({"x": x[None]}).values()
+        np.testing.assert_array_equal(found[0], halves[:, i].astype(np.float32))
+
+
+def test_weights_that_f16_cannot_hold_are_an_error() -> None:
+    program = network()
+    w = program.vars["w"]
+    w.data = np.asarray(w.data) * np.float32(1e5)
+    with pytest.raises(PlanError, match="too large for f16"):
+        planner.plan(program, TARGETS[0], F16)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [plan(), plan("file"), plan("load", prefer="load"), plan(weights_type="f16")],
+    ids=["balanced", "file", "load", "f16"],
+)
+def test_a_plan_that_was_written_packs_as_before(given: Plan, tmp_path: Path) -> None:
+    first = planner.plan(network(), TARGETS[0], given)
+    (tmp_path / "plan.toml").write_text(choices.plan_of(first).to_toml())
+    again = planner.plan(network(), TARGETS[0], Plan.read(tmp_path / "plan.toml"))
+    assert [(op.type, op.inputs, op.attributes) for op in again.ops] == [
+        (op.type, op.inputs, op.attributes) for op in first.ops
+    ]
+    for var in first.constants():
+        np.testing.assert_array_equal(again.vars[var.name].data, var.data)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ('prefer = "small"', "prefer cannot be 'small'"),
+        ("prefer = 1", "prefer must be a name"),
+        ('weights_type = "i8"', "weights_type cannot be 'i8'"),
+        ('[operators.direct]\nweights = "net"', "weights cannot be 'net'"),
+        ("[operators.direct]\nweights = 3", "weights of operators"),
+    ],
+)
+def test_a_plan_with_a_word_that_is_none_is_refused(
+    text: str, complaint: str, tmp_path: Path
+) -> None:
+    (tmp_path / "plan.toml").write_text(text)
+    with pytest.raises(PlanError, match=complaint):
+        Plan.read(tmp_path / "plan.toml")
+
+
+def test_equal_constants_are_stored_once() -> None:
+    program = Program("twins")
+    program.add_input("x", (1, 4))
+    w = np.arange(16, dtype=np.float32).reshape(4, 4)
+    other = w.copy()
+    other[3, 3] = 0
+    names = [program.block.add_constant(data, "w") for data in (w, w.copy(), other)]
+    program.outputs = [program.block.add_op("gemm", ["x", name])[0] for name in names]
+    tables = modelfile.encode(program).tobytes()
+    count = records.COUNTS.unpack_from(tables, records.SEAL.size)[2]
+    places = [records.variable(tables, i)[1].data_offset for i in range(count)]
+    assert len({place for place in places if place}) == 2
+    for name in names:
+        np.testing.assert_array_equal(
+            modelfile.decode(modelfile.encode(program), "").vars[name].data, program.vars[name].data
+        )
+
+
+def test_operators_that_share_a_constant_share_what_is_packed_of_it() -> None:
+    program = network()
+    (y,) = program.block.add_op("conv", ["x", "w"], {"pads": (1, 1, 1, 1)}, name="again")
+    program.outputs.append(y)
+    both = Plan(operators={"winograd": Choice("winograd_4"), "again": Choice("winograd_4")})
+    planned = planner.plan(program, TARGETS[0], both)
+    assert sum(op.type == "pack_winograd" for op in planned.ops) == 1
+    apart = Plan(operators={"winograd": Choice("winograd_4"), "again": Choice("winograd_2")})
+    one, other = (
+        op
+        for op in planner.plan(program, TARGETS[0], apart).ops
+        if "tile" in op.attributes and op.schema.prepares
+    )
+    assert one.inputs == other.inputs
+
+
+def test_a_resize_leaves_packed_weights_as_they_are() -> None:
+    program = Program("net")
+    program.add_input("x", (1, 16, 12, 12))
+    w = np.random.default_rng(2).standard_normal((19, 16, 3, 3), np.float32)
+    constant = program.block.add_constant(w, "w")
+    program.outputs = program.block.add_op("conv", ["x", constant], {}, name="op")
+    given = Plan(("winograd_4",))
+    image = modelfile.encode(trimtab.optimize(program, plan=given))
+    executor = _engine.Executor(image, 1)
+    before = executor.memory()["prepared_bytes"]
+    assert before > 0
+    for size in (20, 12):
+        x = np.random.default_rng(size).standard_normal((1, 16, size, size), np.float32)
+        executor.resize_input(0, [1, 16, size, size])
+        (found,) = executor.run([x])
+        windows = np.lib.stride_tricks.sliding_window_view(x, (3, 3), (2, 3))
+        wanted = np.einsum("nchwij,ocij->nohw", windows.astype(np.float64), w)
+        np.testing.assert_allclose(found, wanted, atol=1e-4 * np.abs(wanted).max())
+    assert executor.memory()["prepared_bytes"] == before
+
+
+@pytest.mark.parametrize(
+    ("type", "attribute", "value", "complaint"),
+    [
+        ("pack_panels", "groups", 3, "do not fit the weights"),
+        ("pack_panels", "columns", 2**40, "do not fit the weights"),
+        ("pack_panels", "depths", (-1, 2**62), "do not fit the weights"),
+        ("pack_panels", "panel", 0, "attribute"),
+        ("pack_panels", "panel", 4, "packed weights are too short"),
+        ("pack_winograd", "tile", 7, "no Winograd tile"),
+        ("pack_winograd", "tile", 2, "tiles of another size"),
+        ("pack_winograd", "stride", 3, "no Winograd tile"),
+        ("pack_winograd", "stride", 0, "no part of the kernel"),
+        ("pack_winograd", "panel", 1, "packed weights are too short"),
+        ("pack_winograd", "kernel", "", "no plan"),
+        ("pack_strassen", "panel", 3, "multiple of four"),
+        ("pack_strassen", "panel", 64, "packed weights are too short"),
+    ],
+)
+def test_packing_that_does_not_fit_is_refused(
+    type: str, attribute: str, value: Any, complaint: str
+) -> None:
+    if attribute == "tile" and value == 2 and Target.host().isas == ("portable",):
+        pytest.skip("portable transforms do every tile")
+    planned = trimtab.optimize(network(), plan=plan())
+    op = next(op for op in planned.ops if op.type == type)
+    op.attributes[attribute] = value
+    with pytest.raises(ProgramError, match=complaint):
+        trimtab.Session(planned)
+
+
+def test_only_constants_can_be_packed_when_a_model_is_set_up() -> None:
+    planned = trimtab.optimize(network(), plan=plan())
+    op = preparing(planned)[0]
+    computed = next(
+        name for op in planned.steps for name in op.outputs if len(planned.vars[name].shape) == 4
+    )
+    op.inputs[0] = computed
+    planned.ops.remove(op)
+    planned.ops.append(op)
+    with pytest.raises(ProgramError, match=r"before it is written|must be constant"):
+        trimtab.Session(planned)
+
+
+def test_weights_are_packed_before_they_are_read() -> None:
+    planned = trimtab.optimize(network(), plan=plan())
+    planned.ops.append(planned.ops.pop(0))
+    with pytest.raises(ProgramError, match="before it is written"):
+        trimtab.Session(planned)
