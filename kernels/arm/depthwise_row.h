@@ -1,0 +1,315 @@
+// Depthwise convolution of armv8 in assembly: blocks of neighbouring pixels of a row, sixteen
+// channels at a time, whose sums stay in registers. An input is loaded once for all windows of a
+// block that it is in, a weight once for all pixels. Pixels are outside, channels inside, as in
+// kernels/generic/depthwise.h, which computes windows that are neither 3x3 nor five wide.
+//
+// Windows that are one apart come in blocks of three, those that are two apart in blocks of two. So
+// 3x3 windows span five columns, whose 15 pointers have a register each, those that are five wide
+// seven, of which each row loads its pointers.
+//
+// How vectors are loaded is the kernel's, as cores differ in what they hide behind multiply-adds.
+// Of text, in four pieces that stand before four multiply-adds, are
+//   TRIMTAB_INPUT(slot, pointer)       sixteen channels of a pixel
+//   TRIMTAB_INPUT(slot, pointer)  the same, where the pointer is to move to the next ones
+//   TRIMTAB_WEIGHT(slot, tap)          those of a tap of the tile (3x3) or the row (five wide)
+// and in one piece TRIMTAB_END_TILE and TRIMTAB_END_ROW, which move on what these did not.
+#ifndef TRIMTAB_KERNELS_ARM_DEPTHWISE_ROW_H_
+#define TRIMTAB_KERNELS_ARM_DEPTHWISE_ROW_H_
+
+#include "kernels/generic/depthwise.h"
+
+// Slots of four vectors: sums of pixels; weights; inputs.
+#define TRIMTAB_P0 0, 1, 2, 3
+#define TRIMTAB_P1 4, 5, 6, 7
+#define TRIMTAB_P2 8, 9, 10, 11
+#define TRIMTAB_A 12, 13, 14, 15
+#define TRIMTAB_B 16, 17, 18, 19
+#define TRIMTAB_C 20, 21, 22, 23
+#define TRIMTAB_X 24, 25, 26, 27
+#define TRIMTAB_Y 28, 29, 30, 31
+#define TRIMTAB_Z TRIMTAB_P2  // where a block has two pixels
+#define TRIMTAB_NOTHING "", "", "", ""
+
+// clang-format off
+// A slot of sums += inputs * weights, with up to two loads.
+#define TRIMTAB_TAP(...) TRIMTAB_TAP_(__VA_ARGS__, TRIMTAB_NOTHING, TRIMTAB_NOTHING, )
+#define TRIMTAB_TAP_(...) TRIMTAB_TAP__(__VA_ARGS__)
+#define TRIMTAB_TAP__(s0, s1, s2, s3, x0, x1, x2, x3, w0, w1, w2, w3, \
+                      i0, i1, i2, i3, j0, j1, j2, j3, ...)            \
+  i0 j0 "fmla v" #s0 ".4s, v" #x0 ".4s, v" #w0 ".4s\n"                \
+  i1 j1 "fmla v" #s1 ".4s, v" #x1 ".4s, v" #w1 ".4s\n"                \
+  i2 j2 "fmla v" #s2 ".4s, v" #x2 ".4s, v" #w2 ".4s\n"                \
+  i3 j3 "fmla v" #s3 ".4s, v" #x3 ".4s, v" #w3 ".4s\n"
+// A load that stands alone.
+#define TRIMTAB_ALONE(...) TRIMTAB_ALONE_(__VA_ARGS__)
+#define TRIMTAB_ALONE_(i0, i1, i2, i3) i0 i1 i2 i3
+// Every vector of a slot and v`x`.
+#define TRIMTAB_WITH(...) TRIMTAB_WITH_(__VA_ARGS__)
+#define TRIMTAB_WITH_(op, x, s0, s1, s2, s3)      \
+  op " v" #s0 ".4s, v" #s0 ".4s, v" #x ".4s\n"    \
+  op " v" #s1 ".4s, v" #s1 ".4s, v" #x ".4s\n"    \
+  op " v" #s2 ".4s, v" #s2 ".4s, v" #x ".4s\n"    \
+  op " v" #s3 ".4s, v" #s3 ".4s, v" #x ".4s\n"
+// All vectors of a slot and memory.
+#define TRIMTAB_MEMORY(...) TRIMTAB_MEMORY_(__VA_ARGS__)
+#define TRIMTAB_MEMORY_(op, address, s0, s1, s2, s3) \
+  op " {v" #s0 ".4s, v" #s1 ".4s, v" #s2 ".4s, v" #s3 ".4s}, [" address "\n"
+
+// A row of windows of three that are one apart, of the columns p0 to p4. It begins with p0 in X and
+// the weights of two taps in A and B; the next row begins with its own in Y, A and B.
+#define TRIMTAB_NEAR3(X, Y, p1, p2, p3, p4, next_a, next_b, next_x)        \
+  TRIMTAB_TAP(TRIMTAB_P0, X, TRIMTAB_A, TRIMTAB_INPUT(Y, p1))               \
+  TRIMTAB_TAP(TRIMTAB_P0, Y, TRIMTAB_B, TRIMTAB_INPUT(X, p2))               \
+  TRIMTAB_TAP(TRIMTAB_P1, Y, TRIMTAB_A, TRIMTAB_WEIGHT(TRIMTAB_C, 2), TRIMTAB_NEXT_WEIGHTS)  \
+  TRIMTAB_TAP(TRIMTAB_P2, X, TRIMTAB_A, TRIMTAB_INPUT(Y, p3))               \
+  TRIMTAB_TAP(TRIMTAB_P1, X, TRIMTAB_B, next_a)                                  \
+  TRIMTAB_TAP(TRIMTAB_P0, X, TRIMTAB_C)                                          \
+  TRIMTAB_TAP(TRIMTAB_P2, Y, TRIMTAB_B, TRIMTAB_INPUT(X, p4))               \
+  TRIMTAB_TAP(TRIMTAB_P1, Y, TRIMTAB_C, next_b)                                  \
+  TRIMTAB_TAP(TRIMTAB_P2, X, TRIMTAB_C, next_x)
+
+// The same of windows that are two apart. It begins with p0 in X; the next row with its own in Z.
+#define TRIMTAB_FAR3(X, Y, Z, p1, p2, p3, p4, next_a, next_b, next_x)                           \
+  TRIMTAB_TAP(TRIMTAB_P0, X, TRIMTAB_A, TRIMTAB_INPUT(Y, p1), TRIMTAB_INPUT(Z, p2))        \
+  TRIMTAB_TAP(TRIMTAB_P0, Y, TRIMTAB_B, TRIMTAB_INPUT(X, p3), TRIMTAB_WEIGHT(TRIMTAB_C, 2)) \
+  TRIMTAB_TAP(TRIMTAB_P1, Z, TRIMTAB_A, TRIMTAB_INPUT(Y, p4), TRIMTAB_NEXT_WEIGHTS)                                   \
+  TRIMTAB_TAP(TRIMTAB_P0, Z, TRIMTAB_C, next_a)                                                      \
+  TRIMTAB_TAP(TRIMTAB_P1, X, TRIMTAB_B, next_x)                                                      \
+  TRIMTAB_TAP(TRIMTAB_P1, Y, TRIMTAB_C, next_b)
+
+#define TRIMTAB_NEAR_3X3                                                                         \
+  TRIMTAB_NEAR3(TRIMTAB_X, TRIMTAB_Y, "x3", "x6", "x9", "x12",                          \
+                TRIMTAB_WEIGHT(TRIMTAB_A, 0), TRIMTAB_WEIGHT(TRIMTAB_B, 1),                      \
+                TRIMTAB_INPUT(TRIMTAB_Y, "x1"))                                             \
+  TRIMTAB_NEAR3(TRIMTAB_Y, TRIMTAB_X, "x4", "x7", "x10", "x13",                         \
+                TRIMTAB_WEIGHT(TRIMTAB_A, 0), TRIMTAB_WEIGHT(TRIMTAB_B, 1),                      \
+                TRIMTAB_INPUT(TRIMTAB_X, "x2"))                                             \
+  TRIMTAB_NEAR3(TRIMTAB_X, TRIMTAB_Y, "x5", "x8", "x11", "x14",                         \
+                TRIMTAB_NOTHING, TRIMTAB_NOTHING, TRIMTAB_NOTHING)
+#define TRIMTAB_FAR_3X3                                                                          \
+  TRIMTAB_FAR3(TRIMTAB_X, TRIMTAB_Y, TRIMTAB_Z, "x3", "x6", "x9", "x12",                      \
+               TRIMTAB_WEIGHT(TRIMTAB_A, 0), TRIMTAB_WEIGHT(TRIMTAB_B, 1),                       \
+               TRIMTAB_INPUT(TRIMTAB_Z, "x1"))                                              \
+  TRIMTAB_FAR3(TRIMTAB_Z, TRIMTAB_X, TRIMTAB_Y, "x4", "x7", "x10", "x13",                     \
+               TRIMTAB_WEIGHT(TRIMTAB_A, 0), TRIMTAB_WEIGHT(TRIMTAB_B, 1),                       \
+               TRIMTAB_INPUT(TRIMTAB_Y, "x2"))                                              \
+  TRIMTAB_FAR3(TRIMTAB_Y, TRIMTAB_Z, TRIMTAB_X, "x5", "x8", "x11", "x14",                     \
+               TRIMTAB_NOTHING, TRIMTAB_NOTHING, TRIMTAB_NOTHING)
+
+// A row of windows of five, of the columns x7 to x13; one and two apart.
+#define TRIMTAB_NEAR5                                                                               \
+  TRIMTAB_ALONE(TRIMTAB_INPUT(TRIMTAB_X, "x7")) TRIMTAB_ALONE(TRIMTAB_WEIGHT_STEP(TRIMTAB_A))          \
+  TRIMTAB_ALONE(TRIMTAB_INPUT(TRIMTAB_Y, "x8")) TRIMTAB_ALONE(TRIMTAB_WEIGHT_STEP(TRIMTAB_B))          \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_X, TRIMTAB_A, TRIMTAB_WEIGHT_STEP(TRIMTAB_C))                        \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_Y, TRIMTAB_B, TRIMTAB_INPUT(TRIMTAB_X, "x9"))                      \
+  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Y, TRIMTAB_A)                                                      \
+  TRIMTAB_TAP(TRIMTAB_P2, TRIMTAB_X, TRIMTAB_A, TRIMTAB_INPUT(TRIMTAB_Y, "x10"))                     \
+  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_X, TRIMTAB_B, TRIMTAB_WEIGHT_STEP(TRIMTAB_A))                        \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_X, TRIMTAB_C)                                                      \
+  TRIMTAB_TAP(TRIMTAB_P2, TRIMTAB_Y, TRIMTAB_B, TRIMTAB_INPUT(TRIMTAB_X, "x11"))                     \
+  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Y, TRIMTAB_C, TRIMTAB_WEIGHT_STEP(TRIMTAB_B))                        \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_Y, TRIMTAB_A)                                                      \
+  TRIMTAB_TAP(TRIMTAB_P2, TRIMTAB_X, TRIMTAB_C, TRIMTAB_INPUT(TRIMTAB_Y, "x12"))                     \
+  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_X, TRIMTAB_A)                                                      \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_X, TRIMTAB_B)                                                      \
+  TRIMTAB_TAP(TRIMTAB_P2, TRIMTAB_Y, TRIMTAB_A, TRIMTAB_INPUT(TRIMTAB_X, "x13"))                     \
+  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Y, TRIMTAB_B)                                                      \
+  TRIMTAB_TAP(TRIMTAB_P2, TRIMTAB_X, TRIMTAB_B)
+#define TRIMTAB_FAR5                                                                                \
+  TRIMTAB_ALONE(TRIMTAB_INPUT(TRIMTAB_X, "x7")) TRIMTAB_ALONE(TRIMTAB_WEIGHT_STEP(TRIMTAB_A))          \
+  TRIMTAB_ALONE(TRIMTAB_INPUT(TRIMTAB_Y, "x8")) TRIMTAB_ALONE(TRIMTAB_WEIGHT_STEP(TRIMTAB_B))          \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_X, TRIMTAB_A, TRIMTAB_INPUT(TRIMTAB_Z, "x9"))                      \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_Y, TRIMTAB_B, TRIMTAB_INPUT(TRIMTAB_X, "x10"),                     \
+              TRIMTAB_WEIGHT_STEP(TRIMTAB_C))                                                          \
+  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Z, TRIMTAB_A, TRIMTAB_INPUT(TRIMTAB_Y, "x11"))                     \
+  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_X, TRIMTAB_B, TRIMTAB_WEIGHT_STEP(TRIMTAB_A))                        \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_Z, TRIMTAB_C, TRIMTAB_WEIGHT_STEP(TRIMTAB_B))                        \
+  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Y, TRIMTAB_C, TRIMTAB_INPUT(TRIMTAB_Z, "x12"))                     \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_X, TRIMTAB_A, TRIMTAB_INPUT(TRIMTAB_C, "x13"))                     \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_Y, TRIMTAB_B)                                                      \
+  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Z, TRIMTAB_A)                                                      \
+  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_C, TRIMTAB_B)
+
+// What a tile begins and ends with, of two pixels or three: sums are the bias; limits, if any.
+#define TRIMTAB_BEGIN2                                                                       \
+  TRIMTAB_MEMORY("ld1", "%[bias]]", TRIMTAB_P0)                                              \
+  TRIMTAB_MEMORY("ld1", "%[bias]], #64", TRIMTAB_P1)
+#define TRIMTAB_BEGIN3                                                                       \
+  TRIMTAB_MEMORY("ld1", "%[bias]]", TRIMTAB_P2) TRIMTAB_BEGIN2
+#define TRIMTAB_LIMIT2(op, x) TRIMTAB_WITH(op, x, TRIMTAB_P0) TRIMTAB_WITH(op, x, TRIMTAB_P1)
+#define TRIMTAB_LIMIT3(op, x) TRIMTAB_LIMIT2(op, x) TRIMTAB_WITH(op, x, TRIMTAB_P2)
+#define TRIMTAB_STORE2                                                                       \
+  TRIMTAB_MEMORY("st1", "%[y0]], #64", TRIMTAB_P0)                                           \
+  TRIMTAB_MEMORY("st1", "%[y1]], #64", TRIMTAB_P1)
+#define TRIMTAB_STORE3 TRIMTAB_STORE2 TRIMTAB_MEMORY("st1", "%[y2]], #64", TRIMTAB_P2)
+#define TRIMTAB_ADD(pointer, bytes) "add " pointer ", " pointer ", " bytes "\n"
+
+// A row of pixels in blocks; the last one overlaps the one before where they do not divide it.
+#define TRIMTAB_ROW(pixels, columns, begin, taps, end, back)                                 \
+  "1:\n"  /* a block */                                                                      \
+  "ldp x14, %[y0], [%[row]]\n"                                                               \
+  "ldp %[w], %[bias], [%[row], #24]\n"                                                       \
+  "ldp %[tiles], %[tail], [%[row], #40]\n"                                                   \
+  "ldp x13, %[y1], [%[row], #56]\n"                                                          \
+  "add %[y2], %[y0], %[y1], lsl #1\n"                                                        \
+  TRIMTAB_ADD("%[y1]", "%[y0]")                                                              \
+  columns TRIMTAB_BEGIN_BLOCK                                                                \
+  "2:\n"  /* a tile of channels */                                                           \
+  begin taps end                                                                             \
+  "subs %[tiles], %[tiles], #1\n"                                                            \
+  "cbz %[limits], 4f\n"                                                                      \
+  "ld2r {v12.4s, v13.4s}, [%[clamps]]\n"                                                     \
+  TRIMTAB_LIMIT##pixels("fmax", 12)                                                          \
+  "tbz %[limits], #1, 4f\n"                                                                  \
+  TRIMTAB_LIMIT##pixels("fmin", 13)                                                          \
+  "4:\n"                                                                                     \
+  TRIMTAB_STORE##pixels                                                                      \
+  "b.ne 2b\n"                                                                                \
+  "cbz %[tail], 5f\n"                                                                        \
+  TRIMTAB_ADD("%[bias]", "%[tail]") TRIMTAB_ADD("%[y0]", "%[tail]")                          \
+  TRIMTAB_ADD("%[y1]", "%[tail]") TRIMTAB_ADD("%[y2]", "%[tail]") back                       \
+  "mov %[tiles], #1\n"                                                                       \
+  "mov %[tail], #0\n"                                                                        \
+  "b 2b\n"                                                                                   \
+  "5:\n"                                                                                     \
+  "ldr x0, [%[row], #16]\n"                                                                  \
+  "subs x0, x0, #" #pixels "\n"                                                              \
+  "b.le 6f\n"                                                                                \
+  "str x0, [%[row], #16]\n"                                                                  \
+  "cmp x0, #" #pixels "\n"                                                                   \
+  "mov x1, #" #pixels "\n"                                                                   \
+  "csel x0, x0, x1, lt\n"                                                                    \
+  "ldp x1, x2, [%[row]]\n"                                                                   \
+  "ldp x3, x4, [%[row], #64]\n"                                                              \
+  "madd x1, x0, x4, x1\n"                                                                    \
+  "madd x2, x0, x3, x2\n"                                                                    \
+  "stp x1, x2, [%[row]]\n"                                                                   \
+  "b 1b\n"                                                                                   \
+  "6:\n"
+
+// 3x3 windows: three rows of five columns.
+#define TRIMTAB_COLUMN(p0, p1, p2)  \
+  "ldp " p0 ", " p1 ", [x14]\n"     \
+  "ldr " p2 ", [x14, #16]\n"
+#define TRIMTAB_INPUTS(op, x)                                                                \
+  op("x0", x) op("x1", x) op("x2", x) op("x3", x) op("x4", x) op("x5", x) op("x6", x)        \
+  op("x7", x) op("x8", x) op("x9", x) op("x10", x) op("x11", x) op("x12", x) op("x13", x)    \
+  op("x14", x)
+#define TRIMTAB_3X3(pixels, taps)                                                            \
+  TRIMTAB_ROW(pixels,                                                                        \
+      TRIMTAB_COLUMN("x0", "x1", "x2") TRIMTAB_ADD("x14", "x13")                             \
+      TRIMTAB_COLUMN("x3", "x4", "x5") TRIMTAB_ADD("x14", "x13")                             \
+      TRIMTAB_COLUMN("x6", "x7", "x8") TRIMTAB_ADD("x14", "x13")                             \
+      TRIMTAB_COLUMN("x9", "x10", "x11") TRIMTAB_ADD("x14", "x13")                           \
+      TRIMTAB_COLUMN("x12", "x13", "x14"),                                                   \
+      TRIMTAB_ALONE(TRIMTAB_WEIGHT(TRIMTAB_A, 0))                                               \
+      TRIMTAB_ALONE(TRIMTAB_INPUT(TRIMTAB_X, "x0"))                                     \
+      TRIMTAB_ALONE(TRIMTAB_WEIGHT(TRIMTAB_B, 1))                                               \
+      TRIMTAB_BEGIN##pixels,                                                                 \
+      taps,                                                                                  \
+      TRIMTAB_END_TILE_3X3,                                                                  \
+      TRIMTAB_BACK_3X3)
+
+// Windows that are five wide. x0 to x6: where the pointers of columns end; x14: how far a row's are
+// from there.
+#define TRIMTAB_POINTER(pointer, column) "ldr " pointer ", [" column ", x14]\n"
+#define TRIMTAB_NEXT(column, before) "add " column ", " before ", x13\n"
+#define TRIMTAB_5WIDE(pixels, taps)                                                          \
+  TRIMTAB_ROW(pixels,                                                                        \
+      "ldr x0, [%[row], #80]\n"                                                              \
+      "sub x0, x14, x0\n"                                                                    \
+      TRIMTAB_NEXT("x1", "x0") TRIMTAB_NEXT("x2", "x1") TRIMTAB_NEXT("x3", "x2")             \
+      TRIMTAB_NEXT("x4", "x3") TRIMTAB_NEXT("x5", "x4") TRIMTAB_NEXT("x6", "x5"),            \
+      "ldr x14, [%[row], #80]\n"                                                             \
+      TRIMTAB_BEGIN##pixels                                                                  \
+      "3:\n",                                                                                \
+      TRIMTAB_POINTER("x7", "x0") TRIMTAB_POINTER("x8", "x1") TRIMTAB_POINTER("x9", "x2")    \
+      TRIMTAB_POINTER("x10", "x3") TRIMTAB_POINTER("x11", "x4")                              \
+      TRIMTAB_POINTER("x12", "x5") TRIMTAB_POINTER("x13", "x6")                              \
+      "adds x14, x14, #8\n"                                                                  \
+      TRIMTAB_BEGIN_ROW taps,                                                                \
+      "b.ne 3b\n"                                                                            \
+      TRIMTAB_END_TILE_5WIDE,                                                                \
+      TRIMTAB_BACK_5WIDE)
+// clang-format on
+
+namespace {
+
+constexpr size_t kRowTile = 16;
+
+// What the assembly reads of a row, in this order.
+struct RowOfBlocks {
+  const float* const* a;  // of the next block, as y
+  float* y;
+  ptrdiff_t left;  // pixels
+  const float *w, *bias;
+  size_t tiles;      // of whole channels
+  ptrdiff_t tail;    // bytes from their end to one more tile, which ends with the last channel; or 0
+  size_t column;     // bytes from the pointers of a column to those of the next
+  ptrdiff_t y_step;  // bytes from a pixel to the next
+  size_t a_step;     // bytes from its pointers to those of the next
+  ptrdiff_t window;  // bytes from the end of a column's pointers to its first
+};
+
+enum class Windows { kNear3x3, kFar3x3, kNear5Wide, kFar5Wide };
+
+#define TRIMTAB_RUN(text)                                                                          \
+  __asm__ volatile(                                                                                \
+      text                                                                                         \
+      : [w] "=&r"(w), [bias] "=&r"(bias), [y0] "=&r"(y0), [y1] "=&r"(y1), [y2] "=&r"(y2),          \
+        [tiles] "=&r"(tiles), [tail] "=&r"(tail)                                                   \
+      : [row] "r"(&row), [clamps] "r"(clamps), [limits] "r"(limits)                                \
+      : "x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13",    \
+        "x14", "x15", TRIMTAB_REGISTERS "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8",      \
+        "v9", "v10", "v11", "v12", "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21",  \
+        "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31", "cc", "memory")
+
+template <Windows kWindows>
+__attribute__((noinline)) void DepthwiseRows(const DepthwiseArgs<float>& args) {
+  const size_t over = args.channels % kRowTile;
+  const float clamps[] = {args.clamp_min, args.clamp_max};
+  // No limit means no instruction.
+  const size_t limits = clamps[1] < __builtin_inff() ? 2 : clamps[0] > -__builtin_inff() ? 1 : 0;
+  TRIMTAB_NO_UNROLL
+  for (size_t i = 0; i < args.rows; ++i) {
+    RowOfBlocks row = {
+        args.a + i * args.step_h,
+        args.y + i * args.y_row_stride,
+        static_cast<ptrdiff_t>(args.pixels),
+        args.w,
+        args.bias,
+        args.channels / kRowTile,
+        over == 0 ? 0 : static_cast<ptrdiff_t>((over - kRowTile) * sizeof(float)),
+        args.column * sizeof(void*),
+        static_cast<ptrdiff_t>(args.y_stride * sizeof(float)),
+        args.step_w * args.column * sizeof(void*),
+        -static_cast<ptrdiff_t>(args.kernel_h * sizeof(void*)),
+    };
+    const float *w, *bias;
+    float *y0, *y1, *y2;
+    size_t tiles;
+    ptrdiff_t tail;
+    if (kWindows == Windows::kNear3x3) TRIMTAB_RUN(TRIMTAB_3X3(3, TRIMTAB_NEAR_3X3));
+    if (kWindows == Windows::kFar3x3) TRIMTAB_RUN(TRIMTAB_3X3(2, TRIMTAB_FAR_3X3));
+    if (kWindows == Windows::kNear5Wide) TRIMTAB_RUN(TRIMTAB_5WIDE(3, TRIMTAB_NEAR5));
+    if (kWindows == Windows::kFar5Wide) TRIMTAB_RUN(TRIMTAB_5WIDE(2, TRIMTAB_FAR5));
+  }
+}
+
+inline void DepthwiseByRows(const DepthwiseArgs<float>& args) {
+  const size_t pixels = args.step_w == 1 ? 3 : 2;
+  const bool blocks = args.channels >= kRowTile && args.pixels >= pixels && args.step_w <= 2;
+  if (blocks && args.kernel_w == 3 && args.kernel_h == 3) {
+    return pixels == 3 ? DepthwiseRows<Windows::kNear3x3>(args)
+                       : DepthwiseRows<Windows::kFar3x3>(args);
+  }
+  if (blocks && args.kernel_w == 5) {
+    return pixels == 3 ? DepthwiseRows<Windows::kNear5Wide>(args)
+                       : DepthwiseRows<Windows::kFar5Wide>(args);
+  }
+  DepthwiseWindows<kRowTile / kLanes>(args);
+}
+
+}  // namespace
+
+#endif  // TRIMTAB_KERNELS_ARM_DEPTHWISE_ROW_H_
