@@ -1,9 +1,9 @@
 #include "kernels/arm/vec_neon.h"
 
-// The order for Cortex-A53, as LLVM describes it (gemm_f32_4x16_neona53.cpp): an LD1 of four
-// registers waits 3 cycles behind a multiply-add, one that moves its pointer on 10. So pointers move
-// on by ADD, all of a tile's together, and each column of the window has a pointer to its weights:
-// %[w], x16, x17. A row of windows that are five wide has too many.
+// For Cortex-A53, as LLVM describes it (gemm_f32_4x16_neona53.cpp): behind a multiply-add an LD1 of
+// four registers waits 3 cycles, one that moves its pointer on 10. So pointers move on by ADD, all
+// of a tile's together, and each column of a 3x3 window has a pointer to its weights: %[w], x16,
+// x17. Windows that are five wide have too many columns for that.
 // clang-format off
 #define TRIMTAB_LOAD(...) TRIMTAB_LOAD_(__VA_ARGS__)
 #define TRIMTAB_LOAD_(v0, v1, v2, v3, pointer, step)                                            \

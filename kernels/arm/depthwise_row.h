@@ -7,12 +7,15 @@
 // 3x3 windows span five columns, whose 15 pointers have a register each, those that are five wide
 // seven, of which each row loads its pointers.
 //
-// How vectors are loaded is the kernel's, as cores differ in what they hide behind multiply-adds.
-// Of text, in four pieces that stand before four multiply-adds, are
-//   TRIMTAB_INPUT(slot, pointer)       sixteen channels of a pixel
-//   TRIMTAB_INPUT(slot, pointer)  the same, where the pointer is to move to the next ones
-//   TRIMTAB_WEIGHT(slot, tap)          those of a tap of the tile (3x3) or the row (five wide)
-// and in one piece TRIMTAB_END_TILE and TRIMTAB_END_ROW, which move on what these did not.
+// How vectors are loaded and pointers move on is the kernel's, as cores differ in what they hide
+// behind multiply-adds. It defines text; in four pieces, one before each of four multiply-adds:
+//   TRIMTAB_INPUT(slot, pointer)    sixteen channels of a pixel
+//   TRIMTAB_WEIGHT(slot, column)    of a 3x3 window, and TRIMTAB_NEXT_WEIGHTS after each row
+//   TRIMTAB_WEIGHT_STEP(slot)       the next ones of a window that is five wide
+// and in one piece, where _X is the window, _3X3 or _5WIDE:
+//   TRIMTAB_BEGIN_BLOCK, TRIMTAB_BEGIN_ROW (_5WIDE: of pointers x7 to x13)
+//   TRIMTAB_END_TILE_X, and TRIMTAB_BACK_X before a last tile that overlaps the one before
+//   TRIMTAB_REGISTERS               what these use beside x0 to x15, with commas
 #ifndef TRIMTAB_KERNELS_ARM_DEPTHWISE_ROW_H_
 #define TRIMTAB_KERNELS_ARM_DEPTHWISE_ROW_H_
 
@@ -45,10 +48,10 @@
 #define TRIMTAB_ALONE_(i0, i1, i2, i3) i0 i1 i2 i3
 // Every vector of a slot and v`x`.
 #define TRIMTAB_WITH(...) TRIMTAB_WITH_(__VA_ARGS__)
-#define TRIMTAB_WITH_(op, x, s0, s1, s2, s3)      \
-  op " v" #s0 ".4s, v" #s0 ".4s, v" #x ".4s\n"    \
-  op " v" #s1 ".4s, v" #s1 ".4s, v" #x ".4s\n"    \
-  op " v" #s2 ".4s, v" #s2 ".4s, v" #x ".4s\n"    \
+#define TRIMTAB_WITH_(op, x, s0, s1, s2, s3)   \
+  op " v" #s0 ".4s, v" #s0 ".4s, v" #x ".4s\n" \
+  op " v" #s1 ".4s, v" #s1 ".4s, v" #x ".4s\n" \
+  op " v" #s2 ".4s, v" #s2 ".4s, v" #x ".4s\n" \
   op " v" #s3 ".4s, v" #s3 ".4s, v" #x ".4s\n"
 // All vectors of a slot and memory.
 #define TRIMTAB_MEMORY(...) TRIMTAB_MEMORY_(__VA_ARGS__)
@@ -57,179 +60,179 @@
 
 // A row of windows of three that are one apart, of the columns p0 to p4. It begins with p0 in X and
 // the weights of two taps in A and B; the next row begins with its own in Y, A and B.
-#define TRIMTAB_NEAR3(X, Y, p1, p2, p3, p4, next_a, next_b, next_x)        \
-  TRIMTAB_TAP(TRIMTAB_P0, X, TRIMTAB_A, TRIMTAB_INPUT(Y, p1))               \
-  TRIMTAB_TAP(TRIMTAB_P0, Y, TRIMTAB_B, TRIMTAB_INPUT(X, p2))               \
-  TRIMTAB_TAP(TRIMTAB_P1, Y, TRIMTAB_A, TRIMTAB_WEIGHT(TRIMTAB_C, 2), TRIMTAB_NEXT_WEIGHTS)  \
-  TRIMTAB_TAP(TRIMTAB_P2, X, TRIMTAB_A, TRIMTAB_INPUT(Y, p3))               \
-  TRIMTAB_TAP(TRIMTAB_P1, X, TRIMTAB_B, next_a)                                  \
-  TRIMTAB_TAP(TRIMTAB_P0, X, TRIMTAB_C)                                          \
-  TRIMTAB_TAP(TRIMTAB_P2, Y, TRIMTAB_B, TRIMTAB_INPUT(X, p4))               \
-  TRIMTAB_TAP(TRIMTAB_P1, Y, TRIMTAB_C, next_b)                                  \
+#define TRIMTAB_NEAR3(X, Y, p1, p2, p3, p4, next_a, next_b, next_x)                         \
+  TRIMTAB_TAP(TRIMTAB_P0, X, TRIMTAB_A, TRIMTAB_INPUT(Y, p1))                               \
+  TRIMTAB_TAP(TRIMTAB_P0, Y, TRIMTAB_B, TRIMTAB_INPUT(X, p2))                               \
+  TRIMTAB_TAP(TRIMTAB_P1, Y, TRIMTAB_A, TRIMTAB_WEIGHT(TRIMTAB_C, 2), TRIMTAB_NEXT_WEIGHTS) \
+  TRIMTAB_TAP(TRIMTAB_P2, X, TRIMTAB_A, TRIMTAB_INPUT(Y, p3))                               \
+  TRIMTAB_TAP(TRIMTAB_P1, X, TRIMTAB_B, next_a)                                             \
+  TRIMTAB_TAP(TRIMTAB_P0, X, TRIMTAB_C)                                                     \
+  TRIMTAB_TAP(TRIMTAB_P2, Y, TRIMTAB_B, TRIMTAB_INPUT(X, p4))                               \
+  TRIMTAB_TAP(TRIMTAB_P1, Y, TRIMTAB_C, next_b)                                             \
   TRIMTAB_TAP(TRIMTAB_P2, X, TRIMTAB_C, next_x)
 
 // The same of windows that are two apart. It begins with p0 in X; the next row with its own in Z.
-#define TRIMTAB_FAR3(X, Y, Z, p1, p2, p3, p4, next_a, next_b, next_x)                           \
-  TRIMTAB_TAP(TRIMTAB_P0, X, TRIMTAB_A, TRIMTAB_INPUT(Y, p1), TRIMTAB_INPUT(Z, p2))        \
+#define TRIMTAB_FAR3(X, Y, Z, p1, p2, p3, p4, next_a, next_b, next_x)                       \
+  TRIMTAB_TAP(TRIMTAB_P0, X, TRIMTAB_A, TRIMTAB_INPUT(Y, p1), TRIMTAB_INPUT(Z, p2))         \
   TRIMTAB_TAP(TRIMTAB_P0, Y, TRIMTAB_B, TRIMTAB_INPUT(X, p3), TRIMTAB_WEIGHT(TRIMTAB_C, 2)) \
-  TRIMTAB_TAP(TRIMTAB_P1, Z, TRIMTAB_A, TRIMTAB_INPUT(Y, p4), TRIMTAB_NEXT_WEIGHTS)                                   \
-  TRIMTAB_TAP(TRIMTAB_P0, Z, TRIMTAB_C, next_a)                                                      \
-  TRIMTAB_TAP(TRIMTAB_P1, X, TRIMTAB_B, next_x)                                                      \
+  TRIMTAB_TAP(TRIMTAB_P1, Z, TRIMTAB_A, TRIMTAB_INPUT(Y, p4), TRIMTAB_NEXT_WEIGHTS)         \
+  TRIMTAB_TAP(TRIMTAB_P0, Z, TRIMTAB_C, next_a)                                             \
+  TRIMTAB_TAP(TRIMTAB_P1, X, TRIMTAB_B, next_x)                                             \
   TRIMTAB_TAP(TRIMTAB_P1, Y, TRIMTAB_C, next_b)
 
-#define TRIMTAB_NEAR_3X3                                                                         \
-  TRIMTAB_NEAR3(TRIMTAB_X, TRIMTAB_Y, "x3", "x6", "x9", "x12",                          \
-                TRIMTAB_WEIGHT(TRIMTAB_A, 0), TRIMTAB_WEIGHT(TRIMTAB_B, 1),                      \
-                TRIMTAB_INPUT(TRIMTAB_Y, "x1"))                                             \
-  TRIMTAB_NEAR3(TRIMTAB_Y, TRIMTAB_X, "x4", "x7", "x10", "x13",                         \
-                TRIMTAB_WEIGHT(TRIMTAB_A, 0), TRIMTAB_WEIGHT(TRIMTAB_B, 1),                      \
-                TRIMTAB_INPUT(TRIMTAB_X, "x2"))                                             \
-  TRIMTAB_NEAR3(TRIMTAB_X, TRIMTAB_Y, "x5", "x8", "x11", "x14",                         \
+#define TRIMTAB_NEAR_3X3                                                    \
+  TRIMTAB_NEAR3(TRIMTAB_X, TRIMTAB_Y, "x3", "x6", "x9", "x12",              \
+                TRIMTAB_WEIGHT(TRIMTAB_A, 0), TRIMTAB_WEIGHT(TRIMTAB_B, 1), \
+                TRIMTAB_INPUT(TRIMTAB_Y, "x1"))                             \
+  TRIMTAB_NEAR3(TRIMTAB_Y, TRIMTAB_X, "x4", "x7", "x10", "x13",             \
+                TRIMTAB_WEIGHT(TRIMTAB_A, 0), TRIMTAB_WEIGHT(TRIMTAB_B, 1), \
+                TRIMTAB_INPUT(TRIMTAB_X, "x2"))                             \
+  TRIMTAB_NEAR3(TRIMTAB_X, TRIMTAB_Y, "x5", "x8", "x11", "x14",             \
                 TRIMTAB_NOTHING, TRIMTAB_NOTHING, TRIMTAB_NOTHING)
-#define TRIMTAB_FAR_3X3                                                                          \
-  TRIMTAB_FAR3(TRIMTAB_X, TRIMTAB_Y, TRIMTAB_Z, "x3", "x6", "x9", "x12",                      \
-               TRIMTAB_WEIGHT(TRIMTAB_A, 0), TRIMTAB_WEIGHT(TRIMTAB_B, 1),                       \
-               TRIMTAB_INPUT(TRIMTAB_Z, "x1"))                                              \
-  TRIMTAB_FAR3(TRIMTAB_Z, TRIMTAB_X, TRIMTAB_Y, "x4", "x7", "x10", "x13",                     \
-               TRIMTAB_WEIGHT(TRIMTAB_A, 0), TRIMTAB_WEIGHT(TRIMTAB_B, 1),                       \
-               TRIMTAB_INPUT(TRIMTAB_Y, "x2"))                                              \
-  TRIMTAB_FAR3(TRIMTAB_Y, TRIMTAB_Z, TRIMTAB_X, "x5", "x8", "x11", "x14",                     \
+#define TRIMTAB_FAR_3X3                                                    \
+  TRIMTAB_FAR3(TRIMTAB_X, TRIMTAB_Y, TRIMTAB_Z, "x3", "x6", "x9", "x12",   \
+               TRIMTAB_WEIGHT(TRIMTAB_A, 0), TRIMTAB_WEIGHT(TRIMTAB_B, 1), \
+               TRIMTAB_INPUT(TRIMTAB_Z, "x1"))                             \
+  TRIMTAB_FAR3(TRIMTAB_Z, TRIMTAB_X, TRIMTAB_Y, "x4", "x7", "x10", "x13",  \
+               TRIMTAB_WEIGHT(TRIMTAB_A, 0), TRIMTAB_WEIGHT(TRIMTAB_B, 1), \
+               TRIMTAB_INPUT(TRIMTAB_Y, "x2"))                             \
+  TRIMTAB_FAR3(TRIMTAB_Y, TRIMTAB_Z, TRIMTAB_X, "x5", "x8", "x11", "x14",  \
                TRIMTAB_NOTHING, TRIMTAB_NOTHING, TRIMTAB_NOTHING)
 
 // A row of windows of five, of the columns x7 to x13; one and two apart.
-#define TRIMTAB_NEAR5                                                                               \
-  TRIMTAB_ALONE(TRIMTAB_INPUT(TRIMTAB_X, "x7")) TRIMTAB_ALONE(TRIMTAB_WEIGHT_STEP(TRIMTAB_A))          \
-  TRIMTAB_ALONE(TRIMTAB_INPUT(TRIMTAB_Y, "x8")) TRIMTAB_ALONE(TRIMTAB_WEIGHT_STEP(TRIMTAB_B))          \
-  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_X, TRIMTAB_A, TRIMTAB_WEIGHT_STEP(TRIMTAB_C))                        \
-  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_Y, TRIMTAB_B, TRIMTAB_INPUT(TRIMTAB_X, "x9"))                      \
-  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Y, TRIMTAB_A)                                                      \
-  TRIMTAB_TAP(TRIMTAB_P2, TRIMTAB_X, TRIMTAB_A, TRIMTAB_INPUT(TRIMTAB_Y, "x10"))                     \
-  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_X, TRIMTAB_B, TRIMTAB_WEIGHT_STEP(TRIMTAB_A))                        \
-  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_X, TRIMTAB_C)                                                      \
-  TRIMTAB_TAP(TRIMTAB_P2, TRIMTAB_Y, TRIMTAB_B, TRIMTAB_INPUT(TRIMTAB_X, "x11"))                     \
-  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Y, TRIMTAB_C, TRIMTAB_WEIGHT_STEP(TRIMTAB_B))                        \
-  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_Y, TRIMTAB_A)                                                      \
-  TRIMTAB_TAP(TRIMTAB_P2, TRIMTAB_X, TRIMTAB_C, TRIMTAB_INPUT(TRIMTAB_Y, "x12"))                     \
-  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_X, TRIMTAB_A)                                                      \
-  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_X, TRIMTAB_B)                                                      \
-  TRIMTAB_TAP(TRIMTAB_P2, TRIMTAB_Y, TRIMTAB_A, TRIMTAB_INPUT(TRIMTAB_X, "x13"))                     \
-  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Y, TRIMTAB_B)                                                      \
+#define TRIMTAB_NEAR5                                                                         \
+  TRIMTAB_ALONE(TRIMTAB_INPUT(TRIMTAB_X, "x7")) TRIMTAB_ALONE(TRIMTAB_WEIGHT_STEP(TRIMTAB_A)) \
+  TRIMTAB_ALONE(TRIMTAB_INPUT(TRIMTAB_Y, "x8")) TRIMTAB_ALONE(TRIMTAB_WEIGHT_STEP(TRIMTAB_B)) \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_X, TRIMTAB_A, TRIMTAB_WEIGHT_STEP(TRIMTAB_C))               \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_Y, TRIMTAB_B, TRIMTAB_INPUT(TRIMTAB_X, "x9"))               \
+  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Y, TRIMTAB_A)                                               \
+  TRIMTAB_TAP(TRIMTAB_P2, TRIMTAB_X, TRIMTAB_A, TRIMTAB_INPUT(TRIMTAB_Y, "x10"))              \
+  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_X, TRIMTAB_B, TRIMTAB_WEIGHT_STEP(TRIMTAB_A))               \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_X, TRIMTAB_C)                                               \
+  TRIMTAB_TAP(TRIMTAB_P2, TRIMTAB_Y, TRIMTAB_B, TRIMTAB_INPUT(TRIMTAB_X, "x11"))              \
+  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Y, TRIMTAB_C, TRIMTAB_WEIGHT_STEP(TRIMTAB_B))               \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_Y, TRIMTAB_A)                                               \
+  TRIMTAB_TAP(TRIMTAB_P2, TRIMTAB_X, TRIMTAB_C, TRIMTAB_INPUT(TRIMTAB_Y, "x12"))              \
+  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_X, TRIMTAB_A)                                               \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_X, TRIMTAB_B)                                               \
+  TRIMTAB_TAP(TRIMTAB_P2, TRIMTAB_Y, TRIMTAB_A, TRIMTAB_INPUT(TRIMTAB_X, "x13"))              \
+  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Y, TRIMTAB_B)                                               \
   TRIMTAB_TAP(TRIMTAB_P2, TRIMTAB_X, TRIMTAB_B)
-#define TRIMTAB_FAR5                                                                                \
-  TRIMTAB_ALONE(TRIMTAB_INPUT(TRIMTAB_X, "x7")) TRIMTAB_ALONE(TRIMTAB_WEIGHT_STEP(TRIMTAB_A))          \
-  TRIMTAB_ALONE(TRIMTAB_INPUT(TRIMTAB_Y, "x8")) TRIMTAB_ALONE(TRIMTAB_WEIGHT_STEP(TRIMTAB_B))          \
-  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_X, TRIMTAB_A, TRIMTAB_INPUT(TRIMTAB_Z, "x9"))                      \
-  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_Y, TRIMTAB_B, TRIMTAB_INPUT(TRIMTAB_X, "x10"),                     \
-              TRIMTAB_WEIGHT_STEP(TRIMTAB_C))                                                          \
-  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Z, TRIMTAB_A, TRIMTAB_INPUT(TRIMTAB_Y, "x11"))                     \
-  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_X, TRIMTAB_B, TRIMTAB_WEIGHT_STEP(TRIMTAB_A))                        \
-  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_Z, TRIMTAB_C, TRIMTAB_WEIGHT_STEP(TRIMTAB_B))                        \
-  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Y, TRIMTAB_C, TRIMTAB_INPUT(TRIMTAB_Z, "x12"))                     \
-  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_X, TRIMTAB_A, TRIMTAB_INPUT(TRIMTAB_C, "x13"))                     \
-  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_Y, TRIMTAB_B)                                                      \
-  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Z, TRIMTAB_A)                                                      \
+#define TRIMTAB_FAR5                                                                          \
+  TRIMTAB_ALONE(TRIMTAB_INPUT(TRIMTAB_X, "x7")) TRIMTAB_ALONE(TRIMTAB_WEIGHT_STEP(TRIMTAB_A)) \
+  TRIMTAB_ALONE(TRIMTAB_INPUT(TRIMTAB_Y, "x8")) TRIMTAB_ALONE(TRIMTAB_WEIGHT_STEP(TRIMTAB_B)) \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_X, TRIMTAB_A, TRIMTAB_INPUT(TRIMTAB_Z, "x9"))               \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_Y, TRIMTAB_B, TRIMTAB_INPUT(TRIMTAB_X, "x10"),              \
+              TRIMTAB_WEIGHT_STEP(TRIMTAB_C))                                                 \
+  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Z, TRIMTAB_A, TRIMTAB_INPUT(TRIMTAB_Y, "x11"))              \
+  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_X, TRIMTAB_B, TRIMTAB_WEIGHT_STEP(TRIMTAB_A))               \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_Z, TRIMTAB_C, TRIMTAB_WEIGHT_STEP(TRIMTAB_B))               \
+  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Y, TRIMTAB_C, TRIMTAB_INPUT(TRIMTAB_Z, "x12"))              \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_X, TRIMTAB_A, TRIMTAB_INPUT(TRIMTAB_C, "x13"))              \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_Y, TRIMTAB_B)                                               \
+  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Z, TRIMTAB_A)                                               \
   TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_C, TRIMTAB_B)
 
 // What a tile begins and ends with, of two pixels or three: sums are the bias; limits, if any.
-#define TRIMTAB_BEGIN2                                                                       \
-  TRIMTAB_MEMORY("ld1", "%[bias]]", TRIMTAB_P0)                                              \
+#define TRIMTAB_BEGIN2                          \
+  TRIMTAB_MEMORY("ld1", "%[bias]]", TRIMTAB_P0) \
   TRIMTAB_MEMORY("ld1", "%[bias]], #64", TRIMTAB_P1)
-#define TRIMTAB_BEGIN3                                                                       \
+#define TRIMTAB_BEGIN3 \
   TRIMTAB_MEMORY("ld1", "%[bias]]", TRIMTAB_P2) TRIMTAB_BEGIN2
 #define TRIMTAB_LIMIT2(op, x) TRIMTAB_WITH(op, x, TRIMTAB_P0) TRIMTAB_WITH(op, x, TRIMTAB_P1)
 #define TRIMTAB_LIMIT3(op, x) TRIMTAB_LIMIT2(op, x) TRIMTAB_WITH(op, x, TRIMTAB_P2)
-#define TRIMTAB_STORE2                                                                       \
-  TRIMTAB_MEMORY("st1", "%[y0]], #64", TRIMTAB_P0)                                           \
+#define TRIMTAB_STORE2                             \
+  TRIMTAB_MEMORY("st1", "%[y0]], #64", TRIMTAB_P0) \
   TRIMTAB_MEMORY("st1", "%[y1]], #64", TRIMTAB_P1)
 #define TRIMTAB_STORE3 TRIMTAB_STORE2 TRIMTAB_MEMORY("st1", "%[y2]], #64", TRIMTAB_P2)
 #define TRIMTAB_ADD(pointer, bytes) "add " pointer ", " pointer ", " bytes "\n"
 
 // A row of pixels in blocks; the last one overlaps the one before where they do not divide it.
-#define TRIMTAB_ROW(pixels, columns, begin, taps, end, back)                                 \
-  "1:\n"  /* a block */                                                                      \
-  "ldp x14, %[y0], [%[row]]\n"                                                               \
-  "ldp %[w], %[bias], [%[row], #24]\n"                                                       \
-  "ldp %[tiles], %[tail], [%[row], #40]\n"                                                   \
-  "ldp x13, %[y1], [%[row], #56]\n"                                                          \
-  "add %[y2], %[y0], %[y1], lsl #1\n"                                                        \
-  TRIMTAB_ADD("%[y1]", "%[y0]")                                                              \
-  columns TRIMTAB_BEGIN_BLOCK                                                                \
-  "2:\n"  /* a tile of channels */                                                           \
-  begin taps end                                                                             \
-  "subs %[tiles], %[tiles], #1\n"                                                            \
-  "cbz %[limits], 4f\n"                                                                      \
-  "ld2r {v12.4s, v13.4s}, [%[clamps]]\n"                                                     \
-  TRIMTAB_LIMIT##pixels("fmax", 12)                                                          \
-  "tbz %[limits], #1, 4f\n"                                                                  \
-  TRIMTAB_LIMIT##pixels("fmin", 13)                                                          \
-  "4:\n"                                                                                     \
-  TRIMTAB_STORE##pixels                                                                      \
-  "b.ne 2b\n"                                                                                \
-  "cbz %[tail], 5f\n"                                                                        \
-  TRIMTAB_ADD("%[bias]", "%[tail]") TRIMTAB_ADD("%[y0]", "%[tail]")                          \
-  TRIMTAB_ADD("%[y1]", "%[tail]") TRIMTAB_ADD("%[y2]", "%[tail]") back                       \
-  "mov %[tiles], #1\n"                                                                       \
-  "mov %[tail], #0\n"                                                                        \
-  "b 2b\n"                                                                                   \
-  "5:\n"                                                                                     \
-  "ldr x0, [%[row], #16]\n"                                                                  \
-  "subs x0, x0, #" #pixels "\n"                                                              \
-  "b.le 6f\n"                                                                                \
-  "str x0, [%[row], #16]\n"                                                                  \
-  "cmp x0, #" #pixels "\n"                                                                   \
-  "mov x1, #" #pixels "\n"                                                                   \
-  "csel x0, x0, x1, lt\n"                                                                    \
-  "ldp x1, x2, [%[row]]\n"                                                                   \
-  "ldp x3, x4, [%[row], #64]\n"                                                              \
-  "madd x1, x0, x4, x1\n"                                                                    \
-  "madd x2, x0, x3, x2\n"                                                                    \
-  "stp x1, x2, [%[row]]\n"                                                                   \
-  "b 1b\n"                                                                                   \
+#define TRIMTAB_ROW(pixels, columns, begin, taps, end, back)           \
+  "1:\n"  /* a block */                                                \
+  "ldp x14, %[y0], [%[row]]\n"                                         \
+  "ldp %[w], %[bias], [%[row], #24]\n"                                 \
+  "ldp %[tiles], %[tail], [%[row], #40]\n"                             \
+  "ldp x13, %[y1], [%[row], #56]\n"                                    \
+  "add %[y2], %[y0], %[y1], lsl #1\n"                                  \
+  TRIMTAB_ADD("%[y1]", "%[y0]")                                        \
+  columns TRIMTAB_BEGIN_BLOCK                                          \
+  "2:\n"  /* a tile of channels */                                     \
+  begin taps end                                                       \
+  "subs %[tiles], %[tiles], #1\n"                                      \
+  "cbz %[limits], 4f\n"                                                \
+  "ld2r {v12.4s, v13.4s}, [%[clamps]]\n"                               \
+  TRIMTAB_LIMIT##pixels("fmax", 12)                                    \
+  "tbz %[limits], #1, 4f\n"                                            \
+  TRIMTAB_LIMIT##pixels("fmin", 13)                                    \
+  "4:\n"                                                               \
+  TRIMTAB_STORE##pixels                                                \
+  "b.ne 2b\n"                                                          \
+  "cbz %[tail], 5f\n"                                                  \
+  TRIMTAB_ADD("%[bias]", "%[tail]") TRIMTAB_ADD("%[y0]", "%[tail]")    \
+  TRIMTAB_ADD("%[y1]", "%[tail]") TRIMTAB_ADD("%[y2]", "%[tail]") back \
+  "mov %[tiles], #1\n"                                                 \
+  "mov %[tail], #0\n"                                                  \
+  "b 2b\n"                                                             \
+  "5:\n"                                                               \
+  "ldr x0, [%[row], #16]\n"                                            \
+  "subs x0, x0, #" #pixels "\n"                                        \
+  "b.le 6f\n"                                                          \
+  "str x0, [%[row], #16]\n"                                            \
+  "cmp x0, #" #pixels "\n"                                             \
+  "mov x1, #" #pixels "\n"                                             \
+  "csel x0, x0, x1, lt\n"                                              \
+  "ldp x1, x2, [%[row]]\n"                                             \
+  "ldp x3, x4, [%[row], #64]\n"                                        \
+  "madd x1, x0, x4, x1\n"                                              \
+  "madd x2, x0, x3, x2\n"                                              \
+  "stp x1, x2, [%[row]]\n"                                             \
+  "b 1b\n"                                                             \
   "6:\n"
 
 // 3x3 windows: three rows of five columns.
-#define TRIMTAB_COLUMN(p0, p1, p2)  \
-  "ldp " p0 ", " p1 ", [x14]\n"     \
+#define TRIMTAB_COLUMN(p0, p1, p2) \
+  "ldp " p0 ", " p1 ", [x14]\n"    \
   "ldr " p2 ", [x14, #16]\n"
-#define TRIMTAB_INPUTS(op, x)                                                                \
-  op("x0", x) op("x1", x) op("x2", x) op("x3", x) op("x4", x) op("x5", x) op("x6", x)        \
-  op("x7", x) op("x8", x) op("x9", x) op("x10", x) op("x11", x) op("x12", x) op("x13", x)    \
+#define TRIMTAB_INPUTS(op, x)                                                             \
+  op("x0", x) op("x1", x) op("x2", x) op("x3", x) op("x4", x) op("x5", x) op("x6", x)     \
+  op("x7", x) op("x8", x) op("x9", x) op("x10", x) op("x11", x) op("x12", x) op("x13", x) \
   op("x14", x)
-#define TRIMTAB_3X3(pixels, taps)                                                            \
-  TRIMTAB_ROW(pixels,                                                                        \
-      TRIMTAB_COLUMN("x0", "x1", "x2") TRIMTAB_ADD("x14", "x13")                             \
-      TRIMTAB_COLUMN("x3", "x4", "x5") TRIMTAB_ADD("x14", "x13")                             \
-      TRIMTAB_COLUMN("x6", "x7", "x8") TRIMTAB_ADD("x14", "x13")                             \
-      TRIMTAB_COLUMN("x9", "x10", "x11") TRIMTAB_ADD("x14", "x13")                           \
-      TRIMTAB_COLUMN("x12", "x13", "x14"),                                                   \
-      TRIMTAB_ALONE(TRIMTAB_WEIGHT(TRIMTAB_A, 0))                                               \
-      TRIMTAB_ALONE(TRIMTAB_INPUT(TRIMTAB_X, "x0"))                                     \
-      TRIMTAB_ALONE(TRIMTAB_WEIGHT(TRIMTAB_B, 1))                                               \
-      TRIMTAB_BEGIN##pixels,                                                                 \
-      taps,                                                                                  \
-      TRIMTAB_END_TILE_3X3,                                                                  \
+#define TRIMTAB_3X3(pixels, taps)                                  \
+  TRIMTAB_ROW(pixels,                                              \
+      TRIMTAB_COLUMN("x0", "x1", "x2") TRIMTAB_ADD("x14", "x13")   \
+      TRIMTAB_COLUMN("x3", "x4", "x5") TRIMTAB_ADD("x14", "x13")   \
+      TRIMTAB_COLUMN("x6", "x7", "x8") TRIMTAB_ADD("x14", "x13")   \
+      TRIMTAB_COLUMN("x9", "x10", "x11") TRIMTAB_ADD("x14", "x13") \
+      TRIMTAB_COLUMN("x12", "x13", "x14"),                         \
+      TRIMTAB_ALONE(TRIMTAB_WEIGHT(TRIMTAB_A, 0))                  \
+      TRIMTAB_ALONE(TRIMTAB_INPUT(TRIMTAB_X, "x0"))                \
+      TRIMTAB_ALONE(TRIMTAB_WEIGHT(TRIMTAB_B, 1))                  \
+      TRIMTAB_BEGIN##pixels,                                       \
+      taps,                                                        \
+      TRIMTAB_END_TILE_3X3,                                        \
       TRIMTAB_BACK_3X3)
 
 // Windows that are five wide. x0 to x6: where the pointers of columns end; x14: how far a row's are
 // from there.
 #define TRIMTAB_POINTER(pointer, column) "ldr " pointer ", [" column ", x14]\n"
 #define TRIMTAB_NEXT(column, before) "add " column ", " before ", x13\n"
-#define TRIMTAB_5WIDE(pixels, taps)                                                          \
-  TRIMTAB_ROW(pixels,                                                                        \
-      "ldr x0, [%[row], #80]\n"                                                              \
-      "sub x0, x14, x0\n"                                                                    \
-      TRIMTAB_NEXT("x1", "x0") TRIMTAB_NEXT("x2", "x1") TRIMTAB_NEXT("x3", "x2")             \
-      TRIMTAB_NEXT("x4", "x3") TRIMTAB_NEXT("x5", "x4") TRIMTAB_NEXT("x6", "x5"),            \
-      "ldr x14, [%[row], #80]\n"                                                             \
-      TRIMTAB_BEGIN##pixels                                                                  \
-      "3:\n",                                                                                \
-      TRIMTAB_POINTER("x7", "x0") TRIMTAB_POINTER("x8", "x1") TRIMTAB_POINTER("x9", "x2")    \
-      TRIMTAB_POINTER("x10", "x3") TRIMTAB_POINTER("x11", "x4")                              \
-      TRIMTAB_POINTER("x12", "x5") TRIMTAB_POINTER("x13", "x6")                              \
-      "adds x14, x14, #8\n"                                                                  \
-      TRIMTAB_BEGIN_ROW taps,                                                                \
-      "b.ne 3b\n"                                                                            \
-      TRIMTAB_END_TILE_5WIDE,                                                                \
+#define TRIMTAB_5WIDE(pixels, taps)                                                       \
+  TRIMTAB_ROW(pixels,                                                                     \
+      "ldr x0, [%[row], #80]\n"                                                           \
+      "sub x0, x14, x0\n"                                                                 \
+      TRIMTAB_NEXT("x1", "x0") TRIMTAB_NEXT("x2", "x1") TRIMTAB_NEXT("x3", "x2")          \
+      TRIMTAB_NEXT("x4", "x3") TRIMTAB_NEXT("x5", "x4") TRIMTAB_NEXT("x6", "x5"),         \
+      "ldr x14, [%[row], #80]\n"                                                          \
+      TRIMTAB_BEGIN##pixels                                                               \
+      "3:\n",                                                                             \
+      TRIMTAB_POINTER("x7", "x0") TRIMTAB_POINTER("x8", "x1") TRIMTAB_POINTER("x9", "x2") \
+      TRIMTAB_POINTER("x10", "x3") TRIMTAB_POINTER("x11", "x4")                           \
+      TRIMTAB_POINTER("x12", "x5") TRIMTAB_POINTER("x13", "x6")                           \
+      "adds x14, x14, #8\n"                                                               \
+      TRIMTAB_BEGIN_ROW taps,                                                             \
+      "b.ne 3b\n"                                                                         \
+      TRIMTAB_END_TILE_5WIDE,                                                             \
       TRIMTAB_BACK_5WIDE)
 // clang-format on
 
@@ -244,12 +247,14 @@ struct RowOfBlocks {
   ptrdiff_t left;  // pixels
   const float *w, *bias;
   size_t tiles;      // of whole channels
-  ptrdiff_t tail;    // bytes from their end to one more tile, which ends with the last channel; or 0
+  ptrdiff_t tail;    // bytes from their end to the tile that ends with the last channel; or 0
   size_t column;     // bytes from the pointers of a column to those of the next
   ptrdiff_t y_step;  // bytes from a pixel to the next
   size_t a_step;     // bytes from its pointers to those of the next
   ptrdiff_t window;  // bytes from the end of a column's pointers to its first
 };
+
+static_assert(sizeof(void*) != 8 || offsetof(RowOfBlocks, window) == 80, "the assembly's offsets");
 
 enum class Windows { kNear3x3, kFar3x3, kNear5Wide, kFar5Wide };
 

@@ -79,10 +79,10 @@ class Depthwise:
 
 
 def fills(channels: int, kernel: Kernel) -> bool:
-    """Whether a kernel that is scheduled for a core gains more than wide tiles lose: what is filled
+    """Whether a kernel that is scheduled for a core gains more than its wide tiles lose: what is filled
     up is computed, too. The other kernels of the instruction set, with narrower tiles, take any.
     """
-    return not kernels.isas()[kernel.isa].cores or _padded(channels, kernel) * 4 <= channels * 5
+    return not kernels.isas()[kernel.isa].cores or _padded(channels, kernel) * 2 <= channels * 3
 
 
 def _padded(channels: int, kernel: Kernel) -> int:
