@@ -3,9 +3,9 @@
 // block that it is in, a weight once for all pixels. Pixels are outside, channels inside, as in
 // kernels/generic/depthwise.h, which computes windows that are neither 3x3 nor five wide.
 //
-// Windows that are one apart come in blocks of three, those that are two apart in blocks of two. So
-// 3x3 windows span five columns, whose 15 pointers have a register each, those that are five wide
-// seven, of which each row loads its pointers.
+// Windows that are one apart come in blocks of three, what that leaves in blocks of two, those that
+// are two apart in blocks of two. So 3x3 windows span five columns at most, whose 15 pointers have a
+// register each, those that are five wide seven, of which each row loads its pointers.
 //
 // How vectors are loaded and pointers move on is the kernel's, as cores differ in what they hide
 // behind multiply-adds. It defines text; in four pieces, one before each of four multiply-adds:
@@ -99,7 +99,27 @@
   TRIMTAB_FAR3(TRIMTAB_Y, TRIMTAB_Z, TRIMTAB_X, "x5", "x8", "x11", "x14",  \
                TRIMTAB_NOTHING, TRIMTAB_NOTHING, TRIMTAB_NOTHING)
 
-// A row of windows of five, of the columns x7 to x13; one and two apart.
+// A row of two windows of three that are one apart: four columns; the next row begins with Y.
+#define TRIMTAB_PAIR3(X, Y, p1, p2, p3, next_a, next_b, next_x)                             \
+  TRIMTAB_TAP(TRIMTAB_P0, X, TRIMTAB_A, TRIMTAB_INPUT(Y, p1))                               \
+  TRIMTAB_TAP(TRIMTAB_P0, Y, TRIMTAB_B, TRIMTAB_INPUT(TRIMTAB_Z, p2))                       \
+  TRIMTAB_TAP(TRIMTAB_P1, Y, TRIMTAB_A, TRIMTAB_WEIGHT(TRIMTAB_C, 2), TRIMTAB_NEXT_WEIGHTS) \
+  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Z, TRIMTAB_B, TRIMTAB_INPUT(X, p3))                       \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_Z, TRIMTAB_C, next_x, next_a)                             \
+  TRIMTAB_TAP(TRIMTAB_P1, X, TRIMTAB_C, next_b)
+
+#define TRIMTAB_PAIR_3X3                                                    \
+  TRIMTAB_PAIR3(TRIMTAB_X, TRIMTAB_Y, "x3", "x6", "x9",                     \
+                TRIMTAB_WEIGHT(TRIMTAB_A, 0), TRIMTAB_WEIGHT(TRIMTAB_B, 1), \
+                TRIMTAB_INPUT(TRIMTAB_Y, "x1"))                             \
+  TRIMTAB_PAIR3(TRIMTAB_Y, TRIMTAB_X, "x4", "x7", "x10",                    \
+                TRIMTAB_WEIGHT(TRIMTAB_A, 0), TRIMTAB_WEIGHT(TRIMTAB_B, 1), \
+                TRIMTAB_INPUT(TRIMTAB_X, "x2"))                             \
+  TRIMTAB_PAIR3(TRIMTAB_X, TRIMTAB_Y, "x5", "x8", "x11",                    \
+                TRIMTAB_NOTHING, TRIMTAB_NOTHING, TRIMTAB_NOTHING)
+
+// A row of windows of five, of the columns x7 to x13: three or two that are one apart, two that are
+// two apart.
 #define TRIMTAB_NEAR5                                                                         \
   TRIMTAB_ALONE(TRIMTAB_INPUT(TRIMTAB_X, "x7")) TRIMTAB_ALONE(TRIMTAB_WEIGHT_STEP(TRIMTAB_A)) \
   TRIMTAB_ALONE(TRIMTAB_INPUT(TRIMTAB_Y, "x8")) TRIMTAB_ALONE(TRIMTAB_WEIGHT_STEP(TRIMTAB_B)) \
@@ -118,6 +138,19 @@
   TRIMTAB_TAP(TRIMTAB_P2, TRIMTAB_Y, TRIMTAB_A, TRIMTAB_INPUT(TRIMTAB_X, "x13"))              \
   TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Y, TRIMTAB_B)                                               \
   TRIMTAB_TAP(TRIMTAB_P2, TRIMTAB_X, TRIMTAB_B)
+#define TRIMTAB_PAIR5                                                                         \
+  TRIMTAB_ALONE(TRIMTAB_INPUT(TRIMTAB_X, "x7")) TRIMTAB_ALONE(TRIMTAB_WEIGHT_STEP(TRIMTAB_A)) \
+  TRIMTAB_ALONE(TRIMTAB_INPUT(TRIMTAB_Y, "x8")) TRIMTAB_ALONE(TRIMTAB_WEIGHT_STEP(TRIMTAB_B)) \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_X, TRIMTAB_A, TRIMTAB_INPUT(TRIMTAB_Z, "x9"))               \
+  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Y, TRIMTAB_A, TRIMTAB_WEIGHT_STEP(TRIMTAB_C))               \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_Y, TRIMTAB_B, TRIMTAB_INPUT(TRIMTAB_X, "x10"))              \
+  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Z, TRIMTAB_B, TRIMTAB_WEIGHT_STEP(TRIMTAB_A))               \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_Z, TRIMTAB_C, TRIMTAB_INPUT(TRIMTAB_Y, "x11"))              \
+  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_X, TRIMTAB_C, TRIMTAB_WEIGHT_STEP(TRIMTAB_B))               \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_X, TRIMTAB_A, TRIMTAB_INPUT(TRIMTAB_Z, "x12"))              \
+  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Y, TRIMTAB_A)                                               \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_Y, TRIMTAB_B)                                               \
+  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Z, TRIMTAB_B)
 #define TRIMTAB_FAR5                                                                          \
   TRIMTAB_ALONE(TRIMTAB_INPUT(TRIMTAB_X, "x7")) TRIMTAB_ALONE(TRIMTAB_WEIGHT_STEP(TRIMTAB_A)) \
   TRIMTAB_ALONE(TRIMTAB_INPUT(TRIMTAB_Y, "x8")) TRIMTAB_ALONE(TRIMTAB_WEIGHT_STEP(TRIMTAB_B)) \
@@ -194,17 +227,17 @@
 #define TRIMTAB_COLUMN(p0, p1, p2) \
   "ldp " p0 ", " p1 ", [x14]\n"    \
   "ldr " p2 ", [x14, #16]\n"
+#define TRIMTAB_FIFTH TRIMTAB_ADD("x14", "x13") TRIMTAB_COLUMN("x12", "x13", "x14")
 #define TRIMTAB_INPUTS(op, x)                                                             \
   op("x0", x) op("x1", x) op("x2", x) op("x3", x) op("x4", x) op("x5", x) op("x6", x)     \
   op("x7", x) op("x8", x) op("x9", x) op("x10", x) op("x11", x) op("x12", x) op("x13", x) \
   op("x14", x)
-#define TRIMTAB_3X3(pixels, taps)                                  \
+#define TRIMTAB_3X3(pixels, fifth, taps)                                 \
   TRIMTAB_ROW(pixels,                                              \
       TRIMTAB_COLUMN("x0", "x1", "x2") TRIMTAB_ADD("x14", "x13")   \
       TRIMTAB_COLUMN("x3", "x4", "x5") TRIMTAB_ADD("x14", "x13")   \
       TRIMTAB_COLUMN("x6", "x7", "x8") TRIMTAB_ADD("x14", "x13")   \
-      TRIMTAB_COLUMN("x9", "x10", "x11") TRIMTAB_ADD("x14", "x13") \
-      TRIMTAB_COLUMN("x12", "x13", "x14"),                         \
+      TRIMTAB_COLUMN("x9", "x10", "x11") fifth,                    \
       TRIMTAB_ALONE(TRIMTAB_WEIGHT(TRIMTAB_A, 0))                  \
       TRIMTAB_ALONE(TRIMTAB_INPUT(TRIMTAB_X, "x0"))                \
       TRIMTAB_ALONE(TRIMTAB_WEIGHT(TRIMTAB_B, 1))                  \
@@ -216,8 +249,9 @@
 // Windows that are five wide. x0 to x6: where the pointers of columns end; x14: how far a row's are
 // from there.
 #define TRIMTAB_POINTER(pointer, column) "ldr " pointer ", [" column ", x14]\n"
+#define TRIMTAB_SEVENTH TRIMTAB_POINTER("x13", "x6")
 #define TRIMTAB_NEXT(column, before) "add " column ", " before ", x13\n"
-#define TRIMTAB_5WIDE(pixels, taps)                                                       \
+#define TRIMTAB_5WIDE(pixels, seventh, taps)                                                      \
   TRIMTAB_ROW(pixels,                                                                     \
       "ldr x0, [%[row], #80]\n"                                                           \
       "sub x0, x14, x0\n"                                                                 \
@@ -228,7 +262,7 @@
       "3:\n",                                                                             \
       TRIMTAB_POINTER("x7", "x0") TRIMTAB_POINTER("x8", "x1") TRIMTAB_POINTER("x9", "x2") \
       TRIMTAB_POINTER("x10", "x3") TRIMTAB_POINTER("x11", "x4")                           \
-      TRIMTAB_POINTER("x12", "x5") TRIMTAB_POINTER("x13", "x6")                           \
+      TRIMTAB_POINTER("x12", "x5") seventh                                                \
       "adds x14, x14, #8\n"                                                               \
       TRIMTAB_BEGIN_ROW taps,                                                             \
       "b.ne 3b\n"                                                                         \
@@ -256,21 +290,20 @@ struct RowOfBlocks {
 
 static_assert(sizeof(void*) != 8 || offsetof(RowOfBlocks, window) == 80, "the assembly's offsets");
 
-enum class Windows { kNear3x3, kFar3x3, kNear5Wide, kFar5Wide };
+enum Windows : size_t { k3x3, kPair3x3, kFar3x3, k5Wide, kPair5Wide, kFar5Wide };
 
-#define TRIMTAB_RUN(text)                                                                          \
-  __asm__ volatile(                                                                                \
-      text                                                                                         \
-      : [w] "=&r"(w), [bias] "=&r"(bias), [y0] "=&r"(y0), [y1] "=&r"(y1), [y2] "=&r"(y2),          \
-        [tiles] "=&r"(tiles), [tail] "=&r"(tail)                                                   \
-      : [row] "r"(&row), [clamps] "r"(clamps), [limits] "r"(limits)                                \
-      : "x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13",    \
-        "x14", "x15", TRIMTAB_REGISTERS "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8",      \
-        "v9", "v10", "v11", "v12", "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21",  \
-        "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31", "cc", "memory")
+#define TRIMTAB_RUN(text)                                                                         \
+  __asm__ volatile(text                                                                           \
+                   : [w] "=&r"(w), [bias] "=&r"(bias), [y0] "=&r"(y0), [y1] "=&r"(y1),            \
+                     [y2] "=&r"(y2), [tiles] "=&r"(tiles), [tail] "=&r"(tail)                     \
+                   : [row] "r"(&row), [clamps] "r"(clamps), [limits] "r"(limits)                  \
+                   : "x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11",    \
+                     "x12", "x13", "x14", "x15", TRIMTAB_REGISTERS "v0", "v1", "v2", "v3", "v4",  \
+                     "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13", "v14", "v15",      \
+                     "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26", \
+                     "v27", "v28", "v29", "v30", "v31", "cc", "memory")
 
-template <Windows kWindows>
-__attribute__((noinline)) void DepthwiseRows(const DepthwiseArgs<float>& args) {
+__attribute__((noinline)) void DepthwiseRows(const DepthwiseArgs<float>& args, Windows windows) {
   const size_t over = args.channels % kRowTile;
   const float clamps[] = {args.clamp_min, args.clamp_max};
   // No limit means no instruction.
@@ -294,25 +327,49 @@ __attribute__((noinline)) void DepthwiseRows(const DepthwiseArgs<float>& args) {
     float *y0, *y1, *y2;
     size_t tiles;
     ptrdiff_t tail;
-    if (kWindows == Windows::kNear3x3) TRIMTAB_RUN(TRIMTAB_3X3(3, TRIMTAB_NEAR_3X3));
-    if (kWindows == Windows::kFar3x3) TRIMTAB_RUN(TRIMTAB_3X3(2, TRIMTAB_FAR_3X3));
-    if (kWindows == Windows::kNear5Wide) TRIMTAB_RUN(TRIMTAB_5WIDE(3, TRIMTAB_NEAR5));
-    if (kWindows == Windows::kFar5Wide) TRIMTAB_RUN(TRIMTAB_5WIDE(2, TRIMTAB_FAR5));
+    __asm__("" : "+r"(windows));  // else the compiler makes a loop for each of them
+    switch (windows) {
+      case k3x3:
+        TRIMTAB_RUN(TRIMTAB_3X3(3, TRIMTAB_FIFTH, TRIMTAB_NEAR_3X3));
+        break;
+      case kPair3x3:
+        TRIMTAB_RUN(TRIMTAB_3X3(2, "", TRIMTAB_PAIR_3X3));
+        break;
+      case kFar3x3:
+        TRIMTAB_RUN(TRIMTAB_3X3(2, TRIMTAB_FIFTH, TRIMTAB_FAR_3X3));
+        break;
+      case k5Wide:
+        TRIMTAB_RUN(TRIMTAB_5WIDE(3, TRIMTAB_SEVENTH, TRIMTAB_NEAR5));
+        break;
+      case kPair5Wide:
+        TRIMTAB_RUN(TRIMTAB_5WIDE(2, "", TRIMTAB_PAIR5));
+        break;
+      case kFar5Wide:
+        TRIMTAB_RUN(TRIMTAB_5WIDE(2, TRIMTAB_SEVENTH, TRIMTAB_FAR5));
+    }
   }
 }
 
+// Windows that are one apart: blocks of three and, where these do not divide the row, pairs.
+inline void DepthwiseNear(const DepthwiseArgs<float>& args, Windows three, Windows pair) {
+  DepthwiseArgs<float> part = args;
+  const size_t paired = (3 - args.pixels % 3) % 3 * 2;
+  part.pixels = args.pixels - paired;
+  if (part.pixels > 0) DepthwiseRows(part, three);
+  part.a += part.pixels * part.step_w * part.column;
+  part.y += part.pixels * part.y_stride;
+  part.pixels = paired;
+  if (paired > 0) DepthwiseRows(part, pair);
+}
+
 inline void DepthwiseByRows(const DepthwiseArgs<float>& args) {
-  const size_t pixels = args.step_w == 1 ? 3 : 2;
-  const bool blocks = args.channels >= kRowTile && args.pixels >= pixels && args.step_w <= 2;
-  if (blocks && args.kernel_w == 3 && args.kernel_h == 3) {
-    return pixels == 3 ? DepthwiseRows<Windows::kNear3x3>(args)
-                       : DepthwiseRows<Windows::kFar3x3>(args);
+  const bool three = args.kernel_w == 3 && args.kernel_h == 3;
+  if (args.channels < kRowTile || args.pixels < 2 || args.step_w > 2 ||
+      !(three || args.kernel_w == 5)) {
+    return DepthwiseWindows<kRowTile / kLanes>(args);
   }
-  if (blocks && args.kernel_w == 5) {
-    return pixels == 3 ? DepthwiseRows<Windows::kNear5Wide>(args)
-                       : DepthwiseRows<Windows::kFar5Wide>(args);
-  }
-  DepthwiseWindows<kRowTile / kLanes>(args);
+  if (args.step_w == 2) return DepthwiseRows(args, three ? kFar3x3 : kFar5Wide);
+  DepthwiseNear(args, three ? k3x3 : k5Wide, three ? kPair3x3 : kPair5Wide);
 }
 
 }  // namespace
