@@ -288,7 +288,7 @@ struct RowOfBlocks {
   ptrdiff_t window;  // bytes from the end of a column's pointers to its first
 };
 
-static_assert(sizeof(void*) != 8 || offsetof(RowOfBlocks, window) == 80, "the assembly's offsets");
+static_assert(offsetof(RowOfBlocks, window) == 80, "the assembly's offsets");
 
 enum Windows : size_t { k3x3, kPair3x3, kFar3x3, k5Wide, kPair5Wide, kFar5Wide };
 

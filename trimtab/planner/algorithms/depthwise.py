@@ -79,8 +79,8 @@ class Depthwise:
 
 
 def fills(channels: int, kernel: Kernel) -> bool:
-    """Whether a kernel that is scheduled for a core gains more than its wide tiles lose: what is filled
-    up is computed, too. The other kernels of the instruction set, with narrower tiles, take any.
+    """Whether a kernel that is scheduled for a core gains more than its wide tiles lose, as what is
+    filled up is computed, too. The instruction set's other kernels, with narrower tiles, take any.
     """
     return not kernels.isas()[kernel.isa].cores or _padded(channels, kernel) * 2 <= channels * 3
 
