@@ -56,10 +56,10 @@ struct GemmArgs {
 // Depthwise convolution of a block of rows x pixels neighbouring output pixels:
 //
 //   y[r * y_row_stride + p * y_stride + c] = clamp(bias[c] + sum over i < kernel_h, j < kernel_w of
-//       a[(p * step_w + j) * column + r * step_h + i][c] * w[tile][j][i][lane])
+//       a[(p * step_w + j) * column + r * step_h + i][c] * w[tile][i][j][lane])
 //
 // So a column of pointers serves all rows, and pixels that share columns have step_w < kernel_w.
-// `w` is packed in tiles of nr channels ([tile][kernel_w][kernel_h][nr]); the last tile begins at
+// `w` is packed in tiles of nr channels ([tile][kernel_h][kernel_w][nr]); the last tile begins at
 // channel channels - nr and overlaps the one before, or, of fewer than nr channels, is padded.
 template <typename T>
 struct DepthwiseArgs {

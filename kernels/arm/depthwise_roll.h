@@ -25,9 +25,9 @@ struct Rolling3x3 {
     TRIMTAB_UNROLL
     for (int row = 0; row < 3; ++row) {
       const F x = Load(a[row] + channel);
-      if (third != nullptr) *third = Fma(x, weight[6 + row], *third);
-      if (second != nullptr) *second = Fma(x, weight[3 + row], *second);
-      if (first != nullptr) *first = Fma(x, weight[row], *first);
+      if (third != nullptr) *third = Fma(x, weight[3 * row + 2], *third);
+      if (second != nullptr) *second = Fma(x, weight[3 * row + 1], *second);
+      if (first != nullptr) *first = Fma(x, weight[3 * row], *first);
       // Else the compiler keeps columns and multiplies later, with weights that it spills.
       if (second != nullptr) Settle(*second);
       if (first != nullptr) Settle(*first);

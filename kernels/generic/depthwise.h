@@ -77,7 +77,7 @@ inline void DepthwiseBlock(const DepthwiseArgs<Element>& args, size_t row, size_
               for (int p = 0; p < kPixels; ++p) {
                 const int ky = i - r * kStride, kx = j - p * kStride;
                 if (ky < 0 || ky >= kKernel || kx < 0 || kx >= kKernel) continue;
-                const F weight = Load(w + (kx * kKernel + ky) * kTile + v * kLanes);
+                const F weight = Load(w + (ky * kKernel + kx) * kTile + v * kLanes);
                 sum[r][p][v] = Fma(in, weight, sum[r][p][v]);
               }
             }
@@ -140,9 +140,9 @@ inline void DepthwiseTile(const DepthwiseArgs<Element>& args,
     for (int p = 0; p < kAnyPixels; ++p) sum[p][v] = bias;
   }
   TRIMTAB_NO_UNROLL
-  for (size_t j = 0; j < args.kernel_w; ++j) {
+  for (size_t i = 0; i < args.kernel_h; ++i) {
     TRIMTAB_NO_UNROLL
-    for (size_t i = 0; i < args.kernel_h; ++i, w += kVectors * kLanes) {
+    for (size_t j = 0; j < args.kernel_w; ++j, w += kVectors * kLanes) {
       TRIMTAB_UNROLL
       for (int p = 0; p < kAnyPixels; ++p) {
         const Element* const x = a[p][j * args.column + i] + c;
@@ -164,9 +164,9 @@ inline void DepthwisePart(const DepthwiseArgs<Element>& args, const Element* con
                           const Element* w, size_t tile, size_t c, size_t count) {
   F sum = LoadPart(args.bias + c, count);
   TRIMTAB_NO_UNROLL
-  for (size_t j = 0; j < args.kernel_w; ++j) {
+  for (size_t i = 0; i < args.kernel_h; ++i) {
     TRIMTAB_NO_UNROLL
-    for (size_t i = 0; i < args.kernel_h; ++i, w += tile)
+    for (size_t j = 0; j < args.kernel_w; ++j, w += tile)
       sum = Fma(LoadPart(a[j * args.column + i] + c, count), Load(w), sum);
   }
   StorePart(y + c, Clamp(args, sum), count);

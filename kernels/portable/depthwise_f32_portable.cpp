@@ -14,8 +14,8 @@ extern "C" void depthwise_f32_portable(const DepthwiseArgs<float>& args) {
           const size_t c = first + lane;
           const float* w = tile + lane;
           float v = args.bias[c];
-          for (size_t j = 0; j < args.kernel_w; ++j) {
-            for (size_t i = 0; i < args.kernel_h; ++i, w += nr) v += a[j * args.column + i][c] * *w;
+          for (size_t i = 0; i < args.kernel_h; ++i) {
+            for (size_t j = 0; j < args.kernel_w; ++j, w += nr) v += a[j * args.column + i][c] * *w;
           }
           v = args.clamp_min > v ? args.clamp_min : v;
           y[c] = args.clamp_max < v ? args.clamp_max : v;

@@ -11,7 +11,7 @@
 
 namespace trimtab {
 
-constexpr uint32_t kFormatVersion = 3;
+constexpr uint32_t kFormatVersion = 4;
 constexpr uint32_t kAbsent = 0xFFFFFFFFu;  // operand index of an optional input that is not there
 
 enum FileFlags : uint32_t { kFlagPlanned = 1 };

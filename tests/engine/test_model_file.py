@@ -257,12 +257,12 @@ def test_another_version_is_refused_by_name_and_says_what_to_do(
     image = modelfile.encode(program)
     struct.pack_into("<I", image.data, 8, version)
     image.tofile(path)
-    with pytest.raises(TtmError, match=rf"file of version {version}, .* has version 3") as caught:
+    with pytest.raises(TtmError, match=rf"file of version {version}, .* has version 4") as caught:
         trimtab.load(path)
     assert caught.value.where == str(path)
     assert caught.value.hint.startswith(next_step)
     with pytest.raises(
-        _engine.EngineError, match=rf"convert the source model again: .* \(3, {version}\)"
+        _engine.EngineError, match=rf"convert the source model again: .* \(4, {version}\)"
     ):
         _engine.Executor(image)
 

@@ -185,7 +185,7 @@ class DepthwiseCheck {
         double sum = bias[c], size = fabs(sum);
         for (size_t tap = 0; tap < taps; ++tap) {
           const double product =
-              static_cast<double>(from[tap / t.kernel_h * column + tap % t.kernel_h][c]) *
+              static_cast<double>(from[tap % t.kernel_w * column + tap / t.kernel_w][c]) *
               plain[c * taps + tap];
           sum += product;
           size += fabs(product);

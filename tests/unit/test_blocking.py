@@ -133,7 +133,7 @@ def test_pieces_of_a_line_are_alike_and_have_few_pointers(
         16, 16, group=16, size=width, window=window, strides=(stride, stride), pads=(1, 1, 1, 1)
     )
     assert cut(program, A53) == {
-        "kernel": "depthwise_f32_8_neon",
+        "kernel": "depthwise_f32_16_neona53",
         "activation_kernel": "",
         "rows": 2,
         "pixels": pixels,

@@ -66,12 +66,12 @@ def test_a_bias_is_padded_group_by_group() -> None:
     assert packed.tolist() == [1, 2, 3, 0, 4, 5, 6, 0]
 
 
-def test_depthwise_weights_go_tile_by_tile_and_column_by_column() -> None:
+def test_depthwise_weights_go_tile_by_tile_and_row_by_row() -> None:
     w = numbers(6, 1, 2, 3)
-    packed = depthwise.pack(w, 4).reshape(2, 3, 2, 4)
+    packed = depthwise.pack(w, 4).reshape(2, 2, 3, 4)
     for tile, begin in enumerate((0, 2)):  # the last tile ends with the last channel
         for lane, y, x in itertools.product(range(4), range(2), range(3)):
-            assert packed[tile, x, y, lane] == w[begin + lane, 0, y, x]
+            assert packed[tile, y, x, lane] == w[begin + lane, 0, y, x]
 
 
 def test_few_depthwise_channels_are_filled_up_to_a_tile() -> None:

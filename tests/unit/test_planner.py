@@ -84,6 +84,23 @@ def test_one_channel_per_group_is_depthwise() -> None:
     assert chosen(convolution(16, 16, group=16)).family == "depthwise"
 
 
+@pytest.mark.parametrize(
+    ("cpu", "channels", "kernel"),
+    [
+        ("cortex-a53", 24, "depthwise_f32_16_neona53"),
+        ("cortex-a55", 144, "depthwise_f32_16_neona55"),
+        ("cortex-a72", 144, "depthwise_f32_8_neon"),
+        ("cortex-a53", 8, "depthwise_f32_8_neon"),
+        ("cortex-a53", 20, "depthwise_f32_8_neon"),  # two tiles of 16 are 1.6 times as many
+    ],
+)
+def test_wide_depthwise_tiles_of_a_core_are_for_channels_that_fill_them(
+    cpu: str, channels: int, kernel: str
+) -> None:
+    program = convolution(channels, channels, group=channels)
+    assert chosen(program, Target.of("aarch64", cpu)).name == kernel
+
+
 @pytest.mark.parametrize(("c_out", "group"), [(16, 1), (16, 8), (32, 16)])
 def test_every_other_convolution_is_a_product(c_out: int, group: int) -> None:
     assert chosen(convolution(16, c_out, group=group)).family == "gemm"

@@ -6,7 +6,7 @@ import struct
 from typing import NamedTuple
 
 MAGIC = b"trimtab\0"
-VERSION = 3
+VERSION = 4
 ALIGNMENT = 64
 SEAL = struct.Struct("<8sIIQQQ24x")  # the part of the header that no checksum covers
 COUNTS = struct.Struct("<QIIIIIII28x")  # the rest of it

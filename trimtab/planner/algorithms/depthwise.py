@@ -41,8 +41,8 @@ class Depthwise:
         return op.type == _OPERATOR
 
     def fits(self, program: Program, op: Op, attribute: Attribute, kernel: Kernel) -> bool:
-        """Kernels of any tile."""
-        return True
+        """Kernels whose tiles the channels fill."""
+        return fills(program.vars[op.inputs[1]].shape[0], kernel)
 
     def work(self, program: Program, op: Op, kernel: Kernel, target: Target) -> float:
         """Every tap of every output, the last tile of channels filled up, and the weights."""
@@ -79,10 +79,20 @@ class Depthwise:
         )
 
 
+def fills(channels: int, kernel: Kernel) -> bool:
+    """Whether a kernel that is scheduled for a core gains more than its wide tiles lose, as what is
+    filled up is computed, too. The instruction set's other kernels, with narrower tiles, take any.
+    """
+    return not kernels.isas()[kernel.isa].cores or _padded(channels, kernel) * 2 <= channels * 3
+
+
+def _padded(channels: int, kernel: Kernel) -> int:
+    return -(-channels // kernel.packing[1]) * kernel.packing[1]
+
+
 def work(target: Target, kernel: Kernel, pixels: int, channels: int, taps: int) -> float:
     """What so many outputs take, in multiply-adds of one lane."""
-    padded = -(-channels // kernel.packing[1]) * kernel.packing[1]
-    return pixels * padded * taps + channels * taps * weight_cost(target, kernel)
+    return pixels * _padded(channels, kernel) * taps + channels * taps * weight_cost(target, kernel)
 
 
 def rows(op: Op, window: Sequence[int]) -> int:
@@ -102,18 +112,17 @@ def packing(w: Var, nr: int) -> Packing:
 
 
 def pack(w: Array, nr: int) -> Array:
-    """w: [c, 1, kh, kw] -> flat [tile][kw][kh][nr], nr channels side by side, taps outside.
+    """w: [c, 1, kh, kw] -> flat [tile][kh][kw][nr], nr channels side by side, taps outside.
 
-    Taps go column by column, as neighbouring windows share columns of pointers. The last tile ends
-    at the last channel and overlaps the one before, so that kernels know whole vectors only; fewer
-    than nr channels are filled up with zeros.
+    The last tile ends at the last channel and overlaps the one before, so that kernels know whole
+    vectors only; fewer than nr channels are filled up with zeros.
     """
     channels, _, kh, kw = w.shape
     first = np.minimum(np.arange(0, channels, nr), max(channels - nr, 0))
     padded = np.zeros((max(channels, nr), kh, kw), w.dtype)
     padded[:channels] = w[:, 0]
     tiles = padded[first[:, None] + np.arange(nr)]
-    return tiles.transpose(0, 3, 2, 1).reshape(-1)
+    return tiles.transpose(0, 2, 3, 1).reshape(-1)
 
 
 ALGORITHMS = (Depthwise(),)

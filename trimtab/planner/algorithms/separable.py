@@ -72,8 +72,9 @@ class Separable:
         return op.type == _OPERATOR and ends == (self.expand, self.project)
 
     def fits(self, program: Program, op: Op, attribute: Attribute, kernel: Kernel) -> bool:
-        """Kernels of any tile."""
-        return True
+        """Any for the products; for the windows those that a depthwise convolution takes."""
+        channels = program.vars[op.inputs[1]].shape[0]
+        return attribute.name != "kernel" or depthwise.fills(channels, kernel)
 
     def work(self, program: Program, op: Op, kernel: Kernel, target: Target) -> float:
         """That of the convolutions, whose products are made block by block, of rows that two

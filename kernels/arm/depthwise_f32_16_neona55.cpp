@@ -1,0 +1,38 @@
+#include "kernels/arm/vec_neon.h"
+
+// For Cortex-A55, as LLVM describes it (gemm_f32_4x16_neona55.cpp): an LDR whose offset is in a
+// register is free beside each multiply-add, as both write back after four cycles. One with an
+// immediate offset writes after three, so it waits a cycle, and LD1 of four registers takes eight.
+// So x15, x16, x17 and x19 hold the channels of a tile's four vectors, in bytes; the weights'
+// pointer goes back what these move on.
+// clang-format off
+#define TRIMTAB_LOAD(...) TRIMTAB_LOAD_(__VA_ARGS__)
+#define TRIMTAB_LOAD_(v0, v1, v2, v3, pointer, step)                                      \
+  "ldr q" #v0 ", [" pointer ", x15]\n", "ldr q" #v1 ", [" pointer ", x16]\n",             \
+  "ldr q" #v2 ", [" pointer ", x17]\n", "ldr q" #v3 ", [" pointer ", x19]\n" step
+#define TRIMTAB_INPUT(...) TRIMTAB_LOAD(__VA_ARGS__, "")
+#define TRIMTAB_WEIGHT(...) TRIMTAB_WEIGHT_(__VA_ARGS__)
+#define TRIMTAB_WEIGHT_(v0, v1, v2, v3, column) TRIMTAB_WEIGHT_STEP(v0, v1, v2, v3)
+#define TRIMTAB_WEIGHT_STEP(...) TRIMTAB_LOAD(__VA_ARGS__, "%[w]", TRIMTAB_ADD("%[w]", "#64"))
+#define TRIMTAB_NEXT_WEIGHTS TRIMTAB_NOTHING
+#define TRIMTAB_REGISTERS "x16", "x17", "x19",
+#define TRIMTAB_BEGIN_BLOCK \
+  "mov x15, #0\n"           \
+  "mov x16, #16\n"          \
+  "mov x17, #32\n"          \
+  "mov x19, #48\n"
+#define TRIMTAB_BEGIN_ROW
+#define TRIMTAB_ALONG(bytes)                                                       \
+  TRIMTAB_ADD("x15", bytes) TRIMTAB_ADD("x16", bytes) TRIMTAB_ADD("x17", bytes)    \
+  TRIMTAB_ADD("x19", bytes)
+#define TRIMTAB_END_TILE_3X3 TRIMTAB_ALONG("#64") "sub %[w], %[w], #64\n"
+#define TRIMTAB_END_TILE_5WIDE TRIMTAB_END_TILE_3X3
+#define TRIMTAB_BACK_3X3 TRIMTAB_ALONG("%[tail]") "sub %[w], %[w], %[tail]\n"
+#define TRIMTAB_BACK_5WIDE TRIMTAB_BACK_3X3
+// clang-format on
+
+#include "kernels/arm/depthwise_row.h"
+
+extern "C" void depthwise_f32_16_neona55(const DepthwiseArgs<float>& args) {
+  DepthwiseByRows(args);
+}

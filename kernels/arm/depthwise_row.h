@@ -1,0 +1,377 @@
+// Depthwise convolution of armv8 in assembly: blocks of neighbouring pixels of a row, sixteen
+// channels at a time, whose sums stay in registers. An input is loaded once for all windows of a
+// block that it is in, a weight once for all pixels. Pixels are outside, channels inside, as in
+// kernels/generic/depthwise.h, which computes windows that are neither 3x3 nor five wide.
+//
+// Windows that are one apart come in blocks of three, what that leaves in blocks of two, those that
+// are two apart in blocks of two. So 3x3 windows span five columns at most, whose 15 pointers have a
+// register each, those that are five wide seven, of which each row loads its pointers.
+//
+// How vectors are loaded and pointers move on is the kernel's, as cores differ in what they hide
+// behind multiply-adds. It defines text; in four pieces, one before each of four multiply-adds:
+//   TRIMTAB_INPUT(slot, pointer)    sixteen channels of a pixel
+//   TRIMTAB_WEIGHT(slot, column)    of a 3x3 window, and TRIMTAB_NEXT_WEIGHTS after each row
+//   TRIMTAB_WEIGHT_STEP(slot)       the next ones of a window that is five wide
+// and in one piece, where _X is the window, _3X3 or _5WIDE:
+//   TRIMTAB_BEGIN_BLOCK, TRIMTAB_BEGIN_ROW (_5WIDE: of pointers x7 to x13)
+//   TRIMTAB_END_TILE_X, and TRIMTAB_BACK_X before a last tile that overlaps the one before
+//   TRIMTAB_REGISTERS               what these use beside x0 to x15, with commas
+#ifndef TRIMTAB_KERNELS_ARM_DEPTHWISE_ROW_H_
+#define TRIMTAB_KERNELS_ARM_DEPTHWISE_ROW_H_
+
+#include "kernels/generic/depthwise.h"
+
+// Slots of four vectors: sums of pixels; weights; inputs.
+#define TRIMTAB_P0 0, 1, 2, 3
+#define TRIMTAB_P1 4, 5, 6, 7
+#define TRIMTAB_P2 8, 9, 10, 11
+#define TRIMTAB_A 12, 13, 14, 15
+#define TRIMTAB_B 16, 17, 18, 19
+#define TRIMTAB_C 20, 21, 22, 23
+#define TRIMTAB_X 24, 25, 26, 27
+#define TRIMTAB_Y 28, 29, 30, 31
+#define TRIMTAB_Z TRIMTAB_P2  // where a block has two pixels
+#define TRIMTAB_NOTHING "", "", "", ""
+
+// clang-format off
+// A slot of sums += inputs * weights, with up to two loads.
+#define TRIMTAB_TAP(...) TRIMTAB_TAP_(__VA_ARGS__, TRIMTAB_NOTHING, TRIMTAB_NOTHING, )
+#define TRIMTAB_TAP_(...) TRIMTAB_TAP__(__VA_ARGS__)
+#define TRIMTAB_TAP__(s0, s1, s2, s3, x0, x1, x2, x3, w0, w1, w2, w3, \
+                      i0, i1, i2, i3, j0, j1, j2, j3, ...)            \
+  i0 j0 "fmla v" #s0 ".4s, v" #x0 ".4s, v" #w0 ".4s\n"                \
+  i1 j1 "fmla v" #s1 ".4s, v" #x1 ".4s, v" #w1 ".4s\n"                \
+  i2 j2 "fmla v" #s2 ".4s, v" #x2 ".4s, v" #w2 ".4s\n"                \
+  i3 j3 "fmla v" #s3 ".4s, v" #x3 ".4s, v" #w3 ".4s\n"
+// A load that stands alone.
+#define TRIMTAB_ALONE(...) TRIMTAB_ALONE_(__VA_ARGS__)
+#define TRIMTAB_ALONE_(i0, i1, i2, i3) i0 i1 i2 i3
+// Every vector of a slot and v`x`.
+#define TRIMTAB_WITH(...) TRIMTAB_WITH_(__VA_ARGS__)
+#define TRIMTAB_WITH_(op, x, s0, s1, s2, s3)   \
+  op " v" #s0 ".4s, v" #s0 ".4s, v" #x ".4s\n" \
+  op " v" #s1 ".4s, v" #s1 ".4s, v" #x ".4s\n" \
+  op " v" #s2 ".4s, v" #s2 ".4s, v" #x ".4s\n" \
+  op " v" #s3 ".4s, v" #s3 ".4s, v" #x ".4s\n"
+// All vectors of a slot and memory.
+#define TRIMTAB_MEMORY(...) TRIMTAB_MEMORY_(__VA_ARGS__)
+#define TRIMTAB_MEMORY_(op, address, s0, s1, s2, s3) \
+  op " {v" #s0 ".4s, v" #s1 ".4s, v" #s2 ".4s, v" #s3 ".4s}, [" address "\n"
+
+// A row of windows of three that are one apart, of the columns p0 to p4. It begins with p0 in X and
+// the weights of two taps in A and B; the next row begins with its own in Y, A and B.
+#define TRIMTAB_NEAR3(X, Y, p1, p2, p3, p4, next_a, next_b, next_x)                         \
+  TRIMTAB_TAP(TRIMTAB_P0, X, TRIMTAB_A, TRIMTAB_INPUT(Y, p1))                               \
+  TRIMTAB_TAP(TRIMTAB_P0, Y, TRIMTAB_B, TRIMTAB_INPUT(X, p2))                               \
+  TRIMTAB_TAP(TRIMTAB_P1, Y, TRIMTAB_A, TRIMTAB_WEIGHT(TRIMTAB_C, 2), TRIMTAB_NEXT_WEIGHTS) \
+  TRIMTAB_TAP(TRIMTAB_P2, X, TRIMTAB_A, TRIMTAB_INPUT(Y, p3))                               \
+  TRIMTAB_TAP(TRIMTAB_P1, X, TRIMTAB_B, next_a)                                             \
+  TRIMTAB_TAP(TRIMTAB_P0, X, TRIMTAB_C)                                                     \
+  TRIMTAB_TAP(TRIMTAB_P2, Y, TRIMTAB_B, TRIMTAB_INPUT(X, p4))                               \
+  TRIMTAB_TAP(TRIMTAB_P1, Y, TRIMTAB_C, next_b)                                             \
+  TRIMTAB_TAP(TRIMTAB_P2, X, TRIMTAB_C, next_x)
+
+// The same of windows that are two apart. It begins with p0 in X; the next row with its own in Z.
+#define TRIMTAB_FAR3(X, Y, Z, p1, p2, p3, p4, next_a, next_b, next_x)                       \
+  TRIMTAB_TAP(TRIMTAB_P0, X, TRIMTAB_A, TRIMTAB_INPUT(Y, p1), TRIMTAB_INPUT(Z, p2))         \
+  TRIMTAB_TAP(TRIMTAB_P0, Y, TRIMTAB_B, TRIMTAB_INPUT(X, p3), TRIMTAB_WEIGHT(TRIMTAB_C, 2)) \
+  TRIMTAB_TAP(TRIMTAB_P1, Z, TRIMTAB_A, TRIMTAB_INPUT(Y, p4), TRIMTAB_NEXT_WEIGHTS)         \
+  TRIMTAB_TAP(TRIMTAB_P0, Z, TRIMTAB_C, next_a)                                             \
+  TRIMTAB_TAP(TRIMTAB_P1, X, TRIMTAB_B, next_x)                                             \
+  TRIMTAB_TAP(TRIMTAB_P1, Y, TRIMTAB_C, next_b)
+
+#define TRIMTAB_NEAR_3X3                                                    \
+  TRIMTAB_NEAR3(TRIMTAB_X, TRIMTAB_Y, "x3", "x6", "x9", "x12",              \
+                TRIMTAB_WEIGHT(TRIMTAB_A, 0), TRIMTAB_WEIGHT(TRIMTAB_B, 1), \
+                TRIMTAB_INPUT(TRIMTAB_Y, "x1"))                             \
+  TRIMTAB_NEAR3(TRIMTAB_Y, TRIMTAB_X, "x4", "x7", "x10", "x13",             \
+                TRIMTAB_WEIGHT(TRIMTAB_A, 0), TRIMTAB_WEIGHT(TRIMTAB_B, 1), \
+                TRIMTAB_INPUT(TRIMTAB_X, "x2"))                             \
+  TRIMTAB_NEAR3(TRIMTAB_X, TRIMTAB_Y, "x5", "x8", "x11", "x14",             \
+                TRIMTAB_NOTHING, TRIMTAB_NOTHING, TRIMTAB_NOTHING)
+#define TRIMTAB_FAR_3X3                                                    \
+  TRIMTAB_FAR3(TRIMTAB_X, TRIMTAB_Y, TRIMTAB_Z, "x3", "x6", "x9", "x12",   \
+               TRIMTAB_WEIGHT(TRIMTAB_A, 0), TRIMTAB_WEIGHT(TRIMTAB_B, 1), \
+               TRIMTAB_INPUT(TRIMTAB_Z, "x1"))                             \
+  TRIMTAB_FAR3(TRIMTAB_Z, TRIMTAB_X, TRIMTAB_Y, "x4", "x7", "x10", "x13",  \
+               TRIMTAB_WEIGHT(TRIMTAB_A, 0), TRIMTAB_WEIGHT(TRIMTAB_B, 1), \
+               TRIMTAB_INPUT(TRIMTAB_Y, "x2"))                             \
+  TRIMTAB_FAR3(TRIMTAB_Y, TRIMTAB_Z, TRIMTAB_X, "x5", "x8", "x11", "x14",  \
+               TRIMTAB_NOTHING, TRIMTAB_NOTHING, TRIMTAB_NOTHING)
+
+// A row of two windows of three that are one apart: four columns; the next row begins with Y.
+#define TRIMTAB_PAIR3(X, Y, p1, p2, p3, next_a, next_b, next_x)                             \
+  TRIMTAB_TAP(TRIMTAB_P0, X, TRIMTAB_A, TRIMTAB_INPUT(Y, p1))                               \
+  TRIMTAB_TAP(TRIMTAB_P0, Y, TRIMTAB_B, TRIMTAB_INPUT(TRIMTAB_Z, p2))                       \
+  TRIMTAB_TAP(TRIMTAB_P1, Y, TRIMTAB_A, TRIMTAB_WEIGHT(TRIMTAB_C, 2), TRIMTAB_NEXT_WEIGHTS) \
+  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Z, TRIMTAB_B, TRIMTAB_INPUT(X, p3))                       \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_Z, TRIMTAB_C, next_x, next_a)                             \
+  TRIMTAB_TAP(TRIMTAB_P1, X, TRIMTAB_C, next_b)
+
+#define TRIMTAB_PAIR_3X3                                                    \
+  TRIMTAB_PAIR3(TRIMTAB_X, TRIMTAB_Y, "x3", "x6", "x9",                     \
+                TRIMTAB_WEIGHT(TRIMTAB_A, 0), TRIMTAB_WEIGHT(TRIMTAB_B, 1), \
+                TRIMTAB_INPUT(TRIMTAB_Y, "x1"))                             \
+  TRIMTAB_PAIR3(TRIMTAB_Y, TRIMTAB_X, "x4", "x7", "x10",                    \
+                TRIMTAB_WEIGHT(TRIMTAB_A, 0), TRIMTAB_WEIGHT(TRIMTAB_B, 1), \
+                TRIMTAB_INPUT(TRIMTAB_X, "x2"))                             \
+  TRIMTAB_PAIR3(TRIMTAB_X, TRIMTAB_Y, "x5", "x8", "x11",                    \
+                TRIMTAB_NOTHING, TRIMTAB_NOTHING, TRIMTAB_NOTHING)
+
+// A row of windows of five, of the columns x7 to x13: three or two that are one apart, two that are
+// two apart.
+#define TRIMTAB_NEAR5                                                                         \
+  TRIMTAB_ALONE(TRIMTAB_INPUT(TRIMTAB_X, "x7")) TRIMTAB_ALONE(TRIMTAB_WEIGHT_STEP(TRIMTAB_A)) \
+  TRIMTAB_ALONE(TRIMTAB_INPUT(TRIMTAB_Y, "x8")) TRIMTAB_ALONE(TRIMTAB_WEIGHT_STEP(TRIMTAB_B)) \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_X, TRIMTAB_A, TRIMTAB_WEIGHT_STEP(TRIMTAB_C))               \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_Y, TRIMTAB_B, TRIMTAB_INPUT(TRIMTAB_X, "x9"))               \
+  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Y, TRIMTAB_A)                                               \
+  TRIMTAB_TAP(TRIMTAB_P2, TRIMTAB_X, TRIMTAB_A, TRIMTAB_INPUT(TRIMTAB_Y, "x10"))              \
+  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_X, TRIMTAB_B, TRIMTAB_WEIGHT_STEP(TRIMTAB_A))               \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_X, TRIMTAB_C)                                               \
+  TRIMTAB_TAP(TRIMTAB_P2, TRIMTAB_Y, TRIMTAB_B, TRIMTAB_INPUT(TRIMTAB_X, "x11"))              \
+  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Y, TRIMTAB_C, TRIMTAB_WEIGHT_STEP(TRIMTAB_B))               \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_Y, TRIMTAB_A)                                               \
+  TRIMTAB_TAP(TRIMTAB_P2, TRIMTAB_X, TRIMTAB_C, TRIMTAB_INPUT(TRIMTAB_Y, "x12"))              \
+  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_X, TRIMTAB_A)                                               \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_X, TRIMTAB_B)                                               \
+  TRIMTAB_TAP(TRIMTAB_P2, TRIMTAB_Y, TRIMTAB_A, TRIMTAB_INPUT(TRIMTAB_X, "x13"))              \
+  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Y, TRIMTAB_B)                                               \
+  TRIMTAB_TAP(TRIMTAB_P2, TRIMTAB_X, TRIMTAB_B)
+#define TRIMTAB_PAIR5                                                                         \
+  TRIMTAB_ALONE(TRIMTAB_INPUT(TRIMTAB_X, "x7")) TRIMTAB_ALONE(TRIMTAB_WEIGHT_STEP(TRIMTAB_A)) \
+  TRIMTAB_ALONE(TRIMTAB_INPUT(TRIMTAB_Y, "x8")) TRIMTAB_ALONE(TRIMTAB_WEIGHT_STEP(TRIMTAB_B)) \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_X, TRIMTAB_A, TRIMTAB_INPUT(TRIMTAB_Z, "x9"))               \
+  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Y, TRIMTAB_A, TRIMTAB_WEIGHT_STEP(TRIMTAB_C))               \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_Y, TRIMTAB_B, TRIMTAB_INPUT(TRIMTAB_X, "x10"))              \
+  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Z, TRIMTAB_B, TRIMTAB_WEIGHT_STEP(TRIMTAB_A))               \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_Z, TRIMTAB_C, TRIMTAB_INPUT(TRIMTAB_Y, "x11"))              \
+  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_X, TRIMTAB_C, TRIMTAB_WEIGHT_STEP(TRIMTAB_B))               \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_X, TRIMTAB_A, TRIMTAB_INPUT(TRIMTAB_Z, "x12"))              \
+  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Y, TRIMTAB_A)                                               \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_Y, TRIMTAB_B)                                               \
+  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Z, TRIMTAB_B)
+#define TRIMTAB_FAR5                                                                          \
+  TRIMTAB_ALONE(TRIMTAB_INPUT(TRIMTAB_X, "x7")) TRIMTAB_ALONE(TRIMTAB_WEIGHT_STEP(TRIMTAB_A)) \
+  TRIMTAB_ALONE(TRIMTAB_INPUT(TRIMTAB_Y, "x8")) TRIMTAB_ALONE(TRIMTAB_WEIGHT_STEP(TRIMTAB_B)) \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_X, TRIMTAB_A, TRIMTAB_INPUT(TRIMTAB_Z, "x9"))               \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_Y, TRIMTAB_B, TRIMTAB_INPUT(TRIMTAB_X, "x10"),              \
+              TRIMTAB_WEIGHT_STEP(TRIMTAB_C))                                                 \
+  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Z, TRIMTAB_A, TRIMTAB_INPUT(TRIMTAB_Y, "x11"))              \
+  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_X, TRIMTAB_B, TRIMTAB_WEIGHT_STEP(TRIMTAB_A))               \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_Z, TRIMTAB_C, TRIMTAB_WEIGHT_STEP(TRIMTAB_B))               \
+  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Y, TRIMTAB_C, TRIMTAB_INPUT(TRIMTAB_Z, "x12"))              \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_X, TRIMTAB_A, TRIMTAB_INPUT(TRIMTAB_C, "x13"))              \
+  TRIMTAB_TAP(TRIMTAB_P0, TRIMTAB_Y, TRIMTAB_B)                                               \
+  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_Z, TRIMTAB_A)                                               \
+  TRIMTAB_TAP(TRIMTAB_P1, TRIMTAB_C, TRIMTAB_B)
+
+// What a tile begins and ends with, of two pixels or three: sums are the bias; limits, if any.
+#define TRIMTAB_BEGIN2                          \
+  TRIMTAB_MEMORY("ld1", "%[bias]]", TRIMTAB_P0) \
+  TRIMTAB_MEMORY("ld1", "%[bias]], #64", TRIMTAB_P1)
+#define TRIMTAB_BEGIN3 \
+  TRIMTAB_MEMORY("ld1", "%[bias]]", TRIMTAB_P2) TRIMTAB_BEGIN2
+#define TRIMTAB_LIMIT2(op, x) TRIMTAB_WITH(op, x, TRIMTAB_P0) TRIMTAB_WITH(op, x, TRIMTAB_P1)
+#define TRIMTAB_LIMIT3(op, x) TRIMTAB_LIMIT2(op, x) TRIMTAB_WITH(op, x, TRIMTAB_P2)
+#define TRIMTAB_STORE2                             \
+  TRIMTAB_MEMORY("st1", "%[y0]], #64", TRIMTAB_P0) \
+  TRIMTAB_MEMORY("st1", "%[y1]], #64", TRIMTAB_P1)
+#define TRIMTAB_STORE3 TRIMTAB_STORE2 TRIMTAB_MEMORY("st1", "%[y2]], #64", TRIMTAB_P2)
+#define TRIMTAB_ADD(pointer, bytes) "add " pointer ", " pointer ", " bytes "\n"
+
+// A row of pixels in blocks; the last one overlaps the one before where they do not divide it.
+#define TRIMTAB_ROW(pixels, columns, begin, taps, end, back)           \
+  "1:\n"  /* a block */                                                \
+  "ldp x14, %[y0], [%[row]]\n"                                         \
+  "ldp %[w], %[bias], [%[row], #24]\n"                                 \
+  "ldp %[tiles], %[tail], [%[row], #40]\n"                             \
+  "ldp x13, %[y1], [%[row], #56]\n"                                    \
+  "add %[y2], %[y0], %[y1], lsl #1\n"                                  \
+  TRIMTAB_ADD("%[y1]", "%[y0]")                                        \
+  columns TRIMTAB_BEGIN_BLOCK                                          \
+  "2:\n"  /* a tile of channels */                                     \
+  begin taps end                                                       \
+  "subs %[tiles], %[tiles], #1\n"                                      \
+  "cbz %[limits], 4f\n"                                                \
+  "ld2r {v12.4s, v13.4s}, [%[clamps]]\n"                               \
+  TRIMTAB_LIMIT##pixels("fmax", 12)                                    \
+  "tbz %[limits], #1, 4f\n"                                            \
+  TRIMTAB_LIMIT##pixels("fmin", 13)                                    \
+  "4:\n"                                                               \
+  TRIMTAB_STORE##pixels                                                \
+  "b.ne 2b\n"                                                          \
+  "cbz %[tail], 5f\n"                                                  \
+  TRIMTAB_ADD("%[bias]", "%[tail]") TRIMTAB_ADD("%[y0]", "%[tail]")    \
+  TRIMTAB_ADD("%[y1]", "%[tail]") TRIMTAB_ADD("%[y2]", "%[tail]") back \
+  "mov %[tiles], #1\n"                                                 \
+  "mov %[tail], #0\n"                                                  \
+  "b 2b\n"                                                             \
+  "5:\n"                                                               \
+  "ldr x0, [%[row], #16]\n"                                            \
+  "subs x0, x0, #" #pixels "\n"                                        \
+  "b.le 6f\n"                                                          \
+  "str x0, [%[row], #16]\n"                                            \
+  "cmp x0, #" #pixels "\n"                                             \
+  "mov x1, #" #pixels "\n"                                             \
+  "csel x0, x0, x1, lt\n"                                              \
+  "ldp x1, x2, [%[row]]\n"                                             \
+  "ldp x3, x4, [%[row], #64]\n"                                        \
+  "madd x1, x0, x4, x1\n"                                              \
+  "madd x2, x0, x3, x2\n"                                              \
+  "stp x1, x2, [%[row]]\n"                                             \
+  "b 1b\n"                                                             \
+  "6:\n"
+
+// 3x3 windows: three rows of five columns.
+#define TRIMTAB_COLUMN(p0, p1, p2) \
+  "ldp " p0 ", " p1 ", [x14]\n"    \
+  "ldr " p2 ", [x14, #16]\n"
+#define TRIMTAB_FIFTH TRIMTAB_ADD("x14", "x13") TRIMTAB_COLUMN("x12", "x13", "x14")
+#define TRIMTAB_INPUTS(op, x)                                                             \
+  op("x0", x) op("x1", x) op("x2", x) op("x3", x) op("x4", x) op("x5", x) op("x6", x)     \
+  op("x7", x) op("x8", x) op("x9", x) op("x10", x) op("x11", x) op("x12", x) op("x13", x) \
+  op("x14", x)
+#define TRIMTAB_3X3(pixels, fifth, taps)                                 \
+  TRIMTAB_ROW(pixels,                                              \
+      TRIMTAB_COLUMN("x0", "x1", "x2") TRIMTAB_ADD("x14", "x13")   \
+      TRIMTAB_COLUMN("x3", "x4", "x5") TRIMTAB_ADD("x14", "x13")   \
+      TRIMTAB_COLUMN("x6", "x7", "x8") TRIMTAB_ADD("x14", "x13")   \
+      TRIMTAB_COLUMN("x9", "x10", "x11") fifth,                    \
+      TRIMTAB_ALONE(TRIMTAB_WEIGHT(TRIMTAB_A, 0))                  \
+      TRIMTAB_ALONE(TRIMTAB_INPUT(TRIMTAB_X, "x0"))                \
+      TRIMTAB_ALONE(TRIMTAB_WEIGHT(TRIMTAB_B, 1))                  \
+      TRIMTAB_BEGIN##pixels,                                       \
+      taps,                                                        \
+      TRIMTAB_END_TILE_3X3,                                        \
+      TRIMTAB_BACK_3X3)
+
+// Windows that are five wide. x0 to x6: where the pointers of columns end; x14: how far a row's are
+// from there.
+#define TRIMTAB_POINTER(pointer, column) "ldr " pointer ", [" column ", x14]\n"
+#define TRIMTAB_SEVENTH TRIMTAB_POINTER("x13", "x6")
+#define TRIMTAB_NEXT(column, before) "add " column ", " before ", x13\n"
+#define TRIMTAB_5WIDE(pixels, seventh, taps)                                                      \
+  TRIMTAB_ROW(pixels,                                                                     \
+      "ldr x0, [%[row], #80]\n"                                                           \
+      "sub x0, x14, x0\n"                                                                 \
+      TRIMTAB_NEXT("x1", "x0") TRIMTAB_NEXT("x2", "x1") TRIMTAB_NEXT("x3", "x2")          \
+      TRIMTAB_NEXT("x4", "x3") TRIMTAB_NEXT("x5", "x4") TRIMTAB_NEXT("x6", "x5"),         \
+      "ldr x14, [%[row], #80]\n"                                                          \
+      TRIMTAB_BEGIN##pixels                                                               \
+      "3:\n",                                                                             \
+      TRIMTAB_POINTER("x7", "x0") TRIMTAB_POINTER("x8", "x1") TRIMTAB_POINTER("x9", "x2") \
+      TRIMTAB_POINTER("x10", "x3") TRIMTAB_POINTER("x11", "x4")                           \
+      TRIMTAB_POINTER("x12", "x5") seventh                                                \
+      "adds x14, x14, #8\n"                                                               \
+      TRIMTAB_BEGIN_ROW taps,                                                             \
+      "b.ne 3b\n"                                                                         \
+      TRIMTAB_END_TILE_5WIDE,                                                             \
+      TRIMTAB_BACK_5WIDE)
+// clang-format on
+
+namespace {
+
+constexpr size_t kRowTile = 16;
+
+// What the assembly reads of a row, in this order.
+struct RowOfBlocks {
+  const float* const* a;  // of the next block, as y
+  float* y;
+  ptrdiff_t left;  // pixels
+  const float *w, *bias;
+  size_t tiles;      // of whole channels
+  ptrdiff_t tail;    // bytes from their end to the tile that ends with the last channel; or 0
+  size_t column;     // bytes from the pointers of a column to those of the next
+  ptrdiff_t y_step;  // bytes from a pixel to the next
+  size_t a_step;     // bytes from its pointers to those of the next
+  ptrdiff_t window;  // bytes from the end of a column's pointers to its first
+};
+
+static_assert(offsetof(RowOfBlocks, window) == 80, "the assembly's offsets");
+
+enum Windows : size_t { k3x3, kPair3x3, kFar3x3, k5Wide, kPair5Wide, kFar5Wide };
+
+#define TRIMTAB_RUN(text)                                                                         \
+  __asm__ volatile(text                                                                           \
+                   : [w] "=&r"(w), [bias] "=&r"(bias), [y0] "=&r"(y0), [y1] "=&r"(y1),            \
+                     [y2] "=&r"(y2), [tiles] "=&r"(tiles), [tail] "=&r"(tail)                     \
+                   : [row] "r"(&row), [clamps] "r"(clamps), [limits] "r"(limits)                  \
+                   : "x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11",    \
+                     "x12", "x13", "x14", "x15", TRIMTAB_REGISTERS "v0", "v1", "v2", "v3", "v4",  \
+                     "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13", "v14", "v15",      \
+                     "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26", \
+                     "v27", "v28", "v29", "v30", "v31", "cc", "memory")
+
+__attribute__((noinline)) void DepthwiseRows(const DepthwiseArgs<float>& args, Windows windows) {
+  const size_t over = args.channels % kRowTile;
+  const float clamps[] = {args.clamp_min, args.clamp_max};
+  // No limit means no instruction.
+  const size_t limits = clamps[1] < __builtin_inff() ? 2 : clamps[0] > -__builtin_inff() ? 1 : 0;
+  TRIMTAB_NO_UNROLL
+  for (size_t i = 0; i < args.rows; ++i) {
+    RowOfBlocks row = {
+        args.a + i * args.step_h,
+        args.y + i * args.y_row_stride,
+        static_cast<ptrdiff_t>(args.pixels),
+        args.w,
+        args.bias,
+        args.channels / kRowTile,
+        over == 0 ? 0 : static_cast<ptrdiff_t>((over - kRowTile) * sizeof(float)),
+        args.column * sizeof(void*),
+        static_cast<ptrdiff_t>(args.y_stride * sizeof(float)),
+        args.step_w * args.column * sizeof(void*),
+        -static_cast<ptrdiff_t>(args.kernel_h * sizeof(void*)),
+    };
+    const float *w, *bias;
+    float *y0, *y1, *y2;
+    size_t tiles;
+    ptrdiff_t tail;
+    __asm__("" : "+r"(windows));  // else the compiler makes a loop for each of them
+    switch (windows) {
+      case k3x3:
+        TRIMTAB_RUN(TRIMTAB_3X3(3, TRIMTAB_FIFTH, TRIMTAB_NEAR_3X3));
+        break;
+      case kPair3x3:
+        TRIMTAB_RUN(TRIMTAB_3X3(2, "", TRIMTAB_PAIR_3X3));
+        break;
+      case kFar3x3:
+        TRIMTAB_RUN(TRIMTAB_3X3(2, TRIMTAB_FIFTH, TRIMTAB_FAR_3X3));
+        break;
+      case k5Wide:
+        TRIMTAB_RUN(TRIMTAB_5WIDE(3, TRIMTAB_SEVENTH, TRIMTAB_NEAR5));
+        break;
+      case kPair5Wide:
+        TRIMTAB_RUN(TRIMTAB_5WIDE(2, "", TRIMTAB_PAIR5));
+        break;
+      case kFar5Wide:
+        TRIMTAB_RUN(TRIMTAB_5WIDE(2, TRIMTAB_SEVENTH, TRIMTAB_FAR5));
+    }
+  }
+}
+
+// Windows that are one apart: blocks of three and, where these do not divide the row, pairs.
+inline void DepthwiseNear(const DepthwiseArgs<float>& args, Windows three, Windows pair) {
+  DepthwiseArgs<float> part = args;
+  const size_t paired = (3 - args.pixels % 3) % 3 * 2;
+  part.pixels = args.pixels - paired;
+  if (part.pixels > 0) DepthwiseRows(part, three);
+  part.a += part.pixels * part.step_w * part.column;
+  part.y += part.pixels * part.y_stride;
+  part.pixels = paired;
+  if (paired > 0) DepthwiseRows(part, pair);
+}
+
+inline void DepthwiseByRows(const DepthwiseArgs<float>& args) {
+  const bool three = args.kernel_w == 3 && args.kernel_h == 3;
+  if (args.channels < kRowTile || args.pixels < 2 || args.step_w > 2 ||
+      !(three || args.kernel_w == 5)) {
+    return DepthwiseWindows<kRowTile / kLanes>(args);
+  }
+  if (args.step_w == 2) return DepthwiseRows(args, three ? kFar3x3 : kFar5Wide);
+  DepthwiseNear(args, three ? k3x3 : k5Wide, three ? kPair3x3 : kPair5Wide);
+}
+
+}  // namespace
+
+#endif  // TRIMTAB_KERNELS_ARM_DEPTHWISE_ROW_H_
