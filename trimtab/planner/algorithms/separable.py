@@ -20,10 +20,8 @@ from trimtab.schema import Attribute
 from trimtab.target import Target
 
 _OPERATOR = "conv_separable"
+_ENDS = ("expand", "project")
 _EPILOGUE = ("clamp_min", "clamp_max", "activation", "alpha", "beta")
-
-# Vector instructions per vector of a row that the next block sees again: it is moved.
-_MOVE_COST = 2
 
 
 @dataclass(frozen=True)
@@ -76,8 +74,8 @@ class Separable:
         return True
 
     def work(self, program: Program, op: Op, kernel: Kernel, target: Target) -> float:
-        """That of the convolutions, whose products are made block by block, of rows that two
-        threads expand, and of moving those that two blocks see.
+        """That of the convolutions, whose products are made block by block, and of rows that two
+        threads expand.
         """
         shape = _Shape.of(program, op)
         block = max(shape.block(target), 1)
@@ -95,7 +93,7 @@ class Separable:
         if self.expand:
             depth = program.vars[op.inputs[0]].shape[1]
             twice = max(shape.seen - shape.stride, 0) * shape.width * shape.channels
-            work += (target.threads - 1) * twice * depth + blocks * twice * _MOVE_COST
+            work += (target.threads - 1) * twice * depth
         return work
 
     def blocks(self, program: Program, op: Op, target: Target) -> dict[str, int | bool]:
@@ -110,7 +108,7 @@ class Separable:
             "block": max(shape.block(target), 1),
             "gap": shape.gap(target),
         }
-        for end in ("expand", "project"):
+        for end in _ENDS:
             weights, panels, tiles = op.operand(end), 1, 1
             if weights:
                 kernel = kernels.kernel(op.attributes[f"{end}_kernel"])
@@ -169,8 +167,8 @@ class _Shape:
     stride: int
     unit: int  # output rows that kernels compute at once
     bytes: int  # of an element
-    expand: bool
-    project: bool
+    expand: int  # weights of that product; 0 without it
+    project: int
 
     @staticmethod
     def of(program: Program, op: Op) -> _Shape:
@@ -190,8 +188,7 @@ class _Shape:
             op.attributes["strides"][0],
             depthwise.rows(op, (kernel_h, kernel_w)),
             element_bytes(x.dtype),
-            bool(op.operand("expand")),
-            bool(op.operand("project")),
+            *(program.vars[name].count if name else 0 for name in map(op.operand, _ENDS)),
         )
 
     @property
@@ -206,28 +203,36 @@ class _Shape:
         return cache.line_bytes // self.bytes if collide else 0
 
     def block(self, target: Target) -> int:
-        """Output rows whose data take half of a thread's part of the second-level cache, in what
-        kernels compute at once; 0 where one row takes more.
+        """Output rows whose data, with weights that stay, take three quarters of a thread's part of
+        the second-level cache, in what kernels compute at once; 0 where one row takes more.
         """
         cache = target.core.l2
-        pixels = cache.bytes // min(target.threads, cache.shared_by) // 2
-        pixels //= (self.channels + self.gap(target)) * self.bytes
+        weights = [count * self.bytes for count in (self.expand, self.project)]
+        room = cache.bytes * 3 // 4 - sum(w for w in weights if _stays(w, target))
+        pixel = (self.channels + self.gap(target)) * self.bytes
+        pixels = room // min(target.threads, cache.shared_by) // pixel
         fixed = (self.seen - self.stride) * self.width if self.expand else 0
-        row = self.stride * self.width * self.expand + self.out_width * self.project
+        row = self.stride * self.width if self.expand else 0
+        row += self.out_width if self.project else 0
         most = min((pixels - fixed) // row, self.out_height) if pixels > fixed else 0
         return most - most % self.unit if most > self.unit else most
 
 
 def _product(target: Target, dtype: str, blocks: int, rows: int, columns: int, depth: int) -> float:
-    """Products of `blocks` blocks, whose weights are read for each of them unless a quarter of the
-    second-level cache holds them.
+    """Products of `blocks` blocks, whose weights are read for each of them unless they stay in a
+    cache.
     """
-    stay = columns * depth * element_bytes(dtype) <= target.core.l2.bytes // 4
+    stay = _stays(columns * depth * element_bytes(dtype), target)
     return min(
         blocks * products.work(target, kernel, rows, columns, depth)
         - (blocks - 1) * columns * depth * products.weight_cost(target, kernel) * stay
         for kernel in kernel_choice.best(products.FAMILY, dtype, target)
     )
+
+
+def _stays(weights: int, target: Target) -> bool:
+    """Whether so many bytes of weights are in a cache when the next block comes."""
+    return weights <= target.core.l2.bytes // 4
 
 
 def _weights(op: Op) -> list[str]:
