@@ -78,18 +78,17 @@ class Separable:
         threads expand.
         """
         shape = _Shape.of(program, op)
-        block = max(shape.block(target), 1)
-        blocks = -(-shape.rows // block)
-        work = depthwise.work(
-            target, kernel, shape.rows * shape.out_width, shape.channels, math.prod(shape.window)
-        )
-        for weights, rows, width in (
-            (op.operand("expand"), block * shape.stride, shape.width),
-            (op.operand("project"), block, shape.out_width),
+        blocks = -(-shape.rows // max(shape.block(target), 1))
+        taps = math.prod(shape.window)
+        work = depthwise.work(target, kernel, shape.pixels_out, shape.channels, taps)
+        for weights, pixels in (
+            (op.operand("expand"), shape.pixels_in),
+            (op.operand("project"), shape.pixels_out),
         ):
             if weights:
                 columns, depth = program.vars[weights].shape[:2]
-                work += _product(target, program.dtype(op), blocks, rows * width, columns, depth)
+                rows = -(-pixels // blocks)
+                work += _product(target, program.dtype(op), blocks, rows, columns, depth)
         if self.expand:
             depth = program.vars[op.inputs[0]].shape[1]
             twice = max(shape.seen - shape.stride, 0) * shape.width * shape.channels
@@ -131,23 +130,19 @@ class Separable:
         """Those of the convolutions, one after the other."""
         shape, dtype = _Shape.of(program, op), program.dtype(op)
         out = (1, shape.channels, shape.rows, shape.out_width)
-        pixels_in, pixels_out = (
-            shape.images * shape.height * shape.width,
-            shape.rows * shape.out_width,
-        )
         yield (
             "kernel",
             Layer.of(
                 "DepthwiseArgs",
                 dtype,
                 2 * math.prod(out) * math.prod(shape.window),
-                (pixels_in + pixels_out) * shape.channels,
+                (shape.pixels_in + shape.pixels_out) * shape.channels,
                 **sliding(out, shape.window, shape.stride),
                 rows=depthwise.rows(op, shape.window),
             ),
             1,
         )
-        for end, pixels in (("expand", pixels_in), ("project", pixels_out)):
+        for end, pixels in (("expand", shape.pixels_in), ("project", shape.pixels_out)):
             if weights := op.operand(end):
                 yield f"{end}_kernel", product(dtype, pixels, *program.vars[weights].shape[:2]), 1
 
@@ -195,6 +190,16 @@ class _Shape:
     def rows(self) -> int:
         """Output rows of all images."""
         return self.images * self.out_height
+
+    @property
+    def pixels_in(self) -> int:
+        """Input pixels of all images."""
+        return self.images * self.height * self.width
+
+    @property
+    def pixels_out(self) -> int:
+        """Output pixels of all images."""
+        return self.rows * self.out_width
 
     def gap(self, target: Target) -> int:
         """Elements between the pixels in scratch memory: a line, where they would collide."""
