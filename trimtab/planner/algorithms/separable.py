@@ -48,20 +48,17 @@ class Separable:
         first = _before(program, middle) if self.expand else middle
         if first is None or (self.expand and not _is_pointwise(program, first)):
             return None
-        inputs = [first.inputs[0], *_weights(middle)]
-        inputs += _weights(first) if self.expand else ["", ""]
-        inputs += [*_weights(op), _residual(op)] if self.project else ["", "", ""]
-        own = {
-            f"{prefix}_{name}": outer.attributes[name]
-            for prefix, outer, present in (
-                ("expand", first, self.expand),
-                ("project", op, self.project),
-            )
-            if present
-            for name in _EPILOGUE
-        }
+        operands = {"x": first.inputs[0], "w": middle.inputs[1], "bias": middle.operand("bias")}
+        own: dict[str, object] = {}
+        for end, outer, present in (("expand", first, self.expand), ("project", op, self.project)):
+            if present:
+                operands |= {end: outer.inputs[1], f"{end}_bias": outer.operand("bias")}
+                own |= {f"{end}_{name}": outer.attributes[name] for name in _EPILOGUE}
+        if self.project:
+            operands["residual"] = op.operand("residual")
         lowered = twin(middle, _OPERATOR, **own)
-        lowered.inputs, lowered.outputs, lowered.name = inputs, list(op.outputs), op.name
+        lowered.inputs = [operands.get(port.name, "") for port in lowered.schema.inputs]
+        lowered.outputs, lowered.name = list(op.outputs), op.name
         return lowered if _Shape.of(program, lowered).block(target) else None
 
     def made(self, op: Op) -> bool:
@@ -119,11 +116,13 @@ class Separable:
 
     def packings(self, program: Program, op: Op) -> dict[int, Packing]:
         """Those of the convolutions."""
+        ports = [port.name for port in op.schema.inputs]
         found = {1: depthwise.packing(kernels.kernel(op.attributes["kernel"]).packing[1])}
-        for end, index in (("expand", 3), ("project", 5)):
+        for end in _ENDS:
             if op.operand(end):
                 nr = kernels.kernel(op.attributes[f"{end}_kernel"]).packing[1]
-                found[index], found[index + 1] = direct.conv_packings(1, nr)
+                both = ports.index(end), ports.index(f"{end}_bias")
+                found |= zip(both, direct.conv_packings(1, nr), strict=True)
         return found
 
     def layers(self, program: Program, op: Op) -> Iterator[tuple[str, Layer, int]]:
@@ -240,15 +239,6 @@ def _stays(weights: int, target: Target) -> bool:
     return weights <= target.core.l2.bytes // 4
 
 
-def _weights(op: Op) -> list[str]:
-    """Weights and bias of a convolution."""
-    return [*op.inputs[1:3], ""][:2]
-
-
-def _residual(op: Op) -> str:
-    return op.operand("residual")
-
-
 def _is_pointwise(program: Program, op: Op) -> bool:
     """Whether it is a product of pixels and weights."""
     return (
@@ -261,7 +251,7 @@ def _is_pointwise(program: Program, op: Op) -> bool:
 
 
 def _is_depthwise(program: Program, op: Op) -> bool:
-    if op.type != "conv" or _residual(op):
+    if op.type != "conv" or op.operand("residual"):
         return False
     c_in, c_out = program.vars[op.inputs[0]].shape[1], program.vars[op.inputs[1]].shape[0]
     return bool(op.attributes["group"] == c_in == c_out)
@@ -273,7 +263,7 @@ def _before(program: Program, op: Op) -> Op | None:
     """
     x = op.inputs[0]
     maker = program.block.producer(x)
-    if maker is None or program.is_output(x) or _residual(maker):
+    if maker is None or program.is_output(x) or maker.operand("residual"):
         return None
     return maker if program.block.consumers(x) == [op] and op.inputs.count(x) == 1 else None
 
