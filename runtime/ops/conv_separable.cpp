@@ -3,10 +3,9 @@
 //
 // Each thread takes blocks of its own rows through all three: it expands the input rows that the
 // block's windows see, into scratch memory; slides the windows over them, into scratch memory, too;
-// and projects the result. Rows that the next block sees again are kept, so a row is expanded once,
-// but for those at the border of two threads' rows.
+// and projects the result. The expanded rows lie in a ring, in which those stay that the next block
+// sees again: so a row is expanded once, but for those at the border of two threads' rows.
 #include "generated/attributes.h"
-#include "runtime/core/copy.h"
 #include "runtime/core/memory_plan.h"
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
@@ -41,16 +40,16 @@ class ConvSeparable final : public OperatorOf<ConvSeparableAttributes> {
   void Run(ThreadPool& pool) override;
 
  private:
-  // The memory of a thread, and the rows of an image that are expanded in it.
+  // The memory of a thread, and up to which row of which image it has expanded.
   struct Worker {
     uint8_t* memory;
     size_t image;
-    Rows rows;
+    int32_t last;
   };
 
   Status BindProduct(const Product& product, Input w, GemmDriver<float>* gemm,
                      Epilogue<float>* epilogue) const;
-  Rows Seen(int32_t first, int32_t last) const;
+  Rows Seen(Rows rows) const;
   void RunBlock(size_t image, Rows rows, Worker* worker) const;
   void Expand(size_t image, Rows rows, Worker* worker) const;
   void Multiply(const GemmDriver<float>& gemm, const Epilogue<float>& epilogue, Input w,
@@ -64,6 +63,7 @@ class ConvSeparable final : public OperatorOf<ConvSeparableAttributes> {
   GemmDriver<float> expand_, project_;
   DepthwiseDriver<float> depthwise_;
   size_t share_ = 0, block_ = 0;  // rows of a thread, and as many of them as are taken at once
+  int32_t ring_ = 0;              // rows that are expanded at once
   size_t expanded_place_ = 0, between_place_ = 0;  // in the scratch memory of a thread
   size_t thread_bytes_ = 0;
 };
@@ -128,12 +128,13 @@ Status ConvSeparable::Prepare() {
   share_ = rows == 0 ? 1 : DivideUp(rows, static_cast<size_t>(threads()));
   block_ = EvenBlocks(share_, static_cast<size_t>(a.block), static_cast<size_t>(a.rows));
   if (block_ > static_cast<size_t>(y.h())) block_ = static_cast<size_t>(y.h());
-  const uint64_t seen =
-      Least((block_ - 1) * window_.stride_h + window_.extent_h(), static_cast<size_t>(x.h()));
+  ring_ = (static_cast<int32_t>(block_) - 1) * window_.stride_h + window_.extent_h();
+  if (ring_ > x.h()) ring_ = x.h() > 0 ? x.h() : 1;
   const uint64_t pixel = uint64_t{stride()} * sizeof(float);
   const uint64_t pointers =
       depthwise_.scratch_bytes() + expand_.scratch_bytes() + project_.scratch_bytes();
-  const uint64_t expanded = has_input(kExpand) ? Aligned(seen * x.w() * pixel) : 0;
+  const uint64_t expanded =
+      has_input(kExpand) ? Aligned(static_cast<uint64_t>(ring_) * x.w() * pixel) : 0;
   const uint64_t between = has_input(kProject) ? Aligned(block_ * y.w() * pixel) : 0;
   expanded_place_ = static_cast<size_t>(pointers);
   between_place_ = static_cast<size_t>(pointers + expanded);
@@ -145,7 +146,7 @@ void ConvSeparable::Run(ThreadPool& pool) {
   const size_t height = static_cast<size_t>(output().h());
   const size_t rows = static_cast<size_t>(output().n()) * height;
   pool.For(DivideUp(rows, share_), kBlockCost, [&](size_t begin, size_t end, int thread) {
-    Worker worker{scratch<uint8_t>() + static_cast<size_t>(thread) * thread_bytes_, 0, {0, 0}};
+    Worker worker{scratch<uint8_t>() + static_cast<size_t>(thread) * thread_bytes_, 0, 0};
     const size_t last = Least(end * share_, rows);
     for (size_t row = begin * share_; row < last;) {
       const size_t image = row / height, first = row % height;
@@ -156,10 +157,10 @@ void ConvSeparable::Run(ThreadPool& pool) {
   });
 }
 
-// The input rows that the windows of output rows [first, last) see; none, where all is padding.
-Rows ConvSeparable::Seen(int32_t first, int32_t last) const {
-  const int32_t top = first * window_.stride_h - window_.pad_top;
-  const int32_t bottom = (last - 1) * window_.stride_h - window_.pad_top + window_.extent_h();
+// The input rows that the windows of output rows see; none, where all is padding.
+Rows ConvSeparable::Seen(Rows rows) const {
+  const int32_t top = rows.first * window_.stride_h - window_.pad_top;
+  const int32_t bottom = (rows.last - 1) * window_.stride_h - window_.pad_top + window_.extent_h();
   const int32_t height = input(kX).h();
   const int32_t begin = top < 0 ? 0 : top;
   const int32_t end = bottom < height ? bottom : height;
@@ -175,11 +176,10 @@ void ConvSeparable::RunBlock(size_t image, Rows rows, Worker* worker) const {
   // The block as an image of its own, in whose padding lies what is above it.
   source.window.pad_top -= rows.first * window_.stride_h;
   if (has_input(kExpand)) {
-    Expand(image, Seen(rows.first, rows.last), worker);
+    Expand(image, Seen(rows), worker);
     source.x = reinterpret_cast<float*>(worker->memory + expanded_place_);
-    source.h = static_cast<int32_t>(worker->rows.count());
     source.pixel_stride = stride();
-    source.window.pad_top += worker->rows.first;
+    source.lines = ring_;
   } else {
     source.x = x.data<float>() + image * x.h() * x.w() * x.pixel_stride();
   }
@@ -207,32 +207,29 @@ void ConvSeparable::RunBlock(size_t image, Rows rows, Worker* worker) const {
            worker->memory + depthwise_.scratch_bytes());
 }
 
-// Makes `rows` of the image be those that lie expanded in the worker's memory.
+// Expands those of the rows of the image that are not in the worker's memory yet.
 void ConvSeparable::Expand(size_t image, Rows rows, Worker* worker) const {
   const Tensor& x = input(kX);
-  float* const expanded = reinterpret_cast<float*>(worker->memory + expanded_place_);
-  const size_t row = x.w() * stride();
-  const Rows before = worker->rows;
-  size_t kept = 0;
-  if (image == worker->image && before.first <= rows.first && rows.first < before.last) {
-    kept = static_cast<size_t>(before.last - rows.first);
-    const size_t shift = static_cast<size_t>(rows.first - before.first) * row;
-    for (size_t i = 0; shift != 0 && i < kept; ++i)
-      Copy(expanded + i * row, expanded + i * row + shift, row * sizeof(float));
-  }
+  float* const ring = reinterpret_cast<float*>(worker->memory + expanded_place_);
+  if (image == worker->image && rows.first < worker->last) rows.first = worker->last;
   worker->image = image;
-  worker->rows = rows;
-  if (kept >= rows.count()) return;
-  GemmJob<float> job;
-  job.c = expanded + kept * row;
-  job.row_stride = stride();
-  job.line_rows = (rows.count() - kept) * x.w();
-  job.residual = nullptr;
-  const size_t first_row = image * x.h() + static_cast<size_t>(rows.first) + kept;
-  Multiply(expand_, expand_epilogue_, kExpand,
-           {x.data<float>() + first_row * x.w() * x.pixel_stride(), x.pixel_stride(),
-            static_cast<size_t>(x.c()), 0},
-           &job, worker->memory + depthwise_.scratch_bytes() + project_.scratch_bytes());
+  worker->last = rows.last;
+  while (rows.first < rows.last) {
+    const int32_t place = rows.first % ring_;
+    const int32_t count =
+        rows.last - rows.first < ring_ - place ? rows.last - rows.first : ring_ - place;
+    const size_t row = image * x.h() + static_cast<size_t>(rows.first);
+    GemmJob<float> job;
+    job.c = ring + static_cast<size_t>(place) * x.w() * stride();
+    job.row_stride = stride();
+    job.line_rows = static_cast<size_t>(count) * x.w();
+    job.residual = nullptr;
+    Multiply(expand_, expand_epilogue_, kExpand,
+             {x.data<float>() + row * x.w() * x.pixel_stride(), x.pixel_stride(),
+              static_cast<size_t>(x.c()), 0},
+             &job, worker->memory + depthwise_.scratch_bytes() + project_.scratch_bytes());
+    rows.first += count;
+  }
 }
 
 void ConvSeparable::Multiply(const GemmDriver<float>& gemm, const Epilogue<float>& epilogue,

@@ -45,7 +45,8 @@ const T** PointAtLine(const WindowSource<T>& source, const T* image, int32_t in_
   if (begin > end || !Inside(in_y, source.h)) begin = end = count;
   // Unsigned, so that it wraps where the first column lies outside.
   const size_t first = static_cast<size_t>(in_x) + static_cast<size_t>(begin) * dilation;
-  size_t place = (static_cast<size_t>(in_y) * source.w + first) * source.pixel_stride;
+  const size_t line = static_cast<size_t>(in_y % source.lines);
+  size_t place = (line * source.w + first) * source.pixel_stride;
   int32_t i = 0;
   for (; i < begin; ++i, to += step) *to = source.padding;
   for (; i < end; ++i, to += step, place += dilation * source.pixel_stride) *to = image + place;

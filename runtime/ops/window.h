@@ -61,6 +61,9 @@ struct WindowSource {
   size_t pixel_stride;   // elements from one pixel to the next
   const T* x;
   const T* padding;  // what taps outside of the image point at
+  // Where fewer lines than h are in memory: line y lies where y modulo this one would. Only
+  // PointAtRows knows it.
+  int32_t lines = INT32_MAX;
 };
 
 // Pointers for indirect GEMM: taps of at most `rows` output pixels from `pixel` (counted over all

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +10,8 @@ import pytest
 
 import trimtab
 from tests.ops import oracle
-from tests.ops.cases.case import Case, Const, Graph, normal
+from tests.ops.cases.case import Case, normal
+from tests.ops.cases.separable import FUSED, Chain
 from tests.unit.pass_checks import Net, types
 from trimtab import _engine, modelfile, passes
 from trimtab.errors import PlanError
@@ -20,59 +21,7 @@ from trimtab.program import Program
 from trimtab.target import Target
 
 A53 = Target.of("aarch64", "cortex-a53")
-FUSED = ("expand_depthwise", "depthwise_project", "expand_depthwise_project")
 APART = tuple(name for name in algorithms.names() if name not in FUSED)
-
-
-@dataclass(frozen=True)
-class Chain:
-    """1x1, depthwise, 1x1; `kind` of them are computed together."""
-
-    kind: str
-    n: int = 1
-    c: int = 5
-    middle: int = 37
-    out: int = 11
-    height: int = 19
-    width: int = 13
-    kernel: tuple[int, int] = (3, 3)
-    strides: tuple[int, int] = (1, 1)
-    dilations: tuple[int, int] = (1, 1)
-    pads: tuple[int, int, int, int] = (1, 1, 1, 1)
-    activation: str = "Relu"
-    residual: bool = False
-    block: int = 3
-
-    def case(self) -> Case:
-        """The network; around what is computed together stands what is not."""
-        g = Graph()
-        x = g.value(normal(self.n, self.c, self.height, self.width))
-        y = self._conv(g, self._conv(g, x, self.c, self.c, 3), self.c, self.middle)
-        y = start = self._act(g, y)
-        y = g.node(
-            "Conv",
-            y,
-            Const(normal(self.middle, 1, *self.kernel)),
-            Const(normal(self.middle, seed="bias")),
-            group=self.middle,
-            kernel_shape=self.kernel,
-            strides=self.strides,
-            dilations=self.dilations,
-            pads=self.pads,
-        )
-        y = self._act(g, y)
-        if self.kind != "expand_depthwise":
-            y = self._conv(g, y, self.middle, self.middle if self.residual else self.out)
-            y = g.node("Add", y, start) if self.residual else self._act(g, y)
-        return g.case("chain", y, atol=2e-5)
-
-    def _act(self, g: Graph, x: str) -> str:
-        return g.node(self.activation, x) if self.activation else x
-
-    @staticmethod
-    def _conv(g: Graph, x: str, c_in: int, c_out: int, kernel: int = 1) -> str:
-        w = normal(c_out, c_in, kernel, kernel) / np.float32(c_in**0.5 * kernel)
-        return g.node("Conv", x, Const(w), Const(normal(c_out)), pads=[kernel // 2] * 4)
 
 
 EXPAND, PROJECT, BOTH = (Chain(kind) for kind in FUSED)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings, strategies
 
 import trimtab
-from tests.ops.test_separable import FUSED
+from tests.ops.cases.separable import FUSED
 from tests.unit.test_planner import A53, chosen, convolution
 from trimtab import files
 from trimtab.errors import PlanError

@@ -80,10 +80,11 @@ def without(ops: Iterable[Op], taken: Collection[str], outputs: Iterable[str]) -
 
 def spill(program: Program, op: Op, target: Target) -> float:
     """What it takes to write the results of `op` to memory and to read them again, unless three
-    quarters of the second-level cache hold them, in multiply-adds of one lane.
+    quarters of the last cache hold them, in multiply-adds of one lane.
     """
+    last = target.core.l3 or target.core.l2
     results = [program.vars[name] for name in op.outputs]
     best = kernel_choice.best(products.FAMILY, program.dtype(op), target)
-    if not best or sum(var.bytes for var in results) <= target.core.l2.bytes * 3 // 4:
+    if not best or sum(var.bytes for var in results) <= last.bytes * 3 // 4:
         return 0
     return 2 * sum(var.count for var in results) * products.weight_cost(target, best[0])

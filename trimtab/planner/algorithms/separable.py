@@ -20,10 +20,8 @@ from trimtab.schema import Attribute
 from trimtab.target import Target
 
 _OPERATOR = "conv_separable"
+_ENDS = ("expand", "project")
 _EPILOGUE = ("clamp_min", "clamp_max", "activation", "alpha", "beta")
-
-# Vector instructions per vector of a row that the next block sees again: it is moved.
-_MOVE_COST = 2
 
 
 @dataclass(frozen=True)
@@ -50,20 +48,17 @@ class Separable:
         first = _before(program, middle) if self.expand else middle
         if first is None or (self.expand and not _is_pointwise(program, first)):
             return None
-        inputs = [first.inputs[0], *_weights(middle)]
-        inputs += _weights(first) if self.expand else ["", ""]
-        inputs += [*_weights(op), _residual(op)] if self.project else ["", "", ""]
-        own = {
-            f"{prefix}_{name}": outer.attributes[name]
-            for prefix, outer, present in (
-                ("expand", first, self.expand),
-                ("project", op, self.project),
-            )
-            if present
-            for name in _EPILOGUE
-        }
+        operands = {"x": first.inputs[0], "w": middle.inputs[1], "bias": middle.operand("bias")}
+        own: dict[str, object] = {}
+        for end, outer, present in (("expand", first, self.expand), ("project", op, self.project)):
+            if present:
+                operands |= {end: outer.inputs[1], f"{end}_bias": outer.operand("bias")}
+                own |= {f"{end}_{name}": outer.attributes[name] for name in _EPILOGUE}
+        if self.project:
+            operands["residual"] = op.operand("residual")
         lowered = twin(middle, _OPERATOR, **own)
-        lowered.inputs, lowered.outputs, lowered.name = inputs, list(op.outputs), op.name
+        lowered.inputs = [operands.get(port.name, "") for port in lowered.schema.inputs]
+        lowered.outputs, lowered.name = list(op.outputs), op.name
         return lowered if _Shape.of(program, lowered).block(target) else None
 
     def made(self, op: Op) -> bool:
@@ -77,26 +72,25 @@ class Separable:
         return attribute.name != "kernel" or depthwise.fills(channels, kernel)
 
     def work(self, program: Program, op: Op, kernel: Kernel, target: Target) -> float:
-        """That of the convolutions, whose products are made block by block, of rows that two
-        threads expand, and of moving those that two blocks see.
+        """That of the convolutions, whose products are made block by block, and of rows that two
+        threads expand.
         """
         shape = _Shape.of(program, op)
-        block = max(shape.block(target), 1)
-        blocks = -(-shape.rows // block)
-        work = depthwise.work(
-            target, kernel, shape.rows * shape.out_width, shape.channels, math.prod(shape.window)
-        )
-        for weights, rows, width in (
-            (op.operand("expand"), block * shape.stride, shape.width),
-            (op.operand("project"), block, shape.out_width),
+        blocks = -(-shape.rows // max(shape.block(target), 1))
+        taps = math.prod(shape.window)
+        work = depthwise.work(target, kernel, shape.pixels_out, shape.channels, taps)
+        for weights, pixels in (
+            (op.operand("expand"), shape.pixels_in),
+            (op.operand("project"), shape.pixels_out),
         ):
             if weights:
                 columns, depth = program.vars[weights].shape[:2]
-                work += _product(target, program.dtype(op), blocks, rows * width, columns, depth)
+                rows = -(-pixels // blocks)
+                work += _product(target, program.dtype(op), blocks, rows, columns, depth)
         if self.expand:
             depth = program.vars[op.inputs[0]].shape[1]
             twice = max(shape.seen - shape.stride, 0) * shape.width * shape.channels
-            work += (target.threads - 1) * twice * depth + blocks * twice * _MOVE_COST
+            work += (target.threads - 1) * twice * depth
         return work
 
     def blocks(self, program: Program, op: Op, target: Target) -> dict[str, int | bool]:
@@ -111,7 +105,7 @@ class Separable:
             "block": max(shape.block(target), 1),
             "gap": shape.gap(target),
         }
-        for end in ("expand", "project"):
+        for end in _ENDS:
             weights, panels, tiles = op.operand(end), 1, 1
             if weights:
                 kernel = kernels.kernel(op.attributes[f"{end}_kernel"])
@@ -123,35 +117,33 @@ class Separable:
 
     def packings(self, program: Program, op: Op) -> dict[int, Packing]:
         """Those of the convolutions."""
+        ports = [port.name for port in op.schema.inputs]
         w = program.vars[op.inputs[1]]
         found = {1: depthwise.packing(w, kernels.kernel(op.attributes["kernel"]).packing[1])}
-        for end, index in (("expand", 3), ("project", 5)):
+        for end in _ENDS:
             if name := op.operand(end):
                 nr = kernels.kernel(op.attributes[f"{end}_kernel"]).packing[1]
-                found[index], found[index + 1] = direct.conv_packings(program.vars[name], 1, nr)
+                both = ports.index(end), ports.index(f"{end}_bias")
+                found |= zip(both, direct.conv_packings(program.vars[name], 1, nr), strict=True)
         return found
 
     def layers(self, program: Program, op: Op) -> Iterator[tuple[str, Layer, int]]:
         """Those of the convolutions, one after the other."""
         shape, dtype = _Shape.of(program, op), program.dtype(op)
         out = (1, shape.channels, shape.rows, shape.out_width)
-        pixels_in, pixels_out = (
-            shape.images * shape.height * shape.width,
-            shape.rows * shape.out_width,
-        )
         yield (
             "kernel",
             Layer.of(
                 "DepthwiseArgs",
                 dtype,
                 2 * math.prod(out) * math.prod(shape.window),
-                (pixels_in + pixels_out) * shape.channels,
+                (shape.pixels_in + shape.pixels_out) * shape.channels,
                 **sliding(out, shape.window, shape.stride),
                 rows=depthwise.rows(op, shape.window),
             ),
             1,
         )
-        for end, pixels in (("expand", pixels_in), ("project", pixels_out)):
+        for end, pixels in (("expand", shape.pixels_in), ("project", shape.pixels_out)):
             if weights := op.operand(end):
                 yield f"{end}_kernel", product(dtype, pixels, *program.vars[weights].shape[:2]), 1
 
@@ -171,8 +163,8 @@ class _Shape:
     stride: int
     unit: int  # output rows that kernels compute at once
     bytes: int  # of an element
-    expand: bool
-    project: bool
+    expand: int  # weights of that product; 0 without it
+    project: int
 
     @staticmethod
     def of(program: Program, op: Op) -> _Shape:
@@ -192,14 +184,23 @@ class _Shape:
             op.attributes["strides"][0],
             depthwise.rows(op, (kernel_h, kernel_w)),
             element_bytes(x.dtype),
-            bool(op.operand("expand")),
-            bool(op.operand("project")),
+            *(program.vars[name].count if name else 0 for name in map(op.operand, _ENDS)),
         )
 
     @property
     def rows(self) -> int:
         """Output rows of all images."""
         return self.images * self.out_height
+
+    @property
+    def pixels_in(self) -> int:
+        """Input pixels of all images."""
+        return self.images * self.height * self.width
+
+    @property
+    def pixels_out(self) -> int:
+        """Output pixels of all images."""
+        return self.rows * self.out_width
 
     def gap(self, target: Target) -> int:
         """Elements between the pixels in scratch memory: a line, where they would collide."""
@@ -208,23 +209,26 @@ class _Shape:
         return cache.line_bytes // self.bytes if collide else 0
 
     def block(self, target: Target) -> int:
-        """Output rows whose data take half of a thread's part of the second-level cache, in what
-        kernels compute at once; 0 where one row takes more.
+        """Output rows whose data, with weights that stay, take three quarters of a thread's part of
+        the second-level cache, in what kernels compute at once; 0 where one row takes more.
         """
         cache = target.core.l2
-        pixels = cache.bytes // min(target.threads, cache.shared_by) // 2
-        pixels //= (self.channels + self.gap(target)) * self.bytes
+        weights = [count * self.bytes for count in (self.expand, self.project)]
+        room = cache.bytes * 3 // 4 - sum(w for w in weights if _stays(w, target))
+        pixel = (self.channels + self.gap(target)) * self.bytes
+        pixels = room // min(target.threads, cache.shared_by) // pixel
         fixed = (self.seen - self.stride) * self.width if self.expand else 0
-        row = self.stride * self.width * self.expand + self.out_width * self.project
+        row = self.stride * self.width if self.expand else 0
+        row += self.out_width if self.project else 0
         most = min((pixels - fixed) // row, self.out_height) if pixels > fixed else 0
         return most - most % self.unit if most > self.unit else most
 
 
 def _product(target: Target, dtype: str, blocks: int, rows: int, columns: int, depth: int) -> float:
-    """Products of `blocks` blocks, whose weights are read for each of them unless a quarter of the
-    second-level cache holds them.
+    """Products of `blocks` blocks, whose weights are read for each of them unless they stay in a
+    cache.
     """
-    stay = columns * depth * element_bytes(dtype) <= target.core.l2.bytes // 4
+    stay = _stays(columns * depth * element_bytes(dtype), target)
     return min(
         blocks * products.work(target, kernel, rows, columns, depth)
         - (blocks - 1) * columns * depth * products.weight_cost(target, kernel) * stay
@@ -232,13 +236,9 @@ def _product(target: Target, dtype: str, blocks: int, rows: int, columns: int, d
     )
 
 
-def _weights(op: Op) -> list[str]:
-    """Weights and bias of a convolution."""
-    return [*op.inputs[1:3], ""][:2]
-
-
-def _residual(op: Op) -> str:
-    return op.operand("residual")
+def _stays(weights: int, target: Target) -> bool:
+    """Whether so many bytes of weights are in a cache when the next block comes."""
+    return weights <= target.core.l2.bytes // 4
 
 
 def _is_pointwise(program: Program, op: Op) -> bool:
@@ -253,7 +253,7 @@ def _is_pointwise(program: Program, op: Op) -> bool:
 
 
 def _is_depthwise(program: Program, op: Op) -> bool:
-    if op.type != "conv" or _residual(op):
+    if op.type != "conv" or op.operand("residual"):
         return False
     c_in, c_out = program.vars[op.inputs[0]].shape[1], program.vars[op.inputs[1]].shape[0]
     return bool(op.attributes["group"] == c_in == c_out)
@@ -265,7 +265,7 @@ def _before(program: Program, op: Op) -> Op | None:
     """
     x = op.inputs[0]
     maker = program.block.producer(x)
-    if maker is None or program.is_output(x) or _residual(maker):
+    if maker is None or program.is_output(x) or maker.operand("residual"):
         return None
     return maker if program.block.consumers(x) == [op] and op.inputs.count(x) == 1 else None
 
