@@ -6,7 +6,15 @@ from invoke.context import Context
 from invoke.tasks import task
 
 from trimtab.cli._engine import needs_engine
-from trimtab.cli._options import INPUT_HELP, PLAN_HELP, RESULTS_HELP, parse_inputs, read_plan
+from trimtab.cli._options import (
+    BUDGET_HELP,
+    INPUT_HELP,
+    PLAN_HELP,
+    RESULTS_HELP,
+    parse_budget,
+    parse_inputs,
+    read_plan,
+)
 
 NAMESPACE = "bench"
 
@@ -22,6 +30,7 @@ NAMESPACE = "bench"
         "cpu": "core to build for, e.g. cortex-a53; default: the device's",
         "input": INPUT_HELP,
         "plan": PLAN_HELP,
+        **BUDGET_HELP,
         "embed-model": "link the model into the binary",
         "threads": "threads of the runner",
         "runs": "steady-state runs at least; default 30, emulated 2",
@@ -46,6 +55,9 @@ def run(
     toolchain: str = "",
     cpu: str = "",
     plan: str = "",
+    max_model_bytes: str = "",
+    max_binary_bytes: str = "",
+    max_memory: str = "",
     embed_model: bool = False,
     threads: int = 1,
     runs: int = 0,
@@ -75,6 +87,7 @@ def run(
         shapes=parse_inputs(input),
         plan=read_plan(plan),
         embed_model=embed_model,
+        budget=parse_budget(max_model_bytes, max_binary_bytes, max_memory),
     )
     settings = Settings(
         threads=threads,
