@@ -120,6 +120,12 @@ class BinaryFileError(TrimtabError):
     exit_code = 25
 
 
+class BudgetError(TrimtabError):
+    """No way to build and store a network keeps within the bytes that were asked for."""
+
+    exit_code = 26
+
+
 class DeviceError(TrimtabError):
     """A device is unknown, or something on it failed."""
 

@@ -87,6 +87,7 @@ def test_a_malformed_definition_is_rejected_with_its_file(
         (SSH + "host=1", "`host` must be a text"),
         (SSH + "host='h'\nport='22'", "`port` must be a whole number"),
         (SSH + "host='h'\nport=true", "`port` must be a whole number"),
+        (SSH + "host='h'\ncompress=1", "`compress` must be true or false"),
         (SSH + "host='h'\npasswort='x'", "unknown keys for transport ssh: passwort"),
         ("doc='x'\ntransport='board'\ntoolchain='host'\narch='sparc'", "no board for 'sparc'"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from invoke.context import Context
@@ -14,6 +15,7 @@ from trimtab import pages, paths
 from trimtab.cli import namespace
 from trimtab.errors import FileAccessError, StalePagesError
 from trimtab.instruments import committed
+from trimtab.instruments.committed import Results
 from trimtab.pages import Block
 from trimtab.tables import Column, Markup, Table
 
@@ -129,3 +131,34 @@ def test_markdown_of_a_cell_stays_markdown_but_cannot_end_the_cell() -> None:
 def test_a_cell_of_many_words_does_not_widen_the_others() -> None:
     lines = Table([Column("a")], [("short",), ("word " * 40,)]).markdown().splitlines()
     assert [len(line) for line in lines[:3]] == [len("| short |")] * 3
+
+
+def test_the_overview_joins_what_is_committed_and_marks_what_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    a53: dict[str, Any] = {"cpu": "cortex-a53"}
+    weighed = {"runner_bytes": 500_000, "onnx_bytes": 2_000_000, "ttm_bytes": 3_000_000}
+    unknown = ("quartiles_ms", "minimum_ms", "start_ms", "beyond_weights_bytes", "error")
+    peer: dict[str, Any] = {"network": "net", "threads": 1, **dict.fromkeys(unknown)}
+    rows: dict[str, list[dict[str, Any]]] = {
+        "sizes": [{"network": name, **a53, **weighed} for name in ("net", "other")]
+        + [{"network": "net", "cpu": "haswell", **weighed, "ttm_bytes": 9}],
+        "instructions": [{"model": "net", **a53, "instructions_per_inference": 30_000_000}],
+        "instructions-ncnn": [{"model": "net", **a53, "instructions_per_inference": 40_000_000}],
+        "model": [{"model": "net", **a53, "threads": 1, "read_bytes": 5e6, "written_bytes": 1e6}],
+        "peers": [
+            {**peer, "engine": "ncnn", "median_ms": 4.0, "peak_bytes": 8, "shipped_bytes": 1e6},
+            {**peer, "engine": "trimtab", "median_ms": 2.0, "peak_bytes": 4},
+        ],
+    }
+
+    def read(name: str) -> Results:
+        return Results(command="", versions={}, rows=rows[name])
+
+    monkeypatch.setattr(committed, "read", read)
+    text = pages.blocks()["overview"].text()
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()[-2:]]
+    assert cells == [
+        ["net", "3.50", "2.00", "1.00", "30", "0.75", "6.0", "0.50", "0.50"],
+        ["other", "3.50", "2.00", "-", "-", "-", "-", "-", "-"],
+    ]

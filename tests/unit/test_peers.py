@@ -29,7 +29,7 @@ from trimtab.instruments.peers.compare import (
 )
 from trimtab.instruments.peers.process import Case, Loaded, Process, probe
 
-LOADED = Loaded(2_000_000, 1_000_000, 5_000_048, 1e-6)
+LOADED = Loaded(2_000_000, 1_000_000, 5_000_048, 77, 1e-6)
 VERSIONS = {"onnxruntime": "1.0", "ncnn": "2.0", "trimtab": "3.0"}
 
 
@@ -100,7 +100,9 @@ def test_engines_take_turns_and_warm_up_in_each(model: Path, tmp_path: Path) -> 
     assert (ncnn.median_ms, ours.median_ms, ours.minimum_ms) == (4.0, 2.0, 2.0)
     assert ours.start_ms == 3.0
     assert ours.weights_bytes == 48
+    assert ours.peak_bytes == 5_000_048
     assert ours.beyond_weights_bytes == 5_000_000
+    assert ours.shipped_bytes == 77
 
 
 def test_a_peer_that_fails_is_left_out_and_named(model: Path, tmp_path: Path) -> None:
@@ -135,7 +137,7 @@ def test_a_failure_of_trimtab_is_an_error(model: Path, tmp_path: Path) -> None:
 
 
 def result(network: str, engine: str, threads: int, ms: float) -> Result:
-    loads = (Loaded(int(ms * 3e6), int(ms * 1e6), int(ms * 1e6) + 100, 2e-6),)
+    loads = (Loaded(int(ms * 3e6), int(ms * 1e6), int(ms * 1e6) + 100, int(ms * 1e4), 2e-6),)
     return Result(network, engine, threads, 100, loads, (int(ms * 1e6),))
 
 
@@ -164,6 +166,12 @@ def test_tables_hold_ratios_to_the_best_peer_and_their_geometric_mean() -> None:
     ]
     start = rows["Milliseconds of loading and the first inference"]
     assert [row[-1] for row in start[2:]] == ["0.25", "-", "0.25"]
+    for title, whom in (
+        ("Peak resident megabytes, weights included", "leanest"),
+        ("Megabytes of model files, as an engine's own converter makes them", "smallest"),
+    ):
+        assert rows[title][0][-1] == f"ratio to the {whom} peer"
+        assert [row[-1] for row in rows[title][2:]] == ["0.50", "2.00", "1.00"]
     speed_up = rows["Speed-up from 1 to 2 threads"]
     assert speed_up[2:] == [["a", "2.00", "2.00", "2.00"], ["b", "-", "2.00", "2.00"]]
 
@@ -208,3 +216,5 @@ def test_a_real_peer_and_trimtab_compute_the_same_in_processes_of_their_own(
         assert len(taken.loads) == LOADS
         assert min(taken.run_ns) > 0
         assert taken.beyond_weights_bytes > 0
+        assert taken.peak_bytes > taken.weights_bytes
+    assert found.results[0].shipped_bytes == model.stat().st_size

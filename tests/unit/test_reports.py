@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import html.parser
 import json
 import re
@@ -14,6 +15,7 @@ from tests.unit.bench_fakes import write_record
 from trimtab import reports
 from trimtab.bench import results, summary
 from trimtab.bench.results import Status
+from trimtab.bench.shipped import Shipped
 from trimtab.bench.summary import Comparison, Summary
 from trimtab.errors import UsageError
 from trimtab.reports import _svg
@@ -61,6 +63,20 @@ class TestEveryFormat:
         assert "cortex-a53" in text
         assert re.search(r"100 µs|\b100000\b", text)
         assert re.search("999,424|999424", text)
+
+    def test_leads_with_what_is_shipped(self, name: str, tmp_path: Path) -> None:
+        run = reports.find(name).run(one(tmp_path))
+        assert run.index("hipped") < run.index("peak")
+        comparison = reports.find(name).comparison(two(tmp_path))
+        assert comparison.index("shipped") < comparison.index("inference")
+
+    def test_shows_other_ways_to_ship(self, name: str, tmp_path: Path) -> None:
+        way = Shipped("net.onnx (source)", 31_337)
+        run = dataclasses.replace(one(tmp_path), shipped=(way,))
+        compared = dataclasses.replace(two(tmp_path), runs=(run, run))
+        for text in (reports.find(name).run(run), reports.find(name).comparison(compared)):
+            assert "net.onnx (source)" in text
+            assert re.search("31,337|31337", text)
 
     def test_sets_runs_side_by_side_with_their_ratio(self, name: str, tmp_path: Path) -> None:
         text = reports.find(name).comparison(two(tmp_path))

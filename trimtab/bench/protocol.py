@@ -20,6 +20,7 @@ from typing import Any
 from trimtab.bench import golden, marks, runner
 from trimtab.bench.golden import Golden
 from trimtab.bench.results import Event, FileFacts, Header, Status, Writer
+from trimtab.bench.shipped import Shipped
 from trimtab.devices import facts
 from trimtab.devices.protocol import (
     CommandResult,
@@ -49,7 +50,7 @@ class Subject:
 
     `operators`: a label for each operator of the program, in order, as the binary itself may hold
     no names. `size`: {"file_bytes", "sections": {name: bytes}, "groups": {name: bytes}}, empty when
-    it is not known.
+    it is not known. `shipped`: this one, and others to set beside it.
     """
 
     binary: Path
@@ -62,6 +63,7 @@ class Subject:
     flags: Sequence[str]
     operators: Sequence[str]
     size: dict[str, Any]
+    shipped: Sequence[Shipped] = ()
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,8 @@ def measure(
     with Writer(directory, _header(device, info, subject, settings)) as writer:
         if subject.size:
             writer.event({"event": "size", **subject.size})
+        if subject.shipped:
+            writer.event({"event": "shipped", "ways": [asdict(way) for way in subject.shipped]})
         writer.event({"event": "operators", "labels": list(subject.operators)})
         error: TrimtabError | None = None
         try:

@@ -16,7 +16,10 @@ import numpy as np
 
 from trimtab.bench import statistics
 from trimtab.bench.results import Event, Header, Record, Status
+from trimtab.bench.shipped import Shipped
 from trimtab.bench.statistics import Ratio, Statistic
+
+SHIPPED_KEYS = ("shipped_bytes", "binary_bytes", "model_bytes")
 
 
 class Unit(StrEnum):
@@ -64,7 +67,9 @@ class OpCost:
 
 @dataclass(frozen=True)
 class Summary:
-    """One run, reduced: its header, how it ended, its figures, its operators, its bytes."""
+    """One run, reduced: its header, how it ended, its figures, its operators, its bytes,
+    and what is `shipped`: this binary and model, and others beside them.
+    """
 
     header: Header
     path: str
@@ -75,6 +80,7 @@ class Summary:
     ops: tuple[OpCost, ...]
     sections: Mapping[str, int]
     groups: Mapping[str, int]
+    shipped: tuple[Shipped, ...]
 
     def figure(self, key: str) -> Figure | None:
         """The figure of that key, or None when this run has none."""
@@ -125,6 +131,7 @@ def summarize(record: Record) -> Summary:
         ops=tuple(_ops(record)),
         sections=size.get("sections", {}),
         groups=size.get("groups", {}),
+        shipped=_shipped(record),
     )
 
 
@@ -136,8 +143,22 @@ def compare(records: Sequence[Record]) -> Comparison:
     return Comparison(runs, rows, tuple(_notes(runs)))
 
 
+def _shipped(record: Record) -> tuple[Shipped, ...]:
+    if event := record.first("shipped"):
+        return tuple(Shipped(**way) for way in event["ways"])
+    header = record.header
+    model_bytes = 0 if header.is_model_embedded else header.model.file_bytes
+    return (Shipped("trimtab", model_bytes, header.binary.file_bytes, is_built=True),)
+
+
 def _figures(record: Record) -> Iterator[Figure]:
     emulated = record.header.is_emulated
+    binary_bytes, model_bytes = record.header.binary.file_bytes, record.header.model.file_bytes
+    is_apart = not record.header.is_model_embedded
+    yield Figure("shipped_bytes", "shipped", Unit.BYTES, (binary_bytes + is_apart * model_bytes,))
+    yield Figure("binary_bytes", "  binary", Unit.BYTES, (binary_bytes,))
+    if is_apart:
+        yield Figure("model_bytes", "  model", Unit.BYTES, (model_bytes,))
     for key, label, kind in (
         ("latency", "inference", "run"),
         ("first", "first inference", "first"),
@@ -162,9 +183,6 @@ def _figures(record: Record) -> Iterator[Figure]:
     peak = (record.first("peak") or {}).get("vm_hwm_bytes")
     if peak is not None and record.header.device.get("peak_of") != "emulator":
         yield Figure("peak_bytes", "peak memory", Unit.BYTES, (peak,))
-    yield Figure("binary_bytes", "binary file", Unit.BYTES, (record.header.binary.file_bytes,))
-    if not record.header.is_model_embedded:
-        yield Figure("model_bytes", "model file", Unit.BYTES, (record.header.model.file_bytes,))
 
 
 def _ops(record: Record) -> Iterator[OpCost]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from trimtab.planner.choices import Plan
+    from trimtab.workflow.budget import Budget
 
 PLAN_HELP = "TOML file with choices of algorithms and kernels (./inv inspect --plan)"
 INPUT_HELP = "shape of a free input: NAME=1,3,224,224 (repeatable)"
@@ -13,6 +14,11 @@ PREFER_HELP = "balanced, size or load: a small file, binary too, or one that loa
 WEIGHTS_HELP = (
     "type of the weights in the file: f32 or f16, which takes half and is computed as f32"
 )
+BUDGET_HELP = {
+    "max-model-bytes": "what the model file may take, such as 4M or 512K",
+    "max-binary-bytes": "what the binary may take",
+    "max-memory": "what activations, prepared weights and the model file may take together",
+}
 RESULTS_HELP = "folder of the runs (default: results/)"
 
 
@@ -47,3 +53,26 @@ def read_plan(path: str, prefer: str = "", weights: str = "") -> Plan | None:
     plan = Plan.read(path) if path else Plan()
     prefer, weights = prefer or plan.prefer, weights or plan.weights_type
     return replace(plan, prefer=prefer, weights_type=weights)
+
+
+def parse_budget(model: str, binary: str, memory: str) -> Budget:
+    """The limits of the options in BUDGET_HELP; "" is none. UsageError for what is no size."""
+    from trimtab.workflow.budget import Budget
+
+    limits = zip(BUDGET_HELP, (model, binary, memory), strict=True)
+    return Budget(*(_bytes(option, text) for option, text in limits))
+
+
+def _bytes(option: str, text: str) -> int | None:
+    """ "512K" -> 524288; K, M and G are powers of 1024."""
+    import re
+
+    from trimtab.errors import UsageError
+
+    if not text:
+        return None
+    found = re.fullmatch(r"(\d+)([KMG]?)", text, re.ASCII)
+    count = int(found[1]) << {"": 0, "K": 10, "M": 20, "G": 30}[found[2]] if found else 0
+    if not count:
+        raise UsageError(f"--{option} {text!r} is no size", hint="write it as 80000, 512K or 4M")
+    return count

@@ -7,11 +7,13 @@ from invoke.tasks import task
 
 from trimtab.cli._engine import needs_engine
 from trimtab.cli._options import (
+    BUDGET_HELP,
     INPUT_HELP,
     PLAN_HELP,
     PREFER_HELP,
     RESULTS_HELP,
     WEIGHTS_HELP,
+    parse_budget,
     parse_inputs,
     read_plan,
 )
@@ -32,6 +34,7 @@ NAMESPACE = "bench"
         "plan": PLAN_HELP,
         "prefer": PREFER_HELP,
         "weights": WEIGHTS_HELP,
+        **BUDGET_HELP,
         "embed-model": "link the model into the binary",
         "threads": "threads of the runner",
         "runs": "steady-state runs at least; default 30, emulated 2",
@@ -58,6 +61,9 @@ def run(
     plan: str = "",
     prefer: str = "",
     weights: str = "",
+    max_model_bytes: str = "",
+    max_binary_bytes: str = "",
+    max_memory: str = "",
     embed_model: bool = False,
     threads: int = 1,
     runs: int = 0,
@@ -87,6 +93,7 @@ def run(
         shapes=parse_inputs(input),
         plan=read_plan(plan, prefer, weights),
         embed_model=embed_model,
+        budget=parse_budget(max_model_bytes, max_binary_bytes, max_memory),
     )
     settings = Settings(
         threads=threads,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,15 +12,18 @@ from invoke.tasks import task
 
 from trimtab.cli._engine import needs_engine
 from trimtab.cli._options import (
+    BUDGET_HELP,
     INPUT_HELP,
     PLAN_HELP,
     PREFER_HELP,
     WEIGHTS_HELP,
+    parse_budget,
     parse_inputs,
     read_plan,
 )
 
 if TYPE_CHECKING:
+    from trimtab.bench.shipped import Shipped
     from trimtab.build.builder import Build
     from trimtab.size import SizeReport
 
@@ -35,6 +40,7 @@ if TYPE_CHECKING:
         "plan": PLAN_HELP,
         "prefer": PREFER_HELP,
         "weights": WEIGHTS_HELP,
+        **BUDGET_HELP,
         "strings": "keep names and error texts; --no-strings drops them",
         "input": INPUT_HELP,
         "debug": "without optimisation, with debug information",
@@ -54,6 +60,9 @@ def build(
     plan: str = "",
     prefer: str = "",
     weights: str = "",
+    max_model_bytes: str = "",
+    max_binary_bytes: str = "",
+    max_memory: str = "",
     strings: bool = True,
     debug: bool = False,
     json: bool = False,
@@ -73,16 +82,24 @@ def build(
         embed_model=embed_model,
         strings=strings,
         build_type="Debug" if debug else "Release",
+        budget=parse_budget(max_model_bytes, max_binary_bytes, max_memory),
     )
-    made = workflow.build(recipe, Path(output) if output else None, shown(quiet=json))
+    progress = shown(quiet=json)
+    made = workflow.build(recipe, Path(output) if output else None, progress)
+    ways = workflow.shipped_of(recipe, made, progress)
     report = size.measure(made.output_dir)
     if json:
-        _print_json({**made.record, "output": str(made.output_dir), "size": report.to_json()})
+        facts = {"output": str(made.output_dir), "shipped": [asdict(way) for way in ways]}
+        _print_json({**made.record, **facts, "size": report.to_json()})
     else:
-        _print_summary(made, report)
+        _print_summary(made, ways, report)
 
 
-def _print_summary(made: Build, report: SizeReport) -> None:
+def _print_summary(made: Build, ways: Sequence[Shipped], report: SizeReport) -> None:
+    from trimtab import reports
+
+    if ways:
+        print(reports.shipped(ways).text() + "\n")
     kinds = {group.partition(":")[0]: None for group in report.groups}
     parts = ", ".join(f"{kind} {report.total(kind):,}" for kind in kinds if report.total(kind) > 99)
     print(f"{made.output_dir}:")

@@ -97,6 +97,19 @@ def find(path: Path) -> Importer:
     )
 
 
+def files(path: Path) -> list[Path]:
+    """The files of a model, as far as their names tell: those of a folder, or `path` and what has
+    its name with another suffix of its format.
+    """
+    if path.is_dir():
+        return sorted(file for file in path.iterdir() if file.is_file())
+    endings = [s for s in suffixes() if path.name.endswith(s)]
+    end = max(endings, key=len, default="")
+    own = next((declared for declared in _formats().values() if end in declared), ())
+    twins = (path.with_name(path.name.removesuffix(end) + suffix) for suffix in own)
+    return [path, *(twin for twin in twins if twin != path and twin.is_file())]
+
+
 def load(
     path: str | Path, inputs: Shapes | None = None, outputs: Sequence[str] | None = None
 ) -> Program:

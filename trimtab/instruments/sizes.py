@@ -22,8 +22,8 @@ TARGETS = (
 
 @dataclass(frozen=True)
 class Weighed:
-    """One runner without a model, and the files of its model, None of `FULL`. `versions`: of the
-    programs that they depend on.
+    """One runner without a model, and the files of its model, None of `FULL`. `packed_bytes`: of
+    the .ttm as `pack` leaves it; `versions`: of the programs that they depend on.
     """
 
     network: str
@@ -32,15 +32,25 @@ class Weighed:
     runner_bytes: int
     onnx_bytes: int | None
     ttm_bytes: int | None
+    packed_bytes: int | None
     versions: Mapping[str, str]
 
 
 def table(weighed: Sequence[Weighed]) -> Table:
     """A row per runner; its records are what is committed."""
-    heads = {"runner": "runner_bytes", ".onnx": "onnx_bytes", ".ttm": "ttm_bytes"}
+    heads = {
+        "runner": "runner_bytes",
+        ".onnx": "onnx_bytes",
+        ".ttm": "ttm_bytes",
+        ".ttm.zst": "packed_bytes",
+    }
     figures = [number(head, ",", absent="-", key=key) for head, key in heads.items()]
     rows = [
-        (w.network, w.toolchain, w.cpu, w.runner_bytes, w.onnx_bytes, w.ttm_bytes) for w in weighed
+        (
+            *(w.network, w.toolchain, w.cpu, w.runner_bytes),
+            *(w.onnx_bytes, w.ttm_bytes, w.packed_bytes),
+        )
+        for w in weighed
     ]
     return Table([Column("network"), Column("toolchain"), Column("cpu"), *figures], rows)
 

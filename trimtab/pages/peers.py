@@ -59,9 +59,21 @@ def peers_start() -> Page:
 
 
 @block
+def peers_peak() -> Page:
+    """Peak memory, weights included."""
+    return _table(report.PEAK, min(_threads(_figures())))
+
+
+@block
 def peers_memory() -> Page:
-    """Peak memory."""
+    """Peak memory without the weights."""
     return _table(report.MEMORY, min(_threads(_figures())))
+
+
+@block
+def peers_shipped() -> Page:
+    """What each engine's files of a model weigh."""
+    return _table(report.SHIPPED, min(_threads(_figures())))
 
 
 @block
@@ -75,6 +87,8 @@ def peers_threads() -> Page:
 
 def _table(kind: Kind, threads: int, end: str = "") -> list[str | Table]:
     found = _figures()
+    if all(kind.of(figures) is None for figures in found):
+        return [f"{kind.title}{end}: not measured yet."]
     return [f"{kind.title}{end}:", report.table(kind, found, threads, _engines(found))]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import median
+
 from trimtab.instruments import committed
 from trimtab.instruments.committed import Row
 from trimtab.instruments.sizes import BASELINE, FULL
@@ -38,6 +40,19 @@ def runner_sizes() -> Page:
 def model_sizes() -> Page:
     """Megabytes of planned models, by network and core, beside their source."""
     return ["Megabytes of model files:", _table("ttm_bytes", ".2f", 1e6, "onnx_bytes")]
+
+
+@block
+def packed_sizes() -> str:
+    """What zstd leaves of the models."""
+    rows = [row for row in committed.read(BASELINE.name).rows if row.get("packed_bytes")]
+    if not rows:
+        return "What zstd leaves of them was not weighed yet."
+    shares = [row["packed_bytes"] / row["ttm_bytes"] for row in rows]
+    return (
+        f"`./inv pack` leaves {median(shares):.0%} of them ({min(shares):.0%} to "
+        f"{max(shares):.0%}): weights are noise but for their exponents."
+    )
 
 
 def _table(key: str, form: str, unit: int | float = 1, source: str = "") -> Table:

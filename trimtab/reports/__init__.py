@@ -13,6 +13,9 @@ from typing import Protocol, cast
 
 from trimtab.bench.summary import Comparison, Summary
 from trimtab.errors import UsageError
+from trimtab.reports._tables import shipped
+
+__all__ = ["Format", "find", "names", "shipped"]
 
 
 class Format(Protocol):

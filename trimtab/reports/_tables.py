@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from trimtab.bench.summary import Comparison, OpCost, Summary, Unit
+from trimtab.bench.shipped import Shipped
+from trimtab.bench.summary import SHIPPED_KEYS, Comparison, OpCost, Summary, Unit
 from trimtab.reports import _text
 from trimtab.tables import Column, Table, number
 
@@ -13,8 +14,8 @@ TOP = 15  # rows of a ranking; the rest is one row
 
 
 def of_run(summary: Summary) -> list[Table]:
-    """Everything one run says; empty tables are left out."""
-    tables = [_setup([summary]), _figures(summary), _ops(summary.ops)]
+    """Everything one run says, what is shipped first; empty tables are left out."""
+    tables = [shipped(summary.shipped), _setup([summary]), _figures(summary), _ops(summary.ops)]
     tables += [
         _bytes("Size by part", "part", ["bytes"], [parts(summary.groups)]),
         _bytes("Size by operator and kernel", "code of", ["bytes"], [_code(summary.groups)]),
@@ -37,8 +38,9 @@ def of_comparison(comparison: Comparison) -> list[Table]:
         for row in comparison.rows
     ]
     tables = [
+        _numbers("Size, speed and memory", "", columns, figures),
+        _models(runs, labels),
         _setup(runs, labels),
-        _numbers("Speed, memory and size", "", columns, figures),
         _bytes("Size by part", "part", labels, [parts(run.groups) for run in runs]),
         _bytes("Size by operator and kernel", "code of", labels, [_code(r.groups) for r in runs]),
         _bytes("Size by section", "section", labels, [run.sections for run in runs]),
@@ -61,6 +63,31 @@ def run_labels(comparison: Comparison) -> list[str]:
         return labels
     letters = [chr(ord("A") + i) for i in range(len(headers))]
     return [f"{x} {label}" for x, label in zip(letters, labels, strict=True)] if labels else letters
+
+
+def shipped(ways: Sequence[Shipped]) -> Table:
+    """Bytes of binary and model, and the memory that the model takes, of each way to ship it."""
+    rows = [
+        [
+            f"{way.what} (this build)" if way.is_built else way.what,
+            *(_text.value(n, Unit.BYTES) for n in (way.binary_bytes, way.model_bytes)),
+            *(_text.value(n, Unit.BYTES) for n in (way.total_bytes, way.memory_bytes)),
+        ]
+        for way in ways
+    ]
+    return _numbers("Shipped", "", ["binary", "model", "both", "memory held"], rows)
+
+
+def _models(runs: Sequence[Summary], labels: Sequence[str]) -> Table:
+    """What the model of each run weighs in other ways to ship it."""
+    columns = [
+        {way.what: way.model_bytes for way in run.shipped if not way.is_built} for run in runs
+    ]
+    names = dict.fromkeys(name for column in columns for name in column)
+    rows = [
+        [name, *(_text.value(column.get(name), Unit.BYTES) for column in columns)] for name in names
+    ]
+    return _numbers("The model in other ways", "", labels, rows)
 
 
 def parts(groups: Mapping[str, int]) -> dict[str, int]:
@@ -102,6 +129,8 @@ def _device(run: Summary) -> str:
 def _figures(summary: Summary) -> Table:
     rows = []
     for figure in summary.figures:
+        if figure.key in SHIPPED_KEYS:
+            continue  # they are in a table of their own
         s, unit = figure.statistic, figure.unit
         label = f"{figure.label} (instructions)" if unit is Unit.INSTRUCTIONS else figure.label
         row = [label, _text.value(figure.value, unit)]
@@ -110,7 +139,7 @@ def _figures(summary: Summary) -> Table:
             row += [_text.value(s.p90, unit), str(s.count)]
         rows.append(row + [""] * (6 - len(row)))
     columns = ["median", "95 % interval", "minimum", "p90", "samples"]
-    return _numbers("Speed, memory and size", "", columns, rows)
+    return _numbers("Speed and memory", "", columns, rows)
 
 
 def _ops(ops: Sequence[OpCost]) -> Table:

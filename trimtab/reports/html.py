@@ -32,7 +32,7 @@ svg { max-width: 100%; height: auto; font-size: 13px }
 
 
 def run(summary: Summary) -> str:
-    """The report of one run: where time and bytes go, then the tables."""
+    """The report of one run: what is shipped, where time and bytes go, then the other tables."""
     charts = []
     costly = sorted(summary.ops, key=lambda op: -op.cost)[: _tables.TOP]
     if costly:
@@ -45,7 +45,7 @@ def run(summary: Summary) -> str:
 
 
 def comparison(comparison: Comparison) -> str:
-    """The report of several runs: speed and size as charts, then the tables."""
+    """The report of several runs: their figures, speed and size as charts, the other tables."""
     labels = _tables.run_labels(comparison)
     charts = []
     headlines = [run.headline for run in comparison.runs]
@@ -82,9 +82,10 @@ def _page(
 ) -> str:
     body = [f"<h1>{escape(title)}</h1>"]
     body += [f"<p>{escape(note)}</p>" for note in notes]
+    body.append(tables[0].html())
     for heading, chart in charts:
         body.append(f"<h2>{escape(heading)}</h2>\n{chart}")
-    body += [table.html() for table in tables]
+    body += [table.html() for table in tables[1:]]
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

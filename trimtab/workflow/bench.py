@@ -19,8 +19,16 @@ from trimtab.program import Program
 from trimtab.program.program import NUMPY_DTYPES
 from trimtab.progress import SILENT, Progress
 from trimtab.target import Target
-from trimtab.workflow.build import Recipe, Shapes, planned, subject_of
+from trimtab.workflow.build import (
+    Recipe,
+    Shapes,
+    network_of,
+    planned,
+    subject_of,
+    within_budget,
+)
 from trimtab.workflow.models import model_path
+from trimtab.workflow.shipped import survey
 
 
 @dataclass(frozen=True)
@@ -47,12 +55,19 @@ def bench(request: BenchRequest, folder: Path, progress: Progress = SILENT) -> O
         toolchain=request.recipe.toolchain or definition.toolchain,
         cpu=request.recipe.cpu or definition.cpu or "",
     )
+    threads = request.settings.threads
+    recipe = within_budget(recipe, threads, progress)
     path = model_path(recipe.model, recipe.profile, progress)
-    source, program = planned(path, recipe, request.settings.threads, progress)
+    source, program = planned(path, recipe, threads, progress)
     with progress.step("compute the expected output"):
         expected = expected_output(path, source, recipe.shapes)
     with definition.open(trust_new=request.trust_new) as device:
         subject = subject_of(program, recipe, progress)
+        with progress.step("weigh other ways to ship it"):
+            network = network_of(source, recipe, threads)
+            binary_bytes = subject.binary.stat().st_size
+            ways = survey(network, path, binary_bytes, embedded=recipe.embed_model)
+        subject = dataclasses.replace(subject, shipped=ways)
         return protocol.measure(device, subject, expected, request.settings, folder, progress)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import trimtab
 from trimtab import passes, paths, size
 from trimtab.bench.protocol import Subject
+from trimtab.bench.shipped import Shipped
 from trimtab.build import builder
 from trimtab.build.builder import Build
 from trimtab.build.toolchain import find_toolchain
@@ -22,7 +23,9 @@ from trimtab.planner.price import price
 from trimtab.profile import Profile, find_profile
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
+from trimtab.workflow.budget import Budget
 from trimtab.workflow.models import model_path, target_of
+from trimtab.workflow.shipped import Network, survey
 
 Shapes = Mapping[str, tuple[int, ...]]
 
@@ -40,19 +43,24 @@ class Recipe:
     embed_model: bool = False
     strings: bool = True
     build_type: str = "Release"
+    budget: Budget = field(default_factory=Budget)
 
 
 def build(recipe: Recipe, output: Path | None = None, progress: Progress = SILENT) -> Build:
     """Builds the binary of a model, of a profile, or of a model with a profile, and delivers it
     into `output` (default: dist/NAME-TOOLCHAIN).
 
-    UsageError when neither is named; ProfileError when no plan of the model lies in the profile.
+    UsageError when neither is named; ProfileError when no plan of the model lies in the profile;
+    BudgetError when nothing fits.
     """
     if not recipe.model and not recipe.profile:
         raise UsageError(
             "what is to be built?", hint="--model FILE, --profile NAME (./inv profile), or both"
         )
     recipe = dataclasses.replace(recipe, toolchain=recipe.toolchain or "host")
+    if recipe.budget and not recipe.model:
+        raise UsageError("a budget is for a model", hint="name one with --model")
+    recipe = within_budget(recipe, 1, progress)
     program = None
     if recipe.model:
         _, program = planned(model_path(recipe.model, progress=progress), recipe, 1, progress)
@@ -61,6 +69,47 @@ def build(recipe: Recipe, output: Path | None = None, progress: Progress = SILEN
     output = output or Path("dist", f"{stem}-{recipe.toolchain}")
     with tempfile.TemporaryDirectory(prefix="trimtab-") as scratch:
         return _deliver(recipe, program, profile, Path(scratch) / f"{stem}.ttm", output, progress)
+
+
+def within_budget(recipe: Recipe, threads: int, progress: Progress = SILENT) -> Recipe:
+    """The recipe with the fastest preference that fits its budget; as it is, if it has none.
+
+    BudgetError when nothing fits.
+    """
+    if not recipe.budget:
+        return recipe
+    path = model_path(recipe.model, recipe.profile, progress)
+
+    def weigh_binary(plan: Plan) -> int:
+        tried = dataclasses.replace(recipe, model=str(path), plan=plan, budget=Budget())
+        with tempfile.TemporaryDirectory(prefix="trimtab-") as folder:
+            return build(tried, Path(folder) / "build", progress).runner.stat().st_size
+
+    with progress.step(f"look for what fits the budget on {machine_of(recipe)}"):
+        network = network_of(trimtab.load(path, inputs=dict(recipe.shapes)), recipe, threads)
+        plan, _ = recipe.budget.choose(network.ways(), weigh_binary)
+    return dataclasses.replace(recipe, plan=plan, budget=Budget())
+
+
+def network_of(source: Program, recipe: Recipe, threads: int) -> Network:
+    """A program as what is to be shipped to the recipe's machine."""
+    return Network(
+        passes.optimize(source),
+        target_of(recipe.toolchain, recipe.cpu, threads, recipe.profile),
+        recipe.plan or Plan(),
+        recipe.strings,
+    )
+
+
+def shipped_of(recipe: Recipe, made: Build, progress: Progress = SILENT) -> list[Shipped]:
+    """What a build of the recipe ships, and what else could be; nothing without a model."""
+    if not recipe.model:
+        return []
+    path = model_path(recipe.model, progress=progress)
+    with progress.step("weigh other ways to ship it"):
+        network = network_of(trimtab.load(path, inputs=dict(recipe.shapes)), recipe, 1)
+        binary_bytes = made.runner.stat().st_size
+        return survey(network, path, binary_bytes, embedded=recipe.embed_model)
 
 
 def planned(

@@ -12,6 +12,7 @@ from trimtab.instruments.sizes import FULL, TARGETS, Weighed
 from trimtab.progress import SILENT, Progress
 from trimtab.workflow.build import Recipe, build
 from trimtab.workflow.models import model_path
+from trimtab.workflow.pack import pack
 
 
 def weigh(
@@ -52,5 +53,6 @@ def _weighed(recipe: Recipe, progress: Progress) -> Weighed:
             runner_bytes=made.runner.stat().st_size,
             onnx_bytes=model_path(recipe.model).stat().st_size if recipe.model else None,
             ttm_bytes=made.model.stat().st_size if made.model else None,
+            packed_bytes=pack(made.model).packed_bytes if made.model else None,
             versions={"trimtab": __version__, "compiler": made.compiler},
         )

@@ -59,10 +59,19 @@ class Result:
         return statistics.median(load.create_ns + load.first_ns for load in self.loads) / 1e6
 
     @property
+    def peak_bytes(self) -> float:
+        """Peak resident memory of the engine, weights included, as the median of the processes."""
+        return statistics.median(load.peak_bytes for load in self.loads)
+
+    @property
     def beyond_weights_bytes(self) -> float:
         """Peak resident memory of the engine without what the ONNX model's weights take."""
-        peak = statistics.median(load.peak_bytes for load in self.loads)
-        return max(peak - self.weights_bytes, 0)
+        return max(self.peak_bytes - self.weights_bytes, 0)
+
+    @property
+    def shipped_bytes(self) -> int:
+        """Of the model's files, as a user of the engine would ship them."""
+        return self.loads[0].shipped_bytes
 
     @property
     def error(self) -> float:

@@ -79,13 +79,15 @@ class Case:
 
 @dataclass(frozen=True)
 class Loaded:
-    """What an engine said when it had loaded a model and run it once. `peak_bytes`: of its process,
-    beyond what was resident before the engine's packages were imported; `error`: see `Case.error`.
+    """What an engine said when it had loaded a model and run it. `peak_bytes`: of its process,
+    pages of mapped files included, beyond what was resident before the engine's packages were
+    imported; `shipped_bytes`: of the model's files; `error`: see `Case.error`.
     """
 
     create_ns: int
     first_ns: int
     peak_bytes: int
+    shipped_bytes: int
     error: float
 
 

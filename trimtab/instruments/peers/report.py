@@ -21,7 +21,8 @@ NAME = "peers"  # of the committed results
 class Figures:
     """What counts of one engine on one network. `quartiles_ms`: half of the inferences took between
     these; `start_ms`: loading and the first inference; `error`: relative to the largest magnitude
-    of an output. Results of which only the rest was kept lack these three: None.
+    of an output; `peak_bytes`: of memory, weights included; `shipped_bytes`: of the model's files.
+    None: not measured, or not kept.
     """
 
     network: str
@@ -33,6 +34,8 @@ class Figures:
     start_ms: float | None
     beyond_weights_bytes: float | None
     error: float | None
+    peak_bytes: float | None = None
+    shipped_bytes: int | None = None
 
     @classmethod
     def of(cls, result: Result) -> Figures:
@@ -47,6 +50,8 @@ class Figures:
             start_ms=round(result.start_ms, 3),
             beyond_weights_bytes=result.beyond_weights_bytes,
             error=float(f"{result.error:.2g}"),
+            peak_bytes=result.peak_bytes,
+            shipped_bytes=result.shipped_bytes,
         )
 
 
@@ -81,11 +86,23 @@ START = Kind(
     ".1f",
     Against("onnxruntime", ("onnxruntime",)),
 )
+PEAK = Kind(
+    "Peak resident megabytes, weights included",
+    lambda f: _megabytes(f.peak_bytes),
+    ".1f",
+    Against("the leanest peer"),
+)
 MEMORY = Kind(
     "Peak resident megabytes beyond the weights",
-    lambda f: None if f.beyond_weights_bytes is None else f.beyond_weights_bytes / 1e6,
+    lambda f: _megabytes(f.beyond_weights_bytes),
     ".1f",
     _BEST,
+)
+SHIPPED = Kind(
+    "Megabytes of model files, as an engine's own converter makes them",
+    lambda f: _megabytes(f.shipped_bytes),
+    ".2f",
+    Against("the smallest peer"),
 )
 ERROR = Kind(
     "Largest error, relative to the largest magnitude of the output",
@@ -93,6 +110,10 @@ ERROR = Kind(
     ".0e",
     None,
 )
+
+
+def _megabytes(count: float | None) -> float | None:
+    return None if count is None else count / 1e6
 
 
 def to_json(comparison: Comparison) -> str:
@@ -133,7 +154,7 @@ def _tables(found: Sequence[Figures], versions: Mapping[str, str]) -> Iterator[T
         end = f", {threads} thread{'s' * (threads > 1)}"
         for kind in (MEDIAN, MINIMUM):
             yield table(kind, found, threads, engines, kind.title + end)
-    for kind in (START, MEMORY, ERROR):
+    for kind in (START, PEAK, MEMORY, SHIPPED, ERROR):
         yield table(kind, found, counts[0], engines, kind.title)
     if len(counts) > 1:
         title = f"Speed-up from {counts[0]} to {counts[-1]} threads"

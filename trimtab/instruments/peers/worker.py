@@ -51,13 +51,15 @@ class Job:
 class Engine:
     """How an engine is used. `packages`: what pip calls them, the one with its version first.
 
-    `modules` are imported before the clock starts; `create` gets them.
+    `modules` are imported before the clock starts; `create` gets them. `shipped`: the files of the
+    model that a user of the engine would ship.
     """
 
     packages: tuple[str, ...]
     modules: tuple[str, ...]
     create: Callable[..., Run]
     convert: Callable[[Job], None] = lambda job: None
+    shipped: Callable[[Job], Sequence[Path]] = lambda job: [job.model]
 
 
 def onnxruntime(job: Job, ort: Any) -> Run:
@@ -85,11 +87,19 @@ def openvino(job: Job, ov: Any) -> Run:
 
 
 def ncnn_convert(job: Job) -> None:
-    """By pnnx, with float32 weights; it writes beside the file that it reads."""
-    if not job.converted(".ncnn.bin").exists():
-        copy = shutil.copy(job.model, job.folder)
-        shapes = ",".join(str(list(array.shape)).replace(" ", "") for array in job.inputs.values())
-        _tool("pnnx", str(copy), f"inputshape={shapes}", "fp16=0")
+    """By pnnx, with float32 weights; and with its default of float16 for `ncnn_shipped`."""
+    shapes = ",".join(str(list(array.shape)).replace(" ", "") for array in job.inputs.values())
+    for folder, options in ((job.folder, ["fp16=0"]), (job.folder / "default", [])):
+        if not (folder / job.converted(".ncnn.bin").name).exists():
+            folder.mkdir(exist_ok=True)
+            copy = shutil.copy(job.model, folder)  # it writes beside the file that it reads
+            _tool("pnnx", str(copy), f"inputshape={shapes}", *options)
+
+
+def ncnn_shipped(job: Job) -> list[Path]:
+    """As its converter makes them unless told otherwise: with float16 weights."""
+    folder = job.folder / "default"
+    return [folder / job.converted(suffix).name for suffix in (".ncnn.param", ".ncnn.bin")]
 
 
 def ncnn(job: Job, ncnn: Any) -> Run:
@@ -152,13 +162,16 @@ def trimtab(job: Job, trimtab: Any, *_: Any) -> Run:
 ENGINES = {
     "onnxruntime": Engine(("onnxruntime",), ("onnxruntime",), onnxruntime),
     "openvino": Engine(("openvino",), ("openvino",), openvino),
-    "ncnn": Engine(("ncnn", "pnnx"), ("ncnn",), ncnn, ncnn_convert),
-    "mnn": Engine(("MNN",), ("MNN.nn", "MNN.expr"), mnn, mnn_convert),
+    "ncnn": Engine(("ncnn", "pnnx"), ("ncnn",), ncnn, ncnn_convert, ncnn_shipped),
+    "mnn": Engine(
+        ("MNN",), ("MNN.nn", "MNN.expr"), mnn, mnn_convert, lambda job: [job.converted(".mnn")]
+    ),
     "trimtab": Engine(
         ("trimtab",),
         ("trimtab", "trimtab.session", "trimtab.importers.ttm", "trimtab._engine"),
         trimtab,
         trimtab_convert,
+        lambda job: [job.converted(".ttm")],
     ),
 }
 
@@ -208,9 +221,11 @@ def serve(engine: Engine, job: Job, commands: TextIO, answers: TextIO, outputs: 
     run = engine.create(job, *modules)
     create_ns = time.perf_counter_ns() - start
     first_ns, results = _timed(run)
-    peak = resident_bytes("VmHWM") - before
     np.savez(outputs, *[np.asarray(result) for result in results])
-    answer(create_ns=create_ns, first_ns=first_ns, peak_bytes=peak)
+    run()  # what an engine does once more when it knows its shapes counts, too
+    peak = resident_bytes("VmHWM") - before
+    shipped = sum(file.stat().st_size for file in engine.shipped(job))
+    answer(create_ns=create_ns, first_ns=first_ns, peak_bytes=peak, shipped_bytes=shipped)
     for line in commands:
         answer(ns=[_timed(run)[0] for _ in range(int(line))])
 

@@ -1,0 +1,79 @@
+"""What is shipped: in records, in reports, and within a budget."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import trimtab
+from trimtab import importers, passes
+from trimtab.bench import results, summary
+from trimtab.bench.protocol import Settings
+from trimtab.errors import BudgetError, UsageError
+from trimtab.workflow.bench import BenchRequest, bench
+from trimtab.workflow.budget import Budget
+from trimtab.workflow.build import Recipe, build, within_budget
+from trimtab.workflow.models import model_path
+from trimtab.workflow.shipped import NCNN, ncnn_bytes
+
+NETWORK = "mobilenet_v3_small"
+# Of the .ncnn.bin that pnnx 20261020 makes of the zoo's networks with its defaults.
+NCNN_BYTES = {"squeezenet": 2_478_984, "mobilenet_v3_small": 5_095_752, "yolo_fastest": 666_952}
+
+
+@pytest.mark.parametrize("network", NCNN_BYTES)
+def test_what_ncnn_ships_is_known_to_a_thousandth(network: str) -> None:
+    optimised = passes.optimize(trimtab.load(model_path(network)))
+    assert ncnn_bytes(optimised) == pytest.approx(NCNN_BYTES[network], rel=1e-3)
+
+
+@pytest.mark.build
+def test_a_record_says_what_is_shipped_and_what_else_could_be(tmp_path: Path) -> None:
+    settings = Settings(runs=1, min_time_ms=0)
+    outcome = bench(BenchRequest(Recipe(model=NETWORK), settings=settings), tmp_path)
+    record = results.read(outcome.path)
+    run = summary.summarize(record)
+    built = run.shipped[0]
+    assert built.is_built
+    assert built.model_bytes == record.header.model.file_bytes
+    assert built.binary_bytes == record.header.binary.file_bytes
+    (memory,) = record.of("memory")
+    held = memory["arena_bytes"] + memory.get("prepared_bytes", 0)
+    assert built.memory_bytes == held + record.header.model.file_bytes
+    others = {way.what: way.model_bytes for way in run.shipped if not way.is_built}
+    source = model_path(NETWORK)
+    assert others[f"{source.name} (source)"] == source.stat().st_size
+    assert others[NCNN] < 0.6 * source.stat().st_size
+    assert run.figures[0].key == "shipped_bytes"
+    assert run.figures[0].value == built.total_bytes
+
+
+def test_a_model_of_two_files_weighs_both(tmp_path: Path) -> None:
+    (tmp_path / "net.cfg").write_text("[net]")
+    (tmp_path / "net.weights").write_bytes(bytes(100))
+    (tmp_path / "other.weights").write_bytes(bytes(100))
+    for given in ("net.cfg", "net.weights"):
+        found = importers.files(tmp_path / given)
+        assert sorted(path.name for path in found) == ["net.cfg", "net.weights"]
+    (tmp_path / "net.onnx").write_bytes(b"")
+    assert importers.files(tmp_path / "net.onnx") == [tmp_path / "net.onnx"]
+
+
+def test_a_budget_that_fits_changes_no_more_than_the_preference() -> None:
+    recipe = Recipe(model=NETWORK, toolchain="host", budget=Budget(model_bytes=100_000_000))
+    found = within_budget(recipe, 1)
+    assert (found.model, found.toolchain) == (recipe.model, recipe.toolchain)
+    assert not found.budget
+
+
+def test_a_budget_that_nothing_fits_ends_before_anything_is_delivered(tmp_path: Path) -> None:
+    recipe = Recipe(model=NETWORK, budget=Budget(memory_bytes=1_000_000))
+    with pytest.raises(BudgetError, match=r"bytes over --max-memory"):
+        build(recipe, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_budget_is_for_a_model() -> None:
+    with pytest.raises(UsageError, match="for a model"):
+        build(Recipe(profile="yolo", budget=Budget(binary_bytes=1)))

@@ -1,0 +1,83 @@
+"""Budgets: the fastest way that fits, and what is said when none does."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from trimtab.bench.shipped import Shipped
+from trimtab.cli._options import parse_budget
+from trimtab.errors import BudgetError, UsageError
+from trimtab.workflow.budget import Budget
+
+WAYS = [
+    ("load", Shipped("prefer load", 3_000_000, memory_bytes=4_000_000)),
+    ("balanced", Shipped("prefer balanced", 1_100_000, memory_bytes=3_900_000)),
+    ("size", Shipped("prefer size", 1_000_000, memory_bytes=4_500_000)),
+]
+BINARIES = {"load": 60_000, "balanced": 90_000, "size": 70_000}
+
+
+def chosen(budget: Budget) -> str:
+    return budget.choose(WAYS, lambda name: BINARIES[name])[0]
+
+
+@pytest.mark.parametrize(
+    ("budget", "name"),
+    [
+        (Budget(model_bytes=3_000_000), "load"),
+        (Budget(model_bytes=2_999_999), "balanced"),
+        (Budget(memory_bytes=3_950_000), "balanced"),
+        (Budget(model_bytes=1_000_000), "size"),
+        (Budget(model_bytes=2_000_000, binary_bytes=70_000), "size"),
+        (Budget(binary_bytes=60_000), "load"),
+    ],
+)
+def test_the_fastest_way_that_fits_all_limits_is_taken(budget: Budget, name: str) -> None:
+    assert chosen(budget) == name
+
+
+def test_a_binary_is_built_only_where_it_has_a_limit_and_until_one_fits() -> None:
+    built = []
+
+    def weigh(name: str) -> int:
+        built.append(name)
+        return BINARIES[name]
+
+    Budget(model_bytes=1_000_000).choose(WAYS, weigh)
+    assert built == []
+    Budget(model_bytes=1_500_000, binary_bytes=100_000).choose(WAYS, weigh)
+    assert built == ["load", "balanced"]
+
+
+def test_what_cannot_be_met_says_how_near_each_comes_and_what_fails() -> None:
+    budget = Budget(model_bytes=999_000, binary_bytes=80_000, memory_bytes=4_200_000)
+    with pytest.raises(BudgetError) as caught:
+        chosen(budget)
+    assert (
+        "prefer size comes nearest, 1,000 bytes over --max-model-bytes and "
+        "300,000 bytes over --max-memory\n"
+    ) in str(caught.value)
+    rows = [re.split(" {2,}", row) for row in str(caught.value).splitlines() if "prefer" in row]
+    assert rows[1:] == [
+        ["prefer load", "3,000,000", "2,001,000", "60,000", "fits", "4,000,000", "fits"],
+        ["prefer balanced", "1,100,000", "101,000", "90,000", "10,000", "3,900,000", "fits"],
+        ["prefer size", "1,000,000", "1,000", "70,000", "fits", "4,500,000", "300,000"],
+    ]
+
+
+def test_no_budget_is_none() -> None:
+    assert not Budget()
+    assert Budget(memory_bytes=1)
+
+
+def test_sizes_are_powers_of_1024() -> None:
+    assert parse_budget("4M", "512K", "") == Budget(4 << 20, 512 << 10, None)
+    assert parse_budget("", "80000", "1G") == Budget(None, 80_000, 1 << 30)
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "4 M", "1.5M", "M", "4m", "4MB", "٤", "0K"])
+def test_what_is_no_size_is_refused_with_its_option(text: str) -> None:
+    with pytest.raises(UsageError, match="--max-memory"):
+        parse_budget("", "", text)
