@@ -47,6 +47,7 @@ class ConvSeparable final : public OperatorOf<ConvSeparableAttributes> {
     int32_t last;
   };
 
+  Status CheckProduct(Input w, int32_t channels, Dims* result) const;
   Status BindProduct(const Product& product, Input w, GemmDriver<float>* gemm,
                      Epilogue<float>* epilogue) const;
   Rows Seen(Rows rows) const;
@@ -72,13 +73,8 @@ Status ConvSeparable::InferShape() {
   const Tensor &x = input(kX), &w = input(kW);
   Tensor image = x;
   if (has_input(kExpand)) {
-    const Dims& expand = input(kExpand).dims;
     TRIMTAB_RETURN_IF_ERROR(CheckImage(x));
-    TRIMTAB_CHECK(expand.rank == 4 && expand[1] == x.c() && expand.Count() == expand.Count(0, 2),
-                  "weights must be 1x1 and fit the input's channels", x.c());
-    image.dims[1] = expand[0];
-    TRIMTAB_CHECK(!has_input(kExpandBias) || input(kExpandBias).Count() == expand[0],
-                  "bias does not fit the output's channels", expand[0]);
+    TRIMTAB_RETURN_IF_ERROR(CheckProduct(kExpand, x.c(), &image.dims));
   }
   TRIMTAB_RETURN_IF_ERROR(ReadConvolution({image, w, optional_input(kBias), nullptr},
                                           attributes().strides, attributes().pads,
@@ -86,17 +82,23 @@ Status ConvSeparable::InferShape() {
   TRIMTAB_CHECK(w.dims[0] == image.c() && w.dims[1] == 1,
                 "weights must be one window for every channel of the input", image.c());
   if (has_input(kProject)) {
-    const Dims& project = input(kProject).dims;
-    TRIMTAB_CHECK(project.rank == 4 && project[0] >= 1 && project[1] == image.c() &&
-                      project.Count() == project.Count(0, 2),
-                  "weights must be 1x1 and fit the input's channels", image.c());
-    output().dims[1] = project[0];
-    TRIMTAB_CHECK(!has_input(kProjectBias) || input(kProjectBias).Count() == project[0],
-                  "bias does not fit the output's channels", project[0]);
+    TRIMTAB_RETURN_IF_ERROR(CheckProduct(kProject, image.c(), &output().dims));
   }
   TRIMTAB_CHECK(
       !has_input(kResidual) || (has_input(kProject) && input(kResidual).dims == output().dims),
       "residual does not have the output's shape");
+  return Status();
+}
+
+// Checks weights and bias for so many input channels, and gives `result` its channels.
+Status ConvSeparable::CheckProduct(Input w, int32_t channels, Dims* result) const {
+  const Dims& dims = input(w).dims;
+  TRIMTAB_CHECK(dims.rank == 4 && dims[0] >= 1 && dims[1] == channels && dims.Count(2, 4) == 1,
+                "weights must be 1x1 and fit the input's channels", channels);
+  const Tensor* const bias = optional_input(w + 1);
+  TRIMTAB_CHECK(bias == nullptr || bias->Count() == dims[0],
+                "bias does not fit the output's channels", dims[0]);
+  (*result)[1] = dims[0];
   return Status();
 }
 
