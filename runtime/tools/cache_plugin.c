@@ -1,6 +1,6 @@
 // TCG plug-in for QEMU user mode: simulates the data caches of a core beside what it executes.
 //
-//   -plugin cache.so,l1d=BYTES:WAYS:LINE:CORES,l2=BYTES:WAYS:LINE:CORES[,l3=...]
+//   -plugin cache.so,l1=BYTES:WAYS:LINE:CORES,l2=BYTES:WAYS:LINE:CORES[,l3=...]
 //
 // Each virtual CPU (thread) has a core; CORES of them share a cache of that level. Caches write
 // back and allocate on reads and writes, replace the least recently used line, and are indexed by
@@ -11,12 +11,11 @@
 // At each of the runner's markers the log gets what happened since the one before:
 //
 //   mark PHASE INDEX
-//   cpu N INSTRUCTIONS L1_MISSES NEW_STREAMS    for each virtual CPU that executed something
-//   level N MISSES FILLS WRITES                 N from 2; FILLS: the misses for the sake of writes
-//   ran BLOCK TIMES                             for each block that was executed
+//   cpu N INSTRUCTIONS L1_MISSES    for each virtual CPU that executed something
+//   level N MISSES WRITES           N from 2; lines that were read from below, and written there
+//   ran BLOCK TIMES                 for each block that was executed
 //
-// and a line `block N HEX` with its machine code when a block is translated. A miss of L1 that
-// continues none of the last 8 runs of lines begins a new stream: no prefetcher sees it coming.
+// and a line `block N HEX` with its machine code when a block is translated.
 //
 // Threads go on together: none executes kAhead instructions more than another that is not in a
 // system call, so that what they share is used as cores use it that run at the same time.
@@ -26,7 +25,6 @@
 enum {
   kCpus = 16,  // virtual CPUs from here on use the counters and cores of the first ones again
   kLevels = 3,
-  kStreams = 8,
   kBlocks = 1 << 17,
   kLines = 1 << 22,
   kAhead = 20000,
@@ -43,16 +41,14 @@ typedef struct {
 
 typedef struct {
   uint32_t ways, sets, line_shift, cores;
-  uint64_t misses, fills, writes;
+  uint64_t misses, writes;
   Cache caches[kCpus];
 } Level;
 
 typedef struct {
-  uint64_t instructions, l1_misses, new_streams;
+  uint64_t instructions, l1_misses;
   uint64_t clock, limit;
   uint64_t last;  // the line that was used last, and whether it is dirty: as in Cache
-  uint64_t streams[kStreams];
-  uint32_t next_stream;
   int is_running;
   char padding[64];
 } Cpu;
@@ -117,7 +113,7 @@ static inline int Use(const Level* level, const Cache* cache, uint64_t line, uin
 }
 
 // `is_whole`: the line comes from the level above, where it was written.
-static void UseShared(int at, unsigned int cpu, uint64_t address, int is_write, int is_whole) {
+static void UseShared(int at, unsigned int cpu, uint64_t address, int is_whole) {
   if (at >= level_count) return;
   Level* level = &levels[at];
   uint64_t evicted = 0;
@@ -125,24 +121,12 @@ static void UseShared(int at, unsigned int cpu, uint64_t address, int is_write, 
   if (Use(level, &level->caches[cpu / level->cores], line, (uint64_t)is_whole, &evicted)) return;
   if (!is_whole) {
     ++level->misses;
-    level->fills += (uint64_t)is_write;
-    UseShared(at + 1, cpu, address, is_write, 0);
+    UseShared(at + 1, cpu, address, 0);
   }
   if (evicted & 1) {
     ++level->writes;
-    UseShared(at + 1, cpu, evicted >> 1 << level->line_shift, 1, 1);
+    UseShared(at + 1, cpu, evicted >> 1 << level->line_shift, 1);
   }
-}
-
-static int ContinuesStream(Cpu* cpu, uint64_t line) {
-  for (int i = 0; i < kStreams; ++i) {
-    if (cpu->streams[i] == line) {
-      cpu->streams[i] = line + 1;
-      return 1;
-    }
-  }
-  cpu->streams[cpu->next_stream++ % kStreams] = line + 1;
-  return 0;
 }
 
 static __attribute__((noinline)) void UseLine(unsigned int index, uint64_t line, uint64_t dirty) {
@@ -154,10 +138,9 @@ static __attribute__((noinline)) void UseLine(unsigned int index, uint64_t line,
   cpu->last = cache->lines[(line % level->sets) * level->ways];
   if (hit) return;
   ++cpu->l1_misses;
-  cpu->new_streams += (uint64_t)!ContinuesStream(cpu, line);
   Lock();
-  UseShared(1, index, line << level->line_shift, (int)dirty, 0);
-  if (evicted & 1) UseShared(1, index, evicted >> 1 << level->line_shift, 1, 1);
+  UseShared(1, index, line << level->line_shift, 0);
+  if (evicted & 1) UseShared(1, index, evicted >> 1 << level->line_shift, 1);
   Unlock();
 }
 
@@ -259,13 +242,11 @@ static void WriteMark(uint64_t phase, uint64_t index) {
     Number(i);
     Number(instructions);
     Number(Take(&cpus[i].l1_misses));
-    Number(Take(&cpus[i].new_streams));
   }
   for (int i = 1; i < level_count; ++i) {
     Put("\nlevel");
     Number((uint64_t)i + 1);
     Number(Take(&levels[i].misses));
-    Number(Take(&levels[i].fills));
     Number(Take(&levels[i].writes));
   }
   for (size_t i = 0; i < block_count; ++i) {

@@ -31,7 +31,7 @@ def simulated(
     """What lies between the markers of each operator."""
     with find_device("qemu-a53").open() as device:
         assert isinstance(device, CacheSimulator)
-        argv = [device.push(program), *map(str, words)]
+        argv = [device.push(program).path, *map(str, words)]
         result, log = device.simulate_caches(argv, caches, timeout_s=120)
     assert result.ok
     return [interval for interval in log.intervals if interval.phase == 6]
@@ -72,7 +72,6 @@ def test_written_lines_go_to_memory_once(program: Path) -> None:
     turns = simulated(program, "walk", 1024 * KIB, 64, "w", 2)
     lines = 16384
     assert turns[1].levels[0].misses == about(lines)
-    assert turns[1].levels[0].fills == about(lines)
     assert turns[1].levels[0].writes == about(lines)
 
 
@@ -146,7 +145,7 @@ def test_threads_have_their_own_first_level_and_share_the_second(program: Path) 
 def test_the_machine_code_of_what_ran_is_in_the_log(program: Path) -> None:
     with find_device("qemu-a53").open() as device:
         assert isinstance(device, CacheSimulator)
-        argv = [device.push(program), "walk", "1024", "4", "r", "1"]
+        argv = [device.push(program).path, "walk", "1024", "4", "r", "1"]
         log = device.simulate_caches(argv, (L1, L2), timeout_s=60)[1]
     for interval in log.intervals:
         executed = sum(len(log.blocks[n]) // 4 * times for n, times in interval.ran.items())

@@ -20,17 +20,17 @@ A53 = cores.find("cortex-a53")
 LOG = """block 0 1f2003d5
 block 1 1f2003d51f2003d5
 mark 5 0
-cpu 0 9 1 1
-level 2 1 0 0
+cpu 0 9 1
+level 2 1 0
 ran 0 9
 mark 6 0
-cpu 0 100 7 2
-cpu 1 50 3 1
-level 2 5 1 2
+cpu 0 100 7
+cpu 1 50 3
+level 2 5 2
 ran 1 75
 mark 6 1
-cpu 0 2 0 0
-level 2 0 0 0
+cpu 0 2 0
+level 2 0 0
 ran 1 1
 mark 0 0
 """
@@ -41,8 +41,8 @@ def test_the_log_is_read() -> None:
     assert log.blocks == {0: bytes.fromhex("1f2003d5"), 1: bytes.fromhex("1f2003d5") * 2}
     second = log.intervals[1]
     assert (second.phase, second.index) == (6, 0)
-    assert second.cpus == (CpuCounts(100, 7, 2), CpuCounts(50, 3, 1))
-    assert second.levels == (LevelCounts(5, 1, 2),)
+    assert second.cpus == (CpuCounts(100, 7), CpuCounts(50, 3))
+    assert second.levels == (LevelCounts(5, 2),)
     assert second.ran == {1: 75}
     assert log.intervals[-1].phase == 0
 
@@ -57,7 +57,7 @@ def test_a_line_that_the_plugin_does_not_write_is_an_error(line: str) -> None:
 
 def test_a_count_before_the_first_mark_is_an_error() -> None:
     with pytest.raises(EmulatorError, match="unexpected line"):
-        cache_log.parse("cpu 0 1 2 3")
+        cache_log.parse("cpu 0 1 2")
 
 
 def test_an_operator_has_what_lies_between_its_markers(monkeypatch: pytest.MonkeyPatch) -> None:

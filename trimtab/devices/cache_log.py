@@ -10,21 +10,17 @@ from trimtab.errors import EmulatorError
 
 @dataclass(frozen=True)
 class CpuCounts:
-    """What one virtual CPU did. `new_streams`: misses of L1 beside no line that missed before."""
+    """What one virtual CPU did."""
 
     instructions: int
     l1_misses: int
-    new_streams: int
 
 
 @dataclass(frozen=True)
 class LevelCounts:
-    """Lines of one level from L2 on: `misses` read from below, `fills` of them to be written to,
-    `writes` back to below.
-    """
+    """Lines of one level from L2 on: `misses` were read from below, `writes` written to it."""
 
     misses: int
-    fills: int
     writes: int
 
 

@@ -17,7 +17,7 @@ from trimtab.progress import SILENT, Progress
 
 _ITERATIONS = 50
 _REGIONS = 64  # of one run of llvm-mca
-_OPTIONS = {"aarch64": ("-mattr=+fullfp16,+dotprod",), "x86_64": ()}
+_OPTIONS = {"aarch64": ("-mattr=+fullfp16,+dotprod,+i8mm",), "x86_64": ()}
 # An instruction that no compiler writes, between blocks: its code and its text.
 _BETWEEN = {
     "aarch64": (bytes.fromhex("efbe0000"), re.compile(r"^\s*udf\s+#48879$", re.MULTILINE)),

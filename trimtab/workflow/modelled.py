@@ -51,9 +51,9 @@ def model_time(
                 hint="use Debian's qemu-user",
             )
         command = runner.Command(
-            runner=device.push(subject.binary, progress),
-            model=device.push(subject.model, progress),
-            inputs=[device.push(file, progress) for file in given.write_inputs(Path(folder))],
+            runner=device.push(subject.binary, progress).path,
+            model=device.push(subject.model, progress).path,
+            inputs=[device.push(file, progress).path for file in given.write_inputs(Path(folder))],
             threads=threads,
             per_op=True,
             markers=True,
