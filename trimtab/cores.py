@@ -54,14 +54,25 @@ class Pipes:
 
 
 @dataclass(frozen=True)
+class Memory:
+    """What a usual board with the core has: its clock, and what all cores together read and write,
+    in GB (1e9 bytes) per second.
+    """
+
+    clock_ghz: float
+    gb_per_s: float
+
+
+@dataclass(frozen=True)
 class LlvmMca:
     """The scheduling model of LLVM that stands for a core.
 
     `stand_ins`: regular expressions for instructions that the model gets wrong -> what to model
-    instead.
+    instead. `timing`: the model whose latencies hold, where they are not those of `model`.
     """
 
     model: str
+    timing: str = ""
     stand_ins: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
@@ -96,6 +107,7 @@ class Core:
     l3: Cache | None = None
     qemu: str = ""
     llvm_mca: LlvmMca | None = None
+    memory: Memory | None = None
     midr: Pairs = ()
     cpuid: Cpuid | None = None
     weight_cost: int | None = None

@@ -4,14 +4,21 @@ the machine's load, so a small allowance is enough.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
 
 from tests.device.conftest import require, require_counting
+from trimtab import cores
+from trimtab.devices.qemu_user import QemuUserDevice
+from trimtab.errors import EmulatorError
 from trimtab.instruments import instructions, mca, sizes
 from trimtab.workflow.bench import count_instructions
 from trimtab.workflow.build import Recipe
+from trimtab.workflow.modelled import model_time
 from trimtab.workflow.sizes import weigh
 
 MODELS = ("mobilenet_v1", "squeezenet")
@@ -58,3 +65,48 @@ def test_the_inner_loops_take_no_more_modelled_cycles_than_committed() -> None:
     planned = [row for row in found if row.planned and row.loop.kernel.startswith("gemm_f32_")]
     assert sorted(row.core for row in planned) == sorted(SHARES)
     assert all(row.share >= SHARES[row.core] for row in planned)
+
+
+def product(path: Path, rows: int) -> Path:
+    """A network of one product of a vector with `rows` x 1024 weights of 4 bytes."""
+    weights = np.ones((rows, 1024), np.float32)
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("Gemm", ["x", "w"], ["y"])],
+        "product",
+        [onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1, rows])],
+        [onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [1, 1024])],
+        [onnx.numpy_helper.from_array(weights, "w")],
+    )
+    opset = [onnx.helper.make_opsetid("", 17)]
+    onnx.save(onnx.helper.make_model(graph, opset_imports=opset, ir_version=8), path)
+    return path
+
+
+@pytest.mark.device
+@pytest.mark.build
+def test_weights_come_from_memory_when_the_second_level_does_not_hold_them(tmp_path: Path) -> None:
+    require_counting()
+    require("llvm-mca-19", "llvm-19")
+    a53 = cores.find("cortex-a53")
+    recipe = Recipe(model=str(product(tmp_path / "product.onnx", 512)), cpu="cortex-a53")
+    weights = 512 * 1024 * 4
+    found = model_time(recipe, a53)
+    assert weights <= found.total.read_bytes < 1.1 * weights
+    assert found.total.l1_misses >= weights / 64
+    computing = found.total.cycles / 1.4e9
+    assert found.seconds(found.total) > computing + weights / 3.3e9
+    # A second level that holds them all keeps them from turn to turn.
+    wide = replace(a53, l2=replace(a53.l2, bytes=8 << 20))
+    assert model_time(recipe, wide).total.read_bytes < 0.02 * weights
+
+
+@pytest.mark.device
+@pytest.mark.build
+def test_an_emulator_without_plugins_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    require("qemu-aarch64", "qemu-user")
+    monkeypatch.setattr(QemuUserDevice, "has_plugins", lambda _: False)
+    recipe = Recipe(model=str(product(tmp_path / "product.onnx", 512)), cpu="cortex-a53")
+    with pytest.raises(EmulatorError, match="without TCG plug-ins"):
+        model_time(recipe, cores.find("cortex-a53"))

@@ -60,11 +60,11 @@ def parse_budget(model: str, binary: str, memory: str) -> Budget:
     from trimtab.workflow.budget import Budget
 
     limits = zip(BUDGET_HELP, (model, binary, memory), strict=True)
-    return Budget(*(_bytes(option, text) for option, text in limits))
+    return Budget(*(parse_bytes(option, text) for option, text in limits))
 
 
-def _bytes(option: str, text: str) -> int | None:
-    """ "512K" -> 524288; K, M and G are powers of 1024."""
+def parse_bytes(option: str, text: str) -> int | None:
+    """ "512K" -> 524288; powers of 1024. None for "", UsageError for no size."""
     import re
 
     from trimtab.errors import UsageError

@@ -16,6 +16,7 @@ from trimtab.cli._options import (
     PREFER_HELP,
     RESULTS_HELP,
     WEIGHTS_HELP,
+    parse_bytes,
     parse_inputs,
     read_plan,
 )
@@ -95,6 +96,72 @@ def instructions(
         counts, f"./inv bench.instructions --cpu {counts[0].cpu} --update"
     )
     _hold(instructions.BASELINE, found, check, update, progress)
+
+
+@task(
+    iterable=["input"],
+    help={
+        "model": "model file or zoo network; default: the networks of bench/instructions.json",
+        "cpu": f"{_CPU}; a qemu device (./inv devices) must have it",
+        "on": "core whose caches and pipes are modelled, where the binary runs on another one",
+        "threads": "threads of the runner",
+        "l2": "size of the L2, e.g. 512K; default: the core's row",
+        "dram": "GB per second of the board's memory; default: the core's row",
+        "input": INPUT_HELP,
+        "plan": PLAN_HELP,
+        "prefer": PREFER_HELP,
+        "weights": WEIGHTS_HELP,
+        "json": "print JSON",
+        "check": _CHECK,
+        "update": f"{_UPDATE}; takes nothing but --cpu",
+    },
+)
+@needs_engine
+def model(
+    _: Context,
+    input: list[str],
+    model: str = "",
+    cpu: str = "cortex-a53",
+    on: str = "",
+    threads: int = 1,
+    l2: str = "",
+    dram: float = 0.0,
+    plan: str = "",
+    prefer: str = "",
+    weights: str = "",
+    json: bool = False,
+    check: bool = False,
+    update: bool = False,
+) -> None:
+    """Model an inference: cache misses and bytes of memory per operator, by simulation."""
+    from trimtab import cores
+    from trimtab.errors import UsageError
+    from trimtab.instruments import instructions, timemodel
+    from trimtab.workflow.build import Recipe
+    from trimtab.workflow.modelled import model_time
+    from trimtab.workflow.progress import shown
+
+    if update and (model or plan or prefer or weights or on or l2 or dram or threads != 1):
+        raise UsageError(
+            "what is committed are all of the networks, on the row as it is, with one thread",
+            hint="leave out all but --cpu",
+        )
+    core = timemodel.with_board(cores.find(on or cpu), parse_bytes("l2", l2), dram or None)
+    progress, chosen = shown(quiet=json), read_plan(plan, prefer, weights)
+    found = [
+        model_time(
+            Recipe(model=name, cpu=cpu, shapes=parse_inputs(input), plan=chosen),
+            *(core, threads, progress),
+        )
+        for name in ([model] if model else instructions.NETWORKS)
+    ]
+    if model:
+        print(found[0].to_json() if json else found[0].table().text())
+    else:
+        table = timemodel.totals(found)
+        print(table.json() if json else table.text())
+    made = timemodel.to_results(found, f"./inv bench.model --cpu {core.name} --update")
+    _hold(timemodel.BASELINE, made, check, update, progress)
 
 
 @task(help={"cpu": _CPU, "json": "print JSON", "check": _CHECK, "update": _UPDATE})

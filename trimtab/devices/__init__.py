@@ -2,6 +2,7 @@
 
 from trimtab.devices.definition import Definition, find_device, list_devices
 from trimtab.devices.protocol import (
+    CacheSimulator,
     CommandResult,
     Device,
     DeviceInfo,
@@ -13,6 +14,7 @@ from trimtab.devices.protocol import (
 )
 
 __all__ = [
+    "CacheSimulator",
     "CommandResult",
     "Definition",
     "Device",

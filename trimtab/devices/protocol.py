@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, Self, runtime_checkable
 
+from trimtab.cores import Cache
+from trimtab.devices.cache_log import CacheLog
 from trimtab.progress import SILENT, Progress
 
 
@@ -171,4 +173,19 @@ class InstructionCounter(Protocol):
         transcript: Transcript | None = None,
     ) -> tuple[CommandResult, InstructionCounts]:
         """Runs `argv` as `run` does, with every executed guest instruction counted."""
+        ...
+
+
+@runtime_checkable
+class CacheSimulator(Protocol):
+    """A device that simulates the data caches of a core beside what a process executes."""
+
+    def has_plugins(self) -> bool:
+        """False where the device's emulator was built without what simulating takes."""
+        ...
+
+    def simulate_caches(
+        self, argv: Sequence[str], caches: Sequence[Cache], *, timeout_s: float
+    ) -> tuple[CommandResult, CacheLog]:
+        """Runs `argv` as `run` does. `caches`: of the core, the first-level data cache first."""
         ...

@@ -18,12 +18,14 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trimtab import cores, paths
-from trimtab.devices import icount
+from trimtab.cores import Cache
+from trimtab.devices import cache_log, icount, tcg
+from trimtab.devices.cache_log import CacheLog
 from trimtab.devices.definition import Definition, Options
 from trimtab.devices.local import LocalDevice
 from trimtab.devices.protocol import CommandResult, DeviceInfo, InstructionCounts, Transcript
@@ -76,12 +78,16 @@ class QemuUserDevice(LocalDevice):
         words = self.emulator.argv() + list(argv)
         return super().run(words, timeout_s=timeout_s, env=env, cwd=cwd, transcript=transcript)
 
-    def can_count_instructions(self) -> bool:
+    def has_plugins(self) -> bool:
         """Whether this QEMU has TCG plug-ins: Debian's has, that of Ubuntu 24.04 has not."""
         shown = subprocess.run(
             [self.emulator.program, "-d", "help"], capture_output=True, text=True, check=False
         )
         return re.search(r"^plugin\b", shown.stdout + shown.stderr, re.M) is not None
+
+    def can_count_instructions(self) -> bool:
+        """See `InstructionCounter.can_count_instructions`."""
+        return self.has_plugins()
 
     def count_instructions(
         self,
@@ -95,11 +101,8 @@ class QemuUserDevice(LocalDevice):
         """See `InstructionCounter.count_instructions`."""
         if missing := self._missing(argv, cwd):
             return missing, InstructionCounts((), None)
-        library = str(icount.plugin(self._version[0])).replace(",", ",,")
-        with tempfile.TemporaryDirectory(prefix="trimtab-icount-") as folder:
-            log = Path(folder) / "counts.log"
-            words = self.emulator.argv("-d", "plugin", "-D", str(log), "-plugin", library)
-            transcript = transcript or Transcript()
+        transcript = transcript or Transcript()
+        with self._plugin("icount") as (words, log):
             try:
                 result = super().run(
                     [*words, *argv], timeout_s=timeout_s, env=env, cwd=cwd, transcript=transcript
@@ -110,16 +113,42 @@ class QemuUserDevice(LocalDevice):
                     whole = log.read_text(encoding="utf-8").rpartition("\n")[0]
                     transcript.marks += icount.parse_log(whole).marks
                 raise
-            if not log.exists():
-                raise EmulatorError(
-                    "the emulator wrote no instruction counts: "
-                    + result.stderr.decode("utf-8", "replace").strip()[-300:],
-                    where=self.name,
-                    hint="QEMU must be built with TCG plug-ins, as Debian's is; or use the board",
-                )
-            counts = icount.parse_log(log.read_text(encoding="utf-8", errors="replace"))
+            counts = icount.parse_log(self._logged(log, result))
             transcript.marks += counts.marks
         return result, counts
+
+    def simulate_caches(
+        self, argv: Sequence[str], caches: Sequence[Cache], *, timeout_s: float
+    ) -> tuple[CommandResult, CacheLog]:
+        """See `CacheSimulator.simulate_caches`."""
+        if missing := self._missing(argv, None):
+            return missing, CacheLog((), {})
+        options = (
+            f"l{level}={c.bytes}:{c.ways}:{c.line_bytes}:{c.shared_by}"
+            for level, c in enumerate(caches, 1)
+        )
+        with self._plugin("cache", *options) as (words, log):
+            result = super().run([*words, *argv], timeout_s=timeout_s)
+            return result, cache_log.parse(self._logged(log, result))
+
+    @contextlib.contextmanager
+    def _plugin(self, name: str, *options: str) -> Iterator[tuple[list[str], Path]]:
+        """QEMU's words for a run with a plug-in, and where its log will be."""
+        library = str(tcg.plugin(name, self._version[0])).replace(",", ",,")
+        with tempfile.TemporaryDirectory(prefix=f"trimtab-{name}-") as folder:
+            log = Path(folder) / "plugin.log"
+            loaded = ",".join([library, *options])
+            yield self.emulator.argv("-d", "plugin", "-D", str(log), "-plugin", loaded), log
+
+    def _logged(self, log: Path, result: CommandResult) -> str:
+        if not log.exists():
+            raise EmulatorError(
+                "the emulator's plug-in wrote nothing: "
+                + result.stderr.decode("utf-8", "replace").strip()[-300:],
+                where=self.name,
+                hint="QEMU must be built with TCG plug-ins, as Debian's is",
+            )
+        return log.read_text(encoding="utf-8", errors="replace")
 
     def _missing(self, argv: Sequence[str], cwd: str | None) -> CommandResult | None:
         """The result of a program that is not there, of which QEMU says nothing at all."""

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -19,8 +17,9 @@ from pathlib import Path
 from trimtab import cores, kernels, paths
 from trimtab.build import builder, buildtools, toolchain
 from trimtab.cores import Core
-from trimtab.errors import BuildError, MissingRequirementError
+from trimtab.errors import BuildError
 from trimtab.instruments.committed import Baseline, Results
+from trimtab.instruments.llvm import output, tool
 from trimtab.profile import find_profile
 from trimtab.progress import SILENT, Progress
 from trimtab.tables import Column, Table, number
@@ -32,7 +31,6 @@ FAMILIES = ("gemm", "depthwise")
 _DTYPE = "f32"  # whose multiply-adds _FMA knows
 _TOOLCHAIN = "aarch64-linux-musl"
 _ITERATIONS = 200
-_SECONDS = 120.0
 _BRANCH = re.compile(r"(?:b\.\w+|b|cbn?z\s+\w+,|tbn?z\s+\w+, #\w+,)\s+0x([0-9a-f]+)\b.*")
 _FMA = re.compile(r"fml[as]\s+v")
 
@@ -84,9 +82,9 @@ def model(cpu: str, progress: Progress = SILENT) -> tuple[Modelled, ...]:
     no loop of multiply-adds.
     """
     built_for = toolchain.find_toolchain(_TOOLCHAIN).core(cpu)
-    tools = {name: _tool(name) for name in ("llvm-objdump", "llvm-mca")}
+    tools = {name: tool(name) for name in ("llvm-objdump", "llvm-mca")}
     loops = [
-        hottest_loop(name, _output([tools["llvm-objdump"], *_OBJDUMP, str(path)]))
+        hottest_loop(name, output([tools["llvm-objdump"], *_OBJDUMP, str(path)]))
         for name, path in _objects(built_for, progress).items()
     ]
     planned = {core.name: _planned(core) for core in modelled_cores()}
@@ -118,7 +116,7 @@ def table(found: Iterable[Modelled]) -> Table:
 
 def to_results(found: Iterable[Modelled], command: str) -> Results:
     """What is committed. Errors as of `model`."""
-    shown = re.search(r"LLVM version (\S+)", _output([_tool("llvm-mca"), "--version"]))
+    shown = re.search(r"LLVM version (\S+)", output([tool("llvm-mca"), "--version"]))
     versions = {"zig": metadata.version("ziglang"), "LLVM": shown[1] if shown else "unknown"}
     return Results(command=command, versions=versions, rows=table(found).records())
 
@@ -185,7 +183,7 @@ def _modelled(tool: str, loop: Loop, built_for: Core, core: Core, planned: bool)
     code = "\n".join(loop.lines) + "\n"
     for pattern, stand_in in core.llvm_mca.stand_ins.items():
         code = re.sub(pattern, stand_in, code)
-    report = json.loads(_output(command, code))["CodeRegions"][0]
+    report = json.loads(output(command, code))["CodeRegions"][0]
     costs = report["InstructionInfoView"]["InstructionList"]
     bound = sum(
         cost["RThroughput"]
@@ -200,24 +198,3 @@ def _modelled(tool: str, loop: Loop, built_for: Core, core: Core, planned: bool)
         bound,
         planned,
     )
-
-
-def _tool(name: str) -> str:
-    found = shutil.which(f"{name}-19") or shutil.which(name)
-    if found is None:
-        raise MissingRequirementError(
-            f"{name} is not installed", hint="sudo apt-get install llvm-19, or ./inv setup"
-        )
-    return found
-
-
-def _output(command: Sequence[str], text: str = "") -> str:
-    try:
-        done = subprocess.run(
-            command, input=text, capture_output=True, text=True, timeout=_SECONDS, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise BuildError(f"{Path(command[0]).name} does not run: {error}") from error
-    if done.returncode != 0:
-        raise BuildError(f"{Path(command[0]).name} failed: {done.stderr.strip()[-500:]}")
-    return done.stdout

@@ -77,17 +77,22 @@ def count_instructions(recipe: Recipe, folder: Path, progress: Progress = SILENT
 
     UsageError when no emulated device has that core; raises whatever ends the run, too.
     """
-    cpu = cores.find(recipe.cpu).name
-    emulated = {d.cpu: d.name for d in list_devices() if d.transport == "qemu_user" and d.cpu}
-    if cpu not in emulated:
-        raise UsageError(
-            f"no emulated device is for the core {cpu!r}", hint=f"known: {', '.join(emulated)}"
-        )
-    request = BenchRequest(recipe, emulated[cpu], settings=Settings(per_op=True))
+    request = BenchRequest(recipe, emulated_device(recipe.cpu), settings=Settings(per_op=True))
     outcome = bench(request, folder, progress)
     if outcome.error is not None:
         raise outcome.error
     return Counts.of(summaries.summarize(results.read(outcome.path)))
+
+
+def emulated_device(cpu: str) -> str:
+    """The name of the device that plays the core `cpu` under QEMU; UsageError without one."""
+    core = cores.find(cpu).name
+    known = {d.cpu: d.name for d in list_devices() if d.transport == "qemu_user" and d.cpu}
+    if core not in known:
+        raise UsageError(
+            f"no emulated device is for the core {core!r}", hint=f"known: {', '.join(known)}"
+        )
+    return known[core]
 
 
 def expected_output(path: Path, source: Program, shapes: Shapes) -> Golden:

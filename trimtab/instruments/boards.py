@@ -1,0 +1,103 @@
+"""The model of time, held against what boards did: published times of a peer, and its traffic.
+
+`bench/ncnn-boards.json` has minimum times of ncnn's benchmark that users measured on boards;
+`bench/ncnn-traffic.json` what the same networks cost under the emulator.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from trimtab.cores import Memory
+from trimtab.instruments import committed
+from trimtab.instruments.committed import Row
+from trimtab.instruments.timemodel import seconds
+from trimtab.instruments.traffic import Traffic
+
+_TRIED = tuple(0.5 * 1.01**step for step in range(470))  # GB/s, up to 53
+
+Errors = Mapping[str, float]  # by network: modelled time over measured time, less 1
+
+
+@dataclass(frozen=True)
+class Run:
+    """One board with so many threads.
+
+    `gb_per_s`: the one bandwidth that was fitted to this run. `errors`: with it; `shared`: with one
+    that was fitted to all runs of the board; `instructions_alone`: of a model that knows
+    instructions alone, in a time per instruction that was fitted to this run.
+    """
+
+    board: str
+    core: str
+    threads: int
+    gb_per_s: float
+    errors: Errors
+    shared: Errors
+    instructions_alone: Errors
+
+
+def median(errors: Errors) -> float:
+    """Of their sizes."""
+    return statistics.median(map(abs, errors.values()))
+
+
+def worst(errors: Errors) -> tuple[str, float]:
+    """The network with the largest error, and the error."""
+    return max(errors.items(), key=lambda item: abs(item[1]))
+
+
+def compare() -> list[Run]:
+    """Every run on a board of which there are counts. FileAccessError without committed files."""
+    known = {_key(row): row for row in committed.read("ncnn-traffic").rows}
+    boards: dict[str, dict[int, list[_Pair]]] = {}
+    for row in committed.read("ncnn-boards").rows:
+        if counts := known.get(_key(row)):
+            runs = boards.setdefault(row["board"], {})
+            runs.setdefault(row["threads"], []).append(_Pair(row, counts))
+    return [
+        _run(name, threads, own, [pair for pairs in runs.values() for pair in pairs])
+        for name, runs in boards.items()
+        for threads, own in runs.items()
+    ]
+
+
+@dataclass(frozen=True)
+class _Pair:
+    measured: Row
+    counts: Row
+
+    @property
+    def network(self) -> str:
+        return str(self.measured["network"])
+
+    def error(self, gb_per_s: float) -> float:
+        counts = self.counts
+        moved = {name: counts[name] for name in ("cycles", "read_bytes", "written_bytes")}
+        memory = Memory(self.measured["ghz"], gb_per_s)
+        return float(seconds(Traffic(**moved), memory) * 1e3 / self.measured["ms"] - 1)
+
+
+def _key(row: Row) -> tuple[str, str, int]:
+    return row["core"], row["network"], row["threads"]
+
+
+def _fitted(pairs: Sequence[_Pair]) -> float:
+    return min(_TRIED, key=lambda rate: sum(abs(pair.error(rate)) for pair in pairs))
+
+
+def _run(board: str, threads: int, own: Sequence[_Pair], of_board: Sequence[_Pair]) -> Run:
+    rate, shared = _fitted(own), _fitted(of_board)
+    speeds = {pair.network: pair.counts["instructions"] / pair.measured["ms"] for pair in own}
+    usual = statistics.median(speeds.values())
+    return Run(
+        board=board,
+        core=own[0].counts["core"],
+        threads=threads,
+        gb_per_s=rate,
+        errors={pair.network: pair.error(rate) for pair in own},
+        shared={pair.network: pair.error(shared) for pair in own},
+        instructions_alone={network: speed / usual - 1 for network, speed in speeds.items()},
+    )

@@ -1,0 +1,56 @@
+"""The model of time beside published times."""
+
+from __future__ import annotations
+
+from trimtab.instruments import boards, committed
+from trimtab.instruments.boards import Errors
+from trimtab.pages import block
+from trimtab.pages._words import made_by
+from trimtab.tables import Column, Page, Table, number
+
+
+@block
+def modelled_boards() -> Page:
+    """A row per board and number of threads."""
+    runs = boards.compare()
+    columns = [
+        *(Column("board"), Column("core"), number("threads"), number("networks")),
+        *(number("GB/s", ".1f"), number("off by"), number("worst"), Column("of")),
+        *(number("one GB/s: off by"), number("worst "), number("instructions alone: off by")),
+        number("worst  "),
+    ]
+    rows = [
+        (
+            *(run.board, run.core, run.threads, len(run.errors), run.gb_per_s),
+            *(*_shown(run.errors), boards.worst(run.errors)[0]),
+            *(*_shown(run.shared), *_shown(run.instructions_alone)),
+        )
+        for run in runs
+    ]
+    return [
+        made_by("ncnn-traffic"),
+        made_by("ncnn-boards"),
+        "Off by: the median over the networks.",
+        Table(columns, rows),
+    ]
+
+
+@block
+def modelled_networks() -> Page:
+    """The committed networks."""
+    columns = [
+        *(Column("network"), Column("core"), number("million instructions", ".1f")),
+        *(number("MB read", ".1f"), number("MB written", ".1f"), number("modelled ms", ".1f")),
+    ]
+    rows = [
+        (
+            *(row["model"], row["cpu"], row["instructions"] / 1e6),
+            *(row["read_bytes"] / 1e6, row["written_bytes"] / 1e6, row["modelled_ms"]),
+        )
+        for row in committed.read("model").rows
+    ]
+    return [made_by("model"), Table(columns, rows)]
+
+
+def _shown(errors: Errors) -> tuple[str, str]:
+    return f"{boards.median(errors):.0%}", f"{boards.worst(errors)[1]:+.0%}"
