@@ -39,9 +39,15 @@ def test_a_record_says_what_is_shipped_and_what_else_could_be(tmp_path: Path) ->
     assert built.model_bytes == record.header.model.file_bytes
     assert built.binary_bytes == record.header.binary.file_bytes
     (memory,) = record.of("memory")
-    held = memory["arena_bytes"] + memory.get("prepared_bytes", 0)
-    assert built.memory_bytes == held + record.header.model.file_bytes
+    assert built.memory_bytes is not None
+    held = built.memory_bytes - memory["arena_bytes"] - memory["prepared_bytes"]
+    assert 0 < held <= record.header.model.file_bytes  # of the file
+    peak = run.figure("peak_bytes")
+    assert peak is not None
+    assert abs(peak.value - built.memory_bytes) < 4e6  # the process around it, and its inputs
     others = {way.what: way.model_bytes for way in run.shipped if not way.is_built}
+    assert built.what == "trimtab, prefer balanced"
+    assert {"trimtab, prefer load", "trimtab, prefer size"} <= others.keys()
     source = model_path(NETWORK)
     assert others[f"{source.name} (source)"] == source.stat().st_size
     assert others[NCNN] < 0.6 * source.stat().st_size
@@ -65,6 +71,15 @@ def test_a_budget_that_fits_changes_no_more_than_the_preference() -> None:
     found = within_budget(recipe, 1)
     assert (found.model, found.toolchain) == (recipe.model, recipe.toolchain)
     assert not found.budget
+
+
+@pytest.mark.parametrize(("limit", "prefer"), [(20_000_000, "load"), (5_000_000, "balanced")])
+def test_a_budget_takes_the_fastest_preference_that_fits(limit: int, prefer: str) -> None:
+    budget = Budget(model_bytes=limit)
+    recipe = Recipe("squeezenet", toolchain="aarch64-linux-musl", cpu="cortex-a53", budget=budget)
+    plan = within_budget(recipe, 1).plan
+    assert plan is not None
+    assert plan.prefer == prefer
 
 
 def test_a_budget_that_nothing_fits_ends_before_anything_is_delivered(tmp_path: Path) -> None:

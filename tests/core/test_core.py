@@ -15,7 +15,7 @@ from tests import check_programs
 pytestmark = pytest.mark.build
 
 # Memory is taken when a model is opened: nowhere else, and never by an operator or a kernel.
-ALLOCATES = {"executor", "loader", "memory", "scope", "thread_pool", "trimtab"}
+ALLOCATES = {"arena", "executor", "loader", "memory", "scope", "thread_pool", "trimtab"}
 ALLOCATION = {
     "malloc",
     "calloc",

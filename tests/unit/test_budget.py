@@ -77,6 +77,12 @@ def test_sizes_are_powers_of_1024() -> None:
     assert parse_budget("", "80000", "1G") == Budget(None, 80_000, 1 << 30)
 
 
+def test_limits_and_a_preference_exclude_each_other() -> None:
+    assert not parse_budget("", "", "", "size")
+    with pytest.raises(UsageError, match="cannot be given"):
+        parse_budget("4M", "", "", "size")
+
+
 @pytest.mark.parametrize("text", ["0", "-1", "4 M", "1.5M", "M", "4m", "4MB", "٤", "0K"])
 def test_what_is_no_size_is_refused_with_its_option(text: str) -> None:
     with pytest.raises(UsageError, match="--max-memory"):

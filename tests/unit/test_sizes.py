@@ -15,10 +15,8 @@ from trimtab.target import Target
 from trimtab.workflow.sizes import weigh
 
 ROWS = [
-    Weighed("net", "aarch64-linux-musl", "cortex-a53", 90_000, 1, 3, 2, {"compiler": "zig"}),
-    Weighed(
-        "full", "aarch64-linux-musl", "cortex-a53", 180_000, None, None, None, {"compiler": "zig"}
-    ),
+    Weighed("net", "aarch64-linux-musl", "cortex-a53", 90_000, {"compiler": "zig"}, 1, 3, 2, 4, 3),
+    Weighed("full", "aarch64-linux-musl", "cortex-a53", 180_000, {"compiler": "zig"}),
 ]
 
 

@@ -55,12 +55,21 @@ def read_plan(path: str, prefer: str = "", weights: str = "") -> Plan | None:
     return replace(plan, prefer=prefer, weights_type=weights)
 
 
-def parse_budget(model: str, binary: str, memory: str) -> Budget:
-    """The limits of the options in BUDGET_HELP; "" is none. UsageError for what is no size."""
+def parse_budget(model: str, binary: str, memory: str, prefer: str = "") -> Budget:
+    """The limits of the options in BUDGET_HELP; "" is none. UsageError for what is no size, and for
+    limits beside a preference.
+    """
+    from trimtab.errors import UsageError
     from trimtab.workflow.budget import Budget
 
     limits = zip(BUDGET_HELP, (model, binary, memory), strict=True)
-    return Budget(*(parse_bytes(option, text) for option, text in limits))
+    budget = Budget(*(parse_bytes(option, text) for option, text in limits))
+    if budget and prefer:
+        raise UsageError(
+            "limits choose the preference, so it cannot be given",
+            hint="leave out --prefer, or the limits",
+        )
+    return budget
 
 
 def parse_bytes(option: str, text: str) -> int | None:

@@ -93,7 +93,7 @@ def run(
         shapes=parse_inputs(input),
         plan=read_plan(plan, prefer, weights),
         embed_model=embed_model,
-        budget=parse_budget(max_model_bytes, max_binary_bytes, max_memory),
+        budget=parse_budget(max_model_bytes, max_binary_bytes, max_memory, prefer),
     )
     settings = Settings(
         threads=threads,

@@ -82,7 +82,7 @@ def build(
         embed_model=embed_model,
         strings=strings,
         build_type="Debug" if debug else "Release",
-        budget=parse_budget(max_model_bytes, max_binary_bytes, max_memory),
+        budget=parse_budget(max_model_bytes, max_binary_bytes, max_memory, prefer),
     )
     progress = shown(quiet=json)
     made = workflow.build(recipe, Path(output) if output else None, progress)

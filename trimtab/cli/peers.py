@@ -6,6 +6,7 @@ from invoke.context import Context
 from invoke.tasks import task
 
 from trimtab.cli._engine import needs_engine
+from trimtab.cli._options import PREFER_HELP, read_plan
 
 NAMESPACE = "bench"
 
@@ -25,6 +26,7 @@ def _counts(text: str) -> list[int]:
         "models": "zoo networks or ONNX files, with commas between them; default: all of the zoo",
         "threads": "thread counts, with commas between them",
         "rounds": "turns of each engine on each model",
+        "prefer": PREFER_HELP,
         "python": "interpreter that has the peers; default: this one",
         "json": "print JSON",
         "output": "also write the tables to this Markdown file",
@@ -37,6 +39,7 @@ def peers(
     models: str = "",
     threads: str = "1",
     rounds: int = 10,
+    prefer: str = "",
     python: str = "",
     json: bool = False,
     output: str = "",
@@ -55,10 +58,11 @@ def peers(
     from trimtab.workflow.progress import shown
 
     counts = _counts(threads)
+    read_plan("", prefer)  # refuses what is no preference
     engines = Installed(python or sys.executable)
     names = [name for name in models.split(",") if name] or zoo.names()
     progress = shown(quiet=json)
-    work = Work([model_path(name, progress=progress) for name in names], counts, rounds)
+    work = Work([model_path(name, progress=progress) for name in names], counts, rounds, prefer)
     surroundings = Surroundings()
     comparison = compare(work, engines, paths.cache() / "peers", progress)
     page = report.page(comparison)
@@ -68,6 +72,7 @@ def peers(
         progress.note(f"written: {output}")
     if update:
         options = f"--threads {threads} --rounds {rounds}" + f" --models {models}" * bool(models)
+        options += f" --prefer {prefer}" * bool(prefer)
         options += " --python PEERS/bin/python" * bool(python)
         command = f"./inv bench.peers {options} --update"
         made = report.to_results(comparison, command, surroundings.facts())

@@ -23,17 +23,20 @@ TARGETS = (
 @dataclass(frozen=True)
 class Weighed:
     """One runner without a model, and the files of its model, None of `FULL`. `packed_bytes`: of
-    the .ttm as `pack` leaves it; `versions`: of the programs that they depend on.
+    the .ttm as `pack` leaves it; `load_ttm_bytes` and `size_ttm_bytes`: of the one with these
+    preferences; `versions`: of the programs that they depend on.
     """
 
     network: str
     toolchain: str
     cpu: str
     runner_bytes: int
-    onnx_bytes: int | None
-    ttm_bytes: int | None
-    packed_bytes: int | None
     versions: Mapping[str, str]
+    onnx_bytes: int | None = None
+    ttm_bytes: int | None = None
+    packed_bytes: int | None = None
+    load_ttm_bytes: int | None = None
+    size_ttm_bytes: int | None = None
 
 
 def table(weighed: Sequence[Weighed]) -> Table:
@@ -43,12 +46,14 @@ def table(weighed: Sequence[Weighed]) -> Table:
         ".onnx": "onnx_bytes",
         ".ttm": "ttm_bytes",
         ".ttm.zst": "packed_bytes",
+        "prefer load": "load_ttm_bytes",
+        "prefer size": "size_ttm_bytes",
     }
     figures = [number(head, ",", absent="-", key=key) for head, key in heads.items()]
     rows = [
         (
             *(w.network, w.toolchain, w.cpu, w.runner_bytes),
-            *(w.onnx_bytes, w.ttm_bytes, w.packed_bytes),
+            *(w.onnx_bytes, w.ttm_bytes, w.packed_bytes, w.load_ttm_bytes, w.size_ttm_bytes),
         )
         for w in weighed
     ]

@@ -43,6 +43,25 @@ def model_sizes() -> Page:
 
 
 @block
+def preferred_sizes() -> Page:
+    """What the model files weigh with each preference."""
+    name, cpu = BASELINE.name, _DEMO[1]
+    rows = [
+        row for row in committed.read(name).rows if row["cpu"] == cpu and row.get("size_ttm_bytes")
+    ]
+    if not rows:
+        return ["What the model files weigh with other preferences was not weighed yet."]
+    heads = {"load": "load_ttm_bytes", "balanced": "ttm_bytes", "size": "size_ttm_bytes"}
+    columns = [number(head, ".2f") for head in (".onnx", *(f"--prefer {name}" for name in heads))]
+    figures = [
+        (row["network"], *(row[key] / 1e6 for key in ("onnx_bytes", *heads.values())))
+        for row in rows
+    ]
+    title = f"Megabytes of model files for the {cpu} with each preference:"
+    return [title, Table([Column("network"), *columns], figures)]
+
+
+@block
 def packed_sizes() -> str:
     """What zstd leaves of the models."""
     rows = [row for row in committed.read(BASELINE.name).rows if row.get("packed_bytes")]

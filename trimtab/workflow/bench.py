@@ -65,8 +65,7 @@ def bench(request: BenchRequest, folder: Path, progress: Progress = SILENT) -> O
         subject = subject_of(program, recipe, progress)
         with progress.step("weigh other ways to ship it"):
             network = network_of(source, recipe, threads)
-            binary_bytes = subject.binary.stat().st_size
-            ways = survey(network, path, binary_bytes, embedded=recipe.embed_model)
+            ways = survey(network, path, subject.binary.stat().st_size)
         subject = dataclasses.replace(subject, shipped=ways)
         return protocol.measure(device, subject, expected, request.settings, folder, progress)
 

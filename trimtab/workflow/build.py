@@ -98,6 +98,7 @@ def network_of(source: Program, recipe: Recipe, threads: int) -> Network:
         target_of(recipe.toolchain, recipe.cpu, threads, recipe.profile),
         recipe.plan or Plan(),
         recipe.strings,
+        recipe.embed_model,
     )
 
 
@@ -109,7 +110,7 @@ def shipped_of(recipe: Recipe, made: Build, progress: Progress = SILENT) -> list
     with progress.step("weigh other ways to ship it"):
         network = network_of(trimtab.load(path, inputs=dict(recipe.shapes)), recipe, 1)
         binary_bytes = made.runner.stat().st_size
-        return survey(network, path, binary_bytes, embedded=recipe.embed_model)
+        return survey(network, path, binary_bytes)
 
 
 def planned(

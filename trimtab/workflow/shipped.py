@@ -23,13 +23,14 @@ NCNN = "ncnn .bin, f16 weights (derived)"
 @dataclass(frozen=True)
 class Network:
     """A network, optimised, and the machine that it is to run on. `plan`: what is decided for it;
-    `names`: its file keeps them.
+    `names`: its file keeps them; `embedded`: the binary holds it.
     """
 
     optimised: Program
     target: Target
     plan: Plan = field(default_factory=Plan)
     names: bool = True
+    embedded: bool = False
 
     def ways(self) -> Iterator[tuple[Plan, Shipped]]:
         """Each preference, the fastest to load first, without a binary."""
@@ -38,24 +39,36 @@ class Network:
 
     def _weighed(self, plan: Plan) -> Shipped:
         """A plan's model file, and the memory of an engine that runs it: the arena, the weights
-        that it prepares, and the file, all of which is mapped.
+        that it prepares, and what it needs of the file.
         """
         planned = planner.plan(self.optimised, self.target, plan)
+        dropped = [] if self.embedded else _dropped(planned)
         image = modelfile.encode(planned, self.names, consume=True)
         held = Session(modelfile.decode(image, planned.name), self.target.threads).memory
-        return Shipped("trimtab", image.size, memory_bytes=image.size + held["arena_bytes"])
+        of_file = max(image.size - sum(dropped), *dropped, 0)
+        memory_bytes = held["arena_bytes"] + held["prepared_bytes"] + of_file
+        return Shipped(f"trimtab, prefer {plan.prefer}", image.size, memory_bytes=memory_bytes)
 
 
-def survey(
-    network: Network, path: Path, binary_bytes: int, *, embedded: bool = False
-) -> list[Shipped]:
+def _dropped(planned: Program) -> list[int]:
+    """Bytes of each constant that the engine reads when it loads, and drops from memory then."""
+    read = {name for op in planned.ops if not op.schema.prepares for name in op.inputs}
+    prepared = {name for op in planned.ops if op.schema.prepares for name in op.inputs} - read
+    return [
+        var.data.nbytes
+        for var in planned.constants()
+        if var.name in prepared and var.data is not None
+    ]
+
+
+def survey(network: Network, path: Path, binary_bytes: int) -> list[Shipped]:
     """The way that was built, into a binary of that size, the others, and what else there is: the
     network's own file, which is at `path`, and what ncnn makes of it.
     """
     found = []
     for plan, way in network.ways():
         if plan == network.plan:
-            model_bytes = 0 if embedded else way.model_bytes
+            model_bytes = 0 if network.embedded else way.model_bytes
             way = replace(  # noqa: PLW2901
                 way, binary_bytes=binary_bytes, model_bytes=model_bytes, is_built=True
             )
@@ -67,8 +80,8 @@ def survey(
 
 
 def preferences(plan: Plan) -> list[Plan]:
-    """What plans may prefer besides what `plan` says, the fastest to load first."""
-    return [plan]
+    """The plan with each preference, the fastest to load first."""
+    return [replace(plan, prefer=name) for name in ("load", "balanced", "size")]
 
 
 def ncnn_bytes(optimised: Program) -> int:

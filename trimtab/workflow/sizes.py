@@ -6,11 +6,12 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+import trimtab
 from trimtab import __version__, cores
 from trimtab.errors import UsageError
 from trimtab.instruments.sizes import FULL, TARGETS, Weighed
 from trimtab.progress import SILENT, Progress
-from trimtab.workflow.build import Recipe, build
+from trimtab.workflow.build import Recipe, build, network_of
 from trimtab.workflow.models import model_path
 from trimtab.workflow.pack import pack
 
@@ -46,6 +47,10 @@ def weigh(
 def _weighed(recipe: Recipe, progress: Progress) -> Weighed:
     with tempfile.TemporaryDirectory(prefix="trimtab-") as folder:
         made = build(recipe, Path(folder) / "build", progress)
+        models = {}
+        if recipe.model:
+            network = network_of(trimtab.load(model_path(recipe.model)), recipe, 1)
+            models = {plan.prefer: way.model_bytes for plan, way in network.ways()}
         return Weighed(
             recipe.model or FULL,
             recipe.toolchain,
@@ -54,5 +59,7 @@ def _weighed(recipe: Recipe, progress: Progress) -> Weighed:
             onnx_bytes=model_path(recipe.model).stat().st_size if recipe.model else None,
             ttm_bytes=made.model.stat().st_size if made.model else None,
             packed_bytes=pack(made.model).packed_bytes if made.model else None,
+            load_ttm_bytes=models.get("load"),
+            size_ttm_bytes=models.get("size"),
             versions={"trimtab": __version__, "compiler": made.compiler},
         )

@@ -90,11 +90,14 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Work:
-    """What is compared: models, thread counts, and rounds of inferences."""
+    """What is compared: models, thread counts, rounds of inferences, and what plans of trimtab
+    `prefer`.
+    """
 
     models: Sequence[Path]
     threads: Sequence[int] = (1,)
     rounds: int = 10
+    prefer: str = ""
 
 
 class Engine(Protocol):
@@ -151,7 +154,7 @@ def compare(work: Work, engines: Engines, cache: Path, progress: Progress = SILE
     left_out: list[str] = []
     with progress.step("measure beside the peers", "networks") as networks:
         for number, model in enumerate(work.models, 1):
-            case = Case.of(model, cache)
+            case = Case.of(model, cache, work.prefer)
             for threads in work.threads:
                 title = f"{model.stem}, {threads} thread{'s' * (threads > 1)}"
                 with progress.step(title, "turns", still=True) as step:

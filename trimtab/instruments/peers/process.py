@@ -24,16 +24,19 @@ from trimtab.instruments.peers import worker
 
 @dataclass(frozen=True)
 class Case:
-    """A model and what is expected of it; `folder` is for files made of it."""
+    """A model and what is expected of it; `folder` is for files made of it. trimtab's plan has the
+    preference `prefer`, unless that is "".
+    """
 
     model: Path
     golden: Golden
     input_names: tuple[str, ...]
     weights_bytes: int
     folder: Path
+    prefer: str = ""
 
     @classmethod
-    def of(cls, model: Path, cache: Path) -> Case:
+    def of(cls, model: Path, cache: Path, prefer: str = "") -> Case:
         """The case of an ONNX file; errors as of `onnx_golden`."""
         golden = onnx_golden(model, {})
         graph = onnx.load(model, load_external_data=False).graph
@@ -44,7 +47,7 @@ class Case:
             for t in graph.initializer
         )
         digest = hashlib.sha256(model.read_bytes()).hexdigest()[:16]
-        return cls(model, golden, names, weights, cache / f"{model.stem}-{digest}")
+        return cls(model, golden, names, weights, cache / f"{model.stem}-{digest}", prefer)
 
     def job(self, engine: str, threads: int) -> str:
         """The job for `worker`; its inputs are written where it says."""
@@ -58,6 +61,7 @@ class Case:
             "model": str(self.model.absolute()),
             "folder": str(folder),
             "threads": threads,
+            "prefer": self.prefer,
             "inputs": str(folder / "inputs.npz"),
             "names": list(self.golden.output_names),
         }

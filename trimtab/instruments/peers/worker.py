@@ -5,7 +5,8 @@
     python worker.py serve JOB             load it, then time it on demand
 
 JOB is JSON: {"engine", "model" (an ONNX file), "folder" (for converted files), "threads", "inputs"
-(an .npz of one array per input, in the model's order), "names" (of the outputs)}. `serve` writes a
+(an .npz of one array per input, in the model's order), "names" (of the outputs), "prefer" (of
+trimtab's plan, or "")}. `serve` writes a
 line of JSON when it has loaded the model, and another for every line it reads: a number of
 inferences. It imports no trimtab, which the interpreter may not have, other than as an engine.
 """
@@ -41,6 +42,7 @@ class Job:
     threads: int
     inputs: dict[str, Array]
     names: list[str]
+    prefer: str
 
     def converted(self, suffix: str) -> Path:
         """Where the model is kept in the engine's own format."""
@@ -150,7 +152,8 @@ def trimtab_convert(job: Job) -> None:
     trimtab = importlib.import_module("trimtab")
     program = trimtab.load(job.model)
     target = trimtab.Target.host(threads=job.threads)
-    trimtab.optimize(program, target).save(job.converted(".ttm"))
+    plan = trimtab.Plan(prefer=job.prefer) if job.prefer else None
+    trimtab.optimize(program, target, plan).save(job.converted(".ttm"))
 
 
 def trimtab(job: Job, trimtab: Any, *_: Any) -> Run:
@@ -240,7 +243,7 @@ def main(mode: str, text: str = "") -> None:
     with np.load(given["inputs"]) as archive:
         inputs = {name: archive[name] for name in archive.files}
     model, folder = Path(given["model"]), Path(given["folder"])
-    job = Job(model, folder, int(given["threads"]), inputs, list(given["names"]))
+    job = Job(model, folder, int(given["threads"]), inputs, list(given["names"]), given["prefer"])
     if mode == "prepare":
         engine.convert(job)
         return
