@@ -193,7 +193,7 @@ def test_an_operator_that_reads_pixels_in_one_run_takes_no_part() -> None:
     net = Net(x=(1, 3, 6, 5))
     left, _ = net.many("split", 2, net.conv("x", 10), axis=1, sizes=[4, 6])
     program = planned(net.finish(net.conv(net("lrn", left, size=3), 2)))
-    part, whole = program.vars[left], program.ops[1].outputs[0]
+    part, whole = program.vars[left], program.steps[1].outputs[0]
     assert not part.parent
     program.ops[:] = [op for op in program.ops if op.type != "split"]
     part.parent = whole
@@ -206,7 +206,7 @@ def test_pixels_that_would_share_sets_of_a_cache_get_a_gap() -> None:
     program = net.finish(net.conv(net.conv(net.conv("x", 512), 512, 3), 24))
     made = planned(program)
     assert places(made) == [(512, 0), (512, 0)]
-    parents = [made.vars[made.vars[op.outputs[0]].parent].shape for op in made.ops[1:3]]
+    parents = [made.vars[made.vars[op.outputs[0]].parent].shape for op in made.steps[1:3]]
     assert parents == [(2, 528, 3, 4)] * 2
     x = {"x": normal(2, 8, 3, 4)}
     (want,), (got,) = (
