@@ -70,14 +70,15 @@ void PackStrassen::Run(ThreadPool& pool) {
     for (size_t i = begin; i < end; ++i) {
       const size_t panel_index = i / chunks, first = i % chunks * chunk();
       const size_t rows = Least(chunk(), k - first);
-      // A quadrant's rows of this panel; those of the lower ones lie `k` rows further on.
-      const auto quadrant = [&](size_t lower, size_t right) {
-        const size_t row = (right * half + panel_index) * 2 * k + lower * k + first;
-        return StoredRows{input(0), row * n, rows, n}.Get(own + (2 * lower + right) * chunk() * n,
-                                                          n);
-      };
-      AddQuadrants(quadrant(0, 0), quadrant(0, 1), quadrant(1, 0), quadrant(1, 1), rows * n,
-                   half * k * n, y + (panel_index * k + first) * n);
+      // Rows of this panel in each quadrant, the left ones first; those of the lower ones lie `k`
+      // rows further on.
+      const float* b[4];
+      for (size_t q = 0; q < 4; ++q) {
+        const size_t row = (q / 2 * half + panel_index) * 2 * k + q % 2 * k + first;
+        b[q] = StoredRows{input(0), row * n, rows, n}.Get(own + q * chunk() * n, n);
+      }
+      AddQuadrants(b[0], b[2], b[1], b[3], rows * n, half * k * n,
+                   y + (panel_index * k + first) * n);
     }
   });
   const size_t stored = 2 * half * n;  // columns
