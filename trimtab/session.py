@@ -39,7 +39,9 @@ class Session:
         self.program = program
         self._executor: Any = None
         try:
-            self._executor = engine().Executor(program.image, threads)
+            self._executor = engine().Executor(
+                program.image, threads, modelfile.is_mapped(program.image)
+            )
         except EngineError as e:
             code, message = e.args
             kind = PlanError if code in (_MISSING_OP, _MISSING_KERNEL) else ProgramError

@@ -44,25 +44,28 @@ void Describe(const trimtab::Tensor& from, const char* name, trimtab_tensor* to)
   to->dtype = static_cast<int32_t>(from.dtype);
 }
 
-Status SetUp(trimtab_model* model, const void* data, size_t size, int threads) {
+// Whose memory a model's bytes are, and of what kind.
+enum class Bytes { kMemory, kFile, kOwnFile };
+
+Status SetUp(trimtab_model* model, const void* data, size_t size, Bytes kind, int threads) {
   TRIMTAB_RETURN_IF_ERROR(trimtab::CheckIsa());
   TRIMTAB_RETURN_IF_ERROR(trimtab::Load(data, size, &model->program));
-  return model->executor.SetUp(model->program, threads, model->map != nullptr);
+  return model->executor.SetUp(model->program, threads, kind != Bytes::kMemory);
 }
 
-int Open(const void* data, size_t size, bool mapped, int threads, trimtab_model** result, char* why,
+int Open(const void* data, size_t size, Bytes kind, int threads, trimtab_model** result, char* why,
          size_t why_size) {
   void* memory = trimtab::MapMemory(sizeof(trimtab_model));
   if (memory == nullptr) {
-    if (mapped) trimtab::UnmapFile(data, size);
+    if (kind == Bytes::kOwnFile) trimtab::UnmapFile(data, size);
     return Fail(Status(Code::kOutOfMemory, TRIMTAB_TEXT("no memory for the model")), why, why_size);
   }
   trimtab_model* model = ::new (memory) trimtab_model;
-  if (mapped) {
+  if (kind == Bytes::kOwnFile) {
     model->map = data;
     model->map_bytes = size;
   }
-  const Status status = SetUp(model, data, size, threads);
+  const Status status = SetUp(model, data, size, kind, threads);
   if (!status.ok()) {
     trimtab_close(model);
     return Fail(status, why, why_size);
@@ -79,12 +82,17 @@ int trimtab_open_file(const char* path, int threads, trimtab_model** model, char
   size_t size = 0;
   const Status status = trimtab::MapFile(path, &bytes, &size);
   if (!status.ok()) return Fail(status, why, why_size);
-  return Open(bytes, size, true, threads, model, why, why_size);
+  return Open(bytes, size, Bytes::kOwnFile, threads, model, why, why_size);
 }
 
 int trimtab_open_memory(const void* data, size_t size, int threads, trimtab_model** model,
                         char* why, size_t why_size) {
-  return Open(data, size, false, threads, model, why, why_size);
+  return Open(data, size, Bytes::kMemory, threads, model, why, why_size);
+}
+
+int trimtab_open_mapped(const void* data, size_t size, int threads, trimtab_model** model,
+                        char* why, size_t why_size) {
+  return Open(data, size, Bytes::kFile, threads, model, why, why_size);
 }
 
 int trimtab_verify(trimtab_model* model) {

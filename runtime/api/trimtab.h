@@ -61,6 +61,10 @@ int trimtab_open_file(const char* path, int threads, trimtab_model** model, char
                       size_t why_size);
 int trimtab_open_memory(const void* data, size_t size, int threads, trimtab_model** model,
                         char* why, size_t why_size);
+/* The same for pages of a file that nobody has written to, such as a model that is linked into the
+ * program: what opening alone has read is given back to the system. */
+int trimtab_open_mapped(const void* data, size_t size, int threads, trimtab_model** model,
+                        char* why, size_t why_size);
 /* Compares all weights with their checksum, which opening does not do (it reads none of them). For
  * a file that has just changed hands; running is safe whatever the weights are. */
 int trimtab_verify(trimtab_model* model);

@@ -131,7 +131,7 @@ int OpenModel(const Options& options, trimtab_model** model, char* why, size_t w
 #if TRIMTAB_EMBEDDED_MODEL
   if (options.model == nullptr) {
     const size_t size = static_cast<size_t>(trimtab_embedded_model_end - trimtab_embedded_model);
-    return trimtab_open_memory(trimtab_embedded_model, size, threads, model, why, why_size);
+    return trimtab_open_mapped(trimtab_embedded_model, size, threads, model, why, why_size);
   }
 #endif
   return trimtab_open_file(options.model, threads, model, why, why_size);

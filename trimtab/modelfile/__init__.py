@@ -4,7 +4,8 @@ docs/model-format.md describes it byte for byte. Little-endian; constants 64-byt
 order, so that the engine, and Python, use the file in place.
 """
 
+from trimtab.modelfile.image import is_mapped
 from trimtab.modelfile.reader import decode, read, sniff
 from trimtab.modelfile.writer import encode, seal, write
 
-__all__ = ["decode", "encode", "read", "seal", "sniff", "write"]
+__all__ = ["decode", "encode", "is_mapped", "read", "seal", "sniff", "write"]

@@ -23,9 +23,26 @@ def new_image(size: int) -> Image:
     return np.frombuffer(memory, np.uint8, count=size)
 
 
+class _FileMap(mmap.mmap):
+    """Pages of a file, which can be dropped and read again."""
+
+
 def map_file(path: Path) -> Image:
     """The bytes of a file, read-only and in place; OSError when it cannot be opened."""
     with path.open("rb") as file:
         if not file.seek(0, 2):
             return np.empty(0, np.uint8)  # nothing can be mapped
-        return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+        return np.frombuffer(_FileMap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+
+
+def is_mapped(image: Image) -> bool:
+    """Whether the bytes are pages of a file, as `map_file` gives them."""
+    return isinstance(image.base, _FileMap)
+
+
+def drop_pages(image: Image) -> None:
+    """Gives the pages of a mapped file back to the system, which reads those again that are still
+    needed: for who has read all of it once.
+    """
+    if hasattr(mmap, "MADV_DONTNEED") and isinstance(image.base, _FileMap):
+        image.base.madvise(mmap.MADV_DONTNEED)

@@ -14,7 +14,7 @@ import numpy as np
 from trimtab import schema
 from trimtab.engine import EngineError, engine
 from trimtab.errors import ModelFileError, ProgramError, TtmError
-from trimtab.modelfile.image import Image, map_file
+from trimtab.modelfile.image import Image, drop_pages, map_file
 from trimtab.modelfile.records import (
     ABSENT,
     COUNTS,
@@ -61,7 +61,8 @@ def read(path: Path) -> Program:
         raise ModelFileError(f"cannot read the model: {e.strerror}", where=str(path)) from None
     _check_version(image, str(path))
     with _explained(str(path)):
-        engine().check_model(image)
+        engine().check_model(image)  # which reads all of the weights
+    drop_pages(image)
     return decode(image, path.stem, str(path))
 
 
