@@ -15,6 +15,8 @@ from trimtab.errors import EmulatorError, UsageError
 from trimtab.instruments import boards, committed, throughput, timemodel, traffic
 from trimtab.instruments.committed import Results
 from trimtab.instruments.traffic import Traffic
+from trimtab.workflow.build import Recipe
+from trimtab.workflow.modelled import model_time
 
 A53 = cores.find("cortex-a53")
 LOG = """block 0 1f2003d5
@@ -112,6 +114,11 @@ def test_a_row_without_memory_is_refused() -> None:
 def test_a_core_without_a_scheduling_model_is_refused() -> None:
     with pytest.raises(UsageError, match="no scheduling model of cortex-a7"):
         throughput.require_model(cores.find("cortex-a7"))
+
+
+def test_a_binary_of_another_architecture_is_refused() -> None:
+    with pytest.raises(UsageError, match="haswell does not run on cortex-a53"):
+        model_time(Recipe(model="squeezenet", cpu="haswell"), A53)
 
 
 def test_the_bandwidth_of_a_board_is_found_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,12 +32,16 @@ _HINT_STAND_IN = {"aarch64": "mov x28, xzr", "x86_64": "nop"}
 
 
 def require_model(core: Core) -> None:
-    """UsageError when LLVM has no model that stands for the core."""
+    """UsageError when LLVM has no model that stands for the core; MissingRequirementError without
+    LLVM's programs.
+    """
     if core.llvm_mca is None or next(iter(core.features)) not in _OPTIONS:
         raise UsageError(
             f"LLVM has no scheduling model of {core.name}",
             hint="take a core whose file has [llvm_mca] (docs/cores.md)",
         )
+    for name in ("llvm-mc", "llvm-mca"):
+        tool(name)
 
 
 def cycles(

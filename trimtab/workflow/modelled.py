@@ -6,12 +6,12 @@ import dataclasses
 import tempfile
 from pathlib import Path
 
-from trimtab import __version__
+from trimtab import __version__, cores
 from trimtab.bench import oracle, runner
 from trimtab.bench.golden import Golden
 from trimtab.cores import Core
 from trimtab.devices import CacheSimulator, find_device
-from trimtab.errors import EmulatorError
+from trimtab.errors import EmulatorError, UsageError
 from trimtab.instruments import throughput, timemodel, traffic
 from trimtab.instruments.timemodel import Modelled
 from trimtab.program.program import NUMPY_DTYPES
@@ -29,9 +29,13 @@ def model_time(
     """Build a model for the recipe's core, run its binary once under QEMU beside the caches of
     `core`, and model its time there.
 
-    UsageError when no emulated device has the recipe's core, or the row of `core` lacks what the
-    model needs; EmulatorError when QEMU has no plug-ins; raises whatever ends the run, too.
+    UsageError when no emulated device has the recipe's core, it is of another architecture, or the
+    row of `core` lacks what the model needs; EmulatorError when QEMU has no plug-ins; raises
+    whatever ends the run, too.
     """
+    built_for = cores.find(recipe.cpu)
+    if not built_for.features.keys() & core.features.keys():
+        raise UsageError(f"what is built for {built_for.name} does not run on {core.name}")
     timemodel.memory_of(core)
     throughput.require_model(core)
     definition = find_device(emulated_device(recipe.cpu))
