@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any
 
 import tomli_w
 
-from trimtab.program import Op, Program
+from trimtab.program import Op
 
 PATH = Path(__file__).with_name("code_bytes.toml")
 
@@ -28,14 +28,12 @@ class CodeBytes:
     operators: Mapping[str, int]
     kernels: Mapping[str, int]
 
-    def of(self, planned: Program) -> int:
-        """Bytes of the code that runs a planned program."""
-        operators = {op.type for op in planned.ops}
-        return (
-            self.common
-            + sum(self.operators.get(name, 0) for name in operators)
-            + sum(self.kernels.get(name, 0) for name in kernels_of(*planned.ops))
-        )
+    def of(self, ops: Iterable[Op], more: Iterable[str] = ()) -> int:
+        """Bytes of the code that runs operators of a plan, and `more` operators and kernels."""
+        ops = [*ops]
+        names = {op.type for op in ops} | kernels_of(*ops) | {*more}
+        known = {**self.operators, **self.kernels}
+        return self.common + sum(known.get(name, 0) for name in names)
 
 
 def kernels_of(*ops: Op) -> set[str]:

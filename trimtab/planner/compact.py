@@ -1,4 +1,4 @@
-"""Plans that prefer size: code is weighed as time is. docs/planner.md has the rule.
+"""Which algorithms and kernels are worth their code. docs/planner.md has the rule.
 
 A program needs the code of each algorithm and kernel that one of its operators takes. So the choice
 is made for all operators together: from the plan that is fastest, what is worth its bytes least is
@@ -7,21 +7,23 @@ given up, again and again, as long as that pays.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from trimtab import kernels, schema
 from trimtab.errors import PlanError, ProfileError
 from trimtab.planner import algorithms, fusion
-from trimtab.planner.choices import Plan
+from trimtab.planner.choices import Choice, Plan
 from trimtab.planner.code_bytes import CodeBytes, kernels_of, known
 from trimtab.planner.kernel_choice import KernelChoice
 from trimtab.profile import Profile
 from trimtab.program import Program
 from trimtab.target import Target
 
-# A hundredth of a binary's bytes is worth so many hundredths of a run's time.
-_TIME_PER_SIZE = 4
+# A hundredth of a binary is worth so many hundredths of the time, by what a plan prefers.
+_TIME_PER_SIZE = {"size": 4.0}
+_USUALLY = 0.05
 
 Decide = Callable[[Target, Plan], Program]
 
@@ -43,10 +45,10 @@ class Cost:
     time: float
     bytes: int
 
-    @property
-    def total(self) -> float:
+    def total(self, given: Plan) -> float:
         """What is to be small; comparable among plans of one program."""
-        return self.time * float(self.bytes) ** _TIME_PER_SIZE
+        weight = _TIME_PER_SIZE.get(given.prefer, _USUALLY)
+        return self.time * math.pow(self.bytes, weight)
 
 
 def limits(decide: Decide, target: Target, given: Plan) -> Limits:
@@ -56,15 +58,15 @@ def limits(decide: Decide, target: Target, given: Plan) -> Limits:
     if code is None:
         return best
     planned = decide(target, given)
-    least = cost(planned, target, code)
+    least = cost(planned, best, code)
     while True:
         tried = [
-            (cost(twin, fewer.target, code), fewer, twin)
+            (cost(twin, fewer, code), fewer, twin)
             for _, fewer in without(planned, best)
             if (twin := attempt(decide, fewer))
         ]
-        found = min(tried, key=lambda one: one[0].total, default=None)
-        if found is None or found[0].total >= least.total:
+        found = min(tried, key=lambda one: one[0].total(given), default=None)
+        if found is None or found[0].total(given) >= least.total(given):
             return best
         least, best, planned = found
 
@@ -79,8 +81,11 @@ def attempt(decide: Decide, within: Limits) -> Program | None:
         return None
 
 
-def cost(planned: Program, target: Target, code: CodeBytes) -> Cost:
-    """That of a planned program: small kernels take longer than the planner's measure says."""
+def cost(planned: Program, within: Limits, code: CodeBytes) -> Cost:
+    """That of a plan: small kernels take longer than the planner's measure says, and weights that
+    are packed at load need code for it.
+    """
+    target = within.target
     time = 0.0
     for op in planned.ops:
         if algorithm := algorithms.of(op):
@@ -88,7 +93,20 @@ def cost(planned: Program, target: Target, code: CodeBytes) -> Cost:
             slower = max(kernels.isas()[k.isa].slower.get(k.family, 1) for k in called)
             time += slower * KernelChoice(planned, op, algorithm, target).work()
             time += fusion.spill(planned, op, target)
-    return Cost(time, code.of(planned))
+    return Cost(time, code.of(planned.ops, _packing(planned, within.given)))
+
+
+def _packing(planned: Program, given: Plan) -> set[str]:
+    """Operators and kernels that pack weights when a model is set up."""
+    storage = given.storage(Choice())
+    found = set[str]()
+    for op in planned.ops if storage.at_load else ():
+        algorithm = algorithms.of(op)
+        for index, packing in (algorithm.packings(planned, op) if algorithm else {}).items():
+            way = packing.at_load
+            if way and op.inputs[index] and not way.is_done(storage.dtype, planned.dtype(op)):
+                found |= {way.operator, str(way.attributes.get("kernel", ""))}
+    return found
 
 
 def without(planned: Program, within: Limits) -> Iterator[tuple[str, Limits]]:

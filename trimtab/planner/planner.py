@@ -27,10 +27,8 @@ def plan(program: Program, target: Target, given: Plan | None = None) -> Program
     program is planned already, or `given` does not fit the program or the target. ProfileError when
     an operator can be computed in no way that the target's profile holds.
     """
-    given = given or Plan()
-    if given.prefer == "size":
-        limits = compact.limits(lambda t, g: decide(program, t, g), target, given)
-        target, given = limits.target, limits.given
+    limits = compact.limits(lambda t, g: decide(program, t, g), target, given or Plan())
+    target, given = limits.target, limits.given
     planned = decide(program, target, given)
     choices = _choices(program, given)
     chosen = [(op, choices[op.outputs[0]]) for op in planned.ops]

@@ -53,14 +53,15 @@ def worth(recipe: Recipe, progress: Progress = SILENT) -> list[Worth]:
     source = passes.optimize(trimtab.load(path, inputs=dict(recipe.shapes)))
     given = recipe.plan or Plan()
     planned = planner.plan(source, target, given)
-    whole, weights = compact.cost(planned, target, code), _weights(planned)
+    within = Limits(target, given)
+    whole, weights = compact.cost(planned, within, code), _weights(planned)
     found, needed = [], code_bytes.kernels_of(*planned.ops)
-    for part, fewer in compact.without(planned, Limits(target, given)):
+    for part, fewer in compact.without(planned, within):
         with progress.step(f"plan without {part}"):
             twin = compact.attempt(lambda t, g: planner.plan(source, t, g), fewer)
         if twin:
             needed &= code_bytes.kernels_of(*twin.ops)
-            cost = compact.cost(twin, target, code)
+            cost = compact.cost(twin, fewer, code)
             found.append(
                 Worth(
                     part,
