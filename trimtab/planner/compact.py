@@ -52,10 +52,12 @@ class Cost:
 
 
 def limits(decide: Decide, target: Target, given: Plan) -> Limits:
-    """Within which the plan has the least cost; `decide` makes a program's plan within limits."""
+    """Within which the plan has the least cost; `decide` makes a program's plan within limits. The
+    binary of a profile has its code anyway, unless it is to be small, too.
+    """
     best = Limits(target, given)
     code = known(target.arch)
-    if code is None:
+    if code is None or (target.profile and given.prefer not in _TIME_PER_SIZE):
         return best
     planned = decide(target, given)
     least = cost(planned, best, code)
