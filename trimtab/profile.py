@@ -11,7 +11,7 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,8 @@ class Profile:
 
     `ops` are names or ("*",); `kernels` are glob patterns over kernel names, () meaning those that
     the kept operators may call; `strings`: keep operator and variable names and error texts;
-    `threads`: the thread pool.
+    `threads`: the thread pool; `small`: kernels with little code where there are such, all of them
+    compiled for size.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Profile:
     kernels: tuple[str, ...] = ()
     strings: bool = True
     threads: bool = True
+    small: bool = False
 
     def operators(self) -> list[schema.Operator]:
         """The kept operators in the order of their ids; ProfileError for unknown names and broken
@@ -111,15 +113,15 @@ class Profile:
         that a plan of a lower one has `needed`.
         """
         known, rows, usable = self.kept_kernels(arch), kernel_files.isas(), {*isas}
-        best: dict[str, int] = {}
+
+        def order(k: kernel_files.Kernel) -> tuple[bool, int]:
+            return self.small and k.family in rows[k.isa].slower, rows[k.isa].rank
+
+        best: dict[str, tuple[bool, int]] = {}
         for k in known:
             if k.isa in usable:
-                best[k.typed_family] = max(best.get(k.typed_family, 0), rows[k.isa].rank)
-        kept = {
-            k.name
-            for k in known
-            if k.isa in usable and rows[k.isa].rank == best.get(k.typed_family)
-        }
+                best[k.typed_family] = max(best.get(k.typed_family, order(k)), order(k))
+        kept = {k.name for k in known if k.isa in usable and order(k) == best[k.typed_family]}
         named = {k.name for k in known} & {*self.kernels, *needed}
         return replace(self, kernels=tuple(sorted(kept | named)))
 
@@ -139,6 +141,7 @@ class Profile:
             else union(self.kernels, other.kernels),
             strings=self.strings or other.strings,
             threads=self.threads or other.threads,
+            small=self.small and other.small,
         )
 
     def digest(self) -> str:
@@ -167,17 +170,17 @@ def read_profile(path: Path) -> Profile:
             if not isinstance(table[key], list) or not all(isinstance(v, str) for v in table[key]):
                 raise ProfileError(f"{key} must be a list of names", where=str(path))
             table[key] = tuple(table[key])
-    for key in ("strings", "threads"):
-        if not isinstance(table.get(key, True), bool):
+    for key in ("strings", "threads", "small"):
+        if not isinstance(table.get(key, False), bool):
             raise ProfileError(f"{key} must be true or false", where=str(path))
     try:
         profile = Profile(name=path.stem, **table)
     except TypeError:
-        keys = sorted(set(table) - {"doc", "ops", "dtypes", "kernels", "strings", "threads"})
+        keys = sorted(set(table) - ({key.name for key in fields(Profile)} - {"name"}))
         raise ProfileError(
             f"unknown keys: {', '.join(keys)}",
             where=str(path),
-            hint="a profile has doc, ops, dtypes, kernels, strings, threads",
+            hint="a profile has doc, ops, dtypes, kernels, strings, threads, small",
         ) from None
     if unknown := sorted(set(profile.dtypes) - set(schema.DTYPES)):
         raise ProfileError(

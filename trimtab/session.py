@@ -39,9 +39,8 @@ class Session:
         self.program = program
         self._executor: Any = None
         try:
-            self._executor = engine().Executor(
-                program.image, threads, modelfile.is_mapped(program.image)
-            )
+            image = program.image
+            self._executor = engine().Executor(image, threads, modelfile.is_mapped(image))
         except EngineError as e:
             code, message = e.args
             kind = PlanError if code in (_MISSING_OP, _MISSING_KERNEL) else ProgramError

@@ -4,6 +4,7 @@
 
 // The loop with the fewest instructions: loads move their pointers on. It keeps cores busy that
 // find the order of instructions themselves.
+#define TRIMTAB_NARROW_VECTORS 2
 #define TRIMTAB_TURN_BITS 4
 #define TRIMTAB_POINTERS
 #define TRIMTAB_TURNS \

@@ -29,6 +29,7 @@
   TRIMTAB_LOAD_ODD(c, ", #64") TRIMTAB_EVEN(20, 21, 22, 23, 2) TRIMTAB_ODD(20, 21, 22, 23, 3)
 
 // The branch stands where the loads wait anyway, so the loop is entered past its first steps.
+#define TRIMTAB_NARROW_VECTORS 2
 #define TRIMTAB_TURN_BITS 5
 #define TRIMTAB_POINTERS "x16", "x17",
 #define TRIMTAB_TURNS                                                                     \

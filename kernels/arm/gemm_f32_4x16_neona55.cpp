@@ -51,6 +51,7 @@
   TRIMTAB_MOVE("%[w]", 2048) TRIMTAB_MOVE("%[p0]", 128) TRIMTAB_MOVE("%[p2]", 128)
 
 // The last four steps of a turn load for the next one, except when there is none.
+#define TRIMTAB_NARROW_VECTORS 2
 #define TRIMTAB_TURN_BITS 5
 #define TRIMTAB_POINTERS "x16",
 #define TRIMTAB_TURNS                                                                      \

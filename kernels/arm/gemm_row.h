@@ -10,12 +10,12 @@ namespace {
 
 struct RowTile {
   static constexpr int kMr = 4, kNr = 16, kVectors = 4;
-  static constexpr int kNarrow = 2;  // 24 columns are common
+  static constexpr int kNarrow = TRIMTAB_NARROW_VECTORS;
   using Half = F;
   // 1 row is computed as 2, and 3 as 4; those of a narrow panel always as 4: the weights take longer
   // to load, and code stays small.
   static constexpr int Smaller(int rows, int vectors) {
-    return vectors == kVectors && rows == kMr ? 2 : 0;
+    return kNarrow > 0 && vectors == kVectors && rows == kMr ? 2 : 0;
   }
 
   // Keeps the compiler from turning steps of a pointer into sums with a base, which cost an
@@ -105,7 +105,8 @@ struct RowTile {
 // The inner loop is the kernel's: TRIMTAB_TURNS, text of gemm_row_steps.h that multiplies
 // 2^TRIMTAB_TURN_BITS elements of each row %[n] > 0 times, from the pointers %[p0] to %[p3] and
 // %[w], which it moves on; TRIMTAB_POINTERS, the registers for pointers of its own, each followed
-// by a comma.
+// by a comma. TRIMTAB_NARROW_VECTORS is RowTile's kNarrow: 2, as 24 columns are common, or 0 for a
+// kernel that has neither narrow panels nor tiles of fewer rows.
 
 // A macro's number as text.
 #define TRIMTAB_TEXT(number) TRIMTAB_TEXT_(number)
@@ -130,6 +131,11 @@ struct RowTile {
 
 template <>
 __attribute__((noinline)) void Panels<RowTile, 4, 4>(const GemmArgs<float>& args, size_t count) {
+  if (RowTile::Smaller(4, 4) == 0 && args.rows < 3) {  // three rows at least are written
+    for (size_t begin = 0; begin < count * RowTile::kNr; begin += RowTile::kNr)
+      LastPanel<RowTile>(From(args, begin, begin * args.taps * args.k), RowTile::kNr);
+    return;
+  }
   const size_t bias_bytes = args.bias != nullptr ? RowTile::kNr * sizeof(float) : 0;
   const float* const all_bias = args.bias != nullptr ? args.bias : Zeros<RowTile::kNr>();
   size_t tiles = args.rows > RowTile::kMr ? args.rows / RowTile::kMr : 1;
@@ -181,6 +187,7 @@ __attribute__((noinline)) void Panels<RowTile, 4, 4>(const GemmArgs<float>& args
       TRIMTAB_TURNS
       "cbz %[k_tail], 8f\n"
       "4:\n"
+#if TRIMTAB_TURN_BITS > 2
       "ubfx %[n], %[k], #3, #" TRIMTAB_TEXT(TRIMTAB_TURN_BITS) " - 3\n"
       "cbz %[n], 5f\n"
       "13:\n"
@@ -189,16 +196,9 @@ __attribute__((noinline)) void Panels<RowTile, 4, 4>(const GemmArgs<float>& args
       "b.ne 13b\n"
       "5:\n"
       "tbz %[k], #2, 6f\n"
-      TRIMTAB_NEXT_EVEN
-      "ldr q16, [%[p0]], #16\n"
-      "ldr q17, [%[p1]], #16\n"
-      "ldr q18, [%[p2]], #16\n"
-      "ldr q19, [%[p3]], #16\n"
-      TRIMTAB_NEXT_ODD TRIMTAB_EVEN(16, 17, 18, 19, 0)
-      TRIMTAB_NEXT_EVEN TRIMTAB_ODD(16, 17, 18, 19, 1)
-      TRIMTAB_NEXT_ODD TRIMTAB_EVEN(16, 17, 18, 19, 2)
-      TRIMTAB_ODD(16, 17, 18, 19, 3)
+      TRIMTAB_FOUR_ELEMENTS
       "6:\n"
+#endif
       "tbz %[k], #1, 7f\n"
       TRIMTAB_NEXT_EVEN
       "ldr d16, [%[p0]], #8\n"

@@ -46,6 +46,18 @@
   TRIMTAB_NEXT_EVEN TRIMTAB_ODD(20, 21, 22, 23, 1) \
   TRIMTAB_NEXT_ODD TRIMTAB_EVEN(20, 21, 22, 23, 2) \
   TRIMTAB_ODD(20, 21, 22, 23, 3)
+
+// The same of four.
+#define TRIMTAB_FOUR_ELEMENTS                      \
+  TRIMTAB_NEXT_EVEN                                \
+  "ldr q16, [%[p0]], #16\n"                        \
+  "ldr q17, [%[p1]], #16\n"                        \
+  "ldr q18, [%[p2]], #16\n"                        \
+  "ldr q19, [%[p3]], #16\n"                        \
+  TRIMTAB_NEXT_ODD TRIMTAB_EVEN(16, 17, 18, 19, 0) \
+  TRIMTAB_NEXT_EVEN TRIMTAB_ODD(16, 17, 18, 19, 1) \
+  TRIMTAB_NEXT_ODD TRIMTAB_EVEN(16, 17, 18, 19, 2) \
+  TRIMTAB_ODD(16, 17, 18, 19, 3)
 // clang-format on
 
 #endif  // TRIMTAB_KERNELS_ARM_GEMM_ROW_STEPS_H_

@@ -155,13 +155,14 @@ inline void RunPart(const GemmArgs<Element>& args, size_t width) {
 }
 
 // The same for the last panel, which no memory of c follows. It is computed in whole vectors, since
-// the packing pads it, but into a buffer.
+// the packing pads it, but into a buffer, which has room for rows that are left out, too.
 template <class Tile>
 __attribute__((noinline)) void LastPanel(const GemmArgs<Element>& args, size_t columns) {
   alignas(sizeof(F)) Element sums[Tile::kMr * Tile::kNr], residual[Tile::kMr * Tile::kNr];
   GemmArgs<Element> whole = args;
   whole.c = sums;
   whole.c_stride = Tile::kNr;
+  if (Tile::Smaller(Tile::kMr, Tile::kVectors) == 0) whole.rows = Tile::kMr;
   if (args.residual != nullptr) {
     CopyRows(args.residual, args.residual_stride, residual, Tile::kNr, args.rows, columns);
     whole.residual = residual;

@@ -32,7 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "modelfile": {"errors", "files", "schema", "engine", "program"},
     "importers": {"errors", "schema", "program", "modelfile"},
     "passes": {"errors", "schema", "kernels", "engine", "program"},
-    "planner": {"errors", "schema", "kernels", "cores", "target", "program"},
+    "planner": {"errors", "schema", "kernels", "cores", "target", "profile", "program"},
     "session": {"errors", "engine", "target", "program", "modelfile", "passes", "planner"},
     "build": {
         *("__init__", "errors", "paths", "files", "progress", "schema", "kernels", "profile"),

@@ -334,7 +334,8 @@ def test_a_lowered_convolution_keeps_its_attributes_and_operands() -> None:
 def test_a_1x1_convolution_is_halved_where_that_is_less_work(
     c_in: int, c_out: int, size: int, expected: str
 ) -> None:
-    assert planner.plan(convolution(c_in, c_out, size=size), A53).steps[0].type == expected
+    program = convolution(c_in, c_out, size=size)
+    assert planner.decide(program, A53, Plan()).ops[0].type == expected
 
 
 def test_where_caches_hold_up_sums_a_1x1_convolution_is_halved_later() -> None:

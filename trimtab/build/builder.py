@@ -112,7 +112,11 @@ def build(request: BuildRequest, progress: Progress = SILENT) -> Build:
     with files.locked(tree / ".lock", error=BuildError, hint=_CACHE):
         profile_file = tree / "profile" / f"{_safe(profile.name)}.toml"
         files.write_if_changed(profile_file, profile.to_toml(), error=BuildError, hint=_CACHE)
-        options = {"TRIMTAB_PROFILE": str(profile_file), "TRIMTAB_OPTIMISE": optimisation}
+        options = {
+            "TRIMTAB_PROFILE": str(profile_file),
+            "TRIMTAB_OPTIMISE": optimisation,
+            "TRIMTAB_OPTIMISE_KERNELS": "-Os" if profile.small else "-O3",
+        }
         if request.embed_model and request.model:
             # A fixed name inside the tree, so that another model means a new link and not a new
             # configuration.

@@ -122,18 +122,49 @@ def _print_json(value: object) -> None:
     help={
         "binary": "a runner, or the folder of a build; may be repeated",
         "symbols": "also list this many of the largest symbols",
+        "model": "instead of binaries: a model file, or a zoo network by name; shows what each "
+        "algorithm and kernel of its plan costs in bytes and saves in time",
+        "toolchain": "with --model: which machine to plan for (default: Linux, static)",
+        "cpu": "with --model: and which core, e.g. cortex-a53",
+        "plan": f"with --model: {PLAN_HELP}",
         "json": "machine-readable",
     },
 )
-def size(_: Context, binary: list[str], symbols: int = 0, json: bool = False) -> None:
-    """Show where the bytes of one binary go, or of several side by side."""
+def size(
+    _: Context,
+    binary: list[str],
+    symbols: int = 0,
+    model: str = "",
+    toolchain: str = "",
+    cpu: str = "",
+    plan: str = "",
+    json: bool = False,
+) -> None:
+    """Show where the bytes of binaries go, or what each part of a model's plan is worth."""
     from trimtab import size, tables
     from trimtab.errors import UsageError
 
-    if not binary:
-        raise UsageError("which binary?", hint="./inv size dist/NAME-TOOLCHAIN")
+    if bool(binary) == bool(model):
+        raise UsageError(
+            "which binary, or which model?",
+            hint="./inv size dist/NAME-TOOLCHAIN, or ./inv size --model NAME --cpu CORE",
+        )
+    if model:
+        _show_worth(model, toolchain, cpu, plan, json=json)
+        return
     reports = [size.measure(Path(path)) for path in binary]
     if json:
         _print_json([report.to_json() for report in reports])
     else:
         print(tables.text(size.tables(reports, symbols)))
+
+
+@needs_engine
+def _show_worth(model: str, toolchain: str, cpu: str, plan: str, *, json: bool) -> None:
+    from trimtab.workflow.build import Recipe
+    from trimtab.workflow.progress import shown
+    from trimtab.workflow.worth import table, worth
+
+    recipe = Recipe(model=model, toolchain=toolchain, cpu=cpu, plan=read_plan(plan))
+    made = table(worth(recipe, shown(quiet=json)))
+    print(made.json() if json else made.text())

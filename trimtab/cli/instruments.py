@@ -190,6 +190,7 @@ def mca(
         "cpu": "core of one of the machines that sizes are kept for (repeatable; default: all)",
         "json": "print JSON",
         "check": _CHECK,
+        "code": "instead: the bytes of each operator's and kernel's code, which the planner weighs",
         "update": f"{_UPDATE}; takes no --network and no --cpu",
     },
 )
@@ -199,6 +200,7 @@ def sizes(
     network: list[str],
     cpu: list[str],
     json: bool = False,
+    code: bool = False,
     check: bool = False,
     update: bool = False,
 ) -> None:
@@ -207,11 +209,19 @@ def sizes(
     from trimtab.errors import UsageError
     from trimtab.instruments import sizes
     from trimtab.workflow.progress import shown
-    from trimtab.workflow.sizes import weigh
+    from trimtab.workflow.sizes import measure_code, weigh
 
     if update and (network or cpu):
         raise UsageError("what is committed is all of it", hint="leave out --network and --cpu")
     progress = shown(quiet=json)
+    if code:
+        found = measure_code(progress)
+        print(sizes.code_table(found).json() if json else sizes.code_table(found).text())
+        if update:
+            sizes.commit_code(found)
+        if check:
+            sizes.check_code(found)
+        return
     weighed = weigh(network or [*zoo.names(), sizes.FULL], cpu, progress)
     print(sizes.table(weighed).json() if json else sizes.table(weighed).text())
     made = sizes.to_results(weighed, "./inv bench.sizes --update")

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from trimtab.instruments.committed import Baseline, Results
+from trimtab import files
+from trimtab.errors import RegressionError
+from trimtab.instruments.committed import ALLOWED, Baseline, Results
+from trimtab.planner import code_bytes as committed_code
+from trimtab.planner.code_bytes import CodeBytes
 from trimtab.tables import Column, Table, number
 
 BASELINE = Baseline("sizes", ("network", "toolchain", "cpu"), ("runner_bytes", "ttm_bytes"))
+EXAMPLE = ("squeezenet", "cortex-a53")  # the runner that docs/size.md takes apart
 FULL = "full"  # in a network's place: the profile with every operator
 # Toolchain and core of each machine that is built for.
 TARGETS = (
@@ -24,7 +29,8 @@ TARGETS = (
 class Weighed:
     """One runner without a model, and the files of its model, None of `FULL`. `packed_bytes`: of
     the .ttm as `pack` leaves it; `load_ttm_bytes` and `size_ttm_bytes`: of the one with these
-    preferences; `versions`: of the programs that they depend on.
+    preferences; `versions`: of the programs that they depend on. `parts`: where the runner's bytes
+    go, of `EXAMPLE` alone.
     """
 
     network: str
@@ -37,6 +43,7 @@ class Weighed:
     packed_bytes: int | None = None
     load_ttm_bytes: int | None = None
     size_ttm_bytes: int | None = None
+    parts: Mapping[str, int] = field(default_factory=dict)
 
 
 def table(weighed: Sequence[Weighed]) -> Table:
@@ -63,4 +70,47 @@ def table(weighed: Sequence[Weighed]) -> Table:
 def to_results(weighed: Sequence[Weighed], command: str) -> Results:
     """What is committed."""
     versions = {name: version for w in weighed for name, version in w.versions.items()}
-    return Results(command=command, versions=versions, rows=table(weighed).records())
+    rows = [
+        row | ({"parts": dict(w.parts)} if w.parts else {})
+        for row, w in zip(table(weighed).records(), weighed, strict=True)
+    ]
+    return Results(command=command, versions=versions, rows=rows)
+
+
+def code_table(found: Mapping[str, CodeBytes]) -> Table:
+    """A row per operator and kernel, and what every binary has, with a column per architecture."""
+    parts = {
+        arch: {"common": code.common}
+        | {f"op:{name}": n for name, n in code.operators.items()}
+        | {f"kernel:{name}": n for name, n in code.kernels.items()}
+        for arch, code in found.items()
+    }
+    names = dict.fromkeys(name for of_arch in parts.values() for name in of_arch)
+    columns = [Column("part"), *(number(arch, ",", absent="-") for arch in parts)]
+    return Table(columns, [(name, *(p.get(name) for p in parts.values())) for name in names])
+
+
+def commit_code(found: Mapping[str, CodeBytes]) -> None:
+    """Writes what the planner reads."""
+    files.write_text(committed_code.PATH, committed_code.to_toml(found))
+
+
+def check_code(found: Mapping[str, CodeBytes]) -> None:
+    """RegressionError where the planner's bytes of an architecture, all together or of one
+    operator or kernel, are off by more than 2 % and 64 bytes.
+    """
+    wrong = []
+    for arch, code in found.items():
+        known = committed_code.known(arch) or CodeBytes(0, {}, {})
+        for was, now in ((known.operators, code.operators), (known.kernels, code.kernels)):
+            wrong += [
+                f"{name} ({arch}): {was.get(name, 0)} to {now.get(name, 0)}"
+                for name in sorted({*was, *now})
+                if abs(was.get(name, 0) - now.get(name, 0)) > 64 + ALLOWED * was.get(name, 0)
+            ]
+    if wrong:
+        raise RegressionError(
+            f"the planner knows other bytes of code: {'; '.join(wrong)}",
+            where=str(committed_code.PATH),
+            hint="./inv bench.sizes --code --update, and commit it",
+        )

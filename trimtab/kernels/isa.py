@@ -20,7 +20,8 @@ class Isa:
     `vectors`: the header of its vectors by their element type, in `folder`; `lacks`: what these
     cannot do. `weight_cost`: multiply-adds, of one lane, that take as long as reading a weight from
     memory. `sum_cost`: multiply-adds that take as long as an instruction of Strassen's sums.
-    `cores`: those of `cores/` that its kernels are scheduled for; none: any core.
+    `cores`: those of `cores/` that its kernels are scheduled for; none: any core. `slower`: the
+    families whose kernels have less code than in higher rows -> how many times as long they take.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Isa:
     cores: tuple[str, ...] = ()
     lacks: tuple[str, ...] = ()
     vectors: Mapping[str, str] = field(default_factory=dict)
+    slower: Mapping[str, float] = field(default_factory=dict)
 
     def flags_for(self, compiler: str) -> tuple[str, ...]:
         """The flags as `compiler` ("zig", or any other for GCC's spelling) wants them."""

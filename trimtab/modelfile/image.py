@@ -35,9 +35,9 @@ def map_file(path: Path) -> Image:
         return np.frombuffer(_FileMap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
 
 
-def is_mapped(image: Image) -> bool:
+def is_mapped(image: Image | None) -> bool:
     """Whether the bytes are pages of a file, as `map_file` gives them."""
-    return isinstance(image.base, _FileMap)
+    return image is not None and isinstance(image.base, _FileMap)
 
 
 def drop_pages(image: Image) -> None:

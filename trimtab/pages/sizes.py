@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from itertools import takewhile
 from statistics import median
 
+from trimtab import kernels, paths, schema
 from trimtab.instruments import committed
 from trimtab.instruments.committed import Row
-from trimtab.instruments.sizes import BASELINE, FULL
+from trimtab.instruments.sizes import BASELINE, EXAMPLE, FULL
 from trimtab.pages import block
 from trimtab.pages._words import made_by
 from trimtab.tables import Column, Page, Table, number
 
 _DEMO = ("yolo_fastest", "cortex-a53")
+
+# Why a binary has what no header of ours describes.
+_REASONS = {
+    "libc": "musl: starting and ending, threads, files, the clock of the vDSO, memcpy",
+    "compiler_rt": "arithmetic that the processor lacks",
+    "runner": "the program around the engine: its options, JSON lines, time and counters",
+    "api": "the C interface",
+    "merged": "texts of errors, names of operators; --no-strings leaves most of them out",
+    "tables": "the operators and kernels that there are, and their attributes",
+    "linker": "addresses that are not known before linking",
+    "elf": "headers, table of sections",
+    "padding": "gaps for alignment",
+}
 
 
 @block
@@ -34,6 +50,42 @@ def runner_sizes() -> Page:
         f"`{FULL}` has every operator:",
         _table("runner_bytes", ",.0f"),
     ]
+
+
+@block
+def size_reasons() -> Page:
+    """What each part of the example's runner is there for, largest first."""
+    network, cpu = EXAMPLE
+    parts = _by_network()[network][cpu]["parts"]
+    columns = [Column("part"), number("bytes", ","), Column("why it is there")]
+    rows = [
+        (part, parts[part], _reason(part, parts)) for part in sorted(parts, key=lambda p: -parts[p])
+    ]
+    return [f"The runner of {network} for a {cpu}, part by part:", Table(columns, rows)]
+
+
+def _reason(part: str, parts: Collection[str]) -> str:
+    """The words of the source: what a header or a schema begins with."""
+    kind, _, name = part.partition(":")
+    match kind:
+        case "core":
+            return _sentence(f"runtime/core/{name}.h")
+        case "shared":
+            return _sentence(f"runtime/ops/{name}.h")
+        case "op":
+            return schema.operator(name).doc.partition(". ")[0].rstrip(".")
+        case "kernel":
+            family = kernels.kernel(name).family
+            users = [op for op in schema.operators().values() if family in op.families]
+            return "for " + ", ".join(op.name for op in users if f"op:{op.name}" in parts)
+    return _REASONS.get(part, "")
+
+
+def _sentence(path: str) -> str:
+    """The first one of the comment that a file begins with."""
+    lines = (paths.root() / path).read_text(encoding="utf-8").splitlines()
+    comment = " ".join(line[3:] for line in takewhile(lambda line: line.startswith("//"), lines))
+    return comment.partition(". ")[0].partition(" #")[0].rstrip(".")
 
 
 @block

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from trimtab.errors import PlanError, ProfileError
-from trimtab.planner import algorithms, blocking, fusion, parts, spacing
+from trimtab.planner import algorithms, blocking, compact, fusion, parts, spacing
 from trimtab.planner.choices import Choice, Plan, Value
 from trimtab.planner.fusion import Neighbours, Ways
 from trimtab.planner.kernel_choice import KernelChoice
@@ -27,7 +27,8 @@ def plan(program: Program, target: Target, given: Plan | None = None) -> Program
     program is planned already, or `given` does not fit the program or the target. ProfileError when
     an operator can be computed in no way that the target's profile holds.
     """
-    given = given or Plan()
+    limits = compact.limits(lambda t, g: decide(program, t, g), target, given or Plan())
+    target, given = limits.target, limits.given
     planned = decide(program, target, given)
     choices = _choices(program, given)
     chosen = [(op, choices[op.outputs[0]]) for op in planned.ops]

@@ -5,7 +5,8 @@ The parts are those of a size report:
     op:NAME, kernel:NAME  an operator of runtime/ops, a micro-kernel
     shared:NAME           code that several operators share
     tables                the generated registries
-    core, api, runner     the engine in runtime/core, its C interface, the program around it
+    core:NAME             the engine, by file of runtime/core
+    api, runner           its C interface, the program around it
     model                 an embedded model
     libc, compiler_rt     what the toolchain links in
     merged                equal strings and constants of all parts, kept once by the linker
@@ -67,7 +68,7 @@ def owner(source: str, section: str) -> str:
 def _stems() -> dict[str, str]:
     """Part by the stem of a source file: an archive keeps its members' names, not their folders."""
     root = paths.root()
-    found = {path.stem: "core" for path in (root / "runtime/core").glob("*.cpp")}
+    found = {path.stem: f"core:{path.stem}" for path in (root / "runtime/core").glob("*.cpp")}
     found |= {path.stem: "api" for path in (root / "runtime/api").glob("*.cpp")}
     for path in (root / "runtime/ops").glob("*.cpp"):
         kind = "op" if path.with_suffix(".toml").is_file() else "shared"

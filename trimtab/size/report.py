@@ -67,6 +67,7 @@ def tables(reports: Sequence[SizeReport], symbols: int = 0) -> list[Table]:
     for kind, title in (
         ("op", "operator"),
         ("kernel", "kernel"),
+        ("core", "engine"),
         ("shared", "shared by operators"),
     ):
         chosen = [

@@ -161,7 +161,10 @@ def profile_for(recipe: Recipe, program: Program | None) -> Profile:
         profile = find_profile(recipe.profile)
     else:
         profile = trimtab.profile_of(program)
-    return dataclasses.replace(profile, strings=recipe.strings and profile.strings)
+    small = recipe.plan is not None and recipe.plan.prefer == "size"
+    return dataclasses.replace(
+        profile, strings=recipe.strings and profile.strings, small=small or profile.small
+    )
 
 
 def machine_of(recipe: Recipe) -> str:

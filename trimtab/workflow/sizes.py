@@ -7,13 +7,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import trimtab
-from trimtab import __version__, cores
+from trimtab import __version__, cores, size
+from trimtab.build.toolchain import find_toolchain
 from trimtab.errors import UsageError
-from trimtab.instruments.sizes import FULL, TARGETS, Weighed
+from trimtab.instruments.sizes import EXAMPLE, FULL, TARGETS, Weighed
+from trimtab.planner.code_bytes import CodeBytes
 from trimtab.progress import SILENT, Progress
 from trimtab.workflow.build import Recipe, build, network_of
 from trimtab.workflow.models import model_path
 from trimtab.workflow.pack import pack
+
+# What every binary has; strings, tables and what operators share grow with its operators.
+_COMMON = ("core", "api", "runner", "libc", "compiler_rt", "linker", "elf")
 
 
 def weigh(
@@ -44,6 +49,19 @@ def weigh(
     return weighed
 
 
+def measure_code(progress: Progress = SILENT) -> dict[str, CodeBytes]:
+    """What each operator and kernel adds to a binary of everything, by architecture. Raises
+    whatever ends a build.
+    """
+    found = {}
+    for name in dict.fromkeys(toolchain for toolchain, _ in TARGETS):
+        with tempfile.TemporaryDirectory(prefix="trimtab-") as folder:
+            recipe = Recipe("", FULL, name)
+            report = size.measure(build(recipe, Path(folder) / "build", progress).output_dir)
+            found[find_toolchain(name).arch] = _code_bytes(report)
+    return found
+
+
 def _weighed(recipe: Recipe, progress: Progress) -> Weighed:
     with tempfile.TemporaryDirectory(prefix="trimtab-") as folder:
         made = build(recipe, Path(folder) / "build", progress)
@@ -62,4 +80,20 @@ def _weighed(recipe: Recipe, progress: Progress) -> Weighed:
             load_ttm_bytes=models.get("load"),
             size_ttm_bytes=models.get("size"),
             versions={"trimtab": __version__, "compiler": made.compiler},
+            parts=size.measure(made.output_dir).groups
+            if (recipe.model, recipe.cpu) == EXAMPLE
+            else {},
         )
+
+
+def _code_bytes(report: size.SizeReport) -> CodeBytes:
+    """What the planner weighs, of a binary of everything."""
+
+    def named(kind: str) -> dict[str, int]:
+        return {
+            group.partition(":")[2]: n
+            for group, n in report.groups.items()
+            if group.startswith(f"{kind}:")
+        }
+
+    return CodeBytes(sum(report.total(kind) for kind in _COMMON), named("op"), named("kernel"))

@@ -1,0 +1,113 @@
+"""What plans give up for the sake of size, and what they keep."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.unit.test_plan_profile import network
+from tests.unit.test_planner import A53, convolution
+from trimtab import kernels, schema
+from trimtab.planner import code_bytes, compact, planner
+from trimtab.planner.choices import Choice, Plan, plan_of
+from trimtab.planner.compact import Limits
+from trimtab.profile import find_profile
+from trimtab.program import Program
+from trimtab.target import Target
+
+SMALL = Plan(prefer="size")
+CODE = code_bytes.known("aarch64")
+
+
+def square() -> Program:
+    """A 3x3 convolution that is best computed by winograd_6."""
+    return convolution(64, 64, size=56, window=3)
+
+
+def is_small(name: str) -> bool:
+    kernel = kernels.kernel(name)
+    return kernel.family in kernels.isas()[kernel.isa].slower
+
+
+@pytest.mark.parametrize("name", ["squeezenet", "mobilenet_v1", "resnet18"])
+def test_size_costs_time_and_saves_more(name: str) -> None:
+    assert CODE
+    program = network(name)
+    plans = [planner.decide(program, A53, Plan())]
+    limits = compact.limits(lambda t, g: planner.decide(program, t, g), A53, SMALL)
+    plans.append(planner.decide(program, limits.target, limits.given))
+    usual, small = (compact.cost(planned, Limits(A53, SMALL), CODE) for planned in plans)
+    assert small.bytes < usual.bytes
+    assert small.time > usual.time
+    assert small.total(SMALL) < usual.total(SMALL)
+    used = [code_bytes.kernels_of(*planned.ops) for planned in plans]
+    assert not any(is_small(kernel) for kernel in used[0])
+    # What is given up is given up everywhere: no two kernels of a product are left.
+    assert len([k for k in used[1] if kernels.kernel(k).family == "gemm"]) == 1
+
+
+@pytest.mark.parametrize(("name", "kept"), [("squeezenet", True), ("resnet18", False)])
+def test_a_usual_plan_gives_up_what_saves_next_to_nothing(name: str, kept: bool) -> None:
+    """5 KB of Strassen save SqueezeNet 2 % and ResNet-18 0.01 %."""
+    assert CODE
+    program = network(name)
+    plans = planner.decide(program, A53, Plan()), planner.plan(program, A53)
+    fastest, usual = (compact.cost(planned, Limits(A53, Plan()), CODE) for planned in plans)
+    assert usual.time <= 1.005 * fastest.time
+    used = [any(op.type == "conv_strassen" for op in planned.ops) for planned in plans]
+    assert used == [True, kept]
+
+
+def test_nothing_more_could_be_given_up_for_less() -> None:
+    assert CODE
+    program = network("squeezenet")
+
+    def decide(target: Target, given: Plan) -> Program:
+        return planner.decide(program, target, given)
+
+    limits = compact.limits(decide, A53, SMALL)
+    planned = decide(limits.target, limits.given)
+    least = compact.cost(planned, limits, CODE).total(SMALL)
+    for part, fewer in compact.without(planned, limits):
+        twin = compact.attempt(decide, fewer)
+        assert twin is None or compact.cost(twin, fewer, CODE).total(SMALL) >= least, part
+
+
+def test_what_a_plan_file_names_stays() -> None:
+    named = replace(SMALL, operators={"conv": Choice("winograd_4")})
+    planned = planner.plan(square(), A53, named)
+    assert plan_of(planned).operators["conv"].algorithm == "winograd_4"
+
+
+def test_a_profile_that_is_given_is_kept_to() -> None:
+    program, held = network("squeezenet"), find_profile("mobilenet")
+    planned = planner.plan(program, A53.within(held), SMALL)
+    assert {op.type for op in planned.ops} <= {op.name for op in held.operators()}
+
+
+def test_an_architecture_that_was_not_measured_has_the_usual_plan() -> None:
+    target = Target.of("riscv64")
+    assert code_bytes.known("riscv64") is None
+    usual, small = (planner.plan(square(), target, given) for given in (Plan(), SMALL))
+    assert plan_of(usual) == plan_of(small)
+
+
+@pytest.mark.parametrize("arch", ["aarch64", "armv7", "x86_64"])
+def test_the_bytes_of_all_operators_and_kernels_are_known(arch: str) -> None:
+    code = code_bytes.known(arch)
+    assert code
+    assert set(code.operators) == set(schema.operators())
+    assert set(code.kernels) == {k.name for k in find_profile("full").kept_kernels(arch)}
+
+
+def test_a_small_profile_has_small_kernels_where_there_are_such() -> None:
+    full = find_profile("full")
+    usual, small = (
+        set(replace(full, small=small).narrowed("aarch64", A53.isas).kernels)
+        for small in (False, True)
+    )
+    assert {name for name in small if is_small(name)} == small - usual
+    assert {kernels.kernel(name).typed_family for name in small} == {
+        kernels.kernel(name).typed_family for name in usual
+    }
