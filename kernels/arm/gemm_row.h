@@ -12,10 +12,10 @@ struct RowTile {
   static constexpr int kMr = 4, kNr = 16, kVectors = 4;
   static constexpr int kNarrow = TRIMTAB_NARROW_VECTORS;
   using Half = F;
-  // 1 row is computed as 2, and 3 as 4; those of a narrow panel always as 4: the weights take longer
+  // 3 rows are computed as 4, as are those of a narrow panel: the weights take longer
   // to load, and code stays small.
   static constexpr int Smaller(int rows, int vectors) {
-    return kNarrow > 0 && vectors == kVectors && rows == kMr ? 2 : 0;
+    return kNarrow > 0 && vectors == kVectors ? rows / 2 : 0;
   }
 
   // Keeps the compiler from turning steps of a pointer into sums with a base, which cost an

@@ -23,7 +23,7 @@ from trimtab.target import Target
 
 # A hundredth of a binary is worth so many hundredths of the time, by what a plan prefers.
 _TIME_PER_SIZE = {"size": 4.0}
-_USUALLY = 0.05
+_USUALLY = 0.1
 
 Decide = Callable[[Target, Plan], Program]
 
