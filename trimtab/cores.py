@@ -56,11 +56,14 @@ class Pipes:
 @dataclass(frozen=True)
 class Memory:
     """What a usual board with the core has: its clock, and what all cores together read and write,
-    in GB (1e9 bytes) per second.
+    in GB (1e9 bytes) per second; `core_gb_per_s`: what one of them gets, where that is less.
+    `is_shared`: measured beside other work, which a plan does not count on.
     """
 
     clock_ghz: float
     gb_per_s: float
+    core_gb_per_s: float | None = None
+    is_shared: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,7 @@ class Core:
     `l2`: the level that a miss of `l1d` goes to; `l3`: the last one, where there is a third.
     `compiler`: GCC's and clang's name, empty for a generic core, of which they are told nothing.
     `qemu`: QEMU's model with these features, empty where there is none. `midr`: implementer and
-    part of MIDR_EL1. `weight_cost`, `sum_cost`: as in kernels/isa.toml, where they were measured.
+    part of MIDR_EL1. `sum_cost`: as in kernels/isa.toml, where it was measured.
     """
 
     name: str
@@ -110,7 +113,6 @@ class Core:
     memory: Memory | None = None
     midr: Pairs = ()
     cpuid: Cpuid | None = None
-    weight_cost: int | None = None
     sum_cost: float | None = None
 
     @property
@@ -286,7 +288,8 @@ _WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: 
 def _as(kind: Any, value: Any, key: str, path: Path, least: int = 1) -> Any:
     """The value of a TOML file as `kind`: a dataclass by its fields, a container, a plain type.
 
-    Numbers are at least `least`, those in lists (what identifies a core) at least 0.
+    Whole numbers are at least `least`, those in lists (what identifies a core) at least 0; others
+    are above 0.
     """
     args, origin = get_args(kind), get_origin(kind)
     if is_dataclass(kind):
@@ -301,13 +304,15 @@ def _as(kind: Any, value: Any, key: str, path: Path, least: int = 1) -> Any:
         kinds = args[:1] * len(value) if args[-1] is ... else args
         if len(kinds) == len(value):
             return tuple(_as(k, item, key, path, 0) for k, item in zip(kinds, value, strict=True))
-    numeric = kind in (int, float)
     if kind is float and type(value) is int:
         value = float(value)
-    if type(value) is kind and (not numeric or value >= least):
+    if type(value) is kind and not (
+        (kind is int and value < least) or (kind is float and value <= 0)
+    ):
         return value
     what = _WORDS.get(kind, "a table" if origin is Mapping else "a list")
-    raise _wrong(key, f"{what} of at least {least}" if numeric else what, path)
+    limit = {int: f" of at least {least}", float: " above 0"}.get(kind, "")
+    raise _wrong(key, what + limit, path)
 
 
 def _as_record(kind: Any, value: Any, key: str, path: Path) -> Any:

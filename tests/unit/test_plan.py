@@ -24,7 +24,7 @@ HASWELL = Target.of("x86_64", "haswell")
 
 
 def square(activation: str = "") -> Program:
-    """A 3x3 convolution for which the rule takes winograd_6."""
+    """A 3x3 convolution for which the rule takes winograd_4."""
     return convolution(64, 64, size=56, window=3, activation=activation)
 
 
@@ -43,7 +43,7 @@ def test_an_operator_takes_the_algorithm_that_it_is_given(name: str) -> None:
 
 
 def test_the_rule_chooses_from_the_algorithms_of_the_file() -> None:
-    assert algorithm(square(), Plan()) == "winograd_6"
+    assert algorithm(square(), Plan()) == "winograd_4"
     assert algorithm(square(), Plan(("direct",))) == "direct"
     assert algorithm(square(), Plan(("direct", "winograd_2"))) == "winograd_2"
 

@@ -230,7 +230,7 @@ def tile(program: Program, target: Target = A53) -> int:
 # What takes the least executed instructions on a Cortex-A53, weights in cache.
 @pytest.mark.parametrize(
     ("c_in", "c_out", "size", "expected"),
-    [(64, 64, 56, 6), (128, 128, 28, 6), (256, 256, 14, 4), (512, 512, 7, 4), (64, 64, 4, 2)],
+    [(64, 64, 56, 4), (128, 128, 28, 6), (256, 256, 14, 4), (512, 512, 7, 4), (64, 64, 4, 2)],
 )
 def test_a_3x3_convolution_takes_the_winograd_tile_with_the_least_work(
     c_in: int, c_out: int, size: int, expected: int
@@ -238,7 +238,7 @@ def test_a_3x3_convolution_takes_the_winograd_tile_with_the_least_work(
     assert tile(convolution(c_in, c_out, size=size, window=3)) == expected
 
 
-# What takes the least time on a Zen 4, weights in memory.
+# Weights are in memory.
 @pytest.mark.parametrize(
     ("c_in", "c_out", "size", "expected"),
     [(64, 64, 56, 6), (128, 128, 28, 4), (256, 256, 14, 3), (512, 512, 7, 2)],
@@ -247,7 +247,9 @@ def test_where_memory_is_slow_beside_the_core_larger_tiles_pay_later(
     c_in: int, c_out: int, size: int, expected: int
 ) -> None:
     target = Target.of("x86_64", "skylake-avx512")
-    assert tile(convolution(c_in, c_out, size=size, window=3), target) == expected
+    program = convolution(c_in, c_out, size=size, window=3)
+    constant(program, "weights of other operators", 1 << 20)
+    assert tile(program, target) == expected
 
 
 def test_a_5x5_convolution_takes_tiles_of_4() -> None:
@@ -321,10 +323,10 @@ def test_a_lowered_convolution_keeps_its_attributes_and_operands() -> None:
         (512, 512, 14, "conv_strassen"),
         (256, 256, 28, "conv_strassen"),
         (128, 128, 56, "conv_strassen"),
-        (96, 576, 14, "conv_strassen"),
+        (96, 576, 14, "conv"),
         (64, 64, 56, "conv"),
         (32, 512, 56, "conv"),
-        (512, 32, 56, "conv"),
+        (512, 32, 56, "conv_strassen"),
         (1024, 1024, 1, "conv"),
         (511, 512, 14, "conv"),
         (512, 528, 14, "conv_strassen"),

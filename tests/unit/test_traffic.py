@@ -15,6 +15,7 @@ from trimtab.errors import EmulatorError, UsageError
 from trimtab.instruments import boards, committed, throughput, timemodel, traffic
 from trimtab.instruments.committed import Results
 from trimtab.instruments.traffic import Traffic
+from trimtab.planner.cost import STALLS
 from trimtab.workflow.build import Recipe
 from trimtab.workflow.modelled import model_time
 
@@ -82,7 +83,7 @@ def test_time_is_computing_and_memory() -> None:
     memory = Memory(clock_ghz=2.0, gb_per_s=4.0)
     assert timemodel.seconds(Traffic(read_bytes=3, written_bytes=1), memory) == pytest.approx(1e-9)
     computing = timemodel.seconds(Traffic(cycles=2e9), memory)
-    assert computing == pytest.approx(timemodel.STALLS)
+    assert computing == pytest.approx(STALLS)
 
 
 def test_a_board_may_have_another_l2_and_another_bandwidth() -> None:

@@ -228,6 +228,39 @@ def sizes(
     _hold(sizes.BASELINE, made, check, update, progress)
 
 
+@task(
+    iterable=["network"],
+    help={
+        "network": "zoo network (repeatable; default: all)",
+        "json": "print JSON",
+        "check": _CHECK,
+        "update": f"{_UPDATE}; takes no --network",
+    },
+)
+@needs_engine
+def plans(
+    _: Context,
+    network: list[str],
+    json: bool = False,
+    check: bool = False,
+    update: bool = False,
+) -> None:
+    """Estimate the plans of the zoo's networks by the planner's measure, beside those of before."""
+    from trimtab import zoo
+    from trimtab.errors import UsageError
+    from trimtab.instruments import plans
+    from trimtab.workflow.plans import estimate
+    from trimtab.workflow.progress import shown
+
+    if update and network:
+        raise UsageError("what is committed is all of it", hint="leave out --network")
+    progress = shown(quiet=json)
+    found = estimate(network or zoo.names(), progress)
+    print(plans.table(found).json() if json else plans.table(found).text())
+    made = plans.to_results(found, "./inv bench.plans --update")
+    _hold(plans.BASELINE, made, check, update, progress)
+
+
 def _hold(
     baseline: Baseline, found: Results, check: bool, update: bool, progress: Progress
 ) -> None:

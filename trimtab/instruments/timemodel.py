@@ -16,11 +16,8 @@ from trimtab.cores import Core, Memory
 from trimtab.errors import UsageError
 from trimtab.instruments.committed import Baseline, Results
 from trimtab.instruments.traffic import Traffic, total
+from trimtab.planner.cost import STALLS
 from trimtab.tables import Column, Table, number
-
-# Real cycles of one that llvm-mca models: branches, caches, ends of loops. One constant for all
-# cores; docs/model.md has the boards that it was fitted to.
-STALLS = 1.1
 
 BASELINE = Baseline("model", ("model", "cpu", "threads"), ("modelled_ms",))
 _MEGA = 1e6

@@ -18,8 +18,7 @@ class Isa:
     """One row of isa.toml: an instruction set, its compiler flags and the CPU features it needs.
 
     `vectors`: the header of its vectors by their element type, in `folder`; `lacks`: what these
-    cannot do. `weight_cost`: multiply-adds, of one lane, that take as long as reading a weight from
-    memory. `sum_cost`: multiply-adds that take as long as an instruction of Strassen's sums.
+    cannot do. `sum_cost`: multiply-adds that take as long as an instruction of Strassen's sums.
     `cores`: those of `cores/` that its kernels are scheduled for; none: any core. `slower`: the
     families whose kernels have less code than in higher rows -> how many times as long they take.
     """
@@ -30,7 +29,6 @@ class Isa:
     flags: tuple[str, ...]
     features: tuple[str, ...]
     rank: int
-    weight_cost: int = 4
     sum_cost: float = 1
     zig_flags: tuple[str, ...] = ()
     cores: tuple[str, ...] = ()

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from trimtab import kernels, schema
 from trimtab.errors import PlanError, ProfileError
-from trimtab.planner import algorithms, fusion
+from trimtab.planner import algorithms
 from trimtab.planner.choices import Choice, Plan
 from trimtab.planner.code_bytes import CodeBytes, kernels_of, known
 from trimtab.planner.kernel_choice import KernelChoice
@@ -93,8 +93,7 @@ def cost(planned: Program, within: Limits, code: CodeBytes) -> Cost:
         if algorithm := algorithms.of(op):
             called = map(kernels.kernel, kernels_of(op))
             slower = max(kernels.isas()[k.isa].slower.get(k.family, 1) for k in called)
-            time += slower * KernelChoice(planned, op, algorithm, target).work()
-            time += fusion.spill(planned, op, target)
+            time += slower * KernelChoice(planned, op, algorithm, target).cost().cycles
     return Cost(time, code.of(planned.ops, _packing(planned, within.given)))
 
 

@@ -7,10 +7,8 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping
 
-from trimtab.planner import kernel_choice, products
 from trimtab.planner.kernel_choice import KernelChoice
 from trimtab.program import Op, Program
-from trimtab.target import Target
 
 Ways = Mapping[str, KernelChoice]
 """How an operator can be computed, by the names of algorithms; "" is the one way of an operator
@@ -25,10 +23,8 @@ class Neighbours:
     operators that must not be taken over by a rule.
     """
 
-    def __init__(
-        self, program: Program, ways: Iterable[Ways], fixed: Collection[str], target: Target
-    ) -> None:
-        self._program, self._fixed, self._target = program, fixed, target
+    def __init__(self, program: Program, ways: Iterable[Ways], fixed: Collection[str]) -> None:
+        self._program, self._fixed = program, fixed
         self._ways = {op.outputs[0]: usable for op, usable in zip(program.ops, ways, strict=True)}
 
     def taken(self, way: KernelChoice) -> set[str]:
@@ -59,11 +55,9 @@ class Neighbours:
         }
 
     def _alone(self, output: str) -> float:
-        """What an operator takes by itself, with its results on their way through memory."""
+        """What an operator takes by itself."""
         ways = self._ways[output].values()
-        least = min((way.least_work() for way in ways if not self.taken(way)), default=0.0)
-        maker = self._program.block.producer(output)
-        return least + (spill(self._program, maker, self._target) if maker else 0)
+        return min((way.least_cycles() for way in ways if not self.taken(way)), default=0.0)
 
 
 def without(ops: Iterable[Op], taken: Collection[str], outputs: Iterable[str]) -> list[Op]:
@@ -76,15 +70,3 @@ def without(ops: Iterable[Op], taken: Collection[str], outputs: Iterable[str]) -
             kept.append(op)
             needed.update(op.inputs)
     return kept[::-1]
-
-
-def spill(program: Program, op: Op, target: Target) -> float:
-    """What it takes to write the results of `op` to memory and to read them again, unless three
-    quarters of the last cache hold them, in multiply-adds of one lane.
-    """
-    last = target.core.l3 or target.core.l2
-    results = [program.vars[name] for name in op.outputs]
-    best = kernel_choice.best(products.FAMILY, program.dtype(op), target)
-    if not best or sum(var.bytes for var in results) <= last.bytes * 3 // 4:
-        return 0
-    return 2 * sum(var.count for var in results) * products.weight_cost(target, best[0])

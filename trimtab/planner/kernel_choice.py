@@ -9,6 +9,7 @@ from trimtab import kernels, schema
 from trimtab.errors import PlanError
 from trimtab.kernels import Kernel
 from trimtab.planner.algorithms import Algorithm
+from trimtab.planner.cost import NOTHING, Cost, cost
 from trimtab.program import Op, Program
 from trimtab.schema import Attribute
 from trimtab.target import Target
@@ -52,27 +53,30 @@ class KernelChoice:
                     name = self._by_rule(attribute).name
                 self.op.attributes[attribute.name] = name or ""
 
-    def least_work(self) -> float:
+    def least_cycles(self) -> float:
         """What the operator takes with the kernel that the rule chooses for its products."""
-        return self._work(self._by_rule(self.op.schema.attribute("kernel")))
+        return self._cost(self._by_rule(self.op.schema.attribute("kernel"))).cycles
 
-    def work(self) -> float:
-        """What the operator takes with the kernel that it has; 0 where there is no choice of
+    def cost(self) -> Cost:
+        """What the operator takes with the kernel that it has; nothing where there is no choice of
         algorithms.
         """
-        return self._work(kernels.kernel(self.op.attributes["kernel"])) if self.algorithm else 0
-
-    def _work(self, kernel: Kernel) -> float:
         return (
-            self.algorithm.work(self.program, self.op, kernel, self.target) if self.algorithm else 0
+            self._cost(kernels.kernel(self.op.attributes["kernel"])) if self.algorithm else NOTHING
         )
 
+    def _cost(self, kernel: Kernel) -> Cost:
+        if self.algorithm is None:
+            return NOTHING
+        work = self.algorithm.work(self.program, self.op, kernel, self.target)
+        return cost(self.program, self.op, work, kernel, self.target)
+
     def _by_rule(self, attribute: Attribute) -> Kernel:
-        """Of the best instruction set, the kernel that takes the least work."""
+        """Of the best instruction set, the kernel that takes the fewest cycles."""
         preferred = _highest(self._candidates(attribute))
         if attribute.name != "kernel":
             return min(preferred, key=lambda kernel: kernel.name)
-        return min(preferred, key=lambda kernel: (self._work(kernel), kernel.name))
+        return min(preferred, key=lambda kernel: (self._cost(kernel).cycles, kernel.name))
 
     def _candidates(self, attribute: Attribute) -> list[Kernel]:
         """All kernels of the target that can compute one plan attribute."""

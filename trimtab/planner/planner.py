@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from trimtab.errors import PlanError, ProfileError
 from trimtab.planner import algorithms, blocking, compact, fusion, parts, spacing
 from trimtab.planner.choices import Choice, Plan, Value
+from trimtab.planner.cost import Cost
 from trimtab.planner.fusion import Neighbours, Ways
 from trimtab.planner.kernel_choice import KernelChoice
 from trimtab.planner.packing import Packer
@@ -64,7 +65,7 @@ def decide(program: Program, target: Target, given: Plan) -> Program:
     choices = _choices(program, given)
     usable = [_usable(of_op, given.algorithms) for of_op in ways]
     fixed = {output for output, choice in choices.items() if choice != Choice()}
-    neighbours = Neighbours(planned, usable, fixed, target)
+    neighbours = Neighbours(planned, usable, fixed)
     decided = [
         _decided(of_op, by_rule, choice, neighbours)
         for of_op, by_rule, choice in zip(ways, usable, choices.values(), strict=True)
@@ -93,16 +94,11 @@ def _check_not_taken(fixed: Iterable[str], program: Program, planned: Program) -
             )
 
 
-def work(planned: Program, target: Target) -> list[float]:
-    """What each operator of a planned program takes by the planner's measure, 0 for those that
-    there is one way to compute.
+def costs(planned: Program, target: Target) -> list[Cost]:
+    """What each operator of a planned program takes by the planner's measure, nothing for those
+    that there is one way to compute.
     """
-    return [
-        KernelChoice(planned, op, algorithm, target).work() + fusion.spill(planned, op, target)
-        if (algorithm := algorithms.of(op))
-        else 0
-        for op in planned.steps
-    ]
+    return [KernelChoice(planned, op, algorithms.of(op), target).cost() for op in planned.steps]
 
 
 def _ways(program: Program, op: Op, target: Target) -> Ways:
@@ -145,7 +141,7 @@ def _usable(ways: Ways, allowed: tuple[str, ...]) -> Ways:
 
 def _decided(ways: Ways, usable: Ways, choice: Choice, neighbours: Neighbours) -> KernelChoice:
     """The way of the algorithm that `choice` names, or the one of the `usable` ways that takes the
-    least work, with what it leaves to others; its operator has its kernels.
+    fewest cycles, with what it leaves to others; its operator has its kernels.
     """
     if choice.algorithm:
         _check_algorithm(choice.algorithm, ways)
@@ -154,7 +150,7 @@ def _decided(ways: Ways, usable: Ways, choice: Choice, neighbours: Neighbours) -
         (way,) = usable.values()
     else:
         left = neighbours.left(usable)
-        way = usable[min(usable, key=lambda name: usable[name].least_work() + left[name])]
+        way = usable[min(usable, key=lambda name: usable[name].least_cycles() + left[name])]
     _check(way.op, choice.values)
     way.choose(choice.values)
     return way

@@ -15,12 +15,12 @@ _SHOWN = 4
 
 @dataclass(frozen=True)
 class Price:
-    """`work`: that of the operators of which there is a choice of algorithms, relative to the plan
+    """`time`: that of the operators of which there is a choice of algorithms, relative to the plan
     without a profile, by the planner's measure. `changed`: how each operator that has another
     algorithm or kernel is called, what it has, and what it would have.
     """
 
-    work: float
+    time: float
     changed: tuple[tuple[str, str, str], ...]
 
     def __str__(self) -> str:
@@ -30,18 +30,22 @@ class Price:
         named = ", ".join(
             f"{key} {own} instead of {was}" for key, own, was in self.changed[:_SHOWN]
         )
-        return f"estimated work x {self.work:.2f} of the plan without it: {named}{more}"
+        return f"estimated time x {self.time:.2f} of the plan without it: {named}{more}"
 
 
-def price(optimised: Program, planned: Program, target: Target, given: Plan | None = None) -> Price:
-    """What the profile of `target` costs: `planned` is the plan of `optimised` within it."""
+def price(optimised: Program, target: Target, given: Plan | None = None) -> Price:
+    """What it costs to plan `optimised` within the profile of `target`."""
     open_target = replace(target, profile=None)
-    free = planner.decide(optimised, open_target, given or Plan())
+    within, free = (
+        planner.decide(optimised, machine, given or Plan()) for machine in (target, open_target)
+    )
     twins = {twin.outputs[0]: twin for twin in free.ops}
-    own, least = (sum(planner.work(plan, open_target)) for plan in (planned, free))
+    own, least = (
+        sum(cost.cycles for cost in planner.costs(plan, open_target)) for plan in (within, free)
+    )
     changed = tuple(
         (key, *difference)
-        for key, op in zip(keys(planned), planned.ops, strict=True)
+        for key, op in zip(keys(within), within.ops, strict=True)
         if (twin := twins.get(op.outputs[0]))  # another one computes it, too
         and (difference := next(_differences(op, twin), None))
     )

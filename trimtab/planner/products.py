@@ -1,4 +1,4 @@
-"""What matrix products take: the measure by which tiles and algorithms are compared."""
+"""What matrix products take of a core, in instructions."""
 
 from __future__ import annotations
 
@@ -20,20 +20,11 @@ def cost(kernel: Kernel, rows: int, columns: int) -> int:
     return -(-columns // nr) * (rows * nr + -(-rows // mr) * nr + rows)
 
 
-def work(target: Target, kernel: Kernel, rows: int, columns: int, depth: int) -> int:
+def operations(kernel: Kernel, rows: int, columns: int, depth: int) -> int:
     """What a product of `rows` x `depth` by `depth` x `columns` takes, in multiply-adds of one
     lane.
     """
-    sums, weights = rows * columns * _SUM_COST, columns * depth
-    return cost(kernel, rows, columns) * depth + sums + weights * weight_cost(target, kernel)
-
-
-def weight_cost(target: Target, kernel: Kernel) -> int:
-    """Multiply-adds of one lane that take as long as reading a weight from memory: the core's, or
-    that of machines with the instruction set. Portable kernels have lanes of their own.
-    """
-    known = None if kernel.portable else target.core.weight_cost
-    return kernels.isas()[kernel.isa].weight_cost if known is None else known
+    return cost(kernel, rows, columns) * depth + rows * columns * _SUM_COST
 
 
 def sum_cost(target: Target, kernel: Kernel) -> float:

@@ -125,7 +125,7 @@ def planned(
         optimised = passes.optimize(source)
         program = planner.plan(optimised, target, recipe.plan)
         if target.profile:
-            cost = price(optimised, program, target, recipe.plan)
+            cost = price(optimised, target, recipe.plan)
             progress.note(f"within the profile {target.profile.name}: {cost}")
         return source, program
 

@@ -22,6 +22,7 @@ from trimtab.schema import Attribute
 from trimtab.target import Target
 
 if TYPE_CHECKING:
+    from trimtab.planner.cost import Work
     from trimtab.planner.layers import Layer
     from trimtab.planner.packing import Packing
 
@@ -57,9 +58,9 @@ class Algorithm(Protocol):
     def fits(self, program: Program, op: Op, attribute: Attribute, kernel: Kernel) -> bool:
         """Whether a kernel of one of the plan attribute's families can serve a lowered operator."""
 
-    def work(self, program: Program, op: Op, kernel: Kernel, target: Target) -> float:
-        """What a lowered operator takes when `kernel` computes its products, in multiply-adds of
-        one lane of the kernel's instruction set, with all that it takes over from others.
+    def work(self, program: Program, op: Op, kernel: Kernel, target: Target) -> Work:
+        """What a lowered operator does when `kernel` computes its products, with all that it takes
+        over from others.
         """
 
     def blocks(self, program: Program, op: Op, target: Target) -> Mapping[str, int | bool]:

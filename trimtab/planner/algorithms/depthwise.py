@@ -11,9 +11,9 @@ from trimtab import kernels
 from trimtab.kernels import Kernel
 from trimtab.planner import blocking
 from trimtab.planner.algorithms import twin
+from trimtab.planner.cost import Work
 from trimtab.planner.layers import Layer, sliding
 from trimtab.planner.packing import Array, Form, Packing, gemm
-from trimtab.planner.products import weight_cost
 from trimtab.program import Op, Program, Var
 from trimtab.schema import Attribute
 from trimtab.target import Target
@@ -44,11 +44,13 @@ class Depthwise:
         """Kernels whose tiles the channels fill."""
         return fills(program.vars[op.inputs[1]].shape[0], kernel)
 
-    def work(self, program: Program, op: Op, kernel: Kernel, target: Target) -> float:
-        """Every tap of every output, the last tile of channels filled up, and the weights."""
+    def work(self, program: Program, op: Op, kernel: Kernel, target: Target) -> Work:
+        """Every tap of every output, the last tile of channels filled up."""
         w, y = program.vars[op.inputs[1]], program.vars[op.outputs[0]]
         channels = y.shape[1]
-        return work(target, kernel, y.count // channels, channels, math.prod(w.shape[2:]))
+        return Work(
+            operations(kernel, y.count // channels, channels, math.prod(w.shape[2:])), w.bytes
+        )
 
     def blocks(self, program: Program, op: Op, target: Target) -> dict[str, int | bool]:
         """Rows as the kernels like them, where they share taps, and pieces of lines."""
@@ -90,9 +92,9 @@ def _padded(channels: int, kernel: Kernel) -> int:
     return -(-channels // kernel.packing[1]) * kernel.packing[1]
 
 
-def work(target: Target, kernel: Kernel, pixels: int, channels: int, taps: int) -> float:
+def operations(kernel: Kernel, pixels: int, channels: int, taps: int) -> int:
     """What so many outputs take, in multiply-adds of one lane."""
-    return pixels * _padded(channels, kernel) * taps + channels * taps * weight_cost(target, kernel)
+    return pixels * _padded(channels, kernel) * taps
 
 
 def rows(op: Op, window: Sequence[int]) -> int:

@@ -9,10 +9,12 @@ from trimtab import kernels
 from trimtab.kernels import Kernel
 from trimtab.planner import blocking, products
 from trimtab.planner.algorithms import DIRECT, twin
+from trimtab.planner.cost import Work, passes
 from trimtab.planner.layers import Layer, product
 from trimtab.planner.packing import Packing, gemm
 from trimtab.planner.parts import pixel_stride
 from trimtab.program import Op, Program, Var
+from trimtab.program.program import element_bytes
 from trimtab.schema import Attribute
 from trimtab.target import Target
 
@@ -39,15 +41,22 @@ class Direct:
         """Kernels of any tile."""
         return True
 
-    def work(self, program: Program, op: Op, kernel: Kernel, target: Target) -> float:
-        """That of the products, phase by phase where strides part the output."""
-        w, y = program.vars[op.inputs[1]], program.vars[op.outputs[0]]
+    def work(self, program: Program, op: Op, kernel: Kernel, target: Target) -> Work:
+        """That of the products, phase by phase where strides part the output. Inputs are read
+        again for each block of columns.
+        """
+        x, w, y = (program.vars[name] for name in (*op.inputs[:2], op.outputs[0]))
         columns = _columns(program, op)
         groups = _groups(op)
         rows, depth = y.count // columns, w.count // columns
         phases = math.prod(op.attributes["strides"]) if op.type == "conv_transpose" else 1
-        rows, depth = -(-rows // phases), -(-depth // phases)
-        return groups * phases * products.work(target, kernel, rows, columns // groups, depth)
+        rows, depth, columns = -(-rows // phases), -(-depth // phases), columns // groups
+        products_of_all = groups * phases * products.operations(kernel, rows, columns, depth)
+        panels, nr = blocking.panels(target, kernel, columns, depth), kernel.packing[1]
+        blocks = -(-columns // (panels * nr))
+        block_bytes = panels * nr * depth * element_bytes(kernel.dtype)
+        again = (passes(target, block_bytes, blocks, x.bytes) - 1) * x.bytes
+        return Work(products_of_all, w.bytes, spilled_bytes=again)
 
     def blocks(self, program: Program, op: Op, target: Target) -> dict[str, int | bool]:
         """Weights in the second-level cache, tiles of rows in the first."""

@@ -12,6 +12,7 @@ from trimtab import kernels
 from trimtab.kernels import Kernel
 from trimtab.planner import blocking, kernel_choice, products, spacing
 from trimtab.planner.algorithms import depthwise, direct, twin
+from trimtab.planner.cost import Work, passes
 from trimtab.planner.layers import Layer, product, sliding
 from trimtab.planner.packing import Packing
 from trimtab.program import Op, Program
@@ -71,27 +72,33 @@ class Separable:
         channels = program.vars[op.inputs[1]].shape[0]
         return attribute.name != "kernel" or depthwise.fills(channels, kernel)
 
-    def work(self, program: Program, op: Op, kernel: Kernel, target: Target) -> float:
+    def work(self, program: Program, op: Op, kernel: Kernel, target: Target) -> Work:
         """That of the convolutions, whose products are made block by block, and of rows that two
-        threads expand.
+        threads expand. Weights are read for each block beside which they do not stay.
         """
         shape = _Shape.of(program, op)
         blocks = -(-shape.rows // max(shape.block(target), 1))
         taps = math.prod(shape.window)
-        work = depthwise.work(target, kernel, shape.pixels_out, shape.channels, taps)
+        operations = depthwise.operations(kernel, shape.pixels_out, shape.channels, taps)
+        weight_bytes, again = program.vars[op.inputs[1]].bytes, 0
         for weights, pixels in (
             (op.operand("expand"), shape.pixels_in),
             (op.operand("project"), shape.pixels_out),
         ):
             if weights:
                 columns, depth = program.vars[weights].shape[:2]
-                rows = -(-pixels // blocks)
-                work += _product(target, program.dtype(op), blocks, rows, columns, depth)
+                rows, own = -(-pixels // blocks), program.vars[weights].bytes
+                operations += blocks * min(
+                    products.operations(kernel, rows, columns, depth)
+                    for kernel in kernel_choice.best(products.FAMILY, program.dtype(op), target)
+                )
+                weight_bytes += own
+                again += (passes(target, own, blocks, target.core.l2.bytes * 3 // 4) - 1) * own
         if self.expand:
             depth = program.vars[op.inputs[0]].shape[1]
             twice = max(shape.seen - shape.stride, 0) * shape.width * shape.channels
-            work += (target.threads - 1) * twice * depth
-        return work
+            operations += (target.threads - 1) * twice * depth
+        return Work(operations, weight_bytes, spilled_bytes=again)
 
     def blocks(self, program: Program, op: Op, target: Target) -> dict[str, int | bool]:
         """Rows of a block that stay in a thread's part of the second-level cache, and what the
@@ -224,20 +231,8 @@ class _Shape:
         return most - most % self.unit if most > self.unit else most
 
 
-def _product(target: Target, dtype: str, blocks: int, rows: int, columns: int, depth: int) -> float:
-    """Products of `blocks` blocks, whose weights are read for each of them unless they stay in a
-    cache.
-    """
-    stay = _stays(columns * depth * element_bytes(dtype), target)
-    return min(
-        blocks * products.work(target, kernel, rows, columns, depth)
-        - (blocks - 1) * columns * depth * products.weight_cost(target, kernel) * stay
-        for kernel in kernel_choice.best(products.FAMILY, dtype, target)
-    )
-
-
 def _stays(weights: int, target: Target) -> bool:
-    """Whether so many bytes of weights are in a cache when the next block comes."""
+    """Whether so many bytes of weights are in the second level when the next block comes."""
     return weights <= target.core.l2.bytes // 4
 
 

@@ -13,11 +13,13 @@ from trimtab import kernels
 from trimtab.kernels import Kernel
 from trimtab.planner import blocking, kernel_choice, products
 from trimtab.planner.algorithms import twin
+from trimtab.planner.cost import Work, passes
 from trimtab.planner.layers import Layer, product
 from trimtab.planner.packing import Array, Packing, Preparation
 from trimtab.planner.packing.gemm import pack_bias, pack_conv, pack_groups, panels
 from trimtab.planner.parts import pixel_stride
 from trimtab.program import Op, Program
+from trimtab.program.program import element_bytes
 from trimtab.schema import Attribute
 from trimtab.target import Target
 
@@ -26,8 +28,6 @@ _OPERATOR = "conv_strassen"
 # Sums of a row of each quadrant, in vector instructions per vector of channels: those of the input;
 # those of the output, most of which add six products to others.
 _SUM_INPUTS, _SUM_OUTPUTS = 17, 30
-# Another algorithm is chosen unless this share of it is saved: weights grow by 7/4.
-_GAIN = 0.02
 
 
 class Strassen:
@@ -61,31 +61,45 @@ class Strassen:
             return True
         return half_columns(program.vars[op.outputs[0]].shape[1], kernel.packing[1]) > 0
 
-    def work(self, program: Program, op: Op, kernel: Kernel, target: Target) -> float:
-        """That of the products, of the columns that are left, and of the sums."""
+    def work(self, program: Program, op: Op, kernel: Kernel, target: Target) -> Work:
+        """That of the products, of the columns that are left, and of the sums. A thread reads the
+        weights for each of its blocks.
+        """
         c_out, depth, *_ = program.vars[op.inputs[1]].shape
         rows = program.vars[op.outputs[0]].count // c_out
         half, columns = -(-rows // 2), half_columns(c_out, kernel.packing[1])
         sum_cost = products.sum_cost(target, kernel)
         sums = sum_cost * half * (depth // 2 * _SUM_INPUTS + columns * _SUM_OUTPUTS)
-        halves = 7 * products.work(target, kernel, half, columns, depth // 2)
-        left = products.work(target, kernel, rows, c_out - 2 * columns, depth)
-        return (halves + left + sums) / (1 - _GAIN)
+        halves = 7 * products.operations(kernel, half, columns, depth // 2)
+        left = products.operations(kernel, rows, c_out - 2 * columns, depth)
+        size, block = element_bytes(kernel.dtype), self._block(target, kernel, depth, c_out)
+        weights = (7 * columns * depth // 2 + (c_out - 2 * columns) * depth) * size
+        blocks, block_bytes = -(-rows // block), min(block, rows) * (depth + c_out) * size
+        return Work(
+            halves + left + sums,
+            weights,
+            passes(target, weights, blocks, block_bytes * min(target.threads, blocks)),
+        )
 
     def blocks(self, program: Program, op: Op, target: Target) -> dict[str, int | bool]:
         """Those of a product of halves, in blocks of rows that a thread multiplies alone."""
         kernel = kernels.kernel(op.attributes["kernel"])
-        mr, nr = kernel.packing
+        nr = kernel.packing[1]
         c_out, c_in, *_ = program.vars[op.inputs[1]].shape
-        columns, depth, row = half_columns(c_out, nr), c_in // 2, c_in + c_out
+        columns, depth = half_columns(c_out, nr), c_in // 2
         step = pixel_stride(program, op.inputs[0])
         return {
             "panels": blocking.panels(target, kernel, columns, depth),
             "call_tiles": blocking.call_tiles(target, kernel, depth),
-            "block": blocking.block_rows(target, kernel, row, c_in, c_out, 1, 2 * mr),
+            "block": self._block(target, kernel, c_in, c_out),
             "gap": blocking.gap(target, kernel),
             "copies": blocking.collide(target, kernel, step),
         }
+
+    @staticmethod
+    def _block(target: Target, kernel: Kernel, c_in: int, c_out: int) -> int:
+        unit = 2 * kernel.packing[0]
+        return blocking.block_rows(target, kernel, c_in + c_out, c_in, c_out, 1, unit)
 
     def packings(self, program: Program, op: Op) -> dict[int, Packing]:
         """The sums of the weights are made ahead of time, in float64, or at load, in float32."""

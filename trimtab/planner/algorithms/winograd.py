@@ -21,10 +21,12 @@ from trimtab import kernels
 from trimtab.kernels import Kernel
 from trimtab.planner import blocking, products
 from trimtab.planner.algorithms import twin
+from trimtab.planner.cost import Work, last_level, passes
 from trimtab.planner.layers import Layer, product
 from trimtab.planner.packing import Array, Packing, Preparation
 from trimtab.planner.packing.gemm import panels
 from trimtab.program import Op, Program, Var
+from trimtab.program.program import element_bytes
 from trimtab.schema import Attribute
 from trimtab.target import Target
 
@@ -110,8 +112,11 @@ class Winograd:
                 return kernel.portable or (kernel.mr, kernel.nr) == tile
         return True
 
-    def work(self, program: Program, op: Op, kernel: Kernel, target: Target) -> float:
-        """That of a product per element of a tile, of the transforms, and of gathering squares."""
+    def work(self, program: Program, op: Op, kernel: Kernel, target: Target) -> Work:
+        """That of a product per element of a tile, of the transforms, and of gathering squares.
+        Weights are read for each block of all threads; what of it the cache does not hold is
+        written and read again.
+        """
         c_out, c_in, *_ = program.vars[op.inputs[1]].shape
         size, stride = self._size_of(program, op), op.attributes["strides"][0]
         height, width = self._tiles(program.vars[op.outputs[0]])
@@ -120,23 +125,38 @@ class Winograd:
         inputs = _input_channels(c_in, stride) * _INPUT_COSTS[size]
         outputs = c_out * _OUTPUT_COSTS[self.tile, size]
         tiles = height * width
-        multiplied = size**2 * products.work(target, kernel, tiles, c_out, depth)
-        return multiplied + tiles * (gathered + inputs + outputs)
+        multiplied = size**2 * products.operations(kernel, tiles, c_out, depth)
+        weights = size**2 * depth * c_out * element_bytes(kernel.dtype)
+        tile, block = self._block(program, op, kernel, target)
+        tile_bytes = tile * element_bytes(kernel.dtype)
+        at_once = min(block * target.threads, tiles) * tile_bytes
+        held = min(last_level(target) / at_once, 1)
+        return Work(
+            multiplied + tiles * (gathered + inputs + outputs),
+            weights,
+            passes(target, weights, -(-tiles // (block * target.threads)), at_once),
+            spilled_bytes=round(2 * tiles * tile_bytes * (1 - held)),
+        )
 
     def blocks(self, program: Program, op: Op, target: Target) -> dict[str, int | bool]:
         """Those of a product per element, in blocks of transformed tiles."""
         kernel = kernels.kernel(op.attributes["kernel"])
         c_out, c_in, *_ = program.vars[op.inputs[1]].shape
-        elements, stride = self._size_of(program, op) ** 2, op.attributes["strides"][0]
-        depth, inputs = stride**2 * c_in, _input_channels(c_in, stride)
-        mr, gap, threads = kernel.packing[0], blocking.gap(target, kernel), target.threads
-        tile = elements * (inputs + c_out) + 2 * gap
+        depth = op.attributes["strides"][0] ** 2 * c_in
         return {
             "panels": blocking.panels(target, kernel, c_out, depth),
             "call_tiles": blocking.call_tiles(target, kernel, depth),
-            "block": blocking.block_rows(target, kernel, tile, inputs, c_out, threads, mr),
-            "gap": gap,
+            "block": self._block(program, op, kernel, target)[1],
+            "gap": blocking.gap(target, kernel),
         }
+
+    def _block(self, program: Program, op: Op, kernel: Kernel, target: Target) -> tuple[int, int]:
+        """Elements of a transformed tile, and the tiles of a thread in a block."""
+        c_out, c_in, *_ = program.vars[op.inputs[1]].shape
+        inputs = _input_channels(c_in, op.attributes["strides"][0])
+        gaps, mr = 2 * blocking.gap(target, kernel), kernel.packing[0]
+        tile = self._size_of(program, op) ** 2 * (inputs + c_out) + gaps
+        return tile, blocking.block_rows(target, kernel, tile, inputs, c_out, target.threads, mr)
 
     def packings(self, program: Program, op: Op) -> dict[int, Packing]:
         """Weights are transformed ahead of time, in float64, or at load, in float32; the bias is

@@ -1,0 +1,204 @@
+"""The planner's measure: what bounds it, and what plans follow from fast and slow memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, strategies
+
+import trimtab
+from tests.unit.test_planner import A53, chosen, convolution
+from trimtab import cores, kernels, passes, paths, zoo
+from trimtab.cores import Cache, Memory
+from trimtab.instruments import plans
+from trimtab.kernels import Kernel
+from trimtab.planner import algorithms, planner
+from trimtab.planner.choices import Choice, Plan
+from trimtab.planner.cost import STALLS, Work, bytes_per_cycle, cost
+from trimtab.program import Program
+from trimtab.target import Target
+
+PROGRAM = convolution(64, 64, size=56, window=3)
+KERNEL = chosen(PROGRAM)
+
+
+def with_memory(target: Target, core_gb_per_s: float, bus_gb_per_s: float = 0) -> Target:
+    memory = Memory(1.0, bus_gb_per_s or core_gb_per_s, core_gb_per_s)
+    return replace(target, core=replace(target.core, memory=memory))
+
+
+def best(program: Program, target: Target) -> str:
+    (op,) = planner.decide(program, target, Plan()).ops
+    found = algorithms.of(op)
+    return found.name if found else ""
+
+
+def works(program: Program, target: Target) -> dict[str, tuple[Work, Kernel]]:
+    """What each algorithm that can compute the program's operator does."""
+    found = {}
+    for name in algorithms.lower(program, program.ops[0], target):
+        decided = planner.decide(program, target, Plan(operators={"conv": Choice(name)}))
+        (op,) = decided.ops
+        kernel = kernels.kernel(op.attributes["kernel"])
+        found[name] = algorithms.found()[name].work(decided, op, kernel, target), kernel
+    return found
+
+
+def cycles(work: Work, target: Target, program: Program = PROGRAM) -> float:
+    return cost(program, program.ops[0], work, KERNEL, target).cycles
+
+
+@given(
+    strategies.builds(
+        Work,
+        strategies.integers(0, 10**10),
+        strategies.integers(1, 10**8),
+        strategies.integers(1, 50),
+        strategies.integers(0, 10**8),
+    )
+)
+def test_no_time_is_below_that_of_instructions_or_of_memory(work: Work) -> None:
+    last = None
+    for threads in (1, 2, 3, 4, 8):
+        target = replace(A53, threads=threads)
+        found = cost(PROGRAM, PROGRAM.ops[0], work, KERNEL, target)
+        per_cycle = target.core.pipes.f32_fmas_per_cycle * threads
+        assert found.cycles >= STALLS * work.operations / per_cycle
+        assert found.cycles >= found.bytes / bytes_per_cycle(target)
+        assert found.bytes >= work.spilled_bytes
+        assert last is None or found.cycles <= last
+        last = found.cycles
+
+
+def test_threads_share_instructions_and_the_bus() -> None:
+    target = with_memory(A53, 2.0, 3.0)
+    assert [bytes_per_cycle(replace(target, threads=n)) for n in (1, 2, 4)] == [2.0, 3.0, 3.0]
+    alone, all_four = (replace(target, threads=n) for n in (1, 4))
+    computing = Work(10**9, 0)
+    assert cycles(computing, alone) / cycles(computing, all_four) == pytest.approx(4, rel=0.01)
+    reading = Work(0, 10**8)
+    assert cycles(reading, alone) / cycles(reading, all_four) == pytest.approx(1.5, rel=0.01)
+
+
+def test_weights_that_the_cache_keeps_between_inferences_are_not_read_from_memory() -> None:
+    own = PROGRAM.vars["w"].bytes
+    for l2, l3, kept in (
+        (own + 1024, None, True),
+        (own - 1024, None, False),
+        (1024, own + 1024, True),
+    ):
+        core = replace(A53.core, l2=Cache(l2, 1, 64), l3=Cache(l3, 1, 64) if l3 else None)
+        target = replace(A53, core=core)
+        found, none = (
+            cost(PROGRAM, PROGRAM.ops[0], Work(0, weights), KERNEL, target).bytes
+            for weights in (own, 0)
+        )
+        assert (found == none) == kept
+
+
+def test_of_a_third_level_only_one_cores_part_is_kept() -> None:
+    own = PROGRAM.vars["w"].bytes
+    for sharers, kept in ((1, True), (4, False)):
+        l3 = Cache(2 * own, 1, 64, shared_by=sharers)
+        target = replace(A53, core=replace(A53.core, l2=Cache(1024, 1, 64), l3=l3), threads=4)
+        found, none = (
+            cost(PROGRAM, PROGRAM.ops[0], Work(0, weights), KERNEL, target).bytes
+            for weights in (own, 0)
+        )
+        assert (found == none) == kept
+
+
+def test_tensors_larger_than_the_last_cache_are_read_and_written_once() -> None:
+    image = PROGRAM.vars["x"].bytes
+    assert image == PROGRAM.vars["y"].bytes == 56 * 56 * 64 * 4
+    held = image * 4 // 3  # three quarters of a cache
+    for size, moved in ((held - 1024, 2 * image), (held + 1024, 0)):
+        target = replace(A53, core=replace(A53.core, l2=Cache(size, 1, 64)))
+        assert cost(PROGRAM, PROGRAM.ops[0], Work(0, 0), KERNEL, target).bytes == moved
+
+
+def test_memory_without_bounds_leaves_the_fewest_instructions() -> None:
+    fast = with_memory(A53, 1e9)
+    for program in (
+        PROGRAM,
+        convolution(512, 512, size=7, window=3),
+        convolution(512, 512, size=7),
+    ):
+        found = {name: work.operations for name, (work, _) in works(program, fast).items()}
+        assert best(program, fast) == min(found, key=lambda name: found[name])
+
+
+def test_slow_memory_leaves_the_least_traffic() -> None:
+    slow = with_memory(A53, 1e-6)
+    for program in (
+        PROGRAM,
+        convolution(512, 512, size=7, window=3),
+        convolution(512, 512, size=7),
+    ):
+        (op,) = program.ops
+        found = {
+            name: cost(program, op, work, kernel, slow).bytes
+            for name, (work, kernel) in works(program, slow).items()
+        }
+        assert best(program, slow) == min(found, key=lambda name: found[name]) == "direct"
+
+
+def test_tiles_and_halves_go_as_threads_come() -> None:
+    """The bus is shared: what saves instructions at the price of weights is worth less."""
+    small, late = convolution(512, 512, size=7, window=3), convolution(512, 512, size=14)
+    found = []
+    for threads in (1, 4):
+        target = replace(A53, threads=threads)
+        found.append(
+            (works(small, target)[best(small, target)][0].weight_bytes, best(late, target))
+        )
+    (alone, one), (together, four) = found
+    assert together < alone
+    assert (one, four) == ("strassen", "direct")
+
+
+def test_weights_that_blocks_evict_are_read_for_each_of_them() -> None:
+    program = convolution(64, 64, size=112, window=3)
+    huge = replace(A53, core=replace(A53.core, l2=Cache(64 << 20, 1, 64)))
+    for name, (work, _) in works(program, A53).items():
+        assert (work.passes > 1) == name.startswith("winograd")
+        assert works(program, huge)[name][0].passes == 1
+
+
+def test_a_core_whose_memory_nobody_knows_has_that_of_the_generic_one() -> None:
+    haswell, generic = Target.of("x86_64", "haswell"), Target.of("x86_64")
+    assert haswell.core.memory is None
+    assert bytes_per_cycle(haswell) == bytes_per_cycle(generic)
+    wider = replace(haswell, core=replace(haswell.core, pipes=generic.core.pipes))
+    twice = replace(wider.core.pipes, f32_fmas_per_cycle=2 * wider.core.pipes.f32_fmas_per_cycle)
+    wider = replace(wider, core=replace(wider.core, pipes=twice))
+    assert bytes_per_cycle(wider) == 2 * bytes_per_cycle(generic)
+
+
+@pytest.mark.parametrize("arch", sorted({arch for core in cores.every() for arch in core.features}))
+def test_the_generic_core_of_an_architecture_has_a_memory(arch: str) -> None:
+    assert cores.find(cores.GENERIC, arch).memory is not None
+
+
+@pytest.mark.parametrize("target", plans.targets(), ids=lambda t: f"{t.core.name}, {t.threads}")
+def test_no_plan_is_estimated_worse_than_that_of_before(target: Target) -> None:
+    for name in ("squeezenet", "mobilenet_v2", "shufflenet_v2"):
+        program = passes.optimize(trimtab.load(zoo.write(name, paths.cache() / "zoo")))
+        before = plans.before(name, target)
+        assert before
+        found = plans.estimate(name, program, target, before)
+        assert found.mcycles <= found.was_mcycles
+        if target.threads == 4 and target.core.name == "cortex-a53":
+            assert found.mcycles < 0.99 * found.was_mcycles
+
+
+def test_more_threads_never_make_an_estimate_worse() -> None:
+    program = passes.optimize(trimtab.load(zoo.write("squeezenet", paths.cache() / "zoo")))
+    for cpu in plans.CPUS:
+        found = [
+            plans.estimate("squeezenet", program, Target.of("aarch64", cpu, threads), {}).mcycles
+            for threads in (1, 2, 4)
+        ]
+        assert all(more <= fewer for fewer, more in pairwise(found))

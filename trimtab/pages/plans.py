@@ -1,0 +1,30 @@
+"""What the planner estimates of its plans: what is committed of it."""
+
+from __future__ import annotations
+
+from trimtab.instruments import committed
+from trimtab.instruments.plans import BASELINE
+from trimtab.pages import block
+from trimtab.pages._words import made_by
+from trimtab.tables import Column, Page, Table, number
+
+
+@block
+def plan_estimates() -> Page:
+    """Time and traffic of today's plans beside those of before, by network, core and threads."""
+    rows = committed.read(BASELINE.name).rows
+    ratios: dict[str, dict[str, str]] = {}
+    for row in rows:
+        machine = f"{row['cpu'].removeprefix('cortex-').upper()}, {row['threads']}"
+        time, traffic = (row[key] / row[f"was_{key}"] for key in ("mcycles", "mbytes"))
+        ratios.setdefault(row["network"], {})[machine] = f"{time:.2f} ({traffic:.2f})"
+    machines = list(next(iter(ratios.values())))
+    return [
+        made_by(BASELINE.name),
+        "Estimated time, and in brackets memory traffic, of the operators with weights relative to "
+        "the plans of before, by core and number of threads:",
+        Table(
+            [Column("network"), *map(number, machines)],
+            [(network, *(found[key] for key in machines)) for network, found in ratios.items()],
+        ),
+    ]
