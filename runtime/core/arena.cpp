@@ -32,13 +32,13 @@ bool Arena::Map(size_t bytes) {
   mapped_ = mapped;
   mapped_bytes_ = wanted;
   bytes_ = bytes;
-  auto begin = reinterpret_cast<uintptr_t>(mapped);
+  begin_ = static_cast<uint8_t*>(mapped);
   if (used >= kHugePage) {
-    begin = RoundUp(begin, uintptr_t{kHugePage});
+    const auto place = reinterpret_cast<uintptr_t>(mapped);
+    begin_ += RoundUp(place, uintptr_t{kHugePage}) - place;
     const size_t whole = RoundUp(used, kHugePage);
     if (whole - used < used / 8) used = whole;
   }
-  begin_ = reinterpret_cast<uint8_t*>(begin);
   static_cast<void>(madvise(begin_, used, MADV_HUGEPAGE));
   static_cast<void>(madvise(begin_, used, kPopulateWrite));
   return true;
@@ -49,7 +49,8 @@ void DropPages(const Tensor& tensor) {
   const uintptr_t begin = RoundUp(data, kLargestPage);
   const uintptr_t end = (data + tensor.bytes) & ~(kLargestPage - 1);
   if (begin < end)
-    static_cast<void>(madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED));
+    static_cast<void>(
+        madvise(static_cast<uint8_t*>(tensor.raw) + (begin - data), end - begin, MADV_DONTNEED));
 }
 
 }  // namespace trimtab

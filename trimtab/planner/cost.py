@@ -60,12 +60,13 @@ def _bytes(program: Program, op: Op, work: Work, target: Target) -> int:
     from one inference to the next, and inputs and outputs that three quarters of it do not hold.
     """
     tensors = [program.vars[name] for name in (*op.inputs, *op.outputs) if name]
+    images = [var for var in tensors if var.data is None and not var.packed]
     own = sum(var.bytes for var in tensors if var.data is not None)
     others = sum(var.bytes for var in program.constants()) - own
     stay = work.passes == 1 and others + work.weight_bytes <= _kept(target)
     weights = 0 if stay else work.weight_bytes * work.passes
     held = last_level(target) * 3 // 4
-    moved = sum(var.bytes for var in tensors if var.data is None and var.bytes > held)
+    moved = sum(var.bytes for var in images if var.bytes > held)
     return weights + moved + work.spilled_bytes
 
 
