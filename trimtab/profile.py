@@ -110,18 +110,28 @@ class Profile:
     def narrowed(self, arch: str, isas: Iterable[str], needed: Iterable[str] = ()) -> Profile:
         """The profile for a CPU that is known: of every family the kernels of the best of its
         instruction sets, as nothing else would be chosen, those that are named in full, and those
-        that a plan of a lower one has `needed`.
+        that a plan of a lower one has `needed`. Kernels that are scheduled for a core may be for
+        tiles that not every layer fills: then those of the instruction set itself are kept, too.
         """
         known, rows, usable = self.kept_kernels(arch), kernel_files.isas(), {*isas}
 
         def order(k: kernel_files.Kernel) -> tuple[bool, int]:
             return self.small and k.family in rows[k.isa].slower, rows[k.isa].rank
 
-        best: dict[str, tuple[bool, int]] = {}
-        for k in known:
-            if k.isa in usable:
-                best[k.typed_family] = max(best.get(k.typed_family, order(k)), order(k))
-        kept = {k.name for k in known if k.isa in usable and order(k) == best[k.typed_family]}
+        def best(kernels: Iterable[kernel_files.Kernel]) -> list[kernel_files.Kernel]:
+            found = [k for k in kernels if k.isa in usable]
+            top = {
+                family: max(order(k) for k in found if k.typed_family == family)
+                for family in {k.typed_family for k in found}
+            }
+            return [k for k in found if order(k) == top[k.typed_family]]
+
+        chosen = best(known)
+        tiles = {(k.typed_family, k.packing) for k in chosen}
+        scheduled = {k.typed_family for k in chosen if rows[k.isa].cores}
+        others = best(k for k in known if k.typed_family in scheduled and not rows[k.isa].cores)
+        chosen += [k for k in others if (k.typed_family, k.packing) not in tiles]
+        kept = {k.name for k in chosen}
         named = {k.name for k in known} & {*self.kernels, *needed}
         return replace(self, kernels=tuple(sorted(kept | named)))
 

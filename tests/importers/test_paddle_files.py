@@ -66,9 +66,8 @@ def test_a_combined_file_may_have_any_name_if_it_is_the_only_one(tmp_path: Path)
 
 def test_addition_and_activation_become_part_of_the_convolution(tmp_path: Path) -> None:
     program = trimtab.load(_net().write(tmp_path))
-    assert [
-        op.type for op in trimtab.Session(program).program.ops if op.type != "convert_layout"
-    ] == ["conv"]
+    planned = trimtab.Session(program).program
+    assert [op.type for op in planned.steps if op.type != "convert_layout"] == ["conv"]
 
 
 def test_a_free_batch_is_one_and_other_free_dimensions_must_be_given(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ TASKS = [n for n in namespace.task_names if "cpu" in signature(namespace[n].body
 NEEDS = {
     "bench.instructions": ("qemu-aarch64", "qemu-user"),
     "bench.mca": ("llvm-mca-19", "llvm-19"),
+    "bench.model": ("qemu-aarch64", "qemu-user"),
 }
 TARGET = {"toolchain": "aarch64-linux-musl"}
 
@@ -67,10 +68,12 @@ def run(task: str, cpu: str, model: Path, folder: Path) -> None:
         "bench.run": {"input": [], "model": one, **TARGET, **results},
         "bench.instructions": {"input": [], "model": one, **results},
         "bench.mca": {},
+        "bench.model": {"input": [], "model": one},
         "bench.sizes": {"network": ["squeezenet"]},
         "convert": {"input": [], "tensor": [], "model": one, "output": str(folder / "o"), **TARGET},
         "inspect": {"input": [], "model": one, "plan": True, **TARGET},
         "profile": {"input": [], "model": [one], **TARGET},
+        "size": {"binary": [], "model": one, **TARGET},
     }
     with suppress(CompilerCalledError):
         given = [cpu] if "cpu" in namespace[task].iterable else cpu
@@ -99,7 +102,7 @@ def test_every_spelling_of_a_core_does_the_same(
     assert outcome("cortex_a53") == outcome("Cortex-A53") == own
     assert "cortex_a53" not in str(own).replace("-mcpu=cortex_a53", "")
     # There is no emulated device for a generic core, and its sizes are not kept.
-    if task not in ("bench.instructions", "bench.sizes"):
+    if task not in ("bench.instructions", "bench.model", "bench.sizes"):
         assert outcome("generic") != own, "the core makes a difference"
 
 
@@ -113,7 +116,7 @@ def test_an_unknown_core_is_refused_with_what_was_meant(
     assert "did you mean cortex-a53" in str(stopped.value)
 
 
-@pytest.mark.parametrize("task", ["convert", "inspect", "profile", "build"])
+@pytest.mark.parametrize("task", ["convert", "inspect", "profile", "build", "size"])
 def test_a_core_of_another_machine_is_refused(task: str, model: Path, tmp_path: Path) -> None:
     with pytest.raises(Exit, match="haswell runs x86_64, not aarch64"):
         run(task, "haswell", model, tmp_path)

@@ -115,7 +115,9 @@ def without(planned: Program, within: Limits) -> Iterator[tuple[str, Limits]]:
     one of several algorithms that share it, and kernels of which there are small ones.
     """
     used: dict[str, set[str]] = {}
-    for op in planned.ops:
+    # Who does not allow the one that can compute everything wants the others.
+    replaceable = algorithms.DIRECT in within.given.algorithms
+    for op in planned.ops if replaceable else ():
         algorithm = algorithms.of(op)
         if algorithm and algorithm.name != algorithms.DIRECT:
             used.setdefault(op.type, set()).add(algorithm.name)

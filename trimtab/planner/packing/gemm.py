@@ -29,9 +29,10 @@ def store_groups(w: Array, nr: int) -> Array:
     """
     groups, columns, depth = w.shape
     whole = columns // nr * nr
-    panels = w[:, :whole].reshape(groups, -1, nr, depth).transpose(0, 1, 3, 2)
+    panels = w[:, :whole].reshape(groups, whole // nr, nr, depth).transpose(0, 1, 3, 2)
     left = w[:, whole:].transpose(0, 2, 1)
-    return np.concatenate([panels.reshape(groups, -1), left.reshape(groups, -1)], axis=1).ravel()
+    both = [part.reshape(groups, part[0].size) for part in (panels, left)]
+    return np.concatenate(both, axis=1).ravel()
 
 
 def _by_group(w: Array, groups: int) -> Array:
