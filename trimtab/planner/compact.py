@@ -22,7 +22,7 @@ from trimtab.program import Program
 from trimtab.target import Target
 
 # A hundredth of a binary is worth so many hundredths of the time, by what a plan prefers.
-_TIME_PER_SIZE = {"size": 4.0}
+_TIME_PER_SIZE = {"size": 3.0}
 _USUALLY = 0.1
 
 Decide = Callable[[Target, Plan], Program]
