@@ -58,7 +58,7 @@ Status PackStrassen::Prepare() {
                 "a panel has a multiple of four columns", attributes().panel);
   TRIMTAB_RETURN_IF_ERROR(
       RequestScratch(static_cast<uint64_t>(threads()) * 4 * chunk() * panel() * sizeof(float)));
-  const size_t floats = (7 * half_panels() + 2 * left_panels()) * depth() * panel();
+  const uint64_t floats = uint64_t{7 * half_panels() + 2 * left_panels()} * depth() * panel();
   return CheckPacking(input(0), static_cast<int64_t>(floats), &output());
 }
 

@@ -74,8 +74,10 @@ Status PackWinograd::Prepare() {
   scratch_floats_ = (1 + square_taps) * (channels() - (chunks_ - 1) * chunk_) * panel();
   TRIMTAB_RETURN_IF_ERROR(
       RequestScratch(uint64_t{scratch_floats_} * sizeof(float) * static_cast<uint64_t>(threads())));
-  const int64_t elements = static_cast<int64_t>(size_ * size_);
-  return CheckPacking(input(0), elements * static_cast<int64_t>(element_stride()), &output());
+  // In 64 bits, which this fits in on every device; element_stride() does if it is not too large.
+  const uint64_t floats =
+      uint64_t{size_ * size_} * panels() * panel() * (stride() * stride()) * channels();
+  return CheckPacking(input(0), static_cast<int64_t>(floats), &output());
 }
 
 void PackWinograd::Transform(size_t panel_index, size_t first, size_t channels,
