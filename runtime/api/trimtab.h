@@ -65,8 +65,8 @@ int trimtab_open_memory(const void* data, size_t size, int threads, trimtab_mode
  * program: what opening alone has read is given back to the system. */
 int trimtab_open_mapped(const void* data, size_t size, int threads, trimtab_model** model,
                         char* why, size_t why_size);
-/* Compares all weights with their checksum, which opening does not do (it reads none of them). For
- * a file that has just changed hands; running is safe whatever the weights are. */
+/* Compares all weights with their checksum, which opening does not do (it reads only those that it
+ * packs). For a file that has just changed hands; running is safe whatever the weights are. */
 int trimtab_verify(trimtab_model* model);
 void trimtab_close(trimtab_model* model);
 
