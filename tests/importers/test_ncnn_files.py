@@ -94,6 +94,14 @@ def test_shapes_have_a_batch_of_one_and_may_be_given(tmp_path: Path) -> None:
         trimtab.load(path, {"image": (1, 3, 9, 9)})
 
 
+def test_a_negative_size_of_an_input_is_a_free_one(tmp_path: Path) -> None:
+    path = write(tmp_path, ["Input data 0 1 data 0=-233 1=-233 2=3", *_lines()[1:]], WEIGHTS)
+    with pytest.raises(DynamicShapeError, match=r"\[1, 3, \?, \?\]") as caught:
+        trimtab.load(path)
+    assert "data=1,3,224,224" in caught.value.hint
+    assert trimtab.load(path, {"data": (1, 3, 9, 9)}).vars["relu"].shape == (1, 4, 7, 7)
+
+
 def test_network_and_weights_find_each_other(tmp_path: Path) -> None:
     path = write(tmp_path, _lines(), WEIGHTS)
     assert trimtab.load(tmp_path / "net.bin").outputs == ["pool", "relu"]

@@ -138,6 +138,32 @@ def test_free_dimensions_are_an_error_that_says_how_to_give_them(tmp_path: Path)
     assert "inputs={'x0': (1, 3, 224, 8)}" in str(caught.value)
 
 
+def test_all_inputs_with_free_dimensions_are_named(tmp_path: Path) -> None:
+    image = helper.make_tensor_value_info("image", TensorProto.FLOAT, ["n", 3, "h", "w"])
+    row = helper.make_tensor_value_info("row", TensorProto.FLOAT, ["m", 10])
+    nodes = [helper.make_node("Relu", [i.name], [f"{i.name}_out"]) for i in (image, row)]
+    results = [
+        helper.make_tensor_value_info(node.output[0], TensorProto.FLOAT, None) for node in nodes
+    ]
+    model = helper.make_model(helper.make_graph(nodes, "two", [image, row], results))
+    with pytest.raises(DynamicShapeError) as caught:
+        load(model, tmp_path)
+    assert "--input image=1,3,224,224 --input row=1,10" in caught.value.hint
+    with pytest.raises(DynamicShapeError, match="'row'") as caught:
+        load(model, tmp_path, image=(1, 3, 8, 8))
+    assert "image" not in str(caught.value.what)
+
+
+def test_inputs_whose_batches_contradict_are_named(tmp_path: Path) -> None:
+    inputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", 4]) for name in "ab"]
+    node = helper.make_node("Concat", ["a", "b"], ["y"], axis=1)
+    result = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    model = helper.make_model(helper.make_graph([node], "two", inputs, [result]))
+    with pytest.raises(ImportModelError) as caught:
+        load(model, tmp_path, a=(2, 4), b=(1, 4))
+    assert "a=[2, 4], b=[1, 4]" in caught.value.hint
+
+
 def test_given_shapes_fill_free_dimensions(tmp_path: Path) -> None:
     model = with_dims(small_network(), "batch", 3, None, 8)
     program = load(model, tmp_path, x0=(1, 3, 8, 8))

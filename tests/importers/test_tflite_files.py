@@ -116,6 +116,14 @@ def test_images_that_leave_the_network_keep_the_order_of_the_file(tmp_path: Path
         assert_close(results[name], wanted, 1e-5)
 
 
+def test_sparse_constants_are_refused_by_name_and_not_called_damage(tmp_path: Path) -> None:
+    net = _network()
+    sparse = next(t for t in net.tensors if t.data)
+    sparse.is_sparse, sparse.data = True, sparse.data[:8]
+    with pytest.raises(UnsupportedOperatorError, match=f"sparse tensors.*'{sparse.name}'"):
+        trimtab.load(_write(net, tmp_path))
+
+
 def test_free_dimensions_can_be_given_and_fixed_ones_cannot(tmp_path: Path) -> None:
     net = Model()
     x = net.input(X, signature=(-1, 8, -1, 3))

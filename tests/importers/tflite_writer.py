@@ -25,6 +25,7 @@ class _Tensor:
     signature: Sequence[int] = ()
     scales: Sequence[float] = ()
     zeros: Sequence[int] = ()
+    is_sparse: bool = False
 
 
 @dataclass
@@ -155,6 +156,8 @@ def _tensor(b: Any, tensor: _Tensor, buffer: int) -> int:
         fields["Quantization"] = _table(
             b, "QuantizationParameters", Scale=scales, ZeroPoint=b.EndVector()
         )
+    if tensor.is_sparse:
+        fields["Sparsity"] = _table(b, "SparsityParameters")
     return _table(b, "Tensor", Type=tensor.type, Buffer=buffer, **fields)
 
 

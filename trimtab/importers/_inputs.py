@@ -22,8 +22,8 @@ def declared_inputs(
     """The shape of every input of a file that declares these; None: it does not say.
 
     A given shape fills free dimensions or, unless the others are `fixed`, replaces what is
-    declared. DynamicShapeError where one stays free, ImportModelError for an input that does not
-    exist and a shape that does not fit.
+    declared. DynamicShapeError names all inputs that stay free, ImportModelError an input that does
+    not exist and a shape that does not fit.
     """
     if unknown := sorted(set(given) - set(declared)):
         raise ImportModelError(
@@ -31,18 +31,24 @@ def declared_inputs(
             where=where,
             hint=f"its inputs are: {', '.join(declared) or 'none'}",
         )
+    open_inputs = {
+        name: dims
+        for name, dims in declared.items()
+        if name not in given and (dims is None or not all(map(_is_fixed, dims)))
+    }
+    if open_inputs:
+        raise free(open_inputs, where)
     return {
-        name: _shape(name, dims, given.get(name), where, fixed) for name, dims in declared.items()
+        name: _given(name, dims, given[name], where, fixed)
+        if name in given
+        else tuple(int(size or 0) for size in dims or ())
+        for name, dims in declared.items()
     }
 
 
-def _shape(
-    name: str, declared: Declared | None, given: Sequence[int] | None, where: str, fixed: bool
+def _given(
+    name: str, declared: Declared | None, given: Sequence[int], where: str, fixed: bool
 ) -> tuple[int, ...]:
-    if given is None:
-        if declared is None or not all(map(_is_fixed, declared)):
-            raise free(name, declared, where)
-        return tuple(int(size or 0) for size in declared)
     shape = tuple(int(size) for size in given)
     fits = not (fixed and declared is not None) or (
         len(shape) == len(declared)
@@ -59,20 +65,31 @@ def _shape(
     return shape
 
 
-def free(name: str, declared: Declared | None, where: str) -> DynamicShapeError:
-    """The exception for an input with free dimensions; it shows how to give them."""
-    usual = (
-        size if _is_fixed(size) else _SIDE if i else 1 for i, size in enumerate(declared or ())
+def free(inputs: Mapping[str, Declared | None], where: str) -> DynamicShapeError:
+    """The exception for inputs with free dimensions; it shows how to give them."""
+    examples = {name: _example(declared) for name, declared in inputs.items()}
+    python = ", ".join(f"'{name}': {shape}" for name, shape in examples.items())
+    shell = (f"--input {name}={','.join(map(str, shape))}" for name, shape in examples.items())
+    return DynamicShapeError(
+        "; ".join(f"input '{name}' {_what(declared)}" for name, declared in inputs.items()),
+        where=where,
+        hint=f"give {'its shape' if len(examples) == 1 else 'their shapes'}:"
+        f" inputs={{{python}}} in Python, {' '.join(shell)} on the command line",
     )
-    example = ", ".join(map(str, usual)) or f"1, 3, {_SIDE}, {_SIDE}"
+
+
+def _example(declared: Declared | None) -> tuple[int, ...]:
+    usual = (
+        int(size or 0) if _is_fixed(size) else _SIDE if i else 1
+        for i, size in enumerate(declared or ())
+    )
+    return tuple(usual) or (1, 3, _SIDE, _SIDE)
+
+
+def _what(declared: Declared | None) -> str:
     numbers = declared is not None and all(isinstance(size, int) for size in declared)
     what = "a dimension that is not positive" if numbers else "free dimensions"
-    return DynamicShapeError(
-        f"input '{name}' has {what}: {_text(declared)}",
-        where=where,
-        hint=f"give its shape: inputs={{'{name}': ({example})}} in Python,"
-        f" {name}={example.replace(' ', '')} on the command line",
-    )
+    return f"has {what}: {_text(declared)}"
 
 
 def _is_fixed(size: int | str | None) -> bool:

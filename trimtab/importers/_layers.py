@@ -184,7 +184,7 @@ class LayerImport:
         except UnsupportedFormError as reason:
             self._unsupported.append(f"{title}: {reason}")
         except ProgramError as error:
-            raise ImportModelError(error.what, where=where, hint=error.hint) from error
+            raise ImportModelError(error.what, where=where, hint=self._hint(error)) from error
         except (TrimtabError, ImportError):
             raise
         except Exception as error:
@@ -192,6 +192,14 @@ class LayerImport:
             raise ImportModelError(
                 f"it is malformed: {error}", where=where, hint="check its parameters"
             ) from error
+
+    def _hint(self, error: ProgramError) -> str:
+        """What to do about operands that do not go together: often inputs do not."""
+        shapes = {name: self.program.vars[name].shape for name in self.program.inputs}
+        if len({shape[:1] for shape in shapes.values()}) < 2:
+            return error.hint
+        given = ", ".join(f"{name}={list(shape)}" for name, shape in shapes.items())
+        return f"its inputs have different batches, {given}: give shapes that go together"
 
     # The end.
 

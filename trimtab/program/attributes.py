@@ -25,7 +25,7 @@ def complete(op: schema.Operator, given: dict[str, Any], where: str = "") -> dic
         raise ProgramError(
             f"operator {op.name} has no attribute {', '.join(unknown)}",
             where=where,
-            hint=f"see runtime/ops/{op.name}.toml",
+            hint=f"docs/operators.md#{op.name} lists them",
         )
     values: dict[str, Any] = {}
     for attribute in op.attributes:

@@ -33,6 +33,8 @@ def infer(
     except EngineError as e:
         shapes = ", ".join("-" if i is None else f"{i[1]}{list(i[0])}" for i in inputs)
         raise ProgramError(
-            f"{e.args[1]}; operands: {shapes}", where=where, hint=f"see runtime/ops/{op.name}.toml"
+            f"{e.args[1]}; operands: {shapes}",
+            where=where,
+            hint=f"docs/operators.md#{op.name} says what it takes",
         ) from None
     return [(tuple(shape), _DTYPE_NAMES[dtype]) for shape, dtype in results]

@@ -63,5 +63,5 @@ def _input_shape(net: Section, inputs: Shapes) -> tuple[int, ...]:
     declared = (1, *(net.integer(name, 0) for name in ("channels", "height", "width")))
     shapes = declared_inputs({INPUT_NAME: declared}, inputs, net.where, fixed=False)
     if len(shapes[INPUT_NAME]) != 4:
-        raise free(INPUT_NAME, shapes[INPUT_NAME], net.where)
+        raise free(shapes, net.where)
     return shapes[INPUT_NAME]

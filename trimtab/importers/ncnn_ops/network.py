@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from trimtab.errors import ImportModelError
 from trimtab.importers._files import read_text
 from trimtab.importers._handled_layer import HandledLayer
-from trimtab.importers._inputs import declared_inputs
+from trimtab.importers._inputs import Declared, declared_inputs
 from trimtab.importers._layers import LayerImport
 from trimtab.importers.ncnn_ops.layer import HANDLERS, Layer
 from trimtab.importers.ncnn_ops.param import LayerText, parse
@@ -18,6 +18,7 @@ from trimtab.program import Program
 if TYPE_CHECKING:
     from trimtab.importers import Shapes
 
+_FREE = -233  # ncnn's number for a size that is known when it runs
 LIMIT_BYTES = 2**23  # of a .param; large transformers have 200 KB
 
 
@@ -47,10 +48,14 @@ def load(text: Path, binary: Path | None, inputs: Shapes) -> Program:
     return work.finish({name: name for name in ends})
 
 
-def _size(layer: LayerText) -> tuple[int, ...] | None:
-    """The size of an input, with a batch; None: the file does not say."""
+def _size(layer: LayerText) -> Declared | None:
+    """The size of an input, with a batch; None: the file does not say.
+
+    0 is a dimension that there is not.
+    """
     w, h, d, c = (layer.integer(key, 0) for key in (0, 1, 11, 2))
-    return (1, *sizes) if (sizes := [n for n in (c, d, h, w) if n]) else None
+    sizes = [None if size == _FREE else size for size in (c, d, h, w) if size]
+    return (1, *sizes) if sizes else None
 
 
 class BlobImport(LayerImport):

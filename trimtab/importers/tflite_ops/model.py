@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import tflite
 
-from trimtab.errors import ModelFileError
+from trimtab.errors import ModelFileError, UnsupportedOperatorError
 from trimtab.importers._files import read_bytes
 from trimtab.importers._layers import Array
 
@@ -46,7 +46,8 @@ _PLACEHOLDER = 127  # what the old one-byte field holds when the operator's numb
 class Tensor:
     """A tensor; `signature` has -1 where a dimension is free. `data` is None when it is computed.
 
-    `scales`, `zeros` and `axis` say what integers stand for.
+    `scales`, `zeros` and `axis` say what integers stand for. The elements of one that `is_sparse`
+    are not read.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Tensor:
     scales: tuple[float, ...]
     zeros: tuple[int, ...]
     axis: int
+    is_sparse: bool
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,9 @@ def read(path: Path) -> Model:
             hint="convert the network with tf.lite.TFLiteConverter",
         )
     try:
-        return _Reader(data).model()
+        return _Reader(data, str(path)).model()
+    except UnsupportedOperatorError:
+        raise
     except Exception as error:
         # The accessors fail in many ways on offsets that lead nowhere.
         raise ModelFileError(
@@ -108,8 +112,8 @@ def _names() -> dict[int, str]:
 
 
 class _Reader:
-    def __init__(self, data: bytes) -> None:
-        self._data = data
+    def __init__(self, data: bytes, path: str) -> None:
+        self._data, self._path = data, path
         # Vectors of an honest file do not overlap, so that all together fit into it.
         self._budget = len(data)
         self._arrays: dict[tuple[int, int, tuple[int, ...]], Array | None] = {}
@@ -140,6 +144,12 @@ class _Reader:
         tensors = [
             self._tensor(t, i, buffers) for i, t in enumerate(self._tables(graph, "Tensors"))
         ]
+        if sparse := [t.name for t in tensors if t.is_sparse]:
+            raise UnsupportedOperatorError(
+                f"{len(sparse)} constants are stored as sparse tensors, the first is '{sparse[0]}'",
+                where=self._path,
+                hint="convert the network without tf.lite.Optimize.EXPERIMENTAL_SPARSITY",
+            )
         operators = [self._operator(op, codes) for op in self._tables(graph, "Operators")]
         inputs, outputs = self._numbers(graph, "Inputs"), self._numbers(graph, "Outputs")
         used = [i for op in operators for i in (*op.inputs, *op.outputs)]
@@ -174,8 +184,10 @@ class _Reader:
             zeros = self._numbers(quantization, "ZeroPoint")
             axis = int(quantization.QuantizedDimension())
         name = self._text(tensor.Name()) or f"tensor_{index}"
-        data = self._buffer(tensor.Buffer(), int(tensor.Type()), shape, buffers)
-        return Tensor(name, shape, signature, int(tensor.Type()), data, scales, zeros, axis)
+        is_sparse = tensor.Sparsity() is not None
+        type = int(tensor.Type())
+        data = None if is_sparse else self._buffer(tensor.Buffer(), type, shape, buffers)
+        return Tensor(name, shape, signature, type, data, scales, zeros, axis, is_sparse)
 
     def _buffer(
         self, index: int, type: int, shape: tuple[int, ...], buffers: list[Any]

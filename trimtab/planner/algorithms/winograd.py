@@ -257,10 +257,11 @@ def pack(w: Array, tile: int, stride: int, nr: int) -> Array:
     size = tile + r - 1
     g = weight_transform(size, r)
     packed = np.zeros((size**2, -(-c_out // nr), c_in, nr), w.dtype)
-    # A panel at a time: in float64 all of them take twice the memory of the result.
+    # A panel at a time: in float64 all of them take twice the memory of the result. Not `optimize`,
+    # which hands sums of three to a BLAS, whose threads wait for each other on a busy machine.
     for panel in range(packed.shape[1]):
         some = w[panel * nr : (panel + 1) * nr].astype(np.float64)
-        transformed = np.einsum("ai,ocij,bj->abco", g, some, g, optimize=True)
+        transformed = np.einsum("bj,ajco->abco", g, np.einsum("ai,ocij->ajco", g, some))
         packed[:, panel, :, : len(some)] = transformed.reshape(size**2, c_in, -1)
     return packed.reshape(-1)
 
