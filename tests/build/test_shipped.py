@@ -9,7 +9,7 @@ import pytest
 import trimtab
 from trimtab import importers, passes
 from trimtab.bench import results, summary
-from trimtab.bench.protocol import Settings
+from trimtab.bench.jobs import Settings
 from trimtab.errors import BudgetError, UsageError
 from trimtab.workflow.bench import BenchRequest, bench
 from trimtab.workflow.budget import Budget

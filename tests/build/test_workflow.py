@@ -10,7 +10,7 @@ import trimtab
 from tests.device.conftest import require
 from tests.unit.said import Said
 from trimtab.bench import results, summary
-from trimtab.bench.protocol import Settings
+from trimtab.bench.jobs import Settings
 from trimtab.bench.results import Record, Status
 from trimtab.errors import ProfileError, UsageError
 from trimtab.planner.choices import Choice, Plan, keys

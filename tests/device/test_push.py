@@ -14,7 +14,8 @@ from tests.device.conftest import SshServer, require
 from tests.device.test_ssh import files_below, kill_sessions
 from tests.unit.bench_fakes import make_golden, make_subject
 from trimtab.bench import results
-from trimtab.bench.protocol import Settings, measure
+from trimtab.bench.jobs import Settings
+from trimtab.bench.protocol import measure
 from trimtab.devices import Pushed, find_device, ssh
 from trimtab.errors import DeviceFullError, DeviceUnreachableError
 from trimtab.progress import SILENT

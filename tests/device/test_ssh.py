@@ -18,7 +18,8 @@ import pytest
 from tests.device.conftest import SshServer
 from tests.unit.bench_fakes import make_golden, make_subject
 from trimtab.bench import results
-from trimtab.bench.protocol import Settings, measure
+from trimtab.bench.jobs import Settings
+from trimtab.bench.protocol import measure
 from trimtab.bench.results import Status
 from trimtab.devices import find_device, ssh
 from trimtab.errors import (

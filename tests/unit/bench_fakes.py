@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from trimtab.bench.golden import Golden
-from trimtab.bench.protocol import Subject
+from trimtab.bench.jobs import Subject
 from trimtab.bench.results import FileFacts, Header, Status, Writer
 
 # Doubles its inputs; prints the lines of docs/runner.md. What goes wrong is put in place of `pass`.
@@ -103,12 +103,13 @@ def write_record(
     directory: Path,
     *,
     samples: Sequence[int] = (100_000, 101_000, 99_000),
+    launches: int = 1,
     instructions: int | None = None,
     groups: Mapping[str, int] | None = None,
     status: Status = Status.OK,
     **header: Any,
 ) -> Path:
-    """A complete record with these samples of the steady state."""
+    """A complete record with these samples of the steady state, in each of so many launches."""
     counted = {"instructions": instructions}
     with Writer(directory, make_header(**header)) as writer:
         if groups is not None:
@@ -116,20 +117,22 @@ def write_record(
             sections = {".text": total - 10, ".rodata": 10}
             size = {"file_bytes": total, "sections": sections, "groups": dict(groups)}
             writer.event({"event": "size", **size})
-        writer.event({"event": "load", "ns": 5000, **counted})
-        memory = {
-            "arena_bytes": 4096,
-            "arena_lower_bound_bytes": 4000,
-            "weights_bytes": 64,
-            "prepared_bytes": 32,
-        }
-        writer.event({"event": "memory", **memory})
-        writer.event({"event": "first", "ns": 120_000, **counted})
-        for i, ns in enumerate(samples):
-            writer.event({"event": "run", "i": i, "ns": ns, **counted})
-        for i, name in enumerate(("conv <1>", "relu|1")):
-            op = {"event": "op", "run": 0, "index": i, "id": i, "name": name, "ns": 401}
-            writer.event({**op, "instructions": 7 if instructions else None})
-        writer.event({"event": "peak", "vm_hwm_bytes": 999_424})
+        for launch in range(launches):
+            writer.event({"event": "launch", "index": launch, "at_s": 0.1 * launch})
+            writer.event({"event": "load", "ns": 5000, **counted})
+            memory = {
+                "arena_bytes": 4096,
+                "arena_lower_bound_bytes": 4000,
+                "weights_bytes": 64,
+                "prepared_bytes": 32,
+            }
+            writer.event({"event": "memory", **memory})
+            writer.event({"event": "first", "ns": 120_000, **counted})
+            for i, ns in enumerate(samples):
+                writer.event({"event": "run", "i": i, "ns": ns, **counted})
+            for i, name in enumerate(("conv <1>", "relu|1")):
+                op = {"event": "op", "run": 0, "index": i, "id": i, "name": name, "ns": 401}
+                writer.event({**op, "instructions": 7 if instructions else None})
+            writer.event({"event": "peak", "vm_hwm_bytes": 999_424})
         writer.end(status, "" if status is Status.OK else "the board went up in smoke")
     return writer.path

@@ -12,7 +12,7 @@ import pytest
 from tests.unit.bench_fakes import make_golden, make_subject
 from tests.unit.said import Said
 from trimtab.bench import golden, protocol, results
-from trimtab.bench.protocol import Settings
+from trimtab.bench.jobs import Settings
 from trimtab.bench.results import Record, Status
 from trimtab.bench.summary import summarize
 from trimtab.devices import (
@@ -32,7 +32,7 @@ from trimtab.errors import (
     WrongOutputError,
 )
 
-QUICK = Settings(warmup=1, runs=4, min_time_ms=0, timeout_s=20)
+QUICK = Settings(launches=1, warmup=1, runs=4, min_time_ms=0, timeout_s=20)
 
 
 @pytest.fixture
@@ -62,21 +62,21 @@ def test_a_run_keeps_every_raw_sample(device: Device, tmp_path: Path) -> None:
     assert latency.value == 800.5
 
 
-def test_progress_counts_pushed_bytes_and_events_and_is_still_where_it_would_disturb(
+def test_progress_counts_pushed_bytes_and_launches_and_is_still_where_it_would_disturb(
     device: Device, tmp_path: Path
 ) -> None:
     said, subject = Said(), make_subject(tmp_path)
     protocol.measure(device, subject, make_golden(), QUICK, tmp_path / "results", said)
     assert [line.split()[0] for line in said.lines] == ["push", "push", "push", "check", "measure"]
     assert said.still == ["measure on local"]
-    assert said.last == (11, 0)  # start, load, memory, first, warmup, 4 runs, peak, end
+    assert said.last == (1, 1)
     again = Said()
     protocol.measure(device, subject, make_golden(), QUICK, tmp_path / "results", again)
     assert [line.split()[0] for line in again.lines] == ["check", "measure"]
 
 
 def test_operators_are_measured_on_demand(device: Device, tmp_path: Path) -> None:
-    settings = Settings(warmup=0, runs=3, min_time_ms=0, per_op=True)
+    settings = Settings(launches=1, warmup=0, runs=3, min_time_ms=0, per_op=True)
     record, _ = measure(device, tmp_path, settings=settings)
     assert len(record.of("op")) == 6
     assert [op.label for op in summarize(record).ops] == ["conv conv1", "relu relu1"]
@@ -208,7 +208,7 @@ class CountingDevice:
 def test_instructions_counted_from_outside_are_put_into_the_events(
     device: Device, tmp_path: Path
 ) -> None:
-    settings = Settings(warmup=1, runs=4, min_time_ms=0, per_op=True)
+    settings = Settings(launches=1, warmup=1, runs=4, min_time_ms=0, per_op=True)
     counting: Device = CountingDevice(device)  # type: ignore[assignment]
     record, error = measure(counting, tmp_path, settings=settings)
     assert error is None
@@ -227,16 +227,48 @@ def test_samples_counted_before_a_timeout_keep_their_counts(device: Device, tmp_
 
 
 def test_missing_markers_are_an_error(device: Device, tmp_path: Path) -> None:
-    settings = Settings(warmup=1, runs=9, min_time_ms=0)
+    settings = Settings(launches=1, warmup=1, runs=9, min_time_ms=0)
     counting: Device = CountingDevice(device)  # type: ignore[assignment]
     _, error = measure(counting, tmp_path, settings=settings)
     assert isinstance(error, RunnerError)
     assert "no markers" in str(error)
 
 
+def test_every_launch_is_in_the_record_with_its_own_load_first_run_and_peak(
+    device: Device, tmp_path: Path
+) -> None:
+    settings = Settings(launches=4, warmup=1, runs=10, min_time_ms=0)
+    record, error = measure(device, tmp_path, settings=settings)
+    assert error is None
+    launches = record.launches()
+    assert [launch[0]["index"] for launch in launches] == [0, 1, 2, 3]
+    for launch in launches:
+        kinds = [event["event"] for event in launch]
+        assert kinds.count("run") == 3, "10 runs of 4 launches are 3 of each"
+        assert [kinds.count(kind) for kind in ("load", "first", "peak")] == [1, 1, 1]
+    assert record.header.protocol["launches"] == 4
+    latency = summarize(record).figure("latency")
+    assert latency is not None
+    assert (latency.statistic.count, latency.statistic.launches) == (12, 4)
+
+
+def test_a_launch_that_fails_ends_the_run_and_those_before_it_are_kept(
+    device: Device, tmp_path: Path
+) -> None:
+    count = tmp_path / "count"
+    fault = f"open({str(count)!r}, 'a').write('x'); n = len(open({str(count)!r}).read())"
+    fault += "; n == 4 and os.abort()"  # the first is the one that checks the output
+    record, error = measure(device, tmp_path, fault, Settings(launches=9, runs=9, min_time_ms=0))
+    assert isinstance(error, RunnerCrashedError)
+    assert record.status is Status.CRASHED
+    assert [len([e for e in x if e["event"] == "run"]) for x in record.launches()] == [1, 1, 0]
+
+
 def test_defaults_are_short_under_an_emulator_and_thorough_on_hardware() -> None:
+    assert Settings().resolved(is_emulated=False).launches == 10
+    assert Settings().resolved(is_emulated=True).launches == 1
     assert Settings().resolved(is_emulated=False).runs == 30
-    assert Settings().resolved(is_emulated=False).min_time_ms == 2000
+    assert Settings().resolved(is_emulated=False).min_time_ms == 5000
     assert Settings().resolved(is_emulated=True).min_time_ms == 0
     assert Settings(runs=7).resolved(is_emulated=True).runs == 7
 

@@ -13,6 +13,7 @@ import pytest
 from tests.unit.bench_fakes import make_header, write_record
 from trimtab.bench import index, results
 from trimtab.bench.results import Status, Writer
+from trimtab.bench.summary import summarize
 from trimtab.errors import ResultError, TruncatedResultError, UsageError
 
 
@@ -24,6 +25,17 @@ def test_a_record_reads_back_as_it_was_written(tmp_path: Path) -> None:
     assert [event["ns"] for event in record.of("run")] == [5, 6, 7]
     assert record.header == make_header() or record.header.model.name == "net.ttm"
     assert not list(tmp_path.glob("*.part"))
+
+
+def test_a_run_of_format_1_reads_as_one_launch(tmp_path: Path) -> None:
+    path = write_record(tmp_path, samples=[5, 6, 7])
+    text = path.read_text().replace('"format":2', '"format":1', 1)
+    path.write_text("".join(line for line in text.splitlines(True) if '"launch"' not in line))
+    (launch,) = results.read(path).launches()
+    assert [event["ns"] for event in launch if event["event"] == "run"] == [5, 6, 7]
+    latency = summarize(results.read(path)).figure("latency")
+    assert latency is not None
+    assert latency.launches == ((5, 6, 7),)
 
 
 def test_a_run_that_is_interrupted_leaves_nothing_behind(tmp_path: Path) -> None:
@@ -72,7 +84,7 @@ def test_every_truncation_is_refused(tmp_path: Path) -> None:
     [
         lambda text: "not json\n" + text,
         lambda text: text.replace('"event":"header"', '"event":"run"', 1),
-        lambda text: text.replace('"format":1', '"format":2', 1),
+        lambda text: text.replace('"format":2', '"format":3', 1),
         lambda text: text.replace('"profile"', '"profil"', 1),
         lambda text: text.replace('"status":"OK"', '"status":"GREAT"', 1),
         lambda text: text.replace('"sha256"', '"sha1"', 1),

@@ -1,26 +1,28 @@
 """The measuring protocol: what is done on a device, in which order.
 
-Push; check the golden output, before anything is timed; then one launch that loads, runs for the
-first time, warms up and runs in a steady state, and then, if asked, as many times with a clock
-around every operator, apart because those clocks cost time themselves. Everything the runner prints
-goes into the record as it is, also what it printed before it ran out of time or the link broke.
+Push; check the golden output, before anything is timed; then several launches, each of which loads,
+runs for the first time, warms up and runs in a steady state, and then, if asked, as many times with
+a clock around every operator, apart because those clocks cost time themselves. Several subjects are
+measured in turns, as a schedule says. Everything the runner prints goes into the record as it is,
+also what it printed before it ran out of time or the link broke.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
-import math
 import tempfile
+import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from trimtab.bench import golden, marks, runner
 from trimtab.bench.golden import Golden
+from trimtab.bench.jobs import Job, Schedule, Settings, Subject, Turn
 from trimtab.bench.results import Event, FileFacts, Header, Status, Writer
-from trimtab.bench.shipped import Shipped
 from trimtab.devices import facts
 from trimtab.devices.protocol import (
     CommandResult,
@@ -36,74 +38,9 @@ from trimtab.errors import (
     RunnerCrashedError,
     RunnerError,
     TrimtabError,
-    UsageError,
     WrongOutputError,
 )
-from trimtab.progress import SILENT, Progress, Step
-
-MAX_THREADS = 64  # of the runner
-
-
-@dataclass(frozen=True)
-class Subject:
-    """What is measured: a runner and its model, and how they were made.
-
-    `operators`: a label for each operator of the program, in order, as the binary itself may hold
-    no names. `size`: {"file_bytes", "sections": {name: bytes}, "groups": {name: bytes}}, empty when
-    it is not known. `shipped`: this one, and others to set beside it.
-    """
-
-    binary: Path
-    model: Path
-    is_model_embedded: bool
-    profile: str
-    toolchain: str
-    cpu: str
-    compiler: str
-    flags: Sequence[str]
-    operators: Sequence[str]
-    size: dict[str, Any]
-    shipped: Sequence[Shipped] = ()
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How long to measure; None takes what suits the device (see `resolved`)."""
-
-    threads: int = 1
-    warmup: int | None = None
-    runs: int | None = None
-    min_time_ms: int | None = None
-    timeout_s: float = 600.0
-    per_op: bool = False
-
-    def __post_init__(self) -> None:
-        """Raises UsageError for what the runner would refuse."""
-        for name, value, least in (
-            ("threads", self.threads, 1),
-            ("warmup", self.warmup, 0),
-            ("runs", self.runs, 1),
-            ("min-time-ms", self.min_time_ms, 0),
-            ("timeout", self.timeout_s, 1),
-        ):
-            if value is not None and not least <= value < math.inf:
-                raise UsageError(f"{name} is {value}, it must be at least {least}, and finite")
-        if self.threads > MAX_THREADS:
-            raise UsageError(f"threads is {self.threads}, the most is {MAX_THREADS}")
-
-    def resolved(self, *, is_emulated: bool) -> Settings:
-        """These settings with the defaults filled in.
-
-        On hardware at least 30 runs and 2 s, after 5 to warm up. Under an emulator time means
-        nothing and two equal counts of instructions say that they are exact.
-        """
-        warmup, runs, min_time_ms = (0, 2, 0) if is_emulated else (5, 30, 2000)
-        return dataclasses.replace(
-            self,
-            warmup=warmup if self.warmup is None else self.warmup,
-            runs=runs if self.runs is None else self.runs,
-            min_time_ms=min_time_ms if self.min_time_ms is None else self.min_time_ms,
-        )
+from trimtab.progress import SILENT, Progress
 
 
 @dataclass(frozen=True)
@@ -129,22 +66,87 @@ def measure(
     (ResultError).
     """
     info = device.describe()
-    settings = settings.resolved(is_emulated=info.is_emulated)
-    with Writer(directory, _header(device, info, subject, settings)) as writer:
-        if subject.size:
-            writer.event({"event": "size", **subject.size})
-        if subject.shipped:
-            writer.event({"event": "shipped", "ways": [asdict(way) for way in subject.shipped]})
-        writer.event({"event": "operators", "labels": list(subject.operators)})
-        error: TrimtabError | None = None
+    launches = settings.resolved(is_emulated=info.is_emulated).launches or 1
+    job, schedule = Job(subject, expected, settings), [[Turn(0)]] * launches
+    return measure_all(device, info, [job], schedule, directory, progress)[0]
+
+
+def measure_all(
+    device: Device,
+    info: DeviceInfo,
+    jobs: Sequence[Job],
+    schedule: Schedule,
+    directory: Path,
+    progress: Progress = SILENT,
+) -> list[Outcome]:
+    """Measure several jobs in the turns of `schedule`, one record for each; errors as `measure`.
+    `info`: what the device tells of itself now.
+
+    All of them are checked before the first is timed. A failure ends all: it is the status of the
+    job that failed, and the others, whose launches are not all there, end as SKIPPED.
+    """
+    with ExitStack() as stack:
+        sides = []
+        for job in jobs:
+            settings = job.settings.resolved(is_emulated=info.is_emulated)
+            whole = dataclasses.replace(job, settings=settings)
+            writer = stack.enter_context(Writer(directory, _header(device, info, whole)))
+            sides.append(_Side(device, whole, writer, progress))
+        errors: dict[int, TrimtabError] = {}
+        turn = Turn(0)
         try:
-            _Measurement(device, info, subject, expected, settings, writer, progress).run()
+            for index, side in enumerate(sides):
+                turn = Turn(index)
+                side.prepare()
+            _take_turns(device, info, sides, schedule, progress)
+            for index, side in enumerate(sides):
+                turn = Turn(index)
+                side.describe_after()
         except ResultError:
             raise
-        except TrimtabError as failure:
-            error = failure
-        writer.end(_status(error), str(error or ""))
-    return Outcome(writer.path, error)
+        except _LaunchError as failure:
+            errors[failure.job] = failure.error
+        except TrimtabError as error:
+            errors[turn.job] = error
+        return [
+            Outcome(side.path, side.end(errors.get(index), is_cut_short=bool(errors)))
+            for index, side in enumerate(sides)
+        ]
+
+
+class _LaunchError(Exception):
+    """A launch of a job failed."""
+
+    def __init__(self, job: int, error: TrimtabError) -> None:
+        super().__init__(str(error))
+        self.job, self.error = job, error
+
+
+def _take_turns(
+    device: Device,
+    info: DeviceInfo,
+    sides: Sequence[_Side],
+    schedule: Schedule,
+    progress: Progress,
+) -> None:
+    """All launches in order; raises _LaunchError for the first that fails."""
+    # Where this Python takes part in what is timed, it does nothing else meanwhile.
+    still = not info.is_emulated and facts.is_this_machine(info)
+    begin_s = time.monotonic()
+    title = f"measure on {device.name}"
+    with (
+        progress.step(title, "launches", still=still) as step,
+        ThreadPoolExecutor(max(map(len, schedule))) as pool,
+    ):
+        for done, turns in enumerate(schedule):
+            step.update(done, len(schedule))
+            at_s = round(time.monotonic() - begin_s, 3)
+            if len(turns) == 1:
+                sides[turns[0].job].launch(turns[0], at_s)
+                continue
+            for launch in [pool.submit(sides[turn.job].launch, turn, at_s) for turn in turns]:
+                launch.result()
+        step.update(len(schedule), len(schedule))
 
 
 def _status(error: TrimtabError | None) -> Status:
@@ -161,49 +163,61 @@ def _status(error: TrimtabError | None) -> Status:
     return Status.INFRA
 
 
-class _Measurement:
-    """One run of the protocol; holds what its steps share."""
+class _Side:
+    """One job on the device; holds what its steps share."""
 
-    def __init__(
-        self,
-        device: Device,
-        info: DeviceInfo,
-        subject: Subject,
-        expected: Golden,
-        settings: Settings,
-        writer: Writer,
-        progress: Progress,
-    ) -> None:
-        self._device, self._subject, self._expected = device, subject, expected
-        # Where this Python takes part in what is timed, it does nothing else meanwhile.
-        self._still = not info.is_emulated and facts.is_this_machine(info)
-        self._settings, self._writer, self._progress = settings, writer, progress
+    def __init__(self, device: Device, job: Job, writer: Writer, progress: Progress) -> None:
+        self._device, self._subject, self._expected = device, job.subject, job.expected
+        self._settings, self._writer, self._progress = job.settings, writer, progress
+        self._base: runner.Command | None = None
+        self._launches = 0
+        self.path = writer.path
 
-    def run(self) -> None:
-        """All steps in order; raises the first TrimtabError."""
-        device, subject, settings = self._device, self._subject, self._settings
+    def prepare(self) -> None:
+        """All steps before the first launch that is timed; raises TrimtabError."""
+        device, subject = self._device, self._subject
+        if subject.size:
+            self._writer.event({"event": "size", **subject.size})
+        if subject.shipped:
+            ways = [asdict(way) for way in subject.shipped]
+            self._writer.event({"event": "shipped", "ways": ways})
+        self._writer.event({"event": "operators", "labels": list(subject.operators)})
         with tempfile.TemporaryDirectory(prefix="trimtab-") as name:
             local = Path(name)
-            base = runner.Command(
+            self._base = runner.Command(
                 runner=self._push(subject.binary),
                 model=None if subject.is_model_embedded else self._push(subject.model),
                 inputs=[self._push(path) for path in self._expected.write_inputs(local)],
-                threads=settings.threads,
+                threads=self._settings.threads,
             )
             with self._progress.step(f"check the output on {device.name}"):
-                self._check_output(base, local)
-        steady = dataclasses.replace(
-            base,
-            warmup=settings.warmup or 0,
-            runs=settings.runs or 1,
-            min_time_ms=settings.min_time_ms or 0,
-            per_op=settings.per_op,
-        )
-        with self._progress.step(f"measure on {device.name}", "events", still=self._still) as step:
-            events = self._launch(steady, _Events(step, moves=not self._still), counted=True)
-            step.update(len(events))
-        self._record(events)
-        self._writer.event({"event": "device_after", **asdict(device.describe())})
+                self._check_output(self._base, local)
+
+    def launch(self, turn: Turn, at_s: float) -> None:
+        """One launch, `at_s` seconds after the first; raises _LaunchError."""
+        assert self._base is not None, "prepare comes first"
+        event = {"event": "launch", "index": self._launches, "at_s": at_s, **turn.place}
+        self._writer.event(event)
+        self._launches += 1
+        try:
+            command = self._settings.steady(self._base)
+            self._record(self._launch(command, Transcript(), counted=True, cpus=turn.cpus))
+        except ResultError:
+            raise
+        except TrimtabError as error:
+            raise _LaunchError(turn.job, error) from error
+
+    def describe_after(self) -> None:
+        """The device once more, after the last launch."""
+        self._writer.event({"event": "device_after", **asdict(self._device.describe())})
+
+    def end(self, error: TrimtabError | None, *, is_cut_short: bool) -> TrimtabError | None:
+        """Completes the record; returns `error`."""
+        if error is None and is_cut_short:
+            self._writer.end(Status.SKIPPED, "the run beside it failed")
+        else:
+            self._writer.end(_status(error), str(error or ""))
+        return error
 
     def _push(self, path: Path) -> str:
         pushed = self._device.push(path, self._progress)
@@ -231,13 +245,18 @@ class _Measurement:
         )
 
     def _launch(
-        self, command: runner.Command, printed: Transcript, *, counted: bool = False
+        self,
+        command: runner.Command,
+        printed: Transcript,
+        *,
+        counted: bool = False,
+        cpus: str = "",
     ) -> Sequence[Event]:
         """The events of a launch that went well; those of one that did not go into the record,
         however it ended, and its error is raised.
         """
         try:
-            launch = runner.interpret(self._run(command, printed, counted))
+            launch = runner.interpret(self._run(command, printed, counted, cpus))
         except DeviceError as error:  # it ran out of time, or the link broke: there is no result
             launch = runner.cut_off(bytes(printed.stdout), error)
         if launch.error is None:
@@ -248,7 +267,9 @@ class _Measurement:
             self._record(launch.events)
         raise launch.error
 
-    def _run(self, command: runner.Command, printed: Transcript, counted: bool) -> CommandResult:
+    def _run(
+        self, command: runner.Command, printed: Transcript, counted: bool, cpus: str
+    ) -> CommandResult:
         """Run, `counted` under the device's own counter where it has one: it counts one thread."""
         device, timeout_s = self._device, self._settings.timeout_s
         if (
@@ -259,7 +280,8 @@ class _Measurement:
         ):
             argv = dataclasses.replace(command, markers=True).argv()
             return device.count_instructions(argv, timeout_s=timeout_s, transcript=printed)[0]
-        return device.run(command.argv(), timeout_s=timeout_s, transcript=printed)
+        pinned = ["taskset", "-c", cpus] if cpus else []
+        return device.run([*pinned, *command.argv()], timeout_s=timeout_s, transcript=printed)
 
     def _record(self, events: Sequence[Event]) -> None:
         for event in events:
@@ -267,21 +289,8 @@ class _Measurement:
                 self._writer.event(event)
 
 
-class _Events(Transcript):
-    """Tells how many events the runner has printed."""
-
-    def __init__(self, step: Step, *, moves: bool) -> None:
-        super().__init__()
-        self._step, self._moves, self._done = step, moves, 0
-
-    def wrote(self, data: bytes) -> None:
-        super().wrote(data)
-        if self._moves:
-            self._done += data.count(b"\n")
-            self._step.update(self._done)
-
-
-def _header(device: Device, info: DeviceInfo, subject: Subject, settings: Settings) -> Header:
+def _header(device: Device, info: DeviceInfo, job: Job) -> Header:
+    subject = job.subject
     # Under user-mode emulation the process that has a peak memory is the emulator's.
     peak_of = "emulator" if isinstance(device, InstructionCounter) else "runner"
     return Header(
@@ -295,7 +304,7 @@ def _header(device: Device, info: DeviceInfo, subject: Subject, settings: Settin
         flags=list(subject.flags),
         device={"name": device.name, "peak_of": peak_of, **asdict(info)},
         is_emulated=info.is_emulated,
-        protocol=asdict(settings),
+        protocol={**asdict(job.settings), **job.role},
     )
 
 

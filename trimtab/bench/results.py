@@ -1,9 +1,9 @@
 """Result records: one run is one immutable JSON Lines file.
 
 The first line is the header (what ran, where, built how), then one line per event in the order in
-which it happened, with every raw sample, and a last line `{"event": "end", "status": ...}`. A file
-without it is truncated. The format is described in docs/bench.md. A file appears under its name
-when it is complete.
+which it happened, with every launch and every raw sample, and a last line
+`{"event": "end", "status": ...}`. A file without it is truncated. The format is described in
+docs/bench.md. A file appears under its name when it is complete.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from uuid import uuid4
 from trimtab import files
 from trimtab.errors import ResultError, TruncatedResultError
 
-FORMAT = 1
+FORMAT = 2
+READABLE = (1, 2)  # a run of format 1 was one launch, which no event announces
 SUFFIX = ".jsonl"
 
 Event = dict[str, Any]
@@ -36,8 +37,8 @@ class Status(StrEnum):
     INFRA = "INFRA"  # the device or the way to it, not what was measured
     TIMEOUT = "TIMEOUT"
     CRASHED = "CRASHED"  # killed by a signal
-    THROTTLED = "THROTTLED"  # reserved, as is the next: no run ends so yet
-    SKIPPED = "SKIPPED"
+    THROTTLED = "THROTTLED"  # reserved: no run ends so yet
+    SKIPPED = "SKIPPED"  # cut short, because the run that it is compared with failed
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,8 @@ class Header:
     the device's description (name, machine, kernel, cpu, governor, frequencies, temperature, ...),
     with null for what could not be found out; `is_emulated` says whether its clock means anything.
     `affinity` is reserved for the CPU mask of the process, and None: runs are not pinned yet.
-    `protocol` holds the runs, warm-up runs, time and threads that were asked for.
+    `protocol` holds the launches, runs, warm-up runs, time and threads that were asked for, and of
+    a side of a comparison its `comparison` and `side`.
     """
 
     model: FileFacts
@@ -101,6 +103,18 @@ class Record:
     def first(self, kind: str) -> Event | None:
         """The first event of one kind."""
         return next(iter(self.of(kind)), None)
+
+    def launches(self) -> list[list[Event]]:
+        """The events of each launch that was measured, in order; in front stands the `launch` that
+        announces them, where the format has one.
+        """
+        found: list[list[Event]] = []
+        for event in self.events:
+            if event["event"] == "launch":
+                found.append([])
+            if found:
+                found[-1].append(event)
+        return found or [list(self.events)]
 
 
 class Writer:
@@ -171,9 +185,9 @@ def read(path: Path) -> Record:
     events = [_parse(path, number, line) for number, line in enumerate(whole_lines, 1)]
     if not events or events[0]["event"] != "header":
         raise _not_a_record(path, "it does not begin with a header")
-    if events[0].get("format") != FORMAT:
-        found = events[0].get("format")
-        raise _not_a_record(path, f"it has format {found}, this trimtab reads {FORMAT}")
+    if (found := events[0].get("format")) not in READABLE:
+        known = " and ".join(map(str, READABLE))
+        raise _not_a_record(path, f"it has format {found}, this trimtab reads {known}")
     if events[-1]["event"] != "end":
         raise TruncatedResultError(
             "the result file is truncated: it has no end marker",

@@ -3,7 +3,8 @@
 Latencies are skewed to the right, so nothing here assumes a normal distribution. The bootstrap is
 the percentile bootstrap of the median (Efron and Tibshirani, An Introduction to the Bootstrap,
 chapter 13), with a fixed seed: the same samples always give the same interval, so a report can be
-made again from its record.
+made again from its record. It resamples launches, not runs: the runs of a launch are not
+independent of each other, and the more of them there are, the more an interval over runs promises.
 """
 
 from __future__ import annotations
@@ -31,9 +32,13 @@ class Interval:
 
 @dataclass(frozen=True)
 class Statistic:
-    """What is reported of one series of samples; all but `count` in the unit of the samples."""
+    """What is reported of one series of samples; all but the counts in the unit of the samples.
+
+    `count` samples come from so many `launches`.
+    """
 
     count: int
+    launches: int
     median: float
     interval: Interval
     minimum: float
@@ -48,41 +53,54 @@ class Ratio:
     value: float
     interval: Interval
     is_real: bool | None
-    """Whether the interval excludes 1; None when there are too few samples to say."""
+    """Whether the interval excludes 1; None when that cannot be said."""
 
 
-def describe(samples: Samples) -> Statistic:
-    """Summarise `samples` (at least one).
+def describe(launches: Sequence[Samples]) -> Statistic:
+    """Summarise the samples of one launch or more (at least one sample each).
 
-    p90 is the linear interpolation of numpy. No p99: fifty samples do not know it.
+    The median is that of the launches' medians, and its interval comes from resampling launches. A
+    single launch has but its own samples: what differs from launch to launch is not in its
+    interval. p90 is the linear interpolation of numpy. No p99: fifty samples do not know it.
     """
-    values = np.asarray(samples, dtype=np.float64)
+    values = np.concatenate([np.asarray(samples, np.float64) for samples in launches])
+    medians = _medians(launches)
     return Statistic(
         count=len(values),
-        median=float(np.median(values)),
-        interval=_interval(bootstrap_medians(values, seed=0)),
+        launches=len(launches),
+        median=float(np.median(medians)),
+        interval=_interval(bootstrap_medians(medians, seed=0)),
         minimum=float(values.min()),
         p90=float(np.percentile(values, 90)),
         maximum=float(values.max()),
     )
 
 
-def compare(baseline: Samples, other: Samples, *, are_counts: bool = False) -> Ratio:
-    """The ratio of medians with its bootstrap interval; the two series are independent.
+def compare(
+    baseline: Sequence[Samples], other: Sequence[Samples], *, are_counts: bool = False
+) -> Ratio:
+    """The ratio of medians with its bootstrap interval; the launches of the two are independent.
 
-    `are_counts` (bytes, instructions): values that do not vary are exact, however few they are; a
-    time that was taken once is not.
+    `are_counts` (bytes, instructions): values that do not vary are exact, however few they are.
+    Times never are, nor do many launches help: what the machine did in the time between the two
+    series is in neither. Only interleaved launches tell (`trimtab.bench.paired`).
     """
-    a = np.asarray(baseline, dtype=np.float64)
-    b = np.asarray(other, dtype=np.float64)
+    a, b = _medians(baseline), _medians(other)
     interval = _interval(bootstrap_medians(b, seed=1) / bootstrap_medians(a, seed=2))
     is_exact = are_counts and np.ptp(a) == 0 and np.ptp(b) == 0
-    is_enough = is_exact or min(len(a), len(b)) >= MIN_SAMPLES
+    is_enough = is_exact or (are_counts and min(len(a), len(b)) >= MIN_SAMPLES)
     return Ratio(
         value=float(np.median(b) / np.median(a)),
         interval=interval,
         is_real=not interval.low <= 1.0 <= interval.high if is_enough else None,
     )
+
+
+def _medians(launches: Sequence[Samples]) -> NDArray[np.float64]:
+    """The median of each launch; of a single one all of its samples."""
+    if len(launches) == 1:
+        return np.asarray(launches[0], np.float64)
+    return np.array([np.median(np.asarray(samples, np.float64)) for samples in launches])
 
 
 def bootstrap_medians(samples: NDArray[np.float64], *, seed: int) -> NDArray[np.float64]:

@@ -14,7 +14,8 @@ from functools import cached_property
 
 import numpy as np
 
-from trimtab.bench import statistics
+from trimtab.bench import launches, statistics
+from trimtab.bench.launches import Drift, Spread
 from trimtab.bench.results import Event, Header, Record, Status
 from trimtab.bench.shipped import Shipped
 from trimtab.bench.statistics import Ratio, Statistic
@@ -32,17 +33,32 @@ class Unit(StrEnum):
 
 @dataclass(frozen=True)
 class Figure:
-    """One number of a run: the median of its samples (at least one)."""
+    """One number of a run: the median of its samples, which each launch has some of."""
 
     key: str
     label: str
     unit: Unit
-    samples: tuple[int, ...]
+    launches: tuple[tuple[int, ...], ...]
+
+    @property
+    def samples(self) -> tuple[int, ...]:
+        """Those of all launches, in order."""
+        return tuple(sample for launch in self.launches for sample in launch)
 
     @cached_property
     def statistic(self) -> Statistic:
         """What the samples say; of few samples the interval says little."""
-        return statistics.describe(self.samples)
+        return statistics.describe(self.launches)
+
+    @cached_property
+    def spread(self) -> Spread | None:
+        """How times vary within launches and between them."""
+        return launches.spread(self.launches) if self.unit is Unit.NS else None
+
+    @cached_property
+    def drift(self) -> Drift | None:
+        """How times move over the run."""
+        return launches.drift(self.launches) if self.unit is Unit.NS else None
 
     @property
     def value(self) -> float:
@@ -67,7 +83,7 @@ class OpCost:
 
 @dataclass(frozen=True)
 class Summary:
-    """One run, reduced: its header, how it ended, its figures, its operators, its bytes,
+    """One run, reduced: its header, how it ended, its `launches`, figures, operators and bytes,
     and what is `shipped`: this binary and model, and others beside them.
     """
 
@@ -76,6 +92,7 @@ class Summary:
     status: Status
     message: str
     golden: str
+    launches: int
     figures: tuple[Figure, ...]
     ops: tuple[OpCost, ...]
     sections: Mapping[str, int]
@@ -127,6 +144,7 @@ def summarize(record: Record) -> Summary:
         status=record.status,
         message=record.message,
         golden=_golden(record),
+        launches=len(record.launches()),
         figures=tuple(_figures(record)),
         ops=tuple(_ops(record)),
         sections=size.get("sections", {}),
@@ -155,20 +173,19 @@ def _figures(record: Record) -> Iterator[Figure]:
     emulated = record.header.is_emulated
     binary_bytes, model_bytes = record.header.binary.file_bytes, record.header.model.file_bytes
     is_apart = not record.header.is_model_embedded
-    yield Figure("shipped_bytes", "shipped", Unit.BYTES, (binary_bytes + is_apart * model_bytes,))
-    yield Figure("binary_bytes", "  binary", Unit.BYTES, (binary_bytes,))
+    shipped_bytes = binary_bytes + is_apart * model_bytes
+    yield Figure("shipped_bytes", "shipped", Unit.BYTES, ((shipped_bytes,),))
+    yield Figure("binary_bytes", "  binary", Unit.BYTES, ((binary_bytes,),))
     if is_apart:
-        yield Figure("model_bytes", "  model", Unit.BYTES, (model_bytes,))
+        yield Figure("model_bytes", "  model", Unit.BYTES, ((model_bytes,),))
     for key, label, kind in (
         ("latency", "inference", "run"),
         ("first", "first inference", "first"),
         ("load", "load", "load"),
     ):
-        events = record.of(kind)
-        if events and not emulated:
-            yield Figure(key, label, Unit.NS, tuple(event["ns"] for event in events))
-        counts = tuple(event["instructions"] for event in events)
-        if counts and None not in counts:
+        if not emulated and (times := _samples(record, kind, "ns")):
+            yield Figure(key, label, Unit.NS, times)
+        if counts := _samples(record, kind, "instructions"):
             yield Figure(f"{key}_instructions", label, Unit.INSTRUCTIONS, counts)
     if memory := record.first("memory"):
         for key, label in (
@@ -179,10 +196,19 @@ def _figures(record: Record) -> Iterator[Figure]:
         ):
             if key not in memory:  # a record of before there were such
                 continue
-            yield Figure(key, label, Unit.BYTES, (memory[key],))
-    peak = (record.first("peak") or {}).get("vm_hwm_bytes")
-    if peak is not None and record.header.device.get("peak_of") != "emulator":
-        yield Figure("peak_bytes", "peak memory", Unit.BYTES, (peak,))
+            yield Figure(key, label, Unit.BYTES, ((memory[key],),))
+    peaks = _samples(record, "peak", "vm_hwm_bytes")
+    if peaks and record.header.device.get("peak_of") != "emulator":
+        yield Figure("peak_bytes", "peak memory", Unit.BYTES, peaks)
+
+
+def _samples(record: Record, kind: str, field: str) -> tuple[tuple[int, ...], ...]:
+    """What the events of a kind say in each launch that has some; nothing if one does not know."""
+    found = [
+        tuple(event[field] for event in launch if event["event"] == kind)
+        for launch in record.launches()
+    ]
+    return () if any(None in launch for launch in found) else tuple(filter(None, found))
 
 
 def _ops(record: Record) -> Iterator[OpCost]:
@@ -229,7 +255,7 @@ def _ratio(baseline: Figure | None, other: Figure | None) -> Ratio | None:
     if baseline is None or other is None or min(baseline.samples) <= 0:
         return None
     are_counts = baseline.unit is not Unit.NS
-    return statistics.compare(baseline.samples, other.samples, are_counts=are_counts)
+    return statistics.compare(baseline.launches, other.launches, are_counts=are_counts)
 
 
 def _notes(runs: Sequence[Summary]) -> list[str]:
@@ -241,6 +267,11 @@ def _notes(runs: Sequence[Summary]) -> list[str]:
         notes.append("The runs are on different devices: ratios compare device and build at once.")
     if any(run.header.protocol.get("threads") != first.protocol.get("threads") for run in runs):
         notes.append("The runs used different numbers of threads.")
+    if all(run.figure("latency") for run in runs):
+        notes.append(
+            "The times were measured apart, so no difference of them is called real: "
+            "`./inv bench.ab` measures both in turns."
+        )
     if any(run.header.is_emulated for run in runs):
         notes.append("Emulated: instructions are exact, times are not measurements and not shown.")
     notes += [

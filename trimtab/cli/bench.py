@@ -37,9 +37,10 @@ NAMESPACE = "bench"
         **BUDGET_HELP,
         "embed-model": "link the model into the binary",
         "threads": "threads of the runner",
-        "runs": "steady-state runs at least; default 30, emulated 2",
-        "warmup": "runs before them; default 5, emulated 0",
-        "min-time-ms": "steady state at least; default 2000, emulated 0",
+        "launches": "of the runner; default 10, emulated 1",
+        "runs": "steady-state runs of all launches at least; default 30, emulated 2",
+        "warmup": "runs before them in each launch; default 3, emulated 0",
+        "min-time-ms": "steady state of all launches at least; default 5000, emulated 0",
         "timeout": "seconds for one launch of the runner",
         "per-op": "also measure each operator",
         "trust-new": "pin the host key of a device that was never seen",
@@ -66,6 +67,7 @@ def run(
     max_memory: str = "",
     embed_model: bool = False,
     threads: int = 1,
+    launches: int = 0,
     runs: int = 0,
     warmup: int = -1,
     min_time_ms: int = -1,
@@ -78,7 +80,7 @@ def run(
     json: bool = False,
 ) -> None:
     """Build a model's binary, measure it on a device and record the run."""
-    from trimtab.bench.protocol import Settings
+    from trimtab.bench.jobs import Settings
     from trimtab.cli.report import show
     from trimtab.workflow.bench import BenchRequest, bench
     from trimtab.workflow.build import Recipe
@@ -97,6 +99,7 @@ def run(
     )
     settings = Settings(
         threads=threads,
+        launches=launches or None,
         runs=runs or None,
         warmup=warmup if warmup >= 0 else None,
         min_time_ms=min_time_ms if min_time_ms >= 0 else None,

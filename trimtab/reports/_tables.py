@@ -33,7 +33,7 @@ def of_comparison(comparison: Comparison) -> list[Table]:
         [
             f"{row.label} ({row.unit})" if row.unit is Unit.INSTRUCTIONS else row.label,
             *(_text.value(value, row.unit) for value in row.values),
-            *(_text.ratio(ratio) for ratio in row.ratios),
+            *(_text.ratio(ratio, row.unit) for ratio in row.ratios),
         ]
         for row in comparison.rows
     ]
@@ -112,6 +112,7 @@ def _setup(runs: Sequence[Summary], labels: Sequence[str] = ("this run",)) -> Ta
         "binary": [r.header.binary.sha256[:12] for r in runs],
         "device": [_device(r) for r in runs],
         "threads": [str(r.header.protocol.get("threads", _text.MISSING)) for r in runs],
+        "launches": [_launches(r) for r in runs],
         "output": [r.golden for r in runs],
         "status": [f"{r.status} {r.message}".strip() for r in runs],
         "measured": [r.header.time[:19] + "Z" for r in runs],
@@ -126,6 +127,20 @@ def _device(run: Summary) -> str:
     return text + (" (emulated)" if run.header.is_emulated else "")
 
 
+def _launches(run: Summary) -> str:
+    """How many there were, and how times vary within and between them."""
+    figure = run.figure("latency")
+    if figure is None:
+        return str(run.launches)
+    facts = [str(run.launches)]
+    if spread := figure.spread:
+        within, between = _text.percent(spread.within), _text.percent(spread.between)
+        facts.append(f"runs scatter by {within} within one, launches by {between}")
+    if figure.drift and (drift := str(figure.drift)):
+        facts.append(drift)
+    return "; ".join(facts)
+
+
 def _figures(summary: Summary) -> Table:
     rows = []
     for figure in summary.figures:
@@ -136,9 +151,9 @@ def _figures(summary: Summary) -> Table:
         row = [label, _text.value(figure.value, unit)]
         if s.count > 1:
             row += [_text.interval(s.interval, unit), _text.value(s.minimum, unit)]
-            row += [_text.value(s.p90, unit), str(s.count)]
-        rows.append(row + [""] * (6 - len(row)))
-    columns = ["median", "95 % interval", "minimum", "p90", "samples"]
+            row += [_text.value(s.p90, unit), str(s.count), str(s.launches)]
+        rows.append(row + [""] * (7 - len(row)))
+    columns = ["median", "95 % interval", "minimum", "p90", "samples", "launches"]
     return _numbers("Speed and memory", "", columns, rows)
 
 

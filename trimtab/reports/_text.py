@@ -32,7 +32,7 @@ def interval(bounds: Interval, unit: Unit) -> str:
     return f"{value(bounds.low, unit)} .. {value(bounds.high, unit)}"
 
 
-def ratio(found: Ratio | None) -> str:
+def ratio(found: Ratio | None, unit: Unit) -> str:
     """A ratio with its interval, and whether it is a real difference."""
     if found is None:
         return MISSING
@@ -42,10 +42,15 @@ def ratio(found: Ratio | None) -> str:
     if found.interval.low != found.interval.high:
         text += f" ({found.interval.low:.3f} .. {found.interval.high:.3f})"
     if found.is_real is None:
-        return text + ", too few samples"
+        return text + (", measured apart" if unit is Unit.NS else ", too few samples")
     return text if found.is_real else text + ", no difference"
 
 
 def share(part: float, whole: float) -> str:
     """`part` of `whole` in percent."""
     return f"{100 * part / whole:.1f} %" if whole else MISSING
+
+
+def percent(share: float) -> str:
+    """A share in percent, with two significant digits."""
+    return f"{100 * share:.2g} %"

@@ -29,7 +29,13 @@ def comparison(comparison: Comparison) -> str:
 
 def _run(summary: Summary) -> dict[str, Any]:
     figures = {
-        figure.key: {"unit": figure.unit, "value": figure.value, **asdict(figure.statistic)}
+        figure.key: {
+            "unit": figure.unit,
+            "value": figure.value,
+            **asdict(figure.statistic),
+            "spread": asdict(figure.spread) if figure.spread else None,
+            "drift": asdict(figure.drift) if figure.drift else None,
+        }
         for figure in summary.figures
     }
     return {**asdict(summary), "figures": figures}

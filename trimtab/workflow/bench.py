@@ -11,7 +11,8 @@ from trimtab import cores
 from trimtab.bench import oracle, protocol, results
 from trimtab.bench import summary as summaries
 from trimtab.bench.golden import Golden
-from trimtab.bench.protocol import Outcome, Settings
+from trimtab.bench.jobs import Settings
+from trimtab.bench.protocol import Outcome
 from trimtab.devices import find_device, list_devices
 from trimtab.errors import UsageError
 from trimtab.instruments.instructions import Counts

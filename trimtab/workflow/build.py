@@ -11,7 +11,7 @@ from pathlib import Path
 
 import trimtab
 from trimtab import passes, paths, size
-from trimtab.bench.protocol import Subject
+from trimtab.bench.jobs import Subject
 from trimtab.bench.shipped import Shipped
 from trimtab.build import builder
 from trimtab.build.builder import Build

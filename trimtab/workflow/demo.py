@@ -17,7 +17,7 @@ import trimtab
 from trimtab import files, paths, reports
 from trimtab.bench import oracle, protocol, results, summary
 from trimtab.bench.golden import Golden
-from trimtab.bench.protocol import Settings, Subject
+from trimtab.bench.jobs import Settings, Subject
 from trimtab.bench.results import Record
 from trimtab.devices import Definition, board, find_device
 from trimtab.errors import DeviceError, EmulatorError, MissingRequirementError
