@@ -85,8 +85,15 @@ class Call {
     const std::string block = attributes;
     attributes_.resize((block.size() + 7) / 8);
     std::copy(block.begin(), block.end(), reinterpret_cast<char*>(attributes_.data()));
-    memory_.reset(static_cast<char*>(aligned_alloc(64, (row_->factory->bytes + 63) / 64 * 64)));
-    op_ = row_->factory->construct(memory_.get());
+    // What prepares weights makes floats, unless a plan says otherwise.
+    if (row_->prepares && output_count > 0) tensors_[inputs.size()].dtype = trimtab::DType::kF32;
+    const trimtab::Tensor* decides = row_->prepares   ? &tensors_[inputs.size()]
+                                     : inputs.empty() ? nullptr
+                                                      : pointers_[0];
+    const trimtab::OperatorFactory& factory =
+        trimtab::FactoryFor(*row_, decides == nullptr ? trimtab::DType::kNone : decides->dtype);
+    memory_.reset(static_cast<char*>(aligned_alloc(64, (factory.bytes + 63) / 64 * 64)));
+    op_ = factory.construct(memory_.get());
     const trimtab::Operands operands = {pointers_.data(), pointers_.data() + inputs.size(),
                                         static_cast<uint8_t>(inputs.size()),
                                         static_cast<uint8_t>(output_count)};

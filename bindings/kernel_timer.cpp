@@ -328,16 +328,25 @@ struct Maker {
 
 constexpr Maker kMakers[] = {
     {"GemmArgs<float>", Make<GemmArgs<float>, GemmPass<float>>},
+    {"GemmArgs<Half>", Make<GemmArgs<Half>, GemmPass<Half>>},
     {"DepthwiseArgs<float>", Make<DepthwiseArgs<float>, DepthwisePass<float>>},
+    {"DepthwiseArgs<Half>", Make<DepthwiseArgs<Half>, DepthwisePass<Half>>},
     {"PoolArgs<float>", Make<PoolArgs<float>, PoolPass<float>>},
+    {"PoolArgs<Half>", Make<PoolArgs<Half>, PoolPass<Half>>},
     {"WinogradInputArgs<float>", Make<WinogradInputArgs<float>, WinogradInputPass<float>>},
+    {"WinogradInputArgs<Half>", Make<WinogradInputArgs<Half>, WinogradInputPass<Half>>},
     {"WinogradOutputArgs<float>", Make<WinogradOutputArgs<float>, WinogradOutputPass<float>>},
+    {"WinogradOutputArgs<Half>", Make<WinogradOutputArgs<Half>, WinogradOutputPass<Half>>},
     {"WinogradWeightsArgs<float>", Make<WinogradWeightsArgs<float>, WinogradWeightsPass<float>>},
+    {"WinogradWeightsArgs<Half>", Make<WinogradWeightsArgs<Half>, WinogradWeightsPass<Half>>},
     {"StrassenSumsArgs<float>", Make<StrassenSumsArgs<float>, StrassenSumsPass<float>>},
     {"StrassenResultsArgs<float>", Make<StrassenResultsArgs<float>, StrassenResultsPass<float>>},
     {"UnaryArgs<float>", Make<UnaryArgs<float>, UnaryPass<float>>},
+    {"UnaryArgs<Half>", Make<UnaryArgs<Half>, UnaryPass<Half>>},
     {"BinaryArgs<float>", Make<BinaryArgs<float>, BinaryPass<float>>},
+    {"BinaryArgs<Half>", Make<BinaryArgs<Half>, BinaryPass<Half>>},
     {"SoftmaxArgs<float>", Make<SoftmaxArgs<float>, SoftmaxPass<float>>},
+    {"SoftmaxArgs<Half>", Make<SoftmaxArgs<Half>, SoftmaxPass<Half>>},
 };
 
 }  // namespace

@@ -22,6 +22,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/half.h"
+
 // Largest tile of any kernel: bounds the stack of the portable GEMM and what a model file may ask
 // for.
 enum { kMaxTileRows = 32, kMaxTileColumns = 64 };

@@ -97,15 +97,30 @@ class Profile:
         for op in self.operators():
             for attribute in op.attributes:
                 needed = attribute.families if not attribute.optional else ()
-                for dtype in [d for d in op.dtypes if d in self.dtypes] or op.dtypes:
-                    if needed and not any(k.family in needed and k.dtype == dtype for k in kept):
-                        raise ProfileError(
-                            f"operator {op.name} needs a kernel of {' or '.join(needed)} for "
-                            f"{dtype}, and none is left for {arch}",
-                            where=f"profile {self.name}",
-                            hint="widen `kernels`, narrow `dtypes`, or drop the operator",
-                        )
+                if needed and not self.dtypes_of(op, kept):
+                    wanted = [d for d in op.dtypes if d in self.dtypes] or op.dtypes
+                    raise ProfileError(
+                        f"operator {op.name} needs a kernel of {' or '.join(needed)} for "
+                        f"{' or '.join(wanted)}, and none is left for {arch}",
+                        where=f"profile {self.name}",
+                        hint="widen `kernels`, narrow `dtypes`, or drop the operator",
+                    )
         return kept
+
+    def dtypes_of(
+        self, op: schema.Operator, kept: Iterable[kernel_files.Kernel]
+    ) -> tuple[str, ...]:
+        """The element types that a kept operator can compute in: those of the profile for which the
+        `kept` kernels have one of each that it needs.
+        """
+        held = {(k.family, k.dtype) for k in kept}
+        needed = [a.families for a in op.attributes if a.families and not a.optional]
+        return tuple(
+            dtype
+            for dtype in op.dtypes
+            if dtype in self.dtypes
+            and all(any((family, dtype) in held for family in one) for one in needed)
+        )
 
     def narrowed(self, arch: str, isas: Iterable[str], needed: Iterable[str] = ()) -> Profile:
         """The profile for a CPU that is known: of every family the kernels of the best of its

@@ -91,7 +91,8 @@ class Operator:
     """The schema of one operator.
 
     `layout`: "nhwc" wants its 4-D tensors in NHWC order, "plain" in row-major order, "any" wants
-    all its 4-D tensors alike, "converts" is the conversion itself. `activation`: element-wise with
+    all its 4-D tensors alike, "converts" is the conversion itself. `typed`: it has a C++ class for
+    each type of its first input, which its others have, too. `activation`: element-wise with
     at most the parameters alpha and beta, so it can become the epilogue of an operator that
     `fuses_activation`. `prepares`: makes what other operators read as constants, of constants, once
     when a model is set up.
@@ -111,6 +112,7 @@ class Operator:
     fuses_residual: bool = False
     view: bool = False
     prepares: bool = False
+    typed: bool = False
     macs: Macs | None = None
 
     def attribute(self, name: str) -> Attribute:

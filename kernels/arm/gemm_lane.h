@@ -11,7 +11,7 @@ namespace {
 struct LaneTile {
   static constexpr int kMr = 4, kNr = 8, kVectors = 2;
   static constexpr int kNarrow = 0;
-  using Half = F;
+  using Narrow = F;
   // Half as many, so that code stays small: 3 rows are computed as 4.
   static constexpr int Smaller(int rows, int) { return rows / 2; }
 

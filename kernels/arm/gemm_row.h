@@ -11,7 +11,7 @@ namespace {
 struct RowTile {
   static constexpr int kMr = 4, kNr = 16, kVectors = 4;
   static constexpr int kNarrow = TRIMTAB_NARROW_VECTORS;
-  using Half = F;
+  using Narrow = F;
   // 3 rows are computed as 4, as are those of a narrow panel: the weights take longer
   // to load, and code stays small.
   static constexpr int Smaller(int rows, int vectors) {

@@ -1,6 +1,6 @@
 // The primitives of kernels/generic/ for Advanced SIMD, of Armv8 and of Armv7 with VFPv4; their
 // meaning: kernels/portable/vec_scalar.h. Max and Min give NaN when either operand is NaN. Armv7
-// flushes denormals to zero.
+// flushes denormals to zero. F is computed in float, whatever TRIMTAB_ELEMENT is (vec_neonhalf.h).
 #ifndef TRIMTAB_KERNELS_ARM_VEC_NEON_H_
 #define TRIMTAB_KERNELS_ARM_VEC_NEON_H_
 
@@ -8,9 +8,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifndef TRIMTAB_ELEMENT
+#define TRIMTAB_ELEMENT float
+#endif
+
 namespace {
 
-using Element = float;
+using Element = TRIMTAB_ELEMENT;
 constexpr size_t kLanes = 4;
 constexpr int kSideBySide = 2;  // vectors that one instruction loads and stores
 

@@ -1,4 +1,4 @@
-// The activations, written once over the primitives of a vec_<isa>.h. Formulas:
+// The activations of elementary functions, written once over the primitives of a vec_<isa>.h. Formulas:
 // runtime/ops/<op>.toml.
 #ifndef TRIMTAB_KERNELS_GENERIC_ACTIVATIONS_H_
 #define TRIMTAB_KERNELS_GENERIC_ACTIVATIONS_H_
@@ -7,17 +7,7 @@
 
 namespace {
 
-inline F Clamp(F x, F low, F high) { return Min(Max(x, low), high); }
-
-inline F LeakyRelu(F x, F slope) { return Select(Less(x, Set(0.0f)), x * slope, x); }
-
 inline F Elu(F x, F alpha) { return Select(Less(x, Set(0.0f)), alpha * ExpMinusOne(x), x); }
-
-inline F HardSigmoid(F x, F alpha, F beta) {
-  return Clamp(Fma(x, alpha, beta), Set(0.0f), Set(1.0f));
-}
-
-inline F HardSwish(F x) { return x * HardSigmoid(x, Set(1.0f / 6.0f), Set(0.5f)); }
 
 // `scale` is LogisticScale(alpha).
 inline F Swish(F x, F scale) { return Divide(x, Set(1.0f) + PowerOfTwo(x * scale)); }

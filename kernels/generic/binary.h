@@ -2,9 +2,8 @@
 #ifndef TRIMTAB_KERNELS_GENERIC_BINARY_H_
 #define TRIMTAB_KERNELS_GENERIC_BINARY_H_
 
-#include "kernels/generic/activations.h"
 #include "kernels/generic/family.h"
-#include "kernels/kernel_api.h"
+#include "kernels/generic/piecewise.h"
 
 namespace {
 
@@ -50,37 +49,37 @@ inline void Map(const BinaryArgs<Element>& given, const Function& f) {
   }
 }
 
-TRIMTAB_FAMILY(f32)
+TRIMTAB_FAMILY(f32, f16)
 inline void Add(const BinaryArgs<Element>& args) {
   Map(args, [](F a, F b) { return a + b; });
 }
 
-TRIMTAB_FAMILY(f32, needs(division))
+TRIMTAB_FAMILY(f32, f16, needs(division))
 inline void Div(const BinaryArgs<Element>& args) {
   Map(args, [](F a, F b) { return Divide(a, b); });
 }
 
-TRIMTAB_FAMILY(f32)
+TRIMTAB_FAMILY(f32, f16)
 inline void Max(const BinaryArgs<Element>& args) {
   Map(args, [](F a, F b) { return Select(IsNan(b), b, Max(a, b)); });
 }
 
-TRIMTAB_FAMILY(f32)
+TRIMTAB_FAMILY(f32, f16)
 inline void Min(const BinaryArgs<Element>& args) {
   Map(args, [](F a, F b) { return Select(IsNan(b), b, Min(a, b)); });
 }
 
-TRIMTAB_FAMILY(f32)
+TRIMTAB_FAMILY(f32, f16)
 inline void Mul(const BinaryArgs<Element>& args) {
   Map(args, [](F a, F b) { return a * b; });
 }
 
-TRIMTAB_FAMILY(f32)
+TRIMTAB_FAMILY(f32, f16)
 inline void Prelu(const BinaryArgs<Element>& args) {
   Map(args, [](F a, F b) { return LeakyRelu(a, b); });
 }
 
-TRIMTAB_FAMILY(f32)
+TRIMTAB_FAMILY(f32, f16)
 inline void Sub(const BinaryArgs<Element>& args) {
   Map(args, [](F a, F b) { return a - b; });
 }

@@ -201,7 +201,7 @@ void DepthwiseWindows(const DepthwiseArgs<Element>& args) {
 // Blocks of kRows x kPixels pixels and kTile channels have 8 vectors of sums, which leaves half of
 // 16 registers for the rest. Windows that are two apart share less: two rows of them have more
 // pointers than there are registers, where each has its own.
-TRIMTAB_FAMILY(f32, tile_by_lanes(4 : 8, 8 : 16, 16 : 16))
+TRIMTAB_FAMILY(f32, f16, tile_by_lanes(4 : 8, 8 : 16, 16 : 16))
 template <int kTile>
 inline void Depthwise(const DepthwiseArgs<Element>& given) {
   const DepthwiseArgs<Element> args = given;  // a copy that stores to y cannot change

@@ -2,10 +2,10 @@
 //
 // A kernel supplies what multiplies, as a class `Tile` over the primitives of a vec_<isa>.h. It has
 // the constants kMr, kNr, kVectors = kNr / kLanes and kNarrow (the vectors of a narrow last panel
-// that gets code of its own; 0: none); Half, a shorter vector for what is left of it, or F;
+// that gets code of its own; 0: none); Narrow, a shorter vector for what is left of it, or F;
 // Smaller(rows, vectors), the next smaller number of rows that gets code of its own, or 0; and Multiply(args, w,
 // sums), which adds the products of all taps of the panel at `w` to V sums[rows][vectors] of F or
-// Half.
+// Narrow.
 #ifndef TRIMTAB_KERNELS_GENERIC_GEMM_H_
 #define TRIMTAB_KERNELS_GENERIC_GEMM_H_
 
@@ -14,7 +14,7 @@
 
 namespace {
 
-// The primitives by type of vector; a kernel with another Half than F specialises them.
+// The primitives by type of vector; a kernel with another Narrow than F specialises them.
 template <class V>
 constexpr size_t kLanesOf = sizeof(V) / sizeof(Element);
 template <class V>
@@ -132,7 +132,7 @@ inline GemmArgs<Element> From(const GemmArgs<Element>& args, size_t begin, size_
 // How many columns of a panel are computed when the first `columns` < kNr are wanted.
 template <class Tile>
 constexpr size_t Width(size_t columns) {
-  constexpr size_t kNarrow = Tile::kNarrow * kLanes, kHalf = kLanesOf<typename Tile::Half>;
+  constexpr size_t kNarrow = Tile::kNarrow * kLanes, kHalf = kLanesOf<typename Tile::Narrow>;
   if (kHalf < kLanes && columns <= kHalf) return kHalf;
   if (columns <= kNarrow) return kNarrow;
   if (kHalf < kLanes && columns <= kNarrow + kHalf) return kNarrow + kHalf;
@@ -142,15 +142,15 @@ constexpr size_t Width(size_t columns) {
 // The first `width` columns of a panel, a value of Width().
 template <class Tile>
 inline void RunPart(const GemmArgs<Element>& args, size_t width) {
-  using Half = typename Tile::Half;
-  constexpr size_t kNarrow = Tile::kNarrow * kLanes, kHalf = kLanesOf<Half>;
+  using Narrow = typename Tile::Narrow;
+  constexpr size_t kNarrow = Tile::kNarrow * kLanes, kHalf = kLanesOf<Narrow>;
   if (width == Tile::kNr) return RunPanels<Tile, Tile::kVectors>(args, 1);
   if constexpr (kNarrow > 0) {
     if (width >= kNarrow) RunPanels<Tile, Tile::kNarrow>(args, 1);
   }
   if constexpr (kHalf < kLanes) {
     const size_t begin = width - kHalf;
-    if (width != kNarrow) RunPanels<Tile, 1, Half>(From(args, begin, begin), 1);
+    if (width != kNarrow) RunPanels<Tile, 1, Narrow>(From(args, begin, begin), 1);
   }
 }
 

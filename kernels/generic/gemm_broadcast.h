@@ -7,11 +7,11 @@
 
 namespace {
 
-template <int kRowsPerTile, int kColumns, class HalfVector = F>
+template <int kRowsPerTile, int kColumns, class NarrowVector = F>
 struct BroadcastTile {
   static constexpr int kMr = kRowsPerTile, kNr = kColumns, kVectors = kColumns / kLanes;
   static constexpr int kNarrow = 1;
-  using Half = HalfVector;
+  using Narrow = NarrowVector;
   static constexpr int Smaller(int rows, int) { return rows - 1; }
 
   // Weights that stream from memory are fetched this far ahead, a page: the hardware does not

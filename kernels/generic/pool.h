@@ -124,12 +124,12 @@ inline void Pool(const PoolArgs<Element>& given, const Combine& combine, const F
   }
 }
 
-TRIMTAB_FAMILY(f32)
+TRIMTAB_FAMILY(f32, f16)
 inline void MaxPool(const PoolArgs<Element>& args) {
   Pool(args, [](F sum, F x) { return Max(x, sum); }, [](F sum, size_t) { return sum; });
 }
 
-TRIMTAB_FAMILY(f32)
+TRIMTAB_FAMILY(f32, f16, needs(precision))
 inline void AveragePool(const PoolArgs<Element>& args) {
   Pool(
       args, [](F sum, F x) { return sum + x; },

@@ -11,7 +11,7 @@ namespace {
 // n multiply-adds in outer products of 4 x 3 vectors: as many sums as hide the latency,
 // as few as 16 registers hold. x: 64 elements and 4 vectors. Other addresses in every turn keep the
 // compiler from taking the products out of the loop.
-TRIMTAB_FAMILY(f32)
+TRIMTAB_FAMILY(f32, f16)
 inline void Peak(const UnaryArgs<Element>& args) {
   constexpr int kRows = 4, kColumns = 3;
   F sums[kRows][kColumns], b[kColumns];

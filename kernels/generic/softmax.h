@@ -13,16 +13,16 @@ namespace {
 inline F LoadRow(const SoftmaxArgs<Element>& args, const Element* row, size_t i) {
   const size_t count = args.n - i;
   if (args.stride == 1 && count >= kLanes) return Load(row + i);
-  Element lanes[kLanes];
+  float lanes[kLanes];
   for (size_t j = 0; j < kLanes; ++j)
-    lanes[j] = j < count ? row[(i + j) * args.stride] : -__builtin_inff();
+    lanes[j] = j < count ? static_cast<float>(row[(i + j) * args.stride]) : -__builtin_inff();
   return Load(lanes);
 }
 
 inline void StoreRow(const SoftmaxArgs<Element>& args, size_t i, F v) {
   const size_t count = args.n - i;
   if (args.stride == 1 && count >= kLanes) return Store(args.y + i, v);
-  Element lanes[kLanes];
+  float lanes[kLanes];
   Store(lanes, v);
   for (size_t j = 0; j < kLanes && j < count; ++j) args.y[(i + j) * args.stride] = lanes[j];
 }
@@ -30,7 +30,7 @@ inline void StoreRow(const SoftmaxArgs<Element>& args, size_t i, F v) {
 inline float RowMaximum(const SoftmaxArgs<Element>& args) {
   F maximum = Set(args.x[0]);
   for (size_t i = 0; i < args.n; i += kLanes) maximum = Max(LoadRow(args, args.x, i), maximum);
-  Element lanes[kLanes];
+  float lanes[kLanes];
   Store(lanes, maximum);
   float result = lanes[0];
   for (size_t j = 1; j < kLanes; ++j) result = lanes[j] < result ? result : lanes[j];
@@ -52,14 +52,14 @@ inline float SumExp(const SoftmaxArgs<Element>& args, float maximum, const Each&
     }
     sum = sum + partial;
   }
-  Element lanes[kLanes];
+  float lanes[kLanes];
   Store(lanes, sum);
   float total = 0.0f;
   for (size_t j = 0; j < kLanes; ++j) total += lanes[j];
   return total;
 }
 
-TRIMTAB_FAMILY(f32)
+TRIMTAB_FAMILY(f32, f16, needs(precision))
 inline void Softmax(const SoftmaxArgs<Element>& args) {
   if (args.n == 0) return;
   const float sum = SumExp(args, RowMaximum(args), [&](size_t i, F e) { StoreRow(args, i, e); });
@@ -67,7 +67,7 @@ inline void Softmax(const SoftmaxArgs<Element>& args) {
   for (size_t i = 0; i < args.n; i += kLanes) StoreRow(args, i, LoadRow(args, args.y, i) * scale);
 }
 
-TRIMTAB_FAMILY(f32, portable)
+TRIMTAB_FAMILY(f32, f16, portable)
 inline void LogSoftmax(const SoftmaxArgs<Element>& args) {
   if (args.n == 0) return;
   const float maximum = RowMaximum(args);

@@ -158,7 +158,7 @@ inline void StoreStep(Element*& p, size_t n, const F (&x)[kVectors]) {
 
 // As many vectors of channels go together as one instruction loads and stores side by side: they
 // share addresses.
-TRIMTAB_FAMILY(f32, tiles(4, 5, 6, 8))
+TRIMTAB_FAMILY(f32, f16, tiles(4, 5, 6, 8))
 template <int kSize>
 inline void WinogradInput(const WinogradInputArgs<Element>& given) {
   const WinogradInputArgs<Element> args = given;  // a copy that stores to y cannot change
@@ -204,7 +204,7 @@ inline void WinogradInput(const WinogradInputArgs<Element>& given) {
   }
 }
 
-TRIMTAB_FAMILY(f32, tiles(2x4, 3x5, 4x5, 4x6, 4x8, 5x8, 6x8))
+TRIMTAB_FAMILY(f32, f16, tiles(2x4, 3x5, 4x5, 4x6, 4x8, 5x8, 6x8))
 template <int kTile, int kSize>
 inline void WinogradOutput(const WinogradOutputArgs<Element>& given) {
   const WinogradOutputArgs<Element> args = given;  // a copy that stores to y cannot change
@@ -296,7 +296,7 @@ inline void WinogradOutput(const WinogradOutputArgs<Element>& given) {
   }
 }
 
-TRIMTAB_FAMILY(f32, tiles(2x4, 3x5, 4x5, 4x6, 4x8, 5x8, 6x8))
+TRIMTAB_FAMILY(f32, f16, needs(precision), tiles(2x4, 3x5, 4x5, 4x6, 4x8, 5x8, 6x8))
 template <int kTile, int kSize>
 inline void WinogradWeights(const WinogradWeightsArgs<Element>& given) {
   constexpr int kTaps = kSize - kTile + 1;

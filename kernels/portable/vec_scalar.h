@@ -6,7 +6,9 @@
 //   M  of as many conditions
 //
 // Max(a, b) and Min(a, b) give a when a is NaN. Functions on parts take 0 < count <= kLanes;
-// LoadPart fills with 0.
+// LoadPart fills with 0. Load and Store take elements, and floats.
+//
+// F is computed in float, whatever TRIMTAB_ELEMENT is (vec_half.h).
 #ifndef TRIMTAB_KERNELS_PORTABLE_VEC_SCALAR_H_
 #define TRIMTAB_KERNELS_PORTABLE_VEC_SCALAR_H_
 
@@ -14,9 +16,13 @@
 #include <stdint.h>
 #include <string.h>
 
+#ifndef TRIMTAB_ELEMENT
+#define TRIMTAB_ELEMENT float
+#endif
+
 namespace {
 
-using Element = float;
+using Element = TRIMTAB_ELEMENT;
 constexpr size_t kLanes = 1;
 constexpr int kSideBySide = 1;  // vectors that one instruction loads and stores
 constexpr int kMostSideBySide = 1;
@@ -32,10 +38,16 @@ struct M {
 };
 
 inline F Set(float x) { return {x}; }
-inline F Load(const float* p) { return {*p}; }
-inline void Store(float* p, F a) { *p = a.v; }
-inline F LoadPart(const float* p, size_t) { return {*p}; }
-inline void StorePart(float* p, F a, size_t) { *p = a.v; }
+template <typename T>
+inline F Load(const T* p) {
+  return {*p};
+}
+template <typename T>
+inline void Store(T* p, F a) {
+  *p = a.v;
+}
+inline F LoadPart(const Element* p, size_t) { return {*p}; }
+inline void StorePart(Element* p, F a, size_t) { *p = a.v; }
 inline void Settle(F&) {}  // the others have the compiler compute it here, not later
 
 inline F operator+(F a, F b) { return {a.v + b.v}; }

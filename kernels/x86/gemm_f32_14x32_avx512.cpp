@@ -6,20 +6,20 @@ namespace {
 
 // Half a vector takes half the time where a vector of 512 bits is computed in two halves (Zen 4),
 // and never more than a whole one.
-struct Half {
+struct Narrow {
   __m256 v;
 };
-inline Half operator+(Half a, Half b) { return {_mm256_add_ps(a.v, b.v)}; }
-inline Half Fma(Half a, Half b, Half c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }
-inline Half Max(Half a, Half b) { return {_mm256_max_ps(b.v, a.v)}; }
-inline Half Min(Half a, Half b) { return {_mm256_min_ps(b.v, a.v)}; }
-inline void Store(float* p, Half a) { _mm256_storeu_ps(p, a.v); }
+inline Narrow operator+(Narrow a, Narrow b) { return {_mm256_add_ps(a.v, b.v)}; }
+inline Narrow Fma(Narrow a, Narrow b, Narrow c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }
+inline Narrow Max(Narrow a, Narrow b) { return {_mm256_max_ps(b.v, a.v)}; }
+inline Narrow Min(Narrow a, Narrow b) { return {_mm256_min_ps(b.v, a.v)}; }
+inline void Store(float* p, Narrow a) { _mm256_storeu_ps(p, a.v); }
 template <>
-inline Half LoadAs<Half>(const float* p) {
+inline Narrow LoadAs<Narrow>(const float* p) {
   return {_mm256_loadu_ps(p)};
 }
 template <>
-inline Half SetAs<Half>(float x) {
+inline Narrow SetAs<Narrow>(float x) {
   return {_mm256_set1_ps(x)};
 }
 
@@ -27,5 +27,5 @@ inline Half SetAs<Half>(float x) {
 
 // 28 of 32 registers hold sums: 28 FMA per 2 + 14 loads.
 extern "C" void gemm_f32_14x32_avx512(const GemmArgs<float>& args) {
-  Gemm<BroadcastTile<14, 32, Half>>(args);
+  Gemm<BroadcastTile<14, 32, Narrow>>(args);
 }

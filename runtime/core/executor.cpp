@@ -86,6 +86,14 @@ Status Executor::CheckDataFlow() {
   return Status();
 }
 
+DType Executor::OwnType(const OpRecord& op) const {
+  const bool prepares = FindOperator(op.op_id)->prepares && op.output_count > 0;
+  const uint32_t place = prepares ? op.input_count : 0;
+  if (place == uint32_t{op.input_count} + op.output_count) return DType::kNone;
+  const uint32_t var = program_->operands(op)[place];
+  return var == kAbsent ? DType::kNone : scope_.tensor(var).dtype;
+}
+
 Status Executor::CreateOperators() {
   size_t bytes = 0, operands = 0;
   for (uint32_t i = 0; i < program_->op_count(); ++i) {
@@ -101,14 +109,15 @@ Status Executor::CreateOperators() {
                     TRIMTAB_TEXT("written with another operator schema: convert the model again"))
           .At(static_cast<int32_t>(i), op.op_id);
     }
-    bytes += AlignedTo16(row->factory->bytes);
+    bytes += AlignedTo16(FactoryFor(*row, OwnType(op)).bytes);
     operands += size_t{op.input_count} + op.output_count;
   }
   TRIMTAB_RETURN_IF_ERROR(tables_.Take(bytes, &operator_memory_));
   TRIMTAB_RETURN_IF_ERROR(tables_.Take(operands, &operand_pointers_));
   uint8_t* place = operator_memory_;
   for (uint32_t i = 0; i < program_->op_count(); ++i) {
-    const OperatorFactory& factory = *FindOperator(program_->op(i).op_id)->factory;
+    const OpRecord& op = program_->op(i);
+    const OperatorFactory& factory = FactoryFor(*FindOperator(op.op_id), OwnType(op));
     operators_[i] = factory.construct(place);
     place += AlignedTo16(factory.bytes);
   }

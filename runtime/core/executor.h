@@ -54,6 +54,8 @@ class Executor {
 
  private:
   Status CreateOperators();
+  // What chooses the class of an operator: the type of its first input, or of what it prepares.
+  DType OwnType(const OpRecord& op) const;
   Status SetUpOperator(uint32_t index, Tensor** pointers);
   Status CheckDataFlow();
   Status Reshape();

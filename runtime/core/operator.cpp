@@ -45,6 +45,11 @@ Status Operator::SetUpShapes(const OperatorRow& row, const Operands& operands,
       "wrong number of outputs (at least, found)", row.min_outputs, operands.output_count);
   operands_ = operands;
   prepares_ = row.prepares;
+  const bool typed = row.factories[0]->dtype != DType::kNone;
+  const Tensor* const decides = row.prepares               ? operands.outputs[0]
+                                : operands.input_count > 0 ? operands.inputs[0]
+                                                           : nullptr;
+  const DType own = FactoryFor(row, decides == nullptr ? DType::kNone : decides->dtype).dtype;
   Layout common = Layout::kPlain;
   bool seen = false;
   for (int i = 0; i < operands.input_count; ++i) {
@@ -56,6 +61,8 @@ Status Operator::SetUpShapes(const OperatorRow& row, const Operands& operands,
     TRIMTAB_CHECK(tensor->parent_channels == 0 || MayBeStrided(row.strided_inputs, i),
                   "an input may not be a part of a variable (its index)", i);
     unsigned allowed = (row.index_mask & bit) != 0 ? kIndexTypes : row.dtypes;
+    // A class for one type computes in it.
+    if (typed && (row.index_mask & bit) == 0) allowed &= 1u << static_cast<int>(own);
     if ((row.half_mask & bit) != 0) allowed |= 1u << static_cast<int>(DType::kF16);
     TRIMTAB_CHECK(((allowed >> static_cast<int>(tensor->dtype)) & 1) != 0,
                   "element type is not supported (input, type)", i,
@@ -70,7 +77,8 @@ Status Operator::SetUpShapes(const OperatorRow& row, const Operands& operands,
     TRIMTAB_CHECK(operands.outputs[i] != nullptr, "an output is absent (its index)", i);
     TRIMTAB_CHECK(operands.outputs[i]->parent_channels == 0 || MayBeStrided(row.strided_outputs, i),
                   "an output may not be a part of a variable (its index)", i);
-    operands.outputs[i]->dtype = operands.input_count > 0 && operands.inputs[0] != nullptr
+    operands.outputs[i]->dtype = typed ? own
+                                 : operands.input_count > 0 && operands.inputs[0] != nullptr
                                      ? operands.inputs[0]->dtype
                                      : DType::kF32;
   }

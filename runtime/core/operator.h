@@ -81,6 +81,14 @@ class Operator {
     return has_input(i) ? input(i).data<T>() : nullptr;
   }
   Tensor& output(int i = 0) const { return *operands_.outputs[i]; }
+  template <typename T>
+  const T* data(int i) const {
+    return input(i).data<T>();
+  }
+  template <typename T>
+  T* result(int i = 0) const {
+    return output(i).data<T>();
+  }
 
   int threads() const { return threads_; }
   // `bytes` are counted in 64 bits, which they cannot leave (kMaxElements): more than an arena may
@@ -114,21 +122,36 @@ class OperatorOf : public Operator {
   Attributes attributes_;
 };
 
-// What the registry needs to make an operator; one constant per operator source, defined by
-// TRIMTAB_OPERATOR.
+// What the registry needs to make an operator; a constant for each class, defined by
+// TRIMTAB_OPERATOR or TRIMTAB_TYPED_OPERATOR.
 struct OperatorFactory {
+  DType dtype;  // of the first input; kNone: the class is for all types of the schema
   size_t bytes;
   Operator* (*construct)(void* memory);
 };
 
+template <typename Class>
+constexpr OperatorFactory FactoryOf(DType dtype) {
+  return {dtype, sizeof(Class), [](void* memory) -> Operator* { return ::new (memory) Class; }};
+}
+
 }  // namespace trimtab
 
 // Makes class `Class` known to the generated registry, which looks for k<Class>Factory.
-#define TRIMTAB_OPERATOR(Class)                                                       \
-  namespace trimtab {                                                                 \
-  extern const OperatorFactory k##Class##Factory;                                     \
-  const OperatorFactory k##Class##Factory = {                                         \
-      sizeof(Class), [](void* memory) -> Operator* { return ::new (memory) Class; }}; \
+#define TRIMTAB_OPERATOR(Class)                                             \
+  namespace trimtab {                                                       \
+  extern const OperatorFactory k##Class##Factory;                           \
+  const OperatorFactory k##Class##Factory = FactoryOf<Class>(DType::kNone); \
+  }
+
+// The same for an operator that has a class for each type of its first input (`typed` in its
+// schema): Class<T>, where T is the C++ type, and Name what DType calls it (kName). Nothing but the
+// registry refers to it, so the linker drops the classes for types that a binary has no use for.
+#define TRIMTAB_TYPED_OPERATOR(Class, T, Name)                                         \
+  namespace trimtab {                                                                  \
+  static_assert(DTypeOf<T>::kValue == DType::k##Name, "the type's name");              \
+  extern const OperatorFactory k##Class##Name##Factory;                                \
+  const OperatorFactory k##Class##Name##Factory = FactoryOf<Class<T>>(DType::k##Name); \
   }
 
 #endif  // TRIMTAB_CORE_OPERATOR_H_

@@ -21,6 +21,12 @@ const OperatorRow* FindOperator(uint16_t id) {
   return nullptr;
 }
 
+const OperatorFactory& FactoryFor(const OperatorRow& row, DType dtype) {
+  uint8_t i = 0;
+  while (i + 1 < row.factory_count && row.factories[i]->dtype != dtype) ++i;
+  return *row.factories[i];
+}
+
 Status RegisterOperator(const OperatorRow& row) {
   const auto taken = [&row](const OperatorRow& other) {
     return other.id == row.id || (row.name[0] != '\0' && strcmp(other.name, row.name) == 0);

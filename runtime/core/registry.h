@@ -28,12 +28,17 @@ struct OperatorRow {
   uint16_t in_place_inputs;  // bit i set: output 0 may be written where input i lies
   const AttributeField* fields;
   uint16_t field_count;
-  const OperatorFactory* factory;
+  const OperatorFactory* const* factories;  // its classes, at least one
+  uint8_t factory_count;
   const char* name;  // "" when strings are off
 };
 
 // Null when the operator was trimmed away or never existed.
 const OperatorRow* FindOperator(uint16_t id);
+
+// The class of an operator for a type of the first input (kNone: there is no input). Where it has
+// none, any of its classes: this refuses the type.
+const OperatorFactory& FactoryFor(const OperatorRow& row, DType dtype);
 
 // Adds an operator for the life of the process; `row` must stay valid. An id or name that is taken
 // is an error. Not thread-safe: register before the first executor is made.

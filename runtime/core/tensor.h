@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/kernel_api.h"
+
 namespace trimtab {
 
 // Values are stored in .ttm files (trimtab/schema.py DTYPES).
@@ -39,6 +41,11 @@ static_assert(sizeof(Quantisation) == 8, "scales begin 8 bytes on");
 // Of a C++ type: the element type, and its name in those of kernels (trimtab/schema.py DTYPES).
 template <typename T>
 struct DTypeOf;
+template <>
+struct DTypeOf<Half> {
+  static constexpr DType kValue = DType::kF16;
+  static constexpr char kName[] = "f16";
+};
 template <>
 struct DTypeOf<float> {
   static constexpr DType kValue = DType::kF32;

@@ -4,9 +4,11 @@
 namespace trimtab {
 namespace {
 
-class Abs final : public Unary<float, AbsAttributes, NameHash("abs")> {};
+template <typename T>
+class Abs final : public Unary<T, AbsAttributes, NameHash("abs")> {};
 
 }  // namespace
 }  // namespace trimtab
 
-TRIMTAB_OPERATOR(Abs)
+TRIMTAB_TYPED_OPERATOR(Abs, float, F32)
+TRIMTAB_TYPED_OPERATOR(Abs, Half, F16)

@@ -5,6 +5,7 @@
 namespace trimtab {
 namespace {
 
+template <typename T>
 class AveragePool final : public OperatorOf<AveragePoolAttributes> {
  public:
   Status InferShape() override;
@@ -13,8 +14,8 @@ class AveragePool final : public OperatorOf<AveragePoolAttributes> {
 
  private:
   Window window_;
-  Kernel<PoolArgs<float>> kernel_ = nullptr;
-  RowDriver<float> rows_;
+  Kernel<PoolArgs<T>> kernel_ = nullptr;
+  RowDriver<T> rows_;
 };
 
 // How many of the taps from `first` on count as pixels: those inside [low, high).
@@ -25,7 +26,8 @@ int32_t CountTaps(int32_t first, int32_t taps, int32_t dilation, int32_t low, in
   return count;
 }
 
-Status AveragePool::InferShape() {
+template <typename T>
+Status AveragePool<T>::InferShape() {
   TRIMTAB_RETURN_IF_ERROR(CheckImage(input(0)));
   TRIMTAB_RETURN_IF_ERROR(ReadWindow(attributes().kernel_shape[0], attributes().kernel_shape[1],
                                      attributes().strides, attributes().pads,
@@ -35,21 +37,23 @@ Status AveragePool::InferShape() {
                       &output().dims[3]);
 }
 
-Status AveragePool::Prepare() {
+template <typename T>
+Status AveragePool<T>::Prepare() {
   TRIMTAB_RETURN_IF_ERROR(Bind<NameHash("average_pool")>(attributes().kernel, &kernel_));
   TRIMTAB_RETURN_IF_ERROR(
       rows_.Prepare(window_, output().w(), input(0).c(), 1, attributes().pixels, threads()));
   return RequestScratch(rows_.scratch_bytes());
 }
 
-void AveragePool::Run(ThreadPool& pool) {
+template <typename T>
+void AveragePool<T>::Run(ThreadPool& pool) {
   const Tensor& x = input(0);
   Tensor& y = output();
   const size_t channels = static_cast<size_t>(x.c());
-  const WindowSource<float> source{window_,         x.h(),
-                                   x.w(),           y.h(),
-                                   y.w(),           x.pixel_stride(),
-                                   x.data<float>(), rows_.Padding(scratch<void>(), channels, 0.0f)};
+  const WindowSource<T> source{window_,     x.h(),
+                               x.w(),       y.h(),
+                               y.w(),       x.pixel_stride(),
+                               x.data<T>(), rows_.Padding(scratch<void>(), channels, 0.0f)};
   // Which positions count: the image, with its padding when asked for. What ceil_mode adds beyond
   // that never counts.
   const bool padded = attributes().count_include_pad;
@@ -57,9 +61,9 @@ void AveragePool::Run(ThreadPool& pool) {
                 bottom = x.h() + (padded ? window_.pad_bottom : 0);
   const int32_t left = padded ? -window_.pad_left : 0,
                 right = x.w() + (padded ? window_.pad_right : 0);
-  float* const out = y.data<float>();
+  T* const out = y.data<T>();
   rows_.Run(source, static_cast<size_t>(x.n()), scratch<void>(), pool, [&](const auto& piece) {
-    float scale[RowDriver<float>::kMaxPixels];
+    float scale[RowDriver<T>::kMaxPixels];
     const int32_t first_y =
         static_cast<int32_t>(piece.row % y.h()) * window_.stride_h - window_.pad_top;
     const int32_t rows = CountTaps(first_y, window_.kernel_h, window_.dilation_h, top, bottom);
@@ -70,7 +74,7 @@ void AveragePool::Run(ThreadPool& pool) {
           rows * CountTaps(first_x, window_.kernel_w, window_.dilation_w, left, right);
       scale[p] = count == 0 ? 0.0f : 1.0f / static_cast<float>(count);
     }
-    float* const place = out + (piece.row * source.out_w + piece.x) * y.pixel_stride();
+    T* const place = out + (piece.row * source.out_w + piece.x) * y.pixel_stride();
     kernel_({piece.a, scale, place, piece.column, static_cast<size_t>(window_.kernel_w),
              piece.step_w, piece.pixels, channels, y.pixel_stride()});
   });
@@ -79,4 +83,5 @@ void AveragePool::Run(ThreadPool& pool) {
 }  // namespace
 }  // namespace trimtab
 
-TRIMTAB_OPERATOR(AveragePool)
+TRIMTAB_TYPED_OPERATOR(AveragePool, float, F32)
+TRIMTAB_TYPED_OPERATOR(AveragePool, Half, F16)

@@ -121,5 +121,6 @@ void BinaryOperator<T>::Run(ThreadPool& pool) {
 }
 
 template class BinaryOperator<float>;
+template class BinaryOperator<Half>;
 
 }  // namespace trimtab

@@ -1,7 +1,6 @@
 #include <string.h>
 
 #include "generated/attributes.h"
-#include "runtime/core/half.h"
 #include "runtime/core/operator.h"
 
 namespace trimtab {

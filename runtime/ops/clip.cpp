@@ -4,9 +4,11 @@
 namespace trimtab {
 namespace {
 
-class Clip final : public Unary<float, ClipAttributes, NameHash("clip")> {};
+template <typename T>
+class Clip final : public Unary<T, ClipAttributes, NameHash("clip")> {};
 
 }  // namespace
 }  // namespace trimtab
 
-TRIMTAB_OPERATOR(Clip)
+TRIMTAB_TYPED_OPERATOR(Clip, float, F32)
+TRIMTAB_TYPED_OPERATOR(Clip, Half, F16)

@@ -8,17 +8,20 @@
 namespace trimtab {
 namespace {
 
+template <typename T>
 struct GemmSource {
-  WindowSource<float> window;
+  WindowSource<T> window;
   size_t k;  // channels per group
 };
 
-void PointAtPixels(const void* context, GemmTiles<float>* tiles) {
-  const auto& source = *static_cast<const GemmSource*>(context);
+template <typename T>
+void PointAtPixels(const void* context, GemmTiles<T>* tiles) {
+  const auto& source = *static_cast<const GemmSource<T>*>(context);
   tiles->rows = PointAtTiles(source.window, tiles->row, tiles->rows, tiles->mr,
                              tiles->group * source.k, source.k, tiles->a, &tiles->taps, &tiles->k);
 }
 
+template <typename T>
 class Conv final : public OperatorOf<ConvAttributes> {
  public:
   Status InferShape() override;
@@ -27,14 +30,15 @@ class Conv final : public OperatorOf<ConvAttributes> {
 
  private:
   size_t gap() const { return static_cast<size_t>(attributes().gap); }
-  const float* Spread(float* to, ThreadPool& pool) const;
+  const T* Spread(T* to, ThreadPool& pool) const;
 
   Window window_;
-  Epilogue<float> epilogue_;
-  GemmDriver<float> gemm_;
+  Epilogue<T> epilogue_;
+  GemmDriver<T> gemm_;
 };
 
-Status Conv::InferShape() {
+template <typename T>
+Status Conv<T>::InferShape() {
   const Tensor &x = input(0), &w = input(1);
   TRIMTAB_RETURN_IF_ERROR(ReadConvolution({x, w, optional_input(2), optional_input(3)},
                                           attributes().strides, attributes().pads,
@@ -48,7 +52,8 @@ Status Conv::InferShape() {
   return Status();
 }
 
-Status Conv::Prepare() {
+template <typename T>
+Status Conv<T>::Prepare() {
   TRIMTAB_RETURN_IF_ERROR(BindEpilogue(attributes(), &epilogue_));
   const int64_t k = input(1).dims[1], group = attributes().group;
   TRIMTAB_RETURN_IF_ERROR(gemm_.Bind(ProductPlan(attributes()), input(1), optional_input(2), group,
@@ -56,43 +61,44 @@ Status Conv::Prepare() {
                                      window_.pointwise() ? 0 : k, threads()));
   const Tensor& x = input(0);
   const int64_t copied = gap() == 0 ? 0 : x.Count() / x.c() * (x.c() + attributes().gap);
-  return RequestScratch(gemm_.scratch_bytes() + static_cast<uint64_t>(copied) * sizeof(float));
+  return RequestScratch(gemm_.scratch_bytes() + static_cast<uint64_t>(copied) * sizeof(T));
 }
 
 // A copy of the input whose pixels lie gap() elements apart.
-const float* Conv::Spread(float* to, ThreadPool& pool) const {
+template <typename T>
+const T* Conv<T>::Spread(T* to, ThreadPool& pool) const {
   const Tensor& x = input(0);
   const size_t channels = static_cast<size_t>(x.c()), pixels = x.Count() / channels;
   pool.For(pixels, channels, [&](size_t begin, size_t end, int) {
     for (size_t i = begin; i < end; ++i)
-      Copy(to + i * (channels + gap()), x.data<float>() + i * x.pixel_stride(),
-           channels * sizeof(float));
+      Copy(to + i * (channels + gap()), x.data<T>() + i * x.pixel_stride(), channels * sizeof(T));
   });
   return to;
 }
 
-void Conv::Run(ThreadPool& pool) {
+template <typename T>
+void Conv<T>::Run(ThreadPool& pool) {
   const Tensor& x = input(0);
   Tensor& y = output();
-  GemmSource source{{window_, x.h(), x.w(), y.h(), y.w(), x.pixel_stride(), x.data<float>(),
-                     gemm_.Zeros(scratch<void>())},
-                    static_cast<size_t>(input(1).dims[1])};
+  GemmSource<T> source{{window_, x.h(), x.w(), y.h(), y.w(), x.pixel_stride(), x.data<T>(),
+                        gemm_.Zeros(scratch<void>())},
+                       static_cast<size_t>(input(1).dims[1])};
   if (gap() != 0) {
-    source.window.x = Spread(scratch<float>(static_cast<size_t>(gemm_.scratch_bytes())), pool);
+    source.window.x = Spread(scratch<T>(static_cast<size_t>(gemm_.scratch_bytes())), pool);
     source.window.pixel_stride = static_cast<size_t>(x.c()) + gap();
   }
-  const EvenRows<float> pixels{source.window.x, source.window.pixel_stride, source.k, source.k};
-  GemmJob<float> job;
-  job.point = PointAtPixels;
+  const EvenRows<T> pixels{source.window.x, source.window.pixel_stride, source.k, source.k};
+  GemmJob<T> job;
+  job.point = PointAtPixels<T>;
   job.context = &source;
   if (window_.pointwise()) {
-    job.point = PointAtEvenRows<float>;
+    job.point = PointAtEvenRows<T>;
     job.context = &pixels;
   }
-  job.w = input(1).data<float>();
-  job.bias = optional_data<float>(2);
-  job.residual = optional_data<float>(3);
-  job.c = y.data<float>();
+  job.w = data<T>(1);
+  job.bias = optional_data<T>(2);
+  job.residual = optional_data<T>(3);
+  job.c = y.data<T>();
   job.groups = static_cast<size_t>(attributes().group);
   job.lines = 1;  // pixels of all rows and images lie evenly
   job.line_rows = static_cast<size_t>(y.n()) * y.h() * y.w();
@@ -107,4 +113,5 @@ void Conv::Run(ThreadPool& pool) {
 }  // namespace
 }  // namespace trimtab
 
-TRIMTAB_OPERATOR(Conv)
+TRIMTAB_TYPED_OPERATOR(Conv, float, F32)
+TRIMTAB_TYPED_OPERATOR(Conv, Half, F16)

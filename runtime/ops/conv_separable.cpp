@@ -33,6 +33,7 @@ struct Rows {
   size_t count() const { return static_cast<size_t>(last - first); }
 };
 
+template <typename T>
 class ConvSeparable final : public OperatorOf<ConvSeparableAttributes> {
  public:
   Status InferShape() override;
@@ -48,28 +49,29 @@ class ConvSeparable final : public OperatorOf<ConvSeparableAttributes> {
   };
 
   Status CheckProduct(Input w, int32_t channels, Dims* result) const;
-  Status BindProduct(const Product& product, Input w, GemmDriver<float>* gemm,
-                     Epilogue<float>* epilogue) const;
+  Status BindProduct(const Product& product, Input w, GemmDriver<T>* gemm,
+                     Epilogue<T>* epilogue) const;
   Rows Seen(Rows rows) const;
   void RunBlock(size_t image, Rows rows, Worker* worker) const;
   void Expand(size_t image, Rows rows, Worker* worker) const;
-  void Multiply(const GemmDriver<float>& gemm, const Epilogue<float>& epilogue, Input w,
-                const EvenRows<float>& rows, GemmJob<float>* job, uint8_t* memory) const;
+  void Multiply(const GemmDriver<T>& gemm, const Epilogue<T>& epilogue, Input w,
+                const EvenRows<T>& rows, GemmJob<T>* job, uint8_t* memory) const;
 
   size_t channels() const { return static_cast<size_t>(input(kW).dims[0]); }
   size_t stride() const { return channels() + static_cast<size_t>(attributes().gap); }
 
   Window window_;
-  Epilogue<float> expand_epilogue_, epilogue_, project_epilogue_;
-  GemmDriver<float> expand_, project_;
-  DepthwiseDriver<float> depthwise_;
+  Epilogue<T> expand_epilogue_, epilogue_, project_epilogue_;
+  GemmDriver<T> expand_, project_;
+  DepthwiseDriver<T> depthwise_;
   size_t share_ = 0, block_ = 0;  // rows of a thread, and as many of them as are taken at once
   int32_t ring_ = 0;              // rows that are expanded at once
   size_t expanded_place_ = 0, between_place_ = 0;  // in the scratch memory of a thread
   size_t thread_bytes_ = 0;
 };
 
-Status ConvSeparable::InferShape() {
+template <typename T>
+Status ConvSeparable<T>::InferShape() {
   const Tensor &x = input(kX), &w = input(kW);
   Tensor image = x;
   if (has_input(kExpand)) {
@@ -91,7 +93,8 @@ Status ConvSeparable::InferShape() {
 }
 
 // Checks weights and bias for so many input channels, and gives `result` its channels.
-Status ConvSeparable::CheckProduct(Input w, int32_t channels, Dims* result) const {
+template <typename T>
+Status ConvSeparable<T>::CheckProduct(Input w, int32_t channels, Dims* result) const {
   const Dims& dims = input(w).dims;
   TRIMTAB_CHECK(dims.rank == 4 && dims[0] >= 1 && dims[1] == channels && dims.Count(2, 4) == 1,
                 "weights must be 1x1 and fit the input's channels", channels);
@@ -102,8 +105,9 @@ Status ConvSeparable::CheckProduct(Input w, int32_t channels, Dims* result) cons
   return Status();
 }
 
-Status ConvSeparable::BindProduct(const Product& product, Input w, GemmDriver<float>* gemm,
-                                  Epilogue<float>* epilogue) const {
+template <typename T>
+Status ConvSeparable<T>::BindProduct(const Product& product, Input w, GemmDriver<T>* gemm,
+                                     Epilogue<T>* epilogue) const {
   if (!has_input(w)) return Status();
   TRIMTAB_RETURN_IF_ERROR(BindEpilogue(product, epilogue));
   const Dims& dims = input(w).dims;
@@ -111,7 +115,8 @@ Status ConvSeparable::BindProduct(const Product& product, Input w, GemmDriver<fl
                     0, 1);
 }
 
-Status ConvSeparable::Prepare() {
+template <typename T>
+Status ConvSeparable<T>::Prepare() {
   const ConvSeparableAttributes& a = attributes();
   const Product expand{a.expand_kernel,    a.expand_panels,    a.expand_call_tiles,
                        a.expand_clamp_min, a.expand_clamp_max, a.expand_activation,
@@ -132,7 +137,7 @@ Status ConvSeparable::Prepare() {
   if (block_ > static_cast<size_t>(y.h())) block_ = static_cast<size_t>(y.h());
   ring_ = (static_cast<int32_t>(block_) - 1) * window_.stride_h + window_.extent_h();
   if (ring_ > x.h()) ring_ = x.h() > 0 ? x.h() : 1;
-  const uint64_t pixel = uint64_t{stride()} * sizeof(float);
+  const uint64_t pixel = uint64_t{stride()} * sizeof(T);
   const uint64_t pointers =
       depthwise_.scratch_bytes() + expand_.scratch_bytes() + project_.scratch_bytes();
   const uint64_t expanded =
@@ -144,7 +149,8 @@ Status ConvSeparable::Prepare() {
   return RequestScratch((pointers + expanded + between) * static_cast<uint64_t>(threads()));
 }
 
-void ConvSeparable::Run(ThreadPool& pool) {
+template <typename T>
+void ConvSeparable<T>::Run(ThreadPool& pool) {
   const size_t height = static_cast<size_t>(output().h());
   const size_t rows = static_cast<size_t>(output().n()) * height;
   pool.For(DivideUp(rows, share_), kBlockCost, [&](size_t begin, size_t end, int thread) {
@@ -160,7 +166,8 @@ void ConvSeparable::Run(ThreadPool& pool) {
 }
 
 // The input rows that the windows of output rows see; none, where all is padding.
-Rows ConvSeparable::Seen(Rows rows) const {
+template <typename T>
+Rows ConvSeparable<T>::Seen(Rows rows) const {
   const int32_t top = rows.first * window_.stride_h - window_.pad_top;
   const int32_t bottom = (rows.last - 1) * window_.stride_h - window_.pad_top + window_.extent_h();
   const int32_t height = input(kX).h();
@@ -169,38 +176,39 @@ Rows ConvSeparable::Seen(Rows rows) const {
   return {begin, end < begin ? begin : end};
 }
 
-void ConvSeparable::RunBlock(size_t image, Rows rows, Worker* worker) const {
+template <typename T>
+void ConvSeparable<T>::RunBlock(size_t image, Rows rows, Worker* worker) const {
   const Tensor &x = input(kX), &y = output();
   ThreadPool alone;
-  WindowSource<float> source{
+  WindowSource<T> source{
       window_,          x.h(),   x.w(),  static_cast<int32_t>(rows.count()), y.w(),
       x.pixel_stride(), nullptr, nullptr};
   // The block as an image of its own, in whose padding lies what is above it.
   source.window.pad_top -= rows.first * window_.stride_h;
   if (has_input(kExpand)) {
     Expand(image, Seen(rows), worker);
-    source.x = reinterpret_cast<float*>(worker->memory + expanded_place_);
+    source.x = reinterpret_cast<T*>(worker->memory + expanded_place_);
     source.pixel_stride = stride();
     source.lines = ring_;
   } else {
-    source.x = x.data<float>() + image * x.h() * x.w() * x.pixel_stride();
+    source.x = x.data<T>() + image * x.h() * x.w() * x.pixel_stride();
   }
   const size_t first_pixel = (image * y.h() + static_cast<size_t>(rows.first)) * y.w();
-  float* const result = output().data<float>() + first_pixel * y.pixel_stride();
-  float* to = result;
+  T* const written = result<T>() + first_pixel * y.pixel_stride();
+  T* to = written;
   size_t to_stride = y.pixel_stride();
   if (has_input(kProject)) {
-    to = reinterpret_cast<float*>(worker->memory + between_place_);
+    to = reinterpret_cast<T*>(worker->memory + between_place_);
     to_stride = stride();
   }
   depthwise_.Run(source, 1, epilogue_.clamp_min, epilogue_.clamp_max, to, to_stride, worker->memory,
                  alone, [&](const auto& args, size_t) { Activate(epilogue_, args); });
   if (!has_input(kProject)) return;
-  GemmJob<float> job;
-  job.c = result;
+  GemmJob<T> job;
+  job.c = written;
   job.row_stride = y.pixel_stride();
   job.line_rows = rows.count() * y.w();
-  job.residual = optional_data<float>(kResidual);
+  job.residual = optional_data<T>(kResidual);
   if (job.residual != nullptr) {
     job.residual_stride = input(kResidual).pixel_stride();
     job.residual += first_pixel * job.residual_stride;
@@ -210,9 +218,10 @@ void ConvSeparable::RunBlock(size_t image, Rows rows, Worker* worker) const {
 }
 
 // Expands those of the rows of the image that are not in the worker's memory yet.
-void ConvSeparable::Expand(size_t image, Rows rows, Worker* worker) const {
+template <typename T>
+void ConvSeparable<T>::Expand(size_t image, Rows rows, Worker* worker) const {
   const Tensor& x = input(kX);
-  float* const ring = reinterpret_cast<float*>(worker->memory + expanded_place_);
+  T* const ring = reinterpret_cast<T*>(worker->memory + expanded_place_);
   if (image == worker->image && rows.first < worker->last) rows.first = worker->last;
   worker->image = image;
   worker->last = rows.last;
@@ -221,27 +230,27 @@ void ConvSeparable::Expand(size_t image, Rows rows, Worker* worker) const {
     const int32_t count =
         rows.last - rows.first < ring_ - place ? rows.last - rows.first : ring_ - place;
     const size_t row = image * x.h() + static_cast<size_t>(rows.first);
-    GemmJob<float> job;
+    GemmJob<T> job;
     job.c = ring + static_cast<size_t>(place) * x.w() * stride();
     job.row_stride = stride();
     job.line_rows = static_cast<size_t>(count) * x.w();
     job.residual = nullptr;
     Multiply(expand_, expand_epilogue_, kExpand,
-             {x.data<float>() + row * x.w() * x.pixel_stride(), x.pixel_stride(),
+             {x.data<T>() + row * x.w() * x.pixel_stride(), x.pixel_stride(),
               static_cast<size_t>(x.c()), 0},
              &job, worker->memory + depthwise_.scratch_bytes() + project_.scratch_bytes());
     rows.first += count;
   }
 }
 
-void ConvSeparable::Multiply(const GemmDriver<float>& gemm, const Epilogue<float>& epilogue,
-                             Input w, const EvenRows<float>& rows, GemmJob<float>* job,
-                             uint8_t* memory) const {
+template <typename T>
+void ConvSeparable<T>::Multiply(const GemmDriver<T>& gemm, const Epilogue<T>& epilogue, Input w,
+                                const EvenRows<T>& rows, GemmJob<T>* job, uint8_t* memory) const {
   ThreadPool alone;
-  job->point = PointAtEvenRows<float>;
+  job->point = PointAtEvenRows<T>;
   job->context = &rows;
-  job->w = input(w).data<float>();
-  job->bias = optional_data<float>(w + 1);
+  job->w = data<T>(w);
+  job->bias = optional_data<T>(w + 1);
   job->groups = job->lines = 1;
   job->columns = static_cast<size_t>(input(w).dims[0]);
   job->depth = rows.k;
@@ -252,4 +261,5 @@ void ConvSeparable::Multiply(const GemmDriver<float>& gemm, const Epilogue<float
 }  // namespace
 }  // namespace trimtab
 
-TRIMTAB_OPERATOR(ConvSeparable)
+TRIMTAB_TYPED_OPERATOR(ConvSeparable, float, F32)
+TRIMTAB_TYPED_OPERATOR(ConvSeparable, Half, F16)

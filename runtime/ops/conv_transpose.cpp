@@ -32,18 +32,20 @@ PhaseAxis TapsOfPhase(int32_t phase, int32_t kernel, int32_t stride, int32_t dil
   return axis;
 }
 
+template <typename T>
 struct PhaseSource {
   PhaseAxis vertical, horizontal;
-  const float* x;  // one image
-  const float* zeros;
+  const T* x;  // one image
+  const T* zeros;
   int32_t h, w;
   size_t pixel_stride, k;
 };
 
-void PointAtPhase(const void* context, GemmTiles<float>* tiles) {
-  const auto& source = *static_cast<const PhaseSource*>(context);
+template <typename T>
+void PointAtPhase(const void* context, GemmTiles<T>* tiles) {
+  const auto& source = *static_cast<const PhaseSource<T>*>(context);
   tiles->rows = Least(tiles->rows, tiles->mr);
-  const float** a = tiles->a;
+  const T** a = tiles->a;
   for (int32_t ty = 0; ty < source.vertical.taps; ++ty) {
     const int32_t y =
         static_cast<int32_t>(tiles->line) + source.vertical.shift + ty * source.vertical.step;
@@ -63,13 +65,15 @@ void PointAtPhase(const void* context, GemmTiles<float>* tiles) {
 }
 
 // No tap reaches the phase (stride > kernel): the product of one zero leaves bias and activation.
-void PointAtZero(const void* context, GemmTiles<float>* tiles) {
+template <typename T>
+void PointAtZero(const void* context, GemmTiles<T>* tiles) {
   tiles->rows = Least(tiles->rows, tiles->mr);
   for (size_t i = 0; i < tiles->mr; ++i)
-    tiles->a[i] = static_cast<const PhaseSource*>(context)->zeros;
+    tiles->a[i] = static_cast<const PhaseSource<T>*>(context)->zeros;
   tiles->taps = tiles->k = 1;
 }
 
+template <typename T>
 class ConvTranspose final : public OperatorOf<ConvTransposeAttributes> {
  public:
   Status InferShape() override;
@@ -78,11 +82,12 @@ class ConvTranspose final : public OperatorOf<ConvTransposeAttributes> {
 
  private:
   Window window_;
-  Epilogue<float> epilogue_;
-  GemmDriver<float> gemm_;
+  Epilogue<T> epilogue_;
+  GemmDriver<T> gemm_;
 };
 
-Status ConvTranspose::InferShape() {
+template <typename T>
+Status ConvTranspose<T>::InferShape() {
   const Tensor &x = input(0), &w = input(1);
   TRIMTAB_RETURN_IF_ERROR(CheckImage(x));
   TRIMTAB_CHECK(w.dims.rank == 4, "weights must have four dimensions", w.dims.rank);
@@ -118,7 +123,8 @@ Status ConvTranspose::InferShape() {
   return CheckImage(output());
 }
 
-Status ConvTranspose::Prepare() {
+template <typename T>
+Status ConvTranspose<T>::Prepare() {
   TRIMTAB_RETURN_IF_ERROR(BindEpilogue(attributes(), &epilogue_));
   const int64_t group = attributes().group, k = input(0).c() / group;
   TRIMTAB_RETURN_IF_ERROR(gemm_.Bind(ProductPlan(attributes()), input(1), optional_input(2), group,
@@ -127,19 +133,20 @@ Status ConvTranspose::Prepare() {
   return RequestScratch(gemm_.scratch_bytes());
 }
 
-void ConvTranspose::Run(ThreadPool& pool) {
+template <typename T>
+void ConvTranspose<T>::Run(ThreadPool& pool) {
   const Tensor& x = input(0);
   Tensor& y = output();
   const size_t out_w = y.w(), out_h = y.h(), pixel_stride = y.pixel_stride();
   const int32_t stride_h = window_.stride_h, stride_w = window_.stride_w;
-  PhaseSource source;
+  PhaseSource<T> source;
   source.zeros = gemm_.Zeros(scratch<void>());
   source.h = x.h();
   source.w = x.w();
   source.pixel_stride = x.pixel_stride();
-  GemmJob<float> job;
+  GemmJob<T> job;
   job.context = &source;
-  job.bias = optional_data<float>(2);
+  job.bias = optional_data<T>(2);
   job.residual = nullptr;
   job.groups = static_cast<size_t>(attributes().group);
   job.columns = static_cast<size_t>(y.c()) / job.groups;
@@ -148,7 +155,7 @@ void ConvTranspose::Run(ThreadPool& pool) {
   source.k = static_cast<size_t>(x.c()) / job.groups;
   const size_t padded_columns = job.groups * gemm_.panels(job.columns) * gemm_.nr();
 
-  const float* w = input(1).data<float>();
+  const T* w = data<T>(1);
   for (int32_t py = 0; py < stride_h; ++py) {
     source.vertical =
         TapsOfPhase(py, window_.kernel_h, stride_h, window_.dilation_h, window_.pad_top);
@@ -156,18 +163,17 @@ void ConvTranspose::Run(ThreadPool& pool) {
       source.horizontal =
           TapsOfPhase(px, window_.kernel_w, stride_w, window_.dilation_w, window_.pad_left);
       const size_t depth = source.k * source.vertical.taps * source.horizontal.taps;
-      job.point = depth == 0 ? PointAtZero : PointAtPhase;
+      job.point = depth == 0 ? PointAtZero<T> : PointAtPhase<T>;
       job.depth = depth == 0 ? 1 : depth;
-      job.w = depth == 0 ? input(1).data<float>() : w;
+      job.w = depth == 0 ? data<T>(1) : w;
       w += padded_columns * depth;
       const size_t left = static_cast<size_t>(px), top = static_cast<size_t>(py);
       if (top >= out_h || left >= out_w) continue;
       job.lines = (out_h - top + stride_h - 1) / stride_h;
       job.line_rows = (out_w - left + stride_w - 1) / stride_w;
       for (int32_t image = 0; image < x.n(); ++image) {
-        source.x =
-            x.data<float>() + static_cast<size_t>(image) * x.h() * x.w() * source.pixel_stride;
-        job.c = y.data<float>() + ((image * out_h + top) * out_w + left) * pixel_stride;
+        source.x = x.data<T>() + static_cast<size_t>(image) * x.h() * x.w() * source.pixel_stride;
+        job.c = y.data<T>() + ((image * out_h + top) * out_w + left) * pixel_stride;
         gemm_.Run(job, epilogue_, scratch<void>(), pool);
       }
     }
@@ -177,4 +183,5 @@ void ConvTranspose::Run(ThreadPool& pool) {
 }  // namespace
 }  // namespace trimtab
 
-TRIMTAB_OPERATOR(ConvTranspose)
+TRIMTAB_TYPED_OPERATOR(ConvTranspose, float, F32)
+TRIMTAB_TYPED_OPERATOR(ConvTranspose, Half, F16)

@@ -22,13 +22,14 @@ namespace {
 constexpr int kMaxSize = 8;  // of a tile's inputs
 constexpr int64_t kOnes[] = {1, 1};
 
-// Copies `count` runs of floats that follow each other to places `stride` apart. Runs are short:
+// Copies `count` runs of elements that follow each other to places `stride` apart. Runs are short:
 // they go in whole vectors where they are as long as one, the last of which may overlap the one
 // before. Out of line, so that all it needs is in registers.
-__attribute__((noinline)) void CopyRuns(float* to, size_t stride, const float* from, size_t run,
+template <typename T>
+__attribute__((noinline)) void CopyRuns(T* to, size_t stride, const T* from, size_t run,
                                         int32_t count) {
-  constexpr size_t kStep = 4;
-  const auto step = [&](size_t i) { memcpy(to + i, from + i, kStep * sizeof(float)); };
+  constexpr size_t kStep = 16 / sizeof(T);
+  const auto step = [&](size_t i) { memcpy(to + i, from + i, kStep * sizeof(T)); };
   for (; count > 0; --count, to += stride, from += run) {
     if (run < kStep) {
       for (size_t i = 0; i < run; ++i) to[i] = from[i];
@@ -47,6 +48,7 @@ struct Tile {
   size_t image, top, left, rows, columns;
 };
 
+template <typename T>
 class ConvWinograd final : public OperatorOf<ConvWinogradAttributes> {
  public:
   Status InferShape() override;
@@ -56,9 +58,9 @@ class ConvWinograd final : public OperatorOf<ConvWinogradAttributes> {
  private:
   Status BindTransforms();
   Tile TileAt(size_t index) const;
-  void PointAtPixels(const Tile& tile, const float* zeros, const float** a) const;
-  void GatherSquares(const Tile& tile, float* squares) const;
-  void TransformOutput(const Tile& tile, const float* products) const;
+  void PointAtPixels(const Tile& tile, const T* zeros, const T** a) const;
+  void GatherSquares(const Tile& tile, T* squares) const;
+  void TransformOutput(const Tile& tile, const T* products) const;
 
   // Pixels are pointed at, squares of them are gathered.
   bool gathers() const { return window_.stride_h > 1; }
@@ -71,16 +73,17 @@ class ConvWinograd final : public OperatorOf<ConvWinogradAttributes> {
   size_t size_ = 0;      // n
   size_t depth_ = 0;     // channels of a square
   size_t channels_ = 0;  // the same, with those that fill up vectors
-  Epilogue<float> epilogue_;
-  GemmDriver<float> gemm_;
-  Kernel<WinogradInputArgs<float>> input_kernel_ = nullptr;
-  Kernel<WinogradOutputArgs<float>> output_kernel_ = nullptr;
+  Epilogue<T> epilogue_;
+  GemmDriver<T> gemm_;
+  Kernel<WinogradInputArgs<T>> input_kernel_ = nullptr;
+  Kernel<WinogradOutputArgs<T>> output_kernel_ = nullptr;
   size_t tile_columns_ = 0, image_tiles_ = 0, tiles_ = 0;
   size_t share_ = 0;  // tiles of a thread
   size_t block_ = 0;  // tiles of a thread's share in a block
 };
 
-Status ConvWinograd::InferShape() {
+template <typename T>
+Status ConvWinograd<T>::InferShape() {
   const Tensor &x = input(0), &w = input(1);
   TRIMTAB_RETURN_IF_ERROR(ReadConvolution({x, w, optional_input(2), optional_input(3)},
                                           attributes().strides, attributes().pads, {kOnes, 2},
@@ -101,7 +104,8 @@ Status ConvWinograd::InferShape() {
   return Status();
 }
 
-Status ConvWinograd::BindTransforms() {
+template <typename T>
+Status ConvWinograd<T>::BindTransforms() {
   const KernelRef &in = attributes().input_kernel, &out = attributes().output_kernel;
   TRIMTAB_RETURN_IF_ERROR(Bind<NameHash("winograd_input")>(in, &input_kernel_));
   TRIMTAB_RETURN_IF_ERROR(Bind<NameHash("winograd_output")>(out, &output_kernel_));
@@ -112,7 +116,8 @@ Status ConvWinograd::BindTransforms() {
   return Status();
 }
 
-Status ConvWinograd::Prepare() {
+template <typename T>
+Status ConvWinograd<T>::Prepare() {
   TRIMTAB_RETURN_IF_ERROR(BindEpilogue(attributes(), &epilogue_));
   TRIMTAB_RETURN_IF_ERROR(BindTransforms());
   const Tensor &x = input(0), &y = output();
@@ -124,7 +129,7 @@ Status ConvWinograd::Prepare() {
   depth_ = static_cast<size_t>(depth);
   channels_ = gathers() ? RoundUp(depth_, size_t{kMinWinogradChannels}) : depth_;
   const int64_t c_in = static_cast<int64_t>(channels_);
-  TRIMTAB_CHECK(!has_input(2) || input(2).bytes / sizeof(float) >= static_cast<size_t>(c_out),
+  TRIMTAB_CHECK(!has_input(2) || input(2).bytes / sizeof(T) >= static_cast<size_t>(c_out),
                 "bias is too short", c_out);
   const int64_t columns = (y.w() + tile - 1) / tile, rows = (y.h() + tile - 1) / tile;
   const int64_t tiles = columns * rows * y.n();
@@ -134,14 +139,15 @@ Status ConvWinograd::Prepare() {
   const int64_t per_tile = elements * (c_in + c_out) + 2 * attributes().gap;
   const int64_t gathered = gathers() ? elements * c_in : 0;
   const int64_t bytes = threads() * (static_cast<int64_t>(block_) * per_tile + gathered) *
-                        static_cast<int64_t>(sizeof(float));
+                        static_cast<int64_t>(sizeof(T));
   tile_columns_ = static_cast<size_t>(columns);
   image_tiles_ = static_cast<size_t>(columns * rows);
   tiles_ = static_cast<size_t>(tiles);
   return RequestScratch(gemm_.scratch_bytes() + static_cast<uint64_t>(bytes));
 }
 
-Tile ConvWinograd::TileAt(size_t index) const {
+template <typename T>
+Tile ConvWinograd<T>::TileAt(size_t index) const {
   const size_t tile = static_cast<size_t>(attributes().tile);
   const size_t place = index % image_tiles_;
   const size_t top = place / tile_columns_ * tile, left = place % tile_columns_ * tile;
@@ -151,13 +157,14 @@ Tile ConvWinograd::TileAt(size_t index) const {
           right < tile ? right : tile};
 }
 
-void ConvWinograd::PointAtPixels(const Tile& tile, const float* zeros, const float** a) const {
+template <typename T>
+void ConvWinograd<T>::PointAtPixels(const Tile& tile, const T* zeros, const T** a) const {
   const Tensor& x = input(0);
   const int32_t n = static_cast<int32_t>(size_);
   const int32_t top = static_cast<int32_t>(tile.top) - window_.pad_top;
   const int32_t left = static_cast<int32_t>(tile.left) - window_.pad_left;
   const size_t pixel_stride = x.pixel_stride(), w = static_cast<size_t>(x.w());
-  const float* const image = x.data<float>() + tile.image * x.h() * w * pixel_stride;
+  const T* const image = x.data<T>() + tile.image * x.h() * w * pixel_stride;
   // The columns of the tile that lie inside of the image.
   const int32_t begin = left < 0 ? -left : 0, end = left + n > x.w() ? x.w() - left : n;
   for (int32_t i = top; i < top + n; ++i) {
@@ -165,7 +172,7 @@ void ConvWinograd::PointAtPixels(const Tile& tile, const float* zeros, const flo
     if (i >= 0 && i < x.h() && begin < end) {
       for (; j < begin; ++j) *a++ = zeros;
       const size_t place = static_cast<size_t>(i) * w + static_cast<size_t>(left + begin);
-      const float* pixel = image + place * pixel_stride;
+      const T* pixel = image + place * pixel_stride;
       for (; j < end; ++j, pixel += pixel_stride) *a++ = pixel;
     }
     for (; j < n; ++j) *a++ = zeros;
@@ -174,12 +181,13 @@ void ConvWinograd::PointAtPixels(const Tile& tile, const float* zeros, const flo
 
 // The squares of a tile, channels_ apart, row by row. Padding is part of squares; what fills up
 // their channels is left as it is.
-void ConvWinograd::GatherSquares(const Tile& tile, float* squares) const {
+template <typename T>
+void ConvWinograd<T>::GatherSquares(const Tile& tile, T* squares) const {
   const Tensor& x = input(0);
   const int32_t n = static_cast<int32_t>(size_), stride = window_.stride_h, w = x.w();
   const size_t channels = static_cast<size_t>(x.c()), pixel_stride = x.pixel_stride();
   const size_t run = stride * channels;  // the pixels of a square in one line of the image
-  const float* const image = x.data<float>() + tile.image * x.h() * w * pixel_stride;
+  const T* const image = x.data<T>() + tile.image * x.h() * w * pixel_stride;
   const int32_t left = static_cast<int32_t>(tile.left) * stride - window_.pad_left;
   int32_t row = static_cast<int32_t>(tile.top) * stride - window_.pad_top;
   // The squares of a line that lie inside of the image and in one piece.
@@ -189,17 +197,16 @@ void ConvWinograd::GatherSquares(const Tile& tile, float* squares) const {
   for (int32_t i = 0; i < n; ++i, squares += n * channels_) {
     for (int32_t line = 0; line < stride; ++line, ++row) {
       const bool inside = row >= 0 && row < x.h();
-      const float* const pixels =
-          image + (inside ? static_cast<size_t>(row) * w * pixel_stride : 0);
-      float* const to = squares + line * run;
+      const T* const pixels = image + (inside ? static_cast<size_t>(row) * w * pixel_stride : 0);
+      T* const to = squares + line * run;
       const auto gather_pixels = [&](int32_t j) {
         for (int32_t p = 0; p < stride; ++p) {
           const int32_t column = left + j * stride + p;
-          float* const pixel = to + j * channels_ + p * channels;
+          T* const pixel = to + j * channels_ + p * channels;
           if (inside && column >= 0 && column < w)
             CopyRuns(pixel, 0, pixels + column * pixel_stride, channels, 1);
           else
-            memset(pixel, 0, channels * sizeof(float));
+            memset(pixel, 0, channels * sizeof(T));
         }
       };
       const int32_t first = inside ? begin : n, last = inside ? end : n;
@@ -212,14 +219,15 @@ void ConvWinograd::GatherSquares(const Tile& tile, float* squares) const {
   }
 }
 
-void ConvWinograd::TransformOutput(const Tile& tile, const float* products) const {
+template <typename T>
+void ConvWinograd<T>::TransformOutput(const Tile& tile, const T* products) const {
   Tensor& y = output();
-  const float* const residual = optional_data<float>(3);
+  const T* const residual = optional_data<T>(3);
   const size_t channels = static_cast<size_t>(y.c());
   const size_t pixel = (tile.image * y.h() + tile.top) * static_cast<size_t>(y.w()) + tile.left;
-  WinogradOutputArgs<float> args;
+  WinogradOutputArgs<T> args;
   args.x = products;
-  args.bias = optional_data<float>(2);
+  args.bias = optional_data<T>(2);
   args.residual = nullptr;
   if (residual != nullptr) {
     args.residual_pixel_stride = input(3).pixel_stride();
@@ -228,7 +236,7 @@ void ConvWinograd::TransformOutput(const Tile& tile, const float* products) cons
   }
   args.pixel_stride = y.pixel_stride();
   args.row_stride = static_cast<size_t>(y.w()) * args.pixel_stride;
-  args.y = y.data<float>() + pixel * args.pixel_stride;
+  args.y = y.data<T>() + pixel * args.pixel_stride;
   args.channels = args.x_stride = channels;
   args.rows = tile.rows;
   args.columns = tile.columns;
@@ -243,19 +251,20 @@ void ConvWinograd::TransformOutput(const Tile& tile, const float* products) cons
 
 // A block holds as many tiles of each thread's share of the image, so that a thread finds the
 // pixels, and leaves them, where the operators before and after it have theirs.
-void ConvWinograd::Run(ThreadPool& pool) {
+template <typename T>
+void ConvWinograd<T>::Run(ThreadPool& pool) {
   const size_t threads = static_cast<size_t>(pool.threads());
-  float* const transformed = scratch<float>(static_cast<size_t>(gemm_.scratch_bytes()));
-  float* const products = transformed + threads * block_ * input_stride();
-  float* const gathered = products + threads * block_ * product_stride();
-  if (gathers()) memset(gathered, 0, threads * elements() * channels_ * sizeof(float));
-  const float* const zeros = gemm_.Zeros(scratch<void>());
-  EvenRows<float> rows{transformed, input_stride(), depth_, channels_};
-  const Epilogue<float> none{-__builtin_inff(), __builtin_inff(), 0.0f, 0.0f};
-  GemmJob<float> job;
-  job.point = PointAtEvenRows<float>;
+  T* const transformed = scratch<T>(static_cast<size_t>(gemm_.scratch_bytes()));
+  T* const products = transformed + threads * block_ * input_stride();
+  T* const gathered = products + threads * block_ * product_stride();
+  if (gathers()) memset(gathered, 0, threads * elements() * channels_ * sizeof(T));
+  const T* const zeros = gemm_.Zeros(scratch<void>());
+  EvenRows<T> rows{transformed, input_stride(), depth_, channels_};
+  const Epilogue<T> none{-__builtin_inff(), __builtin_inff(), 0.0f, 0.0f};
+  GemmJob<T> job;
+  job.point = PointAtEvenRows<T>;
   job.context = &rows;
-  job.w = input(1).data<float>();
+  job.w = data<T>(1);
   job.bias = job.residual = nullptr;
   job.c = products;
   job.groups = elements();
@@ -280,8 +289,8 @@ void ConvWinograd::Run(ThreadPool& pool) {
     const auto tile_of = [&](size_t i) { return i / count * share_ + first + i % count; };
     const auto slot_of = [&](size_t i) { return i / count * slots + i % count; };
     pool.For(tiles, cost * rows.k, [&](size_t begin, size_t end, int thread) {
-      float* const squares = gathered + thread * elements() * channels_;
-      const float* a[kMaxSize * kMaxSize];
+      T* const squares = gathered + thread * elements() * channels_;
+      const T* a[kMaxSize * kMaxSize];
       for (size_t e = 0; e < elements(); ++e) a[e] = squares + e * channels_;
       for (size_t i = begin; i < end; ++i) {
         const size_t tile = tile_of(i);
@@ -307,4 +316,5 @@ void ConvWinograd::Run(ThreadPool& pool) {
 }  // namespace
 }  // namespace trimtab
 
-TRIMTAB_OPERATOR(ConvWinograd)
+TRIMTAB_TYPED_OPERATOR(ConvWinograd, float, F32)
+TRIMTAB_TYPED_OPERATOR(ConvWinograd, Half, F16)

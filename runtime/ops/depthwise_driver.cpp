@@ -35,5 +35,6 @@ void DepthwiseDriver<T>::Begin(WindowSource<T>* source, void* scratch,
 }
 
 template class DepthwiseDriver<float>;
+template class DepthwiseDriver<Half>;
 
 }  // namespace trimtab

@@ -4,9 +4,11 @@
 namespace trimtab {
 namespace {
 
-class Div final : public Binary<float, DivAttributes, NameHash("div")> {};
+template <typename T>
+class Div final : public Binary<T, DivAttributes, NameHash("div")> {};
 
 }  // namespace
 }  // namespace trimtab
 
-TRIMTAB_OPERATOR(Div)
+TRIMTAB_TYPED_OPERATOR(Div, float, F32)
+TRIMTAB_TYPED_OPERATOR(Div, Half, F16)

@@ -4,9 +4,11 @@
 namespace trimtab {
 namespace {
 
-class Elu final : public Unary<float, EluAttributes, NameHash("elu")> {};
+template <typename T>
+class Elu final : public Unary<T, EluAttributes, NameHash("elu")> {};
 
 }  // namespace
 }  // namespace trimtab
 
-TRIMTAB_OPERATOR(Elu)
+TRIMTAB_TYPED_OPERATOR(Elu, float, F32)
+TRIMTAB_TYPED_OPERATOR(Elu, Half, F16)

@@ -25,6 +25,8 @@ Status BindActivation(uint32_t op, const KernelRef& ref, Kernel<UnaryArgs<T>>* k
 }
 
 template struct Epilogue<float>;
+template struct Epilogue<Half>;
 template Status BindActivation(uint32_t, const KernelRef&, Kernel<UnaryArgs<float>>*);
+template Status BindActivation(uint32_t, const KernelRef&, Kernel<UnaryArgs<Half>>*);
 
 }  // namespace trimtab

@@ -4,9 +4,11 @@
 namespace trimtab {
 namespace {
 
-class Erf final : public Unary<float, ErfAttributes, NameHash("erf")> {};
+template <typename T>
+class Erf final : public Unary<T, ErfAttributes, NameHash("erf")> {};
 
 }  // namespace
 }  // namespace trimtab
 
-TRIMTAB_OPERATOR(Erf)
+TRIMTAB_TYPED_OPERATOR(Erf, float, F32)
+TRIMTAB_TYPED_OPERATOR(Erf, Half, F16)

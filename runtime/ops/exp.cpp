@@ -4,9 +4,11 @@
 namespace trimtab {
 namespace {
 
-class Exp final : public Unary<float, ExpAttributes, NameHash("exp")> {};
+template <typename T>
+class Exp final : public Unary<T, ExpAttributes, NameHash("exp")> {};
 
 }  // namespace
 }  // namespace trimtab
 
-TRIMTAB_OPERATOR(Exp)
+TRIMTAB_TYPED_OPERATOR(Exp, float, F32)
+TRIMTAB_TYPED_OPERATOR(Exp, Half, F16)

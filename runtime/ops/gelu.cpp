@@ -4,9 +4,11 @@
 namespace trimtab {
 namespace {
 
-class Gelu final : public Unary<float, GeluAttributes, NameHash("gelu")> {};
+template <typename T>
+class Gelu final : public Unary<T, GeluAttributes, NameHash("gelu")> {};
 
 }  // namespace
 }  // namespace trimtab
 
-TRIMTAB_OPERATOR(Gelu)
+TRIMTAB_TYPED_OPERATOR(Gelu, float, F32)
+TRIMTAB_TYPED_OPERATOR(Gelu, Half, F16)

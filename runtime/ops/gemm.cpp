@@ -6,6 +6,7 @@
 namespace trimtab {
 namespace {
 
+template <typename T>
 class Gemm final : public OperatorOf<GemmAttributes> {
  public:
   Status InferShape() override;
@@ -16,11 +17,12 @@ class Gemm final : public OperatorOf<GemmAttributes> {
   int32_t k() const { return input(1).dims[1]; }
   int32_t n() const { return input(1).dims[0]; }
 
-  Epilogue<float> epilogue_;
-  GemmDriver<float> gemm_;
+  Epilogue<T> epilogue_;
+  GemmDriver<T> gemm_;
 };
 
-Status Gemm::InferShape() {
+template <typename T>
+Status Gemm<T>::InferShape() {
   const Tensor &x = input(0), &w = input(1);
   TRIMTAB_CHECK(x.dims.rank >= 2, "input must have two dimensions or more", x.dims.rank);
   TRIMTAB_CHECK(w.dims.rank == 2 && n() >= 1 && k() >= 1, "weights must be a matrix");
@@ -34,23 +36,25 @@ Status Gemm::InferShape() {
   return Status();
 }
 
-Status Gemm::Prepare() {
+template <typename T>
+Status Gemm<T>::Prepare() {
   TRIMTAB_RETURN_IF_ERROR(BindEpilogue(attributes(), &epilogue_));
   TRIMTAB_RETURN_IF_ERROR(gemm_.Bind(ProductPlan(attributes()), input(1), optional_input(2), 1, n(),
                                      k(), 1, 0, threads()));
   return RequestScratch(gemm_.scratch_bytes());
 }
 
-void Gemm::Run(ThreadPool& pool) {
+template <typename T>
+void Gemm<T>::Run(ThreadPool& pool) {
   const auto depth = static_cast<size_t>(k());
-  const EvenRows<float> source{input(0).data<float>(), depth, depth, 0};
-  GemmJob<float> job;
-  job.point = PointAtEvenRows<float>;
+  const EvenRows<T> source{data<T>(0), depth, depth, 0};
+  GemmJob<T> job;
+  job.point = PointAtEvenRows<T>;
   job.context = &source;
-  job.w = input(1).data<float>();
-  job.bias = optional_data<float>(2);
-  job.residual = optional_data<float>(3);
-  job.c = output().data<float>();
+  job.w = data<T>(1);
+  job.bias = optional_data<T>(2);
+  job.residual = optional_data<T>(3);
+  job.c = result<T>();
   job.groups = job.lines = 1;
   job.line_rows = static_cast<size_t>(input(0).Count()) / depth;
   job.columns = job.row_stride = job.residual_stride = static_cast<size_t>(n());
@@ -62,4 +66,5 @@ void Gemm::Run(ThreadPool& pool) {
 }  // namespace
 }  // namespace trimtab
 
-TRIMTAB_OPERATOR(Gemm)
+TRIMTAB_TYPED_OPERATOR(Gemm, float, F32)
+TRIMTAB_TYPED_OPERATOR(Gemm, Half, F16)

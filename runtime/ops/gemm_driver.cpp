@@ -161,6 +161,8 @@ void GemmDriver<T>::Run(const GemmJob<T>& job, const Epilogue<T>& epilogue, void
 }
 
 template void PointAtEvenRows<float>(const void*, GemmTiles<float>*);
+template void PointAtEvenRows<Half>(const void*, GemmTiles<Half>*);
 template class GemmDriver<float>;
+template class GemmDriver<Half>;
 
 }  // namespace trimtab

@@ -5,13 +5,14 @@
 namespace trimtab {
 namespace {
 
+template <typename T>
 class GlobalMaxPool final : public OperatorOf<GlobalMaxPoolAttributes> {
  public:
-  Status InferShape() override { return GlobalPool<float>::InferShape(input(0), &output().dims); }
+  Status InferShape() override { return GlobalPool<T>::InferShape(input(0), &output().dims); }
 
   Status Prepare() override {
     TRIMTAB_RETURN_IF_ERROR(
-        pool_.Prepare<NameHash("max_pool")>(attributes().kernel, input(0), threads()));
+        pool_.template Prepare<NameHash("max_pool")>(attributes().kernel, input(0), threads()));
     return RequestScratch(pool_.scratch_bytes());
   }
 
@@ -21,10 +22,11 @@ class GlobalMaxPool final : public OperatorOf<GlobalMaxPoolAttributes> {
   }
 
  private:
-  GlobalPool<float> pool_;
+  GlobalPool<T> pool_;
 };
 
 }  // namespace
 }  // namespace trimtab
 
-TRIMTAB_OPERATOR(GlobalMaxPool)
+TRIMTAB_TYPED_OPERATOR(GlobalMaxPool, float, F32)
+TRIMTAB_TYPED_OPERATOR(GlobalMaxPool, Half, F16)

@@ -48,5 +48,6 @@ void GlobalPool<T>::Run(const Tensor& x, float row_scale, float image_scale, voi
 }
 
 template class GlobalPool<float>;
+template class GlobalPool<Half>;
 
 }  // namespace trimtab

@@ -4,9 +4,11 @@
 namespace trimtab {
 namespace {
 
-class HardSigmoid final : public Unary<float, HardSigmoidAttributes, NameHash("hard_sigmoid")> {};
+template <typename T>
+class HardSigmoid final : public Unary<T, HardSigmoidAttributes, NameHash("hard_sigmoid")> {};
 
 }  // namespace
 }  // namespace trimtab
 
-TRIMTAB_OPERATOR(HardSigmoid)
+TRIMTAB_TYPED_OPERATOR(HardSigmoid, float, F32)
+TRIMTAB_TYPED_OPERATOR(HardSigmoid, Half, F16)

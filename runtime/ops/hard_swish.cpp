@@ -4,9 +4,11 @@
 namespace trimtab {
 namespace {
 
-class HardSwish final : public Unary<float, HardSwishAttributes, NameHash("hard_swish")> {};
+template <typename T>
+class HardSwish final : public Unary<T, HardSwishAttributes, NameHash("hard_swish")> {};
 
 }  // namespace
 }  // namespace trimtab
 
-TRIMTAB_OPERATOR(HardSwish)
+TRIMTAB_TYPED_OPERATOR(HardSwish, float, F32)
+TRIMTAB_TYPED_OPERATOR(HardSwish, Half, F16)

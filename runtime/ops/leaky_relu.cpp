@@ -4,9 +4,11 @@
 namespace trimtab {
 namespace {
 
-class LeakyRelu final : public Unary<float, LeakyReluAttributes, NameHash("leaky_relu")> {};
+template <typename T>
+class LeakyRelu final : public Unary<T, LeakyReluAttributes, NameHash("leaky_relu")> {};
 
 }  // namespace
 }  // namespace trimtab
 
-TRIMTAB_OPERATOR(LeakyRelu)
+TRIMTAB_TYPED_OPERATOR(LeakyRelu, float, F32)
+TRIMTAB_TYPED_OPERATOR(LeakyRelu, Half, F16)

@@ -4,9 +4,11 @@
 namespace trimtab {
 namespace {
 
-class Log final : public Unary<float, LogAttributes, NameHash("log")> {};
+template <typename T>
+class Log final : public Unary<T, LogAttributes, NameHash("log")> {};
 
 }  // namespace
 }  // namespace trimtab
 
-TRIMTAB_OPERATOR(Log)
+TRIMTAB_TYPED_OPERATOR(Log, float, F32)
+TRIMTAB_TYPED_OPERATOR(Log, Half, F16)

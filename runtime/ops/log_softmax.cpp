@@ -4,9 +4,11 @@
 namespace trimtab {
 namespace {
 
-class LogSoftmax final : public SoftmaxOf<float, LogSoftmaxAttributes, NameHash("log_softmax")> {};
+template <typename T>
+class LogSoftmax final : public SoftmaxOf<T, LogSoftmaxAttributes, NameHash("log_softmax")> {};
 
 }  // namespace
 }  // namespace trimtab
 
-TRIMTAB_OPERATOR(LogSoftmax)
+TRIMTAB_TYPED_OPERATOR(LogSoftmax, float, F32)
+TRIMTAB_TYPED_OPERATOR(LogSoftmax, Half, F16)

@@ -4,9 +4,11 @@
 namespace trimtab {
 namespace {
 
-class Max final : public Binary<float, MaxAttributes, NameHash("max")> {};
+template <typename T>
+class Max final : public Binary<T, MaxAttributes, NameHash("max")> {};
 
 }  // namespace
 }  // namespace trimtab
 
-TRIMTAB_OPERATOR(Max)
+TRIMTAB_TYPED_OPERATOR(Max, float, F32)
+TRIMTAB_TYPED_OPERATOR(Max, Half, F16)

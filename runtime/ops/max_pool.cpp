@@ -5,6 +5,7 @@
 namespace trimtab {
 namespace {
 
+template <typename T>
 class MaxPool final : public OperatorOf<MaxPoolAttributes> {
  public:
   Status InferShape() override;
@@ -13,11 +14,12 @@ class MaxPool final : public OperatorOf<MaxPoolAttributes> {
 
  private:
   Window window_;
-  Kernel<PoolArgs<float>> kernel_ = nullptr;
-  RowDriver<float> rows_;
+  Kernel<PoolArgs<T>> kernel_ = nullptr;
+  RowDriver<T> rows_;
 };
 
-Status MaxPool::InferShape() {
+template <typename T>
+Status MaxPool<T>::InferShape() {
   TRIMTAB_RETURN_IF_ERROR(CheckImage(input(0)));
   TRIMTAB_RETURN_IF_ERROR(ReadWindow(attributes().kernel_shape[0], attributes().kernel_shape[1],
                                      attributes().strides, attributes().pads,
@@ -27,25 +29,27 @@ Status MaxPool::InferShape() {
                       &output().dims[3]);
 }
 
-Status MaxPool::Prepare() {
+template <typename T>
+Status MaxPool<T>::Prepare() {
   TRIMTAB_RETURN_IF_ERROR(Bind<NameHash("max_pool")>(attributes().kernel, &kernel_));
   TRIMTAB_RETURN_IF_ERROR(
       rows_.Prepare(window_, output().w(), input(0).c(), 1, attributes().pixels, threads()));
   return RequestScratch(rows_.scratch_bytes());
 }
 
-void MaxPool::Run(ThreadPool& pool) {
+template <typename T>
+void MaxPool<T>::Run(ThreadPool& pool) {
   const Tensor& x = input(0);
   Tensor& y = output();
   const size_t channels = static_cast<size_t>(x.c());
-  const WindowSource<float> source{
-      window_,         x.h(),
-      x.w(),           y.h(),
-      y.w(),           x.pixel_stride(),
-      x.data<float>(), rows_.Padding(scratch<void>(), channels, attributes().pad_value)};
-  float* const out = y.data<float>();
+  const WindowSource<T> source{
+      window_,     x.h(),
+      x.w(),       y.h(),
+      y.w(),       x.pixel_stride(),
+      x.data<T>(), rows_.Padding(scratch<void>(), channels, attributes().pad_value)};
+  T* const out = y.data<T>();
   rows_.Run(source, static_cast<size_t>(x.n()), scratch<void>(), pool, [&](const auto& piece) {
-    float* const place = out + (piece.row * source.out_w + piece.x) * y.pixel_stride();
+    T* const place = out + (piece.row * source.out_w + piece.x) * y.pixel_stride();
     kernel_({piece.a, nullptr, place, piece.column, static_cast<size_t>(window_.kernel_w),
              piece.step_w, piece.pixels, channels, y.pixel_stride()});
   });
@@ -54,4 +58,5 @@ void MaxPool::Run(ThreadPool& pool) {
 }  // namespace
 }  // namespace trimtab
 
-TRIMTAB_OPERATOR(MaxPool)
+TRIMTAB_TYPED_OPERATOR(MaxPool, float, F32)
+TRIMTAB_TYPED_OPERATOR(MaxPool, Half, F16)

@@ -4,9 +4,11 @@
 namespace trimtab {
 namespace {
 
-class Min final : public Binary<float, MinAttributes, NameHash("min")> {};
+template <typename T>
+class Min final : public Binary<T, MinAttributes, NameHash("min")> {};
 
 }  // namespace
 }  // namespace trimtab
 
-TRIMTAB_OPERATOR(Min)
+TRIMTAB_TYPED_OPERATOR(Min, float, F32)
+TRIMTAB_TYPED_OPERATOR(Min, Half, F16)

@@ -4,9 +4,11 @@
 namespace trimtab {
 namespace {
 
-class Mish final : public Unary<float, MishAttributes, NameHash("mish")> {};
+template <typename T>
+class Mish final : public Unary<T, MishAttributes, NameHash("mish")> {};
 
 }  // namespace
 }  // namespace trimtab
 
-TRIMTAB_OPERATOR(Mish)
+TRIMTAB_TYPED_OPERATOR(Mish, float, F32)
+TRIMTAB_TYPED_OPERATOR(Mish, Half, F16)

@@ -4,9 +4,11 @@
 namespace trimtab {
 namespace {
 
-class Mul final : public Binary<float, MulAttributes, NameHash("mul")> {};
+template <typename T>
+class Mul final : public Binary<T, MulAttributes, NameHash("mul")> {};
 
 }  // namespace
 }  // namespace trimtab
 
-TRIMTAB_OPERATOR(Mul)
+TRIMTAB_TYPED_OPERATOR(Mul, float, F32)
+TRIMTAB_TYPED_OPERATOR(Mul, Half, F16)

@@ -4,9 +4,11 @@
 namespace trimtab {
 namespace {
 
-class Neg final : public Unary<float, NegAttributes, NameHash("neg")> {};
+template <typename T>
+class Neg final : public Unary<T, NegAttributes, NameHash("neg")> {};
 
 }  // namespace
 }  // namespace trimtab
 
-TRIMTAB_OPERATOR(Neg)
+TRIMTAB_TYPED_OPERATOR(Neg, float, F32)
+TRIMTAB_TYPED_OPERATOR(Neg, Half, F16)

@@ -7,6 +7,7 @@
 namespace trimtab {
 namespace {
 
+template <typename T>
 class PackPanels final : public OperatorOf<PackPanelsAttributes> {
  public:
   Status InferShape() override;
@@ -19,7 +20,8 @@ class PackPanels final : public OperatorOf<PackPanelsAttributes> {
   }
 };
 
-Status PackPanels::InferShape() {
+template <typename T>
+Status PackPanels<T>::InferShape() {
   const int64_t count = input(0).Count(), groups = attributes().groups;
   const int64_t columns = attributes().columns;
   int64_t depth = 0;
@@ -32,23 +34,24 @@ Status PackPanels::InferShape() {
   TRIMTAB_CHECK(fits && groups * columns * depth == count,
                 "groups, columns and depths do not fit the weights (elements)", count);
   output().dims = input(0).dims;
-  output().dtype = DType::kF32;
   return Status();
 }
 
-Status PackPanels::Prepare() {
+template <typename T>
+Status PackPanels<T>::Prepare() {
   const int64_t depth = input(0).Count() / attributes().groups / attributes().columns;
   return CheckPacking(input(0), attributes().groups * panels() * attributes().panel * depth,
                       &output());
 }
 
-void PackPanels::Run(ThreadPool& pool) {
+template <typename T>
+void PackPanels<T>::Run(ThreadPool& pool) {
   const size_t groups = static_cast<size_t>(attributes().groups);
   const size_t columns = static_cast<size_t>(attributes().columns);
   const size_t panel = static_cast<size_t>(attributes().panel);
   const size_t panels = static_cast<size_t>(this->panels());
   size_t first = 0;
-  float* y = output().data<float>();
+  T* y = result<T>();
   for (uint32_t block = 0; block < attributes().depths.size; ++block) {
     const size_t depth = static_cast<size_t>(attributes().depths[block]);
     pool.For(groups * panels, depth * panel, [&](size_t begin, size_t end, int) {
@@ -67,4 +70,5 @@ void PackPanels::Run(ThreadPool& pool) {
 }  // namespace
 }  // namespace trimtab
 
-TRIMTAB_OPERATOR(PackPanels)
+TRIMTAB_TYPED_OPERATOR(PackPanels, float, F32)
+TRIMTAB_TYPED_OPERATOR(PackPanels, Half, F16)

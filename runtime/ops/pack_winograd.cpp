@@ -16,6 +16,7 @@ namespace {
 constexpr size_t kMaxTaps = 8;              // of a square of them, down or across
 constexpr size_t kScratchFloats = 1 << 13;  // weights that are expanded at once
 
+template <typename T>
 class PackWinograd final : public OperatorOf<PackWinogradAttributes> {
  public:
   Status InferShape() override;
@@ -23,7 +24,7 @@ class PackWinograd final : public OperatorOf<PackWinogradAttributes> {
   void Run(ThreadPool& pool) override;
 
  private:
-  void Transform(size_t panel, size_t first, size_t channels, float* scratch) const;
+  void Transform(size_t panel, size_t first, size_t channels, T* scratch) const;
 
   size_t kernel_size() const { return static_cast<size_t>(input(0).w()); }
   size_t channels() const { return static_cast<size_t>(input(0).c()); }
@@ -33,7 +34,7 @@ class PackWinograd final : public OperatorOf<PackWinogradAttributes> {
   // Floats from an element of a tile to the next.
   size_t element_stride() const { return panels() * stride() * stride() * channels() * panel(); }
 
-  Kernel<WinogradWeightsArgs<float>> kernel_ = nullptr;
+  Kernel<WinogradWeightsArgs<T>> kernel_ = nullptr;
   size_t taps_ = 0;   // r
   size_t size_ = 0;   // n
   size_t chunk_ = 0;  // channels that are transformed at once; what is left goes with the last ones
@@ -41,7 +42,8 @@ class PackWinograd final : public OperatorOf<PackWinogradAttributes> {
   size_t scratch_floats_ = 0;  // of a thread
 };
 
-Status PackWinograd::InferShape() {
+template <typename T>
+Status PackWinograd<T>::InferShape() {
   const Tensor& w = input(0);
   TRIMTAB_CHECK(w.dims.rank == 4 && w.h() == w.w() && w.Count() > 0, "weights must be square");
   TRIMTAB_CHECK(attributes().stride >= 1 && attributes().stride <= w.w(),
@@ -55,11 +57,11 @@ Status PackWinograd::InferShape() {
                 attributes().tile, taps);
   taps_ = static_cast<size_t>(taps);
   output().dims = w.dims;
-  output().dtype = DType::kF32;
   return Status();
 }
 
-Status PackWinograd::Prepare() {
+template <typename T>
+Status PackWinograd<T>::Prepare() {
   const KernelRef& ref = attributes().kernel;
   TRIMTAB_RETURN_IF_ERROR(Bind<NameHash("winograd_weights")>(ref, &kernel_));
   TRIMTAB_CHECK(ref.nr == 0 || (ref.nr == size_ && ref.mr == attributes().tile),
@@ -73,24 +75,25 @@ Status PackWinograd::Prepare() {
   // Zeros in the place of a tap, then the taps of the last channels.
   scratch_floats_ = (1 + square_taps) * (channels() - (chunks_ - 1) * chunk_) * panel();
   TRIMTAB_RETURN_IF_ERROR(
-      RequestScratch(uint64_t{scratch_floats_} * sizeof(float) * static_cast<uint64_t>(threads())));
+      RequestScratch(uint64_t{scratch_floats_} * sizeof(T) * static_cast<uint64_t>(threads())));
   // In 64 bits, which this fits in on every device; element_stride() does if it is not too large.
   const uint64_t floats =
       uint64_t{size_ * size_} * panels() * panel() * (stride() * stride()) * channels();
   return CheckPacking(input(0), static_cast<int64_t>(floats), &output());
 }
 
-void PackWinograd::Transform(size_t panel_index, size_t first, size_t channels,
-                             float* scratch) const {
+template <typename T>
+void PackWinograd<T>::Transform(size_t panel_index, size_t first, size_t channels,
+                                T* scratch) const {
   const size_t k = kernel_size(), s = stride(), floats = channels * panel();
   const size_t before = panel_index * panel();
   const size_t width = Least(static_cast<size_t>(input(0).n()) - before, panel());
-  const float* const zeros = scratch;
-  if (s > 1) memset(scratch, 0, floats * sizeof(float));
-  float* y = output().data<float>() + (panel_index * s * s * this->channels() + first) * panel();
+  const T* const zeros = scratch;
+  if (s > 1) memset(scratch, 0, floats * sizeof(T));
+  T* y = result<T>() + (panel_index * s * s * this->channels() + first) * panel();
   for (size_t square = 0; square < s * s; ++square, y += this->channels() * panel()) {
-    const float* taps[kMaxTaps * kMaxTaps];
-    float* copy = scratch + floats;
+    const T* taps[kMaxTaps * kMaxTaps];
+    T* copy = scratch + floats;
     for (size_t i = 0; i < taps_ * taps_; ++i, copy += floats) {
       const size_t row = i / taps_ * s + square / s, column = i % taps_ * s + square % s;
       const size_t tap = (before * k * k + (row * k + column) * width) * this->channels();
@@ -103,10 +106,11 @@ void PackWinograd::Transform(size_t panel_index, size_t first, size_t channels,
   }
 }
 
-void PackWinograd::Run(ThreadPool& pool) {
+template <typename T>
+void PackWinograd<T>::Run(ThreadPool& pool) {
   const size_t cost = kFunctionCost * size_ * size_ * chunk_;
   pool.For(panels() * chunks_, cost, [&](size_t begin, size_t end, int thread) {
-    float* const own = scratch<float>() + static_cast<size_t>(thread) * scratch_floats_;
+    T* const own = scratch<T>() + static_cast<size_t>(thread) * scratch_floats_;
     for (size_t i = begin; i < end; ++i) {
       const size_t first = i % chunks_ * chunk_;
       const bool last = i % chunks_ + 1 == chunks_;
@@ -118,4 +122,5 @@ void PackWinograd::Run(ThreadPool& pool) {
 }  // namespace
 }  // namespace trimtab
 
-TRIMTAB_OPERATOR(PackWinograd)
+TRIMTAB_TYPED_OPERATOR(PackWinograd, float, F32)
+TRIMTAB_TYPED_OPERATOR(PackWinograd, Half, F16)

@@ -2,7 +2,6 @@
 
 #include "generated/attributes.h"
 #include "runtime/core/copy.h"
-#include "runtime/core/half.h"
 #include "runtime/core/operator.h"
 
 namespace trimtab {

@@ -4,9 +4,11 @@
 namespace trimtab {
 namespace {
 
-class Pow final : public Binary<float, PowAttributes, NameHash("pow")> {};
+template <typename T>
+class Pow final : public Binary<T, PowAttributes, NameHash("pow")> {};
 
 }  // namespace
 }  // namespace trimtab
 
-TRIMTAB_OPERATOR(Pow)
+TRIMTAB_TYPED_OPERATOR(Pow, float, F32)
+TRIMTAB_TYPED_OPERATOR(Pow, Half, F16)

@@ -4,12 +4,14 @@
 namespace trimtab {
 namespace {
 
-class Prelu final : public Binary<float, PreluAttributes, NameHash("prelu")> {
+template <typename T>
+class Prelu final : public Binary<T, PreluAttributes, NameHash("prelu")> {
   // The slope is broadcast to x, never the other way round.
   Status InferShape() override {
-    TRIMTAB_RETURN_IF_ERROR(Binary::InferShape());
-    TRIMTAB_CHECK(output().dims == input(0).dims, "slope cannot be broadcast to x (ranks)",
-                  input(1).dims.rank, input(0).dims.rank);
+    TRIMTAB_RETURN_IF_ERROR((Binary<T, PreluAttributes, NameHash("prelu")>::InferShape()));
+    TRIMTAB_CHECK(this->output().dims == this->input(0).dims,
+                  "slope cannot be broadcast to x (ranks)", this->input(1).dims.rank,
+                  this->input(0).dims.rank);
     return Status();
   }
 };
@@ -17,4 +19,5 @@ class Prelu final : public Binary<float, PreluAttributes, NameHash("prelu")> {
 }  // namespace
 }  // namespace trimtab
 
-TRIMTAB_OPERATOR(Prelu)
+TRIMTAB_TYPED_OPERATOR(Prelu, float, F32)
+TRIMTAB_TYPED_OPERATOR(Prelu, Half, F16)

@@ -5,13 +5,14 @@ namespace trimtab {
 namespace {
 
 // Clip to [0, inf): relu has no kernel of its own.
-class Relu final : public UnaryOperator<float> {
+template <typename T>
+class Relu final : public UnaryOperator<T> {
   void* AttributeStorage() override { return &attributes_; }
 
   Status Prepare() override {
-    alpha_ = 0.0f;
-    beta_ = __builtin_inff();
-    return Bind<NameHash("clip")>(attributes_.kernel, &kernel_);
+    this->alpha_ = 0.0f;
+    this->beta_ = __builtin_inff();
+    return Bind<NameHash("clip")>(attributes_.kernel, &this->kernel_);
   }
 
   ReluAttributes attributes_;
@@ -20,4 +21,5 @@ class Relu final : public UnaryOperator<float> {
 }  // namespace
 }  // namespace trimtab
 
-TRIMTAB_OPERATOR(Relu)
+TRIMTAB_TYPED_OPERATOR(Relu, float, F32)
+TRIMTAB_TYPED_OPERATOR(Relu, Half, F16)

@@ -27,8 +27,9 @@ struct AxisTable {
 };
 
 // y[c] (+)= sum over t of w[t] * x[t][c]
-void AddTaps(const float* const* x, const float* w, bool first, float* y, size_t channels) {
-  const float *x0 = x[0], *x1 = x[1], *x2 = x[2], *x3 = x[3];
+template <typename T>
+void AddTaps(const T* const* x, const float* w, bool first, T* y, size_t channels) {
+  const T *x0 = x[0], *x1 = x[1], *x2 = x[2], *x3 = x[3];
   const float w0 = w[0], w1 = w[1], w2 = w[2], w3 = w[3];
   if (first) {
     for (size_t c = 0; c < channels; ++c) {
@@ -36,13 +37,14 @@ void AddTaps(const float* const* x, const float* w, bool first, float* y, size_t
     }
   } else {
     for (size_t c = 0; c < channels; ++c) {
-      y[c] += (w0 * x0[c] + w1 * x1[c]) + (w2 * x2[c] + w3 * x3[c]);
+      y[c] = y[c] + (w0 * x0[c] + w1 * x1[c]) + (w2 * x2[c] + w3 * x3[c]);
     }
   }
 }
 
 // Formulas and float arithmetic as in onnxruntime's CPU provider (upsamplebase.h,
 // upsample_antialias.h), so that rounding picks the same pixels; ONNX leaves the latter open.
+template <typename T>
 class Resize final : public OperatorOf<ResizeAttributes> {
  public:
   void Run(ThreadPool& pool) override {
@@ -206,18 +208,17 @@ class Resize final : public OperatorOf<ResizeAttributes> {
     const size_t image = row / static_cast<size_t>(v.out), oy = row % static_cast<size_t>(v.out);
     const size_t x_pixel = x.pixel_stride(), y_pixel = y.pixel_stride();
     const size_t x_row = static_cast<size_t>(h.in) * x_pixel;
-    const float* from =
-        static_cast<const float*>(x.raw) + image * static_cast<size_t>(v.in) * x_row;
-    float* to = static_cast<float*>(y.raw) + row * static_cast<size_t>(h.out) * y_pixel;
+    const T* from = static_cast<const T*>(x.raw) + image * static_cast<size_t>(v.in) * x_row;
+    T* to = static_cast<T*>(y.raw) + row * static_cast<size_t>(h.out) * y_pixel;
     for (size_t ox = 0; ox < static_cast<size_t>(h.out); ++ox, to += y_pixel) {
       if (v.first[oy] < 0 || h.first[ox] < 0) {
         for (size_t c = 0; c < channels; ++c) to[c] = attributes().extrapolation_value;
         continue;
       }
-      const float* corner = from + static_cast<size_t>(v.first[oy]) * x_row +
-                            static_cast<size_t>(h.first[ox]) * x_pixel;
+      const T* corner = from + static_cast<size_t>(v.first[oy]) * x_row +
+                        static_cast<size_t>(h.first[ox]) * x_pixel;
       if (attributes().mode == ResizeMode::kNearest) {
-        Copy(to, corner, channels * sizeof(float));
+        Copy(to, corner, channels * sizeof(T));
       } else {
         Blend(corner, x_row, x_pixel, v.weights + oy * v.window, h.weights + ox * h.window, to,
               channels);
@@ -225,9 +226,9 @@ class Resize final : public OperatorOf<ResizeAttributes> {
     }
   }
 
-  void Blend(const float* corner, size_t x_row, size_t x_pixel, const float* wy, const float* wx,
-             float* to, size_t channels) const {
-    const float* taps[kBatch];
+  void Blend(const T* corner, size_t x_row, size_t x_pixel, const float* wy, const float* wx, T* to,
+             size_t channels) const {
+    const T* taps[kBatch];
     float weights[kBatch];
     int count = 0;
     bool first = true;
@@ -257,4 +258,5 @@ class Resize final : public OperatorOf<ResizeAttributes> {
 }  // namespace
 }  // namespace trimtab
 
-TRIMTAB_OPERATOR(Resize)
+TRIMTAB_TYPED_OPERATOR(Resize, float, F32)
+TRIMTAB_TYPED_OPERATOR(Resize, Half, F16)

@@ -56,5 +56,6 @@ void RowDriver<T>::Run(const WindowSource<T>& source, size_t images, void* scrat
 }
 
 template class RowDriver<float>;
+template class RowDriver<Half>;
 
 }  // namespace trimtab

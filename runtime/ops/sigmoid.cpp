@@ -4,9 +4,11 @@
 namespace trimtab {
 namespace {
 
-class Sigmoid final : public Unary<float, SigmoidAttributes, NameHash("sigmoid")> {};
+template <typename T>
+class Sigmoid final : public Unary<T, SigmoidAttributes, NameHash("sigmoid")> {};
 
 }  // namespace
 }  // namespace trimtab
 
-TRIMTAB_OPERATOR(Sigmoid)
+TRIMTAB_TYPED_OPERATOR(Sigmoid, float, F32)
+TRIMTAB_TYPED_OPERATOR(Sigmoid, Half, F16)

@@ -4,9 +4,11 @@
 namespace trimtab {
 namespace {
 
-class Softmax final : public SoftmaxOf<float, SoftmaxAttributes, NameHash("softmax")> {};
+template <typename T>
+class Softmax final : public SoftmaxOf<T, SoftmaxAttributes, NameHash("softmax")> {};
 
 }  // namespace
 }  // namespace trimtab
 
-TRIMTAB_OPERATOR(Softmax)
+TRIMTAB_TYPED_OPERATOR(Softmax, float, F32)
+TRIMTAB_TYPED_OPERATOR(Softmax, Half, F16)

@@ -32,5 +32,6 @@ void SoftmaxRows<T>::Run(ThreadPool& pool) {
 }
 
 template class SoftmaxRows<float>;
+template class SoftmaxRows<Half>;
 
 }  // namespace trimtab

@@ -4,9 +4,11 @@
 namespace trimtab {
 namespace {
 
-class Softplus final : public Unary<float, SoftplusAttributes, NameHash("softplus")> {};
+template <typename T>
+class Softplus final : public Unary<T, SoftplusAttributes, NameHash("softplus")> {};
 
 }  // namespace
 }  // namespace trimtab
 
-TRIMTAB_OPERATOR(Softplus)
+TRIMTAB_TYPED_OPERATOR(Softplus, float, F32)
+TRIMTAB_TYPED_OPERATOR(Softplus, Half, F16)

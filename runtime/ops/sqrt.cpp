@@ -4,9 +4,11 @@
 namespace trimtab {
 namespace {
 
-class Sqrt final : public Unary<float, SqrtAttributes, NameHash("sqrt")> {};
+template <typename T>
+class Sqrt final : public Unary<T, SqrtAttributes, NameHash("sqrt")> {};
 
 }  // namespace
 }  // namespace trimtab
 
-TRIMTAB_OPERATOR(Sqrt)
+TRIMTAB_TYPED_OPERATOR(Sqrt, float, F32)
+TRIMTAB_TYPED_OPERATOR(Sqrt, Half, F16)

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "runtime/core/copy.h"
-#include "runtime/core/half.h"
 #include "runtime/core/memory_plan.h"
 
 namespace trimtab {
@@ -14,8 +13,8 @@ typedef float Floats __attribute__((vector_size(kStep * sizeof(float))));
 typedef uint32_t Words __attribute__((vector_size(kStep * sizeof(uint32_t))));
 
 // FloatFromHalf of so many, without branches.
-void ExpandStep(float* to, const uint16_t* from) {
-  const Words half = {from[0], from[1], from[2], from[3]};
+void ExpandStep(float* to, const Half* from) {
+  const Words half = {from[0].bits, from[1].bits, from[2].bits, from[3].bits};
   const Words magnitude = half & 0x7FFF, shifted = magnitude << 13;
   // Of subnormal halves: in [2^-14, 2^-13) their spacing is that of floats with shorter fractions.
   const Floats below = reinterpret_cast<Floats>(shifted + (113u << 23)) - 0x1p-14f;
@@ -27,44 +26,54 @@ void ExpandStep(float* to, const uint16_t* from) {
   __builtin_memcpy(to, &signed_bits, sizeof(signed_bits));
 }
 
-void CopyRow(float* to, const float* from, size_t count) { Copy(to, from, count * sizeof(float)); }
-
-void CopyRow(float* to, const uint16_t* from, size_t count) {
-  size_t i = 0;
-  for (; i + kStep <= count; i += kStep) ExpandStep(to + i, from + i);
-  for (; i < count; ++i) to[i] = FloatFromHalf(from[i]);
+template <typename T>
+void CopyRow(T* to, const T* from, size_t count) {
+  Copy(to, from, count * sizeof(T));
 }
 
-template <typename T>
-void CopyRows(const T* from, size_t rows, size_t width, size_t panel, float* to) {
+void CopyRow(float* to, const Half* from, size_t count) {
+  size_t i = 0;
+  for (; i + kStep <= count; i += kStep) ExpandStep(to + i, from + i);
+  for (; i < count; ++i) to[i] = from[i];
+}
+
+template <typename From, typename T>
+void CopyRows(const From* from, size_t rows, size_t width, size_t panel, T* to) {
   if (width == panel) return CopyRow(to, from, rows * panel);
   for (; rows > 0; --rows, from += width, to += panel) {
     CopyRow(to, from, width);
-    memset(to + width, 0, (panel - width) * sizeof(float));
+    memset(to + width, 0, (panel - width) * sizeof(T));
   }
 }
 
 }  // namespace
 
-Status CheckPacking(const Tensor& stored, int64_t floats, Tensor* made) {
+Status CheckPacking(const Tensor& stored, int64_t elements, Tensor* made) {
   TRIMTAB_CHECK(stored.bytes >= stored.CountBytes(), "stored weights are too short");
-  const uint64_t bytes = static_cast<uint64_t>(floats) * sizeof(float);
-  TRIMTAB_CHECK(bytes <= kMaxArenaBytes, "packed weights are too large (floats)", floats);
+  const uint64_t bytes = static_cast<uint64_t>(elements) * made->element_size();
+  TRIMTAB_CHECK(bytes <= kMaxArenaBytes, "packed weights are too large (elements)", elements);
   made->bytes = static_cast<size_t>(bytes);
   return Status();
 }
 
-void StoredRows::CopyTo(float* to, size_t panel) const {
+template <typename T>
+void StoredRows::CopyTo(T* to, size_t panel) const {
   if (stored.dtype == DType::kF16)
-    CopyRows(static_cast<const uint16_t*>(stored.raw) + first, rows, width, panel, to);
+    CopyRows(stored.data<Half>() + first, rows, width, panel, to);
   else
-    CopyRows(stored.data<float>() + first, rows, width, panel, to);
+    CopyRows(stored.data<T>() + first, rows, width, panel, to);
 }
 
-const float* StoredRows::Get(float* scratch, size_t panel) const {
-  if (width == panel && stored.dtype == DType::kF32) return stored.data<float>() + first;
+template <typename T>
+const T* StoredRows::Get(T* scratch, size_t panel) const {
+  if (width == panel && stored.dtype == DTypeOf<T>::kValue) return stored.data<T>() + first;
   CopyTo(scratch, panel);
   return scratch;
 }
+
+template void StoredRows::CopyTo(float*, size_t) const;
+template void StoredRows::CopyTo(Half*, size_t) const;
+template const float* StoredRows::Get(float*, size_t) const;
+template const Half* StoredRows::Get(Half*, size_t) const;
 
 }  // namespace trimtab

@@ -4,9 +4,11 @@
 namespace trimtab {
 namespace {
 
-class Sub final : public Binary<float, SubAttributes, NameHash("sub")> {};
+template <typename T>
+class Sub final : public Binary<T, SubAttributes, NameHash("sub")> {};
 
 }  // namespace
 }  // namespace trimtab
 
-TRIMTAB_OPERATOR(Sub)
+TRIMTAB_TYPED_OPERATOR(Sub, float, F32)
+TRIMTAB_TYPED_OPERATOR(Sub, Half, F16)

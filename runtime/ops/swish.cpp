@@ -4,9 +4,11 @@
 namespace trimtab {
 namespace {
 
-class Swish final : public Unary<float, SwishAttributes, NameHash("swish")> {};
+template <typename T>
+class Swish final : public Unary<T, SwishAttributes, NameHash("swish")> {};
 
 }  // namespace
 }  // namespace trimtab
 
-TRIMTAB_OPERATOR(Swish)
+TRIMTAB_TYPED_OPERATOR(Swish, float, F32)
+TRIMTAB_TYPED_OPERATOR(Swish, Half, F16)

@@ -4,9 +4,11 @@
 namespace trimtab {
 namespace {
 
-class Tanh final : public Unary<float, TanhAttributes, NameHash("tanh")> {};
+template <typename T>
+class Tanh final : public Unary<T, TanhAttributes, NameHash("tanh")> {};
 
 }  // namespace
 }  // namespace trimtab
 
-TRIMTAB_OPERATOR(Tanh)
+TRIMTAB_TYPED_OPERATOR(Tanh, float, F32)
+TRIMTAB_TYPED_OPERATOR(Tanh, Half, F16)

@@ -20,5 +20,6 @@ void UnaryOperator<T>::Run(ThreadPool& pool) {
 }
 
 template class UnaryOperator<float>;
+template class UnaryOperator<Half>;
 
 }  // namespace trimtab

@@ -246,8 +246,12 @@ void PointAtRows(const WindowSource<T>& source, const TapColumns& columns, size_
   }
 }
 
+template size_t PointAtTiles(const WindowSource<Half>&, size_t, size_t, size_t, size_t, size_t,
+                             const Half**, size_t*, size_t*);
 template size_t PointAtTiles(const WindowSource<float>&, size_t, size_t, size_t, size_t, size_t,
                              const float**, size_t*, size_t*);
+template void PointAtRows(const WindowSource<Half>&, const TapColumns&, size_t, size_t, size_t,
+                          const Half**);
 template void PointAtRows(const WindowSource<float>&, const TapColumns&, size_t, size_t, size_t,
                           const float**);
 

@@ -16,6 +16,10 @@
 
 namespace check {
 
+// The rounding of a result that was computed in float.
+template <typename T>
+constexpr double kRounded = sizeof(T) == 2 ? 1 : 0;
+
 struct UnaryFunction {
   const char* family;
   double (*f)(double x, double alpha, double beta);
@@ -68,52 +72,54 @@ constexpr UnaryFunction kUnaryFunctions[] = {
     {"erf", [](double x, double, double) { return erf(x); }, 0, 0, -6, 6, 4, 0, true},
 };
 
+template <typename T>
 class UnaryCheck {
  public:
-  void Run(void (*kernel)(const UnaryArgs<float>&), const UnaryFunction& f, Result* result) {
+  void Run(void (*kernel)(const UnaryArgs<T>&), const UnaryFunction& f, Result* result) {
     // Lengths around every vector width, then many values; x and y apart and the same.
     for (size_t n = 0; n <= 70; ++n) RunCase(kernel, f, n, n % 2 == 0, result);
     for (int i = 0; i < 4; ++i) RunCase(kernel, f, 4096, false, result);
   }
 
  private:
-  void RunCase(void (*kernel)(const UnaryArgs<float>&), const UnaryFunction& f, size_t n,
-               bool in_place, Result* result) {
+  void RunCase(void (*kernel)(const UnaryArgs<T>&), const UnaryFunction& f, size_t n, bool in_place,
+               Result* result) {
     ++result->cases;
     static const float kSpecial[] = {0.0f,    -0.0f, NAN,    1.0f,     -1.0f,    1e-30f,
                                      -1e-30f, 1e-5f, -1e-5f, INFINITY, -INFINITY};
     const size_t specials = sizeof(kSpecial) / sizeof(float) - (f.infinities ? 0 : 2);
-    float* x = x_.Take(n);
+    T* x = x_.Take(n);
     random_.Fill(x, n, f.low, f.high);
     for (size_t i = 0; i < n; ++i) {
       if (random_.Below(8) == 0) x[i] = kSpecial[random_.Below(specials)];
-      if (random_.Below(4) == 0) x[i] *= 0.01f;
+      if (random_.Below(4) == 0) x[i] = x[i] * 0.01f;
     }
-    static float copy[4096];
-    memcpy(copy, x, n * sizeof(float));
-    float* y = in_place ? x : y_.TakeOutput(n);
+    static T copy[4096];
+    memcpy(copy, x, n * sizeof(T));
+    T* y = in_place ? x : y_.TakeOutput(n);
     kernel({x, y, n, f.alpha, f.beta});
     char place[64];
     snprintf(place, sizeof(place), "n %zu", n);
     if (!in_place) y_.CheckUntouched(y, 1, n, 0, result, place);
     for (size_t i = 0; i < n; ++i) {
-      const double expected = f.f(copy[i], f.alpha, f.beta);
-      snprintf(place, sizeof(place), "x %.9g, n %zu", static_cast<double>(copy[i]), n);
+      const double at = Value(copy[i]);
+      const double expected = f.f(at, f.alpha, f.beta);
+      snprintf(place, sizeof(place), "x %.9g, n %zu", at, n);
       // The clamps of hard functions may swallow a NaN, as those of other engines do.
-      if (isnan(copy[i]) && (f.infinities == false || f.alpha == 0.2f)) continue;
-      if (isinf(static_cast<float>(expected)) && !isinf(expected)) {
-        result->Compare(y[i], static_cast<float>(expected), 0.0, place);
+      if (isnan(at) && (f.infinities == false || f.alpha == 0.2f)) continue;
+      if (isinf(Value(T(static_cast<float>(expected)))) && !isinf(expected)) {
+        result->Compare(Value(y[i]), Value(T(static_cast<float>(expected))), 0.0, place);
         continue;
       }
-      const double size = fabs(copy[i]) > 1 ? fabs(copy[i]) : 1.0;
-      result->Compare(y[i], expected,
-                      (f.ulps + f.growth * fabs(copy[i])) * kUnit * fabs(expected) +
-                          f.floor * kUnit * size + kSmallest,
+      const double size = fabs(at) > 1 ? fabs(at) : 1.0;
+      result->Compare(Value(y[i]), expected,
+                      (f.ulps + kRounded<T> + f.growth * fabs(at)) * kUnit<T> * fabs(expected) +
+                          f.floor * kUnit<T> * size + kSmallest<T>,
                       place);
     }
   }
 
-  Guarded x_, y_;
+  Guarded<T> x_, y_;
   Random random_;
 };
 
@@ -135,9 +141,10 @@ constexpr BinaryFunction kBinaryFunctions[] = {
     {"prelu", [](double a, double b) { return a < 0 ? a * b : a; }, -10, 10, 1},
 };
 
+template <typename T>
 class BinaryCheck {
  public:
-  void Run(void (*kernel)(const BinaryArgs<float>&), const BinaryFunction& f, Result* result) {
+  void Run(void (*kernel)(const BinaryArgs<T>&), const BinaryFunction& f, Result* result) {
     for (size_t n = 0; n <= 70; ++n) {
       for (size_t steps = 0; steps < 4; ++steps) {
         const size_t a_step = steps & 1, b_step = steps >> 1, turn = n + steps;
@@ -154,7 +161,7 @@ class BinaryCheck {
   };
 
   // `alias`: 0 y apart, 1 y is a, 2 y is b, where that operand is not a scalar.
-  void RunCase(void (*kernel)(const BinaryArgs<float>&), const BinaryFunction& f, const Shape& t,
+  void RunCase(void (*kernel)(const BinaryArgs<T>&), const BinaryFunction& f, const Shape& t,
                int alias, Result* result) {
     ++result->cases;
     static const float kSpecial[] = {0.0f, -0.0f, NAN, INFINITY, -INFINITY, 2.0f};
@@ -163,17 +170,17 @@ class BinaryCheck {
       return (t.rows - 1) * row + (n == 0 ? 1 : (n - 1) * step + 1);
     };
     const size_t a_size = size(t.a_step, t.a_row), b_size = size(t.b_step, t.b_row);
-    float *a = a_.Take(a_size), *b = b_.Take(b_size);
+    T *a = a_.Take(a_size), *b = b_.Take(b_size);
     random_.Fill(a, a_size, f.low, f.high);
     random_.Fill(b, b_size, f.low, f.high);
     if (random_.Below(2) == 0) a[random_.Below(a_size)] = kSpecial[random_.Below(6)];
     if (random_.Below(2) == 0) b[random_.Below(b_size)] = kSpecial[random_.Below(6)];
-    static float a_copy[256], b_copy[256];
-    memcpy(a_copy, a, a_size * sizeof(float));
-    memcpy(b_copy, b, b_size * sizeof(float));
-    float* y = alias == 1 && t.a_step == 1   ? a
-               : alias == 2 && t.b_step == 1 ? b
-                                             : y_.TakeOutput((t.rows - 1) * y_row + n);
+    static T a_copy[256], b_copy[256];
+    memcpy(a_copy, a, a_size * sizeof(T));
+    memcpy(b_copy, b, b_size * sizeof(T));
+    T* y = alias == 1 && t.a_step == 1   ? a
+           : alias == 2 && t.b_step == 1 ? b
+                                         : y_.TakeOutput((t.rows - 1) * y_row + n);
     kernel({a, b, y, n, t.rows, t.a_row, t.b_row, y_row, static_cast<uint8_t>(t.a_step),
             static_cast<uint8_t>(t.b_step)});
     char place[128];
@@ -182,24 +189,26 @@ class BinaryCheck {
     if (y != a && y != b) y_.CheckUntouched(y, t.rows, n, y_row, result, place);
     for (size_t i = 0; i < t.rows * n; ++i) {
       const size_t row = i / n, at = i % n;
-      const float left = a_copy[row * t.a_row + at * t.a_step],
-                  right = b_copy[row * t.b_row + at * t.b_step];
-      snprintf(place, sizeof(place), "a %.9g, b %.9g, n %zu, rows %zu, steps %zu %zu",
-               static_cast<double>(left), static_cast<double>(right), n, t.rows, t.a_step,
-               t.b_step);
-      const double expected = f.f(left, right);
-      result->Compare(y[row * y_row + at], expected, f.ulps * kUnit * fabs(expected) + kSmallest,
-                      place);
+      const double left = Value(a_copy[row * t.a_row + at * t.a_step]),
+                   right = Value(b_copy[row * t.b_row + at * t.b_step]);
+      snprintf(place, sizeof(place), "a %.9g, b %.9g, n %zu, rows %zu, steps %zu %zu", left, right,
+               n, t.rows, t.a_step, t.b_step);
+      double expected = f.f(left, right);
+      const double rounded = Value(T(static_cast<float>(expected)));
+      if (isinf(rounded)) expected = rounded;  // too large for an element
+      result->Compare(Value(y[row * y_row + at]), expected,
+                      f.ulps * kUnit<T> * fabs(expected) + kSmallest<T>, place);
     }
   }
 
-  Guarded a_, b_, y_;
+  Guarded<T> a_, b_, y_;
   Random random_;
 };
 
+template <typename T>
 class SoftmaxCheck {
  public:
-  void Run(void (*kernel)(const SoftmaxArgs<float>&), bool logarithm, Result* result) {
+  void Run(void (*kernel)(const SoftmaxArgs<T>&), bool logarithm, Result* result) {
     static const size_t kLengths[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 100, 1000, 5000};
     static const size_t kStrides[] = {1, 3};
     for (size_t n : kLengths) {
@@ -214,41 +223,41 @@ class SoftmaxCheck {
   // x - max is rounded once, which the exponential turns into a relative error of |x - max| u; the
   // exponential itself is good to 4 u. The sum of n terms is made in lanes and blocks of 32
   // vectors: no term passes more than 32 + n / 32 + 16 additions.
-  void RunCase(void (*kernel)(const SoftmaxArgs<float>&), bool logarithm, size_t n, size_t stride,
+  void RunCase(void (*kernel)(const SoftmaxArgs<T>&), bool logarithm, size_t n, size_t stride,
                float range, Result* result) {
     ++result->cases;
     const size_t size = (n - 1) * stride + 1;
-    float* x = x_.Take(size);
+    T* x = x_.Take(size);
     random_.Fill(x, size, -range, range);
-    float* y = y_.TakeOutput(size);
+    T* y = y_.TakeOutput(size);
     kernel({x, y, n, stride});
     char place[64];
     snprintf(place, sizeof(place), "n %zu, stride %zu, range %g", n, stride,
              static_cast<double>(range));
     y_.CheckUntouched(y, n, 1, stride, result, place);
     double maximum = -INFINITY, sum = 0.0, spread = 0.0;
-    for (size_t i = 0; i < n; ++i) maximum = x[i * stride] > maximum ? x[i * stride] : maximum;
-    for (size_t i = 0; i < n; ++i) sum += exp(x[i * stride] - maximum);
+    for (size_t i = 0; i < n; ++i) maximum = fmax(maximum, Value(x[i * stride]));
+    for (size_t i = 0; i < n; ++i) sum += exp(Value(x[i * stride]) - maximum);
     for (size_t i = 0; i < n; ++i) {
-      const double d = x[i * stride] - maximum;
+      const double d = Value(x[i * stride]) - maximum;
       spread += -d * exp(d) / sum;
     }
     const double sum_error = 4 + spread + 48 + static_cast<double>(n) / 32;
     for (size_t i = 0; i < n; ++i) {
-      const double d = x[i * stride] - maximum;
+      const double d = Value(x[i * stride]) - maximum;
       if (logarithm) {
         const double expected = d - log(sum);
-        result->Compare(y[i * stride], expected,
-                        kUnit * (sum_error + fabs(d) + 4 * log(sum) + fabs(expected)), place);
+        result->Compare(Value(y[i * stride]), expected,
+                        kUnit<T> * (sum_error + fabs(d) + 4 * log(sum) + fabs(expected)), place);
       } else {
         const double expected = exp(d) / sum;
-        result->Compare(y[i * stride], expected,
-                        kUnit * expected * (4 + fabs(d) + sum_error + 2) + kSmallest, place);
+        result->Compare(Value(y[i * stride]), expected,
+                        kUnit<T> * expected * (4 + fabs(d) + sum_error + 2) + kSmallest<T>, place);
       }
     }
   }
 
-  Guarded x_, y_;
+  Guarded<T> x_, y_;
   Random random_;
 };
 

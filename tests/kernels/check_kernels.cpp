@@ -21,53 +21,56 @@ trimtab::Kernel<Args> As(const KernelRow& row) {
   return reinterpret_cast<trimtab::Kernel<Args>>(row.function);
 }
 
-// Of a family for floats; kernels for other elements need checks of their own.
+// Of a family for elements of T; kernels for other elements need checks of their own.
+template <typename T>
 bool Of(const KernelRow& row, const char* family) {
-  return row.family == FamilyHash<float>(trimtab::NameHash(family));
+  return row.family == FamilyHash<T>(trimtab::NameHash(family));
 }
 
 // A portable kernel takes any tile: it is tried with those of the others and with odd ones.
+template <typename T>
 bool CheckProducts(const KernelRow& row, Result* result) {
   static const size_t kTiles[][2] = {{8, 8}, {4, 8}, {6, 16}, {14, 32}, {3, 5}, {1, 1}};
   const bool any_tile = row.nr == 0;
-  if (Of(row, "gemm")) {
-    GemmCheck check;
-    if (!any_tile) check.Run(As<GemmArgs<float>>(row), row.mr, row.nr, result);
+  if (Of<T>(row, "gemm")) {
+    GemmCheck<T> check;
+    if (!any_tile) check.Run(As<GemmArgs<T>>(row), row.mr, row.nr, result);
     for (const auto& tile : kTiles) {
-      if (any_tile) check.Run(As<GemmArgs<float>>(row), tile[0], tile[1], result);
+      if (any_tile) check.Run(As<GemmArgs<T>>(row), tile[0], tile[1], result);
     }
     return true;
   }
-  if (Of(row, "depthwise")) {
-    DepthwiseCheck check;
-    if (!any_tile) check.Run(As<DepthwiseArgs<float>>(row), row.nr, result);
+  if (Of<T>(row, "depthwise")) {
+    DepthwiseCheck<T> check;
+    if (!any_tile) check.Run(As<DepthwiseArgs<T>>(row), row.nr, result);
     for (const auto& tile : kTiles) {
-      if (any_tile && tile[1] > 1) check.Run(As<DepthwiseArgs<float>>(row), tile[1], result);
+      if (any_tile && tile[1] > 1) check.Run(As<DepthwiseArgs<T>>(row), tile[1], result);
     }
     return true;
   }
-  if (Of(row, "max_pool") || Of(row, "average_pool")) {
-    PoolCheck check;
-    check.Run(As<PoolArgs<float>>(row), Of(row, "average_pool"), result);
+  if (Of<T>(row, "max_pool") || Of<T>(row, "average_pool")) {
+    PoolCheck<T> check;
+    check.Run(As<PoolArgs<T>>(row), Of<T>(row, "average_pool"), result);
     return true;
   }
   return false;
 }
 
+template <typename T>
 bool CheckWinograd(const KernelRow& row, Result* result) {
-  const bool input = Of(row, "winograd_input"), weights = Of(row, "winograd_weights");
-  if (!input && !weights && !Of(row, "winograd_output")) return false;
+  const bool input = Of<T>(row, "winograd_input"), weights = Of<T>(row, "winograd_weights");
+  if (!input && !weights && !Of<T>(row, "winograd_output")) return false;
   for (const WinogradTile& tile : kWinogradTiles) {
     if (row.nr != 0 && row.nr != tile.size) continue;
-    WinogradInputCheck input_check;
-    WinogradWeightsCheck weights_check;
-    WinogradOutputCheck output_check;
-    if (input) input_check.Run(As<WinogradInputArgs<float>>(row), tile.size, result);
+    WinogradInputCheck<T> input_check;
+    WinogradWeightsCheck<T> weights_check;
+    WinogradOutputCheck<T> output_check;
+    if (input) input_check.Run(As<WinogradInputArgs<T>>(row), tile.size, result);
     if (input || (row.nr != 0 && row.mr != tile.tile)) continue;
     if (weights)
-      weights_check.Run(As<WinogradWeightsArgs<float>>(row), tile, result);
+      weights_check.Run(As<WinogradWeightsArgs<T>>(row), tile, result);
     else
-      output_check.Run(As<WinogradOutputArgs<float>>(row), tile, result);
+      output_check.Run(As<WinogradOutputArgs<T>>(row), tile, result);
   }
   return true;
 }
@@ -75,35 +78,42 @@ bool CheckWinograd(const KernelRow& row, Result* result) {
 bool CheckStrassen(const KernelRow& row, Result* result) {
   StrassenSumsCheck sums;
   StrassenResultsCheck results;
-  if (Of(row, "strassen_sums")) {
+  if (Of<float>(row, "strassen_sums")) {
     sums.Run(As<StrassenSumsArgs<float>>(row), result);
     return true;
   }
-  if (!Of(row, "strassen_results")) return false;
+  if (!Of<float>(row, "strassen_results")) return false;
   results.Run(As<StrassenResultsArgs<float>>(row), result);
   return true;
 }
 
+template <typename T>
 bool CheckElementwise(const KernelRow& row, Result* result) {
   bool known = false;
   for (const UnaryFunction& f : kUnaryFunctions) {
-    if (!Of(row, f.family)) continue;
-    UnaryCheck check;
-    check.Run(As<UnaryArgs<float>>(row), f, result);
+    if (!Of<T>(row, f.family)) continue;
+    UnaryCheck<T> check;
+    check.Run(As<UnaryArgs<T>>(row), f, result);
     known = true;
   }
   for (const BinaryFunction& f : kBinaryFunctions) {
-    if (!Of(row, f.family)) continue;
-    BinaryCheck check;
-    check.Run(As<BinaryArgs<float>>(row), f, result);
+    if (!Of<T>(row, f.family)) continue;
+    BinaryCheck<T> check;
+    check.Run(As<BinaryArgs<T>>(row), f, result);
     known = true;
   }
-  if (Of(row, "softmax") || Of(row, "log_softmax")) {
-    SoftmaxCheck check;
-    check.Run(As<SoftmaxArgs<float>>(row), Of(row, "log_softmax"), result);
+  if (Of<T>(row, "softmax") || Of<T>(row, "log_softmax")) {
+    SoftmaxCheck<T> check;
+    check.Run(As<SoftmaxArgs<T>>(row), Of<T>(row, "log_softmax"), result);
     known = true;
   }
   return known;
+}
+
+template <typename T>
+bool CheckTyped(const KernelRow& row, Result* result) {
+  return CheckProducts<T>(row, result) || CheckWinograd<T>(row, result) ||
+         CheckElementwise<T>(row, result);
 }
 
 int CheckAll() {
@@ -119,8 +129,8 @@ int CheckAll() {
       continue;
     }
     Result result;
-    if (!CheckProducts(row, &result) && !CheckWinograd(row, &result) &&
-        !CheckStrassen(row, &result) && !CheckElementwise(row, &result)) {
+    if (!CheckTyped<float>(row, &result) && !CheckTyped<Half>(row, &result) &&
+        !CheckStrassen(row, &result)) {
       printf("FAILED: there is no check for its family\n");
       ++failed;
     } else if (result.failures > 0) {

@@ -2,7 +2,7 @@
 //
 // Bounds (Higham 2002, section 3.1): a sum of n products in any order, fused or not, errs by at
 // most gamma(n + 1) times the sum of absolute values; bias, residual and scale each add one
-// rounding. gamma(n) = n u / (1 - n u), here n <= 2000, so that 1.001 n u is above it.
+// rounding. gamma(n) = n u / (1 - n u).
 #ifndef TRIMTAB_TESTS_KERNELS_CHECK_PRODUCTS_H_
 #define TRIMTAB_TESTS_KERNELS_CHECK_PRODUCTS_H_
 
@@ -11,7 +11,21 @@
 
 namespace check {
 
-inline double Gamma(size_t n) { return 1.001 * static_cast<double>(n) * kUnit; }
+template <typename T>
+double Gamma(size_t n) {
+  const double roundings = static_cast<double>(n) * kUnit<T>;
+  return roundings < 1 ? roundings / (1 - roundings) : INFINITY;
+}
+
+// Long sums in f16: its gamma bounds next to nothing. Roundings that do not depend on each other
+// add up to sqrt(n) times one (Higham & Mary 2019), of at most half an ulp of the largest sum on
+// the way; four times that is allowed. Kernels that sum in float are far below.
+template <typename T>
+double SumBound(size_t n, double size, double largest) {
+  const double always = Gamma<T>(n) * size;
+  const double likely = 4 * sqrt(static_cast<double>(n)) * kUnit<T> * largest;
+  return (sizeof(T) == 2 && likely < always ? likely : always) + kSmallest<T>;
+}
 
 struct GemmCase {
   size_t mr, nr, rows, columns, taps, k;
@@ -19,9 +33,10 @@ struct GemmCase {
   size_t slack;  // between rows of c
 };
 
+template <typename T>
 class GemmCheck {
  public:
-  void Run(void (*kernel)(const GemmArgs<float>&), size_t mr, size_t nr, Result* result) {
+  void Run(void (*kernel)(const GemmArgs<T>&), size_t mr, size_t nr, Result* result) {
     if (mr == 0 || nr == 0) return result->Fail("no tile", 0, 1, 0, "a GEMM has one");
     for (size_t rows = 1; rows <= mr; ++rows) RunRows(kernel, mr, nr, rows, result);
     // Several tiles.
@@ -30,7 +45,7 @@ class GemmCheck {
   }
 
  private:
-  void RunRows(void (*kernel)(const GemmArgs<float>&), size_t mr, size_t nr, size_t rows,
+  void RunRows(void (*kernel)(const GemmArgs<T>&), size_t mr, size_t nr, size_t rows,
                Result* result) {
     static const size_t kDepths[] = {0, 1, 2, 3, 4, 5, 7, 8, 17, 31, 64, 97};
     const size_t columns[] = {1,      nr / 4, nr / 2, nr / 2 + 1, nr / 4 * 3,
@@ -47,27 +62,27 @@ class GemmCheck {
     }
   }
 
-  void RunCase(void (*kernel)(const GemmArgs<float>&), const GemmCase& t, Result* result) {
+  void RunCase(void (*kernel)(const GemmArgs<T>&), const GemmCase& t, Result* result) {
     ++result->cases;
     const size_t panels = (t.columns + t.nr - 1) / t.nr, depth = t.taps * t.k;
-    float* w = w_.Take(panels * depth * t.nr);
+    T* w = w_.Take(panels * depth * t.nr);
     random_.Fill(w, panels * depth * t.nr);
-    float* bias = bias_.Take(panels * t.nr);
+    T* bias = bias_.Take(panels * t.nr);
     random_.Fill(bias, panels * t.nr);
     const size_t residual_stride = t.columns + 2;
-    float* residual = residual_.Take(t.rows * residual_stride - 2);
+    T* residual = residual_.Take(t.rows * residual_stride - 2);
     random_.Fill(residual, t.rows * residual_stride - 2);
     // More rows than are used, in random order: as an image's pixels are. The last ends at the
     // guard.
     const size_t pool = (t.rows + t.mr - 1) / t.mr * t.taps * t.mr;
-    float* a = a_.Take(pool * t.k);
+    T* a = a_.Take(pool * t.k);
     random_.Fill(a, pool * t.k);
-    static const float* pointers[64 * kMaxTileRows];
+    static const T* pointers[64 * kMaxTileRows];
     for (size_t i = 0; i < pool; ++i)
       pointers[i] = a + (i == 0 ? pool - 1 : random_.Below(pool)) * t.k;
     const size_t c_stride = t.columns + t.slack;
     const size_t c_size = (t.rows - 1) * c_stride + t.columns;
-    float* c = c_.TakeOutput(c_size);
+    T* c = c_.TakeOutput(c_size);
     const float low = t.clamp ? -0.5f : -INFINITY, high = t.clamp ? 0.75f : INFINITY;
     kernel({pointers, w, t.bias ? bias : nullptr, t.residual ? residual : nullptr, c, t.taps, t.k,
             t.rows, t.columns, c_stride, residual_stride, low, high, static_cast<uint16_t>(t.mr),
@@ -79,36 +94,41 @@ class GemmCheck {
     c_.CheckUntouched(c, t.rows, t.columns, c_stride, result, place);
     for (size_t i = 0; i < t.rows; ++i) {
       for (size_t j = 0; j < t.columns; ++j) {
-        double sum = t.bias ? bias[j] : 0.0, size = fabs(sum);
-        const float* column = w + j / t.nr * depth * t.nr + j % t.nr;
-        const float* const* row = pointers + i / t.mr * t.taps * t.mr + i % t.mr;
+        double sum = t.bias ? Value(bias[j]) : 0.0, size = fabs(sum), largest = size;
+        const T* column = w + j / t.nr * depth * t.nr + j % t.nr;
+        const T* const* row = pointers + i / t.mr * t.taps * t.mr + i % t.mr;
         for (size_t tap = 0; tap < t.taps; ++tap) {
           for (size_t p = 0; p < t.k; ++p) {
             const double product =
-                static_cast<double>(row[tap * t.mr][p]) * column[(tap * t.k + p) * t.nr];
+                Value(row[tap * t.mr][p]) * Value(column[(tap * t.k + p) * t.nr]);
             sum += product;
             size += fabs(product);
+            largest = fmax(largest, fabs(sum));
           }
         }
         if (t.residual) {
-          sum += residual[i * residual_stride + j];
-          size += fabs(residual[i * residual_stride + j]);
+          const double added = Value(residual[i * residual_stride + j]);
+          sum += added;
+          size += fabs(added);
+          largest = fmax(largest, fmax(fabs(added), fabs(sum)));
         }
-        result->Compare(c[i * c_stride + j], Clamp(sum, low, high), Gamma(depth + 3) * size, place);
+        result->Compare(Value(c[i * c_stride + j]), Clamp(sum, low, high),
+                        SumBound<T>(depth + 3, size, largest), place);
       }
     }
   }
 
-  Guarded a_, w_, bias_, residual_, c_;
+  Guarded<T> a_, w_, bias_, residual_, c_;
   Random random_;
   size_t turn_ = 0;
 };
 
 // Pixels that share taps as neighbours of an image do: pixel p's taps begin at p * step.
+template <typename T>
 struct Pixels {
-  const float* pointers[2048];
+  const T* pointers[2048];
 
-  void Point(const float* a, size_t channels, size_t rows, size_t count, Random* random) {
+  void Point(const T* a, size_t channels, size_t rows, size_t count, Random* random) {
     for (size_t i = 0; i < count; ++i)
       pointers[i] = a + (i == 0 ? rows - 1 : random->Below(rows)) * channels;
   }
@@ -120,9 +140,10 @@ struct DepthwiseCase {
   size_t slack;  // between pixels and rows of y
 };
 
+template <typename T>
 class DepthwiseCheck {
  public:
-  void Run(void (*kernel)(const DepthwiseArgs<float>&), size_t nr, Result* result) {
+  void Run(void (*kernel)(const DepthwiseArgs<T>&), size_t nr, Result* result) {
     const size_t channels[] = {1,      3,           4,      5,          nr - 1,    nr,
                                nr + 1, nr + nr / 2, 2 * nr, 2 * nr + 5, 3 * nr - 1};
     // Squares of 3 and 5 have code of their own; their steps too.
@@ -145,29 +166,28 @@ class DepthwiseCheck {
   }
 
  private:
-  void RunCase(void (*kernel)(const DepthwiseArgs<float>&), const DepthwiseCase& t,
-               Result* result) {
+  void RunCase(void (*kernel)(const DepthwiseArgs<T>&), const DepthwiseCase& t, Result* result) {
     ++result->cases;
     const size_t tiles = (t.channels + t.nr - 1) / t.nr, taps = t.kernel_h * t.kernel_w;
     const size_t column = (t.rows > 0 ? t.rows - 1 : 0) * t.step_h + t.kernel_h;
     constexpr size_t kRows = 20;
-    float* a = a_.Take(kRows * t.channels);
+    T* a = a_.Take(kRows * t.channels);
     random_.Fill(a, kRows * t.channels);
     input_.Point(a, t.channels, kRows, (t.pixels * t.step_w + t.kernel_w) * column, &random_);
     // Tiles overlap: a channel's weights are the same in both.
-    float* plain = plain_.Take(t.channels * taps);
+    T* plain = plain_.Take(t.channels * taps);
     random_.Fill(plain, t.channels * taps);
-    float* w = w_.Take(tiles * taps * t.nr);
+    T* w = w_.Take(tiles * taps * t.nr);
     for (size_t i = 0; i < tiles * taps * t.nr; ++i) {
       const size_t last = t.channels < t.nr ? 0 : t.channels - t.nr;
       const size_t begin = i / (taps * t.nr) * t.nr, c = (begin < last ? begin : last) + i % t.nr;
-      w[i] = c < t.channels ? plain[c * taps + i / t.nr % taps] : 0.0f;
+      w[i] = c < t.channels ? plain[c * taps + i / t.nr % taps] : T(0.0f);
     }
-    float* bias = bias_.Take(t.channels);
+    T* bias = bias_.Take(t.channels);
     random_.Fill(bias, t.channels);
     // Rows follow each other as pixels do, so that one stride tells what must stay untouched.
     const size_t stride = t.channels + t.slack, pixels = t.rows * t.pixels;
-    float* y = y_.TakeOutput(pixels == 0 ? 0 : (pixels - 1) * stride + t.channels);
+    T* y = y_.TakeOutput(pixels == 0 ? 0 : (pixels - 1) * stride + t.channels);
     const float low = t.clamp ? -0.5f : -INFINITY, high = t.clamp ? 0.75f : INFINITY;
     kernel({input_.pointers, w, bias, y, t.kernel_h, t.kernel_w, column, t.step_h, t.step_w, t.rows,
             t.pixels, t.channels, stride, t.pixels * stride, low, high,
@@ -179,24 +199,24 @@ class DepthwiseCheck {
              t.clamp);
     y_.CheckUntouched(y, pixels, t.channels, stride, result, place);
     for (size_t p = 0; p < pixels; ++p) {
-      const float* const* from =
+      const T* const* from =
           input_.pointers + p % t.pixels * t.step_w * column + p / t.pixels * t.step_h;
       for (size_t c = 0; c < t.channels; ++c) {
-        double sum = bias[c], size = fabs(sum);
+        double sum = Value(bias[c]), size = fabs(sum);
         for (size_t tap = 0; tap < taps; ++tap) {
-          const double product =
-              static_cast<double>(from[tap % t.kernel_w * column + tap / t.kernel_w][c]) *
-              plain[c * taps + tap];
+          const double product = Value(from[tap % t.kernel_w * column + tap / t.kernel_w][c]) *
+                                 Value(plain[c * taps + tap]);
           sum += product;
           size += fabs(product);
         }
-        result->Compare(y[p * stride + c], Clamp(sum, low, high), Gamma(taps + 2) * size, place);
+        result->Compare(Value(y[p * stride + c]), Clamp(sum, low, high),
+                        Gamma<T>(taps + 2) * size + kSmallest<T>, place);
       }
     }
   }
 
-  Guarded a_, plain_, w_, bias_, y_;
-  Pixels input_;
+  Guarded<T> a_, plain_, w_, bias_, y_;
+  Pixels<T> input_;
   Random random_;
 };
 
@@ -205,9 +225,10 @@ struct PoolCase {
   size_t slack;  // between pixels of y
 };
 
+template <typename T>
 class PoolCheck {
  public:
-  void Run(void (*kernel)(const PoolArgs<float>&), bool average, Result* result) {
+  void Run(void (*kernel)(const PoolArgs<T>&), bool average, Result* result) {
     static const size_t kChannels[] = {1,  2,  3,  4,  5,  7,  8,  15, 16,
                                        17, 31, 32, 33, 63, 64, 65, 100};
     // 3x3 has code of its own for steps of 1 and 2.
@@ -225,19 +246,19 @@ class PoolCheck {
   }
 
  private:
-  void RunCase(void (*kernel)(const PoolArgs<float>&), bool average, const PoolCase& t,
+  void RunCase(void (*kernel)(const PoolArgs<T>&), bool average, const PoolCase& t,
                Result* result) {
     ++result->cases;
     const size_t channels = t.channels, pixels = t.pixels;
     const size_t taps = t.kernel_h * t.kernel_w, step = t.step_w * t.kernel_h;
     constexpr size_t kRows = 20;
-    float* a = a_.Take(kRows * channels);
+    T* a = a_.Take(kRows * channels);
     random_.Fill(a, kRows * channels);
     input_.Point(a, channels, kRows, pixels * step + taps, &random_);
     float* scale = scale_.Take(pixels);
     random_.Fill(scale, pixels, 0.01f, 1.0f);
     const size_t stride = channels + t.slack;
-    float* y = y_.TakeOutput(pixels == 0 ? 0 : (pixels - 1) * stride + channels);
+    T* y = y_.TakeOutput(pixels == 0 ? 0 : (pixels - 1) * stride + channels);
     kernel({input_.pointers, average ? scale : nullptr, y, t.kernel_h, t.kernel_w, t.step_w, pixels,
             channels, stride});
     char place[100];
@@ -248,22 +269,25 @@ class PoolCheck {
       for (size_t c = 0; c < channels; ++c) {
         double sum = 0.0, size = 0.0, maximum = -INFINITY;
         for (size_t tap = 0; tap < taps; ++tap) {
-          const double x = input_.pointers[p * step + tap][c];
+          const double x = Value(input_.pointers[p * step + tap][c]);
           sum += x;
           size += fabs(x);
           maximum = x > maximum ? x : maximum;
         }
         if (average) {
-          result->Compare(y[p * stride + c], sum * scale[p], Gamma(taps) * size * scale[p], place);
+          result->Compare(Value(y[p * stride + c]), sum * static_cast<double>(scale[p]),
+                          Gamma<T>(taps) * size * static_cast<double>(scale[p]) + kSmallest<T>,
+                          place);
         } else {
-          result->Compare(y[p * stride + c], maximum, 0.0, place);
+          result->Compare(Value(y[p * stride + c]), maximum, 0.0, place);
         }
       }
     }
   }
 
-  Guarded a_, scale_, y_;
-  Pixels input_;
+  Guarded<T> a_, y_;
+  Guarded<float> scale_;
+  Pixels<T> input_;
   Random random_;
 };
 

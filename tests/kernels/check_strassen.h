@@ -30,16 +30,16 @@ class StrassenSumsCheck {
       for (size_t i = 0; i < n; ++i) {
         const double a11 = a[0][i], a12 = a[1][i], a21 = a[2][i], a22 = a[3][i];
         const double size = fabs(a11) + fabs(a12) + fabs(a21) + fabs(a22);
-        result->Compare(s[i], a21 + a22, Gamma(1) * size, place);
-        result->Compare(s[n + i], a21 + a22 - a11, Gamma(2) * size, place);
-        result->Compare(s[2 * n + i], a11 - a21, Gamma(1) * size, place);
-        result->Compare(s[3 * n + i], a12 - (a21 + a22 - a11), Gamma(3) * size, place);
+        result->Compare(s[i], a21 + a22, Gamma<float>(1) * size, place);
+        result->Compare(s[n + i], a21 + a22 - a11, Gamma<float>(2) * size, place);
+        result->Compare(s[2 * n + i], a11 - a21, Gamma<float>(1) * size, place);
+        result->Compare(s[3 * n + i], a12 - (a21 + a22 - a11), Gamma<float>(3) * size, place);
       }
     }
   }
 
  private:
-  Guarded a_[4], s_;
+  Guarded<float> a_[4], s_;
   Random random_;
 };
 
@@ -81,18 +81,19 @@ class StrassenResultsCheck {
       for (size_t i = 0; i < 2 * n; ++i) {
         const double was = given[half][i], addend = changes ? residual[half][i] : 0.0;
         if (half == 0 || i < n || !has_bottom) {
-          result->Compare(y[half][i], was + addend, Gamma(1) * (fabs(was) + fabs(addend)), place);
+          result->Compare(y[half][i], was + addend, Gamma<float>(1) * (fabs(was) + fabs(addend)),
+                          place);
           continue;
         }
         const double u3 = given[1][i - n], u4 = given[0][i];
         const double size = fabs(u3) + fabs(u4) + fabs(was) + fabs(addend);
-        result->Compare(y[half][i], Clamp(u3 + u4 - was + addend, low, high), Gamma(3) * size,
-                        place);
+        result->Compare(y[half][i], Clamp(u3 + u4 - was + addend, low, high),
+                        Gamma<float>(3) * size, place);
       }
     }
   }
 
-  Guarded given_[2], residual_[2], y_[2];
+  Guarded<float> given_[2], residual_[2], y_[2];
   Random random_;
 };
 

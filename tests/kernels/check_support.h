@@ -11,11 +11,29 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "kernels/half.h"
+
 namespace check {
 
-constexpr double kUnit = 1.0 / (1 << 24);  // unit roundoff of float32
-constexpr double kSmallest =
-    1.1754943508222875e-38;  // where denormals begin; Armv7 vectors flush them
+// The unit roundoff of an element, in which kernels may compute, and what underflow may add to an
+// error: Armv7 vectors flush the denormals of float32, results in f16 are rounded to denormals.
+template <typename T>
+constexpr double kUnit = 0;
+template <>
+constexpr double kUnit<float> = 1.0 / (1 << 24);
+template <>
+constexpr double kUnit<Half> = 1.0 / (1 << 11);
+template <typename T>
+constexpr double kSmallest = 0;
+template <>
+constexpr double kSmallest<float> = 1.1754943508222875e-38;
+template <>
+constexpr double kSmallest<Half> = 1.0 / (1 << 24);
+
+template <typename T>
+double Value(T x) {
+  return static_cast<double>(static_cast<float>(x));
+}
 
 // The outcome of one kernel's checks. `worst` is the largest error as a share of what is allowed.
 struct Result {
@@ -44,44 +62,46 @@ struct Result {
 };
 
 // A buffer that ends at an inaccessible page, so that reading or writing past its end is a crash.
+template <typename T>
 class Guarded {
  public:
   Guarded() {
     char* map = static_cast<char*>(
         mmap(nullptr, kBytes + kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     if (map == MAP_FAILED || mprotect(map + kBytes, kPage, PROT_NONE) != 0) abort();
-    end_ = reinterpret_cast<float*>(map + kBytes);
+    end_ = reinterpret_cast<T*>(map + kBytes);
   }
   Guarded(const Guarded&) = delete;
   Guarded& operator=(const Guarded&) = delete;
   ~Guarded() { munmap(reinterpret_cast<char*>(end_) - kBytes, kBytes + kPage); }
 
-  // The last n floats.
-  float* Take(size_t n) const {
-    if (n + kMargin > kBytes / sizeof(float)) abort();
+  // The last n elements.
+  T* Take(size_t n) const {
+    if (n + kMargin > kBytes / sizeof(T)) abort();
     return end_ - n;
   }
 
   // The same, filled with a canary as is the margin in front of them.
-  float* TakeOutput(size_t n) const {
-    float* p = Take(n);
-    for (float* q = p - kMargin; q < end_; ++q) memcpy(q, &kCanary, sizeof(kCanary));
+  T* TakeOutput(size_t n) const {
+    T* p = Take(n);
+    for (T* q = p - kMargin; q < end_; ++q) memcpy(q, &kCanary, sizeof(T));
     return p;
   }
 
-  static bool IsCanary(const float* p) { return memcmp(p, &kCanary, sizeof(kCanary)) == 0; }
+  static bool IsCanary(const T* p) { return memcmp(p, &kCanary, sizeof(T)) == 0; }
 
   // Everything outside rows x columns at `stride`, and the margin in front, must be as TakeOutput
   // left it.
-  void CheckUntouched(const float* p, size_t rows, size_t columns, size_t stride, Result* result,
+  void CheckUntouched(const T* p, size_t rows, size_t columns, size_t stride, Result* result,
                       const char* place) const {
-    for (const float* q = p - kMargin; q < p; ++q) {
-      if (!IsCanary(q)) return result->Fail("wrote in front of the output", *q, 0, 0, place);
+    for (const T* q = p - kMargin; q < p; ++q) {
+      if (!IsCanary(q)) return result->Fail("wrote in front of the output", Value(*q), 0, 0, place);
     }
-    for (const float* q = p; q < end_; ++q) {
+    for (const T* q = p; q < end_; ++q) {
       const size_t i = static_cast<size_t>(q - p);
       const bool inside = stride == 0 ? i < columns : i / stride < rows && i % stride < columns;
-      if (!inside && !IsCanary(q)) return result->Fail("wrote outside the output", *q, 0, 0, place);
+      if (!inside && !IsCanary(q))
+        return result->Fail("wrote outside the output", Value(*q), 0, 0, place);
     }
   }
 
@@ -89,9 +109,10 @@ class Guarded {
   static constexpr size_t kPage = 65536;  // the largest page size of the targets
   static constexpr size_t kBytes = 2 << 20;
   static constexpr size_t kMargin = 64;
-  static constexpr uint32_t kCanary = 0x7FA5C3D2;  // a NaN that no computation gives
+  // A NaN that no computation gives, in its first bytes too.
+  static constexpr uint32_t kCanary = sizeof(T) == 2 ? 0x7DA57DA5 : 0x7FA5C3D2;
 
-  float* end_;
+  T* end_;
 };
 
 class Random {
@@ -106,7 +127,8 @@ class Random {
   float Uniform(float low, float high) {
     return low + (high - low) * (static_cast<float>(Bits() >> 8) * 0x1p-24f);
   }
-  void Fill(float* p, size_t n, float low = -1.0f, float high = 1.0f) {
+  template <typename T>
+  void Fill(T* p, size_t n, float low = -1.0f, float high = 1.0f) {
     for (size_t i = 0; i < n; ++i) p[i] = Uniform(low, high);
   }
 

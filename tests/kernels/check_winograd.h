@@ -80,25 +80,26 @@ double Transformed(const Matrix& m, size_t i, size_t j, const X& x, double* size
 
 constexpr size_t kWinogradChannels[] = {16, 17, 19, 31, 32, 33, 40, 64};
 
+template <typename T>
 class WinogradInputCheck {
  public:
-  void Run(void (*kernel)(const WinogradInputArgs<float>&), size_t n, Result* result) {
+  void Run(void (*kernel)(const WinogradInputArgs<T>&), size_t n, Result* result) {
     for (size_t channels : kWinogradChannels) {
       for (size_t slack = 0; slack < 6; slack += 3) RunCase(kernel, n, channels, slack, result);
     }
   }
 
  private:
-  void RunCase(void (*kernel)(const WinogradInputArgs<float>&), size_t n, size_t channels,
-               size_t slack, Result* result) {
+  void RunCase(void (*kernel)(const WinogradInputArgs<T>&), size_t n, size_t channels, size_t slack,
+               Result* result) {
     ++result->cases;
     constexpr size_t kRows = 20;
     const Matrix b = WinogradInputMatrix(n);
     const size_t elements = b.rows * b.rows, stride = channels + slack;
-    float* a = a_.Take(kRows * channels);
+    T* a = a_.Take(kRows * channels);
     random_.Fill(a, kRows * channels);
     input_.Point(a, channels, kRows, elements, &random_);
-    float* y = y_.TakeOutput((elements - 1) * stride + channels);
+    T* y = y_.TakeOutput((elements - 1) * stride + channels);
     kernel({input_.pointers, y, channels, stride, static_cast<uint16_t>(n)});
     char place[80];
     snprintf(place, sizeof(place), "size %zu, channels %zu, slack %zu", n, channels, slack);
@@ -107,21 +108,23 @@ class WinogradInputCheck {
       for (size_t c = 0; c < channels; ++c) {
         double size;
         const double expected = Transformed(
-            b, e / b.rows, e % b.rows,
-            [&](size_t i) { return static_cast<double>(input_.pointers[i][c]); }, &size);
-        result->Compare(y[e * stride + c], expected, Gamma(14) * size, place);
+            b, e / b.rows, e % b.rows, [&](size_t i) { return Value(input_.pointers[i][c]); },
+            &size);
+        result->Compare(Value(y[e * stride + c]), expected, Gamma<T>(14) * size + kSmallest<T>,
+                        place);
       }
     }
   }
 
-  Guarded a_, y_;
-  Pixels input_;
+  Guarded<T> a_, y_;
+  Pixels<T> input_;
   Random random_;
 };
 
+template <typename T>
 class WinogradOutputCheck {
  public:
-  void Run(void (*kernel)(const WinogradOutputArgs<float>&), WinogradTile tile, Result* result) {
+  void Run(void (*kernel)(const WinogradOutputArgs<T>&), WinogradTile tile, Result* result) {
     size_t turn = 0;
     for (size_t channels : kWinogradChannels) {
       for (size_t rows = 1; rows <= tile.tile; ++rows) {
@@ -137,14 +140,14 @@ class WinogradOutputCheck {
     size_t channels, rows, columns, turn;
   };
 
-  void RunCase(void (*kernel)(const WinogradOutputArgs<float>&), const Case& t, Result* result) {
+  void RunCase(void (*kernel)(const WinogradOutputArgs<T>&), const Case& t, Result* result) {
     ++result->cases;
     const bool use_bias = t.turn % 2 == 0, use_residual = t.turn % 3 == 0, clamp = t.turn % 5 < 2;
     const Matrix a = WinogradOutputMatrix(t.tile.tile, t.tile.size);
     const size_t elements = a.columns * a.columns, x_stride = t.channels + t.turn % 4;
-    float* x = x_.Take((elements - 1) * x_stride + t.channels);
+    T* x = x_.Take((elements - 1) * x_stride + t.channels);
     random_.Fill(x, (elements - 1) * x_stride + t.channels);
-    float* bias = bias_.Take(t.channels);
+    T* bias = bias_.Take(t.channels);
     random_.Fill(bias, t.channels);
     // Pixels lie side by side, so that all of a row is output; rows may be apart.
     const size_t row_stride = t.columns * t.channels + t.turn % 7;
@@ -153,9 +156,9 @@ class WinogradOutputCheck {
     const size_t residual_row = t.columns * residual_pixel + t.turn % 5;
     const size_t residual_count =
         (t.rows - 1) * residual_row + (t.columns - 1) * residual_pixel + t.channels;
-    float* residual = residual_.Take(residual_count);
+    T* residual = residual_.Take(residual_count);
     random_.Fill(residual, residual_count);
-    float* y = y_.TakeOutput(count);
+    T* y = y_.TakeOutput(count);
     const float low = clamp ? -2.0f : -INFINITY, high = clamp ? 3.0f : INFINITY;
     kernel({x, use_bias ? bias : nullptr, use_residual ? residual : nullptr, y, t.channels,
             x_stride, t.rows, t.columns, row_stride, t.channels, residual_row, residual_pixel, low,
@@ -169,19 +172,21 @@ class WinogradOutputCheck {
         for (size_t c = 0; c < t.channels; ++c) {
           const size_t at = i * row_stride + j * t.channels + c;
           const double added =
-              use_residual ? residual[i * residual_row + j * residual_pixel + c] : 0.0;
+              use_residual ? Value(residual[i * residual_row + j * residual_pixel + c]) : 0.0;
           double size;
-          double expected = Transformed(
-              a, i, j, [&](size_t e) { return static_cast<double>(x[e * x_stride + c]); }, &size);
-          expected += (use_bias ? bias[c] : 0.0) + added;
-          size += (use_bias ? fabs(bias[c]) : 0.0) + fabs(added);
-          result->Compare(y[at], Clamp(expected, low, high), Gamma(15) * size, place);
+          double expected =
+              Transformed(a, i, j, [&](size_t e) { return Value(x[e * x_stride + c]); }, &size);
+          const double start = use_bias ? Value(bias[c]) : 0.0;
+          expected += start + added;
+          size += fabs(start) + fabs(added);
+          result->Compare(Value(y[at]), Clamp(expected, low, high),
+                          Gamma<T>(15) * size + kSmallest<T>, place);
         }
       }
     }
   }
 
-  Guarded x_, bias_, residual_, y_;
+  Guarded<T> x_, bias_, residual_, y_;
   Random random_;
 };
 
@@ -204,25 +209,26 @@ inline Matrix WinogradWeightsMatrix(size_t tile, size_t size) {
 
 // A one-dimensional transform takes at most 6 roundings on the way to a result, that of a constant
 // included.
+template <typename T>
 class WinogradWeightsCheck {
  public:
-  void Run(void (*kernel)(const WinogradWeightsArgs<float>&), WinogradTile tile, Result* result) {
+  void Run(void (*kernel)(const WinogradWeightsArgs<T>&), WinogradTile tile, Result* result) {
     for (size_t columns : kWinogradChannels) {
       for (size_t slack = 0; slack < 6; slack += 3) RunCase(kernel, tile, columns, slack, result);
     }
   }
 
  private:
-  void RunCase(void (*kernel)(const WinogradWeightsArgs<float>&), WinogradTile tile, size_t columns,
+  void RunCase(void (*kernel)(const WinogradWeightsArgs<T>&), WinogradTile tile, size_t columns,
                size_t slack, Result* result) {
     ++result->cases;
     const Matrix g = WinogradWeightsMatrix(tile.tile, tile.size);
     const size_t taps = g.columns * g.columns, elements = g.rows * g.rows;
     const size_t stride = columns + slack;
-    float* w = w_.Take(taps * columns);
+    T* w = w_.Take(taps * columns);
     random_.Fill(w, taps * columns);
     input_.Point(w, columns, taps, taps, &random_);
-    float* y = y_.TakeOutput((elements - 1) * stride + columns);
+    T* y = y_.TakeOutput((elements - 1) * stride + columns);
     kernel({input_.pointers, y, columns, stride, tile.tile, tile.size});
     char place[80];
     snprintf(place, sizeof(place), "tile %d of %d, columns %zu, slack %zu", tile.tile, tile.size,
@@ -232,15 +238,16 @@ class WinogradWeightsCheck {
       for (size_t c = 0; c < columns; ++c) {
         double size;
         const double expected = Transformed(
-            g, e / g.rows, e % g.rows,
-            [&](size_t i) { return static_cast<double>(input_.pointers[i][c]); }, &size);
-        result->Compare(y[e * stride + c], expected, Gamma(12) * size, place);
+            g, e / g.rows, e % g.rows, [&](size_t i) { return Value(input_.pointers[i][c]); },
+            &size);
+        result->Compare(Value(y[e * stride + c]), expected, Gamma<T>(12) * size + kSmallest<T>,
+                        place);
       }
     }
   }
 
-  Guarded w_, y_;
-  Pixels input_;
+  Guarded<T> w_, y_;
+  Pixels<T> input_;
   Random random_;
 };
 

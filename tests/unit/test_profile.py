@@ -19,9 +19,9 @@ from trimtab.target import Target
     [
         ("x86_64", "haswell", {"avx2", "portable"}),
         ("x86_64", "skylake-avx512", {"avx512", "portable"}),
-        ("aarch64", None, {"neon", "portable"}),
-        ("aarch64", "cortex-a53", {"neona53", "neon", "portable"}),
-        ("aarch64", "cortex-a55", {"neona55", "neon", "portable"}),
+        ("aarch64", None, {"neon", "neonhalf", "portable"}),
+        ("aarch64", "cortex-a53", {"neona53", "neon", "neonhalf", "portable"}),
+        ("aarch64", "cortex-a55", {"neona55", "neon", "neonhalf", "neonfp16", "portable"}),
         ("armv7", "cortex-a7", {"neonv7", "portable"}),
         ("armv7", "cortex-a9", {"portable"}),
     ],

@@ -103,8 +103,10 @@ def _mask(ports: tuple[schema.Port, ...], trait: str) -> str:
     return hex(sum(bits))
 
 
-def registry_source(profile: Profile) -> str:
-    """generated/registry.cpp: one row per kept operator."""
+def registry_source(profile: Profile, kept: list[kernels.Kernel]) -> str:
+    """generated/registry.cpp: one row per kept operator, with its classes that have `kept`
+    kernels.
+    """
     ops = profile.operators()
     out = [
         BANNER,
@@ -114,7 +116,15 @@ def registry_source(profile: Profile) -> str:
     rows = []
     for op in ops:
         struct = f"{op.class_name}Attributes"
-        out.append(f"extern const OperatorFactory k{op.class_name}Factory;")
+        classes = (
+            [pascal(d) for d in profile.dtypes_of(op, kept) or op.dtypes[:1]] if op.typed else [""]
+        )
+        factories = [f"k{op.class_name}{name}Factory" for name in classes]
+        out += [f"extern const OperatorFactory {factory};" for factory in factories]
+        out.append(
+            f"static const OperatorFactory* const k{op.class_name}Factories[] = {{"
+            f"{', '.join('&' + factory for factory in factories)}}};"
+        )
         fields = "nullptr"
         if op.attributes:
             fields = f"k{op.class_name}Fields"
@@ -126,7 +136,7 @@ def registry_source(profile: Profile) -> str:
                 out.append(f"    {{AttributeType::k{pascal(a.type)}, {least}, {place}, {limit}}},")
             out.append("};")
         (least_in, most_in), (least_out, most_out) = op.input_counts, op.output_counts
-        dtypes = hex(sum(1 << schema.DTYPES[d] for d in op.dtypes if d in profile.dtypes))
+        dtypes = hex(sum(1 << schema.DTYPES[d] for d in profile.dtypes_of(op, kept)))
         traits = ("optional", "constant", "index", "half", "strided")
         ports = [(op.inputs, trait) for trait in traits]
         ports += [(op.outputs, "strided"), (op.inputs, "in_place")]
@@ -135,7 +145,8 @@ def registry_source(profile: Profile) -> str:
             f"    {{{op.id}, {op.schema_hash:#x}u, {least_in}, {most_in}, {least_out}, {most_out}, "
             f"LayoutRule::{LAYOUT_RULES[op.layout]}, {str(op.view).lower()}, "
             f"{str(op.prepares).lower()}, {dtypes}, {masks}, "
-            f"{fields}, {len(op.attributes)}, &k{op.class_name}Factory, "
+            f"{fields}, {len(op.attributes)}, "
+            f"k{op.class_name}Factories, {len(factories)}, "
             f'"{op.name if profile.strings else ""}"}},'
         )
     out.append("\nconst OperatorRow kOperatorTable[] = {\n" + "\n".join(rows) + "\n};")
@@ -248,7 +259,7 @@ def generate(
     files.write_if_changed(generated / "attributes.h", attributes_header(ops))
     files.write_if_changed(generated / "op_ids.h", op_ids_header(ops))
     files.write_if_changed(generated / "config.h", config_header(profile))
-    files.write_if_changed(generated / "registry.cpp", registry_source(profile))
+    files.write_if_changed(generated / "registry.cpp", registry_source(profile, kept))
     files.write_if_changed(
         generated / "kernel_table.cpp", kernel_table_source(kept, profile.strings)
     )

@@ -24,6 +24,7 @@ _DECLARATION = re.compile(
 )
 _TILE = re.compile(r"(?:[1-9]\d*x)?[1-9]\d*")
 _TILE_OF_LANES = re.compile(rf"(\d+)\s*:\s*({_TILE.pattern})")
+_BASE = re.compile(r'^#include "kernels/\w+/(vec_\w+\.h)"', re.MULTILINE)
 _LANES = re.compile(r"^constexpr size_t kLanes = (\d+);", re.MULTILINE)
 
 
@@ -123,8 +124,11 @@ def _options(text: str) -> dict[str, Any]:
 
 
 def _lanes(header: Path) -> int:
-    """Elements of a vector, as its header has them."""
-    match = _LANES.search(_text(header))
+    """Elements of a vector, as its header has them, or the vectors that this is made of."""
+    text = _text(header)
+    match = _LANES.search(text)
+    if match is None and (base := _BASE.search(text)):
+        return _lanes(header.with_name(base[1]))
     if match is None:
         raise SchemaError("must define constexpr size_t kLanes = ...;", where=str(header))
     return int(match[1])

@@ -15,7 +15,14 @@ MAX_TILE_ROWS = 32  # kernel_api.h kMaxTileRows
 MAX_TILE_COLUMNS = 64  # kernel_api.h kMaxTileColumns
 
 # What C++ calls an element.
-ELEMENTS = {"f32": "float", "i8": "int8_t", "u8": "uint8_t", "i32": "int32_t", "i64": "int64_t"}
+ELEMENTS = {
+    "f32": "float",
+    "f16": "Half",
+    "i8": "int8_t",
+    "u8": "uint8_t",
+    "i32": "int32_t",
+    "i64": "int64_t",
+}
 
 # The packing of a program that is planned for a portable kernel, which understands any: that of
 # the small ARM kernels, so that they can stand in.

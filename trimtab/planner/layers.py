@@ -20,7 +20,7 @@ arguments:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trimtab.program.program import element_bytes
 
@@ -42,6 +42,11 @@ class Layer:
         """A layer that reads and writes so many elements."""
         bytes = element_bytes(dtype) * elements
         return Layer(args_type, dtype, tuple(sizes.items()), operations, bytes)
+
+    def of_type(self, dtype: str) -> Layer:
+        """The same of other elements."""
+        bytes = self.bytes * element_bytes(dtype) // element_bytes(self.dtype)
+        return replace(self, dtype=dtype, bytes=bytes)
 
     @property
     def work(self) -> int:

@@ -131,13 +131,11 @@ class Block:
         self.ops: list[Op] = []
 
     def dtype(self, op: Op) -> str:
-        """The element type that an operator computes in, that of its first input; "" without one. A
-        family of kernels and this type are what the operator calls.
+        """The element type that an operator computes in, that of its first input, or of what it
+        prepares; "" without one. A family of kernels and this type are what the operator calls.
         """
-        if not op.inputs:
-            return ""
-        dtype = self.vars[op.inputs[0]].dtype
-        return "f32" if dtype == "f16" and op.schema.inputs[0].half else dtype
+        decides = op.outputs[:1] if op.schema.prepares else op.inputs[:1]
+        return self.vars[decides[0]].dtype if decides else ""
 
     def new_name(self, hint: str) -> str:
         """`hint`, or `hint` with a number behind it when the name is taken."""

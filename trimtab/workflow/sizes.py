@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import trimtab
-from trimtab import __version__, cores, size
+from trimtab import __version__, cores, files, size
 from trimtab.build.toolchain import find_toolchain
 from trimtab.errors import UsageError
 from trimtab.instruments.sizes import EXAMPLE, FULL, TARGETS, Weighed
+from trimtab.planner import code_bytes
 from trimtab.planner.code_bytes import CodeBytes
 from trimtab.progress import SILENT, Progress
 from trimtab.workflow.build import Recipe, build, network_of
@@ -50,13 +51,16 @@ def weigh(
 
 
 def measure_code(progress: Progress = SILENT) -> dict[str, CodeBytes]:
-    """What each operator and kernel adds to a binary of everything, by architecture. Raises
-    whatever ends a build.
+    """What each operator and kernel adds to a binary of everything in float32, by architecture.
+    Raises whatever ends a build.
     """
     found = {}
+    full = code_bytes.weighed_profile()
     for name in dict.fromkeys(toolchain for toolchain, _ in TARGETS):
         with tempfile.TemporaryDirectory(prefix="trimtab-") as folder:
-            recipe = Recipe("", FULL, name)
+            profile = Path(folder) / f"{full.name}.toml"
+            files.write_text(profile, full.to_toml())
+            recipe = Recipe("", str(profile), name)
             report = size.measure(build(recipe, Path(folder) / "build", progress).output_dir)
             found[find_toolchain(name).arch] = _code_bytes(report)
     return found

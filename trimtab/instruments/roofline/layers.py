@@ -93,18 +93,21 @@ def assign(
     chosen: Iterable[Kernel], found: Mapping[str, Counter[Layer]], most: int
 ) -> dict[str, tuple[Layer, ...]]:
     """At most `most` layers for every kernel: its own, or, as no network may call it, those of any
-    kernel with arguments of the same type.
+    kernel with arguments of the same type, at last with arguments for other elements.
     """
     by_type: dict[tuple[str, str], Counter[Layer]] = {}
     for counts in found.values():
         for layer, work in counts.items():
             by_type.setdefault((layer.args_type, layer.dtype), Counter())[layer] += work
-    return {
-        k.name: select(
-            _fitting(k, found.get(k.name) or by_type.get((k.args_type, k.dtype), Counter())), most
+
+    def fallback(k: Kernel) -> Counter[Layer]:
+        own = by_type.get((k.args_type, k.dtype))
+        others = (counts for (args, _), counts in by_type.items() if args == k.args_type)
+        return own or Counter(
+            {layer.of_type(k.dtype): n for counts in others for layer, n in counts.items()}
         )
-        for k in chosen
-    }
+
+    return {k.name: select(_fitting(k, found.get(k.name) or fallback(k)), most) for k in chosen}
 
 
 def _fitting(kernel: Kernel, counts: Counter[Layer]) -> Counter[Layer]:

@@ -72,6 +72,19 @@ class TimedOperator:
     share: float | None
 
 
+def _peak(isa: str) -> str:
+    """The kernel that shows what an instruction set can multiply: one of its own, or of the next
+    lower set that has one.
+    """
+    rows = [row for row in kernels.isas().values() if row.arch == kernels.isas()[isa].arch]
+    lower = [row for row in rows if row.rank <= kernels.isas()[isa].rank] + [
+        kernels.isas()[kernels.PORTABLE]
+    ]
+    lower.sort(key=lambda row: (row.name == isa, row.rank), reverse=True)
+    names = (f"peak_{dtype}_{row.name}" for row in lower for dtype in (_DTYPE, *row.vectors))
+    return next(name for name in names if name in kernels.inventory())
+
+
 class _Limits:
     """The loops that measure the machine; each round adds a sample of each."""
 
@@ -88,7 +101,7 @@ class _Limits:
         """Times every loop once."""
         for isa, rates in self._peaks.items():
             n = _PEAK_MULTIPLY_ADDS
-            rates.append(2 * n / self._time(f"peak_{_DTYPE}_{isa}", n))
+            rates.append(2 * n / self._time(_peak(isa), n))
         for name, size in self._sets.items():
             n = size // 4 // 1024 * 1024  # a multiple of every vector
             read = 4 * n / self._time(f"read_{_DTYPE}_{self._best}", n)

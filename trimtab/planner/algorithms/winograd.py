@@ -173,13 +173,18 @@ class Winograd:
         return {1: Packing(key, lambda w: pack(w, self.tile, stride, nr), at_load)}
 
     def _weights_kernel(self, program: Program, op: Op) -> str:
-        """The transform of weights for the instruction set of the other transforms."""
-        isa, tile = kernels.kernel(op.attributes["input_kernel"]).isa, self._size_of(program, op)
+        """The transform of weights for the instruction set of the other transforms, or for the next
+        lower one of the architecture that has it.
+        """
+        isas, tile = kernels.isas(), (self.tile, self._size_of(program, op))
+        own = isas[kernels.kernel(op.attributes["input_kernel"]).isa]
         return next(
-            k.name
+            k.name  # highest rank first
             for k in kernels.inventory().values()
-            if (k.family, k.isa) == ("winograd_weights", isa)
-            and (k.portable or (k.mr, k.nr) == (self.tile, tile))
+            if (k.family, k.dtype) == ("winograd_weights", program.dtype(op))
+            and isas[k.isa].rank <= own.rank
+            and {*isas[k.isa].arch} >= {*own.arch}
+            and (k.portable or (k.mr, k.nr) == tile)
         )
 
     def _weights_layer(self, program: Program, op: Op, nr: int) -> Layer:

@@ -1,0 +1,49 @@
+// The primitives of kernels/generic/ for f16 on every core of armv8: vectors are float, and rounded
+// when they are stored. For what needs the precision or the range of float in between.
+#ifndef TRIMTAB_KERNELS_ARM_VEC_NEONHALF_H_
+#define TRIMTAB_KERNELS_ARM_VEC_NEONHALF_H_
+
+#include "kernels/kernel_api.h"
+
+#define TRIMTAB_ELEMENT Half
+#include "kernels/arm/vec_neon.h"
+
+namespace {
+
+inline F Load(const Half* p) { return {vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(&p->bits)))}; }
+inline void Store(Half* p, F a) { vst1_u16(&p->bits, vreinterpret_u16_f16(vcvt_f16_f32(a.v))); }
+inline F LoadPart(const Half* p, size_t count) {
+  if (count == kLanes) return Load(p);
+  Half lanes[kLanes] = {};
+  for (size_t i = 0; i < count; ++i) lanes[i] = p[i];
+  return Load(lanes);
+}
+inline void StorePart(Half* p, F a, size_t count) {
+  if (count == kLanes) return Store(p, a);
+  Half lanes[kLanes];
+  Store(lanes, a);
+  for (size_t i = 0; i < count; ++i) p[i] = lanes[i];
+}
+
+inline void LoadStep(const Half*& p, size_t n, F (&x)[2]) {
+  const float16x8_t both = vreinterpretq_f16_u16(vld1q_u16(&p->bits));
+  Step(p, n);
+  x[0].v = vcvt_f32_f16(vget_low_f16(both));
+  x[1].v = vcvt_high_f32_f16(both);
+}
+inline void StoreStep(Half*& p, size_t n, const F (&x)[2]) {
+  const float16x8_t both = vcvt_high_f16_f32(vcvt_f16_f32(x[0].v), x[1].v);
+  vst1q_u16(&p->bits, vreinterpretq_u16_f16(both));
+  Step(p, n);
+}
+inline void StoreStep(Half*& p, size_t n, const F (&x)[4]) {
+  uint16x8x2_t all;
+  all.val[0] = vreinterpretq_u16_f16(vcvt_high_f16_f32(vcvt_f16_f32(x[0].v), x[1].v));
+  all.val[1] = vreinterpretq_u16_f16(vcvt_high_f16_f32(vcvt_f16_f32(x[2].v), x[3].v));
+  vst1q_u16_x2(&p->bits, all);
+  Step(p, n);
+}
+
+}  // namespace
+
+#endif  // TRIMTAB_KERNELS_ARM_VEC_NEONHALF_H_

@@ -1,0 +1,84 @@
+// IEEE 754 binary16: an element that is stored in 16 bits and, where instructions for it are not
+// used on purpose, computed with as float.
+#ifndef TRIMTAB_KERNELS_HALF_H_
+#define TRIMTAB_KERNELS_HALF_H_
+
+#include <stdint.h>
+#include <string.h>
+
+// Files of kernels have compiler flags of their own, so that no function here may be one that the
+// linker shares between them.
+#define TRIMTAB_INLINE inline __attribute__((always_inline))
+
+namespace trimtab {
+
+TRIMTAB_INLINE uint32_t FloatBits(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof(bits));
+  return bits;
+}
+
+TRIMTAB_INLINE float FloatFromBits(uint32_t bits) {
+  float value;
+  memcpy(&value, &bits, sizeof(value));
+  return value;
+}
+
+TRIMTAB_INLINE float FloatFromHalf(uint16_t half) {
+  const uint32_t sign = static_cast<uint32_t>(half & 0x8000) << 16;
+  const uint32_t exponent = half >> 10 & 31, fraction = half & 0x3FF;
+  if (exponent == 31) return FloatFromBits(sign | 0x7F800000 | fraction << 13);
+  if (exponent != 0) return FloatFromBits(sign | (exponent + 112) << 23 | fraction << 13);
+  const float magnitude = static_cast<float>(fraction) * 0x1p-24f;
+  return sign != 0 ? -magnitude : magnitude;
+}
+
+// Rounds to nearest, ties to even.
+TRIMTAB_INLINE uint16_t HalfFromFloat(float value) {
+  const uint32_t bits = FloatBits(value);
+  const uint32_t sign = bits >> 16 & 0x8000, magnitude = bits & 0x7FFFFFFF;
+  uint32_t half;
+  if (magnitude > 0x7F800000) {
+    half = 0x7E00;  // NaN
+  } else if (magnitude >= 0x477FF000) {
+    half = 0x7C00;  // 65520 and more round to infinity
+  } else if (magnitude < 0x38800000) {
+    // Below 2^-14: the spacing of floats in [0.5, 1) is that of subnormal halves, so the addition
+    // rounds as it must.
+    half = FloatBits(FloatFromBits(magnitude) + 0.5f) - FloatBits(0.5f);
+  } else {
+    half = (magnitude - (112u << 23) + 0xFFF + (magnitude >> 13 & 1)) >> 13;
+  }
+  return static_cast<uint16_t>(sign | half);
+}
+
+}  // namespace trimtab
+
+// The element type f16. Trivial, so that arrays of it can be read from files and left unset.
+struct Half {
+  uint16_t bits;
+
+  Half() = default;
+#if defined(__aarch64__)
+  TRIMTAB_INLINE Half(float value) {  // NOLINT(google-explicit-constructor): rounds as stores do
+    const __fp16 half = static_cast<__fp16>(value);
+    memcpy(&bits, &half, sizeof(bits));
+  }
+  TRIMTAB_INLINE operator float() const {  // NOLINT(google-explicit-constructor): exact
+    __fp16 half;
+    memcpy(&half, &bits, sizeof(half));
+    return static_cast<float>(half);
+  }
+#else
+  TRIMTAB_INLINE Half(float value)  // NOLINT(google-explicit-constructor): rounds as stores do
+      : bits(trimtab::HalfFromFloat(value)) {}
+  TRIMTAB_INLINE operator float() const {  // NOLINT(google-explicit-constructor): exact
+    return trimtab::FloatFromHalf(bits);
+  }
+#endif
+};
+static_assert(sizeof(Half) == 2, "an element of f16 is 16 bits");
+
+#undef TRIMTAB_INLINE
+
+#endif  // TRIMTAB_KERNELS_HALF_H_

@@ -1,0 +1,7 @@
+#include "kernels/portable/vec_half.h"
+
+#include "kernels/generic/unary.h"
+
+extern "C" void neg_f16_portable(const UnaryArgs<Half>& args) {
+  Map(args, [](F x) { return F{-x.v}; });
+}
