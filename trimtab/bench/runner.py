@@ -36,6 +36,7 @@ class Command:
     per_op: bool = False
     markers: bool = False
     verify: bool = False
+    counters: str = ""
 
     def argv(self) -> list[str]:
         """The launch as an argument list."""
@@ -46,6 +47,7 @@ class Command:
             argv += ["--output-dir", self.output_dir]
         argv += ["--threads", str(self.threads), "--warmup", str(self.warmup)]
         argv += ["--runs", str(self.runs), "--min-time-ms", str(self.min_time_ms)]
+        argv += ["--counters", self.counters] if self.counters else []
         flags = {"--per-op": self.per_op, "--markers": self.markers, "--verify": self.verify}
         return argv + [flag for flag, given in flags.items() if given]
 
