@@ -18,7 +18,7 @@ from tests.unit.bench_fakes import make_golden, make_header, make_subject
 from trimtab import reports
 from trimtab.bench import counters, protocol, results
 from trimtab.bench.counters import Counted, Hardware
-from trimtab.bench.protocol import Settings
+from trimtab.bench.jobs import Settings
 from trimtab.bench.results import Status, Writer
 from trimtab.bench.summary import summarize
 from trimtab.devices import Device, find_device
@@ -62,6 +62,10 @@ def test_an_event_that_never_ran_is_not_counted_as_zero() -> None:
     found = counters.scaled(["a", "b", "c"], [[[0, 9, 0], None, [0, 9, 9]]] * 3)
     assert dict(found.counts) == {"c": 0}
     assert found.counted_share == 1
+
+
+def test_a_last_level_that_never_missed_is_one_that_nobody_counts() -> None:
+    assert not counters.scaled(["last_level_misses"], [[[0, 9, 9]]] * 3).counts
 
 
 def test_the_last_level_is_the_deepest_that_counts() -> None:

@@ -130,7 +130,8 @@ def scaled(names: Sequence[str], samples: Sequence[Sequence[Any]]) -> Counted:
     for name, *readings in zip(names, *samples, strict=True):
         known = [reading for reading in readings if reading is not None]
         count, enabled, running = (sum(r[i] for r in known) for i in range(3))
-        if running == 0:
+        # A kernel takes raw events without asking the PMU: one that it lacks counts nothing, ever.
+        if running == 0 or (name == "last_level_misses" and count == 0):
             continue
         counts[name] = count * enabled / running / len(known)
         share = min(share, running / enabled)
