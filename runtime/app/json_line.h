@@ -52,6 +52,26 @@ class JsonLine {
     return *this;
   }
 
+  // A list of lists of `count` numbers, a[i] - b[i], or of null where `known` is false.
+  void BeginList(const char* key) {
+    Key(key);
+    separator_ = '[';
+  }
+  void Differences(bool known, const uint64_t* a, const uint64_t* b, int count) {
+    text_.Put(separator_);
+    separator_ = ',';
+    if (!known) {
+      text_.Add("null");
+      return;
+    }
+    for (int i = 0; i < count; ++i) {
+      text_.Put(i == 0 ? '[' : ',');
+      text_.Add(static_cast<int64_t>(a[i] - b[i]));
+    }
+    text_.Put(']');
+  }
+  void EndList() { text_.Put(']'); }
+
   void Write() {
     size_t length = text_.length();
     buffer_[length++] = '}';
@@ -83,6 +103,7 @@ class JsonLine {
   }
 
   char buffer_[1024];
+  char separator_ = '[';
   Text text_;
 };
 

@@ -80,14 +80,10 @@ struct OpTimer {
     self->meter->End(Phase::kOpEnd, op);
     uint16_t type = 0;
     const char* name = trimtab_op_name(self->model, op, &type);
-    JsonLine("op")
-        .Number("run", self->run)
-        .Number("index", op)
-        .Number("id", type)
-        .String("name", name)
-        .Number("ns", self->meter->ns())
-        .NumberOrNull("instructions", self->meter->instructions())
-        .Write();
+    JsonLine line("op");
+    line.Number("run", self->run).Number("index", op).Number("id", type).String("name", name);
+    self->meter->AddTo(&line);
+    line.Write();
   }
 };
 
@@ -96,11 +92,10 @@ int RunOnce(trimtab_model* model, Meter* meter, const char* event, int64_t index
   const int code = trimtab_run(model);
   meter->End(Phase::kRunEnd, index);
   if (code != 0) return Fail(code, trimtab_last_error(model));
-  JsonLine(event)
-      .Number("i", index)
-      .Number("ns", meter->ns())
-      .NumberOrNull("instructions", meter->instructions())
-      .Write();
+  JsonLine line(event);
+  line.Number("i", index);
+  meter->AddTo(&line);
+  line.Write();
   return 0;
 }
 
@@ -116,8 +111,7 @@ int Measure(trimtab_model* model, const Options& options, Meter* meter) {
   if (!options.per_op) return 0;
   // Operators are timed in runs of their own: reading the clock around each one would lengthen the
   // runs above.
-  Meter op_meter(options.markers);
-  OpTimer timer = {&op_meter, model, 0};
+  OpTimer timer = {meter, model, 0};
   trimtab_set_observer(model, OpTimer::Notify, &timer);
   for (; timer.run < options.runs; ++timer.run) {
     if (const int code = trimtab_run(model)) return Fail(code, trimtab_last_error(model));
@@ -144,10 +138,9 @@ int RunModel(const Options& options, Meter* meter) {
   const int opened = OpenModel(options, &model, why, sizeof(why));
   meter->End(Phase::kLoadEnd, 0);
   if (opened != 0) return Fail(opened, why);
-  JsonLine("load")
-      .Number("ns", meter->ns())
-      .NumberOrNull("instructions", meter->instructions())
-      .Write();
+  JsonLine line("load");
+  meter->AddTo(&line);
+  line.Write();
   trimtab_memory memory;
   trimtab_memory_use(model, &memory);
   JsonLine("memory")
@@ -179,7 +172,10 @@ int Main(int argc, char** argv) {
       .Number("threads", options.threads)
       .Names("cpu_features", features)
       .Write();
-  Meter meter(options.markers);
+  Counters counters;
+  if (options.counters != nullptr && !counters.Open(options.counters))
+    return Fail(kUsageError, "the list of counters is malformed or too long");
+  Meter meter(options.markers, counters);
   if (const int code = RunModel(options, &meter)) return code;
   JsonLine("peak").NumberOrNull("vm_hwm_bytes", PeakResidentBytes()).Write();
   JsonLine("end").String("status", "OK").Write();

@@ -2,29 +2,17 @@
 
 #include <fcntl.h>
 #include <linux/perf_event.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "runtime/app/perf_event.h"
 
 namespace trimtab {
 namespace {
 
 // "trim": no prctl of this number exists, so the kernel refuses it at once.
 constexpr int kMarker = 0x7472696d;
-
-// This thread's user-mode instructions; fails where the kernel has no counter or does not let us
-// read it.
-int OpenCounter() {
-  perf_event_attr attributes;
-  memset(&attributes, 0, sizeof(attributes));
-  attributes.size = sizeof(attributes);
-  attributes.type = PERF_TYPE_HARDWARE;
-  attributes.config = PERF_COUNT_HW_INSTRUCTIONS;
-  attributes.exclude_kernel = 1;
-  attributes.exclude_hv = 1;
-  return static_cast<int>(syscall(SYS_perf_event_open, &attributes, 0, -1, -1, 0));
-}
 
 void Mark(Phase phase, int64_t index) {
   syscall(SYS_prctl, kMarker, static_cast<unsigned long>(phase), static_cast<unsigned long>(index),
@@ -58,11 +46,10 @@ int64_t PeakResidentBytes() {
   return kib * 1024;
 }
 
-Meter::Meter(bool markers) : markers_(markers), counter_(OpenCounter()) {}
-
-Meter::~Meter() {
-  if (counter_ >= 0) close(counter_);
-}
+Meter::Meter(bool markers, const Counters& counters)
+    : markers_(markers),
+      counters_(counters),
+      counter_(OpenPerfEvent(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, 0, -1)) {}
 
 int64_t Meter::ReadCounter() const {
   int64_t count = -1;
@@ -72,6 +59,7 @@ int64_t Meter::ReadCounter() const {
 
 void Meter::Begin(Phase phase, int64_t index) {
   if (markers_) Mark(phase, index);
+  counters_.Read(start_);
   start_instructions_ = ReadCounter();
   start_ns_ = NowNs();
 }
@@ -81,7 +69,17 @@ void Meter::End(Phase phase, int64_t index) {
   const int64_t end = ReadCounter();
   instructions_ =
       start_instructions_ >= 0 && end >= start_instructions_ ? end - start_instructions_ : -1;
+  counters_.Read(end_);
   if (markers_) Mark(phase, index);
+}
+
+void Meter::AddTo(JsonLine* line) const {
+  line->Number("ns", ns_).NumberOrNull("instructions", instructions_);
+  if (counters_.size() == 0) return;
+  line->BeginList("counters");
+  for (int i = 0; i < counters_.size(); ++i)
+    line->Differences(counters_.has(i), end_[i], start_[i], 3);
+  line->EndList();
 }
 
 }  // namespace trimtab

@@ -1,9 +1,12 @@
-// What the runner measures around a piece of work: time, and instructions where the kernel counts
-// them.
+// What the runner measures around a piece of work: time, and instructions and other events where the
+// kernel counts them.
 #ifndef TRIMTAB_APP_METER_H_
 #define TRIMTAB_APP_METER_H_
 
 #include <stdint.h>
+
+#include "runtime/app/counters.h"
+#include "runtime/app/json_line.h"
 
 namespace trimtab {
 
@@ -19,26 +22,26 @@ enum class Phase : int {
 
 class Meter {
  public:
-  explicit Meter(bool markers);
-  ~Meter();
+  Meter(bool markers, const Counters& counters);
 
   // Marks the phase (a system call that does nothing, seen by the plug-in), then reads clock and
   // counter.
   void Begin(Phase phase, int64_t index);
   void End(Phase phase, int64_t index);
 
-  int64_t ns() const { return ns_; }
-  int64_t instructions() const {
-    return instructions_;
-  }  // executed in user mode by this thread; -1: not counted
+  // Adds what was measured between the last `Begin` and `End`.
+  void AddTo(JsonLine* line) const;
 
  private:
   int64_t ReadCounter() const;
 
   bool markers_;
+  const Counters& counters_;
+  Counters::Reading start_[Counters::kMost], end_[Counters::kMost];
   int counter_;  // perf event, or -1
   int64_t start_ns_ = 0, start_instructions_ = 0;
-  int64_t ns_ = 0, instructions_ = -1;
+  int64_t ns_ = 0;
+  int64_t instructions_ = -1;  // executed in user mode by this thread; -1: not counted
 };
 
 int64_t NowNs();

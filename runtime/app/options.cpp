@@ -57,6 +57,8 @@ const char* ParseOptions(int argc, char** argv, Options* options) {
       options->inputs[options->input_count++] = value;
     } else if (strcmp(name, "--output-dir") == 0) {
       options->output_dir = value;
+    } else if (strcmp(name, "--counters") == 0) {
+      options->counters = value;
     } else {
       known = false;
       for (const Number& number : numbers) {

@@ -13,6 +13,7 @@ struct Options {
   const char* inputs[kMaxInputs] = {};
   int input_count = 0;
   const char* output_dir = nullptr;
+  const char* counters = nullptr;
   int64_t threads = 1;
   int64_t warmup = 0;
   int64_t runs = 1;

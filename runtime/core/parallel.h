@@ -17,6 +17,9 @@ constexpr size_t kFunctionCost = 16;
 constexpr size_t kExchangeCost = 4;
 // Blocks that threads share should be so many, for each of them to be busy to the end.
 constexpr size_t kBlocksPerThread = 4;
+// A loop is cut into so many at most: more where cores differ, as a block that a slow one has begun
+// keeps all others waiting.
+constexpr size_t kMostPerThread = 8, kMostPerUnlikeThread = 32;
 
 inline size_t DivideUp(size_t a, size_t b) { return (a + b - 1) / b; }
 
@@ -28,10 +31,10 @@ constexpr T RoundUp(T value, T unit) {
 }
 
 // Items per block for a loop of `items` that each cost `cost`: worth a hand-over, and no more than
-// eight blocks per thread.
-inline size_t Grain(size_t items, size_t cost, size_t threads) {
+// `most` blocks per thread.
+inline size_t Grain(size_t items, size_t cost, size_t threads, size_t most) {
   const size_t worthwhile = cost < kBlockCost ? kBlockCost / (cost + 1) + 1 : 1;
-  const size_t fair = items / (threads * 8) + 1;
+  const size_t fair = items / (threads * most) + 1;
   return worthwhile > fair ? worthwhile : fair;
 }
 

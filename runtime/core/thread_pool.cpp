@@ -12,9 +12,11 @@
 #include <atomic>
 #include <new>
 
+#include "runtime/core/capacity.h"
 #include "runtime/core/cpu.h"
 #include "runtime/core/memory.h"
 #include "runtime/core/parallel.h"
+#include "runtime/core/shares.h"
 #endif
 
 namespace trimtab {
@@ -26,8 +28,6 @@ namespace {
 // How long a helper looks for work before it sleeps: longer than an operator that one thread runs
 // alone, as waking up takes 50 microseconds and more. Past kSpinNs it lets others have the core.
 constexpr uint64_t kPatienceNs = 1000000, kSpinNs = 50000;
-
-constexpr int kMaxThreads = 64;
 
 uint64_t Now() {
   timespec now;
@@ -65,12 +65,8 @@ void WakeAll(const std::atomic<uint32_t>& word) {
 }  // namespace
 
 struct ThreadPool::State {
-  // The indices that a thread begins with, and those it has not taken yet; on a cache line of its
-  // own.
-  struct alignas(64) Share {
-    std::atomic<size_t> next;
-    size_t end;
-  } share[kMaxThreads];
+  Shares shares;
+  Capacities capacities;
 
   std::atomic<uint32_t> generation{0};  // every loop adds one
   // A helper counts itself in before it looks at the generation for the last time, and the caller
@@ -85,32 +81,29 @@ struct ThreadPool::State {
 
   Body body = nullptr;
   void* context = nullptr;
-  size_t grain = 1;
 
   int helpers = 0;
   struct Helper {
     pthread_t handle;
     State* state;
     int index;
-  } helper[kMaxThreads - 1];
+  } helper[Shares::kMost - 1];
 
   void Call() {
     generation.fetch_add(1);
     if (sleepers.load() != 0) WakeAll(generation);
   }
 
-  // First the thread's own share, which is the same part of every loop: what it wrote last is in
-  // its cache. Then what others have left.
-  void TakeBlocks(int thread) {
-    const int threads = helpers + 1;
-    for (int i = 0; i < threads; ++i) {
-      Share& from = share[(thread + i) % threads];
-      for (;;) {
-        const size_t begin = from.next.fetch_add(grain, std::memory_order_relaxed);
-        if (begin >= from.end) break;
-        body(context, begin, begin + grain < from.end ? begin + grain : from.end, thread);
-      }
-    }
+  // What is left to others in time is done by them, or by the caller in the end.
+  void TakeBlocks(int thread, bool in_time) {
+    Shares::Cursor at = {thread, in_time};
+    for (size_t begin, end; shares.Take(&at, &begin, &end);) body(context, begin, end, thread);
+  }
+
+  void Enter(int thread) {
+    const bool differ = capacities.differ();
+    if (differ) shares.SetSpeed(thread, capacities.OfThisThread());
+    TakeBlocks(thread, differ);
   }
 };
 
@@ -128,18 +121,19 @@ void* ThreadPool::Work(void* argument) {
     seen = state.generation.load();
     if (state.stop.load(std::memory_order_relaxed)) return nullptr;
     state.active.fetch_add(1);
-    if (state.open.load()) state.TakeBlocks(self->index);
+    if (state.open.load()) state.Enter(self->index);
     state.active.fetch_sub(1, std::memory_order_release);
   }
 }
 
-Status ThreadPool::Start(int threads) {
-  if (threads < 1 || threads > kMaxThreads)
+Status ThreadPool::Start(int threads, const char* cores) {
+  if (threads < 1 || threads > Shares::kMost)
     return Status(Code::kBadArgument, TRIMTAB_TEXT("threads must be 1 to 64"), threads);
   if (threads == 1) return Status();
   void* const memory = MapMemory(sizeof(State));
   if (memory == nullptr) return Status(Code::kOutOfMemory, TRIMTAB_TEXT("no memory for threads"));
   state_ = ::new (memory) State;
+  state_->capacities.Read(cores);
   for (int i = 0; i < threads - 1; ++i) {
     State::Helper& helper = state_->helper[i];
     helper.state = state_;
@@ -168,7 +162,9 @@ void ThreadPool::Stop() {
 void ThreadPool::For(size_t n, size_t cost, Body body, void* context) {
   if (n == 0) return;
   const size_t threads = static_cast<size_t>(threads_);
-  const size_t grain = state_ == nullptr ? n : Grain(n, cost, threads);
+  const bool differ = state_ != nullptr && state_->capacities.differ();
+  const size_t most = differ ? kMostPerUnlikeThread : kMostPerThread;
+  const size_t grain = state_ == nullptr ? n : Grain(n, cost, threads, most);
   if (n <= grain) {
     body(context, 0, n, 0);
     return;
@@ -176,23 +172,18 @@ void ThreadPool::For(size_t n, size_t cost, Body body, void* context) {
   State& state = *state_;
   state.body = body;
   state.context = context;
-  state.grain = grain;
-  size_t end = 0;
-  for (size_t i = 0; i < threads; ++i) {
-    state.share[i].next.store(end, std::memory_order_relaxed);
-    end += (n - end) / (threads - i);
-    state.share[i].end = end;
-  }
+  state.shares.Split(n, grain, threads_);
   state.open.store(true, std::memory_order_release);
   state.Call();
-  state.TakeBlocks(0);
+  state.Enter(0);
   state.open.store(false);
   Spin(UINT64_MAX, [&] { return state.active.load() == 0; });
+  if (differ) state.TakeBlocks(0, false);
 }
 
 #else
 
-Status ThreadPool::Start(int threads) {
+Status ThreadPool::Start(int threads, const char*) {
   return threads == 1 ? Status()
                       : Status(Code::kBadArgument,
                                TRIMTAB_TEXT("this binary was built without threads"), threads);

@@ -18,15 +18,17 @@ class ThreadPool {
   ThreadPool& operator=(const ThreadPool&) = delete;
   ~ThreadPool() { Stop(); }
 
-  // `threads` counts the caller's; 1 starts none. Call once.
-  Status Start(int threads);
+  // `threads` counts the caller's; 1 starts none. `cores`: where the system tells of its cores. Call
+  // once.
+  Status Start(int threads, const char* cores = "/sys/devices/system/cpu");
   void Stop();
   int threads() const { return threads_; }
 
   // Runs `body` over [0, n), an index of which costs `cost` (runtime/core/parallel.h), in blocks;
-  // returns when all are done. Each thread begins with its own share, thread t of T with
-  // [n * t / T, n * (t + 1) / T), so that loops over the same rows find them where they wrote them;
-  // who is done takes what others have left.
+  // returns when all are done. Each thread begins with its own share, which is the same part of
+  // every loop, so that loops over the same rows find them where they wrote them; who is done takes
+  // what others have left. Where cores differ, shares are as large as cores are fast, and a slow
+  // one leaves the last blocks to fast ones.
   void For(size_t n, size_t cost, Body body, void* context);
 
   // The same for a callable `f(begin, end, thread)`.

@@ -1,7 +1,12 @@
 // Every index is done exactly once, and what the threads wrote is seen by the caller afterwards.
 // `./inv sanitize` runs this under ThreadSanitizer.
+#include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+#include <atomic>
 
 #include "runtime/core/thread_pool.h"
 
@@ -30,25 +35,80 @@ void CheckLoop(trimtab::ThreadPool* pool, size_t indices, size_t cost) {
   }
 }
 
+// One worker stands still at the first block that it takes, until the others have done all the rest:
+// they do not wait for it.
+void CheckHeldUpWorker(trimtab::ThreadPool* pool) {
+  constexpr size_t kIndices = 1000;
+  std::atomic<size_t> finished{0};
+  std::atomic<int> held{-1};
+  size_t kept = 0;
+  pool->For(kIndices, 100000, [&](size_t begin, size_t end, int thread) {
+    int nobody = -1;
+    if (held.compare_exchange_strong(nobody, thread)) {
+      kept = end - begin;
+      while (finished.load() < kIndices - kept) sched_yield();
+    } else if (held.load() == thread) {
+      kept = kIndices;  // it went on, although nothing was left to do
+    }
+    finished.fetch_add(end - begin);
+  });
+  const size_t block = kIndices / (8 * static_cast<size_t>(pool->threads())) + 1;
+  if (finished.load() == kIndices && kept <= block) return;
+  printf("threads %d: a worker that stood still had %zu indices\n", pool->threads(), kept);
+  ++failures;
+}
+
+// A folder such as /sys/devices/system/cpu, with as many cores as there may be, of two kinds.
+bool MakeUnlikeCores(char* folder) {
+  if (mkdtemp(folder) == nullptr) return false;
+  for (int i = 0; i < 64; ++i) {
+    char path[128];
+    snprintf(path, sizeof(path), "%s/cpu%d", folder, i);
+    mkdir(path, 0755);
+    snprintf(path, sizeof(path), "%s/cpu%d/cpu_capacity", folder, i);
+    FILE* file = fopen(path, "w");
+    if (file == nullptr) return false;
+    fputs(i % 2 == 0 ? "1024\n" : "446\n", file);
+    fclose(file);
+  }
+  return true;
+}
+
+void CheckPool(int threads, const char* cores, bool are_alike) {
+  const size_t sizes[] = {0, 1, 2, 3, 7, 64, 999, kMaxIndices};
+  const size_t costs[] = {100000, 4096, 2000, 128, 0};
+  trimtab::ThreadPool pool;
+  if (!pool.Start(threads, cores).ok()) {
+    printf("cannot start %d threads\n", threads);
+    ++failures;
+    return;
+  }
+  // Loops in quick succession: the next one starts while the threads of the last still wake up.
+  for (int round = 0; round < 50; ++round) {
+    for (const size_t size : sizes) {
+      for (const size_t cost : costs) CheckLoop(&pool, size, cost);
+    }
+  }
+  // Where cores differ, the rest may be left to the one that stands still, if it is a fast one.
+  if (threads > 1 && are_alike) CheckHeldUpWorker(&pool);
+  pool.Stop();
+}
+
 }  // namespace
 
 int main() {
-  const size_t sizes[] = {0, 1, 2, 3, 7, 64, 999, kMaxIndices};
-  const size_t costs[] = {100000, 4096, 2000, 128, 0};
-  for (int threads = 1; threads <= 5; ++threads) {
-    trimtab::ThreadPool pool;
-    if (!pool.Start(threads).ok()) {
-      printf("cannot start %d threads\n", threads);
-      return 1;
-    }
-    // Loops in quick succession: the next one starts while the threads of the last still wake up.
-    for (int round = 0; round < 50; ++round) {
-      for (const size_t size : sizes) {
-        for (const size_t cost : costs) CheckLoop(&pool, size, cost);
-      }
-    }
-    pool.Stop();
+  char unlike[] = "/tmp/trimtab-cores-XXXXXX";
+  if (!MakeUnlikeCores(unlike)) {
+    printf("no place for files\n");
+    return 1;
   }
+  for (int threads = 1; threads <= 5; ++threads) {
+    CheckPool(threads, "/nowhere", true);
+    CheckPool(threads, unlike, false);
+  }
+  char command[128];
+  snprintf(command, sizeof(command), "rm -r %s", unlike);
+  if (system(command) != 0) ++failures;
   printf("thread pool: %s\n", failures == 0 ? "ok" : "FAILED");
   return failures == 0 ? 0 : 1;
 }

@@ -14,6 +14,8 @@ from tests import check_programs
 
 pytestmark = pytest.mark.build
 
+CHECKS = ("check_core", "check_counters", "check_shares", "check_thread_pool")
+
 # Memory is taken when a model is opened: nowhere else, and never by an operator or a kernel.
 ALLOCATES = {"arena", "executor", "loader", "memory", "scope", "thread_pool", "trimtab"}
 ALLOCATION = {
@@ -41,10 +43,10 @@ NEVER = {
 
 def tree() -> Path:
     """A host build of the engine with its check programs."""
-    return check_programs.build("host", "check_core", "check_thread_pool")
+    return check_programs.build("host", *CHECKS)
 
 
-@pytest.mark.parametrize("name", ["check_core", "check_thread_pool"])
+@pytest.mark.parametrize("name", CHECKS)
 def test_the_core_keeps_its_promises(name: str) -> None:
     done = subprocess.run([tree() / name], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

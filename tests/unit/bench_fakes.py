@@ -25,7 +25,7 @@ is_golden = "--output-dir" in args
 say("start", version="9.9.9", schema="00ff", threads=int(option("--threads")), cpu_features=[])
 say("load", ns=1000, instructions=None)
 say("memory", arena_bytes=4096, arena_lower_bound_bytes=4000, weights_bytes=64, prepared_bytes=32)
-say("first", ns=900, instructions=None)
+say("first", i=0, ns=900, instructions=None)
 scale = 2.0
 if True:
     pass

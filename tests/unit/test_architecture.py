@@ -41,7 +41,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "size": {"errors", "paths", "tables", "kernels"},
     "zoo": {"errors", "files", "progress"},
     "devices": {"errors", "paths", "files", "tables", "transit", "progress", "cores"},
-    "bench": {"errors", "files", "progress", "devices"},
+    "bench": {"errors", "files", "progress", "cores", "devices"},
     "reports": {"errors", "tables", "bench"},
     "instruments": {
         *("__init__", "errors", "paths", "files", "tables", "progress", "kernels", "profile"),
@@ -50,7 +50,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "pages": {
         *("errors", "paths", "files", "tables", "schema", "kernels", "cores", "importers"),
-        "instruments",
+        *("bench", "instruments"),
     },
 }
 # Front doors that the API promises below their layer; they import when they are called.

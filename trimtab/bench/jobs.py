@@ -53,6 +53,7 @@ class Settings:
     min_time_ms: int | None = None
     timeout_s: float = 600.0
     per_op: bool = False
+    counters: bool = False
 
     def __post_init__(self) -> None:
         """Raises UsageError for what the runner would refuse."""

@@ -19,7 +19,7 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from trimtab.bench import golden, marks, runner
+from trimtab.bench import counters, golden, marks, runner
 from trimtab.bench.golden import Golden
 from trimtab.bench.jobs import Job, Schedule, Settings, Subject, Turn
 from trimtab.bench.results import Event, FileFacts, Header, Status, Writer
@@ -91,7 +91,7 @@ def measure_all(
             settings = job.settings.resolved(is_emulated=info.is_emulated)
             whole = dataclasses.replace(job, settings=settings)
             writer = stack.enter_context(Writer(directory, _header(device, info, whole)))
-            sides.append(_Side(device, whole, writer, progress))
+            sides.append(_Side(device, info, whole, writer, progress))
         errors: dict[int, TrimtabError] = {}
         turn = Turn(0)
         try:
@@ -166,8 +166,11 @@ def _status(error: TrimtabError | None) -> Status:
 class _Side:
     """One job on the device; holds what its steps share."""
 
-    def __init__(self, device: Device, job: Job, writer: Writer, progress: Progress) -> None:
+    def __init__(
+        self, device: Device, info: DeviceInfo, job: Job, writer: Writer, progress: Progress
+    ) -> None:
         self._device, self._subject, self._expected = device, job.subject, job.expected
+        self._counted = counters.wanted(info, job.settings.threads)
         self._settings, self._writer, self._progress = job.settings, writer, progress
         self._base: runner.Command | None = None
         self._launches = 0
@@ -192,6 +195,8 @@ class _Side:
             )
             with self._progress.step(f"check the output on {device.name}"):
                 self._check_output(self._base, local)
+        if self._settings.counters:
+            self._writer.event(self._counted.event())
 
     def launch(self, turn: Turn, at_s: float) -> None:
         """One launch, `at_s` seconds after the first; raises _LaunchError."""
@@ -201,6 +206,8 @@ class _Side:
         self._launches += 1
         try:
             command = self._settings.steady(self._base)
+            if self._settings.counters:
+                command = dataclasses.replace(command, counters=self._counted.argument)
             self._record(self._launch(command, Transcript(), counted=True, cpus=turn.cpus))
         except ResultError:
             raise

@@ -1,47 +1,20 @@
 """The on-device runner as a command: its arguments, and the events that it prints.
 
-The runner (runtime/app) prints one JSON object per line; docs/runner.md lists them. What it prints
-is checked here, once: the rest of the package can rely on the fields in `_FIELDS`.
+What it prints is checked here, once, against the table in `trimtab.bench.lines`: the rest of the
+package can rely on its fields, and on at least one measured run where a launch went well.
 """
 
 from __future__ import annotations
 
-import json
 import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from trimtab.bench import lines
 from trimtab.bench.results import Event
 from trimtab.devices.protocol import CommandResult
 from trimtab.errors import DeviceError, RunnerCrashedError, RunnerError
 
-_COUNT = (int,)
-_COUNT_OR_NULL = (int, type(None))
-_FIELDS: Mapping[str, Mapping[str, tuple[type, ...]]] = {
-    "start": {"version": (str,), "schema": (str,), "threads": _COUNT, "cpu_features": (list,)},
-    "load": {"ns": _COUNT, "instructions": _COUNT_OR_NULL},
-    "memory": {
-        "arena_bytes": _COUNT,
-        "arena_lower_bound_bytes": _COUNT,
-        "weights_bytes": _COUNT,
-        "prepared_bytes": _COUNT,
-    },
-    "first": {"ns": _COUNT, "instructions": _COUNT_OR_NULL},
-    "warmup": {"i": _COUNT, "ns": _COUNT, "instructions": _COUNT_OR_NULL},
-    "run": {"i": _COUNT, "ns": _COUNT, "instructions": _COUNT_OR_NULL},
-    "op": {
-        "run": _COUNT,
-        "index": _COUNT,
-        "id": _COUNT,
-        "name": (str,),
-        "ns": _COUNT,
-        "instructions": _COUNT_OR_NULL,
-    },
-    "peak": {"vm_hwm_bytes": _COUNT_OR_NULL},
-    "end": {"status": (str,)},
-    "error": {"code": _COUNT, "message": (str,)},
-}
 _SIGNAL_HINTS: Mapping[int, str] = {
     signal.SIGILL: "the CPU lacks instructions that the build uses: build with another --cpu",
     signal.SIGKILL: "probably the device ran out of memory: see its kernel log",
@@ -63,6 +36,7 @@ class Command:
     per_op: bool = False
     markers: bool = False
     verify: bool = False
+    counters: str = ""
 
     def argv(self) -> list[str]:
         """The launch as an argument list."""
@@ -73,6 +47,7 @@ class Command:
             argv += ["--output-dir", self.output_dir]
         argv += ["--threads", str(self.threads), "--warmup", str(self.warmup)]
         argv += ["--runs", str(self.runs), "--min-time-ms", str(self.min_time_ms)]
+        argv += ["--counters", self.counters] if self.counters else []
         flags = {"--per-op": self.per_op, "--markers": self.markers, "--verify": self.verify}
         return argv + [flag for flag, given in flags.items() if given]
 
@@ -87,34 +62,17 @@ class Launch:
 
 def interpret(result: CommandResult) -> Launch:
     """Read what the runner printed; events before a failure are kept, they may explain it."""
-    events, broken = _events(result.stdout.splitlines())
-    return Launch(events, _failure(result, events, broken))
+    found = lines.read(result.stdout)
+    return Launch(found.events, _failure(result, found))
 
 
 def cut_off(stdout: bytes, error: DeviceError) -> Launch:
     """A launch that `error` ended from outside: what the runner had printed of whole lines."""
-    return Launch(_events(stdout.rpartition(b"\n")[0].splitlines())[0], error)
+    return Launch(lines.read(stdout.rpartition(b"\n")[0]).events, error)
 
 
-def _events(lines: Sequence[bytes]) -> tuple[tuple[Event, ...], RunnerError | None]:
-    """The events up to the first line that is none, and what is wrong with it."""
-    events: list[Event] = []
-    for number, line in enumerate(lines, 1):
-        try:
-            events.append(_event(line))
-        except ValueError as error:
-            broken = RunnerError(
-                f"line {number} of the runner's output is not in its protocol: {error}: "
-                f"{line[:80]!r}",
-                hint="the binary on the device is not a trimtab runner, or of another version",
-            )
-            return tuple(events), broken
-    return tuple(events), None
-
-
-def _failure(
-    result: CommandResult, events: Sequence[Event], broken: RunnerError | None
-) -> RunnerError | None:
+def _failure(result: CommandResult, found: lines.Reading) -> RunnerError | None:
+    events = found.events
     stderr = result.stderr.decode(errors="replace").strip()[-400:]
     said = f"; it said: {stderr}" if stderr else ""
     after = f" after the event {events[-1]['event']!r}" if events else " before its first event"
@@ -127,10 +85,13 @@ def _failure(
         return RunnerError(f"the runner reports: {events[-1]['message']}")
     if result.exit_code != 0:
         return RunnerError(f"the runner ended with exit code {result.exit_code}{after}{said}")
-    if broken is not None:
-        return broken
-    if not events or events[-1]["event"] != "end":
-        return RunnerError(f"the runner's output stops{after}{said}")
+    if found.wrong is not None:
+        return RunnerError(
+            f"the runner's output is not in its protocol: {found.wrong}",
+            hint="the binary on the device is not a trimtab runner, or of another version",
+        )
+    if lacking := lines.missing(events):
+        return RunnerError(f"the runner's output stops{after}, without {lacking[0]}{said}")
     if events[-1]["status"] != "OK":
         return RunnerError(f"the runner ended with status {events[-1]['status']}{said}")
     return None
@@ -141,19 +102,3 @@ def _name(number: int) -> str:
         return f"{number} ({signal.Signals(number).name})"
     except ValueError:
         return str(number)
-
-
-def _event(line: bytes) -> Event:
-    event: Any = json.loads(line, parse_constant=_reject)
-    if not isinstance(event, dict) or not isinstance(event.get("event"), str):
-        raise ValueError("not an event")
-    for name, types in _FIELDS.get(event["event"], {}).items():
-        if name not in event:
-            raise ValueError(f"{event['event']} without {name}")
-        if type(event[name]) not in types:
-            raise ValueError(f"{name} is of a wrong type")
-    return event
-
-
-def _reject(constant: str) -> None:
-    raise ValueError(f"{constant} is not a JSON number")

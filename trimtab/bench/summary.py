@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from trimtab.bench import launches, statistics
+from trimtab.bench import counters, launches, statistics
 from trimtab.bench.launches import Drift, Spread
 from trimtab.bench.results import Event, Header, Record, Status
 from trimtab.bench.shipped import Shipped
@@ -84,7 +84,8 @@ class OpCost:
 @dataclass(frozen=True)
 class Summary:
     """One run, reduced: its header, how it ended, its `launches`, figures, operators and bytes,
-    and what is `shipped`: this binary and model, and others beside them.
+    and what is `shipped`: this binary and model, and others beside them. `hardware`: its hardware
+    events, None when they were not asked for.
     """
 
     header: Header
@@ -98,6 +99,14 @@ class Summary:
     sections: Mapping[str, int]
     groups: Mapping[str, int]
     shipped: tuple[Shipped, ...]
+    hardware: tuple[counters.Row, ...] | None = None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What has to be known to read these figures."""
+        if self.hardware is None:
+            return ()
+        return (counters.RULE if self.hardware else counters.NOTHING,)
 
     def figure(self, key: str) -> Figure | None:
         """The figure of that key, or None when this run has none."""
@@ -138,6 +147,8 @@ class Comparison:
 def summarize(record: Record) -> Summary:
     """Reduce one run."""
     size = record.first("size") or {}
+    figures, ops = tuple(_figures(record)), tuple(_ops(record))
+    latency_ns = next((figure.value for figure in figures if figure.key == "latency"), None)
     return Summary(
         header=record.header,
         path=str(record.path),
@@ -145,11 +156,12 @@ def summarize(record: Record) -> Summary:
         message=record.message,
         golden=_golden(record),
         launches=len(record.launches()),
-        figures=tuple(_figures(record)),
-        ops=tuple(_ops(record)),
+        figures=figures,
+        ops=ops,
         sections=size.get("sections", {}),
         groups=size.get("groups", {}),
         shipped=_shipped(record),
+        hardware=counters.rows(record, [(op.index, op.label, op.ns) for op in ops], latency_ns),
     )
 
 

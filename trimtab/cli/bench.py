@@ -43,6 +43,7 @@ NAMESPACE = "bench"
         "min-time-ms": "steady state of all launches at least; default 5000, emulated 0",
         "timeout": "seconds for one launch of the runner",
         "per-op": "also measure each operator",
+        "counters": "count cycles, cache misses, stalls, ... where the kernel gives them",
         "trust-new": "pin the host key of a device that was never seen",
         "results": RESULTS_HELP,
         "output": "also write the report to this file",
@@ -73,6 +74,7 @@ def run(
     min_time_ms: int = -1,
     timeout: float = 600.0,
     per_op: bool = False,
+    counters: bool = False,
     trust_new: bool = False,
     results: str = "",
     output: str = "",
@@ -105,6 +107,7 @@ def run(
         min_time_ms=min_time_ms if min_time_ms >= 0 else None,
         timeout_s=timeout,
         per_op=per_op,
+        counters=counters,
     )
     check_form(format, output)
     folder, progress = results_folder(results), shown(quiet=json)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from trimtab.bench.counters import Row
 from trimtab.bench.shipped import Shipped
 from trimtab.bench.summary import SHIPPED_KEYS, Comparison, OpCost, Summary, Unit
 from trimtab.reports import _text
@@ -16,6 +17,7 @@ TOP = 15  # rows of a ranking; the rest is one row
 def of_run(summary: Summary) -> list[Table]:
     """Everything one run says, what is shipped first; empty tables are left out."""
     tables = [shipped(summary.shipped), _setup([summary]), _figures(summary), _ops(summary.ops)]
+    tables.append(_hardware(summary.hardware or ()))
     tables += [
         _bytes("Size by part", "part", ["bytes"], [parts(summary.groups)]),
         _bytes("Size by operator and kernel", "code of", ["bytes"], [_code(summary.groups)]),
@@ -177,6 +179,34 @@ def _ops(ops: Sequence[OpCost]) -> Table:
         rows.append([*row, _text.value(count, Unit.INSTRUCTIONS), _text.share(cost, total)])
     columns = ["time", "instructions", "share"]
     return _numbers("Operators of the network", "operator", columns, rows)
+
+
+def _hardware(rows: Sequence[Row]) -> Table:
+    """The inference first, then the operators with the most cycles."""
+    ranked = [*rows[:1], *sorted(rows[1:], key=lambda row: -row.counts.get("cycles", 0.0))]
+    per_mille = ("last_level_misses", "l1d_misses", "tlb_misses", "branch_misses")
+    cells = [
+        [
+            row.label,
+            _text.value(row.counts.get("cycles"), Unit.INSTRUCTIONS),
+            _text.decimal(row.instructions_per_cycle),
+            _text.MISSING if row.stalled_share is None else _text.share(row.stalled_share, 1),
+            *(_text.decimal(_per_mille(row, event)) for event in per_mille),
+            _text.decimal(row.gb_per_s),
+            row.bound or _text.MISSING,
+            _text.share(row.counted_share, 1),
+        ]
+        for row in ranked[: TOP + 1]
+    ]
+    columns = ["cycles", "instr. / cycle", "stalled", "last-level misses / 1000 instr."]
+    columns += ["L1d misses / 1000", "TLB misses / 1000", "branch misses / 1000"]
+    columns += ["GB/s of memory", "bound by", "counted"]
+    return _numbers("By hardware events", "operator", columns, cells)
+
+
+def _per_mille(row: Row, event: str) -> float | None:
+    count, instructions = row.counts.get(event), row.counts.get("instructions")
+    return None if count is None or not instructions else 1000 * count / instructions
 
 
 def _bytes(

@@ -25,6 +25,11 @@ def duration(ns: float) -> str:
     return f"{ns:.0f} ns"
 
 
+def decimal(number: float | None) -> str:
+    """A ratio or rate with three significant digits."""
+    return MISSING if number is None else f"{number:.3g}"
+
+
 def interval(bounds: Interval, unit: Unit) -> str:
     """The interval `bounds`; an exact value has none."""
     if bounds.low == bounds.high:

@@ -41,7 +41,7 @@ def run(summary: Summary) -> str:
         bars = [_svg.Bar(op.label, op.cost, _text.value(op.cost, unit)) for op in costly]
         charts.append((title, _svg.bars(bars, title)))
     charts += _size_chart([summary], ["binary"])
-    return _page(summary.name, charts, _tables.of_run(summary), ())
+    return _page(summary.name, charts, _tables.of_run(summary), summary.notes)
 
 
 def comparison(comparison: Comparison) -> str:

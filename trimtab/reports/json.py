@@ -38,7 +38,7 @@ def _run(summary: Summary) -> dict[str, Any]:
         }
         for figure in summary.figures
     }
-    return {**asdict(summary), "figures": figures}
+    return {**asdict(summary), "figures": figures, "notes": summary.notes}
 
 
 def _dump(value: Any) -> str:

@@ -14,7 +14,7 @@ SUFFIX = ".md"
 
 def run(summary: Summary) -> str:
     """The report of one run."""
-    return _draw(summary.name, _tables.of_run(summary), ())
+    return _draw(summary.name, _tables.of_run(summary), summary.notes)
 
 
 def comparison(comparison: Comparison) -> str:

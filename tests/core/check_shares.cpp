@@ -1,0 +1,216 @@
+// A loop on cores of different speeds, played in a time of its own: whoever is free takes the next
+// block, as threads do, and a block takes as long as its core is slow. So the end of a loop is known
+// exactly, and held against that of work which can be cut at will.
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/core/capacity.h"
+#include "runtime/core/shares.h"
+
+namespace {
+
+using trimtab::Capacities;
+using trimtab::Shares;
+
+constexpr size_t kMostIndices = 4096;
+int failures = 0;
+
+void Expect(bool holds, const char* what) {
+  if (holds) return;
+  printf("FAILED: %s\n", what);
+  ++failures;
+}
+
+struct Played {
+  double end;                  // when the last block was done
+  size_t done[Shares::kMost];  // indices by thread
+  bool once;                   // every index, and once
+};
+
+// `speeds`: indices per unit of time. `told`: what the shares know of them.
+Played Play(const uint32_t* speeds, const uint32_t* told, int threads, size_t n, size_t grain,
+            bool in_time) {
+  static Shares shares;
+  for (int i = 0; i < Shares::kMost; ++i) shares.SetSpeed(i, 1024);
+  for (int i = 0; i < threads; ++i) shares.SetSpeed(i, told[i]);
+  shares.Split(n, grain, threads);
+  static unsigned char seen[kMostIndices];
+  memset(seen, 0, sizeof(seen));
+  Played played = {0, {}, true};
+  double free_at[Shares::kMost] = {};
+  Shares::Cursor at[Shares::kMost];
+  bool is_in[Shares::kMost];
+  for (int i = 0; i < threads; ++i) {
+    at[i] = {i, in_time};
+    is_in[i] = true;
+  }
+  for (;;) {
+    int next = -1;
+    for (int i = 0; i < threads; ++i) {
+      if (is_in[i] && (next < 0 || free_at[i] < free_at[next])) next = i;
+    }
+    if (next < 0) break;
+    size_t begin, end;
+    if (!shares.Take(&at[next], &begin, &end)) {
+      is_in[next] = false;
+      continue;
+    }
+    for (size_t i = begin; i < end; ++i) played.once &= seen[i]++ == 0;
+    played.done[next] += end - begin;
+    free_at[next] += static_cast<double>(end - begin) / speeds[next];
+    if (free_at[next] > played.end) played.end = free_at[next];
+  }
+  for (size_t i = 0; i < n; ++i) played.once &= seen[i] == 1;
+  return played;
+}
+
+double Ideal(const uint32_t* speeds, int threads, size_t n) {
+  double sum = 0;
+  for (int i = 0; i < threads; ++i) sum += speeds[i];
+  return static_cast<double>(n) / sum;
+}
+
+// Blocks are whole, so a loop ends later than the ideal: by no more than a block takes on the fastest
+// core, and one on the average core.
+void CheckEnds(const uint32_t* speeds, int threads, const char* what) {
+  uint32_t fastest = 0, sum = 0;
+  for (int i = 0; i < threads; ++i) {
+    fastest = speeds[i] > fastest ? speeds[i] : fastest;
+    sum += speeds[i];
+  }
+  const size_t sizes[] = {1, 2, 5, 8, 16, 17, 33, 100, 1000, kMostIndices};
+  const size_t grains[] = {1, 2, 7, 32};
+  for (const size_t n : sizes) {
+    for (const size_t grain : grains) {
+      const Played played = Play(speeds, speeds, threads, n, grain, true);
+      const double block = static_cast<double>(grain);
+      const double late = played.end - Ideal(speeds, threads, n);
+      if (played.once && late <= block / fastest + block * threads / sum + 1e-9) continue;
+      printf("FAILED: %s: %zu indices in blocks of %zu: %g late, %s\n", what, n, grain, late,
+             played.once ? "each once" : "not each once");
+      ++failures;
+    }
+  }
+}
+
+void CheckUnlikeCores() {
+  const uint32_t rk3399[] = {1024, 1024, 485, 485, 485, 485};
+  CheckEnds(rk3399, 6, "two big cores and four little ones");
+  CheckEnds(rk3399 + 1, 2, "a big core and a little one");
+  const uint32_t three[] = {279, 1024, 279, 905, 279, 279, 905, 905};
+  CheckEnds(three, 8, "three kinds of cores, the caller on a little one");
+  const uint32_t alike[] = {485, 485, 485};
+  CheckEnds(alike, 3, "little cores alone");
+  uint32_t seed = 1;
+  for (int round = 0; round < 200; ++round) {
+    uint32_t speeds[8];
+    for (uint32_t& speed : speeds) {
+      seed = seed * 1664525u + 1013904223u;
+      speed = 64 + (seed >> 8) % 961;
+    }
+    CheckEnds(speeds, 8, "cores of any speed");
+  }
+}
+
+// Four blocks for each thread, as a matrix product has them: a little core that takes one of the last
+// keeps seven others waiting.
+void CheckLastBlocks() {
+  const uint32_t speeds[] = {1024, 1024, 1024, 1024, 446, 446, 446, 446};
+  const uint32_t unknown[] = {1024, 1024, 1024, 1024, 1024, 1024, 1024, 1024};
+  const double ideal = Ideal(speeds, 8, 32);
+  Expect(Play(speeds, speeds, 8, 32, 1, true).end < 1.09 * ideal,
+         "slow cores leave the last blocks to fast ones");
+  Expect(Play(speeds, unknown, 8, 32, 1, false).end > 1.23 * ideal,
+         "where nobody knows of speeds, all wait for one of them");
+}
+
+// A core that is slower than it is said to be, because it is hot or has other work, keeps the block
+// that it is at, and nothing else.
+void CheckHeldUpWorker() {
+  const uint32_t speeds[] = {1024, 1024, 1, 1024}, told[] = {1024, 1024, 1024, 1024};
+  const Played played = Play(speeds, told, 4, 1000, 10, false);
+  Expect(played.once && played.done[2] == 10, "a worker that is held up does one block");
+  Expect(played.done[0] + played.done[1] + played.done[3] == 990, "the others do the rest");
+}
+
+void CheckEvenShares() {
+  const uint32_t speeds[] = {1024, 1024, 1024};
+  static Shares shares;
+  for (int i = 0; i < 3; ++i) shares.SetSpeed(i, speeds[i]);
+  shares.Split(100, 50, 3);
+  const size_t ends[] = {33, 66, 100};
+  for (int i = 0; i < 3; ++i) {
+    Shares::Cursor at = {i, false};
+    size_t begin, end;
+    Expect(shares.Take(&at, &begin, &end) && begin == (i == 0 ? 0 : ends[i - 1]) && end == ends[i],
+           "equal cores have equal shares");
+  }
+}
+
+// A folder such as /sys/devices/system/cpu.
+struct System {
+  char folder[64] = "/tmp/trimtab-cores-XXXXXX";
+
+  System() { Expect(mkdtemp(folder) != nullptr, "there is a place for files"); }
+  ~System() {
+    char command[128];
+    snprintf(command, sizeof(command), "rm -r %s", folder);
+    Expect(system(command) == 0, "and it is given back");
+  }
+  void Core(int number, const char* capacity) const {
+    char path[128];
+    snprintf(path, sizeof(path), "%s/cpu%d", folder, number);
+    mkdir(path, 0755);
+    snprintf(path, sizeof(path), "%s/cpu%d/cpu_capacity", folder, number);
+    FILE* file = fopen(path, "w");
+    Expect(file != nullptr && fputs(capacity, file) >= 0 && fclose(file) == 0, "it takes files");
+  }
+};
+
+bool Differ(const System& system) {
+  Capacities capacities;
+  capacities.Read(system.folder);
+  return capacities.differ();
+}
+
+void CheckCapacities() {
+  const System silent, alike, unlike, offline, damaged;
+  Expect(!Differ(silent), "cores of which nothing is told are alike");
+  for (int i = 0; i < 3; ++i) alike.Core(i, "1024\n");
+  Expect(!Differ(alike), "cores of one capacity are alike");
+  for (int i = 0; i < 64; ++i) unlike.Core(i, "446\n");
+  Expect(!Differ(unlike), "little ones, too");
+  unlike.Core(63, "1024\n");
+  Expect(Differ(unlike), "one that is not makes the difference");
+  offline.Core(0, "485\n");
+  offline.Core(5, "1024\n");
+  Expect(Differ(offline), "a core that is not there hides none behind it");
+  damaged.Core(0, "1024\n");
+  damaged.Core(1, "99999999");
+  damaged.Core(2, "-3\n");
+  Expect(!Differ(damaged), "what is no capacity says nothing");
+
+  Capacities capacities;
+  capacities.Read(unlike.folder);
+  const uint32_t own = capacities.OfThisThread();
+  Expect(own == 446 || own == 1024, "a thread knows the capacity of its core");
+  Capacities none;
+  none.Read(silent.folder);
+  Expect(none.OfThisThread() == 1024, "and that of a core that nobody tells of is the usual one");
+}
+
+}  // namespace
+
+int main() {
+  CheckUnlikeCores();
+  CheckLastBlocks();
+  CheckHeldUpWorker();
+  CheckEvenShares();
+  CheckCapacities();
+  printf("%d failures\n", failures);
+  return failures == 0 ? 0 : 1;
+}

@@ -1,0 +1,177 @@
+"""Hardware events: how counts are scaled, what is said of them, and what when there are none.
+
+The expected figures are those of a made-up machine: events at a constant rate, which groups see for
+a part of the time, as a PMU of few counters does.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.bench_fakes import make_golden, make_header, make_subject
+from trimtab import reports
+from trimtab.bench import counters, protocol, results
+from trimtab.bench.counters import Counted, Hardware
+from trimtab.bench.jobs import Settings
+from trimtab.bench.results import Status, Writer
+from trimtab.bench.summary import summarize
+from trimtab.devices import Device, find_device
+from trimtab.devices.protocol import DeviceInfo
+
+A72 = DeviceInfo("aarch64", "Linux 6.1", "cortex-a72", 4, 1 << 30, None, None, (), None, False)
+ASKED = counters.wanted(A72, 1).event()
+
+
+def test_the_events_of_a_core_and_its_memory_are_those_of_its_row() -> None:
+    found = counters.wanted(A72, 1)
+    assert found.line_bytes == 64
+    assert found.gb_per_s == 4.6
+    assert found.events["last_level_misses"] == "4:17", "L2D_CACHE_REFILL"
+    x86 = counters.wanted(dataclasses.replace(A72, machine="x86_64", cpu="Some CPU"), 1)
+    assert x86.events["last_level_misses"] == "0:3"
+    assert (x86.line_bytes, x86.gb_per_s) == (None, None)
+
+
+def test_no_more_is_asked_for_than_the_runner_takes() -> None:
+    source = Path(counters.__file__).parents[2] / "runtime" / "app" / "counters.h"
+    assert "kMost = 12;" in source.read_text()
+    assert all(len(counters.wanted(info, 1).events) <= 12 for info in (A72,))
+
+
+def test_counts_of_groups_that_take_turns_are_scaled_over_all_samples_together() -> None:
+    # 3 events a nanosecond; the operator takes 40 us, a turn of the PMU 4 ms: most samples see all
+    # of the operator or nothing of it.
+    rng = random.Random(1)
+    samples: list[list[list[int]]] = []
+    for _ in range(400):
+        running = rng.choice([0, 40_000, 40_000, rng.randrange(40_000)])
+        samples.append([[3 * running, 40_000, running], [3 * 40_000, 40_000, 40_000]])
+    found = counters.scaled(["turns", "always"], samples)
+    assert found.counts["turns"] == pytest.approx(120_000, rel=1e-12)
+    assert found.counts["always"] == 120_000
+    assert 0.5 < found.counted_share < 0.75
+
+
+def test_an_event_that_never_ran_is_not_counted_as_zero() -> None:
+    found = counters.scaled(["a", "b", "c"], [[[0, 9, 0], None, [0, 9, 9]]] * 3)
+    assert dict(found.counts) == {"c": 0}
+    assert found.counted_share == 1
+
+
+def test_a_last_level_that_never_missed_is_one_that_nobody_counts() -> None:
+    assert not counters.scaled(["last_level_misses"], [[[0, 9, 9]]] * 3).counts
+
+
+def test_the_last_level_is_the_deepest_that_counts() -> None:
+    names = ["last_level_misses", "last_level_read_misses"]
+    both = counters.scaled(names, [[[50, 1, 1], [20, 1, 1]]])
+    assert dict(both.counts) == {"last_level_misses": 20}
+    assert counters.scaled(names, [[[50, 1, 1], None]]).counts["last_level_misses"] == 50
+
+
+BOUNDS = [
+    # misses, ns, with a bandwidth of 4.6 GB/s and lines of 64 bytes
+    ({"last_level_misses": 60}, 1000, "memory"),  # 3.84 GB/s
+    ({"last_level_misses": 30}, 1000, "between"),  # 1.92 GB/s
+    ({"last_level_misses": 10}, 1000, "compute"),  # 0.64 GB/s
+    ({"cycles": 100, "stalled_cycles": 90}, 1000, ""),
+    ({"cycles": 100}, 1000, ""),
+]
+
+
+@pytest.mark.parametrize(("counts", "ns", "bound"), BOUNDS)
+def test_what_binds_an_operator_follows_from_the_bandwidth_it_takes(
+    counts: dict[str, float], ns: float, bound: str
+) -> None:
+    assert Hardware(ASKED, 1).bound(Counted(counts, 1.0), ns) == bound
+
+
+STALLS = [(60, 20, "memory"), (60, 1, "between"), (10, 1, "compute"), (40, 20, "between")]
+
+
+@pytest.mark.parametrize(("stalled", "misses", "bound"), STALLS)
+def test_without_a_bandwidth_it_follows_from_stalls_and_misses(
+    stalled: int, misses: int, bound: str
+) -> None:
+    asked = {**ASKED, "gb_per_s": None}
+    counts = {"cycles": 100, "stalled_cycles": stalled, "instructions": 1000}
+    counted = Counted({**counts, "last_level_misses": misses}, 1.0)
+    assert Hardware(asked, 1).bound(counted, 1000) == bound
+
+
+def test_threads_are_taken_to_move_as_much_each() -> None:
+    assert Hardware(ASKED, 4).gb_per_s(Counted({"last_level_misses": 10}, 1.0), 1000) == 2.56
+
+
+def record(directory: Path, readings: list[Any] | None, **header: Any) -> results.Record:
+    """One with 20 runs of 1 ms and one operator, each of which counted `readings`."""
+    with Writer(directory, make_header(**header)) as writer:
+        writer.event(ASKED)
+        more = {} if readings is None else {"counters": readings}
+        for i in range(20):
+            run = {"event": "run", "i": i, "ns": 1_000_000, "instructions": None}
+            writer.event({**run, **more})
+        op = {"event": "op", "run": 0, "index": 0, "id": 1, "name": "conv1", "ns": 1_000_000}
+        writer.event({**op, "instructions": None, **more})
+        writer.end(Status.OK)
+    return results.read(writer.path)
+
+
+# cycles, instructions, stalls, L2 misses, last-level misses, branches, TLB, L1d
+BUSY = [[1_800_000, 10, 10], [900_000, 10, 10], [1_170_000, 10, 5], [60_000, 10, 10], None]
+BUSY += [[9, 10, 10], None, [90_000, 10, 10]]
+
+
+@pytest.mark.parametrize("name", reports.names())
+class TestEveryFormat:
+    def test_says_what_binds_an_operator_and_by_which_rule(self, name: str, tmp_path: Path) -> None:
+        text = reports.find(name).run(summarize(record(tmp_path, BUSY)))
+        assert "memory" in text
+        assert "By these counters" in text
+        assert "3.84" in text, "60,000 lines of 64 bytes in a millisecond"
+        assert "L1d" in text or "l1d_misses" in text
+
+    def test_says_in_one_sentence_that_a_kernel_gives_nothing(
+        self, name: str, tmp_path: Path
+    ) -> None:
+        text = reports.find(name).run(summarize(record(tmp_path, [None] * 8)))
+        assert "The kernel gave no hardware events" in text
+        assert "By these counters" not in text
+
+    def test_says_nothing_where_nobody_asked(self, name: str, tmp_path: Path) -> None:
+        summary = dataclasses.replace(summarize(record(tmp_path, None)), hardware=None)
+        assert "hardware events" not in reports.find(name).run(summary)
+
+
+def test_an_emulator_binds_nothing(tmp_path: Path) -> None:
+    rows = summarize(record(tmp_path, BUSY, is_emulated=True)).hardware
+    assert rows is not None
+    assert [row.bound for row in rows] == ["", ""]
+    assert [row.gb_per_s for row in rows] == [None, None]
+
+
+@pytest.fixture
+def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Device]:
+    monkeypatch.setenv("TRIMTAB_CACHE_DIR", str(tmp_path / "cache"))
+    with find_device("local").open() as opened:
+        yield opened
+
+
+def test_counters_are_asked_for_where_the_steady_state_is_measured(
+    device: Device, tmp_path: Path
+) -> None:
+    # The fake runner ends with an error where it was asked for what it should not be, or not asked.
+    fault = "assert is_golden != ('--counters' in args)"
+    settings = Settings(warmup=0, runs=2, min_time_ms=0, counters=True)
+    subject = make_subject(tmp_path, fault)
+    outcome = protocol.measure(device, subject, make_golden(), settings, tmp_path / "results")
+    assert outcome.error is None
+    found = results.read(outcome.path)
+    assert found.of("counters")[0]["names"][:2] == ["cycles", "instructions"]
+    assert summarize(found).hardware == ()

@@ -1,0 +1,137 @@
+"""The runner's protocol: every line is checked, and nothing a device prints does harm."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from trimtab.bench import lines, runner
+from trimtab.devices import CommandResult
+from trimtab.errors import DeviceTimeoutError, RunnerError
+
+MEMORY = {"arena_bytes": 1, "arena_lower_bound_bytes": 1, "weights_bytes": 0, "prepared_bytes": 0}
+SPAN = {"ns": 5, "instructions": None}
+OP = {"run": 0, "index": 0, "id": 3, "name": "conv [1]", "ns": 0, "instructions": 7}
+WHOLE: list[dict[str, Any]] = [
+    {"event": "start", "version": "1", "schema": "0f", "threads": 1, "cpu_features": ["neon"]},
+    {"event": "load", **SPAN},
+    {"event": "memory", **MEMORY},
+    {"event": "first", "i": 0, **SPAN},
+    {"event": "warmup", "i": 0, **SPAN},
+    {"event": "run", "i": 0, **SPAN, "counters": [[9, 100, 50], None]},
+    {"event": "run", "i": 1, **SPAN, "counters": [None, [0, 0, 0]]},
+    {"event": "op", **OP},
+    {"event": "peak", "vm_hwm_bytes": None},
+    {"event": "end", "status": "OK"},
+]
+RUN = 5  # where the first one stands
+
+
+def printed(events: list[dict[str, Any]]) -> bytes:
+    return b"".join(json.dumps(event).encode() + b"\n" for event in events)
+
+
+def interpret(stdout: bytes) -> runner.Launch:
+    return runner.interpret(CommandResult(0, None, stdout, b""))
+
+
+def test_a_whole_launch_is_read_as_it_was_printed() -> None:
+    launch = interpret(printed(WHOLE))
+    assert launch.error is None
+    assert list(launch.events) == WHOLE
+
+
+@pytest.mark.parametrize("missing", ["load", "memory", "first", "run", "peak", "end"])
+def test_a_launch_without_one_of_its_parts_is_not_whole(missing: str) -> None:
+    launch = interpret(printed([event for event in WHOLE if event["event"] != missing]))
+    assert isinstance(launch.error, RunnerError)
+    assert missing in str(launch.error)
+
+
+def test_runs_to_warm_up_and_operators_may_be_missing() -> None:
+    assert (
+        interpret(printed([e for e in WHOLE if e["event"] not in ("warmup", "op")])).error is None
+    )
+
+
+# Each takes the place of the first `run`; what comes before it is kept.
+BROKEN: list[tuple[bytes | dict[str, Any], str]] = [
+    (b"Segmentation fault", "Expecting value"),
+    (b"\xff\xfe\x00", "line 6"),
+    (b"[" * 4000, "nested too deeply"),
+    (b'{"event":' * 400, "nested too deeply|Expecting"),
+    (b'{"event":"run","i":' + b"9" * 400 + b',"ns":1,"instructions":null}', "i must be at least 0"),
+    (b'{"event":"run","i":0,"ns":' + b"9" * 400 + b',"instructions":null}', "ns must be"),
+    (b'{"event":"run","i":0,"ns":1e400,"instructions":null}', "ns must be at least 1"),
+    (b'{"event":"run","i":0,"ns":NaN,"instructions":null}', "not a JSON number"),
+    (b'{"event":"run","i":0,"ns":1,"ns":2,"instructions":null}', "stands twice"),
+    (b'{"event":"run","pad":"' + b"x" * 5000 + b'"}', "longer than 4096"),
+    (b"[1, 2]", "not an event"),
+    (b'{"event": 3}', "not an event"),
+    ({"event": "launch"}, "unknown event"),
+    ({"event": "run", "i": 0, "ns": 0, "instructions": None}, "ns must be at least 1"),
+    ({"event": "run", "i": 0, "ns": -4, "instructions": None}, "ns must be at least 1"),
+    ({"event": "run", "i": 0, "ns": True, "instructions": None}, "ns must be at least 1"),
+    ({"event": "run", "i": 0, "ns": 1.5, "instructions": None}, "ns must be at least 1"),
+    ({"event": "run", "i": 0, "ns": 1 << 63, "instructions": None}, "ns must be at least 1"),
+    ({"event": "run", "i": 0, "ns": 5, "instructions": -1}, "instructions must be"),
+    ({"event": "run", "i": 0, "ns": 5}, "without instructions"),
+    ({"event": "run", "i": 0, **SPAN, "colour": "red"}, "unknown field"),
+    ({"event": "run", "i": 1, **SPAN}, "run 1 where 0 comes next"),
+    ({"event": "run", "i": 0, **SPAN, "counters": [[1, 2]]}, "counters must be"),
+    ({"event": "run", "i": 0, **SPAN, "counters": [[1, 2, 3]]}, "counters must be"),
+    ({"event": "run", "i": 0, **SPAN, "counters": [[-1, 2, 1]]}, "counters must be"),
+    ({"event": "run", "i": 0, **SPAN, "counters": {}}, "counters must be"),
+    ({"event": "load", **SPAN}, "load after warmup"),
+    ({"event": "op", **OP}, "op before any run"),
+    ({"event": "end", "status": "OK"}, "end before any run"),
+    ({"event": "error", "code": 3, "message": "\x1b[2J"}, "message must be text"),
+    ({"event": "error", "code": 3, "message": "\ud800"}, "message must be text"),
+    ({"event": "error", "code": 3, "message": "x" * 1025}, "message must be text"),
+]
+
+
+@pytest.mark.parametrize(("line", "says"), BROKEN)
+def test_a_line_that_is_not_in_the_protocol_ends_the_reading(
+    line: bytes | dict[str, Any], says: str
+) -> None:
+    text = line if isinstance(line, bytes) else json.dumps(line).encode()
+    launch = interpret(printed(WHOLE[:RUN]) + text + b"\n" + printed(WHOLE[RUN:]))
+    assert isinstance(launch.error, RunnerError)
+    with pytest.raises(RunnerError, match=says):
+        raise launch.error
+    assert "line 6" in str(launch.error)
+    assert len(str(launch.error)) < 400
+    assert list(launch.events) == WHOLE[:RUN]
+
+
+@pytest.mark.parametrize("event", WHOLE, ids=lambda event: event["event"])
+def test_no_line_stands_before_start_and_none_behind_the_end(event: dict[str, Any]) -> None:
+    if event["event"] != "start":
+        assert lines.read(printed([event])).wrong is not None
+    assert lines.read(printed([*WHOLE, event])).wrong is not None
+
+
+def test_an_error_may_come_at_any_time_and_nothing_behind_it() -> None:
+    error = {"event": "error", "code": 9, "message": "no kernel"}
+    for count in range(len(WHOLE) - 1):
+        launch = interpret(printed([*WHOLE[:count], error]))
+        assert "no kernel" in str(launch.error)
+    assert lines.read(printed([error, error])).wrong is not None
+
+
+def test_output_without_an_end_is_read_up_to_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    head = printed(WHOLE[:RUN])
+    monkeypatch.setattr(lines, "MAX_OUTPUT_BYTES", len(head))
+    launch = interpret(head + printed(WHOLE[RUN:]))
+    assert f"more than {len(head)} bytes" in str(launch.error)
+    assert list(launch.events) == WHOLE[:RUN]
+
+
+def test_what_was_printed_before_a_timeout_is_kept_without_the_half_line() -> None:
+    error = DeviceTimeoutError("no end")
+    launch = runner.cut_off(printed(WHOLE[:RUN]) + b'{"event":"run","i"', error)
+    assert list(launch.events) == WHOLE[:RUN]
+    assert launch.error is error

@@ -1,0 +1,37 @@
+"""What the runner prints, as the table has it that its output is checked against."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from trimtab.bench import lines
+from trimtab.bench.lines import Field
+from trimtab.pages import block
+from trimtab.tables import Column, Markup, Page, Table
+
+
+@block
+def runner_lines() -> Page:
+    """A row per event, in the order in which they come, then one per field."""
+    events = [
+        tuple(map(Markup, (_code([line.event]), line.when, _code(f.name for f in line.fields))))
+        for line in lines.LINES
+    ]
+    holders: dict[Field, list[str]] = {}
+    for line in lines.LINES:
+        for field in line.fields:
+            holders.setdefault(field, []).append(line.event)
+    fields = [
+        tuple(map(Markup, (_code([field.name]), _code(of), field.kind.text, field.note)))
+        for field, of in holders.items()
+    ]
+    return [
+        Table([Column("event"), Column("when"), Column("fields")], events),
+        f"A line has at most {lines.MAX_LINE_BYTES:,} bytes, all of them together at most "
+        f"{lines.MAX_OUTPUT_BYTES:,}. Numbers are whole.",
+        Table([Column("field"), Column("of"), Column("value"), Column("meaning")], fields),
+    ]
+
+
+def _code(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
