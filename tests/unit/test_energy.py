@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.device.conftest import require
 from tests.unit.bench_fakes import make_golden, make_header, make_subject
 from trimtab import reports
 from trimtab.bench import energy as bench_energy
@@ -71,8 +71,7 @@ def run(
 
 @pytest.mark.parametrize("shell", SHELLS, ids=lambda words: words[0])
 def test_every_source_is_read_by_the_shells_of_devices(shell: list[str], tmp_path: Path) -> None:
-    if shutil.which(shell[0]) is None:
-        pytest.skip(f"no {shell[0]} here")
+    require(shell[0], shell[0])
     done = run(["sh", "-c", "echo out; echo said >&2"], make(tmp_path), shell)
     samples, rest = energy.parse(done.stderr)
     assert {(s.kind, s.source, s.value, s.second, s.state) for s in samples} == SOURCES
