@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import sys
 from pathlib import Path
 
@@ -24,6 +25,9 @@ def pytest_configure(config: pytest.Config) -> None:
     folder = config.getoption("--engine")
     if not folder:
         return
+    # A sanitizer that was preloaded for that extension is in this process already. What tests
+    # start, such as emulators, is not built for it.
+    os.environ.pop("LD_PRELOAD", None)
     (library,) = Path(folder).glob("_engine*.so")
     spec = importlib.util.spec_from_file_location("trimtab._engine", library)
     assert spec is not None

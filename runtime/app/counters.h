@@ -33,8 +33,8 @@ class Counters {
   int size_ = 0;
   int group_ = kGroup;  // events of the last group
   int leader_ = -1;     // its first event's file
-  int file_[kMost];
-  bool leads_[kMost];
+  int file_[kMost] = {};
+  bool leads_[kMost] = {};
 };
 
 }  // namespace trimtab

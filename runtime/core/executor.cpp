@@ -332,8 +332,17 @@ Status Executor::PlanArena() {
     tensor.raw = base + static_cast<size_t>(buffers_[i].offset);
     tensor.bytes = static_cast<size_t>(buffers_[i].bytes);
   }
-  for (uint32_t i = 0; i < ops; ++i)
+  for (uint32_t i = 0; i < ops; ++i) {
     operators_[i]->set_scratch(base + static_cast<size_t>(buffers_[vars + i].offset));
+    // A result without elements is somewhere, too: nothing may be added to null, or copied there.
+    const OpRecord& op = program_->op(i);
+    for (uint32_t j = 0; j < op.output_count; ++j) {
+      Tensor& result = scope_.tensor(program_->operands(op)[op.input_count + j]);
+      if (result.CountBytes() != 0) continue;
+      result.raw = base;
+      result.bytes = 0;
+    }
+  }
   BindViews();
   return Status();
 }

@@ -157,9 +157,14 @@ struct System {
 
   System() { Expect(mkdtemp(folder) != nullptr, "there is a place for files"); }
   ~System() {
-    char command[128];
-    snprintf(command, sizeof(command), "rm -r %s", folder);
-    Expect(system(command) == 0, "and it is given back");
+    for (int i = 0; i < Capacities::kMostCores; ++i) {
+      char path[128];
+      snprintf(path, sizeof(path), "%s/cpu%d/cpu_capacity", folder, i);
+      unlink(path);
+      snprintf(path, sizeof(path), "%s/cpu%d", folder, i);
+      rmdir(path);
+    }
+    Expect(rmdir(folder) == 0, "and it is given back");
   }
   void Core(int number, const char* capacity) const {
     char path[128];

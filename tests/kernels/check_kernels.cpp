@@ -7,6 +7,7 @@
 #include "runtime/core/kernel_table.h"
 #include "tests/kernels/check_elementwise.h"
 #include "tests/kernels/check_products.h"
+#include "tests/kernels/check_roofline.h"
 #include "tests/kernels/check_strassen.h"
 #include "tests/kernels/check_winograd.h"
 
@@ -116,6 +117,22 @@ bool CheckTyped(const KernelRow& row, Result* result) {
          CheckElementwise<T>(row, result);
 }
 
+// Only a binary that measures machines holds these.
+bool CheckRoofline(const KernelRow& row, Result* result) {
+  using Loop = RooflineCheck::Loop;
+  RooflineCheck check;
+  const bool is_by_hand = row.name == trimtab::NameHash("peak_f32_portable");
+  if (Of<float>(row, "peak"))
+    check.Run(As<UnaryArgs<float>>(row), is_by_hand ? Loop::kPortablePeak : Loop::kPeak, result);
+  else if (Of<float>(row, "read"))
+    check.Run(As<UnaryArgs<float>>(row), Loop::kRead, result);
+  else if (Of<float>(row, "copy"))
+    check.Run(As<UnaryArgs<float>>(row), Loop::kCopy, result);
+  else
+    return false;
+  return true;
+}
+
 int CheckAll() {
   int checked = 0, skipped = 0, failed = 0;
   for (size_t i = 0; i < trimtab::kKernelTableSize; ++i) {
@@ -130,7 +147,7 @@ int CheckAll() {
     }
     Result result;
     if (!CheckTyped<float>(row, &result) && !CheckTyped<Half>(row, &result) &&
-        !CheckStrassen(row, &result)) {
+        !CheckStrassen(row, &result) && !CheckRoofline(row, &result)) {
       printf("FAILED: there is no check for its family\n");
       ++failed;
     } else if (result.failures > 0) {

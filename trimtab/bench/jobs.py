@@ -54,6 +54,7 @@ class Settings:
     timeout_s: float = 600.0
     per_op: bool = False
     counters: bool = False
+    energy: bool = False
 
     def __post_init__(self) -> None:
         """Raises UsageError for what the runner would refuse."""

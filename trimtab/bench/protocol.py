@@ -19,7 +19,7 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from trimtab.bench import counters, golden, marks, runner
+from trimtab.bench import counters, energy, golden, marks, runner
 from trimtab.bench.golden import Golden
 from trimtab.bench.jobs import Job, Schedule, Settings, Subject, Turn
 from trimtab.bench.results import Event, FileFacts, Header, Status, Writer
@@ -101,6 +101,7 @@ def measure_all(
             _take_turns(device, info, sides, schedule, progress)
             for index, side in enumerate(sides):
                 turn = Turn(index)
+                side.measure_energy()
                 side.describe_after()
         except ResultError:
             raise
@@ -213,6 +214,15 @@ class _Side:
             raise
         except TrimtabError as error:
             raise _LaunchError(turn.job, error) from error
+
+    def measure_energy(self) -> None:
+        """A launch of its own, if it is asked for; raises TrimtabError."""
+        if not self._settings.energy:
+            return
+        assert self._base is not None, "prepare comes first"
+        with self._progress.step(f"measure energy on {self._device.name}"):
+            found = energy.measure(self._device, self._base, self._settings.timeout_s)
+        self._writer.event(found)
 
     def describe_after(self) -> None:
         """The device once more, after the last launch."""

@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from trimtab.bench import counters, launches, statistics
+from trimtab.bench import counters, energy, launches, statistics
 from trimtab.bench.launches import Drift, Spread
 from trimtab.bench.results import Event, Header, Record, Status
 from trimtab.bench.shipped import Shipped
@@ -85,7 +85,7 @@ class OpCost:
 class Summary:
     """One run, reduced: its header, how it ended, its `launches`, figures, operators and bytes,
     and what is `shipped`: this binary and model, and others beside them. `hardware`: its hardware
-    events, None when they were not asked for.
+    events, and `energy` what its inferences took; None when that was not asked for.
     """
 
     header: Header
@@ -100,13 +100,17 @@ class Summary:
     groups: Mapping[str, int]
     shipped: tuple[Shipped, ...]
     hardware: tuple[counters.Row, ...] | None = None
+    energy: tuple[energy.Row, ...] | None = None
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What has to be known to read these figures."""
-        if self.hardware is None:
-            return ()
-        return (counters.RULE if self.hardware else counters.NOTHING,)
+        found = []
+        if self.hardware is not None:
+            found.append(counters.RULE if self.hardware else counters.NOTHING)
+        if self.energy is not None:
+            found.append(energy.RULE if self.energy else energy.NOTHING)
+        return tuple(found)
 
     def figure(self, key: str) -> Figure | None:
         """The figure of that key, or None when this run has none."""
@@ -162,6 +166,7 @@ def summarize(record: Record) -> Summary:
         groups=size.get("groups", {}),
         shipped=_shipped(record),
         hardware=counters.rows(record, [(op.index, op.label, op.ns) for op in ops], latency_ns),
+        energy=energy.rows(record),
     )
 
 

@@ -43,6 +43,7 @@ NAMESPACE = "bench"
         "min-time-ms": "steady state of all launches at least; default 5000, emulated 0",
         "timeout": "seconds for one launch of the runner",
         "per-op": "also measure each operator",
+        "energy": "joules per inference, where the device tells (takes 20 s more)",
         "counters": "count cycles, cache misses, stalls, ... where the kernel gives them",
         "trust-new": "pin the host key of a device that was never seen",
         "results": RESULTS_HELP,
@@ -75,6 +76,7 @@ def run(
     timeout: float = 600.0,
     per_op: bool = False,
     counters: bool = False,
+    energy: bool = False,
     trust_new: bool = False,
     results: str = "",
     output: str = "",
@@ -108,6 +110,7 @@ def run(
         timeout_s=timeout,
         per_op=per_op,
         counters=counters,
+        energy=energy,
     )
     check_form(format, output)
     folder, progress = results_folder(results), shown(quiet=json)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from trimtab.bench.counters import Row
+from trimtab.bench.energy import Row as EnergyRow
 from trimtab.bench.shipped import Shipped
 from trimtab.bench.summary import SHIPPED_KEYS, Comparison, OpCost, Summary, Unit
 from trimtab.reports import _text
@@ -17,7 +18,7 @@ TOP = 15  # rows of a ranking; the rest is one row
 def of_run(summary: Summary) -> list[Table]:
     """Everything one run says, what is shipped first; empty tables are left out."""
     tables = [shipped(summary.shipped), _setup([summary]), _figures(summary), _ops(summary.ops)]
-    tables.append(_hardware(summary.hardware or ()))
+    tables += [_hardware(summary.hardware or ()), _energy(summary.energy or ())]
     tables += [
         _bytes("Size by part", "part", ["bytes"], [parts(summary.groups)]),
         _bytes("Size by operator and kernel", "code of", ["bytes"], [_code(summary.groups)]),
@@ -202,6 +203,20 @@ def _hardware(rows: Sequence[Row]) -> Table:
     columns += ["L1d misses / 1000", "TLB misses / 1000", "branch misses / 1000"]
     columns += ["GB/s of memory", "bound by", "counted"]
     return _numbers("By hardware events", "operator", columns, cells)
+
+
+def _energy(rows: Sequence[EnergyRow]) -> Table:
+    cells = [
+        [
+            row.source,
+            *(_text.amount(joules, "J") for joules in (row.joules, row.joules_above_idle)),
+            *(_text.amount(watts, "W") for watts in (row.watts, row.idle_watts)),
+            row.note,
+        ]
+        for row in rows
+    ]
+    columns = ["per inference", "above idle", "power", "idle", "note"]
+    return _numbers("Energy", "source", columns, cells)
 
 
 def _per_mille(row: Row, event: str) -> float | None:

@@ -30,6 +30,15 @@ def decimal(number: float | None) -> str:
     return MISSING if number is None else f"{number:.3g}"
 
 
+def amount(number: float | None, unit: str) -> str:
+    """Joules or watts, with three significant digits."""
+    if number is None:
+        return MISSING
+    scaled = ((1, ""), (1e-3, "m"), (1e-6, "µ"))
+    factor, prefix = next((s for s in scaled if abs(number) >= s[0]), scaled[-1])
+    return f"{number / factor:.3g} {prefix}{unit}"
+
+
 def interval(bounds: Interval, unit: Unit) -> str:
     """The interval `bounds`; an exact value has none."""
     if bounds.low == bounds.high:

@@ -47,8 +47,9 @@ def cast_like(node: Node) -> Results:
 
 @handles("Concat")
 def concat(node: Node) -> Results:
-    """Empty operands add nothing."""
-    xs = [node.x(i) for i in range(len(node.inputs)) if 0 not in node.shape(i)]
+    """Empty operands add nothing, but there is a result where all of them are empty."""
+    operands = range(len(node.inputs))
+    xs = [node.x(i) for i in [i for i in operands if 0 not in node.shape(i)] or operands]
     return movement.concat(node, xs, node.axis(node.integer("axis")))
 
 

@@ -1,0 +1,226 @@
+"""Energy against a sysfs that is made up: the expected joules are computed by hand."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.device.conftest import require
+from tests.unit.bench_fakes import make_golden, make_header, make_subject
+from trimtab import reports
+from trimtab.bench import energy as bench_energy
+from trimtab.bench import protocol, results
+from trimtab.bench.jobs import Settings
+from trimtab.bench.results import Status, Writer
+from trimtab.bench.summary import summarize
+from trimtab.devices import Device, energy, find_device
+from trimtab.devices.energy import Kind, Sample
+
+FILES = {
+    "proc/uptime": "100.50 7.0",
+    "sys/class/powercap/intel-rapl:0/name": "package-0",
+    "sys/class/powercap/intel-rapl:0/energy_uj": "900",
+    "sys/class/powercap/intel-rapl:0/max_energy_range_uj": "1000",
+    "sys/class/powercap/intel-rapl/enabled": "1",
+    "sys/class/hwmon/hwmon0/name": "nvme",
+    "sys/class/hwmon/hwmon0/curr1_input": "5",
+    "sys/class/hwmon/hwmon0/in1_input": "12000",
+    "sys/class/hwmon/hwmon1/name": "ina226",
+    "sys/class/hwmon/hwmon1/power1_input": "2500000",
+    "sys/class/hwmon/hwmon1/curr1_input": "500",
+    "sys/class/hwmon/hwmon1/in1_input": "5000",
+    "sys/class/hwmon/hwmon2/name": "ina3221",
+    "sys/class/hwmon/hwmon2/curr2_input": "400",
+    "sys/class/hwmon/hwmon2/in2_input": "5000",
+    "sys/class/hwmon/hwmon3/name": "amd_energy",
+    "sys/class/hwmon/hwmon3/energy1_input": "123456789012",
+    "sys/class/power_supply/battery/status": "Discharging",
+    "sys/class/power_supply/battery/current_now": "-300000",
+    "sys/class/power_supply/battery/voltage_now": "3900000",
+    "sys/class/power_supply/battery/charge_counter": "2000000",
+    "sys/class/power_supply/usb/status": "Unknown",
+}
+SOURCES = {
+    (Kind.COUNTER, "powercap intel-rapl:0 package-0", 900, 1000, ""),
+    (Kind.COUNTER, "hwmon hwmon3 amd_energy energy1_input", 123456789012, 0, ""),
+    (Kind.POWER, "hwmon hwmon1 ina226 power1_input", 2500000, 0, ""),
+    (Kind.POWER, "hwmon hwmon2 ina3221 curr2*in2", 2000000, 0, ""),
+    (Kind.BATTERY, "power_supply battery current_now*voltage_now", -300000, 3900000, "Discharging"),
+    (Kind.CHARGE, "power_supply battery charge_counter", 2000000, 3900000, "Discharging"),
+}
+SHELLS = [["sh"], ["bash"], ["busybox", "sh"], ["mksh"]]
+
+
+def make(root: Path, files: dict[str, str] = FILES) -> Path:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text + "\n")
+    return root
+
+
+def run(
+    argv: list[str], root: Path, shell: list[str] | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    words = [*(shell or ["sh"]), *energy.sampling(argv, root=str(root), pause_s=0.05)[1:]]
+    return subprocess.run(words, capture_output=True, timeout=30, check=False)
+
+
+@pytest.mark.parametrize("shell", SHELLS, ids=lambda words: words[0])
+def test_every_source_is_read_by_the_shells_of_devices(shell: list[str], tmp_path: Path) -> None:
+    require(shell[0], shell[0])
+    done = run(["sh", "-c", "echo out; echo said >&2"], make(tmp_path), shell)
+    samples, rest = energy.parse(done.stderr)
+    assert {(s.kind, s.source, s.value, s.second, s.state) for s in samples} == SOURCES
+    assert {s.at_s for s in samples} == {100.5}
+    assert len(samples) >= 2 * len(SOURCES), "before the command and after it"
+    assert (done.stdout, rest) == (b"out\n", b"said\n")
+
+
+def test_a_device_that_tells_nothing_says_nothing(tmp_path: Path) -> None:
+    make(tmp_path, {"proc/uptime": "1.00 1.00"})
+    assert run(["true"], tmp_path).stderr == b""
+    odd = {"sys/class/hwmon/hwmon1/name": "ina226", "sys/class/hwmon/hwmon1/power1_input": ""}
+    make(tmp_path, odd)
+    assert energy.parse(run(["true"], tmp_path).stderr)[0] == ()
+
+
+@pytest.mark.parametrize(("script", "code"), [("exit 7", 7), ("kill -9 $$", 137), ("true", 0)])
+def test_the_command_s_end_is_the_script_s(script: str, code: int, tmp_path: Path) -> None:
+    assert run(["sh", "-c", script], make(tmp_path)).returncode == code
+
+
+def test_the_command_is_ended_with_the_script(tmp_path: Path) -> None:
+    words = energy.sampling(["sleep", "60"], root=str(make(tmp_path)), pause_s=0.05)
+    with subprocess.Popen(words, stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        process.stderr.readline()
+        process.terminate()
+        process.communicate(timeout=10)  # the other end of stderr closes when both have ended
+    assert process.returncode != 0
+
+
+NOISE = [
+    b"trimtab-energy\n",
+    b"trimtab-energy 1.0 counter x=9999999999999999999999,0\n",
+    b"trimtab-energy 1.0 weight x=1,0\n",
+    b"trimtab-energy nan power x=1,0\n",
+    b"trimtab-energy 1.0 power \x1b[2J=1,0\n",
+    b"\xff\xfe\n",
+    b"no newline",
+]
+
+
+def test_what_is_no_sample_was_written_by_the_command() -> None:
+    assert energy.parse(b"".join(NOISE)) == ((), b"".join(NOISE))
+
+
+def series(kind: Kind, values: list[int], second: int = 0, state: str = "") -> list[Sample]:
+    """A sample every second."""
+    return [Sample(10.0 + i, kind, "s", v, second, state) for i, v in enumerate(values)]
+
+
+JOULES = [
+    (series(Kind.COUNTER, [1_000_000, 3_000_000, 4_500_000]), 3.5),
+    # 999,999 -> wraps at 1,000,000 -> 500,000, twice
+    (series(Kind.COUNTER, [900_000, 400_000, 900_000, 400_000], 1_000_000), 1.5),
+    (series(Kind.POWER, [2_000_000, 4_000_000, 2_000_000]), 6.0),
+    (series(Kind.BATTERY, [-500_000] * 5, 4_000_000, "Discharging"), 8.0),
+    (series(Kind.BATTERY, [500_000] * 5, 4_000_000, "Discharging"), 8.0),
+    # 1000 uAh are 3.6 C, at 4 V
+    (series(Kind.CHARGE, [2_001_000, 2_000_000], 4_000_000, "Discharging"), 14.4),
+]
+
+
+@pytest.mark.parametrize(("samples", "joules"), JOULES)
+def test_joules_are_those_computed_by_hand(samples: list[Sample], joules: float) -> None:
+    (found,) = energy.spent(samples)
+    assert found.joules == pytest.approx(joules, rel=1e-9)
+    assert found.watts == pytest.approx(joules / (len(samples) - 1), rel=1e-9)
+
+
+USELESS = [
+    (series(Kind.COUNTER, [5, 4]), "went backwards"),
+    (series(Kind.BATTERY, [9, 9], 1, "Charging"), "not discharging"),
+    (series(Kind.BATTERY, [9, 9], 1, "Full"), "not discharging"),
+    (series(Kind.POWER, [9]), "too short"),
+]
+
+
+@pytest.mark.parametrize(("samples", "why"), USELESS)
+def test_a_source_that_cannot_be_used_tells_why(samples: list[Sample], why: str) -> None:
+    (found,) = energy.spent(samples)
+    assert found.joules is None
+    assert why in found.why
+
+
+def test_a_source_that_hardly_changed_is_coarse() -> None:
+    assert energy.spent(series(Kind.COUNTER, [0] * 30 + [90]))[0].is_coarse
+    assert not energy.spent(series(Kind.COUNTER, list(range(30))))[0].is_coarse
+
+
+def record(directory: Path, *, tells: bool = True) -> results.Record:
+    """20 s at 3 W with 100 inferences after 10 s at 1 W: 0.6 J each, 0.4 J of them above idle."""
+
+    def samples(watts: int, seconds: int) -> list[list[object]]:
+        steps = range(seconds * 5 + 1)
+        return [[i / 5, "counter", "ina", i * watts * 200_000, 0, ""] for i in steps]
+
+    with Writer(directory, make_header()) as writer:
+        idle, busy = (samples(1, 10), samples(3, 20)) if tells else ([], [])
+        writer.event({"event": "energy", "inferences": 100, "idle": idle, "busy": busy})
+        writer.end(Status.OK)
+    return results.read(writer.path)
+
+
+def test_an_inference_takes_its_part_of_the_launch_and_of_what_is_above_idle(
+    tmp_path: Path,
+) -> None:
+    found = summarize(record(tmp_path)).energy
+    assert found is not None
+    (row,) = found
+    assert row.joules == pytest.approx(0.6)
+    assert row.joules_above_idle == pytest.approx(0.4)
+    assert row.watts == pytest.approx(3)
+    assert row.idle_watts == pytest.approx(1)
+
+
+@pytest.mark.parametrize("name", reports.names())
+class TestEveryFormat:
+    def test_shows_joules_and_how_they_are_meant(self, name: str, tmp_path: Path) -> None:
+        text = reports.find(name).run(summarize(record(tmp_path)))
+        assert "600 mJ" in text or "0.6" in text
+        assert "Sources overlap" in text
+
+    def test_says_that_a_device_tells_nothing(self, name: str, tmp_path: Path) -> None:
+        text = reports.find(name).run(summarize(record(tmp_path, tells=False)))
+        assert "The device tells of no energy" in text
+
+
+@pytest.fixture
+def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Device]:
+    monkeypatch.setenv("TRIMTAB_CACHE_DIR", str(tmp_path / "cache"))
+    with find_device("local").open() as opened:
+        yield opened
+
+
+def test_a_launch_between_samples_is_recorded_with_its_inferences(
+    device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(tmp_path / "system")
+    sampling = energy.sampling
+    monkeypatch.setattr(
+        energy, "sampling", lambda argv, **o: sampling(argv, root=str(tmp_path / "system"), **o)
+    )
+    monkeypatch.setattr(bench_energy, "SPAN_S", 0)
+    settings = Settings(launches=1, warmup=0, runs=2, min_time_ms=0, energy=True)
+    subject = make_subject(tmp_path)
+    outcome = protocol.measure(device, subject, make_golden(), settings, tmp_path / "results")
+    assert outcome.error is None
+    (event,) = results.read(outcome.path).of("energy")
+    assert event["inferences"] == 2, "the first, and one run"
+    assert len(event["idle"]) >= 2 * len(SOURCES)
+    assert len(results.read(outcome.path).of("run")) == 2, "those of the energy are not timed"
