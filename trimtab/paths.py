@@ -56,6 +56,19 @@ def cache() -> Path:
     return Path(base).expanduser() / "trimtab"
 
 
+def state() -> Path:
+    """The folder for what trimtab has found out and cannot make again by itself: noise floors.
+
+    ``TRIMTAB_STATE_DIR`` overrides it; the default is ``$XDG_STATE_HOME/trimtab``
+    (``~/.local/state/trimtab``).
+    """
+    override = os.environ.get("TRIMTAB_STATE_DIR")
+    if override:
+        return Path(override).expanduser().absolute()
+    base = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+    return Path(base).expanduser() / "trimtab"
+
+
 def zig_cache() -> Path:
     """The one folder for zig's global and local cache: all toolchains share its compiled libc."""
     return cache() / "zig"

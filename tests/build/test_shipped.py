@@ -30,7 +30,7 @@ def test_what_ncnn_ships_is_known_to_a_thousandth(network: str) -> None:
 
 @pytest.mark.build
 def test_a_record_says_what_is_shipped_and_what_else_could_be(tmp_path: Path) -> None:
-    settings = Settings(runs=1, min_time_ms=0)
+    settings = Settings(launches=1, runs=1, min_time_ms=0)
     outcome = bench(BenchRequest(Recipe(model=NETWORK), settings=settings), tmp_path)
     record = results.read(outcome.path)
     run = summary.summarize(record)

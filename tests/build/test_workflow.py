@@ -46,7 +46,7 @@ def test_a_build_delivers_the_model_beside_a_binary_that_holds_what_it_needs(
 
 @pytest.mark.build
 def test_a_network_is_built_checked_and_measured_on_this_machine(tmp_path: Path) -> None:
-    settings = Settings(runs=5, min_time_ms=0, per_op=True)
+    settings = Settings(launches=1, runs=5, min_time_ms=0, per_op=True)
     record = measure(BenchRequest(Recipe(model=NETWORK), settings=settings), tmp_path)
     assert record.status is Status.OK
     assert record.header.profile == "trimmed"
@@ -101,7 +101,7 @@ def test_a_network_runs_in_the_binary_of_a_profile_without_its_best_algorithms(
     tmp_path: Path,
 ) -> None:
     recipe, said = Recipe("mobilenet_v1", profile="yolo"), Said()
-    settings = Settings(runs=1, min_time_ms=0, per_op=True)
+    settings = Settings(launches=1, runs=1, min_time_ms=0, per_op=True)
     outcome = bench(BenchRequest(recipe, settings=settings), tmp_path, said)
     assert outcome.error is None
     record = results.read(outcome.path)
@@ -134,7 +134,7 @@ def test_a_model_of_another_format_is_checked_against_the_host_and_the_record_sa
         "[net]\nheight=8\nwidth=8\nchannels=3\n\n[maxpool]\nsize=2\nstride=2\n\n[avgpool]\n"
     )
     recipe = Recipe(model=str(tmp_path / "net.cfg"))
-    request = BenchRequest(recipe, settings=Settings(runs=1, min_time_ms=0))
+    request = BenchRequest(recipe, settings=Settings(launches=1, runs=1, min_time_ms=0))
     record = measure(request, tmp_path / "results")
     assert record.status is Status.OK
     (golden,) = record.of("golden")

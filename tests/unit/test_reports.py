@@ -172,6 +172,7 @@ def test_runs_that_differ_in_nothing_are_called_a_and_b(tmp_path: Path) -> None:
     records = [results.read(write_record(tmp_path)) for _ in range(2)]
     text = reports.find("terminal").comparison(summary.compare(records))
     assert "A against B" in text
+    assert "not judged" in text
     assert "measured apart" in text
 
 

@@ -33,6 +33,7 @@ class Entry:
     toolchain: str
     device: str
     threads: int
+    launches: int
     binary_sha256: str
     binary_bytes: int
     headline: float | None
@@ -40,7 +41,7 @@ class Entry:
 
 
 _COLUMNS = tuple(field.name for field in fields(Entry))
-_VERSION = 1
+_VERSION = 2
 
 
 def entries(directory: Path) -> list[Entry]:
@@ -117,7 +118,7 @@ def _entry(path: Path) -> Entry | None:
     try:
         summary = summarize(results.read(path))
     except TruncatedResultError:
-        return Entry(path.name, "", "", TRUNCATED, "", "", "", "", 0, "", 0, None, "")
+        return Entry(path.name, "", "", TRUNCATED, "", "", "", "", 0, 0, "", 0, None, "")
     except ResultError:
         return None
     header, headline = summary.header, summary.headline
@@ -131,6 +132,7 @@ def _entry(path: Path) -> Entry | None:
         toolchain=header.toolchain,
         device=str(header.device["name"]),
         threads=int(header.protocol.get("threads", 1)),
+        launches=summary.launches,
         binary_sha256=header.binary.sha256,
         binary_bytes=header.binary.file_bytes,
         headline=headline.value if headline else None,

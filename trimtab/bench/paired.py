@@ -1,10 +1,10 @@
 """Two sides in interleaved launches: the order of their launches, and what the times say.
 
-A block is two launches of each side, in the order ABBA or BAAB; a coin decides. What changes
-steadily over a block (warmth, a neighbour's load) is the same for both sides of it, and what is the
-same for all of a block (memory, clock) falls out of its ratio. Because of the coin, a block of two
-equal binaries is as likely to favour either, whatever else the machine does meanwhile: loads that
-come and go and launches that resemble their neighbours make an interval wider, not wrong.
+A block is two launches of each side, in the order ABBA or BAAB; a coin decides. What is the same
+for all of a block (memory, clock, a load that stays) falls out of its ratio. Because of the coin, a
+block of two equal binaries is as likely to favour either, whatever else the machine does meanwhile:
+loads that come and go, and launches that resemble their neighbours, make an interval wider, not
+wrong. A side's time in a block is the faster of its two launches, as others only ever add time.
 
 The ratio is the trimmed mean of the blocks' logarithms, its interval that of Tukey and McLaughlin
 (Sankhya A 25, 1963; Wilcox, Introduction to Robust Estimation, section 4.3), which asks neither for
@@ -24,10 +24,9 @@ from numpy.typing import NDArray
 from trimtab.bench.statistics import Interval
 
 CONFIDENCE = 0.99
-TRIMMED = 0.15  # of the blocks, at each end; of fewer than seven none
+TRIMMED = 0.2  # of the blocks, at each end
 LAUNCHES_PER_BLOCK = 2  # of each side
 MIN_LAUNCHES = 10  # of each side, before a difference may be called real
-UNCALIBRATED = 0.01  # the floor of a device that nobody has calibrated
 MOST_LAUNCHES = 1000
 
 A, B = 0, 1
@@ -86,12 +85,18 @@ def duets(launches: int, seed: int) -> list[tuple[int, int]]:
     return pairs
 
 
-def effect(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]) -> Effect:
+def effect(
+    a: Sequence[Sequence[float]], b: Sequence[Sequence[float]], *, is_duet: bool = False
+) -> Effect:
     """The ratio of two sides. `a[i]`, `b[i]`: the times of the launches of block i (two blocks at
-    least, no time of 0).
+    least, no time of 0). In a duet launch j of both was at the same moment: their ratio is taken
+    before any other.
     """
     pairs = zip(a, b, strict=True)
-    logs = np.array([np.mean(np.log(y)) - np.mean(np.log(x)) for x, y in pairs])
+    if is_duet:
+        logs = np.array([np.mean(np.log(y) - np.log(x)) for x, y in pairs])
+    else:
+        logs = np.array([np.log(min(y)) - np.log(min(x)) for x, y in pairs])
     middle, error = _trimmed(logs)
     half = _quantile(len(logs)) * error
     interval = Interval(math.exp(middle - half), math.exp(middle + half))

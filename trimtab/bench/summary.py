@@ -8,13 +8,14 @@ figures.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
 import numpy as np
 
-from trimtab.bench import counters, energy, launches, statistics
+from trimtab.bench import comparison, counters, energy, launches, statistics
+from trimtab.bench.comparison import Verdict
 from trimtab.bench.launches import Drift, Spread
 from trimtab.bench.results import Event, Header, Record, Status
 from trimtab.bench.shipped import Shipped
@@ -141,11 +142,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two or more runs side by side, the first is the baseline; `notes` say what does not match."""
+    """Two or more runs side by side, the first is the baseline; `notes` say what does not match.
+    `verdict`: of two that were measured in turns.
+    """
 
     runs: tuple[Summary, ...]
     rows: tuple[Row, ...]
     notes: tuple[str, ...]
+    verdict: Verdict | None = None
 
 
 def summarize(record: Record) -> Summary:
@@ -175,7 +179,23 @@ def compare(records: Sequence[Record]) -> Comparison:
     runs = tuple(summarize(record) for record in records)
     keys = dict.fromkeys(figure.key for run in runs for figure in run.figures)
     rows = tuple(_row(key, runs) for key in keys)
-    return Comparison(runs, rows, tuple(_notes(runs)))
+    if not comparison.belong_together(records) or any(run.status != Status.OK for run in runs):
+        return Comparison(runs, rows, tuple(_notes(runs, is_apart=True)))
+    verdict = comparison.judge(records[0], records[1])
+    rows = tuple(_in_turns(row, records, verdict) for row in rows)
+    said = (*verdict.notes, *_notes(runs, is_apart=False))
+    return Comparison(runs, rows, said, verdict)
+
+
+def _in_turns(row: Row, records: Sequence[Record], verdict: Verdict) -> Row:
+    """A row of times with the ratio of interleaved launches; the verdict is on inferences alone."""
+    if row.unit is not Unit.NS:
+        return row
+    if row.key == "latency":
+        return replace(row, ratios=(Ratio(verdict.ratio, verdict.interval, verdict.is_real),))
+    a, b = records
+    found = comparison.effect(a, b, row.key)
+    return replace(row, ratios=(Ratio(found.value, found.interval, None),))
 
 
 def _shipped(record: Record) -> tuple[Shipped, ...]:
@@ -275,7 +295,7 @@ def _ratio(baseline: Figure | None, other: Figure | None) -> Ratio | None:
     return statistics.compare(baseline.launches, other.launches, are_counts=are_counts)
 
 
-def _notes(runs: Sequence[Summary]) -> list[str]:
+def _notes(runs: Sequence[Summary], *, is_apart: bool) -> list[str]:
     notes = []
     first = runs[0].header
     if any(run.header.model.name != first.model.name for run in runs):
@@ -284,7 +304,7 @@ def _notes(runs: Sequence[Summary]) -> list[str]:
         notes.append("The runs are on different devices: ratios compare device and build at once.")
     if any(run.header.protocol.get("threads") != first.protocol.get("threads") for run in runs):
         notes.append("The runs used different numbers of threads.")
-    if all(run.figure("latency") for run in runs):
+    if is_apart and all(run.figure("latency") for run in runs):
         notes.append(
             "The times were measured apart, so no difference of them is called real: "
             "`./inv bench.ab` measures both in turns."

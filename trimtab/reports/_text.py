@@ -56,7 +56,7 @@ def ratio(found: Ratio | None, unit: Unit) -> str:
     if found.interval.low != found.interval.high:
         text += f" ({found.interval.low:.3f} .. {found.interval.high:.3f})"
     if found.is_real is None:
-        return text + (", measured apart" if unit is Unit.NS else ", too few samples")
+        return text + (", not judged" if unit is Unit.NS else ", too few samples")
     return text if found.is_real else text + ", no difference"
 
 

@@ -55,7 +55,9 @@ def comparison(comparison: Comparison) -> str:
         charts.append((title, _svg.bars(bars, title)))
     charts += _size_chart(comparison.runs, labels)
     title = " against ".join(labels)
-    return _page(title, charts, _tables.of_comparison(comparison), comparison.notes)
+    said = [str(comparison.verdict)] if comparison.verdict else []
+    notes = [*said, *comparison.notes]
+    return _page(title, charts, _tables.of_comparison(comparison), notes)
 
 
 def _bar(label: str, figure: Figure) -> _svg.Bar:

@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict
 from typing import Any
 
+from trimtab.bench.comparison import as_json
 from trimtab.bench.summary import Comparison, Summary
 
 SUFFIX = ".json"
@@ -23,6 +24,7 @@ def comparison(comparison: Comparison) -> str:
             "runs": [_run(summary) for summary in comparison.runs],
             "rows": [asdict(row) for row in comparison.rows],
             "notes": comparison.notes,
+            "verdict": as_json(comparison.verdict) if comparison.verdict else None,
         }
     )
 

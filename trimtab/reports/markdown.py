@@ -14,16 +14,18 @@ SUFFIX = ".md"
 
 def run(summary: Summary) -> str:
     """The report of one run."""
-    return _draw(summary.name, _tables.of_run(summary), summary.notes)
+    return _draw([summary.name], _tables.of_run(summary), summary.notes)
 
 
 def comparison(comparison: Comparison) -> str:
     """The report of several runs side by side."""
     title = " against ".join(_tables.run_labels(comparison))
-    return _draw(title, _tables.of_comparison(comparison), comparison.notes)
+    heads = [title, *([f"{comparison.verdict}"] if comparison.verdict else [])]
+    return _draw(heads, _tables.of_comparison(comparison), comparison.notes)
 
 
-def _draw(title: str, found: Sequence[Table], notes: Sequence[str]) -> str:
+def _draw(heads: Sequence[str], found: Sequence[Table], notes: Sequence[str]) -> str:
     listed = "\n".join(f"* {escape_markdown(note)}" for note in notes)
-    page: tables.Page = [f"# {escape_markdown(title)}", *found, *([listed] if notes else [])]
+    title, *said = map(escape_markdown, heads)
+    page: tables.Page = [f"# {title}", *said, *found, *([listed] if notes else [])]
     return tables.markdown(page) + "\n"

@@ -14,14 +14,15 @@ SUFFIX = ".txt"
 
 def run(summary: Summary) -> str:
     """The report of one run."""
-    return _draw(summary.name, _tables.of_run(summary), summary.notes)
+    return _draw([summary.name], _tables.of_run(summary), summary.notes)
 
 
 def comparison(comparison: Comparison) -> str:
     """The report of several runs side by side."""
     title = " against ".join(_tables.run_labels(comparison))
-    return _draw(title, _tables.of_comparison(comparison), comparison.notes)
+    heads = [title, *([f"{comparison.verdict}"] if comparison.verdict else [])]
+    return _draw(heads, _tables.of_comparison(comparison), comparison.notes)
 
 
-def _draw(title: str, found: Sequence[Table], notes: Sequence[str]) -> str:
-    return tables.text([title, *found, *(f"note: {note}" for note in notes)]) + "\n"
+def _draw(heads: Sequence[str], found: Sequence[Table], notes: Sequence[str]) -> str:
+    return tables.text([*heads, *found, *(f"note: {note}" for note in notes)]) + "\n"

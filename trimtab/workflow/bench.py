@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import trimtab
-from trimtab import cores
-from trimtab.bench import oracle, protocol, results
+from trimtab import cores, paths
+from trimtab.bench import kept, oracle, protocol, results
 from trimtab.bench import summary as summaries
 from trimtab.bench.golden import Golden
-from trimtab.bench.jobs import Settings
+from trimtab.bench.jobs import Settings, Subject
 from trimtab.bench.protocol import Outcome
 from trimtab.devices import find_device, list_devices
+from trimtab.devices.definition import Definition
 from trimtab.errors import UsageError
 from trimtab.instruments.instructions import Counts
 from trimtab.program import Program
@@ -51,24 +52,56 @@ def bench(request: BenchRequest, folder: Path, progress: Progress = SILENT) -> O
     before is raised as a TrimtabError.
     """
     definition = find_device(request.device)
-    recipe = dataclasses.replace(
-        request.recipe,
-        toolchain=request.recipe.toolchain or definition.toolchain,
-        cpu=request.recipe.cpu or definition.cpu or "",
-    )
     threads = request.settings.threads
+    made = prepare(request.recipe, definition, threads, progress)
+    with definition.open(trust_new=request.trust_new) as device:
+        subject, expected = made.built(progress)
+        return protocol.measure(device, subject, expected, request.settings, folder, progress)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A model planned for a device, and what it must compute: all that needs neither a compiler nor
+    the device.
+    """
+
+    recipe: Recipe
+    path: Path
+    source: Program
+    program: Program
+    expected: Golden
+    threads: int
+
+    def built(self, progress: Progress = SILENT) -> tuple[Subject, Golden]:
+        """Builds it; the binary and the model are kept (see `trimtab.bench.kept`)."""
+        subject = subject_of(self.program, self.recipe, progress)
+        with progress.step("weigh other ways to ship it"):
+            network = network_of(self.source, self.recipe, self.threads)
+            ways = survey(network, self.path, subject.binary.stat().st_size)
+        subject = dataclasses.replace(subject, shipped=ways)
+        return kept.keep(subject, self.expected, kept_folder()), self.expected
+
+
+def prepare(
+    recipe: Recipe, definition: Definition, threads: int, progress: Progress = SILENT
+) -> Prepared:
+    """Loads and plans a model for a device, and computes the expected output."""
+    recipe = dataclasses.replace(
+        recipe,
+        toolchain=recipe.toolchain or definition.toolchain,
+        cpu=recipe.cpu or definition.cpu or "",
+    )
     recipe = within_budget(recipe, threads, progress)
     path = model_path(recipe.model, recipe.profile, progress)
     source, program = planned(path, recipe, threads, progress)
     with progress.step("compute the expected output"):
         expected = expected_output(path, source, recipe.shapes)
-    with definition.open(trust_new=request.trust_new) as device:
-        subject = subject_of(program, recipe, progress)
-        with progress.step("weigh other ways to ship it"):
-            network = network_of(source, recipe, threads)
-            ways = survey(network, path, subject.binary.stat().st_size)
-        subject = dataclasses.replace(subject, shipped=ways)
-        return protocol.measure(device, subject, expected, request.settings, folder, progress)
+    return Prepared(recipe, path, source, program, expected, threads)
+
+
+def kept_folder() -> Path:
+    """Where the binaries and models of the newest runs are kept."""
+    return paths.cache() / "kept"
 
 
 def count_instructions(recipe: Recipe, folder: Path, progress: Progress = SILENT) -> Counts:
@@ -100,17 +133,20 @@ def expected_output(path: Path, source: Program, shapes: Shapes) -> Golden:
 
     ONNX models go through onnxruntime. Other formats have no engine that can be asked for: their
     inputs are run on this machine with the portable kernels, which proves the device against the
-    host, not the importer; the record says so.
+    host, not the importer; the record says so. A `.ttm` that is planned already is run as it is:
+    PlanError when this machine lacks the kernels that its plan names.
     """
     if path.suffix == ".onnx":
         return oracle.onnx_golden(path, shapes)
     given = [source.vars[name] for name in source.inputs]
     inputs = oracle.samples((var.shape, NUMPY_DTYPES[var.dtype]) for var in given)
-    session = trimtab.Session(trimtab.optimize(source, Target.portable(Target.host().arch)))
-    outputs = session.run(dict(zip(source.inputs, inputs, strict=True)))
+    how = "the kernels of its plan" if source.planned else "trimtab's portable kernels"
+    portable = Target.portable(Target.host().arch)
+    runnable = source if source.planned else trimtab.optimize(source, portable)
+    outputs = trimtab.Session(runnable).run(dict(zip(source.inputs, inputs, strict=True)))
     return Golden(
         inputs,
         [outputs[name] for name in source.outputs],
         list(source.outputs),
-        "trimtab's portable kernels on the host (not independent)",
+        f"{how} on the host (not independent)",
     )

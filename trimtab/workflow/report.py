@@ -38,7 +38,11 @@ def report(reference: str, folder: Path, form: str = "terminal") -> str:
 
 def compare(references: Sequence[str], folder: Path, form: str = "terminal") -> str:
     """Two runs or more side by side, set against the first; errors as `report`."""
-    runs = [_read(reference, folder) for reference in references]
+    return compared([_read(reference, folder) for reference in references], form)
+
+
+def compared(runs: Sequence[records.Record], form: str = "terminal") -> str:
+    """What `compare` says, of records that were read."""
     return reports.find(form).comparison(summary.compare(runs))
 
 
@@ -46,12 +50,16 @@ def runs(folder: Path) -> Table:
     """All runs of a folder, oldest first."""
     columns = [
         *map(Column, ("run", "time (UTC)", "status", "model", "profile", "device")),
-        *(number("median"), number("binary bytes", ",")),
+        *(number("launches"), number("median"), number("binary bytes", ",")),
     ]
     rows = [
         (
             *(run.run_id or run.file_name, run.time[:19], run.status, run.model, run.profile),
-            *(run.device, f"{run.headline:,.0f} {run.unit}" if run.headline else None),
+            *(
+                run.device,
+                run.launches,
+                f"{run.headline:,.0f} {run.unit}" if run.headline else None,
+            ),
             run.binary_bytes,
         )
         for run in index.entries(folder)

@@ -1,0 +1,248 @@
+"""Two sides measured in turns on this machine, with a runner that is a script."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.unit.bench_fakes import make_golden, make_subject
+from trimtab.bench import comparison, kept, paired, results, summary
+from trimtab.bench import floor as floors
+from trimtab.bench.floor import Floor
+from trimtab.bench.jobs import Settings
+from trimtab.bench.results import Status
+from trimtab.devices import Device, find_device
+from trimtab.errors import DeviceError, ResultError, RunnerCrashedError, UsageError
+from trimtab.workflow import ab
+from trimtab.workflow.ab import AbRequest, Compared
+from trimtab.workflow.sides import Ready, Side, ready
+
+NET = Side("net")
+QUICK = Settings(warmup=0, runs=8, min_time_ms=0, timeout_s=20)
+# Times like a machine's: each launch has its own level, each run its own jitter.
+JITTER = (
+    "import random; level = random.gauss(1, 0.002); was = say; "
+    "say = lambda e, **f: was(e, **({{**f, 'ns': int(1e6 * {factor} * level "
+    "* (1 + random.expovariate(400)))}} if e == 'run' else f))"
+)
+
+
+@pytest.fixture
+def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Device]:
+    monkeypatch.setenv("TRIMTAB_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("TRIMTAB_STATE_DIR", str(tmp_path / "state"))
+    with find_device("local").open() as opened:
+        yield opened
+
+
+def side(tmp_path: Path, name: str, factor: float = 1.0, fault: str = "") -> Ready:
+    folder = tmp_path / name
+    folder.mkdir(exist_ok=True)
+    subject = make_subject(folder, fault or JITTER.format(factor=factor), profile=name)
+    return Ready(subject, make_golden(), 1)
+
+
+def compared(
+    device: Device, tmp_path: Path, *, b: Ready, floor: Floor | None = None, launches: int = 10
+) -> Compared:
+    request = AbRequest(NET, NET, launches=launches, seed=3, settings=QUICK)
+    sides = [side(tmp_path, "one"), b]
+    return ab.measure(device, sides, request, tmp_path / "results", floor)
+
+
+def known_floor(device: Device, share: float) -> Floor:
+    info = device.describe()
+    return Floor(
+        *("local", share, 1.0, (1 - share, 1 + share), 40, False, "net", "2026-01-31T00:00:00Z"),
+        *(info.boot_id, info.kernel, info.governor, ("a", "b")),
+    )
+
+
+def test_a_difference_is_found_and_both_runs_and_the_comparison_are_recorded(
+    device: Device, tmp_path: Path
+) -> None:
+    found = compared(device, tmp_path, b=side(tmp_path, "two", 1.1))
+    assert found.verdict.is_real
+    assert found.verdict.ratio == pytest.approx(1.1, abs=0.01)
+    assert found.verdict.interval.low < 1.1 < found.verdict.interval.high
+    order = paired.order(10, seed=3)
+    for number, record in enumerate((found.a, found.b)):
+        turns = [(launch[0]["turn"], launch[0]["block"]) for launch in record.launches()]
+        assert turns == [(i, b) for i, (s, b) in enumerate(order) if s == number]
+    kept_record = json.loads(found.path.read_text())
+    assert kept_record["runs"]["b"]["run_id"] == found.b.header.run_id
+    assert kept_record["verdict"]["is_real"] is True
+    assert kept_record["seed"] == 3
+    assert "a real difference" in str(found.verdict)
+
+
+def test_a_report_of_both_runs_made_later_says_the_same(device: Device, tmp_path: Path) -> None:
+    found = compared(device, tmp_path, b=side(tmp_path, "two", 1.1))
+    again = summary.compare([results.read(found.a.path), results.read(found.b.path)])
+    assert again.verdict == found.verdict
+    (row,) = (row for row in again.rows if row.key == "latency")
+    assert row.ratios[0] is not None
+    assert row.ratios[0].is_real is True
+    assert "apart" not in " ".join(again.notes)
+    backwards = summary.compare([found.b, found.a])
+    assert backwards.verdict is None
+
+
+def test_equal_sides_are_not_told_apart_and_the_launches_that_would_are_named(
+    device: Device, tmp_path: Path
+) -> None:
+    found = compared(device, tmp_path, b=side(tmp_path, "one"))
+    assert not found.verdict.is_real
+    assert str(found.verdict).startswith("not told apart")
+    assert any("would" in note for note in found.verdict.notes)
+
+
+def test_a_difference_within_the_noise_floor_is_not_real(device: Device, tmp_path: Path) -> None:
+    b = side(tmp_path, "two", 1.1)
+    assert compared(device, tmp_path, b=b, floor=known_floor(device, 0.05)).verdict.is_real
+    found = compared(device, tmp_path, b=b, floor=known_floor(device, 0.3))
+    assert found.verdict.interval.low > 1
+    assert not found.verdict.is_real
+    assert any("noise floor of 30" in note for note in found.verdict.notes)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"boot_id": "other"}, "restarted"),
+        ({"kernel": "Linux 1.0"}, "another kernel"),
+        ({"governor": "powersave"}, "set differently"),
+    ],
+)
+def test_a_floor_of_another_state_of_the_device_is_said_to_be_stale(
+    device: Device, tmp_path: Path, change: dict[str, str], says: str
+) -> None:
+    floor = dataclasses.replace(known_floor(device, 0.002), **change)  # type: ignore[arg-type]
+    verdict = compared(device, tmp_path, b=side(tmp_path, "two", 1.1), floor=floor).verdict
+    assert any("stale" in note and says in note for note in verdict.notes)
+    assert verdict.floor == floors.UNCALIBRATED
+
+
+def test_nothing_is_called_real_with_fewer_than_ten_launches(
+    device: Device, tmp_path: Path
+) -> None:
+    found = compared(device, tmp_path, b=side(tmp_path, "two", 2.0), launches=4)
+    assert found.verdict.ratio == pytest.approx(2, abs=0.1)
+    assert not found.verdict.is_real
+    with pytest.raises(UsageError, match="launches is 3"):
+        AbRequest(NET, NET, launches=3)
+
+
+def test_a_side_that_fails_leaves_both_runs_and_no_comparison(
+    device: Device, tmp_path: Path
+) -> None:
+    count = tmp_path / "count"
+    fault = f"open({str(count)!r}, 'a').write('x'); len(open({str(count)!r}).read()) > 3 and "
+    with pytest.raises(RunnerCrashedError):
+        compared(device, tmp_path, b=side(tmp_path, "two", fault=fault + "os.abort()"))
+    runs = [results.read(path) for path in (tmp_path / "results").glob("*.jsonl")]
+    assert sorted(run.status for run in runs) == [Status.CRASHED, Status.SKIPPED]
+    assert not list((tmp_path / "results").glob(f"*{comparison.SUFFIX}"))
+    assert "beside it failed" in next(r for r in runs if r.status is Status.SKIPPED).message
+
+
+def test_a_wrong_output_of_either_side_is_never_timed(device: Device, tmp_path: Path) -> None:
+    with pytest.raises(Exception, match="element 7"):
+        compared(device, tmp_path, b=side(tmp_path, "two", fault="scale = 3.0"))
+    runs = [results.read(path) for path in (tmp_path / "results").glob("*.jsonl")]
+    assert len(runs) == 2
+    assert not any(run.of("run") for run in runs)
+
+
+def test_a_damaged_comparison_is_refused(device: Device, tmp_path: Path) -> None:
+    found = compared(device, tmp_path, b=side(tmp_path, "two", 1.1))
+    cut = [event for event in found.b.events if event.get("block") != 2]
+    with pytest.raises(ResultError, match="not a whole comparison"):
+        comparison.judge(found.a, dataclasses.replace(found.b, events=tuple(cut)))
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="a duet takes two cores")
+def test_a_duet_runs_both_sides_at_once_on_cores_that_swap(device: Device, tmp_path: Path) -> None:
+    logs = {name: tmp_path / f"{name}.cores" for name in "ab"}
+    sides = []
+    for name, factor in (("a", 1.0), ("b", 1.1)):
+        log = f"open({str(logs[name])!r}, 'a')"
+        where = f"; is_golden or print(*os.sched_getaffinity(0), file={log})"
+        sides.append(side(tmp_path, name, fault=JITTER.format(factor=factor) + where))
+    request = AbRequest(NET, NET, launches=10, duet=True, seed=1, settings=QUICK)
+    found = ab.measure(device, sides, request, tmp_path / "results", None)
+    assert found.verdict.is_real
+    on = [[line.split() for line in logs[name].read_text().splitlines()] for name in "ab"]
+    assert len(on[0]) == len(on[1]) == 10
+    assert all(len(x) == len(y) == 1 and x != y for x, y in zip(*on, strict=True))
+    assert all(cores[i] != cores[i + 1] for cores in on for i in range(0, 10, 2))
+    at = [[launch[0]["at_s"] for launch in record.launches()] for record in (found.a, found.b)]
+    assert at[0] == at[1]
+
+
+def test_a_duet_is_refused_where_cores_are_lacking(device: Device) -> None:
+    with pytest.raises(DeviceError, match="cores of one kind"):
+        ab.duet_cpus(device, threads=64)
+
+
+def test_a_calibration_is_kept_and_read_again(device: Device, tmp_path: Path) -> None:
+    request = AbRequest(NET, NET, launches=10, settings=QUICK)
+    floor = ab.floor_of(device, side(tmp_path, "one"), request, tmp_path / "results")
+    assert floor.share == max(abs(bound - 1) for bound in floor.interval)
+    assert 0 < floor.share < 0.05
+    assert floors.read("local", ab.floors_folder()) is None, "nobody asked to keep it"
+    floors.write(floor, ab.floors_folder())
+    assert floors.read("local", ab.floors_folder()) == floor
+    floors.path_of("local", ab.floors_folder()).write_text("{}")
+    with pytest.raises(ResultError, match="calibrate local"):
+        floors.read("local", ab.floors_folder())
+
+
+def test_a_run_can_be_repeated_as_long_as_its_binary_is_kept(
+    device: Device, tmp_path: Path
+) -> None:
+    store = tmp_path / "cache" / "kept"
+    one = side(tmp_path, "one")
+    subject = kept.keep(one.subject, one.expected, store)
+    (tmp_path / "one" / "net.ttm").unlink()
+    request = AbRequest(NET, NET, launches=4, settings=QUICK)
+    folder = tmp_path / "results"
+    pair = [dataclasses.replace(one, subject=subject)] * 2
+    found = ab.measure(device, pair, request, folder, None)
+    definition = find_device("local")
+    again = ready(Side(found.a.header.run_id), definition, folder)
+    assert again.subject == subject
+    assert again.threads == 1
+    assert (again.expected.outputs[0] == one.expected.outputs[0]).all()
+    with pytest.raises(UsageError, match="--a-plan cannot change it"):
+        ready(Side(found.a.header.run_id, given=("a-plan",)), definition, folder)
+    subject.binary.write_bytes(b"another")
+    with pytest.raises(ResultError, match="damaged"):
+        ready(Side(found.a.header.run_id), definition, folder)
+    subject.binary.unlink()
+    with pytest.raises(ResultError, match="kept no more"):
+        ready(Side(found.a.header.run_id), definition, folder)
+
+
+def test_the_store_of_what_was_measured_forgets_the_oldest(tmp_path: Path) -> None:
+    one = side(tmp_path, "one")
+    for number in range(kept.MOST + 3):
+        one.subject.model.unlink()
+        one.subject.model.write_bytes(f"model {number}".encode())
+        kept.keep(one.subject, one.expected, tmp_path / "kept")
+        oldest = min((tmp_path / "kept").iterdir(), key=lambda path: path.stat().st_mtime)
+        os.utime(oldest, (number, number))
+    assert len(list((tmp_path / "kept").iterdir())) == kept.MOST
+
+
+@pytest.mark.parametrize(
+    ("what", "says"), [("/tmp", "not a folder that"), ("nonsense", "no runs match")]
+)
+def test_what_is_no_side_is_refused(tmp_path: Path, what: str, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        ready(Side(what), find_device("local"), tmp_path)

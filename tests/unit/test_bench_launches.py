@@ -1,0 +1,75 @@
+"""What launches say together: components of variance and drift, on series of known make."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from trimtab.bench import launches
+
+
+def series(
+    seed: int, *, count: int = 40, runs: int = 30, within: float = 0.02, between: float = 0.05
+) -> list[list[int]]:
+    rng = np.random.default_rng(seed)
+    centres = rng.normal(0, between, count)
+    sizes = rng.integers(runs // 2, runs * 2, count)
+    return [
+        [int(ns) for ns in 1e6 * np.exp(centre + rng.normal(0, within, size))]
+        for centre, size in zip(centres, sizes, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(("within", "between"), [(0.02, 0.05), (0.05, 0.01), (0.03, 0.0)])
+def test_the_variance_splits_as_it_was_made(within: float, between: float) -> None:
+    found = [launches.spread(series(seed, within=within, between=between)) for seed in range(20)]
+    assert np.median([one.within for one in found if one]) == pytest.approx(within, rel=0.05)
+    assert np.median([one.between for one in found if one]) == pytest.approx(between, abs=0.003)
+
+
+def test_a_single_launch_and_single_runs_have_no_components() -> None:
+    assert launches.spread([[1, 2, 3]]) is None
+    assert launches.spread([[5], [6], [7]]) is None
+
+
+def test_the_typical_time_does_not_notice_what_hits_half_of_the_runs() -> None:
+    quiet = [100] * 20
+    assert launches.typical([100] * 11 + [900] * 9) == launches.typical(quiet) == 100
+    assert launches.typical([100, 20]) == 40
+
+
+def test_a_machine_that_gets_slower_is_said_to_drift() -> None:
+    rng = np.random.default_rng(1)
+    warming = [
+        [int(ns) for ns in 1e6 * (1 + 0.005 * i) * rng.normal(1, 0.004, 20)] for i in range(12)
+    ]
+    found = launches.drift(warming)
+    assert found.over is not None
+    assert found.over.is_drift
+    assert found.over.share == pytest.approx(0.055, abs=0.01)
+    assert found.within is not None
+    assert not found.within.is_drift
+    assert str(found).startswith("times drift: +5.")
+
+
+def test_launches_that_were_not_warm_are_said_to_drift_within() -> None:
+    rng = np.random.default_rng(2)
+    warming = 1e6 * np.exp(-0.003 * np.arange(20))
+    cold = [[int(ns) for ns in warming * rng.normal(1, 0.004, 20)] for _ in range(10)]
+    found = launches.drift(cold)
+    assert found.within is not None
+    assert found.within.is_drift
+    assert found.within.share == pytest.approx(-0.055, abs=0.01)
+
+
+def test_noise_without_a_trend_is_hardly_ever_called_a_drift() -> None:
+    drifts = 0
+    for seed in range(200):
+        found = launches.drift(series(seed, count=10, runs=20))
+        drifts += bool(str(found))
+    assert drifts <= 10
+
+
+def test_too_few_launches_and_equal_times_have_no_trend() -> None:
+    assert launches.drift([[5, 6], [7, 8]]).over is None
+    assert str(launches.drift([[5] * 10] * 10)) == ""

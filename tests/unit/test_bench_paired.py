@@ -1,0 +1,124 @@
+"""Interleaved launches: their order, and what comparisons of known answers find."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.unit.launch_noise import Machine
+from trimtab.bench import launches, paired, statistics
+from trimtab.bench.paired import Effect
+
+FLOOR = 0.004
+
+
+def effect(machine: Machine, count: int, factor: float, seed: int) -> Effect:
+    a, b = machine.sides(paired.order(count, seed), factor)
+    return paired.effect(
+        [[launches.typical(launch) for launch in block] for block in a],
+        [[launches.typical(launch) for launch in block] for block in b],
+    )
+
+
+# Published: Fisher and Yates, Statistical Tables, table III (two-sided, P = 0.01).
+@pytest.mark.parametrize(
+    ("degrees", "t"),
+    [(1, 63.657), (2, 9.925), (3, 5.841), (4, 4.604), (5, 4.032), (10, 3.169), (29, 2.756)],
+)
+def test_student_s_t_is_that_of_the_tables(degrees: int, t: float) -> None:
+    assert paired.student_t(0.99, degrees) == pytest.approx(t, abs=6e-4)
+
+
+def test_a_block_is_abba_or_baab_by_the_coin_and_the_seed_gives_the_order_again() -> None:
+    order = paired.order(40, seed=3)
+    blocks = [order[i : i + 4] for i in range(0, len(order), 4)]
+    assert len(blocks) == 20
+    assert {tuple(side for side, _ in block) for block in blocks} == {(0, 1, 1, 0), (1, 0, 0, 1)}
+    assert all({block for _, block in turns} == {i} for i, turns in enumerate(blocks))
+    assert order == paired.order(40, seed=3) != paired.order(40, seed=4)
+    assert len(paired.order(9, seed=1)) == 20, "an odd number is one more"
+
+
+def test_a_duet_swaps_its_cores_within_each_block() -> None:
+    pairs = paired.duets(20, seed=1)
+    assert len(pairs) == 20
+    for (first, block), (second, same) in zip(pairs[::2], pairs[1::2], strict=True):
+        assert (first, block) == (1 - second, same)
+
+
+def test_the_ratio_is_that_of_the_blocks_and_a_steady_drift_moves_it_little() -> None:
+    a: list[list[float]] = [[] for _ in range(20)]
+    b: list[list[float]] = [[] for _ in range(20)]
+    for turn, (side, block) in enumerate(paired.order(40, seed=5)):
+        (b if side else a)[block].append((1.07 if side else 1.0) * 1.002**turn)
+    assert b[-1][0] / a[0][0] > 1.2, "B's last launch is far from A's first"
+    found = paired.effect(a, b)
+    assert found.value == pytest.approx(1.07, abs=0.002)
+    assert found.interval.high - found.interval.low < 0.01
+
+
+def test_what_hits_both_sides_of_a_duet_at_the_same_moment_falls_out_of_it() -> None:
+    rng = np.random.default_rng(1)
+    hits = rng.uniform(1, 3, (10, 2))
+    a = [list(100 * hit) for hit in hits]
+    b = [list(104 * hit) for hit in hits]
+    found = paired.effect(a, b, is_duet=True)
+    assert found.value == pytest.approx(1.04)
+    assert found.interval.high - found.interval.low < 1e-9
+
+
+def test_one_wild_block_of_ten_does_not_decide() -> None:
+    a = [[100.0, 100.2], [100.3, 99.9]] * 5
+    b = [[x * 1.05 for x in block] for block in a]
+    b[3] = [900.0, 900.0]
+    found = paired.effect(a, b)
+    assert found.value == pytest.approx(1.05, abs=0.002)
+    assert found.interval.high < 1.1
+
+
+@pytest.mark.parametrize("load", [0.0, 1.0])
+def test_equal_binaries_are_called_different_in_fewer_than_5_of_200_comparisons(
+    load: float,
+) -> None:
+    alarms = sum(
+        effect(Machine(seed, load=load), 10, 1.0, seed).exceeds(FLOOR) for seed in range(200)
+    )
+    assert alarms < 5
+
+
+def test_the_noise_of_these_trials_is_one_that_pooled_runs_are_deceived_by() -> None:
+    alarms = 0
+    for seed in range(60):
+        machine = Machine(seed, load=1.0)
+        a, b = ([machine.launch() for _ in range(10)] for _ in "AB")
+        pooled = [[ns for launch in side for ns in launch] for side in (a, b)]
+        ratio = statistics.compare([pooled[0]], [pooled[1]], are_counts=True)
+        alarms += bool(ratio.is_real)
+    assert alarms > 20
+
+
+@pytest.mark.parametrize(("slower", "load"), [(0.03, 0.0), (0.10, 1.0)])
+def test_what_was_planted_is_found_in_9_of_10_comparisons_of_30_launches(
+    slower: float, load: float
+) -> None:
+    found = [effect(Machine(seed, load=load), 30, 1 + slower, seed) for seed in range(100)]
+    assert sum(one.exceeds(FLOOR) and one.value > 1 for one in found) >= 90
+    assert np.median([one.value for one in found]) == pytest.approx(1 + slower, abs=0.01)
+
+
+def test_more_launches_are_asked_for_the_less_there_is_to_tell() -> None:
+    found = effect(Machine(1), 10, 1.0, 1)
+    needed = [found.launches_to_tell(share) for share in (0.5, 0.05, 0.01, 0.002)]
+    assert needed == sorted(needed)
+    assert needed[0] == 0 < needed[-1]
+    assert all(count % 2 == 0 for count in needed)
+
+
+def test_the_launches_asked_for_do_tell() -> None:
+    told = []
+    for seed in range(60):
+        found = effect(Machine(seed), 10, 1.0, seed)
+        count = 10 + found.launches_to_tell(0.02)
+        again = effect(Machine(1000 + seed), count, 1.0, seed)
+        told.append(again.interval.high / again.value - 1 < 0.02)
+    assert sum(told) > 30, "about so many: more often than not they do"

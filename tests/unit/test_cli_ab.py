@@ -1,0 +1,97 @@
+"""`bench.ab` and `calibrate` as a user types them, as far as that needs no compiler."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from invoke.context import Context
+from invoke.exceptions import Exit
+
+from tests.unit.bench_fakes import make_golden, make_subject
+from trimtab.bench import kept
+from trimtab.build import builder
+from trimtab.cli import ab as commands
+from trimtab.cli import namespace
+from trimtab.devices import find_device
+from trimtab.workflow import ab as workflow
+from trimtab.workflow.ab import AbRequest
+from trimtab.workflow.sides import Ready, Side
+
+SIDE_OPTIONS = ("profile", "toolchain", "cpu", "plan", "prefer", "weights", "threads")
+
+
+@pytest.fixture(autouse=True)
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRIMTAB_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("TRIMTAB_STATE_DIR", str(tmp_path / "state"))
+
+
+def options(**given: Any) -> dict[str, Any]:
+    known: dict[str, Any] = dict.fromkeys(
+        f"{letter}{name}" for letter in ("", "a_", "b_") for name in SIDE_OPTIONS
+    )
+    return {**known, **given}
+
+
+def test_every_option_of_a_side_is_there_for_both_and_for_each() -> None:
+    flags = {
+        flag for task in namespace.to_contexts() if task.name == "bench.ab" for flag in task.flags
+    }
+    for name in SIDE_OPTIONS:
+        assert {f"--{name}", f"--a-{name}", f"--b-{name}"} <= flags
+
+
+def test_an_option_of_one_side_goes_before_that_of_both() -> None:
+    given = options(cpu="cortex-a53", b_cpu="cortex-a72", threads=2, a_threads=1)
+    a, b = (commands._side("net.onnx", letter, given, ["x=1,3"]) for letter in "ab")
+    assert (a.recipe.cpu, b.recipe.cpu) == ("cortex-a53", "cortex-a72")
+    assert (a.threads, b.threads) == (1, 2)
+    assert (a.given, b.given) == ((), ("b-cpu",))
+    assert b.recipe.shapes == {"x": (1, 3)}
+
+
+def test_two_runs_are_repeated_and_the_json_has_ratio_interval_and_verdict(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(builder, "build_engine", lambda _: None)
+    one = make_subject(tmp_path)
+    golden = make_golden()
+    subject = kept.keep(one, golden, tmp_path / "cache" / "kept")
+    request = AbRequest(Side("x"), Side("x"), launches=4)
+    folder = tmp_path / "results"
+    with find_device("local").open() as device:
+        pair = [Ready(subject, golden, 1)] * 2
+        found = workflow.measure(device, pair, request, folder, None)
+    ids = [record.header.run_id for record in (found.a, found.b)]
+    namespace["bench.ab"].body(
+        Context(), *ids, input=[], results=str(folder), launches=4, min_time_ms=0, json=True,
+        **options(),
+    )  # fmt: skip
+    said = json.loads(capsys.readouterr().out)
+    low, high = said["interval"]
+    assert low <= said["ratio"] <= high
+    assert said["is_real"] is False
+    assert Path(said["record"]).is_file()
+    with pytest.raises(Exit, match="--b-cpu cannot change it"):
+        namespace["bench.ab"].body(
+            Context(), *ids, input=[], results=str(folder), **options(b_cpu="cortex-a53")
+        )
+
+
+def test_an_emulated_device_has_no_noise_floor(tmp_path: Path) -> None:
+    one = Ready(make_subject(tmp_path), make_golden(), 1)
+    request = AbRequest(Side("x"), Side("x"))
+    with find_device("local").open() as device:
+
+        class Emulated:
+            name = "qemu"
+
+            def describe(self) -> object:
+                return dataclasses.replace(device.describe(), is_emulated=True)
+
+        with pytest.raises(Exception, match="exact and have no floor"):
+            workflow.floor_of(Emulated(), one, request, tmp_path)  # type: ignore[arg-type]

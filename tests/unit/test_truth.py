@@ -1,0 +1,103 @@
+"""The benchmark of the benchmark: what it counts, and that its neighbour leaves."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from trimtab.bench.floor import Floor
+from trimtab.errors import UsageError
+from trimtab.instruments import neighbour, truth
+from trimtab.instruments.truth import KINDS, Trial
+from trimtab.workflow.truth import _Log
+
+FLOOR = Floor(
+    *("local", 0.004, 1.0, (0.996, 1.004), 40, False, "net", "2026-01-31T00:00:00Z"),
+    *("boot", "Linux", None, ("a", "b")),
+)
+
+
+def trial(kind: int, *, is_real: bool) -> Trial:
+    return Trial(kind, 1.01, 0.99, 1.03, is_real, 0.5)
+
+
+def test_alarms_and_finds_are_counted_apart_and_by_the_state_of_the_machine() -> None:
+    trials = [trial(0, is_real=False)] * 9 + [trial(0, is_real=True)]
+    trials += [trial(1, is_real=True)] * 2 + [trial(1, is_real=False)] * 8
+    trials += [trial(2, is_real=True)] * 9 + [trial(2, is_real=False)]
+    trials += [trial(3, is_real=True)] * 10
+    tally = truth.tally(truth.rows(trials))
+    assert (tally["false_alarms"], tally["trials"], tally["found"]) == (3, 20, 0.95)
+    assert (tally["quiet"]["false_alarms"], tally["quiet"]["found"]) == (1, 0.9)
+    assert (tally["noisy"]["false_alarms"], tally["noisy"]["found"]) == (2, 1.0)
+    assert "3 of 20" in str(truth.page(truth.rows(trials))[0])
+
+
+def test_half_of_the_trials_are_beside_a_neighbour_and_a_longer_run_begins_as_a_shorter_one() -> (
+    None
+):
+    due = truth.schedule(200)
+    same = [KINDS[kind] for kind in due if not KINDS[kind].planted]
+    assert len(same) == 200
+    assert sum(kind.is_noisy for kind in same) == 100
+    assert {kind.planted: due.count(i) for i, kind in enumerate(KINDS) if kind.planted} == {
+        3: 100,
+        10: 100,
+    }
+    assert due[:20] == truth.schedule(10)
+
+
+def processes() -> set[str]:
+    """Those of neighbours; one that has ended and is not waited for yet has no arguments."""
+    found = set()
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            if neighbour.__file__.encode() in path.read_bytes():
+                found.add(path.parent.name)
+    return found
+
+
+def wait_for(count: int, before: set[str]) -> None:
+    deadline = time.monotonic() + 20
+    while len(processes() - before) != count:
+        assert time.monotonic() < deadline, f"there are not {count} processes of a neighbour"
+        time.sleep(0.02)
+
+
+def test_the_neighbour_has_as_many_workers_as_there_are_cpus_and_all_of_them_leave() -> None:
+    before = processes()
+    with neighbour.beside(60):
+        wait_for(1 + (os.cpu_count() or 1), before)
+    wait_for(0, before)
+
+
+def test_the_neighbour_leaves_by_itself_at_its_time() -> None:
+    before = processes()
+    with neighbour.beside(2):
+        wait_for(1 + (os.cpu_count() or 1), before)
+        wait_for(0, before)
+
+
+def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path) -> None:
+    path, facts = tmp_path / "trials.jsonl", {"boot_id": "x", "kept": ["a"]}
+    log = _Log(path, facts)
+    log.begin(FLOOR)
+    log.add(trial(0, is_real=False))
+    log.add(trial(1, is_real=True))
+    again = _Log(path, json.loads(json.dumps(facts)))
+    again.read()
+    assert again.floor == FLOOR
+    assert again.trials == log.trials
+    again.add(trial(2, is_real=True))
+    third = _Log(path, facts)
+    third.read()
+    assert third.trials == again.trials
+    with pytest.raises(UsageError, match="other binaries"):
+        _Log(path, {**facts, "boot_id": "y"}).read()
+    with pytest.raises(UsageError, match="nothing to go on with"):
+        _Log(tmp_path / "none.jsonl", facts).read()

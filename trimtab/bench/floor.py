@@ -1,0 +1,80 @@
+"""The noise floor of a device: how far apart two equal binaries may seem to be.
+
+`./inv calibrate` measures A against A and keeps what it finds for each device in a file of its own.
+A floor belongs to the state that the device was in: after a restart, with another kernel or
+governor it is stale.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from trimtab import files
+from trimtab.errors import ResultError
+
+UNCALIBRATED = 0.01  # of a device that nobody has calibrated
+_STATE = {"boot_id": "restarted", "kernel": "given another kernel", "governor": "set differently"}
+
+
+@dataclass(frozen=True)
+class Floor:
+    """What a calibration found. `share`: differences up to it are noise; `interval`: of the ratio
+    of A to A that it comes from; `measured`: with which model; `date`: UTC.
+    """
+
+    device: str
+    share: float
+    ratio: float
+    interval: tuple[float, float]
+    launches: int
+    is_duet: bool
+    measured: str
+    date: str
+    boot_id: str | None
+    kernel: str
+    governor: str | None
+    run_ids: tuple[str, ...]
+
+    def stale(self, device: Mapping[str, Any]) -> str:
+        """What has happened to the device since, in words; "" if nothing has."""
+        changed = [word for key, word in _STATE.items() if device.get(key) != getattr(self, key)]
+        return " and ".join(changed)
+
+
+def path_of(device: str, folder: Path) -> Path:
+    """Where the floor of a device is kept."""
+    return folder / f"{device}.json"
+
+
+def write(floor: Floor, folder: Path) -> Path:
+    """Keeps a floor in place of the device's older one; returns the file."""
+    path = path_of(floor.device, folder)
+    files.write_text(path, json.dumps(asdict(floor), indent=1) + "\n", error=ResultError)
+    return path
+
+
+def read(device: str, folder: Path) -> Floor | None:
+    """The floor of a device, None before its calibration; ResultError for a damaged file."""
+    path = path_of(device, folder)
+    if not path.is_file():
+        return None
+    try:
+        return of(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ResultError(
+            f"the noise floor cannot be read: {error}",
+            where=str(path),
+            hint=f"measure it again: ./inv calibrate {device}",
+        ) from error
+
+
+def of(values: Mapping[str, Any]) -> Floor:
+    """From what `asdict` made; TypeError or KeyError for anything else."""
+    low, high = values["interval"]
+    return Floor(
+        **{**values, "interval": (float(low), float(high)), "run_ids": tuple(values["run_ids"])}
+    )

@@ -1,0 +1,109 @@
+"""What was measured, kept to be measured again: binary, model, and what it must compute.
+
+A record names a binary and a model by their hashes; after the next build nobody has those bytes any
+more. The newest few are kept in a folder each. Files are links to the measured ones where the file
+system allows it, as those are never changed but replaced.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trimtab import files
+from trimtab.bench.golden import Golden
+from trimtab.bench.jobs import Subject
+from trimtab.bench.results import Record
+from trimtab.bench.shipped import Shipped
+from trimtab.errors import ResultError
+
+MOST = 30  # folders: a comparison leaves two
+_FACTS, _ARRAYS = "subject.json", "golden.npz"
+
+
+def keep(subject: Subject, expected: Golden, store: Path) -> Subject:
+    """The subject with its files in `store`; what has been there longest goes.
+
+    Raises ResultError when the store cannot be written or the files not be read.
+    """
+    with files.access(store, error=ResultError, hint="free some space: the store is in the cache"):
+        folder = store / _key(_digest(subject.binary), _digest(subject.model))
+        kept = replace(
+            subject, binary=folder / subject.binary.name, model=folder / subject.model.name
+        )
+        if folder.is_dir():
+            os.utime(folder)
+            return kept
+        with files.replacing_folder(folder, error=ResultError) as fresh:
+            for path in (subject.binary, subject.model):
+                _link(path, fresh / path.name)
+            arrays: dict[str, Any] = {f"in{i}": array for i, array in enumerate(expected.inputs)}
+            arrays |= {f"out{i}": array for i, array in enumerate(expected.outputs)}
+            np.savez(fresh / _ARRAYS, **arrays)
+            facts = asdict(subject) | {
+                "binary": subject.binary.name,
+                "model": subject.model.name,
+                "golden": {
+                    "output_names": list(expected.output_names),
+                    "oracle": expected.oracle,
+                    "tolerance": expected.tolerance,
+                },
+            }
+            files.write_text(fresh / _FACTS, json.dumps(facts), error=ResultError)
+        for old in sorted(_folders(store), key=lambda path: path.stat().st_mtime)[:-MOST]:
+            shutil.rmtree(old, ignore_errors=True)
+    return kept
+
+
+def of_run(record: Record, store: Path) -> tuple[Subject, Golden]:
+    """What a run measured. Raises ResultError when it is kept no more, or not intact."""
+    header = record.header
+    folder = store / _key(header.binary.sha256, header.model.sha256)
+    try:
+        facts: dict[str, Any] = json.loads((folder / _FACTS).read_text(encoding="utf-8"))
+        about = facts.pop("golden")
+        facts["binary"], facts["model"] = folder / facts["binary"], folder / facts["model"]
+        facts["shipped"] = tuple(Shipped(**way) for way in facts["shipped"])
+        subject = Subject(**facts)
+        with np.load(folder / _ARRAYS, allow_pickle=False) as arrays:
+            inputs = [arrays[f"in{i}"] for i in range(sum(n.startswith("in") for n in arrays))]
+            outputs = [arrays[f"out{i}"] for i in range(len(about["output_names"]))]
+        found = (_digest(subject.binary), _digest(subject.model))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ResultError(
+            f"the binary that run {header.run_id} measured is kept no more",
+            where=str(folder),
+            hint=f"the newest {MOST} are; build it again and name the model or the folder instead",
+        ) from error
+    if found != (header.binary.sha256, header.model.sha256):
+        raise ResultError(
+            "the kept binary or model is damaged", where=str(folder), hint="remove it"
+        )
+    return subject, Golden(inputs, outputs, **about)
+
+
+def _key(binary: str, model: str) -> str:
+    return f"{binary[:20]}-{model[:20]}"
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _link(path: Path, to: Path) -> None:
+    try:
+        os.link(path, to)
+    except OSError:
+        shutil.copy2(path, to)
+
+
+def _folders(store: Path) -> list[Path]:
+    return [path for path in store.iterdir() if path.is_dir() and not path.name.startswith(".")]

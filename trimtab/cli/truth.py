@@ -1,0 +1,47 @@
+"""How often the benchmark itself tells the truth."""
+
+from __future__ import annotations
+
+from invoke.context import Context
+from invoke.tasks import task
+
+from trimtab.cli._engine import needs_engine
+
+NAMESPACE = "bench"
+
+
+@task(
+    help={
+        "trials": "comparisons of A with A, half of them beside a noisy neighbour, and as many of "
+        "A with something slower; 200 take some 25 minutes",
+        "resume": "go on with a run that was interrupted",
+        "json": "print JSON",
+        "update": "commit to the figures: write bench/truth.json",
+    },
+)
+@needs_engine
+def truth(
+    _: Context, trials: int = 200, resume: bool = False, json: bool = False, update: bool = False
+) -> None:
+    """Compare what is known to be equal, and what is known to be slower, on this machine."""
+    from json import dumps
+
+    from trimtab import tables
+    from trimtab.instruments import committed
+    from trimtab.instruments import truth as instrument
+    from trimtab.instruments.surroundings import Surroundings
+    from trimtab.workflow import truth as workflow
+    from trimtab.workflow.progress import shown
+
+    progress, surroundings = shown(quiet=json), Surroundings()
+    found = workflow.run(trials, resume=resume, progress=progress)
+    rows = instrument.rows(found.trials)
+    if json:
+        floor = found.floor.share
+        print(dumps({**instrument.tally(rows), "floor": floor, "rows": rows}, indent=1))
+    else:
+        print(tables.text(instrument.page(rows)))
+    if update:
+        command = f"./inv bench.truth --trials {trials} --update"
+        made = instrument.to_results(found.trials, found.floor.share, command, surroundings.facts())
+        progress.note(f"written: {committed.write(instrument.NAME, made)}")

@@ -1,0 +1,112 @@
+"""The sides of a comparison: a model, a folder that `build` left, or a run to repeat."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import trimtab
+from trimtab import size, zoo
+from trimtab.bench import index, kept, results
+from trimtab.bench.golden import Golden
+from trimtab.bench.jobs import Subject
+from trimtab.build import builder
+from trimtab.devices.definition import Definition
+from trimtab.errors import PlanError, UsageError
+from trimtab.progress import SILENT, Progress
+from trimtab.workflow.bench import expected_output, kept_folder, prepare
+from trimtab.workflow.build import Recipe
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side as it was asked for: `what` is a model file or zoo network, a folder of `build`, or
+    a run (file, id, `last`); `recipe` how a model is to be built; `threads` of the runner (0: those
+    of a run that is repeated, else 1). `given`: options of the recipe that were written out.
+    """
+
+    what: str
+    recipe: Recipe = field(default_factory=Recipe)
+    threads: int = 0
+    given: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A side that can be measured."""
+
+    subject: Subject
+    expected: Golden
+    threads: int
+
+
+def ready(side: Side, definition: Definition, folder: Path, progress: Progress = SILENT) -> Ready:
+    """Builds a model, or finds what was built; runs are looked for in `folder`.
+
+    UsageError for what is none of these, and for options of a build beside what is built; errors of
+    the build.
+    """
+    path = Path(side.what)
+    is_model = side.what in zoo.names() or (path.is_file() and path.suffix != results.SUFFIX)
+    if is_model:
+        threads = side.threads or 1
+        made = prepare(side.recipe, definition, threads, progress)
+        return Ready(*made.built(progress), threads)
+    if side.given:
+        raise UsageError(
+            f"{side.what} is built already: --{side.given[0]} cannot change it",
+            hint="give the model itself, or leave the option out",
+        )
+    if path.is_dir():
+        return Ready(*_of_folder(path, progress), side.threads or 1)
+    record = results.read(index.find(side.what, folder))
+    subject, expected = kept.of_run(record, kept_folder())
+    return Ready(subject, expected, side.threads or int(record.header.protocol["threads"]))
+
+
+def _of_folder(folder: Path, progress: Progress) -> tuple[Subject, Golden]:
+    try:
+        record: dict[str, Any] = json.loads((folder / builder.RECORD).read_text(encoding="utf-8"))
+        about = record["model"]
+        toolchain, cpu, compiler = (str(record[key]) for key in ("toolchain", "cpu", "compiler"))
+        flags, profile = list(record["flags"]["compile"]), str(record["profile"]["name"])
+        is_embedded = bool(about and about["embedded"])
+        model = folder / f"{Path(about['name']).stem}.ttm" if about else None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(
+            f"not a folder that `./inv build` left: {error}",
+            where=str(folder),
+            hint="build with --model FILE --output FOLDER, and name that folder",
+        ) from error
+    if model is None or is_embedded:
+        raise UsageError(
+            "the build has no model beside its binary, so nobody knows what it must compute",
+            where=str(folder),
+            hint="build with --model, without --embed-model",
+        )
+    program = trimtab.load(model)
+    try:
+        with progress.step("compute the expected output"):
+            expected = expected_output(model, program, {})
+    except PlanError as error:
+        raise UsageError(
+            f"this machine cannot tell what the build must compute: {error.what}",
+            where=str(folder),
+            hint="name the model that it was built from, with the same options",
+        ) from error
+    binary = folder / "trimtab-run"
+    subject = Subject(
+        binary=binary,
+        model=model,
+        is_model_embedded=False,
+        profile=profile,
+        toolchain=toolchain,
+        cpu=cpu,
+        compiler=compiler,
+        flags=flags,
+        operators=[f"{op.type} {op.name}" for op in program.ops],
+        size=size.measure(binary).to_json(),
+    )
+    return kept.keep(subject, expected, kept_folder()), expected

@@ -1,0 +1,155 @@
+"""Runs the benchmark of the benchmark on this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from trimtab import files, paths
+from trimtab.bench import floor as floors
+from trimtab.bench.floor import Floor
+from trimtab.bench.jobs import Settings
+from trimtab.devices import Device, find_device
+from trimtab.errors import UsageError
+from trimtab.instruments import neighbour, truth
+from trimtab.instruments.truth import KINDS, LAYERS, Trial
+from trimtab.progress import SILENT, Progress
+from trimtab.workflow.ab import AbRequest, floor_of, measure
+from trimtab.workflow.build import Recipe
+from trimtab.workflow.sides import Ready, Side, ready
+from trimtab.zoo.builder import INPUT, Net
+
+_DEVICE = "local"
+_CHANNELS, _SIZE = 32, 28
+_LAUNCH = Settings(warmup=2, runs=20, min_time_ms=0, timeout_s=60)  # some 40 ms of 1.5 ms each
+_FLOOR_LAUNCHES = 40
+_NEIGHBOUR_S = 120.0  # a trial takes a few seconds
+
+
+@dataclass(frozen=True)
+class Found:
+    """All trials so far, and the noise floor that held for them."""
+
+    trials: tuple[Trial, ...]
+    floor: Floor
+
+
+def run(trials: int, *, resume: bool = False, progress: Progress = SILENT) -> Found:
+    """So many trials of A against A, and as many with a planted difference.
+
+    Every trial that is complete is kept in the cache; `resume` goes on with them. UsageError when
+    there is nothing to go on with, or it was of other binaries or another start of the machine.
+    """
+    if trials < 1:
+        raise UsageError(f"trials is {trials}, it must be at least 1")
+    definition = find_device(_DEVICE)
+    with progress.step("build the networks"):
+        folder = paths.cache() / "truth"
+        planted = sorted({kind.planted for kind in KINDS})
+        sides = {n: _side(LAYERS + n * LAYERS // 100, folder) for n in planted}
+        made = {n: ready(side, definition, folder, progress) for n, side in sides.items()}
+    with definition.open() as device, tempfile.TemporaryDirectory(prefix="trimtab-") as scratch:
+        log = _Log(folder / "trials.jsonl", _facts(device, made))
+        if resume:
+            log.read()
+        else:
+            with progress.step("calibrate"):
+                same = AbRequest(sides[0], sides[0], launches=_FLOOR_LAUNCHES, settings=_LAUNCH)
+                log.begin(floor_of(device, made[0], same, Path(scratch)))
+        assert log.floor is not None
+        due = truth.schedule(trials)
+        with progress.step("compare what is known", "trials", still=True) as step:
+            for done, kind in enumerate(due[len(log.trials) :], len(log.trials)):
+                step.update(done, len(due), KINDS[kind].what)
+                log.add(_trial(device, made, sides, kind, log.floor))
+            step.update(len(due), len(due))
+    return Found(tuple(log.trials), log.floor)
+
+
+def _trial(
+    device: Device, made: dict[int, Ready], sides: dict[int, Side], kind: int, floor: Floor
+) -> Trial:
+    what = KINDS[kind]
+    request = AbRequest(sides[0], sides[what.planted], launches=what.launches, settings=_LAUNCH)
+    load = os.getloadavg()[0]
+    around = neighbour.beside(_NEIGHBOUR_S) if what.is_noisy else nullcontext()
+    with around, tempfile.TemporaryDirectory(prefix="trimtab-") as scratch:
+        pair = [made[0], made[what.planted]]
+        verdict = measure(device, pair, request, Path(scratch), floor).verdict
+    low, high = verdict.interval.low, verdict.interval.high
+    return Trial(kind, verdict.ratio, low, high, verdict.is_real, round(load, 2))
+
+
+class _Log:
+    """The trials of one run of the benchmark: a line of facts, then one for each."""
+
+    def __init__(self, path: Path, facts: dict[str, Any]) -> None:
+        self._path, self._facts = path, facts
+        self.floor: Floor | None = None
+        self.trials: list[Trial] = []
+
+    def begin(self, floor: Floor) -> None:
+        """A new one, in place of the one before."""
+        self.floor = floor
+        self._write()
+
+    def read(self) -> None:
+        """Goes on with the one that is there; UsageError when it is of something else."""
+        again = "leave out --resume"
+        try:
+            first, *lines = self._lines()
+            self.floor = floors.of(first.pop("floor"))
+            self.trials = [Trial(**line) for line in lines]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            message = f"there is nothing to go on with: {error}"
+            raise UsageError(message, where=str(self._path), hint=again) from error
+        if first != self._facts:
+            raise UsageError(
+                "the trials so far are of other binaries, or from before the last restart",
+                where=str(self._path),
+                hint=again,
+            )
+
+    def add(self, trial: Trial) -> None:
+        """Keeps a trial."""
+        self.trials.append(trial)
+        self._write()
+
+    def _write(self) -> None:
+        assert self.floor is not None
+        lines = [{**self._facts, "floor": asdict(self.floor)}, *map(asdict, self.trials)]
+        files.write_text(self._path, "".join(json.dumps(line) + "\n" for line in lines))
+
+    def _lines(self) -> Iterator[dict[str, Any]]:
+        for line in self._path.read_text(encoding="utf-8").splitlines():
+            yield json.loads(line)
+
+
+def _facts(device: Device, made: dict[int, Ready]) -> dict[str, Any]:
+    """What has to be the same for trials to belong together."""
+    return {
+        "boot_id": device.describe().boot_id,
+        "kept": [made[n].subject.binary.parent.name for n in sorted(made)],
+        "launch": asdict(_LAUNCH),
+        "kinds": [asdict(kind) for kind in KINDS],
+    }
+
+
+def _side(layers: int, folder: Path) -> Side:
+    """A network of so many equal layers, 1x1 convolutions with normalisation and ReLU: a hundredth
+    more of them is a hundredth more work, by what is executed as by what is read.
+    """
+    path = folder / f"layers{layers}.onnx"
+    net = Net(path.stem, (1, _CHANNELS, _SIZE, _SIZE))
+    x = INPUT
+    for _ in range(layers):
+        x = net.conv_bn(x, _CHANNELS)
+    net.output(x, "output")
+    files.write_bytes(path, net.model("").SerializeToString(deterministic=True))
+    return Side(str(path), Recipe(model=str(path)), 1)
