@@ -6,9 +6,12 @@ import importlib
 import importlib.util
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from trimtab.devices.shell import ShellDevice
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -45,6 +48,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.skip(reason="slow; ./inv test --full runs it"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_lease(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Tests that run side by side on this machine do not wait for each other."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ShellDevice, "lease_folder", str(tmp_path_factory.mktemp("lease") / "lease"))
+        yield
 
 
 @pytest.fixture(scope="session")

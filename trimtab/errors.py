@@ -174,6 +174,12 @@ class RunnerCrashedError(RunnerError):
     exit_code = 37
 
 
+class DeviceBusyError(DeviceError):
+    """Another measurement has the device, or has taken it from this one."""
+
+    exit_code = 38
+
+
 class WrongOutputError(TrimtabError):
     """The computed output differs from the reference by more than the tolerance."""
 

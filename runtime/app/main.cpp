@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "runtime/api/trimtab.h"
+#include "runtime/app/cores.h"
 #include "runtime/app/json_line.h"
 #include "runtime/app/meter.h"
 #include "runtime/app/options.h"
@@ -164,12 +165,18 @@ int Main(int argc, char** argv) {
 #if !TRIMTAB_EMBEDDED_MODEL
   if (options.model == nullptr) return Fail(kUsageError, "name a .ttm model");
 #endif
+  if (options.cores != nullptr) {
+    if (const char* wrong = PinToCores(options.cores)) return Fail(kUsageError, wrong);
+  }
+  char cores[256];
+  AllowedCores(cores, sizeof(cores));
   char features[128];
   trimtab_cpu_features(features, sizeof(features));
   JsonLine("start")
       .String("version", TRIMTAB_VERSION)
       .Hex("schema", trimtab_schema_hash())
       .Number("threads", options.threads)
+      .String("affinity", cores)
       .Names("cpu_features", features)
       .Write();
   Counters counters;

@@ -59,6 +59,8 @@ const char* ParseOptions(int argc, char** argv, Options* options) {
       options->output_dir = value;
     } else if (strcmp(name, "--counters") == 0) {
       options->counters = value;
+    } else if (strcmp(name, "--cores") == 0) {
+      options->cores = value;
     } else {
       known = false;
       for (const Number& number : numbers) {

@@ -14,6 +14,7 @@ struct Options {
   int input_count = 0;
   const char* output_dir = nullptr;
   const char* counters = nullptr;
+  const char* cores = nullptr;  // null: wherever the kernel lets it
   int64_t threads = 1;
   int64_t warmup = 0;
   int64_t runs = 1;

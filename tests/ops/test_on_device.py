@@ -26,6 +26,7 @@ from trimtab import paths, zoo
 from trimtab.bench.runner import Command, interpret
 from trimtab.build import builder
 from trimtab.devices import Device, find_device
+from trimtab.devices.control import Control, controlled
 from trimtab.errors import EmulatorError, MissingRequirementError
 from trimtab.instruments import conformance
 from trimtab.profile import find_profile
@@ -101,7 +102,8 @@ def subject(
         if request.config.getoption("--device") or os.environ.get("CI") == "true":
             raise
         pytest.skip(str(error))
-    with device:
+    wanted = Control(governor="keep", wait_s=600)
+    with device, controlled(device, wanted, purpose="test"):
         target = target_of(definition.toolchain, definition.cpu or "")
         yield Subject(device, device.push(build.runner).path, target)
 

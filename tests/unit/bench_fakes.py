@@ -22,7 +22,12 @@ def option(name, default=None):
 def say(event, **fields):
     print(json.dumps({{"event": event, **fields}}), flush=True)
 is_golden = "--output-dir" in args
-say("start", version="9.9.9", schema="00ff", threads=int(option("--threads")), cpu_features=[])
+if cores := option("--cores"):
+    spans = (span.partition("-") for span in cores.split(","))
+    os.sched_setaffinity(0, {{c for a, _, b in spans for c in range(int(a), int(b or a) + 1)}})
+told = [line.split()[1] for line in open("/proc/self/status") if "Cpus_allowed_list" in line]
+say("start", version="9.9.9", schema="00ff", threads=int(option("--threads")), affinity=told[0],
+    cpu_features=[])
 say("load", ns=1000, instructions=None)
 say("memory", arena_bytes=4096, arena_lower_bound_bytes=4000, weights_bytes=64, prepared_bytes=32)
 say("first", i=0, ns=900, instructions=None)

@@ -15,7 +15,14 @@ MEMORY = {"arena_bytes": 1, "arena_lower_bound_bytes": 1, "weights_bytes": 0, "p
 SPAN = {"ns": 5, "instructions": None}
 OP = {"run": 0, "index": 0, "id": 3, "name": "conv [1]", "ns": 0, "instructions": 7}
 WHOLE: list[dict[str, Any]] = [
-    {"event": "start", "version": "1", "schema": "0f", "threads": 1, "cpu_features": ["neon"]},
+    {
+        "event": "start",
+        "version": "1",
+        "schema": "0f",
+        "threads": 1,
+        "affinity": "0-3",
+        "cpu_features": ["neon"],
+    },
     {"event": "load", **SPAN},
     {"event": "memory", **MEMORY},
     {"event": "first", "i": 0, **SPAN},

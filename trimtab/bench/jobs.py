@@ -12,6 +12,7 @@ from typing import Any
 from trimtab.bench import runner
 from trimtab.bench.golden import Golden
 from trimtab.bench.shipped import Shipped
+from trimtab.devices.control import Control
 from trimtab.errors import UsageError
 
 MAX_THREADS = 64  # of the runner
@@ -55,6 +56,7 @@ class Settings:
     per_op: bool = False
     counters: bool = False
     energy: bool = False
+    control: Control = field(default_factory=Control)
 
     def __post_init__(self) -> None:
         """Raises UsageError for what the runner would refuse."""
@@ -113,7 +115,8 @@ class Job:
 
 @dataclass(frozen=True)
 class Turn:
-    """One launch of a schedule: of which job, and on which CPUs ("" for any). `place` goes into the
+    """One launch of a schedule: of which job, and on which of the cores ("" for all that
+    the control of the device chose). `place` goes into the
     record: the block that it belongs to, and where in the order it stood.
     """
 

@@ -100,6 +100,7 @@ LINES: tuple[Line, ...] = (
             Field("version", _TEXT),
             Field("schema", _TEXT, "hash of the operator schemas"),
             Field("threads", _POSITIVE),
+            Field("affinity", _TEXT, 'cores that the kernel lets it run on; "": not told'),
             Field("cpu_features", _NAMES),
         ),
     ),

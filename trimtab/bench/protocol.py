@@ -24,6 +24,7 @@ from trimtab.bench.golden import Golden
 from trimtab.bench.jobs import Job, Schedule, Settings, Subject, Turn
 from trimtab.bench.results import Event, FileFacts, Header, Status, Writer
 from trimtab.devices import facts
+from trimtab.devices.control import Controlled, controlled
 from trimtab.devices.protocol import (
     CommandResult,
     Device,
@@ -62,7 +63,8 @@ def measure(
     """Measure `subject` on a connected device and write the record into `directory`.
 
     A failure on the device ends the run and becomes the record's status. Raised are only errors
-    without a record: the device cannot be described (DeviceError), or the record cannot be written
+    without a record: the device is another's (DeviceBusyError) or cannot be described
+    (DeviceError), there are no such cores (UsageError), or the record cannot be written
     (ResultError).
     """
     info = device.describe()
@@ -85,20 +87,25 @@ def measure_all(
     All of them are checked before the first is timed. A failure ends all: it is the status of the
     job that failed, and the others, whose launches are not all there, end as SKIPPED.
     """
+    first = jobs[0].settings
     with ExitStack() as stack:
+        threads = max(job.settings.threads for job in jobs)
+        held = stack.enter_context(
+            controlled(device, first.control, threads=threads, note=progress.note)
+        )
         sides = []
         for job in jobs:
             settings = job.settings.resolved(is_emulated=info.is_emulated)
             whole = dataclasses.replace(job, settings=settings)
-            writer = stack.enter_context(Writer(directory, _header(device, info, whole)))
-            sides.append(_Side(device, info, whole, writer, progress))
+            writer = stack.enter_context(Writer(directory, _header(device, info, whole, held)))
+            sides.append(_Side(device, info, whole, writer, progress, held))
         errors: dict[int, TrimtabError] = {}
         turn = Turn(0)
         try:
             for index, side in enumerate(sides):
                 turn = Turn(index)
                 side.prepare()
-            _take_turns(device, info, sides, schedule, progress)
+            _take_turns(device, info, sides, schedule, progress, held)
             for index, side in enumerate(sides):
                 turn = Turn(index)
                 side.measure_energy()
@@ -129,6 +136,7 @@ def _take_turns(
     sides: Sequence[_Side],
     schedule: Schedule,
     progress: Progress,
+    held: Controlled,
 ) -> None:
     """All launches in order; raises _LaunchError for the first that fails."""
     # Where this Python takes part in what is timed, it does nothing else meanwhile.
@@ -142,11 +150,15 @@ def _take_turns(
         for done, turns in enumerate(schedule):
             step.update(done, len(schedule))
             at_s = round(time.monotonic() - begin_s, 3)
-            if len(turns) == 1:
-                sides[turns[0].job].launch(turns[0], at_s)
-                continue
-            for launch in [pool.submit(sides[turn.job].launch, turn, at_s) for turn in turns]:
-                launch.result()
+            with held.launch() as conditions:
+                if len(turns) == 1:
+                    sides[turns[0].job].launch(turns[0], at_s)
+                else:
+                    launches = [pool.submit(sides[turn.job].launch, turn, at_s) for turn in turns]
+                    for launch in launches:
+                        launch.result()
+            for turn in turns:
+                sides[turn.job].note({"event": "conditions", **conditions.to_json()})
         step.update(len(schedule), len(schedule))
 
 
@@ -168,8 +180,15 @@ class _Side:
     """One job on the device; holds what its steps share."""
 
     def __init__(
-        self, device: Device, info: DeviceInfo, job: Job, writer: Writer, progress: Progress
+        self,
+        device: Device,
+        info: DeviceInfo,
+        job: Job,
+        writer: Writer,
+        progress: Progress,
+        held: Controlled,
     ) -> None:
+        self._held = held
         self._device, self._subject, self._expected = device, job.subject, job.expected
         self._counted = counters.wanted(info, job.settings.threads)
         self._settings, self._writer, self._progress = job.settings, writer, progress
@@ -193,6 +212,7 @@ class _Side:
                 model=None if subject.is_model_embedded else self._push(subject.model),
                 inputs=[self._push(path) for path in self._expected.write_inputs(local)],
                 threads=self._settings.threads,
+                cores=self._held.cores,
             )
             with self._progress.step(f"check the output on {device.name}"):
                 self._check_output(self._base, local)
@@ -207,13 +227,18 @@ class _Side:
         self._launches += 1
         try:
             command = self._settings.steady(self._base)
+            command = dataclasses.replace(command, cores=turn.cpus or command.cores)
             if self._settings.counters:
                 command = dataclasses.replace(command, counters=self._counted.argument)
-            self._record(self._launch(command, Transcript(), counted=True, cpus=turn.cpus))
+            self._record(self._launch(command, Transcript(), counted=True))
         except ResultError:
             raise
         except TrimtabError as error:
             raise _LaunchError(turn.job, error) from error
+
+    def note(self, event: Event) -> None:
+        """Puts an event into the record."""
+        self._writer.event(event)
 
     def measure_energy(self) -> None:
         """A launch of its own, if it is asked for; raises TrimtabError."""
@@ -232,6 +257,8 @@ class _Side:
         """Completes the record; returns `error`."""
         if error is None and is_cut_short:
             self._writer.end(Status.SKIPPED, "the run beside it failed")
+        elif error is None and (slow := self._held.throttled):
+            self._writer.end(Status.THROTTLED, f"the device slowed itself down: {'; '.join(slow)}")
         else:
             self._writer.end(_status(error), str(error or ""))
         return error
@@ -267,26 +294,26 @@ class _Side:
         printed: Transcript,
         *,
         counted: bool = False,
-        cpus: str = "",
     ) -> Sequence[Event]:
         """The events of a launch that went well; those of one that did not go into the record,
         however it ended, and its error is raised.
         """
         try:
-            launch = runner.interpret(self._run(command, printed, counted, cpus))
+            launch = runner.interpret(self._run(command, printed, counted))
         except DeviceError as error:  # it ran out of time, or the link broke: there is no result
             launch = runner.cut_off(bytes(printed.stdout), error)
         if launch.error is None:
+            self._held.check_affinity(command.cores, launch.events[0].get("affinity"))
             return marks.merge(launch.events, printed.marks)
         try:
             self._record(marks.merge(launch.events, printed.marks))
         except RunnerError:  # what was cut off may lack marks
             self._record(launch.events)
+        if isinstance(launch.error, RunnerError):  # perhaps it was ended by who took the device
+            self._held.confirm()
         raise launch.error
 
-    def _run(
-        self, command: runner.Command, printed: Transcript, counted: bool, cpus: str
-    ) -> CommandResult:
+    def _run(self, command: runner.Command, printed: Transcript, counted: bool) -> CommandResult:
         """Run, `counted` under the device's own counter where it has one: it counts one thread."""
         device, timeout_s = self._device, self._settings.timeout_s
         if (
@@ -297,8 +324,7 @@ class _Side:
         ):
             argv = dataclasses.replace(command, markers=True).argv()
             return device.count_instructions(argv, timeout_s=timeout_s, transcript=printed)[0]
-        pinned = ["taskset", "-c", cpus] if cpus else []
-        return device.run([*pinned, *command.argv()], timeout_s=timeout_s, transcript=printed)
+        return device.run(command.argv(), timeout_s=timeout_s, transcript=printed)
 
     def _record(self, events: Sequence[Event]) -> None:
         for event in events:
@@ -306,7 +332,7 @@ class _Side:
                 self._writer.event(event)
 
 
-def _header(device: Device, info: DeviceInfo, job: Job) -> Header:
+def _header(device: Device, info: DeviceInfo, job: Job, held: Controlled) -> Header:
     subject = job.subject
     # Under user-mode emulation the process that has a peak memory is the emulator's.
     peak_of = "emulator" if isinstance(device, InstructionCounter) else "runner"
@@ -322,6 +348,8 @@ def _header(device: Device, info: DeviceInfo, job: Job) -> Header:
         device={"name": device.name, "peak_of": peak_of, **asdict(info)},
         is_emulated=info.is_emulated,
         protocol={**asdict(job.settings), **job.role},
+        affinity=held.cores,
+        control=held.to_json(),
     )
 
 

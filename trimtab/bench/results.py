@@ -37,7 +37,7 @@ class Status(StrEnum):
     INFRA = "INFRA"  # the device or the way to it, not what was measured
     TIMEOUT = "TIMEOUT"
     CRASHED = "CRASHED"  # killed by a signal
-    THROTTLED = "THROTTLED"  # reserved: no run ends so yet
+    THROTTLED = "THROTTLED"  # complete, but the device slowed itself down meanwhile
     SKIPPED = "SKIPPED"  # cut short, because the run that it is compared with failed
 
 
@@ -57,9 +57,10 @@ class Header:
     `model` is the .ttm file, whether it lies beside the binary or is embedded in it. `device` is
     the device's description (name, machine, kernel, cpu, governor, frequencies, temperature, ...),
     with null for what could not be found out; `is_emulated` says whether its clock means anything.
-    `affinity` is reserved for the CPU mask of the process, and None: runs are not pinned yet.
-    `protocol` holds the launches, runs, warm-up runs, time and threads that were asked for, and of
-    a side of a comparison its `comparison` and `side`.
+    `affinity` is the list of cores that launches are pinned to, "4-7", which each was found to run
+    on; None when they were not pinned. `control`: what the device was made to do meanwhile, and
+    what it could not be (`Controlled.to_json`). `protocol` holds the launches, runs, warm-up runs,
+    time and threads that were asked for, and of a side of a comparison its `comparison` and `side`.
     """
 
     model: FileFacts
@@ -74,6 +75,7 @@ class Header:
     is_emulated: bool
     protocol: Mapping[str, Any]
     affinity: str | None = None
+    control: Mapping[str, Any] = field(default_factory=dict)
     run_id: str = field(default_factory=lambda: uuid4().hex[:12])
     time: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="microseconds"))
     format: int = FORMAT

@@ -23,13 +23,16 @@ _SIGNAL_HINTS: Mapping[int, str] = {
 
 @dataclass(frozen=True)
 class Command:
-    """One launch of the runner, with paths of the device; `model` is None when it is embedded."""
+    """One launch of the runner, with paths of the device; `model` is None when it is embedded,
+    `cores` when it may run wherever the kernel lets it.
+    """
 
     runner: str
     model: str | None
     inputs: Sequence[str]
     output_dir: str | None = None
     threads: int = 1
+    cores: str | None = None
     warmup: int = 0
     runs: int = 1
     min_time_ms: int = 0
@@ -45,6 +48,7 @@ class Command:
             argv += ["--input", path]
         if self.output_dir:
             argv += ["--output-dir", self.output_dir]
+        argv += ["--cores", self.cores] if self.cores else []
         argv += ["--threads", str(self.threads), "--warmup", str(self.warmup)]
         argv += ["--runs", str(self.runs), "--min-time-ms", str(self.min_time_ms)]
         argv += ["--counters", self.counters] if self.counters else []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from trimtab.devices.control import Control
     from trimtab.planner.choices import Plan
     from trimtab.workflow.budget import Budget
 
@@ -19,6 +20,13 @@ BUDGET_HELP = {
     "max-binary-bytes": "what the binary may take",
     "max-memory": "what activations, prepared weights and the model file may take together",
 }
+CONTROL_HELP = {
+    "cores": "where to run: big, little, a core's name, 0-3, or all; default: the fastest cluster",
+    "governor": "of these cores meanwhile: performance (default), another, or keep",
+    "max-celsius": "wait until the device is cooler; default: 10 below where it slows down",
+    "wait": "wait for who has the device, a day or that many seconds, instead of giving up",
+}
+_A_DAY_S = 86400.0
 RESULTS_HELP = "folder of the runs (default: results/)"
 
 
@@ -53,6 +61,18 @@ def read_plan(path: str, prefer: str = "", weights: str = "") -> Plan | None:
     plan = Plan.read(path) if path else Plan()
     prefer, weights = prefer or plan.prefer, weights or plan.weights_type
     return replace(plan, prefer=prefer, weights_type=weights)
+
+
+def parse_control(cores: str, governor: str, max_celsius: float, wait: str | bool) -> Control:
+    """What the options in CONTROL_HELP ask for; UsageError for what cannot be meant."""
+    from trimtab.devices.control import Control
+    from trimtab.errors import UsageError
+
+    try:
+        wait_s = _A_DAY_S if wait is True else float(wait or 0)
+    except ValueError:
+        raise UsageError(f"--wait {wait!r} is no number of seconds") from None
+    return Control(cores, governor, max_celsius or None, wait_s)
 
 
 def parse_budget(model: str, binary: str, memory: str, prefer: str = "") -> Budget:

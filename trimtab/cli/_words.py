@@ -17,10 +17,10 @@ def spread(words: Sequence[str], tasks: Mapping[str, ParserContext]) -> list[str
     """`words` of a command line, with an option in front of each word that belongs to it."""
     spelled: list[str] = []
     task: ParserContext | None = None
-    is_value = False
+    is_value = is_optional = False
     positional = 0
     for word in words:
-        if is_value:
+        if is_value and not (is_optional and word.startswith("-")):
             is_value = False
         elif word in tasks:
             task = tasks[word]
@@ -29,6 +29,7 @@ def spread(words: Sequence[str], tasks: Mapping[str, ParserContext]) -> list[str
             name, has_value, _ = word.partition("=")
             # Not `get`: it does not know the short spellings.
             is_value = name in task.flags and task.flags[name].takes_value and not has_value
+            is_optional = is_value and task.flags[name].optional
         elif positional:
             positional -= 1
         elif task and (option := _repeatable(task)):

@@ -8,12 +8,14 @@ from invoke.tasks import task
 from trimtab.cli._engine import needs_engine
 from trimtab.cli._options import (
     BUDGET_HELP,
+    CONTROL_HELP,
     INPUT_HELP,
     PLAN_HELP,
     PREFER_HELP,
     RESULTS_HELP,
     WEIGHTS_HELP,
     parse_budget,
+    parse_control,
     parse_inputs,
     read_plan,
 )
@@ -24,6 +26,7 @@ NAMESPACE = "bench"
 @task(
     default=True,
     iterable=["input"],
+    optional=["wait"],
     help={
         "model": "model file or zoo network; default: the zoo's network of the profile's family",
         "profile": "what the binary holds: a name or a file; default: just what the model needs",
@@ -35,6 +38,7 @@ NAMESPACE = "bench"
         "prefer": PREFER_HELP,
         "weights": WEIGHTS_HELP,
         **BUDGET_HELP,
+        **CONTROL_HELP,
         "embed-model": "link the model into the binary",
         "threads": "threads of the runner",
         "launches": "of the runner; default 10, emulated 1",
@@ -67,6 +71,10 @@ def run(
     max_model_bytes: str = "",
     max_binary_bytes: str = "",
     max_memory: str = "",
+    cores: str = "",
+    governor: str = "performance",
+    max_celsius: float = 0.0,
+    wait: str = "",
     embed_model: bool = False,
     threads: int = 1,
     launches: int = 0,
@@ -111,6 +119,7 @@ def run(
         per_op=per_op,
         counters=counters,
         energy=energy,
+        control=parse_control(cores, governor, max_celsius, wait),
     )
     check_form(format, output)
     folder, progress = results_folder(results), shown(quiet=json)

@@ -14,6 +14,7 @@ from typing import TypeVar, cast
 from trimtab import cores, paths
 from trimtab.cores import Core
 from trimtab.devices.protocol import Device
+from trimtab.devices.shell import ShellDevice
 from trimtab.errors import DeviceError, UsageError
 
 T = TypeVar("T")
@@ -75,8 +76,8 @@ class Options:
 class Definition:
     """One device: how it is reached, and which toolchain and core to build for.
 
-    `cpu` is the name of a core in its one spelling. `options` are the keys that belong to the
-    transport.
+    `cpu` is the name of a core in its one spelling. `sysfs`, `lease`: the folders of a `Device`,
+    "" for the usual ones. `options` are the keys that belong to the transport.
     """
 
     name: str
@@ -86,14 +87,19 @@ class Definition:
     cpu: str | None
     path: Path
     options: Mapping[str, object]
+    sysfs: str = ""
+    lease: str = ""
 
     def open(self, *, trust_new: bool = False) -> Device:
         """The device itself, not yet connected: enter it with `with`.
 
         `trust_new`: pin a host key that was never seen (one that changed is refused regardless).
         """
-        create = cast("Callable[..., Device]", _transport(self.transport, self.path))
-        return create(self, trust_new=trust_new)
+        create = cast("Callable[..., ShellDevice]", _transport(self.transport, self.path))
+        device = create(self, trust_new=trust_new)
+        device.sysfs = self.sysfs or device.sysfs
+        device.lease_folder = self.lease or device.lease_folder
+        return device
 
 
 def list_devices() -> tuple[Definition, ...]:
@@ -143,6 +149,7 @@ def _load(path: Path) -> Definition:
             f"cannot read the device's definition: {error}", where=str(path)
         ) from error
     common = {key: table.pop(key, None) for key in ("doc", "transport", "toolchain", "cpu")}
+    common |= {key: table.pop(key, "") for key in ("sysfs", "lease")}
     for key, value in common.items():
         if value is None and key != "cpu":
             raise DeviceError(f"`{key}` is missing", where=str(path), hint="see docs/devices.md")

@@ -3,28 +3,39 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 from trimtab import cores
+from trimtab.devices import thermal
 from trimtab.devices.protocol import DeviceInfo
 
+SYSFS = "/sys"
+
 # Every line is `key=value`; a file that is not there prints nothing. For dash, bash, busybox, mksh.
-SCRIPT = r"""
+_SCRIPT = r"""
+sysfs={sysfs}
 echo "machine=$(uname -m)"; echo "kernel=$(uname -sr)"
 read -r id 2>/dev/null </proc/sys/kernel/random/boot_id && echo "boot_id=$id"
 grep -E '^(processor|model name|CPU implementer|CPU part|uarch)[[:space:]]*:' /proc/cpuinfo \
   2>/dev/null | sed 's/[[:space:]]*:[[:space:]]*/=/'
 grep '^MemTotal:' /proc/meminfo 2>/dev/null | sed 's/:[[:space:]]*/=/'
-for f in /sys/devices/system/cpu/cpu[0-9]*/cpufreq; do
+for f in "$sysfs"/devices/system/cpu/cpu[0-9]*/cpufreq; do
   [ -r "$f/scaling_governor" ] && echo "governor=$(cat "$f/scaling_governor")"
   [ -r "$f/scaling_cur_freq" ] && echo "khz=$(cat "$f/scaling_cur_freq")"
 done
-for z in /sys/class/thermal/thermal_zone[0-9]*; do
+for z in "$sysfs"/class/thermal/thermal_zone[0-9]*; do
   [ -r "$z/temp" ] && echo "zone=$(cat "$z/type" 2>/dev/null) $(cat "$z/temp" 2>/dev/null)"
 done
 [ -r /proc/device-tree/compatible ] && echo "board=$(tr '\0' ' ' </proc/device-tree/compatible)"
 true
 """
+
+
+def script(sysfs: str = SYSFS) -> str:
+    """What prints the facts of the device that runs it; `sysfs` is where its /sys is."""
+    return _SCRIPT.replace("{sysfs}", shlex.quote(sysfs))
+
 
 _QEMU_VIRT = "linux,dummy-virt"  # what QEMU's `virt` board writes into its device tree
 
@@ -89,11 +100,5 @@ def _arm_core(implementer: str, part: str) -> str:
 
 
 def _temperature(zones: list[str]) -> float | None:
-    """The hottest CPU zone (or zone, when none names itself a CPU), in degrees Celsius."""
-    readings: list[tuple[bool, float]] = []
-    for zone in zones:
-        kind, _, value = zone.rpartition(" ")
-        if (number := _number(value)) is not None:
-            is_cpu = any(word in kind.lower() for word in ("cpu", "soc", "x86_pkg"))
-            readings.append((is_cpu, number / 1000))
-    return max(readings)[1] if readings else None
+    told = ((kind, _number(value)) for kind, _, value in (zone.rpartition(" ") for zone in zones))
+    return thermal.hottest((kind, milli) for kind, milli in told if milli is not None)

@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import Self
 
 from trimtab import paths
+from trimtab.devices import watchdog
 from trimtab.devices.definition import Definition, Options
 from trimtab.devices.protocol import CommandResult, Transcript
 from trimtab.devices.shell import ShellDevice, Source
-from trimtab.errors import DeviceError, DeviceTimeoutError
+from trimtab.errors import DeviceError
 
 _GRACE_S = 1.0  # between SIGTERM and SIGKILL
 _CHUNK_BYTES = 64 * 1024
@@ -67,9 +68,8 @@ class LocalDevice(ShellDevice):
                     with contextlib.suppress(subprocess.TimeoutExpired):
                         outputs.finish(time.monotonic() + _GRACE_S)
                 if isinstance(error, subprocess.TimeoutExpired):
-                    raise DeviceTimeoutError(
-                        f"no end after {timeout_s:g} s, killed: {script[-200:]}", where=self.name
-                    ) from None
+                    is_ended = process.poll() is not None
+                    raise watchdog.timed_out(self.name, script, timeout_s, is_ended) from None
                 raise
             return outputs.result()
 

@@ -104,6 +104,16 @@ class Device(Protocol):
         """The name of the definition it was opened from."""
         ...
 
+    @property
+    def sysfs(self) -> str:
+        """Where its kernel tells of processors and heat: /sys, or what stands in for it."""
+        ...
+
+    @property
+    def lease_folder(self) -> str:
+        """Where its leases lie; "" for the place that all its users share."""
+        ...
+
     def __enter__(self) -> Self: ...
 
     def __exit__(self, *exc_info: object) -> None: ...
@@ -144,6 +154,20 @@ class Device(Protocol):
 
     def scratch(self) -> AbstractContextManager[str]:
         """A fresh remote directory for one run, removed afterwards."""
+        ...
+
+    def shell(self, script: str, purpose: str) -> str:
+        """What a short script of ours prints in a POSIX shell there. Raises `DeviceError` where it
+        fails: it cannot do what is its `purpose`.
+        """
+        ...
+
+    def beside(self) -> Self:
+        """The same device once more, for a connection of its own: enter it with `with`."""
+        ...
+
+    def supervise(self, note: str) -> None:
+        """From now on each `run` begins with the script `note`; "" for none."""
         ...
 
 

@@ -56,6 +56,8 @@ class QemuUserDevice(LocalDevice):
     def __init__(self, name: str, directory: str, emulator: Emulator, cpu: str | None) -> None:
         """`cpu`: the core that is played."""
         super().__init__(name, directory, is_emulated=True)
+        # Counts are exact whatever else this machine does: a lease for each device that is played.
+        self.lease_folder = f"{self.lease_folder or f'{directory}/lease'}-{name}"
         self.emulator = emulator
         self._cpu = cpu
         self._version = (0, 0, 0)

@@ -7,6 +7,7 @@ that has `zstd` or `gzip` gets large files packed, and unpacks them as they come
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import os
 import posixpath
@@ -93,7 +94,10 @@ class _Counted:
 
 
 class ShellDevice(ABC):
-    """A `Device` whose transport can run one shell script at a time."""
+    """A `Device` whose transport can run shell scripts."""
+
+    sysfs = facts.SYSFS
+    lease_folder = ""
 
     def __init__(
         self, name: str, directory: str, *, is_emulated: bool = False, packs: bool = False
@@ -106,6 +110,7 @@ class ShellDevice(ABC):
         self._directory = directory
         self._is_emulated = is_emulated
         self._prefix = ""
+        self._note_of_launch = ""
 
     @abstractmethod
     def _connect(self) -> None:
@@ -154,7 +159,7 @@ class ShellDevice(ABC):
 
     def describe(self) -> DeviceInfo:
         """See `Device.describe`."""
-        text = self._housekeeping(facts.SCRIPT, "read the device's facts")
+        text = self._housekeeping(facts.script(self.sysfs), "read the device's facts")
         return facts.parse(text, is_emulated=self._is_emulated)
 
     def push(self, local: Path, progress: Progress = SILENT) -> Pushed:
@@ -186,7 +191,7 @@ class ShellDevice(ABC):
     ) -> CommandResult:
         """See `Device.run`."""
         folder = self._prefix if cwd is None else self._own(cwd)
-        script = quote(argv, env, folder)
+        script = self._note_of_launch + quote(argv, env, folder)
         return self._execute(script, timeout_s=timeout_s, transcript=transcript)
 
     def pull(self, remote: str, local: Path) -> None:
@@ -208,6 +213,18 @@ class ShellDevice(ABC):
             yield folder
         finally:
             self._housekeeping(f"rm -rf {shlex.quote(folder)}", f"remove {folder}")
+
+    def shell(self, script: str, purpose: str) -> str:
+        """See `Device.shell`."""
+        return self._housekeeping(script, purpose)
+
+    def beside(self) -> Self:
+        """See `Device.beside`; `_connect` gives the copy its own connection."""
+        return copy.copy(self)
+
+    def supervise(self, note: str) -> None:
+        """See `Device.supervise`."""
+        self._note_of_launch = note
 
     def _has(self, remote: str, digest: str, size_bytes: int) -> bool:
         """True when the device's copy is intact: a power cut may leave a file of zeros behind."""

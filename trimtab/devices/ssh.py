@@ -29,14 +29,13 @@ from pathlib import Path
 
 import paramiko
 
-from trimtab.devices import host_keys
+from trimtab.devices import host_keys, watchdog
 from trimtab.devices.definition import Definition, Options
 from trimtab.devices.protocol import CommandResult, Transcript
 from trimtab.devices.shell import ShellDevice, Source
 from trimtab.errors import (
     DeviceError,
     DeviceRefusedError,
-    DeviceTimeoutError,
     DeviceUnreachableError,
 )
 
@@ -55,13 +54,6 @@ logging.getLogger("paramiko").addHandler(logging.NullHandler())
 _WRAPPER = (
     "exec 3>&2 2>/dev/null; s=; command -v setsid >/dev/null && s=setsid; "
     "(exec 2>&3 3>&- {stdin}; exec $s sh -c {script}); exit $?"
-)
-
-# SIGTERM for scripts that clean up, SIGKILL a second later for all else. Not every `kill` knows
-# `--`, and after an explicit signal a number that begins with `-` needs none.
-_KILL = (
-    "kill -15 -{group}; n=0; while [ $n -lt 20 ] && kill -0 -{group}; do sleep 0.05; n=$((n+1)); "
-    "done; kill -9 -{group} || kill -9 {group}"
 )
 
 
@@ -156,27 +148,26 @@ class SshDevice(ShellDevice):
             try:
                 return command.finish(deadline)
             except BaseException as error:
-                self._kill(command.process_group())
+                is_ended = self._end(command.process_group())
                 command.collect()
                 if isinstance(error, TimeoutError):
-                    raise DeviceTimeoutError(
-                        f"no end after {timeout_s:g} s, killed: {script[-200:]}", where=self.name
-                    ) from None
+                    raise watchdog.timed_out(self.name, script, timeout_s, is_ended) from None
                 raise
             finally:
                 command.close()
 
-    def _kill(self, process_group: int | None) -> None:
-        """Kills what still runs; a dead connection has nobody to tell."""
+    def _end(self, process_group: int | None) -> bool:
+        """Ends what still runs; True when that was seen. A dead connection has nobody to tell."""
         if process_group is None:
-            return
-        script = _KILL.format(group=process_group)
+            return False
+        script = watchdog.end_script(process_group)
         with contextlib.suppress(DeviceError, paramiko.SSHException, OSError, EOFError):
             command = _Command(self._channel(), script, None, Transcript())
             try:
-                command.finish(time.monotonic() + _KILL_S)
+                return watchdog.is_ended(command.finish(time.monotonic() + _KILL_S))
             finally:
                 command.close()
+        return False
 
     def _channel(self) -> paramiko.Channel:
         transport = self._client.get_transport() if self._client else None

@@ -116,12 +116,24 @@ def _setup(runs: Sequence[Summary], labels: Sequence[str] = ("this run",)) -> Ta
         "device": [_device(r) for r in runs],
         "threads": [str(r.header.protocol.get("threads", _text.MISSING)) for r in runs],
         "launches": [_launches(r) for r in runs],
+        "cores": [r.header.affinity or _text.MISSING for r in runs],
+        "control": [_control(r) for r in runs],
         "output": [r.golden for r in runs],
         "status": [f"{r.status} {r.message}".strip() for r in runs],
         "measured": [r.header.time[:19] + "Z" for r in runs],
     }
     rows = [[name, *values] for name, values in facts.items()]
     return Table([Column(""), *map(Column, labels)], rows, "Setup")
+
+
+def _control(run: Summary) -> str:
+    """Whether the device was made steady; an emulator is not, and older records do not say."""
+    control = run.header.control
+    if run.header.is_emulated or not control:
+        return _text.MISSING
+    if lacking := control["uncontrolled"]:
+        return f"uncontrolled: {'; '.join(lacking)}"
+    return f"governor {control['governor']}, launched below {control['max_celsius']:g} °C"
 
 
 def _device(run: Summary) -> str:

@@ -115,8 +115,9 @@ def _of_development() -> Iterable[Requirement]:
     for program in (
         _program("sshd", "openssh-server", "tests of the SSH transport"),
         _program("ssh-keygen", "openssh-client", "keys in these tests"),
-        _program("mksh", "mksh", "Android's shell in tests"),
-        _program("busybox", "busybox", "the shell of small boards in tests"),
+        _program("busybox", "busybox", "tests of leases in the shell of small boards"),
+        _program("toybox", "toybox", "tests of leases with the programs of Android"),
+        _program("mksh", "mksh", "tests of leases in the shell of Android"),
         _program("zstd", "zstd", "tests of what is packed for transit"),
         _program("cpio", "cpio", "oracle of the board's initial RAM disk"),
         _program("readelf", "binutils", "oracle of the size tests"),

@@ -11,7 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from rich.console import Console, Group
@@ -32,6 +32,19 @@ def shown(*, quiet: bool = False) -> Progress:
         return SILENT
     is_live = sys.stderr.isatty() and not os.environ.get("CI") and os.environ.get("TERM") != "dumb"
     return Shown(is_live=is_live)
+
+
+def redraw(text: Callable[[], str], every_s: float = 2.0) -> None:
+    """Shows what `text` gives on standard output, anew every so often until Ctrl-C; once where that
+    is no terminal.
+    """
+    if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
+        print(text())
+        return
+    with suppress(KeyboardInterrupt), Live(Text(text()), auto_refresh=False) as live:
+        while True:
+            time.sleep(every_s)
+            live.update(Text(text()), refresh=True)
 
 
 @dataclass(eq=False)

@@ -1,0 +1,251 @@
+"""Control of a device while it measures, over a real SSH server beside a /sys that is played."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.device.conftest import SshServer
+from tests.device.fake_sysfs import FakeSysfs
+from tests.unit.bench_fakes import make_golden, make_subject
+from trimtab.bench import protocol, results
+from trimtab.bench.jobs import Settings
+from trimtab.bench.results import Record, Status
+from trimtab.devices import Device, find_device, governor, lease, thermal
+from trimtab.devices.control import Control, controlled
+from trimtab.errors import DeviceBusyError, UsageError
+
+pytestmark = pytest.mark.device
+
+QUICK: dict[str, Any] = {"warmup": 0, "runs": 3, "min_time_ms": 0, "timeout_s": 30}
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> FakeSysfs:
+    return FakeSysfs(tmp_path / "sys")
+
+
+@pytest.fixture
+def device(sshd: SshServer, config: Path, fake: FakeSysfs, tmp_path: Path) -> Iterator[Device]:
+    sshd.define(config, "board1", sysfs=fake.folder, lease=tmp_path / "lease")
+    with find_device("board1").open(trust_new=True) as opened:
+        yield opened
+
+
+def measure(
+    device: Device, tmp_path: Path, fault: str = "pass", launches: int = 1, **control: Any
+) -> tuple[Record, Exception | None]:
+    subject = make_subject(tmp_path, fault)
+    settings = Settings(**QUICK, launches=launches, control=Control(**control))
+    outcome = protocol.measure(device, subject, make_golden(), settings, tmp_path / "results")
+    return results.read(outcome.path), outcome.error
+
+
+def test_a_run_is_pinned_to_the_fastest_cores_and_tells_so_itself(
+    device: Device, tmp_path: Path
+) -> None:
+    record, error = measure(device, tmp_path, launches=2)
+    assert error is None
+    assert record.header.affinity == "1"
+    assert record.header.control["cluster"] == "big"
+    assert [start["affinity"] for start in record.of("start")] == ["1", "1"]
+    assert [event["throttled"] for event in record.of("conditions")] == [[], []]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "cores"),
+    [
+        ("little", "0"),
+        ("big", "1"),
+        ("cortex-a76", "1"),
+        ("all", "0-1"),
+        ("0", "0"),
+        ("0-1", "0-1"),
+    ],
+)
+def test_cores_are_named_by_cluster_by_core_or_by_number(
+    device: Device, tmp_path: Path, wanted: str, cores: str
+) -> None:
+    record, error = measure(device, tmp_path, cores=wanted)
+    assert error is None
+    assert record.header.affinity == cores
+    assert record.of("start")[0]["affinity"] == cores
+
+
+def test_cores_that_there_are_not_are_refused_with_those_that_there_are(
+    device: Device, tmp_path: Path, fake: FakeSysfs
+) -> None:
+    with pytest.raises(UsageError, match="middle") as caught:
+        measure(device, tmp_path, cores="middle")
+    assert "little (0), big (1, cortex-a76)" in caught.value.hint
+    assert lease.look(device) is None
+    assert fake.governors() == ["schedutil", "schedutil"]
+
+
+def test_a_runner_that_runs_elsewhere_than_it_was_pinned_is_no_result(
+    device: Device, tmp_path: Path
+) -> None:
+    subject = make_subject(tmp_path)
+    text = subject.binary.read_text().replace("affinity=told[0]", "affinity='0'")
+    subject.binary.write_text(text)
+    outcome = protocol.measure(
+        device, subject, make_golden(), Settings(**QUICK, launches=1), tmp_path
+    )
+    assert "pinned to the cores 1, and runs on 0" in str(outcome.error)
+    assert results.read(outcome.path).status is Status.INFRA
+
+
+def test_the_governor_is_set_while_it_measures_and_put_back(
+    device: Device, tmp_path: Path, fake: FakeSysfs, config: Path
+) -> None:
+    seen = tmp_path / "seen"
+    file = fake.folder / "devices/system/cpu/cpu1/cpufreq/scaling_governor"
+    look = f"open({str(seen)!r}, 'w').write(open({str(file)!r}).read())"
+    record, error = measure(device, tmp_path, look)
+    assert error is None
+    assert seen.read_text() == "performance\n"
+    assert record.header.control["governor"] == "performance"
+    (after,) = record.of("device_after")
+    assert after["governor"] == "schedutil+performance", "of both cores"
+    assert record.header.control["uncontrolled"] == []
+    assert fake.governors() == ["schedutil", "schedutil"]
+    assert list((config / "journal").iterdir()) == []
+
+
+def test_a_governor_that_cannot_be_set_is_recorded_as_uncontrolled(
+    device: Device, tmp_path: Path, fake: FakeSysfs
+) -> None:
+    fake.refuse_governors()
+    record, error = measure(device, tmp_path)
+    assert error is None
+    (said,) = record.header.control["uncontrolled"]
+    assert said.startswith("governor stays Linux: ")
+    assert record.header.control["governor"] == "Linux"
+
+
+def test_a_governor_is_kept_on_demand(device: Device, tmp_path: Path, fake: FakeSysfs) -> None:
+    record, _ = measure(device, tmp_path, governor="keep")
+    assert record.header.control["governor"] == "schedutil"
+    assert record.header.control["uncontrolled"] == ["governor: kept at schedutil, as asked"]
+    assert fake.governors() == ["schedutil", "schedutil"]
+
+
+def test_a_journal_is_written_before_the_change_and_undone_by_the_next_run(
+    device: Device, fake: FakeSysfs, config: Path
+) -> None:
+    change = governor.Change("devices/system/cpu/cpu1/cpufreq/scaling_governor", "schedutil", "x")
+    journal = governor.journal_of("board1", device.describe().boot_id)
+    governor.apply(device, [change], journal, str(fake.folder / "undo"))
+    assert fake.governors() == ["schedutil", "x"], "as a process leaves it that is killed here"
+    assert list((config / "journal").iterdir()) == [journal]
+    assert json.loads(journal.read_text())["changes"][0]["was"] == "schedutil"
+    with controlled(device, Control(governor="keep")) as held:
+        assert fake.governors() == ["schedutil", "schedutil"]
+    assert "put the governor back to schedutil" in " ".join(held.found)
+    assert not journal.exists()
+
+
+def test_a_governor_that_somebody_else_changed_meanwhile_is_left(
+    device: Device, fake: FakeSysfs
+) -> None:
+    with controlled(device, Control(cores="big")):
+        fake.write("devices/system/cpu/cpu1/cpufreq/scaling_governor", "powersave")
+    assert fake.governors() == ["schedutil", "powersave"]
+
+
+def test_a_launch_waits_until_the_device_is_cool(device: Device, fake: FakeSysfs) -> None:
+    fake.write("class/thermal/thermal_zone0/temp", "66000")  # over 75 - 10
+    notes: list[str] = []
+
+    def cool(note: str) -> None:
+        notes.append(note)
+        fake.write("class/thermal/thermal_zone0/temp", "64000")
+
+    with controlled(device, Control(), note=cool) as held, held.launch() as launch:
+        pass
+    assert notes == ["board1 has 66.0 °C: waits until it is at 65"]
+    assert launch.before is not None
+    assert launch.before.celsius == 64.0
+    assert held.uncontrolled == []
+
+
+def test_a_device_that_stays_hot_is_measured_and_marked(
+    device: Device, fake: FakeSysfs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(thermal, "GATE_S", 0.2)
+    with controlled(device, Control(max_celsius=30)) as held, held.launch():
+        pass
+    assert held.uncontrolled == ["temperature: 40.0 °C, not 30 after 0.2 s"]
+
+
+THROTTLES = [
+    ("class/thermal/cooling_device0/cur_state", "2", "thermal-cpufreq-0 0 is in state 2"),
+    ("class/thermal/cooling_device0/stats/total_trans", "7", "slowed down 2 times"),
+    ("devices/system/cpu/cpu1/cpufreq/scaling_max_freq", "1200000", "may clock 1200 MHz"),
+    ("devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", "1100000", "has 1100 MHz instead of 2400"),
+]
+
+
+@pytest.mark.parametrize(("path", "text", "says"), THROTTLES)
+def test_a_device_that_slows_itself_down_ends_throttled_and_keeps_its_samples(
+    device: Device, tmp_path: Path, fake: FakeSysfs, path: str, text: str, says: str
+) -> None:
+    slow = f"is_golden or open({str(fake.folder / path)!r}, 'w').write({text!r} + chr(10))"
+    record, error = measure(device, tmp_path, slow)
+    assert error is None
+    assert record.status is Status.THROTTLED
+    assert says in record.message
+    assert len(record.of("run")) == 3
+    (conditions,) = record.of("conditions")
+    assert says in " ".join(conditions["throttled"])
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("class/thermal/cooling_device1/cur_state", "4"),  # a fan
+        ("devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "600000"),  # not a core of ours
+        ("class/thermal/thermal_zone0/temp", "64000"),
+    ],
+)
+def test_what_does_not_slow_the_measured_cores_is_no_throttling(
+    device: Device, tmp_path: Path, fake: FakeSysfs, path: str, text: str
+) -> None:
+    change = f"is_golden or open({str(fake.folder / path)!r}, 'w').write({text!r} + chr(10))"
+    record, _ = measure(device, tmp_path, change)
+    assert record.status is Status.OK
+
+
+def test_two_measurements_do_not_share_a_device(device: Device, tmp_path: Path) -> None:
+    with controlled(device, Control(), purpose="calibrate"):
+        with pytest.raises(DeviceBusyError, match="calibrate") as caught:
+            measure(device, tmp_path)
+        assert "--wait" in caught.value.hint
+        assert not (tmp_path / "results").exists()
+    assert measure(device, tmp_path)[0].status is Status.OK
+
+
+def test_a_lease_that_is_taken_away_ends_the_runner_and_is_no_crash_of_it(
+    device: Device, tmp_path: Path
+) -> None:
+    told, taken = tmp_path / "told", []
+
+    def take_away() -> None:
+        while not told.exists():
+            time.sleep(0.02)
+        taken.append(lease.unlock(device, force=True))
+
+    thread = threading.Thread(target=take_away)
+    thread.start()
+    hangs = f"is_golden or (open({str(told)!r}, 'w'), time.sleep(60))"
+    record, error = measure(device, tmp_path, hangs)
+    thread.join()
+    assert "ended a runner that was left" in taken[0]
+    assert isinstance(error, DeviceBusyError)
+    assert record.status is Status.INFRA

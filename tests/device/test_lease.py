@@ -1,0 +1,323 @@
+"""Leases and watchdogs, in the shells that boards and phones have."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.device.conftest import SshServer, require
+from tests.device.fake_sysfs import FakeSysfs
+from tests.device.test_ssh import kill_sessions
+from trimtab.devices import find_device, lease, ssh, watchdog
+from trimtab.devices.control import Control, controlled
+from trimtab.devices.lease import Lease
+from trimtab.devices.local import LocalDevice
+from trimtab.devices.protocol import CommandResult, Transcript
+from trimtab.devices.shell import Source
+from trimtab.errors import DeviceBusyError, DeviceError, DeviceTimeoutError
+
+pytestmark = pytest.mark.device
+
+# What the scripts call; a phone has them from toybox, a small board from busybox.
+PROGRAMS = [
+    *("cat", "chmod", "date", "grep", "mkdir", "mv", "printf", "rm", "rmdir", "sed", "setsid"),
+    *("sh", "sleep", "true", "uname"),
+]
+
+
+class OtherShell(LocalDevice):
+    """This machine as a device with another shell and other programs."""
+
+    shell_argv: tuple[str, ...] = ("/bin/sh",)
+    path = os.environ["PATH"]
+
+    def _execute(
+        self,
+        script: str,
+        *,
+        timeout_s: float,
+        stdin: Source | None = None,
+        transcript: Transcript | None = None,
+    ) -> CommandResult:
+        words = (*self.shell_argv, "-c", script)
+        return super()._execute(
+            f"PATH={shlex.quote(self.path)} exec {shlex.join(words)}",
+            timeout_s=timeout_s,
+            stdin=stdin,
+            transcript=transcript,
+        )
+
+
+@pytest.fixture(params=["sh", "busybox", "android"])
+def device(request: pytest.FixtureRequest, tmp_path: Path) -> OtherShell:
+    """A device, not connected, in the shells of a PC, a small board and a phone."""
+    made = OtherShell("here", str(tmp_path / "directory"))
+    made.lease_folder = str(tmp_path / "lease")
+    if request.param != "sh":
+        package = {"busybox": "busybox", "android": "toybox"}[request.param]
+        links = tmp_path / "bin"
+        links.mkdir()
+        for name in PROGRAMS:
+            (links / name).symlink_to(require(package, package))
+        made.path = str(links)
+        made.shell_argv = (str(links / "sh"),)
+        if request.param == "android":
+            (links / "sh").unlink()
+            (links / "sh").symlink_to(require("mksh", "mksh"))
+    return made
+
+
+def acquire(device: LocalDevice, purpose: str = "test", wait_s: float = 0) -> Lease:
+    return lease.acquire(device, purpose, wait_s=wait_s, note=lambda _: None)
+
+
+def write_lease(device: LocalDevice, *, until: int, boot: str = "", number: int = 5) -> None:
+    """A lease of another machine's process, as it lies on the device."""
+    folder = Path(device.lease_folder, str(number))
+    folder.mkdir(parents=True)
+    boot = boot or Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    owner = "owner=eve@elsewhere\npurpose=bench\npid=7\nmachine=elsewhere 1\nstarted=1\nsince=1\n"
+    for name, text in (("boot", f"{boot}\n"), ("until", f"{until}\n"), ("owner", owner)):
+        (folder / name).write_text(text)
+
+
+def uptime() -> int:
+    return int(float(Path("/proc/uptime").read_text().split()[0]))
+
+
+def test_a_lease_names_its_owner_and_ends_with_its_release(device: OtherShell) -> None:
+    with device:
+        held = acquire(device, "calibrate")
+        holder = lease.look(device)
+        assert holder is not None
+        assert holder.purpose == "calibrate"
+        assert holder.pid == os.getpid()
+        assert 0 <= (holder.until - holder.since).total_seconds() - lease.LEASE_S <= 2
+        with pytest.raises(DeviceBusyError, match="calibrate") as caught:
+            acquire(device)
+        assert "--wait" in caught.value.hint
+        held.release()
+        assert lease.look(device) is None
+        acquire(device).release()
+
+
+@pytest.mark.parametrize("free", ["expired", "of another boot"])
+def test_a_lease_that_ran_out_or_is_of_another_boot_is_taken_over(
+    device: OtherShell, free: str
+) -> None:
+    if free == "expired":
+        write_lease(device, until=uptime() - 1)
+    else:
+        write_lease(device, until=uptime() + 1000, boot="before")
+    with device:
+        held = acquire(device)
+        assert held.number == 6
+        assert lease.look(device) is not None
+        held.release()
+
+
+def test_of_many_who_want_a_lease_that_ran_out_one_gets_it(device: OtherShell) -> None:
+    write_lease(device, until=uptime() - 1)
+    outcomes: list[str] = []
+
+    def contend() -> None:
+        try:
+            acquire(device)
+            outcomes.append("taken")
+        except DeviceBusyError:
+            outcomes.append("busy")
+
+    with device:
+        threads = [threading.Thread(target=contend) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert sorted(outcomes) == ["busy"] * 7 + ["taken"]
+
+
+def test_a_lease_is_waited_for_until_its_expiry(device: OtherShell) -> None:
+    write_lease(device, until=uptime() + 2)
+    with device:
+        with pytest.raises(DeviceBusyError, match="eve@elsewhere"):
+            acquire(device)
+        acquire(device, wait_s=60).release()
+
+
+def test_the_lease_of_a_process_here_that_ended_is_taken_at_once(
+    device: OtherShell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with device:
+        held = acquire(device)
+        monkeypatch.setattr(lease, "_started", lambda _: "long ago")
+        acquire(device).release()
+        with pytest.raises(DeviceBusyError, match="lost"):
+            held.confirm()
+
+
+def test_unlocking_needs_force_for_what_may_still_go_on(device: OtherShell) -> None:
+    write_lease(device, until=uptime() + 1000)
+    with device:
+        with pytest.raises(DeviceBusyError, match="eve@elsewhere") as caught:
+            lease.unlock(device, force=False)
+        assert "--force" in caught.value.hint
+        assert "eve@elsewhere" in lease.unlock(device, force=True)
+        assert lease.look(device) is None
+        assert lease.unlock(device, force=False) == "nobody has it"
+
+
+def runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] != "Z"
+    except OSError:
+        return False
+
+
+def wait_until(is_so: Callable[[], bool], timeout_s: float = 120) -> None:
+    deadline = time.monotonic() + timeout_s
+    while not is_so():
+        assert time.monotonic() < deadline, "not in time"
+        time.sleep(0.05)
+
+
+def start_runner(device: LocalDevice, held: Lease) -> tuple[threading.Thread, int]:
+    """A runner with a child, both for ever, under a lease; gives the runner's process."""
+
+    def run() -> None:
+        with contextlib.suppress(DeviceError):
+            device.run(["sh", "-c", "sleep 300 & wait"], timeout_s=200)
+
+    device.supervise(watchdog.note_of_launch(held.folder))
+    thread = threading.Thread(target=run)
+    thread.start()
+    wait_until(lambda: any(len(f.read_text().split()) == 2 for f in noted_in(held)))
+    return thread, int(noted_in(held)[0].read_text().split()[0])
+
+
+def noted_in(held: Lease) -> list[Path]:
+    return list(Path(held.folder).glob("runner.*"))
+
+
+def test_a_watchdog_ends_the_runner_that_nobody_renews_and_undoes_changes(
+    device: OtherShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lease, "LEASE_S", 3)
+    monkeypatch.setattr(lease, "_RENEW_S", 1000)
+    with device:
+        held = acquire(device)
+        watchdog.start(device, held.root, held.number)
+        Path(held.folder, "undo").write_text(f"echo undone >{tmp_path}/undone\n")
+        thread, pid = start_runner(device, held)
+        wait_until(lambda: not runs(pid))
+        thread.join()
+        wait_until((tmp_path / "undone").exists)
+        result = device.run(["true"], timeout_s=30)
+        assert result.exit_code == 75, "nothing starts under a lease that ran out"
+        with pytest.raises(DeviceBusyError, match="lost"):
+            held.confirm()
+
+
+def test_a_watchdog_ends_with_its_lease_and_harms_nobody(
+    device: OtherShell, tmp_path: Path
+) -> None:
+    with device:
+        held = acquire(device)
+        watchdog.start(device, held.root, held.number)
+        Path(held.folder, "undo").write_text(f"echo undone >{tmp_path}/undone\n")
+        assert watchdogs(held) != []
+        held.release()
+        wait_until(lambda: watchdogs(held) == [])
+        assert not (tmp_path / "undone").exists()
+
+
+def watchdogs(held: Lease) -> list[str]:
+    words = ["ps", "-ww", "-eo", "stat,args"]
+    shown = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    lines = [line for line in shown.splitlines() if not line.startswith("Z")]
+    return [line for line in lines if f"folder={held.root}" in line.replace("'", "")]
+
+
+def test_who_takes_over_ends_the_runner_that_was_left(device: OtherShell) -> None:
+    with device:
+        held = acquire(device)
+        thread, pid = start_runner(device, held)
+        Path(held.folder, "until").write_text(f"{uptime() - 1}\n")
+        later = acquire(device)
+        assert later.found == f"ended a runner that was left (process {pid})"
+        assert not runs(pid)
+        thread.join()
+        later.release()
+
+
+def test_a_number_that_another_process_has_by_now_is_left_alone(device: OtherShell) -> None:
+    with subprocess.Popen(["sleep", "300"], start_new_session=True) as other, device:
+        held = acquire(device)
+        Path(held.folder, f"runner.{other.pid}").write_text(f"{other.pid} 1\n")
+        Path(held.folder, "until").write_text(f"{uptime() - 1}\n")
+        later = acquire(device)
+        assert later.found == ""
+        assert other.poll() is None
+        later.release()
+        other.kill()
+
+
+def test_a_cut_link_leaves_no_runner_and_no_governor(
+    start_sshd: Callable[..., SshServer],
+    config: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(lease, "LEASE_S", 4)
+    monkeypatch.setattr(lease, "_RENEW_S", 1)
+    fake, server, noted = FakeSysfs(tmp_path / "sys"), start_sshd(), tmp_path / "pid"
+    server.define(config, "board1", sysfs=fake.folder, lease=tmp_path / "lease")
+
+    def cut() -> None:
+        wait_until(noted.exists)
+        kill_sessions(server)
+
+    cutter = threading.Thread(target=cut)
+    cutter.start()
+    said: list[str] = []
+    with find_device("board1").open(trust_new=True) as device:
+        script = f"echo $$ >{noted}.part; mv {noted}.part {noted}; sleep 300"
+        with controlled(device, Control(), note=said.append), pytest.raises(DeviceError):
+            device.run(["sh", "-c", script], timeout_s=60)
+    cutter.join()
+    pid = int(noted.read_text())
+    wait_until(lambda: not runs(pid))
+    wait_until(lambda: fake.governors() == ["schedutil", "schedutil"])
+    assert "could not be put back" not in "".join(said), "nobody knows that yet"
+
+
+def test_a_link_that_is_frozen_is_not_said_to_have_ended_the_command(
+    start_sshd: Callable[..., SshServer], config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ssh, "_KILL_S", 1.0)
+    monkeypatch.setattr(ssh, "_CONNECT_S", 3.0)
+    server = start_sshd()
+    server.define(config, "board1")
+    with find_device("board1").open(trust_new=True) as device:
+        with pytest.raises(DeviceTimeoutError, match="ended there"):
+            device.run(["sleep", "60"], timeout_s=2)
+        sessions = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
+        freeze = threading.Timer(1, lambda: list(map(stop, sessions)))
+        freeze.start()
+        with pytest.raises(DeviceTimeoutError, match="may still run there"):
+            device.run(["sleep", "60"], timeout_s=3)
+        freeze.join()
+        for session in sessions:
+            os.kill(int(session), signal.SIGKILL)
+
+
+def stop(pid: str) -> None:
+    os.kill(int(pid), signal.SIGSTOP)

@@ -1,0 +1,114 @@
+"""Clusters of cores as the kernel's files tell of them, and what heat and throttling say."""
+
+from __future__ import annotations
+
+import pytest
+
+from trimtab.devices import sysfs, thermal, topology
+from trimtab.devices.sysfs import Tree
+from trimtab.devices.thermal import Sample
+from trimtab.errors import UsageError
+
+CPU = "devices/system/cpu"
+
+
+def tree(
+    capacities: list[int] | None = None,
+    khz: list[int] | None = None,
+    *,
+    allowed: str = "",
+    online: str = "",
+) -> Tree:
+    files = {f"{CPU}/cpu{i}/cpu_capacity": str(c) for i, c in enumerate(capacities or [])}
+    files |= {f"{CPU}/cpu{i}/cpufreq/cpuinfo_max_freq": str(f) for i, f in enumerate(khz or [])}
+    files[f"{CPU}/online"] = online or f"0-{len(capacities or khz or [0]) - 1}"
+    return Tree(files, allowed)
+
+
+# (capacities, maximum frequencies, clusters slowest first)
+BOARDS: dict[str, tuple[list[int], list[int], str]] = {
+    "Raspberry Pi 4": ([1024] * 4, [1_800_000] * 4, "all (0-3)"),
+    "RK3399": (
+        [381] * 4 + [1024] * 2,
+        [1_416_000] * 4 + [1_800_000] * 2,
+        "little (0-3), big (4-5)",
+    ),
+    "Snapdragon 855": (
+        [261] * 4 + [871] * 3 + [1024],
+        [1_785_600] * 4 + [2_419_200] * 3 + [2_841_600],
+        "little (0-3), mid (4-6), big (7)",
+    ),
+    "Odroid-N2, numbered the other way": (
+        [1024, 1024, 512, 512],
+        [],
+        "little (2-3), big (0-1)",
+    ),
+    "a laptop without capacities": (
+        [],
+        [5_100_000, 5_200_000, 5_100_000, 3_900_000, 3_900_000],
+        "little (3-4), big (0-2)",
+    ),
+    "four kinds": ([100, 200, 300, 400], [], "little (0), mid1 (1), mid2 (2), big (3)"),
+    "a virtual machine that tells nothing": ([], [], "all (0)"),
+}
+
+
+@pytest.mark.parametrize("board", BOARDS)
+def test_cores_are_grouped_by_capacity_or_else_by_frequency(board: str) -> None:
+    capacities, khz, clusters = BOARDS[board]
+    assert str(topology.parse(tree(capacities, khz))) == clusters
+
+
+def test_the_default_is_the_fastest_cluster_and_the_next_ones_while_threads_lack_cores() -> None:
+    phone = topology.parse(tree([261] * 4 + [871] * 3 + [1024]))
+    assert phone.choose("", 1) == (7,)
+    assert phone.choose("", 2) == (4, 5, 6, 7)
+    assert phone.choose("", 8) == phone.choose("all", 1) == tuple(range(8))
+    assert phone.choose("mid", 1) == (4, 5, 6)
+    assert phone.choose("0,6-7", 1) == (0, 6, 7)
+
+
+def test_where_all_cores_are_alike_every_cluster_is_all_of_them() -> None:
+    assert topology.parse(tree([1024] * 4)).choose("big", 1) == (0, 1, 2, 3)
+
+
+@pytest.mark.parametrize("wanted", ["biggest", "8", "0-8", "3-1", "-1", "1,", "0-", "²"])
+def test_cores_that_there_are_not_are_refused(wanted: str) -> None:
+    with pytest.raises(UsageError, match="there are no cores") as caught:
+        topology.parse(tree([400] * 4 + [1024] * 4)).choose(wanted, 1)
+    assert "little (0-3), big (4-7)" in caught.value.hint
+
+
+def test_cores_that_are_off_or_belong_to_others_do_not_count() -> None:
+    assert str(topology.parse(tree([1024] * 8, allowed="2-3"))) == "all (2-3)"
+    assert (
+        str(topology.parse(tree([400] * 4 + [1024] * 4, online="0-5"))) == "little (0-3), big (4-5)"
+    )
+
+
+@pytest.mark.parametrize("text", ["0", "0-3", "0-3,6", "1,3,5-7,1023"])
+def test_lists_of_cores_are_read_and_written_as_the_kernel_does(text: str) -> None:
+    assert sysfs.list_of(sysfs.cores_of(text)) == text
+
+
+def test_the_limit_of_heat_stands_below_the_trip_point_where_the_processor_is_slowed_down() -> None:
+    zone = "class/thermal/thermal_zone0"
+    files = {
+        f"{zone}/type": "cpu-thermal",
+        f"{zone}/trip_point_0_type": "active",
+        f"{zone}/trip_point_0_temp": "50000",
+        f"{zone}/trip_point_1_type": "passive",
+        f"{zone}/trip_point_1_temp": "80000",
+        f"{zone}/trip_point_2_type": "critical",
+        f"{zone}/trip_point_2_temp": "95000",
+    }
+    assert thermal.limit_of(Tree(files)) == 70.0
+    assert thermal.limit_of(Tree({})) == 65.0
+
+
+def test_a_clock_that_its_own_processor_averages_is_no_sign_of_throttling() -> None:
+    slow = Sample(50.0, {0: 800.0}, {0: 3000.0}, {}, {})
+    args = {"governor": "performance"}
+    assert thermal.slowdowns(slow, slow, slow, driver="intel_pstate", **args) == []
+    assert thermal.slowdowns(slow, slow, slow, driver="cpufreq-dt", **args) != []
+    assert thermal.slowdowns(slow, slow, slow, driver="cpufreq-dt", governor="schedutil") == []

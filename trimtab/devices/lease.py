@@ -1,0 +1,274 @@
+"""A device belongs to one measurement at a time: the lease, which lies on the device itself.
+
+It is a folder `N`, made by `mkdir`, which is atomic; the highest N counts, and the next one takes
+over by making N + 1. A folder says who made it, in which boot, and until when it holds, in seconds
+of the device's uptime: a clock that nobody sets. Who holds it renews it; one that ran out, or is of
+another boot, is free. What such a run left behind, a runner or a changed governor, ends with the
+takeover. Anybody who can log in takes part, as the folder lies where all may write.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+import posixpath
+import shlex
+import socket
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from trimtab.devices import watchdog
+from trimtab.devices.protocol import Device
+from trimtab.errors import DeviceBusyError, DeviceError
+
+LEASE_S = 30  # after the last renewal; a board that swaps may take seconds to answer
+_RENEW_S = 8.0
+_ASK_S = 1.0
+_RACE_S = 0.05
+
+# Takes the next folder, if nobody holds the newest or it is number {force}. One that was made this
+# very moment has no `owner` yet: it gets three seconds.
+_CLAIM = """
+[ -d "$folder" ] || mkdir -p -m 777 "$folder" || exit 1
+newest; i=0
+while [ $n -gt 0 ] && [ ! -e "$folder/$n/owner" ] && [ $i -lt 3 ]; do
+  sleep 1; i=$((i+1)); newest
+done
+old=$n; new=$((n+1))
+if [ $old -ne {force} ] && held $old; then tell $old; exit; fi
+if ! mkdir -m 777 "$folder/$new"; then newest; [ $n -ge $new ] && echo again && exit; exit 1; fi
+if [ $old -ne {force} ] && held $old; then rmdir "$folder/$new"; tell $old; exit; fi
+clock; d=$folder/$new; echo "$boot" >"$d/boot"; echo $((up+{seconds})) >"$d/until"
+printf '%s\\n' {owner} "since=$up" >"$d/owner.part" && mv -f "$d/owner.part" "$d/owner" || exit 1
+newest; if [ $n -ne $new ]; then rm -rf "$d"; echo again; exit; fi
+for d in "$folder"/[0-9]*; do
+  [ "${{d##*/}}" -lt $new ] 2>/dev/null && [ -O "$d/owner" ] && clean "$d" && rm -rf "$d"
+done
+echo "taken $new $folder"
+"""
+_RENEW = """
+newest
+if [ $n -eq {number} ] && held $n; then
+  d=$folder/$n
+  echo $((up+{seconds})) >"$d/until.part" && mv -f "$d/until.part" "$d/until" && echo renewed
+elif held $n; then
+  tell $n
+else
+  echo lost
+fi
+"""
+_LOOK = 'newest; if held $n; then tell $n; else echo "free $n"; fi'
+_RELEASE = 'cd "$folder/{number}" && rm -f until undo runner.*'
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Who holds a device: `number` of the lease, and times on this machine's clock."""
+
+    number: int
+    owner: str
+    purpose: str
+    pid: int
+    since: datetime
+    until: datetime
+    machine: str  # of the owner, with its boot
+    started: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.owner} ({self.purpose}, process {self.pid}) since {self.since:%H:%M:%S}, "
+            f"until {self.until:%H:%M:%S} unless it is renewed"
+        )
+
+    @property
+    def is_gone(self) -> bool:
+        """True when it was a process of this machine that has ended."""
+        return self.machine == _machine() and self.started != _started(self.pid)
+
+
+class Lease:
+    """A device that is ours, until `release`; renewed by a thread."""
+
+    def __init__(self, device: Device, number: int, root: str, found: str) -> None:
+        """`root`: the folder of all leases; `found`: what an earlier run had left behind."""
+        self._device = device
+        self.root, self.number, self.found = root, number, found
+        self._lost = ""
+        self._held_at = time.monotonic()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._keep, daemon=True)
+        self._thread.start()
+
+    @property
+    def folder(self) -> str:
+        """The lease's own folder on the device."""
+        return posixpath.join(self.root, str(self.number))
+
+    def check(self) -> None:
+        """Raises `DeviceBusyError` when the lease is lost, as far as the device said."""
+        if not self._lost and time.monotonic() - self._held_at > LEASE_S:
+            self._lost = f"it could not be renewed for {LEASE_S} s"
+        if self._lost:
+            raise DeviceBusyError(
+                f"the lease of the device is lost: {self._lost}",
+                where=self._device.name,
+                hint=f"measure again; `./inv device {self._device.name}` shows who has it",
+            )
+
+    def confirm(self) -> None:
+        """Renews the lease, and checks it: a launch that ran under a lost one may have had company,
+        or was ended by the watchdog.
+        """
+        with suppress(DeviceError):  # the link may come back in time
+            self._renew(self._device)
+        self.check()
+
+    def release(self) -> None:
+        """Gives the device back. Raises what the transport raises."""
+        self._stop.set()
+        self._thread.join(_RENEW_S)
+        script = watchdog.script(self.root, _RELEASE.format(number=self.number))
+        self._device.shell(f"({script}) 2>/dev/null; true", "release the lease")
+
+    def _keep(self) -> None:
+        """Renews over a connection of its own: some servers (dropbear) mix up two commands of one
+        connection that begin or end at the same moment.
+        """
+        while not self._stop.wait(_RENEW_S) and not self._lost:
+            with suppress(DeviceError), self._device.beside() as own:  # `check` judges
+                self._renew(own)
+                while not self._stop.wait(_RENEW_S) and not self._lost:
+                    self._renew(own)
+
+    def _renew(self, device: Device) -> None:
+        asked = time.monotonic()
+        text = _RENEW.format(number=self.number, seconds=LEASE_S)
+        said = device.shell(watchdog.script(self.root, text), "renew the lease").splitlines()
+        if said == ["renewed"]:
+            self._held_at = asked
+        else:
+            holder = _holder(said)
+            self._lost = f"taken by {holder}" if holder else "it ran out, or was taken away"
+
+
+def acquire(device: Device, purpose: str, *, wait_s: float, note: Callable[[str], None]) -> Lease:
+    """Takes the device, waiting up to `wait_s` for who has it.
+
+    What a run left that did not end by itself is ended, and in the lease's `found`. Raises
+    `DeviceBusyError`, which names who has it.
+    """
+    deadline, force, is_told = time.monotonic() + wait_s, -1, False
+    while True:
+        said = _claim(device, purpose, force)
+        if said[-1].startswith("taken "):
+            _, number, folder = said[-1].split(" ", 2)
+            return Lease(device, int(number), folder, "; ".join(said[:-1]))
+        holder = _holder(said)
+        if holder is None:  # another was quicker: ask again who
+            time.sleep(_RACE_S)
+            continue
+        if holder.is_gone:
+            force = holder.number
+            continue
+        if time.monotonic() >= deadline:
+            raise DeviceBusyError(
+                f"the device is taken by {holder}",
+                where=device.name,
+                hint=f"wait for it with --wait; if nobody needs it any more: "
+                f"./inv device.unlock {device.name} --force",
+            )
+        if not is_told:
+            note(f"{device.name} is taken by {holder}: waits for it")
+            is_told = True
+        time.sleep(_ASK_S)
+
+
+def look(device: Device) -> Holder | None:
+    """Who holds the device now."""
+    script = watchdog.script(device.lease_folder, _LOOK)
+    return _holder(device.shell(script, "read the lease").splitlines())
+
+
+def unlock(device: Device, *, force: bool) -> str:
+    """Takes the lease away from who has it; gives what was done.
+
+    Without `force` only from a process of this machine that has ended: `DeviceBusyError` for any
+    other. Whoever had it notices at its next renewal, and its runner is ended.
+    """
+    holder = look(device)
+    if holder is None:
+        return "nobody has it"
+    if not force and not holder.is_gone:
+        raise DeviceBusyError(
+            f"the device is taken by {holder}",
+            where=device.name,
+            hint=f"take it away all the same: ./inv device.unlock {device.name} --force",
+        )
+    said = _claim(device, "unlock", holder.number)
+    if not said[-1].startswith("taken "):
+        raise DeviceBusyError(
+            f"another was quicker: {_holder(said) or 'try again'}", where=device.name
+        )
+    _, number, folder = said[-1].split(" ", 2)
+    Lease(device, int(number), folder, "").release()
+    return "; ".join([f"taken away from {holder}", *said[:-1]])
+
+
+def _claim(device: Device, purpose: str, force: int) -> list[str]:
+    """What the script says: notes, then "taken", "again" or who has it."""
+    facts = {
+        "owner": f"{getpass.getuser()}@{socket.gethostname()}",
+        "purpose": purpose,
+        "pid": str(os.getpid()),
+        "machine": _machine(),
+        "started": _started(os.getpid()),
+    }
+    owner = " ".join(shlex.quote(f"{key}={' '.join(v.split())}") for key, v in facts.items())
+    text = _CLAIM.format(force=force, seconds=LEASE_S, owner=owner)
+    script = watchdog.script(device.lease_folder, text)
+    return device.shell(script, "take the lease").splitlines() or ["again"]
+
+
+def _holder(said: list[str]) -> Holder | None:
+    """Reads "held NUMBER NOW UNTIL" and the lines of `owner`; None for anything else."""
+    for i, line in enumerate(said):
+        if line.startswith("held "):
+            lines = (rest.partition("=") for rest in said[i + 1 :])
+            facts = {key: value for key, _, value in lines}
+            number, up, until = map(int, line.split()[1:])
+            now = datetime.now().astimezone()
+            since = int(facts.get("since", "0"))
+            return Holder(
+                number=number,
+                owner=facts.get("owner", "somebody"),
+                purpose=facts.get("purpose", ""),
+                pid=int(facts.get("pid", "0")),
+                since=now + timedelta(seconds=since - up),
+                until=now + timedelta(seconds=until - up),
+                machine=facts.get("machine", ""),
+                started=facts.get("started", ""),
+            )
+    return None
+
+
+def _machine() -> str:
+    """This machine in this boot: what makes the number of a process mean something."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        boot = str(time.time_ns())  # nobody knows: never the same
+    return f"{socket.gethostname()} {boot}"
+
+
+def _started(pid: int) -> str:
+    """When a process started, as /proc tells it (proc(5), field 22); "" for one that has ended."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+    except OSError:
+        return ""
+    return "" if fields[0] == "Z" else fields[19]
