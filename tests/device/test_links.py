@@ -117,8 +117,8 @@ def test_a_server_that_comes_back_later_is_waited_for(
 
 
 def stop(server: SshServer) -> None:
+    kill_sessions(server)  # which nobody finds once their parent is gone
     os.kill(server.pid, signal.SIGTERM)
-    kill_sessions(server)
     os.waitpid(server.pid, 0)
 
 
