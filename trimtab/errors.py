@@ -1,6 +1,6 @@
 """Every error a user can meet, each with its own exit code.
 
-A message says what is wrong, where, and what to do next. Foreign exceptions (OSError, paramiko,
+A message says what is wrong, where, and what to do next. Foreign exceptions (OSError, subprocess,
 protobuf, ...) are turned into one of these at the border of the module that meets them; the command
 line catches `TrimtabError` in one place and prints the message without a traceback.
 """
@@ -178,6 +178,18 @@ class DeviceBusyError(DeviceError):
     """Another measurement has the device, or has taken it from this one."""
 
     exit_code = 38
+
+
+class DeviceRebootedError(DeviceUnreachableError):
+    """A device restarted while it was used."""
+
+    exit_code = 39
+
+
+class DeviceOutputError(RunnerError):
+    """A command on the device printed without end."""
+
+    exit_code = 45
 
 
 class WrongOutputError(TrimtabError):

@@ -8,7 +8,6 @@ apart zstd would leave 86 %, but then no plain `zstd -d` makes a model of the fi
 
 from __future__ import annotations
 
-import io
 import zlib
 from collections.abc import Callable, Mapping
 from typing import Protocol
@@ -75,7 +74,3 @@ class Packed:
         self._ready = ready[end:]
         self.done_bytes += min(end, length)
         return ready[:end]
-
-    def fileno(self) -> int:
-        """There is none: what is read is in no file."""
-        raise io.UnsupportedOperation("a stream that is packed on its way has no descriptor")

@@ -1,4 +1,6 @@
-"""Devices to test against: this machine, QEMU user mode, a real OpenSSH server, the QEMU board."""
+"""Devices to test against: this machine, QEMU user mode, a real OpenSSH server, an adbd behind the
+real adb, the QEMU board.
+"""
 
 from __future__ import annotations
 
@@ -17,24 +19,16 @@ from pathlib import Path
 import pytest
 import tomli_w
 
+from tests.device.servers import Android, Farm, farm_of, require, start_android
 from trimtab import paths
 from trimtab.build import buildtools, toolchain
 from trimtab.devices import Device, InstructionCounter, board, find_device
 
+__all__ = ["require"]  # for all tests, of which few have servers
+
 HERE = Path(__file__).parent
 CACHE = str(paths.cache())  # before a test puts another cache in its place
-TRANSPORTS = ("local", "qemu_user", "ssh", "board")
-
-
-def require(program: str, package: str) -> str:
-    """The path of a program; without it the test is skipped, or fails where CI promised it."""
-    found = shutil.which(program) or shutil.which(program, path="/usr/sbin:/sbin")
-    if found is None:
-        reason = f"{program} is not installed (apt-get install {package})"
-        if os.environ.get("CI") == "true":
-            pytest.fail(reason)
-        pytest.skip(reason)
-    return found
+TRANSPORTS = ("local", "qemu_user", "ssh", "labgrid", "adb", "board")
 
 
 def require_counting() -> None:
@@ -103,6 +97,7 @@ class SshServer:
             "port": self.port,
             "user": getpass.getuser(),
             "key": str(self.client_key),
+            "config": os.devnull,
             "directory": str(self.folder / "remote"),
         } | changes
         plain = {key: v if isinstance(v, int) else str(v) for key, v in fields.items()}
@@ -110,22 +105,27 @@ class SshServer:
         (config / "devices" / f"{name}.toml").write_text(tomli_w.dumps(plain))
 
 
+def make_key(path: Path, passphrase: str = "") -> Path:
+    """A new key for SSH, and beside it its public half."""
+    keygen = require("ssh-keygen", "openssh-client")
+    subprocess.run([keygen, "-q", "-t", "ed25519", "-N", passphrase, "-f", path], check=True)
+    return path
+
+
 @pytest.fixture(scope="session")
 def start_sshd(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Callable[..., SshServer]]:
-    """Starts OpenSSH servers; `extra` are lines for sshd_config."""
+    """Starts OpenSSH servers; `extra` are lines for sshd_config, `again`: one that was stopped."""
     sshd = require("sshd", "openssh-server")
     running: list[subprocess.Popen[bytes]] = []
 
-    def start(*extra: str, port: int = 0) -> SshServer:
-        folder = tmp_path_factory.mktemp("sshd")
+    def start(*extra: str, port: int = 0, again: SshServer | None = None) -> SshServer:
+        folder = again.folder if again else tmp_path_factory.mktemp("sshd")
+        port = again.port if again else port
         folder.chmod(0o700)
-        keygen = require("ssh-keygen", "openssh-client")
-        for name in ("host", "client"):
-            subprocess.run(
-                [keygen, "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)], check=True
-            )
+        for name in () if again else ("host", "client"):
+            make_key(folder / name)
         if not port:
             with socket.socket() as free:
                 free.bind(("127.0.0.1", 0))
@@ -145,6 +145,8 @@ def start_sshd(
             KbdInteractiveAuthentication no
             PermitRootLogin prohibit-password
             {chr(10).join(extra)}
+            # No start-up file of the one who tests; of several lines the first one counts.
+            SetEnv HOME={folder}
             """
         )
         process = subprocess.Popen(
@@ -169,6 +171,62 @@ def start_sshd(
 def sshd(start_sshd: Callable[..., SshServer]) -> SshServer:
     """One OpenSSH server for all tests that only use it."""
     return start_sshd()
+
+
+@pytest.fixture(scope="session")
+def farm(sshd: SshServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Farm]:
+    """A farm of one board, which is the OpenSSH server."""
+    with farm_of(sshd.port, sshd.client_key, tmp_path_factory.mktemp("labgrid")) as farm:
+        yield farm
+
+
+@pytest.fixture(scope="session")
+def start_adbd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Android]]:
+    """Starts adbds of tests/device/adbd.py, each with mksh and toybox as Android has them."""
+    running: list[subprocess.Popen[str]] = []
+
+    def start(*features: str, port: int = 0) -> Android:
+        android = start_android(tmp_path_factory.mktemp("adbd"), port, *features)
+        running.append(android.process)
+        return android
+
+    yield start
+    for process in running:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture(scope="session")
+def adb_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """The environment of an adb server of our own: the one of the user is left alone."""
+    adb = require("adb", "adb")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    home = str(tmp_path_factory.mktemp("adb"))  # where adb keeps its key
+    own = {"ANDROID_ADB_SERVER_PORT": str(port), "HOME": home, "ANDROID_SERIAL": ""}
+    own["ADB_LOCAL_TRANSPORT_MAX_PORT"] = "0"  # no emulator of the user either
+    yield own
+    subprocess.run([adb, "kill-server"], env=os.environ | own, check=False)
+
+
+@pytest.fixture
+def adb(adb_server: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every adb that is started in the test talks to the server of the tests."""
+    for name, value in adb_server.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture(scope="session")
+def shared_adbd(start_adbd: Callable[..., Android]) -> Android:
+    """One adbd for all tests that only use it."""
+    return start_adbd()
+
+
+@pytest.fixture
+def android(adb: None, shared_adbd: Android) -> Android:
+    """That one, and adb as it is to be used."""
+    return shared_adbd
 
 
 @pytest.fixture
@@ -225,8 +283,13 @@ def subject(
         require("qemu-aarch64", "qemu-user")
     elif kind == "ssh":
         request.getfixturevalue("sshd").define(config, "loopback")
+    elif kind == "labgrid":
+        request.getfixturevalue("farm").define(config, "place")
+    elif kind == "adb":
+        request.getfixturevalue("android").define(config, "phone")
     elif kind == "board":
         monkeypatch.setenv("TRIMTAB_CACHE_DIR", str(request.getfixturevalue("board_cache")))
-    name = {"qemu_user": "qemu-a53", "ssh": "loopback"}.get(kind, kind)
+    names = {"qemu_user": "qemu-a53", "ssh": "loopback", "labgrid": "place", "adb": "phone"}
+    name = names.get(kind, kind)
     with find_device(name).open(trust_new=True) as device:
         yield Subject(device, program)

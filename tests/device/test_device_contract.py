@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 
 from tests.device.conftest import Subject
 from trimtab.devices import CommandResult, Pushed, Transcript
-from trimtab.errors import DeviceError, DeviceTimeoutError
+from trimtab.errors import DeviceError, DeviceOutputError, DeviceTimeoutError
 
 pytestmark = pytest.mark.device
 
@@ -45,7 +46,7 @@ def run_probe(subject: Subject, *words: str, timeout_s: float = 30) -> CommandRe
 
 def test_describes_itself(subject: Subject) -> None:
     info = subject.device.describe()
-    is_local = subject.device.name in {"local", "loopback"}
+    is_local = subject.device.name in {"local", "loopback", "place", "phone"}
     assert info.machine == (os.uname().machine if is_local else "aarch64")
     assert info.is_emulated == (not is_local)
     assert info.memory_bytes is not None
@@ -186,6 +187,25 @@ def test_the_transcript_of_a_command_that_ends_is_its_output(subject: Subject) -
     program, transcript = subject.device.push(subject.probe).path, Transcript()
     result = subject.device.run([program, "args", "x"], timeout_s=30, transcript=transcript)
     assert transcript.stdout == result.stdout == b"78\n"
+
+
+def test_output_without_end_is_cut_and_its_command_ended(subject: Subject) -> None:
+    program, transcript = subject.device.push(subject.probe).path, Transcript(limit_bytes=100_000)
+    with pytest.raises(DeviceOutputError, match="more than 100,000 bytes"):
+        subject.device.run([program, "flood", "2000000000"], timeout_s=30, transcript=transcript)
+    assert len(transcript.stdout) == 100_000
+    assert not is_running(subject, program)
+
+
+def is_running(subject: Subject, program: str) -> bool:
+    """Whether a process of this program is there; on this machine, but for the board. Shells on
+    the way to it, and QEMU, have it among their words.
+    """
+    script = "cat /proc/[0-9]*/cmdline | tr '\\0' '\\n'"
+    if subject.device.name == "board":
+        return program in subject.device.run(["sh", "-c", script], timeout_s=10).stdout.decode()
+    words = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False)
+    return program in words.stdout.splitlines()
 
 
 def test_scratch_directories_are_fresh_and_removed(subject: Subject, tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import os
 import re
 import sqlite3
 from contextlib import closing
@@ -11,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.bench_fakes import make_header, write_record
+from tests.unit.disks import small_disk
 from trimtab.bench import index, results
 from trimtab.bench.results import Status, Writer
 from trimtab.bench.summary import summarize
@@ -47,6 +50,38 @@ def test_a_run_that_is_interrupted_leaves_nothing_behind(tmp_path: Path) -> None
     with pytest.raises(KeyboardInterrupt):
         interrupted()
     assert list(tmp_path.iterdir()) == []
+
+
+PAGE_BYTES = 4096
+
+
+def write_on_a_disk_with(free_pages: int, disk: Path) -> Path:
+    """A record of 10 kB of header and 14 kB of samples."""
+    room = os.statvfs(disk).f_bavail - free_pages
+    (disk / "other").write_bytes(bytes(room * PAGE_BYTES))
+    header = dataclasses.replace(make_header(), flags=["-fan-option"] * 800)
+    with Writer(disk / "results", header) as writer:
+        for i in range(300):
+            writer.event({"event": "run", "i": i, "ns": 1, "instructions": None})
+        writer.end(Status.OK)
+    return writer.path
+
+
+@pytest.mark.parametrize("free_pages", range(6))
+def test_a_disk_that_fills_up_is_named_and_nothing_is_left(tmp_path: Path, free_pages: int) -> None:
+    with small_disk(tmp_path / "disk", 48 * 1024) as disk:
+        with pytest.raises(ResultError, match="No space left") as refused:
+            write_on_a_disk_with(free_pages, disk)
+        assert refused.value.where.startswith(f"{disk}/results/2")
+        assert "free some space" in refused.value.hint
+        assert list(disk.glob("results/*")) == []
+
+
+def test_a_disk_that_fills_up_later_has_the_whole_record(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", 48 * 1024) as disk:
+        path = write_on_a_disk_with(8, disk)
+        assert results.read(path).status is Status.OK
+        assert list(disk.glob("results/*")) == [path]
 
 
 def test_a_record_is_not_visible_before_its_end(tmp_path: Path) -> None:

@@ -88,7 +88,8 @@ def test_setup_goes_on_without_a_package_that_the_release_lacks(apt: Path) -> No
 def test_what_only_tests_use_is_asked_for_apart(machine: Path) -> None:
     development = {r.name for r in doctor.examine() if r.development}
     assert development == {
-        *("sshd", "ssh-keygen", "busybox", "toybox", "mksh", "zstd", "cpio", "readelf", "g++")
+        *("sshd", "ssh-keygen", "adb", "busybox", "toybox", "mksh"),
+        *("zstd", "cpio", "readelf", "g++"),
     }
     main, apart, _ = doctor.page(doctor.examine())
     assert isinstance(main, Table)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.disks import small_disk
 from trimtab import files
 from trimtab.errors import FileAccessError, ModelFileError
 
@@ -69,13 +70,8 @@ def test_nobody_sees_a_file_before_it_is_complete(tmp_path: Path) -> None:
 @pytest.fixture
 def full_disk(tmp_path: Path) -> Iterator[Path]:
     """A folder with room for a few pages."""
-    if os.geteuid() != 0:
-        pytest.skip("mounting a small file system needs root")
-    folder = tmp_path / "small"
-    folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=32k", "tmpfs", folder], check=True)
-    yield folder
-    subprocess.run(["umount", "-l", folder], check=True)
+    with small_disk(tmp_path / "small", 32 * 1024) as folder:
+        yield folder
 
 
 def test_a_full_disk_is_named_and_nothing_half_written_stays(full_disk: Path) -> None:

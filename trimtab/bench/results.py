@@ -135,7 +135,11 @@ class Writer:
             self._file: IO[str] | None = self._part.path.open("x", encoding="utf-8")
 
     def __enter__(self) -> Writer:
-        self.event({"event": "header", **asdict(self._header)})
+        try:
+            self.event({"event": "header", **asdict(self._header)})
+        except BaseException:
+            self._discard()
+            raise
         return self
 
     def event(self, event: Event) -> None:
@@ -159,6 +163,9 @@ class Writer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._discard()
+
+    def _discard(self) -> None:
         if self._file is not None:
             with suppress(OSError):  # of what is still to be written
                 self._file.close()

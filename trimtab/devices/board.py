@@ -26,7 +26,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from trimtab import cores, files, paths
-from trimtab.devices import board_image, host_keys
+from trimtab.devices import board_image, host_keys, ssh
 from trimtab.devices.board_image import MACHINES
 from trimtab.devices.definition import Definition, Options
 from trimtab.devices.ssh import Address, SshDevice
@@ -35,6 +35,8 @@ from trimtab.progress import SILENT, Progress
 
 _BOOT_S = 120.0  # 2 s on a quiet machine
 _STOP_S = 10.0
+PROGRAMS = ssh.PROGRAMS
+
 _HOST = "127.0.0.1"
 _PORT_ATTEMPTS = 3
 
@@ -140,6 +142,7 @@ def create(definition: Definition, *, trust_new: bool) -> BoardDevice:
         user="root",
         key=image / board_image.CLIENT_KEY,
         known_hosts=_folder(arch) / "known_hosts",
+        config=Path(os.devnull),
     )
     return BoardDevice(definition.name, "trimtab", address, is_emulated=True)
 

@@ -6,7 +6,6 @@ dynamically) and the kernel modules for the network: 26 MB to download for aarch
 
 from __future__ import annotations
 
-import base64
 import fnmatch
 import lzma
 import posixpath
@@ -15,9 +14,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-import paramiko
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+)
 
 from trimtab import files
 from trimtab.devices.cpio import CpioWriter
@@ -189,15 +192,12 @@ def _ed25519(path: Path) -> str:
 
 
 def _public_text(key: Ed25519PrivateKey) -> str:
-    message = paramiko.Message()
-    message.add_string("ssh-ed25519")
-    message.add_string(key.public_key().public_bytes_raw())
-    return f"ssh-ed25519 {base64.b64encode(message.asbytes()).decode()}"
+    return key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
 
 
 def _dropbear_key(key: Ed25519PrivateKey) -> bytes:
-    """Dropbear's own file format (its ed25519.c): the type, then private and public half."""
-    message = paramiko.Message()
-    message.add_string("ssh-ed25519")
-    message.add_string(key.private_bytes_raw() + key.public_key().public_bytes_raw())
-    return message.asbytes()
+    """Dropbear's own file format (its ed25519.c): the type, then private and public half, each a
+    `string` of RFC 4251, section 5.
+    """
+    halves = key.private_bytes_raw() + key.public_key().public_bytes_raw()
+    return b"".join(len(s).to_bytes(4, "big") + s for s in (b"ssh-ed25519", halves))

@@ -40,6 +40,13 @@ class Options:
         """true or false."""
         return self._get(key, default, bool, "true or false")
 
+    def file(self, key: str) -> Path | None:
+        """The path of a file of this machine, relative to the definition's folder; None when it is
+        not given.
+        """
+        text = self.text(key, "")
+        return self._definition.path.parent / Path(text).expanduser() if text else None
+
     def texts(self, key: str) -> tuple[str, ...]:
         """A list of texts, empty when it is not given."""
         items: list[object] = self._get(key, [], list, "a list of texts")
@@ -100,6 +107,12 @@ class Definition:
         device.sysfs = self.sysfs or device.sysfs
         device.lease_folder = self.lease or device.lease_folder
         return device
+
+    @property
+    def programs(self) -> Mapping[str, str]:
+        """What the transport starts on this machine, and the distribution's packages with it."""
+        module = importlib.import_module(f"trimtab.devices.{self.transport}")
+        return cast("Mapping[str, str]", getattr(module, "PROGRAMS", {}))
 
 
 def list_devices() -> tuple[Definition, ...]:

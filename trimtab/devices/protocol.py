@@ -10,6 +10,7 @@ from typing import Protocol, Self, runtime_checkable
 
 from trimtab.cores import Cache
 from trimtab.devices.cache_log import CacheLog
+from trimtab.errors import DeviceOutputError
 from trimtab.progress import SILENT, Progress
 
 
@@ -83,14 +84,25 @@ class Transcript:
     `stdout` grows as it arrives; `marks` of an `InstructionCounter` are there at the end.
     """
 
-    def __init__(self) -> None:
-        """Nothing was written yet."""
+    def __init__(self, limit_bytes: int = 64 << 20) -> None:
+        """Nothing was written yet. `limit_bytes`: more than any run prints that goes well, and less
+        than what hurts this machine.
+        """
         self.stdout = bytearray()
         self.marks: list[Mark] = []
+        self._limit_bytes = limit_bytes
 
     def wrote(self, data: bytes) -> None:
-        """Called by the transport for each piece of stdout."""
-        self.stdout += data
+        """Called by the transport for each piece of output, until it raises `DeviceOutputError`:
+        what is over the limit is not kept, and the command is to be ended.
+        """
+        room = self._limit_bytes - len(self.stdout)
+        self.stdout += data[:room]
+        if len(data) > room:
+            raise DeviceOutputError(
+                f"a command on the device printed more than {self._limit_bytes:,} bytes",
+                hint="the end of what it printed says what it was doing; a runner: measure less",
+            )
 
 
 class Device(Protocol):

@@ -3,6 +3,11 @@
 Push, pull and scratch directories need nothing on the device but a shell, `cat`, `df` and
 `sha256sum` (busybox and toybox have them), so that a board without an sftp server will do. A device
 that has `zstd` or `gzip` gets large files packed, and unpacks them as they come.
+
+A link that breaks ends the command that was under way, and nothing is done twice behind the
+caller's back; the next command connects again, with growing pauses. If the device has restarted
+meanwhile, that raises `DeviceRebootedError`, once: what is measured over a restart does not belong
+together.
 """
 
 from __future__ import annotations
@@ -14,19 +19,28 @@ import posixpath
 import re
 import secrets
 import shlex
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Protocol, Self
+from typing import BinaryIO, Self
 
 from trimtab import files, transit
 from trimtab.devices import facts
+from trimtab.devices.process import Source
 from trimtab.devices.protocol import CommandResult, DeviceInfo, Pushed, Transcript
-from trimtab.errors import DeviceError, DeviceFullError
+from trimtab.errors import (
+    DeviceError,
+    DeviceFullError,
+    DeviceRebootedError,
+    DeviceUnreachableError,
+)
 from trimtab.progress import SILENT, Progress, Step
 
 _HOUSEKEEPING_S = 60.0  # an `mkdir` on a board that is busy or slow to page
+_RECONNECT_S = 60.0  # a board that restarts, a cable that is put back
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.25, 8.0
 _SLOWEST_LINK_BYTES_PER_S = 64 * 1024  # what a push or pull may take at most
 _SLOWEST_HASH_BYTES_PER_S = 4 * 1024 * 1024
 _NO_ROOM = 81  # exit codes of the push script; nothing it calls uses them
@@ -46,6 +60,10 @@ case "$(sha256sum <"$part")" in {digest}*) ;; *) exit 82 ;; esac
 chmod 755 "$part" && mv -f "$part" {file}
 """
 _PLAIN = "cat"  # what reads bytes that go as they are
+_SETTLE = """
+umask 077; boot=; {{ read -r boot </proc/sys/kernel/random/boot_id; }} 2>/dev/null; echo "$boot"
+mkdir -p {folder} && cd {folder} && pwd -P
+"""
 _FIND_UNPACKERS = "for p in {known}; do command -v $p >/dev/null && echo $p; done; true"
 
 
@@ -66,16 +84,6 @@ def quote(argv: Sequence[str], env: Mapping[str, str] | None, cwd: str) -> str:
     return f"cd {shlex.quote(cwd)} || exit 126; {exports}exec {shlex.join(argv)}"
 
 
-class Source(Protocol):
-    """What a script gets as its stdin, by whichever of the two a transport wants."""
-
-    def read(self, size: int = -1, /) -> bytes:
-        """The next `size` bytes; fewer at the end."""
-
-    def fileno(self) -> int:
-        """The descriptor of an open file."""
-
-
 class _Counted:
     """A file that tells how much of it was read."""
 
@@ -88,9 +96,6 @@ class _Counted:
         self._done_bytes += len(data)
         self._step.update(self._done_bytes, self._size_bytes)
         return data
-
-    def fileno(self) -> int:
-        return self._content.fileno()
 
 
 class ShellDevice(ABC):
@@ -109,18 +114,24 @@ class ShellDevice(ABC):
         self._packs = packs
         self._directory = directory
         self._is_emulated = is_emulated
-        self._prefix = ""
+        self._prefix, self._boot_id = "", ""
         self._note_of_launch = ""
+        self._is_lost = False
 
     @abstractmethod
     def _connect(self) -> None:
-        """Makes `_execute` usable."""
+        """Makes `_transmit` usable; raises `DeviceUnreachableError` where waiting may help."""
 
     @abstractmethod
     def _disconnect(self) -> None:
         """Undoes `_connect`; harmless when not connected."""
 
     @abstractmethod
+    def _transmit(
+        self, script: str, timeout_s: float, stdin: Source | None, transcript: Transcript
+    ) -> CommandResult:
+        """What `_execute` does, by a link that is up; `DeviceUnreachableError` when it breaks."""
+
     def _execute(
         self,
         script: str,
@@ -133,8 +144,15 @@ class ShellDevice(ABC):
 
         `stdin` is sent to its end, or is empty; stdout goes into the `transcript` as it comes.
         Raises `DeviceTimeoutError` when the group had to be ended after `timeout_s`: by SIGTERM,
-        for scripts that clean up, then by SIGKILL.
+        for scripts that clean up, then by SIGKILL; so it is ended, too, when it writes too much.
         """
+        if self._is_lost:
+            self._reconnect()
+        try:
+            return self._transmit(script, timeout_s, stdin, transcript or Transcript())
+        except DeviceUnreachableError:
+            self._is_lost = True
+            raise
 
     @property
     def name(self) -> str:
@@ -145,9 +163,7 @@ class ShellDevice(ABC):
         """Connects and makes the prefix; raises what the transport raises."""
         self._connect()
         try:
-            folder = shlex.quote(self._directory)
-            script = f"umask 077; mkdir -p {folder} && cd {folder} && pwd -P"
-            self._prefix = self._housekeeping(script, "create the directory of trimtab").strip()
+            self._settle()
         except BaseException:
             self._disconnect()
             raise
@@ -199,7 +215,8 @@ class ShellDevice(ABC):
         file = shlex.quote(self._own(remote))
         size = self._housekeeping(f"wc -c <{file}", f"read {remote}")
         seconds = _HOUSEKEEPING_S + int(size) / _SLOWEST_LINK_BYTES_PER_S
-        result = self._execute(f"cat {file}", timeout_s=seconds)
+        content = Transcript(limit_bytes=int(size))
+        result = self._execute(f"cat {file}", timeout_s=seconds, transcript=content)
         if not result.ok:
             raise self._failure(f"read {remote}", result)
         files.write_bytes(local, result.stdout)
@@ -225,6 +242,41 @@ class ShellDevice(ABC):
     def supervise(self, note: str) -> None:
         """See `Device.supervise`."""
         self._note_of_launch = note
+    def _settle(self) -> None:
+        """Makes the prefix; notes where it is and since when the device has been up."""
+        script = _SETTLE.format(folder=shlex.quote(self._directory))
+        answer = self._housekeeping(script, "create the directory of trimtab")
+        self._boot_id, _, folder = answer.removesuffix("\n").partition("\n")
+        if not folder.startswith("/"):
+            raise DeviceError(f"its directory cannot be {folder[:200]!r}", where=self.name)
+        self._prefix = folder
+
+    def _reconnect(self) -> None:
+        """Connects again after the link broke; raises `DeviceRebootedError`, if that was why."""
+        deadline, pause_s = time.monotonic() + _RECONNECT_S, _FIRST_PAUSE_S
+        before = self._boot_id
+        while True:
+            self._disconnect()
+            self._is_lost = False
+            try:
+                self._connect()
+                self._settle()
+                break
+            except DeviceUnreachableError:
+                self._is_lost = True
+                if time.monotonic() + pause_s > deadline:
+                    raise
+            except BaseException:
+                self._is_lost = True
+                raise
+            time.sleep(pause_s)
+            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+        if self._boot_id != before:
+            raise DeviceRebootedError(
+                "the device has restarted",
+                where=self.name,
+                hint="what was measured before does not belong to what follows: measure anew",
+            )
 
     def _has(self, remote: str, digest: str, size_bytes: int) -> bool:
         """True when the device's copy is intact: a power cut may leave a file of zeros behind."""

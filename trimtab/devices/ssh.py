@@ -1,80 +1,97 @@
-"""Transport `ssh`: a board with an SSH server, through paramiko.
+"""Transport `ssh`: a board with an SSH server, through OpenSSH's client.
 
     transport = "ssh"
     toolchain = "aarch64-linux-musl"
     cpu = "cortex-a72"
-    host = "pi4.local"
-    user = "pi"                     # default: your own name
+    host = "pi4.local"              # or a Host of ~/.ssh/config, which then says the rest
+    user = "pi"                     # these three: what ~/.ssh/config says, or else ssh's defaults
     port = 22
-    key = "~/.ssh/id_ed25519"       # default: what the agent and ~/.ssh offer
+    key = "~/.ssh/id_ed25519"
+    config = "lab/ssh_config"       # in place of ~/.ssh/config
     directory = ".cache/trimtab"    # relative to the home directory there
     compress = true                 # pack large files on their way, if it has `zstd` or `gzip`
 
-Authentication is by key only: there is no password that could end up in a command line.
+Authentication is by key only: there is no password that could end up in a command line. One
+connection carries all commands (`ControlMaster`); it asks for a sign of life while nothing else
+moves, so that a frozen one ends.
 """
 
 from __future__ import annotations
 
 import contextlib
-import getpass
-import logging
+import os
+import pwd
 import re
-import secrets
-import select
-import shlex
+import shutil
+import subprocess
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
-import paramiko
-
-from trimtab.devices import host_keys, watchdog
+from trimtab.devices import host_keys
+from trimtab.devices.client import ClientDevice, missing_client
 from trimtab.devices.definition import Definition, Options
-from trimtab.devices.protocol import CommandResult, Transcript
-from trimtab.devices.shell import ShellDevice, Source
-from trimtab.errors import (
-    DeviceError,
-    DeviceRefusedError,
-    DeviceUnreachableError,
-)
+from trimtab.errors import DeviceError, DeviceRefusedError, DeviceUnreachableError
 
-_CONNECT_S = 10.0
-_KILL_S = 10.0
-_CHUNK_BYTES = 32 * 1024
-_MAX_SIGNAL = 64
+PROGRAMS = {"ssh": "openssh-client"}  # that this transport starts, and the packages with them
 
-# paramiko logs what it also raises; without a handler Python would print that log to stderr.
-logging.getLogger("paramiko").addHandler(logging.NullHandler())
+_CONNECT_S = 10
+_PROXY_S = 30  # what a chain of hosts, or a program, may take until the device itself is asked
+_ALIVE_S = 5  # a question after each so many silent seconds; three without an answer are the end
+_CLOSE_S = 2.0
+_CUT = 255  # ssh's return code for what goes wrong with the connection itself
 
-# Descriptor 3 carries the program's stderr past the outer shell, whose remarks on a child that a
-# signal ended are not the program's; a subshell, because shells redirect for a plain command
-# themselves. `setsid` runs in a child: as a group's leader it would fork and not wait. Without it
-# only the process itself is killed.
-_WRAPPER = (
-    "exec 3>&2 2>/dev/null; s=; command -v setsid >/dev/null && s=setsid; "
-    "(exec 2>&3 3>&- {stdin}; exec $s sh -c {script}); exit $?"
-)
+# The user's own configuration says how the device is reached. These say what the connection is for:
+# no terminal, no question to anybody, nothing forwarded, nothing left behind.
+_OPTIONS: dict[str, object] = {
+    "BatchMode": "yes",
+    "ClearAllForwardings": "yes",
+    "ConnectTimeout": _CONNECT_S,
+    "ControlMaster": "yes",
+    "ControlPersist": "no",
+    "ForwardAgent": "no",
+    "ForwardX11": "no",
+    "HashKnownHosts": "no",
+    "LogLevel": "DEBUG1",  # which alone tells the fingerprint of an unknown key
+    "PermitLocalCommand": "no",
+    "RemoteCommand": "none",
+    "RequestTTY": "no",
+    "ServerAliveCountMax": 3,
+    "ServerAliveInterval": _ALIVE_S,
+    "UpdateHostKeys": "no",
+}
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where an SSH server listens and who we are there; `key` None means agent and ~/.ssh."""
+    """Where an SSH server is and who we are there; None is what `config` says, or ssh itself.
+
+    `config`: None for the user's own; `known_hosts`: where keys are pinned, besides those that the
+    user's own known_hosts has.
+    """
 
     host: str
-    port: int
-    user: str
-    key: Path | None
     known_hosts: Path
+    port: int | None = None
+    user: str | None = None
+    key: Path | None = None
+    config: Path | None = None
+    jump: str | None = None  # the hosts on the way (ProxyJump)
 
-    @property
-    def text(self) -> str:
-        """For messages."""
-        return f"{self.user}@{self.host}:{self.port}"
+    def words(self) -> list[str]:
+        """As options of `ssh`."""
+        words = [] if self.config is None else ["-F", str(self.config)]
+        words += [] if self.port is None else [f"-oPort={self.port}"]
+        words += [] if self.user is None else [f"-oUser={self.user}"]
+        words += [] if self.jump is None else [f"-oProxyJump={self.jump}"]
+        return words + ([] if self.key is None else ["-oIdentitiesOnly=yes", f"-i{self.key}"])
 
 
-class SshDevice(ShellDevice):
-    """One SSH connection; every command is a channel of its own."""
+class SshDevice(ClientDevice):
+    """One SSH connection; every command is a session of its own in it."""
 
     def __init__(
         self,
@@ -90,206 +107,198 @@ class SshDevice(ShellDevice):
         super().__init__(name, directory, is_emulated=is_emulated, packs=packs)
         self._address = address
         self._trust_new = trust_new
-        self._client: paramiko.SSHClient | None = None
+        self._folder: Path | None = None  # of the control socket and the log, of one connection
+        self._master: subprocess.Popen[bytes] | None = None
 
     def _connect(self) -> None:
         address = self._address
-        if address.key is not None and not address.key.is_file():
-            raise DeviceError(
-                f"the key {address.key} does not exist",
-                where=self.name,
-                hint="correct `key` in the device's definition, or make one with ssh-keygen",
-            )
-        client = paramiko.SSHClient()
-        client.set_missing_host_key_policy(
-            host_keys.PinningPolicy(self.name, address.known_hosts, trust_new=self._trust_new)
-        )
-        with self._foreign_errors(), contextlib.ExitStack() as on_failure:
-            on_failure.callback(client.close)
-            if address.known_hosts.exists():
-                client.load_host_keys(str(address.known_hosts))
-            try:
-                client.connect(
-                    address.host,
-                    address.port,
-                    address.user,
-                    key_filename=None if address.key is None else str(address.key),
-                    look_for_keys=address.key is None,
-                    allow_agent=address.key is None,
-                    timeout=_CONNECT_S,
-                    banner_timeout=_CONNECT_S,
-                    auth_timeout=_CONNECT_S,
-                )
-            except ValueError as error:  # a host name that is none, a key file that is none
+        if shutil.which("ssh") is None:
+            raise missing_client("ssh", PROGRAMS["ssh"], self.name)
+        for what, file in (("key", address.key), ("config", address.config)):
+            if file is not None and not file.exists():
                 raise DeviceError(
-                    f"cannot connect to {address.text}: {error}",
+                    f"the {what} {file} does not exist",
                     where=self.name,
-                    hint="correct `host`, `port` and `key` in the device's definition",
-                ) from None
-            on_failure.pop_all()
-        self._client = client
+                    hint=f"correct `{what}` in the device's definition",
+                )
+        words = ["ssh", *address.words(), *self._trust()]
+        words += [f"-o{key}={value}" for key, value in _OPTIONS.items()]
+        self._folder = Path(tempfile.mkdtemp(prefix="trimtab-ssh-"))
+        words += [f"-oControlPath={self._folder}/s", "--", address.host]
+        try:
+            with (self._folder / "log").open("wb") as log:
+                self._await(self._start([*words, "exec cat >/dev/null"], log))
+        except BaseException:
+            self._disconnect()
+            raise
+
+    def _start(self, words: Sequence[str], log: BinaryIO) -> subprocess.Popen[bytes]:
+        """The process that holds the connection: it ends when its stdin does, as when we die."""
+        self._master = subprocess.Popen(
+            words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=log,
+            env=_environment(),
+            start_new_session=True,
+        )
+        return self._master
+
+    def _await(self, master: subprocess.Popen[bytes]) -> None:
+        """Waits until the control socket is there."""
+        assert self._folder
+        deadline = time.monotonic() + _CONNECT_S + _PROXY_S
+        while not (self._folder / "s").exists():
+            if master.poll() is not None:
+                raise self._refusal()
+            if time.monotonic() > deadline:
+                raise DeviceUnreachableError(
+                    f"no connection within {_CONNECT_S + _PROXY_S} s", where=self._where
+                )
+            time.sleep(0.01)
 
     def _disconnect(self) -> None:
-        if self._client is not None:
-            self._client.close()
-            self._client = None
-
-    def _execute(
-        self,
-        script: str,
-        *,
-        timeout_s: float,
-        stdin: Source | None = None,
-        transcript: Transcript | None = None,
-    ) -> CommandResult:
-        deadline = time.monotonic() + timeout_s
-        with self._foreign_errors():
-            command = _Command(self._channel(), script, stdin, transcript or Transcript())
+        if self._master is not None:
+            assert self._master.stdin
+            with contextlib.suppress(OSError):
+                self._master.stdin.close()
+            self._master.terminate()
             try:
-                return command.finish(deadline)
-            except BaseException as error:
-                is_ended = self._end(command.process_group())
-                command.collect()
-                if isinstance(error, TimeoutError):
-                    raise watchdog.timed_out(self.name, script, timeout_s, is_ended) from None
-                raise
-            finally:
-                command.close()
+                self._master.wait(_CLOSE_S)
+            except subprocess.TimeoutExpired:
+                self._master.kill()
+                self._master.wait()
+            self._master = None
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
 
-    def _end(self, process_group: int | None) -> bool:
-        """Ends what still runs; True when that was seen. A dead connection has nobody to tell."""
-        if process_group is None:
-            return False
-        script = watchdog.end_script(process_group)
-        with contextlib.suppress(DeviceError, paramiko.SSHException, OSError, EOFError):
-            command = _Command(self._channel(), script, None, Transcript())
-            try:
-                return watchdog.is_ended(command.finish(time.monotonic() + _KILL_S))
-            finally:
-                command.close()
-        return False
-
-    def _channel(self) -> paramiko.Channel:
-        transport = self._client.get_transport() if self._client else None
-        if transport is None:
+    def _client(self, script: str) -> Sequence[str]:
+        if self._folder is None:
             raise DeviceUnreachableError("not connected", where=self.name)
-        return transport.open_session(timeout=_CONNECT_S)
+        # Where the connection is gone, ssh would make another, by another configuration.
+        words = ["-oControlMaster=no", "-oProxyCommand=false", "-oLogLevel=ERROR"]
+        words += ["-T", "-F", "none", f"-oControlPath={self._folder}/s"]
+        return ["ssh", *words, "--", self._address.host, script]
 
-    @contextlib.contextmanager
-    def _foreign_errors(self) -> Iterator[None]:
-        """Turns what paramiko and sockets raise into errors of ours."""
-        where = f"{self.name} ({self._address.text})"
+    def _lost(self, said: str) -> DeviceError:
+        assert self._master
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._master.wait(_CLOSE_S)  # it takes the sessions along
+        if self._master.returncode != _CUT:
+            return DeviceRefusedError(
+                f"it lets us in, but the command was ended or not begun: {said}",
+                where=self._where,
+                hint="its SSH server may force another command, or end those that use too much",
+            )
+        last = self._log()[1].rpartition("; ")[2]
+        return DeviceUnreachableError(
+            f"the connection was lost while a command was running: {last or said}",
+            where=self._where,
+            hint="is it switched on, and is its network up?",
+        )
+
+    @property
+    def _where(self) -> str:
+        return f"{self.name} ({self._address.host})"
+
+    def _trust(self) -> list[str]:
+        """Options that say which host keys are good: those that are pinned for this device, and
+        those that the user's ssh knows already.
+        """
+        address = self._address
+        settings = self._settings()
+        ours = str(address.known_hosts).replace("%", "%%")
+        trusted = f'-oUserKnownHostsFile="{ours}" {settings["userknownhostsfile"]}'
+        name = settings.get("hostkeyalias") or settings["hostname"]
+        if settings["port"] != "22" and "hostkeyalias" not in settings:
+            name = f"[{name}]:{settings['port']}"
+        # `accept-new` alone would let a stranger in who offers a key of another type.
+        new = self._trust_new and not host_keys.is_pinned(address.known_hosts, name)
+        if new:
+            address.known_hosts.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return [trusted, f"-oStrictHostKeyChecking={'accept-new' if new else 'yes'}"]
+
+    def _settings(self) -> dict[str, str]:
+        """What ssh makes of the configuration for this host, by lower-case names."""
+        words = ["ssh", "-G", *self._address.words(), "--", self._address.host]
+        result = subprocess.run(
+            words, capture_output=True, text=True, env=_environment(), check=False
+        )
+        if result.returncode != 0:
+            raise DeviceError(
+                f"ssh refuses the configuration: {result.stderr.strip()[-400:]}",
+                where=self._where,
+                hint="correct `host`, `port` and `user` in the device's definition, or the file "
+                "that the message names",
+            )
+        pairs = (line.partition(" ") for line in result.stdout.splitlines())
+        return {key: value for key, _, value in pairs}
+
+    def _log(self) -> tuple[str, str]:
+        """All that the connection's process wrote, and the end of what is not for debugging."""
         try:
-            yield
-        except paramiko.BadHostKeyException as error:
-            raise host_keys.changed(self.name, self._address.known_hosts, error) from error
-        except paramiko.AuthenticationException as error:
-            raise DeviceRefusedError(
-                f"authentication failed: {error}",
-                where=where,
-                hint="put your public key there with ssh-copy-id, and set `user` and `key` in the "
-                "device's definition (a key with a passphrase must be in ssh-agent)",
-            ) from error
-        except paramiko.ssh_exception.IncompatiblePeer as error:
-            raise DeviceRefusedError(
-                f"no common algorithm with the SSH server: {error}",
-                where=where,
-                hint="update the SSH server on the device (SHA-1 is no longer accepted)",
-            ) from error
-        except (paramiko.SSHException, OSError, EOFError) as error:
-            raise DeviceUnreachableError(
-                f"no connection: {error or type(error).__name__}",
-                where=where,
-                hint="is it switched on, in this network, and is its SSH server running?",
-            ) from error
+            assert self._folder
+            log = (self._folder / "log").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return "", ""
+        lines = [line for line in log.splitlines() if line and not line.startswith("debug1: ")]
+        return log, "; ".join(lines)[-400:]
+
+    def _refusal(self) -> DeviceError:
+        """Why there is no connection."""
+        log, said = self._log()
+        if refusal := host_keys.refusal(self._where, log):
+            return refusal
+        if re.search("Permission denied|Too many authentication failures", said):
+            return DeviceRefusedError(
+                f"authentication failed: {said}",
+                where=self._where,
+                hint="`ssh` alone must get in without a password: put your public key there with "
+                "ssh-copy-id, and set `user` and `key` in the device's definition (a key with a "
+                "passphrase must be in ssh-agent)",
+            )
+        if "Unable to negotiate" in said:
+            return DeviceRefusedError(
+                f"no common algorithm with the SSH server: {said}",
+                where=self._where,
+                hint="update the SSH server on the device, or allow the algorithm in ~/.ssh/config",
+            )
+        return DeviceUnreachableError(
+            f"no connection: {said or 'ssh ended without a word'}",
+            where=self._where,
+            hint="is it switched on, in this network, and is its SSH server running? Does `host` "
+            "in the device's definition name it?",
+        )
 
 
-class _Command:
-    """A running remote command: feeds stdin, collects both outputs, waits for the exit status."""
+def _environment() -> dict[str, str]:
+    """Ours, so that no window asks for a password that BatchMode keeps the terminal from."""
+    return os.environ | {"SSH_ASKPASS_REQUIRE": "never"}
 
-    def __init__(
-        self,
-        channel: paramiko.Channel,
-        script: str,
-        stdin: Source | None,
-        transcript: Transcript,
-    ) -> None:
-        # The first line on stderr tells the process group, so that a watchdog can kill it all; the
-        # token tells it from what a login script may print.
-        self._token = f"trimtab-{secrets.token_hex(8)}"
-        self._channel = channel
-        self._stdin = stdin
-        self._unsent = b""
-        self._transcript, self._stderr = transcript, bytearray()
-        inner = shlex.quote(f"echo {self._token} $$ >&2; {script}")
-        outer = _WRAPPER.format(script=inner, stdin="" if stdin else "</dev/null")
-        channel.exec_command(f"sh -c {shlex.quote(outer)}")
 
-    def process_group(self) -> int | None:
-        """Its number on the device; None when the command did not even start."""
-        found = re.search(rb"^%s (\d+)$" % self._token.encode(), self._stderr, re.MULTILINE)
-        return int(found[1]) if found else None
-
-    def finish(self, deadline: float) -> CommandResult:
-        """Waits for the end; raises TimeoutError at `deadline` (of the monotonic clock)."""
-        channel = self._channel
-        while not self._is_drained():
-            self._feed()
-            wait_s = deadline - time.monotonic()
-            if wait_s <= 0:
-                raise TimeoutError
-            # A send window that opens does not wake `select`, so look often while there is input.
-            select.select([channel], [], [], min(wait_s, 0.01 if self._stdin else 1.0))
-            self.collect()
-        # dropbear drops the connection when the next command comes before this status was read.
-        if not channel.status_event.wait(max(0.0, deadline - time.monotonic())):
-            raise TimeoutError
-        status = channel.recv_exit_status()
-        if status < 0:
-            raise paramiko.SSHException("the connection was lost while a command was running")
-        first_line = re.compile(rb"^%s \d+\r?\n" % self._token.encode(), re.MULTILINE)
-        stderr = first_line.sub(b"", bytes(self._stderr), count=1)
-        signal = status - 128 if 128 < status <= 128 + _MAX_SIGNAL else None
-        return CommandResult(status, signal, bytes(self._transcript.stdout), stderr)
-
-    def close(self) -> None:
-        """Closes the channel."""
-        self._channel.close()
-
-    def _is_drained(self) -> bool:
-        ended = bool(self._channel.eof_received) or self._channel.closed
-        return ended and not (self._channel.recv_ready() or self._channel.recv_stderr_ready())
-
-    def collect(self) -> None:
-        """Takes what has arrived of both outputs."""
-        while self._channel.recv_ready():
-            self._transcript.wrote(self._channel.recv(_CHUNK_BYTES))
-        while self._channel.recv_stderr_ready():
-            self._stderr += self._channel.recv_stderr(_CHUNK_BYTES)
-
-    def _feed(self) -> None:
-        while self._stdin is not None and self._channel.send_ready():
-            self._unsent = self._unsent or self._stdin.read(_CHUNK_BYTES)
-            try:
-                if not self._unsent:
-                    self._channel.shutdown_write()
-                    self._stdin = None
-                    return
-                self._unsent = self._unsent[self._channel.send(self._unsent) :]
-            except OSError:  # the command ended without reading all; its status says why
-                self._stdin = None
+def own_config() -> Path | None:
+    """The user's configuration where ssh would not look: it goes by the password database, and
+    all else here by `HOME`.
+    """
+    config = Path.home() / ".ssh" / "config"
+    with contextlib.suppress(KeyError):
+        if Path(pwd.getpwuid(os.getuid()).pw_dir) != Path.home() and config.is_file():
+            return config
+    return None
 
 
 def create(definition: Definition, *, trust_new: bool) -> SshDevice:
     """Makes the device of a definition with this transport."""
     options = Options(definition)
-    key = options.text("key", "")
+    key, config = options.file("key"), options.file("config")
     address = Address(
         host=options.text("host"),
-        port=options.integer("port", 22),
-        user=options.text("user", getpass.getuser()),
-        key=Path(key).expanduser() if key else None,
         known_hosts=host_keys.known_hosts_file(definition.name),
+        port=options.integer("port", 0) or None,
+        user=options.text("user", "") or None,
+        key=key,
+        config=config or own_config(),
     )
     directory = options.text("directory", ".cache/trimtab")
     packs = options.flag("compress", True)

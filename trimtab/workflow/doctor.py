@@ -1,6 +1,7 @@
 """What this machine has and lacks, and the command that installs what is missing.
 
-Compilers and user-mode emulators are not listed here: each toolchain's TOML names its own.
+Compilers and user-mode emulators are not listed here: each toolchain's TOML names its own, as each
+transport's module does with what it starts.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 
 from trimtab import paths
 from trimtab.build.toolchain import find_toolchain, list_toolchains
+from trimtab.devices import list_devices
 from trimtab.errors import MissingRequirementError
 from trimtab.progress import SILENT, Progress
 from trimtab.tables import Column, Page, Table
@@ -92,6 +94,16 @@ def _of_toolchains() -> Iterable[Requirement]:
         yield _program(program, package, "runs the binaries of " + ", ".join(names))
 
 
+def _of_devices() -> Iterable[Requirement]:
+    """What the transports of all devices start, each once, as their modules name it."""
+    users: dict[tuple[str, str], list[str]] = {}
+    for definition in list_devices():
+        for needed in definition.programs.items():
+            users.setdefault(needed, []).append(definition.name)
+    for (program, package), names in users.items():
+        yield _program(program, package, "reaches " + ", ".join(names))
+
+
 def examine() -> tuple[Requirement, ...]:
     """Looks at this machine; changes nothing and needs no rights."""
     python = "python{}.{}.{}".format(*sys.version_info[:3])
@@ -103,6 +115,7 @@ def examine() -> tuple[Requirement, ...]:
         _python_package("ninja", "builds"),
         _python_package("onnx", "reads .onnx models"),
         *_of_toolchains(),
+        *_of_devices(),
         _program("qemu-system-aarch64", "qemu-system-arm", "the ARM board with SSH (board.up)"),
         _program("dpkg-deb", "dpkg", "unpacks what the board is made of"),
         _program("llvm-mca-19", "llvm-19", "models of ARM cores (bench.mca)"),
@@ -115,9 +128,10 @@ def _of_development() -> Iterable[Requirement]:
     for program in (
         _program("sshd", "openssh-server", "tests of the SSH transport"),
         _program("ssh-keygen", "openssh-client", "keys in these tests"),
+        _program("adb", "adb", "tests of the adb transport"),
         _program("busybox", "busybox", "tests of leases in the shell of small boards"),
-        _program("toybox", "toybox", "tests of leases with the programs of Android"),
-        _program("mksh", "mksh", "tests of leases in the shell of Android"),
+        _program("toybox", "toybox", "Android's programs in tests of adb and of leases"),
+        _program("mksh", "mksh", "Android's shell in these tests"),
         _program("zstd", "zstd", "tests of what is packed for transit"),
         _program("cpio", "cpio", "oracle of the board's initial RAM disk"),
         _program("readelf", "binutils", "oracle of the size tests"),

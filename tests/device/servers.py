@@ -1,0 +1,144 @@
+"""What the devices of the tests stand behind: adb's daemon, and a farm of labgrid."""
+
+from __future__ import annotations
+
+import contextlib
+import getpass
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import tomli_w
+
+HERE = Path(__file__).parent
+
+
+def require(program: str, package: str) -> str:
+    """The path of a program; without it the test is skipped, or fails where CI promised it."""
+    found = shutil.which(program) or shutil.which(program, path="/usr/sbin:/sbin")
+    if found is None:
+        reason = f"{program} is not installed (apt-get install {package})"
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return found
+
+
+@dataclass(frozen=True)
+class Android:
+    """A running adbd of ours on loopback, with Android's shell and tools."""
+
+    folder: Path
+    port: int
+    process: subprocess.Popen[str]
+
+    @property
+    def serial(self) -> str:
+        """As adb calls it."""
+        return f"127.0.0.1:{self.port}"
+
+    def define(self, config: Path, name: str, **changes: str) -> None:
+        """Writes the definition of a device that is this one."""
+        fields = {"doc": "adbd", "transport": "adb", "toolchain": "host", "serial": self.serial}
+        fields |= {"directory": str(self.folder / "remote")} | changes
+        (config / "devices").mkdir(parents=True, exist_ok=True)
+        (config / "devices" / f"{name}.toml").write_text(tomli_w.dumps(fields))
+
+
+def start_android(folder: Path, port: int, *features: str) -> Android:
+    """Starts the adbd of tests/device/adbd.py, with mksh and toybox as Android has them."""
+    toybox = require("toybox", "toybox")
+    (folder / "bin").mkdir()
+    (folder / "bin" / "sh").symlink_to(require("mksh", "mksh"))
+    names = subprocess.run([toybox], capture_output=True, text=True, check=True).stdout
+    for name in ("toybox", *names.split()):
+        (folder / "bin" / name).symlink_to(toybox)
+    process = subprocess.Popen(
+        [sys.executable, HERE / "adbd.py", folder / "bin", str(port), *features],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout
+    return Android(folder, int(process.stdout.readline()), process)
+
+
+@dataclass(frozen=True)
+class Farm:
+    """A labgrid coordinator and an exporter on loopback, with the place `place1`: one server."""
+
+    folder: Path
+    coordinator: str
+    key: Path
+
+    def client(self, *words: str, **environment: str) -> str:
+        """What labgrid's client prints about the place."""
+        argv = [labgrid("client"), "-x", self.coordinator, "-p", "place1", *words]
+        env = os.environ | environment
+        return subprocess.run(argv, capture_output=True, text=True, check=True, env=env).stdout
+
+    def wait_for(self, *words: str, expected: str = "", timeout_s: float = 60.0) -> None:
+        """Repeats a command until it is done, and prints what is expected."""
+        deadline, printed = time.monotonic() + timeout_s, None
+        while printed is None or expected not in printed:
+            assert time.monotonic() < deadline, "".join(
+                log.read_text() for log in self.folder.glob("log*")
+            )
+            with contextlib.suppress(subprocess.CalledProcessError):
+                printed = self.client(*words)
+
+    def owner(self) -> str:
+        """Who has acquired the place: HOST/USER, or nobody."""
+        found = re.search(r"^  acquired: (\S+)$", self.client("show"), re.M)
+        assert found
+        return "" if found[1] == "None" else found[1]
+
+    def define(self, config: Path, name: str, **changes: str) -> None:
+        """Writes the definition of a device that is the place."""
+        fields = {"doc": "place", "transport": "labgrid", "toolchain": "host", "place": "place1"}
+        fields |= {"coordinator": self.coordinator, "key": str(self.key)}
+        fields |= {"config": os.devnull, "directory": str(self.folder / "remote")} | changes
+        (config / "devices").mkdir(parents=True, exist_ok=True)
+        (config / "devices" / f"{name}.toml").write_text(tomli_w.dumps(fields))
+
+
+def labgrid(name: str) -> str:
+    """One of labgrid's programs; no package brings a version that is new enough, only an extra."""
+    folders = (str(Path(sys.executable).parent), os.environ.get("PATH", ""))
+    found = shutil.which(f"labgrid-{name}", path=os.pathsep.join(folders))
+    if found is None:
+        pytest.skip("labgrid is not installed (pip install trimtab[labgrid])")
+    return found
+
+
+@contextlib.contextmanager
+def farm_of(port: int, key: Path, folder: Path) -> Iterator[Farm]:
+    """A farm whose one board is an OpenSSH server on loopback."""
+    programs = [labgrid("coordinator"), labgrid("exporter")]
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    parameters = f"address: 127.0.0.1, username: {getpass.getuser()}, port: {port}"
+    (folder / "exports.yaml").write_text(f"group1: {{NetworkService: {{{parameters}}}}}\n")
+    options = (["-l", address], ["-c", address, "-n", "exporter1", "exports.yaml"])
+    running = [
+        subprocess.Popen([program, *words], cwd=folder, stderr=(folder / f"log{i}").open("wb"))
+        for i, (program, words) in enumerate(zip(programs, options, strict=True))
+    ]
+    farm = Farm(folder, address, key)
+    try:
+        farm.wait_for("create")
+        farm.wait_for("add-match", "exporter1/group1/NetworkService")
+        farm.wait_for("show", expected="Matching resource")
+        yield farm
+    finally:
+        for process in running:
+            process.terminate()
+            process.wait()

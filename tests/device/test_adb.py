@@ -1,0 +1,165 @@
+"""The adb transport: the real adb, client and server, before an adbd of ours."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.device.servers import Android
+from trimtab.devices import adb, client, find_device, shell
+from trimtab.errors import (
+    DeviceError,
+    DeviceRefusedError,
+    DeviceTimeoutError,
+    DeviceUnreachableError,
+    MissingRequirementError,
+)
+
+pytestmark = [pytest.mark.device, pytest.mark.usefixtures("adb")]
+
+
+def identity(name: str) -> str:
+    """The home of tools that the device's shell finds, which tells our adbds apart."""
+    with find_device(name).open() as device:
+        return device.run(["sh", "-c", "echo $PATH"], timeout_s=30).stdout.decode().strip()
+
+
+def test_the_shell_is_androids(android: Android, config: Path) -> None:
+    android.define(config, "phone")
+    with find_device("phone").open() as device:
+        version = device.run(["sh", "-c", "echo $KSH_VERSION"], timeout_s=30)
+        assert b"MIRBSD KSH" in version.stdout
+        assert b"toybox" in device.run(["sh", "-c", "toybox --version"], timeout_s=30).stdout
+
+
+def test_several_devices_are_told_apart_by_their_serials(
+    android: Android, start_adbd: Callable[..., Android], config: Path
+) -> None:
+    other = start_adbd()
+    for name, phone in (("one", android), ("two", other)):
+        phone.define(config, name)
+        assert identity(name) == str(phone.folder / "bin")
+    android.define(config, "any", serial="")
+    with pytest.raises(DeviceError, match="several devices") as caught:
+        identity("any")
+    assert android.serial in str(caught.value)
+    assert other.serial in str(caught.value)
+
+
+def test_androids_own_variable_chooses(
+    android: Android,
+    start_adbd: Callable[..., Android],
+    config: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    start_adbd().define(config, "other")
+    android.define(config, "phone")
+    identity("other"), identity("phone")
+    android.define(config, "any", serial="")
+    monkeypatch.setenv("ANDROID_SERIAL", android.serial)
+    assert identity("any") == str(android.folder / "bin")
+
+
+def test_a_serial_that_is_not_attached_is_unreachable(android: Android, config: Path) -> None:
+    android.define(config, "phone", serial="R58M12ABCDE")
+    with pytest.raises(DeviceUnreachableError, match="not found") as caught:
+        identity("phone")
+    assert "R58M12ABCDE" in str(caught.value)
+
+
+def test_an_address_where_nobody_listens_is_unreachable(
+    start_adbd: Callable[..., Android], config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(adb, "_CONNECT_S", 0.5)
+    phone = start_adbd()
+    phone.process.kill()
+    phone.process.wait()
+    phone.define(config, "phone")
+    with pytest.raises(DeviceUnreachableError, match=phone.serial):
+        identity("phone")
+
+
+def test_an_android_without_exit_codes_is_refused(
+    start_adbd: Callable[..., Android], config: Path
+) -> None:
+    start_adbd("cmd").define(config, "phone")
+    with pytest.raises(DeviceRefusedError, match="exit codes"):
+        identity("phone")
+
+
+@pytest.mark.parametrize(
+    ("line", "error", "remedy"),
+    [
+        ("R5\tunauthorized", DeviceRefusedError, "on its screen"),
+        ("R5\tno permissions (user in plugdev group); see [http://x]", DeviceRefusedError, "udev"),
+        ("R5\toffline", DeviceUnreachableError, "adb devices"),
+    ],
+)
+def test_what_adb_says_of_a_device_comes_with_a_remedy(
+    android: Android,
+    config: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    line: str,
+    error: type[DeviceError],
+    remedy: str,
+) -> None:
+    fake = tmp_path / "bin" / "adb"  # no adbd without authentication can make adb say this
+    fake.parent.mkdir()
+    fake.write_text(f"#!/bin/sh\necho 'List of devices attached'\necho '{line}'\n")
+    fake.chmod(fake.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{fake.parent}:{os.environ['PATH']}")
+    monkeypatch.setattr(adb, "_CONNECT_S", 0.3)
+    android.define(config, "phone", serial="R5")
+    with pytest.raises(error) as caught:
+        identity("phone")
+    assert remedy in caught.value.hint
+
+
+def test_without_adb_its_package_is_named(
+    android: Android, config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    android.define(config, "phone")
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(MissingRequirementError, match="adb is not installed") as caught:
+        identity("phone")
+    assert "apt-get install adb" in caught.value.hint
+
+
+def test_a_link_that_breaks_and_comes_back(
+    start_adbd: Callable[..., Android], config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(adb, "_CONNECT_S", 0.5)
+    monkeypatch.setattr(shell, "_RECONNECT_S", 1.0)
+    phone = start_adbd()
+    phone.define(config, "phone")
+    with find_device("phone").open() as device:
+        threading.Timer(0.5, phone.process.kill).start()
+        for _ in range(2):
+            with pytest.raises(DeviceUnreachableError):
+                device.run(["sleep", "20"], timeout_s=30)
+        start_adbd(port=phone.port)
+        assert device.run(["echo", "back"], timeout_s=10).stdout == b"back\n"
+
+
+def test_a_frozen_device_ends_in_a_time_out_that_claims_no_kill(
+    start_adbd: Callable[..., Android], config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "_KILL_S", 1.0)
+    phone = start_adbd()
+    phone.define(config, "phone")
+    with find_device("phone").open() as device:
+        threading.Timer(0.5, phone.process.send_signal, (signal.SIGSTOP,)).start()
+        started = time.monotonic()
+        with pytest.raises(DeviceTimeoutError, match="may still run there"):
+            device.run(["sleep", "20"], timeout_s=2)
+        assert time.monotonic() - started < 10
+        phone.process.send_signal(signal.SIGCONT)
+        assert device.run(["true"], timeout_s=10).ok

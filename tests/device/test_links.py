@@ -1,0 +1,204 @@
+"""Links that greet, break, freeze and come back, over a real OpenSSH server."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from tests.device.conftest import SshServer
+from tests.device.test_ssh import kill_sessions
+from trimtab.devices import Device, client, find_device, shell, ssh
+from trimtab.errors import (
+    DeviceError,
+    DeviceOutputError,
+    DeviceRebootedError,
+    DeviceTimeoutError,
+    DeviceUnreachableError,
+    RunnerError,
+)
+
+pytestmark = pytest.mark.device
+
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
+
+
+@pytest.fixture
+def server(start_sshd: Callable[..., SshServer], config: Path) -> SshServer:
+    """A server of our own, which can be mistreated, as the device `board1`."""
+    server = start_sshd()
+    server.define(config, "board1")
+    return server
+
+
+@pytest.fixture
+def device(server: SshServer) -> Iterator[Device]:
+    """Connected to `server`."""
+    with find_device("board1").open(trust_new=True) as device:
+        yield device
+
+
+GREETINGS = (
+    'echo hello; echo from profile; eval "$SSH_ORIGINAL_COMMAND"; echo good bye',
+    'echo hello >&2; eval "$SSH_ORIGINAL_COMMAND"; echo good bye >&2',
+    'echo "$SSH_ORIGINAL_COMMAND"; echo "$SSH_ORIGINAL_COMMAND" >&2; eval "$SSH_ORIGINAL_COMMAND"',
+    r'printf "no end of line"; printf "\000\377" >&2; eval "$SSH_ORIGINAL_COMMAND"; exit 9',
+)
+
+
+@pytest.mark.parametrize("greeting", GREETINGS)
+def test_what_a_login_script_prints_is_no_part_of_any_answer(
+    start_sshd: Callable[..., SshServer], config: Path, tmp_path: Path, greeting: str
+) -> None:
+    server = start_sshd(f"ForceCommand {greeting}")
+    server.define(config, "board1")
+    (tmp_path / "file").write_bytes(b"content")
+    with find_device("board1").open(trust_new=True) as device:
+        pushed = Path(device.push(tmp_path / "file").path)
+        assert pushed.is_relative_to(server.folder / "remote")
+        assert pushed.read_bytes() == b"content"
+        result = device.run(["sh", "-c", "printf x; printf y >&2; exit 3"], timeout_s=10)
+        assert (result.stdout, result.stderr, result.exit_code) == (b"x", b"y", 3)
+        with pytest.raises(DeviceTimeoutError, match="killed"):
+            device.run(["sleep", "30"], timeout_s=0.5)
+        assert device.describe().boot_id == Path(BOOT_ID).read_text().strip()
+
+
+def test_a_login_that_refuses_every_command_is_no_success(
+    start_sshd: Callable[..., SshServer], config: Path
+) -> None:
+    start_sshd("ForceCommand echo This account is not available; exit 0").define(config, "board1")
+    with (
+        pytest.raises(DeviceError, match="not available"),
+        find_device("board1").open(trust_new=True),
+    ):
+        pass
+
+
+def test_a_runner_that_prints_too_much_is_a_failure_of_the_runner(device: Device) -> None:
+    with pytest.raises(DeviceOutputError, match=r"67,108,864") as caught:
+        device.run(["yes"], timeout_s=60)
+    assert isinstance(caught.value, RunnerError)
+    with pytest.raises(DeviceOutputError):
+        device.run(["sh", "-c", "yes >&2"], timeout_s=60)
+    assert device.run(["echo", "on we go"], timeout_s=10).stdout == b"on we go\n"
+
+
+def test_the_command_after_a_cut_connects_again(server: SshServer, device: Device) -> None:
+    kill_sessions(server)
+    with pytest.raises(DeviceUnreachableError):
+        device.run(["true"], timeout_s=10)
+    assert device.run(["echo", "back"], timeout_s=10).stdout == b"back\n"
+
+
+def test_a_server_that_comes_back_later_is_waited_for(
+    server: SshServer, device: Device, config: Path, start_sshd: Callable[..., SshServer]
+) -> None:
+    stop(server)
+    with pytest.raises(DeviceUnreachableError):
+        device.run(["true"], timeout_s=10)
+
+    def restart() -> None:
+        time.sleep(1.5)
+        start_sshd(again=server)
+
+    thread = threading.Thread(target=restart)
+    thread.start()
+    try:
+        assert device.run(["echo", "back"], timeout_s=10).stdout == b"back\n"
+    finally:
+        thread.join()
+
+
+def stop(server: SshServer) -> None:
+    kill_sessions(server)  # which nobody finds once their parent is gone
+    os.kill(server.pid, signal.SIGTERM)
+    os.waitpid(server.pid, 0)
+
+
+def test_a_device_that_stays_away_is_given_up(
+    server: SshServer, device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shell, "_RECONNECT_S", 1.0)
+    stop(server)
+    for _ in range(2):
+        started = time.monotonic()
+        with pytest.raises(DeviceUnreachableError):
+            device.run(["true"], timeout_s=10)
+        assert time.monotonic() - started < 10
+
+
+def test_a_device_that_restarted_says_so_once(
+    server: SshServer, config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    boot_id = tmp_path / "boot_id"
+    boot_id.write_text("first\n")
+    monkeypatch.setattr(shell, "_SETTLE", shell._SETTLE.replace(BOOT_ID, str(boot_id)))
+    with find_device("board1").open(trust_new=True) as device:
+        for words, is_rebooted in (("first\n", False), ("second\n", True), ("second\n", False)):
+            kill_sessions(server)
+            with pytest.raises(DeviceUnreachableError):
+                device.run(["true"], timeout_s=10)
+            boot_id.write_text(words)
+            if is_rebooted:
+                with pytest.raises(DeviceRebootedError, match="restarted"):
+                    device.run(["true"], timeout_s=10)
+            assert device.run(["true"], timeout_s=10).ok
+
+
+@contextmanager
+def frozen(server: SshServer) -> Iterator[None]:
+    """All sessions of the server neither answer nor end, as when a cable is pulled."""
+    stopped = descendants(server.pid)
+    for pid in stopped:
+        os.kill(pid, signal.SIGSTOP)
+    yield
+    for pid in stopped:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
+
+
+def descendants(pid: int) -> list[int]:
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [p for child in children for p in (int(child), *descendants(int(child)))]
+
+
+def test_a_frozen_connection_ends(server: SshServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(ssh._OPTIONS, "ServerAliveInterval", 1)
+    with find_device("board1").open(trust_new=True) as device:
+        started = time.monotonic()
+        with frozen(server), pytest.raises(DeviceUnreachableError, match="not responding"):
+            device.run(["sleep", "30"], timeout_s=60)
+        assert time.monotonic() - started < 20
+        assert device.run(["true"], timeout_s=10).ok
+
+
+def test_a_time_out_over_a_frozen_connection_claims_no_kill(
+    server: SshServer, device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "_KILL_S", 1.0)
+    freeze = frozen(server)
+    timer = threading.Timer(0.5, freeze.__enter__)
+    timer.start()
+    with pytest.raises(DeviceTimeoutError, match="may still run there"):
+        device.run(["sleep", "30"], timeout_s=2)
+    freeze.__exit__(None, None, None)
+
+
+def test_nothing_is_left_of_a_connection(device: Device, server: SshServer) -> None:
+    assert isinstance(device, ssh.SshDevice)
+    folder = device._folder
+    assert folder
+    assert (folder / "s").exists()
+    device.__exit__()
+    assert not folder.exists()
+    deadline = time.monotonic() + 5
+    while descendants(server.pid) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert descendants(server.pid) == []

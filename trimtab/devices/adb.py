@@ -1,0 +1,151 @@
+"""Transport `adb`: an Android device, by cable or by air, through adb's own client.
+
+    transport = "adb"
+    toolchain = "aarch64-linux-musl"        # static, so that it runs on Android's kernel, too
+    cpu = "cortex-a78"
+    serial = "192.168.1.20:5555"            # which one of `adb devices`, where there are several
+    directory = "/data/local/tmp/trimtab"   # the default; programs must be allowed to run there
+    compress = true                         # as for `ssh`
+
+A serial with a port is the address of a device without a cable: `adb connect` comes first.
+
+Needs Android 7 or later, whose shell tells both outputs and the exit code apart. Files go through
+that shell, as for every other transport, so that their hash is checked where they arrive.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Sequence
+
+from trimtab.devices.client import ClientDevice, missing_client
+from trimtab.devices.definition import Definition, Options
+from trimtab.errors import DeviceError, DeviceRefusedError, DeviceUnreachableError
+
+PROGRAMS = {"adb": "adb"}  # that this transport starts, and the packages with them
+
+_CONNECT_S = 10.0
+_ADB_S = 20.0  # for a question to adb, which may have to start its server first
+_LOOK_S = 0.1
+
+# What `adb devices` says of a device: what passes by itself, and what does not.
+_PASSING = ("offline", "connecting", "authorizing")
+_REFUSALS = {
+    "unauthorized": "unlock it, and allow debugging by this machine on its screen",
+    "no permissions": "sudo apt-get install android-sdk-platform-tools-common (rules for udev), "
+    "then plug it in again",
+}
+
+
+class AdbDevice(ClientDevice):
+    """One Android device of those that adb's server knows."""
+
+    def __init__(self, name: str, directory: str, serial: str, *, packs: bool) -> None:
+        """`serial`: "" for the only one."""
+        super().__init__(name, directory, packs=packs)
+        self._wanted, self._serial = serial, ""
+        self._address = serial if re.search(r":[0-9]+$", serial) else ""
+
+    def _connect(self) -> None:
+        if shutil.which("adb") is None:
+            raise missing_client("adb", PROGRAMS["adb"], self.name)
+        deadline = time.monotonic() + _CONNECT_S
+        said = self._adb("connect", self._address) if self._address else ""
+        while True:
+            devices = self._devices()
+            serial = self._chosen(devices)
+            state = devices.get(serial, "not found")
+            if state == "device":
+                break
+            what = f"adb says of it: {state}{said and f' ({said})'}"
+            if state in _REFUSALS:
+                raise DeviceRefusedError(what, where=self._where, hint=_REFUSALS[state])
+            if time.monotonic() > deadline or not (self._address or state in _PASSING):
+                raise DeviceUnreachableError(
+                    what,
+                    where=self._where,
+                    hint="is it switched on, with debugging allowed (Developer options), and "
+                    "attached? `adb devices` lists those that there are",
+                )
+            time.sleep(_LOOK_S)
+            if self._address:
+                self._adb("disconnect", self._address)  # adb would keep what is offline so
+                said = self._adb("connect", self._address)
+        if "shell_v2" not in self._adb("-s", serial, "features").split():
+            raise DeviceRefusedError(
+                "its adbd tells no exit codes", where=self._where, hint="Android 7 or later does"
+            )
+        self._serial = serial
+
+    def _disconnect(self) -> None:
+        self._serial = ""  # adb's server, which others use as well, keeps what it has
+
+    def _client(self, script: str) -> Sequence[str]:
+        if not self._serial:
+            raise DeviceUnreachableError("not connected", where=self.name)
+        return ["adb", "-s", self._serial, "shell", "-T", script]
+
+    def _lost(self, said: str) -> DeviceError:
+        return DeviceUnreachableError(
+            f"the connection was lost while a command was running: {said}",
+            where=self._where,
+            hint="check the cable or the network, and `adb devices`",
+        )
+
+    @property
+    def _where(self) -> str:
+        return f"{self.name} ({self._wanted or 'any device of adb'})"
+
+    def _devices(self) -> dict[str, str]:
+        """The states of all devices that adb knows, by their serials."""
+        pairs = (line.split("\t") for line in self._adb("devices").splitlines() if "\t" in line)
+        return {serial: state.split(" (")[0].split(";")[0] for serial, state, *_ in pairs}
+
+    def _chosen(self, devices: dict[str, str]) -> str:
+        wanted = self._wanted or os.environ.get("ANDROID_SERIAL", "")
+        if not wanted and len(devices) > 1:
+            raise DeviceError(
+                f"adb knows several devices: {', '.join(devices)}",
+                where=self.name,
+                hint="set `serial` in the device's definition to one of them",
+            )
+        return wanted or next(iter(devices), "")
+
+    def _adb(self, *words: str) -> str:
+        """What adb prints when it is asked for something."""
+        try:
+            result = subprocess.run(
+                ["adb", *words],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=_ADB_S,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise DeviceUnreachableError(
+                f"adb {words[-1]} does not answer within {_ADB_S:g} s",
+                where=self._where,
+                hint="adb kill-server, and try again",
+            ) from None
+        if result.returncode != 0 and "connect" not in words[0]:
+            raise DeviceUnreachableError(
+                f"adb {' '.join(words)} fails: {(result.stderr or result.stdout).strip()[-300:]}",
+                where=self._where,
+                hint="`adb devices` tells more",
+            )
+        return result.stdout.strip()
+
+
+def create(definition: Definition, *, trust_new: bool) -> AdbDevice:
+    """Makes the device of a definition with this transport; keys are adb's own affair."""
+    options = Options(definition)
+    serial = options.text("serial", "")
+    directory = options.text("directory", "/data/local/tmp/trimtab")
+    packs = options.flag("compress", True)
+    options.finish()
+    return AdbDevice(definition.name, directory, serial, packs=packs)

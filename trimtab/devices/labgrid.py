@@ -1,0 +1,218 @@
+"""Transport `labgrid`: a place of a labgrid farm, over the SSH server of its board.
+
+    transport = "labgrid"
+    toolchain = "aarch64-linux-musl"
+    cpu = "cortex-a72"
+    place = "pi4-rack3"
+    coordinator = "farm.example:20408"  # default: what LG_COORDINATOR says, or this machine
+    resource = "NetworkService"         # which one of the place, where it has several
+    key = "~/.ssh/farm"                 # these four: as for `ssh`
+    config = "lab/ssh_config"
+    directory = ".cache/trimtab"
+    compress = true
+
+Needs `pip install trimtab[labgrid]`, version 24 or later. The place is acquired while the device is
+in use, and released afterwards, however that ends; one that the user has acquired stays so.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Self
+
+from trimtab.devices import ssh
+from trimtab.devices.definition import Definition, Options
+from trimtab.devices.host_keys import known_hosts_file
+from trimtab.devices.ssh import Address, SshDevice
+from trimtab.errors import (
+    DeviceError,
+    DeviceRefusedError,
+    DeviceUnreachableError,
+    MissingRequirementError,
+)
+
+PROGRAMS = ssh.PROGRAMS
+
+_CLIENT = "labgrid-client"
+_CLIENT_S = 60.0
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place of a coordinator ("": labgrid's default), and its resource ("": the only one)."""
+
+    name: str
+    coordinator: str
+    resource: str
+
+
+class LabgridDevice(SshDevice):
+    """An SSH server that is ours while its place is."""
+
+    def __init__(
+        self,
+        name: str,
+        directory: str,
+        place: Place,
+        address: Address,
+        *,
+        trust_new: bool,
+        packs: bool,
+    ) -> None:
+        """`address`: all but the host, which the place tells once it is acquired."""
+        super().__init__(name, directory, address, trust_new=trust_new, packs=packs)
+        self._place = place
+        self._is_acquired = False  # by us
+
+    def __enter__(self) -> Self:
+        """Acquires the place and connects; raises what these raise, and then releases it."""
+        self._acquire()
+        try:
+            self._address = self._find()
+            return super().__enter__()
+        except BaseException:
+            self._release()
+            raise
+
+    def __exit__(self, *exc_info: object) -> None:
+        """Disconnects and releases the place."""
+        try:
+            super().__exit__(*exc_info)
+        finally:
+            self._release()
+
+    def _acquire(self) -> None:
+        result = self._labgrid("acquire")
+        self._is_acquired = result.returncode == 0
+        if self._is_acquired or f"already acquired place {self._place.name}." in result.stderr:
+            return
+        raise self._refusal_of(result)
+
+    def _release(self) -> None:
+        if not self._is_acquired:
+            return
+        self._is_acquired = False
+        result = self._labgrid("release")
+        if result.returncode != 0:
+            raise self._refusal_of(result)
+
+    def _find(self) -> Address:
+        """Where the board's SSH server is."""
+        result = self._labgrid("show")
+        if result.returncode != 0:
+            raise self._refusal_of(result)
+        services = _services(result.stdout)
+        wanted = self._place.resource
+        names = [name for name in services if wanted in ("", name)]
+        if len(names) != 1:
+            raise DeviceError(
+                f"the place has {'several' if names else 'no'} NetworkService {wanted}".strip()
+                + f"; there are: {', '.join(services) or 'none'}",
+                where=self._where,
+                hint="add a match for one to the place, or set `resource` in the definition",
+            )
+        found = services[names[0]]
+        return replace(
+            self._address,
+            host=str(found["address"]),
+            port=int(str(found.get("port", 22))),
+            user=str(found["username"]),
+            jump=_proxy(found),
+        )
+
+    @property
+    def _where(self) -> str:
+        host = f", {self._address.host}" if self._address.host else ""
+        return f"{self.name} (place {self._place.name}{host})"
+
+    def _labgrid(self, command: str) -> subprocess.CompletedProcess[str]:
+        """What labgrid's client says to a command about the place."""
+        folders = (str(Path(sys.executable).parent), os.environ.get("PATH", ""))
+        client = shutil.which(_CLIENT, path=os.pathsep.join(folders))
+        if client is None:
+            raise MissingRequirementError(
+                f"{_CLIENT} is not installed",
+                where=self.name,
+                hint=f"{sys.executable} -m pip install 'trimtab[labgrid]'",
+            )
+        words = [client, *(["-x", self._place.coordinator] if self._place.coordinator else [])]
+        try:
+            return subprocess.run(
+                [*words, "-p", self._place.name, command],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=_CLIENT_S,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise DeviceUnreachableError(
+                f"{_CLIENT} {command} does not end within {_CLIENT_S:g} s", where=self._where
+            ) from None
+
+    def _refusal_of(self, result: subprocess.CompletedProcess[str]) -> DeviceError:
+        said = (result.stderr or result.stdout).strip()[-400:]
+        if "connect to coordinator" in said:
+            return DeviceUnreachableError(
+                f"no connection to labgrid's coordinator: {said}",
+                where=self._where,
+                hint="set `coordinator` in the device's definition, or LG_COORDINATOR",
+            )
+        if "already acquired" in said:
+            return DeviceRefusedError(
+                said, where=self._where, hint=f"{_CLIENT} who; wait until it is released"
+            )
+        return DeviceError(
+            f"labgrid refuses: {said}",
+            where=self._where,
+            hint=f"{_CLIENT} places; {_CLIENT} resources",
+        )
+
+
+def _services(shown: str) -> dict[str, dict[str, object]]:
+    """The parameters of all NetworkServices of an acquired place, by their names, from `show`."""
+    pattern = r"^Acquired resource '([^']*)' \([^)]*/NetworkService/[^)]*\):\n((?:  .*\n?)+)"
+    try:
+        return {
+            name: dict(ast.literal_eval(text.strip())["params"])
+            for name, text in re.findall(pattern, shown, re.M)
+        }
+    except (ValueError, SyntaxError, KeyError, TypeError) as error:
+        raise DeviceError(
+            f"`{_CLIENT} show` is not as expected: {error}", hint="labgrid 24 to 26 is known"
+        ) from error
+
+
+def _proxy(params: dict[str, object]) -> str | None:
+    """The host to go through, where the exporter's network is closed to all others."""
+    extra = params.get("extra")
+    if isinstance(extra, dict) and extra.get("proxy_required"):
+        return str(extra["proxy"])
+    return None
+
+
+def create(definition: Definition, *, trust_new: bool) -> LabgridDevice:
+    """Makes the device of a definition with this transport."""
+    options = Options(definition)
+    place = Place(
+        options.text("place"), options.text("coordinator", ""), options.text("resource", "")
+    )
+    address = Address(
+        host="",
+        known_hosts=known_hosts_file(definition.name),
+        key=options.file("key"),
+        config=options.file("config") or ssh.own_config(),
+    )
+    directory = options.text("directory", ".cache/trimtab")
+    packs = options.flag("compress", True)
+    options.finish()
+    return LabgridDevice(
+        definition.name, directory, place, address, trust_new=trust_new, packs=packs
+    )
