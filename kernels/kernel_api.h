@@ -82,7 +82,7 @@ struct DepthwiseArgs {
 enum { kMinWinogradChannels = 16 };
 
 // Transforms one tile of Winograd convolution F(m x m, r x r) (Lavin & Gray 2016): with
-// n = m + r - 1 = size = 4, 5, 6 or 8, element i * n + j of y is (B^T x B)[i][j] for every channel,
+// n = m + r - 1 = size = 4 to 8, element i * n + j of y is (B^T x B)[i][j] for every channel,
 // where x[i][j] is the pixel at a[i * n + j]. B is that of kernels/generic/winograd.h.
 template <typename T>
 struct WinogradInputArgs {
@@ -97,7 +97,8 @@ struct WinogradInputArgs {
 struct WinogradTile {
   uint16_t tile, size;
 };
-constexpr WinogradTile kWinogradTiles[] = {{2, 4}, {3, 5}, {4, 5}, {4, 6}, {4, 8}, {5, 8}, {6, 8}};
+constexpr WinogradTile kWinogradTiles[] = {{2, 4}, {3, 5}, {4, 5}, {4, 6},
+                                           {5, 7}, {4, 8}, {5, 8}, {6, 8}};
 
 // Transforms the weights: element i * n + j of y is (G x G^T)[i][j] for every column, where x[i][j]
 // is the weight at w[i * r + j], r = n - m + 1. G is that of kernels/generic/winograd.h.

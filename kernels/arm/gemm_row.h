@@ -133,7 +133,7 @@ template <>
 __attribute__((noinline)) void Panels<RowTile, 4, 4>(const GemmArgs<float>& args, size_t count) {
   if (RowTile::Smaller(4, 4) == 0 && args.rows < 3) {  // three rows at least are written
     for (size_t begin = 0; begin < count * RowTile::kNr; begin += RowTile::kNr)
-      LastPanel<RowTile>(From(args, begin, begin * args.taps * args.k), RowTile::kNr);
+      LastColumns<RowTile>(From(args, begin, begin * args.taps * args.k), RowTile::kNr);
     return;
   }
   const size_t bias_bytes = args.bias != nullptr ? RowTile::kNr * sizeof(float) : 0;

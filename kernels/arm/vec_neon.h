@@ -66,7 +66,12 @@ inline void StoreStep(float*& p, size_t n, const F (&x)[2]) {
   vst1q_f32_x2(p, both);
   Step(p, n);
 }
-constexpr int kMostSideBySide = 4;  // that one instruction stores, where registers allow it
+constexpr int kMostSideBySide = 4;  // that one instruction moves, where registers allow it
+inline void LoadStep(const float*& p, size_t n, F (&x)[4]) {
+  const float32x4x4_t all = vld1q_f32_x4(p);
+  Step(p, n);
+  for (int v = 0; v < 4; ++v) x[v].v = all.val[v];
+}
 inline void StoreStep(float*& p, size_t n, const F (&x)[4]) {
   const float32x4x4_t all = {{x[0].v, x[1].v, x[2].v, x[3].v}};
   vst1q_f32_x4(p, all);

@@ -108,6 +108,19 @@ inline void RunPanels(const GemmArgs<Element>& args, size_t count) {
   Panels<Tile, kRows, kVectors, V>(args, count);
 }
 
+// Any number of rows: whole tiles, then one of those that are left.
+template <class Tile, int kVectors, class V = F>
+inline void RunRows(const GemmArgs<Element>& args, size_t count) {
+  const size_t left = args.rows % Tile::kMr;
+  if (left == 0) return Panels<Tile, Tile::kMr, kVectors, V>(args, count);
+  GemmArgs<Element> part = args;
+  part.rows -= left;
+  if (part.rows > 0) Panels<Tile, Tile::kMr, kVectors, V>(part, count);
+  Skip(part, part.rows);
+  part.rows = left;
+  RunPanels<Tile, kVectors, V>(part, count);
+}
+
 // A matrix; small C libraries copy byte by byte.
 __attribute__((noinline)) void CopyRows(const Element* from, size_t from_stride, Element* to,
                                         size_t to_stride, size_t rows, size_t columns) {
@@ -139,73 +152,68 @@ constexpr size_t Width(size_t columns) {
   return Tile::kNr;
 }
 
-// The first `width` columns of a panel, a value of Width().
+// The first `width` columns of a panel, a value of Width() less than kNr.
 template <class Tile>
 inline void RunPart(const GemmArgs<Element>& args, size_t width) {
   using Narrow = typename Tile::Narrow;
   constexpr size_t kNarrow = Tile::kNarrow * kLanes, kHalf = kLanesOf<Narrow>;
-  if (width == Tile::kNr) return RunPanels<Tile, Tile::kVectors>(args, 1);
   if constexpr (kNarrow > 0) {
-    if (width >= kNarrow) RunPanels<Tile, Tile::kNarrow>(args, 1);
+    if (width >= kNarrow) RunRows<Tile, Tile::kNarrow>(args, 1);
   }
   if constexpr (kHalf < kLanes) {
     const size_t begin = width - kHalf;
-    if (width != kNarrow) RunPanels<Tile, 1, Narrow>(From(args, begin, begin), 1);
+    if (width != kNarrow) RunRows<Tile, 1, Narrow>(From(args, begin, begin), 1);
   }
 }
 
-// The same for the last panel, which no memory of c follows. It is computed in whole vectors, since
+// The last panel of some tiles, which no memory of c follows. It is computed in whole vectors, since
 // the packing pads it, but into a buffer, which has room for rows that are left out, too.
-template <class Tile>
-__attribute__((noinline)) void LastPanel(const GemmArgs<Element>& args, size_t columns) {
-  alignas(sizeof(F)) Element sums[Tile::kMr * Tile::kNr], residual[Tile::kMr * Tile::kNr];
+template <class Tile, size_t kRows>
+inline void LastPanel(const GemmArgs<Element>& args, size_t columns) {
+  alignas(sizeof(F)) Element sums[kRows * Tile::kNr], residual[kRows * Tile::kNr];
   GemmArgs<Element> whole = args;
   whole.c = sums;
   whole.c_stride = Tile::kNr;
-  if (Tile::Smaller(Tile::kMr, Tile::kVectors) == 0) whole.rows = Tile::kMr;
+  if (Tile::Smaller(Tile::kMr, Tile::kVectors) == 0)
+    whole.rows = (args.rows + Tile::kMr - 1) / Tile::kMr * Tile::kMr;
   if (args.residual != nullptr) {
     CopyRows(args.residual, args.residual_stride, residual, Tile::kNr, args.rows, columns);
     whole.residual = residual;
     whole.residual_stride = Tile::kNr;
   }
-  RunPart<Tile>(whole, Width<Tile>(columns));
+  const size_t width = Width<Tile>(columns);
+  if (width == Tile::kNr) {
+    RunRows<Tile, Tile::kVectors>(whole, 1);
+  } else {
+    RunPart<Tile>(whole, width);
+  }
   CopyRows(sums, Tile::kNr, args.c, args.c_stride, args.rows, columns);
 }
 
-// One tile of columns that are no multiple of kNr.
+// The columns of a last panel that has fewer than kNr. Not inlined, as it would burden the usual
+// call.
 template <class Tile>
-inline void RaggedTile(const GemmArgs<Element>& args) {
-  const size_t whole = args.columns / Tile::kNr, left = args.columns % Tile::kNr;
-  if (whole > 0) RunPanels<Tile, Tile::kVectors>(args, whole);
-  const size_t begin = whole * Tile::kNr;
-  const GemmArgs<Element> last = From(args, begin, begin * args.taps * args.k);
-  if (left == Width<Tile>(left)) return RunPart<Tile>(last, left);
-  LastPanel<Tile>(last, left);
-}
-
-// Not inlined, as it would burden the usual call.
-template <class Tile>
-__attribute__((noinline)) void RaggedTiles(const GemmArgs<Element>& given) {
+__attribute__((noinline)) void LastColumns(const GemmArgs<Element>& given, size_t columns) {
+  // A call for several tiles spares what it costs; their buffer takes a kilobyte of the stack.
+  constexpr size_t kTile = Tile::kMr * Tile::kNr, kTiles = kTile < 256 ? 256 / kTile : 1;
+  constexpr size_t kRows = kTiles * Tile::kMr;
+  if (columns == Width<Tile>(columns) && columns < Tile::kNr) return RunPart<Tile>(given, columns);
   GemmArgs<Element> args = given;
-  for (; args.rows > Tile::kMr; Skip(args, Tile::kMr)) {
-    GemmArgs<Element> tile = args;
-    tile.rows = Tile::kMr;
-    RaggedTile<Tile>(tile);
+  for (size_t left = given.rows; left > 0;) {
+    args.rows = left < kRows ? left : kRows;
+    left -= args.rows;
+    LastPanel<Tile, kRows>(args, columns);
+    Skip(args, args.rows);
   }
-  RaggedTile<Tile>(args);
 }
 
 template <class Tile>
 inline void Gemm(const GemmArgs<Element>& args) {
-  if (args.columns % Tile::kNr != 0) return RaggedTiles<Tile>(args);
-  const size_t count = args.columns / Tile::kNr, left = args.rows % Tile::kMr;
-  if (left == 0) return Panels<Tile, Tile::kMr, Tile::kVectors>(args, count);
-  GemmArgs<Element> part = args;
-  part.rows -= left;
-  if (part.rows > 0) Panels<Tile, Tile::kMr, Tile::kVectors>(part, count);
-  Skip(part, part.rows);
-  part.rows = left;
-  RunPanels<Tile, Tile::kVectors>(part, count);
+  const size_t count = args.columns / Tile::kNr, left = args.columns % Tile::kNr;
+  if (count > 0) RunRows<Tile, Tile::kVectors>(args, count);
+  if (left == 0) return;
+  const size_t begin = count * Tile::kNr;
+  LastColumns<Tile>(From(args, begin, begin * args.taps * args.k), left);
 }
 
 }  // namespace

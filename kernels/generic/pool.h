@@ -5,21 +5,32 @@
 #define TRIMTAB_KERNELS_GENERIC_POOL_H_
 
 #include "kernels/generic/family.h"
+#include "kernels/generic/side_by_side.h"
 #include "kernels/generic/unroll.h"
 #include "kernels/kernel_api.h"
 
 namespace {
 
+template <int kVectors>
+inline void LoadSide(const Element* p, F (&x)[kVectors]) {
+  LoadStep(p, 0, x);
+}
+template <int kVectors>
+inline void StoreSide(Element* p, const F (&x)[kVectors]) {
+  StoreStep(p, 0, x);
+}
+
 // The `taps` pointers at `a`, for kVectors of channels from c on.
 template <int kVectors, typename Combine>
 inline void PoolTaps(const Element* const* a, size_t taps, size_t c, const Combine& combine,
                      F (&sum)[kVectors]) {
-  TRIMTAB_UNROLL
-  for (int v = 0; v < kVectors; ++v) sum[v] = Load(a[0] + c + v * kLanes);
+  LoadSide(*a + c, sum);
   TRIMTAB_NO_UNROLL
-  for (size_t t = 1; t < taps; ++t) {
+  while (--taps > 0) {
+    F x[kVectors];
+    LoadSide(*++a + c, x);
     TRIMTAB_UNROLL
-    for (int v = 0; v < kVectors; ++v) sum[v] = combine(sum[v], Load(a[t] + c + v * kLanes));
+    for (int v = 0; v < kVectors; ++v) sum[v] = combine(sum[v], x[v]);
   }
 }
 
@@ -27,11 +38,12 @@ inline void PoolTaps(const Element* const* a, size_t taps, size_t c, const Combi
 template <int kVectors, typename Combine>
 inline void PoolColumn(const Element* const* a, size_t c, const Combine& combine,
                        F (&sum)[kVectors]) {
+  F middle[kVectors], last[kVectors];
+  LoadSide(a[0] + c, sum);
+  LoadSide(a[1] + c, middle);
+  LoadSide(a[2] + c, last);
   TRIMTAB_UNROLL
-  for (int v = 0; v < kVectors; ++v) {
-    sum[v] = combine(Load(a[0] + c + v * kLanes), Load(a[1] + c + v * kLanes));
-    sum[v] = combine(sum[v], Load(a[2] + c + v * kLanes));
-  }
+  for (int v = 0; v < kVectors; ++v) sum[v] = combine(combine(sum[v], middle[v]), last[v]);
 }
 
 // Windows of 3x3, kStep columns apart. Between pixels it keeps the columns that the next window
@@ -71,7 +83,8 @@ inline void PoolThrees(const PoolArgs<Element>& args, size_t c, const Combine& c
       for (int v = 0; v < kVectors; ++v) sum[v] = combine(sum[v], shared[v]);
     }
     TRIMTAB_UNROLL
-    for (int v = 0; v < kVectors; ++v) Store(y + v * kLanes, finish(sum[v], p));
+    for (int v = 0; v < kVectors; ++v) sum[v] = finish(sum[v], p);
+    StoreSide(y, sum);
   }
 }
 
@@ -84,7 +97,8 @@ inline void PoolAny(const PoolArgs<Element>& args, size_t c, const Combine& comb
     F sum[kVectors];
     PoolTaps(a, args.kernel_h * args.kernel_w, c, combine, sum);
     TRIMTAB_UNROLL
-    for (int v = 0; v < kVectors; ++v) Store(y + v * kLanes, finish(sum[v], p));
+    for (int v = 0; v < kVectors; ++v) sum[v] = finish(sum[v], p);
+    StoreSide(y, sum);
   }
 }
 

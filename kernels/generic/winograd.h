@@ -2,13 +2,14 @@
 // channels: a tile of m x m outputs comes from n x n inputs, n = m + r - 1.
 //
 // One-dimensional transforms, first over the lines of a tile, then across them. They are B^T, A^T
-// and G of Toom-Cook at the points 0, 1, -1 (n = 4), 2 (n = 5), -2 (n = 6), 1/2, -1/2 (n = 8) and
-// infinity. B^T depends on n alone. Pairs of points that differ in sign share their even and their
-// odd part.
+// and G of Toom-Cook at the points 0, 1, -1 (n = 4), 2 (n = 5), -2 (n = 6), 1/2 (n = 7), -1/2
+// (n = 8) and infinity. B^T depends on n alone. Pairs of points that differ in sign share their
+// even and their odd part.
 #ifndef TRIMTAB_KERNELS_GENERIC_WINOGRAD_H_
 #define TRIMTAB_KERNELS_GENERIC_WINOGRAD_H_
 
 #include "kernels/generic/family.h"
+#include "kernels/generic/side_by_side.h"
 #include "kernels/generic/unroll.h"
 #include "kernels/kernel_api.h"
 
@@ -41,6 +42,23 @@ inline void InputLine(const F (&x)[6], F (&y)[6]) {
   const F even1 = Fma(minus_four, x[2], x[4]), odd1 = Fma(minus_four, x[1], x[3]);
   y[1] = even1 + odd1;
   y[2] = even1 - odd1;
+}
+
+// Of the polynomials with a root at 1/2 all but that of 1/2 are those of n = 6 times x - 1/2.
+inline void InputLine(const F (&x)[7], F (&y)[7]) {
+  const F four = Set(4.0f), minus_four = Set(-4.0f), minus_half = Set(-0.5f);
+  F z[6];
+  TRIMTAB_UNROLL
+  for (int i = 0; i < 6; ++i) z[i] = Fma(minus_half, x[i], x[i + 1]);
+  const F even = z[4] - z[2], odd = z[3] - z[1], twice = odd + odd;
+  y[0] = Fma(four, z[2] - z[0], z[2] - z[4]);
+  y[3] = even + twice;
+  y[4] = even - twice;
+  y[6] = Fma(minus_four, odd, z[5] - z[3]);
+  const F even1 = Fma(minus_four, z[2], z[4]), odd1 = Fma(minus_four, z[1], z[3]);
+  y[1] = even1 + odd1;
+  y[2] = even1 - odd1;
+  y[5] = Fma(four, x[1] - x[3], x[5] - x[3]);
 }
 
 // The rows of 2 and -2 and those of 1/2 and -1/2 are each other's mirror images: what they have
@@ -99,11 +117,19 @@ inline void OutputLine(const F (&x)[kSize], F (&y)[kTile]) {
 }
 
 // G has the powers of the points, each row scaled so that B^T is as above.
-constexpr double ZeroScale(int size) { return size == 5 ? 0.5 : size == 6 ? 0.25 : 1; }
+constexpr double ZeroScale(int size) { return size % 2 != 0 ? 0.5 : size == 6 ? 0.25 : 1; }
 constexpr double PairScale(int size, int pair) {
-  constexpr double kScales[3][3] = {
-      {-1. / 6, 1. / 6}, {-1. / 6, 1. / 24}, {-2. / 9, 1. / 90, 1. / 45}};
-  return size == 4 ? 0.5 : kScales[size == 8 ? 2 : size - 5][pair];
+  constexpr double kScales[5][3] = {{0.5},
+                                    {-1. / 6, 1. / 6},
+                                    {-1. / 6, 1. / 24},
+                                    {1. / 9, -1. / 60, 1. / 45},
+                                    {-2. / 9, 1. / 90, 1. / 45}};
+  return kScales[size - 4][pair];
+}
+// A pair whose points are scaled each in its own way: how many times as much the one above zero.
+constexpr double PositiveScale(int size, int pair) {
+  if (size == 7) return pair == 0 ? -3 : pair == 1 ? -5. / 3 : 1;
+  return size == 5 && pair == 0 ? 3 : 1;
 }
 
 // Rows of G for the points p, -p of pair kPair and later ones.
@@ -118,8 +144,8 @@ inline void WeightRows(const F (&x)[kTaps], F (&y)[kSize]) {
   if constexpr (kTaps > 4) even = Fma(set(kScale * kSquare * kSquare), x[4], even);
   constexpr int kRow = 2 * kPair + 1;
   y[kRow] = even + odd;
-  // Of n = 5 the points 1 and -1 are scaled each in its own way, and 2 stands alone.
-  if constexpr (kSize == 5 && kPair == 0) y[kRow] = Set(3.0f) * y[kRow];
+  constexpr double kPositive = PositiveScale(kSize, kPair);
+  if constexpr (kPositive != 1) y[kRow] = set(kPositive) * y[kRow];
   if constexpr (kRow + 1 < kSize - 1) y[kRow + 1] = even - odd;
   if constexpr (kRow + 2 < kSize - 1) WeightRows<kPair + 1>(x, y);
 }
@@ -142,23 +168,9 @@ inline size_t NextChannels(size_t c, size_t channels) {
   return c < channels && c + kWidth > channels ? channels - kWidth : c;
 }
 
-// Vectors side by side, and a step to the next ones; a vec_<isa>.h may know a better way.
-template <int kVectors>
-inline void LoadStep(const Element*& p, size_t n, F (&x)[kVectors]) {
-  TRIMTAB_UNROLL
-  for (int v = 0; v < kVectors; ++v) x[v] = Load(p + v * kLanes);
-  p += n;
-}
-template <int kVectors>
-inline void StoreStep(Element*& p, size_t n, const F (&x)[kVectors]) {
-  TRIMTAB_UNROLL
-  for (int v = 0; v < kVectors; ++v) Store(p + v * kLanes, x[v]);
-  p += n;
-}
-
 // As many vectors of channels go together as one instruction loads and stores side by side: they
 // share addresses.
-TRIMTAB_FAMILY(f32, f16, tiles(4, 5, 6, 8))
+TRIMTAB_FAMILY(f32, f16, tiles(4, 5, 6, 7, 8))
 template <int kSize>
 inline void WinogradInput(const WinogradInputArgs<Element>& given) {
   const WinogradInputArgs<Element> args = given;  // a copy that stores to y cannot change
@@ -204,7 +216,7 @@ inline void WinogradInput(const WinogradInputArgs<Element>& given) {
   }
 }
 
-TRIMTAB_FAMILY(f32, f16, tiles(2x4, 3x5, 4x5, 4x6, 4x8, 5x8, 6x8))
+TRIMTAB_FAMILY(f32, f16, tiles(2x4, 3x5, 4x5, 4x6, 5x7, 4x8, 5x8, 6x8))
 template <int kTile, int kSize>
 inline void WinogradOutput(const WinogradOutputArgs<Element>& given) {
   const WinogradOutputArgs<Element> args = given;  // a copy that stores to y cannot change
@@ -296,7 +308,7 @@ inline void WinogradOutput(const WinogradOutputArgs<Element>& given) {
   }
 }
 
-TRIMTAB_FAMILY(f32, f16, needs(precision), tiles(2x4, 3x5, 4x5, 4x6, 4x8, 5x8, 6x8))
+TRIMTAB_FAMILY(f32, f16, needs(precision), tiles(2x4, 3x5, 4x5, 4x6, 5x7, 4x8, 5x8, 6x8))
 template <int kTile, int kSize>
 inline void WinogradWeights(const WinogradWeightsArgs<Element>& given) {
   constexpr int kTaps = kSize - kTile + 1;

@@ -134,8 +134,13 @@ static void PointAtKernelRows(const WindowSource<T>& source, const T* first, siz
     const T* tap = first;
     for (int32_t ky = window.kernel_h; ky > 0; --ky, tap += tap_row_step) {
       const T* pixel = tap;
-      for (size_t i = used; i > 0; --i, pixel += step) *a++ = pixel;
-      for (size_t i = used; i < mr; ++i) *a++ = tap;
+      size_t i = used;
+      for (; i > 1; i -= 2, pixel += 2 * step, a += 2) {
+        a[0] = pixel;
+        a[1] = pixel + step;
+      }
+      if (i > 0) *a++ = pixel;
+      for (i = used; i < mr; ++i) *a++ = tap;
     }
     rows -= used;
   }

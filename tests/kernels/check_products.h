@@ -40,7 +40,7 @@ class GemmCheck {
     if (mr == 0 || nr == 0) return result->Fail("no tile", 0, 1, 0, "a GEMM has one");
     for (size_t rows = 1; rows <= mr; ++rows) RunRows(kernel, mr, nr, rows, result);
     // Several tiles.
-    const size_t more[] = {mr + 1, 2 * mr, 3 * mr - 1};
+    const size_t more[] = {mr + 1, 2 * mr, 3 * mr - 1, 5 * mr + 1};
     for (size_t rows : more) RunRows(kernel, mr, nr, rows, result);
   }
 

@@ -124,12 +124,15 @@ def _decomposed() -> Iterator[Case]:
     g.node("Add", scaled, Const(normal(12, seed="bias")))
     yield g.case("decomposed-layer-norm")
 
-    for groups in (2, 4):
+    # Halves of as many channels as go in vectors, and of others.
+    for groups, channels in ((2, 8), (4, 8), (2, 18), (2, 58)):
         g = Graph()
-        split = g.node("Reshape", _conv(g, X, 8, 8), ints(1, groups, 8 // groups, 9, 10))
+        shape = ints(1, groups, channels // groups, 9, 10)
+        split = g.node("Reshape", _conv(g, X, 8, channels), shape)
         moved = g.node("Transpose", split, perm=[0, 2, 1, 3, 4])
-        _conv(g, g.node("Reshape", moved, ints(1, 8, 9, 10)), 8, 4)
-        yield g.case(f"channel-shuffle-{groups}")
+        joined = g.node("Reshape", moved, ints(1, channels, 9, 10))
+        _conv(g, joined, channels, 4)
+        yield g.case(f"channel-shuffle-{groups}-of-{channels}")
 
     g = Graph()
     x = _conv(g, X, 8, 8)

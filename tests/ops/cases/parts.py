@@ -64,10 +64,10 @@ def _resized(g: Graph, x: str, mode: str = "nearest") -> str:
     return g.node("Resize", x, None, floats(1, 1, 2, 2), mode=mode)
 
 
-def _shuffled(g: Graph, x: str, groups: int) -> str:
-    split = g.node("Reshape", x, ints(2, groups, 20 // groups, 8, 10))
+def _shuffled(g: Graph, x: str, groups: int, channels: int = 20) -> str:
+    split = g.node("Reshape", x, ints(2, groups, channels // groups, 8, 10))
     moved = g.node("Transpose", split, perm=[0, 2, 1, 3, 4])
-    return g.node("Reshape", moved, ints(2, 20, 8, 10))
+    return g.node("Reshape", moved, ints(2, channels, 8, 10))
 
 
 def _joined() -> Iterator[Case]:
@@ -132,13 +132,15 @@ def _both() -> Iterator[Case]:
     deep = _conv(g, g.node("MaxPool", skip, kernel_shape=[2, 2], strides=[2, 2]), 8, 16, 3)
     grown = g.node("ConvTranspose", deep, Const(normal(16, 8, 2, 2)), strides=[2, 2])
     yield g.case("skip", _conv(g, g.node("Concat", grown, skip, axis=1), 16, 3, 3))
-    g = Graph()
-    x = _conv(g, X, 20, 20)
-    for _ in range(3):
-        first = g.node("Split", x, outputs=2, axis=1)
-        branch = _conv(g, _conv(g, f"{first}.1", 10, 10), 10, 10, 3, group=10)
-        x = _shuffled(g, g.node("Concat", first, branch, axis=1), 2)
-    yield g.case("shuffle-units", _conv(g, x, 20, 3))
+    for channels in (20, 58):  # halves of 10 and of 29 channels
+        g = Graph()
+        half = channels // 2
+        x = _conv(g, X, 20, channels)
+        for _ in range(3):
+            first = g.node("Split", x, outputs=2, axis=1)
+            branch = _conv(g, _conv(g, f"{first}.1", half, half), half, half, 3, group=half)
+            x = _shuffled(g, g.node("Concat", first, branch, axis=1), 2, channels)
+        yield g.case(f"shuffle-units-{channels}", _conv(g, x, channels, 3))
     g = Graph()
     first = g.node("Split", _conv(g, X, 20, 12), outputs=2, axis=1)
     parts = [first, f"{first}.1"]

@@ -45,6 +45,14 @@ _POINTS: dict[int, tuple[tuple[Fraction | int, Fraction | int], ...]] = {
         (2, Fraction(1, 24)),
         (-2, Fraction(1, 24)),
     ),
+    7: (
+        (0, _HALF),
+        (1, Fraction(-1, 3)),
+        (-1, Fraction(1, 9)),
+        (2, Fraction(1, 36)),
+        (-2, Fraction(-1, 60)),
+        (_HALF, Fraction(1, 45)),
+    ),
     8: (
         (0, 1),
         (1, Fraction(-2, 9)),
@@ -58,12 +66,13 @@ _POINTS: dict[int, tuple[tuple[Fraction | int, Fraction | int], ...]] = {
 
 # What transforms take, in vector instructions per vector of channels: n -> those of n x n inputs;
 # (m, n) -> those of m x m outputs, for every tile that there is.
-_INPUT_COSTS = {4: 110, 5: 225, 6: 310, 8: 680}
+_INPUT_COSTS = {4: 110, 5: 225, 6: 310, 7: 480, 8: 680}
 _OUTPUT_COSTS = {
     (2, 4): 90,
     (3, 5): 150,
     (4, 5): 180,
     (4, 6): 250,
+    (5, 7): 390,
     (4, 8): 380,
     (5, 8): 460,
     (6, 8): 550,

@@ -1,0 +1,25 @@
+// Vectors side by side: one instruction may load or store them all, and move the pointer on.
+#ifndef TRIMTAB_KERNELS_GENERIC_SIDE_BY_SIDE_H_
+#define TRIMTAB_KERNELS_GENERIC_SIDE_BY_SIDE_H_
+
+#include "kernels/generic/unroll.h"
+
+namespace {
+
+// The vectors from p on, and a step to the next ones; a vec_<isa>.h may know a better way.
+template <int kVectors>
+inline void LoadStep(const Element*& p, size_t n, F (&x)[kVectors]) {
+  TRIMTAB_UNROLL
+  for (int v = 0; v < kVectors; ++v) x[v] = Load(p + v * kLanes);
+  p += n;
+}
+template <int kVectors>
+inline void StoreStep(Element*& p, size_t n, const F (&x)[kVectors]) {
+  TRIMTAB_UNROLL
+  for (int v = 0; v < kVectors; ++v) Store(p + v * kLanes, x[v]);
+  p += n;
+}
+
+}  // namespace
+
+#endif  // TRIMTAB_KERNELS_GENERIC_SIDE_BY_SIDE_H_
