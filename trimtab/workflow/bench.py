@@ -62,6 +62,7 @@ def bench(request: BenchRequest, folder: Path, progress: Progress = SILENT) -> O
     source, program = planned(path, recipe, threads, progress)
     with progress.step("compute the expected output"):
         expected = expected_output(path, source, recipe.shapes)
+        expected = expected.within(recipe.plan.precision if recipe.plan else "f32")
     with definition.open(trust_new=request.trust_new) as device:
         subject = subject_of(program, recipe, progress)
         with progress.step("weigh other ways to ship it"):
