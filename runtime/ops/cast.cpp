@@ -28,15 +28,19 @@ void Store(const int64_t* from, size_t begin, size_t n, void* to) {
   for (size_t i = 0; i < n; ++i) y[i] = static_cast<T>(from[i]);
 }
 
+// Between the types of floats: what begins and ends a program in f16, so without a stop between.
+template <typename From, typename To>
+void Convert(const From* __restrict x, size_t n, To* __restrict y) {
+  for (size_t i = 0; i < n; ++i) y[i] = static_cast<float>(x[i]);
+}
+
 void LoadWide(const Tensor& x, size_t begin, size_t n, Wide* wide) {
   switch (x.dtype) {
     case DType::kF32:
       memcpy(wide->f, static_cast<const float*>(x.raw) + begin, n * sizeof(float));
       break;
     case DType::kF16:
-      for (size_t i = 0; i < n; ++i) {
-        wide->f[i] = FloatFromHalf(static_cast<const uint16_t*>(x.raw)[begin + i]);
-      }
+      Convert(static_cast<const Half*>(x.raw) + begin, n, wide->f);
       break;
     case DType::kI8:
       return Load<int8_t>(x.raw, begin, n, wide->i);
@@ -62,9 +66,7 @@ void StoreWide(const Wide& wide, size_t begin, size_t n, Tensor* y) {
       memcpy(static_cast<float*>(y->raw) + begin, wide.f, n * sizeof(float));
       break;
     case DType::kF16:
-      for (size_t i = 0; i < n; ++i) {
-        static_cast<uint16_t*>(y->raw)[begin + i] = HalfFromFloat(wide.f[i]);
-      }
+      Convert(wide.f, n, static_cast<Half*>(y->raw) + begin);
       break;
     case DType::kI8:
       return Store<int8_t>(wide.i, begin, n, y->raw);
@@ -88,6 +90,10 @@ class Cast final : public OperatorOf<CastAttributes> {
     const bool from_float = IsFloat(x.dtype), to_float = IsFloat(y.dtype);
     const auto count = static_cast<size_t>(x.Count());
     pool.For(count, 1, [&](size_t begin, size_t end, int) {
+      if (x.dtype == DType::kF32 && y.dtype == DType::kF16)
+        return Convert(x.data<float>() + begin, end - begin, y.data<Half>() + begin);
+      if (x.dtype == DType::kF16 && y.dtype == DType::kF32)
+        return Convert(x.data<Half>() + begin, end - begin, y.data<float>() + begin);
       Wide wide;
       for (size_t at = begin; at < end; at += kAtOnce) {
         const size_t n = end - at < kAtOnce ? end - at : kAtOnce;

@@ -13,7 +13,7 @@ import trimtab
 from tests.unit.pass_checks import Net, normal, types
 from trimtab import passes
 from trimtab.passes._graph import Graph
-from trimtab.passes._min_cut import SINK, SOURCE, MinCut
+from trimtab.program.min_cut import SINK, SOURCE, MinCut
 
 
 def test_passes_run_by_rising_distinct_order_and_say_what_they_do() -> None:

@@ -7,7 +7,7 @@ come from trimtab.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,12 @@ Array = NDArray[Any]
 
 TOLERANCE = 1e-4
 
+# Of a network that computes in f16: a rounding is 2^-11 = 0.0005 of a value, and those of layers do
+# not depend on each other. 50 layers with three roundings each that count (input, sum, output) give
+# sqrt(150) * 0.0005 = 0.006 of the values' size; the cosine then is 1 - 0.006^2 / 2 = 0.99998.
+# Roundings of what is a small difference of large numbers are relative to those.
+HALF_TOLERANCE, HALF_COSINE = 1e-2, 0.9999
+
 # An element that is small beside others of its output is the difference of large sums and has the
 # rounding error of those: they count with this share.
 SHARE_OF_LARGEST = 0.01
@@ -33,7 +39,8 @@ class Golden:
     `inputs`, `outputs`: arrays in the source model's layout (NCHW) and dtype. `oracle`: what made
     the outputs, with its version: "onnxruntime 1.31.1 (optimisations off)". `tolerance`:
     |actual - expected| <= tolerance * (1 + |expected| + max|expected| / 100), element by element;
-    the maximum is over the output's finite elements.
+    the maximum is over the output's finite elements. In `precision` f16 it is |actual - expected|
+    <= tolerance * max|expected|, and the cosine of both is at least HALF_COSINE.
     """
 
     inputs: Sequence[Array]
@@ -41,6 +48,12 @@ class Golden:
     output_names: Sequence[str]
     oracle: str
     tolerance: float = TOLERANCE
+    precision: str = "f32"
+
+    def within(self, precision: str) -> Golden:
+        """The same for a program that computes in `precision`."""
+        tolerance = HALF_TOLERANCE if precision == "f16" else TOLERANCE
+        return replace(self, precision=precision, tolerance=tolerance)
 
     def write_inputs(self, directory: Path) -> list[Path]:
         """Write the inputs as the runner reads them: raw, little-endian, one file each."""
@@ -56,8 +69,9 @@ class Golden:
 class Agreement:
     """How far one output is from the expected one.
 
-    `max_error` is the largest |actual - expected| / (1 + |expected| + max|expected| / 100), at flat
-    index `at`; infinite where one side is not finite.
+    `max_error` is the largest |actual - expected| / (1 + |expected| + max|expected| / 100), or of
+    f16 / max|expected|, at flat index `at`; infinite where one side is not finite. `cosine`: of the
+    angle between them.
     """
 
     name: str
@@ -65,6 +79,7 @@ class Agreement:
     at: int
     actual: float
     expected: float
+    cosine: float = 1.0
 
 
 def check(golden: Golden, index: int, raw: bytes) -> Agreement:
@@ -79,7 +94,15 @@ def check(golden: Golden, index: int, raw: bytes) -> Agreement:
             where=f"output {name}",
             hint="the binary computes another network: build it again from this model",
         )
-    agreement = _compare(name, np.frombuffer(raw, little), expected.reshape(-1))
+    half = golden.precision == "f16"
+    agreement = _compare(name, np.frombuffer(raw, little), expected.reshape(-1), half)
+    if half and agreement.cosine < HALF_COSINE:
+        raise WrongOutputError(
+            f"its cosine with what {golden.oracle} says is {agreement.cosine:.6f}, at least "
+            f"{HALF_COSINE} is asked of f16",
+            where=f"output {name}",
+            hint="compute this network in f32: leave out --precision",
+        )
     if not agreement.max_error <= golden.tolerance:
         raise WrongOutputError(
             f"element {agreement.at} is {agreement.actual:.8g}, {golden.oracle} says "
@@ -92,11 +115,14 @@ def check(golden: Golden, index: int, raw: bytes) -> Agreement:
     return agreement
 
 
-def _compare(name: str, actual: Array, expected: Array) -> Agreement:
+def _compare(name: str, actual: Array, expected: Array, half: bool = False) -> Agreement:
     a, e = actual.astype(np.float64), expected.astype(np.float64)
     with np.errstate(invalid="ignore"):
         largest = np.max(np.abs(e), where=np.isfinite(e), initial=0.0)
-        error = np.abs(a - e) / (1 + np.abs(e) + SHARE_OF_LARGEST * largest)
+        scale = (largest or 1.0) if half else 1 + np.abs(e) + SHARE_OF_LARGEST * largest
+        error = np.abs(a - e) / scale
+        lengths = np.linalg.norm(a) * np.linalg.norm(e)
+        cosine = float(a @ e / lengths) if np.isfinite(lengths) and lengths else 1.0
     same = (a == e) | (
         np.isnan(a) & np.isnan(e)
     )  # equal infinities are right, their difference is nan
@@ -104,7 +130,7 @@ def _compare(name: str, actual: Array, expected: Array) -> Agreement:
     at = int(np.argmax(error)) if error.size else 0
     if not error.size:
         return Agreement(name, 0.0, 0, 0.0, 0.0)
-    return Agreement(name, float(error[at]), at, float(a[at]), float(e[at]))
+    return Agreement(name, float(error[at]), at, float(a[at]), float(e[at]), cosine)
 
 
 def _little_endian(array: Array) -> bytes:

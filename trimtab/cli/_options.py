@@ -15,6 +15,7 @@ PREFER_HELP = "balanced, size or load: a small file, binary too, or one that loa
 WEIGHTS_HELP = (
     "type of the weights in the file: f32 or f16, which takes half and is computed as f32"
 )
+PRECISION_HELP = "type that is computed in: f32, or f16 on cores that can (docs/precision.md)"
 BUDGET_HELP = {
     "max-model-bytes": "what the model file may take, such as 4M or 512K",
     "max-binary-bytes": "what the binary may take",
@@ -48,19 +49,23 @@ def parse_inputs(given: list[str]) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def read_plan(path: str, prefer: str = "", weights: str = "") -> Plan | None:
-    """The plan in a TOML file, with another preference and type of weights where these are given;
-    None where all is "", which leaves everything to the planner's rules.
+def read_plan(path: str, prefer: str = "", weights: str = "", precision: str = "") -> Plan | None:
+    """The plan in a TOML file, with another preference, type of weights and precision where these
+    are given; None where all is "", which leaves everything to the planner's rules.
     """
     from dataclasses import replace
 
     from trimtab.planner.choices import Plan
 
-    if not (path or prefer or weights):
+    if not (path or prefer or weights or precision):
         return None
     plan = Plan.read(path) if path else Plan()
-    prefer, weights = prefer or plan.prefer, weights or plan.weights_type
-    return replace(plan, prefer=prefer, weights_type=weights)
+    return replace(
+        plan,
+        prefer=prefer or plan.prefer,
+        weights_type=weights or plan.weights_type,
+        precision=precision or plan.precision,
+    )
 
 
 def parse_control(cores: str, governor: str, max_celsius: float, wait: str | bool) -> Control:

@@ -13,6 +13,7 @@ from trimtab.cli._engine import needs_engine
 from trimtab.cli._options import (
     INPUT_HELP,
     PLAN_HELP,
+    PRECISION_HELP,
     PREFER_HELP,
     RESULTS_HELP,
     WEIGHTS_HELP,
@@ -40,10 +41,11 @@ _UPDATE = "commit to these figures: write them into bench/"
         "plan": PLAN_HELP,
         "prefer": PREFER_HELP,
         "weights": WEIGHTS_HELP,
+        "precision": PRECISION_HELP,
         "results": RESULTS_HELP,
         "json": "print JSON",
         "check": _CHECK,
-        "update": f"{_UPDATE}; takes no --model, --plan, --prefer and --weights",
+        "update": f"{_UPDATE}; takes no --model, --plan, --prefer, --weights and --precision",
     },
 )
 @needs_engine
@@ -55,6 +57,7 @@ def instructions(
     plan: str = "",
     prefer: str = "",
     weights: str = "",
+    precision: str = "",
     results: str = "",
     json: bool = False,
     check: bool = False,
@@ -68,10 +71,10 @@ def instructions(
     from trimtab.workflow.progress import shown
     from trimtab.workflow.report import results_folder
 
-    if update and (model or plan or prefer or weights):
+    if update and (model or plan or prefer or weights or precision):
         raise UsageError(
             "what is committed are all of the networks, as the planner plans them",
-            hint="leave out --model, --plan, --prefer and --weights",
+            hint="leave out --model, --plan, --prefer, --weights and --precision",
         )
     progress = shown(quiet=json)
     counts = [
@@ -80,7 +83,7 @@ def instructions(
                 model=name,
                 cpu=cpu,
                 shapes=parse_inputs(input),
-                plan=read_plan(plan, prefer, weights),
+                plan=read_plan(plan, prefer, weights, precision),
             ),
             results_folder(results),
             progress,
@@ -111,6 +114,7 @@ def instructions(
         "plan": PLAN_HELP,
         "prefer": PREFER_HELP,
         "weights": WEIGHTS_HELP,
+        "precision": PRECISION_HELP,
         "json": "print JSON",
         "check": _CHECK,
         "update": f"{_UPDATE}; takes nothing but --cpu",
@@ -129,6 +133,7 @@ def model(
     plan: str = "",
     prefer: str = "",
     weights: str = "",
+    precision: str = "",
     json: bool = False,
     check: bool = False,
     update: bool = False,
@@ -141,13 +146,15 @@ def model(
     from trimtab.workflow.modelled import model_time
     from trimtab.workflow.progress import shown
 
-    if update and (model or plan or prefer or weights or on or l2 or dram or threads != 1):
+    if update and (
+        model or plan or prefer or weights or precision or on or l2 or dram or threads != 1
+    ):
         raise UsageError(
             "what is committed are all of the networks, on the row as it is, with one thread",
             hint="leave out all but --cpu",
         )
     core = timemodel.with_board(cores.find(on or cpu), parse_bytes("l2", l2), dram or None)
-    progress, chosen = shown(quiet=json), read_plan(plan, prefer, weights)
+    progress, chosen = shown(quiet=json), read_plan(plan, prefer, weights, precision)
     found = [
         model_time(
             Recipe(model=name, cpu=cpu, shapes=parse_inputs(input), plan=chosen),

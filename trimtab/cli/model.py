@@ -9,6 +9,7 @@ from trimtab.cli._engine import needs_engine
 from trimtab.cli._options import (
     INPUT_HELP,
     PLAN_HELP,
+    PRECISION_HELP,
     PREFER_HELP,
     WEIGHTS_HELP,
     parse_inputs,
@@ -25,6 +26,7 @@ from trimtab.cli._options import (
         "plan": "print only the plan: what to edit and give to build, bench or convert",
         "prefer": PREFER_HELP,
         "weights": WEIGHTS_HELP,
+        "precision": PRECISION_HELP,
         "toolchain": "plan for this toolchain (default: this machine)",
         "cpu": "and this CPU",
         "json": "machine-readable",
@@ -41,6 +43,7 @@ def inspect(
     plan: bool = False,
     prefer: str = "",
     weights: str = "",
+    precision: str = "",
     json: bool = False,
 ) -> None:
     """Show a model's operators, shapes, MACs, parameters and activation memory; or its plan."""
@@ -51,7 +54,7 @@ def inspect(
     from trimtab.workflow.progress import shown
 
     program = load(model, parse_inputs(input), progress=shown(quiet=json))
-    wanted = read_plan("", prefer, weights)
+    wanted = read_plan("", prefer, weights, precision)
     if plan:
         planned = program
         if not program.planned:
@@ -80,6 +83,7 @@ def inspect(
         "plan": f"{PLAN_HELP}; with --toolchain",
         "prefer": f"{PREFER_HELP}; with --toolchain",
         "weights": f"{WEIGHTS_HELP}; with --toolchain",
+        "precision": f"{PRECISION_HELP}; with --toolchain",
         "profile": "what the binary that runs it holds: a name or a file; with --toolchain",
         "names": "keep names in the file",
     },
@@ -96,6 +100,7 @@ def convert(
     plan: str = "",
     prefer: str = "",
     weights: str = "",
+    precision: str = "",
     profile: str = "",
     names: bool = True,
 ) -> None:
@@ -107,12 +112,12 @@ def convert(
     from trimtab.workflow.models import load, target_of
     from trimtab.workflow.progress import shown
 
-    if (plan or prefer or weights or cpu or profile) and not toolchain:
+    if (plan or prefer or weights or precision or cpu or profile) and not toolchain:
         raise UsageError("a plan is for a machine: which?", hint="--toolchain NAME, or host")
     program = load(model, parse_inputs(input), tensor, shown())
     if toolchain:
         target = target_of(toolchain, cpu, profile=profile)
-        program = session.optimize(program, target, read_plan(plan, prefer, weights))
+        program = session.optimize(program, target, read_plan(plan, prefer, weights, precision))
     program.save(output, names=names)
     size, plan = Path(output).stat().st_size, program.target or "not planned"
     print(f"written: {output} ({size:,} bytes, {len(program.ops)} operators, {plan})")
@@ -124,6 +129,7 @@ def convert(
         "model": "model file or zoo network (repeatable: the union)",
         "toolchain": "plan for this toolchain (default: this machine)",
         "cpu": "and this CPU",
+        "precision": PRECISION_HELP,
         "output": "write the profile to this TOML file",
         "input": INPUT_HELP,
         "strings": "keep names and error texts",
@@ -136,6 +142,7 @@ def profile(
     input: list[str],
     toolchain: str = "",
     cpu: str = "",
+    precision: str = "",
     output: str = "",
     strings: bool = True,
 ) -> None:
@@ -143,7 +150,7 @@ def profile(
     from functools import reduce
     from pathlib import Path
 
-    from trimtab import files
+    from trimtab import files, session
     from trimtab.build.derive import profile_of
     from trimtab.errors import UsageError
     from trimtab.profile import Profile
@@ -156,7 +163,9 @@ def profile(
         )
     target, shapes, progress = target_of(toolchain, cpu), parse_inputs(input), shown()
     programs = (load(name, shapes, progress=progress) for name in model)
-    union = reduce(Profile.merged, (profile_of(p, target, strings=strings) for p in programs))
+    plan = read_plan("", precision=precision)
+    planned = (session.optimize(p, target, plan) for p in programs)
+    union = reduce(Profile.merged, (profile_of(p, strings=strings) for p in planned))
     if output:
         files.write_text(Path(output), union.to_toml())
         print(f"written: {output}")

@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import Literal, cast
 
 from trimtab.passes._graph import Graph
-from trimtab.passes._min_cut import INFINITE, SINK, SOURCE, MinCut
 from trimtab.program import Op, Program
+from trimtab.program.min_cut import INFINITE, SINK, SOURCE, MinCut
 
 ORDER = 700
 

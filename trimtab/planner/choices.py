@@ -3,6 +3,7 @@
     algorithms = ["depthwise", "direct"]       # what the rule may choose from; default: all
     prefer = "load"                            # to the size of the file: it loads at once
     weights_type = "f32"                       # of weights that the engine packs
+    precision = "f32"                          # what operators compute in: f32 or f16
 
     [operators."/features/conv1"]
     algorithm = "winograd_4"
@@ -29,6 +30,7 @@ import tomli_w
 from trimtab.errors import PlanError
 from trimtab.planner import algorithms
 from trimtab.planner.packing import Storage
+from trimtab.planner.precision import PRECISIONS
 from trimtab.program import Op, Program
 
 Value = str | int | bool
@@ -37,10 +39,13 @@ PREFERENCES = ("balanced", "size", "load")
 """What is to be small or fast, beside inferences: the file and the memory traffic, those and the
 binary, or the time that it takes to load."""
 
+_WORDS = ("prefer", "weights_type", "precision")  # of a plan file, each one of several
+
 WEIGHTS = ("file", "load")
 """Where weights are packed: before they are written, or when a model is set up."""
 
 WEIGHTS_TYPES = ("f32", "f16")
+"""How weights that the engine packs are stored, where they are computed with as f32."""
 
 
 @dataclass(frozen=True)
@@ -62,17 +67,20 @@ class Choice:
 class Plan:
     """What is decided in the planner's place: per operator (see `keys`), and for all others the
     algorithms that its rule may choose from, and what it is to `prefer`. `weights_type`: how
-    weights that the engine packs are stored; computed with as f32 they are anyway.
+    weights that the engine packs are stored, where they are computed with as f32. `precision`: the
+    type that operators compute in, where the target can (`trimtab.planner.precision`).
     """
 
     algorithms: tuple[str, ...] = field(default_factory=algorithms.names)
     operators: Mapping[str, Choice] = field(default_factory=dict)
     prefer: str = PREFERENCES[0]
     weights_type: str = WEIGHTS_TYPES[0]
+    precision: str = PRECISIONS[0]
 
     def __post_init__(self) -> None:
         _one_of("prefer", self.prefer, PREFERENCES)
         _one_of("weights_type", self.weights_type, WEIGHTS_TYPES)
+        _one_of("precision", self.precision, PRECISIONS)
         named = {*self.algorithms, *(c.algorithm for c in self.operators.values())}
         known = algorithms.names()
         if unknown := sorted(named - {*known, ""}):
@@ -85,7 +93,7 @@ class Plan:
         """Reads a plan file; PlanError names the file and what is wrong in it."""
         try:
             table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-            unknown = sorted(set(table) - {"algorithms", "operators", "prefer", "weights_type"})
+            unknown = sorted(set(table) - {"algorithms", "operators", *_WORDS})
             if unknown:
                 raise PlanError(f"unknown keys: {', '.join(unknown)}")
             allowed = _strings(table.get("algorithms", [*algorithms.names()]), "algorithms")
@@ -103,18 +111,14 @@ class Plan:
                     for name in ("algorithm", "weights")
                 )
                 operators[key] = Choice(algorithm, row, weights)
-            words = {
-                name: _string(table[name], name)
-                for name in ("prefer", "weights_type")
-                if name in table
-            }
+            words = {name: _string(table[name], name) for name in _WORDS if name in table}
             return Plan(tuple(allowed), operators, **words)
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
             raise PlanError(str(e), where=str(path)) from None
         except PlanError as e:
             hint = (
                 e.hint
-                or "a plan has algorithms, prefer, weights_type, and per operator an algorithm, "
+                or f"a plan has algorithms, {', '.join(_WORDS)}, and per operator an algorithm, "
                 "weights, kernels and numbers"
             )
             raise PlanError(e.what, where=str(path), hint=hint) from None
@@ -132,6 +136,7 @@ class Plan:
                 "algorithms": self.algorithms,
                 "prefer": self.prefer,
                 "weights_type": self.weights_type,
+                "precision": self.precision,
                 "operators": operators,
             }
         )
@@ -191,7 +196,8 @@ def plan_of(planned: Program) -> Plan:
     makers = {op.outputs[0]: op for op in planned.ops if op.schema.prepares}
     for key, op in zip(keys(planned), planned.ops, strict=True):
         if op.schema.prepares:
-            types.add(planned.vars[op.inputs[0]].dtype)
+            if planned.dtype(op) == "f32":
+                types.add(planned.vars[op.inputs[0]].dtype)
             continue
         names = [a.name for a in op.schema.attributes if a.plan]
         chosen = {name: value for name in names if (value := op.attributes[name]) != ""}
@@ -202,7 +208,10 @@ def plan_of(planned: Program) -> Plan:
                 chosen,
                 _weights(op, makers) if algorithm else "",
             )
-    return Plan(operators=found, weights_type=min(types))
+    half = any(planned.vars[name].dtype == "f16" for op in planned.steps for name in op.outputs)
+    return Plan(
+        operators=found, weights_type=min(types), precision="f16" if half else PRECISIONS[0]
+    )
 
 
 def _weights(op: Op, makers: Mapping[str, Op]) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from trimtab import cores
 from trimtab.kernels import Kernel
 from trimtab.program import Op, Program
+from trimtab.program.program import element_bytes
 from trimtab.target import Target
 
 # Real cycles of one that the pipes, or llvm-mca, allow for: branches, caches, ends of loops. One
@@ -49,7 +50,8 @@ def cost(program: Program, op: Op, work: Work, kernel: Kernel, target: Target) -
     """What `work` takes when `kernel` does it, evenly on all threads of the target: the time of
     instructions and that of memory, one after the other.
     """
-    pipes = _PORTABLE_PER_CYCLE if kernel.portable else target.core.pipes.f32_fmas_per_cycle
+    pipes = target.core.pipes.f32_fmas_per_cycle * (4 // element_bytes(kernel.dtype))
+    pipes = _PORTABLE_PER_CYCLE if kernel.portable else pipes
     instructions = STALLS * work.operations / pipes / target.threads
     traffic = _bytes(program, op, work, target)
     return Cost(instructions + traffic / bytes_per_cycle(target), traffic)

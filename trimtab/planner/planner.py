@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from trimtab.errors import PlanError, ProfileError
-from trimtab.planner import algorithms, blocking, compact, fusion, parts, spacing
+from trimtab.planner import algorithms, blocking, compact, fusion, parts, precision, spacing
 from trimtab.planner.choices import Choice, Plan, Value
 from trimtab.planner.cost import Cost
 from trimtab.planner.fusion import Neighbours, Ways
@@ -28,6 +28,8 @@ def plan(program: Program, target: Target, given: Plan | None = None) -> Program
     program is planned already, or `given` does not fit the program or the target. ProfileError when
     an operator can be computed in no way that the target's profile holds.
     """
+    _check_unplanned(program)
+    program = precision.assign(program, target, (given or Plan()).precision)
     limits = compact.limits(lambda t, g: decide(program, t, g), target, given or Plan())
     target, given = limits.target, limits.given
     planned = decide(program, target, given)
@@ -51,12 +53,8 @@ def decide(program: Program, target: Target, given: Plan) -> Program:
 
     PlanError and ProfileError as `plan`.
     """
-    if program.planned:
-        raise PlanError(
-            f"the program is already planned for {program.target}",
-            where=f"program {program.name}",
-            hint="plan the program that it was made from: packed weights cannot be packed again",
-        )
+    _check_unplanned(program)
+    program = precision.assign(program, target, given.precision)
     planned = program.copy()
     planned.source = program.source or program
     planned.target = target.name
@@ -74,6 +72,15 @@ def decide(program: Program, target: Target, given: Plan) -> Program:
     planned.ops[:] = fusion.without([way.op for way in decided], taken, planned.outputs)
     _check_not_taken(fixed, program, planned)
     return planned
+
+
+def _check_unplanned(program: Program) -> None:
+    if program.planned:
+        raise PlanError(
+            f"the program is already planned for {program.target}",
+            where=f"program {program.name}",
+            hint="plan the program that it was made from: packed weights cannot be packed again",
+        )
 
 
 def _choices(program: Program, given: Plan) -> dict[str, Choice]:

@@ -96,6 +96,7 @@ def prepare(
     source, program = planned(path, recipe, threads, progress)
     with progress.step("compute the expected output"):
         expected = expected_output(path, source, recipe.shapes)
+        expected = expected.within(recipe.plan.precision if recipe.plan else "f32")
     return Prepared(recipe, path, source, program, expected, threads)
 
 

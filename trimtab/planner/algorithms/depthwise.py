@@ -26,7 +26,7 @@ class Depthwise:
     """A window that slides over vectors of channels."""
 
     name = "depthwise"
-    dtypes = ("f32",)
+    dtypes = ("f32", "f16")
     channels_alike = True
 
     def lower(self, program: Program, op: Op, target: Target) -> Op | None:

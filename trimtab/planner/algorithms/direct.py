@@ -26,7 +26,7 @@ class Direct:
     """Each group is one product: pixels by taps and input channels, times output channels."""
 
     name = DIRECT
-    dtypes = ("f32",)
+    dtypes = ("f32", "f16")
     channels_alike = True
 
     def lower(self, program: Program, op: Op, target: Target) -> Op | None:

@@ -34,7 +34,7 @@ class Separable:
     name: str
     expand: bool
     project: bool
-    dtypes: tuple[str, ...] = field(default=("f32",), init=False)
+    dtypes: tuple[str, ...] = field(default=("f32", "f16"), init=False)
     channels_alike: bool = field(default=True, init=False)
 
     def lower(self, program: Program, op: Op, target: Target) -> Op | None:

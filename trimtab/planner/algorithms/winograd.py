@@ -31,6 +31,8 @@ from trimtab.schema import Attribute
 from trimtab.target import Target
 
 _OPERATOR = "conv_winograd"
+# The points of larger tiles take more than the 11 bits of f16 leave.
+_LARGEST = {"f32": 8, "f16": 6}
 _MIN_CHANNELS = 16  # kernel_api.h kMinWinogradChannels
 
 _HALF = Fraction(1, 2)
@@ -88,7 +90,7 @@ class Winograd:
     """
 
     tile: int
-    dtypes: ClassVar[tuple[str, ...]] = ("f32",)
+    dtypes: ClassVar[tuple[str, ...]] = ("f32", "f16")
     channels_alike: ClassVar[bool] = True
 
     @property
@@ -104,7 +106,8 @@ class Winograd:
         stride = op.attributes["strides"][0]
         enough = min(c_out, c_in if stride == 1 else c_out) >= _MIN_CHANNELS
         square = kernel == other and stride == op.attributes["strides"][1]
-        known = (self.tile, self._size(kernel, stride)) in _OUTPUT_COSTS
+        size = self._size(kernel, stride)
+        known = (self.tile, size) in _OUTPUT_COSTS and size <= _LARGEST[program.dtype(op)]
         return twin(op, _OPERATOR, tile=self.tile) if enough and square and known else None
 
     def made(self, op: Op) -> bool:

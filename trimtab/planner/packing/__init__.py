@@ -103,8 +103,9 @@ class Packer:
         prepared = packing.at_load
         if not storage.at_load or prepared is None or not self._holds(prepared, storage, var):
             return self._constant(var, packing, var.dtype)
-        stored = self._constant(var, prepared.stored, storage.dtype)
-        if prepared.is_done(storage.dtype, var.dtype):
+        dtype = storage.dtype if var.dtype == "f32" else var.dtype
+        stored = self._constant(var, prepared.stored, dtype)
+        if prepared.is_done(dtype, var.dtype):
             return stored
         key = (stored, packing.key)
         if key not in self.made:
@@ -117,7 +118,8 @@ class Packer:
 
     def _holds(self, prepared: Preparation, storage: Storage, var: Var) -> bool:
         kernel = prepared.attributes.get("kernel", "")
-        return prepared.is_done(storage.dtype, var.dtype) or (
+        dtype = storage.dtype if var.dtype == "f32" else var.dtype
+        return prepared.is_done(dtype, var.dtype) or (
             self.target.holds(prepared.operator)
             and (not kernel or kernel in {k.name for k in self.target.kernels()})
         )

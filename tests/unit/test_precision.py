@@ -1,0 +1,153 @@
+"""In which type operators compute: what the pass chooses, where casts lie, what it refuses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import trimtab
+from tests.unit.pass_checks import Net
+from trimtab import passes, profile_of
+from trimtab.bench.golden import HALF_COSINE, Golden, check
+from trimtab.errors import PlanError, WrongOutputError
+from trimtab.planner import planner
+from trimtab.planner.choices import Choice, Plan, plan_of
+from trimtab.program import Program
+from trimtab.target import Target
+
+A76 = Target.of("aarch64", "cortex-a76")
+HALF = Plan(precision="f16")
+
+
+def two_convolutions() -> Program:
+    net = Net(x=(1, 16, 12, 12))
+    return net.finish(net("softmax", net.conv(net.conv("x", 32, 3), 24), axis=1))
+
+
+def planned(program: Program, target: Target = A76) -> Program:
+    return planner.plan(passes.optimize(program), target, HALF)
+
+
+def types(program: Program) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for op in program.steps:
+        found.setdefault(op.type, set()).add(program.dtype(op))
+    return found
+
+
+def test_what_lies_between_input_and_output_is_f16_and_these_stay_f32() -> None:
+    made = planned(two_convolutions())
+    assert types(made)["conv"] == {"f16"}
+    assert types(made)["softmax"] == {"f16"}
+    assert {made.vars[name].dtype for name in (*made.inputs, *made.outputs)} == {"f32"}
+    assert [op.type for op in made.steps].count("cast") == 2
+    assert made.inputs == ["x"]
+
+
+def test_kernels_of_f16_are_those_that_compute_in_it_but_where_that_is_too_little() -> None:
+    made = planned(two_convolutions())
+    kernels = {op.type: op.attributes.get("kernel", "") for op in made.steps}
+    assert kernels["conv"] == "gemm_f16_8x16_neonfp16"
+    assert kernels["softmax"] == "softmax_f16_neonhalf"
+
+
+def test_an_operator_without_f16_stays_f32_between_casts() -> None:
+    net = Net(x=(1, 16, 12, 12))
+    program = net.finish(net.conv(net("lrn", net.conv("x", 32, 3), size=5), 24))
+    made = planned(program)
+    assert types(made)["lrn"] == {"f32"}
+    assert "f16" in types(made)["conv"]
+    assert [op.type for op in made.steps].count("cast") == 4
+
+
+def test_a_program_of_little_work_is_not_worth_its_casts() -> None:
+    net = Net(x=(1, 16, 12, 12))
+    made = planned(net.finish(net("sigmoid", "x")))
+    assert [op.type for op in made.steps] == ["sigmoid"]
+    assert types(made) == {"sigmoid": {"f32"}}
+
+
+def test_weights_of_f16_programs_take_half_of_the_file() -> None:
+    program = two_convolutions()
+    single = planner.plan(passes.optimize(program), A76)
+    assert sum(
+        v.data.nbytes for v in planned(program).constants() if v.data is not None
+    ) * 2 == sum(v.data.nbytes for v in single.constants() if v.data is not None)
+
+
+def test_a_binary_of_an_f16_program_holds_f16_kernels_only() -> None:
+    kept = profile_of(planned(two_convolutions()))
+    assert {k.dtype for k in kept.kept_kernels("aarch64")} == {"f16"}
+    conv = next(op for op in kept.operators() if op.name == "conv")
+    assert kept.dtypes_of(conv, kept.kept_kernels("aarch64")) == ("f16",)
+
+
+@pytest.mark.parametrize(("arch", "cpu"), [("aarch64", "cortex-a53"), ("armv7", "cortex-a7")])
+def test_a_core_without_f16_arithmetic_is_refused_with_what_it_can_have(
+    arch: str, cpu: str
+) -> None:
+    with pytest.raises(PlanError, match=r"no arithmetic in f16\s+next: --weights f16"):
+        planned(two_convolutions(), Target.of(arch, cpu))
+
+
+def test_a_constant_that_is_too_large_for_f16_is_refused() -> None:
+    program = two_convolutions()
+    weights = next(v for v in program.constants() if len(v.shape) == 4)
+    assert weights.data is not None
+    weights.data = np.full_like(weights.data, 70000.0)
+    with pytest.raises(PlanError, match="70000, which is too large for f16"):
+        planned(program)
+
+
+def test_no_tile_of_winograd_in_f16_has_eight_inputs() -> None:
+    net = Net(x=(1, 64, 56, 56))
+    program = net.finish(net.conv("x", 64, 3))
+    optimised = passes.optimize(program)
+    key = next(op.name for op in optimised.ops if op.type == "conv")
+    given = Plan(operators={key: Choice("winograd_6")}, precision="f16")
+    with pytest.raises(PlanError, match="winograd_6 cannot compute"):
+        planner.plan(optimised, A76, given)
+
+
+def test_a_plan_says_its_precision_and_gives_the_same_again() -> None:
+    program = passes.optimize(two_convolutions())
+    made = planner.plan(program, A76, HALF)
+    said = plan_of(made)
+    assert said.precision == "f16"
+    assert 'precision = "f16"' in said.to_toml()
+    again = planner.plan(program, A76, said)
+    assert [(op.type, op.attributes) for op in again.ops] == [
+        (op.type, op.attributes) for op in made.ops
+    ]
+    assert plan_of(planner.plan(program, A76)).precision == "f32"
+
+
+def test_results_are_those_of_f32_within_f16() -> None:
+    net = Net(x=(1, 16, 12, 12))
+    program = net.finish(net("relu", net.conv(net.conv("x", 32, 3), 24)))
+    x = {"x": np.random.default_rng(3).standard_normal((1, 16, 12, 12)).astype(np.float32)}
+    (want,) = trimtab.Session(program).run(x).values()
+    (found,) = trimtab.Session(program, plan=HALF).run(x).values()
+    assert found.dtype == np.float32
+    assert not np.array_equal(found, want)
+    golden = Golden([x["x"]], [want], ["y"], "f32").within("f16")
+    assert check(golden, 0, found.tobytes()).cosine >= HALF_COSINE
+
+
+def test_an_f16_output_that_is_off_by_more_than_a_hundredth_of_the_largest_is_wrong() -> None:
+    want = np.linspace(-4, 4, 100, dtype=np.float32)
+    golden = Golden([], [want], ["y"], "numpy").within("f16")
+    near, far = want.copy(), want.copy()
+    near[50] += 0.039
+    far[50] += 0.041
+    check(golden, 0, near.tobytes())
+    with pytest.raises(WrongOutputError, match=r"0\.01 is allowed"):
+        check(golden, 0, far.tobytes())
+
+
+def test_an_f16_output_that_points_elsewhere_is_wrong() -> None:
+    want = np.ones(100, np.float32)
+    turned = want.copy()
+    turned[:50] = 0.5
+    with pytest.raises(WrongOutputError, match="cosine"):
+        check(Golden([], [want], ["y"], "numpy").within("f16"), 0, turned.tobytes())
