@@ -39,7 +39,7 @@ class GuardedBytes {
  private:
   static constexpr size_t kMargin = 64;
   static constexpr int8_t kCanary = 0x5b;
-  Guarded floats_;
+  Guarded<float> floats_;
 };
 
 // The rule, written with what the C library has for it.
@@ -300,7 +300,7 @@ class QuantisedCheck {
   }
 
   GuardedBytes x_, w_, y_;
-  Guarded bias_, scale_, floats_;
+  Guarded<float> bias_, scale_, floats_;
   const int8_t* pointers_[4096];
   Random random_;
 };
