@@ -333,6 +333,40 @@ Pass StrassenResultsPass(Kernel<StrassenResultsArgs<T>> kernel, const LayerSizes
   };
 }
 
+// Of n elements each.
+
+Pass LookUpPass(Kernel<LookUpArgs<int8_t>> kernel, const LayerSizes& s) {
+  const size_t n = s.at("n");
+  const int8_t* const x = Shared<int8_t>().x.Take(n);
+  const int8_t* const table = Shared<int8_t>().w.Take(256);
+  int8_t* const y = Shared<int8_t>().y.Take(n);
+  return [=] { kernel({x, table, y, n}); };
+}
+
+Pass QuantizePass(Kernel<QuantizeArgs<float>> kernel, const LayerSizes& s) {
+  const size_t n = s.at("n");
+  const float* const x = Shared<float>().x.Take(n);
+  auto* const y = reinterpret_cast<uint8_t*>(Shared<int8_t>().y.Take(n));
+  return [=] { kernel({x, y, n, 0.01f, 3, INT8_MIN, INT8_MAX}); };
+}
+
+Pass QlinearAddPass(Kernel<QlinearAddArgs<int8_t>> kernel, const LayerSizes& s) {
+  const size_t n = s.at("n");
+  const int8_t* const a = Shared<int8_t>().x.Take(n);
+  const int8_t* const b = Shared<int8_t>().w.Take(n);
+  int8_t* const y = Shared<int8_t>().y.Take(n);
+  return [=] { kernel({a, b, y, n, 0.5f, 0.75f, 2.0f, -3, INT8_MIN, INT8_MAX}); };
+}
+
+// Pixels of a few channels.
+Pass QlinearMeanPass(Kernel<QlinearMeanArgs<int8_t>> kernel, const LayerSizes& s) {
+  constexpr size_t kChannels = 64;
+  const size_t pixels = std::max<size_t>(1, s.at("n") / kChannels);
+  const int8_t* const x = Shared<int8_t>().x.Take(pixels * kChannels);
+  int8_t* const y = Shared<int8_t>().y.Take(kChannels);
+  return [=] { kernel({x, y, pixels, kChannels, kChannels, 0, 0.1f, 0, INT8_MIN, INT8_MAX}); };
+}
+
 template <typename Args, Pass (*make)(Kernel<Args>, const LayerSizes&)>
 Pass Make(KernelFunction kernel, const LayerSizes& sizes) {
   return make(reinterpret_cast<Kernel<Args>>(kernel), sizes);
@@ -346,6 +380,10 @@ struct Maker {
 constexpr Maker kMakers[] = {
     {"GemmArgs<int8_t>", Make<GemmArgs<int8_t>, GemmPass<int8_t>>},
     {"DepthwiseArgs<int8_t>", Make<DepthwiseArgs<int8_t>, DepthwisePass<int8_t>>},
+    {"LookUpArgs<int8_t>", Make<LookUpArgs<int8_t>, LookUpPass>},
+    {"QuantizeArgs<float>", Make<QuantizeArgs<float>, QuantizePass>},
+    {"QlinearAddArgs<int8_t>", Make<QlinearAddArgs<int8_t>, QlinearAddPass>},
+    {"QlinearMeanArgs<int8_t>", Make<QlinearMeanArgs<int8_t>, QlinearMeanPass>},
     {"PoolArgs<int8_t>", Make<PoolArgs<int8_t>, PoolPass<int8_t>>},
     {"GemmArgs<float>", Make<GemmArgs<float>, GemmPass<float>>},
     {"GemmArgs<Half>", Make<GemmArgs<Half>, GemmPass<Half>>},
