@@ -56,6 +56,26 @@ Memory<T>& Shared() {
   return memory;
 }
 
+// Bias and limits; quantised results have factors, too.
+template <typename Args, typename T>
+void SetEpilogue(Args* args, const T* bias, size_t) {
+  args->bias = bias;
+  args->clamp_min = 0;
+  args->clamp_max = kInfinity;
+}
+template <typename Args>
+void SetEpilogue(Args* args, const int8_t*, size_t columns) {
+  args->bias = Shared<int32_t>().w.Take(columns);
+  args->scale = Shared<float>().w.Take(columns);
+  args->low = INT8_MIN;
+  args->high = INT8_MAX;
+}
+
+// How weights are packed, for the portable kernel: others know.
+template <typename Args>
+void SetDepthStep(Args*) {}
+void SetDepthStep(GemmArgs<int8_t>* args) { args->kr = 4; }
+
 // One product with the column blocks of the engine's driver: rows of A are `line` pixels to an
 // image row, `step` elements apart; a tap reads k elements, the next one lies an image row below.
 template <typename T>
@@ -80,13 +100,12 @@ Pass GemmPass(Kernel<GemmArgs<T>> kernel, const LayerSizes& s) {
     args.taps = taps;
     args.k = k;
     args.c_stride = columns;
-    args.clamp_min = 0;
-    args.clamp_max = kInfinity;
+    SetDepthStep(&args);
     args.mr = static_cast<uint16_t>(mr);
     args.nr = static_cast<uint16_t>(nr);
     for (size_t column = 0; column < columns; column += block) {
       args.w = w + column * depth;
-      args.bias = w + panels * nr * depth + column;
+      SetEpilogue(&args, w + panels * nr * depth + column, panels * nr);
       args.columns = std::min(block, columns - column);
       for (size_t i = 0; i < rows; i += mr) {
         args.a = pointers.data() + i * taps;
@@ -138,7 +157,7 @@ Pass DepthwisePass(Kernel<DepthwiseArgs<T>> kernel, const LayerSizes& s) {
   return [=, windows = PointAtWindows<T>(s, group_rows)] {
     DepthwiseArgs<T> args = {};
     args.w = w;
-    args.bias = w + weights;
+    SetEpilogue(&args, w + weights, channels);
     args.kernel_h = kh;
     args.kernel_w = kw;
     args.column = windows.column;
@@ -147,8 +166,6 @@ Pass DepthwisePass(Kernel<DepthwiseArgs<T>> kernel, const LayerSizes& s) {
     args.pixels = width;
     args.channels = args.y_stride = channels;
     args.y_row_stride = width * channels;
-    args.clamp_min = 0;
-    args.clamp_max = kInfinity;
     args.nr = static_cast<uint16_t>(nr);
     for (size_t group = 0; group < windows.groups; ++group) {
       const size_t row = group * group_rows;
@@ -316,6 +333,40 @@ Pass StrassenResultsPass(Kernel<StrassenResultsArgs<T>> kernel, const LayerSizes
   };
 }
 
+// Of n elements each.
+
+Pass LookUpPass(Kernel<LookUpArgs<int8_t>> kernel, const LayerSizes& s) {
+  const size_t n = s.at("n");
+  const int8_t* const x = Shared<int8_t>().x.Take(n);
+  const int8_t* const table = Shared<int8_t>().w.Take(256);
+  int8_t* const y = Shared<int8_t>().y.Take(n);
+  return [=] { kernel({x, table, y, n}); };
+}
+
+Pass QuantizePass(Kernel<QuantizeArgs<float>> kernel, const LayerSizes& s) {
+  const size_t n = s.at("n");
+  const float* const x = Shared<float>().x.Take(n);
+  auto* const y = reinterpret_cast<uint8_t*>(Shared<int8_t>().y.Take(n));
+  return [=] { kernel({x, y, n, 0.01f, 3, INT8_MIN, INT8_MAX}); };
+}
+
+Pass QlinearAddPass(Kernel<QlinearAddArgs<int8_t>> kernel, const LayerSizes& s) {
+  const size_t n = s.at("n");
+  const int8_t* const a = Shared<int8_t>().x.Take(n);
+  const int8_t* const b = Shared<int8_t>().w.Take(n);
+  int8_t* const y = Shared<int8_t>().y.Take(n);
+  return [=] { kernel({a, b, y, n, 0.5f, 0.75f, 2.0f, -3, INT8_MIN, INT8_MAX}); };
+}
+
+// Pixels of a few channels.
+Pass QlinearMeanPass(Kernel<QlinearMeanArgs<int8_t>> kernel, const LayerSizes& s) {
+  constexpr size_t kChannels = 64;
+  const size_t pixels = std::max<size_t>(1, s.at("n") / kChannels);
+  const int8_t* const x = Shared<int8_t>().x.Take(pixels * kChannels);
+  int8_t* const y = Shared<int8_t>().y.Take(kChannels);
+  return [=] { kernel({x, y, pixels, kChannels, kChannels, 0, 0.1f, 0, INT8_MIN, INT8_MAX}); };
+}
+
 template <typename Args, Pass (*make)(Kernel<Args>, const LayerSizes&)>
 Pass Make(KernelFunction kernel, const LayerSizes& sizes) {
   return make(reinterpret_cast<Kernel<Args>>(kernel), sizes);
@@ -327,6 +378,13 @@ struct Maker {
 };
 
 constexpr Maker kMakers[] = {
+    {"GemmArgs<int8_t>", Make<GemmArgs<int8_t>, GemmPass<int8_t>>},
+    {"DepthwiseArgs<int8_t>", Make<DepthwiseArgs<int8_t>, DepthwisePass<int8_t>>},
+    {"LookUpArgs<int8_t>", Make<LookUpArgs<int8_t>, LookUpPass>},
+    {"QuantizeArgs<float>", Make<QuantizeArgs<float>, QuantizePass>},
+    {"QlinearAddArgs<int8_t>", Make<QlinearAddArgs<int8_t>, QlinearAddPass>},
+    {"QlinearMeanArgs<int8_t>", Make<QlinearMeanArgs<int8_t>, QlinearMeanPass>},
+    {"PoolArgs<int8_t>", Make<PoolArgs<int8_t>, PoolPass<int8_t>>},
     {"GemmArgs<float>", Make<GemmArgs<float>, GemmPass<float>>},
     {"GemmArgs<Half>", Make<GemmArgs<Half>, GemmPass<Half>>},
     {"DepthwiseArgs<float>", Make<DepthwiseArgs<float>, DepthwisePass<float>>},

@@ -55,6 +55,27 @@ struct GemmArgs {
   uint16_t mr, nr;  // the packing's tile; read by the portable kernel only
 };
 
+// The same of quantised numbers: the sums are of 32 bits, and exact, and
+//
+//   c[i][j] = clamp(round(float(sum + bias[j]) * scale[j]) + zero_point)
+//
+// in float32, rounded half to even: what onnxruntime's QLinearConv and XNNPACK compute. The zero
+// point of `a` is in the bias. `w` has kr elements of the depth side by side, as kernels multiply
+// them: [panel][taps * k / kr][nr][kr]; k is a multiple of kr. `bias` and `scale` are padded to nr.
+template <>
+struct GemmArgs<int8_t> {
+  const int8_t* const* a;
+  const int8_t* w;
+  const int32_t* bias;
+  const float* scale;
+  int8_t* c;
+  size_t taps, k;
+  size_t rows, columns;
+  size_t c_stride;
+  int32_t zero_point, low, high;  // -128 <= low <= high <= 127
+  uint16_t mr, nr, kr;            // read by the portable kernel only
+};
+
 // Depthwise convolution of a block of rows x pixels neighbouring output pixels:
 //
 //   y[r * y_row_stride + p * y_stride + c] = clamp(bias[c] + sum over i < kernel_h, j < kernel_w of
@@ -74,6 +95,22 @@ struct DepthwiseArgs {
   size_t rows, pixels, channels;
   size_t y_stride, y_row_stride;
   float clamp_min, clamp_max;
+  uint16_t nr;
+};
+
+// The same of quantised numbers, as for GemmArgs<int8_t>; `bias` and `scale` of `channels` elements.
+template <>
+struct DepthwiseArgs<int8_t> {
+  const int8_t* const* a;
+  const int8_t* w;
+  const int32_t* bias;
+  const float* scale;
+  int8_t* y;
+  size_t kernel_h, kernel_w;
+  size_t column, step_h, step_w;
+  size_t rows, pixels, channels;
+  size_t y_stride, y_row_stride;
+  int32_t zero_point, low, high;
   uint16_t nr;
 };
 
@@ -191,6 +228,49 @@ struct SoftmaxArgs {
   const T* x;
   T* y;
   size_t n, stride;
+};
+
+// y[i] = saturate(round(x[i] / scale) + zero_point) to [low, high], which a byte holds; half to even.
+template <typename T>
+struct QuantizeArgs {
+  const T* x;
+  uint8_t* y;
+  size_t n;
+  float scale;
+  int32_t zero_point, low, high;
+};
+
+// y[i] = table[x[i]], of bytes: of negative ones, the place is that of the same bits without sign.
+// x == y is allowed.
+template <typename T>
+struct LookUpArgs {
+  const T* x;
+  const T* table;  // 256
+  T* y;
+  size_t n;
+};
+
+// y[i] = clamp(round(a[i] * a_scale + b[i] * b_scale + offset) + zero_point), half to even, in
+// float32, whose order of sums is the kernel's; y may be a or b.
+template <typename T>
+struct QlinearAddArgs {
+  const T *a, *b;
+  T* y;
+  size_t n;
+  float a_scale, b_scale, offset;
+  int32_t zero_point, low, high;
+};
+
+// y[c] = clamp(round(float(bias + sum over i < pixels of x[i * x_stride + c]) * scale) + zero_point),
+// half to even.
+template <typename T>
+struct QlinearMeanArgs {
+  const T* x;
+  T* y;
+  size_t pixels, channels, x_stride;
+  int32_t bias;
+  float scale;
+  int32_t zero_point, low, high;
 };
 
 using KernelFunction = void (*)();

@@ -32,9 +32,10 @@ class Port:
     """One input or output of an operator.
 
     `index`: holds i32 or i64 whatever the operator's dtypes are. `half`: may also hold f16, which
-    is computed with as f32. `strided`: may be some channels of a larger NHWC tensor, so that its
-    pixels do not lie side by side. `in_place`: of an input, the first output may be written where
-    it lies, as no element is read after the one of the output at its place was written.
+    is computed with as f32. `real`: holds f32 whatever the operator's dtypes are. `strided`: may
+    be some channels of a larger NHWC tensor, so that its pixels do not lie side by side.
+    `in_place`: of an input, the first output may be written where it lies, as no element is read
+    after the one of the output at its place was written.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Port:
     variadic: bool = False
     index: bool = False
     half: bool = False
+    real: bool = False
     strided: bool = False
     in_place: bool = False
 

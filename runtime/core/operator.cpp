@@ -63,6 +63,7 @@ Status Operator::SetUpShapes(const OperatorRow& row, const Operands& operands,
     unsigned allowed = (row.index_mask & bit) != 0 ? kIndexTypes : row.dtypes;
     // A class for one type computes in it.
     if (typed && (row.index_mask & bit) == 0) allowed &= 1u << static_cast<int>(own);
+    if ((row.real_mask & bit) != 0) allowed = 1u << static_cast<int>(DType::kF32);
     if ((row.half_mask & bit) != 0) allowed |= 1u << static_cast<int>(DType::kF16);
     TRIMTAB_CHECK(((allowed >> static_cast<int>(tensor->dtype)) & 1) != 0,
                   "element type is not supported (input, type)", i,

@@ -23,6 +23,7 @@ struct OperatorRow {
   uint16_t constant_mask;   // bit i set: input i is a weight
   uint16_t index_mask;      // bit i set: input i holds indices (i32 or i64), whatever `dtypes` says
   uint16_t half_mask;       // bit i set: input i may hold f16 beside what `dtypes` says
+  uint16_t real_mask;       // bit i set: input i holds f32, whatever `dtypes` says
   uint16_t strided_inputs;  // bit i set: input i may be a part of a variable
   uint16_t strided_outputs;  // bit i set: output i may be one
   uint16_t in_place_inputs;  // bit i set: output 0 may be written where input i lies

@@ -22,6 +22,17 @@ struct Epilogue {
   void Apply(T* y, size_t rows, size_t columns, size_t stride) const;
 };
 
+// Of quantised results: what sums are multiplied by, one number for each packed column, and what is
+// added then. Activations are bounds, or tables of their own.
+template <>
+struct Epilogue<int8_t> {
+  const float* scale;
+  int32_t zero_point, low, high;
+  uint16_t kr;  // as weights are packed
+
+  void Activate(int8_t*, size_t, size_t, size_t) const {}
+};
+
 // Binds the micro-kernel of activation operator `op`; 0: none.
 template <typename T>
 Status BindActivation(uint32_t op, const KernelRef& ref, Kernel<UnaryArgs<T>>* kernel);

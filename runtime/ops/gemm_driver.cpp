@@ -23,7 +23,7 @@ void PointAtEvenRows(const void* even_rows, GemmTiles<T>* tiles) {
 template <typename T>
 Status GemmDriver<T>::Bind(const ProductPlan& plan, const Tensor& w, const Tensor* bias,
                            int64_t groups, int64_t columns, int64_t depth, int64_t taps,
-                           int64_t zeros, int threads) {
+                           int64_t zeros, int threads, int64_t buffer_bytes) {
   const KernelRef& ref = plan.kernel;
   const KernelRow* row = nullptr;
   constexpr uint16_t kFamily = FamilyHash<T>(NameHash("gemm"));
@@ -37,7 +37,8 @@ Status GemmDriver<T>::Bind(const ProductPlan& plan, const Tensor& w, const Tenso
   TRIMTAB_CHECK(static_cast<int64_t>(w.bytes / sizeof(T)) >= padded * depth,
                 "packed weights are too short", padded * depth,
                 static_cast<int64_t>(w.bytes / sizeof(T)));
-  TRIMTAB_CHECK(bias == nullptr || static_cast<int64_t>(bias->bytes / sizeof(T)) >= padded,
+  constexpr size_t kBiasBytes = sizeof(*GemmJob<T>::bias);
+  TRIMTAB_CHECK(bias == nullptr || static_cast<int64_t>(bias->bytes / kBiasBytes) >= padded,
                 "packed bias is too short", padded);
 
   panels_ = static_cast<size_t>(plan.panels);
@@ -47,14 +48,45 @@ Status GemmDriver<T>::Bind(const ProductPlan& plan, const Tensor& w, const Tenso
       Aligned(static_cast<uint64_t>(taps * plan.call_tiles) * mr_ * sizeof(T*));
   zeros_bytes_ = static_cast<size_t>(zeros_bytes);
   pointers_bytes_ = static_cast<size_t>(pointers_bytes);
-  scratch_bytes_ = zeros_bytes + pointers_bytes * static_cast<uint64_t>(threads);
+  const uint64_t thread_bytes = pointers_bytes + Aligned(static_cast<uint64_t>(buffer_bytes));
+  thread_bytes_ = static_cast<size_t>(thread_bytes);
+  scratch_bytes_ = zeros_bytes + thread_bytes * static_cast<uint64_t>(threads);
   return Status();
 }
 
 template <typename T>
-const T* GemmDriver<T>::Zeros(void* scratch) const {
-  memset(scratch, 0, zeros_bytes_);
+const T* GemmDriver<T>::Zeros(void* scratch, int byte) const {
+  memset(scratch, byte, zeros_bytes_);
   return static_cast<const T*>(scratch);
+}
+
+// What kernels are told of the epilogue, and of the residual from row `row` and column `place` on.
+template <typename T>
+static void SetUp(const Epilogue<T>& epilogue, const GemmJob<T>& job, GemmArgs<T>* args) {
+  args->residual_stride = job.residual_stride;
+  args->clamp_min = epilogue.clamp_min;
+  args->clamp_max = epilogue.clamp_max;
+}
+static void SetUp(const Epilogue<int8_t>& epilogue, const GemmJob<int8_t>&,
+                  GemmArgs<int8_t>* args) {
+  args->zero_point = epilogue.zero_point;
+  args->low = epilogue.low;
+  args->high = epilogue.high;
+  args->kr = epilogue.kr;
+}
+
+template <typename T>
+static void PointAtResidual(const GemmJob<T>& job, size_t row, size_t place, GemmArgs<T>* args) {
+  args->residual =
+      job.residual == nullptr ? nullptr : job.residual + row * job.residual_stride + place;
+}
+static void PointAtResidual(const GemmJob<int8_t>&, size_t, size_t, GemmArgs<int8_t>*) {}
+
+// From a packed column on.
+template <typename T>
+static void PointAtScales(const Epilogue<T>&, size_t, GemmArgs<T>*) {}
+static void PointAtScales(const Epilogue<int8_t>& epilogue, size_t column, GemmArgs<int8_t>* args) {
+  args->scale = epilogue.scale + column;
 }
 
 // Order of the work: parts of the rows, groups, column blocks, row tiles. A block is as many weight
@@ -92,13 +124,12 @@ void GemmDriver<T>::Run(const GemmJob<T>& job, const Epilogue<T>& epilogue, void
   pool.For(items, cost, [&](size_t begin, size_t end, int thread) {
     auto* const pointers =
         reinterpret_cast<const T**>(static_cast<uint8_t*>(scratch) + zeros_bytes_ +
-                                    static_cast<size_t>(thread) * pointers_bytes_);
+                                    static_cast<size_t>(thread) * thread_bytes_);
+    void* const buffer = reinterpret_cast<uint8_t*>(pointers) + pointers_bytes_;
     GemmArgs<T> args;
     args.a = pointers;
     args.c_stride = job.row_stride;
-    args.residual_stride = job.residual_stride;
-    args.clamp_min = epilogue.clamp_min;
-    args.clamp_max = epilogue.clamp_max;
+    SetUp(epilogue, job, &args);
     args.mr = static_cast<uint16_t>(mr_);
     args.nr = static_cast<uint16_t>(nr_);
     size_t part_end = begin / part_items * part_tiles + part_tiles;
@@ -115,6 +146,7 @@ void GemmDriver<T>::Run(const GemmJob<T>& job, const Epilogue<T>& epilogue, void
       place = group * job.columns + column;
       args.w = job.w + panel * nr_ * job.depth;
       args.bias = job.bias == nullptr ? nullptr : job.bias + panel * nr_;
+      PointAtScales(epilogue, panel * nr_, &args);
       args.columns = columns < block_columns ? columns : block_columns;
     };
     begin_block();
@@ -125,12 +157,11 @@ void GemmDriver<T>::Run(const GemmJob<T>& job, const Epilogue<T>& epilogue, void
         count = Least(Least(call_tiles_, end - item),
                       Least(line_tiles - line_tile, part_end - tile_index));
         const size_t row = line_tile * mr_;
-        GemmTiles<T> call{group, line,     row, Least(count * mr_, job.line_rows - row),
-                          mr_,   pointers, 0,   0};
+        GemmTiles<T> call{group,  line, row, Least(count * mr_, job.line_rows - row), mr_, pointers,
+                          buffer, 0,    0};
         job.point(job.context, &call);
         count = DivideUp(call.rows, mr_);
-        args.residual =
-            job.residual == nullptr ? nullptr : job.residual + row * job.residual_stride + place;
+        PointAtResidual(job, row, place, &args);
         args.c = job.c + line * job.line_stride + row * job.row_stride + place;
         args.taps = call.taps;
         args.k = call.k;
@@ -164,5 +195,7 @@ template void PointAtEvenRows<float>(const void*, GemmTiles<float>*);
 template void PointAtEvenRows<Half>(const void*, GemmTiles<Half>*);
 template class GemmDriver<float>;
 template class GemmDriver<Half>;
+template void PointAtEvenRows<int8_t>(const void*, GemmTiles<int8_t>*);
+template class GemmDriver<int8_t>;
 
 }  // namespace trimtab

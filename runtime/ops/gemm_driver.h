@@ -17,6 +17,7 @@ struct GemmTiles {
   size_t rows;  // in: how many are asked for; out: all of these, or fewer of them in whole tiles
   size_t mr;
   const T** a;     // out: for every tile mr pointers per tap; rows past the last repeat one
+  void* buffer;    // of the thread, as large as Bind was told
   size_t taps, k;  // out: their product is the job's depth
 };
 
@@ -28,7 +29,7 @@ struct GemmJob {
   void (*point)(const void* context, GemmTiles<T>* tiles);
   const void* context;
   const T* w;  // [group][panel][depth][nr]
-  const T* bias;
+  decltype(GemmArgs<T>::bias) bias;
   const T* residual;
   T* c;
   size_t groups, lines, line_rows, columns, depth;
@@ -61,17 +62,20 @@ template <typename T>
 class GemmDriver {
  public:
   // Binds the kernel and checks that packed weights and bias hold `groups` x `columns` x `depth`.
-  // `taps` bounds the taps per tile. `zeros` is the length of the row that padding points at.
+  // `taps` bounds the taps per tile. `zeros` is the length of the row that padding points at,
+  // `buffer_bytes` what the job's `point` needs for itself, in each thread.
   Status Bind(const ProductPlan& plan, const Tensor& w, const Tensor* bias, int64_t groups,
-              int64_t columns, int64_t depth, int64_t taps, int64_t zeros, int threads);
+              int64_t columns, int64_t depth, int64_t taps, int64_t zeros, int threads,
+              int64_t buffer_bytes = 0);
 
   size_t mr() const { return mr_; }
   size_t panels(size_t columns) const { return (columns + nr_ - 1) / nr_; }
   size_t nr() const { return nr_; }
   uint64_t scratch_bytes() const { return scratch_bytes_; }
 
-  // The zero row at the start of the scratch memory; to be called once per run, before Run.
-  const T* Zeros(void* scratch) const;
+  // The row that padding points at, whose elements have all bytes alike, at the start of the
+  // scratch memory; to be called once per run, before Run.
+  const T* Zeros(void* scratch, int byte = 0) const;
   void Run(const GemmJob<T>& job, const Epilogue<T>& epilogue, void* scratch,
            ThreadPool& pool) const;
 
@@ -80,7 +84,7 @@ class GemmDriver {
   size_t mr_ = 0, nr_ = 0;
   size_t panels_ = 1;      // at most, in a block of columns
   size_t call_tiles_ = 1;  // at most, in a call of the kernel
-  size_t zeros_bytes_ = 0, pointers_bytes_ = 0;
+  size_t zeros_bytes_ = 0, pointers_bytes_ = 0, thread_bytes_ = 0;
   uint64_t scratch_bytes_ = 0;
 };
 

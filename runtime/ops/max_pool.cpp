@@ -5,6 +5,17 @@
 namespace trimtab {
 namespace {
 
+// What the padding holds. Numbers that a byte cannot hold are its ends.
+template <typename T>
+T Saturated(float value) {
+  return value;
+}
+template <>
+int8_t Saturated(float value) {
+  if (value <= INT8_MIN) return INT8_MIN;
+  return value >= INT8_MAX ? int8_t{INT8_MAX} : static_cast<int8_t>(value);
+}
+
 template <typename T>
 class MaxPool final : public OperatorOf<MaxPoolAttributes> {
  public:
@@ -46,7 +57,7 @@ void MaxPool<T>::Run(ThreadPool& pool) {
       window_,     x.h(),
       x.w(),       y.h(),
       y.w(),       x.pixel_stride(),
-      x.data<T>(), rows_.Padding(scratch<void>(), channels, attributes().pad_value)};
+      x.data<T>(), rows_.Padding(scratch<void>(), channels, Saturated<T>(attributes().pad_value))};
   T* const out = y.data<T>();
   rows_.Run(source, static_cast<size_t>(x.n()), scratch<void>(), pool, [&](const auto& piece) {
     T* const place = out + (piece.row * source.out_w + piece.x) * y.pixel_stride();
@@ -60,3 +71,4 @@ void MaxPool<T>::Run(ThreadPool& pool) {
 
 TRIMTAB_TYPED_OPERATOR(MaxPool, float, F32)
 TRIMTAB_TYPED_OPERATOR(MaxPool, Half, F16)
+TRIMTAB_TYPED_OPERATOR(MaxPool, int8_t, I8)

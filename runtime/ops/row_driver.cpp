@@ -57,5 +57,6 @@ void RowDriver<T>::Run(const WindowSource<T>& source, size_t images, void* scrat
 
 template class RowDriver<float>;
 template class RowDriver<Half>;
+template class RowDriver<int8_t>;
 
 }  // namespace trimtab

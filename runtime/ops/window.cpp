@@ -259,5 +259,9 @@ template void PointAtRows(const WindowSource<Half>&, const TapColumns&, size_t, 
                           const Half**);
 template void PointAtRows(const WindowSource<float>&, const TapColumns&, size_t, size_t, size_t,
                           const float**);
+template size_t PointAtTiles(const WindowSource<int8_t>&, size_t, size_t, size_t, size_t, size_t,
+                             const int8_t**, size_t*, size_t*);
+template void PointAtRows(const WindowSource<int8_t>&, const TapColumns&, size_t, size_t, size_t,
+                          const int8_t**);
 
 }  // namespace trimtab

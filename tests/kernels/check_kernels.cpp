@@ -7,6 +7,7 @@
 #include "runtime/core/kernel_table.h"
 #include "tests/kernels/check_elementwise.h"
 #include "tests/kernels/check_products.h"
+#include "tests/kernels/check_quantised.h"
 #include "tests/kernels/check_roofline.h"
 #include "tests/kernels/check_strassen.h"
 #include "tests/kernels/check_winograd.h"
@@ -133,6 +134,43 @@ bool CheckRoofline(const KernelRow& row, Result* result) {
   return true;
 }
 
+// What stands behind the c of a tile in the kernel's name.
+size_t DepthStep(const KernelRow& row) {
+  unsigned mr = 0, nr = 0, kr = 1;
+  const char* tile = strstr(row.text, "_i8_");
+  return tile != nullptr && sscanf(tile, "_i8_%ux%uc%u", &mr, &nr, &kr) == 3 ? kr : 1;
+}
+
+bool CheckQuantised(const KernelRow& row, Result* result) {
+  static QuantisedCheck check;
+  static const size_t kTiles[][3] = {{4, 16, 4}, {4, 4, 16}, {3, 5, 2}, {8, 8, 8}};
+  if (Of<int8_t>(row, "gemm")) {
+    if (row.nr != 0) {
+      check.Gemm(As<GemmArgs<int8_t>>(row), row.mr, row.nr, DepthStep(row), result);
+      return true;
+    }
+    for (const auto& tile : kTiles)
+      check.Gemm(As<GemmArgs<int8_t>>(row), tile[0], tile[1], tile[2], result);
+    return true;
+  }
+  if (Of<int8_t>(row, "depthwise")) {
+    check.Depthwise(As<DepthwiseArgs<int8_t>>(row), row.nr != 0 ? row.nr : 16, result);
+  } else if (Of<int8_t>(row, "look_up")) {
+    check.LookUp(As<LookUpArgs<int8_t>>(row), result);
+  } else if (Of<int8_t>(row, "max_pool")) {
+    check.MaxPool(As<PoolArgs<int8_t>>(row), result);
+  } else if (Of<int8_t>(row, "qlinear_add")) {
+    check.Add(As<QlinearAddArgs<int8_t>>(row), result);
+  } else if (Of<int8_t>(row, "qlinear_mean")) {
+    check.Mean(As<QlinearMeanArgs<int8_t>>(row), result);
+  } else if (Of<float>(row, "quantize")) {
+    check.Quantize(As<QuantizeArgs<float>>(row), result);
+  } else {
+    return false;
+  }
+  return true;
+}
+
 int CheckAll() {
   int checked = 0, skipped = 0, failed = 0;
   for (size_t i = 0; i < trimtab::kKernelTableSize; ++i) {
@@ -147,7 +185,8 @@ int CheckAll() {
     }
     Result result;
     if (!CheckTyped<float>(row, &result) && !CheckTyped<Half>(row, &result) &&
-        !CheckStrassen(row, &result) && !CheckRoofline(row, &result)) {
+        !CheckStrassen(row, &result) && !CheckQuantised(row, &result) &&
+        !CheckRoofline(row, &result)) {
       printf("FAILED: there is no check for its family\n");
       ++failed;
     } else if (result.failures > 0) {

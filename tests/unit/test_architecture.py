@@ -277,7 +277,7 @@ def test_every_operator_has_a_schema_and_a_source_of_its_name() -> None:
 
 # <op>_<dtype>[_<tile>]_<isa>; the tile is rows x columns (8x8) or columns alone (16).
 KERNEL_NAME = re.compile(
-    r"[a-z][a-z0-9]*(_[a-z0-9]+)*_(f32|f16|i8|u8|i32|i64)(_([1-9]\d*x)?[1-9]\d*)?_[a-z][a-z0-9]*"
+    r"[a-z][a-z0-9]*(_[a-z0-9]+)*_(f32|f16|i8|u8|i32|i64)(_([1-9]\d*x)?[1-9]\d*(c[1-9]\d*)?)?_[a-z][a-z0-9]*"
 )
 
 

@@ -1,7 +1,8 @@
 """The expected outputs of an ONNX model, from an implementation that shares nothing with trimtab.
 
 onnxruntime with its optimisations off where it is installed (a development dependency), else the
-reference evaluator of the `onnx` package, which is slow and always there.
+reference evaluator of the `onnx` package, which is slow and always there. Quantised models are
+optimised: only then onnxruntime computes with their integers.
 """
 
 from __future__ import annotations
@@ -42,18 +43,33 @@ def onnx_golden(path: Path, shapes: Mapping[str, tuple[int, ...]]) -> Golden:
     rng = np.random.default_rng(SEED)
     feed = {value.name: _of_onnx(value, shapes, rng) for value in inputs}
     names = [value.name for value in model.graph.output]
+    step = _last_step(model)
     try:
-        outputs, oracle = _run(path, feed, names)
+        outputs, oracle = _run(path, feed, names, quantised=step > 0)
     except Exception as error:  # each runtime has its own families of exceptions
         raise ImportModelError(
             f"no reference output: {error}",
             where=str(path),
             hint="the model must run in onnxruntime before its result can be checked",
         ) from error
-    return Golden(list(feed.values()), outputs, names, oracle)
+    return Golden(list(feed.values()), outputs, names, oracle, step=step)
 
 
-def _run(path: Path, feed: Mapping[str, Array], names: list[str]) -> tuple[list[Array], str]:
+def _last_step(model: onnx.ModelProto) -> float:
+    """What a step of the integers is worth that a model has computed last; 0 if it has none."""
+    constants = {tensor.name: tensor for tensor in model.graph.initializer}
+    scales = [
+        node.input[1]
+        for node in model.graph.node
+        if node.op_type == "DequantizeLinear" and node.input[0] not in constants
+    ]
+    last = constants.get(scales[-1]) if scales else None
+    return float(np.max(onnx.numpy_helper.to_array(last))) if last is not None else 0.0
+
+
+def _run(
+    path: Path, feed: Mapping[str, Array], names: list[str], *, quantised: bool
+) -> tuple[list[Array], str]:
     if importlib.util.find_spec("onnxruntime") is None:
         from onnx.reference import ReferenceEvaluator
 
@@ -62,10 +78,14 @@ def _run(path: Path, feed: Mapping[str, Array], names: list[str]) -> tuple[list[
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    levels = onnxruntime.GraphOptimizationLevel
+    options.graph_optimization_level = (
+        levels.ORT_ENABLE_ALL if quantised else levels.ORT_DISABLE_ALL
+    )
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    oracle = f"onnxruntime {onnxruntime.__version__} (optimisations off)"
+    state = "in integers" if quantised else "optimisations off"
+    oracle = f"onnxruntime {onnxruntime.__version__} ({state})"
     return list(session.run(names, dict(feed))), oracle
 
 

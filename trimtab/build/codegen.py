@@ -137,7 +137,7 @@ def registry_source(profile: Profile, kept: list[kernels.Kernel]) -> str:
             out.append("};")
         (least_in, most_in), (least_out, most_out) = op.input_counts, op.output_counts
         dtypes = hex(sum(1 << schema.DTYPES[d] for d in profile.dtypes_of(op, kept)))
-        traits = ("optional", "constant", "index", "half", "strided")
+        traits = ("optional", "constant", "index", "half", "real", "strided")
         ports = [(op.inputs, trait) for trait in traits]
         ports += [(op.outputs, "strided"), (op.inputs, "in_place")]
         masks = ", ".join(_mask(*port) for port in ports)

@@ -11,7 +11,7 @@ import numpy as np
 from trimtab import schema
 from trimtab.errors import ImportModelError
 from trimtab.importers._layers import Array, LayerImport, Operand, UnsupportedFormError, Value
-from trimtab.program import MAX_ELEMENTS
+from trimtab.program import MAX_ELEMENTS, Quantisation
 
 Results = Operand | tuple[Operand, ...]
 """What a handler makes of a layer: its output, or all of them."""
@@ -156,9 +156,11 @@ class HandledLayer:
         """`operand` as an operand of the engine."""
         return self._work.operand(operand, f"{self.name}.operand")
 
-    def constant(self, value: Array | float, role: str) -> Value:
+    def constant(
+        self, value: Array | float, role: str, quantisation: Quantisation | None = None
+    ) -> Value:
         """A new constant operand, float32 unless it holds integers."""
-        return self._work.add_constant(value, f"{self.name}.{role}")
+        return self._work.add_constant(value, f"{self.name}.{role}", quantisation=quantisation)
 
     def add(self, op: str, *inputs: Value, **attributes: Any) -> Value:
         """Adds an operator with one output."""

@@ -20,7 +20,7 @@ from trimtab.errors import (
     TrimtabError,
     UnsupportedOperatorError,
 )
-from trimtab.program import Program, Var
+from trimtab.program import Program, Quantisation, Var
 
 if TYPE_CHECKING:
     from trimtab.importers._handled_layer import HandledLayer
@@ -75,13 +75,21 @@ class LayerImport:
                 error.what, where=f"{self.path}: input '{name}'", hint="give positive sizes"
             ) from error
 
-    def add_constant(self, value: Array | float, name: str, *, exact: bool = False) -> Value:
+    def add_constant(
+        self,
+        value: Array | float,
+        name: str,
+        *,
+        exact: bool = False,
+        quantisation: Quantisation | None = None,
+    ) -> Value:
         """A constant operand, float32 when it is a real number and not `exact`."""
         array = np.asarray(value)
         if array.dtype.kind == "f" and not exact:
             array = array.astype(np.float32)
         try:
-            return self.program.vars[self.program.block.add_constant(array, name)]
+            constant = self.program.block.add_constant(array, name, quantisation)
+            return self.program.vars[constant]
         except ProgramError as error:
             raise UnsupportedFormError(f"operand '{name}': {error.what}") from error
 

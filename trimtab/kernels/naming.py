@@ -27,10 +27,12 @@ ELEMENTS = {
 # The packing of a program that is planned for a portable kernel, which understands any: that of
 # the small ARM kernels, so that they can stand in.
 _PORTABLE_PACKING = {"gemm": (4, 8), "depthwise": (0, 8)}
+_PORTABLE_PACKING_I8 = {"gemm": (4, 16), "depthwise": (0, 16)}
+_PORTABLE_DEPTH_STEP_I8 = 4
 
 _NAME = re.compile(
     rf"(?P<family>[a-z][a-z0-9]*(?:_[a-z0-9]+)*)_(?P<dtype>{'|'.join(schema.DTYPES)})"
-    r"(?:_(?:(?P<mr>[1-9]\d*)x)?(?P<nr>[1-9]\d*))?"
+    r"(?:_(?:(?P<mr>[1-9]\d*)x)?(?P<nr>[1-9]\d*)(?:c(?P<kr>[1-9]\d*))?)?"
     r"_(?P<isa>[a-z][a-z0-9]*)"
 )
 
@@ -48,7 +50,8 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Kernel:
-    """One micro-kernel. `mr`, `nr`: its tile, 0 where it has none. `args_type`: the template of its
+    """One micro-kernel. `mr`, `nr`: its tile, 0 where it has none. `kr`: elements of the depth that
+    lie side by side in its packed weights. `args_type`: the template of its
     arguments, `GemmArgs`. `path`: of the file that defines it, below `paths.root()`; below the
     build folder when there is a `recipe` to write it from.
     """
@@ -62,6 +65,7 @@ class Kernel:
     path: Path
     args_type: str
     recipe: Recipe | None = None
+    kr: int = 1
 
     @property
     def typed_family(self) -> str:
@@ -81,7 +85,13 @@ class Kernel:
     @property
     def packing(self) -> tuple[int, int]:
         """(mr, nr) that weights are packed for; (0, 0) where the kernel reads none."""
-        return _PORTABLE_PACKING.get(self.family, (0, 0)) if self.portable else (self.mr, self.nr)
+        portable = _PORTABLE_PACKING_I8 if self.dtype == "i8" else _PORTABLE_PACKING
+        return portable.get(self.family, (0, 0)) if self.portable else (self.mr, self.nr)
+
+    @property
+    def depth_step(self) -> int:
+        """Elements of the depth that lie side by side in weights that are packed for it."""
+        return _PORTABLE_DEPTH_STEP_I8 if self.portable and self.dtype == "i8" else self.kr
 
 
 def named(
@@ -122,7 +132,8 @@ def named(
             hint="add it to ELEMENTS of trimtab/kernels/naming.py",
         )
     return Kernel(
-        name, match["family"], match["dtype"], match["isa"], mr, nr, path, args_type, recipe
+        *(name, match["family"], match["dtype"], match["isa"], mr, nr, path, args_type, recipe),
+        kr=int(match["kr"] or 1),
     )
 
 

@@ -40,12 +40,16 @@ def _is_foldable(graph: Graph, op: Op) -> bool:
     # NHWC operators want another memory order, weights a packing; networks compute no constants so.
     if op.schema.layout == "nhwc" or any(port.constant for port in op.schema.inputs):
         return False
+    # What integers stand for, operators are not told here: fold_dequantised comes later.
+    if op.type in ("dequantize_linear", "quantize_linear"):
+        return False
     before = sum(graph.var(name).bytes for name in set(op.inputs) if name)
     after = sum(graph.var(name).bytes for name in op.outputs)
     return after <= before + ALLOWED_GROWTH_BYTES
 
 
-def _with_portable_kernels(op: Op, dtype: str) -> dict[str, Any]:
+def with_portable_kernels(op: Op, dtype: str) -> dict[str, Any]:
+    """The attributes of an operator that computes in `dtype`, with kernels that run anywhere."""
     values = dict(op.attributes)
     for attribute in op.schema.attributes:
         if attribute.type == "kernel" and not attribute.optional:
@@ -60,7 +64,7 @@ def _fold(graph: Graph, op: Op) -> None:
     for name in op.inputs:
         data = graph.constant(name)
         operands.append(None if data is None else (data, schema.DTYPES[graph.var(name).dtype]))
-    block = attributes.encode(op.schema, _with_portable_kernels(op, graph.block.dtype(op)))
+    block = attributes.encode(op.schema, with_portable_kernels(op, graph.block.dtype(op)))
     try:
         results = engine().run_operator(op.schema.id, operands, block, len(op.outputs))
     except EngineError as e:

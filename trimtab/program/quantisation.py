@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from trimtab.errors import ProgramError
 
@@ -35,6 +36,16 @@ class Quantisation:
         if points.size == 1:
             points = np.repeat(points, scales.size)
         return Quantisation(tuple(scales.tolist()), tuple(points.tolist()), axis)
+
+    def real(self, stored: NDArray[Any]) -> NDArray[np.float32]:
+        """The float32 numbers that integers stand for, as `dequantize_linear` has them."""
+        shape = [1] * stored.ndim
+        if self.axis is not None:
+            shape[self.axis] = -1
+        scale = np.array(self.scale, np.float32).reshape(shape)
+        point = np.array(self.zero_point, np.int64).reshape(shape)
+        result: NDArray[np.float32] = (stored.astype(np.int64) - point).astype(np.float32) * scale
+        return result
 
     def check(self, name: str, shape: tuple[int, ...], dtype: str) -> None:
         """ProgramError when this does not fit variable `name` of that shape and element type."""

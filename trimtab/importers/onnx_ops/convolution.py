@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from trimtab.importers._handled_layer import Results
-from trimtab.importers._layers import Array
+from trimtab.importers._layers import Array, Operand
 from trimtab.importers.onnx_ops import volume
 from trimtab.importers.onnx_ops import window as windows
 from trimtab.importers.onnx_ops.node import Node, handles
 from trimtab.importers.vocabulary.convolution import convolve, deconvolve
+from trimtab.importers.vocabulary.quantisation import real
 from trimtab.importers.vocabulary.window import image, restore
 
 
@@ -37,8 +38,15 @@ def conv(node: Node) -> Results:
     spatial = len(node.shape()) - 2
     x = image(node, node.x(), spatial)
     window = windows.of(node, weight.shape[2:], x.shape[2:])
-    y = convolve(node, x, weight, bias, window, node.integer("group", 1))
+    operands = _as_stored(node, 1, weight), None if bias is None else _as_stored(node, 2, bias)
+    y = convolve(node, x, *operands, window, node.integer("group", 1))
     return restore(node, y, spatial, node.x())
+
+
+def _as_stored(node: Node, i: int, data: Array) -> Operand:
+    """The constant of input `i` as the file stores it, where that has the shape of `data`."""
+    stored = node.stored(i)
+    return real(node, stored, f"input{i}") if stored and stored.data.shape == data.shape else data
 
 
 @handles("ConvTranspose")

@@ -7,12 +7,16 @@ import numpy as np
 from trimtab.importers._handled_layer import Results
 from trimtab.importers.onnx_ops.node import Node, handles
 from trimtab.importers.vocabulary import matrix
+from trimtab.importers.vocabulary.quantisation import Stored, real
 
 
 @handles("Gemm")
 def gemm(node: Node) -> Results:
     """alpha a b + beta c with a: [m, k] and b: [k, n], each possibly transposed."""
     alpha, beta = node.real("alpha", 1.0), node.real("beta", 1.0)
+    weights, shift = node.stored(1), node.stored(2)
+    if weights and alpha == beta == 1 and weights.data.ndim == 2 and (shift or not node.has(2)):
+        return _stored_product(node, weights, shift)
     a, b = node.x(), node.operand(1)
     a = matrix.flipped(node, a) if node.integer("transA", 0) else a
     b = matrix.flipped(node, b) if node.integer("transB", 0) else b
@@ -25,7 +29,22 @@ def gemm(node: Node) -> Results:
     return node.add("add", y, node.scaled(node.x(2), beta)) if has_c else y
 
 
+def _stored_product(node: Node, weights: Stored, bias: Stored | None) -> Results:
+    """The same with b, and c if there is one, as the file stores them."""
+    a = matrix.flipped(node, node.x()) if node.integer("transA", 0) else node.x()
+    w = weights if node.integer("transB", 0) else weights.transposed()
+    if bias is None:
+        return matrix.product(node, a, real(node, w, "weight"))
+    if bias.data.shape != w.data.shape[:1]:
+        y = matrix.product(node, a, real(node, w, "weight"))
+        return node.add("add", y, real(node, bias, "bias"))
+    return matrix.product(node, a, real(node, w, "weight"), real(node, bias, "bias"))
+
+
 @handles("MatMul")
 def mat_mul(node: Node) -> Results:
     """numpy.matmul: vectors get a unit dimension, which the result then loses."""
+    weights = node.stored(1)
+    if weights and weights.data.ndim == 2 and len(node.shape()) >= 2:
+        return matrix.product(node, node.x(), real(node, weights.transposed(), "weight"))
     return matrix.mat_mul(node, node.x(), node.operand(1))

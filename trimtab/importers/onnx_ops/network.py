@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from trimtab.importers._inputs import declared_inputs
 from trimtab.importers._layers import Array, LayerImport, UnsupportedFormError
 from trimtab.importers.onnx_ops import model as models
 from trimtab.importers.onnx_ops.node import HANDLERS, Node
+from trimtab.importers.vocabulary.quantisation import DTYPES, Stored
 from trimtab.program import Program
 
 if TYPE_CHECKING:
@@ -62,7 +63,10 @@ def load(path: Path, shapes: Shapes, values: Mapping[str, Array]) -> Program:
 
 
 class GraphImport(LayerImport):
-    """A program in the making, with what is known of every value of the ONNX graph."""
+    """A program in the making, with what is known of every value of the ONNX graph.
+
+    `stored`: how the file stores those that are known and were scaled integers.
+    """
 
     layer_word = "node"
     exact_types = True
@@ -72,6 +76,7 @@ class GraphImport(LayerImport):
         count = sum(node.op_type != "Constant" for node in graph.node)
         super().__init__(path, HANDLERS, count)
         self.opset = opset
+        self.stored: dict[Hashable, Stored] = {}
         self._used: set[str] = set()
         self._note_uses(graph)
         self._computable_bytes = _LEAST_COMPUTED_BYTES
@@ -187,6 +192,8 @@ def _is_foldable(node: Node, proto: onnx.NodeProto) -> bool:
         return False
     if any(a.HasField("g") or a.graphs for a in proto.attribute):
         return False
+    if node.type == "DequantizeLinear" and node.dtype(0) in DTYPES:
+        return False  # its handler keeps the integers
     return node.type == "Constant" or bool(proto.input)
 
 

@@ -11,6 +11,7 @@ from onnx import helper
 from trimtab.importers._attributes import AttributedLayer
 from trimtab.importers._handlers import Handlers
 from trimtab.importers._layers import Value
+from trimtab.importers.vocabulary.quantisation import Stored
 from trimtab.program.program import NUMPY_DTYPES
 
 if TYPE_CHECKING:
@@ -83,6 +84,16 @@ class Node(AttributedLayer):
     def uses_output(self, i: int) -> bool:
         """Whether anything reads output `i`."""
         return i < len(self.outputs) and self._work.is_used(self.outputs[i])
+
+    # Constants that the file stores as integers.
+
+    def note_stored(self, stored: Stored) -> None:
+        """Says that the node's result is a constant that the file stores in this way."""
+        self._work.stored[self.outputs[0]] = stored
+
+    def stored(self, i: int) -> Stored | None:
+        """How the file stores input `i`, if it is a constant of scaled integers."""
+        return self._work.stored.get(self.key(i)) if self.has(i) else None
 
     # What becomes of it.
 

@@ -11,11 +11,13 @@ from trimtab.importers.onnx_ops import window as windows
 from trimtab.importers.onnx_ops.node import Node, handles
 from trimtab.importers.vocabulary import pooling as pools
 from trimtab.importers.vocabulary.activation import square
+from trimtab.importers.vocabulary.quantisation import through_reals
 from trimtab.importers.vocabulary.reduction import reduced
 from trimtab.importers.vocabulary.window import image, restore
 
 
-def _pool(node: Node, kind: pools.Kind, x: Value, *, counted: bool = False) -> Value:
+def windowed(node: Node, kind: pools.Kind, x: Value, *, counted: bool = False) -> Value:
+    """`x` pooled by the window that the node has."""
     # With auto_pad the size is the padding's rule, there is nothing left to round.
     ceil = node.boolean("ceil_mode", False) and node.text("auto_pad", "NOTSET") == "NOTSET"
     if len(x.shape) == 5:
@@ -29,14 +31,17 @@ def _pool(node: Node, kind: pools.Kind, x: Value, *, counted: bool = False) -> V
 
 @handles("MaxPool")
 def max_pool(node: Node) -> Results:
-    """x: [n, c, (d,) (h,) w]; without the indices of the maxima."""
-    return _pool(node, "max", node.x())
+    """x: [n, c, (d,) (h,) w], reals or 8-bit integers; without the indices of the maxima."""
+    x = node.x()
+    if x.dtype not in ("i8", "u8") or len(x.shape) == 5:
+        return windowed(node, "max", x)
+    return through_reals(node, x, lambda real: windowed(node, "max", real))
 
 
 @handles("AveragePool")
 def average_pool(node: Node) -> Results:
     """x: [n, c, (d,) (h,) w]."""
-    return _pool(node, "average", node.x(), counted=node.boolean("count_include_pad", False))
+    return windowed(node, "average", node.x(), counted=node.boolean("count_include_pad", False))
 
 
 @handles("LpPool")
@@ -45,7 +50,7 @@ def lp_pool(node: Node) -> Results:
     x, kernel = node.x(0), node.integers("kernel_shape")
     if len(x.shape) == 5 or node.integer("ceil_mode", 0):
         raise node.unsupported("it pools volumes or rounds its size up")
-    y = _pool(node, "average", _power(node, x), counted=True)
+    y = windowed(node, "average", _power(node, x), counted=True)
     return _root(node, node.scaled(y, float(math.prod(kernel))))
 
 
@@ -55,10 +60,14 @@ def global_pool(node: Node) -> Results:
     if node.type == "GlobalLpPool":
         axes = range(2, len(node.shape()))
         return _root(node, reduced(node, "sum", _power(node, node.x()), axes, keep_dims=True))
-    kind: pools.Kind = "max" if node.type == "GlobalMaxPool" else "average"
-    spatial = len(node.shape()) - 2
-    y = pools.adaptive_pool(node, kind, image(node, node.x(), spatial), (1, 1))
-    return restore(node, y, spatial, node.x())
+    return whole(node, "max" if node.type == "GlobalMaxPool" else "average", node.x())
+
+
+def whole(node: Node, kind: pools.Kind, x: Value) -> Value:
+    """One result of each channel of `x`."""
+    spatial = len(x.shape) - 2
+    y = pools.adaptive_pool(node, kind, image(node, x, spatial), (1, 1))
+    return restore(node, y, spatial, x)
 
 
 def _power(node: Node, x: Value) -> Value:

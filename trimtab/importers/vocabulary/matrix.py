@@ -7,19 +7,23 @@ from typing import overload
 import numpy as np
 
 from trimtab.importers._handled_layer import HandledLayer
-from trimtab.importers._layers import Array, Operand, Value
+from trimtab.importers._layers import Operand, Value
 from trimtab.importers.vocabulary.movement import without
 
 
 def product(
-    layer: HandledLayer, x: Value, weight: Array, bias: Array | None = None, role: str = ""
+    layer: HandledLayer, x: Value, weight: Operand, bias: Operand | None = None, role: str = ""
 ) -> Value:
     """x: [..., k] times constant weights [n, k], plus bias [n]."""
     if not x.shape or x.shape[-1] != weight.shape[1]:
-        raise layer.invalid(f"{list(x.shape)} cannot be multiplied by {list(weight.T.shape)}")
-    operands = [layer.constant(np.ascontiguousarray(weight), f"{role}weight")]
-    if bias is not None:
-        operands.append(layer.constant(np.ascontiguousarray(bias), f"{role}bias"))
+        raise layer.invalid(f"{list(x.shape)} cannot be multiplied by {list(weight.shape[::-1])}")
+    operands = [
+        layer.constant(np.ascontiguousarray(operand), f"{role}{what}")
+        if isinstance(operand, np.ndarray)
+        else operand
+        for operand, what in ((weight, "weight"), (bias, "bias"))
+        if operand is not None
+    ]
     if len(x.shape) >= 2:
         return layer.add("gemm", x, *operands)
     y = layer.add("gemm", layer.reshape(x, (1, -1)), *operands)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from trimtab import kernels
 from trimtab.kernels import Kernel
@@ -78,6 +79,11 @@ _MAKERS: dict[tuple[str, str], Callable[[Program, Op], Layer]] = {
 }
 
 
+# The zoo's networks are of real numbers: kernels that only quantised ones call are timed on as many
+# elements as those of functions are.
+_LIKE_FUNCTIONS = ("LookUpArgs", "QuantizeArgs", "QlinearAddArgs", "QlinearMeanArgs")
+
+
 def collect(programs: Iterable[Program]) -> dict[str, Counter[Layer]]:
     """Kernel -> its layers, each with the work it is in all of the planned `programs`."""
     found: dict[str, Counter[Layer]] = {}
@@ -102,9 +108,11 @@ def assign(
 
     def fallback(k: Kernel) -> Counter[Layer]:
         own = by_type.get((k.args_type, k.dtype))
-        others = (counts for (args, _), counts in by_type.items() if args == k.args_type)
+        alike = "UnaryArgs" if k.args_type in _LIKE_FUNCTIONS else k.args_type
+        others = (counts for (args, _), counts in by_type.items() if args == alike)
+        typed = {layer.of_type(k.dtype): n for counts in others for layer, n in counts.items()}
         return own or Counter(
-            {layer.of_type(k.dtype): n for counts in others for layer, n in counts.items()}
+            {replace(layer, args_type=k.args_type): n for layer, n in typed.items()}
         )
 
     return {k.name: select(_fitting(k, found.get(k.name) or fallback(k)), most) for k in chosen}

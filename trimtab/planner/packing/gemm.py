@@ -141,3 +141,15 @@ def phase_panels(
 def pack_bias(bias: Array, groups: int, nr: int) -> Array:
     """bias: [c_out] -> [group][columns padded to nr]."""
     return pack_groups(bias.reshape(groups, -1, 1), nr)
+
+
+def pack_steps(w: Array, groups: int, nr: int, kr: int) -> Array:
+    """w: [c_out, c_in / groups, kh, kw] -> [group][panel][depth / kr][nr][kr], filled up with zeros
+    to whole panels, and to whole steps behind the last tap.
+    """
+    by_group = _by_group(w, groups)
+    columns, depth = by_group.shape[1:]
+    padded = np.zeros((groups, -(-columns // nr) * nr, -(-depth // kr) * kr), w.dtype)
+    padded[:, :columns, :depth] = by_group
+    steps = padded.reshape(groups, -1, nr, padded.shape[2] // kr, kr)
+    return steps.transpose(0, 1, 3, 2, 4).reshape(-1)

@@ -1,0 +1,52 @@
+#include "kernels/arm/requantise.h"
+#include "kernels/generic/unroll.h"
+
+namespace {
+
+// As many bytes can be added up in 16 bits.
+constexpr size_t kMost = 256;
+
+inline int8x16_t Mean(const QlinearMeanArgs<int8_t>& args, size_t c, const Limits& limits) {
+  int32x4_t sums[4];
+  TRIMTAB_UNROLL
+  for (int i = 0; i < 4; ++i) sums[i] = vdupq_n_s32(args.bias);
+  const int8_t* x = args.x + c;
+  for (size_t left = args.pixels; left > 0;) {
+    const size_t count = left < kMost ? left : kMost;
+    left -= count;
+    int16x8_t low = vdupq_n_s16(0), high = low;
+    for (size_t i = count; i > 0; --i, x += args.x_stride) {
+      const int8x16_t pixel = vld1q_s8(x);
+      low = vaddw_s8(low, vget_low_s8(pixel));
+      high = vaddw_high_s8(high, pixel);
+    }
+    sums[0] = vaddw_s16(sums[0], vget_low_s16(low));
+    sums[1] = vaddw_high_s16(sums[1], low);
+    sums[2] = vaddw_s16(sums[2], vget_low_s16(high));
+    sums[3] = vaddw_high_s16(sums[3], high);
+  }
+  TRIMTAB_UNROLL
+  for (int i = 0; i < 4; ++i)
+    sums[i] = vcvtnq_s32_f32(vmulq_n_f32(vcvtq_f32_s32(sums[i]), args.scale));
+  return limits.Store(sums[0], sums[1], sums[2], sums[3]);
+}
+
+}  // namespace
+
+// The last vector of channels overlaps the one before.
+extern "C" void qlinear_mean_i8_neon(const QlinearMeanArgs<int8_t>& args) {
+  const Limits limits(args);
+  if (args.channels >= 16) {
+    for (size_t c = 0; c < args.channels; c += 16) {
+      const size_t first = c + 16 <= args.channels ? c : args.channels - 16;
+      vst1q_s8(args.y + first, Mean(args, first, limits));
+    }
+    return;
+  }
+  for (size_t c = 0; c < args.channels; ++c) {
+    int32_t sum = args.bias;
+    for (size_t i = 0; i < args.pixels; ++i) sum += args.x[i * args.x_stride + c];
+    const int32x4_t r = vcvtnq_s32_f32(vdupq_n_f32(static_cast<float>(sum) * args.scale));
+    args.y[c] = vgetq_lane_s8(limits.Store(r, r, r, r), 0);
+  }
+}

@@ -1,0 +1,31 @@
+// Sums of products of bytes as quantised bytes, 16 at a time.
+#ifndef TRIMTAB_KERNELS_ARM_REQUANTISE_H_
+#define TRIMTAB_KERNELS_ARM_REQUANTISE_H_
+
+#include <arm_neon.h>
+
+#include "kernels/kernel_api.h"
+
+namespace {
+
+struct Limits {
+  int16x8_t zero_point;
+  int8x16_t low, high;
+
+  template <typename Args>
+  explicit Limits(const Args& args)
+      : zero_point(vdupq_n_s16(static_cast<int16_t>(args.zero_point))),
+        low(vdupq_n_s8(static_cast<int8_t>(args.low))),
+        high(vdupq_n_s8(static_cast<int8_t>(args.high))) {}
+
+  // Rounded numbers, less the zero point. Whatever is too large stays at an end.
+  int8x16_t Store(int32x4_t a, int32x4_t b, int32x4_t c, int32x4_t d) const {
+    const int16x8_t first = vqaddq_s16(vqmovn_high_s32(vqmovn_s32(a), b), zero_point);
+    const int16x8_t last = vqaddq_s16(vqmovn_high_s32(vqmovn_s32(c), d), zero_point);
+    return vminq_s8(vmaxq_s8(vqmovn_high_s16(vqmovn_s16(first), last), low), high);
+  }
+};
+
+}  // namespace
+
+#endif  // TRIMTAB_KERNELS_ARM_REQUANTISE_H_

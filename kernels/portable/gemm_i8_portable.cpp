@@ -1,0 +1,22 @@
+#include "kernels/generic/requantise.h"
+#include "kernels/kernel_api.h"
+
+// Any tile, one result after the other.
+extern "C" void gemm_i8_portable(const GemmArgs<int8_t>& args) {
+  const size_t nr = args.nr, mr = args.mr, kr = args.kr, depth = args.taps * args.k;
+  for (size_t column = 0; column < args.columns; ++column) {
+    const size_t in_panel = column % nr;
+    const int8_t* const panel = args.w + (column - in_panel) * depth + in_panel * kr;
+    for (size_t i = 0; i < args.rows; ++i) {
+      int32_t sum = args.bias[column];
+      const int8_t* w = panel;
+      for (size_t t = 0; t < args.taps; ++t) {
+        const int8_t* const a = args.a[(i / mr * args.taps + t) * mr + i % mr];
+        for (size_t p = 0; p < args.k; p += kr, w += nr * kr) {
+          for (size_t q = 0; q < kr; ++q) sum += a[p + q] * w[q];
+        }
+      }
+      args.c[i * args.c_stride + column] = Requantise(args, sum, args.scale[column]);
+    }
+  }
+}

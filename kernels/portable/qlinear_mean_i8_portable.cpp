@@ -1,0 +1,10 @@
+#include "kernels/generic/requantise.h"
+#include "kernels/kernel_api.h"
+
+extern "C" void qlinear_mean_i8_portable(const QlinearMeanArgs<int8_t>& args) {
+  for (size_t c = 0; c < args.channels; ++c) {
+    int32_t sum = args.bias;
+    for (size_t i = 0; i < args.pixels; ++i) sum += args.x[i * args.x_stride + c];
+    args.y[c] = Requantise(args, sum, args.scale);
+  }
+}

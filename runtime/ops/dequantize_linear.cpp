@@ -1,0 +1,47 @@
+// Integers become the real numbers that they stand for.
+#include "generated/attributes.h"
+#include "runtime/core/operator.h"
+#include "runtime/ops/quantised_rows.h"
+
+namespace trimtab {
+namespace {
+
+template <typename T>
+void Dequantize(const Tensor& x, const QuantisedRows& rows, float* y, ThreadPool& pool) {
+  const T* const from = x.data<T>();
+  const Quantisation& q = *x.quantisation;
+  rows.For(pool, [&](size_t begin, size_t count, size_t index) {
+    const float scale = q.scales()[index];
+    const int64_t zero_point = q.zero_points()[index];  // differences of i32 may need 33 bits
+    for (size_t i = begin; i < begin + count; ++i)
+      y[i] = static_cast<float>(from[i] - zero_point) * scale;
+  });
+}
+
+class DequantizeLinear final : public OperatorOf<DequantizeLinearAttributes> {
+ public:
+  void Run(ThreadPool& pool) override {
+    const Tensor& x = input(0);
+    float* const y = output().data<float>();
+    if (x.dtype == DType::kI8) return Dequantize<int8_t>(x, rows_, y, pool);
+    if (x.dtype == DType::kU8) return Dequantize<uint8_t>(x, rows_, y, pool);
+    Dequantize<int32_t>(x, rows_, y, pool);
+  }
+
+ protected:
+  Status InferShape() override {
+    output().dims = input(0).dims;
+    output().dtype = DType::kF32;
+    return Status();
+  }
+
+  Status Prepare() override { return rows_.Prepare(input(0)); }
+
+ private:
+  QuantisedRows rows_;
+};
+
+}  // namespace
+}  // namespace trimtab
+
+TRIMTAB_OPERATOR(DequantizeLinear)

@@ -1,0 +1,51 @@
+// Sum of quantised numbers.
+#include "generated/attributes.h"
+#include "runtime/core/operator.h"
+#include "runtime/ops/requantise.h"
+
+namespace trimtab {
+namespace {
+
+class QlinearAdd final : public OperatorOf<QlinearAddAttributes> {
+ public:
+  void Run(ThreadPool& pool) override {
+    const int8_t *const a = input(0).data<int8_t>(), *const b = input(1).data<int8_t>();
+    int8_t* const y = output().data<int8_t>();
+    pool.For(static_cast<size_t>(output().Count()), 1, [&](size_t begin, size_t end, int) {
+      QlinearAddArgs<int8_t> args = args_;
+      args.a = a + begin;
+      args.b = b + begin;
+      args.y = y + begin;
+      args.n = end - begin;
+      kernel_(args);
+    });
+  }
+
+ protected:
+  Status InferShape() override {
+    TRIMTAB_CHECK(input(0).dims == input(1).dims, "operands must have one shape");
+    output().dims = input(0).dims;
+    return Status();
+  }
+
+  Status Prepare() override {
+    int32_t a = 0, b = 0;
+    TRIMTAB_RETURN_IF_ERROR(ReadZeroPoint(input(0), &a));
+    TRIMTAB_RETURN_IF_ERROR(ReadZeroPoint(input(1), &b));
+    TRIMTAB_RETURN_IF_ERROR(BindLimits(attributes(), output(), &args_));
+    const float scale = output().quantisation->scales()[0];
+    args_.a_scale = input(0).quantisation->scales()[0] / scale;
+    args_.b_scale = input(1).quantisation->scales()[0] / scale;
+    args_.offset = -(static_cast<float>(a) * args_.a_scale + static_cast<float>(b) * args_.b_scale);
+    return Bind<NameHash("qlinear_add")>(attributes().kernel, &kernel_);
+  }
+
+ private:
+  Kernel<QlinearAddArgs<int8_t>> kernel_ = nullptr;
+  QlinearAddArgs<int8_t> args_;
+};
+
+}  // namespace
+}  // namespace trimtab
+
+TRIMTAB_OPERATOR(QlinearAdd)

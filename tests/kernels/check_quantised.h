@@ -1,0 +1,310 @@
+// Checks of the kernels on quantised numbers. Sums of integers are exact, and the rule for what
+// becomes of them is one product of float32, rounded half to even: kernels must give just that. Only
+// sums of products of real numbers may be a step off.
+#ifndef TRIMTAB_TESTS_KERNELS_CHECK_QUANTISED_H_
+#define TRIMTAB_TESTS_KERNELS_CHECK_QUANTISED_H_
+
+#include "kernels/kernel_api.h"
+#include "tests/kernels/check_support.h"
+
+namespace check {
+
+// Bytes that end at a guard, with canaries around results.
+class GuardedBytes {
+ public:
+  int8_t* Take(size_t n) {
+    return reinterpret_cast<int8_t*>(floats_.Take((n + 3) / 4) + (n + 3) / 4) - n;
+  }
+  int8_t* TakeOutput(size_t n) {
+    floats_.TakeOutput((n + 3) / 4);
+    int8_t* const p = Take(n);
+    memset(p - kMargin, kCanary, n + kMargin);
+    return p;
+  }
+  // Outside of rows x columns at `stride`, with the margin in front.
+  void CheckUntouched(const int8_t* p, size_t rows, size_t columns, size_t stride, Result* result,
+                      const char* place) const {
+    for (size_t i = 1; i <= kMargin; ++i) {
+      if (p[-static_cast<ptrdiff_t>(i)] != kCanary)
+        return result->Fail("wrote in front of the output", p[-1], 0, 0, place);
+    }
+    for (size_t i = 0; i + 1 < rows; ++i) {
+      for (size_t j = columns; j < stride; ++j) {
+        if (p[i * stride + j] != kCanary)
+          return result->Fail("wrote outside the output", p[i * stride + j], 0, 0, place);
+      }
+    }
+  }
+
+ private:
+  static constexpr size_t kMargin = 64;
+  static constexpr int8_t kCanary = 0x5b;
+  Guarded<float> floats_;
+};
+
+// The rule, written with what the C library has for it.
+inline double Requantised(int64_t sum, float scale, int zero_point, int low, int high) {
+  const float product = static_cast<float>(static_cast<int32_t>(sum)) * scale;
+  return Clamp(nearbyintf(product) + static_cast<double>(zero_point), low, high);
+}
+
+class QuantisedCheck {
+ public:
+  void Gemm(void (*kernel)(const GemmArgs<int8_t>&), size_t mr, size_t nr, size_t kr,
+            Result* result) {
+    const size_t rows[] = {1, 2, mr - 1, mr, mr + 1, 2 * mr + 1};
+    const size_t columns[] = {1, nr - 1, nr, nr + 1, 2 * nr + 3, 3 * nr};
+    size_t turn = 0;
+    for (size_t r : rows) {
+      for (size_t n : columns) {
+        const size_t all_steps[] = {1, 2, 3, 4, 5, 7, 12};
+        for (size_t steps : all_steps) {
+          if (r > 0 && n > 0)
+            GemmCase(kernel, {mr, nr, kr}, r, n, 1 + turn++ % 4, steps * kr, result);
+        }
+      }
+    }
+  }
+
+  void Depthwise(void (*kernel)(const DepthwiseArgs<int8_t>&), size_t nr, Result* result) {
+    const size_t all_channels[] = {1, 7, nr, nr + 1, 2 * nr, 3 * nr - 1, 40};
+    for (size_t channels : all_channels) {
+      const size_t all_windows[] = {1, 2, 3, 5};
+      for (size_t window : all_windows) {
+        for (size_t step = 1; step <= 2; ++step)
+          DepthwiseCase(kernel, nr, channels, window, step, result);
+      }
+    }
+  }
+
+  void LookUp(void (*kernel)(const LookUpArgs<int8_t>&), Result* result) {
+    int8_t table[256];
+    Fill(table, 256, -128);
+    const size_t lengths[] = {0, 1, 15, 16, 17, 64, 301};
+    for (size_t n : lengths) {
+      ++result->cases;
+      int8_t *x = x_.Take(n), *y = y_.TakeOutput(n);
+      Fill(x, n, -128);
+      kernel({x, table, y, n});
+      y_.CheckUntouched(y, 1, n, n, result, "table");
+      for (size_t i = 0; i < n; ++i)
+        result->Compare(y[i], table[static_cast<uint8_t>(x[i])], 0, "table");
+    }
+  }
+
+  void Quantize(void (*kernel)(const QuantizeArgs<float>&), Result* result) {
+    const size_t lengths[] = {0, 1, 7, 8, 9, 100};
+    for (size_t n : lengths) {
+      for (int turn = 0; turn < 8; ++turn) {
+        ++result->cases;
+        float* x = floats_.Take(n);
+        random_.Fill(x, n, -200.0f, 200.0f);
+        // Halves, that are exact, and numbers that are too large.
+        for (size_t i = 0; i < n; i += 3) x[i] = static_cast<float>(random_.Below(400)) / 2 - 100;
+        if (n > 5) x[4] = 1e30f, x[5] = -INFINITY;
+        const float scale = turn % 2 == 0 ? 1.0f : random_.Uniform(0.1f, 3.0f);
+        const bool is_signed = turn % 4 < 2;
+        const int low = is_signed ? -128 : 0, high = is_signed ? 127 : 255;
+        const int zero_point = low + static_cast<int>(random_.Below(256));
+        int8_t* y = y_.TakeOutput(n);
+        kernel({x, reinterpret_cast<uint8_t*>(y), n, scale, zero_point, low, high});
+        y_.CheckUntouched(y, 1, n, n, result, "quantize");
+        for (size_t i = 0; i < n; ++i) {
+          const int found = is_signed ? y[i] : static_cast<uint8_t>(y[i]);
+          const double place = nearbyintf(x[i] / scale);
+          result->Compare(found, Clamp(place + zero_point, low, high), 0, "quantize");
+        }
+      }
+    }
+  }
+
+  void MaxPool(void (*kernel)(const PoolArgs<int8_t>&), Result* result) {
+    const size_t all_channels[] = {1, 15, 16, 17, 64, 81, 130};
+    for (size_t channels : all_channels) {
+      const size_t all_windows[] = {1, 2, 3};
+      for (size_t window : all_windows) {
+        ++result->cases;
+        const size_t pixels = 5, step = window == 3 ? 2 : window;
+        const size_t count = ((pixels - 1) * step + window) * window;
+        int8_t* x = x_.Take(count * channels);
+        Fill(x, count * channels, -128);
+        for (size_t i = 0; i < count; ++i) pointers_[i] = x + i * channels;
+        const size_t stride = channels + 3;
+        int8_t* y = y_.TakeOutput((pixels - 1) * stride + channels);
+        kernel({pointers_, nullptr, y, window, window, step, pixels, channels, stride});
+        y_.CheckUntouched(y, pixels, channels, stride, result, "max_pool");
+        for (size_t p = 0; p < pixels; ++p) {
+          for (size_t c = 0; c < channels; ++c) {
+            int most = -128;
+            for (size_t t = 0; t < window * window; ++t) {
+              const int value = pointers_[p * step * window + t][c];
+              most = value > most ? value : most;
+            }
+            result->Compare(y[p * stride + c], most, 0, "max_pool");
+          }
+        }
+      }
+    }
+  }
+
+  void Add(void (*kernel)(const QlinearAddArgs<int8_t>&), Result* result) {
+    const size_t lengths[] = {0, 1, 15, 16, 33, 200};
+    for (size_t n : lengths) {
+      ++result->cases;
+      int8_t *a = x_.Take(n), *b = w_.Take(n), *y = y_.TakeOutput(n);
+      Fill(a, n, -128);
+      Fill(b, n, -128);
+      const float a_scale = random_.Uniform(0.1f, 2), b_scale = random_.Uniform(0.1f, 2);
+      const float offset = random_.Uniform(-30, 30);
+      kernel({a, b, y, n, a_scale, b_scale, offset, -5, -100, 90});
+      y_.CheckUntouched(y, 1, n, n, result, "add");
+      for (size_t i = 0; i < n; ++i) {
+        // Exact but where the sum is so near to a half that float32 cannot tell.
+        const double sum =
+            static_cast<double>(a[i]) * a_scale + static_cast<double>(b[i]) * b_scale + offset;
+        const double near = fabs(fabs(sum - floor(sum)) - 0.5) < 1e-4 ? 1 : 0;
+        result->Compare(y[i], Clamp(nearbyint(sum) - 5, -100, 90), near, "add");
+      }
+    }
+  }
+
+  void Mean(void (*kernel)(const QlinearMeanArgs<int8_t>&), Result* result) {
+    const size_t all_channels[] = {1, 15, 16, 17, 50};
+    for (size_t channels : all_channels) {
+      const size_t all_pixels[] = {1, 49, 600};
+      for (size_t pixels : all_pixels) {
+        ++result->cases;
+        const size_t stride = channels + 2;
+        int8_t *x = x_.Take((pixels - 1) * stride + channels), *y = y_.TakeOutput(channels);
+        Fill(x, (pixels - 1) * stride + channels, -128);
+        const float scale = random_.Uniform(0.5f, 1.5f) / static_cast<float>(pixels);
+        kernel({x, y, pixels, channels, stride, 77, scale, 3, -128, 120});
+        y_.CheckUntouched(y, 1, channels, channels, result, "mean");
+        for (size_t c = 0; c < channels; ++c) {
+          int64_t sum = 77;
+          for (size_t i = 0; i < pixels; ++i) sum += x[i * stride + c];
+          result->Compare(y[c], Requantised(sum, scale, 3, -128, 120), 0, "mean");
+        }
+      }
+    }
+  }
+
+ private:
+  struct Packing {
+    size_t mr, nr, kr;
+  };
+
+  void Fill(int8_t* p, size_t n, int least) {
+    for (size_t i = 0; i < n; ++i)
+      p[i] = static_cast<int8_t>(least +
+                                 static_cast<int>(random_.Below(static_cast<size_t>(128 - least))));
+  }
+  // Also the ends, at which sums of 16 bits overflow first.
+  void FillEnds(int8_t* p, size_t n, int least) {
+    Fill(p, n, least);
+    if (random_.Below(3) == 0) memset(p, random_.Below(2) == 0 ? least : 127, n);
+  }
+  // Scales of powers of two, so that many results lie halfway.
+  float Scale(size_t depth) {
+    const float scale = ldexpf(1, -static_cast<int>(random_.Below(6)) - 5);
+    return random_.Below(2) == 0 ? scale
+                                 : random_.Uniform(0.5f, 2) / static_cast<float>(40 * depth + 1);
+  }
+
+  void GemmCase(void (*kernel)(const GemmArgs<int8_t>&), const Packing& t, size_t rows,
+                size_t columns, size_t taps, size_t k, Result* result) {
+    ++result->cases;
+    const size_t panels = (columns + t.nr - 1) / t.nr, depth = taps * k;
+    int8_t* w = w_.Take(panels * depth * t.nr);
+    FillEnds(w, panels * depth * t.nr, t.kr == 16 ? -127 : -128);
+    auto* bias = reinterpret_cast<int32_t*>(bias_.Take(panels * t.nr));
+    float* scale = scale_.Take(panels * t.nr);
+    for (size_t j = 0; j < panels * t.nr; ++j) {
+      bias[j] = static_cast<int32_t>(random_.Below(20000)) - 10000;
+      scale[j] = Scale(depth);
+    }
+    const size_t pool = (rows + t.mr - 1) / t.mr * taps * t.mr;
+    int8_t* a = x_.Take(pool * k);
+    FillEnds(a, pool * k, -128);
+    for (size_t i = 0; i < pool; ++i)
+      pointers_[i] = a + (i == 0 ? pool - 1 : random_.Below(pool)) * k;
+    const size_t stride = columns + random_.Below(3);
+    int8_t* c = y_.TakeOutput((rows - 1) * stride + columns);
+    const bool clamp = random_.Below(2) == 0;
+    const int low = clamp ? -20 : -128, high = clamp ? 99 : 127;
+    const int zero_point = static_cast<int>(random_.Below(256)) - 128;
+    kernel({pointers_, w, bias, scale, c, taps, k, rows, columns, stride, zero_point, low, high,
+            static_cast<uint16_t>(t.mr), static_cast<uint16_t>(t.nr), static_cast<uint16_t>(t.kr)});
+    char place[120];
+    snprintf(place, sizeof(place), "tile %zux%zuc%zu, rows %zu, columns %zu, taps %zu, k %zu", t.mr,
+             t.nr, t.kr, rows, columns, taps, k);
+    y_.CheckUntouched(c, rows, columns, stride, result, place);
+    for (size_t i = 0; i < rows; ++i) {
+      for (size_t j = 0; j < columns; ++j) {
+        int64_t sum = bias[j];
+        for (size_t d = 0; d < depth; ++d) {
+          const int8_t* row = pointers_[(i / t.mr * taps + d / k) * t.mr + i % t.mr];
+          const size_t at = (d / t.kr * t.nr + j % t.nr) * t.kr + d % t.kr;
+          sum += row[d % k] * w[j / t.nr * depth * t.nr + at];
+        }
+        result->Compare(c[i * stride + j], Requantised(sum, scale[j], zero_point, low, high), 0,
+                        place);
+      }
+    }
+  }
+
+  void DepthwiseCase(void (*kernel)(const DepthwiseArgs<int8_t>&), size_t nr, size_t channels,
+                     size_t window, size_t step, Result* result) {
+    ++result->cases;
+    const size_t tiles = (channels + nr - 1) / nr, taps = window * window, pixels = 4, rows = 2;
+    int8_t* w = w_.Take(tiles * taps * nr);
+    FillEnds(w, tiles * taps * nr, -127);
+    auto* bias = reinterpret_cast<int32_t*>(bias_.Take(channels));
+    float* scale = scale_.Take(channels);
+    for (size_t c = 0; c < channels; ++c) {
+      bias[c] = static_cast<int32_t>(random_.Below(2000)) - 1000;
+      scale[c] = Scale(taps);
+    }
+    const size_t column = (rows - 1) * step + window;
+    const size_t count = ((pixels - 1) * step + window) * column;
+    int8_t* x = x_.Take(count * channels);
+    FillEnds(x, count * channels, -128);
+    for (size_t i = 0; i < count; ++i) pointers_[i] = x + i * channels;
+    const size_t stride = channels + 1, row_stride = pixels * stride;
+    int8_t* y = y_.TakeOutput((rows * pixels - 1) * stride + channels);
+    kernel({pointers_, w, bias, scale, y, window, window, column, step, step, rows, pixels,
+            channels, stride, row_stride, -7, -90, 127, static_cast<uint16_t>(nr)});
+    char place[120];
+    snprintf(place, sizeof(place), "tile %zu, channels %zu, window %zu, step %zu", nr, channels,
+             window, step);
+    y_.CheckUntouched(y, rows * pixels, channels, stride, result, place);
+    const size_t last = channels < nr ? 0 : channels - nr;
+    for (size_t r = 0; r < rows; ++r) {
+      for (size_t p = 0; p < pixels; ++p) {
+        for (size_t c = 0; c < channels; ++c) {
+          // Channels of the last tile are also in the one before: what a kernel writes last counts.
+          const size_t tile = c >= last ? tiles - 1 : c / nr;
+          const size_t lane = c - (tile * nr < last ? tile * nr : last);
+          int64_t sum = bias[c];
+          for (size_t i = 0; i < window; ++i) {
+            for (size_t j = 0; j < window; ++j) {
+              const int8_t* pixel = pointers_[(p * step + j) * column + r * step + i];
+              sum += pixel[c] * w[(tile * taps + i * window + j) * nr + lane];
+            }
+          }
+          result->Compare(y[r * row_stride + p * stride + c],
+                          Requantised(sum, scale[c], -7, -90, 127), 0, place);
+        }
+      }
+    }
+  }
+
+  GuardedBytes x_, w_, y_;
+  Guarded<float> bias_, scale_, floats_;
+  const int8_t* pointers_[4096];
+  Random random_;
+};
+
+}  // namespace check
+
+#endif  // TRIMTAB_TESTS_KERNELS_CHECK_QUANTISED_H_

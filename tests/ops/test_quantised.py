@@ -1,0 +1,140 @@
+"""Products of quantised numbers: the rule, and onnxruntime, to the last integer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx.reference
+import pytest
+
+import trimtab
+from tests.ops.quantised import Array, QuantisedGraph, onnxruntime_of
+from trimtab.target import Target
+
+Shape = tuple[int, ...]
+
+# id: input, weights, attributes. Channels that are and are not multiples of what kernels multiply.
+CONVOLUTIONS: dict[str, tuple[Shape, Shape, dict[str, Any]]] = {
+    "1x1": ((1, 16, 9, 7), (24, 16, 1, 1), {}),
+    "1x1-odd": ((2, 5, 6, 7), (3, 5, 1, 1), {}),
+    "1x1-stride-2": ((1, 12, 9, 9), (17, 12, 1, 1), {"strides": [2, 2]}),
+    "3x3": ((1, 16, 10, 11), (20, 16, 3, 3), {"pads": [1, 1, 1, 1]}),
+    "3x3-few-channels": ((1, 3, 13, 12), (8, 3, 3, 3), {"strides": [2, 2], "pads": [1, 1, 1, 1]}),
+    "5x3-dilated": (
+        (1, 8, 14, 13),
+        (9, 8, 5, 3),
+        {"pads": [2, 0, 3, 1], "dilations": [2, 1]},
+    ),
+    "groups": ((1, 12, 8, 8), (18, 4, 3, 3), {"group": 3, "pads": [1, 1, 1, 1]}),
+    "depthwise": ((2, 20, 9, 8), (20, 1, 3, 3), {"group": 20, "pads": [1, 1, 1, 1]}),
+    "depthwise-5x5-stride-2": (
+        (1, 33, 11, 12),
+        (33, 1, 5, 5),
+        {"group": 33, "strides": [2, 2], "pads": [2, 2, 2, 2]},
+    ),
+    "depthwise-few-channels": ((1, 3, 8, 8), (3, 1, 3, 3), {"group": 3}),
+    "1d": ((1, 6, 21), (7, 6, 4), {"strides": [2], "pads": [1, 2]}),
+}
+
+
+def numpy_rule(
+    x: Array, w: Array, bias: Array, factors: Array, point: int, x_point: int, attributes: Any
+) -> Array:
+    """rint(f32(sum) f32((sx sw) / sy)) + point: sums by onnx's reference on float64, exactly."""
+    node = onnx.helper.make_node("Conv", ["x", "w"], ["y"], **attributes)
+    values = {"x": x.astype(np.float64) - x_point, "w": w.astype(np.float64)}
+    infos = [onnx.helper.make_tensor_value_info(k, 11, v.shape) for k, v in values.items()]
+    out = onnx.helper.make_empty_tensor_value_info("y")
+    made = onnx.helper.make_graph([node], "sums", infos, [out])
+    imports = [onnx.helper.make_opsetid("", 17)]
+    model = onnx.helper.make_model(made, opset_imports=imports, ir_version=8)
+    results: Any = onnx.reference.ReferenceEvaluator(model).run(None, values)
+    sums = np.asarray(results[0])
+    channels = (-1, *[1] * (sums.ndim - 2))
+    exact = (sums + bias.reshape(channels)).astype(np.int32)
+    places = np.rint(exact.astype(np.float32) * factors.reshape(channels)) + point
+    rule: Array = np.clip(places, -128, 127).astype(np.int8)
+    return rule
+
+
+def loaded(model: onnx.ModelProto, folder: Path) -> trimtab.Program:
+    path = folder / "case.onnx"
+    path.write_bytes(model.SerializeToString())
+    return trimtab.load(path)
+
+
+@pytest.mark.parametrize("per_channel", [True, False])
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8])
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+def test_a_convolution_is_that_of_onnxruntime_and_of_the_rule_to_the_last_integer(
+    name: str, dtype: type[Any], per_channel: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shape, weights, attributes = CONVOLUTIONS[name]
+    graph = QuantisedGraph(dtype, seed=len(name))
+    w, w_scale = graph.weights(*weights, scales=weights[0] if per_channel else 1)
+    bias = graph.rng.integers(-3000, 3000, len(w)).astype(np.int32)
+    x_scale, x_point, y_scale, y_point = 0.04, 9, 0.11, -21
+    q = graph.quantise(graph.input(*shape), x_scale, x_point)
+    points = graph.constant(np.zeros(np.shape(w_scale), np.int8))
+    operands = (graph.constant(w), graph.constant(w_scale), points)
+    y = graph.node(
+        "QLinearConv",
+        *(q, *graph.scale(x_scale, x_point)),
+        *operands,
+        *graph.scale(y_scale, y_point),
+        graph.constant(bias),
+        **attributes,
+    )
+    model, feeds = graph.model(y, q), graph.feeds()
+    want, x = onnxruntime_of(model, feeds)
+    shift = 128 if dtype is np.uint8 else 0
+    factors = np.float32(x_scale) * np.broadcast_to(w_scale, len(w)) / np.float32(y_scale)
+    rule = numpy_rule(
+        (x.astype(np.int16) - shift).astype(np.int8), w, bias, factors, y_point, x_point, attributes
+    )
+    np.testing.assert_array_equal(want.astype(np.int16) - shift, rule)
+
+    program = loaded(model, tmp_path)
+    types = {op.type for op in trimtab.optimize(program, Target.host()).ops}
+    assert types & {"qlinear_conv", "qlinear_conv_depthwise"}
+    assert "conv" not in types
+    for isa in Target.host().isas:
+        monkeypatch.setenv("TRIMTAB_ISA", isa)
+        for threads in (1, 3):
+            got = trimtab.Session(program, threads).run(feeds)
+            np.testing.assert_array_equal(got[y], want)
+
+
+@pytest.mark.parametrize("k", [16, 30])
+@pytest.mark.parametrize("transposed", [True, False])
+def test_a_matrix_product_is_that_of_onnxruntime(k: int, transposed: bool, tmp_path: Path) -> None:
+    graph = QuantisedGraph(seed=k)
+    x = graph.pair(graph.input(5, k), 0.03, 4)
+    w, scale = graph.weights(*((11, k) if transposed else (k, 11)), scales=11)
+    bias = graph.rng.integers(-500, 500, 11).astype(np.int32)
+    weights = graph.dequantised(w, scale, 0 if transposed else 1)
+    y = graph.node(
+        "Gemm", x, weights, graph.dequantised(bias, np.float32(0.03) * scale), transB=transposed
+    )
+    out = graph.pair(y, 0.05, -3)
+    model, feeds = graph.model(out), graph.feeds()
+    program = loaded(model, tmp_path)
+    assert "qlinear_conv" in {op.type for op in trimtab.optimize(program, Target.host()).ops}
+    (want,) = onnxruntime_of(model, feeds)
+    np.testing.assert_array_equal(trimtab.Session(program).run(feeds)[out], want)
+
+
+def test_what_padding_holds_stands_for_zero(tmp_path: Path) -> None:
+    graph = QuantisedGraph()
+    x = graph.pair(graph.input(1, 4, 3, 3), 0.1, 50)
+    w = np.ones((4, 4, 3, 3), np.int8)
+    y = graph.pair(graph.conv(x, 0.1, w, np.float32(0.5), pads=[1, 1, 1, 1]), 8.0, 0)
+    feeds = {"x0": np.zeros((1, 4, 3, 3), np.float32)}
+    got = trimtab.Session(loaded(graph.model(y), tmp_path)).run(feeds)[y]
+    (want,) = onnxruntime_of(graph.model(y), feeds)
+    np.testing.assert_array_equal(got, want)
+    # Every pixel of a channel is its bias, also beside the padding.
+    assert all(len(set(channel.ravel().tolist())) == 1 for channel in got[0])

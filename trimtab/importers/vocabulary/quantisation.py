@@ -1,0 +1,68 @@
+"""Integers that stand for real numbers.
+
+All formats come down to one form: integers that are dequantised, an operator on real numbers, and a
+result that is quantised again. Passes make operators on integers of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from trimtab.importers._handled_layer import HandledLayer
+from trimtab.importers._layers import Array, Operand, Value
+from trimtab.program import Quantisation
+from trimtab.program.quantisation import STORED
+
+DTYPES = tuple(STORED)
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A constant as a file stores it: integers, and what they stand for."""
+
+    data: Array
+    quantisation: Quantisation
+
+    def real(self) -> Array:
+        """The float32 numbers that it stands for."""
+        return self.quantisation.real(self.data)
+
+    def transposed(self) -> Stored:
+        """The transposed matrix."""
+        axis = self.quantisation.axis
+        turned = replace(self.quantisation, axis=None if axis is None else 1 - axis)
+        return Stored(np.ascontiguousarray(self.data.T), turned)
+
+
+def dequantised(layer: HandledLayer, x: Operand, quantisation: Quantisation) -> Value:
+    """The real numbers that integers `x` stand for."""
+    if not isinstance(x, Value):
+        return real(layer, Stored(x, quantisation), "operand")
+    if x.quantisation not in (None, quantisation):
+        x = layer.add("reshape", x, shape=x.shape)  # the same integers, which stand for others
+    x.quantisation = quantisation
+    x.check()
+    return layer.add("dequantize_linear", x)
+
+
+def real(layer: HandledLayer, stored: Stored, role: str) -> Value:
+    """The real numbers that a stored constant stands for, as an operand."""
+    constant = layer.constant(stored.data, role, stored.quantisation)
+    return layer.add("dequantize_linear", constant)
+
+
+def quantised(layer: HandledLayer, x: Value, quantisation: Quantisation, dtype: str) -> Value:
+    """Real numbers as integers of type i8 or u8."""
+    y = layer.add("quantize_linear", x, to=dtype)
+    y.quantisation = quantisation
+    y.check()
+    return y
+
+
+def through_reals(layer: HandledLayer, x: Value, apply: Callable[[Value], Value]) -> Value:
+    """Of integers `x`, what gives one of the real numbers that it is given."""
+    kept = x.quantisation or Quantisation.of(1.0)
+    return quantised(layer, apply(dequantised(layer, x, kept)), kept, x.dtype)

@@ -1,0 +1,107 @@
+"""Convolutions and matrix products of quantised numbers become products of their integers.
+
+real(x) real(w) = sx sw (x - zx) w, for weights without zero point. So the sums of x w, less zx
+times the sums of the weights, are a result in units of sx sw; one factor per channel makes that
+the result's. onnxruntime's QLinearConv and XNNPACK compute the same numbers, to the last one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trimtab.passes import _quantised as q
+from trimtab.passes._graph import Graph
+from trimtab.program import Op, Program, Var
+
+ORDER = 450
+
+_SUM = 2**31
+_WINDOW = ("strides", "pads", "dilations", "group")
+
+
+def run(program: Program) -> None:
+    """What stands between integers and integers, with bounds on the result."""
+    graph = Graph(program)
+    for op in graph.ops("conv", "gemm"):
+        x = q.stored(graph, op.inputs[0])
+        end = q.bounded(graph, op.outputs[0])
+        w = q.stored_constant(graph, op.inputs[1])
+        if x is None or end is None or w is None or op.operand("residual"):
+            continue
+        low, high, last = end
+        y = graph.var(last.outputs[0])
+        operands = _operands(graph, op, x, w, y)
+        if operands is not None:
+            _replace(graph, op, x, last, operands, q.bounds(low, high, y))
+
+
+def _operands(
+    graph: Graph, op: Op, x: Var, w: Var, y: Var
+) -> tuple[NDArray[np.int8], NDArray[np.int32], NDArray[np.float32]] | None:
+    """Weights, biases and factors; None where integers cannot express them."""
+    assert w.data is not None
+    assert w.quantisation is not None
+    if w.dtype != q.DTYPE or any(w.quantisation.zero_point) or w.quantisation.axis not in (None, 0):
+        return None
+    columns = w.shape[0]
+    (sx, zx), (sy, _) = q.quantisation(x), q.quantisation(y)
+    sw = np.broadcast_to(np.array(w.quantisation.scale, np.float32), (columns,))
+    units = sx * sw
+    bias = _bias(graph, op.operand("bias"), units)
+    if bias is None:
+        return None
+    weights = w.data.reshape(columns, -1).astype(np.int64)
+    bias = bias - zx * weights.sum(axis=1)
+    if np.any(np.abs(bias) + 128 * np.abs(weights).sum(axis=1) >= _SUM):
+        return None
+    data = w.data if w.data.ndim == 4 else w.data.reshape(*w.data.shape, 1, 1)
+    return data, bias.astype(np.int32), units / sy
+
+
+def _bias(graph: Graph, name: str, units: NDArray[np.float32]) -> NDArray[np.int64] | None:
+    """The bias in units of the products: as it is stored, or rounded."""
+    if not name:
+        return np.zeros(units.shape, np.int64)
+    var = q.stored_constant(graph, name)
+    if var is not None and var.data is not None and var.quantisation is not None:
+        scales = np.array(var.quantisation.scale, np.float32)
+        if not any(var.quantisation.zero_point) and np.allclose(scales, units, 1e-6, 0):
+            return var.data.astype(np.int64)
+        real = var.quantisation.real(var.data)
+    else:
+        constant = graph.constant(name)
+        if constant is None:
+            return None
+        real = constant
+    places = np.rint(real.astype(np.float64) / units)
+    return places.astype(np.int64) if np.all(np.abs(places) < _SUM) else None
+
+
+def _replace(
+    graph: Graph,
+    op: Op,
+    x: Var,
+    last: Op,
+    operands: tuple[NDArray[np.int8], NDArray[np.int32], NDArray[np.float32]],
+    bounds: dict[str, int],
+) -> None:
+    """The integer operator takes the place of `last`, which quantised the result."""
+    block = graph.block
+    roles = ("weight", "bias", "scale")
+    constants = [
+        block.add_constant(np.ascontiguousarray(data), f"{op.name}.{role}")
+        for data, role in zip(operands, roles, strict=True)
+    ]
+    if op.type == "conv":
+        values = {name: op.attributes[name] for name in _WINDOW} | bounds
+        graph.substitute(last, "qlinear_conv", [x.name, *constants], values)
+        return
+    rows, columns = x.count // x.shape[-1], operands[0].shape[0]
+    pixels = block.make_op("reshape", [x.name], {"shape": (rows, x.shape[-1], 1, 1)})
+    product = block.make_op("qlinear_conv", [*pixels.outputs, *constants], bounds, 1, op.name)
+    y = graph.var(last.outputs[0])
+    graph.var(product.outputs[0]).quantisation = y.quantisation
+    assert graph.shape(product.outputs[0])[1] == columns
+    graph.insert_before(last, pixels, product)
+    graph.substitute(last, "reshape", product.outputs, {"shape": y.shape})

@@ -1,0 +1,96 @@
+"""Operators that only move quantised numbers move them as they are stored.
+
+Where a value is dequantised and then moved, it is moved and then dequantised: then the
+dequantising operator meets the operators that compute with it, or the next quantising one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trimtab.passes import _quantised as q
+from trimtab.passes._graph import Graph
+from trimtab.program import Op, Program, Var
+
+ORDER = 440
+
+
+def run(program: Program) -> None:
+    """Goes forward, so that movements in a row are passed one after the other."""
+    graph = Graph(program)
+    for last in graph.ops("quantize_linear"):
+        _quantise_first(graph, last)
+    for op in graph.ops():
+        if op.inputs and graph.alive(op) and _moves(op):
+            if op.type == "concat":
+                _join(graph, op)
+            elif (x := q.stored(graph, op.inputs[0])) is not None:
+                _pass(graph, op, [x], x)
+
+
+def _quantise_first(graph: Graph, last: Op) -> None:
+    """Lets numbers be quantised before they are moved, if a movement is what is quantised."""
+    y, op = graph.var(last.outputs[0]), graph.producer(last.inputs[0], "reshape", "transpose")
+    alone = op is not None and graph.sole_reader(op.outputs[0]) is last
+    if op is None or not alone or y.dtype != q.DTYPE or not graph.is_computed(op.inputs[0]):
+        return
+    if y.quantisation is None or y.quantisation.axis is not None:
+        return
+    first = graph.block.make_op("quantize_linear", op.inputs, {"to": q.DTYPE}, 1, f"{y.name}.first")
+    graph.var(first.outputs[0]).quantisation = y.quantisation
+    graph.insert_before(op, first)
+    graph.substitute(last, op.type, first.outputs, dict(op.attributes))
+
+
+def _moves(op: Op) -> bool:
+    """Whether the results are some of the operator's first operand, as they are."""
+    if op.type == "resize":
+        return q.DTYPE in op.schema.dtypes and op.attributes["mode"] == "nearest"
+    if op.type == "pad":
+        zeros = op.attributes["mode"] != "constant" or op.attributes["value"] == 0
+        return q.DTYPE in op.schema.dtypes and zeros
+    if op.type == "max_pool":
+        return q.DTYPE in op.schema.dtypes and op.attributes["pad_value"] == -np.inf
+    return op.schema.only_moves and op.type not in ("cast", "where", "convert_layout")
+
+
+def _pass(graph: Graph, op: Op, xs: list[Var], kept: Var) -> None:
+    """Lets `op` read `xs`, quantised as `kept` is, and what it gave be dequantised behind it."""
+    attributes = dict(op.attributes)
+    if op.type == "pad":
+        attributes["value"] = float(q.quantisation(kept)[1])
+    operands = [x.name for x in xs] + op.inputs[len(xs) :]
+    moved = graph.block.make_op(op.type, operands, attributes, len(op.outputs), op.name)
+    reals = []
+    for stored, name in zip(moved.outputs, op.outputs, strict=True):
+        graph.var(stored).quantisation = kept.quantisation
+        del graph.block.vars[name]
+        reals.append(graph.block.make_op("dequantize_linear", [stored], {}, [name]))
+    graph.replace(op, moved, *reals)
+
+
+def _join(graph: Graph, op: Op) -> None:
+    """A concatenation of numbers of different scales is one of the scale that it is given then."""
+    found = [q.stored(graph, name) for name in op.inputs]
+    xs = [x for x in found if x is not None]
+    if len(xs) < len(op.inputs):
+        return
+    kept = xs[0]
+    if any(x.quantisation != kept.quantisation for x in xs):
+        last = q.quantised(graph, op.outputs[0])
+        if last is None:
+            return
+        kept = graph.var(last.outputs[0])
+        xs = [_again(graph, op, name, x, kept) for name, x in zip(op.inputs, xs, strict=True)]
+    _pass(graph, op, xs, kept)
+
+
+def _again(graph: Graph, op: Op, name: str, x: Var, wanted: Var) -> Var:
+    """An operand as it is stored when it is quantised as `wanted` is."""
+    if x.quantisation == wanted.quantisation:
+        return x
+    again = graph.block.make_op("quantize_linear", [name], {"to": q.DTYPE}, 1, f"{name}.again")
+    (made,) = again.outputs
+    graph.var(made).quantisation = wanted.quantisation
+    graph.insert_before(op, again)
+    return graph.var(made)

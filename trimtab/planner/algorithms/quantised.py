@@ -1,0 +1,139 @@
+"""Convolutions of quantised numbers: products of bytes, sums of 32 bits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from trimtab import kernels
+from trimtab.kernels import Kernel
+from trimtab.planner import blocking, products
+from trimtab.planner.algorithms import depthwise, twin
+from trimtab.planner.cost import Work
+from trimtab.planner.layers import Layer
+from trimtab.planner.packing import Packing, gemm
+from trimtab.program import Op, Program
+from trimtab.schema import Attribute
+from trimtab.target import Target
+
+_OPERATOR, _DEPTHWISE = "qlinear_conv", "qlinear_conv_depthwise"
+_LEAST = -128
+
+
+class QuantisedProducts:
+    """Each group is one product: pixels by taps and input channels, times output channels."""
+
+    name = "quantised"
+    dtypes = ("i8",)
+    channels_alike = True
+
+    def lower(self, program: Program, op: Op, target: Target) -> Op | None:
+        """Every quantised convolution stays what it is."""
+        return twin(op, _OPERATOR) if op.type == _OPERATOR else None
+
+    def made(self, op: Op) -> bool:
+        """The operator is its own."""
+        return op.type == _OPERATOR
+
+    def fits(self, program: Program, op: Op, attribute: Attribute, kernel: Kernel) -> bool:
+        """Kernels whose sums hold two products of 16 bits only without weights of -128."""
+        return not _sums_16_bits(kernel) or _above_least(program, op)
+
+    def work(self, program: Program, op: Op, kernel: Kernel, target: Target) -> Work:
+        """That of the products, the depth filled up to what the kernel multiplies at once."""
+        w, y = program.vars[op.inputs[1]], program.vars[op.outputs[0]]
+        channels, groups = y.shape[1], int(op.attributes["group"])
+        rows, depth = y.count // channels, _depth(math.prod(w.shape[1:]), kernel)
+        operations = groups * products.operations(kernel, rows, channels // groups, depth)
+        return Work(operations, w.bytes)
+
+    def blocks(self, program: Program, op: Op, target: Target) -> dict[str, int | bool]:
+        """Weights in the second-level cache, tiles of rows in the first."""
+        kernel = kernels.kernel(op.attributes["kernel"])
+        w, groups = program.vars[op.inputs[1]], int(op.attributes["group"])
+        depth = _depth(math.prod(w.shape[1:]), kernel)
+        return {
+            "panels": blocking.panels(target, kernel, w.shape[0] // groups, depth),
+            "call_tiles": blocking.call_tiles(target, kernel, depth),
+            "depth_step": kernel.depth_step,
+        }
+
+    def packings(self, program: Program, op: Op) -> dict[int, Packing]:
+        """Panels of weights, biases and scales."""
+        kernel, groups = kernels.kernel(op.attributes["kernel"]), int(op.attributes["group"])
+        nr, kr = kernel.packing[1], kernel.depth_step
+        columns = Packing(("bias", groups, nr), lambda data: gemm.pack_bias(data, groups, nr))
+        weights = Packing(
+            ("quantised", groups, nr, kr), lambda data: gemm.pack_steps(data, groups, nr, kr)
+        )
+        return {1: weights, 2: columns, 3: columns}
+
+    def layers(self, program: Program, op: Op) -> Iterator[tuple[str, Layer, int]]:
+        """None that the roofline knows yet."""
+        return iter(())
+
+
+class QuantisedDepthwise:
+    """A window that slides over vectors of channels."""
+
+    name = "quantised_depthwise"
+    dtypes = ("i8",)
+    channels_alike = True
+
+    def lower(self, program: Program, op: Op, target: Target) -> Op | None:
+        """Convolutions of which every input channel makes one output channel of its own."""
+        if op.type != _OPERATOR:
+            return None
+        c_in, c_out = program.vars[op.inputs[0]].shape[1], program.vars[op.inputs[1]].shape[0]
+        return twin(op, _DEPTHWISE) if op.attributes["group"] == c_in == c_out else None
+
+    def made(self, op: Op) -> bool:
+        """It has an operator of its own."""
+        return op.type == _DEPTHWISE
+
+    def fits(self, program: Program, op: Op, attribute: Attribute, kernel: Kernel) -> bool:
+        """Kernels whose sums hold two products of 16 bits only without weights of -128."""
+        return kernel.portable or _above_least(program, op)
+
+    def work(self, program: Program, op: Op, kernel: Kernel, target: Target) -> Work:
+        """Every tap of every output, the last tile of channels filled up."""
+        w, y = program.vars[op.inputs[1]], program.vars[op.outputs[0]]
+        channels = y.shape[1]
+        taps = math.prod(w.shape[2:])
+        return Work(depthwise.operations(kernel, y.count // channels, channels, taps), w.bytes)
+
+    def blocks(self, program: Program, op: Op, target: Target) -> dict[str, int | bool]:
+        """One row after the other, in pieces of lines."""
+        window, width = program.vars[op.inputs[1]].shape[2:], program.vars[op.outputs[0]].shape[3]
+        return {"rows": 1, "pixels": blocking.pixels(target, op, window, width)}
+
+    def packings(self, program: Program, op: Op) -> dict[int, Packing]:
+        """Tiles of channels; biases and scales are read as they are."""
+        nr = kernels.kernel(op.attributes["kernel"]).packing[1]
+        return {1: Packing(("depthwise", nr), lambda data: depthwise.pack(data, nr))}
+
+    def layers(self, program: Program, op: Op) -> Iterator[tuple[str, Layer, int]]:
+        """None that the roofline knows yet."""
+        return iter(())
+
+
+def _depth(depth: int, kernel: Kernel) -> int:
+    return -(-depth // kernel.depth_step) * kernel.depth_step
+
+
+def _sums_16_bits(kernel: Kernel) -> bool:
+    """Whether it adds two products before it widens them: with more depth at once than the dot
+    products of 4 and 8 elements have.
+    """
+    return kernel.depth_step == 16
+
+
+def _above_least(program: Program, op: Op) -> bool:
+    """Whether two products with any input fit 16 bits."""
+    data = program.vars[op.inputs[1]].data
+    return data is not None and bool(np.all(data > _LEAST))
+
+
+ALGORITHMS = (QuantisedProducts(), QuantisedDepthwise())
