@@ -79,7 +79,7 @@ def test_weights_are_transformed_as_the_points_of_the_matrices_say(
     candidates = [
         k.name
         for k in kernels.inventory().values()
-        if (k.family, k.isa) == ("winograd_weights", isa)
+        if (k.typed_family, k.isa) == ("winograd_weights_f32", isa)
         and k.nr in (0, size)
         and k.mr in (0, tile)
     ]
