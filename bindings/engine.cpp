@@ -105,12 +105,18 @@ class Call {
   trimtab::Tensor& output(size_t i) { return tensors_[input_count_ + i]; }
   bool view() const { return row_->view; }
 
+  // Prepared weights have other sizes than their shape says, which are known after this. Inputs must
+  // have their data.
+  void SetUpRun() { Check(op_->SetUpRun(1)); }
+  Shape OutputShape(size_t i) {
+    const trimtab::Tensor& made = output(i);
+    if (row_->prepares) return {static_cast<int32_t>(made.bytes / made.element_size())};
+    return Shape(made.dims.d, made.dims.d + made.dims.rank);
+  }
+
   // All tensors must have their data.
   void Run() {
     trimtab::ThreadPool alone;
-    if (row_->prepares)
-      throw EngineError(TRIMTAB_BAD_PROGRAM, "the operator runs only where a model is set up");
-    Check(op_->SetUpRun(1));
     const std::unique_ptr<void, decltype(&free)> scratch(
         aligned_alloc(64, (op_->scratch_bytes() + 64) / 64 * 64), &free);
     op_->set_scratch(scratch.get());
@@ -148,7 +154,7 @@ std::vector<ShapeAndType> InferShapes(uint16_t op_id,
 const char* const kNumpyTypes[] = {"", "f4", "f2", "i1", "u1", "i4", "i8", "?"};
 
 // Runs one operator. inputs: contiguous (array, dtype) in the operator's layout, or None. Returns
-// its outputs.
+// its outputs; prepared weights in one dimension.
 std::vector<py::array> RunOperator(
     uint16_t op_id, const std::vector<std::optional<std::pair<py::array, int>>>& inputs,
     const py::bytes& attributes, size_t output_count) {
@@ -165,11 +171,12 @@ std::vector<py::array> RunOperator(
     call.input(i).raw = const_cast<void*>(inputs[i]->first.data());
     call.input(i).bytes = static_cast<size_t>(inputs[i]->first.nbytes());
   }
+  call.SetUpRun();
   std::vector<py::array> results;
   for (size_t i = 0; i < output_count; ++i) {
     trimtab::Tensor& tensor = call.output(i);
     results.emplace_back(py::dtype(kNumpyTypes[static_cast<int>(tensor.dtype)]),
-                         Shape(tensor.dims.d, tensor.dims.d + tensor.dims.rank));
+                         call.OutputShape(i));
     tensor.raw = results.back().mutable_data();
     tensor.bytes = static_cast<size_t>(results.back().nbytes());
   }

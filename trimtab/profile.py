@@ -21,6 +21,9 @@ from trimtab import paths, schema
 from trimtab.errors import ProfileError
 
 ANY = ("*",)
+# The side of the one Winograd tile that a small binary holds for networks that it does not know:
+# 3x3 in tiles of four, which most plans ask for. The transforms of the other six are 11 KB.
+_SMALL_TILE = 6
 
 
 @dataclass(frozen=True)
@@ -126,15 +129,19 @@ class Profile:
         """The profile for a CPU that is known: of every family the kernels of the best of its
         instruction sets, as nothing else would be chosen, those that are named in full, and those
         that a plan of a lower one has `needed`. Kernels that are scheduled for a core may be for
-        tiles that not every layer fills: then those of the instruction set itself are kept, too.
+        tiles that not every layer fills: then those of the instruction set itself are kept, too. Of
+        Winograd's algorithm a `small` one has one tile.
         """
         known, rows, usable = self.kept_kernels(arch), kernel_files.isas(), {*isas}
+
+        def is_common(k: kernel_files.Kernel) -> bool:
+            return not k.family.startswith("winograd_") or k.nr in (0, _SMALL_TILE)
 
         def order(k: kernel_files.Kernel) -> tuple[bool, int]:
             return self.small and k.family in rows[k.isa].slower, rows[k.isa].rank
 
         def best(kernels: Iterable[kernel_files.Kernel]) -> list[kernel_files.Kernel]:
-            found = [k for k in kernels if k.isa in usable]
+            found = [k for k in kernels if k.isa in usable and (is_common(k) or not self.small)]
             top = {
                 family: max(order(k) for k in found if k.typed_family == family)
                 for family in {k.typed_family for k in found}

@@ -20,39 +20,38 @@ enum class Code : uint8_t {
   kIo = 8,
 };
 
+// A word, so that it is returned in a register: null, or where the facts of what went wrong stand.
+// The latest kKept errors of the process are known: report one before there are so many more.
 class [[nodiscard]] Status {
  public:
   Status() = default;
   // `what` must be a literal. `a` and `b` are facts (expected and found, or an index) shown beside
   // it.
-  Status(Code code, const char* what);
-  Status(Code code, const char* what, int64_t a);
-  Status(Code code, const char* what, int64_t a, int64_t b);
+  Status(Code code, const char* what, int64_t a = kNoFact, int64_t b = kNoFact);
 
-  bool ok() const { return code_ == Code::kOk; }
-  Code code() const { return code_; }
-  const char* what() const { return what_; }
+  bool ok() const { return failure_ == nullptr; }
+  Code code() const;
 
-  // Names the place: the index of the operator in its program, and its type.
-  Status& At(int32_t op_index, uint16_t op_id) {
-    op_index_ = op_index;
-    op_id_ = op_id;
-    return *this;
-  }
-  int32_t op_index() const { return op_index_; }
+  // Names the place of an error: the index of the operator in its program, and its type.
+  Status& At(int32_t op_index, uint16_t op_id);
 
   // Writes "what (a, b) in operator 3 (conv)" into `buffer`, always terminated; returns the length.
+  // Of an error.
   size_t Format(char* buffer, size_t size) const;
 
   static constexpr int64_t kNoFact = INT64_MIN;
+  static constexpr unsigned kKept = 16;
 
  private:
-  Code code_ = Code::kOk;
-  uint16_t op_id_ = 0;
-  int32_t op_index_ = -1;
-  const char* what_ = "";
-  int64_t a_ = kNoFact, b_ = kNoFact;
+  struct Failure;
+  Failure* failure_ = nullptr;
 };
+
+// What most checks find. Not in the header, and without the code: what a check costs where it stands
+// is a call.
+Status BadProgram(const char* what);
+Status BadProgram(const char* what, int64_t a);
+Status BadProgram(const char* what, int64_t a, int64_t b);
 
 }  // namespace trimtab
 
@@ -69,10 +68,9 @@ class [[nodiscard]] Status {
 #define TRIMTAB_TEXT(text) ""
 #endif
 
-#define TRIMTAB_CHECK(condition, text, ...)                                                      \
-  do {                                                                                           \
-    if (!(condition))                                                                            \
-      return ::trimtab::Status(::trimtab::Code::kBadProgram, TRIMTAB_TEXT(text), ##__VA_ARGS__); \
+#define TRIMTAB_CHECK(condition, text, ...)                                            \
+  do {                                                                                 \
+    if (!(condition)) return ::trimtab::BadProgram(TRIMTAB_TEXT(text), ##__VA_ARGS__); \
   } while (0)
 
 #endif  // TRIMTAB_CORE_STATUS_H_

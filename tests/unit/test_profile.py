@@ -41,6 +41,20 @@ def test_a_known_cpu_gets_its_best_kernel_of_every_family(
         assert better == [], kernel.name
 
 
+def test_a_small_profile_has_one_tile_of_winograd_beside_those_that_a_plan_names() -> None:
+    small, isas = replace(find_profile("full"), small=True), Target.of("aarch64", "cortex-a53").isas
+    kept = small.narrowed("aarch64", isas).kernels
+    held = {k for k in kept if k.startswith("winograd_") and "_f32_" in k}
+    assert held == {
+        "winograd_input_f32_6_neon",
+        "winograd_output_f32_4x6_neon",
+        "winograd_weights_f32_4x6_neon",
+    }
+    named = "winograd_output_f32_6x8_neon"
+    assert named in small.narrowed("aarch64", isas, [named]).kernels
+    assert named in replace(small, kernels=(named, "*")).narrowed("aarch64", isas).kernels
+
+
 def test_kernels_that_are_named_in_full_stay() -> None:
     named = Profile("net", ops=("softmax",), kernels=("softmax_f32_portable", "softmax_*"))
     kept = named.narrowed("x86_64", Target.of("x86_64", "haswell").isas).kernels

@@ -1,0 +1,93 @@
+"""The operators that prepare weights, one by one, against their definitions in numpy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tests.ops import packing
+from trimtab import kernels, schema
+from trimtab.engine import engine
+from trimtab.program import attributes
+from trimtab.target import Target
+
+Array = NDArray[Any]
+TYPES = ("f32", "f16")
+
+
+def weights(*shape: int) -> Array:
+    """Seeded float32 that f16 holds, too."""
+    made = np.random.default_rng(len(shape)).standard_normal(shape)
+    return made.astype(np.float16).astype(np.float32)
+
+
+def prepare(op: str, given: Array, shape: tuple[int, ...], dtype: str, **values: Any) -> Array:
+    """What operator `op` makes of weights in storage type `dtype`."""
+    found = schema.operators()[op]
+    w = given.astype({"f32": np.float32, "f16": np.float16}[dtype]).reshape(shape)
+    defaults = {a.name: a.default for a in found.attributes}
+    block = attributes.encode(found, defaults | values)
+    return np.asarray(
+        engine().run_operator(found.id, [(w, schema.DTYPES[dtype])], block, 1)[0], np.float32
+    )
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("panel", [1, 4, 8, 16])
+@pytest.mark.parametrize("groups", [1, 3])
+@pytest.mark.parametrize("columns", [1, 5, 16, 35])
+def test_panels_are_filled_up_with_zeros(dtype: str, panel: int, groups: int, columns: int) -> None:
+    blocks = [weights(groups, depth, columns) for depth in (7, 1, 12)]
+    given, expected = packing.panels(blocks, panel)
+    made = prepare(
+        "pack_panels", given, given.shape, dtype,
+        groups=groups, columns=columns, depths=(7, 1, 12), panel=panel,
+    )  # fmt: skip
+    assert made.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("panel", [4, 8, 16])
+@pytest.mark.parametrize("channels", [2, 10, 600])
+@pytest.mark.parametrize("c_out", [3, 32, 45])
+def test_sums_of_quadrants_are_those_of_strassen_and_winograd(
+    dtype: str, panel: int, channels: int, c_out: int
+) -> None:
+    w = weights(c_out, channels)
+    given, expected = packing.strassen(w, panel)
+    made = prepare("pack_strassen", given, (c_out, channels, 1, 1), dtype, panel=panel)
+    assert made.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("isa", Target.host().isas)
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize(
+    ("tile", "kernel", "stride"),
+    [(2, 3, 1), (3, 3, 1), (4, 2, 1), (4, 3, 1), (6, 3, 1), (4, 5, 1), (5, 4, 1), (2, 5, 2),
+     (3, 5, 2), (4, 3, 2), (5, 7, 2)],
+)  # fmt: skip
+@pytest.mark.parametrize(("c_out", "channels", "panel"), [(9, 32, 4), (32, 40, 16), (70, 300, 32)])
+def test_weights_are_transformed_as_the_points_of_the_matrices_say(
+    isa: str, dtype: str, tile: int, kernel: int, stride: int, c_out: int, channels: int, panel: int
+) -> None:
+    w = weights(c_out, channels, kernel, kernel)
+    given, expected = packing.winograd_weights(w, tile, stride, panel)
+    size = tile + -(-kernel // stride) - 1
+    candidates = [
+        k.name
+        for k in kernels.inventory().values()
+        if (k.typed_family, k.isa) == ("winograd_weights_f32", isa)
+        and k.nr in (0, size)
+        and k.mr in (0, tile)
+    ]
+    made = prepare(
+        "pack_winograd", given, w.shape, dtype,
+        tile=tile, stride=stride, panel=panel, kernel=candidates[0],
+    )  # fmt: skip
+    # Two sums of at most 7 products each, of elements of G below 1 but for powers of two.
+    bound = 32 * 2.0**-24 * np.abs(expected).max()
+    assert np.abs(made - expected).max() <= bound
+    assert np.abs(expected).max() > 0.1
