@@ -242,6 +242,7 @@ class ShellDevice(ABC):
     def supervise(self, note: str) -> None:
         """See `Device.supervise`."""
         self._note_of_launch = note
+
     def _settle(self) -> None:
         """Makes the prefix; notes where it is and since when the device has been up."""
         script = _SETTLE.format(folder=shlex.quote(self._directory))
