@@ -1,0 +1,81 @@
+"""The ranges of a network's tensors, and the file in which they are kept.
+
+    network = "mobilenet_v2"
+    method = "mse"
+    samples = 80
+
+    [ranges]
+    "input" = [-2.11, 2.64]
+    "/features/0/relu" = [0.0, 5.93]
+
+Operators that read or give a tensor without a line stay in floating point: lines may be changed,
+and deleted.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import tomli_w
+
+from trimtab import files
+from trimtab.errors import CalibrationError
+from trimtab.quantise.seen import Range
+
+_HINT = 'it has network, method, samples, and in [ranges] "TENSOR" = [LEAST, MOST]; make it again'
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """Ranges by tensor of the program that `simplified` gives, and where they come from."""
+
+    network: str
+    method: str
+    samples: int
+    ranges: Mapping[str, Range]
+
+    def write(self, path: Path) -> None:
+        """Writes the file."""
+        table = {name: [r.least, r.most] for name, r in self.ranges.items()}
+        text = tomli_w.dumps(
+            {
+                "network": self.network,
+                "method": self.method,
+                "samples": self.samples,
+                "ranges": table,
+            }
+        )
+        files.write_text(path, text)
+
+    @staticmethod
+    def read(path: Path) -> Ranges:
+        """Reads the file; CalibrationError names what is wrong in it."""
+        try:
+            table = tomllib.loads(path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            raise CalibrationError(f"cannot be read: {error}", where=str(path)) from error
+        kinds = {"network": str, "method": str, "samples": int, "ranges": dict}
+        wrong = [key for key, kind in kinds.items() if not isinstance(table.get(key), kind)]
+        wrong += sorted(set(table) - set(kinds))
+        if wrong:
+            raise CalibrationError(
+                f"missing, unknown or of a wrong type: {', '.join(wrong)}",
+                where=str(path),
+                hint=_HINT,
+            )
+        found = {name: _range(name, value, path) for name, value in table["ranges"].items()}
+        return Ranges(table["network"], table["method"], table["samples"], found)
+
+
+def _range(name: str, value: object, path: Path) -> Range:
+    numbers = value if isinstance(value, list) else []
+    is_pair = len(numbers) == 2 and all(
+        isinstance(n, int | float) and not isinstance(n, bool) and math.isfinite(n) for n in numbers
+    )
+    if not is_pair or numbers[0] > numbers[1]:
+        raise CalibrationError(f"the range of '{name}' is {value!r}", where=str(path), hint=_HINT)
+    return Range(float(numbers[0]), float(numbers[1]))
