@@ -14,12 +14,15 @@ from hypothesis import strategies as st
 
 from tests.ops.cases.case import Array
 from trimtab.errors import CalibrationError, UsageError
+from trimtab.program import Program
 from trimtab.quantise import samples
 from trimtab.quantise.methods import method, methods
 from trimtab.quantise.ranges import Ranges
-from trimtab.quantise.rewrite import quantisation, weight_scales
+from trimtab.quantise.rewrite import lost, quantisation, weight_scales
 from trimtab.quantise.seen import BINS, Range, Seen
+from trimtab.session import Session
 
+HEAD = 'network="n"\nmethod="m"\nsamples=1\n'
 INPUTS = {"data": ((1, 3, 4, 6), "float32")}
 
 
@@ -230,7 +233,8 @@ def test_an_unknown_method_is_an_error_that_lists_them() -> None:
 
 
 def test_ranges_are_written_and_read(tmp_path: Path) -> None:
-    kept = Ranges("net", "mse", 9, {"a/b.c": Range(-1.5, 0.1 + 0.2), 'quoted "x"': Range(0, 1e-30)})
+    found = {"a/b.c": Range(-1.5, 0.1 + 0.2), 'quoted "x"': Range(0, 1e-30)}
+    kept = Ranges("net", "mse", 9, found, {"a/b.c": (0.1, -1e-9)})
     kept.write(tmp_path / "ranges.toml")
     assert Ranges.read(tmp_path / "ranges.toml") == kept
 
@@ -240,11 +244,12 @@ def test_ranges_are_written_and_read(tmp_path: Path) -> None:
     [
         "[",
         "network = 3",
-        'network="n"\nmethod="m"\nsamples=1\nranges=3',
-        'network="n"\nmethod="m"\nsamples=1\n[ranges]\na=[1]',
-        'network="n"\nmethod="m"\nsamples=1\n[ranges]\na=[2,1]',
-        'network="n"\nmethod="m"\nsamples=1\n[ranges]\na=[nan,1]',
-        'network="n"\nmethod="m"\nsamples=1\nmore=1\n[ranges]\na=[0,1]',
+        HEAD + "ranges=3\n[means]",
+        HEAD + "[means]\n[ranges]\na=[1]",
+        HEAD + "[means]\n[ranges]\na=[2,1]",
+        HEAD + "[means]\n[ranges]\na=[nan,1]",
+        HEAD + "[ranges]\na=[0,1]\n[means]\na=3",
+        HEAD + "more=1\n[means]\n[ranges]\na=[0,1]",
     ],
 )
 def test_files_of_ranges_that_are_wrong_are_refused(text: str, tmp_path: Path) -> None:
@@ -277,3 +282,16 @@ def test_weights_have_a_scale_per_channel_and_room_for_the_bias() -> None:
     assert scales[1] == 1
     steps = bias.astype(np.float64) / (scales * 0.05)
     assert (abs(steps) < 2**31).all()
+
+
+@pytest.mark.parametrize("group", [1, 2, 4])
+def test_the_bias_makes_up_for_what_rounding_takes_in_the_mean(group: int) -> None:
+    rng = np.random.default_rng(7)
+    rounding, means = rng.normal(0, 1, (8, 4 // group, 3, 3)), rng.normal(0, 1, 4)
+    x = np.broadcast_to(means.reshape(1, 4, 1, 1), (1, 4, 3, 3)).astype(np.float32)
+    block = Program("conv")
+    block.add_input("x", x.shape)
+    weights = block.block.add_constant(rounding.astype(np.float32))
+    block.outputs = block.block.add_op("conv", ["x", weights], {"group": group})
+    (wanted,) = Session(block).run({"x": x}).values()
+    np.testing.assert_allclose(lost(rounding, means), wanted[0, :, 0, 0], rtol=1e-5, atol=1e-5)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from trimtab.errors import CalibrationError
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
@@ -33,6 +35,7 @@ def calibrate(
     watched.outputs = [tensor for tensor in watched.outputs if tensor not in program.inputs]
     session = Session(watched)
     seen = {tensor: Seen() for tensor in tensors(program)}
+    channels = _channels(program)
     looks: list[tuple[str, Callable[[Seen, Array], None]]] = [("ranges", Seen.look)]
     if chosen.NEEDS_HISTOGRAM:
         looks.append(("histograms", Seen.count))
@@ -42,6 +45,8 @@ def calibrate(
                 values = {**feed, **session.run(feed)}
                 for tensor, place in seen.items():
                     note(place, values[tensor])
+                    if note is Seen.look and tensor in channels:
+                        place.add(values[tensor], channels[tensor])
                 step.update(number + 1, samples.count)
         blank = [tensor for tensor, place in seen.items() if not place.extremes]
         if blank:
@@ -51,4 +56,15 @@ def calibrate(
                 hint="look at the samples: are mean and scale those of the training?",
             )
     ranges = {tensor: chosen.range_of(place) for tensor, place in seen.items()}
-    return Ranges(program.name, name, samples.count, ranges)
+    means = {
+        tensor: tuple((place.sums / samples.count).tolist())
+        for tensor, place in seen.items()
+        if place.sums is not None and np.isfinite(place.sums).all()
+    }
+    return Ranges(program.name, name, samples.count, ranges, means)
+
+
+def _channels(program: Program) -> dict[str, int]:
+    """The axis of the channels of each tensor that an operator with weights reads."""
+    axes = {"conv": 1, "gemm": -1}
+    return {op.inputs[0]: axes[op.type] for op in reversed(program.ops) if op.type in axes}

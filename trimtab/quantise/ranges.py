@@ -8,6 +8,9 @@
     "input" = [-2.11, 2.64]
     "/features/0/relu" = [0.0, 5.93]
 
+    [means]
+    "input" = [0.12, -0.03, 0.2]
+
 Operators that read or give a tensor without a line stay in floating point: lines may be changed,
 and deleted.
 """
@@ -17,7 +20,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import tomli_w
@@ -31,12 +34,15 @@ _HINT = 'it has network, method, samples, and in [ranges] "TENSOR" = [LEAST, MOS
 
 @dataclass(frozen=True)
 class Ranges:
-    """Ranges by tensor of the program that `simplified` gives, and where they come from."""
+    """Ranges by tensor of the simplified program, and where they come from; `means`: of each
+    channel of tensors that operators with weights read.
+    """
 
     network: str
     method: str
     samples: int
     ranges: Mapping[str, Range]
+    means: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     def write(self, path: Path) -> None:
         """Writes the file."""
@@ -47,6 +53,7 @@ class Ranges:
                 "method": self.method,
                 "samples": self.samples,
                 "ranges": table,
+                "means": {name: list(means) for name, means in self.means.items()},
             }
         )
         files.write_text(path, text)
@@ -58,7 +65,7 @@ class Ranges:
             table = tomllib.loads(path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise CalibrationError(f"cannot be read: {error}", where=str(path)) from error
-        kinds = {"network": str, "method": str, "samples": int, "ranges": dict}
+        kinds = {"network": str, "method": str, "samples": int, "ranges": dict, "means": dict}
         wrong = [key for key, kind in kinds.items() if not isinstance(table.get(key), kind)]
         wrong += sorted(set(table) - set(kinds))
         if wrong:
@@ -68,14 +75,28 @@ class Ranges:
                 hint=_HINT,
             )
         found = {name: _range(name, value, path) for name, value in table["ranges"].items()}
-        return Ranges(table["network"], table["method"], table["samples"], found)
+        means = {name: _means(name, value, path) for name, value in table["means"].items()}
+        return Ranges(table["network"], table["method"], table["samples"], found, means)
+
+
+def _numbers(value: object) -> tuple[float, ...]:
+    """A list of finite numbers; empty when it is none."""
+    numbers = value if isinstance(value, list) else []
+    is_real = all(
+        isinstance(n, int | float) and not isinstance(n, bool) and math.isfinite(n) for n in numbers
+    )
+    return tuple(map(float, numbers)) if is_real else ()
+
+
+def _means(name: str, value: object, path: Path) -> tuple[float, ...]:
+    means = _numbers(value)
+    if not means:
+        raise CalibrationError(f"the means of '{name}' are {value!r}", where=str(path), hint=_HINT)
+    return means
 
 
 def _range(name: str, value: object, path: Path) -> Range:
-    numbers = value if isinstance(value, list) else []
-    is_pair = len(numbers) == 2 and all(
-        isinstance(n, int | float) and not isinstance(n, bool) and math.isfinite(n) for n in numbers
-    )
-    if not is_pair or numbers[0] > numbers[1]:
+    numbers = _numbers(value)
+    if len(numbers) != 2 or numbers[0] > numbers[1]:
         raise CalibrationError(f"the range of '{name}' is {value!r}", where=str(path), hint=_HINT)
-    return Range(float(numbers[0]), float(numbers[1]))
+    return Range(*numbers)

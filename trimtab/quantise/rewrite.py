@@ -1,8 +1,9 @@
 """Writes what calibration found into a program: pairs of quantize_linear and dequantize_linear.
 
 It is the form that quantised models of other tools have too (QDQ): passes make operators on
-integers of it, and whatever they leave is computed on real numbers. Weights are symmetric, with a scale for
-each channel of the result; what operators read and give has one scale and zero point.
+integers of it, and whatever they leave is computed on real numbers. Weights are symmetric, with a
+scale for each channel of the result, whose bias makes up for what rounding them does to its mean
+(Nagel et al. 2019, 4.2); what operators read and give has one scale and zero point.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def quantised(program: Program, ranges: Ranges, keep: Iterable[str] = ()) -> Pro
             _quantise_input(twin, name, found[name], ops)
     for op in ops:
         if op in chosen and op.type in WEIGHTED:
-            _quantise_weights(twin, op, found)
+            _quantise_weights(twin, op, ranges)
         results = [name for name in op.outputs if name in wanted]
         real = {name: _renamed(twin, op, name) for name in results}
         twin.block.ops.append(op)
@@ -161,25 +162,42 @@ def _pair(program: Program, real: str, found: Range, name: str) -> None:
     program.block.add_op("dequantize_linear", [integers], None, [name], f"{name}.dequantise")
 
 
-def _quantise_weights(program: Program, op: Op, found: dict[str, Range]) -> None:
+def _quantise_weights(program: Program, op: Op, ranges: Ranges) -> None:
     """Weights of 8 bits and a bias of 32 in the place of those of an operator."""
     x, w = op.inputs[:2]
     bias = op.inputs[2] if len(op.inputs) > 2 else ""
     source = program.block.producer(x)
-    integers = program.vars[source.inputs[0]] if source else program.vars[x]
+    integers = program.vars[source.inputs[0] if source else x]
+    given = program.block.producer(integers.name)
+    tensor = given.inputs[0] if given and given.inputs[0] in program.inputs else x
     step = integers.quantisation.scale[0] if integers.quantisation else 1.0
     weights = np.asarray(program.vars[w].data, np.float32)
-    offsets = np.asarray(program.vars[bias].data, np.float32) if bias else None
+    offsets = (
+        np.zeros(len(weights)) if not bias else np.asarray(program.vars[bias].data, np.float64)
+    )
     scales = weight_scales(weights, offsets, step)
     along = scales.reshape(-1, *[1] * (weights.ndim - 1))
     stored = np.clip(np.rint(weights / along), -_MOST, _MOST).astype(np.int8)
+    if means := ranges.means.get(tensor):
+        offsets = offsets + lost(weights - stored * along, np.array(means))
     op.inputs[1] = _stored(program, stored, Quantisation.of(scales, 0, 0), f"{w}.i8")
-    if offsets is not None:
+    if bias or means:
         products = (np.float32(step) * scales).astype(np.float32)
-        whole = np.rint(offsets.astype(np.float64) / products)
         limit = 2**31 - 1
-        sums = np.clip(whole, -limit, limit).astype(np.int32)
-        op.inputs[2] = _stored(program, sums, Quantisation.of(products, 0, 0), f"{bias}.i32")
+        sums = np.clip(np.rint(offsets / products), -limit, limit).astype(np.int32)
+        name = f"{bias or f'{op.name}.bias'}.i32"
+        constant = _stored(program, sums, Quantisation.of(products, 0, 0), name)
+        op.inputs[2:3] = [constant]
+
+
+def lost(rounding: Array, means: Array) -> Array:
+    """What rounding the weights takes from each channel of the result in the mean, where its
+    operand has these means by channel.
+    """
+    by_channel = rounding.reshape(*rounding.shape[:2], -1).sum(axis=2)  # [c_out, c_in / group]
+    c_out, depth = by_channel.shape
+    group = np.arange(c_out) // (c_out // (len(means) // depth))
+    return np.asarray((by_channel * means.reshape(-1, depth)[group]).sum(axis=1))
 
 
 def weight_scales(weights: Array, bias: Array | None, step: float) -> Array:

@@ -28,11 +28,13 @@ class Range:
 @dataclass
 class Seen:
     """The extremes of each sample in their order and, after a second look, how often values were
-    in each of `BINS` equal parts of the whole range; a part that holds 0 has an end there.
+    in each of `BINS` equal parts of the whole range, of which one ends at 0. `sums`: of samples'
+    means by channel, for those that `add` was told of.
     """
 
     extremes: list[Range] = field(default_factory=list)
     counts: Array | None = None
+    sums: Array | None = None
 
     @property
     def whole(self) -> Range:
@@ -46,6 +48,12 @@ class Seen:
         finite = values[np.isfinite(values)]
         if finite.size:
             self.extremes.append(Range(float(finite.min()), float(finite.max())))
+
+    def add(self, values: Array, axis: int) -> None:
+        """Adds a sample to the sums along every axis but that of the channels."""
+        rest = tuple(i for i in range(values.ndim) if i != axis % values.ndim)
+        means = values.mean(axis=rest, dtype=np.float64)
+        self.sums = means if self.sums is None else self.sums + means
 
     def count(self, values: Array) -> None:
         """Counts the values of a sample, once all extremes are known."""
