@@ -11,7 +11,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"  # stands here alone: the wheel and the runner take it from here
-__all__ = ["Plan", "Profile", "Program", "Session", "Target", "load", "optimize", "profile_of"]
+__all__ = [
+    "Plan",
+    "Profile",
+    "Program",
+    "Session",
+    "Target",
+    "load",
+    "optimize",
+    "profile_of",
+    "quantize",
+]
 
 if TYPE_CHECKING:
     from trimtab.build.derive import profile_of
@@ -19,6 +29,7 @@ if TYPE_CHECKING:
     from trimtab.planner.choices import Plan
     from trimtab.profile import Profile
     from trimtab.program import Program
+    from trimtab.quantise import quantize
     from trimtab.session import Session, optimize
     from trimtab.target import Target
 
@@ -33,6 +44,7 @@ _HOMES = {
     "load": "trimtab.importers",
     "optimize": "trimtab.session",
     "profile_of": "trimtab.build.derive",
+    "quantize": "trimtab.quantise",
 }
 
 

@@ -84,6 +84,12 @@ class PlanError(TrimtabError):
     exit_code = 16
 
 
+class CalibrationError(TrimtabError):
+    """Samples or ranges that a network is quantised with are missing, or do not fit it."""
+
+    exit_code = 17
+
+
 class SchemaError(TrimtabError):
     """An operator schema, isa.toml, kernel or core's file breaks the rules of its format."""
 

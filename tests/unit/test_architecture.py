@@ -34,6 +34,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "passes": {"errors", "schema", "kernels", "engine", "program"},
     "planner": {"errors", "schema", "kernels", "cores", "target", "profile", "program"},
     "session": {"errors", "engine", "target", "program", "modelfile", "passes", "planner"},
+    "quantise": {"errors", "files", "progress", "program", "passes", "session"},
     "build": {
         *("__init__", "errors", "paths", "files", "progress", "schema", "kernels", "profile"),
         *("cores", "target", "program", "session"),

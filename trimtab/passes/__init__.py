@@ -42,6 +42,19 @@ def passes() -> dict[str, Pass]:
     return {name: found[name] for name in ordered}
 
 
+def simplify(program: Program, before: str) -> Program:
+    """A twin of a program that was not optimised, after the passes in front of the one called
+    `before`; it can be optimised as any other.
+    """
+    twin = program.copy()
+    twin.source = program.source or program
+    for name, rewrite in passes().items():
+        if name == before:
+            break
+        rewrite.run(twin)
+    return twin
+
+
 def optimize(program: Program) -> Program:
     """The optimised twin of `program`, which stays as it is and becomes the twin's `source`.
 

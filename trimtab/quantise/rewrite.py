@@ -1,0 +1,217 @@
+"""Writes what calibration found into a program: pairs of quantize_linear and dequantize_linear.
+
+It is the form that quantised models of other tools have too (QDQ): passes make operators on
+integers of it, and whatever they leave is computed on real numbers. Weights are symmetric, with a
+scale for each channel of the result, whose bias makes up for what rounding them does to its mean
+(Nagel et al. 2019, 4.2); what operators read and give has one scale and zero point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from trimtab.program import Op, Program, Quantisation
+from trimtab.quantise.ranges import Ranges
+from trimtab.quantise.seen import Array, Range
+
+# Operators with constant weights whose first dimension is that of the results' channels.
+WEIGHTED = frozenset(("conv", "gemm"))
+# Their results stand for the same real numbers as their operands: one range is for all of them.
+SAME_RANGE = frozenset(
+    (
+        *("channel_shuffle", "concat", "convert_layout", "depth_to_space", "max_pool", "pad"),
+        *("reshape", "resize", "slice", "space_to_depth", "split", "tile", "transpose"),
+    )
+)
+# A function of one element, which a table holds.
+TABLED = frozenset(
+    (
+        *("clip", "elu", "gelu", "hard_sigmoid", "hard_swish", "leaky_relu", "mish", "relu"),
+        *("sigmoid", "softplus", "swish", "tanh"),
+    )
+)
+QUANTISED = WEIGHTED | SAME_RANGE | TABLED | {"add", "average_pool", "global_average_pool", "mul"}
+# What the results of these are for certain, whatever was seen.
+KNOWN = {"sigmoid": Range(0.0, 255 / 256), "hard_sigmoid": Range(0.0, 255 / 256)}
+
+_MOST = 127  # of a weight; -128 has no negative
+_BIAS_STEPS = 2.0**30  # a bias is an int32, of units of the products
+_LEAST_SCALE = 2.0**-60
+
+
+def quantised(program: Program, ranges: Ranges, keep: Iterable[str] = ()) -> Program:
+    """The simplified float32 `program` with its tensors in int8, where `ranges` has a range of all
+    that an operator reads and gives. Operators named in `keep` stay in float32.
+    """
+    twin = program.copy()
+    kept = frozenset(keep)
+    chosen = [op for op in twin.ops if op.name not in kept and _can(twin, op, ranges)]
+    found = _joined(twin, chosen, ranges)
+    inside = _inside(twin, chosen)
+    wanted = {
+        name
+        for op in chosen
+        for name in (*_activations(twin, op), *op.outputs)
+        if name not in inside
+    }
+    ops, twin.block.ops = list(twin.ops), []
+    for name in twin.inputs:
+        if name in wanted:
+            _quantise_input(twin, name, found[name], ops)
+    for op in ops:
+        if op in chosen and op.type in WEIGHTED:
+            _quantise_weights(twin, op, ranges)
+        results = [name for name in op.outputs if name in wanted]
+        real = {name: _renamed(twin, op, name) for name in results}
+        twin.block.ops.append(op)
+        for name in results:
+            _pair(twin, real[name], found[name], name)
+    return twin
+
+
+def quantisation(found: Range) -> Quantisation:
+    """int8 with one scale and zero point: its integers reach from end to end, and one is 0."""
+    least, most = min(found.least, 0.0), max(found.most, 0.0)
+    scale = np.float32((most - least) / 255)
+    if scale < np.finfo(np.float32).tiny:  # or 0: nothing was seen but that
+        return Quantisation.of(1.0)
+    point = round(-128 - least / float(scale))
+    return Quantisation.of(scale, min(max(point, -128), 127))
+
+
+def _activations(program: Program, op: Op) -> list[str]:
+    """What an operator reads that is not constant."""
+    return [name for name in op.inputs if name and program.vars[name].data is None]
+
+
+def _can(program: Program, op: Op, ranges: Ranges) -> bool:
+    """Whether an operator may compute on integers."""
+    names = [*_activations(program, op), *op.outputs]
+    constants = [name for name in op.inputs if name and program.vars[name].data is not None]
+    if op.type not in QUANTISED or not all(name in ranges.ranges for name in names):
+        return False
+    if op.type in WEIGHTED:
+        weights = op.inputs[1]
+        return weights in constants and all(
+            len(program.block.consumers(name)) == 1 or name == weights for name in constants
+        )
+    if op.type == "resize":
+        return bool(op.attributes["mode"] == "nearest")
+    return not constants
+
+
+def _inside(program: Program, chosen: list[Op]) -> set[str]:
+    """Results that a bound follows, and nothing else reads: it is in the range of its result."""
+    found = set()
+    for op in chosen:
+        if op.type in ("relu", "clip"):
+            source = program.block.producer(op.inputs[0])
+            alone = len(program.block.consumers(op.inputs[0])) == 1
+            sums = source is not None and source in chosen and source.type in WEIGHTED | {"add"}
+            if sums and alone and not program.is_output(op.inputs[0]):
+                found.add(op.inputs[0])
+    return found
+
+
+def _joined(program: Program, chosen: list[Op], ranges: Ranges) -> dict[str, Range]:
+    """Ranges by tensor, one for all that go through operators which change none."""
+    leader: dict[str, str] = {}
+
+    def find(name: str) -> str:
+        while leader.get(name, name) != name:
+            name = leader[name]
+        return name
+
+    for op in chosen:
+        if op.type in SAME_RANGE:
+            first, *others = (*_activations(program, op), *op.outputs)
+            for name in others:
+                leader[find(name)] = find(first)
+    found: dict[str, Range] = {}
+    for name, own in ranges.ranges.items():
+        producer = program.block.producer(name)
+        known = KNOWN.get(producer.type, own) if producer else own
+        head = find(name)
+        found[head] = found[head].joined(known) if head in found else known
+    return {name: found[find(name)] for name in ranges.ranges}
+
+
+def _quantise_input(program: Program, name: str, found: Range, ops: list[Op]) -> None:
+    result = program.block.new_name(f"{name}.dequantised")
+    _pair(program, name, found, result)
+    for op in ops:
+        op.inputs = [result if i == name else i for i in op.inputs]
+
+
+def _renamed(program: Program, op: Op, name: str) -> str:
+    """Gives the result `name` of an operator another name, so that its own is free."""
+    new = program.block.new_name(f"{name}.real")
+    var = program.vars.pop(name)
+    var.name, program.vars[new] = new, var
+    op.outputs = [new if o == name else o for o in op.outputs]
+    return new
+
+
+def _pair(program: Program, real: str, found: Range, name: str) -> None:
+    """Integers of the real numbers `real`, and the real numbers `name` that these stand for."""
+    (integers,) = program.block.add_op("quantize_linear", [real], {"to": "i8"}, 1, f"{name}.i8")
+    program.vars[integers].quantisation = quantisation(found)
+    program.vars[integers].check()
+    program.block.add_op("dequantize_linear", [integers], None, [name], f"{name}.dequantise")
+
+
+def _quantise_weights(program: Program, op: Op, ranges: Ranges) -> None:
+    """Weights of 8 bits and a bias of 32 in the place of those of an operator."""
+    x, w = op.inputs[:2]
+    bias = op.inputs[2] if len(op.inputs) > 2 else ""
+    source = program.block.producer(x)
+    integers = program.vars[source.inputs[0] if source else x]
+    given = program.block.producer(integers.name)
+    tensor = given.inputs[0] if given and given.inputs[0] in program.inputs else x
+    step = integers.quantisation.scale[0] if integers.quantisation else 1.0
+    weights = np.asarray(program.vars[w].data, np.float32)
+    offsets = (
+        np.zeros(len(weights)) if not bias else np.asarray(program.vars[bias].data, np.float64)
+    )
+    scales = weight_scales(weights, offsets, step)
+    along = scales.reshape(-1, *[1] * (weights.ndim - 1))
+    stored = np.clip(np.rint(weights / along), -_MOST, _MOST).astype(np.int8)
+    if means := ranges.means.get(tensor):
+        offsets = offsets + lost(weights - stored * along, np.array(means))
+    op.inputs[1] = _stored(program, stored, Quantisation.of(scales, 0, 0), f"{w}.i8")
+    if bias or means:
+        products = (np.float32(step) * scales).astype(np.float32)
+        limit = 2**31 - 1
+        sums = np.clip(np.rint(offsets / products), -limit, limit).astype(np.int32)
+        name = f"{bias or f'{op.name}.bias'}.i32"
+        constant = _stored(program, sums, Quantisation.of(products, 0, 0), name)
+        op.inputs[2:3] = [constant]
+
+
+def lost(rounding: Array, means: Array) -> Array:
+    """What rounding the weights takes from each channel of the result in the mean, where its
+    operand has these means by channel.
+    """
+    by_channel = rounding.reshape(*rounding.shape[:2], -1).sum(axis=2)  # [c_out, c_in / group]
+    c_out, depth = by_channel.shape
+    group = np.arange(c_out) // (c_out // (len(means) // depth))
+    return np.asarray((by_channel * means.reshape(-1, depth)[group]).sum(axis=1))
+
+
+def weight_scales(weights: Array, bias: Array | None, step: float) -> Array:
+    """A scale for each index of the first axis of `weights`, so that its largest magnitude is 127
+    of them, and that the bias, in units of it and of the operand's `step`, is an int32.
+    """
+    scales = np.abs(weights).reshape(len(weights), -1).max(axis=1, initial=0.0) / _MOST
+    if bias is not None:
+        scales = np.maximum(scales, np.abs(bias) / (step * _BIAS_STEPS))
+    # Nothing but zeros, or what float32 holds of products with no more.
+    return np.where(scales > _LEAST_SCALE, scales, 1.0).astype(np.float32)
+
+
+def _stored(program: Program, data: Array, kept: Quantisation, name: str) -> str:
+    constant = program.block.add_constant(data, name, kept)
+    (real,) = program.block.add_op("dequantize_linear", [constant], None, 1, f"{name}.dequantise")
+    return real

@@ -1,0 +1,78 @@
+"""What calibration sees of a tensor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+BINS = 2048
+
+
+@dataclass(frozen=True)
+class Range:
+    """The least and the largest real number that the integers of a tensor stand for."""
+
+    least: float
+    most: float
+
+    def joined(self, other: Range) -> Range:
+        """The range that holds both."""
+        return Range(min(self.least, other.least), max(self.most, other.most))
+
+
+@dataclass
+class Seen:
+    """The extremes of each sample in their order and, after a second look, how often values were
+    in each of `BINS` equal parts of the whole range, of which one ends at 0. `sums`: of samples'
+    means by channel, for those that `add` was told of.
+    """
+
+    extremes: list[Range] = field(default_factory=list)
+    counts: Array | None = None
+    sums: Array | None = None
+
+    @property
+    def whole(self) -> Range:
+        """From the least to the largest value, with 0, which padding needs."""
+        return Range(
+            min(0.0, *(r.least for r in self.extremes)), max(0.0, *(r.most for r in self.extremes))
+        )
+
+    def look(self, values: Array) -> None:
+        """Notes the extremes of a sample; what is not finite does not count."""
+        finite = values[np.isfinite(values)]
+        if finite.size:
+            self.extremes.append(Range(float(finite.min()), float(finite.max())))
+
+    def add(self, values: Array, axis: int) -> None:
+        """Adds a sample to the sums along every axis but that of the channels."""
+        rest = tuple(i for i in range(values.ndim) if i != axis % values.ndim)
+        means = values.mean(axis=rest, dtype=np.float64)
+        self.sums = means if self.sums is None else self.sums + means
+
+    def count(self, values: Array) -> None:
+        """Counts the values of a sample, once all extremes are known."""
+        found, _ = np.histogram(values[np.isfinite(values)], self.edges)
+        self.counts = found if self.counts is None else self.counts + found
+
+    @property
+    def edges(self) -> Array:
+        """The ends of the parts, BINS + 1 of them, of which one is 0."""
+        whole = self.whole
+        width = (whole.most - whole.least) / BINS or 1.0
+        below = round(-whole.least / width)
+        # A little wider than the range, so that 0 is an end.
+        width = max(-whole.least / below if below else 0, whole.most / (BINS - below or 1), 1e-30)
+        return (np.arange(BINS + 1) - below) * width
+
+    @property
+    def histogram(self) -> tuple[Array, Array]:
+        """How often values were in each part, and the middle of the part."""
+        edges = self.edges
+        counts = np.zeros(BINS) if self.counts is None else self.counts.astype(np.float64)
+        return counts, (edges[:-1] + edges[1:]) / 2
