@@ -21,8 +21,8 @@ from trimtab.devices import find_device, lease, ssh, watchdog
 from trimtab.devices.control import Control, controlled
 from trimtab.devices.lease import Lease
 from trimtab.devices.local import LocalDevice
+from trimtab.devices.process import Source
 from trimtab.devices.protocol import CommandResult, Transcript
-from trimtab.devices.shell import Source
 from trimtab.errors import DeviceBusyError, DeviceError, DeviceTimeoutError
 
 pytestmark = pytest.mark.device

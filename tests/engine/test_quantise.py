@@ -1,0 +1,163 @@
+"""float32 networks in int8: onnxruntime's own quantiser beside ours, and how its outputs stay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import trimtab
+from tests.ops.cases.case import Array
+from trimtab import passes, quantise
+from trimtab.errors import CalibrationError, ProgramError, UsageError
+from trimtab.quantise import rewrite
+from trimtab.quantise.calibrate import calibrate
+from trimtab.workflow.quantise import quantize
+
+RNG = np.random.default_rng(8)
+SAMPLES = RNG.normal(0, 1, (20, 3, 12, 12)).astype(np.float32)
+
+
+def network(path: Path) -> Path:
+    """Convolutions of all kinds, a shortcut, a join of two branches, a mean and a product."""
+    shapes = {"a": (8, 3, 3, 3), "b": (8, 1, 3, 3), "c": (8, 8, 1, 1), "d": (6, 8, 1, 1)}
+    weights = {k: RNG.normal(0, 1 / np.prod(s[1:]) ** 0.5, s) for k, s in shapes.items()}
+    weights |= {f"{k}_bias": RNG.normal(0, 0.2, len(w)) for k, w in weights.items()}
+    weights |= {"m": RNG.normal(0, 0.3, (14, 10)), "m_bias": RNG.normal(0, 0.2, 10)}
+
+    def conv(x: str, w: str, y: str, **more: Any) -> onnx.NodeProto:
+        return helper.make_node("Conv", [x, w, f"{w}_bias"], [y], **more)
+
+    nodes = [
+        conv("x", "a", "a1", pads=[1] * 4, strides=[2, 2]),
+        helper.make_node("Relu", ["a1"], ["a2"]),
+        conv("a2", "b", "b1", pads=[1] * 4, group=8),
+        helper.make_node("HardSwish", ["b1"], ["b2"]),
+        conv("b2", "c", "c1"),
+        helper.make_node("Add", ["c1", "a2"], ["c2"]),
+        helper.make_node("MaxPool", ["c2"], ["c3"], kernel_shape=[2, 2], strides=[2, 2]),
+        conv("c3", "d", "d1"),
+        helper.make_node("Sigmoid", ["d1"], ["d2"]),
+        helper.make_node("Concat", ["c3", "d2"], ["e"], axis=1),
+        helper.make_node("GlobalAveragePool", ["e"], ["f"]),
+        helper.make_node("Flatten", ["f"], ["g"]),
+        helper.make_node("Gemm", ["g", "m", "m_bias"], ["y"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "net",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, (1, 3, 12, 12))],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, (1, 10))],
+        [numpy_helper.from_array(w.astype(np.float32), k) for k, w in weights.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    onnx.save(model, path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return network(tmp_path_factory.mktemp("net") / "net.onnx")
+
+
+def error(found: Array, wanted: Array) -> float:
+    """Root of the mean square error, as a share of the reference's."""
+    return float(np.linalg.norm(found - wanted) / np.linalg.norm(wanted))
+
+
+def test_int8_is_as_near_to_float32_as_onnxruntimes_own_quantiser(
+    source: Path, tmp_path: Path
+) -> None:
+    from onnxruntime.quantization import (
+        CalibrationDataReader,
+        CalibrationMethod,
+        QuantFormat,
+        QuantType,
+        quantize_static,
+    )
+
+    class Reader(CalibrationDataReader):  # type: ignore[misc]
+        def __init__(self) -> None:
+            self.left = [{"x": x[np.newaxis]} for i, x in enumerate(SAMPLES) if i % 5 != 4]
+
+        def get_next(self) -> dict[str, Array] | None:
+            return self.left.pop() if self.left else None
+
+    theirs = tmp_path / "int8.onnx"
+    quantize_static(
+        source,
+        theirs,
+        Reader(),
+        quant_format=QuantFormat.QDQ,
+        per_channel=True,
+        activation_type=QuantType.QInt8,
+        weight_type=QuantType.QInt8,
+        calibrate_method=CalibrationMethod.MinMax,
+    )
+    program = trimtab.load(source)
+    ours = trimtab.Session(quantise.quantize(program, {"x": SAMPLES}, method="min_max").program)
+    float32, int8 = (onnxruntime.InferenceSession(p) for p in (source, theirs))
+    fresh = np.random.default_rng(9).normal(0, 1, (64, 1, 3, 12, 12)).astype(np.float32)
+    wanted = np.array([float32.run(None, {"x": x})[0] for x in fresh])
+    their_error = error(np.array([int8.run(None, {"x": x})[0] for x in fresh]), wanted)
+    our_error = error(np.array([ours.run({"x": x})["y"] for x in fresh]), wanted)
+    assert our_error <= 1.1 * their_error
+
+
+def test_all_but_the_border_computes_on_integers(source: Path) -> None:
+    made = quantise.quantize(trimtab.load(source), {"x": SAMPLES})
+    planned = trimtab.optimize(made.program)
+    real = [op.type for op in planned.steps if planned.dtype(op) == "f32"]
+    assert real == ["quantize_linear"]
+    assert made.accuracy is not None
+    assert made.accuracy.samples == 4
+    assert made.accuracy.cosine > 0.99
+
+
+def test_operators_without_a_range_stay_in_float32(source: Path) -> None:
+    simple = passes.simplify(trimtab.load(source), before="fuse_residual")
+    given = quantise.samples.of_arrays({"x": SAMPLES}, quantise.inputs_of(simple))
+    ranges = calibrate(simple, given, "min_max")
+    without = {name: found for name, found in ranges.ranges.items() if name != "c1"}
+    twin = rewrite.quantised(simple, quantise.Ranges("net", "min_max", 20, without))
+    planned = trimtab.optimize(twin)
+    real = {op.type for op in planned.steps if planned.dtype(op) == "f32"}
+    assert "conv" in {name.split("_")[0] for name in real}
+    x = {"x": SAMPLES[:1]}
+    (wanted,) = trimtab.Session(simple).run(x).values()
+    (found,) = trimtab.Session(twin).run(x).values()
+    assert error(found, wanted) < 0.1
+
+
+def test_an_optimised_program_and_strange_ranges_are_refused(source: Path) -> None:
+    program = trimtab.load(source)
+    with pytest.raises(ProgramError, match="optimised already"):
+        quantise.quantize(passes.optimize(program), {"x": SAMPLES})
+    strange = quantise.Ranges("other", "mse", 1, {"absent": quantise.Range(0, 1)})
+    with pytest.raises(CalibrationError, match="absent"):
+        quantise.quantize(program, {"x": SAMPLES}, ranges=strange)
+
+
+def test_a_model_is_written_and_ranges_are_kept(source: Path, tmp_path: Path) -> None:
+    samples, kept = str(tmp_path / "s.npz"), str(tmp_path / "r.toml")
+    np.savez(samples, x=SAMPLES)
+    first = quantize(str(source), tmp_path / "a.ttm", {}, samples, "entropy", kept)
+    again = quantize(str(source), tmp_path / "b.ttm", {}, samples, ranges=kept)
+    facts = again.to_json()
+    assert facts == first.to_json() | {"file": str(tmp_path / "b.ttm")}
+    assert (facts["method"], facts["samples"], facts["accuracy"]["samples"]) == ("entropy", 16, 4)
+    assert facts["integer_operators"] == facts["operators"] - 1
+    assert (tmp_path / "a.ttm").read_bytes() == (tmp_path / "b.ttm").read_bytes()
+    session = trimtab.Session(trimtab.load(tmp_path / "b.ttm"))
+    wanted = trimtab.Session(first.made.program).run({"x": SAMPLES[:1]})["y"]
+    np.testing.assert_array_equal(session.run({"x": SAMPLES[:1]})["y"], wanted)
+    with pytest.raises(UsageError, match="by the method entropy"):
+        quantize(str(source), tmp_path / "c.ttm", {}, samples, "mse", kept)
+    with pytest.raises(UsageError, match="samples are missing"):
+        quantize(str(source), tmp_path / "c.ttm", {}, "")
+    assert not (tmp_path / "c.ttm").exists()
