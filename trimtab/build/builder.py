@@ -32,13 +32,6 @@ from trimtab.target import Target
 RECORD = "build.json"
 RECORD_FORMAT = 1
 BUILD_TYPES = ("Release", "Debug")
-# The level of a compiler for little code, as CMake's list. zig spells -Oz as -Os. Pairs of scalars
-# take more instructions as vectors than one by one, unless they come in loops.
-_SMALLEST = {
-    "zig": "-Os;SHELL:-Xclang -Oz;-fno-slp-vectorize",
-    "ndk": "-Oz;-fno-slp-vectorize",
-    "gcc": "-Os",
-}
 _ELSEWHERE = "name another folder with --output"
 _CACHE = "set TRIMTAB_CACHE_DIR to a folder with room"
 
@@ -113,7 +106,7 @@ def build(request: BuildRequest, progress: Progress = SILENT) -> Build:
     tree = paths.cache() / "build" / _key(request, target.core, profile, cmake_file)
     # What is not a micro-kernel runs a hundredth of the time: small matters more there. Without a
     # level of its own, -O3 for an in-order core unrolls it to more than twice the size.
-    optimisation = _SMALLEST[chosen.compiler] if chosen.device else "-O2"
+    optimisation = "-Os" if chosen.device else "-O2"
     if request.build_type == "Debug":
         optimisation = "-O0"
     with files.locked(tree / ".lock", error=BuildError, hint=_CACHE):
