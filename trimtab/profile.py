@@ -130,7 +130,8 @@ class Profile:
         instruction sets, as nothing else would be chosen, those that are named in full, and those
         that a plan of a lower one has `needed`. Kernels that are scheduled for a core may be for
         tiles that not every layer fills: then those of the instruction set itself are kept, too. Of
-        Winograd's algorithm a `small` one has one tile.
+        Winograd's algorithm a `small` one has one tile. Nothing is planned in f16 for a CPU that
+        computes it one element at a time.
         """
         known, rows, usable = self.kept_kernels(arch), kernel_files.isas(), {*isas}
 
@@ -149,6 +150,8 @@ class Profile:
             return [k for k in found if order(k) == top[k.typed_family]]
 
         chosen = best(known)
+        if not any(k.family == "gemm" and k.dtype == "f16" and not k.portable for k in chosen):
+            chosen = [k for k in chosen if k.dtype != "f16"]
         tiles = {(k.typed_family, k.packing) for k in chosen}
         scheduled = {k.typed_family for k in chosen if rows[k.isa].cores}
         others = best(k for k in known if k.typed_family in scheduled and not rows[k.isa].cores)

@@ -17,7 +17,7 @@ import pytest
 from tests.device.conftest import SshServer, require
 from tests.device.fake_sysfs import FakeSysfs
 from tests.device.test_ssh import kill_sessions
-from trimtab.devices import find_device, lease, ssh, watchdog
+from trimtab.devices import client, find_device, lease, watchdog
 from trimtab.devices.control import Control, controlled
 from trimtab.devices.lease import Lease
 from trimtab.devices.local import LocalDevice
@@ -302,8 +302,7 @@ def test_a_cut_link_leaves_no_runner_and_no_governor(
 def test_a_link_that_is_frozen_is_not_said_to_have_ended_the_command(
     start_sshd: Callable[..., SshServer], config: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ssh, "_KILL_S", 1.0)
-    monkeypatch.setattr(ssh, "_CONNECT_S", 3.0)
+    monkeypatch.setattr(client, "_KILL_S", 1.0)
     server = start_sshd()
     server.define(config, "board1")
     with find_device("board1").open(trust_new=True) as device:

@@ -67,6 +67,7 @@ def run(task: str, cpu: str, model: Path, folder: Path) -> None:
         "build": {"input": [], "model": one, **TARGET},
         "bench.run": {"input": [], "model": one, **TARGET, **results},
         "bench.instructions": {"input": [], "model": one, **results},
+        "bench.ab": {"a": one, "b": one, "input": [], **TARGET, **results},
         "bench.mca": {},
         "bench.model": {"input": [], "model": one},
         "bench.sizes": {"network": ["squeezenet"]},

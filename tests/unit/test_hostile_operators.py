@@ -124,9 +124,17 @@ def test_a_number_outside_its_range_is_refused(name: str, attribute: str) -> Non
     shapes = [[1, 16, 4, 16], weights.get(name, [16, 16, 1, 1])]
     if name in ("add", "max_pool", "average_pool"):
         shapes = shapes[:1] * op.input_counts[0]
+    least_inputs = op.input_counts[0]
+    if name.startswith("qlinear_conv"):
+        if "depthwise" in name:
+            shapes[1] = [16, 1, 1, 1]
+        shapes += [[16]] * (least_inputs - 2)
     if op.prepares:
         shapes = [{"pack_winograd": [16, 16, 3, 3], "pack_panels": [16, 64]}.get(name, shapes[1])]
-    operands = [(shape, schema.DTYPES["f32"]) for shape in shapes]
+    types = ["f32"] * len(shapes)
+    if name.startswith("qlinear_conv"):
+        types = ["i8", "i8", "i32", "f32"]
+    operands = [(s, schema.DTYPES[t]) for s, t in zip(shapes, types, strict=True)]
     for value in (least, most):
         engine().infer_shapes(op.id, operands, encoded(op, given | {attribute: value}), 1)
     for value in (least - 1, most + 1, 2**31, 2**32 + least, 2**63 - 1, -(2**63)):

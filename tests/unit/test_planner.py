@@ -241,7 +241,7 @@ def test_a_3x3_convolution_takes_the_winograd_tile_with_the_least_work(
 # Weights are in memory.
 @pytest.mark.parametrize(
     ("c_in", "c_out", "size", "expected"),
-    [(64, 64, 56, 6), (128, 128, 28, 4), (256, 256, 14, 3), (512, 512, 7, 2)],
+    [(64, 64, 56, 6), (128, 128, 28, 4), (256, 256, 14, 5), (512, 512, 7, 2)],
 )
 def test_where_memory_is_slow_beside_the_core_larger_tiles_pay_later(
     c_in: int, c_out: int, size: int, expected: int

@@ -79,8 +79,8 @@ def _side(what: str, letter: str, options: dict[str, Any], shapes: list[str]) ->
     from trimtab.workflow.build import Recipe
     from trimtab.workflow.sides import Side
 
-    own = {name: options[f"{letter}_{name}"] for name in _OF_A_SIDE}
-    chosen = {name: own[name] or options[name] for name in _OF_A_SIDE}
+    own = {name: options.get(f"{letter}_{name}", d) for name, (d, _) in _OF_A_SIDE.items()}
+    chosen = {name: own[name] or options.get(name, d) for name, (d, _) in _OF_A_SIDE.items()}
     recipe = Recipe(
         model=what,
         profile=chosen["profile"],

@@ -63,7 +63,8 @@ else
 fi
 """
 _LOOK = 'newest; if held $n; then tell $n; else echo "free $n"; fi'
-_RELEASE = 'cd "$folder/{number}" && rm -f until undo runner.*'
+# A runner whose link broke may still live: the link that gives the device back is another one.
+_RELEASE = 'd="$folder/{number}"; rm -f "$d/until"; clean "$d"; rm -f "$d/undo" "$d"/runner.*'
 
 
 @dataclass(frozen=True)
