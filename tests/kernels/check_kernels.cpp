@@ -136,9 +136,10 @@ bool CheckRoofline(const KernelRow& row, Result* result) {
 
 // What stands behind the c of a tile in the kernel's name.
 size_t DepthStep(const KernelRow& row) {
-  unsigned mr = 0, nr = 0, kr = 1;
   const char* tile = strstr(row.text, "_i8_");
-  return tile != nullptr && sscanf(tile, "_i8_%ux%uc%u", &mr, &nr, &kr) == 3 ? kr : 1;
+  const char* step = tile == nullptr ? nullptr : strchr(tile + 4, 'c');
+  const unsigned long depth = step == nullptr ? 0 : strtoul(step + 1, nullptr, 10);
+  return depth == 0 ? 1 : depth;
 }
 
 bool CheckQuantised(const KernelRow& row, Result* result) {

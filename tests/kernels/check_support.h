@@ -20,15 +20,15 @@ namespace check {
 template <typename T>
 constexpr double kUnit = 0;
 template <>
-constexpr double kUnit<float> = 1.0 / (1 << 24);
+inline constexpr double kUnit<float> = 1.0 / (1 << 24);
 template <>
-constexpr double kUnit<Half> = 1.0 / (1 << 11);
+inline constexpr double kUnit<Half> = 1.0 / (1 << 11);
 template <typename T>
 constexpr double kSmallest = 0;
 template <>
-constexpr double kSmallest<float> = 1.1754943508222875e-38;
+inline constexpr double kSmallest<float> = 1.1754943508222875e-38;
 template <>
-constexpr double kSmallest<Half> = 1.0 / (1 << 24);
+inline constexpr double kSmallest<Half> = 1.0 / (1 << 24);
 
 template <typename T>
 double Value(T x) {
