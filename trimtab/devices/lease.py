@@ -64,7 +64,7 @@ fi
 """
 _LOOK = 'newest; if held $n; then tell $n; else echo "free $n"; fi'
 # A runner whose link broke may still live: the link that gives the device back is another one.
-_RELEASE = 'd="$folder/{number}"; rm -f "$d/until"; clean "$d"; rm -f "$d/undo" "$d"/runner.*'
+_RELEASE = 'd="$folder/{number}"; rm -f "$d/until" "$d/undo"; clean "$d"; rm -f "$d"/runner.*'
 
 
 @dataclass(frozen=True)
