@@ -28,7 +28,7 @@ from trimtab.zoo.builder import INPUT, Net
 _DEVICE = "local"
 _CHANNELS, _SIZE = 32, 28
 _LAUNCH = Settings(warmup=2, runs=20, min_time_ms=0, timeout_s=60)  # some 40 ms of 1.5 ms each
-_FLOOR_LAUNCHES = 40
+_FLOOR_LAUNCHES = 200  # a floor of few is wider than what is planted
 _NEIGHBOUR_S = 120.0  # a trial takes a few seconds
 
 
