@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/arm/step.h"
+
 #ifndef TRIMTAB_ELEMENT
 #define TRIMTAB_ELEMENT float
 #endif
@@ -43,14 +45,6 @@ inline void StorePart(float* p, F a, size_t count) {
   if (count < 2) return vst1q_lane_f32(p, a.v, 0);
   vst1_f32(p, vget_low_f32(a.v));
   if (count == 3) vst1q_lane_f32(p + 2, a.v, 2);
-}
-
-// Moves a pointer on; the compiler, which may not see through it, lets a load or store do so.
-constexpr bool kLoadsStep = true;
-template <typename T>
-inline void Step(T*& p, size_t n) {
-  p += n;
-  __asm__("" : "+r"(p));
 }
 
 #if defined(__aarch64__)

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/arm/step.h"
 #include "kernels/kernel_api.h"
 
 namespace {
@@ -27,26 +28,12 @@ struct M {
 inline F Set(float x) { return {vdupq_n_f16(static_cast<float16_t>(x))}; }
 inline F Load(const Half* p) { return {vreinterpretq_f16_u16(vld1q_u16(&p->bits))}; }
 inline void Store(Half* p, F a) { vst1q_u16(&p->bits, vreinterpretq_u16_f16(a.v)); }
-inline F LoadPart(const Half* p, size_t count) {
-  if (count == kLanes) return Load(p);
-  Half lanes[kLanes] = {};
-  for (size_t i = 0; i < count; ++i) lanes[i] = p[i];
-  return Load(lanes);
-}
-inline void StorePart(Half* p, F a, size_t count) {
-  if (count == kLanes) return Store(p, a);
-  Half lanes[kLanes];
-  Store(lanes, a);
-  for (size_t i = 0; i < count; ++i) p[i] = lanes[i];
-}
 
-// Moves a pointer on; the compiler, which may not see through it, lets a load or store do so.
-constexpr bool kLoadsStep = true;
-template <typename T>
-inline void Step(T*& p, size_t n) {
-  p += n;
-  __asm__("" : "+r"(p));
-}
+}  // namespace
+
+#include "kernels/arm/half_parts.h"
+
+namespace {
 
 inline void LoadStep(const Half*& p, size_t n, F (&x)[2]) {
   const uint16x8x2_t both = vld1q_u16_x2(&p->bits);

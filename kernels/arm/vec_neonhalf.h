@@ -12,18 +12,12 @@ namespace {
 
 inline F Load(const Half* p) { return {vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(&p->bits)))}; }
 inline void Store(Half* p, F a) { vst1_u16(&p->bits, vreinterpret_u16_f16(vcvt_f16_f32(a.v))); }
-inline F LoadPart(const Half* p, size_t count) {
-  if (count == kLanes) return Load(p);
-  Half lanes[kLanes] = {};
-  for (size_t i = 0; i < count; ++i) lanes[i] = p[i];
-  return Load(lanes);
-}
-inline void StorePart(Half* p, F a, size_t count) {
-  if (count == kLanes) return Store(p, a);
-  Half lanes[kLanes];
-  Store(lanes, a);
-  for (size_t i = 0; i < count; ++i) p[i] = lanes[i];
-}
+
+}  // namespace
+
+#include "kernels/arm/half_parts.h"
+
+namespace {
 
 inline void LoadStep(const Half*& p, size_t n, F (&x)[2]) {
   const float16x8_t both = vreinterpretq_f16_u16(vld1q_u16(&p->bits));

@@ -1,6 +1,6 @@
 """What operators call kernels for: the layers that instruments time kernels on.
 
-A layer is described in the sizes that bindings/kernel_timer.cpp makes the calls from, per type of
+A layer is described in the sizes that bindings/kernel_passes/ makes the calls from, per type of
 arguments:
 
     GemmArgs                rows, columns, taps, k (elements of a tap), step (elements between

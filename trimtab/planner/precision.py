@@ -7,10 +7,9 @@ has to do, and a tensor whose maker and readers differ costs a conversion, once.
 
 from __future__ import annotations
 
-import numpy as np
-
 from trimtab import schema
 from trimtab.errors import PlanError
+from trimtab.planner.half import halved
 from trimtab.program import Op, Program
 from trimtab.program.min_cut import INFINITE, SINK, SOURCE, MinCut
 from trimtab.target import Target
@@ -24,6 +23,8 @@ _CONVERT, _CALL, _ELEMENT = 4, 4096, 1
 
 # Where f16 is computed in float, element by element: slow, but what a developer tests on.
 _EMULATES = "x86_64"
+
+_STAY = "--precision f32, which it is by default"
 
 
 def assign(program: Program, target: Target, precision: str) -> Program:
@@ -159,7 +160,9 @@ class _Converter:
         if var.dtype not in PRECISIONS or var.dtype == wanted:
             return name
         if var.data is not None:
-            twin = self.program.block.add_constant(_halved(var.data, name), f"{name}.{wanted}")
+            twin = self.program.block.add_constant(
+                halved(var.data, name, _STAY), f"{name}.{wanted}"
+            )
             self.program.vars[twin].layout = var.layout
         else:
             twin = self._cast(name, wanted, f"{name}.{wanted}")
@@ -189,16 +192,3 @@ class _Converter:
                 self.twins[name, "f16"], self.twins[name, "f32"] = var.name, name
             else:
                 var.dtype = "f16"
-
-
-def _halved(data: np.ndarray, name: str) -> np.ndarray:
-    """The elements in f16; PlanError when one is too large for it."""
-    with np.errstate(over="ignore"):
-        half = data.astype(np.float16)
-    if np.any(np.isinf(half) & np.isfinite(data)):
-        raise PlanError(
-            f"a constant holds {np.abs(data).max():g}, which is too large for f16",
-            where=f"constant {name}",
-            hint="--precision f32, which it is by default",
-        )
-    return half

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trimtab.errors import PlanError
+from trimtab.planner.half import halved
 from trimtab.planner.layers import Layer
 from trimtab.program import Op, Program, Var, attributes
 from trimtab.schema import operator
@@ -130,7 +131,7 @@ class Packer:
             assert var.data is not None
             data = form.run(np.asarray(var.data))
             if dtype != var.dtype:
-                data = _halved(data, var)
+                data = halved(data, var.name, "store this network's weights as f32")
             name = self.program.block.new_name(f"{var.name}.stored")
             self.program.vars[name] = Var(name, var.shape, dtype, data=data, packed=True)
             self.made[key] = name
@@ -145,16 +146,3 @@ class Packer:
         for var in list(self.program.constants()):
             if var.name not in used:
                 del self.program.vars[var.name]
-
-
-def _halved(data: Array, var: Var) -> Array:
-    """The elements in f16; PlanError when one is too large for it."""
-    with np.errstate(over="ignore"):
-        half = data.astype(np.float16)
-    if np.any(np.isinf(half) & np.isfinite(data)):
-        raise PlanError(
-            f"weights of up to {np.abs(data).max():g} are too large for f16",
-            where=f"constant {var.name}",
-            hint="store this network's weights as f32",
-        )
-    return half

@@ -1,0 +1,96 @@
+// What the passes of kernels over layers are made of. Each family of kernels has its passes in a
+// file of this folder, which makes them known by a `PassMaker`.
+#ifndef TRIMTAB_BINDINGS_KERNEL_PASSES_PASS_H_
+#define TRIMTAB_BINDINGS_KERNEL_PASSES_PASS_H_
+
+#include <stdlib.h>
+
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "bindings/kernel_timer.h"
+#include "runtime/core/kernel_table.h"
+
+namespace trimtab {
+
+// The calls that a layer makes of a kernel.
+using Pass = std::function<void()>;
+template <typename T>
+using Pointers = std::vector<const T*>;
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr size_t kMargin = 1024;  // elements behind every buffer, for last panels and vectors
+
+// Makes the passes of the kernels with one type of arguments; known from its construction on.
+struct PassMaker {
+  using Make = Pass (*)(KernelFunction kernel, const LayerSizes& sizes);
+
+  PassMaker(const char* args_type, Make make) { All()[args_type] = make; }
+
+  static std::map<std::string, Make>& All() {
+    static std::map<std::string, Make> makers;
+    return makers;
+  }
+};
+
+template <typename Args, Pass (*make)(Kernel<Args>, const LayerSizes&)>
+Pass MakePass(KernelFunction kernel, const LayerSizes& sizes) {
+  return make(reinterpret_cast<Kernel<Args>>(kernel), sizes);
+}
+
+// Memory that grows and is filled once, so that a pass meets no page that was never touched.
+template <typename T>
+class Elements {
+ public:
+  T* Take(size_t n) {
+    if (n + kMargin > size_) {
+      size_ = (n + kMargin + 63) / 64 * 64;
+      memory_.reset(static_cast<T*>(aligned_alloc(64, size_ * sizeof(T))));
+      if (memory_ == nullptr) throw std::bad_alloc();
+      // Neither so small nor so alike that a kernel has less to do than with real values.
+      for (size_t i = 0; i < size_; ++i)
+        memory_.get()[i] = static_cast<T>(static_cast<float>(i % 17) / 8 - 1);
+    }
+    return memory_.get();
+  }
+
+ private:
+  size_t size_ = 0;
+  std::unique_ptr<T, decltype(&free)> memory_{nullptr, &free};
+};
+
+// Shared by all layers, as one at a time is timed.
+template <typename T>
+struct Memory {
+  Elements<T> x, w, y;
+};
+
+template <typename T>
+Memory<T>& Shared() {
+  static Memory<T> memory;
+  return memory;
+}
+
+// Bias and limits; quantised results have factors, too.
+template <typename Args, typename T>
+void SetEpilogue(Args* args, const T* bias, size_t) {
+  args->bias = bias;
+  args->clamp_min = 0;
+  args->clamp_max = kInfinity;
+}
+template <typename Args>
+void SetEpilogue(Args* args, const int8_t*, size_t columns) {
+  args->bias = Shared<int32_t>().w.Take(columns);
+  args->scale = Shared<float>().w.Take(columns);
+  args->low = INT8_MIN;
+  args->high = INT8_MAX;
+}
+
+}  // namespace trimtab
+
+#endif  // TRIMTAB_BINDINGS_KERNEL_PASSES_PASS_H_

@@ -1,0 +1,48 @@
+// Rows of elements.
+#include "bindings/kernel_passes/pass.h"
+
+namespace trimtab {
+namespace {
+
+template <typename T>
+Pass UnaryPass(Kernel<UnaryArgs<T>> kernel, const LayerSizes& s) {
+  UnaryArgs<T> args = {};
+  args.n = s.at("n");
+  args.x = Shared<T>().x.Take(args.n);
+  args.y = Shared<T>().y.Take(args.n);
+  args.alpha = 0.25f;
+  args.beta = 0.75f;
+  return [=] { kernel(args); };
+}
+
+// `runs` rows of n elements with the same second operand.
+template <typename T>
+Pass BinaryPass(Kernel<BinaryArgs<T>> kernel, const LayerSizes& s) {
+  const size_t n = s.at("n"), runs = s.at("runs");
+  const T* const a = Shared<T>().x.Take(n * runs);
+  const T* const b = Shared<T>().w.Take(n);
+  T* const y = Shared<T>().y.Take(n * runs);
+  return [=] { kernel({a, b, y, n, runs, n, 0, n, 1, 1}); };
+}
+
+template <typename T>
+Pass SoftmaxPass(Kernel<SoftmaxArgs<T>> kernel, const LayerSizes& s) {
+  const size_t n = s.at("n"), rows = s.at("rows");
+  const T* const x = Shared<T>().x.Take(n * rows);
+  T* const y = Shared<T>().y.Take(n * rows);
+  return [=] {
+    for (size_t i = 0; i < rows; ++i) kernel({x + i * n, y + i * n, n, 1});
+  };
+}
+
+const PassMaker kMakers[] = {
+    {"UnaryArgs<float>", MakePass<UnaryArgs<float>, UnaryPass<float>>},
+    {"UnaryArgs<Half>", MakePass<UnaryArgs<Half>, UnaryPass<Half>>},
+    {"BinaryArgs<float>", MakePass<BinaryArgs<float>, BinaryPass<float>>},
+    {"BinaryArgs<Half>", MakePass<BinaryArgs<Half>, BinaryPass<Half>>},
+    {"SoftmaxArgs<float>", MakePass<SoftmaxArgs<float>, SoftmaxPass<float>>},
+    {"SoftmaxArgs<Half>", MakePass<SoftmaxArgs<Half>, SoftmaxPass<Half>>},
+};
+
+}  // namespace
+}  // namespace trimtab

@@ -1,0 +1,22 @@
+// Parts of vectors of f16, by way of memory. Included where Load, Store and kLanes are known.
+#ifndef TRIMTAB_KERNELS_ARM_HALF_PARTS_H_
+#define TRIMTAB_KERNELS_ARM_HALF_PARTS_H_
+
+namespace {
+
+inline F LoadPart(const Half* p, size_t count) {
+  if (count == kLanes) return Load(p);
+  Half lanes[kLanes] = {};
+  for (size_t i = 0; i < count; ++i) lanes[i] = p[i];
+  return Load(lanes);
+}
+inline void StorePart(Half* p, F a, size_t count) {
+  if (count == kLanes) return Store(p, a);
+  Half lanes[kLanes];
+  Store(lanes, a);
+  for (size_t i = 0; i < count; ++i) p[i] = lanes[i];
+}
+
+}  // namespace
+
+#endif  // TRIMTAB_KERNELS_ARM_HALF_PARTS_H_
