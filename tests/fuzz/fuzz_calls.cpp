@@ -1,0 +1,54 @@
+// Calls of the C API in any order, with any arguments that a caller can come by.
+#include "tests/fuzz/subject.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  trimtab::Subject subject(data, size);
+  trimtab::Decisions decisions = subject.decisions();
+  for (int turn = 0; turn < 32 && decisions.more(); ++turn) {
+    const uint8_t call = decisions.Take() % 10;
+    subject.Open(1 + decisions.Take() % 2);
+    trimtab_model* const model = subject.model();
+    if (model == nullptr) return 0;
+    const uint32_t index = decisions.Take() % 4;
+    trimtab_tensor tensor = {};
+    trimtab_memory memory = {};
+    uint16_t type = 0;
+    switch (call) {
+      case 0:
+        subject.Close();
+        break;
+      case 1:
+        subject.SetInputs();
+        break;
+      case 2:
+        if (trimtab_input(model, index, &tensor) == TRIMTAB_OK)
+          subject.SetInput(index, tensor.bytes + decisions.Take() % 3 - 1);
+        break;
+      case 3:
+      case 4:
+        if (subject.IsSmall() && trimtab_run(model) == TRIMTAB_OK) subject.ReadOutputs();
+        break;
+      case 5:
+        tensor.rank = 4;
+        trimtab_input(model, index, &tensor);
+        tensor.dims[decisions.Take() % 8] = decisions.Take() - 1;
+        trimtab_resize_input(model, index, tensor.dims, tensor.rank + decisions.Take() % 3 - 1);
+        break;
+      case 6:
+        trimtab_verify(model);
+        trimtab_memory_use(model, &memory);
+        break;
+      case 7:
+        trimtab_output(model, index, &tensor);
+        break;
+      case 8:
+        trimtab_op_name(model, index * decisions.Take(), &type);
+        trimtab_last_error(model);
+        break;
+      default:
+        trimtab_set_observer(
+            model, index % 2 == 0 ? nullptr : [](void*, uint32_t, int) {}, nullptr);
+    }
+  }
+  return 0;
+}

@@ -1,0 +1,40 @@
+"""The search for files and calls that break the engine."""
+
+from __future__ import annotations
+
+from invoke.context import Context
+from invoke.exceptions import Exit
+from invoke.tasks import task
+
+from trimtab.cli._engine import needs_engine
+
+
+@task(
+    iterable=["target"],
+    help={
+        "target": "run, resize, calls (the engine), sources (models of all formats); default: each",
+        "minutes": "for each target; default 1",
+        "jobs": "processes at once; default: as many as cores",
+    },
+)
+@needs_engine
+def fuzz(_: Context, target: list[str], minutes: float = 1.0, jobs: int = 0) -> None:
+    """Search for inputs that crash, hang or leak, under AddressSanitizer and UBSan.
+
+    What is found is made small and kept in tests/fuzz/found/, which `./inv test` replays.
+    """
+    import os
+
+    from trimtab.cli import _fuzz
+    from trimtab.errors import UsageError
+
+    names = _fuzz.targets()
+    chosen = target or names
+    if unknown := [name for name in chosen if name not in names]:
+        raise UsageError(f"no target {unknown[0]!r}", hint=f"there are {', '.join(names)}")
+    if not 0 < minutes < float("inf"):
+        raise UsageError(f"minutes is {minutes}, it must be more than 0")
+    seconds, jobs = max(1, round(minutes * 60)), jobs or os.cpu_count() or 1
+    failed = [name for name in chosen if not _fuzz.search(name, seconds, jobs)]
+    if failed:
+        raise Exit(f"fuzz: {', '.join(failed)} failed, see above", code=1)
