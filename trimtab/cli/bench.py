@@ -33,6 +33,7 @@ NAMESPACE = "bench"
 
 @task(
     default=True,
+    auto_shortflags=False,  # there are more options than letters
     iterable=["input"],
     optional=["wait"],
     help={

@@ -20,6 +20,7 @@ from trimtab.cli._options import (
 
 @task(
     positional=["device"],
+    auto_shortflags=False,
     optional=["wait"],
     help={
         "device": "which (./inv devices)",
