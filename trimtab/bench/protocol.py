@@ -24,10 +24,10 @@ from itertools import groupby
 from pathlib import Path
 
 from trimtab.bench.golden import Golden
+from trimtab.bench.job_run import JobRun
 from trimtab.bench.jobs import Job, Schedule, Settings, Subject, Turn
 from trimtab.bench.results import FileFacts, Header, Writer
 from trimtab.bench.session import Session
-from trimtab.bench.side import Side
 from trimtab.devices import facts
 from trimtab.devices.control import Controlled
 from trimtab.devices.protocol import Device, DeviceInfo, InstructionCounter
@@ -86,47 +86,47 @@ def measure_all(
         Session(device, control, threads=threads, lanes=lanes, note=progress.note) as session,
         ExitStack() as stack,
     ):
-        sides = []
+        runs = []
         for job in jobs:
             settings = job.settings.resolved(is_emulated=info.is_emulated)
             whole = dataclasses.replace(job, settings=settings)
             header = _header(device, info, whole, session.held)
             writer = stack.enter_context(Writer(directory, header))
-            sides.append(Side(session, info, whole, writer, progress))
-        run = _Run(session, sides, progress)
+            runs.append(JobRun(session, info, whole, writer, progress))
+        steps = _Steps(session, runs, progress)
         errors: dict[int, TrimtabError] = {}
         try:
             # Where this Python takes part in what is timed, it does nothing else meanwhile.
-            run.carry_out(schedule, still=not info.is_emulated and facts.is_this_machine(info))
+            steps.carry_out(schedule, still=not info.is_emulated and facts.is_this_machine(info))
         except ResultError:
             raise
         except TrimtabError as error:
-            errors[run.job] = error
+            errors[steps.job] = error
         return [
-            Outcome(side.path, side.end(errors.get(index), is_cut_short=bool(errors)))
-            for index, side in enumerate(sides)
+            Outcome(run.path, run.end(errors.get(index), is_cut_short=bool(errors)))
+            for index, run in enumerate(runs)
         ]
 
 
-class _Run:
+class _Steps:
     """The steps of a measurement; `job`: whose turn it is, and whose failure is raised, if any."""
 
-    def __init__(self, session: Session, sides: Sequence[Side], progress: Progress) -> None:
-        self._session, self._sides, self._progress = session, sides, progress
+    def __init__(self, session: Session, runs: Sequence[JobRun], progress: Progress) -> None:
+        self._session, self._runs, self._progress = session, runs, progress
         self.job = 0
 
     def carry_out(self, schedule: Schedule, *, still: bool) -> None:
         """All steps in order; raises TrimtabError."""
-        for side in self._sides:
-            side.describe()
+        for run in self._runs:
+            run.describe()
         self._complete(self._prepare)
         self._take_turns(schedule, still=still)
-        for job, side in enumerate(self._sides):
-            self._complete(side.measure_energy, job)
-            self._complete(side.describe_after, job)
+        for job, run in enumerate(self._runs):
+            self._complete(run.measure_energy, job)
+            self._complete(run.describe_after, job)
 
     def _complete(self, step: Callable[[], None], job: int = 0) -> None:
-        """Does a step of sides that are prepared, from its beginning whenever the device was lost;
+        """Does a step of runs that are prepared, from its beginning whenever the device was lost;
         raises TrimtabError.
         """
         losses: list[DeviceUnreachableError] = []
@@ -146,13 +146,13 @@ class _Run:
 
     def _resume(self, lost: DeviceUnreachableError) -> None:
         why = self._session.recover(lost)
-        for side in self._sides:
-            side.resume(why)
+        for run in self._runs:
+            run.resume(why)
 
     def _prepare(self) -> None:
-        for job, side in enumerate(self._sides):
+        for job, run in enumerate(self._runs):
             self.job = job
-            side.prepare()
+            run.prepare()
 
     def _take_turns(self, schedule: Schedule, *, still: bool) -> None:
         begin_s, done = time.monotonic(), 0
@@ -174,17 +174,17 @@ class _Run:
             with self._session.held.launch() as conditions:
                 if len(turns) == 1:
                     self.job = turns[0].job
-                    self._sides[self.job].launch(turns[0], at_s, self._session.device)
+                    self._runs[self.job].launch(turns[0], at_s, self._session.device)
                 else:
                     self._launch_at_once(turns, pool, at_s)
             for turn in turns:
-                self._sides[turn.job].note({"event": "conditions", **conditions.to_json()})
-        for side in self._sides:
-            side.finish_block()
+                self._runs[turn.job].note({"event": "conditions", **conditions.to_json()})
+        for run in self._runs:
+            run.finish_block()
 
     def _launch_at_once(self, turns: Sequence[Turn], pool: ThreadPoolExecutor, at_s: float) -> None:
         launches = [
-            pool.submit(self._sides[turn.job].launch, turn, at_s, lane)
+            pool.submit(self._runs[turn.job].launch, turn, at_s, lane)
             for turn, lane in zip(turns, self._session.lanes, strict=True)
         ]
         wait(launches)  # all of them, before anything is said or done of one

@@ -30,7 +30,7 @@ from trimtab.errors import (
 from trimtab.progress import Progress
 
 
-class Side:
+class JobRun:
     """One job on the device; holds what its steps share."""
 
     def __init__(
