@@ -51,7 +51,7 @@ class Verdict:
     def __str__(self) -> str:
         """In a sentence."""
         what = "instructions" if self.unit == "instructions" else "time"
-        if self.interval.low == self.interval.high:
+        if self.unit == "instructions":
             same = "B executes as many instructions as A, exactly"
             return f"{self._amount(what)}, exactly" if self.is_real else same
         if self.is_real:
