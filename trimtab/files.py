@@ -81,10 +81,16 @@ def check_writable(file: Path, *, error: Error = FileAccessError, hint: str = HI
 
 @contextmanager
 def replacing(
-    file: Path, *, mode: int | None = None, error: Error = FileAccessError, hint: str = HINT
+    file: Path,
+    *,
+    mode: int | None = None,
+    durable: bool = False,
+    error: Error = FileAccessError,
+    hint: str = HINT,
 ) -> Iterator[Path]:
     """Gives the path to write in place of `file`, for programs and libraries that open it
-    themselves; it is kept at the end of the `with`. `mode`: its rights, if not the usual ones.
+    themselves; it is kept at the end of the `with`. `mode`: its rights, if not the usual ones;
+    `durable`: see `Part.keep`.
     """
     with access(file, error=error, hint=hint):
         part = Part(file)
@@ -92,7 +98,7 @@ def replacing(
             yield part.path
             if mode is not None:
                 part.path.chmod(mode)
-            part.keep()
+            part.keep(durable=durable)
         finally:
             part.discard()
 
@@ -102,11 +108,12 @@ def write_bytes(
     data: bytes | memoryview,
     *,
     mode: int | None = None,
+    durable: bool = False,
     error: Error = FileAccessError,
     hint: str = HINT,
 ) -> None:
-    """Writes `file` anew."""
-    with replacing(file, mode=mode, error=error, hint=hint) as part:
+    """Writes `file` anew; the options are those of `replacing`."""
+    with replacing(file, mode=mode, durable=durable, error=error, hint=hint) as part:
         part.write_bytes(data)
 
 
@@ -115,11 +122,12 @@ def write_text(
     text: str,
     *,
     mode: int | None = None,
+    durable: bool = False,
     error: Error = FileAccessError,
     hint: str = HINT,
 ) -> None:
     """Writes `file` anew, in UTF-8."""
-    write_bytes(file, text.encode(), mode=mode, error=error, hint=hint)
+    write_bytes(file, text.encode(), mode=mode, durable=durable, error=error, hint=hint)
 
 
 def write_if_changed(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,14 @@ from tests.unit.bench_fakes import make_golden, make_subject
 from trimtab.bench import protocol, results
 from trimtab.bench.jobs import Settings
 from trimtab.bench.results import Record, Status
+from trimtab.bench.summary import summarize
 from trimtab.devices import Device, find_device, governor, lease, thermal
 from trimtab.devices.control import Control, controlled
 from trimtab.errors import DeviceBusyError, UsageError
+from trimtab.reports import terminal
+from trimtab.workflow import ab
+from trimtab.workflow.ab import AbRequest
+from trimtab.workflow.sides import Ready, Side
 
 pytestmark = pytest.mark.device
 
@@ -172,16 +178,19 @@ def test_a_launch_waits_until_the_device_is_cool(device: Device, fake: FakeSysfs
     assert notes == ["board1 has 66.0 °C: waits until it is at 65"]
     assert launch.before is not None
     assert launch.before.celsius == 64.0
-    assert held.uncontrolled == []
+    assert launch.hot == ""
 
 
 def test_a_device_that_stays_hot_is_measured_and_marked(
-    device: Device, fake: FakeSysfs, monkeypatch: pytest.MonkeyPatch
+    device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(thermal, "GATE_S", 0.2)
-    with controlled(device, Control(max_celsius=30)) as held, held.launch():
-        pass
-    assert held.uncontrolled == ["temperature: 40.0 °C, not 30 after 0.2 s"]
+    record, error = measure(device, tmp_path, launches=2, max_celsius=30)
+    assert error is None
+    said = "40.0 °C, not 30 after 0.2 s"
+    assert [event["hot"] for event in record.of("conditions")] == [said, said]
+    assert summarize(record).uncontrolled == (f"temperature: 2 launches began hot ({said})",)
+    assert "uncontrolled: temperature: 2 launches" in terminal.run(summarize(record))
 
 
 THROTTLES = [
@@ -249,3 +258,42 @@ def test_a_lease_that_is_taken_away_ends_the_runner_and_is_no_crash_of_it(
     assert "ended a runner that was left" in taken[0]
     assert isinstance(error, DeviceBusyError)
     assert record.status is Status.INFRA
+
+
+def test_the_journal_is_on_the_disk_before_the_governor_is_changed(
+    device: Device, fake: FakeSysfs, config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[tuple[str, list[str]]] = []
+    sync = os.fsync
+
+    def watch(descriptor: int) -> None:
+        synced.append((str(Path(f"/proc/self/fd/{descriptor}").readlink()), fake.governors()))
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", watch)
+    with controlled(device, Control(cores="big")):
+        assert fake.governors() == ["schedutil", "performance"]
+    before = ["schedutil", "schedutil"]
+    (file, at_file), (folder, at_folder) = synced
+    assert Path(file).parent == Path(folder) == config / "journal"
+    assert at_file == at_folder == before
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="a duet takes two cores")
+def test_a_duet_needs_no_more_than_one_command_for_each_connection(
+    start_sshd: Callable[..., SshServer], config: Path, tmp_path: Path
+) -> None:
+    # The process that holds a connection is a session, too; a third one is refused.
+    start_sshd("MaxSessions 2").define(config, "board2", lease=tmp_path / "lease")
+    sides = []
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        sides.append(Ready(make_subject(tmp_path / name, profile=name), make_golden(), 1))
+    request = AbRequest(
+        Side("a"), Side("b"), "board2", launches=4, duet=True, settings=Settings(**QUICK)
+    )
+    with find_device("board2").open(trust_new=True) as opened:
+        found = ab.measure(opened, sides, request, tmp_path / "results", None)
+    at = [[launch[0]["at_s"] for launch in record.launches()] for record in (found.a, found.b)]
+    assert at[0] == at[1]
+    assert len(at[0]) == 4

@@ -10,8 +10,8 @@ import pytest
 from tests.device.servers import Farm
 from trimtab.devices import find_device
 from trimtab.errors import (
+    DeviceBusyError,
     DeviceError,
-    DeviceRefusedError,
     DeviceUnreachableError,
     HostKeyError,
     MissingRequirementError,
@@ -54,10 +54,10 @@ def test_a_place_that_the_user_has_acquired_stays_so(farm: Farm, config: Path) -
     farm.client("release")
 
 
-def test_a_place_of_somebody_else_is_refused_with_the_name(farm: Farm, config: Path) -> None:
+def test_a_place_of_somebody_else_is_busy_and_the_name_is_said(farm: Farm, config: Path) -> None:
     farm.define(config, "board1")
     farm.client("acquire", LG_USERNAME="somebody", LG_HOSTNAME="elsewhere")
-    with pytest.raises(DeviceRefusedError, match="elsewhere/somebody"):
+    with pytest.raises(DeviceBusyError, match="elsewhere/somebody"):
         find_device("board1").open(trust_new=True).__enter__()
     farm.client("release", LG_USERNAME="somebody", LG_HOSTNAME="elsewhere")
 

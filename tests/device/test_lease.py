@@ -23,7 +23,12 @@ from trimtab.devices.lease import Lease
 from trimtab.devices.local import LocalDevice
 from trimtab.devices.process import Source
 from trimtab.devices.protocol import CommandResult, Transcript
-from trimtab.errors import DeviceBusyError, DeviceError, DeviceTimeoutError
+from trimtab.errors import (
+    DeviceBusyError,
+    DeviceError,
+    DeviceTimeoutError,
+    DeviceUnreachableError,
+)
 
 pytestmark = pytest.mark.device
 
@@ -222,7 +227,7 @@ def test_a_watchdog_ends_the_runner_that_nobody_renews_and_undoes_changes(
         wait_until((tmp_path / "undone").exists)
         result = device.run(["true"], timeout_s=30)
         assert result.exit_code == 75, "nothing starts under a lease that ran out"
-        with pytest.raises(DeviceBusyError, match="lost"):
+        with pytest.raises(DeviceUnreachableError, match="lost: it could not be renewed"):
             held.confirm()
 
 

@@ -17,7 +17,9 @@ from trimtab.bench.floor import Floor
 from trimtab.bench.jobs import Settings
 from trimtab.bench.results import Status
 from trimtab.devices import Device, find_device
+from trimtab.devices.control import Control, controlled
 from trimtab.errors import DeviceError, ResultError, RunnerCrashedError, UsageError
+from trimtab.reports import terminal
 from trimtab.workflow import ab
 from trimtab.workflow.ab import AbRequest, Compared
 from trimtab.workflow.sides import Ready, Side, ready
@@ -57,9 +59,11 @@ def compared(
 
 def known_floor(device: Device, share: float) -> Floor:
     info = device.describe()
+    with controlled(device, Control()) as held:
+        control = (held.governor, ("a", "b"), held.cores)
     return Floor(
         *("local", share, 1.0, (1 - share, 1 + share), 40, False, "net", "2026-01-31T00:00:00Z"),
-        *(info.boot_id, info.kernel, info.governor, ("a", "b")),
+        *(info.boot_id, info.kernel, *control),
     )
 
 
@@ -93,6 +97,33 @@ def test_a_report_of_both_runs_made_later_says_the_same(device: Device, tmp_path
     assert backwards.verdict is None
 
 
+def test_operators_that_both_sides_have_are_set_beside_each_other_and_not_judged(
+    device: Device, tmp_path: Path
+) -> None:
+    slower = "was = say; say = lambda e, **f: was(e, **({**f, 'ns': 3 * f['ns']} "
+    slower += "if e == 'op' and f['index'] == 1 else f))"
+    b = side(tmp_path, "two", fault=slower)
+    request = AbRequest(
+        NET, NET, launches=10, seed=3, settings=dataclasses.replace(QUICK, per_op=True)
+    )
+    found = ab.measure(device, [side(tmp_path, "one"), b], request, tmp_path / "results", None)
+    said = summary.compare([found.a, found.b])
+    assert [row.label for row in said.operators] == ["conv conv1", "relu relu1"]
+    for row, factor in zip(said.operators, (1, 3), strict=True):
+        (ratio,) = row.ratios
+        assert ratio is not None
+        assert ratio.value == pytest.approx(factor)
+        assert ratio.is_real is None
+    shown = terminal.comparison(said)
+    assert "Most expensive operators of both" in shown
+    assert "3.000x" in shown
+    other = dataclasses.replace(b.subject, operators=["conv conv1", "relu other"])
+    sides = [side(tmp_path, "one"), dataclasses.replace(b, subject=other)]
+    found = ab.measure(device, sides, request, tmp_path / "results", None)
+    (row,) = summary.compare([found.a, found.b]).operators
+    assert row.label == "conv conv1"
+
+
 def test_equal_sides_are_not_told_apart_and_the_launches_that_would_are_named(
     device: Device, tmp_path: Path
 ) -> None:
@@ -116,15 +147,16 @@ def test_a_difference_within_the_noise_floor_is_not_real(device: Device, tmp_pat
     [
         ({"boot_id": "other"}, "restarted"),
         ({"kernel": "Linux 1.0"}, "another kernel"),
-        ({"governor": "powersave"}, "set differently"),
+        ({"governor": "powersave"}, "with the governor powersave, and this was"),
+        ({"cores": "7"}, "made for cores 7 with"),
     ],
 )
-def test_a_floor_of_another_state_of_the_device_is_said_to_be_stale(
+def test_a_floor_of_another_state_or_control_of_the_device_does_not_hold(
     device: Device, tmp_path: Path, change: dict[str, str], says: str
 ) -> None:
     floor = dataclasses.replace(known_floor(device, 0.002), **change)  # type: ignore[arg-type]
     verdict = compared(device, tmp_path, b=side(tmp_path, "two", 1.1), floor=floor).verdict
-    assert any("stale" in note and says in note for note in verdict.notes)
+    assert any("does not hold" in note and says in note for note in verdict.notes)
     assert verdict.floor == floors.UNCALIBRATED
 
 
@@ -195,6 +227,8 @@ def test_a_calibration_is_kept_and_read_again(device: Device, tmp_path: Path) ->
     floor = ab.floor_of(device, side(tmp_path, "one"), request, tmp_path / "results")
     assert floor.share == max(abs(bound - 1) for bound in floor.interval)
     assert 0 < floor.share < 0.05
+    (one, _) = (results.read(path) for path in (tmp_path / "results").glob("*.jsonl"))
+    assert (floor.cores, floor.governor) == (one.header.affinity, one.header.control["governor"])
     assert floors.read("local", ab.floors_folder()) is None, "nobody asked to keep it"
     floors.write(floor, ab.floors_folder())
     assert floors.read("local", ab.floors_folder()) == floor

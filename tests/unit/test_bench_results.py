@@ -190,3 +190,21 @@ def test_runs_are_found_by_path_id_and_age(tmp_path: Path) -> None:
             index.find(wrong, tmp_path)
     with pytest.raises(UsageError, match="no runs"):
         index.find("last", tmp_path / "nowhere")
+
+
+def test_launches_that_were_discarded_do_not_count_and_stay_in_the_record(tmp_path: Path) -> None:
+    with Writer(tmp_path, make_header()) as writer:
+        for index, ns in enumerate((10, 20, 30)):
+            writer.event({"event": "launch", "index": index, "at_s": 0.0})
+            writer.event({"event": "run", "i": 0, "ns": ns, "instructions": None})
+            if index == 1:
+                writer.event({"event": "resumed", "why": "the link broke", "discarded": [1]})
+                writer.event({"event": "push", "name": "net.ttm"})
+        writer.end(Status.OK)
+    record = results.read(writer.path)
+    assert [launch[0]["index"] for launch in record.launches()] == [0, 2]
+    assert [event["ns"] for event in record.of("run")] == [10, 30]
+    assert [event["ns"] for event in record.events if event["event"] == "run"] == [10, 20, 30]
+    assert len(record.of("push")) == 1, "of no launch"
+    (said,) = summarize(record).losses
+    assert said.endswith("(the link broke): 1 launch discarded for that.")

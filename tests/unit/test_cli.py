@@ -55,6 +55,25 @@ def test_what_a_bench_cannot_take_is_said_before_it_builds_anything(
     assert done.returncode == code
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("bench", "--help"), "--governor=STRING"),
+        (("bench.ab", "--help"), "--b-threads=INT"),
+        (("calibrate", "--help"), "with --duet: both sides"),
+        (("pack", "--help"), "the folder of a build"),
+        (("--help", "device.unlock"), "its runner is ended"),
+    ],
+)
+def test_a_task_s_help_needs_none_of_its_arguments_and_tells_what_options_mean(
+    words: tuple[str, ...], said: str
+) -> None:
+    command = [sys.executable, "-m", "trimtab.cli", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0
+    assert said in " ".join(done.stdout.split())
+
+
 def test_control_c_exits_as_a_shell_reports_it() -> None:
     def body() -> None:
         raise KeyboardInterrupt

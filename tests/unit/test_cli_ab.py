@@ -17,11 +17,15 @@ from trimtab.build import builder
 from trimtab.cli import ab as commands
 from trimtab.cli import namespace
 from trimtab.devices import find_device
+from trimtab.devices.control import Control
+from trimtab.errors import UsageError
 from trimtab.workflow import ab as workflow
 from trimtab.workflow.ab import AbRequest
 from trimtab.workflow.sides import Ready, Side
 
-SIDE_OPTIONS = ("profile", "toolchain", "cpu", "plan", "prefer", "weights", "threads")
+SIDE_OPTIONS = (
+    *("profile", "toolchain", "cpu", "plan", "prefer", "weights", "precision", "threads"),
+)
 
 
 @pytest.fixture(autouse=True)
@@ -31,10 +35,7 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def options(**given: Any) -> dict[str, Any]:
-    known: dict[str, Any] = dict.fromkeys(
-        f"{letter}{name}" for letter in ("", "a_", "b_") for name in SIDE_OPTIONS
-    )
-    return {**known, **given}
+    return {**{name: default for name, (default, _) in commands._SIDES.items()}, **given}
 
 
 def test_every_option_of_a_side_is_there_for_both_and_for_each() -> None:
@@ -43,6 +44,53 @@ def test_every_option_of_a_side_is_there_for_both_and_for_each() -> None:
     }
     for name in SIDE_OPTIONS:
         assert {f"--{name}", f"--a-{name}", f"--b-{name}"} <= flags
+
+
+def test_what_measures_takes_the_same_options_of_control_and_hands_them_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    names = {"--cores", "--governor", "--max-celsius", "--wait"}
+    for task in namespace.to_contexts():
+        if task.name in ("bench.run", "bench.ab", "calibrate"):
+            assert names <= set(task.flags), task.name
+    monkeypatch.setattr(builder, "build_engine", lambda _: None)
+    asked: list[Control] = []
+
+    def take(request: AbRequest, *_: object) -> None:
+        asked.append(request.settings.control)
+        raise UsageError("enough")
+
+    monkeypatch.setattr(workflow, "compare", take)
+    monkeypatch.setattr(workflow, "calibrate", take)
+    given = {"cores": "little", "governor": "keep", "max_celsius": 50.0, "wait": "7"}
+    for name, what in (("bench.ab", ("a.onnx", "b.onnx", [])), ("calibrate", ("pi4",))):
+        with pytest.raises(Exit, match="enough"):
+            namespace[name].body(Context(), *what, **given)
+    assert asked == [Control("little", "keep", 50.0, 7.0)] * 2
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"a_threads": 0}, "threads is 0"),
+        ({"threads": -2}, "threads is -2"),
+        ({"b_threads": 65}, "threads is 65"),
+        ({"runs": 0}, "runs is 0"),
+        ({"warmup": -3}, "warmup is -3"),
+        ({"launches": 0}, "launches is 0"),
+        ({"wait": "soon"}, "'soon' is no number"),
+        ({"governor": "a b"}, "no governor"),
+        ({"timeout": 0.0}, "timeout is 0"),
+        ({"seed": -7}, "seed is -7"),
+    ],
+)
+def test_nonsense_is_refused_before_anything_is_built(
+    wrong: dict[str, Any], says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(builder, "build_engine", lambda _: None)
+    monkeypatch.setattr(workflow, "compare", lambda *_: pytest.fail("too late"))
+    with pytest.raises(Exit, match=says):
+        namespace["bench.ab"].body(Context(), "a.onnx", "b.onnx", [], **wrong)
 
 
 def test_an_option_of_one_side_goes_before_that_of_both() -> None:

@@ -16,10 +16,10 @@ from typing import Any
 
 from trimtab import files
 from trimtab.bench import floor as floors
-from trimtab.bench import launches, paired
+from trimtab.bench import launches, losses, paired
 from trimtab.bench.floor import Floor
 from trimtab.bench.paired import MIN_LAUNCHES, Effect
-from trimtab.bench.results import Record
+from trimtab.bench.results import Header, Record
 from trimtab.bench.statistics import Interval
 from trimtab.errors import ResultError
 
@@ -51,7 +51,7 @@ class Verdict:
     def __str__(self) -> str:
         """In a sentence."""
         what = "instructions" if self.unit == "instructions" else "time"
-        if self.interval.low == self.interval.high:
+        if self.unit == "instructions":
             same = "B executes as many instructions as A, exactly"
             return f"{self._amount(what)}, exactly" if self.is_real else same
         if self.is_real:
@@ -82,11 +82,16 @@ def judge(a: Record, b: Record) -> Verdict:
         raise _not_whole(b, error) from error
 
 
-def effect(a: Record, b: Record, kind: str) -> Effect:
-    """The ratio of other times of a comparison, such as `load`; errors as `judge`."""
+def effect(
+    a: Record, b: Record, kind: str, indices: tuple[int, int] | tuple[None, None] = (None, None)
+) -> Effect:
+    """The ratio of other times of a comparison, such as `load`, or of those events of each side
+    that have an index, such as an operator; errors as `judge`.
+    """
     try:
         is_duet = bool(a.header.protocol["is_duet"])
-        return paired.effect(_blocks(a, kind), _blocks(b, kind), is_duet=is_duet)
+        of_a, of_b = (_blocks(r, kind, i) for r, i in zip((a, b), indices, strict=True))
+        return paired.effect(of_a, of_b, is_duet=is_duet)
     except (KeyError, ValueError, IndexError) as error:
         raise _not_whole(b, error) from error
 
@@ -105,14 +110,17 @@ def _counted(a: Record, b: Record) -> Verdict:
     exact = Interval(ratio, ratio)
     comparison = str(a.header.protocol["comparison"])
     count = len(a.launches())
-    return Verdict(comparison, "instructions", ratio, exact, ratio != 1, count, 0, 0, 0, 0, 0, ())
+    notes = losses.of_records([a, b])
+    return Verdict(
+        comparison, "instructions", ratio, exact, ratio != 1, count, 0, 0, 0, 0, 0, notes
+    )
 
 
 def _timed(a: Record, b: Record) -> Verdict:
     role = a.header.protocol
     found = effect(a, b, "run")
     known = floors.of(role["floor"]) if role.get("floor") else None
-    share, said = _floor_of(known, a.header.device, is_duet=bool(role["is_duet"]))
+    share, said = _floor_of(known, a.header, is_duet=bool(role["is_duet"]))
     count = len(a.launches())
     is_real = count >= MIN_LAUNCHES and found.exceeds(share)
     told = max(share, found.interval.high / found.value - 1)
@@ -121,7 +129,7 @@ def _timed(a: Record, b: Record) -> Verdict:
     notes = [said]
     if not is_real:
         notes.insert(0, _why_not(found, count, share, aim, more))
-    notes += _drifts(a, b)
+    notes += [*losses.of_records([a, b]), *_drifts(a, b)]
     comparison = str(role["comparison"])
     return Verdict(
         comparison,
@@ -151,11 +159,9 @@ def _why_not(found: Effect, count: int, share: float, aim: float, more: int) -> 
     return f"A difference of {aim:.1%} would have been told."
 
 
-def _floor_of(
-    known: Floor | None, device: Mapping[str, Any], *, is_duet: bool
-) -> tuple[float, str]:
+def _floor_of(known: Floor | None, header: Header, *, is_duet: bool) -> tuple[float, str]:
     """The floor that holds, and a sentence about it."""
-    calibrate = f"./inv calibrate {device['name']}"
+    calibrate = f"./inv calibrate {header.device['name']}"
     if known is None:
         said = f"The noise floor is not known, {floors.UNCALIBRATED:.0%} is assumed: {calibrate}"
         return floors.UNCALIBRATED, said
@@ -163,8 +169,8 @@ def _floor_of(
     if known.is_duet != is_duet:
         other = "one beside the other" if known.is_duet else "in turns"
         said += f", measured {other}: {calibrate}{' --duet' * is_duet}"
-    elif why := known.stale(device):
-        said += f", stale: the device was {why} since then; {calibrate}"
+    elif why := known.stale(header):
+        said += f", does not hold: {why}; {calibrate}, with the same --cores and --governor"
     else:
         return known.share, said
     return max(known.share, floors.UNCALIBRATED), said
@@ -179,19 +185,21 @@ def _drifts(a: Record, b: Record) -> list[str]:
     return found
 
 
-def _blocks(record: Record, kind: str) -> list[list[float]]:
+def _blocks(record: Record, kind: str, index: int | None) -> list[list[float]]:
     """The typical times of the launches of each block, in the order of blocks."""
     blocks: dict[int, list[float]] = {}
     for launch in record.launches():
-        blocks.setdefault(launch[0]["block"], []).append(launches.typical(_times(launch, kind)))
+        times = _times(launch, kind, index)
+        blocks.setdefault(launch[0]["block"], []).append(launches.typical(times))
     wrong = [b for b, times in blocks.items() if len(times) != paired.LAUNCHES_PER_BLOCK]
     if wrong or len(blocks) < 2 or min(min(times) for times in blocks.values()) <= 0:
         raise ValueError("blocks lack launches, or a time is 0")
     return [blocks[block] for block in sorted(blocks)]
 
 
-def _times(launch: Sequence[Mapping[str, Any]], kind: str) -> list[int]:
-    return [event["ns"] for event in launch if event["event"] == kind]
+def _times(launch: Sequence[Mapping[str, Any]], kind: str, index: int | None = None) -> list[int]:
+    events = (event for event in launch if event["event"] == kind)
+    return [event["ns"] for event in events if index in (None, event.get("index"))]
 
 
 def write(verdict: Verdict, a: Record, b: Record, folder: Path) -> Path:

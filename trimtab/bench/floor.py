@@ -1,8 +1,8 @@
 """The noise floor of a device: how far apart two equal binaries may seem to be.
 
 `./inv calibrate` measures A against A and keeps what it finds for each device in a file of its own.
-A floor belongs to the state that the device was in: after a restart, with another kernel or
-governor it is stale.
+A floor belongs to the state that the device was in: after a restart, with another kernel, or with
+other cores or another governor than it was made under it does not hold.
 """
 
 from __future__ import annotations
@@ -14,16 +14,18 @@ from pathlib import Path
 from typing import Any
 
 from trimtab import files
+from trimtab.bench.results import Header
 from trimtab.errors import ResultError
 
 UNCALIBRATED = 0.01  # of a device that nobody has calibrated
-_STATE = {"boot_id": "restarted", "kernel": "given another kernel", "governor": "set differently"}
+_STATE = {"boot_id": "restarted", "kernel": "given another kernel"}
 
 
 @dataclass(frozen=True)
 class Floor:
     """What a calibration found. `share`: differences up to it are noise; `interval`: of the ratio
-    of A to A that it comes from; `measured`: with which model; `date`: UTC.
+    of A to A that it comes from; `measured`: with which model; `date`: UTC. `governor` and `cores`
+    (None: not pinned): what the device was made to do meanwhile.
     """
 
     device: str
@@ -38,11 +40,28 @@ class Floor:
     kernel: str
     governor: str | None
     run_ids: tuple[str, ...]
+    cores: str | None = None
 
-    def stale(self, device: Mapping[str, Any]) -> str:
-        """What has happened to the device since, in words; "" if nothing has."""
+    @property
+    def control(self) -> str:
+        """In words, what the device was made to do."""
+        return _control(self.cores, self.governor)
+
+    def stale(self, header: Header) -> str:
+        """Why it does not hold for a run, in words; "" if it does."""
+        device = header.device
         changed = [word for key, word in _STATE.items() if device.get(key) != getattr(self, key)]
-        return " and ".join(changed)
+        if changed:
+            return f"the device was {' and '.join(changed)} since then"
+        governor = header.control.get("governor")
+        if (self.cores, self.governor) != (header.affinity, governor):
+            return f"made for {self.control}, and this was {_control(header.affinity, governor)}"
+        return ""
+
+
+def _control(cores: str | None, governor: str | None) -> str:
+    where = f"cores {cores}" if cores else "any cores"
+    return f"{where} with the governor {governor or 'that nobody knows'}"
 
 
 def path_of(device: str, folder: Path) -> Path:

@@ -5,43 +5,36 @@ runs for the first time, warms up and runs in a steady state, and then, if asked
 a clock around every operator, apart because those clocks cost time themselves. Several subjects are
 measured in turns, as a schedule says. Everything the runner prints goes into the record as it is,
 also what it printed before it ran out of time or the link broke.
+
+A device that is lost meanwhile is waited for and taken again, and what was going on is done once
+more: of launches all of their block, since those before do not belong to those after.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
-import tempfile
 import time
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import groupby
 from pathlib import Path
 
-from trimtab.bench import counters, energy, golden, marks, runner
 from trimtab.bench.golden import Golden
+from trimtab.bench.job_run import JobRun
 from trimtab.bench.jobs import Job, Schedule, Settings, Subject, Turn
-from trimtab.bench.results import Event, FileFacts, Header, Status, Writer
+from trimtab.bench.results import FileFacts, Header, Writer
+from trimtab.bench.session import Session
 from trimtab.devices import facts
-from trimtab.devices.control import Controlled, controlled
-from trimtab.devices.protocol import (
-    CommandResult,
-    Device,
-    DeviceInfo,
-    InstructionCounter,
-    Transcript,
-)
-from trimtab.errors import (
-    DeviceError,
-    DeviceTimeoutError,
-    ResultError,
-    RunnerCrashedError,
-    RunnerError,
-    TrimtabError,
-    WrongOutputError,
-)
+from trimtab.devices.control import Controlled
+from trimtab.devices.protocol import Device, DeviceInfo, InstructionCounter
+from trimtab.errors import DeviceUnreachableError, ResultError, TrimtabError
 from trimtab.progress import SILENT, Progress
+
+MOST_LOSSES = 3  # of the device in one step: perhaps it is the step that brings it down
 
 
 @dataclass(frozen=True)
@@ -87,249 +80,124 @@ def measure_all(
     All of them are checked before the first is timed. A failure ends all: it is the status of the
     job that failed, and the others, whose launches are not all there, end as SKIPPED.
     """
-    first = jobs[0].settings
-    with ExitStack() as stack:
-        threads = max(job.settings.threads for job in jobs)
-        held = stack.enter_context(
-            controlled(device, first.control, threads=threads, note=progress.note)
-        )
-        sides = []
+    control, lanes = jobs[0].settings.control, max(map(len, schedule))
+    threads = lanes * max(job.settings.threads for job in jobs)
+    with (
+        Session(device, control, threads=threads, lanes=lanes, note=progress.note) as session,
+        ExitStack() as stack,
+    ):
+        runs = []
         for job in jobs:
             settings = job.settings.resolved(is_emulated=info.is_emulated)
             whole = dataclasses.replace(job, settings=settings)
-            writer = stack.enter_context(Writer(directory, _header(device, info, whole, held)))
-            sides.append(_Side(device, info, whole, writer, progress, held))
+            header = _header(device, info, whole, session.held)
+            writer = stack.enter_context(Writer(directory, header))
+            runs.append(JobRun(session, info, whole, writer, progress))
+        steps = _Steps(session, runs, progress)
         errors: dict[int, TrimtabError] = {}
-        turn = Turn(0)
         try:
-            for index, side in enumerate(sides):
-                turn = Turn(index)
-                side.prepare()
-            _take_turns(device, info, sides, schedule, progress, held)
-            for index, side in enumerate(sides):
-                turn = Turn(index)
-                side.measure_energy()
-                side.describe_after()
+            # Where this Python takes part in what is timed, it does nothing else meanwhile.
+            steps.carry_out(schedule, still=not info.is_emulated and facts.is_this_machine(info))
         except ResultError:
             raise
-        except _LaunchError as failure:
-            errors[failure.job] = failure.error
         except TrimtabError as error:
-            errors[turn.job] = error
+            errors[steps.job] = error
         return [
-            Outcome(side.path, side.end(errors.get(index), is_cut_short=bool(errors)))
-            for index, side in enumerate(sides)
+            Outcome(run.path, run.end(errors.get(index), is_cut_short=bool(errors)))
+            for index, run in enumerate(runs)
         ]
 
 
-class _LaunchError(Exception):
-    """A launch of a job failed."""
+class _Steps:
+    """The steps of a measurement; `job`: whose turn it is, and whose failure is raised, if any."""
 
-    def __init__(self, job: int, error: TrimtabError) -> None:
-        super().__init__(str(error))
-        self.job, self.error = job, error
+    def __init__(self, session: Session, runs: Sequence[JobRun], progress: Progress) -> None:
+        self._session, self._runs, self._progress = session, runs, progress
+        self.job = 0
 
+    def carry_out(self, schedule: Schedule, *, still: bool) -> None:
+        """All steps in order; raises TrimtabError."""
+        for run in self._runs:
+            run.describe()
+        self._complete(self._prepare)
+        self._take_turns(schedule, still=still)
+        for job, run in enumerate(self._runs):
+            self._complete(run.measure_energy, job)
+            self._complete(run.describe_after, job)
 
-def _take_turns(
-    device: Device,
-    info: DeviceInfo,
-    sides: Sequence[_Side],
-    schedule: Schedule,
-    progress: Progress,
-    held: Controlled,
-) -> None:
-    """All launches in order; raises _LaunchError for the first that fails."""
-    # Where this Python takes part in what is timed, it does nothing else meanwhile.
-    still = not info.is_emulated and facts.is_this_machine(info)
-    begin_s = time.monotonic()
-    title = f"measure on {device.name}"
-    with (
-        progress.step(title, "launches", still=still) as step,
-        ThreadPoolExecutor(max(map(len, schedule))) as pool,
-    ):
-        for done, turns in enumerate(schedule):
-            step.update(done, len(schedule))
-            at_s = round(time.monotonic() - begin_s, 3)
-            with held.launch() as conditions:
-                if len(turns) == 1:
-                    sides[turns[0].job].launch(turns[0], at_s)
-                else:
-                    launches = [pool.submit(sides[turn.job].launch, turn, at_s) for turn in turns]
-                    for launch in launches:
-                        launch.result()
-            for turn in turns:
-                sides[turn.job].note({"event": "conditions", **conditions.to_json()})
-        step.update(len(schedule), len(schedule))
-
-
-def _status(error: TrimtabError | None) -> Status:
-    if error is None:
-        return Status.OK
-    for kind, status in (
-        (RunnerCrashedError, Status.CRASHED),
-        (RunnerError, Status.FAILED),
-        (WrongOutputError, Status.FAILED),
-        (DeviceTimeoutError, Status.TIMEOUT),
-    ):
-        if isinstance(error, kind):
-            return status
-    return Status.INFRA
-
-
-class _Side:
-    """One job on the device; holds what its steps share."""
-
-    def __init__(
-        self,
-        device: Device,
-        info: DeviceInfo,
-        job: Job,
-        writer: Writer,
-        progress: Progress,
-        held: Controlled,
-    ) -> None:
-        self._held = held
-        self._device, self._subject, self._expected = device, job.subject, job.expected
-        self._counted = counters.wanted(info, job.settings.threads)
-        self._settings, self._writer, self._progress = job.settings, writer, progress
-        self._base: runner.Command | None = None
-        self._launches = 0
-        self.path = writer.path
-
-    def prepare(self) -> None:
-        """All steps before the first launch that is timed; raises TrimtabError."""
-        device, subject = self._device, self._subject
-        if subject.size:
-            self._writer.event({"event": "size", **subject.size})
-        if subject.shipped:
-            ways = [asdict(way) for way in subject.shipped]
-            self._writer.event({"event": "shipped", "ways": ways})
-        self._writer.event({"event": "operators", "labels": list(subject.operators)})
-        with tempfile.TemporaryDirectory(prefix="trimtab-") as name:
-            local = Path(name)
-            self._base = runner.Command(
-                runner=self._push(subject.binary),
-                model=None if subject.is_model_embedded else self._push(subject.model),
-                inputs=[self._push(path) for path in self._expected.write_inputs(local)],
-                threads=self._settings.threads,
-                cores=self._held.cores,
-            )
-            with self._progress.step(f"check the output on {device.name}"):
-                self._check_output(self._base, local)
-        if self._settings.counters:
-            self._writer.event(self._counted.event())
-
-    def launch(self, turn: Turn, at_s: float) -> None:
-        """One launch, `at_s` seconds after the first; raises _LaunchError."""
-        assert self._base is not None, "prepare comes first"
-        event = {"event": "launch", "index": self._launches, "at_s": at_s, **turn.place}
-        self._writer.event(event)
-        self._launches += 1
-        try:
-            command = self._settings.steady(self._base)
-            command = dataclasses.replace(command, cores=turn.cpus or command.cores)
-            if self._settings.counters:
-                command = dataclasses.replace(command, counters=self._counted.argument)
-            self._record(self._launch(command, Transcript(), counted=True))
-        except ResultError:
-            raise
-        except TrimtabError as error:
-            raise _LaunchError(turn.job, error) from error
-
-    def note(self, event: Event) -> None:
-        """Puts an event into the record."""
-        self._writer.event(event)
-
-    def measure_energy(self) -> None:
-        """A launch of its own, if it is asked for; raises TrimtabError."""
-        if not self._settings.energy:
-            return
-        assert self._base is not None, "prepare comes first"
-        with self._progress.step(f"measure energy on {self._device.name}"):
-            found = energy.measure(self._device, self._base, self._settings.timeout_s)
-        self._writer.event(found)
-
-    def describe_after(self) -> None:
-        """The device once more, after the last launch."""
-        self._writer.event({"event": "device_after", **asdict(self._device.describe())})
-
-    def end(self, error: TrimtabError | None, *, is_cut_short: bool) -> TrimtabError | None:
-        """Completes the record; returns `error`."""
-        if error is None and is_cut_short:
-            self._writer.end(Status.SKIPPED, "the run beside it failed")
-        elif error is None and (slow := self._held.throttled):
-            self._writer.end(Status.THROTTLED, f"the device slowed itself down: {'; '.join(slow)}")
-        else:
-            self._writer.end(_status(error), str(error or ""))
-        return error
-
-    def _push(self, path: Path) -> str:
-        pushed = self._device.push(path, self._progress)
-        sent = {"sent_bytes": pushed.sent_bytes, "packing": pushed.packing}
-        file_bytes = path.stat().st_size
-        self._writer.event({"event": "push", "name": path.name, "file_bytes": file_bytes, **sent})
-        return pushed.path
-
-    def _check_output(self, base: runner.Command, local: Path) -> None:
-        with self._device.scratch() as scratch:
-            command = dataclasses.replace(base, output_dir=scratch, verify=True)
-            self._launch(command, Transcript())
-            agreements = []
-            for index in range(len(self._expected.outputs)):
-                path = local / f"out{index}.bin"
-                self._device.pull(f"{scratch}/{path.name}", path)
-                agreements.append(golden.check(self._expected, index, path.read_bytes()))
-        self._writer.event(
-            {
-                "event": "golden",
-                "oracle": self._expected.oracle,
-                "tolerance": self._expected.tolerance,
-                "outputs": [asdict(agreement) for agreement in agreements],
-            }
-        )
-
-    def _launch(
-        self,
-        command: runner.Command,
-        printed: Transcript,
-        *,
-        counted: bool = False,
-    ) -> Sequence[Event]:
-        """The events of a launch that went well; those of one that did not go into the record,
-        however it ended, and its error is raised.
+    def _complete(self, step: Callable[[], None], job: int = 0) -> None:
+        """Does a step of runs that are prepared, from its beginning whenever the device was lost;
+        raises TrimtabError.
         """
-        try:
-            launch = runner.interpret(self._run(command, printed, counted))
-        except DeviceError as error:  # it ran out of time, or the link broke: there is no result
-            launch = runner.cut_off(bytes(printed.stdout), error)
-        if launch.error is None:
-            self._held.check_affinity(command.cores, launch.events[0].get("affinity"))
-            return marks.merge(launch.events, printed.marks)
-        try:
-            self._record(marks.merge(launch.events, printed.marks))
-        except RunnerError:  # what was cut off may lack marks
-            self._record(launch.events)
-        if isinstance(launch.error, RunnerError):  # perhaps it was ended by who took the device
-            self._held.confirm()
-        raise launch.error
+        losses: list[DeviceUnreachableError] = []
+        while True:
+            try:
+                if losses:
+                    self._resume(losses[-1])
+                self._prepare()
+                self.job = job
+                step()
+            except DeviceUnreachableError as error:
+                losses.append(error)
+                if len(losses) > MOST_LOSSES:
+                    raise
+            else:
+                return
 
-    def _run(self, command: runner.Command, printed: Transcript, counted: bool) -> CommandResult:
-        """Run, `counted` under the device's own counter where it has one: it counts one thread."""
-        device, timeout_s = self._device, self._settings.timeout_s
-        if (
-            counted
-            and isinstance(device, InstructionCounter)
-            and command.threads == 1
-            and device.can_count_instructions()
+    def _resume(self, lost: DeviceUnreachableError) -> None:
+        why = self._session.recover(lost)
+        for run in self._runs:
+            run.resume(why)
+
+    def _prepare(self) -> None:
+        for job, run in enumerate(self._runs):
+            self.job = job
+            run.prepare()
+
+    def _take_turns(self, schedule: Schedule, *, still: bool) -> None:
+        begin_s, done = time.monotonic(), 0
+        title = f"measure on {self._session.device.name}"
+        with (
+            self._progress.step(title, "launches", still=still) as step,
+            ThreadPoolExecutor(len(self._session.lanes)) as pool,
         ):
-            argv = dataclasses.replace(command, markers=True).argv()
-            return device.count_instructions(argv, timeout_s=timeout_s, transcript=printed)[0]
-        return device.run(command.argv(), timeout_s=timeout_s, transcript=printed)
+            for block in _blocks(schedule):
+                step.update(done, len(schedule))
+                self._complete(partial(self._launch, block, pool, begin_s))
+                done += len(block)
+            step.update(done, len(schedule))
 
-    def _record(self, events: Sequence[Event]) -> None:
-        for event in events:
-            if event["event"] != "end":
-                self._writer.event(event)
+    def _launch(self, block: Schedule, pool: ThreadPoolExecutor, begin_s: float) -> None:
+        """All launches of a block."""
+        for turns in block:
+            at_s = round(time.monotonic() - begin_s, 3)
+            with self._session.held.launch() as conditions:
+                if len(turns) == 1:
+                    self.job = turns[0].job
+                    self._runs[self.job].launch(turns[0], at_s, self._session.device)
+                else:
+                    self._launch_at_once(turns, pool, at_s)
+            for turn in turns:
+                self._runs[turn.job].note({"event": "conditions", **conditions.to_json()})
+        for run in self._runs:
+            run.finish_block()
+
+    def _launch_at_once(self, turns: Sequence[Turn], pool: ThreadPoolExecutor, at_s: float) -> None:
+        launches = [
+            pool.submit(self._runs[turn.job].launch, turn, at_s, lane)
+            for turn, lane in zip(turns, self._session.lanes, strict=True)
+        ]
+        wait(launches)  # all of them, before anything is said or done of one
+        for turn, launch in zip(turns, launches, strict=True):
+            self.job = turn.job
+            launch.result()
+
+
+def _blocks(schedule: Schedule) -> Iterator[Schedule]:
+    """The entries that belong together: those of one block, else each alone."""
+    alone = enumerate(schedule)
+    for _, block in groupby(alone, lambda entry: entry[1][0].place.get("block", f"no {entry[0]}")):
+        yield [turns for _, turns in block]
 
 
 def _header(device: Device, info: DeviceInfo, job: Job, held: Controlled) -> Header:

@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
@@ -99,24 +100,41 @@ class Record:
     message: str
 
     def of(self, kind: str) -> list[Event]:
-        """All events of one kind, in order."""
-        return [event for event in self.events if event["event"] == kind]
+        """All events of one kind, in order, but those of launches that do not count."""
+        return [event for event in self._counted if event["event"] == kind]
 
     def first(self, kind: str) -> Event | None:
         """The first event of one kind."""
         return next(iter(self.of(kind)), None)
 
     def launches(self) -> list[list[Event]]:
-        """The events of each launch that was measured, in order; in front stands the `launch` that
-        announces them, where the format has one.
+        """The events of each launch that was measured and counts, in order; in front stands the
+        `launch` that announces them, where the format has one.
         """
         found: list[list[Event]] = []
-        for event in self.events:
+        for event in self._counted:
             if event["event"] == "launch":
                 found.append([])
             if found:
                 found[-1].append(event)
-        return found or [list(self.events)]
+        return found or [list(self._counted)]
+
+    @cached_property
+    def _counted(self) -> Sequence[Event]:
+        """All events but those of launches that were discarded when the device was lost: from the
+        `launch` that announces one to the next, or to `resumed`.
+        """
+        resumed = [event for event in self.events if event["event"] == "resumed"]
+        discarded = {index for event in resumed for index in event["discarded"]}
+        counted, is_discarded = [], False
+        for event in self.events:
+            if event["event"] == "launch":
+                is_discarded = event["index"] in discarded
+            elif event["event"] == "resumed":
+                is_discarded = False
+            if not is_discarded:
+                counted.append(event)
+        return counted
 
 
 class Writer:

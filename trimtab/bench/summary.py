@@ -7,6 +7,7 @@ figures.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -14,12 +15,12 @@ from functools import cached_property
 
 import numpy as np
 
-from trimtab.bench import comparison, counters, energy, launches, statistics
+from trimtab.bench import comparison, counters, energy, launches, losses, statistics
 from trimtab.bench.comparison import Verdict
 from trimtab.bench.launches import Drift, Spread
 from trimtab.bench.results import Event, Header, Record, Status
 from trimtab.bench.shipped import Shipped
-from trimtab.bench.statistics import Ratio, Statistic
+from trimtab.bench.statistics import Interval, Ratio, Statistic
 
 SHIPPED_KEYS = ("shipped_bytes", "binary_bytes", "model_bytes")
 
@@ -86,7 +87,8 @@ class OpCost:
 class Summary:
     """One run, reduced: its header, how it ended, its `launches`, figures, operators and bytes,
     and what is `shipped`: this binary and model, and others beside them. `hardware`: its hardware
-    events, and `energy` what its inferences took; None when that was not asked for.
+    events, and `energy` what its inferences took; None when that was not asked for. `uncontrolled`:
+    what the device could not be made to do; `losses`: how it was lost meanwhile, in words.
     """
 
     header: Header
@@ -102,11 +104,13 @@ class Summary:
     shipped: tuple[Shipped, ...]
     hardware: tuple[counters.Row, ...] | None = None
     energy: tuple[energy.Row, ...] | None = None
+    uncontrolled: tuple[str, ...] = ()
+    losses: tuple[str, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What has to be known to read these figures."""
-        found = []
+        found = [*self.losses]
         if self.hardware is not None:
             found.append(counters.RULE if self.hardware else counters.NOTHING)
         if self.energy is not None:
@@ -143,13 +147,14 @@ class Row:
 @dataclass(frozen=True)
 class Comparison:
     """Two or more runs side by side, the first is the baseline; `notes` say what does not match.
-    `verdict`: of two that were measured in turns.
+    `verdict`: of two that were measured in turns, and `operators` those that both of these have.
     """
 
     runs: tuple[Summary, ...]
     rows: tuple[Row, ...]
     notes: tuple[str, ...]
     verdict: Verdict | None = None
+    operators: tuple[Row, ...] = ()
 
 
 def summarize(record: Record) -> Summary:
@@ -171,6 +176,8 @@ def summarize(record: Record) -> Summary:
         shipped=_shipped(record),
         hardware=counters.rows(record, [(op.index, op.label, op.ns) for op in ops], latency_ns),
         energy=energy.rows(record),
+        uncontrolled=_uncontrolled(record),
+        losses=losses.of_records([record]),
     )
 
 
@@ -184,7 +191,28 @@ def compare(records: Sequence[Record]) -> Comparison:
     verdict = comparison.judge(records[0], records[1])
     rows = tuple(_in_turns(row, records, verdict) for row in rows)
     said = (*verdict.notes, *_notes(runs, is_apart=False))
-    return Comparison(runs, rows, said, verdict)
+    return Comparison(runs, rows, said, verdict, tuple(_operators(runs, records)))
+
+
+def _operators(runs: Sequence[Summary], records: Sequence[Record]) -> Iterator[Row]:
+    """Those that have a label of their own in both runs, which were measured in turns. No device is
+    calibrated for operators, so no difference of their times is judged.
+    """
+    a, b = map(_by_label, runs)
+    for label in (label for label in a if label in b):
+        ops = (a[label], b[label])
+        times = [op.ns for op in ops if op.ns]
+        counts = [op.instructions for op in ops if op.instructions]
+        key = f"op {ops[0].index}"
+        if len(times) == 2:
+            indices = (ops[0].index, ops[1].index)
+            found = comparison.effect(records[0], records[1], "op", indices)
+            ratio = Ratio(found.value, found.interval, None)
+            yield Row(key, label, Unit.NS, tuple(times), (ratio,))
+        elif len(counts) == 2:
+            value = counts[1] / counts[0]
+            ratio = Ratio(value, Interval(value, value), value != 1)
+            yield Row(key, label, Unit.INSTRUCTIONS, tuple(counts), (ratio,))
 
 
 def _in_turns(row: Row, records: Sequence[Record], verdict: Verdict) -> Row:
@@ -196,6 +224,20 @@ def _in_turns(row: Row, records: Sequence[Record], verdict: Verdict) -> Row:
     a, b = records
     found = comparison.effect(a, b, row.key)
     return replace(row, ratios=(Ratio(found.value, found.interval, None),))
+
+
+def _by_label(run: Summary) -> dict[str, OpCost]:
+    counted = Counter(op.label for op in run.ops)
+    return {op.label: op for op in run.ops if counted[op.label] == 1}
+
+
+def _uncontrolled(record: Record) -> tuple[str, ...]:
+    """What could not be had from the beginning, and launches that began while it was hot."""
+    found = list(record.header.control.get("uncontrolled", ()))
+    hot = [event["hot"] for event in record.of("conditions") if event.get("hot")]
+    if hot:
+        found.append(f"temperature: {len(hot)} launches began hot ({hot[0]})")
+    return tuple(found)
 
 
 def _shipped(record: Record) -> tuple[Shipped, ...]:
@@ -304,6 +346,8 @@ def _notes(runs: Sequence[Summary], *, is_apart: bool) -> list[str]:
         notes.append("The runs are on different devices: ratios compare device and build at once.")
     if any(run.header.protocol.get("threads") != first.protocol.get("threads") for run in runs):
         notes.append("The runs used different numbers of threads.")
+    if is_apart:
+        notes += [f"{run.name}: {loss}" for run in runs for loss in run.losses]
     if is_apart and all(run.figure("latency") for run in runs):
         notes.append(
             "The times were measured apart, so no difference of them is called real: "

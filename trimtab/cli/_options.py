@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import inspect
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from trimtab.devices.control import Control
@@ -21,12 +23,21 @@ BUDGET_HELP = {
     "max-binary-bytes": "what the binary may take",
     "max-memory": "what activations, prepared weights and the model file may take together",
 }
-CONTROL_HELP = {
-    "cores": "where to run: big, little, a core's name, 0-3, or all; default: the fastest cluster",
-    "governor": "of these cores meanwhile: performance (default), another, or keep",
-    "max-celsius": "wait until the device is cooler; default: 10 below where it slows down",
-    "wait": "wait for who has the device, a day or that many seconds, instead of giving up",
+WAIT_HELP = "wait for who has the device, a day or that many seconds, instead of giving up"
+# What tasks that measure on a device have: default and help of each option.
+CONTROL: dict[str, tuple[Any, str]] = {
+    "cores": (
+        "",
+        "where to run: big, little, a core's name, 0-3, or all; default: the fastest cluster",
+    ),
+    "governor": (
+        "performance",
+        "of these cores meanwhile: performance (default), another, or keep",
+    ),
+    "max_celsius": (0.0, "wait until the device is cooler; default: 10 below where it slows down"),
+    "wait": ("", WAIT_HELP),
 }
+DEFAULT = -1  # of an option that takes a number: what suits the device
 _A_DAY_S = 86400.0
 RESULTS_HELP = "folder of the runs (default: results/)"
 
@@ -68,16 +79,61 @@ def read_plan(path: str, prefer: str = "", weights: str = "", precision: str = "
     )
 
 
-def parse_control(cores: str, governor: str, max_celsius: float, wait: str | bool) -> Control:
-    """What the options in CONTROL_HELP ask for; UsageError for what cannot be meant."""
+def with_options(
+    options: Mapping[str, Any],
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Gives a task options by their names and defaults, in place of its `**given`."""
+
+    def give(body: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(body)
+        kinds = inspect.Parameter
+        own = [p for p in signature.parameters.values() if p.kind is not kinds.VAR_KEYWORD]
+        more = [kinds(n, kinds.KEYWORD_ONLY, default=d) for n, d in options.items()]
+        new = signature.replace(parameters=[*own, *more])
+        body.__signature__ = new  # type: ignore[attr-defined]
+        return body
+
+    return give
+
+
+def help_of(options: Mapping[str, tuple[Any, str]]) -> dict[str, str]:
+    """For a task's `help`, of options with their defaults and helps."""
+    return {name.replace("_", "-"): text for name, (_, text) in options.items()}
+
+
+def defaults_of(options: Mapping[str, tuple[Any, str]]) -> dict[str, Any]:
+    """For `with_options`, of options with their defaults and helps."""
+    return {name: default for name, (default, _) in options.items()}
+
+
+def given_number(value: int) -> int | None:
+    """What an option whose default is `DEFAULT` says; None when it was left out."""
+    return None if value == DEFAULT else value
+
+
+def parse_control(given: Mapping[str, Any]) -> Control:
+    """What the options of `CONTROL` among those given ask for; UsageError for what cannot be
+    meant.
+    """
     from trimtab.devices.control import Control
+
+    values = {name: given.get(name, default) for name, (default, _) in CONTROL.items()}
+    return Control(
+        values["cores"],
+        values["governor"],
+        values["max_celsius"] or None,
+        parse_wait(values["wait"]),
+    )
+
+
+def parse_wait(wait: str | bool) -> float:
+    """Seconds to wait for who has the device; UsageError for what is none."""
     from trimtab.errors import UsageError
 
     try:
-        wait_s = _A_DAY_S if wait is True else float(wait or 0)
+        return _A_DAY_S if wait is True else float(wait or 0)
     except ValueError:
         raise UsageError(f"--wait {wait!r} is no number of seconds") from None
-    return Control(cores, governor, max_celsius or None, wait_s)
 
 
 def parse_budget(model: str, binary: str, memory: str, prefer: str = "") -> Budget:

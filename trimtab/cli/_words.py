@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from invoke.exceptions import ParseError
+from invoke.parser import Parser
 from invoke.parser.context import ParserContext
 from invoke.program import Program
 
@@ -45,9 +46,22 @@ def _repeatable(task: ParserContext) -> str | None:
 class WordsProgram(Program):
     """An Invoke program that understands several words for one option, and lists tasks in lines."""
 
+    _one_parser: Parser | None = None
+
+    def _make_parser(self) -> Parser:
+        """Once: Invoke takes the help of a task's options away when it hands them to a parser."""
+        if self._one_parser is None:
+            self._one_parser = super()._make_parser()
+        return self._one_parser
+
     def parse_tasks(self) -> None:
-        """Spread the words, then parse as Invoke does."""
-        self.core.unparsed = spread(self.core.unparsed, self._make_parser().contexts)
+        """Spread the words, then parse as Invoke does, but that takes the `--help` of `TASK --help`
+        for an argument of the task.
+        """
+        words, tasks = self.core.unparsed, self._make_parser().contexts
+        if words and words[0] in tasks and "--help" in words:
+            self.args["help"].value, words = tasks[words[0]].name, []
+        self.core.unparsed = spread(words, tasks)
         try:
             super().parse_tasks()
         except ValueError as error:  # of a number's own type: Invoke does not say which option

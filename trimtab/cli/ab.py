@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from invoke.context import Context
@@ -11,13 +9,21 @@ from invoke.tasks import task
 
 from trimtab.cli._engine import needs_engine
 from trimtab.cli._options import (
+    CONTROL,
+    DEFAULT,
     INPUT_HELP,
     PLAN_HELP,
+    PRECISION_HELP,
     PREFER_HELP,
     RESULTS_HELP,
     WEIGHTS_HELP,
+    defaults_of,
+    given_number,
+    help_of,
+    parse_control,
     parse_inputs,
     read_plan,
+    with_options,
 )
 
 if TYPE_CHECKING:
@@ -33,16 +39,13 @@ _OF_A_SIDE: dict[str, tuple[Any, str]] = {
     "plan": ("", PLAN_HELP),
     "prefer": ("", PREFER_HELP),
     "weights": ("", WEIGHTS_HELP),
-    "threads": (0, "threads of the runner; default 1, or those of the run that is repeated"),
+    "precision": ("", PRECISION_HELP),
+    "threads": (DEFAULT, "of the runner; default 1, or those of the run that is repeated"),
 }
-_SIDE_HELP = {
-    name.replace("_", "-"): text
-    for option, (_, help) in _OF_A_SIDE.items()
-    for name, text in (
-        (option, help),
-        (f"a_{option}", f"--{option} of A alone"),
-        (f"b_{option}", f"--{option} of B alone"),
-    )
+_SIDES = {
+    f"{side}{option}": (default, f"--{option} of {side[0].upper()} alone" if side else text)
+    for side in ("", "a_", "b_")
+    for option, (default, text) in _OF_A_SIDE.items()
 }
 _WHAT = "model file, zoo network, folder of `build`, or run to repeat (file, id, `last`)"
 _SHARED_HELP = {
@@ -53,60 +56,49 @@ _SHARED_HELP = {
     "min-time-ms": "steady state of each launch at least; default 250",
     "warmup": "runs before it; default 3",
     "timeout": "seconds for one launch of the runner",
+    "per-op": "also measure each operator, and set those that both have side by side",
     "trust-new": "pin the host key of a device that was never seen",
     "results": RESULTS_HELP,
     "json": "print JSON",
 }
 
 
-def _with_sides(body: Callable[..., None]) -> Callable[..., None]:
-    """Gives a task the options of both sides and of each alone, in place of its `**sides`."""
-    own = [
-        parameter
-        for parameter in inspect.signature(body).parameters.values()
-        if parameter.kind is not inspect.Parameter.VAR_KEYWORD
-    ]
-    of_sides = [
-        inspect.Parameter(f"{side}{name}", inspect.Parameter.KEYWORD_ONLY, default=default)
-        for side in ("", "a_", "b_")
-        for name, (default, _) in _OF_A_SIDE.items()
-    ]
-    body.__signature__ = inspect.Signature([*own, *of_sides])  # type: ignore[attr-defined]
-    return body
-
-
 def _side(what: str, letter: str, options: dict[str, Any], shapes: list[str]) -> Side:
     from trimtab.workflow.build import Recipe
     from trimtab.workflow.sides import Side
 
-    own = {name: options.get(f"{letter}_{name}", d) for name, (d, _) in _OF_A_SIDE.items()}
-    chosen = {name: own[name] or options.get(name, d) for name, (d, _) in _OF_A_SIDE.items()}
+    defaults = defaults_of(_OF_A_SIDE)
+    own = {name: options.get(f"{letter}_{name}", default) for name, default in defaults.items()}
+    own = {name: value for name, value in own.items() if value != defaults[name]}
+    chosen = {name: own.get(name, options.get(name, d)) for name, d in defaults.items()}
     recipe = Recipe(
         model=what,
         profile=chosen["profile"],
         toolchain=chosen["toolchain"],
         cpu=chosen["cpu"],
         shapes=parse_inputs(shapes),
-        plan=read_plan(chosen["plan"], chosen["prefer"], chosen["weights"]),
+        plan=read_plan(*(chosen[name] for name in ("plan", "prefer", "weights", "precision"))),
     )
-    given = [f"{letter}-{name}" for name, value in own.items() if value and name != "threads"]
-    return Side(what, recipe, chosen["threads"], tuple(given))
+    given = tuple(f"{letter}-{name}" for name in own if name != "threads")
+    return Side(what, recipe, given_number(chosen["threads"]), given)
 
 
 @task(
     positional=["a", "b"],
     auto_shortflags=False,
     iterable=["input"],
+    optional=["wait"],
     help={
         "a": f"the baseline: {_WHAT}",
         "b": "what is set against it: as A",
         "launches": "of each side; default 20, at least 10 before a difference is called real",
         "input": INPUT_HELP,
         **_SHARED_HELP,
-        **_SIDE_HELP,
+        **help_of(CONTROL),
+        **help_of(_SIDES),
     },
 )
-@_with_sides
+@with_options(defaults_of(CONTROL | _SIDES))
 @needs_engine
 def ab(
     _: Context,
@@ -116,15 +108,16 @@ def ab(
     device: str = "local",
     launches: int = 20,
     duet: bool = False,
-    seed: int = -1,
-    runs: int = 0,
-    min_time_ms: int = -1,
-    warmup: int = -1,
+    seed: int = DEFAULT,
+    runs: int = DEFAULT,
+    min_time_ms: int = DEFAULT,
+    warmup: int = DEFAULT,
     timeout: float = 600.0,
+    per_op: bool = False,
     trust_new: bool = False,
     results: str = "",
     json: bool = False,
-    **sides: Any,
+    **given: Any,
 ) -> None:
     """Measure A and B in turns: the ratio of their times, and whether the difference is real."""
     from json import dumps
@@ -136,18 +129,20 @@ def ab(
     from trimtab.workflow.report import compared, results_folder
 
     request = workflow.AbRequest(
-        a=_side(a, "a", sides, input),
-        b=_side(b, "b", sides, input),
+        a=_side(a, "a", given, input),
+        b=_side(b, "b", given, input),
         device=device,
         launches=launches,
         duet=duet,
-        seed=seed if seed >= 0 else None,
+        seed=given_number(seed),
         trust_new=trust_new,
         settings=Settings(
-            warmup=warmup if warmup >= 0 else None,
-            runs=runs or None,
-            min_time_ms=min_time_ms if min_time_ms >= 0 else None,
+            warmup=given_number(warmup),
+            runs=given_number(runs),
+            min_time_ms=given_number(min_time_ms),
             timeout_s=timeout,
+            per_op=per_op,
+            control=parse_control(given),
         ),
     )
     progress = shown(quiet=json)

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from invoke.context import Context
 from invoke.tasks import task
 
 from trimtab.cli._engine import needs_engine
 from trimtab.cli._options import (
     BUDGET_HELP,
-    CONTROL_HELP,
+    CONTROL,
+    DEFAULT,
     INPUT_HELP,
     PLAN_HELP,
     PRECISION_HELP,
     PREFER_HELP,
     RESULTS_HELP,
     WEIGHTS_HELP,
+    defaults_of,
+    given_number,
+    help_of,
     parse_budget,
     parse_control,
     parse_inputs,
     read_plan,
+    with_options,
 )
 
 NAMESPACE = "bench"
@@ -26,6 +33,7 @@ NAMESPACE = "bench"
 
 @task(
     default=True,
+    auto_shortflags=False,  # there are more options than letters
     iterable=["input"],
     optional=["wait"],
     help={
@@ -40,7 +48,7 @@ NAMESPACE = "bench"
         "weights": WEIGHTS_HELP,
         "precision": PRECISION_HELP,
         **BUDGET_HELP,
-        **CONTROL_HELP,
+        **help_of(CONTROL),
         "embed-model": "link the model into the binary",
         "threads": "threads of the runner",
         "launches": "of the runner; default 10, emulated 1",
@@ -58,6 +66,7 @@ NAMESPACE = "bench"
         "json": "print the report as JSON",
     },
 )
+@with_options(defaults_of(CONTROL))
 @needs_engine
 def run(
     _: Context,
@@ -74,16 +83,12 @@ def run(
     max_model_bytes: str = "",
     max_binary_bytes: str = "",
     max_memory: str = "",
-    cores: str = "",
-    governor: str = "performance",
-    max_celsius: float = 0.0,
-    wait: str = "",
     embed_model: bool = False,
     threads: int = 1,
-    launches: int = 0,
-    runs: int = 0,
-    warmup: int = -1,
-    min_time_ms: int = -1,
+    launches: int = DEFAULT,
+    runs: int = DEFAULT,
+    warmup: int = DEFAULT,
+    min_time_ms: int = DEFAULT,
     timeout: float = 600.0,
     per_op: bool = False,
     counters: bool = False,
@@ -93,6 +98,7 @@ def run(
     output: str = "",
     format: str = "markdown",
     json: bool = False,
+    **control: Any,
 ) -> None:
     """Build a model's binary, measure it on a device and record the run."""
     from trimtab.bench.jobs import Settings
@@ -114,15 +120,15 @@ def run(
     )
     settings = Settings(
         threads=threads,
-        launches=launches or None,
-        runs=runs or None,
-        warmup=warmup if warmup >= 0 else None,
-        min_time_ms=min_time_ms if min_time_ms >= 0 else None,
+        launches=given_number(launches),
+        runs=given_number(runs),
+        warmup=given_number(warmup),
+        min_time_ms=given_number(min_time_ms),
         timeout_s=timeout,
         per_op=per_op,
         counters=counters,
         energy=energy,
-        control=parse_control(cores, governor, max_celsius, wait),
+        control=parse_control(control),
     )
     check_form(format, output)
     folder, progress = results_folder(results), shown(quiet=json)

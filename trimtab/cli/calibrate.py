@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from invoke.context import Context
 from invoke.tasks import task
 
 from trimtab.cli._engine import needs_engine
-from trimtab.cli._options import RESULTS_HELP
+from trimtab.cli._options import (
+    CONTROL,
+    RESULTS_HELP,
+    defaults_of,
+    help_of,
+    parse_control,
+    with_options,
+)
 
 
 @task(
     positional=["device"],
+    auto_shortflags=False,
+    optional=["wait"],
     help={
         "device": "which (./inv devices)",
         "model": "model file or zoo network to do it with; default: shufflenet_v2",
@@ -20,8 +31,10 @@ from trimtab.cli._options import RESULTS_HELP
         "trust-new": "pin the host key of a device that was never seen",
         "results": RESULTS_HELP,
         "json": "print JSON",
+        **help_of(CONTROL),
     },
 )
+@with_options(defaults_of(CONTROL))
 @needs_engine
 def calibrate(
     _: Context,
@@ -33,11 +46,13 @@ def calibrate(
     trust_new: bool = False,
     results: str = "",
     json: bool = False,
+    **control: Any,
 ) -> None:
     """Measure A against A and keep the device's noise floor, which a real difference exceeds."""
     from dataclasses import asdict
     from json import dumps
 
+    from trimtab.bench.jobs import Settings
     from trimtab.workflow import ab
     from trimtab.workflow.build import Recipe
     from trimtab.workflow.progress import shown
@@ -46,7 +61,10 @@ def calibrate(
 
     model = model or ab.FLOOR_MODEL
     side = Side(model, Recipe(model=model), threads)
-    request = ab.AbRequest(side, side, device, launches, duet, trust_new=trust_new)
+    settings = Settings(control=parse_control(control))
+    request = ab.AbRequest(
+        side, side, device, launches, duet, trust_new=trust_new, settings=settings
+    )
     floor = ab.calibrate(request, results_folder(results), shown(quiet=json))
     if json:
         print(dumps(asdict(floor), indent=1))
@@ -55,3 +73,4 @@ def calibrate(
         print(f"noise floor of {device}: {floor.share:.2%}")
         print(f"A against A: {floor.ratio:.4f}x ({low:.4f} .. {high:.4f}), ", end="")
         print(f"{floor.launches} launches a side, {floor.measured}")
+        print(f"it holds for {floor.control}")

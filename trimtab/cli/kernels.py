@@ -8,6 +8,7 @@ from invoke.context import Context
 from invoke.tasks import task
 
 from trimtab.cli._engine import needs_engine
+from trimtab.cli._options import WAIT_HELP, parse_wait
 
 if TYPE_CHECKING:
     from trimtab.kernels import Kernel
@@ -17,6 +18,7 @@ NAMESPACE = "bench"
 
 @task(
     iterable=["isa", "family", "network"],
+    optional=["wait"],
     help={
         "isa": "only kernels of this instruction set (repeatable)",
         "family": "only this family, e.g. gemm (repeatable)",
@@ -24,6 +26,7 @@ NAMESPACE = "bench"
         "layers": "most layers per kernel",
         "rounds": "how often everything is timed; medians count",
         "operators": "instead, the operators of this model in an inference: file or zoo network",
+        "wait": WAIT_HELP,
         "json": "print JSON",
         "output": "also write the table to this Markdown file",
         "update": "commit to the shares of all kernels: write them into bench/",
@@ -38,6 +41,7 @@ def kernels(
     layers: int = 4,
     rounds: int = 11,
     operators: str = "",
+    wait: str = "",
     json: bool = False,
     output: str = "",
     update: bool = False,
@@ -50,6 +54,7 @@ def kernels(
     from trimtab.instruments import committed
     from trimtab.instruments.roofline import report
     from trimtab.instruments.surroundings import Surroundings
+    from trimtab.workflow.alone import alone
     from trimtab.workflow.progress import shown
     from trimtab.workflow.timing import time_kernels, time_operators
 
@@ -60,12 +65,14 @@ def kernels(
         )
     progress, surroundings = shown(quiet=json), Surroundings()
     if operators:
-        machine, found = time_operators(operators, rounds, progress)
+        with alone("bench.kernels", parse_wait(wait), progress):
+            machine, found = time_operators(operators, rounds, progress)
         text = report.operators_json(machine, found) if json else ""
         page = report.operators_page(machine, found)
     else:
         chosen = _choose(isa, family)
-        machine, timed = time_kernels(chosen, network, layers, rounds, progress)
+        with alone("bench.kernels", parse_wait(wait), progress):
+            machine, timed = time_kernels(chosen, network, layers, rounds, progress)
         text = report.kernels_json(machine, timed) if json else ""
         page = report.kernels_page(machine, timed)
     print(text or tables.text(page))

@@ -6,7 +6,7 @@ from invoke.context import Context
 from invoke.tasks import task
 
 from trimtab.cli._engine import needs_engine
-from trimtab.cli._options import PREFER_HELP, read_plan
+from trimtab.cli._options import PREFER_HELP, WAIT_HELP, parse_wait, read_plan
 
 NAMESPACE = "bench"
 
@@ -22,12 +22,14 @@ def _counts(text: str) -> list[int]:
 
 
 @task(
+    optional=["wait"],
     help={
         "models": "zoo networks or ONNX files, with commas between them; default: all of the zoo",
         "threads": "thread counts, with commas between them",
         "rounds": "turns of each engine on each model",
         "prefer": PREFER_HELP,
         "python": "interpreter that has the peers; default: this one",
+        "wait": WAIT_HELP,
         "json": "print JSON",
         "output": "also write the tables to this Markdown file",
         "update": "commit to the figures: write them into bench/",
@@ -41,6 +43,7 @@ def peers(
     rounds: int = 10,
     prefer: str = "",
     python: str = "",
+    wait: str = "",
     json: bool = False,
     output: str = "",
     update: bool = False,
@@ -54,6 +57,7 @@ def peers(
     from trimtab.instruments.peers import report
     from trimtab.instruments.peers.compare import Installed, Work, compare
     from trimtab.instruments.surroundings import Surroundings
+    from trimtab.workflow.alone import alone
     from trimtab.workflow.models import model_path
     from trimtab.workflow.progress import shown
 
@@ -64,7 +68,8 @@ def peers(
     progress = shown(quiet=json)
     work = Work([model_path(name, progress=progress) for name in names], counts, rounds, prefer)
     surroundings = Surroundings()
-    comparison = compare(work, engines, paths.cache() / "peers", progress)
+    with alone("bench.peers", parse_wait(wait), progress):
+        comparison = compare(work, engines, paths.cache() / "peers", progress)
     page = report.page(comparison)
     print(report.to_json(comparison) if json else tables.text(page))
     if output:

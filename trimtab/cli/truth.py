@@ -6,22 +6,30 @@ from invoke.context import Context
 from invoke.tasks import task
 
 from trimtab.cli._engine import needs_engine
+from trimtab.cli._options import WAIT_HELP, parse_wait
 
 NAMESPACE = "bench"
 
 
 @task(
+    optional=["wait"],
     help={
         "trials": "comparisons of A with A, half of them beside a noisy neighbour, and as many of "
         "A with something slower; 200 take some 25 minutes",
         "resume": "go on with a run that was interrupted",
+        "wait": WAIT_HELP,
         "json": "print JSON",
         "update": "commit to the figures: write bench/truth.json",
     },
 )
 @needs_engine
 def truth(
-    _: Context, trials: int = 200, resume: bool = False, json: bool = False, update: bool = False
+    _: Context,
+    trials: int = 200,
+    resume: bool = False,
+    wait: str = "",
+    json: bool = False,
+    update: bool = False,
 ) -> None:
     """Compare what is known to be equal, and what is known to be slower, on this machine."""
     from json import dumps
@@ -34,7 +42,7 @@ def truth(
     from trimtab.workflow.progress import shown
 
     progress, surroundings = shown(quiet=json), Surroundings()
-    found = workflow.run(trials, resume=resume, progress=progress)
+    found = workflow.run(trials, resume=resume, wait_s=parse_wait(wait), progress=progress)
     rows = instrument.rows(found.trials)
     if json:
         floor = found.floor.share

@@ -59,12 +59,13 @@ class Control:
 @dataclass
 class Launch:
     """The device before and after one launch, and why it counts as throttled: empty when it does
-    not.
+    not. `hot`: what to say when it did not become cool enough before.
     """
 
     before: Sample | None = None
     after: Sample | None = None
     throttled: list[str] = field(default_factory=list)
+    hot: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """For a record."""
@@ -74,8 +75,8 @@ class Launch:
 class Controlled:
     """A device that is held. `cores` is the list for the runner's `--cores`, None to leave it be.
 
-    `launches` are those so far; `uncontrolled` says what could not be had; `found` what an earlier
-    run had left.
+    `launches` are those so far; `uncontrolled` says what could not be had from the beginning;
+    `found` what an earlier run had left.
     """
 
     def __init__(self, device: Device, lease: Lease, wanted: Control) -> None:
@@ -102,16 +103,15 @@ class Controlled:
         """Around one launch that is measured: waits until the device is cool, and samples its state
         before and after.
 
-        Raises `DeviceBusyError` when the device was lost meanwhile: nobody knows what the launch
-        shared it with.
+        Raises `DeviceBusyError` or `DeviceUnreachableError` when the lease was lost meanwhile:
+        nobody knows what the launch shared the device with.
         """
         launch = Launch()
         self._lease.check()
         if self.limit_celsius is not None:
-            launch.before, hot = thermal.wait_until_cool(
+            launch.before, launch.hot = thermal.wait_until_cool(
                 self._device, self._cores, self.limit_celsius, self._note
             )
-            self.uncontrolled += [f"temperature: {hot}"] if hot else []
             self._reference = self._reference or launch.before
         yield launch
         self._lease.confirm()
@@ -127,8 +127,8 @@ class Controlled:
         self.launches.append(launch)
 
     def confirm(self) -> None:
-        """Raises `DeviceBusyError` when the device is not ours any more: for a runner that was
-        ended, by whom nobody else knows.
+        """Raises `DeviceBusyError` or `DeviceUnreachableError` when the device is not ours any
+        more: for a runner that was ended, by whom nobody else knows.
         """
         self._lease.confirm()
 

@@ -56,10 +56,10 @@ sample() {
     get "$d/charge_counter" && say charge "power_supply $name charge_counter=$v,$u,$s"
   done
 }
+trap '[ -n "$!" ] || exit 143; kill $! 2>/dev/null' HUP INT TERM
 sample
 "$@" &
 child=$!
-trap 'kill $child 2>/dev/null' HUP INT TERM
 while sleep "$pause"; do
   kill -0 $child 2>/dev/null; ended=$?
   sample

@@ -59,7 +59,7 @@ def apply(device: Device, changes: Sequence[Change], journal: Path, undo_file: s
     if not changes:
         return ""
     text = json.dumps({"device": device.name, "changes": [asdict(change) for change in changes]})
-    files.write_text(journal, text, error=DeviceError)
+    files.write_text(journal, text, durable=True, error=DeviceError)  # before anything is changed
     undo = shlex.quote(_text(device, _PUT_BACK, changes))
     note = f"umask 022; printf '%s\\n' {undo} >{shlex.quote(undo_file)} || exit 1; "
     refused = _run(device, note + _text(device, _SET, changes))

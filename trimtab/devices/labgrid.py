@@ -32,8 +32,8 @@ from trimtab.devices.definition import Definition, Options
 from trimtab.devices.host_keys import known_hosts_file
 from trimtab.devices.ssh import Address, SshDevice
 from trimtab.errors import (
+    DeviceBusyError,
     DeviceError,
-    DeviceRefusedError,
     DeviceUnreachableError,
     MissingRequirementError,
 )
@@ -166,7 +166,7 @@ class LabgridDevice(SshDevice):
                 hint="set `coordinator` in the device's definition, or LG_COORDINATOR",
             )
         if "already acquired" in said:
-            return DeviceRefusedError(
+            return DeviceBusyError(
                 said, where=self._where, hint=f"{_CLIENT} who; wait until it is released"
             )
         return DeviceError(

@@ -24,7 +24,12 @@ from pathlib import Path
 
 from trimtab.devices import watchdog
 from trimtab.devices.protocol import Device
-from trimtab.errors import DeviceBusyError, DeviceError
+from trimtab.errors import (
+    DeviceBusyError,
+    DeviceError,
+    DeviceRebootedError,
+    DeviceUnreachableError,
+)
 
 LEASE_S = 30  # after the last renewal; a board that swaps may take seconds to answer
 _RENEW_S = 8.0
@@ -58,8 +63,10 @@ if [ $n -eq {number} ] && held $n; then
   echo $((up+{seconds})) >"$d/until.part" && mv -f "$d/until.part" "$d/until" && echo renewed
 elif held $n; then
   tell $n
+elif [ $n -gt {number} ]; then
+  echo taken
 else
-  echo lost
+  echo free
 fi
 """
 _LOOK = 'newest; if held $n; then tell $n; else echo "free $n"; fi'
@@ -99,7 +106,7 @@ class Lease:
         """`root`: the folder of all leases; `found`: what an earlier run had left behind."""
         self._device = device
         self.root, self.number, self.found = root, number, found
-        self._lost = ""
+        self._lost: DeviceError | None = None
         self._held_at = time.monotonic()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._keep, daemon=True)
@@ -111,22 +118,24 @@ class Lease:
         return posixpath.join(self.root, str(self.number))
 
     def check(self) -> None:
-        """Raises `DeviceBusyError` when the lease is lost, as far as the device said."""
-        if not self._lost and time.monotonic() - self._held_at > LEASE_S:
-            self._lost = f"it could not be renewed for {LEASE_S} s"
-        if self._lost:
-            raise DeviceBusyError(
-                f"the lease of the device is lost: {self._lost}",
-                where=self._device.name,
-                hint=f"measure again; `./inv device {self._device.name}` shows who has it",
-            )
+        """Raises `DeviceBusyError` when another has taken the device, as far as it said, and
+        `DeviceUnreachableError` when the lease ran out since it could not be renewed.
+        """
+        if self._lost is None and time.monotonic() - self._held_at > LEASE_S:
+            self._lost = self._ran_out()
+        if self._lost is not None:
+            raise self._lost
 
     def confirm(self) -> None:
         """Renews the lease, and checks it: a launch that ran under a lost one may have had company,
-        or was ended by the watchdog.
+        or was ended by the watchdog. Raises as `check`, and `DeviceRebootedError`.
         """
-        with suppress(DeviceError):  # the link may come back in time
+        try:
             self._renew(self._device)
+        except DeviceRebootedError:
+            raise
+        except DeviceError:
+            pass  # the link may come back in time
         self.check()
 
     def release(self) -> None:
@@ -152,9 +161,22 @@ class Lease:
         said = device.shell(watchdog.script(self.root, text), "renew the lease").splitlines()
         if said == ["renewed"]:
             self._held_at = asked
+        elif said == ["free"]:
+            self._lost = self._ran_out()
         else:
             holder = _holder(said)
-            self._lost = f"taken by {holder}" if holder else "it ran out, or was taken away"
+            self._lost = DeviceBusyError(
+                f"the lease of the device is lost: taken {f'by {holder}' if holder else 'away'}",
+                where=self._device.name,
+                hint=f"measure again; `./inv device {self._device.name}` shows who has it",
+            )
+
+    def _ran_out(self) -> DeviceError:
+        return DeviceUnreachableError(
+            f"the lease of the device is lost: it could not be renewed for {LEASE_S} s",
+            where=self._device.name,
+            hint="measure again; was this machine asleep, or the link down?",
+        )
 
 
 def acquire(device: Device, purpose: str, *, wait_s: float, note: Callable[[str], None]) -> Lease:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from trimtab.bench.counters import Row
+from trimtab.bench.counters import Row as HardwareRow
 from trimtab.bench.energy import Row as EnergyRow
 from trimtab.bench.shipped import Shipped
-from trimtab.bench.summary import SHIPPED_KEYS, Comparison, OpCost, Summary, Unit
+from trimtab.bench.summary import SHIPPED_KEYS, Comparison, OpCost, Row, Summary, Unit
 from trimtab.reports import _text
 from trimtab.tables import Column, Table, number
 
@@ -32,16 +32,10 @@ def of_comparison(comparison: Comparison) -> list[Table]:
     runs = comparison.runs
     labels = run_labels(comparison)
     columns = [*labels, *(f"{label} : {labels[0]}" for label in labels[1:])]
-    figures = [
-        [
-            f"{row.label} ({row.unit})" if row.unit is Unit.INSTRUCTIONS else row.label,
-            *(_text.value(value, row.unit) for value in row.values),
-            *(_text.ratio(ratio, row.unit) for ratio in row.ratios),
-        ]
-        for row in comparison.rows
-    ]
+    operators = sorted(comparison.operators, key=lambda row: -max(filter(None, row.values)))[:TOP]
     tables = [
-        _numbers("Size, speed and memory", "", columns, figures),
+        _numbers("Size, speed and memory", "", columns, _compared(comparison.rows)),
+        _numbers("Most expensive operators of both", "operator", columns, _compared(operators)),
         _models(runs, labels),
         _setup(runs, labels),
         _bytes("Size by part", "part", labels, [parts(run.groups) for run in runs]),
@@ -49,6 +43,17 @@ def of_comparison(comparison: Comparison) -> list[Table]:
         _bytes("Size by section", "section", labels, [run.sections for run in runs]),
     ]
     return [table for table in tables if table.rows]
+
+
+def _compared(rows: Sequence[Row]) -> list[list[str]]:
+    return [
+        [
+            f"{row.label} ({row.unit})" if row.unit is Unit.INSTRUCTIONS else row.label,
+            *(_text.value(value, row.unit) for value in row.values),
+            *(_text.ratio(ratio, row.unit) for ratio in row.ratios),
+        ]
+        for row in rows
+    ]
 
 
 def run_labels(comparison: Comparison) -> list[str]:
@@ -131,7 +136,7 @@ def _control(run: Summary) -> str:
     control = run.header.control
     if run.header.is_emulated or not control:
         return _text.MISSING
-    if lacking := control["uncontrolled"]:
+    if lacking := run.uncontrolled:
         return f"uncontrolled: {'; '.join(lacking)}"
     return f"governor {control['governor']}, launched below {control['max_celsius']:g} °C"
 
@@ -194,7 +199,7 @@ def _ops(ops: Sequence[OpCost]) -> Table:
     return _numbers("Operators of the network", "operator", columns, rows)
 
 
-def _hardware(rows: Sequence[Row]) -> Table:
+def _hardware(rows: Sequence[HardwareRow]) -> Table:
     """The inference first, then the operators with the most cycles."""
     ranked = [*rows[:1], *sorted(rows[1:], key=lambda row: -row.counts.get("cycles", 0.0))]
     per_mille = ("last_level_misses", "l1d_misses", "tlb_misses", "branch_misses")
@@ -231,7 +236,7 @@ def _energy(rows: Sequence[EnergyRow]) -> Table:
     return _numbers("Energy", "source", columns, cells)
 
 
-def _per_mille(row: Row, event: str) -> float | None:
+def _per_mille(row: HardwareRow, event: str) -> float | None:
     count, instructions = row.counts.get(event), row.counts.get("instructions")
     return None if count is None or not instructions else 1000 * count / instructions
 

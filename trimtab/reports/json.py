@@ -23,6 +23,7 @@ def comparison(comparison: Comparison) -> str:
         {
             "runs": [_run(summary) for summary in comparison.runs],
             "rows": [asdict(row) for row in comparison.rows],
+            "operators": [asdict(row) for row in comparison.operators],
             "notes": comparison.notes,
             "verdict": as_json(comparison.verdict) if comparison.verdict else None,
         }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from trimtab.bench.comparison import Verdict
 from trimtab.bench.floor import Floor
 from trimtab.bench.jobs import Job, Schedule, Settings, Turn
 from trimtab.bench.results import Record
-from trimtab.devices import Device, DeviceInfo, find_device
+from trimtab.devices import Device, DeviceInfo, find_device, sysfs, topology
 from trimtab.errors import DeviceError, UsageError
 from trimtab.progress import SILENT, Progress
 from trimtab.workflow.sides import Ready, Side, ready
@@ -45,11 +44,13 @@ class AbRequest:
 
     def __post_init__(self) -> None:
         """Raises UsageError for fewer launches than two blocks have, or more than anybody waits
-        for.
+        for, and a seed below 0.
         """
         least, most = 2 * paired.LAUNCHES_PER_BLOCK, paired.MOST_LAUNCHES
         if not least <= self.launches <= most:
             raise UsageError(f"launches is {self.launches}, it must be {least} to {most}")
+        if self.seed is not None and self.seed < 0:
+            raise UsageError(f"seed is {self.seed}, it must be at least 0")
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,7 @@ def _schedule(
             [Turn(side, place={"block": block, "turn": turn})]
             for turn, (side, block) in enumerate(paired.order(request.launches, seed))
         ]
-    cpus = duet_cpus(device, threads)
+    cpus = duet_cpus(device, threads, request.settings.control.cores)
     return [
         [
             Turn(side, cpus[place], {"block": block, "turn": turn, "cpus": cpus[place]})
@@ -153,53 +154,26 @@ def _schedule(
     ]
 
 
-def duet_cpus(device: Device, threads: int) -> tuple[str, str]:
-    """Two sets of `threads` CPUs each, all of one kind, as `taskset -c` takes them; the last ones,
-    since the first is most often the one that serves interrupts.
+def duet_cpus(device: Device, threads: int, wanted: str = "") -> tuple[str, str]:
+    """Two lists of `threads` CPUs each, all of one kind, the fastest that has so many, among those
+    that are `wanted` (see `Control`); the last ones, since the first is most often the one that
+    serves interrupts.
 
-    DeviceError when the device has not enough of them, or cannot pin.
+    DeviceError when the device has not enough of them, or does not tell.
     """
-    script = """
-command -v taskset >/dev/null || exit 3
-sed -n 's/^Cpus_allowed_list:[[:space:]]*/allowed=/p' /proc/self/status
-cd /sys/devices/system/cpu || exit 0
-for c in cpu[0-9]*; do
-  for f in cpu_capacity cpufreq/cpuinfo_max_freq; do
-    [ -r "$c/$f" ] && { echo "$c=$(cat "$c/$f")"; break; }
-  done
-done
-true"""
-    asked = device.run(["/bin/sh", "-c", script], timeout_s=30)
-    if not asked.ok:
-        raise DeviceError(
-            "a duet needs the program taskset",
-            where=device.name,
-            hint="install util-linux or busybox there, or leave out --duet",
-        )
-    facts = dict(re.findall(r"^(\w+)=(\S*)$", asked.stdout.decode(errors="replace"), re.MULTILINE))
-    kinds: dict[str, list[int]] = {}
-    for cpu in _cpu_list(facts.get("allowed", "")):
-        kinds.setdefault(facts.get(f"cpu{cpu}", ""), []).append(cpu)
-    alike = max(kinds.values(), key=len, default=[])
-    if len(alike) < 2 * threads:
+    known = topology.parse(sysfs.read(device, *sysfs.TOPOLOGY))
+    among = set(known.choose(wanted, threads) if wanted else known.cores)
+    kinds = [sorted(among.intersection(cluster.cores)) for cluster in known.clusters]
+    alike = next((cpus for cpus in reversed(kinds) if len(cpus) >= 2 * threads), None)
+    if alike is None:
         raise DeviceError(
             f"a duet of {threads} threads a side takes {2 * threads} cores of one kind that we may "
-            f"use, there are {len(alike)}",
+            f"use, there are {max(map(len, kinds), default=0)}",
             where=device.name,
             hint="leave out --duet: launches in turns need no core more",
         )
     chosen = alike[-2 * threads :]
-    first, second = chosen[:threads], chosen[threads:]
-    return ",".join(map(str, first)), ",".join(map(str, second))
-
-
-def _cpu_list(text: str) -> list[int]:
-    """ "0-2,5" -> [0, 1, 2, 5]."""
-    found: list[int] = []
-    for part in filter(None, text.split(",")):
-        low, _, high = part.partition("-")
-        found += range(int(low), int(high or low) + 1)
-    return found
+    return sysfs.list_of(chosen[:threads]), sysfs.list_of(chosen[threads:])
 
 
 def floors_folder() -> Path:
@@ -244,6 +218,7 @@ def floor_of(
         date=found.a.header.time[:19] + "Z",
         boot_id=info.boot_id,
         kernel=info.kernel,
-        governor=info.governor,
+        governor=found.a.header.control["governor"],
         run_ids=(found.a.header.run_id, found.b.header.run_id),
+        cores=found.a.header.affinity,
     )

@@ -11,7 +11,7 @@ import trimtab
 from trimtab import size, zoo
 from trimtab.bench import index, kept, results
 from trimtab.bench.golden import Golden
-from trimtab.bench.jobs import Subject
+from trimtab.bench.jobs import Settings, Subject
 from trimtab.build import builder
 from trimtab.devices.definition import Definition
 from trimtab.errors import PlanError, UsageError
@@ -23,14 +23,19 @@ from trimtab.workflow.build import Recipe
 @dataclass(frozen=True)
 class Side:
     """One side as it was asked for: `what` is a model file or zoo network, a folder of `build`, or
-    a run (file, id, `last`); `recipe` how a model is to be built; `threads` of the runner (0: those
-    of a run that is repeated, else 1). `given`: options of the recipe that were written out.
+    a run (file, id, `last`); `recipe` how a model is to be built; `threads` of the runner (None:
+    those of a run that is repeated, else 1). `given`: options of the recipe that were written out.
     """
 
     what: str
     recipe: Recipe = field(default_factory=Recipe)
-    threads: int = 0
+    threads: int | None = None
     given: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Raises UsageError for threads that the runner would refuse."""
+        if self.threads is not None:
+            Settings(threads=self.threads)
 
 
 @dataclass(frozen=True)

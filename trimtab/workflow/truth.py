@@ -7,7 +7,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from trimtab.bench import floor as floors
 from trimtab.bench.floor import Floor
 from trimtab.bench.jobs import Settings
 from trimtab.devices import Device, find_device
+from trimtab.devices.control import Control
 from trimtab.errors import UsageError
 from trimtab.instruments import neighbour, truth
 from trimtab.instruments.truth import KINDS, LAYERS, Trial
@@ -40,15 +41,19 @@ class Found:
     floor: Floor
 
 
-def run(trials: int, *, resume: bool = False, progress: Progress = SILENT) -> Found:
+def run(
+    trials: int, *, resume: bool = False, wait_s: float = 0.0, progress: Progress = SILENT
+) -> Found:
     """So many trials of A against A, and as many with a planted difference.
 
     Every trial that is complete is kept in the cache; `resume` goes on with them. UsageError when
     there is nothing to go on with, or it was of other binaries or another start of the machine.
+    DeviceBusyError when another measures here for longer than `wait_s` when a trial begins.
     """
     if trials < 1:
         raise UsageError(f"trials is {trials}, it must be at least 1")
     definition = find_device(_DEVICE)
+    launch = replace(_LAUNCH, control=Control(wait_s=wait_s))
     with progress.step("build the networks"):
         folder = paths.cache() / "truth"
         planted = sorted({kind.planted for kind in KINDS})
@@ -60,23 +65,28 @@ def run(trials: int, *, resume: bool = False, progress: Progress = SILENT) -> Fo
             log.read()
         else:
             with progress.step("calibrate"):
-                same = AbRequest(sides[0], sides[0], launches=_FLOOR_LAUNCHES, settings=_LAUNCH)
+                same = AbRequest(sides[0], sides[0], launches=_FLOOR_LAUNCHES, settings=launch)
                 log.begin(floor_of(device, made[0], same, Path(scratch)))
         assert log.floor is not None
         due = truth.schedule(trials)
         with progress.step("compare what is known", "trials", still=True) as step:
             for done, kind in enumerate(due[len(log.trials) :], len(log.trials)):
                 step.update(done, len(due), KINDS[kind].what)
-                log.add(_trial(device, made, sides, kind, log.floor))
+                log.add(_trial(device, made, sides, kind, log.floor, launch))
             step.update(len(due), len(due))
     return Found(tuple(log.trials), log.floor)
 
 
 def _trial(
-    device: Device, made: dict[int, Ready], sides: dict[int, Side], kind: int, floor: Floor
+    device: Device,
+    made: dict[int, Ready],
+    sides: dict[int, Side],
+    kind: int,
+    floor: Floor,
+    launch: Settings,
 ) -> Trial:
     what = KINDS[kind]
-    request = AbRequest(sides[0], sides[what.planted], launches=what.launches, settings=_LAUNCH)
+    request = AbRequest(sides[0], sides[what.planted], launches=what.launches, settings=launch)
     load = os.getloadavg()[0]
     around = neighbour.beside(_NEIGHBOUR_S) if what.is_noisy else nullcontext()
     with around, tempfile.TemporaryDirectory(prefix="trimtab-") as scratch:

@@ -1,0 +1,91 @@
+"""The tasks `device` and `device.unlock`, and the lease of this machine, as a user meets them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from invoke.context import Context
+from invoke.exceptions import Exit
+
+from tests.device.conftest import SshServer
+from tests.device.fake_sysfs import FakeSysfs
+from trimtab.build import builder
+from trimtab.cli import namespace
+from trimtab.devices import Device, find_device, lease
+from trimtab.devices.control import Control, controlled
+from trimtab.errors import DeviceBusyError
+from trimtab.workflow.alone import alone
+
+pytestmark = pytest.mark.device
+
+
+@pytest.fixture
+def device(sshd: SshServer, config: Path, tmp_path: Path) -> Iterator[Device]:
+    fake = FakeSysfs(tmp_path / "sys")
+    sshd.define(config, "board1", sysfs=fake.folder, lease=tmp_path / "lease")
+    with find_device("board1").open(trust_new=True) as opened:
+        yield opened
+
+
+def test_watching_shows_clocks_heat_load_and_who_has_it_once_in_a_pipe(
+    device: Device, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with controlled(device, Control(cores="big"), purpose="calibrate"):
+        namespace["device.show"].body(Context(), "board1", watch=True)
+        shown = capsys.readouterr().out
+        namespace["device.show"].body(Context(), "board1", watch=True, json=True)
+        told = json.loads(capsys.readouterr().out)
+    cores = [line.split() for line in shown.splitlines() if line.split()[:1] in (["0"], ["1"])]
+    assert cores == [
+        ["0", "little", "schedutil", "1800", "1800"],
+        ["1", "big", "performance", "2400", "2400"],
+    ]
+    assert "40.0 °C" in shown
+    assert "(calibrate, process" in shown
+    assert told["cores"][1] == {
+        "core": 1, "cluster": "big", "governor": "performance", "mhz": 2400.0, "limit_mhz": 2400.0,
+    }  # fmt: skip
+    assert told["load"] >= 0
+    assert told["zones"] == {"cpu-thermal 0": 40.0}
+
+
+def test_unlocking_ends_with_code_38_where_force_is_needed_and_takes_it_then(
+    device: Device, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unlock = namespace["device.unlock"].body
+    with controlled(device, Control()) as held:
+        with pytest.raises(Exit) as caught:
+            unlock(Context(), "board1")
+        assert caught.value.code == DeviceBusyError.exit_code == 38
+        assert "--force" in str(caught.value)
+        unlock(Context(), "board1", force=True)
+        assert "taken away from" in capsys.readouterr().out
+        with pytest.raises(DeviceBusyError, match="taken away"):
+            held.confirm()
+        assert lease.look(device) is None
+
+
+@pytest.mark.usefixtures("config")
+def test_two_who_time_things_on_this_machine_do_not_do_so_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(builder, "build_engine", lambda _: None)
+    with alone("bench.peers"):
+        with pytest.raises(Exit, match=r"bench\.peers") as caught:
+            namespace["bench.kernels"].body(Context(), [], [], ["squeezenet"], wait="0.1")
+        assert caught.value.code == 38
+    with alone("bench.kernels"):
+        pass
+
+
+@pytest.mark.usefixtures("config")
+def test_figures_of_a_machine_that_was_taken_away_are_no_result() -> None:
+    with (
+        find_device("local").open() as other,
+        pytest.raises(DeviceBusyError, match="taken away"),
+        alone("bench.peers"),
+    ):
+        lease.unlock(other, force=True)

@@ -1,0 +1,205 @@
+"""A device that is lost while it is measured: a reboot or a cut link costs a block, not the run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.device.conftest import SshServer
+from tests.device.fake_sysfs import FakeSysfs
+from tests.device.test_killed import runners
+from tests.unit.bench_fakes import make_golden, make_subject
+from trimtab.bench import protocol, results
+from trimtab.bench.jobs import Settings
+from trimtab.bench.results import Record, Status
+from trimtab.bench.summary import compare, summarize
+from trimtab.devices import facts, find_device, lease, shell, watchdog
+from trimtab.errors import DeviceError, DeviceUnreachableError, TrimtabError
+from trimtab.workflow import ab
+from trimtab.workflow.ab import AbRequest
+from trimtab.workflow.sides import Ready, Side
+
+pytestmark = pytest.mark.device
+
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
+LAUNCHES = 4
+DIES = "os._exit(1)"  # no process outlives a restart, nor do those that look at a lease
+END_WATCHDOGS = (
+    "def end_watchdogs(lease):",
+    "    for pid in filter(str.isdigit, os.listdir('/proc')):",
+    "        try:",
+    "            words = open(f'/proc/{pid}/cmdline').read().split(chr(0))",
+    "            if words[0] == 'sh' and any(lease in word for word in words):",
+    "                os.kill(int(pid), signal.SIGKILL)",
+    "        except OSError:",
+    "            pass",
+)
+
+
+class Board:
+    """An SSH server with a /sys and a boot id that are played, whose runner can bring it down."""
+
+    def __init__(self, server: SshServer, config: Path, folder: Path) -> None:
+        self.server, self.folder = server, folder
+        self.sysfs = FakeSysfs(folder / "sys")
+        self.boot_id = folder / "boot_id"
+        self.boot_id.write_text("first\n")
+        self.log = folder / "log"
+        self.log.touch()
+        server.define(config, "board1", sysfs=self.sysfs.folder, lease=folder / "lease")
+
+    def fault(self, at: str, before: str = "0", after: str = "0") -> str:
+        """For a runner: notes each measured launch with the governor it finds, and in those whose
+        number n (from 1) fulfils `at`, prints a sample, cuts all connections, and hangs; `before`
+        and `after` the cut it does these.
+        """
+        governor = self.sysfs.folder / "devices/system/cpu/cpu1/cpufreq/scaling_governor"
+        lines = (
+            *END_WATCHDOGS,
+            "import shutil",
+            f"is_golden or open({str(self.log)!r}, 'a').write(open({str(governor)!r}).read())",
+            f"n = 0 if is_golden else len(open({str(self.log)!r}).readlines())",
+            f"hit = n and ({at})",
+            "hit and say('run', i=0, ns=7777, instructions=None)",
+            f"hit and ({before}, {self._cut}, {after}, time.sleep(60))",
+        )
+        return "\n    ".join(lines)
+
+    @property
+    def _cut(self) -> str:
+        pid = self.server.pid
+        children = f"open('/proc/{pid}/task/{pid}/children').read().split()"
+        return f"time.sleep(0.5), [os.kill(int(p), signal.SIGKILL) for p in {children}]"
+
+    @property
+    def restart(self) -> str:
+        """What is gone with a restart: pushed files and leases on a tmpfs, the governor."""
+        lease_folder = str(self.folder / "lease")
+        folders = (str(self.server.folder / "remote"), lease_folder)
+        cpus = f"{self.sysfs.folder}/devices/system/cpu"
+        return (
+            f"end_watchdogs({lease_folder!r}), "
+            f"[shutil.rmtree(f, ignore_errors=True) for f in {folders!r}], "
+            f"open({str(self.boot_id)!r}, 'w').write('second'), "
+            f"[open(f'{cpus}/cpu{{i}}/cpufreq/scaling_governor', 'w').write('schedutil') "
+            "for i in (0, 1)]"
+        )
+
+    def governors(self) -> list[str]:
+        """The governor that each measured launch found."""
+        return self.log.read_text().split()
+
+
+@pytest.fixture
+def board(
+    start_sshd: Callable[..., SshServer],
+    config: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Board:
+    board = Board(start_sshd(), config, tmp_path)
+    for module, name in ((shell, "_SETTLE"), (watchdog, "_LEASES"), (facts, "_SCRIPT")):
+        text = getattr(module, name)
+        assert BOOT_ID in text
+        monkeypatch.setattr(module, name, text.replace(BOOT_ID, str(board.boot_id)))
+    monkeypatch.setattr(shell, "_RECONNECT_S", 5.0)
+    return board
+
+
+def bench(board: Board, fault: str, launches: int = LAUNCHES) -> tuple[Record, TrimtabError | None]:
+    settings = Settings(launches=launches, warmup=0, runs=3 * launches, min_time_ms=0, timeout_s=60)
+    subject = make_subject(board.folder, fault)
+    with find_device("board1").open(trust_new=True) as device:
+        outcome = protocol.measure(device, subject, make_golden(), settings, board.folder / "res")
+        if outcome.error is None:
+            assert runners(board.server) == []
+            assert lease.look(device) is None
+    return results.read(outcome.path), outcome.error
+
+
+@pytest.mark.parametrize("is_restart", [False, True])
+def test_a_run_goes_on_after_a_cut_link_or_a_restart_without_the_launch_that_was_going_on(
+    board: Board, is_restart: bool
+) -> None:
+    if is_restart:
+        fault, why = board.fault("n == 2", board.restart, DIES), "the device restarted"
+    else:
+        fault, why = board.fault("n == 2"), "the link broke"
+    record, error = bench(board, fault)
+    assert error is None
+    assert record.status is Status.OK
+    assert [launch[0]["index"] for launch in record.launches()] == [0, 2, 3, 4]
+    assert 7777 not in [event["ns"] for event in record.of("run")]
+    assert 7777 in [event["ns"] for event in record.events if event["event"] == "run"], "streamed"
+    (resumed,) = record.of("resumed")
+    assert resumed["discarded"] == [1]
+    assert resumed["why"].startswith(why)
+    assert [start["affinity"] for start in record.of("start")] == ["1"] * LAUNCHES
+    assert board.governors() == ["performance"] * (LAUNCHES + 1), "set again"
+    assert board.sysfs.governors() == ["schedutil", "schedutil"]
+    sent = [event["sent_bytes"] for event in record.of("push")]
+    assert all(sent[:3])
+    assert all(sent[3:]) == is_restart, "what is there still is not moved again"
+    assert len(record.of("golden")) == 2, "and checked again"
+    (note,) = summarize(record).notes
+    assert "1 launch discarded" in note
+
+
+def test_a_comparison_repeats_the_whole_block_of_both_sides(board: Board) -> None:
+    # Launches in turn: the third of the second block is the seventh of all.
+    fault = board.fault("n == 7", board.restart, DIES)
+    sides = []
+    for name in "ab":
+        folder = board.folder / name
+        folder.mkdir()
+        sides.append(Ready(make_subject(folder, fault, profile=name), make_golden(), 1))
+    quick = Settings(warmup=0, runs=3, min_time_ms=0, timeout_s=60)
+    request = AbRequest(Side("a"), Side("b"), "board1", launches=6, seed=1, settings=quick)
+    with find_device("board1").open(trust_new=True) as device:
+        found = ab.measure(device, sides, request, board.folder / "results", None)
+    for record in (found.a, found.b):
+        assert [launch[0]["block"] for launch in record.launches()] == [0, 0, 1, 1, 2, 2]
+    discarded = [record.of("resumed")[0]["discarded"] for record in (found.a, found.b)]
+    assert sorted(map(len, discarded)) == [1, 2]
+    assert found.verdict.launches == 6
+    (note,) = (note for note in found.verdict.notes if "lost" in note)
+    assert "3 launches discarded" in note
+    assert "restarted" in note
+    again = compare([results.read(found.a.path), results.read(found.b.path)])
+    assert again.verdict == found.verdict
+
+
+def test_a_step_that_always_loses_the_device_is_given_up(board: Board) -> None:
+    record, error = bench(board, board.fault("n > 1"))
+    assert isinstance(error, DeviceUnreachableError)
+    assert record.status is Status.INFRA
+    assert len(record.of("resumed")) == protocol.MOST_LOSSES
+    assert len(board.governors()) == 1 + 1 + protocol.MOST_LOSSES
+    assert [launch[0]["index"] for launch in record.launches()] == [0, 4]
+    assert record.of("run")[-1]["ns"] == 7777, "of the last try the samples are told"
+    assert record.message.startswith("board1")
+
+
+def test_a_device_that_stays_away_ends_the_run(
+    board: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shell, "_RECONNECT_S", 0.5)
+    stop = f"os.kill({board.server.pid}, signal.SIGTERM)"
+    record, error = bench(board, board.fault("n == 2", after=stop))
+    os.waitpid(board.server.pid, 0)
+    assert isinstance(error, DeviceUnreachableError)
+    assert record.status is Status.INFRA
+    assert record.of("resumed") == []
+    assert [event["ns"] for event in record.of("run")][-1] == 7777
+
+
+def test_a_device_that_comes_back_otherwise_ends_the_run(board: Board) -> None:
+    online = str(board.sysfs.folder / "devices/system/cpu/online")
+    what = f"{board.restart}, open({online!r}, 'w').write('0')"
+    record, error = bench(board, board.fault("n == 2", what, DIES))
+    assert type(error) is DeviceError
+    assert "another state: cores 0, governor performance, and was cores 1" in str(error)
+    assert record.status is Status.INFRA
