@@ -26,7 +26,9 @@ inline void Map(const UnaryArgs<Element>& args, const Function& f) {
   TRIMTAB_NO_UNROLL
   while (left > 0) {
     const size_t count = left < kLanes ? left : kLanes;
-    StorePart(y, f(LoadPart(x, count)), count);
+    F part = LoadPart(x, count);
+    Settle(part);  // or there is a copy of the function for every count
+    StorePart(y, f(part), count);
     x += count;
     y += count;
     left -= count;
