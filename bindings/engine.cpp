@@ -339,8 +339,9 @@ std::vector<std::string> CpuFeatureNames() {
 double TimeKernel(const std::string& name, const std::string& args_type,
                   const trimtab::LayerSizes& sizes, double least_ns) {
   const auto* const end = trimtab::kKernelTable + trimtab::kKernelTableSize;
+  const uint32_t hash = trimtab::NameHash(name.c_str());
   const auto* const row =
-      std::find_if(trimtab::kKernelTable, end, [&](const auto& row) { return name == row.text; });
+      std::find_if(trimtab::kKernelTable, end, [&](const auto& row) { return row.name == hash; });
   if (row == end || (row->cpu_features & ~trimtab::CpuFeatures()) != 0)
     throw EngineError(TRIMTAB_MISSING_KERNEL, "this engine or CPU lacks the kernel " + name);
   const py::gil_scoped_release release;
@@ -348,10 +349,7 @@ double TimeKernel(const std::string& name, const std::string& args_type,
 }
 
 std::vector<std::string> KernelNames() {
-  std::vector<std::string> names;
-  for (size_t i = 0; i < trimtab::kKernelTableSize; ++i)
-    names.emplace_back(trimtab::kKernelTable[i].text);
-  return names;
+  return {trimtab::kKernelNames, trimtab::kKernelNames + trimtab::kKernelTableSize};
 }
 
 }  // namespace

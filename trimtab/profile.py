@@ -30,10 +30,10 @@ _SMALL_TILE = 6
 class Profile:
     """A choice of (operator, dtype, kernel) plus switches.
 
-    `ops` are names or ("*",); `kernels` are glob patterns over kernel names, () meaning those that
-    the kept operators may call; `strings`: keep operator and variable names and error texts;
-    `threads`: the thread pool; `small`: kernels with little code where there are such, all of them
-    compiled for size.
+    `ops` are names, or ("*",) for all that take one of the `dtypes`; `kernels` are glob patterns
+    over kernel names, () meaning those that the kept operators may call; `strings`: keep operator
+    and variable names and error texts; `threads`: the thread pool; `small`: kernels with little
+    code where there are such, all of them compiled for size.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Profile:
         known = schema.operators()
         where = f"profile {self.name}"
         if self.ops == ANY:
-            return list(known.values())
+            return [op for op in known.values() if not {*self.dtypes}.isdisjoint(op.dtypes)]
         if unknown := sorted(set(self.ops) - set(known)):
             raise ProfileError(
                 f"unknown operators: {', '.join(unknown)}",

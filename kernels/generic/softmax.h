@@ -46,7 +46,9 @@ inline float SumExp(const SoftmaxArgs<Element>& args, float maximum, const Each&
   for (size_t block = 0; block < args.n; block += kBlock) {
     F partial = Set(0.0f);
     for (size_t i = block; i < args.n && i < block + kBlock; i += kLanes) {
-      const F e = Exp(LoadRow(args, args.x, i) - Set(maximum));
+      F x = LoadRow(args, args.x, i);
+      Settle(x);  // or there is a copy of the exponential for every way to load
+      const F e = Exp(x - Set(maximum));
       each(i, e);
       partial = partial + e;
     }

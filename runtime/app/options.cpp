@@ -5,31 +5,60 @@
 namespace trimtab {
 namespace {
 
-bool ParseNumber(const char* text, int64_t least, int64_t most, int64_t* value) {
+struct Flag {
+  const char* name;
+  bool Options::* value;
+};
+struct Word {
+  const char* name;
+  const char* Options::* value;
+};
+struct Number {
+  const char* name;
+  int64_t Options::* value;
+  int32_t least, most;
+};
+
+constexpr Flag kFlags[] = {
+    {"--per-op", &Options::per_op},
+    {"--markers", &Options::markers},
+    {"--verify", &Options::verify},
+};
+constexpr Word kWords[] = {
+    {"--output-dir", &Options::output_dir},
+    {"--counters", &Options::counters},
+    {"--cores", &Options::cores},
+};
+constexpr Number kNumbers[] = {
+    {"--threads", &Options::threads, 1, 64},
+    {"--warmup", &Options::warmup, 0, 1000000},
+    {"--runs", &Options::runs, 1, 1000000},
+    {"--min-time-ms", &Options::min_time_ms, 0, 3600000},
+};
+
+// Null when none of `known` has this name.
+template <typename Option, size_t kCount>
+const Option* Find(const Option (&known)[kCount], const char* name) {
+  for (const Option& option : known) {
+    if (strcmp(option.name, name) == 0) return &option;
+  }
+  return nullptr;
+}
+
+bool ParseNumber(const char* text, const Number& option, int64_t* value) {
   int64_t number = 0;
   if (*text == '\0') return false;
   for (; *text != '\0'; ++text) {
-    if (*text < '0' || *text > '9' || number > most) return false;
+    if (*text < '0' || *text > '9' || number > option.most) return false;
     number = number * 10 + (*text - '0');
   }
   *value = number;
-  return number >= least && number <= most;
+  return number >= option.least && number <= option.most;
 }
 
 }  // namespace
 
 const char* ParseOptions(int argc, char** argv, Options* options) {
-  struct Number {
-    const char* name;
-    int64_t least, most;
-    int64_t* value;
-  };
-  const Number numbers[] = {
-      {"--threads", 1, 64, &options->threads},
-      {"--warmup", 0, 1000000, &options->warmup},
-      {"--runs", 1, 1000000, &options->runs},
-      {"--min-time-ms", 0, 3600000, &options->min_time_ms},
-  };
   for (int i = 1; i < argc; ++i) {
     const char* name = argv[i];
     if (name[0] != '-') {
@@ -37,40 +66,23 @@ const char* ParseOptions(int argc, char** argv, Options* options) {
       options->model = name;
       continue;
     }
-    if (strcmp(name, "--per-op") == 0) {
-      options->per_op = true;
-      continue;
-    }
-    if (strcmp(name, "--markers") == 0) {
-      options->markers = true;
-      continue;
-    }
-    if (strcmp(name, "--verify") == 0) {
-      options->verify = true;
+    if (const Flag* flag = Find(kFlags, name)) {
+      options->*flag->value = true;
       continue;
     }
     if (i + 1 == argc) return "an option lacks its value, or is unknown";
     const char* value = argv[++i];
-    bool known = true;
     if (strcmp(name, "--input") == 0) {
       if (options->input_count == Options::kMaxInputs) return "too many inputs";
       options->inputs[options->input_count++] = value;
-    } else if (strcmp(name, "--output-dir") == 0) {
-      options->output_dir = value;
-    } else if (strcmp(name, "--counters") == 0) {
-      options->counters = value;
-    } else if (strcmp(name, "--cores") == 0) {
-      options->cores = value;
+    } else if (const Word* word = Find(kWords, name)) {
+      options->*word->value = value;
+    } else if (const Number* number = Find(kNumbers, name)) {
+      if (!ParseNumber(value, *number, &(options->*number->value)))
+        return "a number is malformed or out of range";
     } else {
-      known = false;
-      for (const Number& number : numbers) {
-        if (strcmp(name, number.name) != 0) continue;
-        known = true;
-        if (!ParseNumber(value, number.least, number.most, number.value))
-          return "a number is malformed or out of range";
-      }
+      return "unknown option";
     }
-    if (!known) return "unknown option";
   }
   return nullptr;
 }

@@ -132,7 +132,7 @@ Status Executor::SetUpOperator(uint32_t index, Tensor** pointers) {
     pointers[i] = operand[i] == kAbsent ? nullptr : &scope_.tensor(operand[i]);
   }
   for (uint32_t i = 0; i < op.input_count; ++i) {
-    const bool weight = i < 16 && ((row.constant_mask >> i) & 1) != 0;
+    const bool weight = i < 8 && ((row.constant_mask >> i) & 1) != 0;
     TRIMTAB_CHECK(!weight || operand[i] == kAbsent || scope_.variable(operand[i]).constant,
                   "a weight must be constant (its index)", i);
   }
@@ -284,7 +284,7 @@ void Executor::ShareInPlace() {
 bool Executor::MayTakePlace(uint32_t op_index, const OperatorRow& row, uint32_t input) const {
   const OpRecord& op = program_->op(op_index);
   const uint32_t* operand = program_->operands(op);
-  const auto in_place = [&](uint32_t i) { return i < 16 && (row.in_place_inputs >> i & 1) != 0; };
+  const auto in_place = [&](uint32_t i) { return i < 8 && (row.in_place_inputs >> i & 1) != 0; };
   if (!in_place(input) || operand[input] == kAbsent) return false;
   const uint32_t x = operand[input], y = operand[op.input_count];
   const Buffer &from = buffers_[home_[x]], &to = buffers_[home_[y]];

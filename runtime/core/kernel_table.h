@@ -30,7 +30,6 @@ struct KernelRow {
   DType activation;       // elements, of a family that an activation operator names; kNone: another
   uint32_t cpu_features;  // bits of runtime/core/cpu.h that the machine must have
   KernelFunction function;
-  const char* text;  // the name; "" when strings are off
 };
 
 // Finds the kernel that the plan names. When this binary or this CPU does not have it, another
@@ -62,6 +61,8 @@ inline Status Bind(const KernelRef& ref, Kernel<Args<T>>* kernel) {
 // Defined by the generated kernel_table.cpp; rows of a family stand together, highest rank first.
 extern const KernelRow kKernelTable[];
 extern const size_t kKernelTableSize;
+// The name of each row. The engine does without: the linker drops them where nobody asks.
+extern const char* const kKernelNames[];
 
 }  // namespace trimtab
 

@@ -54,7 +54,7 @@ Status Operator::SetUpShapes(const OperatorRow& row, const Operands& operands,
   bool seen = false;
   for (int i = 0; i < operands.input_count; ++i) {
     const Tensor* tensor = operands.inputs[i];
-    const uint16_t bit = i < 16 ? static_cast<uint16_t>(1u << i) : 0;
+    const unsigned bit = i < 8 ? 1u << i : 0;
     TRIMTAB_CHECK(tensor != nullptr || (row.optional_mask & bit) != 0,
                   "a required input is absent (its index)", i);
     if (tensor == nullptr) continue;
@@ -73,7 +73,7 @@ Status Operator::SetUpShapes(const OperatorRow& row, const Operands& operands,
                   "input has the wrong layout (its index)", i);
   }
   TRIMTAB_RETURN_IF_ERROR(DecodeAttributes(attributes, attribute_bytes, row.fields, row.field_count,
-                                           AttributeStorage()));
+                                           attribute_storage_));
   for (int i = 0; i < operands.output_count; ++i) {
     TRIMTAB_CHECK(operands.outputs[i] != nullptr, "an output is absent (its index)", i);
     TRIMTAB_CHECK(operands.outputs[i]->parent_channels == 0 || MayBeStrided(row.strided_outputs, i),

@@ -60,10 +60,11 @@ class Operator {
   void set_scratch(void* scratch) { scratch_ = static_cast<uint8_t*>(scratch); }
 
  protected:
-  Operator() = default;
+  // `attributes`: where those of this operator are decoded to: its generated struct, or one that
+  // begins like it.
+  explicit Operator(void* attributes) : attribute_storage_(attributes) {}
   ~Operator() = default;  // never deleted through the base: operators live in the executor's arena
 
-  virtual void* AttributeStorage() = 0;
   // Sets dims (and dtype where it differs from the first input's) of every output.
   virtual Status InferShape() = 0;
   virtual Status Prepare() { return Status(); }
@@ -104,6 +105,7 @@ class Operator {
   // InferShape, and results that can be counted.
   Status InferSizes();
 
+  void* attribute_storage_;
   Operands operands_;
   uint8_t* scratch_ = nullptr;
   size_t scratch_bytes_ = 0;
@@ -115,18 +117,17 @@ class Operator {
 template <typename Attributes>
 class OperatorOf : public Operator {
  protected:
-  void* AttributeStorage() final { return &attributes_; }
+  OperatorOf() : Operator(&attributes_) {}
   const Attributes& attributes() const { return attributes_; }
 
- private:
   Attributes attributes_;
 };
 
-// What the registry needs to make an operator; a constant for each class, defined by
-// TRIMTAB_OPERATOR or TRIMTAB_TYPED_OPERATOR.
+// What the registry needs to make an operator; a constant for each of its classes, defined by one of
+// the macros below.
 struct OperatorFactory {
   DType dtype;  // of the first input; kNone: the class is for all types of the schema
-  size_t bytes;
+  uint32_t bytes;
   Operator* (*construct)(void* memory);
 };
 
@@ -152,6 +153,16 @@ constexpr OperatorFactory FactoryOf(DType dtype) {
   static_assert(DTypeOf<T>::kValue == DType::k##Name, "the type's name");              \
   extern const OperatorFactory k##Class##Name##Factory;                                \
   const OperatorFactory k##Class##Name##Factory = FactoryOf<Class<T>>(DType::k##Name); \
+  }
+
+// The same for an operator that is an object of a class which all of its kind share, made of the
+// arguments behind it. `Name`: the operator's and, if it is `typed`, the type's (AbsF32).
+#define TRIMTAB_OPERATOR_OF(Name, dtype, Class, ...)                                              \
+  namespace trimtab {                                                                             \
+  extern const OperatorFactory k##Name##Factory;                                                  \
+  const OperatorFactory k##Name##Factory = {dtype, sizeof(Class), [](void* memory) -> Operator* { \
+                                              return ::new (memory) Class(__VA_ARGS__);           \
+                                            }};                                                   \
   }
 
 #endif  // TRIMTAB_CORE_OPERATOR_H_

@@ -12,26 +12,26 @@ enum class LayoutRule : uint8_t { kAny, kPlain, kNhwc, kConverts };
 // One operator: its schema as far as the engine checks it, and how to make it. Generated from
 // runtime/ops/*.toml.
 struct OperatorRow {
-  uint16_t id;
   uint32_t schema;  // hash of the schema: a file written with another one has other attributes
+  uint16_t id;
   uint8_t min_inputs, max_inputs, min_outputs, max_outputs;  // 255: any number
   LayoutRule layout;
   bool view;                // the output is the input's memory
   bool prepares;            // runs once, when the model is set up; the output is a constant then
-  uint16_t dtypes;          // bit DType set: allowed for inputs
-  uint16_t optional_mask;   // bit i set: input i may be absent
-  uint16_t constant_mask;   // bit i set: input i is a weight
-  uint16_t index_mask;      // bit i set: input i holds indices (i32 or i64), whatever `dtypes` says
-  uint16_t half_mask;       // bit i set: input i may hold f16 beside what `dtypes` says
-  uint16_t real_mask;       // bit i set: input i holds f32, whatever `dtypes` says
-  uint16_t strided_inputs;  // bit i set: input i may be a part of a variable
-  uint16_t strided_outputs;  // bit i set: output i may be one
-  uint16_t in_place_inputs;  // bit i set: output 0 may be written where input i lies
-  const AttributeField* fields;
-  uint16_t field_count;
-  const OperatorFactory* const* factories;  // its classes, at least one
+  uint8_t dtypes;           // bit DType set: allowed for inputs
+  uint8_t optional_mask;    // bit i set: input i may be absent
+  uint8_t constant_mask;    // bit i set: input i is a weight
+  uint8_t index_mask;       // bit i set: input i holds indices (i32 or i64), whatever `dtypes` says
+  uint8_t half_mask;        // bit i set: input i may hold f16 beside what `dtypes` says
+  uint8_t real_mask;        // bit i set: input i holds f32, whatever `dtypes` says
+  uint8_t in_place_inputs;  // bit i set: output 0 may be written where input i lies
+  uint8_t field_count;
   uint8_t factory_count;
-  const char* name;  // "" when strings are off
+  uint16_t strided_inputs;   // bit i set: input i may be a part of a variable
+  uint16_t strided_outputs;  // bit i set: output i may be one
+  const AttributeField* fields;
+  const OperatorFactory* const* factories;  // its classes, at least one
+  const char* name;                         // "" when strings are off
 };
 
 // Null when the operator was trimmed away or never existed.

@@ -35,16 +35,17 @@ uint64_t Now() {
   return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// Spins until `ready()`; false when that took longer than `patience` nanoseconds.
+// Spins until `ready()`; false when that took longer than `patience` nanoseconds. Most often it takes
+// no look at the clock, which may be a system call.
 template <class Ready>
 bool Spin(uint64_t patience, Ready ready) {
-  const uint64_t start = Now();
-  for (;;) {
-    for (int i = 0; i < 32; ++i) {
+  for (uint64_t start = 0;;) {
+    for (int i = 0; i < 128; ++i) {
       if (ready()) return true;
       Relax();
     }
-    const uint64_t waited = Now() - start;
+    const uint64_t now = Now(), waited = start == 0 ? 0 : now - start;
+    if (start == 0) start = now;
     if (waited > patience) return false;
     if (waited > kSpinNs) sched_yield();
   }

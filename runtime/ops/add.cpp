@@ -1,4 +1,3 @@
-#include "generated/attributes.h"
 #include "runtime/ops/binary.h"
 #include "runtime/ops/epilogue.h"
 
@@ -6,14 +5,17 @@ namespace trimtab {
 namespace {
 
 template <typename T>
-class Add final : public Binary<T, AddAttributes, NameHash("add")> {
-  using Base = Binary<T, AddAttributes, NameHash("add")>;
+class Add final : public BinaryLoops<T> {
+ public:
+  Add() : BinaryLoops<T>(&attributes_) {}
 
+ private:
   Status Prepare() override {
-    TRIMTAB_RETURN_IF_ERROR(BindEpilogue(this->attributes_, &epilogue_));
+    TRIMTAB_RETURN_IF_ERROR(BindEpilogue(attributes_, &epilogue_));
     clamps_ = epilogue_.clamp_min > -__builtin_inff() || epilogue_.clamp_max < __builtin_inff();
-    this->most_ = static_cast<size_t>(this->attributes_.elements);
-    return Base::Prepare();
+    this->most_ = static_cast<size_t>(attributes_.elements);
+    this->PrepareLoops();
+    return Bind<NameHash("add")>(attributes_.kernel, &this->kernel_);
   }
 
   // Most additions become part of a convolution, so that the clamp of the others needs no kernel:
@@ -30,6 +32,7 @@ class Add final : public Binary<T, AddAttributes, NameHash("add")> {
     epilogue_.Activate(args.y, args.rows, args.n, args.y_row);
   }
 
+  AddAttributes attributes_;
   Epilogue<T> epilogue_;
   bool clamps_ = false;
 };

@@ -22,7 +22,7 @@ size_t Stride(const Tensor& operand, const ptrdiff_t* strides, int rank, int axi
 }  // namespace
 
 template <typename T>
-Status BinaryOperator<T>::InferShape() {
+Status BinaryLoops<T>::InferShape() {
   const Tensor &a = input(0), &b = input(1);
   Dims& y = output().dims;
   y.rank = a.dims.rank > b.dims.rank ? a.dims.rank : b.dims.rank;
@@ -36,7 +36,7 @@ Status BinaryOperator<T>::InferShape() {
 }
 
 template <typename T>
-void BinaryOperator<T>::PrepareLoops() {
+void BinaryLoops<T>::PrepareLoops() {
   const Tensor &a = input(0), &b = input(1), &y = output();
   const int rank = y.dims.rank;
   ptrdiff_t a_strides[Dims::kMaxRank], b_strides[Dims::kMaxRank], y_strides[Dims::kMaxRank];
@@ -73,7 +73,7 @@ void BinaryOperator<T>::PrepareLoops() {
 
 // From row `row` of the result on; how many, and how much of each, is the caller's choice.
 template <typename T>
-BinaryArgs<T> BinaryOperator<T>::RowsAt(size_t row) const {
+BinaryArgs<T> BinaryLoops<T>::RowsAt(size_t row) const {
   const Axis &inner = axes_[axis_count_ - 1], &rows = axes_[axis_count_ - 2];
   const Tensor &a = input(0), &b = input(1);
   Tensor& y = output();
@@ -99,7 +99,7 @@ BinaryArgs<T> BinaryOperator<T>::RowsAt(size_t row) const {
 }
 
 template <typename T>
-void BinaryOperator<T>::Run(ThreadPool& pool) {
+void BinaryLoops<T>::Run(ThreadPool& pool) {
   const size_t total = static_cast<size_t>(output().Count());
   const size_t extent = axes_[axis_count_ - 1].extent, rows = axes_[axis_count_ - 2].extent;
   // Elements are shared out, so that threads part a single long row, too.
@@ -120,6 +120,18 @@ void BinaryOperator<T>::Run(ThreadPool& pool) {
   });
 }
 
+template <typename T>
+BinaryOperator<T>::BinaryOperator(uint16_t family)
+    : BinaryLoops<T>(&attributes_), family_(family) {}
+
+template <typename T>
+Status BinaryOperator<T>::Prepare() {
+  this->PrepareLoops();
+  return Bind(attributes_.kernel, family_, &this->kernel_);
+}
+
+template class BinaryLoops<float>;
+template class BinaryLoops<Half>;
 template class BinaryOperator<float>;
 template class BinaryOperator<Half>;
 

@@ -2,14 +2,17 @@
 #ifndef TRIMTAB_OPS_BINARY_H_
 #define TRIMTAB_OPS_BINARY_H_
 
+#include "generated/attributes.h"
 #include "runtime/core/operator.h"
 
 namespace trimtab {
 
-// What does not depend on the attributes' type, so that it is compiled once.
+// What does not depend on the attributes, which are decoded to `attributes`.
 template <typename T>
-class BinaryOperator : public Operator {
+class BinaryLoops : public Operator {
  protected:
+  explicit BinaryLoops(void* attributes) : Operator(attributes) {}
+
   Status InferShape() override;
   void Run(ThreadPool& pool) final;
 
@@ -35,21 +38,36 @@ class BinaryOperator : public Operator {
   int axis_count_ = 0;
 };
 
-// `kFamily`: NameHash.
-template <typename T, typename Attributes, uint32_t kFamily>
-class Binary : public BinaryOperator<T> {
- protected:
-  Status Prepare() override {
-    this->PrepareLoops();
-    return Bind<kFamily>(attributes_.kernel, &this->kernel_);
-  }
+// The generated struct of these operators.
+struct BinaryAttributes {
+  KernelRef kernel;
+};
 
-  Attributes attributes_;
+// One class for all whose attributes are a kernel. `family`: its FamilyHash.
+template <typename T>
+class BinaryOperator : public BinaryLoops<T> {
+ public:
+  explicit BinaryOperator(uint16_t family);
+
+ protected:
+  Status Prepare() override;
 
  private:
-  void* AttributeStorage() final { return &attributes_; }
+  BinaryAttributes attributes_;
+  uint16_t family_;
 };
 
 }  // namespace trimtab
+
+#define TRIMTAB_BINARY_OPERATOR_OF(Name, T, type, family)            \
+  TRIMTAB_OPERATOR_OF(Name##type, DType::k##type, BinaryOperator<T>, \
+                      FamilyHash<T>(NameHash(family)))
+
+// `family`: the name of one, a literal.
+#define TRIMTAB_BINARY_OPERATOR(Name, family)                                           \
+  static_assert(sizeof(trimtab::Name##Attributes) == sizeof(trimtab::BinaryAttributes), \
+                "the attribute is a kernel");                                           \
+  TRIMTAB_BINARY_OPERATOR_OF(Name, float, F32, family)                                  \
+  TRIMTAB_BINARY_OPERATOR_OF(Name, Half, F16, family)
 
 #endif  // TRIMTAB_OPS_BINARY_H_

@@ -1,14 +1,3 @@
-#include "generated/attributes.h"
 #include "runtime/ops/binary.h"
 
-namespace trimtab {
-namespace {
-
-template <typename T>
-class Pow final : public Binary<T, PowAttributes, NameHash("pow")> {};
-
-}  // namespace
-}  // namespace trimtab
-
-TRIMTAB_TYPED_OPERATOR(Pow, float, F32)
-TRIMTAB_TYPED_OPERATOR(Pow, Half, F16)
+TRIMTAB_BINARY_OPERATOR(Pow, "pow")

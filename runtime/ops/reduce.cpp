@@ -62,40 +62,47 @@ float ReduceRow(Reduction reduction, const float* x, size_t n) {
 
 }  // namespace
 
-Status ReduceShape(const Tensor& x, const IntList& axes, bool keep_dims, bool may_be_empty, Dims* y,
-                   unsigned* reduced) {
-  *reduced = 0;
+Reduce::Reduce(Reduction reduction) : reduction_(reduction) {}
+
+Status Reduce::InferShape() {
+  const Dims& x = input(0).dims;
+  const IntList& axes = attributes().axes;
+  reduced_ = 0;
   for (uint32_t i = 0; i < axes.size; ++i) {
-    const int axis = x.dims.Axis(axes[i]);
-    TRIMTAB_CHECK(axis >= 0 && (*reduced >> axis & 1) == 0, "axis is outside or given twice (axis)",
+    const int axis = x.Axis(axes[i]);
+    TRIMTAB_CHECK(axis >= 0 && (reduced_ >> axis & 1) == 0, "axis is outside or given twice (axis)",
                   axes[i]);
-    TRIMTAB_CHECK(may_be_empty || x.dims[axis] > 0, "an empty dimension has no such value (axis)",
-                  axis);
-    *reduced |= 1u << axis;
+    TRIMTAB_CHECK(reduction_ == Reduction::kSum || x[axis] > 0,
+                  "an empty dimension has no such value (axis)", axis);
+    reduced_ |= 1u << axis;
   }
-  y->rank = 0;
-  for (int i = 0; i < x.dims.rank; ++i) {
-    const bool gone = (*reduced >> i & 1) != 0;
-    if (!gone || keep_dims) y->d[y->rank++] = gone ? 1 : x.dims[i];
+  Dims& y = output().dims;
+  y.rank = 0;
+  for (int i = 0; i < x.rank; ++i) {
+    const bool gone = (reduced_ >> i & 1) != 0;
+    if (!gone || attributes().keep_dims) y.d[y.rank++] = gone ? 1 : x[i];
   }
   return Status();
 }
 
 // The innermost dimension decides: when it is kept, whole rows are combined into rows of the
 // result; when it is reduced, rows collapse to one number each.
-void Reduce(Reduction reduction, const Tensor& x, unsigned reduced, float* y, ThreadPool& pool) {
+void Reduce::Run(ThreadPool& pool) {
+  const Tensor& x = input(0);
+  auto* const y = static_cast<float*>(output().raw);
+  const Reduction reduction = reduction_;
   Axis kept[Dims::kMaxRank], gone[Dims::kMaxRank];
   int kept_count = 0, gone_count = 0;
   size_t row = 1, rows = 1, results = 1;
   int inner = x.dims.rank;
-  const bool row_is_kept = inner > 0 && (reduced >> (inner - 1) & 1) == 0;
-  for (; inner > 0 && ((reduced >> (inner - 1) & 1) == 0) == row_is_kept; --inner) {
+  const bool row_is_kept = inner > 0 && (reduced_ >> (inner - 1) & 1) == 0;
+  for (; inner > 0 && ((reduced_ >> (inner - 1) & 1) == 0) == row_is_kept; --inner) {
     row *= static_cast<size_t>(x.dims[inner - 1]);
   }
   for (int i = 0; i < inner; ++i) {
     const Axis axis = {static_cast<size_t>(x.dims[i]),
                        static_cast<size_t>(x.dims.Count(i + 1, x.dims.rank))};
-    if ((reduced >> i & 1) != 0) {
+    if ((reduced_ >> i & 1) != 0) {
       gone[gone_count++] = axis;
       rows *= axis.extent;
     } else {

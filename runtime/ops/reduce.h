@@ -2,35 +2,30 @@
 #ifndef TRIMTAB_OPS_REDUCE_H_
 #define TRIMTAB_OPS_REDUCE_H_
 
+#include "generated/attributes.h"
 #include "runtime/core/operator.h"
 
 namespace trimtab {
 
 enum class Reduction : uint8_t { kMean, kSum, kMax, kMin };
 
-// Sets `y` to the shape of `x` without `axes`, and bit i of `reduced` for every axis i.
-Status ReduceShape(const Tensor& x, const IntList& axes, bool keep_dims, bool may_be_empty, Dims* y,
-                   unsigned* reduced);
-
-void Reduce(Reduction reduction, const Tensor& x, unsigned reduced, float* y, ThreadPool& pool);
-
-template <typename Attributes, Reduction kReduction>
-class ReduceOf : public OperatorOf<Attributes> {
+class Reduce final : public OperatorOf<ReduceMeanAttributes> {
  public:
-  void Run(ThreadPool& pool) override {
-    Reduce(kReduction, this->input(0), reduced_, static_cast<float*>(this->output().raw), pool);
-  }
-
- protected:
-  Status InferShape() override {
-    return ReduceShape(this->input(0), this->attributes().axes, this->attributes().keep_dims,
-                       kReduction == Reduction::kSum, &this->output().dims, &reduced_);
-  }
+  explicit Reduce(Reduction reduction);
 
  private:
-  unsigned reduced_ = 0;
+  Status InferShape() override;
+  void Run(ThreadPool& pool) override;
+
+  Reduction reduction_;
+  unsigned reduced_ = 0;  // bit i: axis i
 };
 
 }  // namespace trimtab
+
+#define TRIMTAB_REDUCTION(Name, reduction)                                                  \
+  static_assert(sizeof(trimtab::Name##Attributes) == sizeof(trimtab::ReduceMeanAttributes), \
+                "the attributes are those of shared/reduction.toml");                       \
+  TRIMTAB_OPERATOR_OF(Name, DType::kNone, Reduce, reduction)
 
 #endif  // TRIMTAB_OPS_REDUCE_H_

@@ -5,11 +5,20 @@
 namespace trimtab {
 
 template <typename T>
-Status SoftmaxRows<T>::SetAxis(int64_t axis) {
+SoftmaxRows<T>::SoftmaxRows(uint16_t family) : family_(family) {}
+
+template <typename T>
+Status SoftmaxRows<T>::InferShape() {
+  const int64_t axis = attributes().axis;
   axis_ = input(0).dims.Axis(axis);
   TRIMTAB_CHECK(axis_ >= 0, "axis is out of range (axis, rank)", axis, input(0).dims.rank);
   output().dims = input(0).dims;
   return Status();
+}
+
+template <typename T>
+Status SoftmaxRows<T>::Prepare() {
+  return Bind(attributes().kernel, family_, &kernel_);
 }
 
 template <typename T>

@@ -2,33 +2,37 @@
 #ifndef TRIMTAB_OPS_SOFTMAX_ROWS_H_
 #define TRIMTAB_OPS_SOFTMAX_ROWS_H_
 
+#include "generated/attributes.h"
 #include "runtime/core/operator.h"
 
 namespace trimtab {
 
+// `family`: FamilyHash of the kernels.
 template <typename T>
-class SoftmaxRows : public Operator {
- protected:
-  void Run(ThreadPool& pool) final;
-  Status SetAxis(int64_t axis);
-
-  Kernel<SoftmaxArgs<T>> kernel_ = nullptr;
+class SoftmaxRows final : public OperatorOf<SoftmaxAttributes> {
+ public:
+  explicit SoftmaxRows(uint16_t family);
 
  private:
+  Status InferShape() override;
+  Status Prepare() override;
+  void Run(ThreadPool& pool) override;
+
+  uint16_t family_;
   int axis_ = 0;
-};
-
-// `kFamily`: NameHash.
-template <typename T, typename Attributes, uint32_t kFamily>
-class SoftmaxOf : public SoftmaxRows<T> {
- private:
-  void* AttributeStorage() final { return &attributes_; }
-  Status InferShape() final { return this->SetAxis(attributes_.axis); }
-  Status Prepare() final { return Bind<kFamily>(attributes_.kernel, &this->kernel_); }
-
-  Attributes attributes_;
+  Kernel<SoftmaxArgs<T>> kernel_ = nullptr;
 };
 
 }  // namespace trimtab
+
+#define TRIMTAB_SOFTMAX_OPERATOR_OF(Name, T, type, family) \
+  TRIMTAB_OPERATOR_OF(Name##type, DType::k##type, SoftmaxRows<T>, FamilyHash<T>(NameHash(family)))
+
+// `family`: the name of one, a literal.
+#define TRIMTAB_SOFTMAX_OPERATOR(Name, family)                                           \
+  static_assert(sizeof(trimtab::Name##Attributes) == sizeof(trimtab::SoftmaxAttributes), \
+                "the attributes are an axis and a kernel");                              \
+  TRIMTAB_SOFTMAX_OPERATOR_OF(Name, float, F32, family)                                  \
+  TRIMTAB_SOFTMAX_OPERATOR_OF(Name, Half, F16, family)
 
 #endif  // TRIMTAB_OPS_SOFTMAX_ROWS_H_

@@ -1,52 +1,48 @@
-// Element-wise operators of one operand: an operator is its attributes and the family of its
-// micro-kernel.
+// Element-wise operators of one operand: an operator is the family of its micro-kernel.
 #ifndef TRIMTAB_OPS_UNARY_H_
 #define TRIMTAB_OPS_UNARY_H_
 
+#include <stddef.h>
+
+#include "generated/attributes.h"
 #include "runtime/core/operator.h"
 
 namespace trimtab {
 
-// What does not depend on the attributes' type, so that it is compiled once.
-template <typename T>
-class UnaryOperator : public Operator {
- protected:
-  Status InferShape() final;
-  void Run(ThreadPool& pool) final;
-
-  Kernel<UnaryArgs<T>> kernel_ = nullptr;
-  float alpha_ = 0, beta_ = 0;
+// How the generated structs of all these operators begin. What an operator lacks keeps its value.
+struct UnaryAttributes {
+  KernelRef kernel;
+  float alpha = 0, beta = 0;
 };
 
-// `kFamily`: NameHash. Attributes may have `alpha`, or `alpha` and `beta`; what is missing is 0.
-template <typename T, typename Attributes, uint32_t kFamily>
-class Unary : public UnaryOperator<T> {
+// One class for all of them. `family`: FamilyHash of the kernels; `beta`: where there is no attribute
+// of that name.
+template <typename T>
+class UnaryOperator final : public OperatorOf<UnaryAttributes> {
+ public:
+  explicit UnaryOperator(uint16_t family, float beta = 0);
+
  private:
-  void* AttributeStorage() final { return &attributes_; }
+  Status InferShape() override;
+  Status Prepare() override;
+  void Run(ThreadPool& pool) override;
 
-  Status Prepare() final {
-    SetAlpha(attributes_, 0);
-    SetBeta(attributes_, 0);
-    return Bind<kFamily>(attributes_.kernel, &this->kernel_);
-  }
-
-  // The second parameter prefers the first overload where both are possible.
-  template <typename A>
-  auto SetAlpha(const A& a, int) -> decltype(void(a.alpha)) {
-    this->alpha_ = a.alpha;
-  }
-  template <typename A>
-  void SetAlpha(const A&, long) {}
-  template <typename A>
-  auto SetBeta(const A& a, int) -> decltype(void(a.beta)) {
-    this->beta_ = a.beta;
-  }
-  template <typename A>
-  void SetBeta(const A&, long) {}
-
-  Attributes attributes_;
+  uint16_t family_;
+  Kernel<UnaryArgs<T>> kernel_ = nullptr;
 };
 
 }  // namespace trimtab
+
+#define TRIMTAB_UNARY_OPERATOR_OF(Name, T, type, family, ...)       \
+  TRIMTAB_OPERATOR_OF(Name##type, DType::k##type, UnaryOperator<T>, \
+                      FamilyHash<T>(NameHash(family)), ##__VA_ARGS__)
+
+// `family`: the name of one, a literal; then `beta`.
+#define TRIMTAB_UNARY_OPERATOR(Name, family, ...)                                          \
+  static_assert(offsetof(trimtab::Name##Attributes, kernel) == 0 &&                        \
+                    sizeof(trimtab::Name##Attributes) <= sizeof(trimtab::UnaryAttributes), \
+                "the attributes are a kernel, alpha and beta");                            \
+  TRIMTAB_UNARY_OPERATOR_OF(Name, float, F32, family, ##__VA_ARGS__)                       \
+  TRIMTAB_UNARY_OPERATOR_OF(Name, Half, F16, family, ##__VA_ARGS__)
 
 #endif  // TRIMTAB_OPS_UNARY_H_

@@ -134,9 +134,13 @@ bool CheckRoofline(const KernelRow& row, Result* result) {
   return true;
 }
 
+const char* NameOf(const KernelRow& row) {
+  return trimtab::kKernelNames[&row - trimtab::kKernelTable];
+}
+
 // What stands behind the c of a tile in the kernel's name.
 size_t DepthStep(const KernelRow& row) {
-  const char* tile = strstr(row.text, "_i8_");
+  const char* tile = strstr(NameOf(row), "_i8_");
   const char* step = tile == nullptr ? nullptr : strchr(tile + 4, 'c');
   const unsigned long depth = step == nullptr ? 0 : strtoul(step + 1, nullptr, 10);
   return depth == 0 ? 1 : depth;
@@ -177,7 +181,7 @@ int CheckAll() {
   for (size_t i = 0; i < trimtab::kKernelTableSize; ++i) {
     const KernelRow& row = trimtab::kKernelTable[i];
     // Before the checks, so that a crash has a name.
-    printf("%-28s %08x ", row.text, static_cast<unsigned>(row.name));
+    printf("%-28s %08x ", NameOf(row), static_cast<unsigned>(row.name));
     fflush(stdout);
     if ((row.cpu_features & ~trimtab::CpuFeatures()) != 0) {
       printf("skipped: this CPU lacks its instructions\n");

@@ -57,3 +57,13 @@ def test_nothing_is_written_again_that_has_not_changed(tmp_path: Path) -> None:
     assert {name for name in after if after[name] != before[name]} == {
         "generated/kernels/abs_f32_portable.cpp"
     }
+
+
+def test_kernels_that_run_once_are_compiled_for_size(tmp_path: Path) -> None:
+    ops = ("conv", "conv_winograd", "pack_winograd")
+    codegen.generate(Profile("net", ops=ops, kernels=("*_neon",)), "aarch64", "gcc", tmp_path)
+    lines = (tmp_path / "sources.cmake").read_text().splitlines()
+    begin = lines.index("set(TRIMTAB_SLOW_KERNEL_SOURCES")
+    slow = [Path(line.strip(' "')).stem for line in lines[begin + 1 : lines.index(")", begin)]]
+    assert slow
+    assert all(name.startswith("winograd_weights_f32_") for name in slow)

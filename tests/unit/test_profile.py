@@ -61,6 +61,17 @@ def test_a_small_profile_has_one_tile_of_winograd_beside_those_that_a_plan_names
     assert named in replace(small, kernels=(named, "*")).narrowed("aarch64", isas).kernels
 
 
+def test_all_operators_are_those_that_take_a_type_of_the_profile() -> None:
+    floats, everything = find_profile("float32"), find_profile("full").operators()
+    kept = {op.name for op in floats.operators()}
+    assert {op.name for op in everything if "f32" in op.dtypes} <= kept
+    assert {op.name for op in everything} - kept == {
+        op.name for op in everything if {*op.dtypes} <= {"f16", "i8", "u8"}
+    }
+    assert "qlinear_conv" not in kept
+    assert {k.dtype for k in floats.kept_kernels("aarch64")} == {"f32"}
+
+
 def test_kernels_that_are_named_in_full_stay() -> None:
     named = Profile("net", ops=("softmax",), kernels=("softmax_f32_portable", "softmax_*"))
     kept = named.narrowed("x86_64", Target.of("x86_64", "haswell").isas).kernels

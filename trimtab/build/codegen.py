@@ -38,6 +38,8 @@ CPP_TYPES = {
     "op": "uint32_t",
     "kernel": "KernelRef",
 }
+# The order of a struct's members: without gaps, and what unary operators have stands in one order.
+MEMBER_ORDER = ("int", "ints", "floats", "kernel", "float", "op", "enum", "bool")
 LAYOUT_RULES = {"any": "kAny", "plain": "kPlain", "nhwc": "kNhwc", "converts": "kConverts"}
 
 
@@ -51,7 +53,9 @@ def _enum_name(op: schema.Operator, attribute: schema.Attribute) -> str:
 
 
 def attributes_header(ops: Iterable[schema.Operator]) -> str:
-    """generated/attributes.h: enums and attribute structs of `ops`."""
+    """generated/attributes.h: enums and attribute structs of `ops`, whose members are ordered by
+    type.
+    """
     out = [
         BANNER,
         "#ifndef TRIMTAB_GENERATED_ATTRIBUTES_H_\n#define TRIMTAB_GENERATED_ATTRIBUTES_H_\n",
@@ -63,7 +67,7 @@ def attributes_header(ops: Iterable[schema.Operator]) -> str:
                 values = ", ".join(f"k{pascal(v)}" for v in a.values)
                 out.append(f"enum class {_enum_name(op, a)} : uint32_t {{ {values} }};\n")
         out.append(f"struct {op.class_name}Attributes {{")
-        for a in op.attributes:
+        for a in sorted(op.attributes, key=lambda a: MEMBER_ORDER.index(a.type)):
             cpp = _enum_name(op, a) if a.type == "enum" else CPP_TYPES[a.type]
             out.append(f"  {cpp} {a.name};")
         out.append("};\n")
@@ -137,16 +141,15 @@ def registry_source(profile: Profile, kept: list[kernels.Kernel]) -> str:
             out.append("};")
         (least_in, most_in), (least_out, most_out) = op.input_counts, op.output_counts
         dtypes = hex(sum(1 << schema.DTYPES[d] for d in profile.dtypes_of(op, kept)))
-        traits = ("optional", "constant", "index", "half", "real", "strided")
-        ports = [(op.inputs, trait) for trait in traits]
-        ports += [(op.outputs, "strided"), (op.inputs, "in_place")]
-        masks = ", ".join(_mask(*port) for port in ports)
+        traits = ("optional", "constant", "index", "half", "real", "in_place")
+        masks = ", ".join(_mask(op.inputs, trait) for trait in traits)
+        strided = ", ".join(_mask(ports, "strided") for ports in (op.inputs, op.outputs))
         rows.append(
-            f"    {{{op.id}, {op.schema_hash:#x}u, {least_in}, {most_in}, {least_out}, {most_out}, "
+            f"    {{{op.schema_hash:#x}u, {op.id}, {least_in}, {most_in}, {least_out}, {most_out}, "
             f"LayoutRule::{LAYOUT_RULES[op.layout]}, {str(op.view).lower()}, "
             f"{str(op.prepares).lower()}, {dtypes}, {masks}, "
-            f"{fields}, {len(op.attributes)}, "
-            f"k{op.class_name}Factories, {len(factories)}, "
+            f"{len(op.attributes)}, {len(factories)}, {strided}, "
+            f"{fields}, k{op.class_name}Factories, "
             f'"{op.name if profile.strings else ""}"}},'
         )
     out.append("\nconst OperatorRow kOperatorTable[] = {\n" + "\n".join(rows) + "\n};")
@@ -156,7 +159,7 @@ def registry_source(profile: Profile, kept: list[kernels.Kernel]) -> str:
     return "\n".join(out) + "\n"
 
 
-def kernel_table_source(kept: list[kernels.Kernel], strings: bool) -> str:
+def kernel_table_source(kept: list[kernels.Kernel]) -> str:
     """generated/kernel_table.cpp: rows of a family together, highest rank first; SchemaError when
     two hashes are equal.
     """
@@ -178,17 +181,20 @@ def kernel_table_source(kept: list[kernels.Kernel], strings: bool) -> str:
     out = [BANNER, '#include "runtime/core/cpu.h"\n#include "runtime/core/kernel_table.h"\n']
     out += [f'extern "C" void {k.name}(const {k.args}& args);' for k in kept]
     out.append("\nnamespace trimtab {\n\nconst KernelRow kKernelTable[] = {")
-    for k in sorted(kept, key=lambda k: (k.family, k.dtype, -isas[k.isa].rank, k.name)):
+    rows = sorted(kept, key=lambda k: (k.family, k.dtype, -isas[k.isa].rank, k.name))
+    for k in rows:
         features = " | ".join(f"kCpu{pascal(f)}" for f in isas[k.isa].features) or "0"
         family = schema.name_hash(k.typed_family) & 0xFFFF
         out.append(
             f"    {{{schema.name_hash(k.name):#x}u, {family:#x}u, {k.mr}, {k.nr}, "
             f"DType::k{pascal(k.dtype) if k.family in activations else 'None'}, {features}, "
-            f'reinterpret_cast<KernelFunction>({k.name}), "{k.name if strings else ""}"}},'
+            f"reinterpret_cast<KernelFunction>({k.name})}},"
         )
     if not kept:
-        out.append('    {0, 0, 0, 0, DType::kNone, 0, nullptr, ""},')
-    out.append(f"}};\nconst size_t kKernelTableSize = {len(kept)};\n\n}}  // namespace trimtab")
+        out.append("    {0, 0, 0, 0, DType::kNone, 0, nullptr},")
+    out.append(f"}};\nconst size_t kKernelTableSize = {len(kept)};")
+    names = [f'    "{k.name}",' for k in rows] or ["    nullptr,"]
+    out += ["const char* const kKernelNames[] = {", *names, "};", "\n}  // namespace trimtab"]
     return "\n".join(out) + "\n"
 
 
@@ -229,7 +235,7 @@ def sources_cmake(profile: Profile, kept: list[kernels.Kernel], arch: str, compi
     """sources.cmake: op macros, sources, and per-file flags of the instruction sets.
 
     Where an architecture has vectors, what is left to portable kernels is rare: they are compiled
-    as everything else is.
+    as everything else is, and so are those that run once, when a model is set up.
     """
     isas = kernels.isas()
     names = {op.name for op in profile.operators()}
@@ -243,7 +249,15 @@ def sources_cmake(profile: Profile, kept: list[kernels.Kernel], arch: str, compi
     }
     out += ["set(TRIMTAB_KERNEL_SOURCES", *(f'  "{path}"' for path in places.values()), ")"]
     has_vectors = any(arch in isa.arch and isa.features for isa in isas.values())
-    slow = [places[k.name] for k in kept if has_vectors and not isas[k.isa].features]
+    callers = {
+        family: {op.prepares for op in schema.operators().values() if family in op.families}
+        for family in {k.family for k in kept}
+    }
+    slow = [
+        places[k.name]
+        for k in kept
+        if callers[k.family] == {True} or (has_vectors and not isas[k.isa].features)
+    ]
     out += ["set(TRIMTAB_SLOW_KERNEL_SOURCES", *(f'  "{path}"' for path in slow), ")"]
     for k in kept:
         if flags := ";".join(isas[k.isa].flags_for(compiler)):
@@ -267,9 +281,7 @@ def generate(
     files.write_if_changed(generated / "op_ids.h", op_ids_header(ops))
     files.write_if_changed(generated / "config.h", config_header(profile))
     files.write_if_changed(generated / "registry.cpp", registry_source(profile, kept))
-    files.write_if_changed(
-        generated / "kernel_table.cpp", kernel_table_source(kept, profile.strings)
-    )
+    files.write_if_changed(generated / "kernel_table.cpp", kernel_table_source(kept))
     files.write_if_changed(generated / "isa_table.cpp", isa_table_source(arch, profile.strings))
     for k in kept:
         if k.recipe:

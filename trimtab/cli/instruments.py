@@ -193,7 +193,8 @@ def mca(
 @task(
     iterable=["network", "cpu"],
     help={
-        "network": "zoo network, or `full`: every operator (repeatable; default: all)",
+        "network": "zoo network, or a profile of every operator: `full`, `float32` (repeatable; "
+        "default: all)",
         "cpu": "core of one of the machines that sizes are kept for (repeatable; default: all)",
         "json": "print JSON",
         "check": _CHECK,
@@ -229,7 +230,7 @@ def sizes(
         if check:
             sizes.check_code(found)
         return
-    weighed = weigh(network or [*zoo.names(), sizes.FULL], cpu, progress)
+    weighed = weigh(network or [*zoo.names(), *sizes.PROFILES], cpu, progress)
     print(sizes.table(weighed).json() if json else sizes.table(weighed).text())
     made = sizes.to_results(weighed, "./inv bench.sizes --update")
     _hold(sizes.BASELINE, made, check, update, progress)

@@ -14,7 +14,8 @@ from trimtab.tables import Column, Table, number
 
 BASELINE = Baseline("sizes", ("network", "toolchain", "cpu"), ("runner_bytes", "ttm_bytes"))
 EXAMPLE = ("squeezenet", "cortex-a53")  # the runner that docs/size.md takes apart
-FULL = "full"  # in a network's place: the profile with every operator
+# In a network's place: the profiles with every operator, and with those of networks in float32.
+FULL, FLOAT32 = PROFILES = ("full", "float32")
 # Toolchain and core of each machine that is built for.
 TARGETS = (
     ("aarch64-linux-musl", "cortex-a53"),
@@ -27,8 +28,8 @@ TARGETS = (
 
 @dataclass(frozen=True)
 class Weighed:
-    """One runner without a model, and the files of its model, None of `FULL`. `packed_bytes`: of
-    the .ttm as `pack` leaves it; `load_ttm_bytes` and `size_ttm_bytes`: of the one with these
+    """One runner without a model, and the files of its model, None of `PROFILES`. `packed_bytes`:
+    of the .ttm as `pack` leaves it; `load_ttm_bytes` and `size_ttm_bytes`: of the one with these
     preferences; `versions`: of the programs that they depend on. `parts`: where the runner's bytes
     go, of `EXAMPLE` alone.
     """

@@ -9,7 +9,7 @@ from statistics import median
 from trimtab import kernels, paths, schema
 from trimtab.instruments import committed
 from trimtab.instruments.committed import Row
-from trimtab.instruments.sizes import BASELINE, EXAMPLE, FULL
+from trimtab.instruments.sizes import BASELINE, EXAMPLE, FLOAT32, FULL
 from trimtab.pages import block
 from trimtab.pages._words import made_by
 from trimtab.tables import Column, Page, Table, number
@@ -18,7 +18,7 @@ _DEMO = ("yolo_fastest", "cortex-a53")
 
 # Why a binary has what no header of ours describes.
 _REASONS = {
-    "libc": "musl: starting and ending, threads, files, the clock of the vDSO, memcpy",
+    "libc": "musl: starting and ending, files, system calls, memcpy",
     "compiler_rt": "arithmetic that the processor lacks",
     "runner": "the program around the engine: its options, JSON lines, time and counters",
     "api": "the C interface",
@@ -47,7 +47,7 @@ def runner_sizes() -> Page:
     return [
         made_by(BASELINE.name),
         "Bytes of static stripped runners without their models, each with what its network needs; "
-        f"`{FULL}` has every operator:",
+        f"`{FULL}` has every operator, `{FLOAT32}` those of networks that are not quantised:",
         _table("runner_bytes", ",.0f"),
     ]
 

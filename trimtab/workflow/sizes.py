@@ -10,7 +10,7 @@ import trimtab
 from trimtab import __version__, cores, files, size
 from trimtab.build.toolchain import find_toolchain
 from trimtab.errors import UsageError
-from trimtab.instruments.sizes import EXAMPLE, FULL, TARGETS, Weighed
+from trimtab.instruments.sizes import EXAMPLE, PROFILES, TARGETS, Weighed
 from trimtab.planner import code_bytes
 from trimtab.planner.code_bytes import CodeBytes
 from trimtab.progress import SILENT, Progress
@@ -25,7 +25,8 @@ _COMMON = ("core", "api", "runner", "libc", "compiler_rt", "linker", "elf")
 def weigh(
     networks: Sequence[str], cpus: Sequence[str] = (), progress: Progress = SILENT
 ) -> list[Weighed]:
-    """Builds the runner of each network (or `FULL`) for the machines of `cpus` (none: for all).
+    """Builds the runner of each network, or of one of `PROFILES`, for the machines of `cpus` (none:
+    for all).
 
     UsageError for a core that is none of `TARGETS`; raises whatever ends a build.
     """
@@ -36,7 +37,7 @@ def weigh(
             f"sizes are not kept for {', '.join(unknown)}", hint=f"choose from {', '.join(known)}"
         )
     recipes = [
-        Recipe("" if name == FULL else name, FULL if name == FULL else "", toolchain, cpu)
+        Recipe(*(("", name) if name in PROFILES else (name, "")), toolchain, cpu)
         for name in networks
         for toolchain, cpu in TARGETS
         if cpu in (wanted or known)
@@ -44,7 +45,7 @@ def weigh(
     weighed = []
     with progress.step("weigh runners", "runners") as step:
         for done, recipe in enumerate(recipes):
-            step.update(done, len(recipes), f"{recipe.model or FULL}, {recipe.cpu}")
+            step.update(done, len(recipes), f"{recipe.model or recipe.profile}, {recipe.cpu}")
             weighed.append(_weighed(recipe, progress))
         step.update(len(recipes), len(recipes))
     return weighed
@@ -74,7 +75,7 @@ def _weighed(recipe: Recipe, progress: Progress) -> Weighed:
             network = network_of(trimtab.load(model_path(recipe.model)), recipe, 1)
             models = {plan.prefer: way.model_bytes for plan, way in network.ways()}
         return Weighed(
-            recipe.model or FULL,
+            recipe.model or recipe.profile,
             recipe.toolchain,
             recipe.cpu,
             runner_bytes=made.runner.stat().st_size,
