@@ -273,6 +273,26 @@ struct QlinearMeanArgs {
   int32_t zero_point, low, high;
 };
 
+// y[i] = clamp(round(float((a[i] - a_zero_point) * (b[i] - b_zero_point)) * scale) + zero_point), half
+// to even; y may be a or b.
+template <typename T>
+struct QlinearMulArgs {
+  const T *a, *b;
+  T* y;
+  size_t n;
+  int32_t a_zero_point, b_zero_point;
+  float scale;
+  int32_t zero_point, low, high;
+};
+
+// y[p][c] = clamp(round(float(bias + sum over all taps of x(p, i, j)[c]) * scale[p]) + zero_point),
+// half to even, of windows as `pool` has them.
+template <typename T>
+struct QlinearPoolArgs {
+  PoolArgs<T> pool;
+  int32_t bias, zero_point, low, high;
+};
+
 using KernelFunction = void (*)();
 
 #endif  // TRIMTAB_KERNELS_KERNEL_API_H_

@@ -40,11 +40,40 @@ Pass QlinearMeanPass(Kernel<QlinearMeanArgs<int8_t>> kernel, const LayerSizes& s
   return [=] { kernel({x, y, pixels, kChannels, kChannels, 0, 0.1f, 0, INT8_MIN, INT8_MAX}); };
 }
 
+Pass QlinearMulPass(Kernel<QlinearMulArgs<int8_t>> kernel, const LayerSizes& s) {
+  const size_t n = s.at("n");
+  const int8_t* const a = Shared<int8_t>().x.Take(n);
+  const int8_t* const b = Shared<int8_t>().w.Take(n);
+  int8_t* const y = Shared<int8_t>().y.Take(n);
+  return [=] { kernel({a, b, y, n, 3, -128, 0.01f, -3, INT8_MIN, INT8_MAX}); };
+}
+
+// Means over 3x3 of a few channels, one pixel to a call.
+Pass QlinearPoolPass(Kernel<QlinearPoolArgs<int8_t>> kernel, const LayerSizes& s) {
+  constexpr size_t kChannels = 64, kWindow = 3, kTaps = kWindow * kWindow;
+  const size_t pixels = std::max<size_t>(1, s.at("n") / kChannels);
+  const int8_t* const x = Shared<int8_t>().x.Take(kTaps * kChannels);
+  int8_t* const y = Shared<int8_t>().y.Take(pixels * kChannels);
+  return [=] {
+    const int8_t* taps[kTaps];
+    for (size_t t = 0; t < kTaps; ++t) taps[t] = x + t * kChannels;
+    const float scale = 1.0f / kTaps;
+    for (size_t p = 0; p < pixels; ++p)
+      kernel({{taps, &scale, y + p * kChannels, kWindow, kWindow, 1, 1, kChannels, kChannels},
+              0,
+              0,
+              INT8_MIN,
+              INT8_MAX});
+  };
+}
+
 const PassMaker kMakers[] = {
     {"LookUpArgs<int8_t>", MakePass<LookUpArgs<int8_t>, LookUpPass>},
     {"QuantizeArgs<float>", MakePass<QuantizeArgs<float>, QuantizePass>},
     {"QlinearAddArgs<int8_t>", MakePass<QlinearAddArgs<int8_t>, QlinearAddPass>},
     {"QlinearMeanArgs<int8_t>", MakePass<QlinearMeanArgs<int8_t>, QlinearMeanPass>},
+    {"QlinearMulArgs<int8_t>", MakePass<QlinearMulArgs<int8_t>, QlinearMulPass>},
+    {"QlinearPoolArgs<int8_t>", MakePass<QlinearPoolArgs<int8_t>, QlinearPoolPass>},
 };
 
 }  // namespace

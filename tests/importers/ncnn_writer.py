@@ -85,7 +85,7 @@ def _buffer(weight: Array | Tagged) -> bytes:
         table = np.linspace(low, high, 256, dtype=np.float32)
         data = table.astype("<f4").tobytes() + indices.tobytes()
     elif weight.form == "i8":
-        data = np.round(values * 100).astype(np.int8).tobytes()
+        data = values.astype(np.int8).tobytes()
     else:
         data = values.astype("<f4").tobytes()
     return tag + data + bytes(-len(data) % 4)

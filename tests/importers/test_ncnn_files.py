@@ -154,8 +154,8 @@ def test_all_unsupported_layers_are_named_at_once_with_their_lines(tmp_path: Pat
     assert "'b'" not in message
 
 
-def test_weights_that_are_8_bit_integers_are_refused(tmp_path: Path) -> None:
-    path = write(tmp_path, _lines(), (Tagged(random(4, 3, 3, 3), "i8"), *WEIGHTS[1:]))
+def test_weights_that_are_8_bit_integers_without_scales_are_refused(tmp_path: Path) -> None:
+    path = write(tmp_path, _lines(), (Tagged(random(4, 3, 3, 3) * 100, "i8"), *WEIGHTS[1:]))
     with pytest.raises(UnsupportedOperatorError, match="8-bit integers"):
         trimtab.load(path)
 

@@ -13,7 +13,16 @@ import tflite
 
 from tests.ops.cases.case import Array
 
-_TYPES = {"float32": 0, "float16": 1, "int32": 2, "uint8": 3, "int64": 4, "bool": 6, "int8": 9}
+_TYPES = {
+    "float32": 0,
+    "float16": 1,
+    "int32": 2,
+    "uint8": 3,
+    "int64": 4,
+    "bool": 6,
+    "int16": 7,
+    "int8": 9,
+}
 
 
 @dataclass
@@ -25,6 +34,7 @@ class _Tensor:
     signature: Sequence[int] = ()
     scales: Sequence[float] = ()
     zeros: Sequence[int] = ()
+    axis: int = 0
     is_sparse: bool = False
 
 
@@ -43,6 +53,20 @@ class Model:
     def _tensor(self, tensor: _Tensor) -> int:
         self.tensors.append(tensor)
         return len(self.tensors) - 1
+
+    def quantised(
+        self,
+        tensor: int,
+        scales: Sequence[float] | float,
+        zeros: Sequence[int] | int,
+        axis: int = 0,
+    ) -> int:
+        """Lets a tensor's integers stand for real numbers; returns its number."""
+        found = self.tensors[tensor]
+        found.scales = (scales,) if isinstance(scales, float) else scales
+        found.zeros = (zeros,) * len(found.scales) if isinstance(zeros, int) else zeros
+        found.axis = axis
+        return tensor
 
     def input(self, value: Array, signature: Sequence[int] = ()) -> int:
         """An input with the value that it will be fed."""
@@ -154,7 +178,11 @@ def _tensor(b: Any, tensor: _Tensor, buffer: int) -> int:
         for zero in reversed(tensor.zeros):
             b.PrependInt64(zero)
         fields["Quantization"] = _table(
-            b, "QuantizationParameters", Scale=scales, ZeroPoint=b.EndVector()
+            b,
+            "QuantizationParameters",
+            Scale=scales,
+            ZeroPoint=b.EndVector(),
+            QuantizedDimension=tensor.axis,
         )
     if tensor.is_sparse:
         fields["Sparsity"] = _table(b, "SparsityParameters")

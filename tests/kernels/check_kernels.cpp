@@ -168,6 +168,10 @@ bool CheckQuantised(const KernelRow& row, Result* result) {
     check.Add(As<QlinearAddArgs<int8_t>>(row), result);
   } else if (Of<int8_t>(row, "qlinear_mean")) {
     check.Mean(As<QlinearMeanArgs<int8_t>>(row), result);
+  } else if (Of<int8_t>(row, "qlinear_mul")) {
+    check.Mul(As<QlinearMulArgs<int8_t>>(row), result);
+  } else if (Of<int8_t>(row, "qlinear_average_pool")) {
+    check.AveragePool(As<QlinearPoolArgs<int8_t>>(row), result);
   } else if (Of<float>(row, "quantize")) {
     check.Quantize(As<QuantizeArgs<float>>(row), result);
   } else {

@@ -189,6 +189,58 @@ class QuantisedCheck {
     }
   }
 
+  void Mul(void (*kernel)(const QlinearMulArgs<int8_t>&), Result* result) {
+    const size_t lengths[] = {0, 1, 15, 16, 33, 200};
+    for (size_t n : lengths) {
+      ++result->cases;
+      int8_t *a = x_.Take(n), *b = w_.Take(n), *y = y_.TakeOutput(n);
+      FillEnds(a, n, -128);
+      FillEnds(b, n, -128);
+      const int a_point = static_cast<int>(random_.Below(256)) - 128;
+      const int b_point = static_cast<int>(random_.Below(256)) - 128;
+      const float scale = Scale(100);
+      kernel({a, b, y, n, a_point, b_point, scale, -5, -100, 90});
+      y_.CheckUntouched(y, 1, n, n, result, "mul");
+      for (size_t i = 0; i < n; ++i) {
+        const int64_t product = int64_t{a[i] - a_point} * (b[i] - b_point);
+        result->Compare(y[i], Requantised(product, scale, -5, -100, 90), 0, "mul");
+      }
+    }
+  }
+
+  void AveragePool(void (*kernel)(const QlinearPoolArgs<int8_t>&), Result* result) {
+    const size_t all_channels[] = {1, 15, 16, 17, 50};
+    for (size_t channels : all_channels) {
+      const size_t all_windows[] = {1, 2, 3, 17};  // more taps than bytes that 16 bits can add up
+      for (size_t window : all_windows) {
+        ++result->cases;
+        const size_t pixels = 4, step = window == 3 ? 2 : window, taps = window * window;
+        const size_t count = ((pixels - 1) * step + window) * window;
+        int8_t* x = x_.Take(count * channels);
+        FillEnds(x, count * channels, -128);
+        for (size_t i = 0; i < count; ++i) pointers_[i] = x + i * channels;
+        float scale[pixels];
+        for (size_t p = 0; p < pixels; ++p) scale[p] = 1.0f / static_cast<float>(taps - p % taps);
+        const size_t stride = channels + 3;
+        int8_t* y = y_.TakeOutput((pixels - 1) * stride + channels);
+        kernel({{pointers_, scale, y, window, window, step, pixels, channels, stride},
+                21,
+                3,
+                -128,
+                120});
+        y_.CheckUntouched(y, pixels, channels, stride, result, "average_pool");
+        for (size_t p = 0; p < pixels; ++p) {
+          for (size_t c = 0; c < channels; ++c) {
+            int64_t sum = 21;
+            for (size_t t = 0; t < taps; ++t) sum += pointers_[p * step * window + t][c];
+            const double want = Requantised(sum, scale[p], 3, -128, 120);
+            result->Compare(y[p * stride + c], want, 0, "average_pool");
+          }
+        }
+      }
+    }
+  }
+
  private:
   struct Packing {
     size_t mr, nr, kr;

@@ -132,11 +132,15 @@ class HandledLayer:
             return value
         if -1 not in shape and value.size == math.prod(shape):
             return value.reshape(shape)
-        if value.ndim != len(shape) or any(
-            wanted not in (-1, size) for size, wanted in zip(value.shape, shape, strict=True)
-        ):
-            raise self.invalid(f"its {what} is {list(value.shape)}, expected {list(shape)}")
+        self.check_shape(what, value.shape, shape)
         return value
+
+    def check_shape(self, what: str, shape: Sequence[int], wanted: Sequence[int]) -> None:
+        """Refuses another shape than the wanted one, in which -1 is any size."""
+        if len(shape) != len(wanted) or any(
+            n not in (-1, size) for size, n in zip(shape, wanted, strict=True)
+        ):
+            raise self.invalid(f"its {what} is {list(shape)}, expected {list(wanted)}")
 
     def axis(self, axis: int, rank: int | None = None) -> int:
         """`axis` counted from the front, of the first operand unless a rank is given."""

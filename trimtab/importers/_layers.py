@@ -61,6 +61,7 @@ class LayerImport:
         self.missing: set[Hashable] = set()
         self._handlers = handlers
         self._unsupported: list[str] = []
+        self._unseen = 0  # layers behind those, which may be none of ours either
         # Operands of known values by the array's identity, with the array, which keeps it its own.
         self._constants: dict[int, tuple[Array, Value]] = {}
 
@@ -132,7 +133,9 @@ class LayerImport:
             handler = self._handlers.get(layer.type)
             if handler is None:
                 raise layer.unsupported("the engine has no such operator")
-            if complete:
+            if not complete:
+                self._unseen += 1
+            else:
                 first_op = len(self.program.ops)
                 results = handler(layer)
                 layer.check_unread()
@@ -219,8 +222,11 @@ class LayerImport:
         if self._unsupported:
             count = len(self._unsupported)
             verb = f"{self.layer_word}s are" if count > 1 else f"{self.layer_word} is"
+            lines = [f"{count} {verb} not supported:", *self._unsupported]
+            if self._unseen:
+                lines.append(f"not looked at, as they read what these make: {self._unseen} more")
             raise UnsupportedOperatorError(
-                "\n  ".join([f"{count} {verb} not supported:", *self._unsupported]),
+                "\n  ".join(lines),
                 where=self.path,
                 hint="docs/importers.md lists what is supported; export the network without these"
                 f" {self.layer_word}s",

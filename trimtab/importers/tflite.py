@@ -1,4 +1,4 @@
-"""TFLite models (.tflite) that compute with floats; weights may be float16 or scaled integers.
+"""TFLite models (.tflite): of floats, of int8 or uint8, or with weights of either or of float16.
 
 Inputs and outputs keep the file's shapes, [n, h, w, c] for images. `trimtab.importers.tflite_ops`
 reads the file and turns its operators into those of the engine. Format:

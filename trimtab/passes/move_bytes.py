@@ -18,8 +18,9 @@ ORDER = 440
 def run(program: Program) -> None:
     """Goes forward, so that movements in a row are passed one after the other."""
     graph = Graph(program)
-    for last in graph.ops("quantize_linear"):
-        _quantise_first(graph, last)
+    waiting = graph.ops("quantize_linear")
+    while waiting:
+        waiting += _quantise_first(graph, waiting.pop())
     for op in graph.ops():
         if op.inputs and graph.alive(op) and _moves(op):
             if op.type == "concat":
@@ -28,18 +29,33 @@ def run(program: Program) -> None:
                 _pass(graph, op, [x], x)
 
 
-def _quantise_first(graph: Graph, last: Op) -> None:
-    """Lets numbers be quantised before they are moved, if a movement is what is quantised."""
-    y, op = graph.var(last.outputs[0]), graph.producer(last.inputs[0], "reshape", "transpose")
+_LATER = ("reshape", "transpose", "max_pool", "concat")  # rounding first changes nothing
+
+
+def _quantise_first(graph: Graph, last: Op) -> list[Op]:
+    """Lets numbers be quantised before they are moved, if a movement is what is quantised; the
+    operators that quantise then.
+    """
+    y, op = graph.var(last.outputs[0]), graph.producer(last.inputs[0], *_LATER)
     alone = op is not None and graph.sole_reader(op.outputs[0]) is last
-    if op is None or not alone or y.dtype != q.DTYPE or not graph.is_computed(op.inputs[0]):
-        return
+    if op is None or not alone or y.dtype != q.DTYPE or not _moves(op):
+        return []
     if y.quantisation is None or y.quantisation.axis is not None:
-        return
-    first = graph.block.make_op("quantize_linear", op.inputs, {"to": q.DTYPE}, 1, f"{y.name}.first")
-    graph.var(first.outputs[0]).quantisation = y.quantisation
-    graph.insert_before(op, first)
-    graph.substitute(last, op.type, first.outputs, dict(op.attributes))
+        return []
+    # What is quantised before a maximum are more numbers: only where a product may give them so.
+    several = op.type in ("max_pool", "concat")
+    if not all(graph.is_computed(x) and (graph.sole_reader(x) or not several) for x in op.inputs):
+        return []
+    firsts = []
+    for name in op.inputs:
+        made = f"{y.name}.first" if len(op.inputs) == 1 else f"{name}.first"
+        first = graph.block.make_op("quantize_linear", [name], {"to": q.DTYPE}, 1, made)
+        graph.var(first.outputs[0]).quantisation = y.quantisation
+        firsts.append(first)
+    graph.insert_before(op, *firsts)
+    outputs = [first.outputs[0] for first in firsts]
+    graph.substitute(last, op.type, outputs, dict(op.attributes))
+    return firsts
 
 
 def _moves(op: Op) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from trimtab.importers._handled_layer import Results
-from trimtab.importers._layers import Array
+from trimtab.importers._layers import Array, Operand
+from trimtab.importers.ncnn_ops import quantisation
 from trimtab.importers.ncnn_ops.layer import Layer, handles
 from trimtab.importers.vocabulary.convolution import check_groups, convolve, deconvolve
 from trimtab.importers.vocabulary.movement import padded
@@ -35,9 +36,7 @@ def pads(layer: Layer, left: int, top: int, right: int, bottom: int) -> Pads:
     return y0, x0, y1, x1
 
 
-def _check_plain(layer: Layer) -> None:
-    if layer.param.integer(8, 0):
-        raise layer.unsupported("its weights are quantised to 8-bit integers")
+def _check_known(layer: Layer) -> None:
     if layer.param.integer(19, 0) or layer.param.integer(28, 0):
         raise layer.unsupported("its weights are computed (dynamic_weight)")
 
@@ -53,7 +52,7 @@ def _operands(
     if count != expected:
         raise layer.invalid(f"it announces {count} weights, {expected} are needed")
     shape = (group, outputs // group, channels // group, *kernel)
-    weight = layer.weights(shape, "weights")
+    weight = layer.weights(shape, "weights", integers=quantisation.is_quantised(layer))
     if transposed:
         weight = weight.swapaxes(1, 2).reshape(channels, outputs // group, *kernel)
     else:
@@ -64,21 +63,30 @@ def _operands(
 @handles("Convolution", "ConvolutionDepthWise")
 def convolution(layer: Layer) -> Results:
     """x: [1, c, h, w], or [1, c] for a kernel of one pixel; the border may have another value
-    than 0.
+    than 0. In real numbers, or in 8-bit integers (int8_scale_term).
     """
-    group = layer.param.integer(7, 1) if layer.type == "ConvolutionDepthWise" else 1
-    _check_plain(layer)
+    depthwise = layer.type == "ConvolutionDepthWise"
+    group = layer.param.integer(7, 1) if depthwise else 1
+    _check_known(layer)
     window = _window(layer)
     given = layer.x()
     vector = len(given.shape) == 2 and window.kernel == (1, 1) and layer.type == "Convolution"
     x = layer.reshape(given, (*given.shape, 1, 1)) if vector else layer.image()
-    operands = _operands(layer, x.shape[1], window.kernel, group, transposed=False)
+    weight: Operand
+    weight, bias = _operands(layer, x.shape[1], window.kernel, group, transposed=False)
+    integers = None
+    if quantisation.is_quantised(layer):
+        if layer.param.real(18, 0.0):
+            raise layer.unsupported("its integers have a border of another value than 0")
+        integers = quantisation.read(layer, weight, group if depthwise else None)
+        x, weight = integers.rounded(layer, x), integers.weight
     if set(window.pads) <= {SAME_UPPER, SAME_LOWER}:
         window = window.same(x.shape[2:], lower=window.pads[0] == SAME_LOWER)
     if value := layer.param.real(18, 0.0):
         x = padded(layer, x, {2: window.pads[0::2], 3: window.pads[1::2]}, value=value)
         window = window.padded(NO_PADS)
-    y = layer.activate(convolve(layer, x, *operands, window, group))
+    y = layer.activate(convolve(layer, x, weight, bias, window, group))
+    y = integers.result(layer, y) if integers else y
     return layer.reshape(y, y.shape[:2]) if vector else y
 
 
@@ -86,7 +94,9 @@ def convolution(layer: Layer) -> Results:
 def deconvolution(layer: Layer) -> Results:
     """Padding is cut off the result; a wanted size says how much of it."""
     group = layer.param.integer(7, 1) if layer.type == "DeconvolutionDepthWise" else 1
-    _check_plain(layer)
+    _check_known(layer)
+    if quantisation.is_quantised(layer):
+        raise layer.unsupported("its weights are quantised to 8-bit integers")
     window = _window(layer)
     operands = _operands(layer, layer.image().shape[1], window.kernel, group, transposed=True)
     right = layer.param.integer(18, 0)

@@ -69,9 +69,9 @@ class Layer(HandledLayer):
             raise self.invalid(f"axis {axis} is outside {dims} dimensions")
         return axis % dims + 1
 
-    def weights(self, shape: Sequence[int], role: str) -> Array:
-        """The next weights, with a tag."""
-        return self._weights.tagged(shape, f"{self.where}: {role}")
+    def weights(self, shape: Sequence[int], role: str, *, integers: bool = False) -> Array:
+        """The next weights, with a tag: float32, or int8 where `integers` are allowed."""
+        return self._weights.tagged(shape, f"{self.where}: {role}", integers=integers)
 
     def raw_weights(self, shape: Sequence[int], role: str) -> Array:
         """The next weights, without a tag."""

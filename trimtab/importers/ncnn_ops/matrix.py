@@ -9,14 +9,15 @@ import numpy as np
 from trimtab.importers._handled_layer import Results
 from trimtab.importers._layers import Operand, Value
 from trimtab.importers.ncnn_ops.layer import Layer, handles
+from trimtab.importers.ncnn_ops.quantisation import is_quantised, read
 from trimtab.importers.vocabulary.matrix import attention, by_heads, flipped, joined_heads, product
 
 
 @handles("InnerProduct")
 def inner_product(layer: Layer) -> Results:
-    """Of all elements, or of each row when the rows are as long as the weights."""
-    if layer.param.integer(8, 0):
-        raise layer.unsupported("its weights are quantised to 8-bit integers")
+    """Of all elements, or of each row when the rows are as long as the weights; in real numbers, or
+    in 8-bit integers (int8_scale_term).
+    """
     outputs, count = layer.param.integer(0, 0), layer.param.integer(2, 0)
     x = layer.x()
     if outputs < 1 or count % outputs:
@@ -25,10 +26,16 @@ def inner_product(layer: Layer) -> Results:
     rows = len(x.shape) == 3 and x.shape[2] == length
     if not rows and x.count != length:
         raise layer.invalid(f"it has weights for {length} inputs, not {x.count}")
-    weight = layer.weights((outputs, length), "weights")
+    weight: Operand
+    integers = None
+    weight = layer.weights((outputs, length), "weights", integers=is_quantised(layer))
     bias = layer.raw_weights((outputs,), "bias") if layer.param.integer(1, 0) else None
     flat = x if rows else layer.reshape(x, (1, length))
-    return layer.activate(product(layer, flat, weight, bias))
+    if is_quantised(layer):
+        integers = read(layer, weight)
+        flat, weight = integers.rounded(layer, flat), integers.weight
+    y = layer.activate(product(layer, flat, weight, bias))
+    return integers.result(layer, y) if integers else y
 
 
 @handles("MatMul")

@@ -47,12 +47,16 @@ class Weights(WeightsFile):
         count = self._check(shape, 4, what)
         return self._floats(count, "<f4", what).reshape(shape)
 
-    def tagged(self, shape: Sequence[int], what: str) -> Array:
-        """The next values, as float32, whatever the tag in front of them says they are."""
+    def tagged(self, shape: Sequence[int], what: str, *, integers: bool = False) -> Array:
+        """The next values, as float32, whatever the tag in front of them says they are; where
+        `integers` are allowed, these may be int8.
+        """
         if self._lost:
             return self._zeros(shape)
         count = self._check(shape, 1, what)
         tag = int.from_bytes(self._take(4, what), "little")
+        if tag == _INT8 and integers:
+            return np.frombuffer(self._take(count, what), np.int8).reshape(shape)
         if tag == _INT8:
             # Their scales follow, but only quantised layers know how many.
             self.lose()

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from trimtab.importers._layers import Array, Value
+from trimtab.importers._layers import Operand, Value
 from trimtab.importers.tflite_ops.forms import Blocks, Image, Results
 from trimtab.importers.tflite_ops.node import Node, handles
 from trimtab.importers.vocabulary.convolution import convolve, deconvolve
@@ -27,35 +25,25 @@ def _window(
     return window.same(size) if options.Padding() == _SAME else window
 
 
-def _bias(node: Node, i: int, outputs: int) -> Array | None:
-    return node.parameter(i, "bias", (outputs,)) if node.has(i) else None
-
-
-def _turned(weight: Array, order: tuple[int, ...]) -> Array:
-    return np.ascontiguousarray(weight.transpose(order))
-
-
 @handles("CONV_2D")
 def convolution(node: Node) -> Results:
     """Weights [m, kh, kw, c / groups]."""
     x = _image(node)
-    weight = node.parameter(1, "weights", (-1, -1, -1, -1))
-    channels = weight.shape[3]
+    weight = node.weights(1, (-1, -1, -1, -1), (0, 3, 1, 2))
+    channels = weight.shape[1]
     if not channels or x.shape[1] % channels:
         raise node.invalid(f"weights of {channels} channels do not fit {x.shape[1]}")
-    turned = _turned(weight, (0, 3, 1, 2))
-    return _convolved(node, node.options("Conv2DOptions"), turned, x.shape[1] // channels)
+    return _convolved(node, node.options("Conv2DOptions"), weight, x.shape[1] // channels)
 
 
 @handles("DEPTHWISE_CONV_2D")
 def depthwise_convolution(node: Node) -> Results:
     """Weights [1, kh, kw, c * multiplier]."""
     x = _image(node)
-    weight = node.parameter(1, "weights", (1, -1, -1, -1))
-    if weight.shape[3] % x.shape[1]:
-        raise node.invalid(f"weights of {weight.shape[3]} channels do not fit {x.shape[1]}")
-    turned = _turned(weight, (3, 0, 1, 2))
-    return _convolved(node, node.options("DepthwiseConv2DOptions"), turned, x.shape[1])
+    weight = node.weights(1, (1, -1, -1, -1), (3, 0, 1, 2))
+    if weight.shape[0] % x.shape[1]:
+        raise node.invalid(f"weights of {weight.shape[0]} channels do not fit {x.shape[1]}")
+    return _convolved(node, node.options("DepthwiseConv2DOptions"), weight, x.shape[1])
 
 
 def _image(node: Node) -> Value:
@@ -64,8 +52,8 @@ def _image(node: Node) -> Value:
     return blocks.value if blocks else node.image()
 
 
-def _convolved(node: Node, options: Any, weight: Array, group: int) -> Results:
-    kernel, bias = (weight.shape[2], weight.shape[3]), _bias(node, 2, weight.shape[0])
+def _convolved(node: Node, options: Any, weight: Operand, group: int) -> Results:
+    kernel, bias = (weight.shape[2], weight.shape[3]), node.bias(2, weight.shape[0])
     blocks, dilations = node.blocks(), (options.DilationHFactor(), options.DilationWFactor())
     if blocks and options.Padding() == _VALID:
         window = _window(node, options, (), kernel, dilations)
@@ -85,8 +73,8 @@ def transposed_convolution(node: Node) -> Results:
     """The size of the result, weights [m, kh, kw, c], x."""
     options, x = node.options("TransposeConvOptions"), node.image(2)
     size = node.ints(0, "output size")
-    weight = node.parameter(1, "weights", (-1, -1, -1, x.shape[1]))
-    outputs, kernel_h, kernel_w, _ = weight.shape
+    weight = node.weights(1, (-1, -1, -1, x.shape[1]), (3, 0, 1, 2))
+    _, outputs, kernel_h, kernel_w = weight.shape
     if len(size) != 4:
         raise node.invalid(f"its output size is {list(size)}")
     window = _window(node, options, size[1:3], (kernel_h, kernel_w))
@@ -95,8 +83,7 @@ def transposed_convolution(node: Node) -> Results:
     ends = [r - b - n for r, b, n in zip(window.reach(x.shape[2:]), begin, size[1:3], strict=True)]
     window = window.padded((*begin, *(max(0, end) for end in ends)))
     extra = max(0, -ends[0]), max(0, -ends[1])
-    turned, bias = _turned(weight, (3, 0, 1, 2)), _bias(node, 3, outputs)
-    y = deconvolve(node, x, turned, bias, window, 1, extra)
+    y = deconvolve(node, x, weight, node.bias(3, outputs, x=2), window, 1, extra)
     return Image(node.activated(y, options.FusedActivationFunction()))
 
 

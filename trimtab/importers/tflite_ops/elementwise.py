@@ -73,7 +73,7 @@ def gelu(node: Node) -> Results:
 def prelu(node: Node) -> Results:
     """The slope, often [1, 1, c], is broadcast to x."""
     x, image = node.either()
-    slope = node.known(1, "slope")
+    slope = node.numbers(1, "slope")
     slope = _turned(slope) if image else slope
     return form(node.add("prelu", x, node.constant(slope, "slope")), image)
 
@@ -97,7 +97,7 @@ def _pair(node: Node) -> tuple[Value, Value, bool]:
         elif len(shape) == 4:
             values.append(node.image(i))
         else:
-            value = node.known(i, "operand")
+            value = node.numbers(i, "operand")
             values.append(node.constant(_turned(value) if value.ndim else value, "operand"))
     return values[0], values[1], image
 
@@ -107,7 +107,7 @@ def binary(node: Node) -> Results:
     """numpy's broadcasting; some have a fused activation."""
     op, options = _BINARY[node.type]
     if node.is_known(0) and node.is_known(1):
-        return elementwise.binary(node, op, node.operand(0), node.operand(1))
+        return elementwise.binary(node, op, *(node.numbers(i, "operand") for i in range(2)))
     a, b, image = _pair(node)
     y = node.value(elementwise.binary(node, op, a, b))
     if options and node.has_options(options):

@@ -9,7 +9,7 @@ borders on the file's order is transposed.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -69,6 +69,16 @@ class Blocks:
 
 Form = Operand | Image | Blocks
 Results = Form | tuple[Form, ...]
+
+
+def value_of(found: Form) -> Operand:
+    """What a tensor stands for, in the form that is there."""
+    return found.value if isinstance(found, (Image, Blocks)) else found
+
+
+def with_value(found: Form, value: Value) -> Form:
+    """Another value in the same form."""
+    return replace(found, value=value) if isinstance(found, (Image, Blocks)) else value
 
 
 def form(value: Value, image: bool) -> Form:

@@ -18,8 +18,7 @@ def fully_connected(node: Node) -> Results:
     outputs, length = node.shape(1)
     rows = node.reshape(x, (math.prod(x.shape) // max(1, length), length))
     if node.is_known(1):
-        bias = node.parameter(2, "bias", (outputs,)) if node.has(2) else None
-        y = product(node, rows, node.parameter(1, "weights", (-1, -1)), bias)
+        y = product(node, rows, node.weights(1, (-1, -1)), node.bias(2, outputs))
     else:
         y = node.add("mat_mul", rows, flipped(node, node.x(1)))
         y = node.add("add", y, node.x(2)) if node.has(2) else y
@@ -31,6 +30,6 @@ def fully_connected(node: Node) -> Results:
 def batch_mat_mul(node: Node) -> Results:
     """numpy.matmul, with transpositions."""
     options = node.options("BatchMatMulOptions")
-    a, b = node.x(0), node.parameter(1, "operand") if node.is_known(1) else node.x(1)
+    a, b = node.x(0), node.numbers(1, "operand") if node.is_known(1) else node.x(1)
     a = flipped(node, a) if options.AdjX() else a
     return mat_mul(node, a, flipped(node, b) if options.AdjY() else b)

@@ -19,6 +19,7 @@ import tflite
 from trimtab.errors import ModelFileError, UnsupportedOperatorError
 from trimtab.importers._files import read_bytes
 from trimtab.importers._layers import Array
+from trimtab.program import Quantisation
 
 LIMIT_BYTES = 2**32
 
@@ -37,6 +38,8 @@ DTYPES = {
     10: "<f8",
     15: "<u4",
 }
+
+_QUANTISED = (2, 3, 7, 9)  # int32, uint8, int16, int8
 
 _CUSTOM = 32
 _PLACEHOLDER = 127  # what the old one-byte field holds when the operator's number needs more
@@ -59,6 +62,13 @@ class Tensor:
     zeros: tuple[int, ...]
     axis: int
     is_sparse: bool
+
+    def quantisation(self) -> Quantisation | None:
+        """What its integers stand for; None where they stand for themselves. It is not checked."""
+        if not self.scales or self.type not in _QUANTISED:
+            return None
+        axis = self.axis if len(self.scales) > 1 else None
+        return Quantisation.of(self.scales, self.zeros or 0, axis)
 
 
 @dataclass(frozen=True)

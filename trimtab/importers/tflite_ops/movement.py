@@ -147,14 +147,16 @@ def strided_slice(node: Node) -> Results:
 @handles("PAD", "PADV2", "MIRROR_PAD")
 def pad(node: Node) -> Results:
     """Pairs of amounts for every dimension."""
-    x, image = node.either()
-    rank, amounts = len(x.shape), node.known(1, "amounts")
+    rank, amounts = len(node.shape()), node.known(1, "amounts")
     if amounts.shape != (rank, 2):
         raise node.invalid(f"its amounts are {list(amounts.shape)} for {rank} dimensions")
+    # Rows and columns are those of an image: convolutions that follow pad for themselves.
+    is_border = rank == 4 and not amounts[[0, 3]].any()
+    x, image = (node.image(), True) if is_border else node.either()
     pairs = {node.place(axis, rank, image): pair for axis, pair in enumerate(amounts.tolist())}
     value, mode = 0.0, "constant"
     if node.type == "PADV2":
-        value = float(node.known(2, "value").reshape(()))
+        value = float(node.numbers(2, "value").reshape(()))
     elif node.type == "MIRROR_PAD":
         if node.options("MirrorPadOptions").Mode():
             raise node.unsupported("it repeats the border (symmetric)")
@@ -206,12 +208,17 @@ def range_(node: Node) -> Results:
     return np.arange(start, limit, delta, dtype=start.dtype)
 
 
-@handles("DEQUANTIZE")
-def dequantize(node: Node) -> Results:
-    """Weights that are stored as float16 or as integers."""
-    if not node.is_known(0):
-        raise node.unsupported("its input is computed: the model computes with integers")
-    return node.dequantized()
+@handles("QUANTIZE", "DEQUANTIZE")
+def quantize(node: Node) -> Results:
+    """The same real numbers: what integers of a tensor stand for says the tensor. Constants may be
+    float16 or integers.
+    """
+    if node.is_known(0):
+        return node.numbers(0, "input").astype(np.float32)
+    x, image = node.either()
+    if x.dtype != "f32":
+        raise node.invalid(f"its input is {x.dtype} without a scale")
+    return form(x, image)
 
 
 @handles("CAST")

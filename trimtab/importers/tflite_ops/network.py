@@ -6,14 +6,17 @@ from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from trimtab.errors import ImportModelError
 from trimtab.importers._handled_layer import HandledLayer
 from trimtab.importers._inputs import Declared, declared_inputs
 from trimtab.importers._layers import LayerImport, Value
-from trimtab.importers.tflite_ops.forms import Blocks, Forms, Image
+from trimtab.importers.tflite_ops.forms import Blocks, Form, Forms, value_of, with_value
 from trimtab.importers.tflite_ops.model import Model, Tensor, read
 from trimtab.importers.tflite_ops.node import HANDLERS, Node
-from trimtab.program import Program
+from trimtab.importers.vocabulary.quantisation import dequantised, quantised
+from trimtab.program import Program, Quantisation, Var
 
 if TYPE_CHECKING:
     from trimtab.importers import Shapes
@@ -27,7 +30,7 @@ def load(path: Path, inputs: Shapes) -> Program:
     work = TensorImport(path, model)
     for index, shape in _inputs(path, model, inputs).items():
         tensor = model.tensors[index]
-        work.values[index] = work.add_input(tensor.name, shape, _INPUT_DTYPES[tensor.type])
+        work.add_tensor(index, work.add_input(tensor.name, shape, _INPUT_DTYPES[tensor.type]))
     for index, op in enumerate(model.operators):
         work.add(Node(work, op, index))
     outputs: dict[str, Hashable] = {}
@@ -69,6 +72,28 @@ class TensorImport(LayerImport):
         self.model = model
         self.values |= {i: t.data for i, t in enumerate(model.tensors) if t.data is not None}
         self.forms = Forms(self.values)
+        # Of quantised tensors, `values` are the real numbers, and these the integers.
+        self._stored: dict[Hashable, Form] = {}
+
+    def add_tensor(self, index: int, x: Value) -> None:
+        """Lets a tensor stand for an input."""
+        name = self.model.tensors[index].name
+        start = HandledLayer(
+            self, "input", f"{name}.real", [], [index], where=self.path, title=f"input '{name}'"
+        )
+        self.values[index] = x
+        with self.layer(start.title, f"{self.path}: {start.title}"):
+            if quantisation := self._quantisation(start, index):
+                self._stored[index] = x
+                self.values[index] = dequantised(start, x, quantisation)
+
+    def _quantisation(self, layer: HandledLayer, key: Hashable) -> Quantisation | None:
+        """What the integers of a computed tensor stand for."""
+        assert isinstance(key, int)
+        found = self.model.tensors[key].quantisation()
+        if found is not None and found.axis is not None:
+            raise layer.unsupported(f"its tensor '{layer.value_name(key)}' has several scales")
+        return found
 
     def check_defined(self, layer: HandledLayer) -> None:
         """Refuses operators that write to constants, besides."""
@@ -81,14 +106,42 @@ class TensorImport(LayerImport):
     def bind(self, layer: HandledLayer, results: Mapping[Hashable, Any], first_op: int) -> None:
         """Lets tensors stand for results, and for nothing else."""
         self.forms.forget(layer.outputs)
-        super().bind(layer, results, first_op)
+        made = {key: self._kept(layer, key, found) for key, found in results.items()}
+        super().bind(layer, made, first_op)
+        recent = {name for op in self.program.ops[first_op:] for name in op.outputs}
+        for key in made:
+            stored = value_of(self._stored[key]) if key in self._stored else None
+            if isinstance(stored, Var):
+                name = layer.value_name(key)
+                taken = name in self.program.vars and name not in recent
+                self.rename(stored, self.program.block.new_name(name) if taken else name)
+
+    def _kept(self, layer: HandledLayer, key: Hashable, found: Form) -> Form:
+        """Real numbers as a tensor keeps them: rounded, where it is quantised."""
+        quantisation = None if key is None else self._quantisation(layer, key)
+        value = value_of(found)
+        is_real = value.dtype.kind == "f" if isinstance(value, np.ndarray) else value.dtype == "f32"
+        if quantisation is None or not is_real:
+            return found
+        if isinstance(found, Blocks) and any(found.pads):
+            return found  # numbers that are not moved yet; padding has no integer
+        assert isinstance(key, int)
+        dtype = _INPUT_DTYPES.get(self.model.tensors[key].type, "i16")
+        if dtype not in ("i8", "u8"):
+            raise layer.unsupported(f"its result is quantised to {dtype}, not i8 or u8")
+        stored = quantised(layer, layer.value(value), quantisation, dtype)
+        self._stored[key] = with_value(found, stored)
+        return with_value(found, layer.add("dequantize_linear", stored))
 
     def name(self, value: Any, name: str, first_op: int) -> None:
         """Names an operand; tensors may share a name."""
-        value = value.value if isinstance(value, (Image, Blocks)) else value
-        super().name(value, self.program.block.new_name(name), first_op)
+        super().name(value_of(value), self.program.block.new_name(name), first_op)
 
     def result(self, key: Hashable, name: str) -> Value:
         """A tensor as the file has it."""
         end = HandledLayer(self, "output", "output", [key], [], where=self.path, title=name)
-        return self.operand(self.forms.plain(key, end), name)
+        if key not in self._stored:
+            return self.operand(self.forms.plain(key, end), name)
+        y = self.operand(Forms(self._stored).plain(key, end), name)
+        y.quantisation = self._quantisation(end, key)
+        return y

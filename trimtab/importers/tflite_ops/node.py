@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,8 +11,12 @@ from trimtab.importers._handled_layer import HandledLayer, Place
 from trimtab.importers._handlers import Handlers
 from trimtab.importers._layers import Array, Operand, Value
 from trimtab.importers.tflite_ops.forms import Blocks
-from trimtab.importers.tflite_ops.model import Operator, options
+from trimtab.importers.tflite_ops.model import Operator, Tensor, options
 from trimtab.importers.vocabulary.functions import Function
+from trimtab.importers.vocabulary.movement import TO_CHANNELS_FIRST
+from trimtab.importers.vocabulary.quantisation import Stored, real
+from trimtab.program import Quantisation
+from trimtab.program.program import dtype_of
 
 if TYPE_CHECKING:
     from trimtab.importers.tflite_ops.network import TensorImport
@@ -69,7 +74,15 @@ class Node(HandledLayer):
 
     def image(self, place: Place = 0) -> Value:
         """An input that must be [n, h, w, c], as [n, c, h, w]."""
+        stored = self.stored(place)
+        if stored is not None and stored.data.ndim == 4:
+            return real(self, stored.transposed(TO_CHANNELS_FIRST), "operand")
         return self._forms.image(self.key(place), self)
+
+    def x(self, place: Place = 0) -> Value:
+        """An input as an operand of the engine, of real numbers where it is quantised."""
+        stored = self.stored(place)
+        return real(self, stored, "operand") if stored is not None else super().x(place)
 
     def blocks(self) -> Blocks | None:
         """The first input as blocks of an image, if it is that."""
@@ -97,21 +110,57 @@ class Node(HandledLayer):
         axis = self.axis(axis, rank)
         return _PLACES[axis] if image else axis
 
-    def dequantized(self) -> Array:
-        """The numbers that the constant first input stands for."""
-        value = self.known(0, "input")
-        tensor = self._model.tensors[self._op.inputs[0]]
-        if value.dtype.kind == "f":
-            return value.astype(np.float32)
-        if not tensor.scales:
-            raise self.invalid("its input has no scale")
-        shape = [1] * value.ndim
-        if len(tensor.scales) > 1:
-            shape[self.axis(tensor.axis, value.ndim)] = -1
-        zeros = np.array(tensor.zeros or (0,), np.float32)
-        scales = np.array(tensor.scales, np.float32)
-        zeros = zeros.reshape(shape) if zeros.size > 1 else zeros
-        return (value.astype(np.float32) - zeros) * scales.reshape(shape)
+    # Quantised operands.
+
+    def quantisation(self, place: Place) -> Quantisation | None:
+        """What the integers of an input stand for; None where they stand for themselves."""
+        return self._quantisation(self.key(place))
+
+    def _quantisation(self, key: Any) -> Quantisation | None:
+        tensor: Tensor = self._model.tensors[key]
+        return tensor.quantisation()
+
+    def stored(self, place: Place) -> Stored | None:
+        """A known input as it is stored, if it is quantised."""
+        key = self.key(place)
+        found, quantisation = self._work.values[key], self._quantisation(key)
+        if quantisation is None or not isinstance(found, np.ndarray):
+            return None
+        quantisation.check(self.value_name(key), found.shape, dtype_of(found))
+        return Stored(found, quantisation)
+
+    def numbers(self, place: Place, what: str) -> Array:
+        """The numbers that a known input stands for."""
+        stored = self.stored(place)
+        return stored.real() if stored is not None else self.known(place, what)
+
+    def weights(
+        self, place: Place, shape: Sequence[int], order: Sequence[int] | None = None
+    ) -> Operand:
+        """Constant weights of `shape` (-1: any size), quantised or not, turned by `order`."""
+        order = range(len(shape)) if order is None else order
+        stored = self.stored(place)
+        if stored is None:
+            weight = self.parameter(place, "weights", shape)
+            return np.ascontiguousarray(weight.transpose(order))
+        self.check_shape("weights", stored.data.shape, shape)
+        return real(self, stored.transposed(order), "weight")
+
+    def bias(self, place: int, outputs: int, weights: Place = 1, x: Place = 0) -> Operand | None:
+        """A constant bias, None where it is left out. One of integers is in units of the products
+        of weights and operand, as TFLite takes it, whatever scale the file has for it.
+        """
+        if not self.has(place):
+            return None
+        value, of_weights, of_x = self.known(place, "bias"), *map(self.quantisation, (weights, x))
+        if value.dtype.kind == "f" or of_weights is None or of_x is None:
+            return self.parameter(place, "bias", (outputs,))
+        if value.dtype != np.int32:
+            raise self.unsupported(f"its bias is {value.dtype}, not int32")
+        self.check_shape("bias", value.shape, (outputs,))
+        units = np.float32(of_x.scale[0]) * np.array(of_weights.scale, np.float32)
+        axis = None if units.size == 1 else 0
+        return real(self, Stored(value, Quantisation.of(units, 0, axis)), "bias")
 
     def output_type(self) -> int:
         """TensorType of the first output."""

@@ -6,7 +6,7 @@ result that is quantised again. Passes make operators on integers of that.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -30,11 +30,12 @@ class Stored:
         """The float32 numbers that it stands for."""
         return self.quantisation.real(self.data)
 
-    def transposed(self) -> Stored:
-        """The transposed matrix."""
+    def transposed(self, permutation: Sequence[int] = (1, 0)) -> Stored:
+        """The same numbers with dimensions in another order, as numpy has it."""
         axis = self.quantisation.axis
-        turned = replace(self.quantisation, axis=None if axis is None else 1 - axis)
-        return Stored(np.ascontiguousarray(self.data.T), turned)
+        place = None if axis is None else tuple(permutation).index(axis)
+        turned = np.ascontiguousarray(self.data.transpose(permutation))
+        return Stored(turned, replace(self.quantisation, axis=place))
 
 
 def dequantised(layer: HandledLayer, x: Operand, quantisation: Quantisation) -> Value:

@@ -81,7 +81,10 @@ _MAKERS: dict[tuple[str, str], Callable[[Program, Op], Layer]] = {
 
 # The zoo's networks are of real numbers: kernels that only quantised ones call are timed on as many
 # elements as those of functions are.
-_LIKE_FUNCTIONS = ("LookUpArgs", "QuantizeArgs", "QlinearAddArgs", "QlinearMeanArgs")
+_LIKE_FUNCTIONS = (
+    *("LookUpArgs", "QuantizeArgs", "QlinearAddArgs", "QlinearMeanArgs", "QlinearMulArgs"),
+    "QlinearPoolArgs",
+)
 
 
 def collect(programs: Iterable[Program]) -> dict[str, Counter[Layer]]:
