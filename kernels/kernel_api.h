@@ -250,15 +250,15 @@ struct LookUpArgs {
   size_t n;
 };
 
-// y[i] = clamp(round(a[i] * a_scale + b[i] * b_scale + offset) + zero_point), half to even, in
-// float32, whose order of sums is the kernel's; y may be a or b.
+// y[i] = clamp(round(a[i] * a_scale + (b[i] * b_scale + offset))), half to even, in float32; both
+// sums are fused with their products, as onnxruntime has them. y may be a or b.
 template <typename T>
 struct QlinearAddArgs {
   const T *a, *b;
   T* y;
   size_t n;
   float a_scale, b_scale, offset;
-  int32_t zero_point, low, high;
+  int32_t low, high;
 };
 
 // y[c] = clamp(round(float(bias + sum over i < pixels of x[i * x_stride + c]) * scale) + zero_point),

@@ -28,7 +28,7 @@ Pass QlinearAddPass(Kernel<QlinearAddArgs<int8_t>> kernel, const LayerSizes& s) 
   const int8_t* const a = Shared<int8_t>().x.Take(n);
   const int8_t* const b = Shared<int8_t>().w.Take(n);
   int8_t* const y = Shared<int8_t>().y.Take(n);
-  return [=] { kernel({a, b, y, n, 0.5f, 0.75f, 2.0f, -3, INT8_MIN, INT8_MAX}); };
+  return [=] { kernel({a, b, y, n, 0.5f, 0.75f, 2.0f, INT8_MIN, INT8_MAX}); };
 }
 
 // Pixels of a few channels.

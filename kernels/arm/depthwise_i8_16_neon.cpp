@@ -1,4 +1,5 @@
 #include "kernels/arm/requantise.h"
+#include "kernels/generic/depthwise_one_by_one.h"
 #include "kernels/generic/unroll.h"
 
 namespace {
@@ -127,31 +128,11 @@ inline void AnyWindow(const DepthwiseArgs<int8_t>& args, const int8_t* w, const 
   }
 }
 
-// Fewer channels than a vector has, one by one: networks have few such layers.
-inline void FewChannels(const DepthwiseArgs<int8_t>& args, const Limits& limits) {
-  for (size_t r = 0; r < args.rows; ++r) {
-    for (size_t p = 0; p < args.pixels; ++p) {
-      const int8_t* const* const a = args.a + p * args.step_w * args.column + r * args.step_h;
-      int8_t* const y = args.y + r * args.y_row_stride + p * args.y_stride;
-      for (size_t c = 0; c < args.channels; ++c) {
-        const int8_t* w = args.w + c;
-        int32_t sum = args.bias[c];
-        for (size_t i = 0; i < args.kernel_h; ++i) {
-          for (size_t j = 0; j < args.kernel_w; ++j, w += 16) sum += a[j * args.column + i][c] * *w;
-        }
-        const float32x4_t value = vdupq_n_f32(static_cast<float>(sum) * args.scale[c]);
-        const int32x4_t rounded = vcvtnq_s32_f32(value);
-        y[c] = vgetq_lane_s8(limits.Store(rounded, rounded, rounded, rounded), 0);
-      }
-    }
-  }
-}
-
 }  // namespace
 
 extern "C" void depthwise_i8_16_neon(const DepthwiseArgs<int8_t>& args) {
+  if (args.channels < 16) return DepthwiseBytesOneByOne(args);
   const Limits limits(args);
-  if (args.channels < 16) return FewChannels(args, limits);
   const size_t last = args.channels - 16, taps = args.kernel_h * args.kernel_w;
   const int8_t* w = args.w;
   const bool threes = args.kernel_h == 3 && args.kernel_w == 3;

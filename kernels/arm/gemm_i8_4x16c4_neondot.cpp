@@ -1,5 +1,3 @@
-#include <stddef.h>
-
 #include "kernels/arm/gemm_bytes.h"
 
 namespace {
@@ -25,36 +23,10 @@ namespace {
   "ldr " letter "18, [%[p2]], #" #bytes \
   "\n"                                  \
   "ldr " letter "19, [%[p3]], #" #bytes "\n"
-#define TRIMTAB_ROUND(s, f)           \
-  "scvtf v" #s ".4s, v" #s            \
-  ".4s\n"                             \
-  "fmul v" #s ".4s, v" #s ".4s, v" #f \
-  ".4s\n"                             \
-  "fcvtns v" #s ".4s, v" #s ".4s\n"
-#define TRIMTAB_FINISH(s0, s1, s2, s3, at) \
-  TRIMTAB_ROUND(s0, 20)                    \
-  TRIMTAB_ROUND(s1, 21)                    \
-  TRIMTAB_ROUND(s2, 22)                    \
-  TRIMTAB_ROUND(s3, 23)                    \
-  "sqxtn v" #s0 ".4h, v" #s0               \
-  ".4s\n"                                  \
-  "sqxtn v" #s2 ".4h, v" #s2               \
-  ".4s\n"                                  \
-  "sqxtn2 v" #s0 ".8h, v" #s1              \
-  ".4s\n"                                  \
-  "sqxtn2 v" #s2 ".8h, v" #s3              \
-  ".4s\n"                                  \
-  "sqadd v" #s0 ".8h, v" #s0               \
-  ".8h, v16.8h\n"                          \
-  "sqadd v" #s2 ".8h, v" #s2               \
-  ".8h, v16.8h\n"                          \
-  "sqxtn v" #s0 ".8b, v" #s0               \
-  ".8h\n"                                  \
-  "sqxtn2 v" #s0 ".16b, v" #s2             \
-  ".8h\n"                                  \
-  "smax v" #s0 ".16b, v" #s0               \
-  ".16b, v17.16b\n"                        \
-  "smin v" #s0 ".16b, v" #s0 ".16b, v18.16b\n"
+#define TRIMTAB_FINISH(s0, s1, s2, s3) \
+  TRIMTAB_ROUND(s0, 20)                \
+  TRIMTAB_ROUND(s1, 21)                \
+  TRIMTAB_ROUND(s2, 22) TRIMTAB_ROUND(s3, 23) TRIMTAB_NARROW(s0, s1, s2, s3, 16, 17, 18)
 
 // 16 sums, 4 vectors of a, 4 of w: in 16 of the depth 64 products with 8 loads.
 struct DotTile {
@@ -70,8 +42,7 @@ struct DotTile {
         "ld1 {v8.4s, v9.4s, v10.4s, v11.4s}, [%[bias]]\n"
         "ld1 {v12.4s, v13.4s, v14.4s, v15.4s}, [%[bias]]\n"
         "1:\n"  // a tap
-        "ldp %[p0], %[p1], [%[tap]], #16\n"
-        "ldp %[p2], %[p3], [%[tap]], #16\n"
+        TRIMTAB_NEXT_TAP
         "lsr %[n], %[k], #4\n"
         "cbz %[n], 3f\n"
         "2:\n"
@@ -96,24 +67,17 @@ struct DotTile {
         "b.ne 1b\n"
 
         "ld1 {v20.4s, v21.4s, v22.4s, v23.4s}, [%[scale]]\n"
-        "add %[n], %[block], %[ends]\n"
-        "ld1r {v16.8h}, [%[n]], #2\n"
-        "ld1r {v17.16b}, [%[n]], #1\n"
-        "ld1r {v18.16b}, [%[n]]\n"
-        "ldp %[p0], %[p1], [%[block], %[results]]\n"
-        "ldp %[p2], %[p3], [%[block], %[results] + 16]\n"
-        TRIMTAB_FINISH(0, 1, 2, 3, 0)
-        TRIMTAB_FINISH(4, 5, 6, 7, 1)
-        TRIMTAB_FINISH(8, 9, 10, 11, 2)
-        TRIMTAB_FINISH(12, 13, 14, 15, 3)
+        TRIMTAB_BLOCK_RESULTS(16, 17, 18)
+        TRIMTAB_FINISH(0, 1, 2, 3)
+        TRIMTAB_FINISH(4, 5, 6, 7)
+        TRIMTAB_FINISH(8, 9, 10, 11)
+        TRIMTAB_FINISH(12, 13, 14, 15)
         "str q0, [%[p0]]\n"
         "str q4, [%[p1]]\n"
         "str q8, [%[p2]]\n"
         "str q12, [%[p3]]\n"
-        : [w] "+r"(w), [tap] "+r"(tap), [taps] "+r"(taps), [n] "=&r"(n), [p0] "=&r"(p0),
-          [p1] "=&r"(p1), [p2] "=&r"(p2), [p3] "=&r"(p3)
-        : [k] "r"(block.k), [bias] "r"(block.bias), [scale] "r"(block.scale), [block] "r"(&block),
-          [results] "i"(offsetof(Block, c)), [ends] "i"(offsetof(Block, zero_point))
+        : TRIMTAB_BLOCK_OUTPUTS
+        : TRIMTAB_BLOCK_INPUTS
         : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13",
           "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "cc", "memory");
   }

@@ -1,5 +1,3 @@
-#include <stddef.h>
-
 #include "kernels/arm/gemm_bytes.h"
 
 namespace {
@@ -23,13 +21,7 @@ namespace {
   ".4s\n"                                \
   "addp v" #s0 ".4s, v" #s0 ".4s, v" #s2 \
   ".4s\n"                                \
-  "add v" #s0 ".4s, v" #s0               \
-  ".4s, v20.4s\n"                        \
-  "scvtf v" #s0 ".4s, v" #s0             \
-  ".4s\n"                                \
-  "fmul v" #s0 ".4s, v" #s0              \
-  ".4s, v21.4s\n"                        \
-  "fcvtns v" #s0 ".4s, v" #s0 ".4s\n"
+  "add v" #s0 ".4s, v" #s0 ".4s, v20.4s\n" TRIMTAB_ROUND(s0, 21)
 #define TRIMTAB_ZERO(s) "movi v" #s ".4s, #0\n"
 
 struct WideTile {
@@ -45,8 +37,7 @@ struct WideTile {
         TRIMTAB_ZERO(8) TRIMTAB_ZERO(9) TRIMTAB_ZERO(10) TRIMTAB_ZERO(11)
         TRIMTAB_ZERO(12) TRIMTAB_ZERO(13) TRIMTAB_ZERO(14) TRIMTAB_ZERO(15)
         "1:\n"  // a tap
-        "ldp %[p0], %[p1], [%[tap]], #16\n"
-        "ldp %[p2], %[p3], [%[tap]], #16\n"
+        TRIMTAB_NEXT_TAP
         "lsr %[n], %[k], #4\n"
         "2:\n"
         "ld1 {v20.16b, v21.16b, v22.16b, v23.16b}, [%[w]], #64\n"
@@ -73,34 +64,18 @@ struct WideTile {
 
         "ldr q20, [%[bias]]\n"
         "ldr q21, [%[scale]]\n"
-        "add %[n], %[block], %[ends]\n"
-        "ld1r {v22.8h}, [%[n]], #2\n"
-        "ld1r {v23.16b}, [%[n]], #1\n"
-        "ld1r {v24.16b}, [%[n]]\n"
-        "ldp %[p0], %[p1], [%[block], %[results]]\n"
-        "ldp %[p2], %[p3], [%[block], %[results] + 16]\n"
+        TRIMTAB_BLOCK_RESULTS(22, 23, 24)
         TRIMTAB_TOGETHER(0, 1, 2, 3)
         TRIMTAB_TOGETHER(4, 5, 6, 7)
         TRIMTAB_TOGETHER(8, 9, 10, 11)
         TRIMTAB_TOGETHER(12, 13, 14, 15)
-        "sqxtn v0.4h, v0.4s\n"
-        "sqxtn v8.4h, v8.4s\n"
-        "sqxtn2 v0.8h, v4.4s\n"
-        "sqxtn2 v8.8h, v12.4s\n"
-        "sqadd v0.8h, v0.8h, v22.8h\n"
-        "sqadd v8.8h, v8.8h, v22.8h\n"
-        "sqxtn v0.8b, v0.8h\n"
-        "sqxtn2 v0.16b, v8.8h\n"
-        "smax v0.16b, v0.16b, v23.16b\n"
-        "smin v0.16b, v0.16b, v24.16b\n"
+        TRIMTAB_NARROW(0, 4, 8, 12, 22, 23, 24)
         "str s0, [%[p0]]\n"
         "st1 {v0.s}[1], [%[p1]]\n"
         "st1 {v0.s}[2], [%[p2]]\n"
         "st1 {v0.s}[3], [%[p3]]\n"
-        : [w] "+r"(w), [tap] "+r"(tap), [taps] "+r"(taps), [n] "=&r"(n), [p0] "=&r"(p0),
-          [p1] "=&r"(p1), [p2] "=&r"(p2), [p3] "=&r"(p3)
-        : [k] "r"(block.k), [bias] "r"(block.bias), [scale] "r"(block.scale), [block] "r"(&block),
-          [results] "i"(offsetof(Block, c)), [ends] "i"(offsetof(Block, zero_point))
+        : TRIMTAB_BLOCK_OUTPUTS
+        : TRIMTAB_BLOCK_INPUTS
         : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13",
           "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25",
           "v26", "v27", "v28", "v29", "v30", "v31", "cc", "memory");

@@ -20,9 +20,8 @@ inline int8x16_t Sum(const QlinearAddArgs<int8_t>& args, int8x16_t a, int8x16_t 
   int32x4_t r[4];
   TRIMTAB_UNROLL
   for (int i = 0; i < 4; ++i) {
-    // Every product is rounded, as onnxruntime has it on x86: a fused one is another now and then.
-    const float32x4_t sum = vaddq_f32(vmulq_n_f32(x.v[i], args.a_scale), offset);
-    r[i] = vcvtnq_s32_f32(vaddq_f32(vmulq_n_f32(y.v[i], args.b_scale), sum));
+    const float32x4_t first = vfmaq_n_f32(offset, y.v[i], args.b_scale);
+    r[i] = vcvtnq_s32_f32(vfmaq_n_f32(first, x.v[i], args.a_scale));
   }
   return limits.Store(r[0], r[1], r[2], r[3]);
 }
@@ -31,7 +30,7 @@ inline int8x16_t Sum(const QlinearAddArgs<int8_t>& args, int8x16_t a, int8x16_t 
 
 extern "C" void qlinear_add_i8_neon(const QlinearAddArgs<int8_t>& given) {
   const QlinearAddArgs<int8_t> args = given;  // a copy that stores to y cannot change
-  const Limits limits(args);
+  const Limits limits(0, args.low, args.high);
   size_t i = 0;
   for (; i + 16 <= args.n; i += 16)
     vst1q_s8(args.y + i, Sum(args, vld1q_s8(args.a + i), vld1q_s8(args.b + i), limits));

@@ -12,11 +12,12 @@ struct Limits {
   int16x8_t zero_point;
   int8x16_t low, high;
 
+  Limits(int32_t zero_point_of_y, int32_t least, int32_t most)
+      : zero_point(vdupq_n_s16(static_cast<int16_t>(zero_point_of_y))),
+        low(vdupq_n_s8(static_cast<int8_t>(least))),
+        high(vdupq_n_s8(static_cast<int8_t>(most))) {}
   template <typename Args>
-  explicit Limits(const Args& args)
-      : zero_point(vdupq_n_s16(static_cast<int16_t>(args.zero_point))),
-        low(vdupq_n_s8(static_cast<int8_t>(args.low))),
-        high(vdupq_n_s8(static_cast<int8_t>(args.high))) {}
+  explicit Limits(const Args& args) : Limits(args.zero_point, args.low, args.high) {}
 
   // Rounded numbers, less the zero point. Whatever is too large stays at an end.
   int8x16_t Store(int32x4_t a, int32x4_t b, int32x4_t c, int32x4_t d) const {

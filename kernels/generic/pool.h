@@ -138,16 +138,9 @@ inline void Pool(const PoolArgs<Element>& given, const Combine& combine, const F
   }
 }
 
-TRIMTAB_FAMILY(f32, f16)
+TRIMTAB_FAMILY(f32, f16, i8)
 inline void MaxPool(const PoolArgs<Element>& args) {
   Pool(args, [](F sum, F x) { return Max(x, sum); }, [](F sum, size_t) { return sum; });
-}
-
-TRIMTAB_FAMILY(f32, f16, needs(precision))
-inline void AveragePool(const PoolArgs<Element>& args) {
-  Pool(
-      args, [](F sum, F x) { return sum + x; },
-      [&](F sum, size_t p) { return sum * Set(args.scale[p]); });
 }
 
 }  // namespace

@@ -21,8 +21,8 @@ uint64_t XGetBv() {
   return (static_cast<uint64_t>(high) << 32) | low;
 }
 
-constexpr const char* kNames[] = {"avx2",     "fma",      "avx512f", "avx512vl",
-                                  "avx512dq", "avx512bw", nullptr};
+constexpr const char* kNames[] = {"avx2",     "fma",        "avx512f",    "avx512vl", "avx512dq",
+                                  "avx512bw", "avx512vbmi", "avx512vnni", nullptr};
 
 // Intel SDM volume 1, 14.3 and 15.2: an extension counts only when the system saves its registers
 // (XCR0).
@@ -40,6 +40,8 @@ uint32_t Detect() {
     if (b & (1u << 31)) features |= kCpuAvx512vl;
     if (b & (1u << 17)) features |= kCpuAvx512dq;
     if (b & (1u << 30)) features |= kCpuAvx512bw;
+    if (c & (1u << 1)) features |= kCpuAvx512vbmi;
+    if (c & (1u << 11)) features |= kCpuAvx512vnni;
   }
   return features;
 }

@@ -20,6 +20,8 @@ enum CpuFeature : uint32_t {
   kCpuAvx512vl = 1u << 3,
   kCpuAvx512dq = 1u << 4,
   kCpuAvx512bw = 1u << 5,
+  kCpuAvx512vbmi = 1u << 6,
+  kCpuAvx512vnni = 1u << 7,
   // aarch64, armv7
   kCpuNeon = 1u << 0,
   kCpuVfpv4 = 1u << 1,

@@ -32,11 +32,17 @@ class QlinearAdd final : public OperatorOf<QlinearAddAttributes> {
     int32_t a = 0, b = 0;
     TRIMTAB_RETURN_IF_ERROR(ReadZeroPoint(input(0), &a));
     TRIMTAB_RETURN_IF_ERROR(ReadZeroPoint(input(1), &b));
-    TRIMTAB_RETURN_IF_ERROR(BindLimits(attributes(), output(), &args_));
+    Epilogue<int8_t> y;
+    TRIMTAB_RETURN_IF_ERROR(BindLimits(attributes(), output(), &y));
+    args_.low = y.low;
+    args_.high = y.high;
     const float scale = output().quantisation->scales()[0];
     args_.a_scale = input(0).quantisation->scales()[0] / scale;
     args_.b_scale = input(1).quantisation->scales()[0] / scale;
-    args_.offset = -(static_cast<float>(a) * args_.a_scale + static_cast<float>(b) * args_.b_scale);
+    // Rounded one by one, as onnxruntime has it: no product may be fused with the sum.
+    const volatile float a_part = static_cast<float>(a) * args_.a_scale;
+    const volatile float b_part = static_cast<float>(b) * args_.b_scale;
+    args_.offset = static_cast<float>(y.zero_point) - (a_part + b_part);
     return Bind<NameHash("qlinear_add")>(attributes().kernel, &kernel_);
   }
 

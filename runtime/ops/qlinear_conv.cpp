@@ -22,17 +22,20 @@ void PointAtPixels(const void* context, GemmTiles<int8_t>* tiles) {
                              tiles->group * source.k, source.k, tiles->a, &tiles->taps, &tiles->k);
 }
 
-// A few bytes: a kernel row of an image with few channels.
-inline int8_t* CopyFew(int8_t* to, const int8_t* from, size_t count) {
-  constexpr size_t kWord = sizeof(uint64_t);
-  if (count < kWord) {
-    for (; count > 0; --count) *to++ = *from++;
-    return to;
-  }
+template <size_t kWord>
+inline int8_t* CopyWords(int8_t* to, const int8_t* from, size_t count) {
   // The last word overlaps the one before.
   for (size_t i = 0; i + kWord < count; i += kWord) __builtin_memcpy(to + i, from + i, kWord);
   __builtin_memcpy(to + count - kWord, from + count - kWord, kWord);
   return to + count;
+}
+
+// A few bytes: a kernel row of an image with few channels.
+inline int8_t* CopyFew(int8_t* to, const int8_t* from, size_t count) {
+  if (count >= 16) return CopyWords<16>(to, from, count);
+  if (count >= 8) return CopyWords<8>(to, from, count);
+  for (; count > 0; --count) *to++ = *from++;
+  return to;
 }
 
 // Kernels multiply several elements of the depth at once. Where channels are no multiple of these,

@@ -40,6 +40,8 @@ MACROS = {
         "avx512vl": "__AVX512VL__",
         "avx512dq": "__AVX512DQ__",
         "avx512bw": "__AVX512BW__",
+        "avx512vbmi": "__AVX512VBMI__",
+        "avx512vnni": "__AVX512VNNI__",
     },
 }
 

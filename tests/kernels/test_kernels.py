@@ -24,6 +24,7 @@ pytestmark = pytest.mark.build
 EMULATED = [
     ("aarch64-linux-musl", "cortex-a53"),
     ("aarch64-linux-musl", "cortex-a76"),
+    ("aarch64-linux-musl", "max"),
     ("armv7-linux-musleabihf", "cortex-a7"),
     ("armv7-linux-musleabihf", "cortex-a9"),
     pytest.param("riscv64-linux-musl", "rv64", marks=pytest.mark.slow),
@@ -83,7 +84,11 @@ def test_every_kernel_agrees_with_float64_on_an_emulated_core(name: str, core: s
     outcome = check([*emulator(name, core), str(program(name))])
     assert set(outcome) == kernels_of(toolchain.find_toolchain(name).arch)
     # A Cortex-A9 has NEON without the fused multiply-add that our Armv7 kernels use, a Cortex-A53
-    # neither arithmetic in f16 nor dot products.
-    lacks = {"cortex-a9": ("_neonv7",), "cortex-a53": ("_neonfp16", "_neondot")}.get(core, ())
+    # neither arithmetic in f16 nor dot products, a Cortex-A76 no products of matrices.
+    lacks = {
+        "cortex-a9": ("_neonv7",),
+        "cortex-a53": ("_neonfp16", "_neondot", "_neoni8mm"),
+        "cortex-a76": ("_neoni8mm",),
+    }.get(core, ())
     lacking = {n for n in outcome if n.endswith(lacks)}
     assert {n for n, result in outcome.items() if result == "skipped"} == lacking

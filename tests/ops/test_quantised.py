@@ -138,3 +138,24 @@ def test_what_padding_holds_stands_for_zero(tmp_path: Path) -> None:
     np.testing.assert_array_equal(got, want)
     # Every pixel of a channel is its bias, also beside the padding.
     assert all(len(set(channel.ravel().tolist())) == 1 for channel in got[0])
+
+
+@pytest.mark.parametrize("scales", [(0.03, 0.05, 0.07), (0.02, 0.02, 0.04), (0.05, 0.01, 0.013)])
+def test_a_sum_of_int8_is_that_of_onnxruntime_to_the_last_integer(
+    scales: tuple[float, float, float], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The second ones give halves, whose even neighbour depends on where the zero point is added.
+    graph = QuantisedGraph(np.int8, seed=5)
+    a, b, y = scales
+    operands = (
+        graph.pair(graph.input(1, 30, 40, 41), a, 7),
+        graph.pair(graph.input(1, 30, 40, 41), b, -31),
+    )
+    out = graph.pair(graph.node("Add", *operands), y, 11)
+    model, feeds = graph.model(out), graph.feeds()
+    program = loaded(model, tmp_path)
+    assert "qlinear_add" in {op.type for op in trimtab.optimize(program, Target.host()).ops}
+    (want,) = onnxruntime_of(model, feeds)
+    for isa in Target.host().isas:
+        monkeypatch.setenv("TRIMTAB_ISA", isa)
+        np.testing.assert_array_equal(trimtab.Session(program).run(feeds)[out], want)

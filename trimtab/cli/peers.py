@@ -27,6 +27,7 @@ def _counts(text: str) -> list[int]:
         "models": "zoo networks or ONNX files, with commas between them; default: all of the zoo",
         "threads": "thread counts, with commas between them",
         "rounds": "turns of each engine on each model",
+        "precision": "f32, or int8: QDQ files that onnxruntime makes of the networks",
         "prefer": PREFER_HELP,
         "python": "interpreter that has the peers; default: this one",
         "wait": WAIT_HELP,
@@ -41,6 +42,7 @@ def peers(
     models: str = "",
     threads: str = "1",
     rounds: int = 10,
+    precision: str = "f32",
     prefer: str = "",
     python: str = "",
     wait: str = "",
@@ -53,20 +55,33 @@ def peers(
     from pathlib import Path
 
     from trimtab import files, paths, tables, zoo
+    from trimtab.errors import UsageError
     from trimtab.instruments import committed
     from trimtab.instruments.peers import report
     from trimtab.instruments.peers.compare import Installed, Work, compare
+    from trimtab.instruments.peers.quantised import quantised
     from trimtab.instruments.surroundings import Surroundings
     from trimtab.workflow.alone import alone
     from trimtab.workflow.models import model_path
     from trimtab.workflow.progress import shown
 
     counts = _counts(threads)
+    if precision not in report.NAMES:
+        raise UsageError(
+            f"unknown precision {precision!r}", hint=f"use {' or '.join(report.NAMES)}"
+        )
+    is_quantised = precision != "f32"
     read_plan("", prefer)  # refuses what is no preference
-    engines = Installed(python or sys.executable)
+    engines = Installed(python or sys.executable, quantised=is_quantised)
     names = [name for name in models.split(",") if name] or zoo.names()
     progress = shown(quiet=json)
-    work = Work([model_path(name, progress=progress) for name in names], counts, rounds, prefer)
+    found = [model_path(name, progress=progress) for name in names]
+    if is_quantised:
+        with progress.step("quantise", "networks") as step:
+            for number, path in enumerate(found):
+                step.update(number, len(found))
+                found[number] = quantised(path, paths.cache() / "peers")
+    work = Work(found, counts, rounds, prefer)
     surroundings = Surroundings()
     with alone("bench.peers", parse_wait(wait), progress):
         comparison = compare(work, engines, paths.cache() / "peers", progress)
@@ -77,8 +92,9 @@ def peers(
         progress.note(f"written: {output}")
     if update:
         options = f"--threads {threads} --rounds {rounds}" + f" --models {models}" * bool(models)
+        options += f" --precision {precision}" * is_quantised
         options += f" --prefer {prefer}" * bool(prefer)
         options += " --python PEERS/bin/python" * bool(python)
         command = f"./inv bench.peers {options} --update"
         made = report.to_results(comparison, command, surroundings.facts())
-        progress.note(f"written: {committed.write(report.NAME, made)}")
+        progress.note(f"written: {committed.write(report.NAMES[precision], made)}")

@@ -18,6 +18,7 @@ from typing import Protocol, TypeVar
 
 from trimtab.errors import MissingRequirementError, RunnerError
 from trimtab.instruments.peers.process import Case, Loaded, Process, prepare, probe
+from trimtab.instruments.peers.worker import ENGINES
 from trimtab.progress import SILENT, Progress, Step
 
 US = "trimtab"
@@ -127,13 +128,18 @@ class Engines(Protocol):
 
 
 class Installed:
-    """The peers that the interpreter at `python` has, and trimtab in this one.
+    """The peers that the interpreter at `python` has, and trimtab in this one; `quantised`: only
+    those that compute with the integers of QDQ files.
 
     MissingRequirementError when there is not one peer.
     """
 
-    def __init__(self, python: str) -> None:
-        peers = {name: version for name, version in probe(python).items() if name != US}
+    def __init__(self, python: str, *, quantised: bool = False) -> None:
+        peers = {
+            name: version
+            for name, version in probe(python).items()
+            if name != US and (ENGINES[name].quantised or not quantised)
+        }
         if not peers:
             raise MissingRequirementError("no peer is installed there", where=python, hint=INSTALL)
         self.versions = {**peers, US: probe(sys.executable).get(US, "")}

@@ -14,7 +14,8 @@ from trimtab.instruments.committed import Results, Row
 from trimtab.instruments.peers.compare import US, Comparison, Result
 from trimtab.tables import Column, Page, Table, number
 
-NAME = "peers"  # of the committed results
+NAMES = {"f32": "peers", "int8": "peers_int8"}  # of the committed results, by precision
+NAME = NAMES["f32"]
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,8 @@ class Engine:
     """How an engine is used. `packages`: what pip calls them, the one with its version first.
 
     `modules` are imported before the clock starts; `create` gets them. `shipped`: the files of the
-    model that a user of the engine would ship.
+    model that a user of the engine would ship. `quantised`: it reads QDQ files, and computes with
+    their integers.
     """
 
     packages: tuple[str, ...]
@@ -62,6 +63,7 @@ class Engine:
     create: Callable[..., Run]
     convert: Callable[[Job], None] = lambda job: None
     shipped: Callable[[Job], Sequence[Path]] = lambda job: [job.model]
+    quantised: bool = False
 
 
 def onnxruntime(job: Job, ort: Any) -> Run:
@@ -73,7 +75,7 @@ def onnxruntime(job: Job, ort: Any) -> Run:
 
 
 def openvino(job: Job, ov: Any) -> Run:
-    """ONNX as it is; float32 throughout."""
+    """ONNX as it is; float32 throughout, but for what is quantised."""
     hints = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"}
     config = {"INFERENCE_NUM_THREADS": job.threads, **hints}
     compiled = ov.Core().compile_model(str(job.model), "CPU", config)
@@ -163,8 +165,8 @@ def trimtab(job: Job, trimtab: Any, *_: Any) -> Run:
 
 
 ENGINES = {
-    "onnxruntime": Engine(("onnxruntime",), ("onnxruntime",), onnxruntime),
-    "openvino": Engine(("openvino",), ("openvino",), openvino),
+    "onnxruntime": Engine(("onnxruntime",), ("onnxruntime",), onnxruntime, quantised=True),
+    "openvino": Engine(("openvino",), ("openvino",), openvino, quantised=True),
     "ncnn": Engine(("ncnn", "pnnx"), ("ncnn",), ncnn, ncnn_convert, ncnn_shipped),
     "mnn": Engine(
         ("MNN",), ("MNN.nn", "MNN.expr"), mnn, mnn_convert, lambda job: [job.converted(".mnn")]
@@ -175,6 +177,7 @@ ENGINES = {
         trimtab,
         trimtab_convert,
         lambda job: [job.converted(".ttm")],
+        quantised=True,
     ),
 }
 

@@ -72,16 +72,16 @@ class TimedOperator:
     share: float | None
 
 
-def _peak(isa: str) -> str:
-    """The kernel that shows what an instruction set can multiply: one of its own, or of the next
-    lower set that has one.
+def _loop(family: str, isa: str) -> str:
+    """The kernel that shows what an instruction set can do, as multiply (`peak`): one of its own,
+    or of the next lower set that has one.
     """
     rows = [row for row in kernels.isas().values() if row.arch == kernels.isas()[isa].arch]
     lower = [row for row in rows if row.rank <= kernels.isas()[isa].rank] + [
         kernels.isas()[kernels.PORTABLE]
     ]
     lower.sort(key=lambda row: (row.name == isa, row.rank), reverse=True)
-    names = (f"peak_{dtype}_{row.name}" for row in lower for dtype in (_DTYPE, *row.vectors))
+    names = (f"{family}_{dtype}_{row.name}" for row in lower for dtype in (_DTYPE, *row.vectors))
     return next(name for name in names if name in kernels.inventory())
 
 
@@ -101,11 +101,11 @@ class _Limits:
         """Times every loop once."""
         for isa, rates in self._peaks.items():
             n = _PEAK_MULTIPLY_ADDS
-            rates.append(2 * n / self._time(_peak(isa), n))
+            rates.append(2 * n / self._time(_loop("peak", isa), n))
         for name, size in self._sets.items():
             n = size // 4 // 1024 * 1024  # a multiple of every vector
-            read = 4 * n / self._time(f"read_{_DTYPE}_{self._best}", n)
-            copied = 4 * n / self._time(f"copy_{_DTYPE}_{self._best}", n // 2)
+            read = 4 * n / self._time(_loop("read", self._best), n)
+            copied = 4 * n / self._time(_loop("copy", self._best), n // 2)
             self._rates[name].append(max(read, copied))
 
     def _time(self, name: str, n: int) -> float:

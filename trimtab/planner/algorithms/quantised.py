@@ -95,7 +95,7 @@ class QuantisedDepthwise:
 
     def fits(self, program: Program, op: Op, attribute: Attribute, kernel: Kernel) -> bool:
         """Kernels whose sums hold two products of 16 bits only without weights of -128."""
-        return kernel.portable or _above_least(program, op)
+        return not _sums_16_bits(kernel) or _above_least(program, op)
 
     def work(self, program: Program, op: Op, kernel: Kernel, target: Target) -> Work:
         """Every tap of every output, the last tile of channels filled up."""
@@ -124,10 +124,11 @@ def _depth(depth: int, kernel: Kernel) -> int:
 
 
 def _sums_16_bits(kernel: Kernel) -> bool:
-    """Whether it adds two products before it widens them: with more depth at once than the dot
-    products of 4 and 8 elements have.
+    """Whether it adds two products before it widens them: on ARM those for windows, and those with
+    more depth at once than the products of 4 and 8 elements have.
     """
-    return kernel.depth_step == 16
+    is_window = kernel.family == "depthwise" and kernel.path.parent.name == "arm"
+    return is_window or kernel.depth_step == 16
 
 
 def _above_least(program: Program, op: Op) -> bool:

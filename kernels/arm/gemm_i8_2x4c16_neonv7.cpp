@@ -1,0 +1,65 @@
+#include <arm_neon.h>
+
+#include "kernels/arm/gemm_bytes.h"
+#include "kernels/generic/unroll.h"
+
+namespace {
+
+// Two products of bytes fit 16 bits, as weights are above -128. 8 of 16 registers hold parts of sums.
+struct PairTile {
+  static constexpr size_t kMr = 2, kNr = 4;
+
+  static inline void Multiply(const Block& block) {
+    int32x4_t sums[kMr][kNr];
+    TRIMTAB_UNROLL
+    for (auto& row : sums) {
+      TRIMTAB_UNROLL
+      for (auto& sum : row) sum = vdupq_n_s32(0);
+    }
+    const int8_t* w = block.w;
+    const int8_t* const* tap = block.a;
+    for (size_t t = block.taps; t > 0; --t, tap += kMr) {
+      const int8_t *first = tap[0], *second = tap[1];
+      for (size_t n = block.k; n > 0; n -= 16, first += 16, second += 16) {
+        const int8x16_t a[kMr] = {vld1q_s8(first), vld1q_s8(second)};
+        TRIMTAB_UNROLL
+        for (size_t j = 0; j < kNr; ++j, w += 16) {
+          const int8x16_t b = vld1q_s8(w);
+          TRIMTAB_UNROLL
+          for (size_t i = 0; i < kMr; ++i) {
+            const int16x8_t low = vmull_s8(vget_low_s8(a[i]), vget_low_s8(b));
+            sums[i][j] =
+                vpadalq_s16(sums[i][j], vmlal_s8(low, vget_high_s8(a[i]), vget_high_s8(b)));
+          }
+        }
+      }
+    }
+    const int32x4_t bias = vld1q_s32(block.bias);
+    const float32x4_t scale = vld1q_f32(block.scale);
+    TRIMTAB_UNROLL
+    for (size_t i = 0; i < kMr; ++i) {
+      const int32x2_t first = vpadd_s32(Half(sums[i][0]), Half(sums[i][1]));
+      const int32x2_t last = vpadd_s32(Half(sums[i][2]), Half(sums[i][3]));
+      const int32x4_t sum = vaddq_s32(vcombine_s32(first, last), bias);
+      Store(block, vmulq_f32(vcvtq_f32_s32(sum), scale), block.c[i]);
+    }
+  }
+
+  static inline int32x2_t Half(int32x4_t x) { return vadd_s32(vget_low_s32(x), vget_high_s32(x)); }
+
+  // As RoundBetween of kernels/generic/rounding.h.
+  static inline void Store(const Block& block, float32x4_t x, int8_t* c) {
+    x = vmaxq_f32(x, vdupq_n_f32(static_cast<float>(block.low - block.zero_point)));
+    x = vminq_f32(x, vdupq_n_f32(static_cast<float>(block.high - block.zero_point)));
+    const int32x4_t bits = vreinterpretq_s32_f32(vaddq_f32(x, vdupq_n_f32(0x1.8p23f)));
+    const int32x4_t y = vaddq_s32(bits, vdupq_n_s32(block.zero_point - 0x4b400000));
+    const int16x4_t half = vmovn_s32(y);
+    const int8x8_t bytes = vmovn_s16(vcombine_s16(half, half));
+    const int32_t four = vget_lane_s32(vreinterpret_s32_s8(bytes), 0);
+    memcpy(c, &four, sizeof(four));
+  }
+};
+
+}  // namespace
+
+extern "C" void gemm_i8_2x4c16_neonv7(const GemmArgs<int8_t>& args) { GemmBytes<PairTile>(args); }

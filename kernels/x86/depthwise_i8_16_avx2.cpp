@@ -1,0 +1,54 @@
+#include "kernels/x86/vec_bytes_avx2.h"
+
+#include "kernels/x86/depthwise_bytes.h"
+
+namespace {
+
+// Two taps a lane, of 16 bits.
+struct PairTaps {
+  static constexpr size_t kNr = 16, kGroup = 2;
+  static constexpr bool kSome = false;
+  using Bytes = __m256i;
+  struct Parts {
+    __m256i v[2];  // of channels 0 to 3 and 8 to 11, of 4 to 7 and 12 to 15
+  };
+
+  explicit PairTaps(size_t) {}
+
+  static Bytes Load(const int8_t* p) {
+    return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  }
+  static Bytes Weights(const int8_t* p) { return Load(p); }
+  static Parts SideBySide(const Bytes (&x)[kGroup]) {
+    return {{_mm256_unpacklo_epi16(x[0], x[1]), _mm256_unpackhi_epi16(x[0], x[1])}};
+  }
+  static void Add(Parts* sums, const Parts& x, const Parts& w) {
+    TRIMTAB_UNROLL
+    for (int i = 0; i < 2; ++i)
+      sums->v[i] = _mm256_add_epi32(sums->v[i], _mm256_madd_epi16(x.v[i], w.v[i]));
+  }
+  static Parts Zeros() { return {}; }
+  static Parts Loaded(const void* from) {
+    const auto* p = static_cast<const __m128i*>(from);
+    const __m128i x[4] = {_mm_loadu_si128(p), _mm_loadu_si128(p + 1), _mm_loadu_si128(p + 2),
+                          _mm_loadu_si128(p + 3)};
+    return {{_mm256_inserti128_si256(_mm256_castsi128_si256(x[0]), x[2], 1),
+             _mm256_inserti128_si256(_mm256_castsi128_si256(x[1]), x[3], 1)}};
+  }
+  static Parts Start(const int32_t* bias, const Parts&) { return Loaded(bias); }
+  static Parts Scales(const float* scale) { return Loaded(scale); }
+  static void Finish(const Rounding& rounded, const Parts& sums, const Parts& scale, int8_t* y) {
+    const Reals low = ToReals({sums.v[0]}) * Reals{_mm256_castsi256_ps(scale.v[0])};
+    const Reals high = ToReals({sums.v[1]}) * Reals{_mm256_castsi256_ps(scale.v[1])};
+    const __m256i bytes = rounded.InTurns({low, high, low, high}).v;
+    const __m128i both =
+        _mm_unpacklo_epi64(_mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(y), both);
+  }
+};
+
+}  // namespace
+
+extern "C" void depthwise_i8_16_avx2(const DepthwiseArgs<int8_t>& args) {
+  DepthwiseBytes<PairTaps>(args);
+}

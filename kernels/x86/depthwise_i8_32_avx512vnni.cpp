@@ -1,0 +1,74 @@
+#include "kernels/x86/vec_bytes_avx2.h"
+
+#include "kernels/x86/depthwise_bytes.h"
+
+namespace {
+
+// Four taps a lane. The instruction multiplies bytes without sign, which inputs become by adding 128,
+// by bytes with one: 128 times the sum of the weights is too much.
+struct DotTaps {
+  static constexpr size_t kNr = 32, kGroup = 4;
+  static constexpr bool kSome = true;
+  using Bytes = __m256i;
+  struct Parts {
+    __m256i v[kQuarters];  // of channels 0 to 3 and 16 to 19, of 4 to 7 and 20 to 23, ...
+  };
+
+  __mmask32 mask;
+
+  explicit DotTaps(size_t channels)
+      : mask(static_cast<__mmask32>((uint64_t{1} << channels) - 1u)) {}
+
+  Bytes Load(const int8_t* p) const {
+    return _mm256_xor_si256(_mm256_maskz_loadu_epi8(mask, p), _mm256_set1_epi8(INT8_MIN));
+  }
+  static Bytes Weights(const int8_t* p) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+  }
+  static Parts SideBySide(const Bytes (&x)[kGroup]) {
+    const __m256i low = _mm256_unpacklo_epi8(x[0], x[1]), high = _mm256_unpackhi_epi8(x[0], x[1]);
+    const __m256i low2 = _mm256_unpacklo_epi8(x[2], x[3]), high2 = _mm256_unpackhi_epi8(x[2], x[3]);
+    return {{_mm256_unpacklo_epi16(low, low2), _mm256_unpackhi_epi16(low, low2),
+             _mm256_unpacklo_epi16(high, high2), _mm256_unpackhi_epi16(high, high2)}};
+  }
+  static void Add(Parts* sums, const Parts& x, const Parts& w) {
+    TRIMTAB_UNROLL
+    for (int q = 0; q < kQuarters; ++q)
+      sums->v[q] = _mm256_dpbusd_epi32(sums->v[q], x.v[q], w.v[q]);
+  }
+  static Parts Zeros() {
+    const __m256i all = _mm256_set1_epi8(INT8_MIN);
+    return {{all, all, all, all}};
+  }
+  // Of 32 numbers, of which those that are not there are 0.
+  __m256i Quarter(const void* from, int q) const {
+    const auto* numbers = static_cast<const int32_t*>(from) + 4 * q;
+    const auto first = static_cast<__mmask8>(mask >> (4 * q) & 15u);
+    const auto last = static_cast<__mmask8>(mask >> (16 + 4 * q) & 15u);
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_maskz_loadu_epi32(first, numbers)),
+                                   _mm_maskz_loadu_epi32(last, numbers + 16), 1);
+  }
+  Parts Start(const int32_t* bias, const Parts& excess) const {
+    Parts start;
+    TRIMTAB_UNROLL
+    for (int q = 0; q < kQuarters; ++q)
+      start.v[q] = _mm256_sub_epi32(Quarter(bias, q), excess.v[q]);
+    return start;
+  }
+  Parts Scales(const float* scale) const {
+    return {{Quarter(scale, 0), Quarter(scale, 1), Quarter(scale, 2), Quarter(scale, 3)}};
+  }
+  void Finish(const Rounding& rounded, const Parts& sums, const Parts& scale, int8_t* y) const {
+    Reals x[kQuarters];
+    TRIMTAB_UNROLL
+    for (int q = 0; q < kQuarters; ++q)
+      x[q] = ToReals({sums.v[q]}) * Reals{_mm256_castsi256_ps(scale.v[q])};
+    _mm256_mask_storeu_epi8(y, mask, rounded.InTurns(x).v);
+  }
+};
+
+}  // namespace
+
+extern "C" void depthwise_i8_32_avx512vnni(const DepthwiseArgs<int8_t>& args) {
+  DepthwiseBytes<DotTaps>(args);
+}

@@ -1,0 +1,108 @@
+// The frame of the x86 GEMM kernels of bytes: tiles of rows, panels, variants for fewer rows, and the
+// epilogue, over the vectors of vec_bytes_<isa>.h.
+//
+// A kernel supplies Tile: the constants kMr, kNr, kVectors = kNr / (kLanes / kQuarters) and
+// Smaller(rows), the next smaller number of rows that gets code of its own, or 0; and, for a tile of
+// rows that begins with the pointers `a`,
+//
+//   Tile(args, a)                                what all its panels share
+//   Multiply<kRows, kUsed>(args, w, bias, sums)  bias and products of the first kUsed vectors of a
+//                                                panel; Numbers sums[kRows][kUsed]
+#ifndef TRIMTAB_KERNELS_X86_GEMM_BYTES_H_
+#define TRIMTAB_KERNELS_X86_GEMM_BYTES_H_
+
+#include "kernels/generic/unroll.h"
+#include "kernels/kernel_api.h"
+
+namespace {
+
+constexpr size_t kNumbers = kLanes / kQuarters;  // of a vector of them
+
+// Fewer than a panel has; the last word overlaps the one before.
+inline void CopyBytes(int8_t* to, const int8_t* from, size_t count) {
+  constexpr size_t kWord = sizeof(uint64_t);
+  if (count < kWord) {
+    for (; count > 0; --count) *to++ = *from++;
+    return;
+  }
+  for (size_t i = 0; i + kWord < count; i += kWord) __builtin_memcpy(to + i, from + i, kWord);
+  __builtin_memcpy(to + count - kWord, from + count - kWord, kWord);
+}
+
+// `columns` of one panel, at most kUsed vectors, of args.rows <= kRows rows; the rows past them are
+// computed from whatever valid pointers stand there, and dropped.
+template <class Tile, int kRows, int kUsed>
+__attribute__((noinline)) void Panel(const GemmArgs<int8_t>& args, const Tile& tile,
+                                     size_t columns) {
+  constexpr int kAll = kRows * kUsed, kGroups = (kAll + kQuarters - 1) / kQuarters;
+  Numbers sums[kRows][kUsed];
+  tile.template Multiply<kRows, kUsed>(args, sums);
+  Reals scale[kUsed];
+  TRIMTAB_UNROLL
+  for (int v = 0; v < kUsed; ++v)
+    scale[v] = LoadReals(args.scale + static_cast<size_t>(v) * kNumbers);
+  const Rounding rounded(args);
+  alignas(64) int8_t results[kGroups * kLanes];
+  TRIMTAB_UNROLL
+  for (int g = 0; g < kGroups; ++g) {
+    Reals part[kQuarters];
+    TRIMTAB_UNROLL
+    for (int q = 0; q < kQuarters; ++q) {
+      const int at = g * kQuarters + q < kAll ? g * kQuarters + q : kAll - 1;
+      part[q] = ToReals(sums[at / kUsed][at % kUsed]) * scale[at % kUsed];
+    }
+    Store(results + static_cast<size_t>(g) * kLanes, rounded(part));
+  }
+  constexpr size_t kWidth = kUsed * kNumbers;
+  const int8_t* from = results;
+  int8_t* c = args.c;
+  if (columns == kWidth) {
+    for (size_t i = args.rows; i > 0; --i, from += kWidth, c += args.c_stride)
+      __builtin_memcpy(c, from, kWidth);
+    return;
+  }
+  for (size_t i = args.rows; i > 0; --i, from += kWidth, c += args.c_stride)
+    CopyBytes(c, from, columns);
+}
+
+// The smallest variant that holds the rows.
+template <class Tile, int kUsed, int kRows = Tile::kMr>
+inline void RunPanel(const GemmArgs<int8_t>& args, const Tile& tile, size_t columns) {
+  constexpr int kSmaller = Tile::Smaller(kRows);
+  if constexpr (kSmaller > 0) {
+    if (args.rows <= kSmaller) return RunPanel<Tile, kUsed, kSmaller>(args, tile, columns);
+  }
+  Panel<Tile, kRows, kUsed>(args, tile, columns);
+}
+
+template <class Tile>
+inline void GemmBytes(const GemmArgs<int8_t>& given) {
+  constexpr size_t kMr = Tile::kMr, kNr = Tile::kNr;
+  const size_t panel_bytes = given.taps * given.k * kNr;
+  GemmArgs<int8_t> args = given;
+  for (size_t row = 0; row < given.rows; row += kMr, args.a += given.taps * kMr) {
+    const Tile tile(args);
+    args.rows = given.rows - row < kMr ? given.rows - row : kMr;
+    args.c = given.c + row * given.c_stride;
+    args.w = given.w;
+    args.bias = given.bias;
+    args.scale = given.scale;
+    for (size_t left = given.columns; left > 0;) {
+      const size_t columns = left < kNr ? left : kNr;
+      left -= columns;
+      if (Tile::kVectors == 2 && columns <= kNumbers) {
+        RunPanel<Tile, 1>(args, tile, columns);
+      } else {
+        RunPanel<Tile, 2>(args, tile, columns);
+      }
+      args.w += panel_bytes;
+      args.bias += kNr;
+      args.scale += kNr;
+      args.c += kNr;
+    }
+  }
+}
+
+}  // namespace
+
+#endif  // TRIMTAB_KERNELS_X86_GEMM_BYTES_H_

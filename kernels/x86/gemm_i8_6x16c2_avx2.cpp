@@ -1,0 +1,66 @@
+#include "kernels/x86/vec_bytes_avx2.h"
+
+#include "kernels/x86/gemm_bytes.h"
+
+namespace {
+
+// Pairs of 16 bits, which cannot saturate as products of bytes without sign would: weights are
+// widened when they are loaded, rows before.
+struct WideTile {
+  static constexpr int kMr = 6, kNr = 16, kVectors = 2;
+  static constexpr int Smaller(int rows) { return rows > 4 ? 4 : rows / 2; }
+  static constexpr size_t kMost = 128;  // elements of a row that are widened at once
+
+  explicit WideTile(const GemmArgs<int8_t>&) {}
+
+  static inline void Widen(const int8_t* from, size_t count, int16_t* to) {
+    constexpr size_t kStep = sizeof(__m128i);
+    for (; count >= kStep; count -= kStep, from += kStep, to += kStep) {
+      const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_cvtepi8_epi16(bytes));
+    }
+    for (; count > 0; --count) *to++ = *from++;
+  }
+
+  // 12 of 16 registers hold sums.
+  template <int kRows, int kUsed>
+  inline void Multiply(const GemmArgs<int8_t>& args, Numbers (&sums)[kRows][kUsed]) const {
+    TRIMTAB_UNROLL
+    for (int v = 0; v < kUsed; ++v) {
+      const auto* bias = reinterpret_cast<const __m256i*>(args.bias + v * kNumbers);
+      TRIMTAB_UNROLL
+      for (int i = 0; i < kRows; ++i) sums[i][v].v = _mm256_loadu_si256(bias);
+    }
+    alignas(32) int16_t rows[kRows][kMost];
+    const int8_t* const* a = args.a;
+    const int8_t* w = args.w;
+    for (size_t t = 0; t < args.taps; ++t, a += kMr) {
+      for (size_t begin = 0; begin < args.k; begin += kMost) {
+        const size_t count = args.k - begin < kMost ? args.k - begin : kMost;
+        TRIMTAB_UNROLL
+        for (int i = 0; i < kRows; ++i) Widen(a[i] + begin, count, rows[i]);
+        for (size_t p = 0; p < count; p += 2, w += 2 * kNr) {
+          __m256i b[kUsed];
+          TRIMTAB_UNROLL
+          for (int v = 0; v < kUsed; ++v) {
+            const auto* from = reinterpret_cast<const __m128i*>(w + v * sizeof(__m128i));
+            b[v] = _mm256_cvtepi8_epi16(_mm_loadu_si128(from));
+          }
+          TRIMTAB_UNROLL
+          for (int i = 0; i < kRows; ++i) {
+            int32_t two;
+            __builtin_memcpy(&two, rows[i] + p, sizeof(two));
+            const __m256i x = _mm256_set1_epi32(two);
+            TRIMTAB_UNROLL
+            for (int v = 0; v < kUsed; ++v)
+              sums[i][v].v = _mm256_add_epi32(sums[i][v].v, _mm256_madd_epi16(x, b[v]));
+          }
+        }
+      }
+    }
+  }
+};
+
+}  // namespace
+
+extern "C" void gemm_i8_6x16c2_avx2(const GemmArgs<int8_t>& args) { GemmBytes<WideTile>(args); }

@@ -1,0 +1,46 @@
+// Real numbers as bytes, over the vectors of vec_bytes_<isa>.h.
+#ifndef TRIMTAB_KERNELS_X86_QUANTIZE_H_
+#define TRIMTAB_KERNELS_X86_QUANTIZE_H_
+
+#include "kernels/generic/unroll.h"
+#include "kernels/kernel_api.h"
+
+namespace {
+
+inline void Quantize(const QuantizeArgs<float>& given) {
+  constexpr size_t kStep = kLanes / kQuarters;
+  // Bytes without sign are rounded as if 128 less, and have another highest bit then.
+  const int32_t shift = given.high > INT8_MAX ? 128 : 0;
+  QuantizeArgs<float> args = given;
+  args.zero_point -= shift;
+  args.low -= shift;
+  args.high -= shift;
+  const Rounding rounded(args);
+  const Reals scale = SetReal(args.scale);
+  for (size_t left = args.n; left > 0;) {
+    const size_t count = left < kLanes ? left : kLanes;
+    Reals x[kQuarters];
+    TRIMTAB_UNROLL
+    for (size_t q = 0; q < kQuarters; ++q) {
+      const size_t begin = q * kStep, end = begin + kStep;
+      x[q] = end <= count    ? LoadReals(args.x + begin)
+             : begin < count ? LoadRealsPart(args.x + begin, count - begin)
+                             : SetReal(0);
+      x[q] = Divide(x[q], scale);
+    }
+    const F y = Xor(rounded(x), static_cast<int8_t>(shift));
+    auto* const to = reinterpret_cast<int8_t*>(args.y);
+    if (count == kLanes) {
+      Store(to, y);
+    } else {
+      StorePart(to, y, count);
+    }
+    args.x += count;
+    args.y += count;
+    left -= count;
+  }
+}
+
+}  // namespace
+
+#endif  // TRIMTAB_KERNELS_X86_QUANTIZE_H_

@@ -1,0 +1,5 @@
+#include "kernels/x86/vec_bytes_avx2.h"
+
+#include "kernels/x86/quantize.h"
+
+extern "C" void quantize_f32_avx2(const QuantizeArgs<float>& args) { Quantize(args); }

@@ -1,0 +1,88 @@
+// Vectors of bytes for AVX2, and of the numbers that they stand for; see vec_bytes_avx512.h.
+#ifndef TRIMTAB_KERNELS_X86_VEC_BYTES_AVX2_H_
+#define TRIMTAB_KERNELS_X86_VEC_BYTES_AVX2_H_
+
+#include <immintrin.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+namespace {
+
+using Element = int8_t;
+constexpr size_t kLanes = 32;
+
+struct F {
+  __m256i v;
+};
+
+inline F Load(const int8_t* p) { return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))}; }
+inline void Store(int8_t* p, F a) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), a.v); }
+inline F LoadPart(const int8_t* p, size_t count) {
+  alignas(32) int8_t part[kLanes] = {};
+  memcpy(part, p, count);
+  return Load(part);
+}
+inline void StorePart(int8_t* p, F a, size_t count) {
+  alignas(32) int8_t part[kLanes];
+  Store(part, a);
+  memcpy(p, part, count);
+}
+inline F Xor(F a, int8_t bits) { return {_mm256_xor_si256(a.v, _mm256_set1_epi8(bits))}; }
+inline F Max(F a, F b) { return {_mm256_max_epi8(a.v, b.v)}; }
+
+constexpr int kQuarters = 4;
+struct Numbers {
+  __m256i v;
+};
+struct Reals {
+  __m256 v;
+};
+template <int kQuarter>
+inline Numbers Quarter(F a) {
+  const __m128i half = _mm256_extracti128_si256(a.v, kQuarter / 2);
+  return {_mm256_cvtepi8_epi32(kQuarter % 2 == 0 ? half : _mm_srli_si128(half, 8))};
+}
+inline Numbers SetNumber(int32_t x) { return {_mm256_set1_epi32(x)}; }
+inline Numbers operator+(Numbers a, Numbers b) { return {_mm256_add_epi32(a.v, b.v)}; }
+inline Reals ToReals(Numbers a) { return {_mm256_cvtepi32_ps(a.v)}; }
+inline Reals SetReal(float x) { return {_mm256_set1_ps(x)}; }
+inline Reals LoadReals(const float* p) { return {_mm256_loadu_ps(p)}; }
+inline Reals LoadRealsPart(const float* p, size_t count) {
+  const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  const __m256i count_of_all = _mm256_set1_epi32(static_cast<int>(count));
+  return {_mm256_maskload_ps(p, _mm256_cmpgt_epi32(count_of_all, lane))};
+}
+inline Reals Fma(Reals a, Reals b, Reals c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }
+inline Reals operator*(Reals a, Reals b) { return {_mm256_mul_ps(a.v, b.v)}; }
+inline Reals Divide(Reals a, Reals b) { return {_mm256_div_ps(a.v, b.v)}; }
+
+struct Rounding {
+  __m256 most;
+  __m256i zero_point, low;
+
+  Rounding(int32_t zero_point_of_y, int32_t low_of_y, int32_t high)
+      : most(_mm256_set1_ps(static_cast<float>(high - zero_point_of_y))),
+        zero_point(_mm256_set1_epi16(static_cast<int16_t>(zero_point_of_y))),
+        low(_mm256_set1_epi8(static_cast<int8_t>(low_of_y))) {}
+  template <typename Args>
+  explicit Rounding(const Args& args) : Rounding(args.zero_point, args.low, args.high) {}
+
+  __m256i Whole(Reals a) const { return _mm256_cvtps_epi32(_mm256_min_ps(most, a.v)); }
+  // The quarters of four numbers each in turns.
+  F InTurns(const Reals (&a)[kQuarters]) const {
+    const __m256i first = _mm256_packs_epi32(Whole(a[0]), Whole(a[1]));
+    const __m256i last = _mm256_packs_epi32(Whole(a[2]), Whole(a[3]));
+    const __m256i bytes = _mm256_packs_epi16(_mm256_adds_epi16(first, zero_point),
+                                             _mm256_adds_epi16(last, zero_point));
+    return {_mm256_max_epi8(bytes, low)};
+  }
+  F operator()(const Reals (&a)[kQuarters]) const {
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    return {_mm256_permutevar8x32_epi32(InTurns(a).v, order)};
+  }
+};
+
+}  // namespace
+
+#endif  // TRIMTAB_KERNELS_X86_VEC_BYTES_AVX2_H_

@@ -1,0 +1,90 @@
+// Vectors of bytes for AVX-512 (F, VL, DQ, BW), and of the numbers that they stand for.
+#ifndef TRIMTAB_KERNELS_X86_VEC_BYTES_AVX512_H_
+#define TRIMTAB_KERNELS_X86_VEC_BYTES_AVX512_H_
+
+#if defined(__GNUC__) && !defined(__clang__)
+// As in vec_avx512.h.
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#endif
+#include <immintrin.h>
+#include <stddef.h>
+#include <stdint.h>
+
+namespace {
+
+using Element = int8_t;
+constexpr size_t kLanes = 64;
+
+struct F {
+  __m512i v;
+};
+
+inline __mmask64 BytesMask(size_t count) {
+  return count >= kLanes ? ~__mmask64{0} : (__mmask64{1} << count) - 1;
+}
+
+inline F Load(const int8_t* p) { return {_mm512_loadu_si512(p)}; }
+inline void Store(int8_t* p, F a) { _mm512_storeu_si512(p, a.v); }
+inline F LoadPart(const int8_t* p, size_t count) {
+  return {_mm512_maskz_loadu_epi8(BytesMask(count), p)};
+}
+inline void StorePart(int8_t* p, F a, size_t count) {
+  _mm512_mask_storeu_epi8(p, BytesMask(count), a.v);
+}
+inline F Xor(F a, int8_t bits) { return {_mm512_xor_si512(a.v, _mm512_set1_epi8(bits))}; }
+inline F Max(F a, F b) { return {_mm512_max_epi8(a.v, b.v)}; }
+
+// The numbers of a quarter of the bytes.
+constexpr int kQuarters = 4;
+struct Numbers {
+  __m512i v;
+};
+struct Reals {
+  __m512 v;
+};
+template <int kQuarter>
+inline Numbers Quarter(F a) {
+  return {_mm512_cvtepi8_epi32(_mm512_extracti32x4_epi32(a.v, kQuarter))};
+}
+inline Numbers SetNumber(int32_t x) { return {_mm512_set1_epi32(x)}; }
+inline Numbers operator+(Numbers a, Numbers b) { return {_mm512_add_epi32(a.v, b.v)}; }
+inline Reals ToReals(Numbers a) { return {_mm512_cvtepi32_ps(a.v)}; }
+inline Reals SetReal(float x) { return {_mm512_set1_ps(x)}; }
+inline Reals LoadReals(const float* p) { return {_mm512_loadu_ps(p)}; }
+inline Reals LoadRealsPart(const float* p, size_t count) {
+  return {_mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << count) - 1u), p)};
+}
+inline Reals Fma(Reals a, Reals b, Reals c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
+inline Reals operator*(Reals a, Reals b) { return {_mm512_mul_ps(a.v, b.v)}; }
+inline Reals Divide(Reals a, Reals b) { return {_mm512_div_ps(a.v, b.v)}; }
+
+// Real numbers as bytes: rounded half to even, then the zero point.
+struct Rounding {
+  __m512 most;
+  __m512i zero_point, low;
+
+  Rounding(int32_t zero_point_of_y, int32_t low_of_y, int32_t high)
+      : most(_mm512_set1_ps(static_cast<float>(high - zero_point_of_y))),
+        zero_point(_mm512_set1_epi16(static_cast<int16_t>(zero_point_of_y))),
+        low(_mm512_set1_epi8(static_cast<int8_t>(low_of_y))) {}
+  template <typename Args>
+  explicit Rounding(const Args& args) : Rounding(args.zero_point, args.low, args.high) {}
+
+  // What is too small for 32 bits becomes the least of these, and is saturated from there on; so
+  // does what is no number.
+  __m512i Whole(Reals a) const { return _mm512_cvtps_epi32(_mm512_min_ps(most, a.v)); }
+  F operator()(const Reals (&a)[kQuarters]) const {
+    const __m512i first = _mm512_packs_epi32(Whole(a[0]), Whole(a[1]));
+    const __m512i last = _mm512_packs_epi32(Whole(a[2]), Whole(a[3]));
+    const __m512i bytes = _mm512_packs_epi16(_mm512_adds_epi16(first, zero_point),
+                                             _mm512_adds_epi16(last, zero_point));
+    // Packing leaves the quarters of four numbers each in turns.
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    return {_mm512_permutexvar_epi32(order, _mm512_max_epi8(bytes, low))};
+  }
+};
+
+}  // namespace
+
+#endif  // TRIMTAB_KERNELS_X86_VEC_BYTES_AVX512_H_
