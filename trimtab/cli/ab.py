@@ -15,6 +15,7 @@ from trimtab.cli._options import (
     PLAN_HELP,
     PREFER_HELP,
     RESULTS_HELP,
+    THREADS_HELP,
     WEIGHTS_HELP,
     parse_inputs,
     read_plan,
@@ -33,7 +34,7 @@ _OF_A_SIDE: dict[str, tuple[Any, str]] = {
     "plan": ("", PLAN_HELP),
     "prefer": ("", PREFER_HELP),
     "weights": ("", WEIGHTS_HELP),
-    "threads": (0, "threads of the runner; default 1, or those of the run that is repeated"),
+    "threads": (0, f"{THREADS_HELP}, or those of the run that is repeated"),
 }
 _SIDE_HELP = {
     name.replace("_", "-"): text
@@ -87,7 +88,9 @@ def _side(what: str, letter: str, options: dict[str, Any], shapes: list[str]) ->
         toolchain=chosen["toolchain"],
         cpu=chosen["cpu"],
         shapes=parse_inputs(shapes),
-        plan=read_plan(chosen["plan"], chosen["prefer"], chosen["weights"]),
+        plan=read_plan(
+            chosen["plan"], chosen["prefer"], chosen["weights"], threads=chosen["threads"] or 0
+        ),
     )
     given = [f"{letter}-{name}" for name, value in own.items() if value and name != "threads"]
     return Side(what, recipe, chosen["threads"], tuple(given))
