@@ -29,6 +29,7 @@ const char* ParseOptions(int argc, char** argv, Options* options) {
       {"--warmup", 0, 1000000, &options->warmup},
       {"--runs", 1, 1000000, &options->runs},
       {"--min-time-ms", 0, 3600000, &options->min_time_ms},
+      {"--max-memory", 1, int64_t{1} << 40, &options->max_memory_bytes},
   };
   for (int i = 1; i < argc; ++i) {
     const char* name = argv[i];

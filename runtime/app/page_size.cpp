@@ -1,5 +1,6 @@
-// The C library of zig's musl targets asks sysconf for the size of a page when it starts a thread. Its
-// sysconf knows a hundred other things, in a kilobyte of every runner; nothing else here asks it.
+// The C library of zig's musl targets asks sysconf for the size of a page when it starts a thread, and
+// the engine when it drops pages of a file. That sysconf knows a hundred other things, in a kilobyte of
+// every runner; nobody here asks for these.
 #include <unistd.h>
 
 #if defined(__linux__) && !defined(__GLIBC__) && !defined(__BIONIC__)
