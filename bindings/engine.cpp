@@ -190,13 +190,15 @@ std::vector<py::array> RunOperator(
 class Executor {
  public:
   // `model`: the bytes of a .ttm file, 64-byte aligned; kept alive. `mapped`: they are pages of it.
-  Executor(py::array_t<uint8_t, py::array::c_style> model, int threads, bool mapped)
+  Executor(py::array_t<uint8_t, py::array::c_style> model, int threads, bool mapped,
+           uint64_t max_memory_bytes)
       : bytes_(std::move(model)) {
     char why[256] = "";
     trimtab_model* opened = nullptr;
     const auto open = mapped ? trimtab_open_mapped : trimtab_open_memory;
-    const int code =
-        open(bytes_.data(), static_cast<size_t>(bytes_.size()), threads, &opened, why, sizeof(why));
+    const trimtab_options options = {threads, max_memory_bytes};
+    const int code = open(bytes_.data(), static_cast<size_t>(bytes_.size()), &options, &opened, why,
+                          sizeof(why));
     if (code != 0) throw EngineError(code, why);
     model_.reset(opened);
   }
@@ -380,8 +382,9 @@ PYBIND11_MODULE(_engine, module) {
   });
   module.def("check_model", &CheckModel);
   py::class_<Executor>(module, "Executor")
-      .def(py::init<py::array_t<uint8_t, py::array::c_style>, int, bool>(), py::arg("model"),
-           py::arg("threads") = 1, py::arg("mapped") = false)
+      .def(py::init<py::array_t<uint8_t, py::array::c_style>, int, bool, uint64_t>(),
+           py::arg("model"), py::arg("threads") = 1, py::arg("mapped") = false,
+           py::arg("max_memory_bytes") = 0)
       .def("run", &Executor::Run)
       .def("resize_input", &Executor::ResizeInput)
       .def("time_operators", &Executor::TimeOperators)

@@ -14,7 +14,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -188,7 +187,7 @@ def locked(file: Path, *, error: Error = FileAccessError, hint: str = HINT) -> I
 
 def _beside(path: Path) -> Path:
     """A name in the same folder, so that a rename suffices, which no other process takes."""
-    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    return path.with_name(f".{path.name}.{os.urandom(4).hex()}.part")
 
 
 def _sync(path: Path) -> None:

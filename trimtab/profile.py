@@ -7,7 +7,6 @@ it into op macros and tables.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import tomllib
 from collections.abc import Iterable
@@ -181,6 +180,8 @@ class Profile:
 
     def digest(self) -> str:
         """16 hexadecimal digits over everything but the name and the documentation."""
+        import hashlib  # as in trimtab.schema: not for who only runs a model
+
         facts = asdict(replace(self, name="", doc=""))
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 

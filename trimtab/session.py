@@ -3,35 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trimtab import modelfile
 from trimtab.engine import EngineError, engine
-from trimtab.errors import PlanError, ProgramError, UsageError
-from trimtab.planner.choices import Plan
+from trimtab.errors import BudgetError, PlanError, ProgramError, TrimtabError, UsageError
 from trimtab.program import Program
-from trimtab.target import Target
 
-_MISSING_OP, _MISSING_KERNEL = 4, 5  # TRIMTAB_MISSING_OP, TRIMTAB_MISSING_KERNEL
+if TYPE_CHECKING:  # who only runs a model needs no planner
+    from trimtab.planner.choices import Plan
+    from trimtab.target import Target
+
+# By what the engine calls them (runtime/api/trimtab.h); all else is the program's.
+_ERRORS: Mapping[int, type[TrimtabError]] = {
+    4: PlanError,  # TRIMTAB_MISSING_OP
+    5: PlanError,  # TRIMTAB_MISSING_KERNEL
+    9: BudgetError,  # TRIMTAB_MEMORY_LIMIT
+}
 
 
 class Session:
     """A program ready to run here. A program that is already planned is run as it is, in place in
     the .ttm file that it was loaded from; for another, what `plan` says goes before the planner's
     rules. `program` is what runs: planned, its constants in the memory that the engine uses.
-    Threads may share a session: their runs take place one after the other.
+    Threads may share a session: their runs take place one after the other. Activations and prepared
+    weights may take `max_memory_bytes` together; 0: what the format allows.
 
-    Raises PlanError when the plan needs kernels this machine lacks, ProgramError when the program
-    breaks its rules.
+    Raises PlanError when the plan needs kernels this machine lacks, BudgetError when it needs more
+    memory than that, ProgramError when the program breaks its rules.
     """
 
-    def __init__(self, program: Program, threads: int = 1, plan: Plan | None = None) -> None:
+    def __init__(
+        self,
+        program: Program,
+        threads: int = 1,
+        plan: Plan | None = None,
+        max_memory_bytes: int = 0,
+    ) -> None:
         if threads < 1:
             raise UsageError(f"threads must be at least 1, not {threads}")
+        if max_memory_bytes < 0:
+            raise UsageError(f"max_memory_bytes must be at least 0, not {max_memory_bytes}")
         if plan or not program.planned:
+            from trimtab.target import Target
+
             made = optimize(program, Target.host(threads=threads), plan)
             program = modelfile.decode(modelfile.encode(made, consume=True), program.name)
         elif program.image is None:
@@ -40,13 +58,12 @@ class Session:
         self._executor: Any = None
         try:
             image = program.image
-            self._executor = engine().Executor(image, threads, modelfile.is_mapped(image))
+            mapped = modelfile.is_mapped(image)
+            self._executor = engine().Executor(image, threads, mapped, max_memory_bytes)
         except EngineError as e:
             code, message = e.args
-            kind = PlanError if code in (_MISSING_OP, _MISSING_KERNEL) else ProgramError
-            raise kind(
-                message, where=f"program {program.name}, planned for {program.target}"
-            ) from None
+            where = f"program {program.name}, planned for {program.target}"
+            raise _ERRORS.get(code, ProgramError)(message, where=where) from None
 
     @property
     def input_names(self) -> tuple[str, ...]:
@@ -103,6 +120,7 @@ def optimize(program: Program, target: Target | None = None, plan: Plan | None =
     """
     from trimtab import passes
     from trimtab.planner import planner
+    from trimtab.target import Target
 
     target = target or Target.host()
     return planner.plan(passes.optimize(program), target, plan)

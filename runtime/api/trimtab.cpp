@@ -47,14 +47,17 @@ void Describe(const trimtab::Tensor& from, const char* name, trimtab_tensor* to)
 // Whose memory a model's bytes are, and of what kind.
 enum class Bytes { kMemory, kFile, kOwnFile };
 
-Status SetUp(trimtab_model* model, const void* data, size_t size, Bytes kind, int threads) {
+Status SetUp(trimtab_model* model, const void* data, size_t size, Bytes kind,
+             const trimtab_options* options) {
   TRIMTAB_RETURN_IF_ERROR(trimtab::CheckIsa());
   TRIMTAB_RETURN_IF_ERROR(trimtab::Load(data, size, &model->program));
-  return model->executor.SetUp(model->program, threads, kind != Bytes::kMemory);
+  const trimtab_options given = options != nullptr ? *options : trimtab_options();
+  return model->executor.SetUp(model->program, given.threads != 0 ? given.threads : 1,
+                               kind != Bytes::kMemory, given.max_memory_bytes);
 }
 
-int Open(const void* data, size_t size, Bytes kind, int threads, trimtab_model** result, char* why,
-         size_t why_size) {
+int Open(const void* data, size_t size, Bytes kind, const trimtab_options* options,
+         trimtab_model** result, char* why, size_t why_size) {
   void* memory = trimtab::MapMemory(sizeof(trimtab_model));
   if (memory == nullptr) {
     if (kind == Bytes::kOwnFile) trimtab::UnmapFile(data, size);
@@ -65,7 +68,7 @@ int Open(const void* data, size_t size, Bytes kind, int threads, trimtab_model**
     model->map = data;
     model->map_bytes = size;
   }
-  const Status status = SetUp(model, data, size, kind, threads);
+  const Status status = SetUp(model, data, size, kind, options);
   if (!status.ok()) {
     trimtab_close(model);
     return Fail(status, why, why_size);
@@ -76,23 +79,23 @@ int Open(const void* data, size_t size, Bytes kind, int threads, trimtab_model**
 
 }  // namespace
 
-int trimtab_open_file(const char* path, int threads, trimtab_model** model, char* why,
-                      size_t why_size) {
+int trimtab_open_file(const char* path, const trimtab_options* options, trimtab_model** model,
+                      char* why, size_t why_size) {
   const void* bytes = nullptr;
   size_t size = 0;
   const Status status = trimtab::MapFile(path, &bytes, &size);
   if (!status.ok()) return Fail(status, why, why_size);
-  return Open(bytes, size, Bytes::kOwnFile, threads, model, why, why_size);
+  return Open(bytes, size, Bytes::kOwnFile, options, model, why, why_size);
 }
 
-int trimtab_open_memory(const void* data, size_t size, int threads, trimtab_model** model,
-                        char* why, size_t why_size) {
-  return Open(data, size, Bytes::kMemory, threads, model, why, why_size);
+int trimtab_open_memory(const void* data, size_t size, const trimtab_options* options,
+                        trimtab_model** model, char* why, size_t why_size) {
+  return Open(data, size, Bytes::kMemory, options, model, why, why_size);
 }
 
-int trimtab_open_mapped(const void* data, size_t size, int threads, trimtab_model** model,
-                        char* why, size_t why_size) {
-  return Open(data, size, Bytes::kFile, threads, model, why, why_size);
+int trimtab_open_mapped(const void* data, size_t size, const trimtab_options* options,
+                        trimtab_model** model, char* why, size_t why_size) {
+  return Open(data, size, Bytes::kFile, options, model, why, why_size);
 }
 
 int trimtab_verify(trimtab_model* model) {

@@ -2,7 +2,7 @@
  *
  *   trimtab_model* model;
  *   char why[256];
- *   if (trimtab_open_file("net.ttm", 1, &model, why, sizeof why) != 0) {
+ *   if (trimtab_open_file("net.ttm", NULL, &model, why, sizeof why) != 0) {
  *     fputs(why, stderr);
  *     exit(1);
  *   }
@@ -34,7 +34,8 @@ enum {
   TRIMTAB_MISSING_KERNEL = 5, /* the kernel was trimmed away, or the CPU lacks its instructions */
   TRIMTAB_OUT_OF_MEMORY = 6,
   TRIMTAB_BAD_ARGUMENT = 7,
-  TRIMTAB_IO = 8
+  TRIMTAB_IO = 8,
+  TRIMTAB_MEMORY_LIMIT = 9 /* more memory than trimtab_options allows */
 };
 
 typedef struct trimtab_model trimtab_model;
@@ -55,16 +56,25 @@ typedef struct trimtab_memory {
   size_t prepared_bytes; /* weights that opening transformed or expanded, beside the file */
 } trimtab_memory;
 
+/* How a model is opened. Zeros, or no options at all, stand for the defaults: begin with
+ * `trimtab_options options = {0}`, as later versions may have more of them. */
+typedef struct trimtab_options {
+  int32_t threads; /* 0: one */
+  /* Most that the arena and prepared weights may take together, whatever size an input is given
+   * later; 0: what the format allows. Memory of the arena is not touched before the first run. */
+  uint64_t max_memory_bytes;
+} trimtab_options;
+
 /* Opens a model file (mapped, not read) or a model in memory (64-byte aligned, must outlive the
  * model). `why`, when not null, receives one line of text on failure. */
-int trimtab_open_file(const char* path, int threads, trimtab_model** model, char* why,
-                      size_t why_size);
-int trimtab_open_memory(const void* data, size_t size, int threads, trimtab_model** model,
-                        char* why, size_t why_size);
+int trimtab_open_file(const char* path, const trimtab_options* options, trimtab_model** model,
+                      char* why, size_t why_size);
+int trimtab_open_memory(const void* data, size_t size, const trimtab_options* options,
+                        trimtab_model** model, char* why, size_t why_size);
 /* The same for pages of a file that nobody has written to, such as a model that is linked into the
  * program: what opening alone has read is given back to the system. */
-int trimtab_open_mapped(const void* data, size_t size, int threads, trimtab_model** model,
-                        char* why, size_t why_size);
+int trimtab_open_mapped(const void* data, size_t size, const trimtab_options* options,
+                        trimtab_model** model, char* why, size_t why_size);
 /* Compares all weights with their checksum, which opening does not do (it reads only those that it
  * packs). For a file that has just changed hands; running is safe whatever the weights are. */
 int trimtab_verify(trimtab_model* model);

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stddef.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -72,6 +73,12 @@ extern "C" int pthread_join(pthread_t handle, void**) {
     syscall(SYS_futex, &thread->running, FUTEX_WAIT, 1, nullptr);
   munmap(reinterpret_cast<char*>(thread + 1) - kBytes, kBytes);
   return 0;
+}
+
+// The engine asks for the size of a page when it drops pages of a file. musl's sysconf knows a hundred
+// other things.
+extern "C" long sysconf(int name) {
+  return name == _SC_PAGESIZE ? static_cast<long>(getauxval(AT_PAGESZ)) : -1;
 }
 
 extern "C" int clock_gettime(clockid_t clock, timespec* now) {

@@ -122,14 +122,15 @@ int Measure(trimtab_model* model, const Options& options, Meter* meter) {
 }
 
 int OpenModel(const Options& options, trimtab_model** model, char* why, size_t why_size) {
-  const int threads = static_cast<int>(options.threads);
+  const trimtab_options limits = {static_cast<int32_t>(options.threads),
+                                  static_cast<uint64_t>(options.max_memory_bytes)};
 #if TRIMTAB_EMBEDDED_MODEL
   if (options.model == nullptr) {
     const size_t size = static_cast<size_t>(trimtab_embedded_model_end - trimtab_embedded_model);
-    return trimtab_open_mapped(trimtab_embedded_model, size, threads, model, why, why_size);
+    return trimtab_open_mapped(trimtab_embedded_model, size, &limits, model, why, why_size);
   }
 #endif
-  return trimtab_open_file(options.model, threads, model, why, why_size);
+  return trimtab_open_file(options.model, &limits, model, why, why_size);
 }
 
 int RunModel(const Options& options, Meter* meter) {
@@ -155,6 +156,13 @@ int RunModel(const Options& options, Meter* meter) {
   if (code == 0) code = SetInputs(model, options);
   if (code == 0) code = Measure(model, options, meter);
   if (code == 0 && options.output_dir != nullptr) code = WriteOutputs(model, options.output_dir);
+  if (code == 0) {
+    const Resident resident = ReadResident();
+    JsonLine("peak")
+        .NumberOrNull("vm_hwm_bytes", resident.peak_bytes)
+        .NumberOrNull("rss_file_bytes", resident.file_bytes)
+        .Write();
+  }
   trimtab_close(model);
   return code;
 }
@@ -184,7 +192,6 @@ int Main(int argc, char** argv) {
     return Fail(kUsageError, "the list of counters is malformed or too long");
   Meter meter(options.markers, counters);
   if (const int code = RunModel(options, &meter)) return code;
-  JsonLine("peak").NumberOrNull("vm_hwm_bytes", PeakResidentBytes()).Write();
   JsonLine("end").String("status", "OK").Write();
   return 0;
 }

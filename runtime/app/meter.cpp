@@ -19,6 +19,19 @@ void Mark(Phase phase, int64_t index) {
           0, 0);
 }
 
+// What a text of lines "Key:   123 kB" says of a key; -1: nothing.
+int64_t BytesBehind(const char* wanted, const char* at) {
+  const char* key = wanted;
+  for (; *at != '\0' && *key != '\0'; ++at)
+    key = *at == *key ? key + 1 : *at == *wanted ? wanted + 1 : wanted;
+  if (*key != '\0') return -1;
+  int64_t kib = 0;
+  for (; *at == ' ' || *at == '\t'; ++at) {
+  }
+  for (; *at >= '0' && *at <= '9'; ++at) kib = kib * 10 + (*at - '0');
+  return kib * 1024;
+}
+
 }  // namespace
 
 int64_t NowNs() {
@@ -27,23 +40,13 @@ int64_t NowNs() {
   return int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
 }
 
-int64_t PeakResidentBytes() {
+Resident ReadResident() {
   char text[4096];
   const int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-  if (file < 0) return -1;
-  const ssize_t length = read(file, text, sizeof(text) - 1);
-  close(file);
+  const ssize_t length = file >= 0 ? read(file, text, sizeof(text) - 1) : 0;
+  if (file >= 0) close(file);
   text[length > 0 ? length : 0] = '\0';
-  constexpr char kKey[] = "VmHWM:";
-  const char *at = text, *key = kKey;
-  for (; *at != '\0' && *key != '\0'; ++at)
-    key = *at == *key ? key + 1 : *at == *kKey ? kKey + 1 : kKey;
-  if (*key != '\0') return -1;
-  int64_t kib = 0;
-  for (; *at == ' ' || *at == '\t'; ++at) {
-  }
-  for (; *at >= '0' && *at <= '9'; ++at) kib = kib * 10 + (*at - '0');
-  return kib * 1024;
+  return {BytesBehind("VmHWM:", text), BytesBehind("RssFile:", text)};
 }
 
 Meter::Meter(bool markers, const Counters& counters)

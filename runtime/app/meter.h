@@ -45,8 +45,13 @@ class Meter {
 };
 
 int64_t NowNs();
-// Peak resident memory of this process (VmHWM), or -1.
-int64_t PeakResidentBytes();
+
+// Memory of this process, as Linux counts it; -1: it does not tell.
+struct Resident {
+  int64_t peak_bytes;  // VmHWM: the most that was resident at once, pages of mapped files included
+  int64_t file_bytes;  // RssFile: those of mapped files that are resident now
+};
+Resident ReadResident();
 
 }  // namespace trimtab
 

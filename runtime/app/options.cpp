@@ -16,7 +16,7 @@ struct Word {
 struct Number {
   const char* name;
   int64_t Options::* value;
-  int32_t least, most;
+  int64_t least, most;
 };
 
 constexpr Flag kFlags[] = {
@@ -34,6 +34,7 @@ constexpr Number kNumbers[] = {
     {"--warmup", &Options::warmup, 0, 1000000},
     {"--runs", &Options::runs, 1, 1000000},
     {"--min-time-ms", &Options::min_time_ms, 0, 3600000},
+    {"--max-memory", &Options::max_memory_bytes, 1, int64_t{1} << 40},
 };
 
 // Null when none of `known` has this name.

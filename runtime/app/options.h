@@ -19,6 +19,7 @@ struct Options {
   int64_t warmup = 0;
   int64_t runs = 1;
   int64_t min_time_ms = 0;
+  int64_t max_memory_bytes = 0;  // 0: no limit
   bool per_op = false;
   bool markers = false;
   bool verify = false;

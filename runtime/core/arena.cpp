@@ -1,6 +1,7 @@
 #include "runtime/core/arena.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "runtime/core/memory.h"
 #include "runtime/core/memory_plan.h"
@@ -10,19 +11,13 @@ namespace trimtab {
 namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20;
-constexpr uintptr_t kLargestPage = uintptr_t{1} << 16;  // of those that systems take for files
 
 }  // namespace
 
 Arena::~Arena() { UnmapMemory(mapped_, mapped_bytes_); }
 
-// The first use touches all of the arena, and a fault takes longer than clearing a page: asks for
-// huge pages where there is room for one, and for the others all at once. The last huge page may
-// stick out a little, which takes less time than small ones. A kernel that knows no such wish
-// leaves them to the faults.
 bool Arena::Map(size_t bytes) {
   if (mapped_ != nullptr && bytes == bytes_) return true;
-  constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, which older headers lack
   size_t used = bytes + kArenaAlignment;
   // It begins at a huge page when it fills one.
   const size_t wanted = used < kHugePage ? used : used + 2 * kHugePage;
@@ -39,15 +34,25 @@ bool Arena::Map(size_t bytes) {
     const size_t whole = RoundUp(used, kHugePage);
     if (whole - used < used / 8) used = whole;
   }
-  static_cast<void>(madvise(begin_, used, MADV_HUGEPAGE));
-  static_cast<void>(madvise(begin_, used, kPopulateWrite));
+  untouched_bytes_ = used;
   return true;
+}
+
+// A fault takes longer than clearing a page: asks for huge pages where there is room for one, and for
+// the others all at once. The last huge page may stick out a little, which takes less time than small
+// ones. A kernel that knows no such wish leaves them to the faults.
+void Arena::Populate() {
+  constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, which older headers lack
+  static_cast<void>(madvise(begin_, untouched_bytes_, MADV_HUGEPAGE));
+  static_cast<void>(madvise(begin_, untouched_bytes_, kPopulateWrite));
+  untouched_bytes_ = 0;
 }
 
 void DropPages(const Tensor& tensor) {
   const auto data = reinterpret_cast<uintptr_t>(tensor.raw);
-  const uintptr_t begin = RoundUp(data, kLargestPage);
-  const uintptr_t end = (data + tensor.bytes) & ~(kLargestPage - 1);
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const uintptr_t begin = RoundUp(data, page);
+  const uintptr_t end = (data + tensor.bytes) & ~(page - 1);
   if (begin < end)
     static_cast<void>(
         madvise(static_cast<uint8_t*>(tensor.raw) + (begin - data), end - begin, MADV_DONTNEED));

@@ -19,15 +19,23 @@ class Arena {
   // Makes room for `bytes`, of which what there was is gone; where it has this room already, it
   // stays. False, and nothing changed, when the system has no memory left.
   bool Map(size_t bytes);
+  // Takes the memory behind that room from the system at once, which its first use would do page by
+  // page. A model that is opened and never run takes none.
+  void Touch() {
+    if (untouched_bytes_ != 0) Populate();
+  }
   // 64-byte aligned.
   uint8_t* begin() const { return begin_; }
   size_t bytes() const { return bytes_; }
 
  private:
+  void Populate();
+
   void* mapped_ = nullptr;
   size_t mapped_bytes_ = 0;
   uint8_t* begin_ = nullptr;
   size_t bytes_ = 0;
+  size_t untouched_bytes_ = 0;
 };
 
 // Gives the pages of a mapped file that hold nothing but `tensor` back to the system, which reads

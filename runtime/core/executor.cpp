@@ -15,8 +15,9 @@ size_t AlignedTo16(size_t bytes) { return (bytes + 15) / 16 * 16; }
 
 Executor::~Executor() { pool_.Stop(); }
 
-Status Executor::SetUp(const Program& program, int threads, bool mapped) {
+Status Executor::SetUp(const Program& program, int threads, bool mapped, uint64_t limit_bytes) {
   program_ = &program;
+  limit_bytes_ = limit_bytes;
   const uint32_t vars = program.var_count(), ops = program.op_count();
   TRIMTAB_RETURN_IF_ERROR(pool_.Start(threads));
   TRIMTAB_RETURN_IF_ERROR(scope_.Create(program, &tables_));
@@ -44,6 +45,7 @@ Status Executor::PrepareConstants(bool mapped) {
     return Status(Code::kOutOfMemory, TRIMTAB_TEXT("no memory for prepared weights (bytes)"),
                   static_cast<int64_t>(prepared_bytes_));
   }
+  prepared_.Touch();
   uint8_t* place = prepared_.begin();
   for (uint32_t i = 0; i < program_->op_count(); ++i) {
     if (!operators_[i]->prepares()) continue;
@@ -317,6 +319,12 @@ Status Executor::PlanArena() {
   TRIMTAB_CHECK(bytes <= kMaxArenaBytes,
                 "activations need more memory than an arena may have (bytes)",
                 static_cast<int64_t>(bytes));
+  const uint64_t taken = bytes + prepared_bytes_;
+  if (limit_bytes_ != 0 && taken > limit_bytes_) {
+    return Status(Code::kMemoryLimit,
+                  TRIMTAB_TEXT("the model needs more memory than it may take (bytes, limit)"),
+                  static_cast<int64_t>(taken), static_cast<int64_t>(limit_bytes_));
+  }
   arena_lower_bound_bytes_ =
       static_cast<size_t>(MemoryLowerBound(buffers_, buffers, static_cast<int32_t>(ops)));
   // The old arena stays until there is a new one, and where it fits: a resize that fails goes back
@@ -378,6 +386,7 @@ Status Executor::Run() {
     if (input(i).raw == nullptr)
       return Status(Code::kBadArgument, TRIMTAB_TEXT("an input is not set (its index)"), i);
   }
+  arena_.Touch();
   const uint32_t ops = program_->op_count();
   for (uint32_t i = 0; i < ops; ++i) {
     if (operators_[i]->prepares()) continue;

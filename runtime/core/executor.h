@@ -28,8 +28,8 @@ class Executor {
 
   // Also runs the operators that prepare constants for others. `program` and the bytes behind it
   // must outlive the executor; `mapped`: they are pages of a file, which can be dropped and read
-  // again. Call once.
-  Status SetUp(const Program& program, int threads, bool mapped);
+  // again; `limit_bytes`: of the arena and prepared constants together, 0: none. Call once.
+  Status SetUp(const Program& program, int threads, bool mapped, uint64_t limit_bytes);
 
   const Tensor& input(uint32_t i) const { return scope_.tensor(program_->input(i)); }
   const Tensor& output(uint32_t i) const { return scope_.tensor(program_->output(i)); }
@@ -83,6 +83,7 @@ class Executor {
   Arena arena_;
   Arena prepared_;
   uint64_t prepared_bytes_ = 0;
+  uint64_t limit_bytes_ = 0;
   size_t arena_lower_bound_bytes_ = 0;
 };
 

@@ -18,6 +18,7 @@ enum class Code : uint8_t {
   kOutOfMemory = 6,
   kBadArgument = 7,  // a caller's mistake at the API
   kIo = 8,
+  kMemoryLimit = 9,  // more memory than the caller allows
 };
 
 // A word, so that it is returned in a register: null, or where the facts of what went wrong stand.

@@ -196,7 +196,7 @@ def test_a_c_program_embeds_the_library_with_the_header(host: Build, tmp_path: P
         "int main(int argc, char** argv) {\n"
         "  trimtab_model* model; trimtab_tensor y; float x[105];\n"
         "  for (int i = 0; i < 105; ++i) x[i] = i - 2;\n"
-        "  if (argc != 2 || trimtab_open_file(argv[1], 1, &model, 0, 0)) return 1;\n"
+        "  if (argc != 2 || trimtab_open_file(argv[1], 0, &model, 0, 0)) return 1;\n"
         "  if (trimtab_set_input(model, 0, x, sizeof x) || trimtab_run(model)) return 2;\n"
         "  if (trimtab_output(model, 0, &y)) return 3;\n"
         '  printf("%g %g", ((float*)y.data)[0], ((float*)y.data)[104]);\n'

@@ -68,7 +68,7 @@ def test_a_model_of_two_files_weighs_both(tmp_path: Path) -> None:
 
 def test_a_budget_that_fits_changes_no_more_than_the_preference() -> None:
     recipe = Recipe(model=NETWORK, toolchain="host", budget=Budget(model_bytes=100_000_000))
-    found = within_budget(recipe, 1)
+    found = within_budget(recipe)
     assert (found.model, found.toolchain) == (recipe.model, recipe.toolchain)
     assert not found.budget
 
@@ -77,7 +77,7 @@ def test_a_budget_that_fits_changes_no_more_than_the_preference() -> None:
 def test_a_budget_takes_the_fastest_preference_that_fits(limit: int, prefer: str) -> None:
     budget = Budget(model_bytes=limit)
     recipe = Recipe("squeezenet", toolchain="aarch64-linux-musl", cpu="cortex-a53", budget=budget)
-    plan = within_budget(recipe, 1).plan
+    plan = within_budget(recipe).plan
     assert plan is not None
     assert plan.prefer == prefer
 

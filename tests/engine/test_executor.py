@@ -5,12 +5,14 @@ from __future__ import annotations
 import gc
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import trimtab
 from trimtab import _engine, modelfile
+from trimtab.errors import BudgetError
 from trimtab.program import Program
 
 COPIES = 4
@@ -112,3 +114,42 @@ def test_threads_may_share_a_session() -> None:
 
     with ThreadPoolExecutor(len(images)) as pool:
         assert all(pool.map(runs, images))
+
+
+def resident_bytes() -> int:
+    """Of this process, without pages of files."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon:"))
+
+
+@pytest.mark.skipif(
+    "libasan" in Path("/proc/self/maps").read_text(), reason="its heap touches what it gives"
+)
+def test_a_model_that_is_not_run_takes_no_memory_for_activations() -> None:
+    planned = modelfile.encode(trimtab.optimize(repeated(1, 1, 1024, 4096)))
+    before = resident_bytes()
+    engine = _engine.Executor(planned)
+    opened = resident_bytes() - before
+    arena = engine.memory()["arena_bytes"]
+    assert arena >= 64 << 20
+    assert opened < 2 << 20
+    engine.run([np.zeros((1, 1, 1024, 4096), np.float32)])
+    assert resident_bytes() - before >= arena
+
+
+def test_a_session_takes_no_more_memory_than_it_may() -> None:
+    program = repeated(1, 3, 5, 7)
+    needed = trimtab.Session(program).memory["arena_bytes"]
+    trimtab.Session(program, max_memory_bytes=needed)
+    with pytest.raises(BudgetError, match="more memory than it may take"):
+        trimtab.Session(program, max_memory_bytes=needed - 1)
+
+
+def test_a_resize_keeps_to_the_memory_that_was_allowed() -> None:
+    planned = modelfile.encode(trimtab.optimize(repeated(1, 3, 5, 7)))
+    needed = _engine.Executor(planned).memory()["arena_bytes"]
+    engine, x = _engine.Executor(planned, max_memory_bytes=needed), image(1, 3, 5, 7)
+    with pytest.raises(_engine.EngineError, match="more memory than it may take") as refused:
+        engine.resize_input(0, (1, 3, 50, 70))
+    assert refused.value.args[0] == 9  # TRIMTAB_MEMORY_LIMIT
+    np.testing.assert_allclose(engine.run([x])[0], squares(x), rtol=1e-6)

@@ -151,6 +151,8 @@ def test_a_session_runs_a_planned_file_in_place(program: Program, tmp_path: Path
     imported = modules_of_a_session(tmp_path)
     assert "onnx" not in imported
     assert [m for m in imported if m.startswith("trimtab.importers.")] == ["trimtab.importers.ttm"]
+    # OpenSSL and the planner: megabytes beside those of a small network.
+    assert not [m for m in imported if m == "hashlib" or m.startswith("trimtab.planner")]
     constants = [var.data for var in session.program.constants()]
     assert constants
     assert not any(data is not None and data.flags.writeable for data in constants)
@@ -192,6 +194,31 @@ def test_a_session_holds_its_weights_once(tmp_path: Path) -> None:
     packed = [v.data for v in session.program.constants() if v.packed and v.data is not None]
     assert packed
     assert all(np.may_share_memory(array, image) for array in packed)
+
+
+def test_only_those_pages_of_a_file_stay_that_inferences_read(tmp_path: Path) -> None:
+    """Weights of 8 MB that are packed at load, with small ones that are not before and behind."""
+    net = Program("wide")
+    block, rng = net.block, np.random.default_rng(1)
+    net.add_input("x", (1, 1024))
+    (y,) = block.add_op("mul", ["x", block.add_constant(rng.random((1, 1024), np.float32), "a")])
+    (y,) = block.add_op("gemm", [y, block.add_constant(rng.random((2047, 1024), np.float32), "w")])
+    (y,) = block.add_op("mul", [y, block.add_constant(rng.random((1, 2047), np.float32), "b")])
+    net.outputs = [y]
+    trimtab.optimize(net).save(tmp_path / "net.ttm")
+    assert modelfile.is_mapped(trimtab.load(tmp_path / "net.ttm").image)
+    code = """
+import sys, numpy, trimtab
+session = trimtab.Session(trimtab.load(sys.argv[1]))
+assert session.memory["prepared_bytes"] >= 8 << 20
+session.run({"x": numpy.ones((1, 1024), numpy.float32)})
+text = open("/proc/self/smaps").read()
+print(text[text.index("net.ttm"):].split("Rss:")[1].split()[0])
+"""
+    command = [sys.executable, "-c", code, str(tmp_path / "net.ttm")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    # Where the page cache has huge pages, one comes back with what lies in it.
+    assert int(done.stdout) << 10 <= 3 << 20
 
 
 def test_a_file_without_names_runs_by_position(program: Program, tmp_path: Path) -> None:

@@ -194,6 +194,20 @@ def test_no_plan_is_estimated_worse_than_that_of_before(target: Target) -> None:
             assert found.mcycles < 0.99 * found.was_mcycles
 
 
+@pytest.mark.parametrize("target", plans.targets(), ids=lambda t: f"{t.core.name}, {t.threads}")
+def test_no_plan_is_estimated_worse_than_the_one_with_the_fewest_instructions(
+    target: Target,
+) -> None:
+    infinite = with_memory(target, 1e9)
+    for name in ("squeezenet", "mobilenet_v2", "shufflenet_v2"):
+        program = passes.optimize(trimtab.load(zoo.write(name, paths.cache() / "zoo")))
+        taken, fewest = (
+            sum(part.cycles for part in planner.costs(planner.decide(program, own, Plan()), target))
+            for own in (target, infinite)
+        )
+        assert taken <= fewest
+
+
 def test_more_threads_never_make_an_estimate_worse() -> None:
     program = passes.optimize(trimtab.load(zoo.write("squeezenet", paths.cache() / "zoo")))
     for cpu in plans.CPUS:

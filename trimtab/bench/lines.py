@@ -137,7 +137,15 @@ LINES: tuple[Line, ...] = (
     Line(
         "peak",
         "near the end",
-        (Field("vm_hwm_bytes", _COUNT_OR_NULL, "null: the kernel does not tell"),),
+        (
+            Field("vm_hwm_bytes", _COUNT_OR_NULL, "null: the kernel does not tell"),
+            Field(
+                "rss_file_bytes",
+                _COUNT_OR_NULL,
+                "what is resident then of mapped files: binary, model, inputs",
+                is_optional=True,  # records of before there was such
+            ),
+        ),
     ),
     Line("end", "last", (Field("status", _TEXT, '"OK"'),)),
     Line(

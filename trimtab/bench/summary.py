@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -276,15 +277,20 @@ def _figures(record: Record) -> Iterator[Figure]:
             if key not in memory:  # a record of before there were such
                 continue
             yield Figure(key, label, Unit.BYTES, ((memory[key],),))
-    peaks = _samples(record, "peak", "vm_hwm_bytes")
-    if peaks and record.header.device.get("peak_of") != "emulator":
-        yield Figure("peak_bytes", "peak memory", Unit.BYTES, peaks)
+    if record.header.device.get("peak_of") == "emulator":
+        return
+    for key, label, field in (
+        ("peak_bytes", "peak memory, weights included", "vm_hwm_bytes"),
+        ("file_bytes", "  pages of files at the end", "rss_file_bytes"),
+    ):
+        if samples := _samples(record, "peak", field):
+            yield Figure(key, label, Unit.BYTES, samples)
 
 
 def _samples(record: Record, kind: str, field: str) -> tuple[tuple[int, ...], ...]:
     """What the events of a kind say in each launch that has some; nothing if one does not know."""
-    found = [
-        tuple(event[field] for event in launch if event["event"] == kind)
+    found: list[tuple[Any, ...]] = [
+        tuple(event.get(field) for event in launch if event["event"] == kind)
         for launch in record.launches()
     ]
     return () if any(None in launch for launch in found) else tuple(filter(None, found))

@@ -17,6 +17,7 @@ PREFER_HELP = "balanced, size or load: a small file, binary too, or one that loa
 WEIGHTS_HELP = (
     "type of the weights in the file: f32 or f16, which takes half and is computed as f32"
 )
+THREADS_HELP = "threads of the runner, which the plan is made for; default: those of --plan, or 1"
 PRECISION_HELP = "type that is computed in: f32, or f16 on cores that can (docs/precision.md)"
 BUDGET_HELP = {
     "max-model-bytes": "what the model file may take, such as 4M or 512K",
@@ -60,15 +61,22 @@ def parse_inputs(given: list[str]) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def read_plan(path: str, prefer: str = "", weights: str = "", precision: str = "") -> Plan | None:
-    """The plan in a TOML file, with another preference, type of weights and precision where these
-    are given; None where all is "", which leaves everything to the planner's rules.
+def read_plan(
+    path: str, prefer: str = "", weights: str = "", precision: str = "", threads: int = DEFAULT
+) -> Plan | None:
+    """The plan in a TOML file, with another preference, type of weights, precision and number of
+    threads where these are given; None where nothing is, which leaves all to the planner's rules.
+    UsageError for a number of threads that cannot be.
     """
     from dataclasses import replace
 
-    from trimtab.planner.choices import Plan
+    from trimtab.errors import UsageError
+    from trimtab.planner.choices import MAX_THREADS, Plan
 
-    if not (path or prefer or weights or precision):
+    count = given_number(threads)
+    if count is not None and not 1 <= count <= MAX_THREADS:
+        raise UsageError(f"threads is {count}, it must be 1 to {MAX_THREADS}")
+    if not (path or prefer or weights or precision or count):
         return None
     plan = Plan.read(path) if path else Plan()
     return replace(
@@ -76,6 +84,7 @@ def read_plan(path: str, prefer: str = "", weights: str = "", precision: str = "
         prefer=prefer or plan.prefer,
         weights_type=weights or plan.weights_type,
         precision=precision or plan.precision,
+        threads=count or plan.threads,
     )
 
 

@@ -16,6 +16,7 @@ from trimtab.cli._options import (
     PRECISION_HELP,
     PREFER_HELP,
     RESULTS_HELP,
+    THREADS_HELP,
     WEIGHTS_HELP,
     defaults_of,
     given_number,
@@ -40,7 +41,7 @@ _OF_A_SIDE: dict[str, tuple[Any, str]] = {
     "prefer": ("", PREFER_HELP),
     "weights": ("", WEIGHTS_HELP),
     "precision": ("", PRECISION_HELP),
-    "threads": (DEFAULT, "of the runner; default 1, or those of the run that is repeated"),
+    "threads": (DEFAULT, f"{THREADS_HELP}, or those of the run that is repeated"),
 }
 _SIDES = {
     f"{side}{option}": (default, f"--{option} of {side[0].upper()} alone" if side else text)
@@ -77,7 +78,10 @@ def _side(what: str, letter: str, options: dict[str, Any], shapes: list[str]) ->
         toolchain=chosen["toolchain"],
         cpu=chosen["cpu"],
         shapes=parse_inputs(shapes),
-        plan=read_plan(*(chosen[name] for name in ("plan", "prefer", "weights", "precision"))),
+        plan=read_plan(
+            *(chosen[name] for name in ("plan", "prefer", "weights", "precision")),
+            threads=chosen["threads"],
+        ),
     )
     given = tuple(f"{letter}-{name}" for name in own if name != "threads")
     return Side(what, recipe, given_number(chosen["threads"]), given)

@@ -13,10 +13,12 @@ from invoke.tasks import task
 from trimtab.cli._engine import needs_engine
 from trimtab.cli._options import (
     BUDGET_HELP,
+    DEFAULT,
     INPUT_HELP,
     PLAN_HELP,
     PRECISION_HELP,
     PREFER_HELP,
+    THREADS_HELP,
     WEIGHTS_HELP,
     parse_budget,
     parse_inputs,
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
         "prefer": PREFER_HELP,
         "weights": WEIGHTS_HELP,
         "precision": PRECISION_HELP,
+        "threads": THREADS_HELP,
         **BUDGET_HELP,
         "strings": "keep names and error texts; --no-strings drops them",
         "input": INPUT_HELP,
@@ -63,6 +66,7 @@ def build(
     prefer: str = "",
     weights: str = "",
     precision: str = "",
+    threads: int = DEFAULT,
     max_model_bytes: str = "",
     max_binary_bytes: str = "",
     max_memory: str = "",
@@ -81,7 +85,7 @@ def build(
         toolchain=toolchain,
         cpu=cpu,
         shapes=parse_inputs(input),
-        plan=read_plan(plan, prefer, weights, precision),
+        plan=read_plan(plan, prefer, weights, precision, threads),
         embed_model=embed_model,
         strings=strings,
         build_type="Debug" if debug else "Release",
@@ -130,6 +134,7 @@ def _print_json(value: object) -> None:
         "toolchain": "with --model: which machine to plan for (default: Linux, static)",
         "cpu": "with --model: and which core, e.g. cortex-a53",
         "plan": f"with --model: {PLAN_HELP}",
+        "threads": f"with --model: {THREADS_HELP}",
         "json": "machine-readable",
     },
 )
@@ -141,6 +146,7 @@ def size(
     toolchain: str = "",
     cpu: str = "",
     plan: str = "",
+    threads: int = DEFAULT,
     json: bool = False,
 ) -> None:
     """Show where the bytes of binaries go, or what each part of a model's plan is worth."""
@@ -153,7 +159,7 @@ def size(
             hint="./inv size dist/NAME-TOOLCHAIN, or ./inv size --model NAME --cpu CORE",
         )
     if model:
-        _show_worth(model, toolchain, cpu, plan, json=json)
+        _show_worth(model, toolchain, cpu, plan, threads, json=json)
         return
     reports = [size.measure(Path(path)) for path in binary]
     if json:
@@ -163,11 +169,14 @@ def size(
 
 
 @needs_engine
-def _show_worth(model: str, toolchain: str, cpu: str, plan: str, *, json: bool) -> None:
+def _show_worth(
+    model: str, toolchain: str, cpu: str, plan: str, threads: int, *, json: bool
+) -> None:
     from trimtab.workflow.build import Recipe
     from trimtab.workflow.progress import shown
     from trimtab.workflow.worth import table, worth
 
-    recipe = Recipe(model=model, toolchain=toolchain, cpu=cpu, plan=read_plan(plan))
+    chosen = read_plan(plan, threads=threads)
+    recipe = Recipe(model=model, toolchain=toolchain, cpu=cpu, plan=chosen)
     made = table(worth(recipe, shown(quiet=json)))
     print(made.json() if json else made.text())

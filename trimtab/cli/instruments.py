@@ -11,11 +11,13 @@ from invoke.tasks import task
 
 from trimtab.cli._engine import needs_engine
 from trimtab.cli._options import (
+    DEFAULT,
     INPUT_HELP,
     PLAN_HELP,
     PRECISION_HELP,
     PREFER_HELP,
     RESULTS_HELP,
+    THREADS_HELP,
     WEIGHTS_HELP,
     parse_bytes,
     parse_inputs,
@@ -107,7 +109,7 @@ def instructions(
         "model": "model file or zoo network; default: the networks of bench/instructions.json",
         "cpu": f"{_CPU}; a qemu device (./inv devices) must have it",
         "on": "core whose caches and pipes are modelled, where the binary runs on another one",
-        "threads": "threads of the runner",
+        "threads": THREADS_HELP,
         "l2": "size of the L2, e.g. 512K; default: the core's row",
         "dram": "GB per second of the board's memory; default: the core's row",
         "input": INPUT_HELP,
@@ -127,7 +129,7 @@ def model(
     model: str = "",
     cpu: str = "cortex-a53",
     on: str = "",
-    threads: int = 1,
+    threads: int = DEFAULT,
     l2: str = "",
     dram: float = 0.0,
     plan: str = "",
@@ -147,18 +149,17 @@ def model(
     from trimtab.workflow.progress import shown
 
     if update and (
-        model or plan or prefer or weights or precision or on or l2 or dram or threads != 1
+        model or plan or prefer or weights or precision or on or l2 or dram or threads != DEFAULT
     ):
         raise UsageError(
             "what is committed are all of the networks, on the row as it is, with one thread",
             hint="leave out all but --cpu",
         )
     core = timemodel.with_board(cores.find(on or cpu), parse_bytes("l2", l2), dram or None)
-    progress, chosen = shown(quiet=json), read_plan(plan, prefer, weights, precision)
+    progress, chosen = shown(quiet=json), read_plan(plan, prefer, weights, precision, threads)
     found = [
         model_time(
-            Recipe(model=name, cpu=cpu, shapes=parse_inputs(input), plan=chosen),
-            *(core, threads, progress),
+            Recipe(model=name, cpu=cpu, shapes=parse_inputs(input), plan=chosen), core, progress
         )
         for name in ([model] if model else instructions.NETWORKS)
     ]

@@ -7,10 +7,12 @@ from invoke.tasks import task
 
 from trimtab.cli._engine import needs_engine
 from trimtab.cli._options import (
+    DEFAULT,
     INPUT_HELP,
     PLAN_HELP,
     PRECISION_HELP,
     PREFER_HELP,
+    THREADS_HELP,
     WEIGHTS_HELP,
     parse_inputs,
     read_plan,
@@ -27,6 +29,7 @@ from trimtab.cli._options import (
         "prefer": PREFER_HELP,
         "weights": WEIGHTS_HELP,
         "precision": PRECISION_HELP,
+        "threads": THREADS_HELP,
         "toolchain": "plan for this toolchain (default: this machine)",
         "cpu": "and this CPU",
         "json": "machine-readable",
@@ -44,6 +47,7 @@ def inspect(
     prefer: str = "",
     weights: str = "",
     precision: str = "",
+    threads: int = DEFAULT,
     json: bool = False,
 ) -> None:
     """Show a model's operators, shapes, MACs, parameters and activation memory; or its plan."""
@@ -54,7 +58,7 @@ def inspect(
     from trimtab.workflow.progress import shown
 
     program = load(model, parse_inputs(input), progress=shown(quiet=json))
-    wanted = read_plan("", prefer, weights, precision)
+    wanted = read_plan("", prefer, weights, precision, threads)
     if plan:
         planned = program
         if not program.planned:
@@ -84,6 +88,7 @@ def inspect(
         "prefer": f"{PREFER_HELP}; with --toolchain",
         "weights": f"{WEIGHTS_HELP}; with --toolchain",
         "precision": f"{PRECISION_HELP}; with --toolchain",
+        "threads": f"{THREADS_HELP}; with --toolchain",
         "profile": "what the binary that runs it holds: a name or a file; with --toolchain",
         "names": "keep names in the file",
     },
@@ -101,6 +106,7 @@ def convert(
     prefer: str = "",
     weights: str = "",
     precision: str = "",
+    threads: int = DEFAULT,
     profile: str = "",
     names: bool = True,
 ) -> None:
@@ -112,12 +118,13 @@ def convert(
     from trimtab.workflow.models import load, target_of
     from trimtab.workflow.progress import shown
 
-    if (plan or prefer or weights or precision or cpu or profile) and not toolchain:
+    given = read_plan(plan, prefer, weights, precision, threads)
+    if (given or cpu or profile) and not toolchain:
         raise UsageError("a plan is for a machine: which?", hint="--toolchain NAME, or host")
     program = load(model, parse_inputs(input), tensor, shown())
     if toolchain:
         target = target_of(toolchain, cpu, profile=profile)
-        program = session.optimize(program, target, read_plan(plan, prefer, weights, precision))
+        program = session.optimize(program, target, given)
     program.save(output, names=names)
     size, plan = Path(output).stat().st_size, program.target or "not planned"
     print(f"written: {output} ({size:,} bytes, {len(program.ops)} operators, {plan})")
@@ -130,6 +137,7 @@ def convert(
         "toolchain": "plan for this toolchain (default: this machine)",
         "cpu": "and this CPU",
         "precision": PRECISION_HELP,
+        "threads": THREADS_HELP,
         "output": "write the profile to this TOML file",
         "input": INPUT_HELP,
         "strings": "keep names and error texts",
@@ -143,6 +151,7 @@ def profile(
     toolchain: str = "",
     cpu: str = "",
     precision: str = "",
+    threads: int = DEFAULT,
     output: str = "",
     strings: bool = True,
 ) -> None:
@@ -163,7 +172,7 @@ def profile(
         )
     target, shapes, progress = target_of(toolchain, cpu), parse_inputs(input), shown()
     programs = (load(name, shapes, progress=progress) for name in model)
-    plan = read_plan("", precision=precision)
+    plan = read_plan("", precision=precision, threads=threads)
     planned = (session.optimize(p, target, plan) for p in programs)
     union = reduce(Profile.merged, (profile_of(p, strings=strings) for p in planned))
     if output:

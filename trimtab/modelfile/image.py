@@ -37,12 +37,20 @@ def map_file(path: Path) -> Image:
 
 def is_mapped(image: Image | None) -> bool:
     """Whether the bytes are pages of a file, as `map_file` gives them."""
-    return image is not None and isinstance(image.base, _FileMap)
+    return image is not None and _file_of(image) is not None
 
 
 def drop_pages(image: Image) -> None:
     """Gives the pages of a mapped file back to the system, which reads those again that are still
     needed: for who has read all of it once.
     """
-    if hasattr(mmap, "MADV_DONTNEED") and isinstance(image.base, _FileMap):
-        image.base.madvise(mmap.MADV_DONTNEED)
+    mapped = _file_of(image)
+    if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
+        mapped.madvise(mmap.MADV_DONTNEED)
+
+
+def _file_of(image: Image) -> _FileMap | None:
+    """What an array of `map_file` lies in; some versions of numpy have a view between the two."""
+    base = image.base
+    base = base.obj if isinstance(base, memoryview) else base
+    return base if isinstance(base, _FileMap) else None

@@ -76,6 +76,7 @@ def decode(image: Image, name: str, where: str = "") -> Program:
         program = Program(metadata["name"] or name)
         program.passes = list(metadata["passes"])
         program.target = str(metadata["target"]) if tables.flags & FLAG_PLANNED else ""
+        program.threads = int(metadata.get("threads", 1))
         program.inputs, program.outputs = (
             [_name_of_var(tables.data, i) for i in border] for border in tables.borders
         )

@@ -102,6 +102,15 @@ def _used_vars(program: Program) -> list[Var]:
     return [var for var in program.vars.values() if var.name in used]
 
 
+def _in_order_of_use(program: Program, variables: list[Var]) -> list[Var]:
+    """Constants: those that inferences read, then those that only preparing reads, whose pages can
+    be dropped then and are not brought back by what lies between them.
+    """
+    read = {name for op in program.steps for name in op.inputs}
+    constants = [var for var in variables if var.data is not None]
+    return sorted(constants, key=lambda var: var.name not in read)
+
+
 def encode(program: Program, names: bool = True, consume: bool = False) -> Image:
     """The bytes of a .ttm file, ready for the engine to use in place. `consume` takes each constant
     out of `program`, which is of no use then, so that memory does not hold all of them twice.
@@ -115,18 +124,17 @@ def encode(program: Program, names: bool = True, consume: bool = False) -> Image
     operators = [_encode_op(op, index, tail, names) for op in program.ops]
     quantisations = _encode_quantisations(variables, tail)
     name_offsets = [tail.add(_name_record(var.name), 1) if names else 0 for var in variables]
-    metadata = json.dumps(
-        {"name": program.name if names else "", "target": program.target, "passes": program.passes}
-    ).encode()
+    about = {"target": program.target, "passes": program.passes}
+    threads = {"threads": program.threads} if program.threads > 1 else {}
+    metadata = json.dumps({"name": program.name if names else "", **about, **threads}).encode()
     metadata_offset = tail.add(metadata, 1)
 
     tables_bytes = _align(tail.start + len(tail.bytes))
     constants = _Constants(tables_bytes)
+    places = {var.name: constants.add(var) for var in _in_order_of_use(program, variables)}
     records = []
     for var, name_offset in zip(variables, name_offsets, strict=True):
-        offset = size = 0
-        if var.data is not None:
-            offset, size = constants.add(var), var.data.nbytes
+        offset, size = places.get(var.name, 0), 0 if var.data is None else var.data.nbytes
         dims = (*var.shape, *[0] * (8 - len(var.shape)))
         flags = VAR_FLAG_PACKED * var.packed | VAR_FLAG_PART * bool(var.parent)
         records.append(

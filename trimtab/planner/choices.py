@@ -4,6 +4,7 @@
     prefer = "load"                            # to the size of the file: it loads at once
     weights_type = "f32"                       # of weights that the engine packs
     precision = "f32"                          # what operators compute in: f32 or f16
+    threads = 4                                # that it will run with
 
     [operators."/features/conv1"]
     algorithm = "winograd_4"
@@ -21,7 +22,7 @@ import json
 import tomllib
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from trimtab.planner import algorithms
 from trimtab.planner.packing import Storage
 from trimtab.planner.precision import PRECISIONS
 from trimtab.program import Op, Program
+from trimtab.target import Target
 
 Value = str | int | bool
 
@@ -40,6 +42,7 @@ PREFERENCES = ("balanced", "size", "load")
 binary, or the time that it takes to load."""
 
 _WORDS = ("prefer", "weights_type", "precision")  # of a plan file, each one of several
+MAX_THREADS = 64  # of an engine
 
 WEIGHTS = ("file", "load")
 """Where weights are packed: before they are written, or when a model is set up."""
@@ -68,7 +71,8 @@ class Plan:
     """What is decided in the planner's place: per operator (see `keys`), and for all others the
     algorithms that its rule may choose from, and what it is to `prefer`. `weights_type`: how
     weights that the engine packs are stored, where they are computed with as f32. `precision`: the
-    type that operators compute in, where the target can (`trimtab.planner.precision`).
+    type that operators compute in, where the target can (`trimtab.planner.precision`). `threads`:
+    so many will run it; 0: as many as the target says.
     """
 
     algorithms: tuple[str, ...] = field(default_factory=algorithms.names)
@@ -76,11 +80,17 @@ class Plan:
     prefer: str = PREFERENCES[0]
     weights_type: str = WEIGHTS_TYPES[0]
     precision: str = PRECISIONS[0]
+    threads: int = 0
 
     def __post_init__(self) -> None:
         _one_of("prefer", self.prefer, PREFERENCES)
         _one_of("weights_type", self.weights_type, WEIGHTS_TYPES)
         _one_of("precision", self.precision, PRECISIONS)
+        if type(self.threads) is not int or not 0 <= self.threads <= MAX_THREADS:
+            raise PlanError(
+                f"threads cannot be {self.threads!r}",
+                hint=f"use a number from 1 to {MAX_THREADS}",
+            )
         named = {*self.algorithms, *(c.algorithm for c in self.operators.values())}
         known = algorithms.names()
         if unknown := sorted(named - {*known, ""}):
@@ -93,7 +103,7 @@ class Plan:
         """Reads a plan file; PlanError names the file and what is wrong in it."""
         try:
             table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-            unknown = sorted(set(table) - {"algorithms", "operators", *_WORDS})
+            unknown = sorted(set(table) - {"algorithms", "operators", "threads", *_WORDS})
             if unknown:
                 raise PlanError(f"unknown keys: {', '.join(unknown)}")
             allowed = _strings(table.get("algorithms", [*algorithms.names()]), "algorithms")
@@ -112,14 +122,14 @@ class Plan:
                 )
                 operators[key] = Choice(algorithm, row, weights)
             words = {name: _string(table[name], name) for name in _WORDS if name in table}
-            return Plan(tuple(allowed), operators, **words)
+            return Plan(tuple(allowed), operators, **words, threads=table.get("threads", 0))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
             raise PlanError(str(e), where=str(path)) from None
         except PlanError as e:
             hint = (
                 e.hint
-                or f"a plan has algorithms, {', '.join(_WORDS)}, and per operator an algorithm, "
-                "weights, kernels and numbers"
+                or f"a plan has algorithms, {', '.join(_WORDS)}, threads, and per operator an "
+                "algorithm, weights, kernels and numbers"
             )
             raise PlanError(e.what, where=str(path), hint=hint) from None
 
@@ -137,9 +147,14 @@ class Plan:
                 "prefer": self.prefer,
                 "weights_type": self.weights_type,
                 "precision": self.precision,
+                **({"threads": self.threads} if self.threads else {}),
                 "operators": operators,
             }
         )
+
+    def machine(self, target: Target) -> Target:
+        """The target with as many threads as the plan says."""
+        return replace(target, threads=self.threads or target.threads)
 
     def storage(self, choice: Choice) -> Storage:
         """What the file holds of the weights of an operator for which `choice` decides."""
@@ -210,7 +225,10 @@ def plan_of(planned: Program) -> Plan:
             )
     half = any(planned.vars[name].dtype == "f16" for op in planned.steps for name in op.outputs)
     return Plan(
-        operators=found, weights_type=min(types), precision="f16" if half else PRECISIONS[0]
+        operators=found,
+        weights_type=min(types),
+        precision="f16" if half else PRECISIONS[0],
+        threads=planned.threads,
     )
 
 

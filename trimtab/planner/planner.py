@@ -7,7 +7,8 @@ rules.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from trimtab.errors import PlanError, ProfileError
 from trimtab.planner import algorithms, blocking, compact, fusion, parts, precision, spacing
@@ -28,11 +29,38 @@ def plan(program: Program, target: Target, given: Plan | None = None) -> Program
     program is planned already, or `given` does not fit the program or the target. ProfileError when
     an operator can be computed in no way that the target's profile holds.
     """
+    given = given or Plan()
+    (planned,) = plans(program, target, given, [given.prefer])
+    return planned
+
+
+def plans(
+    program: Program, target: Target, given: Plan, preferences: Iterable[str]
+) -> Iterator[Program]:
+    """The twins that `plan` makes of `program` with each of the preferences in place of the one of
+    `given`, in little more time than one of them: what is decided within given limits does not
+    depend on the preference.
+    """
     _check_unplanned(program)
-    program = precision.assign(program, target, (given or Plan()).precision)
-    limits = compact.limits(lambda t, g: decide(program, t, g), target, given or Plan())
-    target, given = limits.target, limits.given
-    planned = decide(program, target, given)
+    target = given.machine(target)
+    program = precision.assign(program, target, given.precision)
+    made: dict[tuple[Target, tuple[str, ...]], Program] = {}
+
+    def decided(machine: Target, within: Plan) -> Program:
+        key = machine, within.algorithms
+        if key not in made:
+            made[key] = decide(program, machine, within)
+        return made[key]
+
+    for preference in preferences:
+        limits = compact.limits(decided, target, replace(given, prefer=preference))
+        planned = decided(limits.target, limits.given).copy()
+        _complete(planned, program, limits.target, limits.given)
+        yield planned
+
+
+def _complete(planned: Program, program: Program, target: Target, given: Plan) -> None:
+    """Adds to what `decide` made of `program`: packed weights, places and numbers."""
     choices = _choices(program, given)
     chosen = [(op, choices[op.outputs[0]]) for op in planned.ops]
     packer = Packer(planned, target)
@@ -44,7 +72,6 @@ def plan(program: Program, target: Target, given: Plan | None = None) -> Program
     spacing.place(planned, target.core.l1d)
     for op, choice in chosen:
         _cut(planned, op, target, choice)
-    return planned
 
 
 def decide(program: Program, target: Target, given: Plan) -> Program:
@@ -54,10 +81,11 @@ def decide(program: Program, target: Target, given: Plan) -> Program:
     PlanError and ProfileError as `plan`.
     """
     _check_unplanned(program)
+    target = given.machine(target)
     program = precision.assign(program, target, given.precision)
     planned = program.copy()
     planned.source = program.source or program
-    planned.target = target.name
+    planned.target, planned.threads = target.name, target.threads
     ways = [_ways(planned, op, target) for op in program.ops]
     _check_possible(ways, target)
     choices = _choices(program, given)

@@ -35,10 +35,9 @@ class Price:
 
 def price(optimised: Program, target: Target, given: Plan | None = None) -> Price:
     """What it costs to plan `optimised` within the profile of `target`."""
-    open_target = replace(target, profile=None)
-    within, free = (
-        planner.decide(optimised, machine, given or Plan()) for machine in (target, open_target)
-    )
+    given = given or Plan()
+    open_target = replace(given.machine(target), profile=None)
+    within, free = (planner.decide(optimised, machine, given) for machine in (target, open_target))
     twins = {twin.outputs[0]: twin for twin in free.ops}
     own, least = (
         sum(cost.cycles for cost in planner.costs(plan, open_target)) for plan in (within, free)

@@ -91,7 +91,7 @@ class Var:
     @property
     def count(self) -> int:
         """Number of elements."""
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
     @property
     def bytes(self) -> int:
@@ -238,7 +238,7 @@ class Program:
     """A network: a block, its inputs and outputs by name, and where it came from.
 
     `source` is the program before optimisation (None when this one is it); `target` names what a
-    plan was made for; `passes` lists the passes that have run, in their order.
+    plan was made for, `threads` how many; `passes` lists the passes that have run, in their order.
     """
 
     def __init__(self, name: str = "") -> None:
@@ -250,6 +250,7 @@ class Program:
         self.source: Program | None = None
         self.passes: list[str] = []
         self.target: str = ""
+        self.threads: int = 1
 
     @property
     def block(self) -> Block:
@@ -320,7 +321,8 @@ class Program:
             for op in self.ops
         ]
         twin.inputs, twin.outputs = list(self.inputs), list(self.outputs)
-        twin.source, twin.passes, twin.target = self.source, list(self.passes), self.target
+        twin.source, twin.passes = self.source, list(self.passes)
+        twin.target, twin.threads = self.target, self.threads
         return twin
 
     def is_output(self, var: str) -> bool:

@@ -52,8 +52,8 @@ def bench(request: BenchRequest, folder: Path, progress: Progress = SILENT) -> O
     before is raised as a TrimtabError.
     """
     definition = find_device(request.device)
-    threads = request.settings.threads
-    made = prepare(request.recipe, definition, threads, progress)
+    recipe = request.recipe.on_threads(request.settings.threads)
+    made = prepare(recipe, definition, progress)
     with definition.open(trust_new=request.trust_new) as device:
         subject, expected = made.built(progress)
         return protocol.measure(device, subject, expected, request.settings, folder, progress)
@@ -70,34 +70,31 @@ class Prepared:
     source: Program
     program: Program
     expected: Golden
-    threads: int
 
     def built(self, progress: Progress = SILENT) -> tuple[Subject, Golden]:
         """Builds it; the binary and the model are kept (see `trimtab.bench.kept`)."""
         subject = subject_of(self.program, self.recipe, progress)
         with progress.step("weigh other ways to ship it"):
-            network = network_of(self.source, self.recipe, self.threads)
+            network = network_of(self.source, self.recipe)
             ways = survey(network, self.path, subject.binary.stat().st_size)
         subject = dataclasses.replace(subject, shipped=ways)
         return kept.keep(subject, self.expected, kept_folder()), self.expected
 
 
-def prepare(
-    recipe: Recipe, definition: Definition, threads: int, progress: Progress = SILENT
-) -> Prepared:
+def prepare(recipe: Recipe, definition: Definition, progress: Progress = SILENT) -> Prepared:
     """Loads and plans a model for a device, and computes the expected output."""
     recipe = dataclasses.replace(
         recipe,
         toolchain=recipe.toolchain or definition.toolchain,
         cpu=recipe.cpu or definition.cpu or "",
     )
-    recipe = within_budget(recipe, threads, progress)
+    recipe = within_budget(recipe, progress)
     path = model_path(recipe.model, recipe.profile, progress)
-    source, program = planned(path, recipe, threads, progress)
+    source, program = planned(path, recipe, progress)
     with progress.step("compute the expected output"):
         expected = expected_output(path, source, recipe.shapes)
         expected = expected.within(recipe.plan.precision if recipe.plan else "f32")
-    return Prepared(recipe, path, source, program, expected, threads)
+    return Prepared(recipe, path, source, program, expected)
 
 
 def kept_folder() -> Path:

@@ -23,6 +23,7 @@ from trimtab.planner.price import price
 from trimtab.profile import Profile, find_profile
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
+from trimtab.target import Target
 from trimtab.workflow.budget import Budget
 from trimtab.workflow.models import model_path, target_of
 from trimtab.workflow.shipped import Network, survey
@@ -45,6 +46,16 @@ class Recipe:
     build_type: str = "Release"
     budget: Budget = field(default_factory=Budget)
 
+    @property
+    def threads(self) -> int:
+        """That the binary will run with, which its plan is made for."""
+        return (self.plan.threads if self.plan else 0) or 1
+
+    def on_threads(self, threads: int) -> Recipe:
+        """The same for so many threads."""
+        plan = dataclasses.replace(self.plan or Plan(), threads=threads)
+        return dataclasses.replace(self, plan=plan)
+
 
 def build(recipe: Recipe, output: Path | None = None, progress: Progress = SILENT) -> Build:
     """Builds the binary of a model, of a profile, or of a model with a profile, and delivers it
@@ -60,10 +71,10 @@ def build(recipe: Recipe, output: Path | None = None, progress: Progress = SILEN
     recipe = dataclasses.replace(recipe, toolchain=recipe.toolchain or "host")
     if recipe.budget and not recipe.model:
         raise UsageError("a budget is for a model", hint="name one with --model")
-    recipe = within_budget(recipe, 1, progress)
+    recipe = within_budget(recipe, progress)
     program = None
     if recipe.model:
-        _, program = planned(model_path(recipe.model, progress=progress), recipe, 1, progress)
+        _, program = planned(model_path(recipe.model, progress=progress), recipe, progress)
     profile = profile_for(recipe, program)
     stem = Path(recipe.model).stem if recipe.model else profile.name
     output = output or Path("dist", f"{stem}-{recipe.toolchain}")
@@ -71,7 +82,7 @@ def build(recipe: Recipe, output: Path | None = None, progress: Progress = SILEN
         return _deliver(recipe, program, profile, Path(scratch) / f"{stem}.ttm", output, progress)
 
 
-def within_budget(recipe: Recipe, threads: int, progress: Progress = SILENT) -> Recipe:
+def within_budget(recipe: Recipe, progress: Progress = SILENT) -> Recipe:
     """The recipe with the fastest preference that fits its budget; as it is, if it has none.
 
     BudgetError when nothing fits.
@@ -86,16 +97,16 @@ def within_budget(recipe: Recipe, threads: int, progress: Progress = SILENT) -> 
             return build(tried, Path(folder) / "build", progress).runner.stat().st_size
 
     with progress.step(f"look for what fits the budget on {machine_of(recipe)}"):
-        network = network_of(trimtab.load(path, inputs=dict(recipe.shapes)), recipe, threads)
+        network = network_of(trimtab.load(path, inputs=dict(recipe.shapes)), recipe)
         plan, _ = recipe.budget.choose(network.ways(), weigh_binary)
     return dataclasses.replace(recipe, plan=plan, budget=Budget())
 
 
-def network_of(source: Program, recipe: Recipe, threads: int) -> Network:
+def network_of(source: Program, recipe: Recipe) -> Network:
     """A program as what is to be shipped to the recipe's machine."""
     return Network(
         passes.optimize(source),
-        target_of(recipe.toolchain, recipe.cpu, threads, recipe.profile),
+        _target(recipe),
         recipe.plan or Plan(),
         recipe.strings,
         recipe.embed_model,
@@ -108,18 +119,16 @@ def shipped_of(recipe: Recipe, made: Build, progress: Progress = SILENT) -> list
         return []
     path = model_path(recipe.model, progress=progress)
     with progress.step("weigh other ways to ship it"):
-        network = network_of(trimtab.load(path, inputs=dict(recipe.shapes)), recipe, 1)
+        network = network_of(trimtab.load(path, inputs=dict(recipe.shapes)), recipe)
         binary_bytes = made.runner.stat().st_size
         return survey(network, path, binary_bytes)
 
 
-def planned(
-    path: Path, recipe: Recipe, threads: int, progress: Progress
-) -> tuple[Program, Program]:
+def planned(path: Path, recipe: Recipe, progress: Progress) -> tuple[Program, Program]:
     """The program in a model's file: as it is, and as it is planned for the recipe's machine and
     profile; ProfileError when no plan lies in the profile.
     """
-    target = target_of(recipe.toolchain, recipe.cpu, threads, recipe.profile)
+    target = _target(recipe)
     with progress.step(f"load {path.name} and plan it for {machine_of(recipe)}"):
         source = trimtab.load(path, inputs=dict(recipe.shapes))
         optimised = passes.optimize(source)
@@ -169,7 +178,13 @@ def profile_for(recipe: Recipe, program: Program | None) -> Profile:
 
 def machine_of(recipe: Recipe) -> str:
     """The machine that is built for, as people call it."""
-    return f"{recipe.toolchain}, {find_toolchain(recipe.toolchain).core(recipe.cpu).name}"
+    core = find_toolchain(recipe.toolchain).core(recipe.cpu).name
+    threads = f", {recipe.threads} threads" if recipe.threads > 1 else ""
+    return f"{recipe.toolchain}, {core}{threads}"
+
+
+def _target(recipe: Recipe) -> Target:
+    return target_of(recipe.toolchain, recipe.cpu, recipe.threads, recipe.profile)
 
 
 def _deliver(

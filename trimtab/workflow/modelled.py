@@ -23,9 +23,7 @@ from trimtab.workflow.models import model_path
 _SECONDS = 3600.0
 
 
-def model_time(
-    recipe: Recipe, core: Core, threads: int = 1, progress: Progress = SILENT
-) -> Modelled:
+def model_time(recipe: Recipe, core: Core, progress: Progress = SILENT) -> Modelled:
     """Build a model for the recipe's core, run its binary once under QEMU beside the caches of
     `core`, and model its time there.
 
@@ -41,7 +39,7 @@ def model_time(
     definition = find_device(emulated_device(recipe.cpu))
     recipe = dataclasses.replace(recipe, toolchain=recipe.toolchain or definition.toolchain)
     path = model_path(recipe.model, progress=progress)
-    source, program = planned(path, recipe, threads, progress)
+    source, program = planned(path, recipe, progress)
     subject = subject_of(program, recipe, progress)
     free = [source.vars[name] for name in source.inputs]
     values = oracle.samples((var.shape, NUMPY_DTYPES[var.dtype]) for var in free)
@@ -58,7 +56,7 @@ def model_time(
             runner=device.push(subject.binary, progress).path,
             model=device.push(subject.model, progress).path,
             inputs=[device.push(file, progress).path for file in given.write_inputs(Path(folder))],
-            threads=threads,
+            threads=recipe.threads,
             per_op=True,
             markers=True,
         )
@@ -71,7 +69,7 @@ def model_time(
     return Modelled(
         model=Path(subject.model).stem,
         core=core,
-        threads=threads,
+        threads=recipe.threads,
         operators=tuple((subject.operators[index], cost) for index, cost in found.items()),
         versions={"trimtab": __version__, "compiler": subject.compiler, "emulator": emulator},
     )

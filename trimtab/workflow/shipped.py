@@ -34,20 +34,22 @@ class Network:
 
     def ways(self) -> Iterator[tuple[Plan, Shipped]]:
         """Each preference, the fastest to load first, without a binary."""
-        for plan in preferences(self.plan):
-            yield plan, self._weighed(plan)
+        preferred = [replace(self.plan, prefer=name) for name in ("load", "balanced", "size")]
+        names = [plan.prefer for plan in preferred]
+        made = planner.plans(self.optimised, self.target, self.plan, names)
+        for plan, planned in zip(preferred, made, strict=True):
+            yield plan, self._weighed(planned, plan.prefer)
 
-    def _weighed(self, plan: Plan) -> Shipped:
+    def _weighed(self, planned: Program, prefer: str) -> Shipped:
         """A plan's model file, and the memory of an engine that runs it: the arena, the weights
         that it prepares, and what it needs of the file.
         """
-        planned = planner.plan(self.optimised, self.target, plan)
         dropped = [] if self.embedded else _dropped(planned)
         image = modelfile.encode(planned, self.names, consume=True)
         held = Session(modelfile.decode(image, planned.name), self.target.threads).memory
         of_file = max(image.size - sum(dropped), *dropped, 0)
         memory_bytes = held["arena_bytes"] + held["prepared_bytes"] + of_file
-        return Shipped(f"trimtab, prefer {plan.prefer}", image.size, memory_bytes=memory_bytes)
+        return Shipped(f"trimtab, prefer {prefer}", image.size, memory_bytes=memory_bytes)
 
 
 def _dropped(planned: Program) -> list[int]:
@@ -77,11 +79,6 @@ def survey(network: Network, path: Path, binary_bytes: int) -> list[Shipped]:
     source_bytes = sum(file.stat().st_size for file in importers.files(path))
     others = [Shipped(f"{path.name} (source)", source_bytes)]
     return [*found, *others, Shipped(NCNN, ncnn_bytes(network.optimised))]
-
-
-def preferences(plan: Plan) -> list[Plan]:
-    """The plan with each preference, the fastest to load first."""
-    return [replace(plan, prefer=name) for name in ("load", "balanced", "size")]
 
 
 def ncnn_bytes(optimised: Program) -> int:

@@ -24,7 +24,8 @@ from trimtab.workflow.build import Recipe
 class Side:
     """One side as it was asked for: `what` is a model file or zoo network, a folder of `build`, or
     a run (file, id, `last`); `recipe` how a model is to be built; `threads` of the runner (None:
-    those of a run that is repeated, else 1). `given`: options of the recipe that were written out.
+    those of a run that is repeated, or of the plan, else 1). `given`: options of the recipe that
+    were written out.
     """
 
     what: str
@@ -56,9 +57,9 @@ def ready(side: Side, definition: Definition, folder: Path, progress: Progress =
     path = Path(side.what)
     is_model = side.what in zoo.names() or (path.is_file() and path.suffix != results.SUFFIX)
     if is_model:
-        threads = side.threads or 1
-        made = prepare(side.recipe, definition, threads, progress)
-        return Ready(*made.built(progress), threads)
+        recipe = side.recipe.on_threads(side.threads or side.recipe.threads)
+        made = prepare(recipe, definition, progress)
+        return Ready(*made.built(progress), recipe.threads)
     if side.given:
         raise UsageError(
             f"{side.what} is built already: --{side.given[0]} cannot change it",

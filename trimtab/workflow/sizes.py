@@ -72,7 +72,7 @@ def _weighed(recipe: Recipe, progress: Progress) -> Weighed:
         made = build(recipe, Path(folder) / "build", progress)
         models = {}
         if recipe.model:
-            network = network_of(trimtab.load(model_path(recipe.model)), recipe, 1)
+            network = network_of(trimtab.load(model_path(recipe.model)), recipe)
             models = {plan.prefer: way.model_bytes for plan, way in network.ways()}
         return Weighed(
             recipe.model or recipe.profile,

@@ -42,7 +42,7 @@ def worth(recipe: Recipe, progress: Progress = SILENT) -> list[Worth]:
     UsageError where the bytes of code of its architecture are not known.
     """
     toolchain = recipe.toolchain or _toolchain(recipe.cpu)
-    target = target_of(toolchain, recipe.cpu, 1, recipe.profile)
+    target = target_of(toolchain, recipe.cpu, recipe.threads, recipe.profile)
     code = code_bytes.known(target.arch)
     if code is None:
         raise UsageError(

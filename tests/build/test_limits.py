@@ -1,0 +1,153 @@
+"""Counts and bytes at their limits, on this machine and on a 32-bit one under QEMU.
+
+There the bytes of 2^30 floats are 0 to a size_t, so what wraps would be found small.
+"""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import trimtab
+from tests.build import samples
+from trimtab import modelfile, paths
+from trimtab.build import builder, toolchain
+from trimtab.modelfile import records
+from trimtab.program import MAX_ELEMENTS, Program
+from trimtab.target import Target
+
+pytestmark = pytest.mark.build
+
+BAD_FILE, BAD_PROGRAM, BAD_ARGUMENT, MEMORY_LIMIT = 1, 3, 7, 9
+SHAPE = (1, 2, 6, 6)
+COPIES = 16
+MACHINES = ["host", "armv7-linux-musleabihf"]
+"""Toolchains: what a size_t has 64 and 32 bits of."""
+
+
+def copies() -> Program:
+    """x -> x many times, one after the other: of 2^26 elements, 2^30."""
+    program = Program("copies")
+    program.add_input("x", SHAPE)
+    program.outputs = program.block.add_op("concat", ["x"] * COPIES, {"axis": 0})
+    return program
+
+
+def outputs(count: int, shape: tuple[int, ...]) -> Program:
+    """So many results of one input, all of them alive at the end."""
+    program = Program("outputs")
+    program.add_input("x", shape)
+    for n in range(count):
+        offset = program.block.add_constant(np.full((1,), n, np.float32), "offset")
+        program.outputs += program.block.add_op("add", ["x", offset])
+    return program
+
+
+@cache
+def caller(machine: str) -> Path:
+    """The program in limits.c with a library that has what these models need."""
+    samples.need(machine)
+    profiles = [
+        trimtab.profile_of(planned(made, machine)) for made in (copies(), outputs(1, SHAPE))
+    ]
+    folder = paths.cache() / "test-limits" / machine
+    profile = profiles[0].merged(profiles[1])
+    made = builder.build(builder.BuildRequest(profile, folder / "library", machine))
+    cc = toolchain.cmake_file(toolchain.find_toolchain(machine)).with_name("cc")
+    flags = [*toolchain.find_toolchain(machine).link_flags, f"-I{made.output_dir}", "-O1"]
+    source = Path(__file__).with_name("limits.c")
+    files = [str(path) for path in (cc, source, made.library)]
+    command = [files[0], *flags, *files[1:], "-lm", "-pthread", "-o", str(folder / "limits")]
+    subprocess.run(command, check=True)
+    return folder / "limits"
+
+
+def check(
+    machine: str, folder: Path, image: np.ndarray, shape: tuple[int, ...] = (), limit: int = 0
+) -> dict[str, tuple[int, str]]:
+    """What became of each step, as (code, message), when a model is opened there, resized if a
+    shape is given, and run.
+    """
+    path = folder / "net.ttm"
+    path.write_bytes(image.tobytes())
+    emulator = toolchain.find_toolchain(machine).emulator
+    start = [emulator.program] if emulator else []
+    command = [*start, str(caller(machine)), str(path), str(limit)]
+    done = subprocess.run(
+        [*command, *map(str, shape)], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    steps = (line.split(" ", 2) for line in done.stdout.splitlines())
+    return {step: (int(code), message) for step, code, message in steps}
+
+
+def planned(program: Program, machine: str) -> Program:
+    return trimtab.optimize(program, Target.of(toolchain.find_toolchain(machine).arch))
+
+
+def image_of(program: Program, machine: str) -> np.ndarray:
+    return modelfile.encode(planned(program, machine))
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_a_file_whose_variable_has_2_to_the_30_floats_is_refused(
+    machine: str, tmp_path: Path
+) -> None:
+    image = image_of(copies(), machine)
+    # The writer refuses such a shape: it is put into the input's record, under right checksums.
+    at = records.TABLES_AT  # of the first variable, which is the input
+    assert records.VAR.unpack_from(image.data, at)[:4] == SHAPE
+    image[at : at + 16] = np.frombuffer(struct.pack("<4i", 1, 2, 1 << 14, 1 << 15), np.uint8)
+    modelfile.seal(image, records.SEAL.unpack_from(image.data)[2])
+    assert check(machine, tmp_path, image) == {
+        "open": (BAD_FILE, "a variable is negative or too large (0)")
+    }
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize(
+    ("shape", "code", "message"),
+    [
+        ((1, 2, 1 << 14, 1 << 15), BAD_ARGUMENT, "bad dimensions"),
+        ((1, 2, 1 << 12, 1 << 13), BAD_PROGRAM, "too large"),  # 2^26 elements: its result has 2^30
+    ],
+)
+def test_a_resize_to_2_to_the_30_floats_is_refused_and_the_model_still_runs(
+    machine: str, shape: tuple[int, ...], code: int, message: str, tmp_path: Path
+) -> None:
+    steps = check(machine, tmp_path, image_of(copies(), machine), shape)
+    assert steps["open"] == steps["run"] == (0, "")
+    assert steps["resize"][0] == code
+    assert message in steps["resize"][1]
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_an_arena_of_2_to_the_32_bytes_is_refused(machine: str, tmp_path: Path) -> None:
+    """Each tensor may be so large, but not all of them: their sum is 0 to 32 bits."""
+    program = outputs(8, (1, 2, MAX_ELEMENTS >> 14, 1 << 13))
+    assert check(machine, tmp_path, image_of(program, machine)) == {
+        "open": (
+            BAD_PROGRAM,
+            f"activations need more memory than an arena may have (bytes) ({1 << 32})",
+        )
+    }
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_a_model_takes_no_more_memory_than_the_caller_allows(machine: str, tmp_path: Path) -> None:
+    image = image_of(outputs(4, (1, 2, 64, 64)), machine)
+    needed = 4 * 2 * 64 * 64 * 4
+    assert check(machine, tmp_path, image, limit=needed)["run"] == (0, "")
+    message = "the model needs more memory than it may take (bytes, limit)"
+    refused = check(machine, tmp_path, image, limit=needed - 1)
+    assert refused == {"open": (MEMORY_LIMIT, f"{message} ({needed}, {needed - 1})")}
+    # A resize keeps to it, too, and one that fails changes nothing.
+    steps = check(machine, tmp_path, image, (1, 2, 64, 65), limit=needed)
+    assert steps["resize"][0] == MEMORY_LIMIT
+    assert steps["run"] == (0, "")
+    assert check(machine, tmp_path, image, (1, 2, 63, 64), limit=needed)["run"] == (0, "")

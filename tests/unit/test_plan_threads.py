@@ -1,0 +1,96 @@
+"""Plans for several threads, and for several preferences at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import trimtab
+from trimtab import modelfile, passes
+from trimtab.cli._options import read_plan
+from trimtab.errors import PlanError, UsageError
+from trimtab.planner import planner
+from trimtab.planner.choices import MAX_THREADS, PREFERENCES, Plan, plan_of
+from trimtab.program import Program
+from trimtab.target import Target
+from trimtab.workflow.build import Recipe
+from trimtab.workflow.models import load
+from trimtab.workflow.shipped import Network
+
+A53 = Target.of("aarch64", "cortex-a53")
+
+
+@pytest.fixture(name="network", scope="module")
+def squeezenet() -> Program:
+    return passes.optimize(load("squeezenet"))
+
+
+def decided(program: Program) -> list[tuple[str, dict[str, object]]]:
+    return [(op.type, dict(op.attributes)) for op in program.ops]
+
+
+def test_a_plan_for_four_threads_is_that_of_a_target_with_four(network: Program) -> None:
+    given = planner.plan(network, A53, Plan(threads=4))
+    wanted = planner.plan(network, Target.of("aarch64", "cortex-a53", 4))
+    assert decided(given) == decided(wanted)
+    assert decided(given) != decided(planner.plan(network, A53)), "where the bus is shared"
+
+
+def test_a_file_tells_how_many_threads_it_was_planned_for(network: Program, tmp_path: Path) -> None:
+    made = planner.plan(network, A53, Plan(threads=4))
+    made.save(tmp_path / "net.ttm")
+    loaded = trimtab.load(tmp_path / "net.ttm")
+    assert (loaded.target, loaded.threads) == ("aarch64 cortex-a53", 4)
+    (tmp_path / "plan.toml").write_text(plan_of(loaded).to_toml())
+    again = planner.plan(network, A53, Plan.read(tmp_path / "plan.toml"))
+    assert decided(again) == decided(made)
+    assert modelfile.encode(again).tobytes() == modelfile.encode(made).tobytes()
+
+
+@pytest.mark.parametrize("wrong", ["-1", "65", "true", "1.5", '"two"'])
+def test_a_number_of_threads_that_cannot_be_is_refused(wrong: str, tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(f"threads = {wrong}\n")
+    with pytest.raises(PlanError, match="threads cannot be"):
+        Plan.read(path)
+
+
+def test_the_option_goes_before_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text("threads = 2\n")
+    for option, threads in ((0, 2), (4, 4)):
+        plan = read_plan(str(path), threads=option)
+        assert plan is not None
+        assert plan.threads == Recipe(plan=plan).threads == threads
+    assert read_plan("") is None
+    assert Recipe().threads == 1
+    assert Recipe().on_threads(3).threads == 3
+    with pytest.raises(UsageError, match=f"the most is {MAX_THREADS}"):
+        read_plan("", threads=MAX_THREADS + 1)
+
+
+def test_plans_of_all_preferences_are_those_that_each_has_alone(network: Program) -> None:
+    together = [*planner.plans(network, A53, Plan(), PREFERENCES)]
+    alone = [planner.plan(network, A53, Plan(prefer=name)) for name in PREFERENCES]
+    for one, other in zip(together, alone, strict=True):
+        assert modelfile.encode(one).tobytes() == modelfile.encode(other).tobytes()
+
+
+def test_a_program_is_decided_once_for_all_preferences(
+    network: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    decide = planner.decide
+
+    def counted(program: Program, target: Target, given: Plan) -> Program:
+        asked.append((target, given.algorithms))
+        return decide(program, target, given)
+
+    monkeypatch.setattr(planner, "decide", counted)
+    ways = [way for _, way in Network(network, A53).ways()]
+    assert [way.what for way in ways] == [
+        f"trimtab, prefer {name}" for name in ("load", "balanced", "size")
+    ]
+    made = [key for key in asked if asked.count(key) == 1]
+    assert len(made) == len(asked), "of those that can be: what cannot is tried again"
