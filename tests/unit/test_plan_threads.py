@@ -66,7 +66,7 @@ def test_the_option_goes_before_the_file(tmp_path: Path) -> None:
     assert read_plan("") is None
     assert Recipe().threads == 1
     assert Recipe().on_threads(3).threads == 3
-    with pytest.raises(UsageError, match=f"the most is {MAX_THREADS}"):
+    with pytest.raises(UsageError, match=f"it must be 1 to {MAX_THREADS}"):
         read_plan("", threads=MAX_THREADS + 1)
 
 
