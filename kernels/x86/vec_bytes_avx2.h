@@ -11,6 +11,7 @@ namespace {
 
 using Element = int8_t;
 constexpr size_t kLanes = 32;
+constexpr int kSideBySide = 1;  // vectors that one instruction loads and stores
 
 struct F {
   __m256i v;

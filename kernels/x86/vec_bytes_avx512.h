@@ -15,6 +15,7 @@ namespace {
 
 using Element = int8_t;
 constexpr size_t kLanes = 64;
+constexpr int kSideBySide = 1;  // vectors that one instruction loads and stores
 
 struct F {
   __m512i v;
