@@ -79,8 +79,7 @@ def _side(what: str, letter: str, options: dict[str, Any], shapes: list[str]) ->
         cpu=chosen["cpu"],
         shapes=parse_inputs(shapes),
         plan=read_plan(
-            *(chosen[name] for name in ("plan", "prefer", "weights", "precision")),
-            threads=chosen["threads"],
+            *(chosen[name] for name in ("plan", "prefer", "weights", "precision", "threads"))
         ),
     )
     given = tuple(f"{letter}-{name}" for name in own if name != "threads")
