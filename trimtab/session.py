@@ -30,7 +30,7 @@ class Session:
     the .ttm file that it was loaded from; for another, what `plan` says goes before the planner's
     rules. `program` is what runs: planned, its constants in the memory that the engine uses.
     Threads may share a session: their runs take place one after the other. Activations and prepared
-    weights may take `max_memory_bytes` together; 0: what the format allows.
+    weights may take `max_memory_bytes` together; 0: 2 GiB.
 
     Raises PlanError when the plan needs kernels this machine lacks, BudgetError when it needs more
     memory than that, ProgramError when the program breaks its rules.

@@ -61,7 +61,7 @@ typedef struct trimtab_memory {
 typedef struct trimtab_options {
   int32_t threads; /* 0: one */
   /* Most that the arena and prepared weights may take together, whatever size an input is given
-   * later; 0: what the format allows. Memory of the arena is not touched before the first run. */
+   * later; 0, and what is more: 2 GiB. Memory of the arena is not touched before the first run. */
   uint64_t max_memory_bytes;
 } trimtab_options;
 

@@ -17,7 +17,7 @@ Executor::~Executor() { pool_.Stop(); }
 
 Status Executor::SetUp(const Program& program, int threads, bool mapped, uint64_t limit_bytes) {
   program_ = &program;
-  limit_bytes_ = limit_bytes;
+  if (limit_bytes - 1 < limit_bytes_) limit_bytes_ = limit_bytes;  // 0 is more than that
   const uint32_t vars = program.var_count(), ops = program.op_count();
   TRIMTAB_RETURN_IF_ERROR(pool_.Start(threads));
   TRIMTAB_RETURN_IF_ERROR(scope_.Create(program, &tables_));
@@ -160,9 +160,6 @@ Status Executor::SetUpOperator(uint32_t index, Tensor** pointers) {
     Variable& made = scope_.variable(operand[op.input_count]);
     made.constant = true;
     prepared_bytes_ += Aligned(made.tensor.bytes);
-    TRIMTAB_CHECK(prepared_bytes_ <= kMaxArenaBytes,
-                  "prepared weights need more memory than an arena may have (bytes)",
-                  static_cast<int64_t>(prepared_bytes_));
   }
   return Status();
 }
@@ -316,11 +313,8 @@ Status Executor::PlanArena() {
   ShareInPlace();
   const size_t buffers = size_t{vars} + ops;
   const uint64_t bytes = PlanMemory(buffers_, buffers, order_);
-  TRIMTAB_CHECK(bytes <= kMaxArenaBytes,
-                "activations need more memory than an arena may have (bytes)",
-                static_cast<int64_t>(bytes));
   const uint64_t taken = bytes + prepared_bytes_;
-  if (limit_bytes_ != 0 && taken > limit_bytes_) {
+  if (taken > limit_bytes_) {
     return Status(Code::kMemoryLimit,
                   TRIMTAB_TEXT("the model needs more memory than it may take (bytes, limit)"),
                   static_cast<int64_t>(taken), static_cast<int64_t>(limit_bytes_));

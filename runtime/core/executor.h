@@ -13,6 +13,9 @@
 
 namespace trimtab {
 
+// What the arena and prepared constants may take together at most: 32 bits with a sign hold it.
+constexpr uint64_t kMaxModelBytes = (uint64_t{1} << 31) - 1;
+
 // Called around every operator when set; `begin` is true before it runs.
 struct OperatorObserver {
   void (*notify)(void* context, uint32_t op_index, bool begin) = nullptr;
@@ -28,7 +31,8 @@ class Executor {
 
   // Also runs the operators that prepare constants for others. `program` and the bytes behind it
   // must outlive the executor; `mapped`: they are pages of a file, which can be dropped and read
-  // again; `limit_bytes`: of the arena and prepared constants together, 0: none. Call once.
+  // again; `limit_bytes`: of the arena and prepared constants together, 0: kMaxModelBytes.
+  // Call once.
   Status SetUp(const Program& program, int threads, bool mapped, uint64_t limit_bytes);
 
   const Tensor& input(uint32_t i) const { return scope_.tensor(program_->input(i)); }
@@ -83,7 +87,7 @@ class Executor {
   Arena arena_;
   Arena prepared_;
   uint64_t prepared_bytes_ = 0;
-  uint64_t limit_bytes_ = 0;
+  uint64_t limit_bytes_ = kMaxModelBytes;
   size_t arena_lower_bound_bytes_ = 0;
 };
 

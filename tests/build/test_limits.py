@@ -132,8 +132,9 @@ def test_an_arena_of_2_to_the_32_bytes_is_refused(machine: str, tmp_path: Path) 
     program = outputs(8, (1, 2, MAX_ELEMENTS >> 14, 1 << 13))
     assert check(machine, tmp_path, image_of(program, machine)) == {
         "open": (
-            BAD_PROGRAM,
-            f"activations need more memory than an arena may have (bytes) ({1 << 32})",
+            MEMORY_LIMIT,
+            "the model needs more memory than it may take (bytes, limit)"
+            f" ({1 << 32}, {(1 << 31) - 1})",
         )
     }
 
