@@ -15,7 +15,7 @@ from trimtab import importers, pages
 from trimtab.build import builder
 from trimtab.cli import namespace
 from trimtab.errors import UsageError
-from trimtab.instruments import conformance
+from trimtab.instruments import committed, conformance
 from trimtab.instruments.conformance import PASSED, UNSUPPORTED, WRONG, Array, Case, DataSet
 from trimtab.program import Program
 
@@ -38,6 +38,22 @@ def test_what_pytorch_exported_is_right_or_refused(suite: str) -> None:
 
 def test_a_sample_of_onnx_s_tests_of_operators_is_right_or_refused() -> None:
     assert judge("node", step=10)[PASSED] >= LEAST["node"] // 12
+
+
+def test_every_test_of_a_quantised_operator_comes_out_as_it_is_committed() -> None:
+    own = {
+        *("QuantizeLinear", "DequantizeLinear", "QLinearConv", "QLinearMatMul"),
+        *("ConvInteger", "MatMulInteger", "DynamicQuantizeLinear"),
+    }
+    found = conformance.to_results(
+        [conformance.run(case) for case in conformance.cases(["node"]) if case.operator in own], ""
+    )
+    known = committed.read(conformance.COMMITTED)
+    assert {row["operator"] for row in found.rows} == own
+    assert not any(row[WRONG] for row in known.rows)
+    if known.versions["onnx"] == found.versions["onnx"]:
+        rows = [row for row in known.rows if row["suite"] == "node" and row["operator"] in own]
+        assert found.rows == rows
 
 
 @pytest.mark.slow

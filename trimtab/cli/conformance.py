@@ -21,17 +21,27 @@ if TYPE_CHECKING:
         "keyword": "only tests whose name contains this",
         "verbose": "say of every test that did not pass why",
         "json": "every outcome as JSON on standard output",
+        "update": "replace the committed figures; takes no --suite and no --keyword",
     },
 )
 @needs_engine
 def conformance(
-    _: Context, suite: list[str], keyword: str = "", verbose: bool = False, json: bool = False
+    _: Context,
+    suite: list[str],
+    keyword: str = "",
+    verbose: bool = False,
+    json: bool = False,
+    update: bool = False,
 ) -> None:
     """Run ONNX's own tests: what passes, is unsupported, or wrong (then the exit code is 1)."""
     from trimtab import tables
+    from trimtab.errors import UsageError
+    from trimtab.instruments import committed
     from trimtab.instruments import conformance as suites
     from trimtab.workflow.progress import shown
 
+    if update and (suite or keyword):
+        raise UsageError("what is committed is all of it", hint="leave out --suite and --keyword")
     tests = [c for c in suites.cases(suite or suites.SUITES) if keyword in c.name]
     outcomes = []
     with shown(quiet=json).step("run ONNX's own tests", "tests") as step:
@@ -46,6 +56,10 @@ def conformance(
         told = [o for o in outcomes if o.status != suites.PASSED] if verbose else wrong
         for outcome in told:
             print(f"{outcome.status}: {outcome.suite} {outcome.name}: {outcome.reason}")
+    if update:
+        made = suites.to_results(outcomes, "./inv conformance --update")
+        path = committed.write(suites.COMMITTED, made)
+        print(f"written: {path}")
     if wrong:
         raise Exit(code=1)
 

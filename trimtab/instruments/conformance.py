@@ -26,6 +26,7 @@ from onnx.backend.test import loader
 from trimtab import files
 from trimtab.errors import ImportModelError, PlanError, UnsupportedOperatorError, UsageError
 from trimtab.importers import onnx as importer
+from trimtab.instruments.committed import Results
 from trimtab.planner import algorithms
 from trimtab.planner.choices import Plan
 from trimtab.program import Program
@@ -34,6 +35,8 @@ from trimtab.tables import Column, Table, number
 
 Array = NDArray[Any]
 Run = Callable[[Program, Mapping[str, Array]], Mapping[str, Array]]
+
+COMMITTED = "conformance"
 
 SUITES = ("node", "pytorch-converted", "pytorch-operator", "light")
 
@@ -261,6 +264,24 @@ def _light(suite: str) -> Iterator[Case]:
 
 
 _READERS: dict[str, Callable[[str], Iterator[Case]]] = {"node": _node, "light": _light}
+
+
+def to_results(outcomes: Sequence[Outcome], command: str) -> Results:
+    """What is committed: a row for each operator of each suite, with the reasons of refusals."""
+    rows = []
+    for suite, operator in sorted({(o.suite, o.operator) for o in outcomes}):
+        own = [o for o in outcomes if (o.suite, o.operator) == (suite, operator)]
+        counts = {status: sum(o.status == status for o in own) for status in STATUSES}
+        reasons = sorted({_why(o.reason) for o in own if o.status == UNSUPPORTED})
+        rows.append({"suite": suite, "operator": operator, **counts, "reasons": reasons})
+    return Results(command=command, versions={"onnx": onnx.__version__}, rows=rows)
+
+
+def _why(reason: str) -> str:
+    """A reason without the place of a node, which differs from test to test, and without what the
+    importer says of the layers behind.
+    """
+    return reason.rpartition("): ")[2].partition(" not looked at, ")[0]
 
 
 def tables(outcomes: Sequence[Outcome]) -> list[Table]:

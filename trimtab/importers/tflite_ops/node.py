@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trimtab.importers._handled_layer import HandledLayer, Place
+from trimtab.importers._handled_layer import HandledLayer, Place, is_known
 from trimtab.importers._handlers import Handlers
 from trimtab.importers._layers import Array, Operand, Value
 from trimtab.importers.tflite_ops.forms import Blocks
@@ -109,6 +109,11 @@ class Node(HandledLayer):
         """Where a dimension of the file is in the given form."""
         axis = self.axis(axis, rank)
         return _PLACES[axis] if image else axis
+
+    def operands(self) -> list[Operand]:
+        """All inputs: as the file has them if all are known, else as operands of the engine."""
+        found = super().operands()
+        return found if all(map(is_known, found)) else [*self.xs()]
 
     # Quantised operands.
 

@@ -1,0 +1,37 @@
+"""What ONNX's own tests say of operators: what is committed of it."""
+
+from __future__ import annotations
+
+from trimtab.importers.onnx_ops import quantisation
+from trimtab.importers.onnx_ops.node import HANDLERS
+from trimtab.instruments import committed
+from trimtab.instruments.conformance import COMMITTED, PASSED, UNSUPPORTED, WRONG
+from trimtab.pages import block
+from trimtab.pages._words import made_by
+from trimtab.tables import Column, Page, Table, number
+
+
+@block
+def quantised_conformance() -> Page:
+    """The tests of operators that quantise, or compute with quantised numbers."""
+    own = {
+        operator
+        for operator, handler in HANDLERS.items()
+        if handler.__module__ == quantisation.__name__
+    }
+    rows = [row for row in committed.read(COMMITTED).rows if row["operator"] in own]
+    statuses = [number(status) for status in (PASSED, UNSUPPORTED, WRONG)]
+    return [
+        made_by(COMMITTED),
+        Table(
+            [Column("operator"), *statuses, Column("what is refused")],
+            [
+                (
+                    row["operator"],
+                    *(row[status] for status in (PASSED, UNSUPPORTED, WRONG)),
+                    "; ".join(row["reasons"]),
+                )
+                for row in rows
+            ],
+        ),
+    ]
