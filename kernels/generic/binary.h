@@ -1,4 +1,4 @@
-// Element-wise functions of two operands: the loop over vectors and a tail, and the families.
+// Element-wise functions of two operands: the loops over vectors, and the families.
 #ifndef TRIMTAB_KERNELS_GENERIC_BINARY_H_
 #define TRIMTAB_KERNELS_GENERIC_BINARY_H_
 
@@ -7,47 +7,6 @@
 #include "kernels/generic/side_by_side.h"
 
 namespace {
-
-// An operand that advances with the index, and one that is the same everywhere.
-struct Stream {
-  const Element* p;
-  template <int kVectors>
-  void Next(F (&x)[kVectors]) {
-    LoadStep(p, kVectors * kLanes, x);
-  }
-  F Part(size_t count) const { return LoadPart(p, count); }
-};
-struct Scalar {
-  F value;
-  template <int kVectors>
-  void Next(F (&x)[kVectors]) const {
-    TRIMTAB_UNROLL
-    for (int v = 0; v < kVectors; ++v) x[v] = value;
-  }
-  F Part(size_t) const { return value; }
-};
-
-template <int kVectors, typename A, typename B, typename Function>
-inline void PairVectors(Element*& y, A& a, B& b, const Function& f) {
-  F left[kVectors], right[kVectors];
-  a.Next(left);
-  b.Next(right);
-  TRIMTAB_UNROLL
-  for (int v = 0; v < kVectors; ++v) left[v] = f(left[v], right[v]);
-  StoreStep(y, kVectors * kLanes, left);
-}
-
-template <typename A, typename B, typename Function>
-inline void MapPair(Element* y, size_t n, A a, B b, const Function& f) {
-  constexpr size_t kStep = kSideBySide * kLanes;
-  TRIMTAB_NO_UNROLL
-  for (; n >= kStep; n -= kStep) PairVectors<kSideBySide>(y, a, b, f);
-  if (kStep > kLanes && n >= kLanes) {
-    PairVectors<1>(y, a, b, f);
-    n -= kLanes;
-  }
-  if (n > 0) StorePart(y, f(a.Part(n), b.Part(n)), n);
-}
 
 // Rows of which all have the same b, as pixels that are scaled by channel: strips of columns, whose
 // part of b stays in registers. Returns how many columns that does.
@@ -72,6 +31,15 @@ inline size_t MapColumns(const BinaryArgs<Element>& args, const Function& f) {
   return done;
 }
 
+// An operand that advances with the index; or, if it is the same everywhere, copies of it for a step,
+// which are read again and again, so that one loop serves all.
+inline const Element* Operand(const Element* p, size_t step, Element (&copies)[kStep]) {
+  if (step != 0) return p;
+  TRIMTAB_UNROLL
+  for (int v = 0; v < kSideBySide; ++v) Store(copies + v * kLanes, Set(*p));
+  return copies;
+}
+
 // y[i] = f(a[i * a_step], b[i * b_step]), row by row.
 template <typename Function>
 inline void Map(const BinaryArgs<Element>& given, const Function& f) {
@@ -84,20 +52,28 @@ inline void Map(const BinaryArgs<Element>& given, const Function& f) {
     args.n -= done;
   }
   if (args.n == 0) return;
-  const Element *a = args.a, *b = args.b;
-  Element* y = args.y;
-  for (size_t row = args.rows; row > 0; --row, a += args.a_row, b += args.b_row, y += args.y_row) {
-    if (args.a_step == 0) {
-      const Scalar left = {Set(*a)};
-      if (args.b_step == 0) {
-        MapPair(y, args.n, left, Scalar{Set(*b)}, f);
-      } else {
-        MapPair(y, args.n, left, Stream{b}, f);
-      }
-    } else if (args.b_step == 0) {
-      MapPair(y, args.n, Stream{a}, Scalar{Set(*b)}, f);
-    } else {
-      MapPair(y, args.n, Stream{a}, Stream{b}, f);
+  Element a_copies[kStep], b_copies[kStep];
+  for (size_t row = 0; row < args.rows; ++row) {
+    const Element* a = Operand(args.a + row * args.a_row, args.a_step, a_copies);
+    const Element* b = Operand(args.b + row * args.b_row, args.b_step, b_copies);
+    Element* y = args.y + row * args.y_row;
+    size_t left = args.n;
+    TRIMTAB_NO_UNROLL
+    for (; left >= kStep; left -= kStep) {
+      F x[kSideBySide], z[kSideBySide];
+      LoadStep(a, args.a_step * kStep, x);
+      LoadStep(b, args.b_step * kStep, z);
+      TRIMTAB_UNROLL
+      for (int v = 0; v < kSideBySide; ++v) x[v] = f(x[v], z[v]);
+      StoreStep(y, kStep, x);
+    }
+    TRIMTAB_NO_UNROLL
+    for (size_t count; left > 0; left -= count) {
+      count = left < kLanes ? left : kLanes;
+      StorePart(y, f(LoadPart(a, count), LoadPart(b, count)), count);
+      a += args.a_step * count;
+      b += args.b_step * count;
+      y += count;
     }
   }
 }

@@ -1,4 +1,4 @@
-// The loop of element-wise functions of one operand, over vectors and a tail.
+// The loop of element-wise functions of one operand, over vectors.
 #ifndef TRIMTAB_KERNELS_GENERIC_MAP_H_
 #define TRIMTAB_KERNELS_GENERIC_MAP_H_
 
@@ -7,32 +7,34 @@
 
 namespace {
 
-// y[i] = f(x[i]): vectors side by side, whose loop takes half as many instructions a vector, then
-// what they leave, by one more copy of the function for whole vectors and parts.
+// y[i] = f(x[i]): vectors side by side, whose loop takes half as many instructions a vector. What they
+// leave goes through a buffer and the same loop: a function may have thirty constants, and a second
+// loop would have them, too.
 template <typename Function>
 inline void Map(const UnaryArgs<Element>& args, const Function& f) {
-  constexpr size_t kStep = kSideBySide * kLanes;
+  const size_t rest = args.n % kStep;
   const Element* x = args.x;
   Element* y = args.y;
-  size_t left = args.n;
-  TRIMTAB_NO_UNROLL
-  for (; left >= kStep; left -= kStep) {
-    F side[kSideBySide];
-    LoadStep(x, kStep, side);
-    TRIMTAB_UNROLL
-    for (int v = 0; v < kSideBySide; ++v) side[v] = f(side[v]);
-    StoreStep(y, kStep, side);
+  Element buffer[kStep];
+  size_t left = args.n - rest;
+  for (bool last = rest == 0;; last = true) {
+    TRIMTAB_NO_UNROLL
+    for (; left > 0; left -= kStep) {
+      F side[kSideBySide];
+      LoadStep(x, kStep, side);
+      TRIMTAB_UNROLL
+      for (int v = 0; v < kSideBySide; ++v) side[v] = f(side[v]);
+      StoreStep(y, kStep, side);
+    }
+    if (last) break;
+    TRIMTAB_NO_UNROLL
+    for (size_t i = 0; i < kStep; ++i) buffer[i] = x[i < rest ? i : 0];
+    x = y = buffer;
+    left = kStep;
   }
+  Element* const end = args.y + (args.n - rest);
   TRIMTAB_NO_UNROLL
-  while (left > 0) {
-    const size_t count = left < kLanes ? left : kLanes;
-    F part = LoadPart(x, count);
-    Settle(part);  // or there is a copy of the function for every count
-    StorePart(y, f(part), count);
-    x += count;
-    y += count;
-    left -= count;
-  }
+  for (size_t i = 0; i < rest; ++i) end[i] = buffer[i];
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 
 namespace {
 
+constexpr size_t kStep = kSideBySide * kLanes;  // elements that they are
+
 // The vectors from p on, and a step to the next ones; a vec_<isa>.h may know a better way.
 template <int kVectors>
 inline void LoadStep(const Element*& p, size_t n, F (&x)[kVectors]) {

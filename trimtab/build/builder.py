@@ -32,6 +32,8 @@ from trimtab.target import Target
 RECORD = "build.json"
 RECORD_FORMAT = 1
 BUILD_TYPES = ("Release", "Debug")
+# The least code that a compiler makes, as CMake's list; zig spells -Oz as -Os.
+_SMALLEST = {"zig": "-Os;-Xclang;-Oz", "ndk": "-Oz", "gcc": "-Os"}
 _ELSEWHERE = "name another folder with --output"
 _CACHE = "set TRIMTAB_CACHE_DIR to a folder with room"
 
@@ -107,14 +109,16 @@ def build(request: BuildRequest, progress: Progress = SILENT) -> Build:
     # What is not a micro-kernel runs a hundredth of the time: small matters more there. Without a
     # level of its own, -O3 for an in-order core unrolls it to more than twice the size.
     optimisation = "-Os" if chosen.device else "-O2"
+    once = _SMALLEST[chosen.compiler] if chosen.device else optimisation
     if request.build_type == "Debug":
-        optimisation = "-O0"
+        optimisation = once = "-O0"
     with files.locked(tree / ".lock", error=BuildError, hint=_CACHE):
         profile_file = tree / "profile" / f"{_safe(profile.name)}.toml"
         files.write_if_changed(profile_file, profile.to_toml(), error=BuildError, hint=_CACHE)
         options = {
             "TRIMTAB_PROFILE": str(profile_file),
             "TRIMTAB_OPTIMISE": optimisation,
+            "TRIMTAB_OPTIMISE_ONCE": once,
             "TRIMTAB_OPTIMISE_KERNELS": "-Os" if profile.small else "-O3",
         }
         if request.embed_model and request.model:
