@@ -30,12 +30,12 @@ inline int8_t* CopyWords(int8_t* to, const int8_t* from, size_t count) {
   return to + count;
 }
 
-// A few bytes: a kernel row of an image with few channels.
+// A few bytes, at least one: a kernel row of an image with few channels, or, beside padding, a tap.
 inline int8_t* CopyFew(int8_t* to, const int8_t* from, size_t count) {
   if (count >= 16) return CopyWords<16>(to, from, count);
   if (count >= 8) return CopyWords<8>(to, from, count);
-  for (; count > 0; --count) *to++ = *from++;
-  return to;
+  if (count >= 4) return CopyWords<4>(to, from, count);
+  return count >= 2 ? CopyWords<2>(to, from, count) : CopyWords<1>(to, from, count);
 }
 
 // Kernels multiply several elements of the depth at once. Where channels are no multiple of these,

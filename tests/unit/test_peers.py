@@ -16,7 +16,7 @@ from onnx import TensorProto, helper
 
 from trimtab import tables
 from trimtab.cli.peers import _counts
-from trimtab.errors import MissingRequirementError, RunnerError, UsageError
+from trimtab.errors import DynamicShapeError, MissingRequirementError, RunnerError, UsageError
 from trimtab.instruments.peers import report
 from trimtab.instruments.peers.compare import (
     LOADS,
@@ -28,6 +28,7 @@ from trimtab.instruments.peers.compare import (
     compare,
 )
 from trimtab.instruments.peers.process import Case, Loaded, Process, probe
+from trimtab.instruments.peers.quantised import quantised
 
 LOADED = Loaded(2_000_000, 1_000_000, 5_000_048, 77, 1e-6)
 VERSIONS = {"onnxruntime": "1.0", "ncnn": "2.0", "trimtab": "3.0"}
@@ -218,3 +219,34 @@ def test_a_real_peer_and_trimtab_compute_the_same_in_processes_of_their_own(
         assert taken.beyond_weights_bytes > 0
         assert taken.peak_bytes > taken.weights_bytes
     assert found.results[0].shipped_bytes == model.stat().st_size
+
+
+def test_the_quantised_twin_of_a_network_is_made_once_and_holds_integers(
+    model: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("onnxruntime")
+    twin = quantised(model, tmp_path / "cache")
+    graph = onnx.load(twin).graph
+    assert {"QuantizeLinear", "DequantizeLinear"} <= {node.op_type for node in graph.node}
+    assert TensorProto.INT8 in {tensor.data_type for tensor in graph.initializer}
+    made = twin.stat().st_mtime_ns
+    assert quantised(model, tmp_path / "cache") == twin
+    assert twin.stat().st_mtime_ns == made
+
+
+def test_a_network_of_free_shape_is_not_quantised(model: Path, tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    free = onnx.load(model)
+    free.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "n"
+    onnx.save(free, model)
+    with pytest.raises(DynamicShapeError, match="free dimensions"):
+        quantised(model, tmp_path)
+    assert not list(tmp_path.rglob("*.prepared"))
+
+
+def test_quantised_networks_are_for_engines_that_compute_with_integers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("trimtab.instruments.peers.compare.probe", lambda _: VERSIONS)
+    assert set(Installed("python").versions) == {"onnxruntime", "ncnn", "trimtab"}
+    assert set(Installed("python", quantised=True).versions) == {"onnxruntime", "trimtab"}
