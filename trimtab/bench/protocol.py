@@ -199,6 +199,10 @@ class _Side:
     def prepare(self) -> None:
         """All steps before the first launch that is timed; raises TrimtabError."""
         device, subject = self._device, self._subject
+        if subject.accuracy:
+            self._writer.event({"event": "accuracy", **asdict(subject.accuracy)})
+        if subject.search:
+            self._writer.event({"event": "precision", **asdict(subject.search)})
         if subject.size:
             self._writer.event({"event": "size", **subject.size})
         if subject.shipped:

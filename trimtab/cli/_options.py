@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from trimtab.devices.control import Control
     from trimtab.planner.choices import Plan
     from trimtab.workflow.budget import Budget
+    from trimtab.workflow.quantise import Calibration
 
 PLAN_HELP = "TOML file with choices of algorithms and kernels (./inv inspect --plan)"
 INPUT_HELP = "shape of a free input: NAME=1,3,224,224 (repeatable)"
@@ -15,7 +16,17 @@ PREFER_HELP = "balanced, size or load: a small file, binary too, or one that loa
 WEIGHTS_HELP = (
     "type of the weights in the file: f32 or f16, which takes half and is computed as f32"
 )
-PRECISION_HELP = "type that is computed in: f32, or f16 on cores that can (docs/precision.md)"
+PRECISION_HELP = "type that is computed in: f32, f16, int8 or mixed (docs/precision.md)"
+CALIBRATION_HELP = {
+    "calibration": "samples of real data: an .npz file with arrays by input, or a folder of "
+    "pictures; int8 is made of them, and the accuracy told by those held out",
+    "method": "how ranges are chosen: a module of trimtab/quantise/methods",
+    "ranges": "a file of ranges: read, if there is one, else written",
+}
+ACCURACY_HELP = {
+    "budget": 'what --precision mixed has to keep: "top1 >= 99 %", "error <= 0.02" or '
+    '"cosine >= 0.999"',
+}
 BUDGET_HELP = {
     "max-model-bytes": "what the model file may take, such as 4M or 512K",
     "max-binary-bytes": "what the binary may take",
@@ -66,6 +77,13 @@ def read_plan(path: str, prefer: str = "", weights: str = "", precision: str = "
         weights_type=weights or plan.weights_type,
         precision=precision or plan.precision,
     )
+
+
+def parse_calibration(samples: str, method: str, ranges: str, budget: str = "") -> Calibration:
+    """What the options in CALIBRATION_HELP and ACCURACY_HELP name."""
+    from trimtab.workflow.quantise import Calibration
+
+    return Calibration(samples, method, ranges, budget)
 
 
 def parse_control(cores: str, governor: str, max_celsius: float, wait: str | bool) -> Control:

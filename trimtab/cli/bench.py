@@ -7,7 +7,9 @@ from invoke.tasks import task
 
 from trimtab.cli._engine import needs_engine
 from trimtab.cli._options import (
+    ACCURACY_HELP,
     BUDGET_HELP,
+    CALIBRATION_HELP,
     CONTROL_HELP,
     INPUT_HELP,
     PLAN_HELP,
@@ -16,6 +18,7 @@ from trimtab.cli._options import (
     RESULTS_HELP,
     WEIGHTS_HELP,
     parse_budget,
+    parse_calibration,
     parse_control,
     parse_inputs,
     read_plan,
@@ -39,6 +42,8 @@ NAMESPACE = "bench"
         "prefer": PREFER_HELP,
         "weights": WEIGHTS_HELP,
         "precision": PRECISION_HELP,
+        **CALIBRATION_HELP,
+        **ACCURACY_HELP,
         **BUDGET_HELP,
         **CONTROL_HELP,
         "embed-model": "link the model into the binary",
@@ -71,6 +76,10 @@ def run(
     prefer: str = "",
     weights: str = "",
     precision: str = "",
+    calibration: str = "",
+    method: str = "",
+    ranges: str = "",
+    budget: str = "",
     max_model_bytes: str = "",
     max_binary_bytes: str = "",
     max_memory: str = "",
@@ -109,6 +118,7 @@ def run(
         cpu=cpu,
         shapes=parse_inputs(input),
         plan=read_plan(plan, prefer, weights, precision),
+        calibration=parse_calibration(calibration, method, ranges, budget),
         embed_model=embed_model,
         budget=parse_budget(max_model_bytes, max_binary_bytes, max_memory, prefer),
     )

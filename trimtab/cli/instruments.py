@@ -11,6 +11,8 @@ from invoke.tasks import task
 
 from trimtab.cli._engine import needs_engine
 from trimtab.cli._options import (
+    ACCURACY_HELP,
+    CALIBRATION_HELP,
     INPUT_HELP,
     PLAN_HELP,
     PRECISION_HELP,
@@ -18,6 +20,7 @@ from trimtab.cli._options import (
     RESULTS_HELP,
     WEIGHTS_HELP,
     parse_bytes,
+    parse_calibration,
     parse_inputs,
     read_plan,
 )
@@ -42,6 +45,8 @@ _UPDATE = "commit to these figures: write them into bench/"
         "prefer": PREFER_HELP,
         "weights": WEIGHTS_HELP,
         "precision": PRECISION_HELP,
+        **CALIBRATION_HELP,
+        **ACCURACY_HELP,
         "results": RESULTS_HELP,
         "json": "print JSON",
         "check": _CHECK,
@@ -58,6 +63,10 @@ def instructions(
     prefer: str = "",
     weights: str = "",
     precision: str = "",
+    calibration: str = "",
+    method: str = "",
+    ranges: str = "",
+    budget: str = "",
     results: str = "",
     json: bool = False,
     check: bool = False,
@@ -71,10 +80,10 @@ def instructions(
     from trimtab.workflow.progress import shown
     from trimtab.workflow.report import results_folder
 
-    if update and (model or plan or prefer or weights or precision):
+    if update and (model or plan or prefer or weights or precision or calibration):
         raise UsageError(
             "what is committed are all of the networks, as the planner plans them",
-            hint="leave out --model, --plan, --prefer, --weights and --precision",
+            hint="leave out --model, --plan, --prefer, --weights, --precision and --calibration",
         )
     progress = shown(quiet=json)
     counts = [
@@ -84,6 +93,7 @@ def instructions(
                 cpu=cpu,
                 shapes=parse_inputs(input),
                 plan=read_plan(plan, prefer, weights, precision),
+                calibration=parse_calibration(calibration, method, ranges, budget),
             ),
             results_folder(results),
             progress,
@@ -115,6 +125,8 @@ def instructions(
         "prefer": PREFER_HELP,
         "weights": WEIGHTS_HELP,
         "precision": PRECISION_HELP,
+        **CALIBRATION_HELP,
+        **ACCURACY_HELP,
         "json": "print JSON",
         "check": _CHECK,
         "update": f"{_UPDATE}; takes nothing but --cpu",
@@ -134,6 +146,10 @@ def model(
     prefer: str = "",
     weights: str = "",
     precision: str = "",
+    calibration: str = "",
+    method: str = "",
+    ranges: str = "",
+    budget: str = "",
     json: bool = False,
     check: bool = False,
     update: bool = False,
@@ -157,7 +173,10 @@ def model(
     progress, chosen = shown(quiet=json), read_plan(plan, prefer, weights, precision)
     found = [
         model_time(
-            Recipe(model=name, cpu=cpu, shapes=parse_inputs(input), plan=chosen),
+            Recipe(
+                *(name, "", "", cpu, parse_inputs(input), chosen),
+                calibration=parse_calibration(calibration, method, ranges, budget),
+            ),
             *(core, threads, progress),
         )
         for name in ([model] if model else instructions.NETWORKS)

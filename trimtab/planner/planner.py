@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from trimtab import kernels
 from trimtab.errors import PlanError, ProfileError
 from trimtab.planner import algorithms, blocking, compact, fusion, parts, precision, spacing
 from trimtab.planner.choices import Choice, Plan, Value
-from trimtab.planner.cost import Cost
+from trimtab.planner.cost import Cost, of_elements
 from trimtab.planner.fusion import Neighbours, Ways
 from trimtab.planner.kernel_choice import KernelChoice
 from trimtab.planner.packing import Packer
@@ -29,8 +30,9 @@ def plan(program: Program, target: Target, given: Plan | None = None) -> Program
     an operator can be computed in no way that the target's profile holds.
     """
     _check_unplanned(program)
-    program = precision.assign(program, target, (given or Plan()).precision)
-    limits = compact.limits(lambda t, g: decide(program, t, g), target, given or Plan())
+    given = given or Plan()
+    program = precision.assign(program, target, given.precision, given.precisions)
+    limits = compact.limits(lambda t, g: decide(program, t, g), target, given)
     target, given = limits.target, limits.given
     planned = decide(program, target, given)
     choices = _choices(program, given)
@@ -54,7 +56,7 @@ def decide(program: Program, target: Target, given: Plan) -> Program:
     PlanError and ProfileError as `plan`.
     """
     _check_unplanned(program)
-    program = precision.assign(program, target, given.precision)
+    program = precision.assign(program, target, given.precision, given.precisions)
     planned = program.copy()
     planned.source = program.source or program
     planned.target = target.name
@@ -106,6 +108,18 @@ def costs(planned: Program, target: Target) -> list[Cost]:
     that there is one way to compute.
     """
     return [KernelChoice(planned, op, algorithms.of(op), target).cost() for op in planned.steps]
+
+
+def whole_cost(planned: Program, target: Target) -> float:
+    """Cycles of a whole inference by the planner's measure, where what there is one way to compute
+    counts with an estimate: for choices that change which operators there are.
+    """
+    rest = 0.0
+    for op in planned.steps:
+        if algorithms.of(op) is None:
+            name = op.attributes.get("kernel", "")
+            rest += of_elements(planned, op, kernels.kernel(name) if name else None, target)
+    return rest + sum(part.cycles for part in costs(planned, target))
 
 
 def _ways(program: Program, op: Op, target: Target) -> Ways:

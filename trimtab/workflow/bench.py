@@ -24,6 +24,7 @@ from trimtab.target import Target
 from trimtab.workflow.build import (
     Recipe,
     Shapes,
+    loaded,
     network_of,
     planned,
     subject_of,
@@ -91,11 +92,12 @@ def prepare(
         toolchain=recipe.toolchain or definition.toolchain,
         cpu=recipe.cpu or definition.cpu or "",
     )
-    recipe = within_budget(recipe, threads, progress)
+    recipe = within_budget(loaded(recipe, threads, progress), threads, progress)
     path = model_path(recipe.model, recipe.profile, progress)
-    source, program = planned(path, recipe, threads, progress)
+    source, program = planned(recipe, threads, progress)
+    is_own = recipe.network is not None and recipe.network.is_own
     with progress.step("compute the expected output"):
-        expected = expected_output(path, source, recipe.shapes)
+        expected = on_host(source) if is_own else expected_output(path, source, recipe.shapes)
         expected = expected.within(recipe.plan.precision if recipe.plan else "f32")
     return Prepared(recipe, path, source, program, expected, threads)
 
@@ -137,8 +139,11 @@ def expected_output(path: Path, source: Program, shapes: Shapes) -> Golden:
     host, not the importer; the record says so. A `.ttm` that is planned already is run as it is:
     PlanError when this machine lacks the kernels that its plan names.
     """
-    if path.suffix == ".onnx":
-        return oracle.onnx_golden(path, shapes)
+    return oracle.onnx_golden(path, shapes) if path.suffix == ".onnx" else on_host(source)
+
+
+def on_host(source: Program) -> Golden:
+    """What this machine computes of seeded inputs."""
     given = [source.vars[name] for name in source.inputs]
     inputs = oracle.samples((var.shape, NUMPY_DTYPES[var.dtype]) for var in given)
     how = "the kernels of its plan" if source.planned else "trimtab's portable kernels"
@@ -150,4 +155,12 @@ def expected_output(path: Path, source: Program, shapes: Shapes) -> Golden:
         [outputs[name] for name in source.outputs],
         list(source.outputs),
         f"{how} on the host (not independent)",
+        step=_last_step(source),
     )
+
+
+def _last_step(program: Program) -> float:
+    """What a step of the integers is worth that a program has computed last; 0 if it has none."""
+    stored = [program.vars[op.inputs[0]] for op in program.ops if op.type == "dequantize_linear"]
+    scales = [var.quantisation.scale for var in stored if var.data is None and var.quantisation]
+    return max(scales[-1]) if scales else 0.0
