@@ -20,6 +20,7 @@ from trimtab.planner import planner
 from trimtab.planner.choices import Plan
 from trimtab.program import Program
 from trimtab.target import Target
+from trimtab.workflow.bench import on_host
 from trimtab.workflow.precision import Precise, with_precision
 from trimtab.workflow.quantise import Calibration
 
@@ -249,3 +250,14 @@ def test_the_cost_of_int8_is_that_of_its_instructions(target: Target, counted: f
         assert len(costs) == 1
         cycles[program is twin] = costs[0].cycles
     assert cycles[True] / cycles[False] == pytest.approx(counted / (1.2 / 4), rel=0.25)
+
+
+def test_what_a_binary_must_compute_has_the_roundings_of_its_precisions() -> None:
+    program = larger()
+    half = Plan(precision="mixed", precisions={op.name: "f16" for op in program.ops})
+    (exact,), (rounded,) = (on_host(program, plan).outputs for plan in (None, half))
+    assert not np.array_equal(exact, rounded)
+    np.testing.assert_allclose(rounded, exact, atol=0.01 * abs(exact).max())
+    (x,) = on_host(program).inputs
+    own = trimtab.Session(program, plan=half).run({"x": x})
+    np.testing.assert_allclose(rounded, next(iter(own.values())), atol=2e-3 * abs(exact).max())

@@ -17,6 +17,8 @@ from trimtab.devices import find_device, list_devices
 from trimtab.devices.definition import Definition
 from trimtab.errors import UsageError
 from trimtab.instruments.instructions import Counts
+from trimtab.planner.choices import Plan
+from trimtab.planner.precision import can_compute_half
 from trimtab.program import Program
 from trimtab.program.program import NUMPY_DTYPES
 from trimtab.progress import SILENT, Progress
@@ -97,8 +99,10 @@ def prepare(
     source, program = planned(recipe, threads, progress)
     is_own = recipe.network is not None and recipe.network.is_own
     with progress.step("compute the expected output"):
-        expected = on_host(source) if is_own else expected_output(path, source, recipe.shapes)
-        expected = expected.within(recipe.plan.precision if recipe.plan else "f32")
+        plan = recipe.plan or Plan()
+        expected = on_host(source, plan) if is_own else expected_output(path, source, recipe.shapes)
+        is_half = "f16" in (plan.precision, *plan.precisions.values())
+        expected = expected.within("f16" if is_half else "f32")
     return Prepared(recipe, path, source, program, expected, threads)
 
 
@@ -142,13 +146,18 @@ def expected_output(path: Path, source: Program, shapes: Shapes) -> Golden:
     return oracle.onnx_golden(path, shapes) if path.suffix == ".onnx" else on_host(source)
 
 
-def on_host(source: Program) -> Golden:
-    """What this machine computes of seeded inputs."""
-    given = [source.vars[name] for name in source.inputs]
-    inputs = oracle.samples((var.shape, NUMPY_DTYPES[var.dtype]) for var in given)
+def on_host(source: Program, plan: Plan | None = None) -> Golden:
+    """What this machine computes of seeded inputs, in the precisions of `plan` where it can: where
+    integers follow on f16, other roundings are other integers.
+    """
+    free = [source.vars[name] for name in source.inputs]
+    inputs = oracle.samples((var.shape, NUMPY_DTYPES[var.dtype]) for var in free)
     how = "the kernels of its plan" if source.planned else "trimtab's portable kernels"
     portable = Target.portable(Target.host().arch)
-    runnable = source if source.planned else trimtab.optimize(source, portable)
+    given = Plan()
+    if plan and can_compute_half(portable):
+        given = Plan(precision=plan.precision, precisions=plan.precisions)
+    runnable = source if source.planned else trimtab.optimize(source, portable, given)
     outputs = trimtab.Session(runnable).run(dict(zip(source.inputs, inputs, strict=True)))
     return Golden(
         inputs,
