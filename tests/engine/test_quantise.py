@@ -17,7 +17,7 @@ from trimtab import passes, quantise
 from trimtab.errors import CalibrationError, ProgramError, UsageError
 from trimtab.quantise import rewrite
 from trimtab.quantise.calibrate import calibrate
-from trimtab.workflow.quantise import quantize
+from trimtab.workflow.quantise import Calibration, quantize
 
 RNG = np.random.default_rng(8)
 SAMPLES = RNG.normal(0, 1, (20, 3, 12, 12)).astype(np.float32)
@@ -146,8 +146,8 @@ def test_an_optimised_program_and_strange_ranges_are_refused(source: Path) -> No
 def test_a_model_is_written_and_ranges_are_kept(source: Path, tmp_path: Path) -> None:
     samples, kept = str(tmp_path / "s.npz"), str(tmp_path / "r.toml")
     np.savez(samples, x=SAMPLES)
-    first = quantize(str(source), tmp_path / "a.ttm", {}, samples, "entropy", kept)
-    again = quantize(str(source), tmp_path / "b.ttm", {}, samples, ranges=kept)
+    first = quantize(str(source), tmp_path / "a.ttm", {}, Calibration(samples, "entropy", kept))
+    again = quantize(str(source), tmp_path / "b.ttm", {}, Calibration(samples, ranges=kept))
     facts = again.to_json()
     assert facts == first.to_json() | {"file": str(tmp_path / "b.ttm")}
     assert (facts["method"], facts["samples"], facts["accuracy"]["samples"]) == ("entropy", 16, 4)
@@ -157,7 +157,7 @@ def test_a_model_is_written_and_ranges_are_kept(source: Path, tmp_path: Path) ->
     wanted = trimtab.Session(first.made.program).run({"x": SAMPLES[:1]})["y"]
     np.testing.assert_array_equal(session.run({"x": SAMPLES[:1]})["y"], wanted)
     with pytest.raises(UsageError, match="by the method entropy"):
-        quantize(str(source), tmp_path / "c.ttm", {}, samples, "mse", kept)
+        quantize(str(source), tmp_path / "c.ttm", {}, Calibration(samples, "mse", kept))
     with pytest.raises(UsageError, match="samples are missing"):
-        quantize(str(source), tmp_path / "c.ttm", {}, "")
+        quantize(str(source), tmp_path / "c.ttm", {}, Calibration())
     assert not (tmp_path / "c.ttm").exists()

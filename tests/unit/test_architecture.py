@@ -20,6 +20,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "paths": set(),
     "files": {"errors"},
     "tables": set(),
+    "accuracy": {"errors"},
     "transit": set(),
     "progress": set(),
     "schema": {"errors", "paths"},
@@ -34,7 +35,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "passes": {"errors", "schema", "kernels", "engine", "program"},
     "planner": {"errors", "schema", "kernels", "cores", "target", "profile", "program"},
     "session": {"errors", "engine", "target", "program", "modelfile", "passes", "planner"},
-    "quantise": {"errors", "files", "progress", "program", "passes", "session"},
+    "quantise": {
+        *("errors", "accuracy", "files", "progress", "target", "program", "passes"),
+        *("planner", "session"),
+    },
     "build": {
         *("__init__", "errors", "paths", "files", "progress", "schema", "kernels", "profile"),
         *("cores", "target", "program", "session"),
@@ -42,8 +46,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "size": {"errors", "paths", "tables", "kernels"},
     "zoo": {"errors", "files", "progress"},
     "devices": {"errors", "paths", "files", "tables", "transit", "progress", "cores"},
-    "bench": {"errors", "files", "progress", "cores", "devices"},
-    "reports": {"errors", "tables", "bench"},
+    "bench": {"errors", "accuracy", "files", "progress", "cores", "devices"},
+    "reports": {"errors", "accuracy", "tables", "bench"},
     "instruments": {
         *("__init__", "errors", "paths", "files", "tables", "progress", "kernels", "profile"),
         *("engine", "cores", "target", "program", "importers", "planner", "session", "build"),

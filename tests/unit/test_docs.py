@@ -26,7 +26,7 @@ from trimtab.errors import DeviceUnreachableError
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # `./inv x   # why` and `A=1 ./inv x | y` are ways in which pages show commands.
-COMMAND = re.compile(r"\s*(?:\$ )?(?:\w+=\S+ )*\./inv ([^#|>]*)")
+COMMAND = re.compile(r"\s*(?:\$ )?(?:\w+=\S+ )*\./inv ((?:\"[^\"]*\"|[^#|>\"])*)")
 # Asked for once: invoke hands out an option's help text only the first time.
 CONTEXTS = {context.name: context for context in namespace.to_contexts() if context.name}
 TRANSPORTS = sorted(

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.unit.bench_fakes import write_record
+from tests.unit.test_accuracy import SEARCH
 from trimtab import reports
 from trimtab.bench import results, summary
 from trimtab.bench.results import Status
@@ -78,6 +79,19 @@ class TestEveryFormat:
             assert "net.onnx (source)" in text
             assert re.search("31,337|31337", text)
 
+    def test_tells_accuracy_before_any_speed(self, name: str, tmp_path: Path) -> None:
+        plain = one(tmp_path)
+        run = dataclasses.replace(plain, accuracy=SEARCH.candidates[1].accuracy, search=SEARCH)
+        text = reports.find(name).run(run)
+        told = re.search(r"0\.95|cosine", text)
+        assert told
+        speed = re.search(r"100 µs|\b100000\b|Most expensive", text)
+        assert speed
+        assert told.start() < speed.start()
+        assert "1 of 3 in int8" in text
+        assert "5.00%" in text or "0.05" in text
+        assert "Accuracy" not in reports.find(name).run(plain)
+
     def test_sets_runs_side_by_side_with_their_ratio(self, name: str, tmp_path: Path) -> None:
         text = reports.find(name).comparison(two(tmp_path))
         assert re.search(r"0\.500x|0\.5\b|0\.500", text)
@@ -132,6 +146,22 @@ def test_html_is_one_well_formed_page_that_fetches_and_runs_nothing(tmp_path: Pa
         assert page.seen.count("svg") == 2
         assert not {"script", "img", "link", "iframe"} & set(page.seen)
         assert not re.search(r"https?://|url\(|@import", text)
+
+
+def test_html_draws_the_error_and_the_cost_of_every_choice(tmp_path: Path) -> None:
+    text = reports.find("html").run(dataclasses.replace(one(tmp_path), search=SEARCH))
+    dots = re.findall(r'<circle class="(s\d)" cx="([\d.]+)" cy="([\d.]+)"', text)
+    assert len(dots) == len(SEARCH.candidates)
+    assert [colour for colour, *_ in dots].count("s1") == 1  # the chosen one
+    places = {
+        one.label: (float(x), float(y))
+        for one, (_, x, y) in zip(SEARCH.candidates, dots, strict=True)
+    }
+    assert places["f32"][0] > places["1 of 3 in int8"][0] > places["int8"][0]
+    assert places["f32"][1] > places["1 of 3 in int8"][1] > places["int8"][1]  # less is lower down
+    page = Balanced()
+    page.feed(text)
+    assert page.open == []
 
 
 def test_html_escapes_names(tmp_path: Path) -> None:

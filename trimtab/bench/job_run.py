@@ -49,6 +49,10 @@ class JobRun:
     def describe(self) -> None:
         """What is known of the job itself, into the record."""
         subject = self._subject
+        if subject.accuracy:
+            self.note({"event": "accuracy", **asdict(subject.accuracy)})
+        if subject.search:
+            self.note({"event": "precision", **asdict(subject.search)})
         if subject.size:
             self.note({"event": "size", **subject.size})
         if subject.shipped:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from trimtab.accuracy import Accuracy, Search
 from trimtab.bench import runner
 from trimtab.bench.golden import Golden
 from trimtab.bench.shipped import Shipped
@@ -24,7 +25,8 @@ class Subject:
 
     `operators`: a label for each operator of the program, in order, as the binary itself may hold
     no names. `size`: {"file_bytes", "sections": {name: bytes}, "groups": {name: bytes}}, empty when
-    it is not known. `shipped`: this one, and others to set beside it.
+    it is not known. `shipped`: this one, and others to set beside it. `accuracy`: of the model
+    beside the float32 network, None where no samples told it; `search`: of its precisions.
     """
 
     binary: Path
@@ -38,6 +40,8 @@ class Subject:
     operators: Sequence[str]
     size: dict[str, Any]
     shipped: Sequence[Shipped] = ()
+    accuracy: Accuracy | None = None
+    search: Search | None = None
 
 
 @dataclass(frozen=True)

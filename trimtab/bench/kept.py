@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from trimtab import files
+from trimtab.accuracy import Accuracy, Search
 from trimtab.bench.golden import Golden
 from trimtab.bench.jobs import Subject
 from trimtab.bench.results import Record
@@ -54,6 +55,8 @@ def keep(subject: Subject, expected: Golden, store: Path) -> Subject:
                     "output_names": list(expected.output_names),
                     "oracle": expected.oracle,
                     "tolerance": expected.tolerance,
+                    "precision": expected.precision,
+                    "step": expected.step,
                 },
             }
             files.write_text(fresh / _FACTS, json.dumps(facts), error=ResultError)
@@ -71,6 +74,8 @@ def of_run(record: Record, store: Path) -> tuple[Subject, Golden]:
         about = facts.pop("golden")
         facts["binary"], facts["model"] = folder / facts["binary"], folder / facts["model"]
         facts["shipped"] = tuple(Shipped(**way) for way in facts["shipped"])
+        for key, kind in (("accuracy", Accuracy), ("search", Search)):
+            facts[key] = kind.of(facts[key]) if facts[key] else None
         subject = Subject(**facts)
         with np.load(folder / _ARRAYS, allow_pickle=False) as arrays:
             inputs = [arrays[f"in{i}"] for i in range(sum(n.startswith("in") for n in arrays))]

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from trimtab.accuracy import Accuracy, Search
 from trimtab.bench import comparison, counters, energy, launches, losses, statistics
 from trimtab.bench.comparison import Verdict
 from trimtab.bench.launches import Drift, Spread
@@ -87,9 +88,11 @@ class OpCost:
 @dataclass(frozen=True)
 class Summary:
     """One run, reduced: its header, how it ended, its `launches`, figures, operators and bytes,
-    and what is `shipped`: this binary and model, and others beside them. `hardware`: its hardware
-    events, and `energy` what its inferences took; None when that was not asked for. `uncontrolled`:
-    what the device could not be made to do; `losses`: how it was lost meanwhile, in words.
+    and what is `shipped`: this binary and model, and others beside them. `accuracy`: of the
+    model beside the float32 network, None where no samples told it, and `search` of its precisions.
+    `hardware`: its hardware events, and `energy` what its inferences took; None when that was not
+    asked for. `uncontrolled`: what the device could not be made to do; `losses`: how it was lost
+    meanwhile, in words.
     """
 
     header: Header
@@ -103,6 +106,8 @@ class Summary:
     sections: Mapping[str, int]
     groups: Mapping[str, int]
     shipped: tuple[Shipped, ...]
+    accuracy: Accuracy | None = None
+    search: Search | None = None
     hardware: tuple[counters.Row, ...] | None = None
     energy: tuple[energy.Row, ...] | None = None
     uncontrolled: tuple[str, ...] = ()
@@ -175,6 +180,8 @@ def summarize(record: Record) -> Summary:
         sections=size.get("sections", {}),
         groups=size.get("groups", {}),
         shipped=_shipped(record),
+        accuracy=_accuracy(record),
+        search=_search(record),
         hardware=counters.rows(record, [(op.index, op.label, op.ns) for op in ops], latency_ns),
         energy=energy.rows(record),
         uncontrolled=_uncontrolled(record),
@@ -247,6 +254,16 @@ def _shipped(record: Record) -> tuple[Shipped, ...]:
     header = record.header
     model_bytes = 0 if header.is_model_embedded else header.model.file_bytes
     return (Shipped("trimtab", model_bytes, header.binary.file_bytes, is_built=True),)
+
+
+def _accuracy(record: Record) -> Accuracy | None:
+    event = record.first("accuracy")
+    return Accuracy.of(event) if event else None
+
+
+def _search(record: Record) -> Search | None:
+    event = record.first("precision")
+    return Search.of(event) if event else None
 
 
 def _figures(record: Record) -> Iterator[Figure]:

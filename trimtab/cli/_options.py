@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from trimtab.devices.control import Control
     from trimtab.planner.choices import Plan
     from trimtab.workflow.budget import Budget
+    from trimtab.workflow.quantise import Calibration
 
 PLAN_HELP = "TOML file with choices of algorithms and kernels (./inv inspect --plan)"
 INPUT_HELP = "shape of a free input: NAME=1,3,224,224 (repeatable)"
@@ -18,7 +19,17 @@ WEIGHTS_HELP = (
     "type of the weights in the file: f32 or f16, which takes half and is computed as f32"
 )
 THREADS_HELP = "threads of the runner, which the plan is made for; default: those of --plan, or 1"
-PRECISION_HELP = "type that is computed in: f32, or f16 on cores that can (docs/precision.md)"
+PRECISION_HELP = "type that is computed in: f32, f16, int8 or mixed (docs/precision.md)"
+CALIBRATION_HELP = {
+    "calibration": "samples of real data: an .npz file with arrays by input, or a folder of "
+    "pictures; int8 is made of them, and the accuracy told by those held out",
+    "method": "how ranges are chosen: a module of trimtab/quantise/methods",
+    "ranges": "a file of ranges: read, if there is one, else written",
+}
+ACCURACY_HELP = {
+    "budget": 'what --precision mixed has to keep: "top1 >= 99 %", "error <= 0.02" or '
+    '"cosine >= 0.999"',
+}
 BUDGET_HELP = {
     "max-model-bytes": "what the model file may take, such as 4M or 512K",
     "max-binary-bytes": "what the binary may take",
@@ -86,6 +97,13 @@ def read_plan(
         precision=precision or plan.precision,
         threads=count or plan.threads,
     )
+
+
+def parse_calibration(samples: str, method: str, ranges: str, budget: str = "") -> Calibration:
+    """What the options in CALIBRATION_HELP and ACCURACY_HELP name."""
+    from trimtab.workflow.quantise import Calibration
+
+    return Calibration(samples, method, ranges, budget)
 
 
 def with_options(

@@ -9,7 +9,9 @@ from invoke.tasks import task
 
 from trimtab.cli._engine import needs_engine
 from trimtab.cli._options import (
+    ACCURACY_HELP,
     BUDGET_HELP,
+    CALIBRATION_HELP,
     CONTROL,
     DEFAULT,
     INPUT_HELP,
@@ -23,6 +25,7 @@ from trimtab.cli._options import (
     given_number,
     help_of,
     parse_budget,
+    parse_calibration,
     parse_control,
     parse_inputs,
     read_plan,
@@ -48,6 +51,8 @@ NAMESPACE = "bench"
         "prefer": PREFER_HELP,
         "weights": WEIGHTS_HELP,
         "precision": PRECISION_HELP,
+        **CALIBRATION_HELP,
+        **ACCURACY_HELP,
         **BUDGET_HELP,
         **help_of(CONTROL),
         "embed-model": "link the model into the binary",
@@ -81,6 +86,10 @@ def run(
     prefer: str = "",
     weights: str = "",
     precision: str = "",
+    calibration: str = "",
+    method: str = "",
+    ranges: str = "",
+    budget: str = "",
     max_model_bytes: str = "",
     max_binary_bytes: str = "",
     max_memory: str = "",
@@ -116,6 +125,7 @@ def run(
         cpu=cpu,
         shapes=parse_inputs(input),
         plan=read_plan(plan, prefer, weights, precision, threads),
+        calibration=parse_calibration(calibration, method, ranges, budget),
         embed_model=embed_model,
         budget=parse_budget(max_model_bytes, max_binary_bytes, max_memory, prefer),
     )

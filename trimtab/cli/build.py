@@ -12,7 +12,9 @@ from invoke.tasks import task
 
 from trimtab.cli._engine import needs_engine
 from trimtab.cli._options import (
+    ACCURACY_HELP,
     BUDGET_HELP,
+    CALIBRATION_HELP,
     DEFAULT,
     INPUT_HELP,
     PLAN_HELP,
@@ -21,6 +23,7 @@ from trimtab.cli._options import (
     THREADS_HELP,
     WEIGHTS_HELP,
     parse_budget,
+    parse_calibration,
     parse_inputs,
     read_plan,
 )
@@ -45,6 +48,8 @@ if TYPE_CHECKING:
         "weights": WEIGHTS_HELP,
         "precision": PRECISION_HELP,
         "threads": THREADS_HELP,
+        **CALIBRATION_HELP,
+        **ACCURACY_HELP,
         **BUDGET_HELP,
         "strings": "keep names and error texts; --no-strings drops them",
         "input": INPUT_HELP,
@@ -67,6 +72,10 @@ def build(
     weights: str = "",
     precision: str = "",
     threads: int = DEFAULT,
+    calibration: str = "",
+    method: str = "",
+    ranges: str = "",
+    budget: str = "",
     max_model_bytes: str = "",
     max_binary_bytes: str = "",
     max_memory: str = "",
@@ -75,7 +84,7 @@ def build(
     json: bool = False,
 ) -> None:
     """Build a model's runner, libtrimtab.a, header and .ttm file, and say what they weigh."""
-    from trimtab import size
+    from trimtab import reports, size
     from trimtab.workflow import build as workflow
     from trimtab.workflow.progress import shown
 
@@ -86,19 +95,27 @@ def build(
         cpu=cpu,
         shapes=parse_inputs(input),
         plan=read_plan(plan, prefer, weights, precision, threads),
+        calibration=parse_calibration(calibration, method, ranges, budget),
         embed_model=embed_model,
         strings=strings,
         build_type="Debug" if debug else "Release",
         budget=parse_budget(max_model_bytes, max_binary_bytes, max_memory, prefer),
     )
     progress = shown(quiet=json)
+    recipe = workflow.loaded(recipe, progress=progress) if model else recipe
     made = workflow.build(recipe, Path(output) if output else None, progress)
     ways = workflow.shipped_of(recipe, made, progress)
     report = size.measure(made.output_dir)
+    accuracy, search = recipe.told
     if json:
-        facts = {"output": str(made.output_dir), "shipped": [asdict(way) for way in ways]}
+        facts: dict[str, object] = {"output": str(made.output_dir)}
+        facts |= {"shipped": [asdict(way) for way in ways]}
+        facts |= {"accuracy": asdict(accuracy) if accuracy else None}
+        facts |= {"search": asdict(search) if search else None}
         _print_json({**made.record, **facts, "size": report.to_json()})
     else:
+        for table in reports.precision(accuracy, search):
+            print(table.text() + "\n")
         _print_summary(made, ways, report)
 
 

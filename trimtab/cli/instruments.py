@@ -11,6 +11,8 @@ from invoke.tasks import task
 
 from trimtab.cli._engine import needs_engine
 from trimtab.cli._options import (
+    ACCURACY_HELP,
+    CALIBRATION_HELP,
     DEFAULT,
     INPUT_HELP,
     PLAN_HELP,
@@ -20,6 +22,7 @@ from trimtab.cli._options import (
     THREADS_HELP,
     WEIGHTS_HELP,
     parse_bytes,
+    parse_calibration,
     parse_inputs,
     read_plan,
 )
@@ -44,6 +47,8 @@ _UPDATE = "commit to these figures: write them into bench/"
         "prefer": PREFER_HELP,
         "weights": WEIGHTS_HELP,
         "precision": PRECISION_HELP,
+        **CALIBRATION_HELP,
+        **ACCURACY_HELP,
         "results": RESULTS_HELP,
         "json": "print JSON",
         "check": _CHECK,
@@ -60,6 +65,10 @@ def instructions(
     prefer: str = "",
     weights: str = "",
     precision: str = "",
+    calibration: str = "",
+    method: str = "",
+    ranges: str = "",
+    budget: str = "",
     results: str = "",
     json: bool = False,
     check: bool = False,
@@ -73,10 +82,10 @@ def instructions(
     from trimtab.workflow.progress import shown
     from trimtab.workflow.report import results_folder
 
-    if update and (model or plan or prefer or weights or precision):
+    if update and (model or plan or prefer or weights or precision or calibration):
         raise UsageError(
             "what is committed are all of the networks, as the planner plans them",
-            hint="leave out --model, --plan, --prefer, --weights and --precision",
+            hint="leave out --model, --plan, --prefer, --weights, --precision and --calibration",
         )
     progress = shown(quiet=json)
     counts = [
@@ -86,6 +95,7 @@ def instructions(
                 cpu=cpu,
                 shapes=parse_inputs(input),
                 plan=read_plan(plan, prefer, weights, precision),
+                calibration=parse_calibration(calibration, method, ranges, budget),
             ),
             results_folder(results),
             progress,
@@ -117,6 +127,8 @@ def instructions(
         "prefer": PREFER_HELP,
         "weights": WEIGHTS_HELP,
         "precision": PRECISION_HELP,
+        **CALIBRATION_HELP,
+        **ACCURACY_HELP,
         "json": "print JSON",
         "check": _CHECK,
         "update": f"{_UPDATE}; takes nothing but --cpu",
@@ -136,6 +148,10 @@ def model(
     prefer: str = "",
     weights: str = "",
     precision: str = "",
+    calibration: str = "",
+    method: str = "",
+    ranges: str = "",
+    budget: str = "",
     json: bool = False,
     check: bool = False,
     update: bool = False,
@@ -159,7 +175,11 @@ def model(
     progress, chosen = shown(quiet=json), read_plan(plan, prefer, weights, precision, threads)
     found = [
         model_time(
-            Recipe(model=name, cpu=cpu, shapes=parse_inputs(input), plan=chosen), core, progress
+            Recipe(
+                *(name, "", "", cpu, parse_inputs(input), chosen),
+                calibration=parse_calibration(calibration, method, ranges, budget),
+            ),
+            *(core, progress),
         )
         for name in ([model] if model else instructions.NETWORKS)
     ]

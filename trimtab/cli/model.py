@@ -7,6 +7,8 @@ from invoke.tasks import task
 
 from trimtab.cli._engine import needs_engine
 from trimtab.cli._options import (
+    ACCURACY_HELP,
+    CALIBRATION_HELP,
     DEFAULT,
     INPUT_HELP,
     PLAN_HELP,
@@ -14,6 +16,7 @@ from trimtab.cli._options import (
     PREFER_HELP,
     THREADS_HELP,
     WEIGHTS_HELP,
+    parse_calibration,
     parse_inputs,
     read_plan,
 )
@@ -30,6 +33,8 @@ from trimtab.cli._options import (
         "weights": WEIGHTS_HELP,
         "precision": PRECISION_HELP,
         "threads": THREADS_HELP,
+        **CALIBRATION_HELP,
+        **ACCURACY_HELP,
         "toolchain": "plan for this toolchain (default: this machine)",
         "cpu": "and this CPU",
         "json": "machine-readable",
@@ -48,6 +53,10 @@ def inspect(
     weights: str = "",
     precision: str = "",
     threads: int = DEFAULT,
+    calibration: str = "",
+    method: str = "",
+    ranges: str = "",
+    budget: str = "",
     json: bool = False,
 ) -> None:
     """Show a model's operators, shapes, MACs, parameters and activation memory; or its plan."""
@@ -55,20 +64,25 @@ def inspect(
     from trimtab.planner.choices import plan_of
     from trimtab.program import inspection
     from trimtab.workflow.models import load, target_of
+    from trimtab.workflow.precision import with_precision
     from trimtab.workflow.progress import shown
 
-    program = load(model, parse_inputs(input), progress=shown(quiet=json))
+    progress, target = shown(quiet=json), target_of(toolchain, cpu)
+    program = load(model, parse_inputs(input), progress=progress)
     wanted = read_plan("", prefer, weights, precision, threads)
+    given = parse_calibration(calibration, method, ranges, budget).of(model)
+    precise = with_precision(program, wanted, given, target, progress)
     if plan:
         planned = program
         if not program.planned:
-            planned = session.optimize(program, target_of(toolchain, cpu), wanted)
-        title = f"{planned.name}, planned for {planned.target}"
-        print(plan_of(planned).to_toml(title), end="")
+            planned = session.optimize(precise.program, target, precise.plan)
+        lines = [f"{planned.name}, planned for {planned.target}"]
+        lines += precise.search.lines() if precise.search else []
+        print(precise.kept(plan_of(planned)).to_toml("\n".join(lines)), end="")
         return
     facts = [inspection.inspect(program)]
     if optimized:
-        optimised = session.optimize(program, target_of(toolchain, cpu), wanted)
+        optimised = session.optimize(precise.program, target, precise.plan)
         facts.append(inspection.inspect(optimised))
         if not json:
             print("passes, in order: " + ", ".join(optimised.passes) + "\n")
@@ -89,6 +103,8 @@ def inspect(
         "weights": f"{WEIGHTS_HELP}; with --toolchain",
         "precision": f"{PRECISION_HELP}; with --toolchain",
         "threads": f"{THREADS_HELP}; with --toolchain",
+        **CALIBRATION_HELP,
+        **ACCURACY_HELP,
         "profile": "what the binary that runs it holds: a name or a file; with --toolchain",
         "names": "keep names in the file",
     },
@@ -107,24 +123,33 @@ def convert(
     weights: str = "",
     precision: str = "",
     threads: int = DEFAULT,
+    calibration: str = "",
+    method: str = "",
+    ranges: str = "",
+    budget: str = "",
     profile: str = "",
     names: bool = True,
 ) -> None:
     """Convert a model to .ttm: as it is, or optimised and planned with --toolchain."""
     from pathlib import Path
 
-    from trimtab import session
+    from trimtab import reports, session
     from trimtab.errors import UsageError
     from trimtab.workflow.models import load, target_of
+    from trimtab.workflow.precision import with_precision
     from trimtab.workflow.progress import shown
 
-    given = read_plan(plan, prefer, weights, precision, threads)
-    if (given or cpu or profile) and not toolchain:
+    wanted = read_plan(plan, prefer, weights, precision, threads)
+    given, progress = parse_calibration(calibration, method, ranges, budget), shown()
+    if (wanted or given or cpu or profile) and not toolchain:
         raise UsageError("a plan is for a machine: which?", hint="--toolchain NAME, or host")
-    program = load(model, parse_inputs(input), tensor, shown())
+    program = load(model, parse_inputs(input), tensor, progress)
     if toolchain:
         target = target_of(toolchain, cpu, profile=profile)
-        program = session.optimize(program, target, given)
+        precise = with_precision(program, wanted, given.of(model), target, progress)
+        program = session.optimize(precise.program, target, precise.plan)
+        for table in reports.precision(precise.accuracy, precise.search):
+            print(table.text() + "\n")
     program.save(output, names=names)
     size, plan = Path(output).stat().st_size, program.target or "not planned"
     print(f"written: {output} ({size:,} bytes, {len(program.ops)} operators, {plan})")
@@ -138,6 +163,8 @@ def convert(
         "cpu": "and this CPU",
         "precision": PRECISION_HELP,
         "threads": THREADS_HELP,
+        **CALIBRATION_HELP,
+        **ACCURACY_HELP,
         "output": "write the profile to this TOML file",
         "input": INPUT_HELP,
         "strings": "keep names and error texts",
@@ -152,6 +179,10 @@ def profile(
     cpu: str = "",
     precision: str = "",
     threads: int = DEFAULT,
+    calibration: str = "",
+    method: str = "",
+    ranges: str = "",
+    budget: str = "",
     output: str = "",
     strings: bool = True,
 ) -> None:
@@ -164,6 +195,7 @@ def profile(
     from trimtab.errors import UsageError
     from trimtab.profile import Profile
     from trimtab.workflow.models import load, target_of
+    from trimtab.workflow.precision import with_precision
     from trimtab.workflow.progress import shown
 
     if not model:
@@ -171,9 +203,11 @@ def profile(
             "name at least one model", hint="--model net.onnx, or --model NAME of a zoo network"
         )
     target, shapes, progress = target_of(toolchain, cpu), parse_inputs(input), shown()
-    programs = (load(name, shapes, progress=progress) for name in model)
+    programs = ((name, load(name, shapes, progress=progress)) for name in model)
     plan = read_plan("", precision=precision, threads=threads)
-    planned = (session.optimize(p, target, plan) for p in programs)
+    given = parse_calibration(calibration, method, ranges, budget)
+    precise = (with_precision(p, plan, given.of(name), target, progress) for name, p in programs)
+    planned = (session.optimize(p.program, target, p.plan) for p in precise)
     union = reduce(Profile.merged, (profile_of(p, strings=strings) for p in planned))
     if output:
         files.write_text(Path(output), union.to_toml())

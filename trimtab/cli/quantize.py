@@ -6,7 +6,7 @@ from invoke.context import Context
 from invoke.tasks import task
 
 from trimtab.cli._engine import needs_engine
-from trimtab.cli._options import INPUT_HELP, parse_inputs
+from trimtab.cli._options import CALIBRATION_HELP, INPUT_HELP, parse_calibration, parse_inputs
 
 
 @task(
@@ -14,9 +14,7 @@ from trimtab.cli._options import INPUT_HELP, parse_inputs
     help={
         "model": "model file or zoo network, of float32",
         "output": "the .ttm file to write",
-        "calibration": "samples: an .npz file with arrays by input, or a folder of pictures",
-        "method": "how ranges are chosen: a module of trimtab/quantise/methods",
-        "ranges": "a file of ranges: read, if there is one, else written",
+        **CALIBRATION_HELP,
         "input": INPUT_HELP,
         "json": "machine-readable",
     },
@@ -39,8 +37,9 @@ def quantize(
     from trimtab.workflow import quantise as workflow
     from trimtab.workflow.progress import shown
 
-    shapes, progress = parse_inputs(input), shown(quiet=json)
-    made = workflow.quantize(model, Path(output), shapes, calibration, method, ranges, progress)
+    given = parse_calibration(calibration, method, ranges)
+    progress = shown(quiet=json)
+    made = workflow.quantize(model, Path(output), parse_inputs(input), given, progress)
     if json:
         print(dumps(made.to_json(), indent=2))
         return

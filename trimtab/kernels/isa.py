@@ -21,6 +21,7 @@ class Isa:
     cannot do. `sum_cost`: multiply-adds that take as long as an instruction of Strassen's sums.
     `cores`: those of `cores/` that its kernels are scheduled for; none: any core. `slower`: the
     families whose kernels have less code than in higher rows -> how many times as long they take.
+    `i8_rate`: families -> multiply-adds of int8 in the time of one of float32.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Isa:
     lacks: tuple[str, ...] = ()
     vectors: Mapping[str, str] = field(default_factory=dict)
     slower: Mapping[str, float] = field(default_factory=dict)
+    i8_rate: Mapping[str, float] = field(default_factory=dict)
 
     def flags_for(self, compiler: str) -> tuple[str, ...]:
         """The flags as `compiler` ("zig", or any other for GCC's spelling) wants them."""

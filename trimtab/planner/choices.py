@@ -3,8 +3,11 @@
     algorithms = ["depthwise", "direct"]       # what the rule may choose from; default: all
     prefer = "load"                            # to the size of the file: it loads at once
     weights_type = "f32"                       # of weights that the engine packs
-    precision = "f32"                          # what operators compute in: f32 or f16
+    precision = "f32"                          # what operators compute in: f32, f16, int8 or mixed
     threads = 4                                # that it will run with
+
+    [precisions]                               # with mixed: those of operators, as searched
+    "/features/conv0" = "f32"
 
     [operators."/features/conv1"]
     algorithm = "winograd_4"
@@ -31,7 +34,7 @@ import tomli_w
 from trimtab.errors import PlanError
 from trimtab.planner import algorithms
 from trimtab.planner.packing import Storage
-from trimtab.planner.precision import PRECISIONS
+from trimtab.planner.precision import PRECISIONS, TYPES, is_quantised
 from trimtab.program import Op, Program
 from trimtab.target import Target
 
@@ -71,8 +74,9 @@ class Plan:
     """What is decided in the planner's place: per operator (see `keys`), and for all others the
     algorithms that its rule may choose from, and what it is to `prefer`. `weights_type`: how
     weights that the engine packs are stored, where they are computed with as f32. `precision`: the
-    type that operators compute in, where the target can (`trimtab.planner.precision`). `threads`:
-    so many will run it; 0: as many as the target says.
+    type that operators compute in, where the target can (`trimtab.planner.precision`);
+    `precisions`: with mixed, that of each operator of the network before it is quantised, by name.
+    `threads`: so many will run it; 0: as many as the target says.
     """
 
     algorithms: tuple[str, ...] = field(default_factory=algorithms.names)
@@ -80,12 +84,20 @@ class Plan:
     prefer: str = PREFERENCES[0]
     weights_type: str = WEIGHTS_TYPES[0]
     precision: str = PRECISIONS[0]
+    precisions: Mapping[str, str] = field(default_factory=dict)
     threads: int = 0
 
     def __post_init__(self) -> None:
         _one_of("prefer", self.prefer, PREFERENCES)
         _one_of("weights_type", self.weights_type, WEIGHTS_TYPES)
         _one_of("precision", self.precision, PRECISIONS)
+        for name, kind in self.precisions.items():
+            _one_of(f"the precision of {name}", kind, TYPES)
+        if self.precisions and self.precision != "mixed":
+            raise PlanError(
+                f"precision is {self.precision}, and operators have precisions of their own",
+                hint='with [precisions] it is "mixed"',
+            )
         if type(self.threads) is not int or not 0 <= self.threads <= MAX_THREADS:
             raise PlanError(
                 f"threads cannot be {self.threads!r}",
@@ -103,7 +115,8 @@ class Plan:
         """Reads a plan file; PlanError names the file and what is wrong in it."""
         try:
             table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-            unknown = sorted(set(table) - {"algorithms", "operators", "threads", *_WORDS})
+            known = {"algorithms", "operators", "precisions", "threads", *_WORDS}
+            unknown = sorted(set(table) - known)
             if unknown:
                 raise PlanError(f"unknown keys: {', '.join(unknown)}")
             allowed = _strings(table.get("algorithms", [*algorithms.names()]), "algorithms")
@@ -122,7 +135,10 @@ class Plan:
                 )
                 operators[key] = Choice(algorithm, row, weights)
             words = {name: _string(table[name], name) for name in _WORDS if name in table}
-            return Plan(tuple(allowed), operators, **words, threads=table.get("threads", 0))
+            types = _table(table.get("precisions", {}), "precisions")
+            types = {name: _string(kind, f"precisions.{name}") for name, kind in types.items()}
+            threads = table.get("threads", 0)
+            return Plan(tuple(allowed), operators, precisions=types, **words, threads=threads)
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
             raise PlanError(str(e), where=str(path)) from None
         except PlanError as e:
@@ -134,13 +150,14 @@ class Plan:
             raise PlanError(e.what, where=str(path), hint=hint) from None
 
     def to_toml(self, title: str = "") -> str:
-        """The plan as the text of a TOML file, below a comment."""
+        """The plan as the text of a TOML file, below a comment of a line or more."""
         operators = {}
         for key, choice in self.operators.items():
             row = {"algorithm": choice.algorithm, "weights": choice.weights, **choice.values}
             operators[key] = {name: value for name, value in row.items() if value != ""}
-        shown = "".join(c if c.isprintable() else " " for c in title)
-        comment = f"# {shown}\n" if title else ""
+        lines = ["".join(c if c.isprintable() else " " for c in s) for s in title.splitlines()]
+        comment = "".join(f"# {line}\n" for line in lines)
+        types = {"precisions": dict(self.precisions)} if self.precisions else {}
         return comment + tomli_w.dumps(
             {
                 "algorithms": self.algorithms,
@@ -148,6 +165,7 @@ class Plan:
                 "weights_type": self.weights_type,
                 "precision": self.precision,
                 **({"threads": self.threads} if self.threads else {}),
+                **types,
                 "operators": operators,
             }
         )
@@ -223,11 +241,20 @@ def plan_of(planned: Program) -> Plan:
                 chosen,
                 _weights(op, makers) if algorithm else "",
             )
-    half = any(planned.vars[name].dtype == "f16" for op in planned.steps for name in op.outputs)
+    results = {planned.vars[name].dtype for op in planned.steps for name in op.outputs}
+    half, bytes_ = "f16" in results, is_quantised(planned)
+    types_of: dict[str, str] = {}
+    if half and bytes_:
+        kinds = {"f16": "f16", "i8": "int8", "u8": "int8"}
+        types_of = {op.name: kinds.get(planned.dtype(op), "f32") for op in planned.steps}
+        precision = "mixed"
+    else:
+        precision = "f16" if half else "int8" if bytes_ else PRECISIONS[0]
     return Plan(
         operators=found,
         weights_type=min(types),
-        precision="f16" if half else PRECISIONS[0],
+        precision=precision,
+        precisions=types_of,
         threads=planned.threads,
     )
 

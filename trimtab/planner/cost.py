@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from trimtab import cores
+from trimtab import cores, kernels
 from trimtab.kernels import Kernel
 from trimtab.program import Op, Program
 from trimtab.program.program import element_bytes
@@ -20,19 +20,26 @@ from trimtab.target import Target
 STALLS = 1.1
 # Portable kernels are compiled without vectors in mind.
 _PORTABLE_PER_CYCLE = 1
+# Of a sum to an integer, in multiply-adds of one float32: five instructions for a vector of four
+# (convert, scale, round, narrow and bound): kernels/arm/requantise.h.
+_ROUNDING = 5
+# Of an element of an operator without products, in the same.
+_ELEMENT = 4
 
 
 @dataclass(frozen=True)
 class Work:
     """What an operator does. `operations`: multiply-adds of one lane of a kernel's vectors, and
     what takes as long; `weight_bytes`: of its packed weights, which are read `passes` times;
-    `spilled_bytes`: of other memory traffic than reading inputs and writing outputs once.
+    `spilled_bytes`: of other memory traffic than reading inputs and writing outputs once;
+    `roundings`: of sums to integers.
     """
 
     operations: float
     weight_bytes: int
     passes: int = 1
     spilled_bytes: int = 0
+    roundings: int = 0
 
 
 @dataclass(frozen=True)
@@ -50,11 +57,36 @@ def cost(program: Program, op: Op, work: Work, kernel: Kernel, target: Target) -
     """What `work` takes when `kernel` does it, evenly on all threads of the target: the time of
     instructions and that of memory, one after the other.
     """
-    pipes = target.core.pipes.f32_fmas_per_cycle * (4 // element_bytes(kernel.dtype))
-    pipes = _PORTABLE_PER_CYCLE if kernel.portable else pipes
-    instructions = STALLS * work.operations / pipes / target.threads
+    pipes = _PORTABLE_PER_CYCLE if kernel.portable else target.core.pipes.f32_fmas_per_cycle
+    slots = work.operations / _rate(kernel) + work.roundings * _ROUNDING
+    instructions = STALLS * slots / pipes / target.threads
     traffic = _bytes(program, op, work, target)
     return Cost(instructions + traffic / bytes_per_cycle(target), traffic)
+
+
+def of_elements(program: Program, op: Op, kernel: Kernel | None, target: Target) -> float:
+    """Cycles, estimated, of an operator that there is one way to compute: it loads, computes,
+    converts and stores each element, in vectors.
+    """
+    if op.schema.view or op.schema.prepares:
+        return 0.0
+    names = [name for name in (*op.inputs, *op.outputs) if name]
+    moved = [program.vars[name] for name in names if program.vars[name].data is None]
+    portable = kernel is not None and kernel.portable
+    lanes = _PORTABLE_PER_CYCLE if portable else target.core.pipes.f32_fmas_per_cycle
+    elements = max((var.count for var in moved), default=0)
+    traffic = sum(var.bytes for var in moved if var.bytes * 4 > 3 * last_level(target))
+    cycles = STALLS * elements * _ELEMENT / lanes / target.threads
+    return cycles + traffic / bytes_per_cycle(target)
+
+
+def _rate(kernel: Kernel) -> float:
+    """Multiply-adds of the kernel's elements in the time of one of float32."""
+    if kernel.portable:
+        return 1.0
+    whole = 4 / element_bytes(kernel.dtype)
+    known = kernels.isas()[kernel.isa].i8_rate if kernel.dtype == "i8" else {}
+    return known.get(kernel.family, whole)
 
 
 def _bytes(program: Program, op: Op, work: Work, target: Target) -> int:

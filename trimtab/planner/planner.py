@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from trimtab import kernels
 from trimtab.errors import PlanError, ProfileError
 from trimtab.planner import algorithms, blocking, compact, fusion, parts, precision, spacing
 from trimtab.planner.choices import Choice, Plan, Value
-from trimtab.planner.cost import Cost
+from trimtab.planner.cost import Cost, of_elements
 from trimtab.planner.fusion import Neighbours, Ways
 from trimtab.planner.kernel_choice import KernelChoice
 from trimtab.planner.packing import Packer
@@ -43,7 +44,7 @@ def plans(
     """
     _check_unplanned(program)
     target = given.machine(target)
-    program = precision.assign(program, target, given.precision)
+    program = precision.assign(program, target, given.precision, given.precisions)
     made: dict[tuple[Target, tuple[str, ...]], Program] = {}
 
     def decided(machine: Target, within: Plan) -> Program:
@@ -82,7 +83,7 @@ def decide(program: Program, target: Target, given: Plan) -> Program:
     """
     _check_unplanned(program)
     target = given.machine(target)
-    program = precision.assign(program, target, given.precision)
+    program = precision.assign(program, target, given.precision, given.precisions)
     planned = program.copy()
     planned.source = program.source or program
     planned.target, planned.threads = target.name, target.threads
@@ -134,6 +135,18 @@ def costs(planned: Program, target: Target) -> list[Cost]:
     that there is one way to compute.
     """
     return [KernelChoice(planned, op, algorithms.of(op), target).cost() for op in planned.steps]
+
+
+def whole_cost(planned: Program, target: Target) -> float:
+    """Cycles of a whole inference by the planner's measure, where what there is one way to compute
+    counts with an estimate: for choices that change which operators there are.
+    """
+    rest = 0.0
+    for op in planned.steps:
+        if algorithms.of(op) is None:
+            name = op.attributes.get("kernel", "")
+            rest += of_elements(planned, op, kernels.kernel(name) if name else None, target)
+    return rest + sum(part.cycles for part in costs(planned, target))
 
 
 def _ways(program: Program, op: Op, target: Target) -> Ways:

@@ -2,10 +2,14 @@
 
 A program of `precision` f16 computes in f16 wherever the target's binary can; inputs and outputs of
 the program stay what they are. Casts lie where a minimum cut says: an operator gains as much as it
-has to do, and a tensor whose maker and readers differ costs a conversion, once.
+has to do, and a tensor whose maker and readers differ costs a conversion, once. Which operators
+compute on integers stands in the program already, as that takes samples (`trimtab.quantise`); with
+`mixed` the plan says of the others which may compute in f16.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from trimtab import schema
 from trimtab.errors import PlanError
@@ -14,7 +18,11 @@ from trimtab.program import Op, Program
 from trimtab.program.min_cut import INFINITE, SINK, SOURCE, MinCut
 from trimtab.target import Target
 
-PRECISIONS = ("f32", "f16")
+PRECISIONS = ("f32", "f16", "int8", "mixed")
+TYPES = PRECISIONS[:3]
+"""What a plan of precision mixed may say of an operator."""
+
+_FLOATS = ("f32", "f16")
 
 # Estimates, in multiply-adds of float32: what an element costs to convert (it is loaded, converted
 # and stored, where a vector of multiply-adds is one instruction), what an operator costs to call,
@@ -27,25 +35,58 @@ _EMULATES = "x86_64"
 _STAY = "--precision f32, which it is by default"
 
 
-def assign(program: Program, target: Target, precision: str) -> Program:
-    """`program` with the types of `precision` and casts between them; itself for "f32", or where it
-    has them already.
+def assign(
+    program: Program, target: Target, precision: str, types: Mapping[str, str] | None = None
+) -> Program:
+    """`program` with the types of `precision` and casts between them; itself where it has them
+    already. `types`: with mixed, those of operators, by name.
 
-    PlanError when the target cannot compute in it, or a constant does not fit.
+    PlanError when the target cannot compute in it, a constant does not fit, or integers are asked
+    for that the program has not.
     """
-    if precision == "f32" or any(_is_half(program, op) for op in program.ops):
+    types = types or {}
+    wanted = {precision} if precision != "mixed" else {*types.values()}
+    if precision == "mixed" and not types:
+        raise PlanError(
+            "which operators compute in which type is not known",
+            where="precision mixed",
+            hint='--precision mixed --calibration FOLDER --budget "top1 >= 99 %" searches, or a '
+            "plan with [precisions]",
+        )
+    if "int8" in wanted and not is_quantised(program):
+        raise PlanError(
+            "the network is not quantised, and what its integers stand for takes samples",
+            where=f"precision {precision}",
+            hint="--calibration FILE.npz or FOLDER, or trimtab.quantize(program, samples)",
+        )
+    if "f16" not in wanted or any(_is_half(program, op) for op in program.ops):
         return program
     _check(target)
-    return _Converter(program, _choose(program, target)).run()
+    barred = {name for name, kind in types.items() if kind != "f16"}
+    return _Converter(program, _choose(program, target, barred)).run()
+
+
+def is_quantised(program: Program) -> bool:
+    """Whether some of its tensors are quantised integers."""
+    return any(var.quantisation is not None for var in program.vars.values())
+
+
+def has_half(target: Target) -> bool:
+    """Whether f16 is computed in, and not only stored."""
+    return any(k.family == "gemm" and k.dtype == "f16" and not k.portable for k in target.kernels())
 
 
 def _is_half(program: Program, op: Op) -> bool:
     return any(program.vars[name].dtype == "f16" for name in op.outputs)
 
 
+def can_compute_half(target: Target) -> bool:
+    """Whether f16 is computed in somehow, if slowly."""
+    return has_half(target) or target.arch == _EMULATES
+
+
 def _check(target: Target) -> None:
-    fast = any(k.family == "gemm" and k.dtype == "f16" and not k.portable for k in target.kernels())
-    if not fast and target.arch != _EMULATES:
+    if not can_compute_half(target):
         raise PlanError(
             f"{target.name} has no arithmetic in f16",
             where="precision f16",
@@ -53,13 +94,13 @@ def _check(target: Target) -> None:
         )
 
 
-def _choose(program: Program, target: Target) -> set[int]:
+def _choose(program: Program, target: Target, barred: set[str]) -> set[int]:
     """The operators that compute in f16, by id(op): the source's side of the cut."""
     held = {(k.family, k.dtype) for k in target.kernels()}
     cut = MinCut()
     nodes = {}
     for op in program.ops:
-        if _can(program, op, held):
+        if op.name not in barred and _can(program, op, held):
             nodes[id(op)] = cut.node()
             cut.add(SOURCE, nodes[id(op)], _gain(program, op))
     makers = {name: op for op in program.ops for name in op.outputs}
@@ -157,7 +198,7 @@ class _Converter:
         """`name` in the type `wanted`: itself, or a twin that is made before its reader."""
         name = self.twins.get((name, wanted), name)
         var = self.program.vars[name]
-        if var.dtype not in PRECISIONS or var.dtype == wanted:
+        if var.dtype not in _FLOATS or var.dtype == wanted:
             return name
         if var.data is not None:
             twin = self.program.block.add_constant(

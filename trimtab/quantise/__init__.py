@@ -7,29 +7,46 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trimtab import passes
-from trimtab.errors import CalibrationError, ProgramError
+from trimtab.accuracy import Accuracy, Search, demands
+from trimtab.errors import CalibrationError, PlanError, ProgramError
+from trimtab.planner.choices import Plan
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
 from trimtab.quantise import rewrite, samples
-from trimtab.quantise.accuracy import Accuracy, compare
+from trimtab.quantise.accuracy import compare
 from trimtab.quantise.calibrate import calibrate
 from trimtab.quantise.methods import DEFAULT
 from trimtab.quantise.ranges import Ranges
 from trimtab.quantise.samples import Inputs, Samples
+from trimtab.quantise.search import search
 from trimtab.quantise.seen import Array, Range
+from trimtab.target import Target
 
-__all__ = ["Accuracy", "Quantised", "Range", "Ranges", "Samples", "quantize", "read_samples"]
+__all__ = [
+    "Accuracy",
+    "Quantised",
+    "Range",
+    "Ranges",
+    "Samples",
+    "compare",
+    "noise",
+    "quantize",
+    "read_samples",
+]
 
 
 @dataclass(frozen=True)
 class Quantised:
     """A program on integers, the ranges that it has, and how well it does on the samples that these
-    were not taken of (None: nothing was compared).
+    were not taken of. `plan`: the precision that it is to be planned with; `search`: what was tried
+    to keep a budget, if there was one.
     """
 
     program: Program
     ranges: Ranges
-    accuracy: Accuracy | None
+    accuracy: Accuracy
+    plan: Plan
+    search: Search | None = None
 
 
 def inputs_of(program: Program) -> Inputs:
@@ -48,31 +65,45 @@ def read_samples(path: str | Path, program: Program) -> Samples:
     return samples.read(Path(path), inputs_of(program))
 
 
+def noise(program: Program) -> Samples:
+    """Seeded smooth noise in their place, for networks whose weights are seeded, too."""
+    return samples.noise(inputs_of(program))
+
+
 def quantize(
     program: Program,
     given: Samples | Mapping[str, Array] | str | Path,
     *,
     method: str = DEFAULT,
     ranges: Ranges | None = None,
+    budget: str = "",
+    target: Target | None = None,
+    types: Mapping[str, str] | None = None,
     progress: Progress = SILENT,
 ) -> Quantised:
-    """The int8 twin of a float32 `program`, which is one before optimisation.
+    """The int8 twin of a float32 `program`, which is one before optimisation; with a `budget` or
+    `types` only some of its operators are on integers.
 
     `given`: samples of real data, as arrays by input [n, ...], the path of an .npz file or a folder
     of pictures; of five, four are calibrated with, by `method`, a module of
     `trimtab.quantise.methods`, and one tells the accuracy. `ranges`: those of an earlier
-    calibration, in its place.
-    ProgramError for an optimised program, CalibrationError for samples that do not fit.
+    calibration, in its place. `budget`: what accuracy shall be, such as "top1 >= 99 %": the
+    cheapest precisions for `target` (default: this machine) that keep it are searched. `types`:
+    those of operators by name ("f32", "f16" or "int8"), as a search found them.
+    ProgramError for an optimised program, CalibrationError for samples that do not fit, PlanError
+    for types of what the network has not, UsageError for a budget that cannot be read.
     """
     if program.passes or program.planned:
         raise ProgramError(
             "it is optimised already", where=program.name, hint="quantise what load() gave"
         )
+    asked = demands(budget) if budget else ()
     if isinstance(given, str | Path):
         given = read_samples(given, program)
     elif not isinstance(given, Samples):
         given = samples.of_arrays(given, inputs_of(program))
     simple = passes.simplify(program, before="fuse_residual")
+    _check_types(simple, types or {})
     found = ranges or calibrate(simple, given.calibrating, method, progress)
     if unknown := sorted(set(found.ranges) - set(simple.vars)):
         raise CalibrationError(
@@ -80,5 +111,25 @@ def quantize(
             where=found.network,
             hint="calibrate this network",
         )
-    twin = rewrite.quantised(simple, found)
-    return Quantised(twin, found, compare(simple, twin, given.held_out, progress))
+    searched = None
+    if asked:
+        made = search(simple, found, given, asked, target or Target.host(), progress)
+        types, searched = made.types, made.search
+    plan = Plan(precision="mixed", precisions=types) if types else Plan(precision="int8")
+    twin = rewrite.quantised(
+        simple, found, [n for n, kind in plan.precisions.items() if kind != "int8"]
+    )
+    if searched:
+        accuracy = searched.candidates[searched.chosen].accuracy
+    else:
+        accuracy = compare(simple, twin, given.held_out, progress, plan if types else None)
+    return Quantised(twin, found, accuracy, plan, searched)
+
+
+def _check_types(simple: Program, types: Mapping[str, str]) -> None:
+    if unknown := sorted(set(types) - {op.name for op in simple.ops}):
+        raise PlanError(
+            f"precisions of operators that the network does not have: {', '.join(unknown[:3])}",
+            where=simple.name,
+            hint="search again: --precision mixed --budget ..., without the plan",
+        )

@@ -71,6 +71,11 @@ def quantised(program: Program, ranges: Ranges, keep: Iterable[str] = ()) -> Pro
     return twin
 
 
+def able(program: Program, ranges: Ranges) -> set[str]:
+    """The names of the operators that may compute on integers."""
+    return {op.name for op in program.ops if _can(program, op, ranges)}
+
+
 def quantisation(found: Range) -> Quantisation:
     """int8 with one scale and zero point: its integers reach from end to end, and one is 0."""
     least, most = min(found.least, 0.0), max(found.most, 0.0)

@@ -130,6 +130,30 @@ def _arrays(path: Path, inputs: Inputs) -> Samples:
     return of_arrays(arrays, inputs, str(path))
 
 
+def noise(inputs: Inputs, count: int = 20) -> Samples:
+    """Seeded smooth noise, for networks that nobody trained, such as those of the zoo: standard
+    normal on a grid of 8 by 8, with straight lines between; other shapes plainly normal.
+    """
+
+    def feed(i: int) -> Feed:
+        rng = np.random.default_rng((7, i))
+        return {name: _smooth(rng, shape).astype(dtype) for name, (shape, dtype) in inputs.items()}
+
+    return Samples(count, feed)
+
+
+def _smooth(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    if len(shape) != 4:
+        return rng.standard_normal(shape)
+    values = rng.standard_normal((*shape[:2], 8, 8))
+    for axis in (2, 3):
+        at = np.linspace(0, 7, shape[axis])
+        low = np.minimum(at.astype(int), 6)
+        share = np.reshape(at - low, [-1 if a == axis else 1 for a in range(4)])
+        values = values.take(low, axis) * (1 - share) + values.take(low + 1, axis) * share
+    return values
+
+
 @dataclass(frozen=True)
 class Pictures:
     """How pictures become an input, as the network was trained: (value - mean) * scale of values 0

@@ -13,9 +13,9 @@ from typing import Protocol, cast
 
 from trimtab.bench.summary import Comparison, Summary
 from trimtab.errors import UsageError
-from trimtab.reports._tables import shipped
+from trimtab.reports._tables import precision, shipped
 
-__all__ = ["Format", "find", "names", "shipped"]
+__all__ = ["Format", "find", "names", "precision", "shipped"]
 
 
 class Format(Protocol):

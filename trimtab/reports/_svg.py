@@ -57,6 +57,46 @@ def bars(items: Sequence[Bar], title: str) -> str:
     return _svg(marks, len(items) * _ROW, title)
 
 
+@dataclass(frozen=True)
+class Dot:
+    """A point of a plane. `marked`: it is the chosen one."""
+
+    x: float
+    y: float
+    text: str
+    marked: bool = False
+
+
+def plane(dots: Sequence[Dot], line: Sequence[Dot], names: tuple[str, str], title: str) -> str:
+    """Dots from zero on in both directions, with a line through some of them; `names`: what goes to
+    the right, and what goes up.
+    """
+    right, top = (max(v) * 1.08 or 1.0 for v in ([d.x for d in dots], [d.y for d in dots]))
+    width, height, left = WIDTH - _VALUE - 60, 300, 60
+
+    def place(dot: Dot) -> tuple[float, float]:
+        return left + width * dot.x / right, height - (height - 20) * dot.y / top
+
+    marks = [f'<path class="whisker" d="M{left} 10V{height}H{left + width}"/>']
+    steps = " L".join(f"{x:.1f} {y:.1f}" for x, y in map(place, line))
+    if len(line) > 1:
+        marks.append(f'<path class="whisker" stroke-dasharray="4 3" d="M{steps}"/>')
+    for dot in dots:
+        x, y = place(dot)
+        size = 7 if dot.marked else 5
+        marks.append(
+            f'<circle class="{"s1" if dot.marked else "s0"}" cx="{x:.1f}" cy="{y:.1f}" r="{size}">'
+            f"<title>{escape(dot.text)}</title></circle>"
+        )
+        if dot.marked:
+            marks.append(
+                f'<text class="ink" x="{x + 11:.1f}" y="{y - 8:.1f}">{escape(dot.text)}</text>'
+            )
+    marks.append(f'<text class="ink" x="{left}" y="{height + 20}">{escape(names[0])} →</text>')
+    marks.append(f'<text class="ink" x="0" y="10">{escape(names[1])} ↑</text>')
+    return _svg(marks, height + 28, title)
+
+
 def stacked(rows: Sequence[tuple[str, Mapping[str, int], str]], title: str) -> str:
     """One stacked bar per row of (label, parts, text), all to one scale, with a legend below.
 

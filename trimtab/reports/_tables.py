@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from trimtab.accuracy import Accuracy, Search
 from trimtab.bench.counters import Row as HardwareRow
 from trimtab.bench.energy import Row as EnergyRow
 from trimtab.bench.shipped import Shipped
@@ -16,8 +17,8 @@ TOP = 15  # rows of a ranking; the rest is one row
 
 
 def of_run(summary: Summary) -> list[Table]:
-    """Everything one run says, what is shipped first; empty tables are left out."""
-    tables = [shipped(summary.shipped), _setup([summary]), _figures(summary), _ops(summary.ops)]
+    """Everything one run says, how right and how large it is first; empty tables are left out."""
+    tables = [*head(summary), _setup([summary]), _figures(summary), _ops(summary.ops)]
     tables += [_hardware(summary.hardware or ()), _energy(summary.energy or ())]
     tables += [
         _bytes("Size by part", "part", ["bytes"], [parts(summary.groups)]),
@@ -27,6 +28,45 @@ def of_run(summary: Summary) -> list[Table]:
     return [table for table in tables if table.rows]
 
 
+def head(summary: Summary) -> list[Table]:
+    """What stands before any speed: accuracy, where samples told it, and what is shipped."""
+    return [*precision(summary.accuracy, summary.search), shipped(summary.shipped)]
+
+
+def precision(accuracy: Accuracy | None, search: Search | None) -> list[Table]:
+    """How far a model's results are from those of the float32 network, and what was tried for it;
+    nothing of what is not known.
+    """
+    told = [Column(""), number("")]
+    tables = [Table(told, accuracy.rows(), "Accuracy")] if accuracy else []
+    return [*tables, *(_searched(search) if search else [])]
+
+
+def _searched(found: Search) -> list[Table]:
+    """What a search among precisions tried, and what each operator with weights got."""
+    rows = [
+        (
+            f"{one.label} (chosen)" if i == found.chosen else one.label,
+            one.cycles / 1e6,
+            f"{one.accuracy.max_error:.2%}",
+            f"{one.accuracy.mean_error:.3%}",
+            f"{one.accuracy.cosine:.6f}",
+            _text.MISSING if one.accuracy.top1 is None else f"{one.accuracy.top1:.1%}",
+        )
+        for i, one in sorted(enumerate(found.candidates), key=lambda pair: pair[1].cycles)
+    ]
+    figures = [number(name) for name in ("largest error", "mean error", "cosine", "top1")]
+    head = Column(f"to keep {found.budget}, {found.target}")
+    tried = Table([head, number("modelled Mcycles", ".3f"), *figures], rows, "Precisions tried")
+    operators = [
+        (one.name, one.precision, f"{one.error:.3%}", one.saved / 1e6)
+        for one in sorted(found.operators, key=lambda one: -one.error)
+    ]
+    columns = [Column("operator"), Column("precision"), number("mean error alone in int8")]
+    columns.append(number("Mcycles that int8 saves", ".3f"))
+    return [tried, Table(columns, operators, "Precision by operator")]
+
+
 def of_comparison(comparison: Comparison) -> list[Table]:
     """Size and speed side by side; the first run is the baseline."""
     runs = comparison.runs
@@ -34,6 +74,7 @@ def of_comparison(comparison: Comparison) -> list[Table]:
     columns = [*labels, *(f"{label} : {labels[0]}" for label in labels[1:])]
     operators = sorted(comparison.operators, key=lambda row: -max(filter(None, row.values)))[:TOP]
     tables = [
+        _accuracies(runs, labels),
         _numbers("Size, speed and memory", "", columns, _compared(comparison.rows)),
         _numbers("Most expensive operators of both", "operator", columns, _compared(operators)),
         _models(runs, labels),
@@ -109,6 +150,14 @@ def parts(groups: Mapping[str, int]) -> dict[str, int]:
 
 def _code(groups: Mapping[str, int]) -> dict[str, int]:
     return {group: size for group, size in groups.items() if ":" in group}
+
+
+def _accuracies(runs: Sequence[Summary], labels: Sequence[str]) -> Table:
+    """The accuracy of each run; no rows where none has any."""
+    told = [dict(run.accuracy.rows()) if run.accuracy else {} for run in runs]
+    names = dict.fromkeys(name for rows in told for name in rows)
+    rows = [[name, *(found.get(name, _text.MISSING) for found in told)] for name in names]
+    return _numbers("Accuracy", "", labels, rows)
 
 
 def _setup(runs: Sequence[Summary], labels: Sequence[str] = ("this run",)) -> Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from trimtab.accuracy import Candidate, Search
 from trimtab.bench.summary import Comparison, Figure, Summary, Unit
 from trimtab.reports import _svg, _tables, _text
 from trimtab.tables import Table
@@ -33,7 +34,7 @@ svg { max-width: 100%; height: auto; font-size: 13px }
 
 def run(summary: Summary) -> str:
     """The report of one run: what is shipped, where time and bytes go, then the other tables."""
-    charts = []
+    charts = _precision_chart(summary.search)
     costly = sorted(summary.ops, key=lambda op: -op.cost)[: _tables.TOP]
     if costly:
         unit = Unit.NS if costly[0].ns is not None else Unit.INSTRUCTIONS
@@ -41,7 +42,8 @@ def run(summary: Summary) -> str:
         bars = [_svg.Bar(op.label, op.cost, _text.value(op.cost, unit)) for op in costly]
         charts.append((title, _svg.bars(bars, title)))
     charts += _size_chart([summary], ["binary"])
-    return _page(summary.name, charts, _tables.of_run(summary), summary.notes)
+    head = len(_tables.head(summary))
+    return _page(summary.name, charts, _tables.of_run(summary), summary.notes, head)
 
 
 def comparison(comparison: Comparison) -> str:
@@ -57,7 +59,25 @@ def comparison(comparison: Comparison) -> str:
     title = " against ".join(labels)
     said = [str(comparison.verdict)] if comparison.verdict else []
     notes = [*said, *comparison.notes]
-    return _page(title, charts, _tables.of_comparison(comparison), notes)
+    head = 1 + any(run.accuracy for run in comparison.runs)
+    return _page(title, charts, _tables.of_comparison(comparison), notes, head)
+
+
+def _precision_chart(found: Search | None) -> list[tuple[str, str]]:
+    """Error against cost of what a search among precisions tried."""
+    if found is None:
+        return []
+    best = found.candidates[found.chosen]
+
+    def dot(one: Candidate) -> _svg.Dot:
+        error, cost = one.accuracy.mean_error, one.cycles / 1e6
+        text = f"{one.label}: {cost:.3g} Mcycles, mean error {error:.2%}"
+        return _svg.Dot(cost, error, text, marked=one == best)
+
+    title = "Precision: error against cost"
+    names = ("modelled Mcycles", "mean error")
+    dots, line = [dot(one) for one in found.candidates], [dot(one) for one in found.front()]
+    return [(title, _svg.plane(dots, line, names, title))]
 
 
 def _bar(label: str, figure: Figure) -> _svg.Bar:
@@ -81,13 +101,15 @@ def _page(
     charts: Sequence[tuple[str, str]],
     tables: Sequence[Table],
     notes: Sequence[str],
+    head: int,
 ) -> str:
+    """So many of the tables stand before the charts."""
     body = [f"<h1>{escape(title)}</h1>"]
     body += [f"<p>{escape(note)}</p>" for note in notes]
-    body.append(tables[0].html())
+    body += [table.html() for table in tables[:head]]
     for heading, chart in charts:
         body.append(f"<h2>{escape(heading)}</h2>\n{chart}")
-    body += [table.html() for table in tables[1:]]
+    body += [table.html() for table in tables[head:]]
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

@@ -17,6 +17,8 @@ from trimtab.devices import find_device, list_devices
 from trimtab.devices.definition import Definition
 from trimtab.errors import UsageError
 from trimtab.instruments.instructions import Counts
+from trimtab.planner.choices import Plan
+from trimtab.planner.precision import can_compute_half
 from trimtab.program import Program
 from trimtab.program.program import NUMPY_DTYPES
 from trimtab.progress import SILENT, Progress
@@ -24,6 +26,7 @@ from trimtab.target import Target
 from trimtab.workflow.build import (
     Recipe,
     Shapes,
+    loaded,
     network_of,
     planned,
     subject_of,
@@ -88,12 +91,15 @@ def prepare(recipe: Recipe, definition: Definition, progress: Progress = SILENT)
         toolchain=recipe.toolchain or definition.toolchain,
         cpu=recipe.cpu or definition.cpu or "",
     )
-    recipe = within_budget(recipe, progress)
+    recipe = within_budget(loaded(recipe, progress), progress)
     path = model_path(recipe.model, recipe.profile, progress)
-    source, program = planned(path, recipe, progress)
+    source, program = planned(recipe, progress)
+    is_own = recipe.network is not None and recipe.network.is_own
     with progress.step("compute the expected output"):
-        expected = expected_output(path, source, recipe.shapes)
-        expected = expected.within(recipe.plan.precision if recipe.plan else "f32")
+        plan = recipe.plan or Plan()
+        expected = on_host(source, plan) if is_own else expected_output(path, source, recipe.shapes)
+        is_half = "f16" in (plan.precision, *plan.precisions.values())
+        expected = expected.within("f16" if is_half else "f32")
     return Prepared(recipe, path, source, program, expected)
 
 
@@ -134,17 +140,33 @@ def expected_output(path: Path, source: Program, shapes: Shapes) -> Golden:
     host, not the importer; the record says so. A `.ttm` that is planned already is run as it is:
     PlanError when this machine lacks the kernels that its plan names.
     """
-    if path.suffix == ".onnx":
-        return oracle.onnx_golden(path, shapes)
-    given = [source.vars[name] for name in source.inputs]
-    inputs = oracle.samples((var.shape, NUMPY_DTYPES[var.dtype]) for var in given)
+    return oracle.onnx_golden(path, shapes) if path.suffix == ".onnx" else on_host(source)
+
+
+def on_host(source: Program, plan: Plan | None = None) -> Golden:
+    """What this machine computes of seeded inputs, in the precisions of `plan` where it can: where
+    integers follow on f16, other roundings are other integers.
+    """
+    free = [source.vars[name] for name in source.inputs]
+    inputs = oracle.samples((var.shape, NUMPY_DTYPES[var.dtype]) for var in free)
     how = "the kernels of its plan" if source.planned else "trimtab's portable kernels"
     portable = Target.portable(Target.host().arch)
-    runnable = source if source.planned else trimtab.optimize(source, portable)
+    given = Plan()
+    if plan and can_compute_half(portable):
+        given = Plan(precision=plan.precision, precisions=plan.precisions)
+    runnable = source if source.planned else trimtab.optimize(source, portable, given)
     outputs = trimtab.Session(runnable).run(dict(zip(source.inputs, inputs, strict=True)))
     return Golden(
         inputs,
         [outputs[name] for name in source.outputs],
         list(source.outputs),
         f"{how} on the host (not independent)",
+        step=_last_step(source),
     )
+
+
+def _last_step(program: Program) -> float:
+    """What a step of the integers is worth that a program has computed last; 0 if it has none."""
+    stored = [program.vars[op.inputs[0]] for op in program.ops if op.type == "dequantize_linear"]
+    scales = [var.quantisation.scale for var in stored if var.data is None and var.quantisation]
+    return max(scales[-1]) if scales else 0.0

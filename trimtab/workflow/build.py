@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import trimtab
-from trimtab import passes, paths, size
+from trimtab import files, passes, paths, size
+from trimtab.accuracy import Accuracy, Search
 from trimtab.bench.jobs import Subject
 from trimtab.bench.shipped import Shipped
 from trimtab.build import builder
@@ -26,8 +27,11 @@ from trimtab.progress import SILENT, Progress
 from trimtab.target import Target
 from trimtab.workflow.budget import Budget
 from trimtab.workflow.models import model_path, target_of
+from trimtab.workflow.precision import Precise, with_precision
+from trimtab.workflow.quantise import Calibration
 from trimtab.workflow.shipped import Network, survey
 
+PLAN = "plan.toml"  # beside a binary whose precisions were searched: another build need not search
 Shapes = Mapping[str, tuple[int, ...]]
 
 
@@ -41,10 +45,12 @@ class Recipe:
     cpu: str = ""
     shapes: Shapes = field(default_factory=dict)
     plan: Plan | None = None
+    calibration: Calibration = field(default_factory=Calibration)
     embed_model: bool = False
     strings: bool = True
     build_type: str = "Release"
     budget: Budget = field(default_factory=Budget)
+    network: Precise | None = None  # that of the model, in the precision of the plan: `loaded`
 
     @property
     def threads(self) -> int:
@@ -55,6 +61,28 @@ class Recipe:
         """The same for so many threads."""
         plan = dataclasses.replace(self.plan or Plan(), threads=threads)
         return dataclasses.replace(self, plan=plan)
+
+    @property
+    def told(self) -> tuple[Accuracy | None, Search | None]:
+        """The accuracy of the network, and what was searched for it; None where nothing told."""
+        return (self.network.accuracy, self.network.search) if self.network else (None, None)
+
+
+def loaded(recipe: Recipe, progress: Progress = SILENT) -> Recipe:
+    """The recipe with its network, which is quantised where the plan says so, and with what that
+    decided; itself where it has one, or no model.
+
+    Errors of `with_precision`.
+    """
+    if recipe.network or not (recipe.model or recipe.profile):
+        return recipe
+    path = model_path(recipe.model, recipe.profile, progress)
+    with progress.step(f"load {path.name}"):
+        program = trimtab.load(path, inputs=dict(recipe.shapes))
+    target = _target(recipe)
+    calibration = recipe.calibration.of(recipe.model)
+    network = with_precision(program, recipe.plan, calibration, target, progress)
+    return dataclasses.replace(recipe, plan=network.plan, network=network)
 
 
 def build(recipe: Recipe, output: Path | None = None, progress: Progress = SILENT) -> Build:
@@ -71,15 +99,20 @@ def build(recipe: Recipe, output: Path | None = None, progress: Progress = SILEN
     recipe = dataclasses.replace(recipe, toolchain=recipe.toolchain or "host")
     if recipe.budget and not recipe.model:
         raise UsageError("a budget is for a model", hint="name one with --model")
-    recipe = within_budget(recipe, progress)
     program = None
     if recipe.model:
-        _, program = planned(model_path(recipe.model, progress=progress), recipe, progress)
+        recipe = within_budget(loaded(recipe, progress), progress)
+        _, program = planned(recipe, progress)
     profile = profile_for(recipe, program)
     stem = Path(recipe.model).stem if recipe.model else profile.name
     output = output or Path("dist", f"{stem}-{recipe.toolchain}")
     with tempfile.TemporaryDirectory(prefix="trimtab-") as scratch:
-        return _deliver(recipe, program, profile, Path(scratch) / f"{stem}.ttm", output, progress)
+        made = _deliver(recipe, program, profile, Path(scratch) / f"{stem}.ttm", output, progress)
+    _, search = recipe.told
+    if search and recipe.plan:
+        text = recipe.plan.to_toml("\n".join((stem, *search.lines())))
+        files.write_text(made.output_dir / PLAN, text)
+    return made
 
 
 def within_budget(recipe: Recipe, progress: Progress = SILENT) -> Recipe:
@@ -89,15 +122,18 @@ def within_budget(recipe: Recipe, progress: Progress = SILENT) -> Recipe:
     """
     if not recipe.budget:
         return recipe
-    path = model_path(recipe.model, recipe.profile, progress)
+    recipe = loaded(recipe, progress)
+    assert recipe.network, "a budget is for a model"
+    source = recipe.network.program
 
     def weigh_binary(plan: Plan) -> int:
+        path = model_path(recipe.model, recipe.profile, progress)
         tried = dataclasses.replace(recipe, model=str(path), plan=plan, budget=Budget())
         with tempfile.TemporaryDirectory(prefix="trimtab-") as folder:
             return build(tried, Path(folder) / "build", progress).runner.stat().st_size
 
     with progress.step(f"look for what fits the budget on {machine_of(recipe)}"):
-        network = network_of(trimtab.load(path, inputs=dict(recipe.shapes)), recipe)
+        network = network_of(source, recipe)
         plan, _ = recipe.budget.choose(network.ways(), weigh_binary)
     return dataclasses.replace(recipe, plan=plan, budget=Budget())
 
@@ -118,19 +154,22 @@ def shipped_of(recipe: Recipe, made: Build, progress: Progress = SILENT) -> list
     if not recipe.model:
         return []
     path = model_path(recipe.model, progress=progress)
+    recipe = loaded(recipe, progress)
+    assert recipe.network, "it has a model"
     with progress.step("weigh other ways to ship it"):
-        network = network_of(trimtab.load(path, inputs=dict(recipe.shapes)), recipe)
+        network = network_of(recipe.network.program, recipe)
         binary_bytes = made.runner.stat().st_size
         return survey(network, path, binary_bytes)
 
 
-def planned(path: Path, recipe: Recipe, progress: Progress) -> tuple[Program, Program]:
-    """The program in a model's file: as it is, and as it is planned for the recipe's machine and
-    profile; ProfileError when no plan lies in the profile.
+def planned(recipe: Recipe, progress: Progress = SILENT) -> tuple[Program, Program]:
+    """The program of a recipe: as it was loaded, and as it is planned for the recipe's machine and
+    profile; ProfileError when no plan lies in the profile, errors of `loaded`.
     """
-    target = _target(recipe)
-    with progress.step(f"load {path.name} and plan it for {machine_of(recipe)}"):
-        source = trimtab.load(path, inputs=dict(recipe.shapes))
+    recipe = loaded(recipe, progress)
+    assert recipe.network, "it has a model"
+    source, target = recipe.network.program, _target(recipe)
+    with progress.step(f"plan it for {machine_of(recipe)}"):
         optimised = passes.optimize(source)
         program = planner.plan(optimised, target, recipe.plan)
         if target.profile:
@@ -145,6 +184,7 @@ def subject_of(program: Program, recipe: Recipe, progress: Progress = SILENT) ->
     """
     profile = profile_for(recipe, program)
     stem = re.sub(r"[^\w.-]", "_", program.name) or "model"
+    accuracy, search = recipe.told
     label = profile.name if recipe.profile else "trimmed"
     core = find_toolchain(recipe.toolchain).core(recipe.cpu)
     folder = paths.cache() / "bench" / "-".join((stem, label, recipe.toolchain, core.name))
@@ -161,6 +201,8 @@ def subject_of(program: Program, recipe: Recipe, progress: Progress = SILENT) ->
         flags=made.flags,
         operators=[f"{op.type} {op.name}" for op in program.ops],
         size=size.measure(made.runner).to_json(),
+        accuracy=accuracy,
+        search=search,
     )
 
 

@@ -17,8 +17,7 @@ from trimtab.instruments.timemodel import Modelled
 from trimtab.program.program import NUMPY_DTYPES
 from trimtab.progress import SILENT, Progress
 from trimtab.workflow.bench import emulated_device
-from trimtab.workflow.build import Recipe, planned, subject_of
-from trimtab.workflow.models import model_path
+from trimtab.workflow.build import Recipe, loaded, planned, subject_of
 
 _SECONDS = 3600.0
 
@@ -38,8 +37,8 @@ def model_time(recipe: Recipe, core: Core, progress: Progress = SILENT) -> Model
     throughput.require_model(core)
     definition = find_device(emulated_device(recipe.cpu))
     recipe = dataclasses.replace(recipe, toolchain=recipe.toolchain or definition.toolchain)
-    path = model_path(recipe.model, progress=progress)
-    source, program = planned(path, recipe, progress)
+    recipe = loaded(recipe, progress)
+    source, program = planned(recipe, progress)
     subject = subject_of(program, recipe, progress)
     free = [source.vars[name] for name in source.inputs]
     values = oracle.samples((var.shape, NUMPY_DTYPES[var.dtype]) for var in free)

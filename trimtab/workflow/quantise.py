@@ -3,17 +3,99 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import trimtab
-from trimtab import files, quantise
+from trimtab import files, quantise, zoo
+from trimtab.accuracy import demands
 from trimtab.errors import UsageError
+from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
 from trimtab.quantise.methods import DEFAULT
 from trimtab.tables import Column, Table, number
+from trimtab.target import Target
 from trimtab.workflow.models import load
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What a network is quantised with. `samples`: an .npz file or a folder of pictures; `method`:
+    one of `trimtab.quantise.methods`; `ranges`: a file of ranges, which is read where there is one,
+    and written else. `budget`: what the accuracy of mixed precision shall be. "" is none, or the
+    default. `noise` does where no samples are named.
+    """
+
+    samples: str = ""
+    method: str = ""
+    ranges: str = ""
+    budget: str = ""
+    noise: bool = False
+
+    def of(self, model: str) -> Calibration:
+        """With noise for networks of the zoo: their weights are seeded, no data are theirs."""
+        return replace(self, noise=model in zoo.names())
+
+    def __bool__(self) -> bool:
+        return bool(self.samples or self.method or self.ranges or self.budget)
+
+    def check(self) -> None:
+        """UsageError without samples, and for a budget that cannot be read; FileAccessError where
+        ranges cannot be written.
+        """
+        if self.budget:
+            demands(self.budget)
+        if not (self.samples or self.noise):
+            raise UsageError(
+                "samples are missing",
+                hint="--calibration FILE.npz or FOLDER: real data, some of it tells the accuracy",
+            )
+        if self.ranges and not Path(self.ranges).exists():
+            files.check_writable(Path(self.ranges))
+
+    def read(self, program: Program, progress: Progress = SILENT) -> quantise.Samples:
+        """The samples, for the inputs of `program`."""
+        self.check()
+        if self.samples:
+            return quantise.read_samples(self.samples, program)
+        progress.note("no samples are named: noise takes their place, and tells little of accuracy")
+        return quantise.noise(program)
+
+    def quantised(
+        self,
+        program: Program,
+        types: Mapping[str, str] | None = None,
+        target: Target | None = None,
+        progress: Progress = SILENT,
+    ) -> quantise.Quantised:
+        """The int8 twin of a float32 program, but for operators with other `types`, or those that a
+        search for `target` gives up to keep the budget.
+
+        UsageError when samples are missing, or the ranges are by another method; CalibrationError
+        for samples and ranges that do not fit.
+        """
+        self.check()
+        kept = Path(self.ranges) if self.ranges else None
+        known = quantise.Ranges.read(kept) if kept and kept.exists() else None
+        if known and self.method not in ("", known.method):
+            raise UsageError(
+                f"the ranges in {self.ranges} are by the method {known.method}",
+                hint="leave out --method, or name another file of ranges",
+            )
+        made = quantise.quantize(
+            program,
+            self.read(program, progress),
+            method=self.method or DEFAULT,
+            ranges=known,
+            budget=self.budget,
+            target=target,
+            types=types,
+            progress=progress,
+        )
+        if kept and not known:
+            made.ranges.write(kept)
+        return made
 
 
 @dataclass(frozen=True)
@@ -41,16 +123,7 @@ class Made:
             ("samples that ranges are of", str(self.made.ranges.samples)),
             ("method", self.made.ranges.method),
         ]
-        if found:
-            rows += [
-                ("samples compared with float32", str(found.samples)),
-                ("largest error, of the largest output", f"{found.max_error:.2%}"),
-                ("mean error", f"{found.mean_error:.3%}"),
-                ("cosine", f"{found.cosine:.6f}"),
-            ]
-            if found.top1 is not None:
-                rows.append(("same largest output", f"{found.top1:.0%}"))
-        return Table([Column("int8"), number("")], rows)
+        return Table([Column("int8"), number("")], [*rows, *found.rows()])
 
     def to_json(self) -> dict[str, Any]:
         """The same for programs."""
@@ -62,7 +135,7 @@ class Made:
             "operators": ops,
             "method": self.made.ranges.method,
             "samples": self.made.ranges.samples,
-            "accuracy": asdict(self.made.accuracy) if self.made.accuracy else None,
+            "accuracy": asdict(self.made.accuracy),
         }
 
 
@@ -70,36 +143,14 @@ def quantize(
     model: str,
     output: Path,
     shapes: Mapping[str, tuple[int, ...]],
-    calibration: str,
-    method: str = "",
-    ranges: str = "",
+    calibration: Calibration,
     progress: Progress = SILENT,
 ) -> Made:
-    """Writes the int8 network of `model` as the .ttm file `output`, not planned yet.
-
-    `calibration`: samples, an .npz file or a folder of pictures. `ranges`: a file of ranges, which
-    is read where there is one, and written else.
-    """
-    if not calibration:
-        raise UsageError(
-            "samples are missing",
-            hint="--calibration FILE.npz or FOLDER: real data, some of it tells the accuracy",
-        )
+    """Writes the int8 network of `model` as the .ttm file `output`, not planned yet."""
+    calibration = calibration.of(model)
+    calibration.check()
     files.check_writable(output)
-    kept = Path(ranges) if ranges else None
-    known = quantise.Ranges.read(kept) if kept and kept.exists() else None
-    if known and method not in ("", known.method):
-        raise UsageError(
-            f"the ranges in {ranges} are by the method {known.method}",
-            hint="leave out --method, or name another file of ranges",
-        )
-    if kept and not known:
-        files.check_writable(kept)
     program = load(model, shapes, progress=progress)
-    made = quantise.quantize(
-        program, calibration, method=method or DEFAULT, ranges=known, progress=progress
-    )
-    if kept and not known:
-        made.ranges.write(kept)
+    made = calibration.quantised(program, progress=progress)
     made.program.save(output, names=True)
     return Made(output, output.stat().st_size, made)

@@ -47,7 +47,7 @@ class QuantisedProducts:
         channels, groups = y.shape[1], int(op.attributes["group"])
         rows, depth = y.count // channels, _depth(math.prod(w.shape[1:]), kernel)
         operations = groups * products.operations(kernel, rows, channels // groups, depth)
-        return Work(operations, w.bytes)
+        return Work(operations, w.bytes, roundings=y.count)
 
     def blocks(self, program: Program, op: Op, target: Target) -> dict[str, int | bool]:
         """Weights in the second-level cache, tiles of rows in the first."""
@@ -102,7 +102,8 @@ class QuantisedDepthwise:
         w, y = program.vars[op.inputs[1]], program.vars[op.outputs[0]]
         channels = y.shape[1]
         taps = math.prod(w.shape[2:])
-        return Work(depthwise.operations(kernel, y.count // channels, channels, taps), w.bytes)
+        operations = depthwise.operations(kernel, y.count // channels, channels, taps)
+        return Work(operations, w.bytes, roundings=y.count)
 
     def blocks(self, program: Program, op: Op, target: Target) -> dict[str, int | bool]:
         """One row after the other, in pieces of lines."""

@@ -1,0 +1,263 @@
+"""Precisions: int8 and mixed, from the options to a plan, and what is searched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import trimtab
+from tests.engine.test_quantise import SAMPLES, network
+from tests.ops.cases.case import Array
+from tests.unit.pass_checks import Net
+from tests.unit.said import Said
+from trimtab import passes, quantise
+from trimtab.accuracy import Accuracy, demands
+from trimtab.errors import PlanError, TrimtabError, UsageError
+from trimtab.planner import planner
+from trimtab.planner.choices import Plan
+from trimtab.program import Program
+from trimtab.target import Target
+from trimtab.workflow.bench import on_host
+from trimtab.workflow.precision import Precise, with_precision
+from trimtab.workflow.quantise import Calibration
+
+A53, A76 = (Target.of("aarch64", f"cortex-{name}") for name in ("a53", "a76"))
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return network(tmp_path_factory.mktemp("net") / "net.onnx")
+
+
+@pytest.fixture(scope="module")
+def samples(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("samples") / "s.npz"
+    np.savez(path, x=SAMPLES)
+    return str(path)
+
+
+def precise(
+    source: Path, plan: Plan, calibration: Calibration, target: Target = A76
+) -> tuple[Precise, Program]:
+    """A network in the precision of a plan, and planned for the target."""
+    found = with_precision(trimtab.load(source), plan, calibration, target)
+    return found, trimtab.optimize(found.program, target, found.plan)
+
+
+def larger() -> Program:
+    """One that f16 is worth its casts for."""
+    net = Net(x=(1, 16, 12, 12))
+    return net.finish(net("relu", net.conv(net("relu", net.conv("x", 32, 1)), 24, 1)))
+
+
+LARGER_SAMPLES = np.random.default_rng(2).normal(0, 1, (6, 16, 12, 12)).astype(np.float32)
+
+
+def written(samples: Array, folder: Path) -> str:
+    np.savez(folder / "s.npz", x=samples)
+    return str(folder / "s.npz")
+
+
+def types(planned: Program) -> set[str]:
+    return {planned.dtype(op) for op in planned.steps if "kernel" in op.attributes}
+
+
+def independent(reference: Program, made: Precise, count: int = 4) -> float:
+    """The largest error on each fifth sample, as the figure is defined, from sessions alone."""
+    exact, found = trimtab.Session(reference), trimtab.Session(made.program, plan=made.plan)
+    errors = []
+    for x in SAMPLES[4::5][:count]:
+        wanted = exact.run({"x": x[np.newaxis]})["y"]
+        gap = abs(found.run({"x": x[np.newaxis]})["y"] - wanted).max()
+        errors.append(float(gap / abs(wanted).max()))
+    return max(errors)
+
+
+def test_int8_is_made_of_samples_and_tells_its_accuracy(source: Path, samples: str) -> None:
+    made, planned = precise(source, Plan(precision="int8"), Calibration(samples))
+    assert types(planned) == {"f32", "i8"}
+    assert made.is_own
+    assert made.accuracy is not None
+    assert made.accuracy.samples == 4
+    assert made.accuracy.max_error == pytest.approx(independent(trimtab.load(source), made))
+
+
+def test_f16_tells_its_accuracy_where_there_are_samples(tmp_path: Path) -> None:
+    given = Calibration(written(LARGER_SAMPLES, tmp_path))
+    made = with_precision(larger(), Plan(precision="f16"), given, A76)
+    assert made.accuracy is not None
+    assert 0 < made.accuracy.max_error < 0.01
+
+
+@pytest.mark.parametrize(
+    ("plan", "given", "text"),
+    [
+        (Plan(precision="int8"), {}, "samples are missing"),
+        (Plan(precision="mixed"), {"samples": "s"}, "mixed precision needs a budget"),
+        (Plan(precision="mixed"), {"budget": "top1 >= 99 %"}, "samples are missing"),
+        (Plan(precision="mixed"), {"samples": "s", "budget": "top1"}, "cannot be read"),
+        (Plan(precision="int8"), {"samples": "s", "budget": "top1 >= 1"}, "int8 has no budget"),
+        (Plan(), {"samples": "s"}, "samples are for a precision below f32"),
+        (Plan(precision="f16"), {"samples": "s", "method": "mse"}, "f16 has neither"),
+        (Plan(precision="int8"), {"samples": "s", "method": "guess"}, "unknown method"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(
+    plan: Plan, given: Mapping[str, str], text: str, source: Path, samples: str
+) -> None:
+    keys = ("samples", "method", "ranges", "budget")
+    named, *words = [given.get(key, "") for key in keys]
+    method, ranges, wanted = words
+    calibration = Calibration(samples if named else "", method, ranges, wanted)
+    with pytest.raises(UsageError, match=text) as caught:
+        with_precision(trimtab.load(source), plan, calibration, A76)
+    assert caught.value.hint
+
+
+def test_a_float_network_is_not_planned_for_integers_without_samples(source: Path) -> None:
+    with pytest.raises(PlanError, match="not quantised"):
+        trimtab.optimize(trimtab.load(source), A76, Plan(precision="int8"))
+    with pytest.raises(PlanError, match="in which type is not known"):
+        trimtab.optimize(trimtab.load(source), A76, Plan(precision="mixed"))
+    given = Plan(precision="mixed", precisions={"c1": "int8"})
+    with pytest.raises(PlanError, match="not quantised"):
+        trimtab.optimize(trimtab.load(source), A76, given)
+
+
+def test_a_network_that_is_quantised_already_needs_no_samples(source: Path, samples: str) -> None:
+    quantised = quantise.quantize(trimtab.load(source), samples).program
+    said = Said()
+    made = with_precision(quantised, Plan(precision="int8"), Calibration(samples), A76, said)
+    assert made.program is quantised
+    assert made.accuracy is None
+    assert "quantised already" in "\n".join(said.lines)
+    assert "i8" in types(trimtab.optimize(made.program, A76, made.plan))
+
+
+@pytest.mark.parametrize("budget", ["error <= 0.03", "cosine >= 0.9995", "top1 >= 100 %"])
+def test_a_search_keeps_its_budget_on_samples_held_out(
+    budget: str, source: Path, samples: str
+) -> None:
+    given = Calibration(samples, budget=budget)
+    made, planned = precise(source, Plan(precision="mixed"), given)
+    assert made.search is not None
+    assert made.plan is not None
+    best = made.search.candidates[made.search.chosen]
+    assert made.accuracy == best.accuracy
+    assert best.accuracy.max_error == pytest.approx(independent(trimtab.load(source), made))
+    (demand,) = demands(budget)
+    kept = [one for one in made.search.candidates if demand.holds(one.accuracy)]
+    assert best in kept
+    assert best.cycles == min(one.cycles for one in kept)
+    assert planned.planned
+
+
+def test_a_tight_budget_takes_fewer_integers_than_a_loose_one(source: Path, samples: str) -> None:
+    def integers(budget: str) -> int:
+        made, _ = precise(source, Plan(precision="mixed"), Calibration(samples, budget=budget), A53)
+        assert made.search
+        return made.search.candidates[made.search.chosen].integers
+
+    assert integers("error <= 0") == 0
+    assert integers("error <= 1") >= integers("error <= 0.02") >= integers("error <= 0.001")
+
+
+def test_a_core_with_f16_computes_in_it_what_is_not_on_integers(tmp_path: Path) -> None:
+    samples = written(LARGER_SAMPLES, tmp_path)
+    half = with_precision(larger(), Plan(precision="f16"), Calibration(samples), A76).accuracy
+    assert half
+    given = Calibration(samples, budget=f"error <= {half.max_error + 1e-6:.6f}")
+    for target, wanted in ((A76, "f16"), (A53, "f32")):
+        made = with_precision(larger(), Plan(precision="mixed"), given, target)
+        assert made.plan
+        assert {*made.plan.precisions.values()} == {wanted}
+        assert types(trimtab.optimize(made.program, target, made.plan)) == {wanted}
+
+
+def test_what_was_searched_is_kept_in_a_plan_and_not_searched_again(
+    source: Path, samples: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = Calibration(samples, budget="error <= 0.03")
+    made, planned = precise(source, Plan(precision="mixed"), given)
+    assert made.plan
+    assert made.search
+    (tmp_path / "plan.toml").write_text(made.plan.to_toml("\n".join(made.search.lines())))
+    plan = Plan.read(tmp_path / "plan.toml")
+    assert plan == made.plan
+
+    def never(*_: object) -> None:
+        raise AssertionError("it searched again")
+
+    monkeypatch.setattr(quantise, "search", never)
+    again, twin = precise(source, plan, Calibration(samples))
+    assert again.search is None
+    assert again.accuracy == made.accuracy
+    assert [(op.type, op.attributes) for op in twin.ops] == [
+        (op.type, op.attributes) for op in planned.ops
+    ]
+
+
+def test_a_plan_of_another_network_is_refused(source: Path, samples: str) -> None:
+    plan = Plan(precision="mixed", precisions={"absent": "int8"})
+    with pytest.raises(PlanError, match="does not have: absent"):
+        precise(source, plan, Calibration(samples))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'precision = "f32"\n[precisions]\na = "int8"',
+        'precision = "mixed"\n[precisions]\na = "int4"',
+        'precision = "mixed"\nprecisions = 3',
+        'precision = "mixed"\n[precisions]\na = 8',
+    ],
+)
+def test_plans_with_precisions_that_cannot_be_are_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / "plan.toml").write_text(text)
+    with pytest.raises(TrimtabError, match="precision"):
+        Plan.read(tmp_path / "plan.toml")
+
+
+def test_zoo_networks_are_calibrated_with_noise_and_say_so(source: Path) -> None:
+    said = Said()
+    given = Calibration().of("squeezenet")
+    assert given.noise
+    assert not Calibration().of(str(source)).noise
+    made = with_precision(trimtab.load(source), Plan(precision="int8"), given, A76, said)
+    assert isinstance(made.accuracy, Accuracy)
+    assert "noise takes their place" in "\n".join(said.lines)
+
+
+@pytest.mark.parametrize(
+    ("target", "counted"),
+    # Instructions for a multiply-add of the inner loops, counted: docs/quantised.md for int8, and
+    # 16 products with 1 to 2 loads for a float32 tile's column.
+    [(A53, 55 / 256), (A76, 74 / 1024)],
+    ids=["a53", "a76"],
+)
+def test_the_cost_of_int8_is_that_of_its_instructions(target: Target, counted: float) -> None:
+    net = Net(x=(1, 256, 28, 28))
+    single = net.finish(net.conv("x", 256, 1))
+    pictures = np.random.default_rng(1).normal(0, 1, (5, 256, 28, 28)).astype(np.float32)
+    twin = quantise.quantize(single, {"x": pictures}).program
+    cycles = {}
+    for program in (single, twin):
+        planned = planner.decide(passes.optimize(program), target, Plan(("direct", "quantised")))
+        costs = [cost for cost in planner.costs(planned, target) if cost.cycles]
+        assert len(costs) == 1
+        cycles[program is twin] = costs[0].cycles
+    assert cycles[True] / cycles[False] == pytest.approx(counted / (1.2 / 4), rel=0.25)
+
+
+def test_what_a_binary_must_compute_has_the_roundings_of_its_precisions() -> None:
+    program = larger()
+    half = Plan(precision="mixed", precisions={op.name: "f16" for op in program.ops})
+    (exact,), (rounded,) = (on_host(program, plan).outputs for plan in (None, half))
+    assert not np.array_equal(exact, rounded)
+    np.testing.assert_allclose(rounded, exact, atol=0.01 * abs(exact).max())
+    (x,) = on_host(program).inputs
+    own = trimtab.Session(program, plan=half).run({"x": x})
+    np.testing.assert_allclose(rounded, next(iter(own.values())), atol=2e-3 * abs(exact).max())

@@ -1,0 +1,97 @@
+"""What is asked of accuracy, and what a search tells."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import pytest
+
+from trimtab.accuracy import Accuracy, Candidate, Demand, Search, Weighed, demands
+from trimtab.errors import UsageError
+
+FOUND = Accuracy(20, 0.02, 0.004, 0.9991, 0.99)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("top1 >= 99 %", (Demand("top1", 0.99),)),
+        ("top1>=0.99", (Demand("top1", 0.99),)),
+        (" error <= 2% ", (Demand("error", 0.02),)),
+        ("cosine >= 0.999, error <= 0.1", (Demand("cosine", 0.999), Demand("error", 0.1))),
+    ],
+)
+def test_a_budget_is_read(text: str, wanted: tuple[Demand, ...]) -> None:
+    assert demands(text) == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "cannot be read"),
+        ("top1", "cannot be read"),
+        ("top1 > 99 %", "cannot be read"),
+        ("top5 >= 99 %", "cannot be read"),
+        ("top1 >= 9.9.9", "cannot be read"),
+        ("top1 >= 99 %,", "cannot be read"),
+        ("top1 <= 99 %", "top1 is bounded with >="),
+        ("error >= 0.1", "error is bounded with <="),
+        ("top1 >= 99", "top1 is between 0 and 1"),
+    ],
+)
+def test_a_budget_that_cannot_be_kept_or_read_is_refused(text: str, reason: str) -> None:
+    with pytest.raises(UsageError, match=reason) as caught:
+        demands(text)
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("top1 >= 99 %", True),
+        ("top1 >= 99.1 %", False),
+        ("error <= 0.02", True),
+        ("error <= 0.019", False),
+        ("cosine >= 0.9991", True),
+        ("cosine >= 0.99911", False),
+    ],
+)
+def test_a_bound_includes_its_end(text: str, holds: bool) -> None:
+    assert [demand.holds(FOUND) for demand in demands(text)] == [holds]
+
+
+def test_top1_of_what_has_no_scores_is_refused() -> None:
+    with pytest.raises(UsageError, match="no row of scores"):
+        Demand("top1", 0.9).holds(Accuracy(1, 0, 0, 1, None))
+
+
+def candidate(label: str, cycles: float, error: float) -> Candidate:
+    return Candidate(label, 0, cycles, Accuracy(4, error, error, 1 - error, None))
+
+
+SEARCH = Search(
+    "error <= 0.02",
+    "aarch64 cortex-a76",
+    (
+        *(candidate("f32", 8e6, 0), candidate("int8", 2e6, 0.05), candidate("worse", 4e6, 0.06)),
+        candidate("1 of 3 in int8", 4e6, 0.01),
+    ),
+    3,
+    (Weighed("a", 0.03, 3e6, "f32"), Weighed("b", 0.01, -1, "f32"), Weighed("c", 0, 1, "int8")),
+)
+
+
+def test_the_front_holds_what_nothing_is_better_than_in_both() -> None:
+    assert [one.label for one in SEARCH.front()] == ["int8", "1 of 3 in int8", "f32"]
+
+
+def test_a_search_says_what_it_chose_and_why() -> None:
+    said = SEARCH.lines()
+    assert said[0].startswith("1 of 3 in int8: 50% of the modelled cycles")
+    assert "within error <= 0.02" in said[0]
+    assert said[1:] == ["int8 saves nothing: b", "int8 errs most for what it saves: a"]
+
+
+def test_a_search_is_read_from_its_record() -> None:
+    assert Search.of(asdict(SEARCH)) == SEARCH
+    assert Accuracy.of({"event": "accuracy", **asdict(FOUND)}) == FOUND
