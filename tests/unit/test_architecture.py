@@ -240,6 +240,7 @@ MAY_INCLUDE = {
     "runtime/api": ("runtime/api/", "runtime/core/", "generated/"),
     "runtime/app": ("runtime/app/", "runtime/api/", "runtime/core/", "generated/"),
     "runtime/tools": ("runtime/tools/",),
+    "bindings/kernel_passes": ("bindings/", "runtime/core/"),
     "bindings": (
         "bindings/",
         "runtime/api/",

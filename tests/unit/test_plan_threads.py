@@ -8,7 +8,7 @@ import pytest
 
 import trimtab
 from trimtab import modelfile, passes
-from trimtab.cli._options import read_plan
+from trimtab.cli._options import DEFAULT, read_plan
 from trimtab.errors import PlanError, UsageError
 from trimtab.planner import planner
 from trimtab.planner.choices import MAX_THREADS, PREFERENCES, Plan, plan_of
@@ -59,15 +59,16 @@ def test_a_number_of_threads_that_cannot_be_is_refused(wrong: str, tmp_path: Pat
 def test_the_option_goes_before_the_file(tmp_path: Path) -> None:
     path = tmp_path / "plan.toml"
     path.write_text("threads = 2\n")
-    for option, threads in ((0, 2), (4, 4)):
+    for option, threads in ((DEFAULT, 2), (4, 4)):
         plan = read_plan(str(path), threads=option)
         assert plan is not None
         assert plan.threads == Recipe(plan=plan).threads == threads
     assert read_plan("") is None
     assert Recipe().threads == 1
     assert Recipe().on_threads(3).threads == 3
-    with pytest.raises(UsageError, match=f"it must be 1 to {MAX_THREADS}"):
-        read_plan("", threads=MAX_THREADS + 1)
+    for wrong in (0, MAX_THREADS + 1):
+        with pytest.raises(UsageError, match=f"it must be 1 to {MAX_THREADS}"):
+            read_plan("", threads=wrong)
 
 
 def test_plans_of_all_preferences_are_those_that_each_has_alone(network: Program) -> None:
