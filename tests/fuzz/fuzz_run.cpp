@@ -4,8 +4,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   trimtab::Subject subject(data, size);
   subject.Open(1 + subject.decisions().Take() % 3);
-  if (subject.model() == nullptr) return 0;
-  subject.SetInputs();
+  if (subject.model() == nullptr || !subject.SetInputs()) return 0;
   if (trimtab_run(subject.model()) == TRIMTAB_OK) subject.ReadOutputs();
   trimtab_verify(subject.model());
   return 0;

@@ -40,19 +40,16 @@ class Subject {
   Decisions decisions() const { return decisions_; }
   trimtab_model* model() const { return model_; }  // null: refused, or closed
 
-  // Opens the model unless it is open; it stays null when it is refused, or not small.
+  // Opens the model unless it is open, with a limit of memory; it stays null when it is refused.
   void Open(int threads);
   void Close();
 
-  // Whether arena and inputs are no more than a fuzzer can fill hundreds of times in a second.
-  bool IsSmall() const;
-
-  // Points every input at memory of exactly its size.
-  void SetInputs();
+  // Points every input at memory of exactly its size; false when that is too much for a fuzzer.
+  bool SetInputs();
   void SetInput(uint32_t index, size_t bytes);
 
-  // Reads every byte of the outputs.
-  void ReadOutputs() const;
+  // Reads every byte of the outputs; their sum.
+  uint32_t ReadOutputs() const;
 
  private:
   static constexpr uint32_t kMostInputs = 64;
