@@ -7,10 +7,8 @@
 
 #include <functional>
 #include <limits>
-#include <map>
 #include <memory>
 #include <new>
-#include <string>
 #include <vector>
 
 #include "bindings/kernel_timer.h"
@@ -26,16 +24,19 @@ using Pointers = std::vector<const T*>;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr size_t kMargin = 1024;  // elements behind every buffer, for last panels and vectors
 
-// Makes the passes of the kernels with one type of arguments; known from its construction on.
+// Makes the passes of the kernels with one type of arguments; in the list of all from its
+// construction on, which is static.
 struct PassMaker {
   using Make = Pass (*)(KernelFunction kernel, const LayerSizes& sizes);
 
-  PassMaker(const char* args_type, Make make) { All()[args_type] = make; }
-
-  static std::map<std::string, Make>& All() {
-    static std::map<std::string, Make> makers;
-    return makers;
+  PassMaker(const char* type, Make maker) noexcept : args_type(type), make(maker), next(first) {
+    first = this;
   }
+
+  const char* args_type;
+  Make make;
+  const PassMaker* next;
+  inline static const PassMaker* first = nullptr;
 };
 
 template <typename Args, Pass (*make)(Kernel<Args>, const LayerSizes&)>

@@ -145,7 +145,7 @@ inline void DepthwiseBytes(const DepthwiseArgs<int8_t>& given) {
   if (args.pixels == 0) return;
   if (taps > kMostGroups * kGroup || (args.channels < kNr && !Taps::kSome))
     return DepthwiseBytesOneByOne(args);
-  uint16_t at[kMostGroups * kGroup];
+  uint16_t at[kMostGroups * kGroup] = {};
   size_t from[kMostGroups * kGroup];
   const size_t groups = threes ? 3 : (taps + kGroup - 1) / kGroup;
   for (size_t t = 0; t < groups * kGroup; ++t) {

@@ -49,6 +49,7 @@ struct WideTile {
           TRIMTAB_UNROLL
           for (int i = 0; i < kRows; ++i) {
             int32_t two;
+            // NOLINTNEXTLINE(clang-analyzer-unix.cstring.UninitializedRead): Widen wrote them
             __builtin_memcpy(&two, rows[i] + p, sizeof(two));
             const __m256i x = _mm256_set1_epi32(two);
             TRIMTAB_UNROLL

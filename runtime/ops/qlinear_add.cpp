@@ -32,7 +32,7 @@ class QlinearAdd final : public OperatorOf<QlinearAddAttributes> {
     int32_t a = 0, b = 0;
     TRIMTAB_RETURN_IF_ERROR(ReadZeroPoint(input(0), &a));
     TRIMTAB_RETURN_IF_ERROR(ReadZeroPoint(input(1), &b));
-    Epilogue<int8_t> y;
+    Epilogue<int8_t> y = {};
     TRIMTAB_RETURN_IF_ERROR(BindLimits(attributes(), output(), &y));
     args_.low = y.low;
     args_.high = y.high;

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/stat.h>
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
@@ -27,14 +27,15 @@ int Replay(const char* path) {
     perror(path);
     exit(1);
   }
-  fseek(file, 0, SEEK_END);
-  const long size = ftell(file);
-  rewind(file);
-  auto* const bytes = static_cast<uint8_t*>(malloc(static_cast<size_t>(size) + 1));
-  if (bytes == nullptr || fread(bytes, 1, static_cast<size_t>(size), file) != size_t(size)) exit(1);
+  // Exactly as large as the file, so that reading beyond it is seen.
+  struct stat facts = {};
+  if (fstat(fileno(file), &facts) != 0) exit(1);
+  const auto size = static_cast<size_t>(facts.st_size);
+  auto* const bytes = static_cast<uint8_t*>(malloc(size > 0 ? size : 1));
+  if (bytes == nullptr || fread(bytes, 1, size, file) != size) exit(1);
   fclose(file);
   fprintf(stderr, "%s\n", path);  // the last one is the one that crashed
-  LLVMFuzzerTestOneInput(bytes, static_cast<size_t>(size));
+  LLVMFuzzerTestOneInput(bytes, size);
   free(bytes);
   return 1;
 }
