@@ -20,22 +20,30 @@ WEIGHTS_HELP = (
 )
 THREADS_HELP = "threads of the runner, which the plan is made for; default: those of --plan, or 1"
 PRECISION_HELP = "type that is computed in: f32, f16, int8 or mixed (docs/precision.md)"
-CALIBRATION_HELP = {
-    "calibration": "samples of real data: an .npz file with arrays by input, or a folder of "
-    "pictures; int8 is made of them, and the accuracy told by those held out",
-    "method": "how ranges are chosen: a module of trimtab/quantise/methods",
-    "ranges": "a file of ranges: read, if there is one, else written",
-}
-ACCURACY_HELP = {
-    "budget": 'what --precision mixed has to keep: "top1 >= 99 %", "error <= 0.02" or '
-    '"cosine >= 0.999"',
-}
 BUDGET_HELP = {
     "max-model-bytes": "what the model file may take, such as 4M or 512K",
     "max-binary-bytes": "what the binary may take",
     "max-memory": "what activations, prepared weights and the model file may take together",
 }
 WAIT_HELP = "wait for who has the device, a day or that many seconds, instead of giving up"
+# What tasks that quantise have, and with PRECISE those that choose a precision: default and help of
+# each option.
+CALIBRATION: dict[str, tuple[Any, str]] = {
+    "calibration": (
+        "",
+        "samples of real data: an .npz file with arrays by input, or a folder of pictures; int8 is "
+        "made of them, and the accuracy told by those held out",
+    ),
+    "method": ("", "how ranges are chosen: a module of trimtab/quantise/methods"),
+    "ranges": ("", "a file of ranges: read, if there is one, else written"),
+}
+PRECISE: dict[str, tuple[Any, str]] = {
+    **CALIBRATION,
+    "budget": (
+        "",
+        'what --precision mixed has to keep: "top1 >= 99 %", "error <= 0.02" or "cosine >= 0.999"',
+    ),
+}
 # What tasks that measure on a device have: default and help of each option.
 CONTROL: dict[str, tuple[Any, str]] = {
     "cores": (
@@ -99,11 +107,11 @@ def read_plan(
     )
 
 
-def parse_calibration(samples: str, method: str, ranges: str, budget: str = "") -> Calibration:
-    """What the options in CALIBRATION_HELP and ACCURACY_HELP name."""
+def parse_calibration(given: Mapping[str, Any]) -> Calibration:
+    """What the options of `PRECISE` among those given name."""
     from trimtab.workflow.quantise import Calibration
 
-    return Calibration(samples, method, ranges, budget)
+    return Calibration(*(given.get(name, default) for name, (default, _) in PRECISE.items()))
 
 
 def with_options(

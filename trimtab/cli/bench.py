@@ -9,13 +9,12 @@ from invoke.tasks import task
 
 from trimtab.cli._engine import needs_engine
 from trimtab.cli._options import (
-    ACCURACY_HELP,
     BUDGET_HELP,
-    CALIBRATION_HELP,
     CONTROL,
     DEFAULT,
     INPUT_HELP,
     PLAN_HELP,
+    PRECISE,
     PRECISION_HELP,
     PREFER_HELP,
     RESULTS_HELP,
@@ -51,8 +50,7 @@ NAMESPACE = "bench"
         "prefer": PREFER_HELP,
         "weights": WEIGHTS_HELP,
         "precision": PRECISION_HELP,
-        **CALIBRATION_HELP,
-        **ACCURACY_HELP,
+        **help_of(PRECISE),
         **BUDGET_HELP,
         **help_of(CONTROL),
         "embed-model": "link the model into the binary",
@@ -72,7 +70,7 @@ NAMESPACE = "bench"
         "json": "print the report as JSON",
     },
 )
-@with_options(defaults_of(CONTROL))
+@with_options(defaults_of(CONTROL | PRECISE))
 @needs_engine
 def run(
     _: Context,
@@ -86,10 +84,6 @@ def run(
     prefer: str = "",
     weights: str = "",
     precision: str = "",
-    calibration: str = "",
-    method: str = "",
-    ranges: str = "",
-    budget: str = "",
     max_model_bytes: str = "",
     max_binary_bytes: str = "",
     max_memory: str = "",
@@ -108,7 +102,7 @@ def run(
     output: str = "",
     format: str = "markdown",
     json: bool = False,
-    **control: Any,
+    **given: Any,
 ) -> None:
     """Build a model's binary, measure it on a device and record the run."""
     from trimtab.bench.jobs import Settings
@@ -125,7 +119,7 @@ def run(
         cpu=cpu,
         shapes=parse_inputs(input),
         plan=read_plan(plan, prefer, weights, precision, threads),
-        calibration=parse_calibration(calibration, method, ranges, budget),
+        calibration=parse_calibration(given),
         embed_model=embed_model,
         budget=parse_budget(max_model_bytes, max_binary_bytes, max_memory, prefer),
     )
@@ -139,7 +133,7 @@ def run(
         per_op=per_op,
         counters=counters,
         energy=energy,
-        control=parse_control(control),
+        control=parse_control(given),
     )
     check_form(format, output)
     folder, progress = results_folder(results), shown(quiet=json)

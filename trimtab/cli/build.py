@@ -5,27 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from invoke.context import Context
 from invoke.tasks import task
 
 from trimtab.cli._engine import needs_engine
 from trimtab.cli._options import (
-    ACCURACY_HELP,
     BUDGET_HELP,
-    CALIBRATION_HELP,
     DEFAULT,
     INPUT_HELP,
     PLAN_HELP,
+    PRECISE,
     PRECISION_HELP,
     PREFER_HELP,
     THREADS_HELP,
     WEIGHTS_HELP,
+    defaults_of,
+    help_of,
     parse_budget,
     parse_calibration,
     parse_inputs,
     read_plan,
+    with_options,
 )
 
 if TYPE_CHECKING:
@@ -48,8 +50,7 @@ if TYPE_CHECKING:
         "weights": WEIGHTS_HELP,
         "precision": PRECISION_HELP,
         "threads": THREADS_HELP,
-        **CALIBRATION_HELP,
-        **ACCURACY_HELP,
+        **help_of(PRECISE),
         **BUDGET_HELP,
         "strings": "keep names and error texts; --no-strings drops them",
         "input": INPUT_HELP,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
         "json": "print the build record and the sizes as JSON",
     },
 )
+@with_options(defaults_of(PRECISE))
 @needs_engine
 def build(
     _: Context,
@@ -72,16 +74,13 @@ def build(
     weights: str = "",
     precision: str = "",
     threads: int = DEFAULT,
-    calibration: str = "",
-    method: str = "",
-    ranges: str = "",
-    budget: str = "",
     max_model_bytes: str = "",
     max_binary_bytes: str = "",
     max_memory: str = "",
     strings: bool = True,
     debug: bool = False,
     json: bool = False,
+    **given: Any,
 ) -> None:
     """Build a model's runner, libtrimtab.a, header and .ttm file, and say what they weigh."""
     from trimtab import reports, size
@@ -95,7 +94,7 @@ def build(
         cpu=cpu,
         shapes=parse_inputs(input),
         plan=read_plan(plan, prefer, weights, precision, threads),
-        calibration=parse_calibration(calibration, method, ranges, budget),
+        calibration=parse_calibration(given),
         embed_model=embed_model,
         strings=strings,
         build_type="Debug" if debug else "Release",

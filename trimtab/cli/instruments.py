@@ -4,27 +4,29 @@ on a machine's load, so committed ones hold later ones.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from invoke.context import Context
 from invoke.tasks import task
 
 from trimtab.cli._engine import needs_engine
 from trimtab.cli._options import (
-    ACCURACY_HELP,
-    CALIBRATION_HELP,
     DEFAULT,
     INPUT_HELP,
     PLAN_HELP,
+    PRECISE,
     PRECISION_HELP,
     PREFER_HELP,
     RESULTS_HELP,
     THREADS_HELP,
     WEIGHTS_HELP,
+    defaults_of,
+    help_of,
     parse_bytes,
     parse_calibration,
     parse_inputs,
     read_plan,
+    with_options,
 )
 
 if TYPE_CHECKING:
@@ -47,14 +49,14 @@ _UPDATE = "commit to these figures: write them into bench/"
         "prefer": PREFER_HELP,
         "weights": WEIGHTS_HELP,
         "precision": PRECISION_HELP,
-        **CALIBRATION_HELP,
-        **ACCURACY_HELP,
+        **help_of(PRECISE),
         "results": RESULTS_HELP,
         "json": "print JSON",
         "check": _CHECK,
         "update": f"{_UPDATE}; takes no --model, --plan, --prefer, --weights and --precision",
     },
 )
+@with_options(defaults_of(PRECISE))
 @needs_engine
 def instructions(
     _: Context,
@@ -65,14 +67,11 @@ def instructions(
     prefer: str = "",
     weights: str = "",
     precision: str = "",
-    calibration: str = "",
-    method: str = "",
-    ranges: str = "",
-    budget: str = "",
     results: str = "",
     json: bool = False,
     check: bool = False,
     update: bool = False,
+    **given: Any,
 ) -> None:
     """Count executed instructions: per inference, per operator, of load and first inference."""
     from trimtab.errors import UsageError
@@ -82,7 +81,7 @@ def instructions(
     from trimtab.workflow.progress import shown
     from trimtab.workflow.report import results_folder
 
-    if update and (model or plan or prefer or weights or precision or calibration):
+    if update and (model or plan or prefer or weights or precision or any(given.values())):
         raise UsageError(
             "what is committed are all of the networks, as the planner plans them",
             hint="leave out --model, --plan, --prefer, --weights, --precision and --calibration",
@@ -95,7 +94,7 @@ def instructions(
                 cpu=cpu,
                 shapes=parse_inputs(input),
                 plan=read_plan(plan, prefer, weights, precision),
-                calibration=parse_calibration(calibration, method, ranges, budget),
+                calibration=parse_calibration(given),
             ),
             results_folder(results),
             progress,
@@ -127,13 +126,13 @@ def instructions(
         "prefer": PREFER_HELP,
         "weights": WEIGHTS_HELP,
         "precision": PRECISION_HELP,
-        **CALIBRATION_HELP,
-        **ACCURACY_HELP,
+        **help_of(PRECISE),
         "json": "print JSON",
         "check": _CHECK,
         "update": f"{_UPDATE}; takes nothing but --cpu",
     },
 )
+@with_options(defaults_of(PRECISE))
 @needs_engine
 def model(
     _: Context,
@@ -148,13 +147,10 @@ def model(
     prefer: str = "",
     weights: str = "",
     precision: str = "",
-    calibration: str = "",
-    method: str = "",
-    ranges: str = "",
-    budget: str = "",
     json: bool = False,
     check: bool = False,
     update: bool = False,
+    **given: Any,
 ) -> None:
     """Model an inference: cache misses and bytes of memory per operator, by simulation."""
     from trimtab import cores
@@ -164,9 +160,8 @@ def model(
     from trimtab.workflow.modelled import model_time
     from trimtab.workflow.progress import shown
 
-    if update and (
-        model or plan or prefer or weights or precision or on or l2 or dram or threads != DEFAULT
-    ):
+    others = (model, plan, prefer, weights, precision, on, l2, dram, *given.values())
+    if update and (any(others) or threads != DEFAULT):
         raise UsageError(
             "what is committed are all of the networks, on the row as it is, with one thread",
             hint="leave out all but --cpu",
@@ -177,7 +172,7 @@ def model(
         model_time(
             Recipe(
                 *(name, "", "", cpu, parse_inputs(input), chosen),
-                calibration=parse_calibration(calibration, method, ranges, budget),
+                calibration=parse_calibration(given),
             ),
             *(core, progress),
         )

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from invoke.context import Context
 from invoke.tasks import task
 
 from trimtab.cli._engine import needs_engine
 from trimtab.cli._options import (
-    ACCURACY_HELP,
-    CALIBRATION_HELP,
     DEFAULT,
     INPUT_HELP,
     PLAN_HELP,
+    PRECISE,
     PRECISION_HELP,
     PREFER_HELP,
     THREADS_HELP,
     WEIGHTS_HELP,
+    defaults_of,
+    help_of,
     parse_calibration,
     parse_inputs,
     read_plan,
+    with_options,
 )
 
 
@@ -33,13 +37,13 @@ from trimtab.cli._options import (
         "weights": WEIGHTS_HELP,
         "precision": PRECISION_HELP,
         "threads": THREADS_HELP,
-        **CALIBRATION_HELP,
-        **ACCURACY_HELP,
+        **help_of(PRECISE),
         "toolchain": "plan for this toolchain (default: this machine)",
         "cpu": "and this CPU",
         "json": "machine-readable",
     },
 )
+@with_options(defaults_of(PRECISE))
 @needs_engine
 def inspect(
     c: Context,
@@ -53,11 +57,8 @@ def inspect(
     weights: str = "",
     precision: str = "",
     threads: int = DEFAULT,
-    calibration: str = "",
-    method: str = "",
-    ranges: str = "",
-    budget: str = "",
     json: bool = False,
+    **given: Any,
 ) -> None:
     """Show a model's operators, shapes, MACs, parameters and activation memory; or its plan."""
     from trimtab import session, tables
@@ -70,8 +71,8 @@ def inspect(
     progress, target = shown(quiet=json), target_of(toolchain, cpu)
     program = load(model, parse_inputs(input), progress=progress)
     wanted = read_plan("", prefer, weights, precision, threads)
-    given = parse_calibration(calibration, method, ranges, budget).of(model)
-    precise = with_precision(program, wanted, given, target, progress)
+    calibration = parse_calibration(given).of(model)
+    precise = with_precision(program, wanted, calibration, target, progress)
     if plan:
         planned = program
         if not program.planned:
@@ -103,12 +104,12 @@ def inspect(
         "weights": f"{WEIGHTS_HELP}; with --toolchain",
         "precision": f"{PRECISION_HELP}; with --toolchain",
         "threads": f"{THREADS_HELP}; with --toolchain",
-        **CALIBRATION_HELP,
-        **ACCURACY_HELP,
+        **help_of(PRECISE),
         "profile": "what the binary that runs it holds: a name or a file; with --toolchain",
         "names": "keep names in the file",
     },
 )
+@with_options(defaults_of(PRECISE))
 @needs_engine
 def convert(
     c: Context,
@@ -123,12 +124,9 @@ def convert(
     weights: str = "",
     precision: str = "",
     threads: int = DEFAULT,
-    calibration: str = "",
-    method: str = "",
-    ranges: str = "",
-    budget: str = "",
     profile: str = "",
     names: bool = True,
+    **given: Any,
 ) -> None:
     """Convert a model to .ttm: as it is, or optimised and planned with --toolchain."""
     from pathlib import Path
@@ -140,13 +138,13 @@ def convert(
     from trimtab.workflow.progress import shown
 
     wanted = read_plan(plan, prefer, weights, precision, threads)
-    given, progress = parse_calibration(calibration, method, ranges, budget), shown()
-    if (wanted or given or cpu or profile) and not toolchain:
+    calibration, progress = parse_calibration(given), shown()
+    if (wanted or calibration or cpu or profile) and not toolchain:
         raise UsageError("a plan is for a machine: which?", hint="--toolchain NAME, or host")
     program = load(model, parse_inputs(input), tensor, progress)
     if toolchain:
         target = target_of(toolchain, cpu, profile=profile)
-        precise = with_precision(program, wanted, given.of(model), target, progress)
+        precise = with_precision(program, wanted, calibration.of(model), target, progress)
         program = session.optimize(precise.program, target, precise.plan)
         for table in reports.precision(precise.accuracy, precise.search):
             print(table.text() + "\n")
@@ -163,13 +161,13 @@ def convert(
         "cpu": "and this CPU",
         "precision": PRECISION_HELP,
         "threads": THREADS_HELP,
-        **CALIBRATION_HELP,
-        **ACCURACY_HELP,
+        **help_of(PRECISE),
         "output": "write the profile to this TOML file",
         "input": INPUT_HELP,
         "strings": "keep names and error texts",
     },
 )
+@with_options(defaults_of(PRECISE))
 @needs_engine
 def profile(
     c: Context,
@@ -179,12 +177,9 @@ def profile(
     cpu: str = "",
     precision: str = "",
     threads: int = DEFAULT,
-    calibration: str = "",
-    method: str = "",
-    ranges: str = "",
-    budget: str = "",
     output: str = "",
     strings: bool = True,
+    **given: Any,
 ) -> None:
     """Show which operators, dtypes and kernels one or more models need; write it as a profile."""
     from functools import reduce
@@ -205,8 +200,10 @@ def profile(
     target, shapes, progress = target_of(toolchain, cpu), parse_inputs(input), shown()
     programs = ((name, load(name, shapes, progress=progress)) for name in model)
     plan = read_plan("", precision=precision, threads=threads)
-    given = parse_calibration(calibration, method, ranges, budget)
-    precise = (with_precision(p, plan, given.of(name), target, progress) for name, p in programs)
+    calibration = parse_calibration(given)
+    precise = (
+        with_precision(p, plan, calibration.of(name), target, progress) for name, p in programs
+    )
     planned = (session.optimize(p.program, target, p.plan) for p in precise)
     union = reduce(Profile.merged, (profile_of(p, strings=strings) for p in planned))
     if output:

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from invoke.context import Context
 from invoke.tasks import task
 
 from trimtab.cli._engine import needs_engine
-from trimtab.cli._options import CALIBRATION_HELP, INPUT_HELP, parse_calibration, parse_inputs
+from trimtab.cli._options import (
+    CALIBRATION,
+    INPUT_HELP,
+    defaults_of,
+    help_of,
+    parse_calibration,
+    parse_inputs,
+    with_options,
+)
 
 
 @task(
@@ -14,21 +24,20 @@ from trimtab.cli._options import CALIBRATION_HELP, INPUT_HELP, parse_calibration
     help={
         "model": "model file or zoo network, of float32",
         "output": "the .ttm file to write",
-        **CALIBRATION_HELP,
+        **help_of(CALIBRATION),
         "input": INPUT_HELP,
         "json": "machine-readable",
     },
 )
+@with_options(defaults_of(CALIBRATION))
 @needs_engine
 def quantize(
     c: Context,
     model: str,
     output: str,
     input: list[str],
-    calibration: str = "",
-    method: str = "",
-    ranges: str = "",
     json: bool = False,
+    **given: Any,
 ) -> None:
     """Make an int8 network of a float32 one, and say how well it does on samples held out."""
     from json import dumps
@@ -37,9 +46,9 @@ def quantize(
     from trimtab.workflow import quantise as workflow
     from trimtab.workflow.progress import shown
 
-    given = parse_calibration(calibration, method, ranges)
+    calibration = parse_calibration(given)
     progress = shown(quiet=json)
-    made = workflow.quantize(model, Path(output), parse_inputs(input), given, progress)
+    made = workflow.quantize(model, Path(output), parse_inputs(input), calibration, progress)
     if json:
         print(dumps(made.to_json(), indent=2))
         return
