@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from trimtab import paths
+from trimtab import files, paths
 from trimtab.build import builder, buildtools, toolchain
 
 
@@ -19,8 +19,9 @@ def build(name: str, *programs: str) -> Path:
     if chosen.compiler == "gcc" and chosen.device and shutil.which(chosen.target + "-g++") is None:
         pytest.skip(f"no cross compiler (apt-get install {chosen.needs})")
     tree = paths.cache() / "build" / f"check-{name}"
-    tree.mkdir(parents=True, exist_ok=True)
     options = {"TRIMTAB_PROFILE": "full", "TRIMTAB_TOOLS": "ON"}
     configure = builder.configure_command(tree, toolchain.cmake_file(chosen), "Release", options)
-    buildtools.run(tree, configure, programs, title=f"{', '.join(programs)} for {name}")
+    # Test files that run side by side want programs of the same tree.
+    with files.locked(tree / ".lock"):
+        buildtools.run(tree, configure, programs, title=f"{', '.join(programs)} for {name}")
     return tree
