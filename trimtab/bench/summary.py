@@ -72,12 +72,16 @@ class Figure:
 
 @dataclass(frozen=True)
 class OpCost:
-    """What one operator of the network costs in one run: medians, None for what is not known."""
+    """What one operator of the network costs in one run: medians, None for what is not known.
+    `samples_ns`: its time in each inference that was measured by operator, in order; none where
+    times mean nothing.
+    """
 
     index: int
     label: str
     ns: float | None
     instructions: float | None
+    samples_ns: tuple[int, ...] = ()
 
     @property
     def cost(self) -> float:
@@ -320,11 +324,13 @@ def _ops(record: Record) -> Iterator[OpCost]:
         samples.setdefault(event["index"], []).append(event)
     for index, events in sorted(samples.items()):
         named = events[0]["name"] or f"op {events[0]['id']}"
+        is_timed = not record.header.is_emulated
         yield OpCost(
             index,
             label=labels[index] if index < len(labels) else named,
-            ns=None if record.header.is_emulated else _median(events, "ns"),
+            ns=_median(events, "ns") if is_timed else None,
             instructions=_median(events, "instructions"),
+            samples_ns=tuple(event["ns"] for event in events) if is_timed else (),
         )
 
 

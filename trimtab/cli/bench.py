@@ -66,7 +66,7 @@ NAMESPACE = "bench"
         "trust-new": "pin the host key of a device that was never seen",
         "results": RESULTS_HELP,
         "output": "also write the report to this file",
-        "format": "of that file: markdown (default), html, json or terminal",
+        "format": "of that file: markdown (default), html, or another of docs/bench.md#formats",
         "json": "print the report as JSON",
     },
 )

@@ -7,7 +7,7 @@ from invoke.tasks import task
 
 from trimtab.cli._options import RESULTS_HELP
 
-_FORMAT = "terminal, markdown, html or json"
+_FORMAT = "terminal, markdown, html, json, or another of docs/bench.md#formats"
 _WRITE = "file to write instead of printing"
 
 

@@ -24,6 +24,11 @@ class Format(Protocol):
     SUFFIX: str
     """Of a file that holds such a report, e.g. ".md"."""
 
+    IS_WHOLE: bool
+    """Whether it says all that is known of a run. The format of another program says what that has
+    a place for, and refuses a run that it has no place for at all (UsageError).
+    """
+
     def run(self, summary: Summary) -> str:
         """The report of one run, whole and ending in a newline."""
 
@@ -32,13 +37,13 @@ class Format(Protocol):
 
 
 def names() -> list[str]:
-    """The names of all formats, sorted."""
+    """The names of all formats, sorted: those of their modules, with dashes."""
     found = [info.name for info in pkgutil.iter_modules(__path__)]
-    return sorted(name for name in found if not name.startswith("_"))
+    return sorted(name.replace("_", "-") for name in found if not name.startswith("_"))
 
 
 def find(name: str) -> Format:
     """The format of that name; raises UsageError with the known names."""
     if name not in names():
         raise UsageError(f"unknown report format {name!r}", hint=f"one of: {', '.join(names())}")
-    return cast(Format, importlib.import_module(f"{__name__}.{name}"))
+    return cast(Format, importlib.import_module(f"{__name__}.{name.replace('-', '_')}"))

@@ -11,6 +11,7 @@ from trimtab.reports import _svg, _tables, _text
 from trimtab.tables import Table
 
 SUFFIX = ".html"
+IS_WHOLE = True
 
 _STYLE = """
 :root { --ink: #1d2430; --paper: #fff; --faint: #d9dee6; --bar: #2f6fb0;

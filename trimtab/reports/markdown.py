@@ -10,6 +10,7 @@ from trimtab.reports import _tables
 from trimtab.tables import Table, escape_markdown
 
 SUFFIX = ".md"
+IS_WHOLE = True
 
 
 def run(summary: Summary) -> str:

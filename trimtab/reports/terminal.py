@@ -10,6 +10,7 @@ from trimtab.reports import _tables
 from trimtab.tables import Table
 
 SUFFIX = ".txt"
+IS_WHOLE = True
 
 
 def run(summary: Summary) -> str:

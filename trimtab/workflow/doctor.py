@@ -48,6 +48,11 @@ def _program(name: str, package: str, purpose: str) -> Requirement:
     return Requirement(name, purpose, found, package, _apt(package), needed=False)
 
 
+def _file(path: str, package: str, purpose: str) -> Requirement:
+    found = path if Path(path).is_file() else ""
+    return Requirement(Path(path).name, purpose, found, package, _apt(package), needed=False)
+
+
 def _python_package(name: str, purpose: str) -> Requirement:
     spec = importlib.util.find_spec(name)
     found = str(Path(spec.origin).parent) if spec and spec.origin else ""
@@ -126,6 +131,11 @@ def examine() -> tuple[Requirement, ...]:
 
 def _of_development() -> Iterable[Requirement]:
     for program in (
+        _file(
+            "/usr/share/benchmark/compare.py",
+            "libbenchmark-tools",
+            "reads what --format google-benchmark writes (with scipy)",
+        ),
         _program("sshd", "openssh-server", "tests of the SSH transport"),
         _program("ssh-keygen", "openssh-client", "keys in these tests"),
         _program("adb", "adb", "tests of the adb transport"),

@@ -1,0 +1,204 @@
+"""Formats of other programs: read by those where there are any, by the letter elsewhere."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.unit.bench_fakes import write_record
+from tests.unit.test_reports import FULL, one, two
+from trimtab import reports
+from trimtab.bench import results, summary
+from trimtab.bench.results import Status
+from trimtab.bench.statistics import Interval, Ratio
+from trimtab.bench.summary import Comparison, Summary
+from trimtab.errors import UsageError
+
+COMPARE = Path("/usr/share/benchmark/compare.py")
+
+
+def many(directory: Path, ns: int = 100_000, **options: Any) -> Summary:
+    path = write_record(directory, samples=[ns + 10 * i for i in range(5)], launches=9, **options)
+    return summary.summarize(results.read(path))
+
+
+def written(directory: Path, name: str, form: str, run: Summary) -> Path:
+    path = directory / name
+    path.write_text(reports.find(form).run(run))
+    return path
+
+
+def python_with_scipy() -> str:
+    for python in filter(None, (sys.executable, "/usr/bin/python3", shutil.which("python3"))):
+        tried = subprocess.run(
+            [python, "-c", "import scipy.stats"], capture_output=True, check=False
+        )
+        if not tried.returncode:
+            return python
+    pytest.skip("no Python with scipy, which compare.py needs: apt-get install python3-scipy")
+
+
+def test_compare_py_of_google_benchmark_compares_two_of_ours(tmp_path: Path) -> None:
+    if not COMPARE.is_file():
+        pytest.skip("no compare.py: apt-get install libbenchmark-tools")
+    a = written(tmp_path, "a.json", "google-benchmark", many(tmp_path))
+    b = written(tmp_path, "b.json", "google-benchmark", many(tmp_path, 50_000))
+    found = tmp_path / "found.json"
+    words = ["--no-color", "--dump_to_json", str(found), "benchmarks", str(a), str(b)]
+    done = subprocess.run(
+        [python_with_scipy(), COMPARE, *words], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    report = {entry["name"]: entry for entry in json.loads(found.read_text())}
+    inference = report["net/latency"]
+    assert len(inference["measurements"]) == 9  # launches
+    assert inference["measurements"][0]["time"] == pytest.approx(-0.5, abs=1e-3)
+    assert inference["utest"]["have_optimal_repetitions"]
+    assert inference["utest"]["time_pvalue"] < 0.05
+    assert report["net/op 0 conv <1>"]["measurements"][0]["time"] == 0
+
+
+def test_google_benchmark_has_a_repetition_for_each_launch(tmp_path: Path) -> None:
+    found = json.loads(reports.find("google-benchmark").run(many(tmp_path)))
+    entries = [entry for entry in found["benchmarks"] if entry["name"] == "net/latency"]
+    assert [entry["repetition_index"] for entry in entries] == list(range(9))
+    assert {entry["real_time"] for entry in entries} == {100_020.0}  # the median of 5
+    assert entries[0]["shipped_bytes"] == 1005
+    assert found["context"]["host_name"] == "pi4"
+
+
+def test_a_trace_has_every_inference_and_operator_in_turn(tmp_path: Path) -> None:
+    found = json.loads(reports.find("trace").run(many(tmp_path)))
+    events = found["traceEvents"]
+    assert {event["ph"] for event in events} == {"M", "X"}
+    threads: dict[int, list[dict[str, Any]]] = {}
+    for event in events:
+        if event["ph"] == "X":
+            threads.setdefault(event["tid"], []).append(event)
+    assert len(threads) == 1 + 9
+    names = [event["name"] for event in threads[1]]
+    assert names == ["load", "first inference", *["inference"] * 5]
+    for before, after in zip(threads[1], threads[1][1:], strict=False):
+        assert after["ts"] == pytest.approx(before["ts"] + before["dur"])
+    assert threads[1][2]["dur"] == pytest.approx(100.0)  # µs
+    by_operator = threads[0]
+    assert [event["name"] for event in by_operator[:3]] == ["inference 1", "conv <1>", "relu|1"]
+    assert by_operator[0]["dur"] == pytest.approx(by_operator[1]["dur"] + by_operator[2]["dur"])
+
+
+@pytest.mark.parametrize("name", ["trace", "google-benchmark"])
+def test_formats_of_times_refuse_a_run_without(name: str, tmp_path: Path) -> None:
+    emulated = one(tmp_path, is_emulated=True, instructions=5)
+    with pytest.raises(UsageError, match="an emulator's time means nothing"):
+        reports.find(name).run(emulated)
+
+
+def test_bencher_metric_format_is_what_its_schema_asks_for(tmp_path: Path) -> None:
+    found = json.loads(reports.find("bencher").run(many(tmp_path)))
+    for measures in found.values():
+        for metric in measures.values():
+            assert metric.keys() <= {"value", "lower_value", "upper_value"}
+            assert all(type(number) in (int, float) for number in metric.values())
+            assert metric.get("lower_value", 0) <= metric["value"]
+    assert found["net"]["latency"]["value"] == 100_020
+    assert found["net"]["file-size"] == {"value": 1005}
+    assert found["net/op 0 conv <1>"]["latency"]["value"] == 401
+
+
+def test_bencher_has_instructions_in_place_of_an_emulators_time(tmp_path: Path) -> None:
+    emulated = one(tmp_path, is_emulated=True, instructions=77)
+    found = json.loads(reports.find("bencher").run(emulated))
+    assert found["net"]["instructions"] == {"value": 77}
+    assert not any("latency" in measures for measures in found.values())
+
+
+def test_the_github_action_is_given_a_list_of_entries(tmp_path: Path) -> None:
+    found = json.loads(reports.find("github-action-benchmark").comparison(two(tmp_path)))
+    assert all(entry.keys() >= {"name", "unit", "value"} for entry in found)
+    assert len({entry["name"] for entry in found}) == len(found)  # it tells them apart by name
+    values = {entry["name"]: entry["value"] for entry in found}
+    assert values["net [tiny]: inference"] == pytest.approx(values["net [full]: inference"] / 2)
+
+
+def test_csv_has_a_row_for_each_figure_and_operator(tmp_path: Path) -> None:
+    rows = list(csv.DictReader(io.StringIO(reports.find("csv").comparison(two(tmp_path)))))
+    latency = [row for row in rows if row["key"] == "latency"]
+    assert [row["profile"] for row in latency] == ["full", "tiny"]
+    assert float(latency[1]["value"]) == pytest.approx(float(latency[0]["value"]) / 2)
+    assert {row["name"] for row in rows if row["key"] == "op"} == {"op 0 conv <1>", "op 1 relu|1"}
+    assert {row["unit"] for row in rows} == {"ns", "bytes"}
+
+
+def test_csv_holds_no_formula(tmp_path: Path) -> None:
+    evil = one(tmp_path, profile="=1+2")
+    rows = list(csv.DictReader(io.StringIO(reports.find("csv").run(evil))))
+    assert {row["profile"] for row in rows} == {"'=1+2"}
+
+
+def test_bloatys_csv_has_every_byte_of_the_file(tmp_path: Path) -> None:
+    rows = list(csv.DictReader(io.StringIO(reports.find("bloaty").run(one(tmp_path)))))
+    assert list(rows[0]) == ["compileunits", "vmsize", "filesize"]
+    assert {row["compileunits"]: int(row["filesize"]) for row in rows} == FULL
+    both = list(csv.DictReader(io.StringIO(reports.find("bloaty").comparison(two(tmp_path)))))
+    assert {row["inputfiles"] for row in both} == {"net [full]", "net [tiny]"}
+    with pytest.raises(UsageError, match="where its bytes go"):
+        reports.find("bloaty").run(many(tmp_path))
+
+
+def suites(text: str) -> list[ElementTree.Element]:
+    return ElementTree.fromstring(text).findall("testsuite")
+
+
+@pytest.mark.parametrize(
+    ("status", "tag"),
+    [(Status.OK, None), (Status.FAILED, "failure"), (Status.INFRA, "error")],
+)
+def test_junit_tells_a_failure_from_an_error(
+    status: Status, tag: str | None, tmp_path: Path
+) -> None:
+    suite = suites(reports.find("junit").run(one(tmp_path, status=status)))[0]
+    ended = suite.findall("testcase")[0]
+    assert [child.tag for child in ended] == ([tag] if tag else [])
+    assert int(suite.get("tests", "")) == len(suite.findall("testcase"))
+    assert int(suite.get("failures", "")) == (tag == "failure")
+    assert int(suite.get("errors", "")) == (tag == "error")
+
+
+def judged(found: Comparison, ratio: float, is_real: bool | None) -> Comparison:
+    from dataclasses import replace
+
+    rows = tuple(
+        replace(row, ratios=(Ratio(ratio, Interval(ratio - 0.01, ratio + 0.01), is_real),))
+        if row.key == "latency"
+        else row
+        for row in found.rows
+    )
+    return replace(found, rows=rows)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "is_real", "tag"),
+    [(1.1, True, "failure"), (0.9, True, "system-out"), (1.1, None, "skipped")],
+)
+def test_junit_fails_what_is_really_slower(
+    ratio: float, is_real: bool | None, tag: str, tmp_path: Path
+) -> None:
+    text = reports.find("junit").comparison(judged(two(tmp_path), ratio, is_real))
+    case = suites(text)[1].findall("testcase")[-1]
+    assert case.get("name") == "it is not slower than net [full]"
+    assert [child.tag for child in case] == [tag]
+
+
+def test_junit_is_xml_whatever_the_names(tmp_path: Path) -> None:
+    suite = suites(reports.find("junit").run(one(tmp_path, profile="a<\x07&b")))[0]
+    properties = {p.get("name"): p.get("value") for p in suite.iter("property")}
+    assert properties["profile"] == "a<�&b"

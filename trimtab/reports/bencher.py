@@ -1,0 +1,47 @@
+"""Bencher Metric Format, for `bencher run --adapter json`.
+
+    {"net": {"latency": {"value": 1.0, "lower_value": 0.9, "upper_value": 1.1}, "file-size": ...}}
+
+A benchmark is a network, and each of its operators; a measure is a figure. `latency` (ns) and
+`file-size` (bytes) are measures that Bencher has itself; others it makes when it first sees them.
+Source: https://bencher.dev/docs/reference/bencher-metric-format/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trimtab.bench.summary import Comparison, Summary, Unit
+from trimtab.reports import _exchange
+
+SUFFIX = ".json"
+IS_WHOLE = False
+
+_LONGEST_NAME = 1024  # characters of a benchmark's name, which Bencher sets
+# Bencher's own measures: https://bencher.dev/docs/explanation/thresholds/ and its adapters.
+_OWN = {"latency": "latency", "shipped_bytes": "file-size", "latency_instructions": "instructions"}
+
+
+def run(summary: Summary) -> str:
+    """The measures of one run."""
+    return _benchmarks([summary])
+
+
+def comparison(comparison: Comparison) -> str:
+    """Every run as benchmarks of its own; what compares them is Bencher."""
+    return _benchmarks(comparison.runs)
+
+
+def _benchmarks(runs: Sequence[Summary]) -> str:
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for name, summary in _exchange.named(runs):
+        for one in _exchange.measures(summary):
+            is_op = one.key == "op"
+            benchmark = f"{name}/{one.name}"[:_LONGEST_NAME] if is_op else name
+            own = "latency" if one.unit is Unit.NS else "instructions"
+            measure = own if is_op else _OWN.get(one.key, one.key.replace("_", "-"))
+            metric = {"value": one.value}
+            if one.interval:
+                metric |= {"lower_value": one.interval.low, "upper_value": one.interval.high}
+            found.setdefault(benchmark, {})[measure] = metric
+    return _exchange.dump(found)

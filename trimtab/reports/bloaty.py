@@ -1,0 +1,54 @@
+"""CSV as `bloaty --csv -d compileunits` prints it, for what reads that: where the bytes of a binary
+go, with our parts (an operator, a kernel, libc, ...) in place of compile units.
+
+    compileunits,vmsize,filesize
+    op:conv,500,500
+
+Several runs have `inputfiles` in front, as of `bloaty -d inputfiles,compileunits`. `vmsize` is of
+what the file holds: `.bss`, which takes nothing there, is in no part.
+Source: https://github.com/google/bloaty/blob/main/doc/using.md
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+
+from trimtab.bench.summary import Comparison, Summary
+from trimtab.errors import UsageError
+from trimtab.reports import _exchange
+
+SUFFIX = ".csv"
+IS_WHOLE = False
+
+_NOT_LOADED = frozenset({"elf", "symbols"})  # parts of trimtab.size.owner that take no memory
+
+
+def run(summary: Summary) -> str:
+    """The parts of a binary, largest first; UsageError when the record does not know them."""
+    return _parts([summary])
+
+
+def comparison(comparison: Comparison) -> str:
+    """The parts of each binary; UsageError as of `run`."""
+    return _parts(comparison.runs)
+
+
+def _parts(runs: Sequence[Summary]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    is_many = len(runs) > 1
+    sources = ["inputfiles", "compileunits"] if is_many else ["compileunits"]
+    writer.writerow([*sources, "vmsize", "filesize"])
+    for name, summary in _exchange.named(runs):
+        if not summary.groups:
+            raise UsageError(
+                f"the record of {summary.name} does not say where its bytes go",
+                where=summary.path,
+                hint="measure a build of ./inv bench or ./inv build, which do",
+            )
+        for part, size in sorted(summary.groups.items(), key=lambda item: (-item[1], item[0])):
+            loaded = 0 if part in _NOT_LOADED else size
+            writer.writerow([*([name] if is_many else []), part, loaded, size])
+    return text.getvalue()

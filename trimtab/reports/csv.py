@@ -1,0 +1,47 @@
+"""CSV (RFC 4180): a row for every figure and operator of every run, for a spreadsheet or pandas.
+
+Columns say what ran, then what was measured: `low` and `high` are the 95 % interval and empty where
+a value is exact or nothing is known of it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+
+from trimtab.bench.summary import Comparison, Summary
+from trimtab.reports import _exchange
+
+SUFFIX = ".csv"
+IS_WHOLE = False
+
+_MEASURED = ("key", "name", "unit", "value", "low", "high")
+
+
+def run(summary: Summary) -> str:
+    """The rows of one run."""
+    return _rows([summary])
+
+
+def comparison(comparison: Comparison) -> str:
+    """The rows of all runs, one after the other; ratios are left to the reader."""
+    return _rows(comparison.runs)
+
+
+def _rows(runs: Sequence[Summary]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*_exchange.facts(runs[0]), "message", *_MEASURED])
+    for summary in runs:
+        about = [*_exchange.facts(summary).values(), summary.message]
+        for one in _exchange.measures(summary):
+            low, high = (one.interval.low, one.interval.high) if one.interval else ("", "")
+            measured = [one.key, one.name, one.unit, f"{one.value:.15g}", low, high]
+            writer.writerow([_cell(str(value)) for value in (*about, *measured)])
+    return text.getvalue()
+
+
+def _cell(text: str) -> str:
+    """A text that a spreadsheet does not take for a formula: names come out of model files."""
+    return f"'{text}" if text[:1] in "=+-@\t\r" and text[:1] else text

@@ -1,0 +1,44 @@
+"""For the GitHub action `benchmark-action/github-action-benchmark`, with `tool:
+customSmallerIsBetter`: in every figure of ours less is better.
+
+    [{"name": "net: inference", "unit": "ns", "value": 1.0, "range": "± 0.1", "extra": "..."}]
+
+`range` is half of the 95 % interval. Source: the action's README, "Custom benchmarks".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from trimtab.bench.summary import Comparison, Summary
+from trimtab.reports import _exchange
+
+SUFFIX = ".json"
+IS_WHOLE = False
+
+
+def run(summary: Summary) -> str:
+    """The figures and operators of one run."""
+    return _benchmarks([summary])
+
+
+def comparison(comparison: Comparison) -> str:
+    """Those of every run, under names that tell the runs apart."""
+    return _benchmarks(comparison.runs)
+
+
+def _benchmarks(runs: Sequence[Summary]) -> str:
+    found = []
+    for name, summary in _exchange.named(runs):
+        extra = "\n".join(f"{key}: {value}" for key, value in _exchange.facts(summary).items())
+        for one in _exchange.measures(summary):
+            entry: dict[str, Any] = {
+                "name": f"{name}: {one.name}",
+                "unit": str(one.unit),
+                "value": one.value,
+            }
+            if one.interval:
+                entry["range"] = f"± {(one.interval.high - one.interval.low) / 2:.4g}"
+            found.append({**entry, "extra": extra})
+    return _exchange.dump(found)

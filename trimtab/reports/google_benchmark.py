@@ -1,0 +1,106 @@
+"""JSON as Google Benchmark writes it (`--benchmark_format=json`), which its `compare.py` reads:
+
+    ./inv report last~1 --format google-benchmark --output a.json
+    ./inv report last --format google-benchmark --output b.json
+    compare.py benchmarks a.json b.json
+
+Each launch is a repetition, so that its U test has what it needs; its time is the median of its
+inferences. `cpu_time` is the same wall-clock time, as nobody measured the other. Sizes and executed
+instructions are counters. Source: the library's docs/user_guide.md and src/json_reporter.cc.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from trimtab.bench.summary import Comparison, Figure, Summary, Unit
+from trimtab.reports import _exchange
+
+SUFFIX = ".json"
+IS_WHOLE = False
+
+
+def run(summary: Summary) -> str:
+    """The benchmarks of one run; UsageError when it has no times."""
+    return _benchmarks([summary])
+
+
+def comparison(comparison: Comparison) -> str:
+    """Those of all runs under names that tell them apart, for `compare.py filters`; UsageError when
+    one has no times.
+    """
+    return _benchmarks(comparison.runs)
+
+
+def _benchmarks(runs: Sequence[Summary]) -> str:
+    _exchange.check_timed(runs, "google-benchmark")
+    first = runs[0].header
+    # As for Google Benchmark, this is where the times were measured.
+    context: dict[str, Any] = {
+        "date": first.time,
+        "host_name": str(first.device["name"]),
+        "executable": first.binary.name,
+        "num_cpus": int(first.device.get("cpus") or 1),
+        "mhz_per_cpu": 0,
+        "cpu_scaling_enabled": first.control.get("governor") != "performance",
+        "caches": [],
+        "load_avg": [],
+        "library_build_type": "release",
+        **_exchange.facts(runs[0]),
+    }
+    found = [
+        entry
+        for family, (name, summary) in enumerate(_exchange.named(runs))
+        for entry in _of_run(name, summary, family)
+    ]
+    return _exchange.dump({"context": context, "benchmarks": found})
+
+
+def _of_run(name: str, summary: Summary, family: int) -> Iterator[dict[str, Any]]:
+    counters = {
+        figure.key: figure.value for figure in summary.figures if figure.unit is not Unit.NS
+    }
+    timed = [figure for figure in summary.figures if figure.unit is Unit.NS]
+    for instance, figure in enumerate(timed):
+        about = _about(f"{name}/{figure.key}", family, instance)
+        given = counters if figure.key == "latency" else {}
+        yield from _repetitions(about, figure, given, summary)
+    for instance, op in enumerate(summary.ops, len(timed)):
+        if op.ns is not None:
+            about = _about(f"{name}/op {op.index} {op.label}", family, instance)
+            yield _entry(about, 0, 1, max(len(op.samples_ns), 1), op.ns)
+
+
+def _repetitions(
+    about: dict[str, Any], figure: Figure, counters: dict[str, float], summary: Summary
+) -> Iterator[dict[str, Any]]:
+    label = {"label": f"{summary.status}: {summary.message}"} if summary.message else {}
+    for i, samples in enumerate(figure.launches):
+        median = float(statistics.median(samples))
+        entry = _entry(about, i, len(figure.launches), len(samples), median)
+        yield {**entry, **label, **counters}
+
+
+def _about(name: str, family: int, instance: int) -> dict[str, Any]:
+    return {
+        "name": name,
+        "family_index": family,
+        "per_family_instance_index": instance,
+        "run_name": name,
+        "run_type": "iteration",
+    }
+
+
+def _entry(about: dict[str, Any], index: int, count: int, runs: int, ns: float) -> dict[str, Any]:
+    return {
+        **about,
+        "repetitions": count,
+        "repetition_index": index,
+        "threads": 1,
+        "iterations": runs,
+        "real_time": ns,
+        "cpu_time": ns,
+        "time_unit": "ns",
+    }

@@ -1,0 +1,111 @@
+"""JUnit XML, which CI systems show as tests: one suite for each run.
+
+Its cases: that the run came to its end, that the output was right, and, in a comparison, that it is
+not slower than the first run. That one fails where the difference is real, and is skipped where it
+could not be told, as of runs that were measured apart. Figures are properties of the suite.
+Schema: https://github.com/testmoapp/junitxml, which Jenkins, GitLab and GitHub's actions agree on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from xml.etree import ElementTree
+
+from trimtab.bench.results import Status
+from trimtab.bench.statistics import Ratio
+from trimtab.bench.summary import Comparison, Summary, Unit
+from trimtab.reports import _exchange, _text
+
+SUFFIX = ".xml"
+IS_WHOLE = False
+
+# How a run that is no success is told: not its fault, or its own.
+_TAGS = {Status.INFRA: "error", Status.SKIPPED: "skipped"}
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def run(summary: Summary) -> str:
+    """One suite."""
+    return _suites([summary], [None])
+
+
+def comparison(comparison: Comparison) -> str:
+    """A suite for each run; those after the first are set against it."""
+    key = next((r.headline.key for r in comparison.runs if r.headline), "")
+    row = next((row for row in comparison.rows if row.key == key), None)
+    ratios: Sequence[Ratio | None] = row.ratios if row else [None] * (len(comparison.runs) - 1)
+    return _suites(comparison.runs, [None, *ratios])
+
+
+def _suites(runs: Sequence[Summary], ratios: Sequence[Ratio | None]) -> str:
+    root = ElementTree.Element("testsuites", name="trimtab")
+    named = _exchange.named(runs)
+    for (name, summary), ratio in zip(named, ratios, strict=True):
+        suite = ElementTree.SubElement(root, "testsuite", name=_clean(name))
+        _properties(suite, summary)
+        _ended(suite, name, summary)
+        if summary.golden != "not checked" or summary.status is Status.OK:
+            case = _case(suite, name, "the output is right")
+            _said(case, "system-out", summary.golden)
+        if summary is not runs[0]:
+            _compared(suite, name, summary, named[0][0], ratio)
+        suite.set("timestamp", summary.header.time[:19])
+        _count(suite)
+    _count(root)
+    ElementTree.indent(root, " ")
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _properties(suite: ElementTree.Element, summary: Summary) -> None:
+    properties = ElementTree.SubElement(suite, "properties")
+    told = dict(_exchange.facts(summary))
+    for one in _exchange.measures(summary):
+        told[f"{one.name} ({one.unit})"] = f"{one.value:.15g}"
+    for name, value in told.items():
+        ElementTree.SubElement(properties, "property", name=_clean(name), value=_clean(value))
+
+
+def _ended(suite: ElementTree.Element, name: str, summary: Summary) -> None:
+    latency = summary.figure("latency")
+    case = _case(suite, name, "the run came to its end")
+    if latency:
+        case.set("time", f"{latency.value / 1e9:.9f}")
+    if summary.status is not Status.OK:
+        _said(case, _TAGS.get(summary.status, "failure"), f"{summary.status}: {summary.message}")
+
+
+def _compared(
+    suite: ElementTree.Element, name: str, summary: Summary, first: str, ratio: Ratio | None
+) -> None:
+    case = _case(suite, name, f"it is not slower than {first}")
+    unit = summary.headline.unit if summary.headline else Unit.NS
+    if ratio is None or ratio.is_real is None:
+        why = "they were measured apart" if ratio else "there is nothing to compare"
+        _said(case, "skipped", f"{_text.ratio(ratio, unit)}: {why}")
+    elif ratio.is_real and ratio.value > 1:
+        _said(case, "failure", _text.ratio(ratio, unit))
+    else:
+        _said(case, "system-out", _text.ratio(ratio, unit))
+
+
+def _case(suite: ElementTree.Element, network: str, what: str) -> ElementTree.Element:
+    return ElementTree.SubElement(suite, "testcase", classname=_clean(network), name=_clean(what))
+
+
+def _said(case: ElementTree.Element, tag: str, text: str) -> None:
+    element = ElementTree.SubElement(case, tag)
+    if tag != "system-out":
+        element.set("message", _clean(text))
+    element.text = _clean(text)
+
+
+def _count(element: ElementTree.Element) -> None:
+    element.set("tests", str(len(element.findall(".//testcase"))))
+    for tag, name in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
+        element.set(name, str(len(element.findall(f".//{tag}"))))
+
+
+def _clean(text: str) -> str:
+    """Without the characters that XML cannot hold."""
+    return _NO_XML.sub("�", text)

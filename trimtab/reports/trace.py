@@ -1,0 +1,87 @@
+"""A trace that https://ui.perfetto.dev, `chrome://tracing` and speedscope open.
+
+A process is a run; its threads are the launches (load, first inference, every inference of the
+steady state) and, where operators were measured, every inference by operator. The clock of the
+device gives durations: they stand one after the other, without what lay between them.
+Source: "Trace Event Format", https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from trimtab.bench.summary import Comparison, Summary
+from trimtab.reports import _exchange
+
+SUFFIX = ".json"
+IS_WHOLE = False
+
+_BY_OPERATOR = 0  # the thread of inferences by operator; launches are those from 1 on
+_STEPS = (("load", "load"), ("first", "first inference"), ("latency", "inference"))
+
+Span = tuple[str, int]  # what, and how many nanoseconds
+
+
+def run(summary: Summary) -> str:
+    """The spans of one run; UsageError when it has no times."""
+    return _trace([summary])
+
+
+def comparison(comparison: Comparison) -> str:
+    """A process for each run; UsageError when one has no times."""
+    return _trace(comparison.runs)
+
+
+def _trace(runs: Sequence[Summary]) -> str:
+    _exchange.check_timed(runs, "trace")
+    events: list[dict[str, Any]] = []
+    for process, (name, summary) in enumerate(_exchange.named(runs), 1):
+        about = f"{name}: {summary.header.profile} on {summary.header.device['name']}"
+        events.append(_called("process_name", about, process, 0))
+        if summary.ops:
+            events.append(_called("thread_name", "inferences by operator", process, _BY_OPERATOR))
+            events += _by_operator(summary, process)
+        for launch in range(summary.launches):
+            events.append(_called("thread_name", f"launch {launch + 1}", process, launch + 1))
+            events += _in_turn(_steps(summary, launch), "launch", process, launch + 1)
+    told = {"runs": [_exchange.facts(summary) for summary in runs]}
+    return _exchange.dump({"traceEvents": events, "displayTimeUnit": "ns", "otherData": told})
+
+
+def _steps(summary: Summary, launch: int) -> Iterator[Span]:
+    for key, what in _STEPS:
+        figure = summary.figure(key)
+        if figure and launch < len(figure.launches):
+            yield from ((what, ns) for ns in figure.launches[launch])
+
+
+def _by_operator(summary: Summary, process: int) -> Iterator[dict[str, Any]]:
+    start = 0
+    runs = min(len(op.samples_ns) for op in summary.ops)
+    for i in range(runs):
+        spans = [(op.label, op.samples_ns[i]) for op in summary.ops]
+        whole = sum(ns for _, ns in spans)
+        yield _span(f"inference {i + 1}", start, whole, "inference", process, _BY_OPERATOR)
+        yield from _in_turn(spans, "operator", process, _BY_OPERATOR, start)
+        start += whole
+
+
+def _in_turn(
+    spans: Iterator[Span] | Sequence[Span], category: str, process: int, thread: int, start: int = 0
+) -> Iterator[dict[str, Any]]:
+    for what, ns in spans:
+        yield _span(what, start, ns, category, process, thread)
+        start += ns
+
+
+def _span(
+    what: str, start: int, ns: int, category: str, process: int, thread: int
+) -> dict[str, Any]:
+    """A complete event; its times are microseconds."""
+    found = {"name": what, "cat": category, "ph": "X", "ts": start / 1e3, "dur": ns / 1e3}
+    return {**found, "pid": process, "tid": thread}
+
+
+def _called(event: str, name: str, process: int, thread: int) -> dict[str, Any]:
+    return {"name": event, "ph": "M", "pid": process, "tid": thread, "args": {"name": name}}
