@@ -90,6 +90,12 @@ class CalibrationError(TrimtabError):
     exit_code = 17
 
 
+class ExportModelError(TrimtabError):
+    """A program cannot be written in another model format."""
+
+    exit_code = 18
+
+
 class SchemaError(TrimtabError):
     """An operator schema, isa.toml, kernel or core's file breaks the rules of its format."""
 

@@ -32,6 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "program": {"errors", "tables", "schema", "kernels", "engine"},
     "modelfile": {"errors", "files", "schema", "engine", "program"},
     "importers": {"errors", "schema", "program", "modelfile"},
+    "exporters": {"errors", "program"},
     "passes": {"errors", "schema", "kernels", "engine", "program"},
     "planner": {"errors", "schema", "kernels", "cores", "target", "profile", "program"},
     "session": {"errors", "engine", "target", "program", "modelfile", "passes", "planner"},

@@ -94,7 +94,7 @@ def inspect(
     iterable=["input", "tensor"],
     help={
         "model": "model file or zoo network",
-        "output": "the .ttm file to write",
+        "output": "the file to write: .ttm, or .onnx for the optimised program",
         "input": INPUT_HELP,
         "tensor": "wanted instead of the model's outputs, such as a raw head (repeatable)",
         "toolchain": "plan for this toolchain's CPUs",
@@ -128,10 +128,10 @@ def convert(
     names: bool = True,
     **given: Any,
 ) -> None:
-    """Convert a model to .ttm: as it is, or optimised and planned with --toolchain."""
+    """Convert a model to .ttm, as it is or planned with --toolchain; or, optimised, to .onnx."""
     from pathlib import Path
 
-    from trimtab import reports, session
+    from trimtab import exporters, files, passes, reports, session
     from trimtab.errors import UsageError
     from trimtab.workflow.models import load, target_of
     from trimtab.workflow.precision import with_precision
@@ -141,6 +141,12 @@ def convert(
     calibration, progress = parse_calibration(given), shown()
     if (wanted or calibration or cpu or profile) and not toolchain:
         raise UsageError("a plan is for a machine: which?", hint="--toolchain NAME, or host")
+    exporter = exporters.of(Path(output))
+    if exporter and toolchain:
+        raise UsageError(
+            f"{output} cannot hold a plan for {toolchain}",
+            hint="leave out --toolchain, or name a .ttm file",
+        )
     program = load(model, parse_inputs(input), tensor, progress)
     if toolchain:
         target = target_of(toolchain, cpu, profile=profile)
@@ -148,7 +154,11 @@ def convert(
         program = session.optimize(precise.program, target, precise.plan)
         for table in reports.precision(precise.accuracy, precise.search):
             print(table.text() + "\n")
-    program.save(output, names=names)
+    if exporter:
+        program = program if program.planned else passes.optimize(program)
+        files.write_bytes(Path(output), exporter.encode(program))
+    else:
+        program.save(output, names=names)
     size, plan = Path(output).stat().st_size, program.target or "not planned"
     print(f"written: {output} ({size:,} bytes, {len(program.ops)} operators, {plan})")
 

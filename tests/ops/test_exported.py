@@ -1,0 +1,67 @@
+"""Every operator vector and networks of the zoo, written as ONNX again: onnxruntime computes of the
+optimised program what it computes of the model that it was made from.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnx
+import pytest
+
+import trimtab
+from tests.ops import oracle
+from tests.ops.cases import all_cases
+from tests.ops.cases.case import Case
+from trimtab import exporters, passes, session, zoo
+from trimtab.errors import ExportModelError
+from trimtab.exporters.onnx import encode
+
+# What ONNX has no operator for: vectors of which it is right to be refused.
+REFUSED = {
+    "Resize-linear-crop",
+    "Resize-nearest-tf-half-pixel-for-nn",
+    "Resize-policy-not_smaller",
+}
+
+
+def exported(source: bytes, folder: Path) -> onnx.ModelProto:
+    path = folder / "source.onnx"
+    path.write_bytes(source)
+    return onnx.load_model_from_string(encode(passes.optimize(trimtab.load(path))))
+
+
+@pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.id)
+def test_an_operator_is_written_as_what_computes_the_same(case: Case, tmp_path: Path) -> None:
+    if case.id in REFUSED:
+        with pytest.raises(ExportModelError, match="ONNX has nothing that does what this does"):
+            exported(case.model.SerializeToString(), tmp_path)
+        return
+    model = exported(case.model.SerializeToString(), tmp_path)
+    oracle.assert_agree(case, oracle.run(model, case.inputs), oracle.expected(case))
+
+
+@pytest.mark.parametrize("name", ["mobilenet_v3_small", "shufflenet_v2", "yolo_fastest"])
+def test_a_network_is_written_as_what_computes_the_same(name: str, tmp_path: Path) -> None:
+    source = zoo.model(name)
+    model = exported(source.SerializeToString(), tmp_path)
+    assert len(model.graph.node) > 10
+    inputs = zoo.sample_input(name)
+    expected = oracle.run(source, inputs)
+    case = Case(name, source, inputs, rtol=1e-3, atol=1e-4)
+    oracle.assert_agree(case, oracle.run(model, inputs), expected)
+
+
+def test_a_planned_program_is_refused_with_the_reason(tmp_path: Path) -> None:
+    case = next(case for case in all_cases() if case.id.startswith("Conv-"))
+    path = tmp_path / "source.onnx"
+    path.write_bytes(case.model.SerializeToString())
+    with pytest.raises(ExportModelError, match="in the order of kernels"):
+        encode(session.optimize(trimtab.load(path)))
+
+
+def test_a_format_is_found_by_its_suffix() -> None:
+    found = exporters.of(Path("net.onnx"))
+    assert found is not None
+    assert found.SUFFIX == ".onnx"
+    assert exporters.of(Path("net.ttm")) is None
