@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import hashlib
 import json
 import re
 import shlex
@@ -202,3 +203,14 @@ def test_an_error_is_a_message_with_its_exit_code_and_no_traceback(tmp_path: Pat
     assert "absent.onnx" in failed.stderr
     assert "Traceback" not in failed.stderr
     assert not failed.stdout
+
+
+def test_libraries_in_pages_are_as_they_were_published() -> None:
+    page = (ROOT / "docs" / "dependencies.md").read_text()
+    folder = ROOT / "trimtab" / "reports" / "page"
+    for path in folder.glob("*.min.js"):
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        row = next(line for line in page.splitlines() if line.startswith(f"| `{path.name}`"))
+        assert f"`{digest}`" in row
+        assert f"| {path.stat().st_size} |" in row
+    assert {path.name for path in folder.glob("LICENSE.*")} == {"LICENSE.d3", "LICENSE.plot"}

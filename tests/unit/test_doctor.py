@@ -89,7 +89,7 @@ def test_what_only_tests_use_is_asked_for_apart(machine: Path) -> None:
     development = {r.name for r in doctor.examine() if r.development}
     assert development == {
         *("sshd", "ssh-keygen", "adb", "busybox", "toybox", "mksh"),
-        *("zstd", "cpio", "readelf", "g++", "compare.py"),
+        *("zstd", "cpio", "readelf", "g++", "compare.py", "chromium-headless-shell"),
     }
     main, apart, _ = doctor.page(doctor.examine())
     assert isinstance(main, Table)

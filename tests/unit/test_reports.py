@@ -20,10 +20,19 @@ from trimtab.bench.results import Status
 from trimtab.bench.shipped import Shipped
 from trimtab.bench.summary import Comparison, Summary
 from trimtab.errors import UsageError
-from trimtab.reports import _svg
 
 FULL = {"op:conv": 500, "op:relu": 50, "kernel:gemm_f32_4x8_neon": 300, "core": 100, "libc": 50}
 TRIMMED = {"op:conv": 480, "kernel:gemm_f32_4x8_neon": 300, "core": 90, "libc": 50}
+
+
+def of_run(name: str, run: Summary) -> str:
+    """What a format says of a run; of a page, without its code."""
+    return without_code(reports.find(name).run(run))
+
+
+def of_two(name: str, comparison: Comparison) -> str:
+    """The same of a comparison."""
+    return without_code(reports.find(name).comparison(comparison))
 
 
 def one(directory: Path, **options: Any) -> Summary:
@@ -62,29 +71,29 @@ def test_formats_are_found_by_file_name() -> None:
 @pytest.mark.parametrize("name", WHOLE)
 class TestEveryReport:
     def test_shows_the_figures_of_a_run(self, name: str, tmp_path: Path) -> None:
-        text = reports.find(name).run(one(tmp_path))
+        text = of_run(name, one(tmp_path))
         assert "cortex-a53" in text
         assert re.search(r"100 µs|\b100000\b", text)
         assert re.search("999,424|999424", text)
 
     def test_leads_with_what_is_shipped(self, name: str, tmp_path: Path) -> None:
-        run = reports.find(name).run(one(tmp_path))
+        run = of_run(name, one(tmp_path))
         assert run.index("hipped") < run.index("peak")
-        comparison = reports.find(name).comparison(two(tmp_path))
+        comparison = of_two(name, two(tmp_path))
         assert comparison.index("shipped") < comparison.index("inference")
 
     def test_shows_other_ways_to_ship(self, name: str, tmp_path: Path) -> None:
         way = Shipped("net.onnx (source)", 31_337)
         run = dataclasses.replace(one(tmp_path), shipped=(way,))
         compared = dataclasses.replace(two(tmp_path), runs=(run, run))
-        for text in (reports.find(name).run(run), reports.find(name).comparison(compared)):
+        for text in (of_run(name, run), of_two(name, compared)):
             assert "net.onnx (source)" in text
             assert re.search("31,337|31337", text)
 
     def test_tells_accuracy_before_any_speed(self, name: str, tmp_path: Path) -> None:
         plain = one(tmp_path)
         run = dataclasses.replace(plain, accuracy=SEARCH.candidates[1].accuracy, search=SEARCH)
-        text = reports.find(name).run(run)
+        text = of_run(name, run)
         told = re.search(r"0\.95|cosine", text)
         assert told
         speed = re.search(r"100 µs|\b100000\b|Most expensive", text)
@@ -92,27 +101,25 @@ class TestEveryReport:
         assert told.start() < speed.start()
         assert "1 of 3 in int8" in text
         assert "5.00%" in text or "0.05" in text
-        assert "Accuracy" not in reports.find(name).run(plain)
+        assert "Accuracy" not in of_run(name, plain)
 
     def test_sets_runs_side_by_side_with_their_ratio(self, name: str, tmp_path: Path) -> None:
-        text = reports.find(name).comparison(two(tmp_path))
+        text = of_two(name, two(tmp_path))
         assert re.search(r"0\.500x|0\.5\b|0\.500", text)
         assert re.search(r"0\.920x|0\.92\b", text)
         assert "full" in text
         assert "tiny" in text
 
     def test_shows_instructions_of_an_emulator(self, name: str, tmp_path: Path) -> None:
-        form = reports.find(name)
-        run = form.run(one(tmp_path, is_emulated=True, instructions=123_456_789))
-        comparison = form.comparison(two(tmp_path, is_emulated=True, instructions=123_456_789))
+        run = of_run(name, one(tmp_path, is_emulated=True, instructions=123_456_789))
+        comparison = of_two(name, two(tmp_path, is_emulated=True, instructions=123_456_789))
         for text in (run, comparison):
             assert re.search("123,456,789|123456789", text)
             assert not re.search(r"latency\b(?!_)", text)
 
     def test_a_failed_run_says_so(self, name: str, tmp_path: Path) -> None:
-        form = reports.find(name)
-        assert "INFRA" in form.run(one(tmp_path, status=Status.INFRA))
-        assert "went up in smoke" in form.comparison(two(tmp_path, status=Status.INFRA))
+        assert "INFRA" in of_run(name, one(tmp_path, status=Status.INFRA))
+        assert "went up in smoke" in of_two(name, two(tmp_path, status=Status.INFRA))
 
 
 @pytest.mark.parametrize("name", reports.names())
@@ -120,7 +127,7 @@ class TestEveryFormat:
     def test_is_a_whole_file_of_text(self, name: str, tmp_path: Path) -> None:
         form = reports.find(name)
         assert form.SUFFIX.startswith(".")
-        run, comparison = form.run(one(tmp_path)), form.comparison(two(tmp_path))
+        run, comparison = of_run(name, one(tmp_path)), of_two(name, two(tmp_path))
         assert run.endswith("\n")
         assert comparison.endswith("\n")
         assert "gemm_f32_4x8_neon" in run or re.search(r"\b(99|100)(000|,000|\.0| µs)", run)
@@ -128,21 +135,20 @@ class TestEveryFormat:
         assert "tiny" in comparison
 
     def test_shows_no_time_of_an_emulator(self, name: str, tmp_path: Path) -> None:
-        form = reports.find(name)
         emulated: dict[str, Any] = {"is_emulated": True, "instructions": 123_456_789}
         texts = []
         with contextlib.suppress(UsageError):  # it has no place for anything but times
-            texts.append(form.run(one(tmp_path, **emulated)))
-            texts.append(form.comparison(two(tmp_path, **emulated)))
-        assert texts or not form.IS_WHOLE
+            texts.append(of_run(name, one(tmp_path, **emulated)))
+            texts.append(of_two(name, two(tmp_path, **emulated)))
+        assert texts or name not in WHOLE
         for text in texts:
             assert not re.search(r"\d (ms|µs|ns|s)\b|100000|99000\b", text)
 
 
 class Balanced(html.parser.HTMLParser):
-    """Fails on a tag that is closed out of order, and keeps the text."""
+    """Fails on a tag that is closed out of order, and keeps the tags."""
 
-    VOID = frozenset({"meta", "rect", "path", "br"})
+    VOID = frozenset({"meta"})
 
     def __init__(self) -> None:
         super().__init__()
@@ -151,49 +157,79 @@ class Balanced(html.parser.HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: object) -> None:
         self.seen.append(tag)
-        self.open.append(tag)
-        if tag == "meta":
-            self.open.pop()
-
-    def handle_startendtag(self, tag: str, attrs: object) -> None:
-        self.seen.append(tag)
+        if tag not in self.VOID:
+            self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
 
 
-def test_html_is_one_well_formed_page_that_fetches_and_runs_nothing(tmp_path: Path) -> None:
+def without_code(text: str) -> str:
+    """A page without its scripts and style, but with the data that they draw."""
+    return re.sub(r"<(script|style)>.*?</\1>", "", text, flags=re.S)
+
+
+def charts_of(text: str) -> dict[str, Any]:
+    """The charts of a page by their kind, as its script is given them."""
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
+    assert found
+    return {chart["kind"]: chart for chart in json.loads(found[1])}
+
+
+def test_html_is_one_well_formed_page_that_may_fetch_nothing(tmp_path: Path) -> None:
     form = reports.find("html")
     for text in (form.run(one(tmp_path)), form.comparison(two(tmp_path))):
         page = Balanced()
         page.feed(text)
         page.close()
         assert page.open == []
-        assert page.seen.count("svg") == 2
-        assert not {"script", "img", "link", "iframe"} & set(page.seen)
-        assert not re.search(r"https?://|url\(|@import", text)
+        assert "content=\"default-src 'none';" in text
+        assert not {"img", "link", "iframe"} & set(page.seen)
+        assert not re.search(r"https?://|url\(|@import|\bsrc=", without_code(text))
+
+
+def test_html_draws_what_the_record_knows(tmp_path: Path) -> None:
+    charts = charts_of(reports.find("html").run(one(tmp_path)))
+    assert list(charts) == ["timeline", "bars", "samples", "treemap"]
+    assert [span["cost"] for span in charts["timeline"]["data"]["spans"]] == [401, 401]
+    assert charts["samples"]["data"]["series"][0]["launches"] == [[100_000, 101_000, 99_000]]
+    tree = charts["treemap"]["data"]["tree"]["children"]
+    leaves = [leaf for group in tree for leaf in group.get("children", [group])]
+    assert sum(leaf["value"] for leaf in leaves) == 1000 + 5  # binary and model
+    compared = charts_of(reports.find("html").comparison(two(tmp_path)))
+    assert list(compared) == ["bars", "samples", "stacked"]
+
+
+def test_html_draws_memory_and_roofs_of_a_record_that_knows_the_network(tmp_path: Path) -> None:
+    operators = [
+        {"label": "conv 1", "macs": 1000, "weights_bytes": 4, "moved_bytes": 40, "reads": []},
+        {"label": "relu 1", "macs": 0, "weights_bytes": 0, "moved_bytes": 80, "reads": [0]},
+    ]
+    held = [{"name": "y", "bytes": 40, "first": 0, "last": 1}]
+    network = {"operators": operators, "memory": held, "gb_per_s": 2.5}
+    run = dataclasses.replace(one(tmp_path), network=network)
+    charts = charts_of(reports.find("html").run(run))
+    assert charts["memory"]["data"]["held"] == held
+    roofline = charts["roofline"]["data"]
+    assert roofline["gbPerS"] == 2.5
+    assert [op["moved"] for op in roofline["ops"]] == [44]  # only what multiplies
+    names = [tree["name"] for tree in charts["treemap"]["data"]["tree"]["children"]]
+    assert "model: weights" in names
 
 
 def test_html_draws_the_error_and_the_cost_of_every_choice(tmp_path: Path) -> None:
     text = reports.find("html").run(dataclasses.replace(one(tmp_path), search=SEARCH))
-    dots = re.findall(r'<circle class="(s\d)" cx="([\d.]+)" cy="([\d.]+)"', text)
+    dots = {dot["label"]: dot for dot in charts_of(text)["plane"]["data"]["dots"]}
     assert len(dots) == len(SEARCH.candidates)
-    assert [colour for colour, *_ in dots].count("s1") == 1  # the chosen one
-    places = {
-        one.label: (float(x), float(y))
-        for one, (_, x, y) in zip(SEARCH.candidates, dots, strict=True)
-    }
-    assert places["f32"][0] > places["1 of 3 in int8"][0] > places["int8"][0]
-    assert places["f32"][1] > places["1 of 3 in int8"][1] > places["int8"][1]  # less is lower down
-    page = Balanced()
-    page.feed(text)
-    assert page.open == []
+    assert [dot["marked"] for dot in dots.values()].count(True) == 1
+    assert dots["f32"]["x"] > dots["1 of 3 in int8"]["x"] > dots["int8"]["x"]
 
 
 def test_html_escapes_names(tmp_path: Path) -> None:
-    text = reports.find("html").run(one(tmp_path))
+    text = without_code(reports.find("html").run(one(tmp_path, profile="</script><b>")))
     assert "conv &lt;1&gt;" in text
     assert "conv <1>" not in text
+    assert "<b>" not in text
 
 
 def test_markdown_tables_keep_their_columns_whatever_the_names(tmp_path: Path) -> None:
@@ -232,8 +268,33 @@ def test_runs_that_differ_in_nothing_are_called_a_and_b(tmp_path: Path) -> None:
     assert "measured apart" in text
 
 
-def test_a_chart_has_no_more_parts_than_colours_and_loses_no_byte() -> None:
-    rows = [(label, {f"part{i}": 100 - i for i in range(20)}, "") for label in ("a", "b")]
-    chart = _svg.stacked(rows, "bytes")
-    assert "others: 1,131 B" in chart  # 93 + 92 + ... + 81
-    assert max(int(number) for number in re.findall(r'class="s(\d+)"', chart)) == 7
+def cell(directory: Path, ns: int, size: int, profile: str) -> Summary:
+    path = write_record(directory, samples=[ns] * 3, binary_bytes=size, profile=profile)
+    return summary.summarize(results.read(path))
+
+
+def test_cells_that_nothing_beats_are_named(tmp_path: Path) -> None:
+    runs = [
+        cell(tmp_path, 100, 5000, "fast"),
+        cell(tmp_path, 300, 2000, "small"),
+        cell(tmp_path, 200, 3000, "between"),
+        cell(tmp_path, 250, 4000, "beaten"),
+    ]
+    lines = reports.find_overview("terminal").cells(runs).splitlines()
+    signs = {
+        name: line[0] for line in lines for name in ("fast", "small", "beaten") if name in line
+    }
+    assert signs == {"fast": "C", "small": "A", "beaten": " "}
+    text = without_code(reports.find_overview("html").cells(runs))
+    assert text.count('<td class="left">best</td>') == 3
+    assert len(charts_of(text)["cells"]["data"]["rows"]) == 4
+
+
+def test_cells_are_the_newest_of_each_configuration_and_say_what_failed(tmp_path: Path) -> None:
+    old, new = cell(tmp_path, 100, 5000, "tiny"), cell(tmp_path, 90, 5000, "tiny")
+    broken = dataclasses.replace(old, status=Status.CRASHED)
+    text = without_code(reports.find_overview("html").cells([new, old, broken]))
+    assert [row["cost"] for row in charts_of(text)["cells"]["data"]["rows"]] == [90]
+    assert "ended with CRASHED" in text
+    with pytest.raises(UsageError, match="shows no overview"):
+        reports.find_overview("junit")

@@ -59,6 +59,9 @@ class JobRun:
             ways = [asdict(way) for way in subject.shipped]
             self.note({"event": "shipped", "ways": ways})
         self.note({"event": "operators", "labels": list(subject.operators)})
+        if subject.network:
+            memory_speed = {"gb_per_s": self._counted.gb_per_s}
+            self.note({"event": "network", **subject.network, **memory_speed})
         if self._settings.counters:
             self.note(self._counted.event())
 

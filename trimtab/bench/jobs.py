@@ -24,9 +24,11 @@ class Subject:
     """What is measured: a runner and its model, and how they were made.
 
     `operators`: a label for each operator of the program, in order, as the binary itself may hold
-    no names. `size`: {"file_bytes", "sections": {name: bytes}, "groups": {name: bytes}}, empty when
-    it is not known. `shipped`: this one, and others to set beside it. `accuracy`: of the model
-    beside the float32 network, None where no samples told it; `search`: of its precisions.
+    no names; `network`: what each of them does, and the memory that tensors hold
+    (`trimtab.program.inspection.network`). `size`: {"file_bytes", "sections": {name: bytes},
+    "groups": {name: bytes}}, empty when it is not known. `shipped`: this one, and others to set
+    beside it. `accuracy`: of the model beside the float32 network, None where no samples told it;
+    `search`: of its precisions.
     """
 
     binary: Path
@@ -39,6 +41,7 @@ class Subject:
     flags: Sequence[str]
     operators: Sequence[str]
     size: dict[str, Any]
+    network: dict[str, Any] = field(default_factory=dict)
     shipped: Sequence[Shipped] = ()
     accuracy: Accuracy | None = None
     search: Search | None = None

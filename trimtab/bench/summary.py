@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
@@ -96,7 +96,8 @@ class Summary:
     model beside the float32 network, None where no samples told it, and `search` of its precisions.
     `hardware`: its hardware events, and `energy` what its inferences took; None when that was not
     asked for. `uncontrolled`: what the device could not be made to do; `losses`: how it was lost
-    meanwhile, in words.
+    meanwhile, in words. `network`: what its operators do (the event of that name), empty in records
+    of before there was such.
     """
 
     header: Header
@@ -116,6 +117,7 @@ class Summary:
     energy: tuple[energy.Row, ...] | None = None
     uncontrolled: tuple[str, ...] = ()
     losses: tuple[str, ...] = ()
+    network: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -190,6 +192,7 @@ def summarize(record: Record) -> Summary:
         energy=energy.rows(record),
         uncontrolled=_uncontrolled(record),
         losses=losses.of_records([record]),
+        network=record.first("network") or {},
     )
 
 
@@ -300,11 +303,11 @@ def _figures(record: Record) -> Iterator[Figure]:
             yield Figure(key, label, Unit.BYTES, ((memory[key],),))
     if record.header.device.get("peak_of") == "emulator":
         return
-    for key, label, field in (
+    for key, label, told in (
         ("peak_bytes", "peak memory, weights included", "vm_hwm_bytes"),
         ("file_bytes", "  pages of files at the end", "rss_file_bytes"),
     ):
-        if samples := _samples(record, "peak", field):
+        if samples := _samples(record, "peak", told):
             yield Figure(key, label, Unit.BYTES, samples)
 
 

@@ -15,26 +15,28 @@ _WRITE = "file to write instead of printing"
     iterable=["run"],
     help={
         "run": "a file, a run id or `last`; may be repeated",
-        "format": _FORMAT,
+        "format": f"{_FORMAT}; without a run: html or terminal, all at a glance",
         "output": _WRITE,
         "results": RESULTS_HELP,
     },
 )
 def report(
-    _: Context, run: list[str], format: str = "terminal", output: str = "", results: str = ""
+    _: Context, run: list[str], format: str = "", output: str = "", results: str = ""
 ) -> None:
-    """Report runs: one alone, several against the first, or (with no run) list them all."""
+    """Report runs: one alone, several against the first; with no run all, as a list or a page."""
     from trimtab.workflow import report as reports
 
     folder = reports.results_folder(results)
-    if not run:
+    if not run and format:
+        show(reports.overview(folder, format), output)
+    elif not run:
         listed = reports.runs(folder)
         empty = f"no runs in {folder} yet; ./inv bench makes one"
         print(listed.text() if listed.rows else empty)
     elif len(run) == 1:
-        show(reports.report(run[0], folder, format), output)
+        show(reports.report(run[0], folder, format or "terminal"), output)
     else:
-        show(reports.compare(run, folder, format), output)
+        show(reports.compare(run, folder, format or "terminal"), output)
 
 
 @task(

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from trimtab.program import Op, Program, Quantisation
-from trimtab.program.memory import activation_bytes
+from trimtab.program.memory import activation_bytes, lifetimes
 from trimtab.tables import Column, Page, Table, number
 
 
@@ -107,6 +107,29 @@ def macs(program: Program, op: Op) -> int:
     names = [port.name for port in (*op.schema.inputs[: len(op.inputs)], *op.schema.outputs)]
     shapes = [program.vars[name].shape if name else () for name in (*op.inputs, *op.outputs)]
     return op.schema.macs.count(dict(zip(names, shapes, strict=True)))
+
+
+def network(program: Program) -> dict[str, Any]:
+    """What a record says of the network itself, for the charts of its report. `operators`, in
+    order: label, multiply-accumulates, bytes of constants, bytes of tensors that are read and
+    written, and the operators that it reads from. `memory`: the tensors that activations hold,
+    from the operator `first` to `last`.
+    """
+    makers = {name: i for i, op in enumerate(program.ops) for name in op.outputs}
+    operators = []
+    for op in program.ops:
+        used = [program.vars[name] for name in (*op.inputs, *op.outputs) if name]
+        weights = sum(var.bytes for var in used if var.data is not None)
+        operators.append(
+            {
+                "label": f"{op.type} {op.name}",
+                "macs": macs(program, op),
+                "weights_bytes": weights,
+                "moved_bytes": sum(var.bytes for var in used if var.data is None),
+                "reads": sorted({makers[name] for name in op.inputs if name in makers}),
+            }
+        )
+    return {"operators": operators, "memory": [asdict(held) for held in lifetimes(program)]}
 
 
 def to_json(facts: Sequence[ProgramFacts]) -> str:

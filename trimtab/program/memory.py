@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import accumulate
 
 from trimtab.program.program import Op, Program
@@ -11,14 +12,33 @@ def activation_bytes(program: Program) -> int:
     """Largest sum of the bytes of computed tensors alive at one operator; views, parts and results
     that are written where an input lies share the memory of what they show.
     """
+    change = [0] * (len(program.ops) + 2)
+    for held in lifetimes(program):
+        change[held.first] += held.bytes
+        change[held.last + 1] -= held.bytes
+    return max(accumulate(change))
+
+
+@dataclass(frozen=True)
+class Held:
+    """Memory that a computed tensor needs, from the operator `first` to `last`, both included; one
+    more than there are operators: an output.
+    """
+
+    name: str
+    bytes: int
+    first: int
+    last: int
+
+
+def lifetimes(program: Program) -> list[Held]:
+    """What the activations of a program hold, in the order in which it comes to be."""
     alive = _Lifetimes(program)
     for i, op in enumerate(program.ops):
         alive.share_in_place(i, op)
-    change = [0] * (len(program.ops) + 2)
-    for name, i in alive.first.items():
-        change[i] += program.vars[name].bytes
-        change[alive.last[name] + 1] -= program.vars[name].bytes
-    return max(accumulate(change))
+    return [
+        Held(name, program.vars[name].bytes, i, alive.last[name]) for name, i in alive.first.items()
+    ]
 
 
 class _Lifetimes:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Sequence
 from typing import Protocol, cast
 
 from trimtab.bench.summary import Comparison, Summary
 from trimtab.errors import UsageError
 from trimtab.reports._tables import precision, shipped
 
-__all__ = ["Format", "find", "names", "precision", "shipped"]
+__all__ = ["Format", "Overview", "find", "find_overview", "names", "precision", "shipped"]
 
 
 class Format(Protocol):
@@ -36,6 +37,13 @@ class Format(Protocol):
         """The report of two or more runs side by side."""
 
 
+class Overview(Protocol):
+    """What a format provides that shows many runs at a glance, too."""
+
+    def cells(self, runs: Sequence[Summary]) -> str:
+        """Cost against bytes of the newest run of each configuration, and which are best."""
+
+
 def names() -> list[str]:
     """The names of all formats, sorted: those of their modules, with dashes."""
     found = [info.name for info in pkgutil.iter_modules(__path__)]
@@ -47,3 +55,15 @@ def find(name: str) -> Format:
     if name not in names():
         raise UsageError(f"unknown report format {name!r}", hint=f"one of: {', '.join(names())}")
     return cast(Format, importlib.import_module(f"{__name__}.{name.replace('-', '_')}"))
+
+
+def find_overview(name: str) -> Overview:
+    """The format of that name, as one that shows many runs; raises UsageError where it does not."""
+    found = find(name)
+    if not hasattr(found, "cells"):
+        having = [other for other in names() if hasattr(find(other), "cells")]
+        raise UsageError(
+            f"format {name} shows no overview of all runs",
+            hint=f"name the runs, or one of: {', '.join(having)}",
+        )
+    return cast(Overview, found)

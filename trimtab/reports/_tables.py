@@ -12,7 +12,7 @@ from trimtab.bench.summary import SHIPPED_KEYS, Comparison, OpCost, Row, Summary
 from trimtab.reports import _text
 from trimtab.tables import Column, Table, number
 
-_PARTS = {"op": "operators", "kernel": "kernels", "shared": "shared by operators"}
+PARTS = {"op": "operators", "kernel": "kernels", "shared": "shared by operators"}
 TOP = 15  # rows of a ranking; the rest is one row
 
 
@@ -143,7 +143,7 @@ def parts(groups: Mapping[str, int]) -> dict[str, int]:
     """The groups of a binary with all operators as one part, all kernels as one, and so on."""
     total: dict[str, int] = {}
     for group, size in groups.items():
-        part = _PARTS.get(group.partition(":")[0], group)
+        part = PARTS.get(group.partition(":")[0], group)
         total[part] = total.get(part, 0) + size
     return total
 

@@ -46,6 +46,7 @@ def _run(summary: Summary) -> dict[str, Any]:
     found = {**told, **asdict(summary), "figures": figures, "notes": summary.notes}
     for op in found["ops"]:
         del op["samples_ns"]
+    del found["network"]
     return found
 
 

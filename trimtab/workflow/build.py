@@ -22,7 +22,7 @@ from trimtab.planner import planner
 from trimtab.planner.choices import Plan
 from trimtab.planner.price import price
 from trimtab.profile import Profile, find_profile
-from trimtab.program import Program
+from trimtab.program import Program, inspection
 from trimtab.progress import SILENT, Progress
 from trimtab.target import Target
 from trimtab.workflow.budget import Budget
@@ -200,6 +200,7 @@ def subject_of(program: Program, recipe: Recipe, progress: Progress = SILENT) ->
         compiler=made.compiler,
         flags=made.flags,
         operators=[f"{op.type} {op.name}" for op in program.ops],
+        network=inspection.network(program),
         size=size.measure(made.runner).to_json(),
         accuracy=accuracy,
         search=search,

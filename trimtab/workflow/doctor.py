@@ -145,6 +145,11 @@ def _of_development() -> Iterable[Requirement]:
         _program("zstd", "zstd", "tests of what is packed for transit"),
         _program("cpio", "cpio", "oracle of the board's initial RAM disk"),
         _program("readelf", "binutils", "oracle of the size tests"),
+        _program(
+            "chromium-headless-shell",
+            "chromium-headless-shell",
+            "tests of pages in a browser, pictures of the README",
+        ),
         _program("g++", "g++", "sanitize (zig carries no AddressSanitizer)"),
     ):
         yield replace(program, development=True)

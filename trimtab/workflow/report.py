@@ -8,7 +8,7 @@ from pathlib import Path
 from trimtab import files, paths, reports
 from trimtab.bench import index, summary
 from trimtab.bench import results as records
-from trimtab.errors import ResultError
+from trimtab.errors import ResultError, UsageError
 from trimtab.tables import Column, Table, number
 
 
@@ -44,6 +44,21 @@ def compare(references: Sequence[str], folder: Path, form: str = "terminal") -> 
 def compared(runs: Sequence[records.Record], form: str = "terminal") -> str:
     """What `compare` says, of records that were read."""
     return reports.find(form).comparison(summary.compare(runs))
+
+
+def overview(folder: Path, form: str) -> str:
+    """All whole runs of a folder at a glance; UsageError where the format or the folder has no
+    such thing.
+    """
+    shows = reports.find_overview(form)
+    found = [
+        summary.summarize(records.read(folder / run.file_name))
+        for run in index.entries(folder)
+        if run.status != index.TRUNCATED
+    ]
+    if not found:
+        raise UsageError(f"no runs in {folder} yet", hint="./inv bench makes one")
+    return shows.cells(found)
 
 
 def runs(folder: Path) -> Table:

@@ -15,6 +15,7 @@ from trimtab.bench.jobs import Settings, Subject
 from trimtab.build import builder
 from trimtab.devices.definition import Definition
 from trimtab.errors import PlanError, UsageError
+from trimtab.program import inspection
 from trimtab.progress import SILENT, Progress
 from trimtab.workflow.bench import expected_output, kept_folder, prepare
 from trimtab.workflow.build import Recipe
@@ -113,6 +114,7 @@ def _of_folder(folder: Path, progress: Progress) -> tuple[Subject, Golden]:
         compiler=compiler,
         flags=flags,
         operators=[f"{op.type} {op.name}" for op in program.ops],
+        network=inspection.network(program),
         size=size.measure(binary).to_json(),
     )
     return kept.keep(subject, expected, kept_folder()), expected

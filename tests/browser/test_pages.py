@@ -1,0 +1,173 @@
+"""Pages as a browser sees them: drawn, silent, and alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser import chromium
+from tests.unit.bench_fakes import write_record
+from tests.unit.test_accuracy import SEARCH
+from trimtab import reports
+from trimtab.bench import results, summary
+from trimtab.bench.summary import Summary
+
+GROUPS = {"op:conv": 500, "op:relu": 50, "kernel:gemm_f32_4x8_neon": 300, "core": 100, "libc": 50}
+NETWORK: dict[str, Any] = {
+    "operators": [
+        {"label": "conv <1>", "macs": 9000, "weights_bytes": 4, "moved_bytes": 40, "reads": []},
+        {"label": "relu|1", "macs": 0, "weights_bytes": 0, "moved_bytes": 80, "reads": [0]},
+    ],
+    "memory": [
+        {"name": "a", "bytes": 40, "first": 0, "last": 1},
+        {"name": "b", "bytes": 60, "first": 1, "last": 2},
+    ],
+    "gb_per_s": 2.5,
+}
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[chromium.Page]:
+    program = chromium.program()
+    if program is None:
+        pytest.skip("no Chromium: apt-get install chromium-headless-shell")
+    with chromium.page(program, tmp_path_factory.mktemp("profile")) as page:
+        yield page
+
+
+def whole(directory: Path, **options: Any) -> Summary:
+    """A run that knows all that there are charts of."""
+    path = write_record(directory, launches=3, groups=GROUPS, **options)
+    run = summary.summarize(results.read(path))
+    return replace(run, network=NETWORK, search=SEARCH)
+
+
+def written(directory: Path, text: str) -> str:
+    path = directory / "page.html"
+    path.write_text(text)
+    return path.as_uri()
+
+
+def check(page: chromium.Page, url: str, charts: int) -> None:
+    """Every chart is drawn with marks and axes, nothing is complained of, nothing is fetched."""
+    assert page.errors == []
+    assert page.requests == [url]
+    drawn = page.run(
+        "[...document.querySelectorAll('.chart')].map(c => c.dataset.drawn === 'yes' &&"
+        " c.querySelectorAll('.plot svg :is(rect, circle, path)').length)"
+    )
+    assert len(drawn) == charts
+    assert all(marks and marks >= 2 for marks in drawn), drawn
+
+
+@pytest.mark.parametrize("is_dark", [False, True])
+@pytest.mark.parametrize("width", [1200, 390])
+def test_every_chart_of_a_run_is_drawn(
+    browser: chromium.Page, tmp_path: Path, width: int, is_dark: bool
+) -> None:
+    url = written(tmp_path, reports.find("html").run(whole(tmp_path)))
+    browser.open(url, width, is_dark=is_dark)
+    check(browser, url, charts=7)
+    # Nothing but tables and charts, which scroll by themselves, is wider than the screen.
+    assert browser.run("document.documentElement.scrollWidth") <= width
+    paper = browser.run("getComputedStyle(document.body).backgroundColor")
+    assert paper == ("rgb(20, 24, 31)" if is_dark else "rgb(255, 255, 255)")
+
+
+def test_every_chart_of_a_comparison_is_drawn(browser: chromium.Page, tmp_path: Path) -> None:
+    records = [write_record(tmp_path, profile=p, groups=GROUPS) for p in ("full", "tiny")]
+    compared = summary.compare([results.read(path) for path in records])
+    url = written(tmp_path, reports.find("html").comparison(compared))
+    browser.open(url)
+    check(browser, url, charts=3)
+
+
+def test_a_run_of_an_emulator_is_drawn(browser: chromium.Page, tmp_path: Path) -> None:
+    run = whole(tmp_path, is_emulated=True, instructions=123_456)
+    url = written(tmp_path, reports.find("html").run(run))
+    browser.open(url)
+    check(browser, url, charts=6)  # no samples of times
+
+
+def test_a_request_that_a_page_tries_is_refused(browser: chromium.Page, tmp_path: Path) -> None:
+    url = written(tmp_path, reports.find("html").run(whole(tmp_path)))
+    browser.open(url)
+    tried = "fetch('https://example.org/').then(() => 'sent', () => 'refused')"
+    assert browser.run(tried) == "refused"
+    assert any("Content Security Policy" in error for error in browser.errors)
+
+
+def test_keys_go_through_the_marks_of_a_chart(browser: chromium.Page, tmp_path: Path) -> None:
+    url = written(tmp_path, reports.find("html").run(whole(tmp_path)))
+    browser.open(url)
+    browser.press("Tab")
+    assert browser.run("document.activeElement.className") == "chart"
+    said = "document.activeElement.querySelector('output').textContent"
+    browser.press("ArrowRight")
+    first = browser.run(said)
+    browser.press("ArrowRight")
+    assert len({first, browser.run(said), ""}) == 3
+    assert browser.run("document.querySelectorAll('.current').length") == 1
+
+
+def test_colours_of_series_keep_apart_for_the_colour_blind(
+    browser: chromium.Page, tmp_path: Path
+) -> None:
+    """The first five, as a deuteranope sees them (Machado, Oliveira and Fernandes, 2009)."""
+    url = written(tmp_path, reports.find("html").run(whole(tmp_path)))
+    for is_dark in (False, True):
+        browser.open(url, is_dark=is_dark)
+        got = browser.run(
+            "[0, 1, 2, 3, 4].map(i => getComputedStyle(document.documentElement)"
+            ".getPropertyValue('--c' + i).trim())"
+        )
+        seen = [deuteranope(colour) for colour in got]
+        pairs = [(a, b) for i, a in enumerate(seen) for b in seen[:i]]
+        assert min(sum((x - y) ** 2 for x, y in zip(a, b, strict=True)) for a, b in pairs) > 0.008
+
+
+def deuteranope(colour: str) -> list[float]:
+    matrix = ((0.367, 0.861, -0.228), (0.280, 0.673, 0.047), (-0.012, 0.043, 0.969))
+    rgb = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in rgb]
+    return [sum(m * x for m, x in zip(row, linear, strict=True)) for row in matrix]
+
+
+def sweep(directory: Path, count: int) -> list[Summary]:
+    found = []
+    for i in range(count):
+        path = write_record(
+            directory,
+            samples=[900_000 + (i * 7919) % 500_000] * 3,
+            profile=f"profile{i % 100}",
+            binary_bytes=50_000 + 997 * i,
+        )
+        found.append(summary.summarize(results.read(path)))
+    return found
+
+
+def test_a_page_of_500_cells_opens_in_two_seconds_and_answers(
+    browser: chromium.Page, tmp_path: Path
+) -> None:
+    runs = sweep(tmp_path, 250)
+    again = [replace(run, header=replace(run.header, cpu="cortex-a76")) for run in runs]
+    url = written(tmp_path, reports.find_overview("html").cells([*runs, *again]))
+    seconds = browser.open(url)
+    assert seconds < 2
+    check(browser, url, charts=1)
+    answer = "document.querySelector('.answer').textContent"
+    assert browser.run(answer).endswith("500 of 500 cells.")
+    limit = "document.querySelector('input').value = '1'; document.querySelector('input').oninput()"
+    browser.run(limit)
+    fit = sorted(
+        (run.figure("shipped_bytes").value, run.headline.value)  # type: ignore[union-attr]
+        for run in runs
+        if run.headline and run.headline.value <= 1e6
+    )
+    told = browser.run(answer)
+    assert f"{2 * len(fit)} of 500 cells are within the limit" in told
+    assert f"{fit[0][0] / 1e3:.4g} kB" in told.split(". ")[0]

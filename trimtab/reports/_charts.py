@@ -1,0 +1,254 @@
+"""The charts of a page as data: what `page/page.js` draws, and with which words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from trimtab.accuracy import Search
+from trimtab.bench.summary import Comparison, Figure, Summary, Unit
+from trimtab.reports import _tables
+from trimtab.reports._cells import FACTS, Cell
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One chart: the function of page.js that draws `data`, its heading, and how to read it."""
+
+    kind: str
+    title: str
+    caption: str
+    data: dict[str, Any]
+
+
+_UNITS = {Unit.NS: "time", Unit.INSTRUCTIONS: "executed instructions"}
+
+
+def of_run(summary: Summary) -> list[Chart]:
+    """Where time, bytes and memory of one run go; charts of what it does not know are left out."""
+    return [
+        *_precision(summary.search),
+        *_operators(summary),
+        *_samples([("this run", summary)]),
+        *_treemap(summary),
+        *_memory(summary),
+        *_roofline(summary),
+    ]
+
+
+def of_comparison(comparison: Comparison) -> list[Chart]:
+    """Speed and size side by side."""
+    labels = _tables.run_labels(comparison)
+    paired = list(zip(labels, comparison.runs, strict=True))
+    return [*_headlines(paired), *_samples(paired), *_parts(paired)]
+
+
+def of_cells(cells: Sequence[Cell]) -> Chart:
+    """All cells of a sweep or a folder: cost against bytes."""
+    rows = [
+        {
+            **{fact: value or "default" for fact, value in cell.facts.items()},
+            "run": cell.run_id,
+            "cost": cell.cost,
+            "bytes": cell.shipped_bytes,
+        }
+        | {"unit": cell.unit, "href": cell.href or None}
+        for cell in cells
+    ]
+    return Chart(
+        "cells",
+        "Which configuration?",
+        "Less of both is better: the dashed line joins the configurations that nothing beats in "
+        "both. Choose a network and a device, and a limit, and read the answer below.",
+        {
+            "rows": rows,
+            "facts": FACTS,
+            "names": {
+                "ns": "time of an inference",
+                "instructions": "executed instructions of an inference",
+            },
+        },
+    )
+
+
+def _precision(found: Search | None) -> Iterator[Chart]:
+    if found is None:
+        return
+    dots = [
+        {
+            "x": one.cycles / 1e6,
+            "y": one.accuracy.mean_error,
+            "label": one.label,
+            "marked": i == found.chosen,
+        }
+        for i, one in enumerate(found.candidates)
+    ]
+    yield Chart(
+        "plane",
+        "Precision: error against cost",
+        "Every precision that was tried; the ring marks the one that was chosen.",
+        {
+            "dots": dots,
+            "names": ["modelled Mcycles", "mean error"],
+            "formats": ["", ""],
+        },
+    )
+
+
+def _operators(summary: Summary) -> Iterator[Chart]:
+    costly = [op for op in summary.ops if op.cost]
+    if not costly:
+        return
+    unit = Unit.NS if costly[0].ns is not None else Unit.INSTRUCTIONS
+    threads = summary.header.protocol.get("threads", 1)
+    spans = [{"label": op.label, "type": op.label.split(" ")[0], "cost": op.cost} for op in costly]
+    yield Chart(
+        "timeline",
+        f"An inference, operator by operator ({_UNITS[unit]})",
+        "Medians of every operator, one after the other as they run. "
+        + (
+            f"{threads} threads share each operator; the engine tells what the operator took, not "
+            "what each thread did."
+            if threads != 1
+            else "One thread."
+        ),
+        {"spans": spans, "unit": unit, "lane": f"{threads} threads"},
+    )
+    ranked = sorted(costly, key=lambda op: -op.cost)[: _tables.TOP]
+    yield Chart(
+        "bars",
+        f"Most expensive operators ({_UNITS[unit]})",
+        "",
+        {"rows": [{"label": op.label, "value": op.cost} for op in ranked], "unit": unit},
+    )
+
+
+def _samples(runs: Sequence[tuple[str, Summary]]) -> Iterator[Chart]:
+    series = [
+        {"label": label, "launches": figure.launches}
+        for label, run in runs
+        if (figure := run.figure("latency"))
+    ]
+    if series:
+        yield Chart(
+            "samples",
+            "Every inference of every launch",
+            "A dot is one inference, a line the median of its launch. Dots that drift or gather in "
+            "two heights say that something else was going on.",
+            {"series": series, "unit": Unit.NS},
+        )
+
+
+def _treemap(summary: Summary) -> Iterator[Chart]:
+    binary: dict[str, list[dict[str, Any]]] = {}
+    for group, size in summary.groups.items():
+        part, _, name = group.partition(":")
+        binary.setdefault(_tables.PARTS.get(part, part), []).append(
+            {"name": name or part, "value": size}
+        )
+    trees: list[dict[str, Any]] = [
+        {"name": f"binary: {part}", "children": leaves} for part, leaves in binary.items()
+    ]
+    weights = [
+        {"name": label, "value": facts["weights_bytes"]}
+        for label, facts in _network(summary)
+        if facts["weights_bytes"]
+    ]
+    model = 0 if summary.header.is_model_embedded else summary.header.model.file_bytes
+    rest = model - sum(leaf["value"] for leaf in weights)
+    if model and rest >= 0:
+        trees.append({"name": "model: weights", "children": weights})
+        trees.append({"name": "model: graph", "value": rest})
+    elif model:  # what several operators share counts once
+        trees.append({"name": "model", "value": model})
+    if trees:
+        yield Chart(
+            "treemap",
+            "Bytes of binary and model",
+            "An area is as large as its part of what is shipped.",
+            {"tree": {"name": "shipped", "children": [tree for tree in trees if _weight(tree)]}},
+        )
+
+
+def _weight(tree: dict[str, Any]) -> int:
+    return int(tree.get("value", 0)) + sum(int(leaf["value"]) for leaf in tree.get("children", ()))
+
+
+def _memory(summary: Summary) -> Iterator[Chart]:
+    held = summary.network.get("memory", [])
+    labels = [label for label, _ in _network(summary)]
+    if held and labels:
+        arena = summary.figure("arena_bytes")
+        yield Chart(
+            "memory",
+            "Activation memory, operator by operator",
+            "A band is a tensor, from the operator that writes it to the last that reads it. The "
+            "line is their sum; the arena is as large as the highest sum where they fit together.",
+            {"held": held, "operators": labels, "arena": arena.value if arena else None},
+        )
+
+
+def _roofline(summary: Summary) -> Iterator[Chart]:
+    costs = {op.index: op for op in summary.ops}
+    found = [
+        {
+            "label": label,
+            "macs": facts["macs"],
+            "moved": facts["moved_bytes"] + facts["weights_bytes"],
+            "cost": costs[i].cost,
+        }
+        for i, (label, facts) in enumerate(_network(summary))
+        if facts["macs"] and i in costs and costs[i].cost
+    ]
+    if not found:
+        return
+    unit = Unit.NS if summary.figure("latency") else Unit.INSTRUCTIONS
+    roof = summary.network.get("gb_per_s") if unit is Unit.NS else None
+    yield Chart(
+        "roofline",
+        "Operators against the roofs (roofline)",
+        "Right: more work for each byte. Up: faster. The dashed line is the fastest operator of "
+        "this run"
+        + (
+            f", the slope what {roof:g} GB/s of memory allow. "
+            if roof
+            else "; how fast this device's memory is, its core's description does not say. "
+        )
+        + "Above the slope lies what caches feed. A large circle takes much of the time.",
+        {"ops": found, "unit": unit, "gbPerS": roof},
+    )
+
+
+def _network(summary: Summary) -> list[tuple[str, dict[str, Any]]]:
+    """(label, facts) of each operator; nothing of a record that does not know them all."""
+    operators: list[dict[str, Any]] = summary.network.get("operators", [])
+    return [(facts["label"], facts) for facts in operators]
+
+
+def _headlines(runs: Sequence[tuple[str, Summary]]) -> Iterator[Chart]:
+    figures = [(label, run.headline) for label, run in runs]
+    keys = {figure.key if figure else None for _, figure in figures}
+    first = figures[0][1]
+    if len(keys) == 1 and first:
+        rows = [_row(label, figure) for label, figure in figures if figure]
+        title = f"One inference: {_UNITS[first.unit]}, median"
+        yield Chart("bars", title, "", {"rows": rows, "unit": first.unit})
+
+
+def _row(label: str, figure: Figure) -> dict[str, Any]:
+    bounds = figure.statistic.interval
+    ends = (bounds.low, bounds.high) if bounds.low != bounds.high else (None, None)
+    assert math.isfinite(figure.value)
+    return {"label": label, "value": figure.value, "low": ends[0], "high": ends[1]}
+
+
+def _parts(runs: Iterable[tuple[str, Summary]]) -> Iterator[Chart]:
+    rows = [
+        {"label": label, "parts": list(_tables.parts(run.groups).items())}
+        for label, run in runs
+        if run.groups
+    ]
+    if rows:
+        yield Chart("stacked", "Binary by part", "", {"rows": rows, "unit": Unit.BYTES})

@@ -1,0 +1,70 @@
+"""One HTML file that needs no network: text, tables, and charts that Observable Plot draws.
+
+The libraries and the script lie in `page/` and go into the file as they are; a policy in its head
+forbids every request.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import cache
+from html import escape
+from importlib import resources
+
+from trimtab.reports._charts import Chart
+from trimtab.tables import Table
+
+_SCRIPTS = ("d3.min.js", "plot.umd.min.js", "page.js")
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+
+
+def page(
+    title: str,
+    head: Sequence[Table],
+    charts: Sequence[Chart],
+    tables: Sequence[Table],
+    notes: Sequence[str] = (),
+    policy: str = "",
+) -> str:
+    """`head` stands before the charts, `tables` behind them. `policy`: what is allowed beside what
+    the page itself holds, as a Content-Security-Policy has it.
+    """
+    body = [f"<h1>{escape(title)}</h1>"]
+    body += [f"<p>{escape(note)}</p>" for note in notes]
+    body += [table.html() for table in head]
+    body += [_section(chart, i) for i, chart in enumerate(charts)]
+    body += [table.html() for table in tables]
+    scripts = ""
+    if charts:
+        # Nothing in a text may end the element that it stands in.
+        data = json.dumps([asdict(chart) for chart in charts], allow_nan=False)
+        data = data.replace("<", "\\u003c")
+        scripts = f'<script type="application/json" id="data">{data}</script>\n'
+        scripts += "".join(f"<script>{_file(name)}</script>\n" for name in _SCRIPTS)
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}{policy}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{_file('page.css')}</style></head>\n<body>"
+        + "\n".join(body)
+        + f"\n{scripts}</body></html>\n"
+    )
+
+
+def _section(chart: Chart, index: int) -> str:
+    """A chart's place: it takes the focus, so that arrow keys go from mark to mark."""
+    asks = "<form></form>" if chart.kind == "cells" else ""
+    caption = f"<figcaption>{escape(chart.caption)}</figcaption>" if chart.caption else ""
+    return (
+        f'<section class="chart" tabindex="0" aria-labelledby="chart{index}">'
+        f'<h2 id="chart{index}">{escape(chart.title)}</h2>{caption}{asks}'
+        '<div class="plot"><noscript>This chart needs JavaScript; the tables have its numbers.'
+        '</noscript></div><output aria-live="polite"></output></section>'
+    )
+
+
+@cache
+def _file(name: str) -> str:
+    return (resources.files("trimtab.reports") / "page" / name).read_text(encoding="utf-8")
