@@ -234,6 +234,12 @@ class StalePagesError(TrimtabError):
     exit_code = 44
 
 
+class SweepError(TrimtabError):
+    """Cells of a sweep failed, or none of them has a result."""
+
+    exit_code = 46
+
+
 class MissingRequirementError(TrimtabError):
     """Something the machine needs is missing (a package, a program, rights)."""
 

@@ -49,6 +49,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "devices": {"errors", "paths", "files", "tables", "transit", "progress", "cores"},
     "bench": {"errors", "accuracy", "files", "progress", "cores", "devices"},
     "reports": {"errors", "accuracy", "tables", "bench"},
+    "sweep": {"errors", "files", "tables", "progress", "devices", "bench"},
     "instruments": {
         *("__init__", "errors", "paths", "files", "tables", "progress", "kernels", "profile"),
         *("engine", "cores", "target", "program", "importers", "planner", "session", "build"),

@@ -39,6 +39,14 @@ def test_a_block_is_abba_or_baab_by_the_coin_and_the_seed_gives_the_order_again(
     assert len(paired.order(9, seed=1)) == 20, "an odd number is one more"
 
 
+def test_of_more_sides_a_block_is_any_order_and_then_the_same_backwards() -> None:
+    order = paired.order(60, seed=3, sides=3)
+    blocks = [[side for side, _ in order[i : i + 6]] for i in range(0, len(order), 6)]
+    assert len(blocks) == 30
+    assert all(block == block[::-1] and {*block} == {0, 1, 2} for block in blocks)
+    assert {block[0] for block in blocks} == {0, 1, 2}
+
+
 def test_a_duet_swaps_its_cores_within_each_block() -> None:
     pairs = paired.duets(20, seed=1)
     assert len(pairs) == 20

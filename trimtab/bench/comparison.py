@@ -66,12 +66,12 @@ class Verdict:
 
 
 def belong_together(records: Sequence[Record]) -> bool:
-    """Whether these are the two sides of one comparison, A first."""
+    """Whether these are two sides of one comparison, in the order of the alphabet."""
     if len(records) != 2:
         return False
     roles = [record.header.protocol for record in records]
     ids = [role.get("comparison") for role in roles]
-    return bool(ids[0]) and ids[0] == ids[1] and [role["side"] for role in roles] == ["A", "B"]
+    return bool(ids[0]) and ids[0] == ids[1] and roles[0]["side"] < roles[1]["side"]
 
 
 def judge(a: Record, b: Record) -> Verdict:

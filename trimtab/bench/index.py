@@ -22,7 +22,11 @@ TRUNCATED = "TRUNCATED"  # not a status that a run can give itself
 
 @dataclass(frozen=True)
 class Entry:
-    """One run in the index; `headline` counts `unit`. A file that is cut off has empty fields."""
+    """One run in the index; `headline` counts `unit`. A file that is cut off has empty fields.
+
+    Of a sweep: the key of the `cell`, and what it shares with those of other commits (`series`).
+    `seconds` that the run took, and in which `comparison` it took turns with others.
+    """
 
     file_name: str
     run_id: str
@@ -38,10 +42,14 @@ class Entry:
     binary_bytes: int
     headline: float | None
     unit: str
+    cell: str = ""
+    series: str = ""
+    comparison: str = ""
+    seconds: float | None = None
 
 
 _COLUMNS = tuple(field.name for field in fields(Entry))
-_VERSION = 2
+_VERSION = 3
 
 
 def entries(directory: Path) -> list[Entry]:
@@ -116,12 +124,14 @@ def _synchronised(directory: Path, path: Path) -> list[Entry]:
 def _entry(path: Path) -> Entry | None:
     """The index row of one file; None for a file that is not a record at all."""
     try:
-        summary = summarize(results.read(path))
+        record = results.read(path)
+        summary = summarize(record)
     except TruncatedResultError:
         return Entry(path.name, "", "", TRUNCATED, "", "", "", "", 0, 0, "", 0, None, "")
     except ResultError:
         return None
     header, headline = summary.header, summary.headline
+    sweep = header.protocol.get("sweep") or {}
     return Entry(
         file_name=path.name,
         run_id=header.run_id,
@@ -137,4 +147,8 @@ def _entry(path: Path) -> Entry | None:
         binary_bytes=header.binary.file_bytes,
         headline=headline.value if headline else None,
         unit=headline.unit if headline else Unit.NS,
+        cell=str(sweep.get("cell", "")),
+        series=str(sweep.get("series", "")),
+        comparison=str(header.protocol.get("comparison", "")),
+        seconds=record.seconds,
     )

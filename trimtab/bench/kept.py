@@ -29,13 +29,13 @@ MOST = 30  # folders: a comparison leaves two
 _FACTS, _ARRAYS = "subject.json", "golden.npz"
 
 
-def keep(subject: Subject, expected: Golden, store: Path) -> Subject:
-    """The subject with its files in `store`; what has been there longest goes.
+def keep(subject: Subject, expected: Golden, store: Path, most: int = MOST) -> Subject:
+    """The subject with its files in `store`; what has been there longest goes, beyond `most`.
 
     Raises ResultError when the store cannot be written or the files not be read.
     """
     with files.access(store, error=ResultError, hint="free some space: the store is in the cache"):
-        folder = store / _key(_digest(subject.binary), _digest(subject.model))
+        folder = folder_of(digest(subject.binary), digest(subject.model), store)
         kept = replace(
             subject, binary=folder / subject.binary.name, model=folder / subject.model.name
         )
@@ -60,15 +60,25 @@ def keep(subject: Subject, expected: Golden, store: Path) -> Subject:
                 },
             }
             files.write_text(fresh / _FACTS, json.dumps(facts), error=ResultError)
-        for old in sorted(_folders(store), key=lambda path: path.stat().st_mtime)[:-MOST]:
-            shutil.rmtree(old, ignore_errors=True)
+        trim(store, most)
     return kept
+
+
+def trim(store: Path, most: int) -> None:
+    """Removes what has been there longest, beyond `most`."""
+    if store.is_dir():
+        for old in sorted(_folders(store), key=lambda path: path.stat().st_mtime)[:-most]:
+            shutil.rmtree(old, ignore_errors=True)
 
 
 def of_run(record: Record, store: Path) -> tuple[Subject, Golden]:
     """What a run measured. Raises ResultError when it is kept no more, or not intact."""
-    header = record.header
-    folder = store / _key(header.binary.sha256, header.model.sha256)
+    return read(record.header.binary.sha256, record.header.model.sha256, store)
+
+
+def read(binary_sha256: str, model_sha256: str, store: Path) -> tuple[Subject, Golden]:
+    """What is kept under the hashes of a binary and a model; errors as `of_run`."""
+    folder = folder_of(binary_sha256, model_sha256, store)
     try:
         facts: dict[str, Any] = json.loads((folder / _FACTS).read_text(encoding="utf-8"))
         about = facts.pop("golden")
@@ -80,25 +90,27 @@ def of_run(record: Record, store: Path) -> tuple[Subject, Golden]:
         with np.load(folder / _ARRAYS, allow_pickle=False) as arrays:
             inputs = [arrays[f"in{i}"] for i in range(sum(n.startswith("in") for n in arrays))]
             outputs = [arrays[f"out{i}"] for i in range(len(about["output_names"]))]
-        found = (_digest(subject.binary), _digest(subject.model))
+        found = (digest(subject.binary), digest(subject.model))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ResultError(
-            f"the binary that run {header.run_id} measured is kept no more",
+            "the binary that was measured is kept no more",
             where=str(folder),
             hint=f"the newest {MOST} are; build it again and name the model or the folder instead",
         ) from error
-    if found != (header.binary.sha256, header.model.sha256):
+    if found != (binary_sha256, model_sha256):
         raise ResultError(
             "the kept binary or model is damaged", where=str(folder), hint="remove it"
         )
     return subject, Golden(inputs, outputs, **about)
 
 
-def _key(binary: str, model: str) -> str:
-    return f"{binary[:20]}-{model[:20]}"
+def folder_of(binary_sha256: str, model_sha256: str, store: Path) -> Path:
+    """Where a binary and a model are kept, if they are."""
+    return store / f"{binary_sha256[:20]}-{model_sha256[:20]}"
 
 
-def _digest(path: Path) -> str:
+def digest(path: Path) -> str:
+    """SHA-256 of a file, in hex; raises OSError."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -1,6 +1,7 @@
-"""Two sides in interleaved launches: the order of their launches, and what the times say.
+"""Sides in interleaved launches: the order of their launches, and what the times of two say.
 
-A block is two launches of each side, in the order ABBA or BAAB; a coin decides. What is the same
+A block is two launches of each side, in the order ABBA or BAAB; a coin decides. Of three sides and
+more it is any order of them, and then the same backwards. What is the same
 for all of a block (memory, clock, a load that stays) falls out of its ratio. Because of the coin, a
 block of two equal binaries is as likely to favour either, whatever else the machine does meanwhile:
 loads that come and go, and launches that resemble their neighbours, make an interval wider, not
@@ -60,15 +61,15 @@ class Effect:
         return more * LAUNCHES_PER_BLOCK
 
 
-def order(launches: int, seed: int) -> list[tuple[int, int]]:
+def order(launches: int, seed: int, sides: int = 2) -> list[tuple[int, int]]:
     """(side, block) of each launch in turn, with so many `launches` of each side: an even number,
     or one more.
     """
     coin = random.Random(seed)
     turns = []
     for block in range(math.ceil(launches / LAUNCHES_PER_BLOCK)):
-        outer = coin.choice((A, B))
-        turns += [(side, block) for side in (outer, 1 - outer, 1 - outer, outer)]
+        there = coin.sample(range(sides), sides)
+        turns += [(side, block) for side in (*there, *reversed(there))]
     return turns
 
 

@@ -9,6 +9,7 @@ docs/bench.md. A file appears under its name when it is complete.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, dataclass, field, fields
@@ -91,13 +92,16 @@ class Header:
 
 @dataclass(frozen=True)
 class Record:
-    """One complete run as it stands in its file."""
+    """One complete run as it stands in its file; `seconds` that it took, None where an older
+    trimtab wrote it.
+    """
 
     path: Path
     header: Header
     events: tuple[Event, ...]
     status: Status
     message: str
+    seconds: float | None = None
 
     def of(self, kind: str) -> list[Event]:
         """All events of one kind, in order, but those of launches that do not count."""
@@ -148,6 +152,7 @@ class Writer:
         """Open the record of a run. Raises ResultError when `directory` cannot be written."""
         self.path = directory / header.file_name
         self._header = header
+        self._begin_s = time.monotonic()
         with self._access():
             self._part = files.Part(self.path)
             self._file: IO[str] | None = self._part.path.open("x", encoding="utf-8")
@@ -168,7 +173,9 @@ class Writer:
 
     def end(self, status: Status, message: str = "") -> None:
         """Write the end marker and give the file its final name."""
-        self.event({"event": "end", "status": status.value, "message": message})
+        seconds = round(time.monotonic() - self._begin_s, 3)
+        end = {"event": "end", "status": status.value, "message": message, "seconds": seconds}
+        self.event(end)
         assert self._file is not None
         with self._access():
             self._file.close()
@@ -223,9 +230,9 @@ def read(path: Path) -> Record:
         )
     try:
         status = Status(events[-1]["status"])
-        return Record(
-            path, _header(events[0]), tuple(events[1:-1]), status, str(events[-1]["message"])
-        )
+        end = events[-1]
+        took = (str(end["message"]), end.get("seconds"))
+        return Record(path, _header(events[0]), tuple(events[1:-1]), status, *took)
     except (KeyError, TypeError, ValueError) as error:
         raise _not_a_record(path, f"a field is missing or wrong: {error}") from error
 

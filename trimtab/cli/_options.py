@@ -83,28 +83,10 @@ def parse_inputs(given: list[str]) -> dict[str, tuple[int, ...]]:
 def read_plan(
     path: str, prefer: str = "", weights: str = "", precision: str = "", threads: int = DEFAULT
 ) -> Plan | None:
-    """The plan in a TOML file, with another preference, type of weights, precision and number of
-    threads where these are given; None where nothing is, which leaves all to the planner's rules.
-    UsageError for a number of threads that cannot be.
-    """
-    from dataclasses import replace
+    """The plan that options ask for; see `trimtab.workflow.models.plan_of`."""
+    from trimtab.workflow.models import plan_of
 
-    from trimtab.errors import UsageError
-    from trimtab.planner.choices import MAX_THREADS, Plan
-
-    count = given_number(threads)
-    if count is not None and not 1 <= count <= MAX_THREADS:
-        raise UsageError(f"threads is {count}, it must be 1 to {MAX_THREADS}")
-    if not (path or prefer or weights or precision or count):
-        return None
-    plan = Plan.read(path) if path else Plan()
-    return replace(
-        plan,
-        prefer=prefer or plan.prefer,
-        weights_type=weights or plan.weights_type,
-        precision=precision or plan.precision,
-        threads=count or plan.threads,
-    )
+    return plan_of(path, prefer, weights, precision, given_number(threads))
 
 
 def parse_calibration(given: Mapping[str, Any]) -> Calibration:

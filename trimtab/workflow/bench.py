@@ -13,8 +13,8 @@ from trimtab.bench import summary as summaries
 from trimtab.bench.golden import Golden
 from trimtab.bench.jobs import Settings, Subject
 from trimtab.bench.protocol import Outcome
+from trimtab.bench.results import Header
 from trimtab.devices import find_device, list_devices
-from trimtab.devices.definition import Definition
 from trimtab.errors import UsageError
 from trimtab.instruments.instructions import Counts
 from trimtab.planner.choices import Plan
@@ -56,7 +56,7 @@ def bench(request: BenchRequest, folder: Path, progress: Progress = SILENT) -> O
     """
     definition = find_device(request.device)
     recipe = request.recipe.on_threads(request.settings.threads)
-    made = prepare(recipe, definition, progress)
+    made = prepare(recipe.on_device(definition), progress)
     with definition.open(trust_new=request.trust_new) as device:
         subject, expected = made.built(progress)
         return protocol.measure(device, subject, expected, request.settings, folder, progress)
@@ -84,13 +84,8 @@ class Prepared:
         return kept.keep(subject, self.expected, kept_folder()), self.expected
 
 
-def prepare(recipe: Recipe, definition: Definition, progress: Progress = SILENT) -> Prepared:
-    """Loads and plans a model for a device, and computes the expected output."""
-    recipe = dataclasses.replace(
-        recipe,
-        toolchain=recipe.toolchain or definition.toolchain,
-        cpu=recipe.cpu or definition.cpu or "",
-    )
+def prepare(recipe: Recipe, progress: Progress = SILENT) -> Prepared:
+    """Loads and plans a model for the recipe's machine, and computes the expected output."""
     recipe = within_budget(loaded(recipe, progress), progress)
     path = model_path(recipe.model, recipe.profile, progress)
     source, program = planned(recipe, progress)
@@ -106,6 +101,16 @@ def prepare(recipe: Recipe, definition: Definition, progress: Progress = SILENT)
 def kept_folder() -> Path:
     """Where the binaries and models of the newest runs are kept."""
     return paths.cache() / "kept"
+
+
+def swept_folder() -> Path:
+    """Where those of sweeps are kept."""
+    return paths.cache() / "sweep" / "kept"
+
+
+def store_of(header: Header) -> Path:
+    """The one of these that has what a run measured, if it is kept."""
+    return swept_folder() if "sweep" in header.protocol else kept_folder()
 
 
 def count_instructions(recipe: Recipe, folder: Path, progress: Progress = SILENT) -> Counts:

@@ -17,6 +17,7 @@ from trimtab.bench.shipped import Shipped
 from trimtab.build import builder
 from trimtab.build.builder import Build
 from trimtab.build.toolchain import find_toolchain
+from trimtab.devices.definition import Definition
 from trimtab.errors import UsageError
 from trimtab.planner import planner
 from trimtab.planner.choices import Plan
@@ -61,6 +62,11 @@ class Recipe:
         """The same for so many threads."""
         plan = dataclasses.replace(self.plan or Plan(), threads=threads)
         return dataclasses.replace(self, plan=plan)
+
+    def on_device(self, definition: Definition) -> Recipe:
+        """The same with the device's toolchain and core where it names none."""
+        toolchain = self.toolchain or definition.toolchain
+        return dataclasses.replace(self, toolchain=toolchain, cpu=self.cpu or definition.cpu or "")
 
     @property
     def told(self) -> tuple[Accuracy | None, Search | None]:
@@ -178,16 +184,20 @@ def planned(recipe: Recipe, progress: Progress = SILENT) -> tuple[Program, Progr
         return source, program
 
 
-def subject_of(program: Program, recipe: Recipe, progress: Progress = SILENT) -> Subject:
-    """The binary of a planned program, built in the cache, and what is to be known to measure it.
-    `recipe` names the toolchain and the profile that the program was planned for.
+def subject_of(
+    program: Program, recipe: Recipe, progress: Progress = SILENT, folder: Path | None = None
+) -> Subject:
+    """The binary of a planned program, and what is to be known to measure it, in `folder` (default:
+    one of the cache). `recipe` names the toolchain and the profile that the program was planned
+    for.
     """
     profile = profile_for(recipe, program)
     stem = re.sub(r"[^\w.-]", "_", program.name) or "model"
     accuracy, search = recipe.told
     label = profile.name if recipe.profile else "trimmed"
     core = find_toolchain(recipe.toolchain).core(recipe.cpu)
-    folder = paths.cache() / "bench" / "-".join((stem, label, recipe.toolchain, core.name))
+    name = "-".join((stem, label, recipe.toolchain, core.name))
+    folder = folder or paths.cache() / "bench" / name
     model = folder / f"{stem}.ttm"
     made = _deliver(recipe, program, profile, model, folder / "build", progress)
     return Subject(

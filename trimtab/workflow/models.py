@@ -1,14 +1,16 @@
-"""Which model and which machine a command means."""
+"""Which model, which machine and which plan a command means."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import trimtab
 from trimtab import paths, zoo
 from trimtab.build.toolchain import find_toolchain
 from trimtab.errors import UsageError
+from trimtab.planner.choices import MAX_THREADS, Plan
 from trimtab.profile import find_profile
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
@@ -54,3 +56,24 @@ def target_of(toolchain: str, cpu: str, threads: int = 1, profile: str = "") -> 
     else:
         target = Target.of(find_toolchain(toolchain or "host").arch, cpu or None, threads)
     return target.within(find_profile(profile)) if profile else target
+
+
+def plan_of(
+    path: str, prefer: str = "", weights: str = "", precision: str = "", threads: int | None = None
+) -> Plan | None:
+    """The plan in a TOML file, with another preference, type of weights, precision and number of
+    threads where these are given; None where nothing is, which leaves all to the planner's rules.
+    UsageError for a number of threads that cannot be.
+    """
+    if threads is not None and not 1 <= threads <= MAX_THREADS:
+        raise UsageError(f"threads is {threads}, it must be 1 to {MAX_THREADS}")
+    if not (path or prefer or weights or precision or threads):
+        return None
+    plan = Plan.read(path) if path else Plan()
+    return replace(
+        plan,
+        prefer=prefer or plan.prefer,
+        weights_type=weights or plan.weights_type,
+        precision=precision or plan.precision,
+        threads=threads or plan.threads,
+    )

@@ -17,7 +17,7 @@ from trimtab.devices.definition import Definition
 from trimtab.errors import PlanError, UsageError
 from trimtab.program import inspection
 from trimtab.progress import SILENT, Progress
-from trimtab.workflow.bench import expected_output, kept_folder, prepare
+from trimtab.workflow.bench import expected_output, kept_folder, prepare, store_of
 from trimtab.workflow.build import Recipe
 
 
@@ -59,7 +59,7 @@ def ready(side: Side, definition: Definition, folder: Path, progress: Progress =
     is_model = side.what in zoo.names() or (path.is_file() and path.suffix != results.SUFFIX)
     if is_model:
         recipe = side.recipe.on_threads(side.threads or side.recipe.threads)
-        made = prepare(recipe, definition, progress)
+        made = prepare(recipe.on_device(definition), progress)
         return Ready(*made.built(progress), recipe.threads)
     if side.given:
         raise UsageError(
@@ -69,7 +69,7 @@ def ready(side: Side, definition: Definition, folder: Path, progress: Progress =
     if path.is_dir():
         return Ready(*_of_folder(path, progress), side.threads or 1)
     record = results.read(index.find(side.what, folder))
-    subject, expected = kept.of_run(record, kept_folder())
+    subject, expected = kept.of_run(record, store_of(record.header))
     return Ready(subject, expected, side.threads or int(record.header.protocol["threads"]))
 
 

@@ -1,0 +1,159 @@
+"""The file of a sweep: its product, what is left out, and every mistake named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trimtab.errors import UsageError
+from trimtab.sweep import matrix
+from trimtab.sweep.matrix import Sweep
+from trimtab.workflow import sweep as workflow
+
+
+def sweep(tmp_path: Path, text: str) -> Sweep:
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    return matrix.read(path)
+
+
+def test_a_matrix_is_the_product_of_its_axes_less_what_is_excluded(tmp_path: Path) -> None:
+    text = """
+    [matrix]
+    model = ["resnet18", "squeezenet"]
+    threads = [1, 2]
+    device = ["local", "qemu-a53"]
+    [[exclude]]
+    device = "qemu-a53"
+    threads = 2
+    """
+    found = sweep(tmp_path, text)
+    assert found.name == "mine"
+    assert len(found.cells) == 2 * 2 * 2 - 2
+    assert all(c.device == "local" for c in found.cells if c.threads == 2)
+
+
+def test_several_matrices_are_a_union_and_a_cell_in_two_of_them_is_one(tmp_path: Path) -> None:
+    text = """
+    [[matrix]]
+    model = ["resnet18", "squeezenet"]
+    [[matrix]]
+    model = ["squeezenet", "googlenet"]
+    """
+    assert [c.model for c in sweep(tmp_path, text).cells] == ["resnet18", "squeezenet", "googlenet"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says", "hint"),
+    [
+        ("[matrix]\nmodle = 'a'", "unknown key 'modle' in .matrix.", "did you mean 'model'"),
+        ("[matrx]\nmodel = 'a'", "unknown key 'matrx'", "did you mean 'matrix'"),
+        ("[matrix]\nmodel = 'a'\n[protocol]\nlaunch = 3", "'launch'", "'launches'"),
+        ("[matrix]\nmodel = 'a'\n[protocol]\nlaunches = 0", "launches is 0", ""),
+        ("[matrix]\nmodel = 'a'\n[protocol]\nlaunches = true", "a whole number", "sweeps.md"),
+        ("[matrix]\nmodel = 'a'\n[protocol]\ntimeout = 'long'", "must be a number", ""),
+        ("[matrix]\nmodel = 'a'\n[protocol]\ncompare = 'precison'", "precison", "precision"),
+        ("[matrix]\nmodel = 'a'\n[protocol]\ncompare = 'device'", "'device'", "known"),
+        ("[matrix]\nmodel = 'a'\nthreads = 0", "threads of .matrix. are 1 to 64", ""),
+        ("[matrix]\nmodel = 'a'\nthreads = 'two'", "a whole number", ""),
+        ("[matrix]\nmodel = 3", "must be a text", ""),
+        ("[matrix]\nmodel = []", "`model` of .matrix. is empty", ""),
+        ("[matrix]\ndevice = 'local'", "has no `model`", ""),
+        ("doc = 'nothing'", "there is no .matrix.", ""),
+        ("matrix = 3", "must be a table", ""),
+        ("[matrix]\nmodel = 'a'\n[[exclude]]\nmodel = 'a'", "no cell", "exclude less"),
+        ("[matrix]\nmodel = 'a'\n[[exclude]]\nmodel = 'b'", "model = b matches no cell", ""),
+        ("[matrix\nmodel = 'a'", "not TOML", ""),
+        (f"[matrix]\nmodel = 'a'\nthreads = {[*range(1, 65)]}\ncpu = {['c'] * 200}", "12,800", ""),
+    ],
+)
+def test_a_mistake_is_named_with_what_was_meant(
+    tmp_path: Path, text: str, says: str, hint: str
+) -> None:
+    with pytest.raises(UsageError, match=says) as caught:
+        sweep(tmp_path, text)
+    assert caught.value.where.endswith("mine.toml")
+    assert hint in caught.value.hint
+
+
+def test_a_file_that_is_not_there_or_is_no_text_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="No such file"):
+        matrix.read(tmp_path / "none.toml")
+    (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(UsageError, match="cannot be read"):
+        matrix.read(tmp_path / "bytes.toml")
+
+
+def test_a_key_changes_with_whatever_it_names_and_with_nothing_else(tmp_path: Path) -> None:
+    text = "[matrix]\nmodel = ['resnet18']\nthreads = {threads}\n[protocol]\nwait = {wait}\n"
+    text += "launches = {launches}\n"
+    one = sweep(tmp_path, text.format(threads=1, wait=1, launches=10))
+    other = sweep(tmp_path, text.format(threads=2, wait=1, launches=10))
+    longer = sweep(tmp_path, text.format(threads=1, wait=1, launches=20))
+    patient = sweep(tmp_path, text.format(threads=1, wait=9, launches=10))
+    key = one.key(one.cells[0], "aa", "bb")
+    assert patient.key(patient.cells[0], "aa", "bb") == key
+    others = {
+        one.key(one.cells[0], "ab", "bb"),
+        one.key(one.cells[0], "aa", "bc"),
+        other.key(other.cells[0], "aa", "bb"),
+        longer.key(longer.cells[0], "aa", "bb"),
+    }
+    assert len({key, *others}) == 5
+    assert one.series(one.cells[0]) == patient.series(patient.cells[0])
+    assert one.series(one.cells[0]) != longer.series(longer.cells[0])
+
+
+def test_cells_that_differ_in_what_is_compared_take_turns(tmp_path: Path) -> None:
+    text = """
+    [matrix]
+    model = ["resnet18", "squeezenet"]
+    prefer = ["balanced", "size", "load"]
+    [protocol]
+    compare = "prefer"
+    """
+    found = sweep(tmp_path, text)
+    assert [len(group) for group in found.groups(found.cells)] == [3, 3]
+    assert all(len({c.model for c in group}) == 1 for group in found.groups(found.cells))
+
+
+def test_models_and_plans_are_looked_for_beside_the_file(tmp_path: Path) -> None:
+    (tmp_path / "net.onnx").touch()
+    found = sweep(tmp_path, "[matrix]\nmodel = ['net.onnx', 'resnet18']\nplan = 'fast.toml'")
+    assert [c.model for c in found.cells] == [str(tmp_path / "net.onnx"), "resnet18"]
+    assert {c.plan for c in found.cells} == {str(tmp_path / "fast.toml")}
+    assert found.cells[0].configuration["model"] == "net.onnx", "the same on every machine"
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("model = 'resnet19'", "neither a file there nor a network of the zoo"),
+        ("device = 'nowhere'", "unknown device 'nowhere'"),
+        ("toolchain = 'gcc-1'", "gcc-1"),
+        ("cpu = 'cortex-z9'", "cortex-z9"),
+        ("profile = 'nothing'", "nothing"),
+        ("precision = 'f8'", "f8"),
+        ("prefer = 'beauty'", "beauty"),
+        ("plan = 'missing.toml'", "missing.toml"),
+    ],
+)
+def test_what_there_is_not_is_said_before_anything_is_built(
+    tmp_path: Path, line: str, says: str
+) -> None:
+    path = tmp_path / "mine.toml"
+    model = "" if line.startswith("model") else "model = 'resnet18'\n"
+    path.write_text(f"[matrix]\n{model}{line}\n")
+    with pytest.raises(Exception, match=says) as caught:
+        workflow.read(path)
+    assert hasattr(caught.value, "exit_code"), "a user's mistake, and no traceback"
+
+
+def test_the_sweeps_of_the_project_can_be_read(root: Path) -> None:
+    paths = sorted((root / "sweeps").glob("*.toml"))
+    assert paths
+    for path in paths:
+        found = workflow.read(path)
+        assert found.doc
+        assert found.cells

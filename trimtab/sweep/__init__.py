@@ -1,0 +1,1 @@
+"""Many configurations as one measurement: the matrix, its cells, and what runs them."""

@@ -1,0 +1,110 @@
+"""What came of a sweep, as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from trimtab.bench import comparison, results, summary
+from trimtab.bench.results import Record, Status
+from trimtab.bench.summary import Unit
+from trimtab.errors import ResultError
+from trimtab.sweep.campaign import Outcome
+from trimtab.sweep.matrix import AXES, Cell
+from trimtab.tables import Column, Table, number
+
+
+def varying(cells: Sequence[Cell]) -> list[str]:
+    """The axes in which cells differ; the model, where none does."""
+    rows = [cell.configuration for cell in cells]
+    return [a for a in AXES if len({row.get(a) for row in rows}) > 1] or ["model"]
+
+
+def rows(outcomes: Sequence[Outcome], folder: Path) -> list[dict[str, Any]]:
+    """A row for each cell, for programs: its configuration, status, and figures where it has some.
+
+    `ratio`: of its time to that of the first cell that it took turns with, with interval and
+    whether the difference is real (see `bench.ab`).
+    """
+    found: list[dict[str, Any]] = []
+    firsts: dict[str, Record] = {}
+    for outcome in outcomes:
+        row: dict[str, Any] = {
+            "configuration": outcome.cell.configuration,
+            "status": outcome.status,
+            "message": outcome.message,
+            "file": outcome.file_name or None,
+            "measured": "earlier" if outcome.is_old else "now",
+        }
+        if outcome.is_good and (record := _read(folder / outcome.file_name)):
+            row |= _figures(record)
+            turns = record.header.protocol.get("comparison")
+            if turns and not record.header.is_emulated:
+                first = firsts.setdefault(turns, record)
+                if first is not record and comparison.belong_together([first, record]):
+                    verdict = comparison.judge(first, record)
+                    row["ratio"] = verdict.ratio
+                    row["interval"] = [verdict.interval.low, verdict.interval.high]
+                    row["is_real"] = verdict.is_real
+                    row["beside"] = first.header.run_id
+        found.append(row)
+    return found
+
+
+def table(rows: Sequence[dict[str, Any]], axes: Sequence[str]) -> Table:
+    """For people, with these axes of the configurations."""
+    columns = [*map(Column, axes), Column("status")]
+    columns += [number("inference"), number("binary bytes", ","), number("model bytes", ",")]
+    has_ratios = any("ratio" in row for row in rows)
+    if has_ratios:
+        columns += [number("to the first"), Column("difference")]
+    lines = []
+    for row in rows:
+        line: list[str | int | None] = [row["configuration"].get(axis, "") for axis in axes]
+        line += [row["status"], _said(row), row.get("binary_bytes"), row.get("model_bytes")]
+        if has_ratios:
+            ratio = row.get("ratio")
+            line.append(None if ratio is None else f"{ratio:.3f}x")
+            line.append("" if ratio is None else "real" if row["is_real"] else "not told apart")
+        lines.append(line)
+    return Table(columns, lines)
+
+
+def _said(row: dict[str, Any]) -> str | None:
+    if row.get("latency_ns") is not None:
+        return f"{row['latency_ns'] / 1e6:,.3f} ms"
+    count = row.get("instructions")
+    return None if count is None else f"{count / 1e6:,.3f} M instr."
+
+
+def _figures(record: Record) -> dict[str, Any]:
+    one = summary.summarize(record)
+    found: dict[str, Any] = {"run_id": record.header.run_id}
+    for key, name in (("latency", "latency_ns"), ("latency_instructions", "instructions")):
+        figure = one.figure(key)
+        found[name] = figure.value if figure else None
+        if figure and figure.unit is Unit.NS:
+            bounds = figure.statistic.interval
+            found["latency_interval_ns"] = [bounds.low, bounds.high]
+    for name in ("binary_bytes", "model_bytes", "arena_bytes", "peak_bytes"):
+        figure = one.figure(name)
+        found[name] = int(figure.value) if figure else None
+    return found
+
+
+def _read(path: Path) -> Record | None:
+    try:
+        record = results.read(path)
+    except ResultError:  # somebody has removed it meanwhile
+        return None
+    return record if record.status is Status.OK else None
+
+
+def count(outcomes: Sequence[Outcome]) -> str:
+    """How many cells became what, in a sentence."""
+    good = sum(outcome.is_good for outcome in outcomes)
+    old = sum(outcome.is_good and outcome.is_old for outcome in outcomes)
+    failed = len(outcomes) - good
+    parts = [f"{good - old} measured", f"{old} measured earlier", f"{failed} failed"]
+    return f"{len(outcomes)} cells: {', '.join(parts)}"
