@@ -11,6 +11,7 @@ import importlib
 import pkgutil
 from typing import Protocol, cast
 
+from trimtab import plugins
 from trimtab.bench.summary import Comparison, Summary
 from trimtab.errors import UsageError
 from trimtab.reports._tables import precision, shipped
@@ -34,11 +35,13 @@ class Format(Protocol):
 def names() -> list[str]:
     """The names of all formats, sorted."""
     found = [info.name for info in pkgutil.iter_modules(__path__)]
-    return sorted(name for name in found if not name.startswith("_"))
+    own = {name for name in found if not name.startswith("_")}
+    return sorted(own | plugins.modules("reports").keys())
 
 
 def find(name: str) -> Format:
     """The format of that name; raises UsageError with the known names."""
     if name not in names():
         raise UsageError(f"unknown report format {name!r}", hint=f"one of: {', '.join(names())}")
-    return cast(Format, importlib.import_module(f"{__name__}.{name}"))
+    module = plugins.modules("reports").get(name)
+    return cast(Format, module or importlib.import_module(f"{__name__}.{name}"))
