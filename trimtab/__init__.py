@@ -14,6 +14,7 @@ __version__ = "0.1.0"  # stands here alone: the wheel and the runner take it fro
 __all__ = [
     "GraphBuilder",
     "Layer",
+    "OperatorCase",
     "Plan",
     "Profile",
     "Program",
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from trimtab.build.derive import profile_of
     from trimtab.importers import load
     from trimtab.importers._parsers import GraphBuilder, Layer, operator_parser
+    from trimtab.operator_cases import OperatorCase
     from trimtab.planner.choices import Plan
     from trimtab.profile import Profile
     from trimtab.program import Program
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "GraphBuilder": "trimtab.importers._parsers",
     "Layer": "trimtab.importers._parsers",
+    "OperatorCase": "trimtab.operator_cases",
     "Plan": "trimtab.planner.choices",
     "Profile": "trimtab.profile",
     "Program": "trimtab.program",

@@ -49,7 +49,7 @@ _PACKAGE = "trimtab_plugins"  # of the modules of plug-ins: trimtab_plugins.<plu
 _DOCS = "docs/plugins.md says what a plug-in is"
 
 _asked: list[tuple[str, str]] = []
-_only: list[Path] | None = None
+_settled: list[list[Path]] = []
 _left_out: dict[str, PluginError] = {}
 
 
@@ -99,8 +99,7 @@ def use_only(folders: Iterable[Path]) -> None:
     """Settles that there are these plug-ins and no others, of which those that are wrong are left
     out: who found them has said so.
     """
-    global _only
-    _only = list(folders)
+    _settled[:] = [list(folders)]
     found.cache_clear()
 
 
@@ -119,7 +118,9 @@ def found() -> tuple[Plugin, ...]:
                 plugin.error(f"there is one of its name in {other.folder}", plugin.folder),
             )
         elif other is plugin and not plugin.folder.is_dir():
-            _refuse(plugin, plugin.error(f"there is no such folder ({plugin.origin})", plugin.folder))
+            _refuse(
+                plugin, plugin.error(f"there is no such folder ({plugin.origin})", plugin.folder)
+            )
             del names[plugin.name]
         elif other is plugin and not any((plugin.folder / room).is_dir() for room in ROOMS):
             rooms = ", ".join(ROOMS)
@@ -160,16 +161,16 @@ def with_own(room: str, own: Mapping[str, Path]) -> dict[str, Path]:
 
 @cache
 def modules(room: str) -> dict[str, ModuleType]:
-    """The modules of one room in all plug-ins by their names, imported once. A name that two have is
-    an error of the second.
+    """The modules of one room in all plug-ins by their names, imported once. A name that two have
+    is an error of the second.
     """
     result: dict[str, ModuleType] = {}
     for plugin, path in parts(room):
         with tolerated(plugin):
-            module = _imported(plugin, room, path)
+            found_here = module(plugin, room, path)
             if other := result.get(path.stem):
                 raise plugin.error(f"{path.stem} is also in {other.__file__}", path)
-            result[path.stem] = module
+            result[path.stem] = found_here
     return result
 
 
@@ -178,16 +179,36 @@ def tolerated(plugin: Plugin) -> Iterator[None]:
     """What is wrong inside is an error where the plug-in was asked for, else a warning."""
     try:
         yield
-    except PluginError as error:
-        _refuse(plugin, error)
     except TrimtabError as error:
-        _refuse(plugin, plugin.error(error.what, error.where or plugin.folder, error.hint))
+        if not isinstance(error, PluginError) or not error.what.startswith("plug-in "):
+            error = plugin.error(error.what, error.where or plugin.folder, error.hint)
+        _refuse(plugin, error)
 
 
 def compiled() -> list[Plugin]:
     """The plug-ins that bring what an engine or a binary is compiled with."""
     rooms = ("ops", "kernels", "profiles")
     return [p for p in found() if any((p.folder / room).is_dir() for room in rooms)]
+
+
+def module(plugin: Plugin, room: str, path: Path) -> ModuleType:
+    """The module in one file of a plug-in, imported once; PluginError for whatever goes wrong, with
+    its line.
+    """
+    for name, folder in ((_PACKAGE, []), (f"{_PACKAGE}.{plugin.name}", [str(plugin.folder)])):
+        if name not in sys.modules:
+            package = types.ModuleType(name)
+            package.__path__ = folder
+            sys.modules[name] = package
+    try:
+        return importlib.import_module(
+            f"{_PACKAGE}.{plugin.name}.{room.replace('/', '.')}.{path.stem}"
+        )
+    except TrimtabError:
+        raise
+    except Exception as error:  # whatever the module does when it is imported
+        what = f"{type(error).__name__}: {error}"
+        raise plugin.error(what, line_of(plugin, error)) from error
 
 
 def line_of(plugin: Plugin, error: BaseException) -> str:
@@ -216,8 +237,8 @@ def _refuse(plugin: Plugin, error: PluginError) -> None:
 
 
 def _candidates() -> Iterator[Plugin]:
-    if _only is not None:
-        yield from (_plugin(folder, "use_only") for folder in _only)
+    for only in _settled:
+        yield from (_plugin(folder, "use_only") for folder in only)
         return
     for folder, origin in _asked:
         yield _plugin(Path(folder), origin, is_asked_for=True)
@@ -262,20 +283,3 @@ def _of_packages() -> Iterator[Plugin]:
             _refuse(broken, broken.error(f"cannot be imported: {error}", origin))
         else:
             yield _plugin(folder, origin, point.name)
-
-
-def _imported(plugin: Plugin, room: str, path: Path) -> ModuleType:
-    for name, folder in ((_PACKAGE, []), (f"{_PACKAGE}.{plugin.name}", [str(plugin.folder)])):
-        if name not in sys.modules:
-            package = types.ModuleType(name)
-            package.__path__ = folder
-            sys.modules[name] = package
-    try:
-        return importlib.import_module(
-            f"{_PACKAGE}.{plugin.name}.{room.replace('/', '.')}.{path.stem}"
-        )
-    except TrimtabError:
-        raise
-    except Exception as error:  # whatever the module does when it is imported
-        what = f"{type(error).__name__}: {error}"
-        raise plugin.error(what, line_of(plugin, error)) from error

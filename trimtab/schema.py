@@ -247,8 +247,8 @@ def _include(table: dict[str, Any], path: Path) -> None:
     An operator's own attributes come first, then theirs, in the order of `include`. "prefix:file"
     takes a file's attributes alone, with the prefix before their names. Nothing may be said twice.
     """
-    shared = (path.parent / "shared", paths.root() / "runtime" / "ops" / "shared")
-    files = {f.stem: f for folder in shared for f in sorted(folder.glob("*.toml"))}
+    places = (paths.root() / "runtime" / "ops" / "shared", path.parent / "shared")
+    files = {f.stem: f for folder in places for f in sorted(folder.glob("*.toml"))}
     for include in table.pop("include", []):
         prefix, _, name = include.rpartition(":")
         if name not in files:
@@ -379,7 +379,8 @@ def _add(found: dict[str, Operator], op: Operator) -> None:
             where=str(op.path),
             hint="ids are permanent: give the newer one another id",
         )
-    if missing := {*op.depends} - found.keys() - {path.stem for path in op.path.parent.glob("*.toml")}:
+    beside = {path.stem for path in op.path.parent.glob("*.toml")}
+    if missing := {*op.depends} - found.keys() - beside:
         raise SchemaError(f"depends on unknown operators {sorted(missing)}", where=str(op.path))
     found[op.name] = op
 

@@ -13,7 +13,6 @@ import re
 import shutil
 import subprocess
 import sys
-import sysconfig
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata

@@ -55,7 +55,7 @@ def _enum_name(op: schema.Operator, attribute: schema.Attribute) -> str:
 
 def _is_own(op: schema.Operator) -> bool:
     """Whether an operator's source is trimtab's own, not a plug-in's."""
-    return op.path.is_relative_to(paths.root())
+    return op.path.is_relative_to(paths.root() / "runtime")
 
 
 def attributes_header(ops: Iterable[schema.Operator], guard: str = "ATTRIBUTES") -> str:
@@ -272,6 +272,14 @@ def sources_cmake(profile: Profile, kept: list[kernels.Kernel], arch: str, compi
         if callers[k.family] == {True} or (has_vectors and not isas[k.isa].features)
     ]
     out += ["set(TRIMTAB_SLOW_KERNEL_SOURCES", *(f'  "{path}"' for path in slow), ")"]
+    # Its own headers are for a plug-in's sources alone: another plug-in compiles nothing anew.
+    for plugin in plugins.found():
+        theirs = [path.as_posix() for path in sources if path.is_relative_to(plugin.folder)]
+        theirs += [places[k.name] for k in kept if _is_of(k, plugin)]
+        for path in theirs:
+            out.append(
+                f'set_property(SOURCE "{path}" PROPERTY INCLUDE_DIRECTORIES "{plugin.folder}")'
+            )
     for k in kept:
         if flags := ";".join(isas[k.isa].flags_for(compiler)):
             path = places[k.name]
@@ -282,6 +290,13 @@ def sources_cmake(profile: Profile, kept: list[kernels.Kernel], arch: str, compi
 def _helpers(ops: Path) -> list[Path]:
     """The sources in a plug-in's room of operators that have no schema: what several share."""
     return [path for path in ops.glob("*.cpp") if not path.with_suffix(".toml").is_file()]
+
+
+def _is_of(kernel: kernels.Kernel, plugin: plugins.Plugin) -> bool:
+    """Whether a kernel is a plug-in's, or made of a family that it declares."""
+    if kernel.recipe:
+        return (plugin.folder / kernel.recipe.header).is_file()
+    return kernel.path.is_relative_to(plugin.folder)
 
 
 def generate(

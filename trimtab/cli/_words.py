@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from invoke.exceptions import ParseError
-from invoke.parser import Argument, Parser
+from invoke.parser import Parser
+from invoke.parser.argument import Argument
 from invoke.parser.context import ParserContext
 from invoke.program import Program
 
@@ -44,6 +45,24 @@ def spread(words: Sequence[str], tasks: Mapping[str, ParserContext]) -> list[str
     return spelled
 
 
+def without_plugins(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """`words` without `--plugin DIR`, which Invoke takes for a positional argument that is due; and
+    the folders. ParseError where one is missing.
+    """
+    rest: list[str] = []
+    folders: list[str] = []
+    waiting = iter(words)
+    for word in waiting:
+        name, has_value, folder = word.partition("=")
+        if name != "--plugin":
+            rest.append(word)
+        elif has_value or (folder := next(waiting, "")):
+            folders.append(folder)
+        else:
+            raise ParseError("--plugin needs a folder")
+    return rest, folders
+
+
 def _repeatable(task: ParserContext) -> str | None:
     return next((flag for flag, arg in task.flags.items() if arg.kind is list), None)
 
@@ -70,7 +89,8 @@ class WordsProgram(Program):
         words, tasks = self.core.unparsed, self._make_parser().contexts
         if words and words[0] in tasks and "--help" in words:
             self.args["help"].value, words = tasks[words[0]].name, []
-        self.core.unparsed = spread(self._without_plugins(words), tasks)
+        words, self._plugins = without_plugins(words)
+        self.core.unparsed = spread(words, tasks)
         try:
             super().parse_tasks()
         except ValueError as error:  # of a number's own type: Invoke does not say which option
@@ -81,21 +101,6 @@ class WordsProgram(Program):
         """Invoke's own, and those that every task of ours takes."""
         help = "folder of a plug-in (repeatable); with any task: docs/plugins.md"
         return [*super().core_args(), Argument(name="plugin", kind=list, help=help)]
-
-    def _without_plugins(self, words: Sequence[str]) -> list[str]:
-        """`words` without `--plugin DIR`: where a positional argument is due, Invoke would take that
-        for it.
-        """
-        rest, waiting = [], iter(words)
-        for word in waiting:
-            name, has_value, folder = word.partition("=")
-            if name != "--plugin":
-                rest.append(word)
-            elif has_value or (folder := next(waiting, "")):
-                self._plugins.append(folder)
-            else:
-                raise ParseError("--plugin needs a folder")
-        return rest
 
     def _use_plugins(self) -> None:
         given = [*self.args.plugin.value, *self._plugins]

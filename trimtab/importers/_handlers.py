@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from trimtab import plugins
 from trimtab.errors import SchemaError
@@ -71,7 +71,7 @@ class Handlers(Mapping[str, Handler[L]]):
                         "write replaces=True to take its place",
                     )
             else:
-                self._found[parser.origin] = parser
+                self._found[parser.origin] = cast(Handler[L], parser)
 
     def __getitem__(self, type: str) -> Handler[L]:
         self._import()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,13 @@ from trimtab.errors import ImportModelError
 from trimtab.importers._layers import Array
 
 T = TypeVar("T")
+Name = str | int
+"""What a format calls a parameter; ncnn's have numbers."""
+
+# The class below has methods of these names.
+_Int: TypeAlias = int
+_Float: TypeAlias = float
+_Bool: TypeAlias = bool
 _REQUIRED: Any = object()
 _FLAGS = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
 
@@ -32,52 +39,52 @@ class Parameters:
         self._read: set[str] = set()
         self._messages: list[Parameters] = []
 
-    def has(self, name: str | int) -> bool:
+    def has(self, name: Name) -> _Bool:
         """Whether a parameter is given."""
         return str(name) in self._values
 
-    def int(self, name: str | int, default: int = _REQUIRED) -> int:
+    def int(self, name: Name, default: _Int = _REQUIRED) -> _Int:
         """A whole number of any size: int64 and uint64 included."""
         return self._one(name, default, _integer, "a whole number")
 
-    def float(self, name: str | int, default: float = _REQUIRED) -> float:
+    def float(self, name: Name, default: _Float = _REQUIRED) -> _Float:
         """A real number, as precise as the format stores it: a double stays one."""
         return self._one(name, default, _real, "a number")
 
-    def bool(self, name: str | int, default: bool = _REQUIRED) -> bool:
+    def bool(self, name: Name, default: _Bool = _REQUIRED) -> _Bool:
         """true or false."""
         return self._one(name, default, _flag, "true or false")
 
-    def text(self, name: str | int, default: str = _REQUIRED) -> str:
+    def text(self, name: Name, default: str = _REQUIRED) -> str:
         """A text."""
         return self._one(name, default, _text, "a text")
 
-    def enum(self, name: str | int, values: Sequence[str], default: str = _REQUIRED) -> str:
+    def enum(self, name: Name, values: Sequence[str], default: str = _REQUIRED) -> str:
         """One of `values`, written by its name or its place among them."""
 
         def choice(value: Any) -> str:
             text = _text(value)
-            return values[int(text)] if text.isdecimal() else values[values.index(text)]
+            return values[_Int(text)] if text.isdecimal() else values[values.index(text)]
 
         return self._one(name, default, choice, f"one of {', '.join(values)}")
 
-    def ints(self, name: str | int, default: Sequence[int] = _REQUIRED) -> list[int]:
+    def ints(self, name: Name, default: Sequence[_Int] = _REQUIRED) -> list[_Int]:
         """Whole numbers; a single one is a list of one."""
         return self._all(name, default, _integer, "whole numbers")
 
-    def floats(self, name: str | int, default: Sequence[float] = _REQUIRED) -> list[float]:
+    def floats(self, name: Name, default: Sequence[_Float] = _REQUIRED) -> list[_Float]:
         """Real numbers; a single one is a list of one."""
         return self._all(name, default, _real, "numbers")
 
-    def texts(self, name: str | int, default: Sequence[str] = _REQUIRED) -> list[str]:
+    def texts(self, name: Name, default: Sequence[str] = _REQUIRED) -> list[str]:
         """Texts; a single one is a list of one."""
         return self._all(name, default, _text, "texts")
 
-    def array(self, name: str | int) -> Array:
+    def array(self, name: Name) -> Array:
         """A tensor, or numbers as one."""
         return np.asarray(self._given(name, _REQUIRED))
 
-    def messages(self, name: str | int) -> list[Parameters]:
+    def messages(self, name: Name) -> list[Parameters]:
         """A repeated message; empty when there is none."""
         found = self._given(name, [])
         result = []
@@ -88,14 +95,14 @@ class Parameters:
         self._messages += result
         return result
 
-    def message(self, name: str | int) -> Parameters:
+    def message(self, name: Name) -> Parameters:
         """A message; one without values when it is not there."""
         found = self.messages(name)
         if found:
             return found[-1]
         return Parameters({}, self._where, f"{self._spelled(name)}.")
 
-    def json(self, name: str | int, default: Any = _REQUIRED) -> Any:
+    def json(self, name: Name, default: Any = _REQUIRED) -> Any:
         """A parameter whole: a message as dictionaries and lists, a text as what its JSON says."""
         value = self._given(name, default)
         if not isinstance(value, str):
@@ -111,7 +118,7 @@ class Parameters:
         for message in self._messages:
             yield from message.unread()
 
-    def invalid(self, name: str | int, expected: str) -> ImportModelError:
+    def invalid(self, name: Name, expected: str) -> ImportModelError:
         """The error of a parameter that is not what it must be."""
         value = str(self._values.get(str(name)))[:60]
         return ImportModelError(
@@ -120,10 +127,10 @@ class Parameters:
             hint="check the file, or the parser of the plug-in",
         )
 
-    def _spelled(self, name: str | int) -> str:
+    def _spelled(self, name: Name) -> str:
         return f"{self._path}{name}"
 
-    def _given(self, name: str | int, default: Any) -> Any:
+    def _given(self, name: Name, default: Any) -> Any:
         self._read.add(str(name))
         if str(name) in self._values:
             return self._values[str(name)]
@@ -135,9 +142,7 @@ class Parameters:
             )
         return default
 
-    def _one(
-        self, name: str | int, default: T, convert: Callable[[Any], T], expected: str
-    ) -> T:
+    def _one(self, name: Name, default: T, convert: Callable[[Any], T], expected: str) -> T:
         value = self._given(name, default)
         if value is default:
             return default
@@ -147,7 +152,7 @@ class Parameters:
         return self._converted(name, values, convert, expected)[0]
 
     def _all(
-        self, name: str | int, default: Sequence[T], convert: Callable[[Any], T], expected: str
+        self, name: Name, default: Sequence[T], convert: Callable[[Any], T], expected: str
     ) -> list[T]:
         value = self._given(name, default)
         if isinstance(value, np.ndarray):
@@ -156,7 +161,7 @@ class Parameters:
         return self._converted(name, values, convert, expected)
 
     def _converted(
-        self, name: str | int, values: Sequence[Any], convert: Callable[[Any], T], expected: str
+        self, name: Name, values: Sequence[Any], convert: Callable[[Any], T], expected: str
     ) -> list[T]:
         try:
             return [convert(value) for value in values]

@@ -153,7 +153,7 @@ def operator_parser(
     return register
 
 
-def parsers(framework: str) -> list[OperatorParser]:
-    """The parsers of all plug-ins for files of `framework`, in the order in which they are found."""
+def parsers(framework: str = "") -> list[OperatorParser]:
+    """The parsers of all plug-ins, or of those for files of `framework`, as they are found."""
     plugins.modules("importers")
-    return [parser for parser in _found if parser.framework == framework]
+    return [parser for parser in _found if framework in ("", parser.framework)]

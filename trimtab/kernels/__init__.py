@@ -40,8 +40,8 @@ __all__ = [
 
 
 def read_inventory(folder: Path, *others: Path) -> dict[str, Kernel]:
-    """All kernels below `folder`, and below `others` (of plug-ins), by name: families by alphabet, their types too, highest rank
-    first, portable last.
+    """All kernels below `folder`, and below `others` (of plug-ins), by name: families by alphabet,
+    their types too, highest rank first, portable last.
 
     A file takes the place of the generated kernel of its name. SchemaError when a file breaks a
     rule, a family has no portable member of a type or is declared twice, or its members disagree on

@@ -30,7 +30,9 @@ _LANES = re.compile(r"^constexpr size_t kLanes = (\d+);", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Family:
-    """One declaration. `root`: the folder of kernels whose vectors it is for. Tiles are spelled as in a kernel's name; none: its kernels have no tile."""
+    """One declaration. `root`: the folder of kernels whose vectors it is for. Tiles are spelled as
+    in a kernel's name; none: its kernels have no tile.
+    """
 
     name: str
     header: Path
@@ -77,7 +79,9 @@ class Family:
 
 
 def read_families(header: Path, root: Path) -> list[Family]:
-    """The families that a header declares, for the vectors below `root`; SchemaError names the line of a wrong declaration."""
+    """The families that a header declares, for the vectors below `root`; SchemaError names the line
+    of a wrong declaration.
+    """
     text = _text(header)
     found = []
     for begin in _BEGIN.finditer(text):

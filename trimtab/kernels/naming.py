@@ -138,7 +138,9 @@ def named(
 
 
 def read_kernel(path: Path, isas: Mapping[str, Isa], root: Path) -> Kernel:
-    """The kernel in one file, below `root` or a plug-in's; SchemaError when its name, folder or function breaks the rules."""
+    """The kernel in one file, below `root` or a plug-in's; SchemaError when its name, folder or
+    function breaks the rules.
+    """
     where, name = str(path), path.stem
     try:
         text = path.read_text(encoding="utf-8")
