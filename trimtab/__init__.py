@@ -12,12 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"  # stands here alone: the wheel and the runner take it from here
 __all__ = [
+    "GraphBuilder",
+    "Layer",
+    "OperatorCase",
     "Plan",
     "Profile",
     "Program",
     "Session",
     "Target",
     "load",
+    "operator_parser",
     "optimize",
     "profile_of",
     "quantize",
@@ -26,6 +30,8 @@ __all__ = [
 if TYPE_CHECKING:
     from trimtab.build.derive import profile_of
     from trimtab.importers import load
+    from trimtab.importers._parsers import GraphBuilder, Layer, operator_parser
+    from trimtab.operator_cases import OperatorCase
     from trimtab.planner.choices import Plan
     from trimtab.profile import Profile
     from trimtab.program import Program
@@ -36,12 +42,16 @@ if TYPE_CHECKING:
 # Where each name lives. Loaded when first used: the code generator and `inv --list` must not wait
 # for numpy and onnx.
 _HOMES = {
+    "GraphBuilder": "trimtab.importers._parsers",
+    "Layer": "trimtab.importers._parsers",
+    "OperatorCase": "trimtab.operator_cases",
     "Plan": "trimtab.planner.choices",
     "Profile": "trimtab.profile",
     "Program": "trimtab.program",
     "Session": "trimtab.session",
     "Target": "trimtab.target",
     "load": "trimtab.importers",
+    "operator_parser": "trimtab.importers._parsers",
     "optimize": "trimtab.session",
     "profile_of": "trimtab.build.derive",
     "quantize": "trimtab.quantise",

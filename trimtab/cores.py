@@ -20,7 +20,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from trimtab import paths
+from trimtab import paths, plugins
 from trimtab.errors import SchemaError, UsageError
 
 GENERIC = "generic"  # of each architecture: what a program for any machine of it may assume
@@ -162,7 +162,7 @@ def every() -> tuple[Core, ...]:
 
 def shipped() -> tuple[Core, ...]:
     """The project's own cores, whatever the user has."""
-    return tuple(_read(path) for path in _folder(paths.root()).values())
+    return tuple(_read(path) for path in _ours().values())
 
 
 def by_midr(implementer: int, part: int) -> Core | None:
@@ -247,7 +247,12 @@ def _count(cpus: str) -> int:
 
 def _files() -> dict[str, Path]:
     own = _folder(paths.config())
-    return own | _folder(paths.root()) | own  # first, and where both have a name the user's file
+    return own | _ours() | own  # first, and where both have a name the user's file
+
+
+def _ours() -> dict[str, Path]:
+    files = plugins.with_own("cores", _folder(paths.root()))
+    return {spelling(name): path for name, path in files.items()}
 
 
 def _folder(above: Path) -> dict[str, Path]:

@@ -138,6 +138,12 @@ class BudgetError(TrimtabError):
     exit_code = 26
 
 
+class PluginError(TrimtabError):
+    """A plug-in is missing, or something in it is wrong."""
+
+    exit_code = 27
+
+
 class DeviceError(TrimtabError):
     """A device is unknown, or something on it failed."""
 

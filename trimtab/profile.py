@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from trimtab import kernels as kernel_files
-from trimtab import paths, schema
+from trimtab import paths, plugins, schema
 from trimtab.errors import ProfileError
 
 ANY = ("*",)
@@ -229,8 +229,8 @@ def read_profile(path: Path) -> Profile:
 
 
 def list_profiles() -> list[str]:
-    """Names of the profiles that ship with trimtab."""
-    return sorted(p.stem for p in (paths.root() / "profiles").glob("*.toml"))
+    """Names of the profiles that ship with trimtab, and of those of plug-ins."""
+    return sorted(_files())
 
 
 def find_profile(name: str) -> Profile:
@@ -238,9 +238,14 @@ def find_profile(name: str) -> Profile:
     path = Path(name)
     if path.suffix == ".toml" and path.is_file():
         return read_profile(path)
-    if name in list_profiles():
-        return read_profile(paths.root() / "profiles" / f"{name}.toml")
+    if known := _files().get(name):
+        return read_profile(known)
     raise ProfileError(
         f"there is no profile {name!r}",
         hint=f"known: {', '.join(list_profiles())}, or the path of a TOML file",
     )
+
+
+def _files() -> dict[str, Path]:
+    own = {p.stem: p for p in (paths.root() / "profiles").glob("*.toml")}
+    return plugins.with_own("profiles", own)

@@ -12,13 +12,12 @@ import math
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from trimtab import paths
+from trimtab import paths, plugins
 from trimtab.errors import SchemaError
 
 ATTRIBUTE_TYPES = ("int", "float", "bool", "enum", "ints", "floats", "op", "kernel")
@@ -97,7 +96,8 @@ class Operator:
     each type of its first input, which its others have, too. `activation`: element-wise with
     at most the parameters alpha and beta, so it can become the epilogue of an operator that
     `fuses_activation`. `prepares`: makes what other operators read as constants, of constants, once
-    when a model is set up.
+    when a model is set up. `path`: of its schema, with its source beside it; `replaces`: the
+    built-in operator in whose place a plug-in's stands.
     """
 
     name: str
@@ -116,6 +116,8 @@ class Operator:
     prepares: bool = False
     typed: bool = False
     macs: Macs | None = None
+    replaces: str = ""
+    path: Path = Path()
 
     def attribute(self, name: str) -> Attribute:
         """The attribute of that name; SchemaError when the operator has none."""
@@ -245,7 +247,8 @@ def _include(table: dict[str, Any], path: Path) -> None:
     An operator's own attributes come first, then theirs, in the order of `include`. "prefix:file"
     takes a file's attributes alone, with the prefix before their names. Nothing may be said twice.
     """
-    files = {f.stem: f for f in sorted((path.parent / "shared").glob("*.toml"))}
+    places = (paths.root() / "runtime" / "ops" / "shared", path.parent / "shared")
+    files = {f.stem: f for folder in places for f in sorted(folder.glob("*.toml"))}
     for include in table.pop("include", []):
         prefix, _, name = include.rpartition(":")
         if name not in files:
@@ -291,10 +294,14 @@ def _macs(text: str, ports: set[str], where: str) -> Macs | None:
     return Macs(tuple(terms)) if terms else None
 
 
-def read_operator(path: Path) -> Operator:
-    """Reads one schema file; SchemaError names the file and what is wrong with it."""
+def read_operator(path: Path, id: int | None = None) -> Operator:
+    """Reads one schema file, which may do without an `id` where one is given; SchemaError names the
+    file and what is wrong with it.
+    """
     where = str(path)
     table = _toml(path)
+    if id is not None:
+        table.setdefault("id", id)
     _include(table, path)
     try:
         inputs = tuple(Port(**row) for row in table.pop("inputs", []))
@@ -310,6 +317,7 @@ def read_operator(path: Path) -> Operator:
                 + _attributes(table.pop("plan", {}), True, where)
             ),
             depends=tuple(table.pop("depends", [])),
+            path=path,
             **table,
         )
     except (KeyError, TypeError) as e:
@@ -330,23 +338,72 @@ def read_operator(path: Path) -> Operator:
 @cache
 def operators() -> dict[str, Operator]:
     """All operators by name, in the order of their ids; ids are permanent and unique."""
-    found = [read_operator(p) for p in sorted((paths.root() / "runtime" / "ops").glob("*.toml"))]
-    found.sort(key=lambda op: op.id)
-    for a, b in pairwise(found):
-        if a.id == b.id:
-            raise SchemaError(
-                f"operators {a.name} and {b.name} share id {a.id}",
-                where="runtime/ops",
-                hint="ids are permanent: give the newer one the next free id",
-            )
-    names = {op.name for op in found}
-    for op in found:
-        if missing := set(op.depends) - names:
-            raise SchemaError(
-                f"depends on unknown operators {sorted(missing)}",
-                where=f"runtime/ops/{op.name}.toml",
-            )
-    return {op.name: op for op in found}
+    found: dict[str, Operator] = {}
+    for path in sorted((paths.root() / "runtime" / "ops").glob("*.toml")):
+        _add(found, read_operator(path))
+    for plugin in plugins.found():
+        with plugins.tolerated(plugin):
+            more = dict(found)
+            for path in plugin.parts("ops"):
+                _add(more, _read_plugin_operator(path))
+            found = more
+    return dict(sorted(found.items(), key=lambda item: item[1].id))
+
+
+def _add(found: dict[str, Operator], op: Operator) -> None:
+    """Adds an operator to those that there are, or puts it in the place of the one that it
+    replaces.
+    """
+    other = found.get(op.replaces or op.name)
+    if op.replaces and (other is None or op.name != op.replaces):
+        raise SchemaError(
+            f"replaces = {op.replaces!r}, which is no other operator of its name",
+            where=str(op.path),
+            hint="replaces = NAME stands in NAME.toml, of an operator that there is",
+        )
+    if other is not None and not op.replaces:
+        raise SchemaError(
+            f"there is an operator {op.name} in {other.path}",
+            where=str(op.path),
+            hint=f'call it otherwise; or write replaces = "{op.name}" to take its place',
+        )
+    if other is not None and other.schema_hash != op.schema_hash:
+        raise SchemaError(
+            f"replaces {op.name}, but has other inputs, outputs or attributes",
+            where=str(op.path),
+            hint=f"the passes and the planner know those of {other.path}",
+        )
+    if other is None and (same := next((o for o in found.values() if o.id == op.id), None)):
+        raise SchemaError(
+            f"operator {op.name} has id {op.id}, as {same.name} in {same.path}",
+            where=str(op.path),
+            hint="ids are permanent: give the newer one another id",
+        )
+    beside = {path.stem for path in op.path.parent.glob("*.toml")}
+    if missing := {*op.depends} - found.keys() - beside:
+        raise SchemaError(f"depends on unknown operators {sorted(missing)}", where=str(op.path))
+    found[op.name] = op
+
+
+_FIRST_PLUGIN_ID = 0x8000
+
+
+def _read_plugin_operator(path: Path) -> Operator:
+    """The operator of a plug-in, whose id, where it has none of its own, is made of its name."""
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", path.stem):
+        raise SchemaError("an operator's name is in snake_case", where=str(path))
+    if not path.with_suffix(".cpp").is_file():
+        hint = "it computes the operator: docs/adding-an-operator.md"
+        raise SchemaError(f"there is no {path.stem}.cpp beside it", where=str(path), hint=hint)
+    own = _FIRST_PLUGIN_ID | name_hash(path.stem) & 0x7FFF
+    op = read_operator(path, own)
+    if op.replaces:
+        built_in = paths.root() / "runtime" / "ops" / path.name
+        return replace(op, id=read_operator(built_in).id) if built_in.is_file() else op
+    if not _FIRST_PLUGIN_ID <= op.id <= 0xFFFF:
+        hint = f"leave `id` out, or take one of {_FIRST_PLUGIN_ID} to {0xFFFF}"
+        raise SchemaError(f"id {op.id} is not one of a plug-in's", where=str(path), hint=hint)
+    return op
 
 
 def operator(name: str) -> Operator:

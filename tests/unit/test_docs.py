@@ -20,7 +20,7 @@ from invoke.parser import Parser
 
 from trimtab import pages
 from trimtab.cli import namespace
-from trimtab.cli._words import spread
+from trimtab.cli._words import spread, without_plugins
 from trimtab.devices import find_device
 from trimtab.errors import DeviceUnreachableError
 
@@ -63,7 +63,7 @@ def test_a_documented_command_exists_with_its_options(page: str, command: str) -
     arguments = [piece for word in arguments if (piece := word.strip("[]"))]
     parser = Parser(contexts=list(CONTEXTS.values()))
     try:
-        parser.parse_argv(spread(arguments, CONTEXTS))
+        parser.parse_argv(spread(without_plugins(arguments)[0], CONTEXTS))
     except ParseError as error:
         pytest.fail(f"{page}: ./inv {command}: {error}")
 

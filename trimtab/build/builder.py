@@ -13,7 +13,6 @@ import re
 import shutil
 import subprocess
 import sys
-import sysconfig
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
@@ -21,9 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import trimtab
-from trimtab import files, paths, schema
+from trimtab import files, paths, plugins, schema
 from trimtab.build import buildtools, strip, toolchain
 from trimtab.cores import Core
+from trimtab.engine import engine_file
 from trimtab.errors import BuildError, UsageError
 from trimtab.profile import Profile, find_profile
 from trimtab.progress import SILENT, Progress
@@ -135,19 +135,20 @@ def build(request: BuildRequest, progress: Progress = SILENT) -> Build:
 
 
 def build_engine(progress: Progress = SILENT) -> Path:
-    """Builds the Python extension of this checkout, or what has changed of it.
+    """Builds the Python extension of this checkout, or what has changed of it; with the operators
+    and kernels of plug-ins it is another one.
 
-    Returns its path beside the package. An installed trimtab has it already. Raises ToolchainError
-    and BuildError.
+    Returns its path. An installed trimtab has the one without plug-ins already. Raises
+    ToolchainError and BuildError.
     """
-    name = f"_engine{sysconfig.get_config_var('EXT_SUFFIX')}"
-    target = paths.package() / name
-    if not paths.is_checkout():
+    target = engine_file()
+    if not paths.is_checkout() and not plugins.compiled():
         return target
     cmake_file = toolchain.cmake_file(toolchain.find_toolchain("host"))
     key = hashlib.sha256(
         f"{paths.root()} {sys.executable} {cmake_file.read_text()}".encode()
     ).hexdigest()[:12]
+    # One tree for all: what plug-ins do not change need not be compiled again.
     tree = paths.cache() / "build" / f"engine-{key}"
     with files.locked(tree / ".lock", error=BuildError, hint=_CACHE):
         options = {
@@ -158,7 +159,7 @@ def build_engine(progress: Progress = SILENT) -> Path:
         command = configure_command(tree, cmake_file, "Release", options)
         title = "build the Python engine"
         buildtools.run(tree, command, ["_engine"], title, progress=progress)
-        _copy_if_changed(tree / name, target)
+        _copy_if_changed(tree / engine_file().name, target)
     return target
 
 
@@ -171,6 +172,7 @@ def configure_command(
         "CMAKE_BUILD_TYPE": build_type,
         "CMAKE_MAKE_PROGRAM": buildtools.ninja(),
         "Python3_EXECUTABLE": sys.executable,
+        "TRIMTAB_PLUGINS": ";".join(str(plugin.folder) for plugin in plugins.compiled()),
         **options,
     }
     command = [buildtools.cmake(), "-S", str(paths.root()), "-B", str(tree), "-G", "Ninja"]

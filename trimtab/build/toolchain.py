@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from trimtab import cores, files, paths
+from trimtab import cores, files, paths, plugins
 from trimtab.cores import Core
 from trimtab.errors import ToolchainError, TrimtabError
 
@@ -106,7 +106,7 @@ class Toolchain:
 
 def list_toolchains() -> list[str]:
     """Names of all toolchains, `host` first."""
-    names = sorted(path.stem for path in _folder().glob("*.toml"))
+    names = sorted(_files())
     return sorted(names, key=lambda name: name != "host")
 
 
@@ -119,7 +119,7 @@ def find_toolchain(name: str) -> Toolchain:
         raise ToolchainError(
             f"there is no toolchain {name!r}", hint=f"known: {', '.join(list_toolchains())}"
         )
-    found = read_toolchain(_folder() / f"{name}.toml")
+    found = read_toolchain(_files()[name])
     cxx = os.environ.get("TRIMTAB_HOST_CXX") or os.environ.get("CXX")
     if found.device or not cxx:
         return found
@@ -269,8 +269,9 @@ def cmake_file(toolchain: Toolchain, cpu: str | None = None) -> Path:
     return path
 
 
-def _folder() -> Path:
-    return paths.root() / "toolchains"
+def _files() -> dict[str, Path]:
+    own = {path.stem: path for path in (paths.root() / "toolchains").glob("*.toml")}
+    return plugins.with_own("toolchains", own)
 
 
 def _cmake_text(settings: Mapping[str, str], include: Path) -> str:

@@ -15,6 +15,7 @@ import importlib
 import os
 import pkgutil
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,7 @@ namespace = _collect()
 
 def main() -> None:
     """Entry point of the console script `trimtab` and of `python -m trimtab.cli`."""
+    warnings.formatwarning = lambda message, *_: f"warning: {message}\n"
     name = "trimtab" if Path(sys.argv[0]).name == "trimtab" else "inv"
     program = WordsProgram(name=name, binary=name, namespace=namespace, version=__version__)
     try:

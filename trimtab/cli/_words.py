@@ -6,12 +6,18 @@ task has an option that may be repeated and all its positional arguments are giv
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from invoke.exceptions import ParseError
 from invoke.parser import Parser
+from invoke.parser.argument import Argument
 from invoke.parser.context import ParserContext
 from invoke.program import Program
+
+from trimtab import plugins
 
 
 def spread(words: Sequence[str], tasks: Mapping[str, ParserContext]) -> list[str]:
@@ -39,6 +45,24 @@ def spread(words: Sequence[str], tasks: Mapping[str, ParserContext]) -> list[str
     return spelled
 
 
+def without_plugins(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """`words` without `--plugin DIR`, which Invoke takes for a positional argument that is due; and
+    the folders. ParseError where one is missing.
+    """
+    rest: list[str] = []
+    folders: list[str] = []
+    waiting = iter(words)
+    for word in waiting:
+        name, has_value, folder = word.partition("=")
+        if name != "--plugin":
+            rest.append(word)
+        elif has_value or (folder := next(waiting, "")):
+            folders.append(folder)
+        else:
+            raise ParseError("--plugin needs a folder")
+    return rest, folders
+
+
 def _repeatable(task: ParserContext) -> str | None:
     return next((flag for flag, arg in task.flags.items() if arg.kind is list), None)
 
@@ -47,6 +71,10 @@ class WordsProgram(Program):
     """An Invoke program that understands several words for one option, and lists tasks in lines."""
 
     _one_parser: Parser | None = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._plugins: list[str] = []
 
     def _make_parser(self) -> Parser:
         """Once: Invoke takes the help of a task's options away when it hands them to a parser."""
@@ -61,11 +89,27 @@ class WordsProgram(Program):
         words, tasks = self.core.unparsed, self._make_parser().contexts
         if words and words[0] in tasks and "--help" in words:
             self.args["help"].value, words = tasks[words[0]].name, []
+        words, self._plugins = without_plugins(words)
         self.core.unparsed = spread(words, tasks)
         try:
             super().parse_tasks()
         except ValueError as error:  # of a number's own type: Invoke does not say which option
             raise ParseError(f"a number is expected: {error}") from None
+        self._use_plugins()
+
+    def core_args(self) -> list[Argument]:
+        """Invoke's own, and those that every task of ours takes."""
+        help = "folder of a plug-in (repeatable); with any task: docs/plugins.md"
+        return [*super().core_args(), Argument(name="plugin", kind=list, help=help)]
+
+    def _use_plugins(self) -> None:
+        given = [*self.args.plugin.value, *self._plugins]
+        for folder in given:
+            plugins.add(folder, "--plugin")
+        if given:  # for processes that a task starts
+            known = [os.environ.get("TRIMTAB_PLUGIN_PATH", "")]
+            folders = [str(Path(folder).absolute()) for folder in given]
+            os.environ["TRIMTAB_PLUGIN_PATH"] = os.pathsep.join(filter(None, folders + known))
 
     def list_flat(self) -> None:
         """A line per task, whatever the width of the terminal: for reading, and for `grep`."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, cast
 
-from trimtab import cores, paths
+from trimtab import cores, paths, plugins
 from trimtab.cores import Core
 from trimtab.devices.protocol import Device
 from trimtab.devices.shell import ShellDevice
@@ -150,8 +150,9 @@ def find_device(name: str) -> Definition:
 
 
 def _files() -> dict[str, Path]:
-    folders = (paths.root() / "devices", paths.config() / "devices")
-    return {path.stem: path for folder in folders for path in folder.glob("*.toml")}
+    own = {path.stem: path for path in (paths.root() / "devices").glob("*.toml")}
+    users = {path.stem: path for path in (paths.config() / "devices").glob("*.toml")}
+    return plugins.with_own("devices", own) | users
 
 
 def _load(path: Path) -> Definition:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -61,6 +61,16 @@ class HandledLayer:
     def real(self, name: Any, default: float | None = None) -> float:
         """A parameter that is a real number."""
         raise NotImplementedError
+
+    # What parsers of plug-ins read, of any format.
+
+    def parameters(self) -> Mapping[str, Any]:
+        """All parameters by name as plain data: see `trimtab.importers._parameters`."""
+        return {}
+
+    def stored_weights(self, i: int, shape: Sequence[int], what: str) -> Array:
+        """Weights of the layer: those of input `i`, where the format has none of its own."""
+        return self.parameter(i, what, shape)
 
     # Operands.
 

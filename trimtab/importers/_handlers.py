@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
+from trimtab import plugins
 from trimtab.errors import SchemaError
 
 L = TypeVar("L")
@@ -53,6 +54,24 @@ class Handlers(Mapping[str, Handler[L]]):
             for module in pkgutil.iter_modules(package.__path__):
                 importlib.import_module(f"{self._package}.{module.name}")
             self._complete = True
+            self._add_plugins()
+
+    def _add_plugins(self) -> None:
+        from trimtab.importers import _parsers  # which stands on what handlers see
+
+        framework = self._package.rpartition(".")[2].removesuffix("_ops")
+        for parser in _parsers.parsers(framework):
+            plugin = plugins.owner(parser.parse.__module__)
+            other = self._found.get(parser.origin)
+            if other is not None and not parser.replaces and plugin is not None:
+                with plugins.tolerated(plugin):
+                    raise plugin.error(
+                        f"'{parser.origin}' of {framework} has a handler: {_place(other)}",
+                        parser.place,
+                        "write replaces=True to take its place",
+                    )
+            else:
+                self._found[parser.origin] = cast(Handler[L], parser)
 
     def __getitem__(self, type: str) -> Handler[L]:
         self._import()
@@ -68,4 +87,6 @@ class Handlers(Mapping[str, Handler[L]]):
 
 
 def _place(handler: Handler[Any]) -> str:
+    if place := getattr(handler, "place", ""):
+        return str(place)
     return f"{handler.__module__}.{getattr(handler, '__name__', handler)}"

@@ -20,7 +20,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from trimtab import paths
+from trimtab import paths, plugins
 from trimtab.errors import SchemaError
 from trimtab.kernels.generic import read_families
 from trimtab.kernels.isa import PORTABLE, Isa, read_isas
@@ -39,9 +39,9 @@ __all__ = [
 ]
 
 
-def read_inventory(folder: Path) -> dict[str, Kernel]:
-    """All kernels below `folder` by name: families by alphabet, their types too, highest rank
-    first, portable last.
+def read_inventory(folder: Path, *others: Path) -> dict[str, Kernel]:
+    """All kernels below `folder`, and below `others` (of plug-ins), by name: families by alphabet,
+    their types too, highest rank first, portable last.
 
     A file takes the place of the generated kernel of its name. SchemaError when a file breaks a
     rule, a family has no portable member of a type or is declared twice, or its members disagree on
@@ -49,14 +49,16 @@ def read_inventory(folder: Path) -> dict[str, Kernel]:
     """
     isas = read_isas(folder / "isa.toml")
     made: dict[str, Kernel] = {}
-    for header in sorted(folder.glob("generic/*.h")):
-        for declared in read_families(header):
+    for header in sorted(h for f in (folder, *others) for h in f.glob("generic/*.h")):
+        for declared in read_families(header, folder):
             for kernel in declared.kernels(isas):
                 if made.setdefault(kernel.name, kernel) is not kernel:
                     raise SchemaError(
                         f"family {kernel.family} is declared twice", where=str(header)
                     )
-    written = [read_kernel(p, isas) for p in sorted(folder.glob("*/*.cpp"))]
+    written = [
+        read_kernel(p, isas, folder) for f in (folder, *others) for p in sorted(f.glob("*/*.cpp"))
+    ]
     found = [*(made | {kernel.name: kernel for kernel in written}).values()]
     found.sort(key=lambda k: (k.family, k.dtype, -isas[k.isa].rank, -k.mr * k.nr, k.name))
     for family in sorted({k.typed_family for k in found}):
@@ -84,7 +86,7 @@ def isas() -> dict[str, Isa]:
 @cache
 def inventory() -> dict[str, Kernel]:
     """All kernels of this installation by name, in the order of `read_inventory`."""
-    return read_inventory(paths.root() / "kernels")
+    return read_inventory(paths.root() / "kernels", *plugins.folders("kernels"))
 
 
 def kernel(name: str) -> Kernel:

@@ -30,10 +30,13 @@ _LANES = re.compile(r"^constexpr size_t kLanes = (\d+);", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Family:
-    """One declaration. Tiles are spelled as in a kernel's name; none: its kernels have no tile."""
+    """One declaration. `root`: the folder of kernels whose vectors it is for. Tiles are spelled as
+    in a kernel's name; none: its kernels have no tile.
+    """
 
     name: str
     header: Path
+    root: Path
     function: str
     args_type: str
     dtypes: tuple[str, ...]
@@ -61,7 +64,7 @@ class Family:
             return ("",)
         if isa.name == PORTABLE:
             return ()
-        lanes = _lanes(self.header.parents[1] / isa.folder / isa.vectors[dtype])
+        lanes = _lanes(self.root / isa.folder / isa.vectors[dtype])
         return self.tiles + tuple(tile for n, tile in self.tile_by_lanes if n == lanes)
 
     def _kernel(self, isa: Isa, dtype: str, tile: str, isas: Mapping[str, Isa]) -> Kernel:
@@ -75,8 +78,10 @@ class Family:
         return named(name, isas, path, self.args_type, str(self.header), recipe)
 
 
-def read_families(header: Path) -> list[Family]:
-    """The families that a header declares; SchemaError names the line of a wrong declaration."""
+def read_families(header: Path, root: Path) -> list[Family]:
+    """The families that a header declares, for the vectors below `root`; SchemaError names the line
+    of a wrong declaration.
+    """
     text = _text(header)
     found = []
     for begin in _BEGIN.finditer(text):
@@ -95,7 +100,7 @@ def read_families(header: Path) -> list[Family]:
             raise SchemaError(
                 f"family {name}: {e}", where=where, hint="kernels/generic/family.h has the rules"
             ) from None
-        found.append(Family(name, header, match["function"], match["args"], **options))
+        found.append(Family(name, header, root, match["function"], match["args"], **options))
     return found
 
 

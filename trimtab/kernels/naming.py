@@ -52,8 +52,8 @@ class Recipe:
 class Kernel:
     """One micro-kernel. `mr`, `nr`: its tile, 0 where it has none. `kr`: elements of the depth that
     lie side by side in its packed weights. `args_type`: the template of its
-    arguments, `GemmArgs`. `path`: of the file that defines it, below `paths.root()`; below the
-    build folder when there is a `recipe` to write it from.
+    arguments, `GemmArgs`. `path`: of the file that defines it, below `paths.root()` unless it is a
+    plug-in's; below the build folder when there is a `recipe` to write it from.
     """
 
     name: str
@@ -137,8 +137,10 @@ def named(
     )
 
 
-def read_kernel(path: Path, isas: Mapping[str, Isa]) -> Kernel:
-    """The kernel in one file; SchemaError when its name, folder or function breaks the rules."""
+def read_kernel(path: Path, isas: Mapping[str, Isa], root: Path) -> Kernel:
+    """The kernel in one file, below `root` or a plug-in's; SchemaError when its name, folder or
+    function breaks the rules.
+    """
     where, name = str(path), path.stem
     try:
         text = path.read_text(encoding="utf-8")
@@ -152,7 +154,9 @@ def read_kernel(path: Path, isas: Mapping[str, Isa]) -> Kernel:
             hint="the function has the name of its file; kernel_api.h holds the argument types",
         )
     folder = path.parent.name
-    kernel = named(name, isas, Path("kernels", folder, path.name), signature[1], where)
+    own = path.is_relative_to(root)
+    place = Path("kernels", folder, path.name) if own else path
+    kernel = named(name, isas, place, signature[1], where)
     if isas[kernel.isa].folder != folder:
         raise SchemaError(
             f"kernels for {kernel.isa} belong in kernels/{isas[kernel.isa].folder}/", where=where

@@ -12,6 +12,7 @@ import pkgutil
 from functools import cache
 from typing import Protocol, cast
 
+from trimtab import plugins
 from trimtab.errors import SchemaError
 from trimtab.program import Program
 
@@ -31,6 +32,12 @@ def passes() -> dict[str, Pass]:
     """Every pass by its name (that of its module), in the order they run."""
     names = (m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
     found = {name: cast(Pass, importlib.import_module(f"{__name__}.{name}")) for name in names}
+    for name, module in plugins.modules("passes").items():
+        if name in found:
+            raise SchemaError(
+                f"there is a pass {name}", where=str(module.__file__), hint="call it otherwise"
+            )
+        found[name] = cast(Pass, module)
     ordered = sorted(found, key=lambda name: found[name].ORDER)
     for a, b in itertools.pairwise(ordered):
         if found[a].ORDER == found[b].ORDER:

@@ -12,6 +12,7 @@ import pkgutil
 from collections.abc import Sequence
 from typing import Protocol, cast
 
+from trimtab import plugins
 from trimtab.bench.summary import Comparison, Summary
 from trimtab.errors import UsageError
 from trimtab.reports._tables import precision, shipped
@@ -47,14 +48,17 @@ class Overview(Protocol):
 def names() -> list[str]:
     """The names of all formats, sorted: those of their modules, with dashes."""
     found = [info.name for info in pkgutil.iter_modules(__path__)]
-    return sorted(name.replace("_", "-") for name in found if not name.startswith("_"))
+    own = {name for name in found if not name.startswith("_")}
+    return sorted(name.replace("_", "-") for name in own | plugins.modules("reports").keys())
 
 
 def find(name: str) -> Format:
     """The format of that name; raises UsageError with the known names."""
     if name not in names():
         raise UsageError(f"unknown report format {name!r}", hint=f"one of: {', '.join(names())}")
-    return cast(Format, importlib.import_module(f"{__name__}.{name.replace('-', '_')}"))
+    module = name.replace("-", "_")
+    theirs = plugins.modules("reports").get(module)
+    return cast(Format, theirs or importlib.import_module(f"{__name__}.{module}"))
 
 
 def find_overview(name: str) -> Overview:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 HARMLESS = frozenset(
     ("engine", "force_nd_im2col", "stable_prod_grad", "cudnn_convolution_algo_seeker")
 )
+
+
+# Messages of parameters that every layer may have, none of which changes what it computes.
+_GENERAL = frozenset(("loss_param", "transform_param"))
 
 
 class Layer(HandledLayer):
@@ -53,6 +57,21 @@ class Layer(HandledLayer):
             for field in message.unread():
                 if field not in HARMLESS and not field.endswith("filler"):
                     raise self.unsupported(f"'{field}' in {name} is not known")
+
+    def parameters(self) -> Mapping[str, Any]:
+        """The fields of its messages of parameters, whatever their names; one that several have is
+        called `message.field`.
+        """
+        found: dict[str, Any] = {}
+        for message, values in self._message.data().items():
+            if message.endswith("_param") and message not in _GENERAL:
+                for name, value in values.items():
+                    found[name if name not in found else f"{message}.{name}"] = value
+        return found
+
+    def stored_weights(self, i: int, shape: Sequence[int], what: str) -> Array:
+        """Blob `i`."""
+        return self.blob(i, shape, what)
 
     def real(self, name: str, default: float | None = None) -> float:
         """A real number in a message of parameters: `message.field`."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from google.protobuf import text_format
 
@@ -46,6 +47,11 @@ class Message:
     def unread(self) -> list[str]:
         """Fields that nobody has asked for."""
         return [name for name in self.fields if name not in self.read]
+
+    def data(self) -> dict[str, Any]:
+        """All fields as plain data: texts and dictionaries, lists where a field is repeated."""
+        found = {name: [_plain(value) for value in values] for name, values in self.fields.items()}
+        return {name: v[0] if len(v) == 1 else v for name, v in found.items()}
 
     def message(self, name: str) -> Message:
         """A message field; an empty message when it is not there."""
@@ -132,6 +138,10 @@ class Message:
         return ImportModelError(
             f"'{name}' is {value.text!r} (line {value.line}), not {expected}", where=self.where
         )
+
+
+def _plain(value: Scalar | Message) -> Any:
+    return value.text if isinstance(value, Scalar) else value.data()
 
 
 def parse(text: str, path: str) -> Message:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from trimtab.errors import ImportModelError
 from trimtab.importers._handled_layer import HandledLayer, Place
 from trimtab.importers._handlers import Handlers
@@ -56,6 +59,15 @@ class Layer(HandledLayer):
         return [self.image(i) for i in range(self.type != "route", len(self.inputs))]
 
     # Options and weights.
+
+    def parameters(self) -> Mapping[str, Any]:
+        """Its options; what has commas is a list of texts."""
+        lists = {name: text.split(",") for name, text in self.options.options.items()}
+        return {name: v[0] if len(v) == 1 else v for name, v in lists.items()}
+
+    def stored_weights(self, i: int, shape: Sequence[int], what: str) -> Array:
+        """The next weights of the file."""
+        return self.weights(tuple(shape), what)
 
     def positive(self, name: str, default: int) -> int:
         """An option that must be positive."""

@@ -6,8 +6,8 @@ is [1, w]. Axes in files count without the batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from trimtab.importers._handled_layer import HandledLayer, Place
 from trimtab.importers._handlers import Handlers
@@ -48,6 +48,14 @@ class Layer(HandledLayer):
         if unread := self.param.unread():
             listed = ", ".join(f"{key}={value}" for key, value in unread.items())
             raise self.unsupported(f"its parameters {listed} are not known")
+
+    def parameters(self) -> Mapping[str, Any]:
+        """Its parameters by their numbers; arrays as lists of texts."""
+        return {str(key): v[0] if len(v) == 1 else v for key, v in self.param.params.items()}
+
+    def stored_weights(self, i: int, shape: Sequence[int], what: str) -> Array:
+        """The next weights, with a tag."""
+        return self.weights(shape, what)
 
     def real(self, name: int, default: float | None = None) -> float:
         """A real parameter."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
-from onnx import helper
+from onnx import helper, numpy_helper
 
 from trimtab.importers._attributes import AttributedLayer
 from trimtab.importers._handlers import Handlers
@@ -53,6 +54,13 @@ class Node(AttributedLayer):
     def attribute(self, name: str) -> Any:
         """An attribute as ONNX has it."""
         return self._attributes.get(name)
+
+    def parameters(self) -> Mapping[str, Any]:
+        """Its attributes; tensors as arrays."""
+        return {
+            name: numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
+            for name, value in self._attributes.items()
+        }
 
     def given(self, *names: str) -> dict[str, Any]:
         """Those of the real attributes that the node has: the engine's defaults are ONNX's."""

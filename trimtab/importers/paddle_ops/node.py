@@ -22,6 +22,11 @@ Results = Operand | Mapping[str, Operand | Sequence[Operand]]
 # Output slots of which an operator has one that matters.
 _MAIN_OUTPUTS = ("Out", "Output", "Y", "OutputBox")
 
+# Attributes that Paddle gives to every operator, for its own book-keeping.
+_GENERAL = frozenset(
+    ("op_role", "op_role_var", "op_namescope", "op_callstack", "op_device", "with_quant_attr")
+)
+
 _EMPTY = "@EMPTY@"  # the name of no variable at all
 
 
@@ -51,6 +56,14 @@ class Node(AttributedLayer):
         if not isinstance(value, VarNames):
             return value
         return np.concatenate([self._known(n, name).reshape(-1) for n in value.names]).tolist()
+
+    def parameters(self) -> Mapping[str, Any]:
+        """Its attributes but those that every operator has; lists as lists."""
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in self._attributes.items()
+            if name not in _GENERAL
+        }
 
     def dtype(self, name: str, default: int) -> str:
         """numpy's name of the element type that an attribute holds; -1 and absent: `default`."""

@@ -7,7 +7,7 @@ is a tensor, or what is known when the network is imported: numbers and lists of
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -89,6 +89,10 @@ class Operator(HandledLayer):
         for name, value in self._text.params.items():
             if name not in self._read and name not in HARMLESS and value not in (None, False):
                 raise self.unsupported(f"its argument {name}={value} is not known")
+
+    def parameters(self) -> Mapping[str, Any]:
+        """Its arguments."""
+        return self._text.params
 
     # Arguments, from the line or from an operand that is known.
 

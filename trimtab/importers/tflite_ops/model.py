@@ -73,13 +73,16 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Operator:
-    """An operator: operands by index, -1 where one is left out; `table` holds its options."""
+    """An operator: operands by index, -1 where one is left out; `table` holds its options, `custom`
+    those of a custom one, as it has written them.
+    """
 
     type: str
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     options_type: int
     table: Any
+    custom: bytes = b""
 
 
 @dataclass(frozen=True)
@@ -241,6 +244,7 @@ class _Reader:
             self._numbers(op, "Outputs"),
             int(op.BuiltinOptionsType()),
             op.BuiltinOptions(),
+            b"" if op.CustomOptionsIsNone() else op.CustomOptionsAsNumpy().tobytes(),
         )
 
 

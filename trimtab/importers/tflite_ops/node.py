@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from flatbuffers import flexbuffers
 
 from trimtab.importers._handled_layer import HandledLayer, Place, is_known
 from trimtab.importers._handlers import Handlers
@@ -65,6 +66,13 @@ class Node(HandledLayer):
     def has_options(self, name: str) -> bool:
         """Whether it has these options."""
         return options(self._op, name) is not None
+
+    def parameters(self) -> Mapping[str, Any]:
+        """Those of a custom operator, which are a flexbuffer with a map in it."""
+        found = flexbuffers.Loads(self._op.custom) if self._op.custom else {}
+        if not isinstance(found, dict):
+            raise self.unsupported("its options are no map")
+        return {str(name): value for name, value in found.items()}
 
     # Operands.
 

@@ -1,0 +1,60 @@
+#include "generated/plugin_attributes.h"
+#include "runtime/core/operator.h"
+
+namespace trimtab {
+namespace {
+
+// A band is a run of elements in each image (plain) or in each pixel (NHWC): both are `outer` times
+// the channels, each `inner` elements.
+class BandBias final : public OperatorOf<BandBiasAttributes> {
+ public:
+  void Run(ThreadPool& pool) override {
+    const Tensor& x = input(0);
+    const bool nhwc = x.layout == Layout::kNhwc && x.dims.rank == 4;
+    const auto channels = static_cast<size_t>(x.dims[1]);
+    const auto pixels = static_cast<size_t>(x.dims.Count(2, x.dims.rank));
+    const size_t inner = nhwc ? 1 : pixels;
+    const size_t outer = static_cast<size_t>(x.dims[0]) * (nhwc ? pixels : 1);
+    const auto* from = data<float>(0);
+    auto* to = result<float>();
+    const auto body = [this, from, to, inner, channels](size_t begin, size_t end, int) {
+      for (size_t i = begin; i < end; ++i)
+        AddTo(from + i * channels * inner, to + i * channels * inner, inner);
+    };
+    pool.For(outer, channels * inner, body);
+  }
+
+ protected:
+  Status InferShape() override {
+    const Dims& dims = input(0).dims;
+    const IntList& widths = attributes().widths;
+    TRIMTAB_CHECK(dims.rank >= 2, "the input must be [n, c, ...] (rank)", dims.rank);
+    TRIMTAB_CHECK(widths.size == attributes().offsets.size, "every band needs an offset (bands)",
+                  widths.size);
+    int64_t left = dims[1];
+    for (uint32_t i = 0; i < widths.size; ++i) {
+      TRIMTAB_CHECK(widths[i] > 0 && widths[i] <= left,
+                    "a band has no channels, or more than are left (band, width)", i, widths[i]);
+      left -= widths[i];
+    }
+    TRIMTAB_CHECK(left == 0, "the bands leave channels out (how many)", left);
+    output().dims = dims;
+    return Status();
+  }
+
+ private:
+  void AddTo(const float* from, float* to, size_t inner) const {
+    for (uint32_t band = 0; band < attributes().widths.size; ++band) {
+      const size_t count = static_cast<size_t>(attributes().widths[band]) * inner;
+      const float offset = attributes().offsets[band];
+      for (size_t i = 0; i < count; ++i) to[i] = from[i] + offset;
+      from += count;
+      to += count;
+    }
+  }
+};
+
+}  // namespace
+}  // namespace trimtab
+
+TRIMTAB_OPERATOR(BandBias)

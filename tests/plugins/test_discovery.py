@@ -1,0 +1,163 @@
+"""Which plug-ins there are, and what becomes of those that are wrong: nothing is compiled here."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from trimtab import errors, schema
+
+SCHEMA = """
+doc = "y = x."
+layout = "any"
+dtypes = ["f32"]
+[[inputs]]
+name = "x"
+doc = "input"
+[[outputs]]
+name = "y"
+doc = "shape of x"
+"""
+PARSER = """
+from trimtab import operator_parser
+@operator_parser(framework={framework!r}, origin={origin!r}, op={op!r}, replaces={replaces})
+def parse(layer, graph):
+    return graph.add({op!r}, layer.x(0))
+"""
+
+
+def plugin(folder: Path, **files: str) -> Path:
+    """A plug-in with an operator called as its folder, and more `files`: room__name of a .py."""
+    (folder / "ops").mkdir(parents=True)
+    (folder / "ops" / f"{folder.name}.toml").write_text(SCHEMA)
+    (folder / "ops" / f"{folder.name}.cpp").write_text("")
+    for name, text in files.items():
+        path = folder / f"{name.replace('__', '/')}.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+def run(cwd: Path, *plugins: Path, search: str = "") -> subprocess.CompletedProcess[str]:
+    """`plugins --json` in a folder, with these plug-ins asked for."""
+    argv = [sys.executable, "-m", "trimtab.cli", "plugins", "--json"]
+    for folder in plugins:
+        argv += ["--plugin", str(folder)]
+    environment = os.environ | {"TRIMTAB_PLUGIN_PATH": search}
+    return subprocess.run(
+        argv, cwd=cwd, env=environment, capture_output=True, text=True, check=False, timeout=120
+    )
+
+
+def parts(done: subprocess.CompletedProcess[str]) -> set[tuple[str, str, str]]:
+    """(plug-in, room, name) of what was listed."""
+    assert done.returncode == 0, done.stderr
+    return {(row["plug-in"], row["room"], row["name"]) for row in json.loads(done.stdout)}
+
+
+def test_without_any_there_are_none(tmp_path: Path) -> None:
+    assert parts(run(tmp_path)) == set()
+
+
+def test_they_are_found_by_option_path_and_project(tmp_path: Path) -> None:
+    asked, searched, named = (plugin(tmp_path / "far" / name) for name in ("one", "two", "three"))
+    project = tmp_path / "project" / "deep"
+    project.mkdir(parents=True)
+    listed = '[tool.trimtab]\nplugins = ["../far/three"]\n'
+    (project.parent / "pyproject.toml").write_text(listed)
+    found = parts(run(project, asked, search=str(searched)))
+    assert {("one", "ops", "one"), ("two", "ops", "two"), ("three", "ops", "three")} <= found
+    assert ("three", "from", str(named)) in found
+
+
+def test_an_entry_point_of_a_package_is_one(tmp_path: Path) -> None:
+    plugin(tmp_path / "site" / "my_plugin")
+    (tmp_path / "site" / "my_plugin" / "__init__.py").write_text("")
+    info = tmp_path / "site" / "my_plugin-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-plugin\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[trimtab.plugins]\nmine = my_plugin\n")
+    argv = [sys.executable, "-m", "trimtab.cli", "plugins", "--json"]
+    environment = os.environ | {"PYTHONPATH": str(tmp_path / "site")}
+    done = subprocess.run(
+        argv, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert ("mine", "ops", "my_plugin") in parts(done)
+
+
+def test_a_folder_that_is_none_is_an_error_with_its_own_exit_code(tmp_path: Path) -> None:
+    for folder in (tmp_path / "nowhere", tmp_path):
+        done = run(tmp_path, folder)
+        assert done.returncode == errors.PluginError.exit_code
+        assert str(folder) in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"importers__a": "import nothing_of_this_name"}, ["a.py:1", "ModuleNotFoundError"]),
+        ({"importers__a": "x = 1\ny = ("}, ["a.py:2", "SyntaxError"]),
+        (
+            {"importers__a": PARSER.format(framework="cafe", origin="A", op="bad", replaces=False)},
+            ["a.py:3", "no framework 'cafe'"],
+        ),
+        (
+            {"importers__a": PARSER.format(framework="caffe", origin="A", op="no", replaces=False)},
+            ["a.py:3", "no operator 'no'"],
+        ),
+    ],
+)
+def test_one_that_is_wrong_is_named_with_its_line_and_the_others_go_on(
+    tmp_path: Path, files: dict[str, str], said: list[str]
+) -> None:
+    bad, good = plugin(tmp_path / "bad", **files), plugin(tmp_path / "good")
+    done = run(tmp_path, search=f"{bad}{os.pathsep}{good}")
+    assert ("good", "ops", "good") in parts(done)
+    for text in ("plug-in bad", *said):
+        assert text in done.stderr
+    asked = run(tmp_path, bad)
+    assert all(text in asked.stdout + asked.stderr for text in said)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("softmax", SCHEMA, "there is an operator softmax"),
+        ("mine", 'replaces = "softmax"\n' + SCHEMA, "no other operator of its name"),
+        ("softmax", 'replaces = "softmax"\n' + SCHEMA, "other inputs, outputs or attributes"),
+        ("mine", "id = 3\n" + SCHEMA, "id 3 is not one of a plug-in's"),
+        ("mine", SCHEMA.replace('layout = "any"', ""), "layout"),
+        ("Mine", SCHEMA, "snake_case"),
+    ],
+)
+def test_a_schema_that_cannot_be_names_its_file(
+    tmp_path: Path, name: str, text: str, said: str
+) -> None:
+    folder = tmp_path / "bad"
+    (folder / "ops").mkdir(parents=True)
+    (folder / "ops" / f"{name}.toml").write_text(text)
+    (folder / "ops" / f"{name}.cpp").write_text("")
+    done = run(tmp_path, folder)
+    assert said in done.stdout + done.stderr
+    assert f"{name}.toml" in done.stdout + done.stderr
+
+
+def test_an_operator_without_a_source_and_one_outside_the_folder_are_refused(
+    tmp_path: Path,
+) -> None:
+    bare = plugin(tmp_path / "bare")
+    (bare / "ops" / "bare.cpp").unlink()
+    assert "there is no bare.cpp beside it" in run(tmp_path, bare).stdout
+    away = plugin(tmp_path / "away")
+    (away / "ops" / "far.toml").symlink_to(bare / "ops" / "bare.toml")
+    assert "outside the plug-in's folder" in run(tmp_path, away).stdout
+
+
+def test_ids_of_plug_ins_come_of_their_names_and_lie_above_trimtab_s_own() -> None:
+    assert max(op.id for op in schema.operators().values()) < 0x8000

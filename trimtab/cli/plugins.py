@@ -1,0 +1,15 @@
+"""Which plug-ins there are."""
+
+from __future__ import annotations
+
+from invoke.context import Context
+from invoke.tasks import task
+
+
+@task(help={"json": "as JSON on standard output"})
+def plugins(_: Context, json: bool = False) -> None:
+    """List the plug-ins in use, what each brings, and what is wrong with those left out."""
+    from trimtab.workflow import plugin_list
+
+    table = plugin_list.table()
+    print(table.json() if json else table.text())

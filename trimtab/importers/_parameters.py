@@ -1,0 +1,193 @@
+"""Parameters of a layer as a plug-in's parser reads them: by name, with a type.
+
+Every format hands over plain data: numbers, texts, lists, arrays, and mappings for messages within
+messages. Text formats hand over texts, which are converted here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+
+from trimtab.errors import ImportModelError
+from trimtab.importers._layers import Array
+
+T = TypeVar("T")
+Name = str | int
+"""What a format calls a parameter; ncnn's have numbers."""
+
+# The class below has methods of these names.
+_Int: TypeAlias = int
+_Float: TypeAlias = float
+_Bool: TypeAlias = bool
+_REQUIRED: Any = object()
+_FLAGS = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
+
+
+class Parameters:
+    """Named values of a layer, or of a message in it; `path` is how errors call the message.
+
+    A value that is not there is its default; without a default it is an error that names layer and
+    parameter. What nobody reads is found by `unread`.
+    """
+
+    def __init__(self, values: Mapping[str, Any], where: str, path: str = "") -> None:
+        self._values, self._where, self._path = values, where, path
+        self._read: set[str] = set()
+        self._messages: list[Parameters] = []
+
+    def has(self, name: Name) -> _Bool:
+        """Whether a parameter is given."""
+        return str(name) in self._values
+
+    def int(self, name: Name, default: _Int = _REQUIRED) -> _Int:
+        """A whole number of any size: int64 and uint64 included."""
+        return self._one(name, default, _integer, "a whole number")
+
+    def float(self, name: Name, default: _Float = _REQUIRED) -> _Float:
+        """A real number, as precise as the format stores it: a double stays one."""
+        return self._one(name, default, _real, "a number")
+
+    def bool(self, name: Name, default: _Bool = _REQUIRED) -> _Bool:
+        """true or false."""
+        return self._one(name, default, _flag, "true or false")
+
+    def text(self, name: Name, default: str = _REQUIRED) -> str:
+        """A text."""
+        return self._one(name, default, _text, "a text")
+
+    def enum(self, name: Name, values: Sequence[str], default: str = _REQUIRED) -> str:
+        """One of `values`, written by its name or its place among them."""
+
+        def choice(value: Any) -> str:
+            text = _text(value)
+            return values[_Int(text)] if text.isdecimal() else values[values.index(text)]
+
+        return self._one(name, default, choice, f"one of {', '.join(values)}")
+
+    def ints(self, name: Name, default: Sequence[_Int] = _REQUIRED) -> list[_Int]:
+        """Whole numbers; a single one is a list of one."""
+        return self._all(name, default, _integer, "whole numbers")
+
+    def floats(self, name: Name, default: Sequence[_Float] = _REQUIRED) -> list[_Float]:
+        """Real numbers; a single one is a list of one."""
+        return self._all(name, default, _real, "numbers")
+
+    def texts(self, name: Name, default: Sequence[str] = _REQUIRED) -> list[str]:
+        """Texts; a single one is a list of one."""
+        return self._all(name, default, _text, "texts")
+
+    def array(self, name: Name) -> Array:
+        """A tensor, or numbers as one."""
+        return np.asarray(self._given(name, _REQUIRED))
+
+    def messages(self, name: Name) -> list[Parameters]:
+        """A repeated message; empty when there is none."""
+        found = self._given(name, [])
+        result = []
+        for i, value in enumerate(found if isinstance(found, list) else [found]):
+            if not isinstance(value, Mapping):
+                raise self.invalid(name, "messages")
+            result.append(Parameters(value, self._where, f"{self._spelled(name)}[{i}]."))
+        self._messages += result
+        return result
+
+    def message(self, name: Name) -> Parameters:
+        """A message; one without values when it is not there."""
+        found = self.messages(name)
+        if found:
+            return found[-1]
+        return Parameters({}, self._where, f"{self._spelled(name)}.")
+
+    def json(self, name: Name, default: Any = _REQUIRED) -> Any:
+        """A parameter whole: a message as dictionaries and lists, a text as what its JSON says."""
+        value = self._given(name, default)
+        if not isinstance(value, str):
+            return value
+        try:
+            return json.loads(value)
+        except ValueError:
+            raise self.invalid(name, "JSON") from None
+
+    def unread(self) -> Iterator[str]:
+        """The names of parameters that nobody has asked for, those in messages included."""
+        yield from (self._path + name for name in self._values if name not in self._read)
+        for message in self._messages:
+            yield from message.unread()
+
+    def invalid(self, name: Name, expected: str) -> ImportModelError:
+        """The error of a parameter that is not what it must be."""
+        value = str(self._values.get(str(name)))[:60]
+        return ImportModelError(
+            f"its parameter {self._spelled(name)} is {value}, not {expected}",
+            where=self._where,
+            hint="check the file, or the parser of the plug-in",
+        )
+
+    def _spelled(self, name: Name) -> str:
+        return f"{self._path}{name}"
+
+    def _given(self, name: Name, default: Any) -> Any:
+        self._read.add(str(name))
+        if str(name) in self._values:
+            return self._values[str(name)]
+        if default is _REQUIRED:
+            raise ImportModelError(
+                f"it lacks the parameter {self._spelled(name)}",
+                where=self._where,
+                hint="check the file, or give the plug-in's parser a default",
+            )
+        return default
+
+    def _one(self, name: Name, default: T, convert: Callable[[Any], T], expected: str) -> T:
+        value = self._given(name, default)
+        if value is default:
+            return default
+        values = value if isinstance(value, list) else [value]
+        if len(values) != 1:
+            raise self.invalid(name, expected)
+        return self._converted(name, values, convert, expected)[0]
+
+    def _all(
+        self, name: Name, default: Sequence[T], convert: Callable[[Any], T], expected: str
+    ) -> list[T]:
+        value = self._given(name, default)
+        if isinstance(value, np.ndarray):
+            value = value.reshape(-1).tolist()
+        values = list(value) if isinstance(value, list | tuple) else [value]
+        return self._converted(name, values, convert, expected)
+
+    def _converted(
+        self, name: Name, values: Sequence[Any], convert: Callable[[Any], T], expected: str
+    ) -> list[T]:
+        try:
+            return [convert(value) for value in values]
+        except (TypeError, ValueError, IndexError, KeyError, OverflowError):
+            raise self.invalid(name, expected) from None
+
+
+def _integer(value: Any) -> int:
+    if isinstance(value, str):
+        return int(value, 0)
+    if isinstance(value, float) and not value.is_integer():
+        raise ValueError
+    return int(value)
+
+
+def _real(value: Any) -> float:
+    return float(value.rstrip("fF")) if isinstance(value, str) else float(value)
+
+
+def _flag(value: Any) -> bool:
+    if isinstance(value, str):
+        return _FLAGS[value.lower()]
+    return bool(value)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list | Mapping | np.ndarray):
+        raise TypeError
+    return value.decode() if isinstance(value, bytes) else str(value)

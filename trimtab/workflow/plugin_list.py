@@ -1,0 +1,49 @@
+"""What plug-ins bring, as a table."""
+
+from __future__ import annotations
+
+from trimtab import kernels, passes, plugins, schema
+from trimtab.errors import TrimtabError
+from trimtab.importers._parsers import parsers
+from trimtab.tables import Column, Table
+
+
+def table() -> Table:
+    """A row for each part of each plug-in: its room, its name, what it is; then one for each that
+    was left out, with the reason.
+    """
+    rows: list[tuple[str, str, str, str]] = []
+    for plugin in plugins.found():
+        own = [row for room in plugins.ROOMS for row in _room(plugin, room)]
+        rows += [(plugin.name, *row) for row in own] or [(plugin.name, "", "", "nothing")]
+        rows.append((plugin.name, "from", str(plugin.folder), plugin.origin))
+    rows += [("", "left out", error.where, error.what) for error in plugins.left_out().values()]
+    return Table([Column(head) for head in ("plug-in", "room", "name", "what")], rows)
+
+
+def _room(plugin: plugins.Plugin, room: str) -> list[tuple[str, str, str]]:
+    try:
+        if room == "ops":
+            ops = [
+                op for op in schema.operators().values() if op.path.parent == plugin.folder / room
+            ]
+            return [(room, op.name, op.doc) for op in ops]
+        if room == "kernels":
+            found = [k for k in kernels.inventory().values() if _is_in(k, plugin)]
+            return [(room, kernel.name, f"for {kernel.isa}") for kernel in found]
+        if room == "importers":
+            own = [p for p in parsers() if plugins.owner(p.parse.__module__) == plugin]
+            return [(room, f"{p.framework} {p.origin}", f"makes {', '.join(p.ops)}") for p in own]
+        if room == "passes":
+            passes.passes()
+        return [(room, path.stem, "") for path in plugin.parts(room)]
+    except TrimtabError as error:
+        return [(room, "", f"error: {error}")]
+
+
+def _is_in(kernel: kernels.Kernel, plugin: plugins.Plugin) -> bool:
+    """Whether a kernel, or the header that declares its family, is the plug-in's."""
+    if kernel.path.is_absolute():
+        return kernel.path.is_relative_to(plugin.folder)
+    header = kernel.recipe.header if kernel.recipe else ""
+    return bool(header) and (plugin.folder / header).is_file()

@@ -1,0 +1,50 @@
+"""Writes a new plug-in: a small one that works, from the files of `templates/plugin/`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from trimtab import files, paths
+from trimtab.errors import UsageError
+from trimtab.importers._parsers import FRAMEWORKS
+from trimtab.schema import operators
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+# What a text or number without a name is called where parameters have numbers.
+_PARAMETERS = {"ncnn": "0"}
+
+
+def write(name: str, op: str, framework: str, output: str | Path = ".") -> Path:
+    """The folder of the new plug-in, `output`/`name`, with one operator and a parser for layers of
+    `framework`. UsageError for names that cannot be, and for a folder that exists.
+    """
+    folder = Path(output) / name
+    for what, value in (("the plug-in's name", name), ("the operator's name", op)):
+        if not _NAME.fullmatch(value):
+            raise UsageError(f"{what} is {value!r}", hint="write it in snake_case, such as my_op")
+    if framework not in FRAMEWORKS:
+        known = ", ".join(FRAMEWORKS)
+        raise UsageError(f"there is no format {framework!r}", hint=f"one of {known}")
+    if op in operators():
+        raise UsageError(f"there is an operator {op}", hint="call yours otherwise")
+    if folder.exists():
+        raise UsageError("there is such a folder already", where=str(folder))
+    words = {
+        "@name@": name,
+        "@op@": op,
+        "@Op@": "".join(part.capitalize() for part in op.split("_")),
+        "@framework@": framework,
+        "@parameter@": _PARAMETERS.get(framework, "factor"),
+        "@prefix@": "custom " if framework == "tflite" else "",
+    }
+    with files.replacing_folder(folder) as fresh:
+        for template in sorted((paths.root() / "templates" / "plugin").rglob("*.in")):
+            place = template.relative_to(paths.root() / "templates" / "plugin").as_posix()
+            text = template.read_text(encoding="utf-8")
+            for word, value in words.items():
+                place, text = place.replace(word, value), text.replace(word, value)
+            target = fresh / place.removesuffix(".in")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            files.write_text(target, text)
+    return folder

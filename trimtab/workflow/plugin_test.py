@@ -1,0 +1,148 @@
+"""Runs the cases of a plug-in's operators: on this machine, and on devices with a runner that holds
+just what they need.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from trimtab import files, plugins
+from trimtab.bench.runner import Command, interpret
+from trimtab.build import builder
+from trimtab.build.derive import profile_of
+from trimtab.devices import Device, find_device
+from trimtab.devices.control import Control, controlled
+from trimtab.errors import ProgramError, UsageError
+from trimtab.operator_cases import Array, OperatorCase, cases_of
+from trimtab.profile import Profile
+from trimtab.program import Program
+from trimtab.program.program import NUMPY_DTYPES
+from trimtab.progress import SILENT, Progress
+from trimtab.session import Session, optimize
+from trimtab.tables import Column, Table
+from trimtab.workflow.models import target_of
+
+EMULATED = ("qemu-a53", "qemu-armv7")
+HERE = "this machine"
+_LAUNCH_S = 600.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One case in one place: what is wrong, "" if nothing is."""
+
+    place: str
+    case: str
+    wrong: str
+
+
+def find(folder: str) -> plugins.Plugin:
+    """The plug-in in `folder`; UsageError when it is not in use."""
+    wanted = Path(folder).expanduser().resolve()
+    for plugin in plugins.found():
+        if plugin.folder == wanted:
+            return plugin
+    raise UsageError("the plug-in is not in use", where=folder, hint=f"--plugin {folder}")
+
+
+def run(
+    plugin: plugins.Plugin, devices: Sequence[str] = EMULATED, progress: Progress = SILENT
+) -> list[Outcome]:
+    """Every case of `plugin` on this machine, then on every device. A case that is refused or wrong
+    is an outcome; a build that fails or a device that is gone is an error.
+    """
+    cases = cases_of(plugin)
+    with progress.step(f"{len(cases)} cases on {HERE}"):
+        outcomes = [Outcome(HERE, name, _tried(case, _here)) for name, case in cases.items()]
+    for name in devices:
+        outcomes += _on_device(plugin, cases, name, progress)
+    return outcomes
+
+
+def table(outcomes: Sequence[Outcome]) -> Table:
+    """A row for each place, and one for what is wrong there."""
+    rows: list[tuple[str, str, str]] = []
+    for place in dict.fromkeys(outcome.place for outcome in outcomes):
+        own = [outcome for outcome in outcomes if outcome.place == place]
+        wrong = [outcome for outcome in own if outcome.wrong]
+        rows.append((place, f"{len(own) - len(wrong)} of {len(own)}", ""))
+        rows += [("", outcome.case, outcome.wrong) for outcome in wrong]
+    return Table([Column("place"), Column("right"), Column("wrong")], rows)
+
+
+def _here(case: OperatorCase) -> list[Array]:
+    return [*Session(case.program("case"), threads=2).run(case.operands()).values()]
+
+
+def _tried(case: OperatorCase, compute: Callable[[OperatorCase], list[Array]]) -> str:
+    try:
+        return case.wrong(compute(case))
+    except ProgramError as refused:
+        return str(refused)
+
+
+def _on_device(
+    plugin: plugins.Plugin, cases: Mapping[str, OperatorCase], name: str, progress: Progress
+) -> Iterator[Outcome]:
+    definition = find_device(name)
+    target = target_of(definition.toolchain, definition.cpu or "")
+    planned: dict[str, Program] = {}
+    for key, case in cases.items():
+        try:
+            planned[key] = optimize(case.program("case"), target)
+        except ProgramError as refused:
+            yield Outcome(name, key, str(refused))
+    profile: Profile | None = None
+    for program in planned.values():
+        own = profile_of(program, target)
+        profile = own if profile is None else profile.merged(own)
+    if profile is None:
+        return
+    profile = replace(profile, name=plugin.name)
+    with tempfile.TemporaryDirectory() as folder:
+        request = builder.BuildRequest(
+            profile, Path(folder, "build"), definition.toolchain, definition.cpu
+        )
+        build = builder.build(request, progress)
+        control = Control(governor="keep", wait_s=_LAUNCH_S)
+        with (
+            progress.step(f"{len(planned)} cases on {name}"),
+            definition.open() as device,
+            controlled(device, control, purpose=f"plug-in {plugin.name}"),
+        ):
+            runner = device.push(build.runner).path
+            for key, program in planned.items():
+                results = _launched(device, runner, program, cases[key], Path(folder))
+                yield Outcome(
+                    name, key, results if isinstance(results, str) else cases[key].wrong(results)
+                )
+
+
+def _launched(
+    device: Device, runner: str, program: Program, case: OperatorCase, folder: Path
+) -> list[Array] | str:
+    """The outputs that the device computes, or what the runner says instead."""
+    program.save(folder / "case.ttm")
+    inputs = []
+    for i, array in enumerate(case.operands().values()):
+        files.write_bytes(folder / f"in{i}.bin", np.ascontiguousarray(array).tobytes())
+        inputs.append(device.push(folder / f"in{i}.bin").path)
+    with device.scratch() as scratch:
+        model = device.push(folder / "case.ttm").path
+        command = Command(runner, model, inputs, output_dir=scratch, threads=2)
+        launch = interpret(device.run(command.argv(), timeout_s=_LAUNCH_S))
+        if launch.error:
+            return str(launch.error)
+        results = []
+        for i, name in enumerate(program.outputs):
+            device.pull(f"{scratch}/out{i}.bin", folder / "out.bin")
+            var = program.vars[name]
+            results.append(
+                np.fromfile(folder / "out.bin", NUMPY_DTYPES[var.dtype]).reshape(var.shape)
+            )
+        return results
