@@ -95,7 +95,7 @@ namespace {
 
 constexpr size_t kMostInputs = 8, kMostInputBytes = size_t{1} << 20;
 alignas(64) unsigned char input_bytes[kMostInputs][kMostInputBytes];
-int failures = 0;
+int failures = 0, resized = 0;
 
 void Wrong(const char* model, const char* what) {
   printf("%s: allocation %d%s: %s\n", model, allocations.fails,
@@ -218,6 +218,7 @@ int Check(const char* name, const void* bytes, size_t size) {
   allocations.and_after = false;
   Live(name, bytes, size, &expected);
   const int count = allocations.count;
+  if (expected.resized_results != 0) ++resized;
   for (int number = 0; number < count; ++number) {
     for (int way = 0; way < 2; ++way) {
       allocations.fails = number;
@@ -248,6 +249,6 @@ int main(int argc, char** argv) {
     checked += Check(argv[i], bytes, size);
     free(bytes);
   }
-  printf("%d allocations of %d models\n", checked, argc - 1);
+  printf("%d allocations of %d models, %d times resized\n", checked, argc - 1, resized);
   return failures == 0 ? 0 : 1;
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -44,6 +45,7 @@ def test_without_memory_there_is_an_error_and_nothing_is_left(models: list[Path]
     argv = [tree / "check_memory", *models]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr
-    count = int(done.stdout.split()[0])
+    count, resized = map(int, re.findall(r"(\d+) (?:allocations|times)", done.stdout))
     # The file, the model, the threads' state and two threads, tables and the arena, at the least.
     assert count >= (7 + 6) * len(models)
+    assert resized > len(models) // 2  # from a file, and from memory

@@ -186,7 +186,10 @@ class SshDevice(ClientDevice):
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._master.wait(_CLOSE_S)  # it takes the sessions along
         if self._master.returncode != _CUT:
-            return DeviceRefusedError(
+            # Commands went well before: what ends one now, as a shutdown does, or who ends all that
+            # use too much, may be over when it is done once more.
+            kind = DeviceUnreachableError if self._is_settled else DeviceRefusedError
+            return kind(
                 f"it lets us in, but the command was ended or not begun: {said}",
                 where=self._where,
                 hint="its SSH server may force another command, or end those that use too much",
