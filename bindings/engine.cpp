@@ -196,7 +196,8 @@ class Executor {
     char why[256] = "";
     trimtab_model* opened = nullptr;
     const auto open = mapped ? trimtab_open_mapped : trimtab_open_memory;
-    const trimtab_options options = {threads, max_memory_bytes};
+    // Files are compared with their checksums when Python reads them (CheckModel).
+    const trimtab_options options = {threads, max_memory_bytes, 1};
     const int code = open(bytes_.data(), static_cast<size_t>(bytes_.size()), &options, &opened, why,
                           sizeof(why));
     if (code != 0) throw EngineError(code, why);
@@ -312,7 +313,7 @@ class Executor {
 void CheckModel(const py::array_t<uint8_t, py::array::c_style>& bytes) {
   trimtab::Program program;
   trimtab::Status status = trimtab::Load(bytes.data(), static_cast<size_t>(bytes.size()), &program);
-  if (status.ok()) status = trimtab::VerifyConstants(program);
+  if (status.ok()) status = trimtab::VerifyConstants(program, false);
   if (!status.ok()) Throw(status);
   for (uint32_t i = 0; i < program.op_count(); ++i) {
     const trimtab::OpRecord& op = program.op(i);

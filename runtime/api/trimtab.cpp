@@ -14,6 +14,7 @@ struct trimtab_model {
   trimtab::Executor executor;
   const void* map = nullptr;  // set when the file was mapped by us
   size_t map_bytes = 0;
+  bool mapped = false;  // its bytes are pages of a file, whoever mapped it
   trimtab_observer observer = nullptr;
   void* observer_context = nullptr;
   char error[256] = "";
@@ -47,13 +48,14 @@ void Describe(const trimtab::Tensor& from, const char* name, trimtab_tensor* to)
 // Whose memory a model's bytes are, and of what kind.
 enum class Bytes { kMemory, kFile, kOwnFile };
 
-Status SetUp(trimtab_model* model, const void* data, size_t size, Bytes kind,
-             const trimtab_options* options) {
+Status SetUp(trimtab_model* model, const void* data, size_t size, const trimtab_options* options) {
   TRIMTAB_RETURN_IF_ERROR(trimtab::CheckIsa());
   TRIMTAB_RETURN_IF_ERROR(trimtab::Load(data, size, &model->program));
   const trimtab_options given = options != nullptr ? *options : trimtab_options();
+  if (given.trust_weights == 0)
+    TRIMTAB_RETURN_IF_ERROR(trimtab::VerifyConstants(model->program, model->mapped));
   return model->executor.SetUp(model->program, given.threads != 0 ? given.threads : 1,
-                               kind != Bytes::kMemory, given.max_memory_bytes);
+                               model->mapped, given.max_memory_bytes);
 }
 
 int Open(const void* data, size_t size, Bytes kind, const trimtab_options* options,
@@ -64,11 +66,12 @@ int Open(const void* data, size_t size, Bytes kind, const trimtab_options* optio
     return Fail(Status(Code::kOutOfMemory, TRIMTAB_TEXT("no memory for the model")), why, why_size);
   }
   trimtab_model* model = ::new (memory) trimtab_model;
+  model->mapped = kind != Bytes::kMemory;
   if (kind == Bytes::kOwnFile) {
     model->map = data;
     model->map_bytes = size;
   }
-  const Status status = SetUp(model, data, size, kind, options);
+  const Status status = SetUp(model, data, size, options);
   if (!status.ok()) {
     trimtab_close(model);
     return Fail(status, why, why_size);
@@ -99,7 +102,7 @@ int trimtab_open_mapped(const void* data, size_t size, const trimtab_options* op
 }
 
 int trimtab_verify(trimtab_model* model) {
-  return Report(model, trimtab::VerifyConstants(model->program));
+  return Report(model, trimtab::VerifyConstants(model->program, model->mapped));
 }
 
 void trimtab_close(trimtab_model* model) {

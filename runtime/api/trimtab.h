@@ -63,10 +63,14 @@ typedef struct trimtab_options {
   /* Most that the arena and prepared weights may take together, whatever size an input is given
    * later; 0, and what is more: 2 GiB. Memory of the arena is not touched before the first run. */
   uint64_t max_memory_bytes;
+  /* 1: opening does not compare the weights with their checksum, for who knows that storage does not
+   * damage them, or calls trimtab_verify at another time. Whatever they are, running is safe. */
+  int32_t trust_weights;
 } trimtab_options;
 
-/* Opens a model file (mapped, not read) or a model in memory (64-byte aligned, must outlive the
- * model). `why`, when not null, receives one line of text on failure. */
+/* Opens a model file, which is mapped, or a model in memory (64-byte aligned, must outlive the
+ * model); one whose weights are not those that were written is refused (TRIMTAB_BAD_FILE). `why`,
+ * when not null, receives one line of text on failure. */
 int trimtab_open_file(const char* path, const trimtab_options* options, trimtab_model** model,
                       char* why, size_t why_size);
 int trimtab_open_memory(const void* data, size_t size, const trimtab_options* options,
@@ -75,8 +79,8 @@ int trimtab_open_memory(const void* data, size_t size, const trimtab_options* op
  * program: what opening alone has read is given back to the system. */
 int trimtab_open_mapped(const void* data, size_t size, const trimtab_options* options,
                         trimtab_model** model, char* why, size_t why_size);
-/* Compares all weights with their checksum, which opening does not do (it reads only those that it
- * packs). For a file that has just changed hands; running is safe whatever the weights are. */
+/* Compares all weights with their checksum, as opening does unless they are trusted: for a process
+ * that lives long. */
 int trimtab_verify(trimtab_model* model);
 void trimtab_close(trimtab_model* model);
 

@@ -1,6 +1,7 @@
 // trimtab-run: what `inv bench` pushes to a device. Loads a model, feeds it files, runs it, reports
 // JSON lines on stdout and writes outputs as raw files. docs/runner.md describes the command line
 // and every line of output.
+#include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -61,7 +62,9 @@ int WriteOutputs(trimtab_model* model, const char* directory) {
     char path[512];
     Text(path, sizeof(path)).Add(directory).Add("/out").Add(int64_t{i}).Add(".bin");
     if (!WriteFile(path, tensor.data, tensor.bytes))
-      return Fail(TRIMTAB_IO, "cannot write an output file");
+      return Fail(TRIMTAB_IO, errno == ENOSPC
+                                  ? "cannot write an output file: No space left on device"
+                                  : "cannot write an output file");
   }
   return 0;
 }
@@ -122,8 +125,9 @@ int Measure(trimtab_model* model, const Options& options, Meter* meter) {
 }
 
 int OpenModel(const Options& options, trimtab_model** model, char* why, size_t why_size) {
+  // Weights are compared with their checksum, too, but apart: it is measured for itself.
   const trimtab_options limits = {static_cast<int32_t>(options.threads),
-                                  static_cast<uint64_t>(options.max_memory_bytes)};
+                                  static_cast<uint64_t>(options.max_memory_bytes), 1};
 #if TRIMTAB_EMBEDDED_MODEL
   if (options.model == nullptr) {
     const size_t size = static_cast<size_t>(trimtab_embedded_model_end - trimtab_embedded_model);
@@ -131,6 +135,17 @@ int OpenModel(const Options& options, trimtab_model** model, char* why, size_t w
   }
 #endif
   return trimtab_open_file(options.model, &limits, model, why, why_size);
+}
+
+int Verify(trimtab_model* model, Meter* meter) {
+  meter->Begin(Phase::kVerifyBegin, 0);
+  const int code = trimtab_verify(model);
+  meter->End(Phase::kVerifyEnd, 0);
+  if (code != 0) return Fail(code, trimtab_last_error(model));
+  JsonLine line("verify");
+  meter->AddTo(&line);
+  line.Write();
+  return 0;
 }
 
 int RunModel(const Options& options, Meter* meter) {
@@ -151,8 +166,7 @@ int RunModel(const Options& options, Meter* meter) {
       .Number("weights_bytes", static_cast<int64_t>(memory.weights_bytes))
       .Number("prepared_bytes", static_cast<int64_t>(memory.prepared_bytes))
       .Write();
-  int code = options.verify ? trimtab_verify(model) : 0;
-  if (code != 0) Fail(code, trimtab_last_error(model));
+  int code = options.trust ? 0 : Verify(model, meter);
   if (code == 0) code = SetInputs(model, options);
   if (code == 0) code = Measure(model, options, meter);
   if (code == 0 && options.output_dir != nullptr) code = WriteOutputs(model, options.output_dir);

@@ -17,7 +17,9 @@ enum class Phase : int {
   kRunBegin = 3,
   kRunEnd = 4,
   kOpBegin = 5,
-  kOpEnd = 6
+  kOpEnd = 6,
+  kVerifyBegin = 7,
+  kVerifyEnd = 8
 };
 
 class Meter {

@@ -22,7 +22,7 @@ struct Number {
 constexpr Flag kFlags[] = {
     {"--per-op", &Options::per_op},
     {"--markers", &Options::markers},
-    {"--verify", &Options::verify},
+    {"--trust", &Options::trust},
 };
 constexpr Word kWords[] = {
     {"--output-dir", &Options::output_dir},

@@ -22,7 +22,7 @@ struct Options {
   int64_t max_memory_bytes = 0;  // 0: no limit
   bool per_op = false;
   bool markers = false;
-  bool verify = false;
+  bool trust = false;  // the weights are not compared with their checksum
 };
 
 // Null when the command line is right, else what is wrong with it.

@@ -48,14 +48,13 @@ void Arena::Populate() {
   untouched_bytes_ = 0;
 }
 
-void DropPages(const Tensor& tensor) {
-  const auto data = reinterpret_cast<uintptr_t>(tensor.raw);
+void DropPages(const void* bytes, size_t size) {
+  const auto data = reinterpret_cast<uintptr_t>(bytes);
   const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   const uintptr_t begin = RoundUp(data, page);
-  const uintptr_t end = (data + tensor.bytes) & ~(page - 1);
+  const uintptr_t end = (data + size) & ~(page - 1);
   if (begin < end)
-    static_cast<void>(
-        madvise(static_cast<uint8_t*>(tensor.raw) + (begin - data), end - begin, MADV_DONTNEED));
+    static_cast<void>(madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED));
 }
 
 }  // namespace trimtab

@@ -38,9 +38,9 @@ class Arena {
   size_t untouched_bytes_ = 0;
 };
 
-// Gives the pages of a mapped file that hold nothing but `tensor` back to the system, which reads
+// Gives the pages of a mapped file that hold nothing but these bytes back to the system, which reads
 // them again if they are asked for.
-void DropPages(const Tensor& tensor);
+void DropPages(const void* bytes, size_t size);
 
 }  // namespace trimtab
 

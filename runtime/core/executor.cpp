@@ -55,7 +55,8 @@ Status Executor::PrepareConstants(bool mapped) {
     made.raw = place;
     place += Aligned(made.bytes);
     operators_[i]->Run(pool_);
-    if (mapped && program_->var(operand[0]).data_offset != 0) DropPages(scope_.tensor(operand[0]));
+    const Tensor& stored = scope_.tensor(operand[0]);
+    if (mapped && program_->var(operand[0]).data_offset != 0) DropPages(stored.raw, stored.bytes);
   }
   BindViews();
   return Status();

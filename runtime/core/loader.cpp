@@ -1,11 +1,13 @@
 #include "runtime/core/loader.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <float.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "runtime/core/arena.h"
 #include "runtime/core/tensor.h"
 
 namespace trimtab {
@@ -94,25 +96,45 @@ bool PartFits(const VarRecord* vars, uint32_t var_count, const VarRecord& part) 
          part.channel <= static_cast<uint32_t>(parent.dims[1] - part.dims[1]);
 }
 
-}  // namespace
-
 // Two sums over columns of 16 words (Fletcher 1982): the first sees any changed byte, the second
 // any change of order. Both are plain vector additions, so checking costs less than reading the
 // weights from storage.
-uint64_t Checksum(const void* data, size_t size) {
-  typedef uint32_t Row __attribute__((vector_size(64)));
-  const uint8_t* bytes = static_cast<const uint8_t*>(data);
-  Row sum = {}, sum_of_sums = {};
-  for (size_t at = 0; at + sizeof(Row) <= size; at += sizeof(Row)) {
-    Row row;
-    memcpy(&row, bytes + at, sizeof(row));
-    sum += row;
-    sum_of_sums += sum;
+class Sums {
+ public:
+  // `size` is a multiple of 64.
+  void Add(const uint8_t* bytes, size_t size) {
+    Row sum = sum_, sum_of_sums = sum_of_sums_;
+    for (size_t at = 0; at + sizeof(Row) <= size; at += sizeof(Row)) {
+      Row row;
+      memcpy(&row, bytes + at, sizeof(row));
+      sum += row;
+      sum_of_sums += sum;
+    }
+    sum_ = sum;
+    sum_of_sums_ = sum_of_sums;
   }
-  uint64_t digest = 0xCBF29CE484222325u;  // FNV-1a, 64 bits, over the sums
-  for (int i = 0; i < 16; ++i) digest = (digest ^ sum[i]) * 0x100000001B3u;
-  for (int i = 0; i < 16; ++i) digest = (digest ^ sum_of_sums[i]) * 0x100000001B3u;
-  return digest;
+
+  uint64_t Digest() const {
+    uint64_t digest = 0xCBF29CE484222325u;  // FNV-1a, 64 bits, over the sums
+    for (int i = 0; i < 16; ++i) digest = (digest ^ sum_[i]) * 0x100000001B3u;
+    for (int i = 0; i < 16; ++i) digest = (digest ^ sum_of_sums_[i]) * 0x100000001B3u;
+    return digest;
+  }
+
+ private:
+  typedef uint32_t Row __attribute__((vector_size(64)));
+  Row sum_ = {}, sum_of_sums_ = {};
+};
+
+// What is read of a mapped file at once.
+constexpr size_t kChunkBytes = size_t{1} << 20;
+
+}  // namespace
+
+uint64_t Checksum(const void* data, size_t size) {
+  Sums sums;
+  sums.Add(static_cast<const uint8_t*>(data), size);
+  return sums.Digest();
 }
 
 Status Load(const void* data, size_t size, Program* program) {
@@ -185,13 +207,20 @@ Status Load(const void* data, size_t size, Program* program) {
   return Status();
 }
 
-Status VerifyConstants(const Program& program) {
+Status VerifyConstants(const Program& program, bool mapped) {
   const FileHeader& header = program.header();
-  const uint64_t found = Checksum(program.bytes() + header.tables_bytes,
-                                  static_cast<size_t>(header.file_bytes - header.tables_bytes));
-  return found == header.constants_checksum
+  Sums sums;
+  for (size_t at = header.tables_bytes; at < header.file_bytes;) {
+    const size_t left = static_cast<size_t>(header.file_bytes) - at;
+    const size_t chunk = kChunkBytes - at % kChunkBytes;  // ends where a page does
+    const size_t size = chunk < left ? chunk : left;
+    sums.Add(program.bytes() + at, size);
+    if (mapped) DropPages(program.bytes() + at, size);
+    at += size;
+  }
+  return sums.Digest() == header.constants_checksum
              ? Status()
-             : Bad(TRIMTAB_TEXT("damaged file: the constants' checksum does not match"));
+             : Bad(TRIMTAB_TEXT("damaged file: the weights' checksum does not match"));
 }
 
 Status MapFile(const char* path, const void** bytes, size_t* size) {
@@ -201,8 +230,11 @@ Status MapFile(const char* path, const void** bytes, size_t* size) {
   const bool fits = end > 0 && static_cast<uint64_t>(end) <= SIZE_MAX;
   void* map =
       fits ? mmap(nullptr, static_cast<size_t>(end), PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
+  const bool no_memory = fits && map == MAP_FAILED && errno == ENOMEM;
   close(file);
-  if (map == MAP_FAILED) return Status(Code::kIo, TRIMTAB_TEXT("cannot map the model file"));
+  if (map == MAP_FAILED)
+    return Status(no_memory ? Code::kOutOfMemory : Code::kIo,
+                  TRIMTAB_TEXT("cannot map the model file"));
   *bytes = map;
   *size = static_cast<size_t>(end);
   return Status();

@@ -12,8 +12,9 @@ namespace trimtab {
 Status Load(const void* bytes, size_t size, Program* program);
 
 // Compares the constants with their checksum. Whatever they hold, running is safe; this tells
-// whether a file arrived as it was sent.
-Status VerifyConstants(const Program& program);
+// whether they are what was written. `mapped`: they are pages of a file, which are given back to the
+// system as they are read: comparing takes no memory.
+Status VerifyConstants(const Program& program, bool mapped);
 
 // The checksum of a part of a file (docs/model-format.md, "Checksums"). `size` is a multiple of 64.
 uint64_t Checksum(const void* bytes, size_t size);

@@ -17,11 +17,14 @@ import pytest
 import trimtab
 from tests.build import samples
 from tests.device.conftest import require
+from tests.unit import disks
 from tests.unit.said import Said
 from trimtab import kernels, paths
+from trimtab.bench.runner import interpret
 from trimtab.build import builder, toolchain
 from trimtab.build.builder import Build, BuildRequest, build
-from trimtab.errors import BuildError, ProfileError, UsageError
+from trimtab.devices import CommandResult
+from trimtab.errors import BuildError, DeviceFullError, ProfileError, UsageError
 from trimtab.profile import Profile, find_profile
 
 pytestmark = pytest.mark.build
@@ -68,7 +71,7 @@ def test_the_runner_is_of_the_package_s_version(host: Build, tmp_path: Path) -> 
     assert json.loads(printed.splitlines()[0])["version"] == trimtab.__version__
 
 
-def test_the_runner_verifies_the_weights_when_it_is_asked_to(host: Build, tmp_path: Path) -> None:
+def test_the_runner_verifies_the_weights_unless_it_trusts_them(host: Build, tmp_path: Path) -> None:
     assert host.model
     damaged = bytearray(host.model.read_bytes())
     damaged[32] ^= 1  # the checksum of the constants
@@ -76,10 +79,27 @@ def test_the_runner_verifies_the_weights_when_it_is_asked_to(host: Build, tmp_pa
     (tmp_path / "x.bin").write_bytes(bytes(4 * math.prod(samples.SHAPE)))
     files = [tmp_path / "net.ttm", "--input", tmp_path / "x.bin"]
     command = [str(word) for word in (host.runner, *files)]
-    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
-    refused = subprocess.run([*command, "--verify"], capture_output=True, text=True, check=False)
+    trusted = subprocess.run([*command, "--trust"], capture_output=True, text=True, check=True)
+    assert '"event":"verify"' not in trusted.stdout
+    refused = subprocess.run(command, capture_output=True, text=True, check=False)
     assert refused.returncode == 1
-    assert "the constants' checksum does not match" in refused.stdout
+    assert "the weights' checksum does not match" in refused.stdout
+    assert '"event":"first"' not in refused.stdout
+    command[1] = str(host.model)
+    whole = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert '"event":"verify"' in whole.stdout
+
+
+def test_a_full_disk_is_told_from_a_failure_of_the_runner(host: Build, tmp_path: Path) -> None:
+    assert host.model
+    (tmp_path / "x.bin").write_bytes(bytes(4 * math.prod(samples.SHAPE)))
+    command = [str(host.runner), str(host.model), "--input", str(tmp_path / "x.bin")]
+    with disks.small_disk(tmp_path / "disk", 4096) as disk:
+        (disk / "fill").write_bytes(bytes(4096))
+        command += ["--output-dir", str(disk)]
+        done = subprocess.run(command, capture_output=True, check=False)
+    launch = interpret(CommandResult(done.returncode, None, done.stdout, done.stderr))
+    assert isinstance(launch.error, DeviceFullError)
 
 
 def started(made: Build, folder: Path, isa: str) -> tuple[int, list[dict[str, Any]]]:

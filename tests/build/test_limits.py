@@ -110,6 +110,16 @@ def test_a_file_whose_variable_has_2_to_the_30_floats_is_refused(
 
 
 @pytest.mark.parametrize("machine", MACHINES)
+def test_a_file_with_a_flipped_bit_in_a_weight_is_refused(machine: str, tmp_path: Path) -> None:
+    image = image_of(outputs(1, SHAPE), machine)
+    assert check(machine, tmp_path, image)["run"] == (0, "")
+    image[records.SEAL.unpack_from(image.data)[2]] ^= 1  # where the constants begin
+    assert check(machine, tmp_path, image) == {
+        "open": (BAD_FILE, "damaged file: the weights' checksum does not match")
+    }
+
+
+@pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize(
     ("shape", "code", "message"),
     [

@@ -186,9 +186,10 @@ def test_a_time_out_over_a_frozen_connection_claims_no_kill(
     freeze = frozen(server)
     timer = threading.Timer(0.5, freeze.__enter__)
     timer.start()
-    with pytest.raises(DeviceTimeoutError, match="may still run there"):
+    with pytest.raises(DeviceUnreachableError, match="may still run there"):
         device.run(["sleep", "30"], timeout_s=2)
     freeze.__exit__(None, None, None)
+    assert device.run(["true"], timeout_s=10).ok, "over another connection"
 
 
 def test_nothing_is_left_of_a_connection(device: Device, server: SshServer) -> None:
@@ -202,3 +203,23 @@ def test_nothing_is_left_of_a_connection(device: Device, server: SshServer) -> N
     while descendants(server.pid) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert descendants(server.pid) == []
+
+
+def test_no_command_begins_before_the_session_of_the_connection_itself(
+    start_sshd: Callable[..., SshServer], config: Path, tmp_path: Path
+) -> None:
+    gate = tmp_path / "gate"
+    gate.write_text(
+        f"""
+        case "$SSH_ORIGINAL_COMMAND" in
+        *"exec cat >/dev/null"*) sleep 1; touch {tmp_path}/begun ;;
+        *) [ -e {tmp_path}/begun ] || touch {tmp_path}/early ;;
+        esac
+        exec sh -c "$SSH_ORIGINAL_COMMAND"
+        """
+    )
+    start_sshd(f"ForceCommand /bin/sh {gate}").define(config, "board1")
+    with find_device("board1").open(trust_new=True) as device:
+        assert device.run(["true"], timeout_s=30).ok
+    assert (tmp_path / "begun").exists()
+    assert not (tmp_path / "early").exists()

@@ -118,11 +118,15 @@ def test_a_failing_runner_becomes_a_status_and_an_error_that_says_why(
     assert not record.of("run") or status is not Status.OK
 
 
-def test_the_launch_that_checks_the_output_verifies_the_model_too(
+def test_every_launch_compares_the_weights_with_their_checksum(
     device: Device, tmp_path: Path
 ) -> None:
-    _, error = measure(device, tmp_path, 'assert is_golden == ("--verify" in args)')
+    record, error = measure(device, tmp_path, 'assert "--trust" not in args')
     assert error is None
+    damaged = 'say("error", code=1, message="damaged file"); sys.exit(1)'
+    record, error = measure(device, tmp_path, f"is_golden or ({damaged.replace('; ', ', ')})")
+    assert isinstance(error, RunnerError)
+    assert "damaged file" in record.message
 
 
 def test_a_wrong_output_is_never_timed(device: Device, tmp_path: Path) -> None:
@@ -196,7 +200,9 @@ class CountingDevice:
         transcript: Transcript | None = None,
     ) -> tuple[CommandResult, InstructionCounts]:
         assert "--markers" in argv
-        phases = [(1, 0), (2, 70)] + [(p, 100 * i + 10 * p) for i in range(6) for p in (3, 4)]
+        phases = [(1, 0), (2, 70), (7, 80), (8, 92)] + [
+            (p, 100 * i + 10 * p) for i in range(6) for p in (3, 4)
+        ]
         phases += [(5, 1000), (6, 1033), (5, 1100), (6, 1144)] * 4 if "--per-op" in argv else []
         marks = tuple(Mark(phase, 0, count) for phase, count in phases)
         assert transcript is not None

@@ -98,8 +98,19 @@ def test_an_option_of_one_side_goes_before_that_of_both() -> None:
     a, b = (commands._side("net.onnx", letter, given, ["x=1,3"]) for letter in "ab")
     assert (a.recipe.cpu, b.recipe.cpu) == ("cortex-a53", "cortex-a72")
     assert (a.threads, b.threads) == (1, 2)
-    assert (a.given, b.given) == ((), ("b-cpu",))
+    assert (a.given, b.given) == (("cpu",), ("b-cpu", "cpu"))
     assert b.recipe.shapes == {"x": (1, 3)}
+
+
+def test_an_option_of_both_sides_cannot_change_one_that_is_built(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(builder, "build_engine", lambda _: None)
+    (tmp_path / "built").mkdir()
+    sides = "squeezenet", str(tmp_path / "built")
+    with pytest.raises(Exit, match="built already: --cpu cannot change it") as caught:
+        namespace["bench.ab"].body(Context(), *sides, [], **options(cpu="cortex-a53"))
+    assert "--b-OPTION" in str(caught.value)
 
 
 def test_two_runs_are_repeated_and_the_json_has_ratio_interval_and_verdict(

@@ -25,6 +25,7 @@ WHOLE: list[dict[str, Any]] = [
     },
     {"event": "load", **SPAN},
     {"event": "memory", **MEMORY},
+    {"event": "verify", **SPAN},
     {"event": "first", "i": 0, **SPAN},
     {"event": "warmup", "i": 0, **SPAN},
     {"event": "run", "i": 0, **SPAN, "counters": [[9, 100, 50], None]},
@@ -33,7 +34,7 @@ WHOLE: list[dict[str, Any]] = [
     {"event": "peak", "vm_hwm_bytes": None},
     {"event": "end", "status": "OK"},
 ]
-RUN = 5  # where the first one stands
+RUN = 6  # where the first one stands
 
 
 def printed(events: list[dict[str, Any]]) -> bytes:
@@ -66,7 +67,7 @@ def test_runs_to_warm_up_and_operators_may_be_missing() -> None:
 # Each takes the place of the first `run`; what comes before it is kept.
 BROKEN: list[tuple[bytes | dict[str, Any], str]] = [
     (b"Segmentation fault", "Expecting value"),
-    (b"\xff\xfe\x00", "line 6"),
+    (b"\xff\xfe\x00", "line 7"),
     (b"[" * 4000, "nested too deeply"),
     (b'{"event":' * 400, "nested too deeply|Expecting"),
     (b'{"event":"run","i":' + b"9" * 400 + b',"ns":1,"instructions":null}', "i must be at least 0"),
@@ -109,7 +110,7 @@ def test_a_line_that_is_not_in_the_protocol_ends_the_reading(
     assert isinstance(launch.error, RunnerError)
     with pytest.raises(RunnerError, match=says):
         raise launch.error
-    assert "line 6" in str(launch.error)
+    assert "line 7" in str(launch.error)
     assert len(str(launch.error)) < 400
     assert list(launch.events) == WHOLE[:RUN]
 

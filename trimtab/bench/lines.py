@@ -115,6 +115,12 @@ LINES: tuple[Line, ...] = (
             Field("prepared_bytes", _COUNT, "weights that were packed at load, beside the file"),
         ),
     ),
+    Line(
+        "verify",
+        "the weights are compared with their checksum, unless `--trust`",
+        _SPAN,
+        least=0,
+    ),
     Line("first", "after the first run", _RUN),
     Line("warmup", "after each run to warm up", _RUN, least=0, most=None),
     Line("run", "after each run of the steady state", _RUN, most=None),

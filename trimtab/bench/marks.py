@@ -13,8 +13,16 @@ from trimtab.bench.results import Event
 from trimtab.devices.protocol import Mark
 from trimtab.errors import RunnerError
 
-_LOAD, _RUN, _OP = 1, 3, 5  # a phase begins with its number and ends with the next one
-_PHASES = {"load": _LOAD, "first": _RUN, "warmup": _RUN, "run": _RUN, "op": _OP}
+# A phase begins with its number and ends with the next one.
+_LOAD, _RUN, _OP, _VERIFY = 1, 3, 5, 7
+_PHASES = {
+    "load": _LOAD,
+    "verify": _VERIFY,
+    "first": _RUN,
+    "warmup": _RUN,
+    "run": _RUN,
+    "op": _OP,
+}
 
 
 def merge(events: Sequence[Event], marks: Sequence[Mark]) -> tuple[Event, ...]:
@@ -23,7 +31,7 @@ def merge(events: Sequence[Event], marks: Sequence[Mark]) -> tuple[Event, ...]:
     """
     if not marks:
         return tuple(events)
-    spans = {phase: _spans(marks, phase) for phase in (_LOAD, _RUN, _OP)}
+    spans = {phase: _spans(marks, phase) for phase in set(_PHASES.values())}
     return tuple(
         {**event, "instructions": _next(spans[_PHASES[event["event"]]], event["event"])}
         if event["event"] in _PHASES

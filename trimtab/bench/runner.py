@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from trimtab.bench import lines
 from trimtab.bench.results import Event
 from trimtab.devices.protocol import CommandResult
-from trimtab.errors import DeviceError, RunnerCrashedError, RunnerError
+from trimtab.errors import DeviceError, DeviceFullError, RunnerCrashedError, RunnerError
 
 _SIGNAL_HINTS: Mapping[int, str] = {
     signal.SIGILL: "the CPU lacks instructions that the build uses: build with another --cpu",
@@ -38,7 +38,6 @@ class Command:
     min_time_ms: int = 0
     per_op: bool = False
     markers: bool = False
-    verify: bool = False
     counters: str = ""
 
     def argv(self) -> list[str]:
@@ -52,7 +51,7 @@ class Command:
         argv += ["--threads", str(self.threads), "--warmup", str(self.warmup)]
         argv += ["--runs", str(self.runs), "--min-time-ms", str(self.min_time_ms)]
         argv += ["--counters", self.counters] if self.counters else []
-        flags = {"--per-op": self.per_op, "--markers": self.markers, "--verify": self.verify}
+        flags = {"--per-op": self.per_op, "--markers": self.markers}
         return argv + [flag for flag, given in flags.items() if given]
 
 
@@ -75,9 +74,15 @@ def cut_off(stdout: bytes, error: DeviceError) -> Launch:
     return Launch(lines.read(stdout.rpartition(b"\n")[0]).events, error)
 
 
-def _failure(result: CommandResult, found: lines.Reading) -> RunnerError | None:
+def _failure(result: CommandResult, found: lines.Reading) -> DeviceError | None:
     events = found.events
     stderr = result.stderr.decode(errors="replace").strip()[-400:]
+    last = events[-1] if events else {}
+    if not result.ok and "No space left" in f"{last.get('message', '')}{stderr}":
+        return DeviceFullError(
+            "no room on the device for what the runner writes",
+            hint="free some space in `directory` of the device's definition",
+        )
     said = f"; it said: {stderr}" if stderr else ""
     after = f" after the event {events[-1]['event']!r}" if events else " before its first event"
     if result.signal is not None:

@@ -286,6 +286,7 @@ def _figures(record: Record) -> Iterator[Figure]:
         ("latency", "inference", "run"),
         ("first", "first inference", "first"),
         ("load", "load", "load"),
+        ("verify", "check of the weights", "verify"),
     ):
         if not emulated and (times := _samples(record, kind, "ns")):
             yield Figure(key, label, Unit.NS, times)

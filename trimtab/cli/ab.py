@@ -82,7 +82,12 @@ def _side(what: str, letter: str, options: dict[str, Any], shapes: list[str]) ->
             *(chosen[name] for name in ("plan", "prefer", "weights", "precision", "threads"))
         ),
     )
-    given = tuple(f"{letter}-{name}" for name in own if name != "threads")
+    shared = (name for name, default in defaults.items() if options.get(name, default) != default)
+    given = tuple(
+        option
+        for option in (*(f"{letter}-{name}" for name in own), *shared)
+        if option not in ("threads", f"{letter}-threads")  # which any binary takes
+    )
     return Side(what, recipe, given_number(chosen["threads"]), given)
 
 

@@ -15,6 +15,7 @@ that shell, as for every other transport, so that their hash is checked where th
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -82,6 +83,9 @@ class AdbDevice(ClientDevice):
         self._serial = serial
 
     def _disconnect(self) -> None:
+        if self._is_lost and self._address:  # adb would go on with what is frozen
+            with contextlib.suppress(DeviceUnreachableError):
+                self._adb("disconnect", self._address)
         self._serial = ""  # adb's server, which others use as well, keeps what it has
 
     def _client(self, script: str) -> Sequence[str]:

@@ -60,26 +60,27 @@ class ClientDevice(ShellDevice):
             except BaseException as error:
                 is_ended = self._end(command)
                 if isinstance(error, TimeoutError):
+                    if is_ended is None:
+                        raise watchdog.frozen(self.name, script, timeout_s) from None
                     raise watchdog.timed_out(self.name, script, timeout_s, is_ended) from None
                 raise
             if result is None:
                 raise self._lost(command.said())
         return result
 
-    def _end(self, command: _Command) -> bool:
+    def _end(self, command: _Command) -> bool | None:
         """Ends what still runs on the device, and collects what it wrote; True when its end was
-        seen.
+        seen, None when the device does not answer.
         """
-        if command.process_group is None:
-            return False
+        group = command.process_group
+        result = None
         with contextlib.suppress(TimeoutError, DeviceError):
-            script = watchdog.end_script(command.process_group)
+            script = "true" if group is None else watchdog.end_script(group)
             with _Command(self, script, Transcript(), None) as killer:
                 result = killer.finish(time.monotonic() + _KILL_S)
             with contextlib.suppress(TimeoutError, DeviceError):
                 command.finish(time.monotonic() + _GRACE_S)
-            return result is not None and watchdog.is_ended(result)
-        return False
+        return None if result is None else watchdog.is_ended(result)
 
 
 class _Command:

@@ -223,6 +223,7 @@ def controlled(
             held.found.append(undone)
         for what in held.found:
             note(f"{device.name}: {what}")
+        device.tidy()
         watchdog.start(device, lease.root, lease.number)
         device.supervise(watchdog.note_of_launch(lease.folder))
         on_exit.callback(device.supervise, "")

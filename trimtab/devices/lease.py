@@ -24,6 +24,7 @@ from pathlib import Path
 
 from trimtab.devices import watchdog
 from trimtab.devices.protocol import Device
+from trimtab.devices.shell import NO_ROOM
 from trimtab.errors import (
     DeviceBusyError,
     DeviceError,
@@ -48,19 +49,21 @@ old=$n; new=$((n+1))
 if [ $old -ne {force} ] && held $old; then tell $old; exit; fi
 if ! mkdir -m 777 "$folder/$new"; then newest; [ $n -ge $new ] && echo again && exit; exit 1; fi
 if [ $old -ne {force} ] && held $old; then rmdir "$folder/$new"; tell $old; exit; fi
-clock; d=$folder/$new; echo "$boot" >"$d/boot"; echo $((up+{seconds})) >"$d/until"
-printf '%s\\n' {owner} "since=$up" >"$d/owner.part" && mv -f "$d/owner.part" "$d/owner" || exit 1
+clock; d=$folder/$new
+echo "$boot" >"$d/boot" && echo $((up+{seconds})) >"$d/until" \\
+  && printf '%s\\n' {owner} "since=$up" >"$d/owner.part" && mv -f "$d/owner.part" "$d/owner" \\
+  || {{ rm -rf "$d"; exit {full}; }}
 newest; if [ $n -ne $new ]; then rm -rf "$d"; echo again; exit; fi
 for d in "$folder"/[0-9]*; do
   [ "${{d##*/}}" -lt $new ] 2>/dev/null && [ -O "$d/owner" ] && clean "$d" && rm -rf "$d"
 done
 echo "taken $new $folder"
 """
+# Over what is there, as long or longer: that needs no room on a disk that is full by now.
 _RENEW = """
 newest
 if [ $n -eq {number} ] && held $n; then
-  d=$folder/$n
-  echo $((up+{seconds})) >"$d/until.part" && mv -f "$d/until.part" "$d/until" && echo renewed
+  echo $((up+{seconds})) 1<>"$folder/$n/until" && echo renewed || exit 1
 elif held $n; then
   tell $n
 elif [ $n -gt {number} ]; then
@@ -252,7 +255,7 @@ def _claim(device: Device, purpose: str, force: int) -> list[str]:
         "started": _started(os.getpid()),
     }
     owner = " ".join(shlex.quote(f"{key}={' '.join(v.split())}") for key, v in facts.items())
-    text = _CLAIM.format(force=force, seconds=LEASE_S, owner=owner)
+    text = _CLAIM.format(force=force, seconds=LEASE_S, owner=owner, full=NO_ROOM)
     script = watchdog.script(device.lease_folder, text)
     return device.shell(script, "take the lease").splitlines() or ["again"]
 

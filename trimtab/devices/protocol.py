@@ -168,6 +168,12 @@ class Device(Protocol):
         """A fresh remote directory for one run, removed afterwards."""
         ...
 
+    def tidy(self) -> None:
+        """Removes what runs that were killed have left under the prefix, a day after. The caller
+        has the device to itself.
+        """
+        ...
+
     def shell(self, script: str, purpose: str) -> str:
         """What a short script of ours prints in a POSIX shell there. Raises `DeviceError` where it
         fails: it cannot do what is its `purpose`.

@@ -43,7 +43,8 @@ _RECONNECT_S = 60.0  # a board that restarts, a cable that is put back
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.25, 8.0
 _SLOWEST_LINK_BYTES_PER_S = 64 * 1024  # what a push or pull may take at most
 _SLOWEST_HASH_BYTES_PER_S = 4 * 1024 * 1024
-_NO_ROOM = 81  # exit codes of the push script; nothing it calls uses them
+# Exit codes of our scripts; nothing they call uses them.
+NO_ROOM = 81
 _DAMAGED = 82
 _NOT_READ = 83
 _WORTH_PACKING_BYTES = 1_000_000  # less is there before its packing would count
@@ -58,6 +59,12 @@ trap 'rm -f "$part"' EXIT; trap 'exit 1' HUP INT TERM
 {reader} >"$part" || exit 83
 case "$(sha256sum <"$part")" in {digest}*) ;; *) exit 82 ;; esac
 chmod 755 "$part" && mv -f "$part" {file}
+"""
+# By age, since some who are not measuring take no lease.
+_TIDY = """
+cd {prefix} && find scratch cache '(' -path 'scratch/?*' -o -name '*.part' ')' -prune -mtime +0 \
+  -exec rm -rf '{{}}' ';' 2>/dev/null
+true
 """
 _PLAIN = "cat"  # what reads bytes that go as they are
 _SETTLE = """
@@ -231,6 +238,11 @@ class ShellDevice(ABC):
         finally:
             self._housekeeping(f"rm -rf {shlex.quote(folder)}", f"remove {folder}")
 
+    def tidy(self) -> None:
+        """See `Device.tidy`."""
+        script = _TIDY.format(prefix=shlex.quote(self._prefix))
+        self._housekeeping(script, "remove what was left")
+
     def shell(self, script: str, purpose: str) -> str:
         """See `Device.shell`."""
         return self._housekeeping(script, purpose)
@@ -242,6 +254,11 @@ class ShellDevice(ABC):
     def supervise(self, note: str) -> None:
         """See `Device.supervise`."""
         self._note_of_launch = note
+
+    @property
+    def _is_settled(self) -> bool:
+        """Whether a command has gone well here."""
+        return self._prefix != ""
 
     def _settle(self) -> None:
         """Makes the prefix; notes where it is and since when the device has been up."""
@@ -356,7 +373,7 @@ class ShellDevice(ABC):
 
     def _failure(self, purpose: str, result: CommandResult) -> DeviceError:
         stderr = result.stderr.decode("utf-8", "replace").strip()
-        if result.exit_code == _NO_ROOM or re.search("No space left|quota exceeded", stderr):
+        if result.exit_code == NO_ROOM or re.search("No space left|quota exceeded", stderr):
             return DeviceFullError(
                 f"no room on the device to {purpose}",
                 where=f"{self._name}:{self._prefix or self._directory}",

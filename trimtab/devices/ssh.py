@@ -42,6 +42,8 @@ _CONNECT_S = 10
 _PROXY_S = 30  # what a chain of hosts, or a program, may take until the device itself is asked
 _ALIVE_S = 5  # a question after each so many silent seconds; three without an answer are the end
 _CLOSE_S = 2.0
+_BEGIN_S = 5.0  # for the first session, which takes two round trips
+_BEGUN = "trimtab-has-begun"
 _CUT = 255  # ssh's return code for what goes wrong with the connection itself
 
 # The user's own configuration says how the device is reached. These say what the connection is for:
@@ -126,18 +128,26 @@ class SshDevice(ClientDevice):
         self._folder = Path(tempfile.mkdtemp(prefix="trimtab-ssh-"))
         words += [f"-oControlPath={self._folder}/s", "--", address.host]
         try:
-            with (self._folder / "log").open("wb") as log:
-                self._await(self._start([*words, "exec cat >/dev/null"], log))
+            with (self._folder / "log").open("wb") as log, self._begun.open("wb") as begun:
+                script = f"echo {_BEGUN}; exec cat >/dev/null"
+                self._await(self._start([*words, script], begun, log))
         except BaseException:
             self._disconnect()
             raise
 
-    def _start(self, words: Sequence[str], log: BinaryIO) -> subprocess.Popen[bytes]:
+    @property
+    def _begun(self) -> Path:
+        assert self._folder
+        return self._folder / "begun"
+
+    def _start(
+        self, words: Sequence[str], begun: BinaryIO, log: BinaryIO
+    ) -> subprocess.Popen[bytes]:
         """The process that holds the connection: it ends when its stdin does, as when we die."""
         self._master = subprocess.Popen(
             words,
             stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
+            stdout=begun,
             stderr=log,
             env=_environment(),
             start_new_session=True,
@@ -145,10 +155,18 @@ class SshDevice(ClientDevice):
         return self._master
 
     def _await(self, master: subprocess.Popen[bytes]) -> None:
-        """Waits until the control socket is there."""
+        """Waits until the control socket is there and the process' own session has begun: some
+        servers (dropbear) mix up two that begin at the same moment. One that forces a command of
+        its own never says so.
+        """
         assert self._folder
         deadline = time.monotonic() + _CONNECT_S + _PROXY_S
-        while not (self._folder / "s").exists():
+        begins_by = 0.0
+        while True:
+            if (self._folder / "s").exists():
+                begins_by = begins_by or time.monotonic() + _BEGIN_S
+                if _BEGUN.encode() in self._begun.read_bytes() or time.monotonic() > begins_by:
+                    return
             if master.poll() is not None:
                 raise self._refusal()
             if time.monotonic() > deadline:
@@ -186,16 +204,22 @@ class SshDevice(ClientDevice):
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._master.wait(_CLOSE_S)  # it takes the sessions along
         if self._master.returncode != _CUT:
-            return DeviceRefusedError(
-                f"it lets us in, but the command was ended or not begun: {said}",
-                where=self._where,
-                hint="its SSH server may force another command, or end those that use too much",
-            )
+            return self._turned_away(said)
         last = self._log()[1].rpartition("; ")[2]
         return DeviceUnreachableError(
             f"the connection was lost while a command was running: {last or said}",
             where=self._where,
             hint="is it switched on, and is its network up?",
+        )
+
+    def _turned_away(self, said: str) -> DeviceError:
+        # Where commands went well before, what ends one now, as a shutdown does, or who ends all
+        # that use too much, may be over when it is done once more.
+        kind = DeviceUnreachableError if self._is_settled else DeviceRefusedError
+        return kind(
+            f"it lets us in, but the command was ended or not begun: {said}",
+            where=self._where,
+            hint="its SSH server may force another command, or end those that use too much",
         )
 
     @property
@@ -248,6 +272,9 @@ class SshDevice(ClientDevice):
     def _refusal(self) -> DeviceError:
         """Why there is no connection."""
         log, said = self._log()
+        assert self._master
+        if self._master.returncode != _CUT:
+            return self._turned_away(self._begun.read_text(errors="replace").strip()[-400:])
         if refusal := host_keys.refusal(self._where, log):
             return refusal
         if re.search("Permission denied|Too many authentication failures", said):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import shlex
 
 from trimtab.devices.protocol import CommandResult, Device
-from trimtab.errors import DeviceTimeoutError
+from trimtab.errors import DeviceTimeoutError, DeviceUnreachableError
 
 _LOOK_S = 2  # how often the watchdog looks
 
@@ -59,8 +59,8 @@ tell() {{ echo "held $1 ${{up:-0}} ${{until:-0}}"; cat "$folder/$1/owner" 2>/dev
 clean() {{
   b=; read -r b 2>/dev/null <"$1/boot"; [ "$b" = "$boot" ] || return 0
   for r in "$1"/runner.*; do
-    [ -O "$r" ] && read -r pid since 2>/dev/null <"$r" && state $pid \
-      && [ "$started" = "$since" ] || continue
+    [ -O "$r" ] && about=${{r##*/runner.}} && pid=${{about%.*}} && state $pid \
+      && [ "$started" = "${{about#*.}}" ] || continue
     if [ "$(end $pid)" = ended ]; then echo "ended a runner that was left (process $pid)"
     else echo "a runner that was left does not end (process $pid)"; fi
   done
@@ -81,10 +81,11 @@ while sleep {seconds}; do
 done
 """
 
-# `exec` keeps the process and when it started, so that both name what is started here.
+# `exec` keeps the process and when it started, so that both name what is started here. They are the
+# name of an empty file, which a disk has room for that is full.
 _NOTE = (
     "{{ [ -e {folder}/until ] && read -r stat </proc/$$/stat && set -- ${{stat##*) }} && "
-    'echo "$$ ${{20}}" >{folder}/runner.$$; }} 2>/dev/null || '
+    ": >{folder}/runner.$$.${{20}}; }} 2>/dev/null || "
     "{{ echo 'the lease of the device is lost' >&2; exit {lost}; }}; "
 )
 _LOST = 75  # sysexits.h EX_TEMPFAIL
@@ -109,6 +110,17 @@ def timed_out(device: str, command: str, timeout_s: float, is_ended: bool) -> De
         hint="give it longer (--timeout), or look at what the device does"
         if is_ended
         else "the watchdog there ends a runner whose lease is not renewed; the next run looks",
+    )
+
+
+def frozen(device: str, command: str, timeout_s: float) -> DeviceUnreachableError:
+    """The error of a command that took too long on a device that does not answer any more."""
+    return DeviceUnreachableError(
+        f"no end after {timeout_s:g} s, and the device does not answer; it may still run there: "
+        f"{command[-200:]}",
+        where=device,
+        hint="is its network or cable well? The watchdog there ends a runner whose lease is not "
+        "renewed; the next run looks",
     )
 
 

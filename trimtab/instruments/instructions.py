@@ -29,6 +29,7 @@ class Counts:
     device: str
     instructions_per_inference: int
     load_instructions: int
+    verify_instructions: int
     first_instructions: int
     operators: tuple[tuple[str, int], ...]
     versions: Mapping[str, str]
@@ -50,6 +51,7 @@ class Counts:
             device=str(header.device["name"]),
             instructions_per_inference=counted["latency_instructions"],
             load_instructions=counted["load_instructions"],
+            verify_instructions=counted["verify_instructions"],
             first_instructions=counted["first_instructions"],
             operators=tuple((op.label, int(op.instructions or 0)) for op in run.ops),
             versions={
@@ -69,6 +71,7 @@ class Counts:
         rows = [
             ("inference", self.instructions_per_inference),
             ("load", self.load_instructions),
+            ("check of the weights", self.verify_instructions),
             ("first inference", self.first_instructions),
             *((f"  {label}", n) for label, n in self.operators),
         ]
@@ -77,10 +80,14 @@ class Counts:
 
 def totals(counts: Sequence[Counts]) -> Table:
     """A row per network, without operators; its records are what is committed."""
-    keys = ("instructions_per_inference", "load_instructions", "first_instructions")
-    names = ("inference", "load", "first inference")
-    figures = [number(name, ",", key=key) for name, key in zip(names, keys, strict=True)]
-    rows = [(c.model, c.cpu, *(getattr(c, key) for key in keys)) for c in counts]
+    names = {
+        "instructions_per_inference": "inference",
+        "load_instructions": "load",
+        "verify_instructions": "check of the weights",
+        "first_instructions": "first inference",
+    }
+    figures = [number(name, ",", key=key) for key, name in names.items()]
+    rows = [(c.model, c.cpu, *(getattr(c, key) for key in names)) for c in counts]
     return Table([Column("model"), Column("cpu"), *figures], rows)
 
 

@@ -40,6 +40,22 @@ def instructions() -> Page:
 
 
 @block
+def verification() -> Page:
+    """What it takes to compare the weights with their checksum."""
+    rows = [
+        (row["model"], row["cpu"], check / _MILLION, check / row["instructions_per_inference"])
+        for row in committed.read("instructions").rows
+        if (check := row.get("verify_instructions"))
+    ]
+    columns = [Column("network"), Column("core"), number("check", ".2f")]
+    return [
+        made_by("instructions"),
+        "Millions of executed instructions of the check, and that as a part of one inference:",
+        Table([*columns, number("of an inference", ".1%")], rows),
+    ]
+
+
+@block
 def inner_loops() -> Page:
     """The share of the FMA pipes' bound, by core and kernel."""
     rows = committed.read("mca").rows

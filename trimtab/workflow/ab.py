@@ -17,7 +17,7 @@ from trimtab.bench.results import Record
 from trimtab.devices import Device, DeviceInfo, find_device, sysfs, topology
 from trimtab.errors import DeviceError, UsageError
 from trimtab.progress import SILENT, Progress
-from trimtab.workflow.sides import Ready, Side, ready
+from trimtab.workflow.sides import Ready, Side, check, ready
 
 LAUNCHES = 20  # of each side
 FLOOR_LAUNCHES = 40
@@ -71,6 +71,8 @@ def compare(request: AbRequest, folder: Path, progress: Progress = SILENT) -> Co
     """
     definition = find_device(request.device)
     sides = []
+    for side in (request.a, request.b):
+        check(side)  # before a build of the other one takes its time
     for name, side in (("A", request.a), ("B", request.b)):
         with progress.step(f"{name}: {side.what}"):
             sides.append(ready(side, definition, folder, progress))

@@ -55,22 +55,32 @@ def ready(side: Side, definition: Definition, folder: Path, progress: Progress =
     UsageError for what is none of these, and for options of a build beside what is built; errors of
     the build.
     """
+    check(side)
     path = Path(side.what)
-    is_model = side.what in zoo.names() or (path.is_file() and path.suffix != results.SUFFIX)
-    if is_model:
+    if _is_model(side.what):
         recipe = side.recipe.on_threads(side.threads or side.recipe.threads)
         made = prepare(recipe.on_device(definition), progress)
         return Ready(*made.built(progress), recipe.threads)
-    if side.given:
-        raise UsageError(
-            f"{side.what} is built already: --{side.given[0]} cannot change it",
-            hint="give the model itself, or leave the option out",
-        )
     if path.is_dir():
         return Ready(*_of_folder(path, progress), side.threads or 1)
     record = results.read(index.find(side.what, folder))
     subject, expected = kept.of_run(record, store_of(record.header))
     return Ready(subject, expected, side.threads or int(record.header.protocol["threads"]))
+
+
+def check(side: Side) -> None:
+    """Raises UsageError for options of a build beside what is built."""
+    if side.given and not _is_model(side.what):
+        raise UsageError(
+            f"{side.what} is built already: --{side.given[0]} cannot change it",
+            hint="give the model itself, or the option to the other side alone: "
+            "--a-OPTION or --b-OPTION",
+        )
+
+
+def _is_model(what: str) -> bool:
+    path = Path(what)
+    return what in zoo.names() or (path.is_file() and path.suffix != results.SUFFIX)
 
 
 def _of_folder(folder: Path, progress: Progress) -> tuple[Subject, Golden]:

@@ -1,0 +1,254 @@
+// Every allocation of the engine fails in turn: an error, nothing leaked, and a resize that failed
+// leaves the model as it was.
+//
+//   check_memory MODEL.ttm ...
+//
+// What the engine takes memory with is defined here: the program's own functions come before those of
+// the C library. Each model is opened, run, resized there and back, run and closed, once to count the
+// allocations, then as often again with one that fails, alone or with all after it.
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "runtime/api/trimtab.h"
+
+namespace {
+
+constexpr int kThreads = 3;
+constexpr int kMostLive = 256;
+
+struct Allocations {
+  bool watched = false;
+  int count = 0;
+  int fails = -1;          // which one, from 0; -1: none
+  bool and_after = false;  // all later ones, too
+  bool has_failed = false;
+  void* live[kMostLive];
+  int live_count = 0;
+
+  // Whether the next one is to fail.
+  bool Next() {
+    if (!watched) return false;
+    const int number = count++;
+    const bool now = fails >= 0 && (number == fails || (and_after && number > fails));
+    has_failed |= now;
+    return now;
+  }
+
+  void Add(void* memory) {
+    if (!watched) return;
+    if (live_count == kMostLive) abort();
+    live[live_count++] = memory;
+  }
+
+  void Remove(void* memory) {
+    for (int i = 0; i < live_count; ++i) {
+      if (live[i] != memory) continue;
+      live[i] = live[--live_count];
+      return;
+    }
+  }
+} allocations;
+
+}  // namespace
+
+extern "C" void* mmap(void* place, size_t size, int protection, int flags, int file, off_t offset) {
+  if (allocations.Next()) {
+    errno = ENOMEM;
+    return MAP_FAILED;
+  }
+  const long found = syscall(SYS_mmap, place, size, protection, flags, file, offset);
+  auto* const memory = reinterpret_cast<void*>(found);  // -1 is MAP_FAILED
+  if (memory != MAP_FAILED) allocations.Add(memory);
+  return memory;
+}
+
+extern "C" int munmap(void* memory, size_t size) {
+  allocations.Remove(memory);
+  return static_cast<int>(syscall(SYS_munmap, memory, size));
+}
+
+extern "C" int pthread_create(pthread_t* handle, const pthread_attr_t* attributes,
+                              void* (*work)(void*), void* argument) {
+  using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+  static const auto create = reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
+  if (allocations.Next()) return EAGAIN;
+  return create(handle, attributes, work, argument);
+}
+
+#if defined(__SANITIZE_ADDRESS__)
+// Which the engine takes in place of mmap then; what is leaked is the sanitizer's to say.
+extern "C" int posix_memalign(void** memory, size_t alignment, size_t size) {
+  using Take = int (*)(void**, size_t, size_t);
+  static const auto take = reinterpret_cast<Take>(dlsym(RTLD_NEXT, "posix_memalign"));
+  return allocations.Next() ? ENOMEM : take(memory, alignment, size);
+}
+#endif
+
+namespace {
+
+constexpr size_t kMostInputs = 8, kMostInputBytes = size_t{1} << 20;
+alignas(64) unsigned char input_bytes[kMostInputs][kMostInputBytes];
+int failures = 0, resized = 0;
+
+void Wrong(const char* model, const char* what) {
+  printf("%s: allocation %d%s: %s\n", model, allocations.fails,
+         allocations.and_after ? " and all after it" : "", what);
+  ++failures;
+}
+
+// Watches the allocations of what is called in it.
+struct Watch {
+  Watch() { allocations.watched = true; }
+  ~Watch() { allocations.watched = false; }
+};
+
+bool SetInputs(trimtab_model* model) {
+  const uint32_t count = trimtab_input_count(model);
+  for (uint32_t i = 0; i < count; ++i) {
+    trimtab_tensor input;
+    trimtab_input(model, i, &input);
+    if (i >= kMostInputs || input.bytes > kMostInputBytes) return false;
+    if (trimtab_set_input(model, i, input_bytes[i], input.bytes) != TRIMTAB_OK) return false;
+  }
+  return true;
+}
+
+// A hash of all outputs (FNV-1a); 0 when the run fails.
+uint64_t Results(trimtab_model* model) {
+  {
+    const Watch watch;
+    const int before = allocations.count;
+    const bool is_done = trimtab_run(model) == TRIMTAB_OK;
+    if (allocations.count != before) Wrong("", "running takes memory");
+    if (!is_done) return 0;
+  }
+  uint64_t hash = 0xCBF29CE484222325u;
+  for (uint32_t i = 0; i < trimtab_output_count(model); ++i) {
+    trimtab_tensor output;
+    trimtab_output(model, i, &output);
+    for (size_t j = 0; j < output.bytes; ++j)
+      hash = (hash ^ static_cast<unsigned char*>(output.data)[j]) * 0x100000001B3u;
+  }
+  return hash;
+}
+
+// The code of a resize to `factor` times as many images.
+int Resize(trimtab_model* model, const trimtab_tensor& original, int factor) {
+  int32_t dims[8];
+  memcpy(dims, original.dims, sizeof(dims));
+  if (original.rank > 0) dims[0] *= factor;
+  const Watch watch;
+  return trimtab_resize_input(model, 0, dims, original.rank);
+}
+
+// What a model of which nothing fails does.
+struct Expected {
+  uint64_t results = 0, resized_results = 0;
+  int resized = 0;  // the code of the resize, which not every network allows
+};
+
+void TryResizing(const char* name, trimtab_model* model, Expected* expected) {
+  trimtab_tensor original;
+  if (trimtab_input(model, 0, &original) != TRIMTAB_OK) return;
+  const bool had_failed = allocations.has_failed;
+  const int code = Resize(model, original, 4);
+  const bool fails = allocations.has_failed && !had_failed;
+  if (allocations.fails < 0) expected->resized = code;
+  if (fails) {
+    if (code != TRIMTAB_OUT_OF_MEMORY) Wrong(name, "a resize without memory is no such error");
+    if (Results(model) != expected->results) Wrong(name, "a failed resize changed the model");
+    return;
+  }
+  if (code != expected->resized) Wrong(name, "a resize ends otherwise");
+  if (code != TRIMTAB_OK || !SetInputs(model)) return;
+  const uint64_t resized = Results(model);
+  if (allocations.fails < 0) expected->resized_results = resized;
+  if (resized != expected->resized_results) Wrong(name, "other results after a resize");
+  const int back = Resize(model, original, 1);
+  if (back == TRIMTAB_OUT_OF_MEMORY) {
+    if (!allocations.has_failed) Wrong(name, "no memory for no reason");
+    if (Results(model) != resized) Wrong(name, "a failed resize changed the model");
+  } else if (back != TRIMTAB_OK || !SetInputs(model) || Results(model) != expected->results) {
+    Wrong(name, "not as it was after a resize there and back");
+  }
+}
+
+// One life of a model, with the failures that `allocations` says.
+void Live(const char* name, const void* bytes, size_t size, Expected* expected) {
+  trimtab_options options = {};
+  options.threads = kThreads;
+  trimtab_model* model = nullptr;
+  char why[256] = "";
+  allocations.count = 0;
+  allocations.has_failed = false;
+  int code;
+  {
+    const Watch watch;
+    code = bytes == nullptr ? trimtab_open_file(name, &options, &model, why, sizeof(why))
+                            : trimtab_open_memory(bytes, size, &options, &model, why, sizeof(why));
+  }
+  if (code != TRIMTAB_OK) {
+    const bool is_told = code == TRIMTAB_OUT_OF_MEMORY && why[0] != '\0' && model == nullptr;
+    if (!allocations.has_failed || !is_told) Wrong(name, why);
+  } else {
+    if (allocations.has_failed) Wrong(name, "opens although memory lacks");
+    if (SetInputs(model)) {
+      const uint64_t results = Results(model);
+      if (allocations.fails < 0) expected->results = results;
+      if (results != expected->results) Wrong(name, "other results");
+      TryResizing(name, model, expected);
+    }
+    const Watch watch;
+    trimtab_close(model);
+  }
+  if (allocations.live_count != 0) Wrong(name, "memory is left");
+  allocations.live_count = 0;
+}
+
+int Check(const char* name, const void* bytes, size_t size) {
+  Expected expected;
+  allocations.fails = -1;
+  allocations.and_after = false;
+  Live(name, bytes, size, &expected);
+  const int count = allocations.count;
+  if (expected.resized_results != 0) ++resized;
+  for (int number = 0; number < count; ++number) {
+    for (int way = 0; way < 2; ++way) {
+      allocations.fails = number;
+      allocations.and_after = way == 1;
+      Live(name, bytes, size, &expected);
+      if (!allocations.has_failed) Wrong(name, "the allocation was not there again");
+    }
+  }
+  return count;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  for (auto& bytes : input_bytes) {  // small floats, and integers in the range of most indices
+    for (size_t i = 0; i < kMostInputBytes; ++i) bytes[i] = i % 4 == 3 ? 0x3f : 0;
+  }
+  int checked = 0;
+  for (int i = 1; i < argc; ++i) {
+    checked += Check(argv[i], nullptr, 0);
+    FILE* const file = fopen(argv[i], "rb");
+    if (file == nullptr || fseek(file, 0, SEEK_END) != 0) return 2;
+    const auto size = static_cast<size_t>(ftell(file));
+    rewind(file);
+    void* const bytes = aligned_alloc(64, (size + 63) / 64 * 64);
+    if (bytes == nullptr || fread(bytes, 1, size, file) != size) return 2;
+    fclose(file);
+    checked += Check(argv[i], bytes, size);
+    free(bytes);
+  }
+  printf("%d allocations of %d models, %d times resized\n", checked, argc - 1, resized);
+  return failures == 0 ? 0 : 1;
+}

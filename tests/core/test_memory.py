@@ -1,0 +1,51 @@
+"""Every allocation of the engine fails in turn, over a network of each family of operators."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import trimtab
+from tests import check_programs
+from tests.engine.test_hostile_models import network
+from tests.fuzz.seeds import quantised
+from tests.ops.cases import by_family
+from trimtab.target import Target
+
+pytestmark = pytest.mark.build
+
+PER_FAMILY = 3
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> list[Path]:
+    """In float32, and one in int8."""
+    sources = {
+        case.id: case.model
+        for cases in by_family().values()
+        for case in cases[:: max(1, len(cases) // PER_FAMILY)]
+    }
+    programs = {"hostile": network()}
+    path = tmp_path / "case.onnx"
+    for name, model in {**sources, "int8": quantised()}.items():
+        path.write_bytes(model.SerializeToString())
+        programs[name] = trimtab.load(path)
+    written = []
+    for name, program in programs.items():
+        written.append(tmp_path / f"{name}.ttm")
+        trimtab.optimize(program, Target.host()).save(written[-1])
+    return written
+
+
+def test_without_memory_there_is_an_error_and_nothing_is_left(models: list[Path]) -> None:
+    tree = check_programs.build("host", "check_memory")
+    argv = [tree / "check_memory", *models]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr
+    count, resized = map(int, re.findall(r"(\d+) (?:allocations|times)", done.stdout))
+    # The file, the model, the threads' state and two threads, tables and the arena, at the least.
+    assert count >= (7 + 6) * len(models)
+    assert resized > len(models) // 2  # from a file, and from memory

@@ -1,0 +1,238 @@
+"""A device that goes wrong at a chosen step of a measurement: faults.toml says what comes of it.
+
+An SSH server runs a gate in place of every command, which knows the steps of the harness by what
+they ask for; the steps of a launch are the runner's own. At its step, once, the fault strikes. As
+`python -m tests.device.sabotage STAGE` it is a harness in a process of its own, to be killed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.device.conftest import SshServer
+from tests.device.fake_sysfs import FakeSysfs
+from tests.unit.bench_fakes import RUNNER, make_golden, make_subject
+from trimtab.bench.jobs import Settings, Subject
+from trimtab.bench.protocol import measure
+from trimtab.devices import client, facts, find_device, lease, shell, ssh, watchdog
+from trimtab.errors import TrimtabError
+
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
+TABLE: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("faults.toml").read_text())
+LAUNCHES = 2
+BACK_S = -36_000  # so far the clock jumps
+
+# What a step asks of the device's shell, and the how-manieth time.
+_ASKS = {
+    "connect": ('*"pwd -P"*', 1),
+    "push": ("*'.$$.part'*", 1),
+    "pull": ("*'cat /'*'/out0.bin'*", 1),
+    "record": ("*/proc/meminfo*", 3),  # `measure`, and `controlled`, have asked for facts before
+    "release": ("""*'"$d/until" "$d/undo"'*""", 1),
+}
+_GATE = """#!/bin/sh
+ask=$SSH_ORIGINAL_COMMAND
+case "$ask" in {pattern})
+  n=1; while ! mkdir {stage}/asked.$n 2>/dev/null; do n=$((n+1)); done
+  [ $n -eq {number} ] && {{ {fault}
+  }} ;;
+esac
+exec sh -c "$ask"
+"""
+_SESSIONS = "$(cat /proc/{server}/task/{server}/children)"
+_FAULTS = {
+    "cut": f"kill -9 {_SESSIONS}",
+    "frozen": f"for p in {_SESSIONS}; do kill -STOP $p; echo $p >>{{stage}}/stopped; done",
+    "server": f"all={_SESSIONS}; kill -9 {{server}} $all",
+    "full": "cat /dev/zero >{disk}/fill 2>/dev/null",
+    "runner": ":",  # which does it itself
+    "reboot": (
+        f"all={_SESSIONS}; "
+        "kill -9 $(grep -la {disk}/lease /proc/[0-9]*/cmdline 2>/dev/null | cut -d/ -f3) "
+        "2>/dev/null; rm -rf {disk}/remote {disk}/lease; echo second >{stage}/boot_id; "
+        "for c in 0 1; do echo schedutil >{stage}/sys/devices/system/cpu/cpu$c/cpufreq/"
+        "scaling_governor; done; kill -9 $all"
+    ),
+    "timeout": "PATH={stage}/hang:$PATH; export PATH",
+    "clock": f"echo {BACK_S} >{{stage}}/offset",
+    "harness": "kill -9 $(cat {stage}/harness)",
+    "results": "cat /dev/zero >{results}/fill 2>/dev/null",
+}
+_HANGS = ("cut", "frozen", "server", "timeout", "harness")  # a runner that nobody ends goes on
+_DEATHS = {"runner": "os.kill(os.getpid(), signal.SIGKILL)", "reboot": "os._exit(1)"}
+
+# For the runner: the steps of a launch.
+_STRIKE = """
+def strike(step):
+    try:
+        step == {step!r} and os.mkdir({struck!r})
+    except FileExistsError:
+        return
+    if step == {step!r}:
+        os.system({fault!r})
+        {after}
+if not is_golden:
+    strike("launch")
+"""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Where it happens: files of the test, a disk of the device, and one for results."""
+
+    folder: Path
+    disk: Path
+    results: Path
+    step: str
+    fault: str
+    server: int  # the process that listens
+
+    @property
+    def script(self) -> str:
+        """What strikes."""
+        places = {"stage": self.folder, "disk": self.disk, "results": self.results}
+        return _FAULTS[self.fault].format(**places, server=self.server)
+
+    @property
+    def has_struck(self) -> bool:
+        """Whether the fault found its step."""
+        number = _ASKS.get(self.step, ("", 1))[1]
+        return any((self.folder / name).exists() for name in ("struck", f"asked.{number}"))
+
+    def write_script(self) -> None:
+        """The fault, in a file: among the words of a process it would look like the device's."""
+        (self.folder / "fault").write_text(self.script)
+
+    def write_gate(self) -> None:
+        """What the server runs in place of commands."""
+        pattern, number = _ASKS.get(self.step, ("nothing", 1))
+        fault = self.script + ("; exit 1" if self.fault == "reboot" else "")
+        clock = f"export LD_PRELOAD={self.folder}/clock.so CLOCK_OFFSET={self.folder}/offset\n"
+        text = _GATE.format(pattern=pattern, stage=self.folder, number=number, fault=fault)
+        if self.fault == "clock":
+            text = text.replace("\n", f"\n{clock}", 1)
+        gate_of(self.folder).write_text(text)
+
+    def write_hanging_programs(self) -> None:
+        """Programs that each step needs one of, which do not end."""
+        (self.folder / "hang").mkdir()
+        for name in ("mkdir", "sha256sum", "cat", "uname", "rm"):
+            program = self.folder / "hang" / name
+            program.write_text("#!/bin/sh\nexec sleep 60\n")
+            program.chmod(0o755)
+
+    def subject(self) -> Subject:
+        """A runner that does its part."""
+        subject = make_subject(self.folder, 'strike("verify" if is_golden else "run")')
+        after = "time.sleep(60)" if self.fault in _HANGS else _DEATHS.get(self.fault, "pass")
+        struck = str(self.folder / "struck")
+        strike = _STRIKE.format(
+            step=self.step, struck=struck, fault=f"sh {self.folder}/fault", after=after
+        )
+        text = subject.binary.read_text()
+        start = 'say("start"'
+        assert start in RUNNER
+        subject.binary.write_text(text.replace(start, f"{strike}{start}", 1))
+        return subject
+
+    def measure(self) -> TrimtabError | None:
+        """What `bench` does: the error that ends it, None without one."""
+        settings = Settings(
+            launches=LAUNCHES,
+            warmup=0,
+            runs=2 * LAUNCHES,
+            min_time_ms=0,
+            timeout_s=3 if self.fault == "timeout" else 60,
+        )
+        try:
+            with find_device("board1").open(trust_new=True) as device:
+                return measure(device, self.subject(), make_golden(), settings, self.results).error
+        except TrimtabError as error:
+            return error
+
+    def apart(self, config: Path) -> int:
+        """The same in a process of its own: its exit code, or minus the signal that ended it."""
+        facts = {"folder": self.folder, "disk": self.disk, "results": self.results}
+        words = {name: str(path) for name, path in facts.items()}
+        about = words | {"step": self.step, "fault": self.fault, "server": self.server}
+        environment = os.environ | {"TRIMTAB_CONFIG_DIR": str(config)}
+        if self.fault == "clock":
+            environment["LD_PRELOAD"] = f"{self.folder}/clock.so"
+            environment["CLOCK_OFFSET"] = f"{self.folder}/offset"
+        argv = [sys.executable, "-m", "tests.device.sabotage", json.dumps(about)]
+        root = Path(__file__).resolve().parents[2]
+        with subprocess.Popen(argv, cwd=root, env=environment) as process:
+            (self.folder / "harness").write_text(str(process.pid))
+            return process.wait(60)
+
+
+def gate_of(folder: Path) -> Path:
+    """What the server is told to run."""
+    return folder / "gate"
+
+
+def hasten(patch: Callable[[object, str, object], None], stage: Stage) -> None:
+    """Waits shorter than for real boards, and has the boot id played."""
+    for module, name in ((shell, "_SETTLE"), (watchdog, "_LEASES"), (facts, "_SCRIPT")):
+        text = getattr(module, name)
+        patch(module, name, text.replace(BOOT_ID, str(stage.folder / "boot_id")))
+    patch(watchdog, "_LOOK_S", 0.2)
+    patch(client, "_KILL_S", 3.0)
+    patch(shell, "_RECONNECT_S", 1.0 if stage.fault == "server" else 20.0)
+    if stage.fault == "timeout":
+        patch(shell, "_HOUSEKEEPING_S", 2.0)
+    if stage.fault in ("server", "harness"):  # the watchdog alone is left
+        patch(lease, "LEASE_S", 4)
+        patch(lease, "_RENEW_S", 1.0)
+    if stage.fault == "frozen":
+        patch(ssh, "_OPTIONS", {**ssh._OPTIONS, "ServerAliveInterval": 1})
+
+
+def prepare(
+    start: Callable[..., SshServer], config: Path, folder: Path, disks: tuple[Path, Path], cell: str
+) -> tuple[SshServer, Stage, FakeSysfs]:
+    """A server as the device `board1`, on which the fault of a cell "FAULT-STEP" will strike."""
+    fault, step = cell.split("-")
+    server = start(f"ForceCommand /bin/sh {shlex.quote(str(gate_of(folder)))}")
+    stage = Stage(folder, *disks, step, fault, server.pid)
+    (folder / "boot_id").write_text("first\n")
+    (folder / "offset").write_text("0")
+    sysfs = FakeSysfs(folder / "sys")
+    stage.write_gate()
+    stage.write_script()
+    stage.write_hanging_programs()
+    places = {"directory": stage.disk / "remote", "lease": stage.disk / "lease"}
+    server.define(config, "board1", sysfs=sysfs.folder, **places)
+    return server, stage, sysfs
+
+
+def thaw(stage: Stage) -> None:
+    """What was frozen goes on, and finds that nobody is there any more."""
+    stopped = stage.folder / "stopped"
+    for pid in stopped.read_text().split() if stopped.exists() else ():
+        with suppress(ProcessLookupError):
+            os.kill(int(pid), signal.SIGCONT)
+
+
+if __name__ == "__main__":
+    told = json.loads(sys.argv[1])
+    folder, disk, found = (Path(told[name]) for name in ("folder", "disk", "results"))
+    mine = Stage(folder, disk, found, told["step"], told["fault"], told["server"])
+    with pytest.MonkeyPatch.context() as context:
+        hasten(context.setattr, mine)
+        failure = mine.measure()
+    print(failure or "")
+    sys.exit(failure.exit_code if failure else 0)

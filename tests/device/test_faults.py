@@ -1,0 +1,199 @@
+"""Whatever happens to a measurement, at whichever step: every cell of faults.toml."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.device import sabotage
+from tests.device.conftest import SshServer, require
+from tests.device.sabotage import LAUNCHES, TABLE, Stage
+from tests.unit import disks
+from trimtab import errors
+from trimtab.bench import results
+from trimtab.bench.results import Record, Status
+from trimtab.devices import find_device, lease
+
+pytestmark = pytest.mark.device
+
+Cell = dict[str, Any]
+STEPS = tuple(TABLE["steps"])
+# Steps for every day, of faults that take long: they wait for a lease that runs out, for a sign of
+# life that does not come, for a time limit, or for another Python. All steps of the others.
+FAST = {
+    **dict.fromkeys(("frozen", "server", "timeout", "clock"), ("run",)),
+    "harness": ("verify",),
+    "results": ("push", "run", "release"),
+}
+SETTLES_S = 30.0  # on a busy machine
+
+
+def cells() -> Iterator[object]:
+    for fault, row in TABLE["fault"].items():
+        for step in STEPS:
+            if isinstance(row[step], dict):
+                marks = [] if step in FAST.get(fault, STEPS) else [pytest.mark.slow]
+                yield pytest.param(fault, step, id=f"{fault}-{step}", marks=marks)
+
+
+def test_every_cell_is_told() -> None:
+    asked = ["connect", "push", "verify", "launch", "run", "pull", "record"]
+    assert set(asked) <= set(STEPS)
+    assert len(TABLE["fault"]) == 10
+    for fault, row in TABLE["fault"].items():
+        for step in STEPS:
+            told = row[step]
+            assert told if isinstance(told, str) else told["record"], (fault, step)
+
+
+@pytest.fixture(scope="session")
+def clock(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The library that lets the time of day jump."""
+    made = tmp_path_factory.mktemp("clock") / "clock.so"
+    source = Path(__file__).with_name("clock.c")
+    argv = [require("gcc", "gcc"), "-shared", "-fPIC", "-O1", str(source), "-o", str(made)]
+    subprocess.run(argv, check=True)
+    return made
+
+
+@pytest.mark.parametrize(("fault", "step"), [*cells()])
+def test_what_comes_of_a_fault_is_what_the_table_says(
+    fault: str,
+    step: str,
+    request: pytest.FixtureRequest,
+    start_sshd: Callable[..., SshServer],
+    config: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    expected = TABLE["fault"][fault][step]
+    with (
+        disks.small_disk(tmp_path / "disk", 2 << 20) as disk,
+        disks.small_disk(tmp_path / "results", 64 << 10) as found,
+    ):
+        server, stage, sysfs = sabotage.prepare(
+            start_sshd, config, tmp_path, (disk, found), f"{fault}-{step}"
+        )
+        if fault == "clock":
+            shutil.copy(request.getfixturevalue("clock"), tmp_path / "clock.so")
+        sabotage.hasten(monkeypatch.setattr, stage)
+        if fault in ("harness", "clock"):
+            code = stage.apart(config)
+        else:
+            error = stage.measure()
+            print(error)
+            code = error.exit_code if error else 0
+        assert stage.has_struck, "the fault found nothing to strike"
+        assert code == code_of(expected)
+        check_results(stage, expected)
+        if fault in ("server", "harness"):
+            check_device_alone(stage)
+        sabotage.thaw(stage)
+        if fault == "server":
+            os.waitpid(server.pid, 0)
+            start_sshd(f"ForceCommand /bin/sh {sabotage.gate_of(tmp_path)}", again=server)
+        (disk / "fill").unlink(missing_ok=True)
+        (found / "fill").unlink(missing_ok=True)
+        check_device(stage, expected)
+        if fault != "harness":  # whose journal the next run undoes, as test_killed.py has it
+            assert sysfs.governors() == ["schedutil", "schedutil"]
+
+
+def code_of(expected: Cell) -> int:
+    name = str(expected.get("error", ""))
+    if name == "SIGKILL":
+        return -signal.SIGKILL
+    kind = getattr(errors, name) if name else None
+    return kind.exit_code if kind else 0
+
+
+def check_results(stage: Stage, expected: Cell) -> None:
+    """There is the record of the table, or none; nothing else looks like one."""
+    records = [results.read(path) for path in stage.results.glob(f"*{results.SUFFIX}")]
+    assert [record.status.value for record in records] == [
+        status for status in [expected["record"]] if status != "none"
+    ]
+    left = {path.suffix for path in stage.results.iterdir()} - {results.SUFFIX}
+    allowed = {".part"} if expected.get("error") == "SIGKILL" else set()
+    assert left - {""} <= allowed, "what the fault itself wrote has no suffix"
+    for record in records:
+        assert len(record.of("resumed")) == int(bool(expected.get("resumed")))
+        if record.status is Status.OK:
+            check_whole(record)
+
+
+def check_whole(record: Record) -> None:
+    """All that was asked for, once, and in a time that no clock turned back."""
+    assert len(record.launches()) == LAUNCHES
+    for launch in record.launches():
+        assert [event["i"] for event in launch if event["event"] == "run"] == [0, 1]
+        assert 0 <= launch[0]["at_s"] < 60
+    assert record.first("golden")
+
+
+def check_device_alone(stage: Stage) -> None:
+    """Nobody comes back: the watchdog ends what runs, and itself."""
+    deadline = time.monotonic() + lease.LEASE_S + SETTLES_S
+    while found := [*processes(stage, "remote/cache"), *processes(stage, "lease")]:
+        assert time.monotonic() < deadline, found
+        time.sleep(0.1)
+
+
+def check_device(stage: Stage, expected: Cell) -> None:
+    """Nothing runs, nobody has the lease, no file is there in part."""
+    left = expected.get("left", "")
+    with find_device("board1").open() as device:
+        assert lease.look(device) is None or left == "the lease stays until it runs out"
+        if lease.look(device):
+            lease.unlock(device, force=True)  # the watchdog would wait
+    deadline = time.monotonic() + SETTLES_S
+    while found := [*processes(stage, "remote/cache"), *processes(stage, "lease")]:
+        assert time.monotonic() < deadline, found
+        time.sleep(0.05)
+    files = [path for path in stage.disk.rglob("*") if path.is_file()]
+    assert [path for path in files if path.suffix == ".part"] == []
+    scratch = stage.disk / "remote" / "scratch"
+    folders = [*scratch.iterdir()] if scratch.exists() else []
+    told = {"an empty folder stays for a day": [[]], "one output stays for a day": [["out0.bin"]]}
+    assert [[path.name for path in folder.iterdir()] for folder in folders] == told.get(left, [])
+
+
+def processes(stage: Stage, place: str) -> list[str]:
+    """Processes of the device that have a path of it among their words."""
+    found = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = file.read_bytes().decode(errors="replace")
+            state = file.with_name("stat").read_text().rpartition(") ")[2][0]
+        except OSError:
+            continue
+        if state != "Z" and f"{stage.disk}/{place}" in words:
+            found.append(f"{file.parent.name} {state} {words[:200]!r}")
+    return found
+
+
+def test_what_a_killed_run_left_is_removed_a_day_later(
+    start_sshd: Callable[..., SshServer], config: Path, tmp_path: Path
+) -> None:
+    server = start_sshd()
+    server.define(config, "board1", lease=tmp_path / "lease")
+    with find_device("board1").open(trust_new=True) as device, device.scratch() as scratch:
+        prefix = Path(scratch).parents[1]
+        old = [Path(scratch).with_name("old"), prefix / "cache" / "x" / "net.ttm.77.part"]
+        for path in old:
+            path.mkdir(parents=True)
+            os.utime(path, (0, 0))
+        (new := prefix / "cache" / "x" / "net.ttm.78.part").touch()
+        os.utime(prefix / "cache" / "x", (0, 0))
+        device.tidy()
+        assert [path.exists() for path in old] == [False, False]
+        assert new.exists()
+        assert Path(scratch).exists()
