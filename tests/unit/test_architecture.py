@@ -49,7 +49,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "bench": {"errors", "accuracy", "files", "progress", "cores", "devices"},
     "reports": {"errors", "accuracy", "tables", "bench"},
     "instruments": {
-        *("__init__", "errors", "paths", "files", "tables", "progress", "kernels", "profile"),
+        *("__init__", "errors", "paths", "files", "tables", "progress", "kernels"),
         *("engine", "cores", "target", "program", "importers", "planner", "session", "build"),
         *("bench", "devices"),
     },
