@@ -29,7 +29,8 @@ _SMALL_TILE = 6
 class Profile:
     """A choice of (operator, dtype, kernel) plus switches.
 
-    `ops` are names, or ("*",) for all that take one of the `dtypes`; `kernels` are glob patterns
+    `ops` are names, or "*" for all that take one of the `dtypes`, but those that are named with a
+    "!" before; `kernels` are glob patterns
     over kernel names, () meaning those that the kept operators may call; `strings`: keep operator
     and variable names and error texts; `threads`: the thread pool; `small`: kernels with little
     code where there are such, all of them compiled for size.
@@ -50,23 +51,32 @@ class Profile:
         """
         known = schema.operators()
         where = f"profile {self.name}"
-        if self.ops == ANY:
-            return [op for op in known.values() if not {*self.dtypes}.isdisjoint(op.dtypes)]
-        if unknown := sorted(set(self.ops) - set(known)):
+        named = {name.removeprefix("!") if self._takes_all else name for name in self.ops}
+        if unknown := sorted(named - set(known) - set(ANY)):
             raise ProfileError(
                 f"unknown operators: {', '.join(unknown)}",
                 where=where,
                 hint="runtime/ops/ holds one TOML file per operator",
             )
-        kept = [op for op in known.values() if op.name in self.ops]
+        kept = [op for op in known.values() if op.name in self.ops or self._takes(op)]
+        held = {op.name for op in kept}
         for op in kept:
-            if missing := sorted(set(op.depends) - set(self.ops)):
+            if missing := sorted(set(op.depends) - held):
                 raise ProfileError(
                     f"operator {op.name} depends on {', '.join(missing)}, which it leaves out",
                     where=where,
                     hint=f"add {', '.join(missing)} to ops",
                 )
         return kept
+
+    @property
+    def _takes_all(self) -> bool:
+        return ANY[0] in self.ops
+
+    def _takes(self, op: schema.Operator) -> bool:
+        """Whether "*" means this operator."""
+        has_type = not {*self.dtypes}.isdisjoint(op.dtypes)
+        return self._takes_all and has_type and f"!{op.name}" not in self.ops
 
     def families(self) -> set[str]:
         """Kernel families that the kept operators may call.
@@ -128,7 +138,8 @@ class Profile:
         """The profile for a CPU that is known: of every family the kernels of the best of its
         instruction sets, as nothing else would be chosen, those that are named in full, and those
         that a plan of a lower one has `needed`. Kernels that are scheduled for a core may be for
-        tiles that not every layer fills: then those of the instruction set itself are kept, too. Of
+        tiles that not every layer fills: for what is left, which is rare, those with the least code
+        are kept, too, as a model that wants others is built with them. Of
         Winograd's algorithm a `small` one has one tile. Nothing is planned in f16 for a CPU that
         computes it one element at a time.
         """
@@ -137,10 +148,10 @@ class Profile:
         def is_common(k: kernel_files.Kernel) -> bool:
             return not k.family.startswith("winograd_") or k.nr in (0, _SMALL_TILE)
 
-        def order(k: kernel_files.Kernel) -> tuple[bool, int]:
-            return self.small and k.family in rows[k.isa].slower, rows[k.isa].rank
+        def best(kernels: Iterable[kernel_files.Kernel], small: bool) -> list[kernel_files.Kernel]:
+            def order(k: kernel_files.Kernel) -> tuple[bool, int]:
+                return small and k.family in rows[k.isa].slower, rows[k.isa].rank
 
-        def best(kernels: Iterable[kernel_files.Kernel]) -> list[kernel_files.Kernel]:
             found = [k for k in kernels if k.isa in usable and (is_common(k) or not self.small)]
             top = {
                 family: max(order(k) for k in found if k.typed_family == family)
@@ -148,12 +159,13 @@ class Profile:
             }
             return [k for k in found if order(k) == top[k.typed_family]]
 
-        chosen = best(known)
+        chosen = best(known, self.small)
         if not any(k.family == "gemm" and k.dtype == "f16" and not k.portable for k in chosen):
             chosen = [k for k in chosen if k.dtype != "f16"]
         tiles = {(k.typed_family, k.packing) for k in chosen}
         scheduled = {k.typed_family for k in chosen if rows[k.isa].cores}
-        others = best(k for k in known if k.typed_family in scheduled and not rows[k.isa].cores)
+        unscheduled = [k for k in known if k.typed_family in scheduled and not rows[k.isa].cores]
+        others = best(unscheduled, small=True)
         chosen += [k for k in others if (k.typed_family, k.packing) not in tiles]
         kept = {k.name for k in chosen}
         named = {k.name for k in known} & {*self.kernels, *needed}
@@ -165,10 +177,14 @@ class Profile:
         def union(a: Iterable[str], b: Iterable[str]) -> tuple[str, ...]:
             return tuple(sorted({*a, *b}))
 
+        ops = union(self.ops, other.ops)
+        if self._takes_all or other._takes_all:
+            kept = {op.name for profile in (self, other) for op in profile.operators()}
+            ops = ANY + tuple(name for name in ops if name[0] == "!" and name[1:] not in kept)
         return Profile(
             name=f"{self.name}+{other.name}",
             doc=f"{self.doc} {other.doc}".strip(),
-            ops=ANY if ANY in (self.ops, other.ops) else union(self.ops, other.ops),
+            ops=ops,
             dtypes=union(self.dtypes, other.dtypes),
             kernels=()
             if not self.kernels or not other.kernels

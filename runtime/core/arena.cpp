@@ -32,7 +32,7 @@ bool Arena::Map(size_t bytes) {
     const auto place = reinterpret_cast<uintptr_t>(mapped);
     begin_ += RoundUp(place, uintptr_t{kHugePage}) - place;
     const size_t whole = RoundUp(used, kHugePage);
-    if (whole - used < used / 8) used = whole;
+    if (whole - used < used / 32) used = whole;
   }
   untouched_bytes_ = used;
   return true;

@@ -10,6 +10,25 @@ namespace trimtab {
 // The ranges must not overlap.
 void Copy(void* to, const void* from, size_t bytes);
 
+// An element of 1, 2, 4 or 8 bytes: branches that are predicted, where a loop for each size would be
+// four times the code.
+inline void CopyElement(void* to, const void* from, size_t bytes) {
+  switch (bytes) {
+    case 1:
+      __builtin_memcpy(to, from, 1);
+      break;
+    case 2:
+      __builtin_memcpy(to, from, 2);
+      break;
+    case 4:
+      __builtin_memcpy(to, from, 4);
+      break;
+    default:
+      __builtin_memcpy(to, from, 8);
+      break;
+  }
+}
+
 }  // namespace trimtab
 
 #endif  // TRIMTAB_CORE_COPY_H_

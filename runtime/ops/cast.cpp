@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "generated/attributes.h"
+#include "runtime/core/copy.h"
 #include "runtime/core/operator.h"
 
 namespace trimtab {
@@ -16,22 +17,25 @@ union Wide {
   int64_t i[kAtOnce];
 };
 
-template <typename T>
-void Load(const void* from, size_t begin, size_t n, int64_t* to) {
-  const T* x = static_cast<const T*>(from) + begin;
-  for (size_t i = 0; i < n; ++i) to[i] = x[i];
-}
-
-template <typename T>
-void Store(const int64_t* from, size_t begin, size_t n, void* to) {
-  T* y = static_cast<T*>(to) + begin;
-  for (size_t i = 0; i < n; ++i) y[i] = static_cast<T>(from[i]);
-}
-
 // Between the types of floats: what begins and ends a program in f16, so without a stop between.
 template <typename From, typename To>
 void Convert(const From* __restrict x, size_t n, To* __restrict y) {
   for (size_t i = 0; i < n; ++i) y[i] = static_cast<float>(x[i]);
+}
+
+// Element `i` of integers. Of a type per element, which branches are predicted for, not a loop per
+// type.
+int64_t Integer(const Tensor& x, size_t i) {
+  switch (x.dtype) {
+    case DType::kI8:
+      return static_cast<const int8_t*>(x.raw)[i];
+    case DType::kI32:
+      return static_cast<const int32_t*>(x.raw)[i];
+    case DType::kI64:
+      return static_cast<const int64_t*>(x.raw)[i];
+    default:  // u8 and bool
+      return static_cast<const uint8_t*>(x.raw)[i];
+  }
 }
 
 void LoadWide(const Tensor& x, size_t begin, size_t n, Wide* wide) {
@@ -42,15 +46,9 @@ void LoadWide(const Tensor& x, size_t begin, size_t n, Wide* wide) {
     case DType::kF16:
       Convert(static_cast<const Half*>(x.raw) + begin, n, wide->f);
       break;
-    case DType::kI8:
-      return Load<int8_t>(x.raw, begin, n, wide->i);
-    case DType::kU8:
-    case DType::kBool:
-      return Load<uint8_t>(x.raw, begin, n, wide->i);
-    case DType::kI32:
-      return Load<int32_t>(x.raw, begin, n, wide->i);
     default:
-      return Load<int64_t>(x.raw, begin, n, wide->i);
+      for (size_t i = 0; i < n; ++i) wide->i[i] = Integer(x, begin + i);
+      break;
   }
 }
 
@@ -68,17 +66,16 @@ void StoreWide(const Wide& wide, size_t begin, size_t n, Tensor* y) {
     case DType::kF16:
       Convert(wide.f, n, static_cast<Half*>(y->raw) + begin);
       break;
-    case DType::kI8:
-      return Store<int8_t>(wide.i, begin, n, y->raw);
-    case DType::kU8:
-      return Store<uint8_t>(wide.i, begin, n, y->raw);
-    case DType::kI32:
-      return Store<int32_t>(wide.i, begin, n, y->raw);
-    case DType::kBool:
-      for (size_t i = 0; i < n; ++i) static_cast<uint8_t*>(y->raw)[begin + i] = wide.i[i] != 0;
+    default: {
+      // Little-endian: the low bytes come first.
+      const size_t bytes = y->element_size();
+      uint8_t* to = static_cast<uint8_t*>(y->raw) + begin * bytes;
+      for (size_t i = 0; i < n; ++i, to += bytes) {
+        const int64_t value = y->dtype == DType::kBool ? wide.i[i] != 0 : wide.i[i];
+        CopyElement(to, &value, bytes);
+      }
       break;
-    default:
-      return Store<int64_t>(wide.i, begin, n, y->raw);
+    }
   }
 }
 

@@ -1,4 +1,5 @@
 #include "generated/attributes.h"
+#include "runtime/core/copy.h"
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
 #include "runtime/core/strided_copy.h"
@@ -10,25 +11,31 @@ namespace {
 class GatherElements final : public OperatorOf<GatherElementsAttributes> {
  public:
   void Run(ThreadPool& pool) override {
-    const Dims& y = output().dims;
+    const Dims &x = input(0).dims, &y = output().dims;
+    ptrdiff_t strides[Dims::kMaxRank];
+    LogicalStrides(input(0), strides);
+    const ptrdiff_t along = strides[axis_];
+    strides[axis_] = 0;
+    const ptrdiff_t step = strides[y.rank - 1];
+    const size_t bytes = output().element_size();
     const auto n = static_cast<size_t>(y[y.rank - 1]);
     const auto rows = static_cast<size_t>(y.Count(0, y.rank - 1));
     pool.For(rows, 4 * n, [&](size_t begin, size_t end, int) {
       for (size_t row = begin; row < end; ++row) {
-        // Elements are moved as bits: there is a loop per size, not per type.
-        switch (output().element_size()) {
-          case 1:
-            Take<uint8_t>(row, n);
-            break;
-          case 2:
-            Take<uint16_t>(row, n);
-            break;
-          case 4:
-            Take<uint32_t>(row, n);
-            break;
-          default:
-            Take<uint64_t>(row, n);
-            break;
+        ptrdiff_t base = 0;
+        size_t rest = row;
+        for (int i = y.rank - 2; i >= 0; --i) {
+          const auto extent = static_cast<size_t>(y[i]);
+          base += static_cast<ptrdiff_t>(rest % extent) * strides[i];
+          rest /= extent;
+        }
+        for (size_t i = 0, to = row * n; i < n; ++i, ++to) {
+          const auto index = static_cast<ptrdiff_t>(ElementIndex(input(1), to, x[axis_]));
+          const ptrdiff_t from = base + static_cast<ptrdiff_t>(i) * step + index * along;
+          CopyElement(
+              static_cast<uint8_t*>(output().raw) + to * bytes,
+              static_cast<const uint8_t*>(input(0).raw) + from * static_cast<ptrdiff_t>(bytes),
+              bytes);
         }
       }
     });
@@ -52,29 +59,6 @@ class GatherElements final : public OperatorOf<GatherElementsAttributes> {
   }
 
  private:
-  template <typename T>
-  void Take(size_t row, size_t n) const {
-    const Dims &x = input(0).dims, &y = output().dims;
-    ptrdiff_t strides[Dims::kMaxRank];
-    LogicalStrides(input(0), strides);
-    const ptrdiff_t along = strides[axis_];
-    strides[axis_] = 0;
-    ptrdiff_t base = 0;
-    size_t rest = row;
-    for (int i = y.rank - 2; i >= 0; --i) {
-      const auto extent = static_cast<size_t>(y[i]);
-      base += static_cast<ptrdiff_t>(rest % extent) * strides[i];
-      rest /= extent;
-    }
-    const auto* from = static_cast<const T*>(input(0).raw) + base;
-    auto* to = static_cast<T*>(output().raw) + row * n;
-    const ptrdiff_t step = strides[y.rank - 1];
-    for (size_t i = 0; i < n; ++i) {
-      const auto index = static_cast<ptrdiff_t>(ElementIndex(input(1), row * n + i, x[axis_]));
-      to[i] = from[static_cast<ptrdiff_t>(i) * step + index * along];
-    }
-  }
-
   int axis_ = 0;
 };
 

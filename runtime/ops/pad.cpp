@@ -120,7 +120,8 @@ class Pad final : public OperatorOf<PadAttributes> {
               int64_t size, const uint8_t* from) const {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t at = base < 0 ? -1 : Source(range, i);
-      memcpy(row + i * size, at < 0 ? fill_ : from + (base + at) * size, static_cast<size_t>(size));
+      CopyElement(row + i * size, at < 0 ? fill_ : from + (base + at) * size,
+                  static_cast<size_t>(size));
     }
   }
 

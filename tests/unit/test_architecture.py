@@ -53,7 +53,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "reports": {"errors", "plugins", "accuracy", "tables", "bench"},
     "sweep": {"errors", "files", "tables", "progress", "devices", "bench"},
     "instruments": {
-        *("__init__", "errors", "paths", "files", "tables", "progress", "kernels", "profile"),
+        *("__init__", "errors", "paths", "files", "tables", "progress", "kernels"),
         *("engine", "cores", "target", "program", "importers", "planner", "session", "build"),
         *("bench", "devices"),
     },

@@ -21,11 +21,11 @@ from trimtab.target import Target
         ("x86_64", "skylake-avx512", {"avx512", "avx2", "portable"}),
         ("x86_64", "zen4", {"avx512vnni", "avx512vbmi", "avx512", "portable"}),
         ("aarch64", None, {"neon", "portable"}),
-        ("aarch64", "cortex-a53", {"neona53", "neon", "portable"}),
+        ("aarch64", "cortex-a53", {"neona53", "neon", "neonsmall", "portable"}),
         (
             "aarch64",
             "cortex-a55",
-            {"neona55", "neon", "neonhalf", "neonfp16", "neondot", "portable"},
+            {"neona55", "neon", "neonsmall", "neonhalf", "neonfp16", "neondot", "portable"},
         ),
         ("armv7", "cortex-a7", {"neonv7", "portable"}),
         ("armv7", "cortex-a9", {"portable"}),
@@ -40,9 +40,17 @@ def test_a_known_cpu_gets_its_best_kernel_of_every_family(
     has_half = any(k.family == "gemm" and k.dtype == "f16" and not k.portable for k in kept)
     known = {k.typed_family for k in full.kept_kernels(arch) if has_half or k.dtype != "f16"}
     assert {k.typed_family for k in kept} == known
-    ranks = {isa.name: isa.rank for isa in kernels.isas().values()}
+    rows = kernels.isas()
+    ranks = {isa.name: isa.rank for isa in rows.values()}
     for kernel in kept:
-        kind = kernel.typed_family, kernel.packing  # narrow tiles stay beside wide ones
+        if (
+            kernel.family in rows[kernel.isa].slower
+        ):  # for the tiles that the best one is too wide for
+            wider = [k for k in kept if k.typed_family == kernel.typed_family]
+            assert {k.isa for k in wider if rows[k.isa].cores}, kernel.name
+            assert [k for k in wider if k.packing == kernel.packing] == [kernel]
+            continue
+        kind = kernel.typed_family, kernel.packing
         family = [k for k in kernels.inventory().values() if (k.typed_family, k.packing) == kind]
         better = [k for k in family if ranks[k.isa] > ranks[kernel.isa] and k.isa in target.isas]
         assert better == [], kernel.name
@@ -63,14 +71,34 @@ def test_a_small_profile_has_one_tile_of_winograd_beside_those_that_a_plan_names
 
 
 def test_all_operators_are_those_that_take_a_type_of_the_profile() -> None:
-    floats, everything = find_profile("float32"), find_profile("full").operators()
+    floats, everything = (
+        Profile("floats", dtypes=("f32", "i32", "i64", "bool")),
+        find_profile("full").operators(),
+    )
     kept = {op.name for op in floats.operators()}
     assert {op.name for op in everything if "f32" in op.dtypes} <= kept
     assert {op.name for op in everything} - kept == {
         op.name for op in everything if {*op.dtypes} <= {"f16", "i8", "u8"}
     }
     assert "qlinear_conv" not in kept
+    float32 = find_profile("float32")
+    assert kept - {op.name for op in float32.operators()} == {
+        "quantize_linear",
+        "dequantize_linear",
+    }
+    tiles = {k.nr for k in float32.kept_kernels("aarch64") if k.family == "winograd_output"}
+    assert tiles == {0, 5, 6, 7, 8}
     assert {k.dtype for k in floats.kept_kernels("aarch64")} == {"f32"}
+
+
+def test_profiles_of_all_operators_but_some_become_one_without_those_that_both_lack() -> None:
+    first = Profile("first", ops=("*", "!relu", "!softmax"))
+    second = Profile("second", ops=("*", "!relu"), dtypes=("f32",))
+    assert "relu" not in {op.name for op in first.operators()}
+    assert first.merged(second).ops == ("*", "!relu")
+    assert first.merged(Profile("third", ops=("relu",))).ops == ("*", "!softmax")
+    with pytest.raises(ProfileError, match="unknown operators: nothing"):
+        Profile("wrong", ops=("*", "!nothing")).operators()
 
 
 def test_kernels_that_are_named_in_full_stay() -> None:

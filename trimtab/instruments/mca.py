@@ -20,7 +20,6 @@ from trimtab.cores import Core
 from trimtab.errors import BuildError
 from trimtab.instruments.committed import Baseline, Results
 from trimtab.instruments.llvm import output, tool
-from trimtab.profile import find_profile
 from trimtab.progress import SILENT, Progress
 from trimtab.tables import Column, Table, number
 from trimtab.target import Target
@@ -172,8 +171,12 @@ def _objects(built_for: Core, progress: Progress) -> Mapping[str, Path]:
 
 
 def _planned(core: Core) -> set[str]:
-    arch = toolchain.find_toolchain(_TOOLCHAIN).arch
-    return {*find_profile("full").narrowed(arch, Target.of(arch, core.name).isas).kernels}
+    """The kernels that plans choose: of each tile that of the highest rank."""
+    target = Target.of(toolchain.find_toolchain(_TOOLCHAIN).arch, core.name)
+    best: dict[object, str] = {}
+    for kernel in target.kernels():  # highest rank first
+        best.setdefault((kernel.typed_family, kernel.packing), kernel.name)
+    return {*best.values()}
 
 
 def _modelled(tool: str, loop: Loop, built_for: Core, core: Core, planned: bool) -> Modelled:
