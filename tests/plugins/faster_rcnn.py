@@ -25,7 +25,7 @@ def main(plugin: str, model: str, inputs: str, device: str, out: str) -> None:
         results = trimtab.Session(program, threads=2).run(arrays)
     else:
         results = on_device(program, arrays, device, Path(out).parent)
-    np.savez(out, **results)
+    np.savez(out, allow_pickle=False, **results)
 
 
 def on_device(

@@ -44,12 +44,14 @@ def conv(x: Array, blobs: list[Array], stride: int = 1, pad: int = 0) -> Array:
     x = np.pad(x, ((0, 0), (0, 0), (pad, pad), (pad, pad)))
     windows = np.lib.stride_tricks.sliding_window_view(x, kernel.shape[2:], (2, 3))
     windows = windows[:, :, ::stride, ::stride]
-    return np.einsum("nchwij,ocij->nohw", windows, kernel) + bias.reshape(1, -1, 1, 1)
+    y: Array = np.einsum("nchwij,ocij->nohw", windows, kernel)
+    return y + bias.reshape(1, -1, 1, 1)
 
 
 def softmax(x: Array) -> Array:
-    e = np.exp(x - x.max(1, keepdims=True))
-    return e / e.sum(1, keepdims=True)
+    e: Array = np.exp(x - x.max(1, keepdims=True))
+    y: Array = e / e.sum(1, keepdims=True)
+    return y
 
 
 def reference(
@@ -89,7 +91,7 @@ def test_the_network_is_right_here_and_on_a_cortex_a53(tmp_path: Path) -> None:
     (tmp_path / "net.caffemodel").write_bytes(caffemodel(blobs))
     picture = np.random.default_rng(2).normal(size=(1, 3, 96, 128)).astype(np.float32)
     inputs = {"data": picture, "im_info": np.array([[96, 128, 1]], np.float32)}
-    np.savez(tmp_path / "in.npz", **inputs)
+    np.savez(tmp_path / "in.npz", allow_pickle=False, **inputs)
     spec = importlib.util.spec_from_file_location("cases", PLUGIN / "tests/cases/regions.py")
     assert spec is not None
     assert spec.loader is not None
