@@ -75,7 +75,7 @@ def test_a_network_of_the_fork_is_what_numpy_computes(tmp_path: Path) -> None:
     done = subprocess.run(argv, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "['band_bias', 'mul', 'sigmoid', 'mul']"
-    biased = x + np.float32([0.5, 0.5, 0.5, -1, -1, -1]).reshape(1, 6, 1, 1)
+    biased = x + np.array([0.5, 0.5, 0.5, -1, -1, -1], np.float32).reshape(1, 6, 1, 1)
     expected = biased / (1 + np.exp(-1.702 * biased))
     np.testing.assert_allclose(np.load(tmp_path / "y.npy"), expected, rtol=1e-5, atol=1e-5)
 

@@ -33,7 +33,7 @@ class Layer(HandledLayer):
     def __init__(self, work: NetImport, layer: NetLayer) -> None:
         super().__init__(
             work,
-            layer.type,
+            _type(layer),
             layer.name,
             layer.bottoms,
             layer.tops,
@@ -108,6 +108,13 @@ class Layer(HandledLayer):
                 hint="the network and its weights do not fit together",
             )
         return blob.reshape(shape)
+
+
+def _type(layer: NetLayer) -> str:
+    """The type of a layer; of one that is written in Python, which it is: Python.ProposalLayer."""
+    if layer.type != "Python":
+        return layer.type
+    return f"Python.{layer.message.message('python_param').text('layer')}"
 
 
 HANDLERS = Handlers[Layer](__name__)

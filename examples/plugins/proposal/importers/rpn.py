@@ -1,0 +1,82 @@
+"""The layers of Faster R-CNN and R-FCN that Caffe itself does not have."""
+
+import ast
+
+import numpy as np
+
+from trimtab import GraphBuilder, Layer, operator_parser
+
+# lib/fast_rcnn/config.py of py-faster-rcnn, TEST: what the layer does not say itself.
+_CANDIDATES, _KEEP, _OVERLAP, _LEAST = 6000, 300, 0.7, 16.0
+
+
+def anchors(base: int, ratios: list[float], scales: list[float]):
+    """Boxes around the first cell [ratios * scales, 4] (generate_anchors.py): of each ratio, the
+    box of about base^2 pixels with whole sides, then at each scale; all around one centre.
+    """
+    centre = (base - 1) / 2
+    widths = [round_half_even((base * base / ratio) ** 0.5) for ratio in ratios]
+    sizes = [
+        (w * s, round_half_even(w * r) * s)
+        for w, r in zip(widths, ratios, strict=True)
+        for s in scales
+    ]
+    boxes = [(-(w - 1) / 2, -(h - 1) / 2, (w - 1) / 2, (h - 1) / 2) for w, h in sizes]
+    return np.array(boxes, np.float32) + np.float32(centre)
+
+
+def round_half_even(value: float) -> float:
+    """numpy's rounding, which the paper's code has."""
+    return float(np.round(value))
+
+
+@operator_parser(framework="caffe", origin="Python.ProposalLayer", op="proposal")
+def proposal(layer: Layer, graph: GraphBuilder):
+    """`param_str` is YAML of a line per number or list: "'feat_stride': 16"."""
+    if len(layer) != 3:
+        raise layer.unsupported(f"it has {len(layer)} inputs, not scores, deltas and im_info")
+    layer.text("module", "")
+    layer.text("layer")
+    lines = layer.text("param_str", "").splitlines()
+    given = {}
+    for name, colon, value in (line.partition(":") for line in lines if line.strip()):
+        if not colon:
+            raise layer.unsupported(f"its param_str has the line {name!r}")
+        given[name.strip().strip("'\"")] = ast.literal_eval(value.strip())
+    stride, scales = given.pop("feat_stride", 16), given.pop("scales", (8, 16, 32))
+    if given:
+        raise layer.unsupported(f"{', '.join(given)} in its param_str is not known")
+    boxes = anchors(16, [0.5, 1, 2], list(scales))
+    return graph.add(
+        "proposal",
+        *(layer.x(i) for i in range(3)),
+        graph.constant(boxes, "anchors"),
+        stride=stride,
+        candidates=_CANDIDATES,
+        keep=_KEEP,
+        threshold=_OVERLAP,
+        least=_LEAST,
+    )
+
+
+@operator_parser(framework="caffe", origin="ROIPooling", op="roi_pooling")
+def roi_pooling(layer: Layer, graph: GraphBuilder):
+    """Girshick's fork: roi_pooling_param."""
+    return graph.add(
+        "roi_pooling",
+        layer.x(0),
+        layer.x(1),
+        height=layer.int("pooled_h"),
+        width=layer.int("pooled_w"),
+        scale=layer.float("spatial_scale", 1.0),
+    )
+
+
+@operator_parser(framework="caffe", origin="PSROIPooling", op="psroi_pooling")
+def psroi_pooling(layer: Layer, graph: GraphBuilder):
+    """Dai's fork: psroi_pooling_param; `output_dim` follows from the channels."""
+    bins, channels = layer.int("group_size"), layer.x(0).shape[1]
+    if layer.int("output_dim") * bins * bins != channels:
+        raise layer.unsupported(f"output_dim * group_size^2 is not its {channels} channels")
+    scale = layer.float("spatial_scale")
+    return graph.add("psroi_pooling", layer.x(0), layer.x(1), bins=bins, scale=scale)

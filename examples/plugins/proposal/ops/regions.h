@@ -1,0 +1,45 @@
+// Bins of regions, as Caffe's ROI layers cut them.
+#ifndef TRIMTAB_PLUGIN_PROPOSAL_REGIONS_H_
+#define TRIMTAB_PLUGIN_PROPOSAL_REGIONS_H_
+
+#include <math.h>
+#include <stdint.h>
+
+#include "runtime/core/operator.h"
+
+namespace trimtab {
+
+// Cells [begin, end) of bin `i` of a region whose bins are `bin` cells wide, `start` behind the cell
+// `first`; none outside of [0, size). NaN and what no integer holds become an end of the range.
+struct Cells {
+  Cells(float first, float start, float bin, int64_t i, int32_t size)
+      : begin(Inside(floorf(static_cast<float>(i) * bin + start) + first, size)),
+        end(Inside(ceilf(static_cast<float>(i + 1) * bin + start) + first, size)) {}
+
+  int32_t begin, end;
+
+ private:
+  static int32_t Inside(float value, int32_t size) {
+    if (!(value > 0.0f)) return 0;
+    return value < static_cast<float>(size) ? static_cast<int32_t>(value) : size;
+  }
+};
+
+// The image that a region is of, in [0, images).
+inline int32_t ImageOf(const float* region, int32_t images) {
+  return region[0] >= 1.0f && region[0] < static_cast<float>(images)
+             ? static_cast<int32_t>(region[0])
+             : 0;
+}
+
+inline Status CheckRegions(const Tensor& x, const Tensor& regions) {
+  TRIMTAB_CHECK(x.dims.rank == 4 && x.dims[0] >= 1, "features must be [n, c, h, w] (rank)",
+                x.dims.rank);
+  TRIMTAB_CHECK(regions.dims.rank == 2 && regions.dims[1] == 5, "regions must be [r, 5] (rank)",
+                regions.dims.rank);
+  return Status();
+}
+
+}  // namespace trimtab
+
+#endif  // TRIMTAB_PLUGIN_PROPOSAL_REGIONS_H_

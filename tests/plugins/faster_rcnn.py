@@ -1,0 +1,52 @@
+"""Run in a process of its own: a network with plug-ins here and on a device, outputs into a file.
+
+    python -m tests.plugins.faster_rcnn PLUGIN MODEL INPUTS.npz DEVICE OUT.npz
+
+DEVICE "": this machine.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import trimtab
+from tests.ops.cases.case import Array
+from trimtab import plugins
+
+
+def main(plugin: str, model: str, inputs: str, device: str, out: str) -> None:
+    plugins.add(plugin)
+    program = trimtab.load(model)
+    arrays = dict(np.load(inputs))
+    if not device:
+        results = trimtab.Session(program, threads=2).run(arrays)
+    else:
+        results = on_device(program, arrays, device, Path(out).parent)
+    np.savez(out, allow_pickle=False, **results)
+
+
+def on_device(
+    program: trimtab.Program, arrays: dict[str, Array], name: str, folder: Path
+) -> dict[str, Array]:
+    """What a trimmed runner on the device computes."""
+    from tests.ops.test_on_device import Subject
+    from trimtab.build import builder
+    from trimtab.devices import find_device
+    from trimtab.workflow.models import target_of
+
+    definition = find_device(name)
+    target = target_of(definition.toolchain, definition.cpu or "")
+    profile = trimtab.profile_of(program, target)
+    assert {"proposal", "roi_pooling"} <= {*profile.ops}
+    request = builder.BuildRequest(profile, folder / "build", definition.toolchain, definition.cpu)
+    build = builder.build(request)
+    with definition.open() as device:
+        subject = Subject(device, device.push(build.runner).path, target)
+        return subject.compute(program, arrays, folder, threads=2)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
