@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from tests.browser import chromium
 from tests.unit.bench_fakes import write_record
 from tests.unit.test_accuracy import SEARCH
+from tests.unit.test_serve import serving
 from trimtab import reports
 from trimtab.bench import results, summary
 from trimtab.bench.summary import Summary
@@ -171,3 +173,30 @@ def test_a_page_of_500_cells_opens_in_two_seconds_and_answers(
     told = browser.run(answer)
     assert f"{2 * len(fit)} of 500 cells are within the limit" in told
     assert f"{fit[0][0] / 1e3:.4g} kB" in told.split(". ")[0]
+
+
+def test_a_served_page_grows_and_keeps_what_was_chosen(
+    browser: chromium.Page, tmp_path: Path
+) -> None:
+    for profile in ("full", "tiny"):
+        write_record(tmp_path, profile=profile, binary_bytes=len(profile))
+    with serving(tmp_path) as server:
+        browser.open(server.url)
+        assert browser.errors == []
+        choose = "(s => { s.value = 'tiny'; s.onchange() })(document.querySelector('select'))"
+        browser.run(choose)
+        told = browser.run("document.querySelector('.answer').textContent")
+        assert told.endswith("1 of 1 cells.")
+        write_record(tmp_path, profile="third")
+        until(browser, "document.querySelector('h1')?.textContent === '3 configurations'")
+        until(browser, "document.querySelector('select')?.value === 'tiny'")
+        link = browser.run("document.querySelector('li a').href")
+        browser.open(link)
+        check(browser, link, charts=4)
+
+
+def until(page: chromium.Page, condition: str) -> None:
+    end = time.monotonic() + 30
+    while not page.run(condition):
+        assert time.monotonic() < end, condition
+        time.sleep(0.2)

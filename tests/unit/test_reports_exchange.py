@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import shutil
 import subprocess
@@ -76,23 +77,36 @@ def test_google_benchmark_has_a_repetition_for_each_launch(tmp_path: Path) -> No
     assert found["context"]["host_name"] == "pi4"
 
 
+def spans_of(trace: str) -> dict[int, list[tuple[str, float, float]]]:
+    """(what, begin, end) in microseconds, by thread, in the order in which they end. Every end is
+    of the span that began last.
+    """
+    open_spans: dict[int, list[tuple[str, float]]] = {}
+    found: dict[int, list[tuple[str, float, float]]] = {}
+    for event in json.loads(trace)["traceEvents"]:
+        stack = open_spans.setdefault(event["tid"], [])
+        if event["ph"] == "B":
+            stack.append((event["name"], event["ts"]))
+        elif event["ph"] == "E":
+            what, begin = stack.pop()
+            assert what == event["name"]
+            found.setdefault(event["tid"], []).append((what, begin, event["ts"]))
+        else:
+            assert event["ph"] == "M"
+    assert not any(open_spans.values())
+    return found
+
+
 def test_a_trace_has_every_inference_and_operator_in_turn(tmp_path: Path) -> None:
-    found = json.loads(reports.find("trace").run(many(tmp_path)))
-    events = found["traceEvents"]
-    assert {event["ph"] for event in events} == {"M", "X"}
-    threads: dict[int, list[dict[str, Any]]] = {}
-    for event in events:
-        if event["ph"] == "X":
-            threads.setdefault(event["tid"], []).append(event)
+    threads = spans_of(reports.find("trace").run(many(tmp_path)))
     assert len(threads) == 1 + 9
-    names = [event["name"] for event in threads[1]]
-    assert names == ["load", "first inference", *["inference"] * 5]
-    for before, after in zip(threads[1], threads[1][1:], strict=False):
-        assert after["ts"] == pytest.approx(before["ts"] + before["dur"])
-    assert threads[1][2]["dur"] == pytest.approx(100.0)  # µs
-    by_operator = threads[0]
-    assert [event["name"] for event in by_operator[:3]] == ["inference 1", "conv <1>", "relu|1"]
-    assert by_operator[0]["dur"] == pytest.approx(by_operator[1]["dur"] + by_operator[2]["dur"])
+    assert [what for what, *_ in threads[1]] == ["load", "first inference", *["inference"] * 5]
+    for before, after in itertools.pairwise(threads[1]):
+        assert after[1] == before[2]  # to the last digit
+    assert threads[1][2][2] - threads[1][2][1] == pytest.approx(100.0)  # µs
+    conv, relu, whole = threads[0][:3]
+    assert (conv[0], relu[0], whole[0]) == ("conv <1>", "relu|1", "inference 1")
+    assert (conv[1], conv[2], relu[2]) == (whole[1], relu[1], whole[2])
 
 
 @pytest.mark.parametrize("name", ["trace", "google-benchmark"])

@@ -16,8 +16,9 @@ from trimtab import plugins
 from trimtab.bench.summary import Comparison, Summary
 from trimtab.errors import UsageError
 from trimtab.reports._tables import precision, shipped
+from trimtab.reports.html import site
 
-__all__ = ["Format", "Overview", "find", "find_overview", "names", "precision", "shipped"]
+__all__ = ["Format", "Overview", "find", "find_overview", "names", "precision", "shipped", "site"]
 
 
 class Format(Protocol):

@@ -31,8 +31,10 @@ class Cell:
     href: str = ""
 
 
-def cell_of(run: Summary, href: str = "") -> Cell | None:
-    """The cell of a run; None of one that failed or measured nothing."""
+def cell_of(run: Summary, base: str = "") -> Cell | None:
+    """The cell of a run, whose own page is at `base` + its id, where there is a base; None of one
+    that failed or measured nothing.
+    """
     figure, shipped = run.headline, run.figure("shipped_bytes")
     if run.status not in (Status.OK, Status.THROTTLED) or figure is None or shipped is None:
         return None
@@ -51,14 +53,14 @@ def cell_of(run: Summary, href: str = "") -> Cell | None:
         figure.value,
         figure.unit,
         round(shipped.value),
-        href,
+        base and base + header.run_id,
     )
 
 
-def cells_of(runs: Sequence[Summary]) -> list[Cell]:
-    """The newest cell of each configuration, the smallest first."""
+def cells_of(runs: Sequence[Summary], base: str = "") -> list[Cell]:
+    """The newest cell of each configuration, the smallest first; `base` as of `cell_of`."""
     newest: dict[tuple[str, ...], Cell] = {}
-    for cell in filter(None, map(cell_of, runs)):
+    for cell in filter(None, (cell_of(run, base) for run in runs)):
         key = (*cell.facts.values(), str(cell.shipped_bytes))
         if key not in newest or newest[key].time < cell.time:
             newest[key] = cell

@@ -26,28 +26,34 @@ def page(
     charts: Sequence[Chart],
     tables: Sequence[Table],
     notes: Sequence[str] = (),
-    policy: str = "",
+    links: Sequence[tuple[str, str]] = (),
+    state: str = "",
 ) -> str:
-    """`head` stands before the charts, `tables` behind them. `policy`: what is allowed beside what
-    the page itself holds, as a Content-Security-Policy has it.
+    """`head` stands before the charts, `tables` behind them, `links` (address, text) last. A page
+    with a `state` is of a server, asks it for `/state`, and loads again when that is another.
     """
     body = [f"<h1>{escape(title)}</h1>"]
     body += [f"<p>{escape(note)}</p>" for note in notes]
     body += [table.html() for table in head]
     body += [_section(chart, i) for i, chart in enumerate(charts)]
     body += [table.html() for table in tables]
-    scripts = ""
+    if links:
+        items = "".join(f'<li><a href="{escape(to)}">{escape(text)}</a></li>' for to, text in links)
+        body.append(f"<h2>Runs, the newest first</h2><ul>{items}</ul>")
+    scripts = f"<script>{_file('live.js')}</script>\n" if state else ""
     if charts:
         # Nothing in a text may end the element that it stands in.
         data = json.dumps([asdict(chart) for chart in charts], allow_nan=False)
         data = data.replace("<", "\\u003c")
-        scripts = f'<script type="application/json" id="data">{data}</script>\n'
+        scripts += f'<script type="application/json" id="data">{data}</script>\n'
         scripts += "".join(f"<script>{_file(name)}</script>\n" for name in _SCRIPTS)
+    policy = _POLICY + ("; connect-src 'self'" if state else "")
+    live = f' data-state="{escape(state)}"' if state else ""
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}{policy}">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{_file('page.css')}</style></head>\n<body>"
+        f"<title>{escape(title)}</title><style>{_file('page.css')}</style></head>\n<body{live}>"
         + "\n".join(body)
         + f"\n{scripts}</body></html>\n"
     )

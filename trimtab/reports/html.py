@@ -31,8 +31,26 @@ def comparison(comparison: Comparison) -> str:
 
 def cells(runs: Sequence[Summary]) -> str:
     """Many runs at a glance: cost against bytes, which are best, and a table of all."""
-    found = _cells.cells_of(runs)
+    return _overview(runs)
+
+
+def site(runs: Sequence[Summary], base: str, state: str) -> str:
+    """The same for a server, with links to `base` + run id; see `_page.page` of `state`."""
+    links = [
+        (base + run.header.run_id, f"{run.header.time[:19]}Z {run.name}: {run.status}")
+        for run in reversed(runs)
+    ]
+    return _overview(runs, base, links, state)
+
+
+def _overview(
+    runs: Sequence[Summary],
+    base: str = "",
+    links: Sequence[tuple[str, str]] = (),
+    state: str = "",
+) -> str:
+    found = _cells.cells_of(runs, base)
     left_out = [f"{run.name} ended with {run.status}." for run in runs if not _cells.cell_of(run)]
     charts = [_charts.of_cells(found)] if found else []
     title = f"{len(found)} configurations"
-    return page(title, [], charts, [_cells.table(found)], left_out)
+    return page(title, [], charts, [_cells.table(found)], left_out, links, state)

@@ -8,7 +8,7 @@ Source: "Trace Event Format", https://docs.google.com/document/d/1CvAClvFfyA5R-P
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from trimtab.bench.summary import Comparison, Summary
@@ -61,25 +61,30 @@ def _by_operator(summary: Summary, process: int) -> Iterator[dict[str, Any]]:
     runs = min(len(op.samples_ns) for op in summary.ops)
     for i in range(runs):
         spans = [(op.label, op.samples_ns[i]) for op in summary.ops]
-        whole = sum(ns for _, ns in spans)
-        yield _span(f"inference {i + 1}", start, whole, "inference", process, _BY_OPERATOR)
+        end = start + sum(ns for _, ns in spans)
+        what = f"inference {i + 1}"
+        yield _edge("B", what, start, "inference", process, _BY_OPERATOR)
         yield from _in_turn(spans, "operator", process, _BY_OPERATOR, start)
-        start += whole
+        yield _edge("E", what, end, "inference", process, _BY_OPERATOR)
+        start = end
 
 
 def _in_turn(
-    spans: Iterator[Span] | Sequence[Span], category: str, process: int, thread: int, start: int = 0
+    spans: Iterable[Span], category: str, process: int, thread: int, start: int = 0
 ) -> Iterator[dict[str, Any]]:
     for what, ns in spans:
-        yield _span(what, start, ns, category, process, thread)
+        yield _edge("B", what, start, category, process, thread)
         start += ns
+        yield _edge("E", what, start, category, process, thread)
 
 
-def _span(
-    what: str, start: int, ns: int, category: str, process: int, thread: int
+def _edge(
+    phase: str, what: str, at: int, category: str, process: int, thread: int
 ) -> dict[str, Any]:
-    """A complete event; its times are microseconds."""
-    found = {"name": what, "cat": category, "ph": "X", "ts": start / 1e3, "dur": ns / 1e3}
+    """Where a span begins or ends. Both have their time in microseconds: of a complete event ("X")
+    the sum of beginning and duration would miss the next beginning by a rounding error.
+    """
+    found = {"name": what, "cat": category, "ph": phase, "ts": at / 1e3}
     return {**found, "pid": process, "tid": thread}
 
 

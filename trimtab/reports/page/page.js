@@ -4,7 +4,6 @@
 (() => {
   const INK = "currentColor", FRAME = "var(--faint)", MARK = "var(--mark)";
   const COLOURS = d3.range(8).map((i) => `var(--c${i})`);
-  const SMALL = 560;  // pixels: below, labels stand above their bars
 
   const sized = d3.format(".3~s");
   const bytes = (n) => n < 1e4 ? `${n} B` : n < 1e6 ? `${+(n / 1e3).toPrecision(4)} kB` : `${+(n / 1e6).toPrecision(4)} MB`;
@@ -227,6 +226,13 @@
     const {rows, facts, names} = chart.data;
     const form = section.querySelector("form");
     const chosen = {};
+    // The address keeps what was chosen: to share it, and for when the page loads again.
+    const kept = new URLSearchParams(location.hash.slice(1));
+    const keep = () => {
+      const now = new URLSearchParams(Object.entries(chosen));
+      if (limit.value) now.set("limit", limit.value);
+      history.replaceState(null, "", `#${now}`);
+    };
     const limit = Object.assign(document.createElement("input"), {type: "number", min: 0, step: "any"});
     const answer = document.createElement("p");
     answer.className = "answer";
@@ -237,8 +243,9 @@
       const values = [...d3.rollup(rows, (v) => v.length, (r) => r[fact])].sort((a, b) => b[1] - a[1] || d3.ascending(a[0], b[0])).map(([v]) => v);
       const fixed = fact === "model" || fact === "device";  // cells of different ones are not to be ranked
       for (const value of fixed ? values : ["all", ...values]) select.add(new Option(value, value));
+      if ([...select.options].some((o) => o.value === kept.get(fact))) select.value = kept.get(fact);
       chosen[fact] = select.value;
-      select.onchange = () => { chosen[fact] = select.value; update(); };
+      select.onchange = () => { chosen[fact] = select.value; keep(); update(); };
       const label = document.createElement("label");
       label.append(fact, select);
       form.append(label);
@@ -247,15 +254,15 @@
     const unitText = document.createElement("span");
     label.append(unitText, limit);
     form.append(label);
-    limit.oninput = () => update();
+    limit.value = kept.get("limit") ?? "";
+    limit.oninput = () => { keep(); update(); };
     section.querySelector(".plot").before(answer);
     function update() {
-      const kept = rows.filter((r) => options.every((f) => chosen[f] === "all" || chosen[f] === undefined || r[f] === chosen[f]));
-      const unit = kept[0]?.unit ?? "ns";
-      const scale = unit === "ns" ? 1e6 : 1e6;
+      const these = rows.filter((r) => options.every((f) => chosen[f] === "all" || chosen[f] === undefined || r[f] === chosen[f]));
+      const unit = these[0]?.unit ?? "ns";
       unitText.textContent = unit === "ns" ? "at most, ms" : "at most, million instructions";
-      const same = kept.filter((r) => r.unit === unit);
-      const fit = same.filter((r) => !limit.value || r.cost <= limit.value * scale);
+      const same = these.filter((r) => r.unit === unit);
+      const fit = same.filter((r) => !limit.value || r.cost <= limit.value * 1e6);
       const least = d3.least(fit, (a, b) => a.bytes - b.bytes || a.cost - b.cost);
       const fastest = d3.least(fit, (a, b) => a.cost - b.cost || a.bytes - b.bytes);
       const differing = options.filter((f) => new Set(same.map((r) => r[f])).size > 1);

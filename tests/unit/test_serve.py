@@ -1,0 +1,118 @@
+"""The site of a folder of results, asked over HTTP."""
+
+from __future__ import annotations
+
+import http.client
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.unit.bench_fakes import write_record
+from trimtab.bench import results
+from trimtab.bench.results import Status
+from trimtab.errors import UsageError
+from trimtab.workflow import serve
+
+
+@contextmanager
+def serving(folder: Path, host: str = "127.0.0.1") -> Iterator[serve.Server]:
+    server = serve.server(folder, host)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+        thread.join()
+
+
+def ask(
+    server: serve.Server, path: str, method: str = "GET", **headers: str
+) -> tuple[int, str, dict[str, str]]:
+    connection = http.client.HTTPConnection("127.0.0.1", urlsplit(server.url).port, timeout=20)
+    connection.request(method, path, headers=headers)
+    answer = connection.getresponse()
+    got = answer.status, answer.read().decode(), dict(answer.getheaders())
+    connection.close()
+    return got
+
+
+def test_the_index_shows_all_runs_and_leads_to_the_page_of_each(tmp_path: Path) -> None:
+    paths = [write_record(tmp_path, profile=p) for p in ("full", "tiny")]
+    write_record(tmp_path, profile="broken", status=Status.CRASHED)
+    with serving(tmp_path) as server:
+        status, page, headers = ask(server, "/")
+        assert status == 200
+        assert headers["Content-Type"].startswith("text/html")
+        assert "2 configurations" in page
+        assert "broken / pi4: CRASHED" in page
+        for path in paths:
+            run_id = results.read(path).header.run_id
+            assert f'href="/run/{run_id}"' in page
+            status, run, _ = ask(server, f"/run/{run_id}")
+            assert status == 200
+            assert "<h1>net / " in run
+
+
+def test_the_state_changes_when_there_is_another_run(tmp_path: Path) -> None:
+    write_record(tmp_path)
+    with serving(tmp_path) as server:
+        state = ask(server, "/state")[1]
+        assert f'data-state="{state}"' in ask(server, "/")[1]
+        assert ask(server, "/state")[1] == state
+        write_record(tmp_path)
+        assert ask(server, "/state")[1] != state
+
+
+@pytest.mark.parametrize(
+    "path", ["/run/", "/run/nonsense", "/run/../../etc/passwd", "/run//etc/passwd", "/etc/passwd"]
+)
+def test_what_is_no_run_is_not_found(path: str, tmp_path: Path) -> None:
+    write_record(tmp_path)
+    with serving(tmp_path) as server:
+        assert ask(server, path)[0] == 404
+
+
+def test_nothing_can_be_sent(tmp_path: Path) -> None:
+    with serving(tmp_path) as server:
+        assert ask(server, "/", "POST")[0] == 501
+        status, text, _ = ask(server, "/", "HEAD")
+        assert (status, text) == (200, "")
+
+
+def test_another_name_that_leads_here_is_refused(tmp_path: Path) -> None:
+    with serving(tmp_path) as server:
+        assert ask(server, "/", Host="evil.example:80")[0] == 403
+        assert ask(server, "/", Host="localhost:80")[0] == 200
+
+
+def test_from_other_machines_it_takes_the_token(tmp_path: Path) -> None:
+    with serving(tmp_path, "0.0.0.0") as server:
+        parts = urlsplit(server.url)
+        assert ask(server, "/")[0] == 403
+        assert ask(server, "/?token=wrong")[0] == 403
+        assert ask(server, "/", Cookie="trimtab_token=wrong")[0] == 403
+        status, _, headers = ask(server, f"/?{parts.query}")
+        assert (status, headers["Location"]) == (303, "/")
+        cookie = headers["Set-Cookie"]
+        assert "HttpOnly" in cookie
+        assert "SameSite=Strict" in cookie
+        assert ask(server, "/", Cookie=cookie.partition(";")[0])[0] == 200
+        location = ask(server, f"//evil.example/?{parts.query}")[2]["Location"]
+        assert location == "/evil.example/"  # and not another site
+
+
+def test_an_address_that_cannot_be_had_is_said(tmp_path: Path) -> None:
+    with serving(tmp_path) as server:
+        port = urlsplit(server.url).port
+        assert port
+        with pytest.raises(UsageError, match="cannot be had"):
+            serve.server(tmp_path, port=port)
+    with pytest.raises(UsageError, match="no results"):
+        serve.server(tmp_path / "none")
+    with pytest.raises(UsageError, match="cannot be had"):
+        serve.server(tmp_path, port=70_000)

@@ -1,0 +1,10 @@
+// Loads the page again when its server has other runs than those that it shows.
+"use strict";
+setInterval(async () => {
+  try {
+    const answer = await fetch("/state");
+    if (answer.ok && (await answer.text()) !== document.body.dataset.state) location.reload();
+  } catch {
+    document.title = "(not connected) " + document.title.replace(/^\(not connected\) /, "");
+  }
+}, 2000);
