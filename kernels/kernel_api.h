@@ -130,6 +130,32 @@ struct WinogradInputArgs {
   uint16_t size;  // read by the portable kernel only; the others have it in their names
 };
 
+// The same of quantised numbers, F(4 x 4, 3 x 3) alone: 100 times what a byte holds fits 16 bits.
+template <>
+struct WinogradInputArgs<int8_t> {
+  const int8_t* const* a;
+  int16_t* y;
+  size_t channels;
+  size_t y_stride;
+};
+
+// Products of transformed tiles of quantised numbers by transformed weights, modulo 2^32:
+//
+//   c[i][j] = sum over p < k of a[i][p] * w[j / nr][p / kr][j % nr][p % kr]
+//
+// for all columns, a multiple of nr; k is one of kr.
+template <typename T>
+struct WinogradProductArgs;
+template <>
+struct WinogradProductArgs<int8_t> {
+  const int16_t* a;
+  const int16_t* w;
+  int32_t* c;
+  size_t k, rows, columns;
+  size_t a_stride, c_stride;
+  uint16_t nr, kr;  // read by the portable kernel only
+};
+
 // (m, n) of the transforms back that there are.
 struct WinogradTile {
   uint16_t tile, size;
@@ -163,6 +189,24 @@ struct WinogradOutputArgs {
   size_t residual_row_stride, residual_pixel_stride;
   float clamp_min, clamp_max;
   uint16_t tile, size;  // m and n, read by the portable kernel only
+};
+
+// The same of quantised numbers, F(4 x 4, 3 x 3) alone. Weights are transformed by 24 G, but its last
+// row, 6 G: the column of A^T that it meets is 4 times as large here. So tiles of y are 576 times the
+// sums of the convolution, modulo 2^32: 576 = 2^6 * 9, and 9 has an inverse there, so that sums of
+// less than 2^25 are what they are, whatever overflowed on the way. What becomes of sum + bias is as
+// for GemmArgs<int8_t>.
+template <>
+struct WinogradOutputArgs<int8_t> {
+  const int32_t* x;
+  const int32_t* bias;
+  const float* scale;
+  int8_t* y;
+  size_t channels;
+  size_t x_stride;
+  size_t rows, columns;
+  size_t row_stride, pixel_stride;
+  int32_t zero_point, low, high;
 };
 
 // One row of each quadrant of the left-hand side of Strassen's algorithm in Winograd's form, and

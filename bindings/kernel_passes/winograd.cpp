@@ -77,7 +77,51 @@ Pass WinogradWeightsPass(Kernel<WinogradWeightsArgs<T>> kernel, const LayerSizes
   };
 }
 
+// Quantised tiles of 6 x 6 pixels, whatever the layer's are.
+constexpr size_t kWholeTile = 4, kWholeSize = 6, kWholeElements = kWholeSize * kWholeSize;
+
+Pass WholeInputPass(Kernel<WinogradInputArgs<int8_t>> kernel, const LayerSizes& s) {
+  const size_t tiles = s.at("height") * s.at("width"), channels = s.at("channels");
+  const int8_t* const x = Shared<int8_t>().x.Take((tiles + kWholeElements) * channels);
+  int16_t* const y = Shared<int16_t>().y.Take(kWholeElements * channels);
+  return [=] {
+    const int8_t* a[kWholeElements];
+    for (size_t t = 0; t < tiles; ++t) {
+      for (size_t e = 0; e < kWholeElements; ++e) a[e] = x + (t + e) * channels;
+      kernel({a, y, channels, channels});
+    }
+  };
+}
+
+Pass WholeOutputPass(Kernel<WinogradOutputArgs<int8_t>> kernel, const LayerSizes& s) {
+  const size_t tiles = s.at("height") * s.at("width"), channels = s.at("channels");
+  const int32_t* const x = Shared<int32_t>().x.Take((tiles + kWholeElements) * channels);
+  const int32_t* const bias = Shared<int32_t>().w.Take(channels);
+  const float* const scale = Shared<float>().w.Take(channels);
+  int8_t* const y = Shared<int8_t>().y.Take(kWholeTile * kWholeTile * channels);
+  return [=] {
+    for (size_t t = 0; t < tiles; ++t)
+      kernel({x + t * channels, bias, scale, y, channels, channels, kWholeTile, kWholeTile,
+              kWholeTile * channels, channels, 0, INT8_MIN, INT8_MAX});
+  };
+}
+
+// As a matrix product; its depth in whole steps of any kernel.
+Pass WholeProductPass(Kernel<WinogradProductArgs<int8_t>> kernel, const LayerSizes& s) {
+  constexpr size_t kStep = 4;
+  const size_t rows = s.at("rows"), k = (s.at("taps") * s.at("k") + kStep - 1) / kStep * kStep;
+  const size_t columns =
+      (s.at("columns") + kMaxTileColumns - 1) / kMaxTileColumns * kMaxTileColumns;
+  const int16_t* const a = Shared<int16_t>().x.Take(rows * k);
+  const int16_t* const w = Shared<int16_t>().w.Take(columns * k);
+  int32_t* const c = Shared<int32_t>().y.Take(rows * columns);
+  return [=] { kernel({a, w, c, k, rows, columns, k, columns, 16, kStep}); };
+}
+
 const PassMaker kMakers[] = {
+    {"WinogradInputArgs<int8_t>", MakePass<WinogradInputArgs<int8_t>, WholeInputPass>},
+    {"WinogradOutputArgs<int8_t>", MakePass<WinogradOutputArgs<int8_t>, WholeOutputPass>},
+    {"WinogradProductArgs<int8_t>", MakePass<WinogradProductArgs<int8_t>, WholeProductPass>},
     {"WinogradInputArgs<float>", MakePass<WinogradInputArgs<float>, WinogradInputPass<float>>},
     {"WinogradInputArgs<Half>", MakePass<WinogradInputArgs<Half>, WinogradInputPass<Half>>},
     {"WinogradOutputArgs<float>", MakePass<WinogradOutputArgs<float>, WinogradOutputPass<float>>},

@@ -9,6 +9,7 @@
 #define TRIMTAB_KERNELS_GENERIC_WINOGRAD_H_
 
 #include "kernels/generic/family.h"
+#include "kernels/generic/next_channels.h"
 #include "kernels/generic/side_by_side.h"
 #include "kernels/generic/unroll.h"
 #include "kernels/kernel_api.h"
@@ -157,15 +158,6 @@ inline void WeightLine(const F (&x)[kTaps], F (&y)[kSize]) {
   if constexpr (kScale != 1) y[0] = Set(static_cast<float>(kScale)) * x[0];
   WeightRows<0>(x, y);
   y[kSize - 1] = x[kTaps - 1];
-}
-
-// Where the next `kWidth` channels begin: the last ones of a row overlap those before them, which
-// computes some channels twice and needs no code for parts of vectors.
-template <size_t kWidth>
-inline size_t NextChannels(size_t c, size_t channels) {
-  static_assert(kWidth <= kMinWinogradChannels, "a row would be shorter than a step");
-  c += kWidth;
-  return c < channels && c + kWidth > channels ? channels - kWidth : c;
 }
 
 // As many vectors of channels go together as one instruction loads and stores side by side: they

@@ -24,17 +24,18 @@ struct DotTile {
     }
   }
 
-  // In four parts.
+  // In four parts. Taps of few channels are one vector each, of which a part is loaded.
   static inline __m128i Excess(const GemmArgs<int8_t>& args, size_t row) {
     const __m512i offset = _mm512_set1_epi8(INT8_MIN);
     __m512i sum = _mm512_setzero_si512();
     const int8_t* const* a = args.a + row;
-    for (size_t t = 0; t < args.taps; ++t, a += kMr) {
+    const size_t whole = (args.k - 1) / kLanes * kLanes;
+    const __mmask64 mask = BytesMask(args.k - whole);
+    for (size_t t = args.taps; t > 0; --t, a += kMr) {
       const int8_t* p = *a;
-      size_t left = args.k;
-      for (; left >= kLanes; left -= kLanes, p += kLanes)
+      for (const int8_t* const end = p + whole; p != end; p += kLanes)
         sum = _mm512_dpbusd_epi32(sum, offset, Load(p).v);
-      if (left > 0) sum = _mm512_dpbusd_epi32(sum, offset, LoadPart(p, left).v);
+      sum = _mm512_dpbusd_epi32(sum, offset, _mm512_maskz_loadu_epi8(mask, p));
     }
     const __m256i half =
         _mm256_add_epi32(_mm512_castsi512_si256(sum), _mm512_extracti64x4_epi64(sum, 1));

@@ -15,6 +15,7 @@
 #include "runtime/core/parallel.h"
 #include "runtime/ops/gemm_driver.h"
 #include "runtime/ops/window.h"
+#include "runtime/ops/winograd_tiles.h"
 
 namespace trimtab {
 namespace {
@@ -43,11 +44,6 @@ __attribute__((noinline)) void CopyRuns(T* to, size_t stride, const T* from, siz
   }
 }
 
-// The outputs of one tile: from (top, left) of an image on, `rows` x `columns` of them.
-struct Tile {
-  size_t image, top, left, rows, columns;
-};
-
 template <typename T>
 class ConvWinograd final : public OperatorOf<ConvWinogradAttributes> {
  public:
@@ -57,8 +53,7 @@ class ConvWinograd final : public OperatorOf<ConvWinogradAttributes> {
 
  private:
   Status BindTransforms();
-  Tile TileAt(size_t index) const;
-  void PointAtPixels(const Tile& tile, const T* zeros, const T** a) const;
+  Tile TileAt(size_t index) const { return tiles_.At(index); }
   void GatherSquares(const Tile& tile, T* squares) const;
   void TransformOutput(const Tile& tile, const T* products) const;
 
@@ -77,7 +72,7 @@ class ConvWinograd final : public OperatorOf<ConvWinogradAttributes> {
   GemmDriver<T> gemm_;
   Kernel<WinogradInputArgs<T>> input_kernel_ = nullptr;
   Kernel<WinogradOutputArgs<T>> output_kernel_ = nullptr;
-  size_t tile_columns_ = 0, image_tiles_ = 0, tiles_ = 0;
+  ImageTiles tiles_;
   size_t share_ = 0;  // tiles of a thread
   size_t block_ = 0;  // tiles of a thread's share in a block
 };
@@ -131,52 +126,15 @@ Status ConvWinograd<T>::Prepare() {
   const int64_t c_in = static_cast<int64_t>(channels_);
   TRIMTAB_CHECK(!has_input(2) || input(2).bytes / sizeof(T) >= static_cast<size_t>(c_out),
                 "bias is too short", c_out);
-  const int64_t columns = (y.w() + tile - 1) / tile, rows = (y.h() + tile - 1) / tile;
-  const int64_t tiles = columns * rows * y.n();
-  const int64_t share = (tiles + threads() - 1) / threads();
+  tiles_ = ImageTiles(y, static_cast<size_t>(tile));
+  const int64_t share = (static_cast<int64_t>(tiles_.count) + threads() - 1) / threads();
   share_ = static_cast<size_t>(share);
   block_ = EvenBlocks(share_, static_cast<size_t>(attributes().block), gemm_.mr());
   const int64_t per_tile = elements * (c_in + c_out) + 2 * attributes().gap;
   const int64_t gathered = gathers() ? elements * c_in : 0;
   const int64_t bytes = threads() * (static_cast<int64_t>(block_) * per_tile + gathered) *
                         static_cast<int64_t>(sizeof(T));
-  tile_columns_ = static_cast<size_t>(columns);
-  image_tiles_ = static_cast<size_t>(columns * rows);
-  tiles_ = static_cast<size_t>(tiles);
   return RequestScratch(gemm_.scratch_bytes() + static_cast<uint64_t>(bytes));
-}
-
-template <typename T>
-Tile ConvWinograd<T>::TileAt(size_t index) const {
-  const size_t tile = static_cast<size_t>(attributes().tile);
-  const size_t place = index % image_tiles_;
-  const size_t top = place / tile_columns_ * tile, left = place % tile_columns_ * tile;
-  const size_t below = static_cast<size_t>(output().h()) - top;
-  const size_t right = static_cast<size_t>(output().w()) - left;
-  return {index / image_tiles_, top, left, below < tile ? below : tile,
-          right < tile ? right : tile};
-}
-
-template <typename T>
-void ConvWinograd<T>::PointAtPixels(const Tile& tile, const T* zeros, const T** a) const {
-  const Tensor& x = input(0);
-  const int32_t n = static_cast<int32_t>(size_);
-  const int32_t top = static_cast<int32_t>(tile.top) - window_.pad_top;
-  const int32_t left = static_cast<int32_t>(tile.left) - window_.pad_left;
-  const size_t pixel_stride = x.pixel_stride(), w = static_cast<size_t>(x.w());
-  const T* const image = x.data<T>() + tile.image * x.h() * w * pixel_stride;
-  // The columns of the tile that lie inside of the image.
-  const int32_t begin = left < 0 ? -left : 0, end = left + n > x.w() ? x.w() - left : n;
-  for (int32_t i = top; i < top + n; ++i) {
-    int32_t j = 0;
-    if (i >= 0 && i < x.h() && begin < end) {
-      for (; j < begin; ++j) *a++ = zeros;
-      const size_t place = static_cast<size_t>(i) * w + static_cast<size_t>(left + begin);
-      const T* pixel = image + place * pixel_stride;
-      for (; j < end; ++j, pixel += pixel_stride) *a++ = pixel;
-    }
-    for (; j < n; ++j) *a++ = zeros;
-  }
 }
 
 // The squares of a tile, channels_ apart, row by row. Padding is part of squares; what fills up
@@ -294,11 +252,11 @@ void ConvWinograd<T>::Run(ThreadPool& pool) {
       for (size_t e = 0; e < elements(); ++e) a[e] = squares + e * channels_;
       for (size_t i = begin; i < end; ++i) {
         const size_t tile = tile_of(i);
-        if (tile >= tiles_) continue;
+        if (tile >= tiles_.count) continue;
         if (gathers())
           GatherSquares(TileAt(tile), squares);
         else
-          PointAtPixels(TileAt(tile), zeros, a);
+          PointAtTile(input(0), window_, TileAt(tile), size_, zeros, a);
         input_kernel_({a, transformed + slot_of(i) * rows.stride, channels_, channels_,
                        static_cast<uint16_t>(size_)});
       }
@@ -306,7 +264,7 @@ void ConvWinograd<T>::Run(ThreadPool& pool) {
     gemm_.Run(job, none, scratch<void>(), pool);
     pool.For(tiles, cost * job.columns, [&](size_t begin, size_t end, int) {
       for (size_t i = begin; i < end; ++i) {
-        if (const size_t tile = tile_of(i); tile < tiles_)
+        if (const size_t tile = tile_of(i); tile < tiles_.count)
           TransformOutput(TileAt(tile), products + slot_of(i) * job.row_stride);
       }
     });

@@ -14,6 +14,7 @@ struct GemmSource {
   size_t k;            // channels per group
   size_t depth;        // of gathered rows
   size_t rows_offset;  // of these in a buffer, behind pointers to taps
+  const int8_t* end;   // of the images
 };
 
 void PointAtPixels(const void* context, GemmTiles<int8_t>* tiles) {
@@ -62,6 +63,99 @@ void GatherPixels(const void* context, GemmTiles<int8_t>* tiles) {
   tiles->k = source.depth;
 }
 
+// Kernel rows beside padding, or where the image ends: copies, filled up.
+class CopiedRows {
+ public:
+  // `line`: bytes of a row; `buffer`: of one row more than are copied.
+  CopiedRows(const GemmSource& source, size_t line, void* buffer)
+      : source_(source), line_(line), to_(static_cast<int8_t*>(buffer)), outside_(to_) {
+    Fill(line);
+  }
+  const int8_t* outside() const { return outside_; }
+
+  // The row that begins at column `first` of a line of the image.
+  const int8_t* Copy(const int8_t* pixels, int32_t first) {
+    const WindowSource<int8_t>& from = source_.window;
+    const int32_t begin = first < 0 ? -first : 0, room = from.w - first;
+    const int32_t end = room < from.window.kernel_w ? room : from.window.kernel_w;
+    if (begin >= end) return outside_;
+    const int8_t* const row = to_;
+    Fill(static_cast<size_t>(begin) * source_.k);
+    const int8_t* x = pixels + static_cast<size_t>(first + begin) * from.pixel_stride;
+    for (int32_t i = begin; i < end; ++i, x += from.pixel_stride) to_ = CopyFew(to_, x, source_.k);
+    Fill(static_cast<size_t>(row + line_ - to_));
+    return row;
+  }
+
+ private:
+  void Fill(size_t count) {
+    for (const int8_t padding = *source_.window.padding; count > 0; --count) *to_++ = padding;
+  }
+
+  const GemmSource& source_;
+  size_t line_;
+  int8_t* to_;
+  const int8_t* outside_;
+};
+
+// The same where each kernel row is filled up, for one group. A row is read where it lies, with what
+// follows it in the image, for weights of 0.
+void PointAtKernelRows(const void* context, GemmTiles<int8_t>* tiles) {
+  const auto& source = *static_cast<const GemmSource*>(context);
+  const WindowSource<int8_t> from = source.window;
+  const Window& window = from.window;
+  const size_t mr = tiles->mr, taps = static_cast<size_t>(window.kernel_h);
+  const size_t line = source.depth / taps, stride = static_cast<size_t>(window.stride_w);
+  const size_t out_w = static_cast<size_t>(from.out_w), step = stride * from.pixel_stride;
+  CopiedRows copies(source, line, tiles->buffer);
+  size_t out_x = tiles->row % out_w, row = tiles->row / out_w;
+  const int8_t** a = tiles->a;
+  for (size_t left = tiles->rows; left > 0; a += taps * mr) {
+    const size_t used = Least(left, mr);
+    left -= used;
+    // Neighbours in a line of the output, of which those from `lo` to `hi` are inside of the image.
+    for (size_t i = 0, count; i < used; i += count) {
+      count = Least(used - i, out_w - out_x);
+      const size_t image = row / from.out_h;
+      const int32_t top =
+          static_cast<int32_t>(row - image * from.out_h) * window.stride_h - window.pad_top;
+      const int32_t first = static_cast<int32_t>(out_x) * window.stride_w - window.pad_left;
+      const int32_t room = from.w - window.kernel_w - first;
+      const size_t lo = first < 0 ? Least(DivideUp(static_cast<size_t>(-first), stride), count) : 0;
+      size_t hi = room < 0 ? lo : Least(static_cast<size_t>(room) / stride + 1, count);
+      if (hi < lo || from.pixel_stride != source.k) hi = lo;
+      for (size_t t = 0; t < taps; ++t) {
+        const int32_t y = top + static_cast<int32_t>(t) * window.dilation_h;
+        const int8_t** const tap = a + t * mr + i;
+        if (y < 0 || y >= from.h) {
+          for (size_t p = 0; p < count; ++p) tap[p] = copies.outside();
+          continue;
+        }
+        const int8_t* const pixels = from.x + (image * from.h + y) * from.w * from.pixel_stride;
+        const auto copy = [&](size_t p) {
+          tap[p] = copies.Copy(pixels, first + static_cast<int32_t>(p * stride));
+        };
+        for (size_t p = 0; p < lo; ++p) copy(p);
+        // Wraps before the image, and is right again.
+        const int8_t* x = pixels + static_cast<size_t>(first) * from.pixel_stride + lo * step;
+        size_t p = lo;
+        for (; p < hi && line <= static_cast<size_t>(source.end - x); ++p, x += step) tap[p] = x;
+        for (; p < count; ++p) copy(p);
+      }
+      out_x += count;
+      if (out_x == out_w) {
+        out_x = 0;
+        ++row;
+      }
+    }
+    for (size_t t = 0; t < taps; ++t) {
+      for (size_t i = used; i < mr; ++i) a[t * mr + i] = a[t * mr];
+    }
+  }
+  tiles->taps = taps;
+  tiles->k = line;
+}
+
 class QlinearConv final : public OperatorOf<QlinearConvAttributes> {
  public:
   Status InferShape() override;
@@ -101,10 +195,18 @@ Status QlinearConv::Prepare() {
   epilogue_.scale = input(3).data<float>();
   epilogue_.kr = static_cast<uint16_t>(kr);
   gathers_ = k % kr != 0;
-  depth_ = RoundUp(window_.taps() * k, kr);
+  const bool fills_rows = attributes().fill_rows;
+  TRIMTAB_CHECK(!fills_rows || (group == 1 && window_.dilation_w == 1),
+                "only neighbours of one group make rows to fill up (groups, distance)", group,
+                window_.dilation_w);
+  const int64_t lines = fills_rows ? window_.kernel_h : 1;
+  depth_ = lines * RoundUp(window_.taps() / lines * k, kr);
   int64_t taps = window_.taps(), buffer_bytes = 0;
-  if (gathers_) {
-    const int64_t rows = mr * attributes().call_tiles;
+  const int64_t rows = mr * attributes().call_tiles;
+  if (fills_rows) {
+    buffer_bytes = (rows * lines + 1) * (depth_ / lines);
+    taps = lines;
+  } else if (gathers_) {
     rows_offset_ = rows * taps * static_cast<int64_t>(sizeof(void*));
     buffer_bytes = rows_offset_ + rows * depth_;
     taps = 1;
@@ -126,12 +228,14 @@ void QlinearConv::Run(ThreadPool& pool) {
                            gemm_.Zeros(scratch<void>(), padding_)},
                           static_cast<size_t>(input(1).dims[1]),
                           static_cast<size_t>(depth_),
-                          static_cast<size_t>(rows_offset_)};
+                          static_cast<size_t>(rows_offset_),
+                          x.data<int8_t>() + (x.Count() / x.c() - 1) * x.pixel_stride() + x.c()};
   const EvenRows<int8_t> pixels{source.window.x, source.window.pixel_stride, source.k, source.k};
   GemmJob<int8_t> job;
-  job.point = gathers_ ? GatherPixels : PointAtPixels;
+  const bool fills_rows = attributes().fill_rows;
+  job.point = fills_rows ? PointAtKernelRows : gathers_ ? GatherPixels : PointAtPixels;
   job.context = &source;
-  if (window_.pointwise() && !gathers_) {
+  if (window_.pointwise() && !gathers_ && !fills_rows) {
     job.point = PointAtEvenRows<int8_t>;
     job.context = &pixels;
   }

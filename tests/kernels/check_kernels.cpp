@@ -10,6 +10,7 @@
 #include "tests/kernels/check_quantised.h"
 #include "tests/kernels/check_roofline.h"
 #include "tests/kernels/check_strassen.h"
+#include "tests/kernels/check_whole_winograd.h"
 #include "tests/kernels/check_winograd.h"
 
 namespace check {
@@ -146,6 +147,24 @@ size_t DepthStep(const KernelRow& row) {
   return depth == 0 ? 1 : depth;
 }
 
+bool CheckWholeWinograd(const KernelRow& row, Result* result) {
+  static const size_t kTiles[][2] = {{16, 4}, {5, 2}, {8, 1}};
+  WholeWinogradCheck check;
+  if (Of<int8_t>(row, "winograd_input")) {
+    check.Input(As<WinogradInputArgs<int8_t>>(row), result);
+  } else if (Of<int8_t>(row, "winograd_output")) {
+    check.Output(As<WinogradOutputArgs<int8_t>>(row), result);
+  } else if (!Of<int8_t>(row, "winograd_product")) {
+    return false;
+  } else if (row.nr != 0) {
+    check.Product(As<WinogradProductArgs<int8_t>>(row), row.nr, DepthStep(row), result);
+  } else {
+    for (const auto& tile : kTiles)
+      check.Product(As<WinogradProductArgs<int8_t>>(row), tile[0], tile[1], result);
+  }
+  return true;
+}
+
 bool CheckQuantised(const KernelRow& row, Result* result) {
   static QuantisedCheck check;
   static const size_t kTiles[][3] = {{4, 16, 4}, {4, 4, 16}, {3, 5, 2}, {8, 8, 8}};
@@ -195,7 +214,7 @@ int CheckAll() {
     Result result;
     if (!CheckTyped<float>(row, &result) && !CheckTyped<Half>(row, &result) &&
         !CheckStrassen(row, &result) && !CheckQuantised(row, &result) &&
-        !CheckRoofline(row, &result)) {
+        !CheckWholeWinograd(row, &result) && !CheckRoofline(row, &result)) {
       printf("FAILED: there is no check for its family\n");
       ++failed;
     } else if (result.failures > 0) {

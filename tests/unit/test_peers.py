@@ -28,7 +28,7 @@ from trimtab.instruments.peers.compare import (
     compare,
 )
 from trimtab.instruments.peers.process import Case, Loaded, Process, probe
-from trimtab.instruments.peers.quantised import quantised
+from trimtab.instruments.peers.quantised import PICTURES, origin, quantised
 
 LOADED = Loaded(2_000_000, 1_000_000, 5_000_048, 77, 1e-6)
 VERSIONS = {"onnxruntime": "1.0", "ncnn": "2.0", "trimtab": "3.0"}
@@ -229,6 +229,11 @@ def test_the_quantised_twin_of_a_network_is_made_once_and_holds_integers(
     graph = onnx.load(twin).graph
     assert {"QuantizeLinear", "DequantizeLinear"} <= {node.op_type for node in graph.node}
     assert TensorProto.INT8 in {tensor.data_type for tensor in graph.initializer}
+    found = origin(twin)
+    assert found
+    assert found[0].read_bytes() == model.read_bytes()
+    with np.load(found[1]) as pictures:
+        assert pictures["x"].shape == (PICTURES, 1, 3)
     made = twin.stat().st_mtime_ns
     assert quantised(model, tmp_path / "cache") == twin
     assert twin.stat().st_mtime_ns == made
@@ -249,4 +254,7 @@ def test_quantised_networks_are_for_engines_that_compute_with_integers(
 ) -> None:
     monkeypatch.setattr("trimtab.instruments.peers.compare.probe", lambda _: VERSIONS)
     assert set(Installed("python").versions) == {"onnxruntime", "ncnn", "trimtab"}
-    assert set(Installed("python", quantised=True).versions) == {"onnxruntime", "trimtab"}
+    assert set(Installed("python", quantised=True).versions) == set(VERSIONS)
+    monkeypatch.setattr("trimtab.instruments.peers.compare.probe", lambda _: {"mnn": "1.0"})
+    with pytest.raises(MissingRequirementError, match="no peer"):
+        Installed("python", quantised=True)

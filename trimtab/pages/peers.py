@@ -16,40 +16,31 @@ from trimtab.tables import Page, Table
 @block
 def peers_made() -> Page:
     """Where the figures are from, and how far they vary."""
-    found = _figures()
-    parts = [made_by(report.NAME)]
-    ranges = [(f.quartiles_ms, f.median_ms) for f in found if f.quartiles_ms]
-    if spreads := [(high - low) / middle for (low, high), middle in ranges]:
-        parts.append(
-            f"The middle half of an engine's inferences on a network spans {median(spreads):.0%} "
-            f"of their median ({max(spreads):.0%} at worst)."
-        )
-    if errors := [f.error for f in found if f.error is not None]:
-        parts.append(f"The largest error of any engine is {max(errors):.0e} of the largest output.")
-    return parts
+    return _made(report.NAMES["f32"])
 
 
 @block
 def peers_verdict() -> str:
     """Where trimtab is slower than a peer, in words."""
-    found = _figures()
-    sentences = []
-    for threads in _threads(found):
-        ratios = report.ratios_of(report.MEDIAN, found, threads)
-        slower = [f"{network} ({ratio:.2f})" for network, ratio in ratios.items() if ratio > 1]
-        sentences.append(
-            f"With {_counted(threads)}, {len(slower) or 'none'} of these {len(ratios)} networks "
-            f"{'are' if len(slower) > 1 else 'is'} slower than with the fastest peer"
-            + (f": {listed(slower)}." if slower else ".")
-        )
-    return " ".join(sentences)
+    return _verdict(report.NAMES["f32"])
 
 
 @block
 def peers_inference() -> Page:
     """Medians of inferences, for each number of threads."""
-    found = _figures()
-    return [part for n in _threads(found) for part in _table(report.MEDIAN, n, f", {_counted(n)}")]
+    return _inference(report.NAMES["f32"])
+
+
+@block
+def peers_int8() -> Page:
+    """All of that for quantised networks."""
+    name = report.NAMES["int8"]
+    if not committed.path_of(name).exists():
+        command = (
+            "./inv bench.peers --precision int8 --threads 1,2 --python PEERS/bin/python --update"
+        )
+        return [f"Not measured yet: `{command}`."]
+    return [*_made(name), _verdict(name), *_inference(name)]
 
 
 @block
@@ -85,15 +76,54 @@ def peers_threads() -> Page:
     return [f"How many times as fast with {_counted(many)} as with {_counted(few)}:", table]
 
 
-def _table(kind: Kind, threads: int, end: str = "") -> list[str | Table]:
-    found = _figures()
+def _table(
+    kind: Kind, threads: int, end: str = "", of: Sequence[Figures] = ()
+) -> list[str | Table]:
+    found = of or _figures()
     if all(kind.of(figures) is None for figures in found):
         return [f"{kind.title}{end}: not measured yet."]
     return [f"{kind.title}{end}:", report.table(kind, found, threads, _engines(found))]
 
 
-def _figures() -> list[Figures]:
-    return report.figures(committed.read(report.NAME).rows)
+def _made(name: str) -> Page:
+    found = _figures(name)
+    parts: list[str | Table] = [made_by(name)]
+    ranges = [(f.quartiles_ms, f.median_ms) for f in found if f.quartiles_ms]
+    if spreads := [(high - low) / middle for (low, high), middle in ranges]:
+        parts.append(
+            f"The middle half of an engine's inferences on a network spans {median(spreads):.0%} "
+            f"of their median ({max(spreads):.0%} at worst)."
+        )
+    if errors := [f.error for f in found if f.error is not None]:
+        parts.append(f"The largest error of any engine is {max(errors):.0e} of the largest output.")
+    return parts
+
+
+def _verdict(name: str) -> str:
+    found = _figures(name)
+    sentences = []
+    for threads in _threads(found):
+        ratios = report.ratios_of(report.MEDIAN, found, threads)
+        slower = [f"{network} ({ratio:.2f})" for network, ratio in ratios.items() if ratio > 1]
+        sentences.append(
+            f"With {_counted(threads)}, {len(slower) or 'none'} of these {len(ratios)} networks "
+            f"{'are' if len(slower) > 1 else 'is'} slower than with the fastest peer"
+            + (f": {listed(slower)}." if slower else ".")
+        )
+    return " ".join(sentences)
+
+
+def _inference(name: str) -> Page:
+    found = _figures(name)
+    return [
+        part
+        for n in _threads(found)
+        for part in _table(report.MEDIAN, n, f", {_counted(n)}", found)
+    ]
+
+
+def _figures(name: str = report.NAME) -> list[Figures]:
+    return report.figures(committed.read(name).rows)
 
 
 def _engines(found: Sequence[Figures]) -> dict[str, str]:

@@ -58,7 +58,7 @@ def cost(program: Program, op: Op, work: Work, kernel: Kernel, target: Target) -
     instructions and that of memory, one after the other.
     """
     pipes = _PORTABLE_PER_CYCLE if kernel.portable else target.core.pipes.f32_fmas_per_cycle
-    slots = work.operations / _rate(kernel) + work.roundings * _ROUNDING
+    slots = work.operations / rate(kernel) + work.roundings * _ROUNDING
     instructions = STALLS * slots / pipes / target.threads
     traffic = _bytes(program, op, work, target)
     return Cost(instructions + traffic / bytes_per_cycle(target), traffic)
@@ -80,7 +80,7 @@ def of_elements(program: Program, op: Op, kernel: Kernel | None, target: Target)
     return cycles + traffic / bytes_per_cycle(target)
 
 
-def _rate(kernel: Kernel) -> float:
+def rate(kernel: Kernel) -> float:
     """Multiply-adds of the kernel's elements in the time of one of float32."""
     if kernel.portable:
         return 1.0

@@ -19,7 +19,7 @@ from trimtab import files
 from trimtab.bench.golden import Golden
 from trimtab.bench.oracle import onnx_golden
 from trimtab.errors import MissingRequirementError, RunnerError
-from trimtab.instruments.peers import worker
+from trimtab.instruments.peers import quantised, worker
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,7 @@ class Case:
             "prefer": self.prefer,
             "inputs": str(folder / "inputs.npz"),
             "names": list(self.golden.output_names),
+            "origin": [str(path.absolute()) for path in quantised.origin(self.model) or ()],
         }
         return json.dumps(job)
 

@@ -1,4 +1,5 @@
-"""Quantised twins of ONNX networks: what every engine that reads QDQ files gets alike.
+"""Quantised twins of ONNX networks: what every engine that reads QDQ files gets alike. Those that
+do not get the network of real numbers and the same pictures, and quantise it themselves.
 
 onnxruntime's static quantiser makes them: weights int8 per channel, activations uint8 per tensor,
 ranges of seeded pictures of smooth noise (white noise says little of real activations).
@@ -7,6 +8,7 @@ ranges of seeded pictures of smooth noise (white noise says little of real activ
 from __future__ import annotations
 
 import hashlib
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,20 +26,38 @@ _COARSE = 8  # pixels of noise to a side, before they are interpolated
 
 
 def quantised(model: Path, folder: Path) -> Path:
-    """The QDQ twin of the float model, of the same name in a folder below `folder`; made once.
+    """The QDQ twin of the float model, of the same name in a folder below `folder`; made once, with
+    the float model and the pictures beside it, where `origin` finds them.
 
     MissingRequirementError without onnxruntime; DynamicShapeError for an input of free shape.
     """
     digest = hashlib.sha256(model.read_bytes()).hexdigest()[:16]
     twin = folder / f"{model.stem}-qdq-{digest}" / model.name
     if not twin.exists():
-        twin.parent.mkdir(parents=True, exist_ok=True)
+        real, pictures = _origin(twin)
+        real.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(model, real)
         with files.replacing(twin) as part:
-            _quantise(model, part)
+            feeds = _quantise(model, part)
+            np.savez(pictures, **feeds)
     return twin
 
 
-def _quantise(model: Path, target: Path) -> None:
+def origin(twin: Path) -> tuple[Path, Path] | None:
+    """The float model that a twin was made of, and an .npz of the pictures that its ranges are of,
+    an array [n, ...] for each input; None for other models.
+    """
+    found = _origin(twin)
+    return found if all(path.exists() for path in found) else None
+
+
+def _origin(twin: Path) -> tuple[Path, Path]:
+    folder = twin.parent / "real"
+    return folder / twin.name, folder / "pictures.npz"
+
+
+def _quantise(model: Path, target: Path) -> dict[str, Any]:
+    """Writes the twin; returns the pictures by input."""
     try:
         from onnxruntime import quantization
         from onnxruntime.quantization.shape_inference import quant_pre_process
@@ -61,9 +81,11 @@ def _quantise(model: Path, target: Path) -> None:
                 f"input {name} of {model} has free dimensions", hint="give every dimension a length"
             )
 
+    feeds = list(_feeds(inputs))
+
     class Reader(quantization.CalibrationDataReader):  # type: ignore[misc]
         def __init__(self) -> None:
-            self._feeds = _feeds(inputs)
+            self._feeds = iter(feeds)
 
         def get_next(self) -> dict[str, Any] | None:
             return next(self._feeds, None)
@@ -83,6 +105,7 @@ def _quantise(model: Path, target: Path) -> None:
         )
     finally:
         prepared.unlink(missing_ok=True)
+    return {name: np.stack([feed[name] for feed in feeds]) for name in inputs}
 
 
 def _feeds(inputs: dict[str, tuple[int, ...]]) -> Iterator[dict[str, Any]]:

@@ -6,7 +6,8 @@
 
 JOB is JSON: {"engine", "model" (an ONNX file), "folder" (for converted files), "threads", "inputs"
 (an .npz of one array per input, in the model's order), "names" (of the outputs), "prefer" (of
-trimtab's plan, or "")}. `serve` writes a
+trimtab's plan, or ""), "origin" (of a quantised model: the one of real numbers, and an .npz of the
+pictures that its ranges are of; or null)}. `serve` writes a
 line of JSON when it has loaded the model, and another for every line it reads: a number of
 inferences. It imports no trimtab, which the interpreter may not have, other than as an engine.
 """
@@ -43,6 +44,7 @@ class Job:
     inputs: dict[str, Array]
     names: list[str]
     prefer: str
+    origin: tuple[Path, Path] | None = None
 
     def converted(self, suffix: str) -> Path:
         """Where the model is kept in the engine's own format."""
@@ -54,8 +56,8 @@ class Engine:
     """How an engine is used. `packages`: what pip calls them, the one with its version first.
 
     `modules` are imported before the clock starts; `create` gets them. `shipped`: the files of the
-    model that a user of the engine would ship. `quantised`: it reads QDQ files, and computes with
-    their integers.
+    model that a user of the engine would ship. `quantised`: it computes with integers, those of QDQ
+    files, or of its own.
     """
 
     packages: tuple[str, ...]
@@ -91,18 +93,28 @@ def openvino(job: Job, ov: Any) -> Run:
 
 
 def ncnn_convert(job: Job) -> None:
-    """By pnnx, with float32 weights; and with its default of float16 for `ncnn_shipped`."""
+    """By pnnx, with float32 weights; and with its default of float16 for `ncnn_shipped`. It reads
+    no QDQ files: an int8 model is made of the network of real numbers and the same pictures.
+    """
     shapes = ",".join(str(list(array.shape)).replace(" ", "") for array in job.inputs.values())
-    for folder, options in ((job.folder, ["fp16=0"]), (job.folder / "default", [])):
+    ways = [(job.folder, ["fp16=0"]), (job.folder / "default", [])]
+    model = job.model
+    if job.origin:
+        model, ways = job.origin[0], [(job.folder / "real", ["fp16=0"])]
+    for folder, options in ways:
         if not (folder / job.converted(".ncnn.bin").name).exists():
             folder.mkdir(exist_ok=True)
-            copy = shutil.copy(job.model, folder)  # it writes beside the file that it reads
+            copy = shutil.copy(model, folder)  # it writes beside the file that it reads
             _tool("pnnx", str(copy), f"inputshape={shapes}", *options)
+    if job.origin:
+        real = job.folder / "real" / job.converted(".ncnn").name
+        writer = importlib.import_module("ncnn_int8")  # beside this script
+        writer.main(real, job.converted(".ncnn"), job.origin[1])
 
 
 def ncnn_shipped(job: Job) -> list[Path]:
-    """As its converter makes them unless told otherwise: with float16 weights."""
-    folder = job.folder / "default"
+    """As its converter makes them unless told otherwise: with float16 weights, or int8 ones."""
+    folder = job.folder if job.origin else job.folder / "default"
     return [folder / job.converted(suffix).name for suffix in (".ncnn.param", ".ncnn.bin")]
 
 
@@ -167,7 +179,7 @@ def trimtab(job: Job, trimtab: Any, *_: Any) -> Run:
 ENGINES = {
     "onnxruntime": Engine(("onnxruntime",), ("onnxruntime",), onnxruntime, quantised=True),
     "openvino": Engine(("openvino",), ("openvino",), openvino, quantised=True),
-    "ncnn": Engine(("ncnn", "pnnx"), ("ncnn",), ncnn, ncnn_convert, ncnn_shipped),
+    "ncnn": Engine(("ncnn", "pnnx"), ("ncnn",), ncnn, ncnn_convert, ncnn_shipped, quantised=True),
     "mnn": Engine(
         ("MNN",), ("MNN.nn", "MNN.expr"), mnn, mnn_convert, lambda job: [job.converted(".mnn")]
     ),
@@ -246,7 +258,11 @@ def main(mode: str, text: str = "") -> None:
     with np.load(given["inputs"]) as archive:
         inputs = {name: archive[name] for name in archive.files}
     model, folder = Path(given["model"]), Path(given["folder"])
-    job = Job(model, folder, int(given["threads"]), inputs, list(given["names"]), given["prefer"])
+    names, origin = list(given["names"]), [Path(path) for path in given["origin"] or ()]
+    job = Job(
+        *(model, folder, int(given["threads"]), inputs, names, given["prefer"]),
+        (origin[0], origin[1]) if origin else None,
+    )
     if mode == "prepare":
         engine.convert(job)
         return

@@ -80,11 +80,12 @@ _MAKERS: dict[tuple[str, str], Callable[[Program, Op], Layer]] = {
 
 
 # The zoo's networks are of real numbers: kernels that only quantised ones call are timed on as many
-# elements as those of functions are.
+# elements as those of functions are, or on matrix products.
 _LIKE_FUNCTIONS = (
     *("LookUpArgs", "QuantizeArgs", "QlinearAddArgs", "QlinearMeanArgs", "QlinearMulArgs"),
     "QlinearPoolArgs",
 )
+_ALIKE = {**dict.fromkeys(_LIKE_FUNCTIONS, "UnaryArgs"), "WinogradProductArgs": "GemmArgs"}
 
 
 def collect(programs: Iterable[Program]) -> dict[str, Counter[Layer]]:
@@ -111,7 +112,7 @@ def assign(
 
     def fallback(k: Kernel) -> Counter[Layer]:
         own = by_type.get((k.args_type, k.dtype))
-        alike = "UnaryArgs" if k.args_type in _LIKE_FUNCTIONS else k.args_type
+        alike = _ALIKE.get(k.args_type, k.args_type)
         others = (counts for (args, _), counts in by_type.items() if args == alike)
         typed = {layer.of_type(k.dtype): n for counts in others for layer, n in counts.items()}
         return own or Counter(
@@ -127,7 +128,7 @@ def _fitting(kernel: Kernel, counts: Counter[Layer]) -> Counter[Layer]:
     for found, count in counts.items():
         sizes = dict(found.sizes)
         tile = sizes.get("tile", kernel.mr), sizes.get("size", kernel.nr)
-        if kernel.portable or (kernel.mr or tile[0], kernel.nr) == tile:
+        if kernel.portable or not kernel.nr or (kernel.mr or tile[0], kernel.nr) == tile:
             fitting[found] = count
     return fitting
 

@@ -1,0 +1,157 @@
+// Convolution of quantised numbers as Winograd F(4 x 4, 3 x 3) in whole numbers: products of 16 bits
+// and sums modulo 2^32 (WinogradOutputArgs<int8_t> says why these are exact).
+//
+// A thread takes a block of tiles through all three steps. Transformed tiles and products are
+// [element][tile][channel]; elements begin in different sets of the caches.
+#include "generated/attributes.h"
+#include "runtime/core/memory_plan.h"
+#include "runtime/core/operator.h"
+#include "runtime/core/parallel.h"
+#include "runtime/ops/epilogue.h"
+#include "runtime/ops/requantise.h"
+#include "runtime/ops/window.h"
+#include "runtime/ops/winograd_tiles.h"
+
+namespace trimtab {
+namespace {
+
+constexpr size_t kTile = 4, kSize = 6, kElements = kSize * kSize;
+constexpr int64_t kOnes[] = {1, 1};
+constexpr size_t kLine = 64;  // bytes of a cache line
+
+// Bytes from one element to the next: an odd number of lines, so that a transform's 36 places are
+// not in one set.
+uint64_t ElementBytes(uint64_t bytes) { return Aligned(bytes) | kLine; }
+
+class QlinearConvWinograd final : public OperatorOf<QlinearConvWinogradAttributes> {
+ public:
+  Status InferShape() override;
+  Status Prepare() override;
+  void Run(ThreadPool& pool) override;
+
+ private:
+  Status BindKernels();
+  void TransformOutput(const Tile& tile, const int32_t* products) const;
+
+  Window window_;
+  Epilogue<int8_t> epilogue_;
+  Kernel<WinogradInputArgs<int8_t>> input_kernel_ = nullptr;
+  Kernel<WinogradProductArgs<int8_t>> product_kernel_ = nullptr;
+  Kernel<WinogradOutputArgs<int8_t>> output_kernel_ = nullptr;
+  ImageTiles tiles_;
+  int32_t padding_ = 0;
+  size_t depth_ = 0, columns_ = 0;  // filled up, as weights are packed
+  size_t block_ = 0;                // tiles
+  size_t input_bytes_ = 0, product_bytes_ = 0, padding_bytes_ = 0;  // of an element; of a pixel
+};
+
+Status QlinearConvWinograd::InferShape() {
+  const Tensor &x = input(0), &w = input(1);
+  TRIMTAB_RETURN_IF_ERROR(ReadConvolution({x, w, &input(2), nullptr}, attributes().strides,
+                                          attributes().pads, {kOnes, 2}, &window_, &output().dims));
+  TRIMTAB_RETURN_IF_ERROR(CheckQuantisedOperands(x, w, input(2), input(3)));
+  TRIMTAB_CHECK(w.dims[1] == x.c() && window_.kernel_h == 3 && window_.kernel_w == 3,
+                "weights must be 3 x 3 and fit the input's channels", x.c());
+  TRIMTAB_CHECK(window_.stride_h == 1 && window_.stride_w == 1, "strides must be 1",
+                window_.stride_h, window_.stride_w);
+  TRIMTAB_CHECK(x.c() >= kMinWinogradChannels && w.dims[0] >= kMinWinogradChannels,
+                "there are too few channels (input, output)", x.c(), w.dims[0]);
+  return Status();
+}
+
+Status QlinearConvWinograd::BindKernels() {
+  const KernelRef &in = attributes().input_kernel, &out = attributes().output_kernel;
+  const KernelRef& product = attributes().kernel;
+  TRIMTAB_RETURN_IF_ERROR(Bind<NameHash("winograd_input")>(in, &input_kernel_));
+  TRIMTAB_RETURN_IF_ERROR(Bind<NameHash("winograd_output")>(out, &output_kernel_));
+  TRIMTAB_RETURN_IF_ERROR(Bind<NameHash("winograd_product")>(product, &product_kernel_));
+  TRIMTAB_CHECK(product.mr > 0 && product.nr > 0, "the plan's product kernel has no tile");
+  return Status();
+}
+
+Status QlinearConvWinograd::Prepare() {
+  TRIMTAB_RETURN_IF_ERROR(BindKernels());
+  TRIMTAB_RETURN_IF_ERROR(ReadZeroPoint(input(0), &padding_));
+  TRIMTAB_RETURN_IF_ERROR(BindLimits(attributes(), output(), &epilogue_));
+  const uint64_t nr = attributes().kernel.nr, mr = attributes().kernel.mr;
+  const auto channels = static_cast<uint64_t>(input(0).c());
+  const uint64_t depth = RoundUp(channels, static_cast<uint64_t>(attributes().depth_step));
+  const uint64_t columns = RoundUp(static_cast<uint64_t>(output().c()), nr);
+  const uint64_t weights = kElements * depth * columns * sizeof(int16_t);
+  TRIMTAB_CHECK(input(1).bytes >= weights, "packed weights are too short",
+                static_cast<int64_t>(weights), static_cast<int64_t>(input(1).bytes));
+  TRIMTAB_CHECK(input(2).bytes >= columns * sizeof(int32_t), "packed bias is too short",
+                static_cast<int64_t>(columns));
+  TRIMTAB_CHECK(input(3).bytes >= columns * sizeof(float), "packed scales are too short",
+                static_cast<int64_t>(columns));
+  tiles_ = ImageTiles(output(), kTile);
+  const size_t share = DivideUp(tiles_.count, static_cast<size_t>(threads()));
+  block_ = EvenBlocks(share, static_cast<size_t>(attributes().block), static_cast<size_t>(mr));
+  const uint64_t input_bytes = ElementBytes(block_ * depth * sizeof(int16_t));
+  const uint64_t product_bytes = ElementBytes(block_ * columns * sizeof(int32_t));
+  const uint64_t padding_bytes = Aligned(channels);
+  depth_ = static_cast<size_t>(depth);
+  columns_ = static_cast<size_t>(columns);
+  input_bytes_ = static_cast<size_t>(input_bytes);
+  product_bytes_ = static_cast<size_t>(product_bytes);
+  padding_bytes_ = static_cast<size_t>(padding_bytes);
+  return RequestScratch(padding_bytes + static_cast<uint64_t>(threads()) * kElements *
+                                            (input_bytes + product_bytes));
+}
+
+void QlinearConvWinograd::TransformOutput(const Tile& tile, const int32_t* products) const {
+  Tensor& y = output();
+  const size_t pixel = (tile.image * tiles_.h + tile.top) * tiles_.w + tile.left;
+  WinogradOutputArgs<int8_t> args;
+  args.x = products;
+  args.bias = input(2).data<int32_t>();
+  args.scale = input(3).data<float>();
+  args.pixel_stride = y.pixel_stride();
+  args.row_stride = tiles_.w * args.pixel_stride;
+  args.y = y.data<int8_t>() + pixel * args.pixel_stride;
+  args.channels = static_cast<size_t>(y.c());
+  args.x_stride = product_bytes_ / sizeof(int32_t);
+  args.rows = tile.rows;
+  args.columns = tile.columns;
+  args.zero_point = epilogue_.zero_point;
+  args.low = epilogue_.low;
+  args.high = epilogue_.high;
+  output_kernel_(args);
+}
+
+void QlinearConvWinograd::Run(ThreadPool& pool) {
+  const Tensor& x = input(0);
+  const size_t channels = static_cast<size_t>(x.c());
+  int8_t* const padding = scratch<int8_t>();
+  __builtin_memset(padding, padding_, channels);
+  const size_t thread_bytes = kElements * (input_bytes_ + product_bytes_);
+  const size_t cost = block_ * kElements * depth_ * columns_;
+  pool.For(DivideUp(tiles_.count, block_), cost, [&](size_t begin, size_t end, int thread) {
+    const size_t own = padding_bytes_ + static_cast<size_t>(thread) * thread_bytes;
+    auto* const transformed = scratch<int16_t>(own);
+    auto* const products = scratch<int32_t>(own + kElements * input_bytes_);
+    const size_t input_stride = input_bytes_ / sizeof(int16_t);
+    const size_t product_stride = product_bytes_ / sizeof(int32_t);
+    for (size_t block = begin; block < end; ++block) {
+      const size_t first = block * block_, count = Least(tiles_.count - first, block_);
+      for (size_t i = 0; i < count; ++i) {
+        const int8_t* a[kElements];
+        PointAtTile(x, window_, tiles_.At(first + i), kSize, padding, a);
+        input_kernel_({a, transformed + i * depth_, channels, input_stride});
+      }
+      const auto* w = reinterpret_cast<const int16_t*>(data<int8_t>(1));
+      for (size_t e = 0; e < kElements; ++e, w += depth_ * columns_) {
+        product_kernel_({transformed + e * input_stride, w, products + e * product_stride, depth_,
+                         count, columns_, depth_, columns_, attributes().kernel.nr,
+                         static_cast<uint16_t>(attributes().depth_step)});
+      }
+      for (size_t i = 0; i < count; ++i)
+        TransformOutput(tiles_.At(first + i), products + i * columns_);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace trimtab
+
+TRIMTAB_OPERATOR(QlinearConvWinograd)

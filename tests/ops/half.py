@@ -1,0 +1,92 @@
+"""Operator vectors in f16: what they compute on, and how near their results have to be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+
+import trimtab
+from tests.ops.cases.case import Array, Case
+from trimtab.bench.golden import HALF_COSINE, HALF_TOLERANCE
+from trimtab.planner import algorithms, precision
+from trimtab.planner.choices import Plan
+from trimtab.program import Program
+from trimtab.target import Target
+
+MOST = float(np.finfo(np.float16).max)
+HALF = Plan(
+    tuple(name for name in algorithms.found() if not name.startswith(("winograd", "strassen"))),
+    precision="f16",
+)
+
+
+def convert_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Conversions cost nothing, so that even a small operator is worth its f16."""
+    monkeypatch.setattr(precision, "_CONVERT", 0)
+    monkeypatch.setattr(precision, "_CALL", 0)
+
+
+def rounded(case: Case) -> Case:
+    """The case with operands and constants that f16 holds exactly."""
+    model = onnx.ModelProto()
+    model.CopyFrom(case.model)
+    # Sizes, which no kernel computes with.
+    sizes = {name for node in model.graph.node if node.op_type == "Resize" for name in node.input}
+    for tensor in model.graph.initializer:
+        if tensor.data_type == onnx.TensorProto.FLOAT and tensor.name not in sizes:
+            tensor.CopyFrom(
+                numpy_helper.from_array(_held(numpy_helper.to_array(tensor)), tensor.name)
+            )
+    inputs = {name: _held(x) if x.dtype == np.float32 else x for name, x in case.inputs.items()}
+    return replace(case, model=model, inputs=inputs)
+
+
+def _held(x: Array) -> Array:
+    with np.errstate(over="ignore"):
+        return x.astype(np.float16).astype(np.float32)
+
+
+def halves(program: Program) -> set[str]:
+    """The types of operators that give f16."""
+    return {
+        op.type
+        for op in program.ops
+        if op.type != "cast" and any(program.vars[name].dtype == "f16" for name in op.outputs)
+    }
+
+
+def assert_near(got: Array, want: Array) -> None:
+    """Within the bounds, where f16 has numbers; integers are the same."""
+    assert (got.dtype, got.shape) == (want.dtype, want.shape)
+    if want.dtype != np.float32:
+        np.testing.assert_array_equal(got, want)
+        return
+    held = np.isfinite(want) & (np.abs(want) <= MOST)
+    a, b = got[held].astype(np.float64), want[held].astype(np.float64)
+    assert np.all(np.isfinite(a))
+    if a.size:
+        largest = max(float(np.abs(b).max()), 2.0**-14)  # below, f16 has fewer bits
+        assert np.abs(a - b).max() <= HALF_TOLERANCE * largest
+        lengths = float(np.linalg.norm(a) * np.linalg.norm(b))
+        assert lengths < 1e-12 or a @ b >= HALF_COSINE * lengths
+
+
+def planned(case: Case, folder: Path, target: Target) -> Program | None:
+    """The program in f16; None where f16 cannot hold a constant of the case."""
+    path = folder / "case.onnx"
+    path.write_bytes(case.model.SerializeToString())
+    if any(np.abs(c).max(initial=0) > MOST for c in _constants(case.model)):
+        return None
+    return trimtab.optimize(trimtab.load(path), target, HALF)
+
+
+def _constants(model: onnx.ModelProto) -> Iterator[Array]:
+    for tensor in model.graph.initializer:
+        if tensor.data_type == onnx.TensorProto.FLOAT:
+            yield numpy_helper.to_array(tensor)

@@ -1,0 +1,83 @@
+"""Operator vectors in int8: quantised by onnxruntime, with ranges of their own, as QDQ files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+from onnxruntime import quantization
+from onnxruntime.quantization.registry import QDQRegistry, QLinearOpsRegistry
+
+from tests.ops.cases.case import Array, Case
+
+# An element may be off by so many steps of its output: a tie of real numbers that another order of
+# sums breaks, once for the operator and once for what is fused with it.
+STEPS = 2
+# All that it knows, but Pad: what it fills with comes out of an operator then, which is refused.
+_TYPES = sorted({*QDQRegistry, *QLinearOpsRegistry} - {"Pad"})
+_LEAST_OPSET = 13  # scales for each channel
+
+
+class _Once(quantization.CalibrationDataReader):  # type: ignore[misc]
+    """The operands of a case, as the one picture to calibrate with."""
+
+    def __init__(self, case: Case) -> None:
+        self._feeds = iter([case.inputs])
+
+    def get_next(self) -> dict[str, Array] | None:
+        return next(self._feeds, None)
+
+
+def quantised(case: Case, folder: Path) -> Case | None:
+    """The case in int8; None where onnxruntime finds nothing in it to quantise. Results that are
+    real numbers are no longer those of `case`.
+    """
+    if not case.inputs or not all(x.dtype == np.float32 and x.size for x in case.inputs.values()):
+        return None
+    if not all(np.isfinite(x).all() for x in case.inputs.values()):
+        return None
+    if case.model.opset_import[0].version < _LEAST_OPSET:
+        return None
+    before, after = folder / "real.onnx", folder / "qdq.onnx"
+    before.write_bytes(case.model.SerializeToString())
+    try:
+        quantization.quantize_static(
+            str(before), str(after), _Once(case),
+            quant_format=quantization.QuantFormat.QDQ,
+            activation_type=quantization.QuantType.QInt8,
+            weight_type=quantization.QuantType.QInt8,
+            per_channel=True,
+            calibrate_method=quantization.CalibrationMethod.MinMax,
+            op_types_to_quantize=_TYPES,
+        )  # fmt: skip
+    except Exception:  # its quantiser's own limits: dimensions that it does not know, ...
+        return None
+    model = onnx.load(after)
+    return replace(case, model=model) if steps(model) else None
+
+
+def steps(model: onnx.ModelProto) -> dict[str, float]:
+    """The scale of each output that is made of integers."""
+    constants = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}
+    outputs = {output.name for output in model.graph.output}
+    return {
+        node.output[0]: float(np.max(constants[node.input[1]]))
+        for node in model.graph.node
+        if node.op_type == "DequantizeLinear" and node.output[0] in outputs
+    }
+
+
+def assert_near(case: Case, got: dict[str, Array], want: dict[str, Array]) -> None:
+    """Within so many steps, and for each operator nineteen of twenty to the last integer; of
+    outputs that are made of integers.
+    """
+    between = ("QuantizeLinear", "DequantizeLinear")
+    operators = sum(node.op_type not in between for node in case.model.graph.node)
+    for name, step in steps(case.model).items():
+        assert (got[name].dtype, got[name].shape) == (want[name].dtype, want[name].shape)
+        off = np.abs(got[name].astype(np.float64) - want[name]) / step
+        assert off.max(initial=0) <= STEPS + 1e-3
+        assert np.count_nonzero(off > 1e-3) <= max(1, operators * off.size // 20)
