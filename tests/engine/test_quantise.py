@@ -15,6 +15,7 @@ import trimtab
 from tests.ops.cases.case import Array
 from trimtab import passes, quantise
 from trimtab.errors import CalibrationError, ProgramError, UsageError
+from trimtab.program import Program
 from trimtab.quantise import rewrite
 from trimtab.quantise.calibrate import calibrate
 from trimtab.workflow.quantise import Calibration, quantize
@@ -161,3 +162,40 @@ def test_a_model_is_written_and_ranges_are_kept(source: Path, tmp_path: Path) ->
     with pytest.raises(UsageError, match="samples are missing"):
         quantize(str(source), tmp_path / "c.ttm", {}, Calibration())
     assert not (tmp_path / "c.ttm").exists()
+
+
+@pytest.mark.parametrize(("read_elsewhere", "wide"), [(True, 8.0), (False, 8.0), (True, 1.1)])
+def test_a_concatenation_does_not_widen_what_others_read(read_elsewhere: bool, wide: float) -> None:
+    program = Program("net")
+    x = program.add_input("x", (1, 4, 6, 6))
+    block = program.block
+
+    def conv(name: str) -> str:
+        weights = block.add_constant(RNG.normal(0, 0.5, (4, 4, 1, 1)).astype(np.float32))
+        return block.add_op("conv", [x, weights], None, [name])[0]
+
+    a, b = conv("a"), conv("b")
+    block.add_op("concat", [a, b], {"axis": 1}, ["joined"])
+    program.outputs = ["joined"]
+    if read_elsewhere:
+        weights = block.add_constant(RNG.normal(0, 0.5, (4, 4, 1, 1)).astype(np.float32))
+        block.add_op("conv", [a, weights], None, ["other"])
+        program.outputs.append("other")
+    found = {"x": 1.0, "a": 1.0, "b": wide, "joined": wide, "other": 1.0}
+    names = {n: quantise.Range(-r, r) for n, r in found.items() if n in program.vars}
+    twin = rewrite.quantised(program, quantise.Ranges("net", "min_max", 1, names))
+    stored = {
+        op.outputs[0]: twin.vars[op.inputs[0]].quantisation
+        for op in twin.ops
+        if op.type == "dequantize_linear"
+    }
+    assert stored["joined"] == stored["b"] == rewrite.quantisation(names["b"])
+    own = read_elsewhere and wide > 2
+    assert stored["a"] == rewrite.quantisation(names["a" if own else "b"])
+    planned = trimtab.optimize(twin)
+    assert [op.type for op in planned.steps if planned.dtype(op) == "f32"] == ["quantize_linear"]
+    feed = {"x": RNG.uniform(-1, 1, (1, 4, 6, 6)).astype(np.float32)}
+    wanted, got = (trimtab.Session(p).run(feed)["joined"] for p in (program, twin))
+    inside = np.clip(wanted, -1, 1) if own else wanted
+    step = 2 * wide / 255
+    assert abs(np.clip(got, -1, 1)[:, :4] - np.clip(inside, -1, 1)[:, :4]).max() < 3 * step

@@ -56,7 +56,7 @@ def _values(graph: Graph, name: str) -> tuple[str, Reals] | None:
         return None
     stored, real = found
     for op in functions:
-        real = _computed(op, real, graph.scalar(op.inputs[1]) if op.type in _BINARY else None)
+        real = computed(op, real, graph.scalar(op.inputs[1]) if op.type in _BINARY else None)
     return stored, real
 
 
@@ -79,7 +79,7 @@ def _joined(graph: Graph, op: Op) -> tuple[str, Reals] | None:
     for left in a:
         for right in b:
             if left[0] == right[0] and graph.shape(left[0]) == graph.shape(op.outputs[0]):
-                return left[0], _computed(op, left[1], right[1])
+                return left[0], computed(op, left[1], right[1])
     return None
 
 
@@ -98,7 +98,7 @@ def _is_function(graph: Graph, op: Op) -> bool:
     return op.schema.activation and graph.var(op.inputs[0]).dtype == "f32"
 
 
-def _computed(op: Op, x: Reals, other: Reals | float | None) -> Reals:
+def computed(op: Op, x: Reals, other: Reals | float | None = None) -> Reals:
     """The function of every number, by the portable kernel; `other` is a second operand."""
     operands = [(x, schema.DTYPES["f32"])]
     if other is not None:

@@ -46,7 +46,7 @@ class Reference:
                     gap = np.abs(a - b) / largest
                     mean = float(gap.mean()) if gap.size else 0.0
                     errors.append((float(gap.max(initial=0.0)), mean))
-                    cosines.append(_cosine(a, b))
+                    cosines.append(cosine(a, b))
                 if _is_row(self._program.vars[first].shape):
                     same.append(int(wanted[first].argmax()) == int(found[first].argmax()))
                 step.update(number + 1, self._samples.count)
@@ -70,7 +70,8 @@ def compare(
     return Reference(reference, samples).compare(program, progress, plan)
 
 
-def _cosine(a: Array, b: Array) -> float:
+def cosine(a: Array, b: Array) -> float:
+    """Of the angle between two vectors; 1 where both are the same, 0 where one alone is 0."""
     if np.array_equal(a, b):
         return 1.0
     norms = float(np.linalg.norm(a) * np.linalg.norm(b))

@@ -39,6 +39,7 @@ KNOWN = {"sigmoid": Range(0.0, 255 / 256), "hard_sigmoid": Range(0.0, 255 / 256)
 _MOST = 127  # of a weight; -128 has no negative
 _BIAS_STEPS = 2.0**30  # a bias is an int32, of units of the products
 _LEAST_SCALE = 2.0**-60
+_WIDER = 1.25  # so much wider a range costs a third of a bit
 
 
 def quantised(program: Program, ranges: Ranges, keep: Iterable[str] = ()) -> Program:
@@ -122,25 +123,65 @@ def _inside(program: Program, chosen: list[Op]) -> set[str]:
 
 def _joined(program: Program, chosen: list[Op], ranges: Ranges) -> dict[str, Range]:
     """Ranges by tensor, one for all that go through operators which change none."""
-    leader: dict[str, str] = {}
-
-    def find(name: str) -> str:
-        while leader.get(name, name) != name:
-            name = leader[name]
-        return name
-
+    groups = _Groups(program, ranges)
     for op in chosen:
-        if op.type in SAME_RANGE:
+        if op.type in SAME_RANGE - {"concat"}:
             first, *others = (*_activations(program, op), *op.outputs)
             for name in others:
-                leader[find(name)] = find(first)
-    found: dict[str, Range] = {}
-    for name, own in ranges.ranges.items():
-        producer = program.block.producer(name)
-        known = KNOWN.get(producer.type, own) if producer else own
-        head = find(name)
-        found[head] = found[head].joined(known) if head in found else known
-    return {name: found[find(name)] for name in ranges.ranges}
+                groups.join(first, name)
+    for op in chosen:
+        if op.type == "concat":
+            operands = _activations(program, op)
+            whole = groups.range_of(op.outputs[0])
+            for name in operands:
+                whole = whole.joined(groups.range_of(name))
+            for name in operands:
+                # Others that read it would lose steps: then its bytes alone are brought to the
+                # scale of the concatenation.
+                wider = whole.width > _WIDER * groups.range_of(name).width
+                if not wider or groups.readers(name) == {op.name}:
+                    groups.join(op.outputs[0], name)
+    return {name: groups.range_of(name) for name in ranges.ranges}
+
+
+class _Groups:
+    """Tensors that have one range, which holds those of all."""
+
+    def __init__(self, program: Program, ranges: Ranges) -> None:
+        self._program = program
+        self._members = {name: [name] for name in ranges.ranges}
+        self._ranges = dict(ranges.ranges)
+        for name in self._ranges:
+            producer = program.block.producer(name)
+            readers = {op.type for op in program.block.consumers(name)}
+            # A gate that is cut off does little; its steps count, as all of a block goes through.
+            if producer and producer.type in KNOWN and readers != {"mul"}:
+                self._ranges[name] = KNOWN[producer.type]
+
+    def range_of(self, name: str) -> Range:
+        """That of its group."""
+        return self._ranges[self._members[name][0]]
+
+    def join(self, name: str, other: str) -> None:
+        """Makes one group of theirs."""
+        kept, lost = self._members[name], self._members[other]
+        if kept is lost:
+            return
+        self._ranges[kept[0]] = self._ranges[kept[0]].joined(self._ranges[lost[0]])
+        kept += lost
+        for member in lost:
+            self._members[member] = kept
+
+    def readers(self, name: str) -> set[str]:
+        """The operators that read tensors of its group and whose results are in none of it; with
+        "" where one leaves the program.
+        """
+        members = set(self._members[name])
+        found = {"" for member in members if self._program.is_output(member)}
+        for member in members:
+            readers = self._program.block.consumers(member)
+            found |= {op.name for op in readers if not members & {*op.outputs}}
+        return found
 
 
 def _quantise_input(program: Program, name: str, found: Range, ops: list[Op]) -> None:

@@ -22,6 +22,7 @@ from trimtab.errors import DynamicShapeError, MissingRequirementError
 
 PICTURES = 16
 _SEED = 7
+_OTHERS_SEED = 2016
 _COARSE = 8  # pixels of noise to a side, before they are interpolated
 
 
@@ -126,3 +127,14 @@ def _smooth(shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.floa
         high = np.minimum(low + 1, _COARSE - 1)
         x = np.take(x, low, axis) * (1 - weight) + np.take(x, high, axis) * weight
     return x.astype(np.float32)
+
+
+def pictures(
+    inputs: dict[str, tuple[int, ...]],
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The pictures that ranges are of, for inputs of these shapes, and as many others of the same
+    kind.
+    """
+    rng = np.random.default_rng(_OTHERS_SEED)
+    others = [{name: _smooth(s, rng) for name, s in inputs.items()} for _ in range(PICTURES)]
+    return list(_feeds(inputs)), others

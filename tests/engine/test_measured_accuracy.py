@@ -1,0 +1,138 @@
+"""What `bench.accuracy` measures: cosines beside onnxruntime's quantiser, and boxes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from PIL import Image
+
+from tests.ops.cases.case import Array
+from trimtab import paths
+from trimtab.errors import CalibrationError, UsageError
+from trimtab.instruments import accuracy, detectors
+from trimtab.instruments.peers import quantised as twins
+from trimtab.program import Program
+from trimtab.quantise.calibrate import Watched, watch
+from trimtab.quantise.samples import Samples
+from trimtab.tables import Table
+from trimtab.target import Target
+from trimtab.workflow import accuracy as workflow
+
+RNG = np.random.default_rng(12)
+
+
+@pytest.fixture
+def detector(tmp_path: Path) -> Path:
+    """A file with a detector of 4 rows [x, y, w, h, objectness, class] of an image of 8 by 8."""
+    weights = RNG.normal(0, 0.4, (6, 3, 4, 4)).astype(np.float32)
+    bias = np.array([0, 0, 1, 1, 2, 1], np.float32)
+    nodes = [
+        helper.make_node("Conv", ["x", "w", "b"], ["c"], strides=[4, 4]),
+        helper.make_node("Sigmoid", ["c"], ["s"]),
+        helper.make_node("Transpose", ["s"], ["t"], perm=[0, 2, 3, 1]),
+        helper.make_node("Reshape", ["t", "shape"], ["y"]),
+    ]
+    constants = {"w": weights, "b": bias, "shape": np.array([4, 6])}
+    graph = helper.make_graph(
+        nodes,
+        "net",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, (1, 3, 8, 8))],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, (4, 6))],
+        [numpy_helper.from_array(value, name) for name, value in constants.items()],
+    )
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    onnx.save(made, tmp_path / "net.onnx")
+    path = tmp_path / "detectors.toml"
+    path.write_text(
+        '[net]\nmodel = "net.onnx"\nhead = "rows"\nscore = 0.5\noverlap = 0.9\n'
+        "pictures = { mean = 127, scale = 0.0078125 }\n"
+    )
+    return path
+
+
+@pytest.fixture
+def photographs(tmp_path: Path) -> Path:
+    folder = tmp_path / "photographs"
+    folder.mkdir()
+    for name in "abcd":
+        noise = RNG.integers(0, 256, (5, 7, 3), np.uint8)
+        Image.fromarray(noise).resize((70, 50)).save(folder / f"{name}.png")
+    return folder
+
+
+def test_each_method_stands_beside_the_peer_with_the_same_pictures(
+    detector: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paths, "cache", lambda: tmp_path)
+    calibrated: list[Array] = []
+
+    def watched(program: Program, samples: Samples) -> Watched:
+        calibrated.extend(feed["x"] for feed in samples)
+        return watch(program, samples)
+
+    monkeypatch.setattr("trimtab.workflow.accuracy.watch", watched)
+    found = workflow.cosines([str(detector.with_name("net.onnx"))], ["mse", "min_max"])
+    assert [row["way"] for row in found.rows] == ["onnxruntime", "mse", "min_max"]
+    assert all(row["cosine"] > 0.999 for row in found.rows)
+    wanted = [feed["x"] for feed in twins._feeds({"x": (1, 3, 8, 8)})]
+    np.testing.assert_array_equal(calibrated, wanted)
+    words, table = found.page()
+    assert "`mse` (the default)" in str(words)
+    assert isinstance(table, Table)
+    assert len(table.rows) == 1
+    with pytest.raises(UsageError, match="unknown method"):
+        workflow.cosines([], ["guess"])
+
+
+def test_boxes_are_counted_on_photographs_that_ranges_are_not_of(
+    detector: Path, photographs: Path
+) -> None:
+    work = workflow.Boxes(
+        detectors.read(detector), photographs, ["min_max"], ["cosine >= 0.5"], Target.host()
+    )
+    found = workflow.boxes(work)
+    assert [row["way"] for row in found.rows] == ["int8, min_max", "mixed, cosine >= 0.5"]
+    for row in found.rows:
+        assert row["pictures"] == 2 * 12
+        assert 0 < row["boxes"] <= 4 * row["pictures"]
+        assert row["found"] <= row["found_roughly"] <= 1
+        assert row["found_roughly"] > 0.9
+        assert row["cycles"] > 0
+    (note,) = found.notes
+    before, after = note.split("; ")
+    assert "a.png" in before
+    assert "c.png" in before
+    assert "b.png" in after
+    assert "d.png" in after
+    (table,) = found.page()
+    assert isinstance(table, Table)
+    assert len(table.rows) == 2
+
+
+def test_photographs_that_cannot_be_used_are_refused(detector: Path, photographs: Path) -> None:
+    def measure(folder: Path) -> None:
+        found = detectors.read(detector)
+        workflow.boxes(workflow.Boxes(found, folder, [], [], Target.host()))
+
+    with pytest.raises(UsageError, match="is no folder"):
+        measure(photographs / "absent")
+    (photographs / "c.png").write_bytes(b"no picture")
+    with pytest.raises(CalibrationError, match="is no picture"):
+        measure(photographs)
+    for path in [*photographs.iterdir()][1:]:
+        path.unlink()
+    with pytest.raises(UsageError, match="one photograph or none"):
+        measure(photographs)
+
+
+def test_what_is_left_of_the_peer_s_distance_is_the_median() -> None:
+    networks = {
+        "a": {"onnxruntime": 0.9, "mse": 0.95},
+        "b": {"onnxruntime": 0.8, "mse": 0.98},
+        "c": {"onnxruntime": 0.99, "mse": 0.98},
+    }
+    assert "2 of 3, 0.50 (not c)" in accuracy.verdict(networks)

@@ -1,0 +1,24 @@
+"""How near int8 networks are to float32: what is committed of it."""
+
+from __future__ import annotations
+
+from trimtab.instruments import accuracy, committed
+from trimtab.pages import block
+from trimtab.pages._words import made_by
+from trimtab.tables import Page
+
+
+@block
+def accuracy_cosines() -> Page:
+    """Beside onnxruntime's quantiser, by each method."""
+    return _page(accuracy.COSINES)
+
+
+@block
+def accuracy_boxes() -> Page:
+    """Boxes that are found again."""
+    return _page(accuracy.BOXES)
+
+
+def _page(name: str) -> Page:
+    return [made_by(name), *accuracy.PAGES[name](committed.read(name).rows)]
