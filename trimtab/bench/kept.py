@@ -7,7 +7,6 @@ system allows it, as those are never changed but replaced.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
@@ -35,7 +34,7 @@ def keep(subject: Subject, expected: Golden, store: Path) -> Subject:
     Raises ResultError when the store cannot be written or the files not be read.
     """
     with files.access(store, error=ResultError, hint="free some space: the store is in the cache"):
-        folder = store / _key(_digest(subject.binary), _digest(subject.model))
+        folder = store / _key(files.sha256(subject.binary), files.sha256(subject.model))
         kept = replace(
             subject, binary=folder / subject.binary.name, model=folder / subject.model.name
         )
@@ -80,7 +79,7 @@ def of_run(record: Record, store: Path) -> tuple[Subject, Golden]:
         with np.load(folder / _ARRAYS, allow_pickle=False) as arrays:
             inputs = [arrays[f"in{i}"] for i in range(sum(n.startswith("in") for n in arrays))]
             outputs = [arrays[f"out{i}"] for i in range(len(about["output_names"]))]
-        found = (_digest(subject.binary), _digest(subject.model))
+        found = (files.sha256(subject.binary), files.sha256(subject.model))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ResultError(
             f"the binary that run {header.run_id} measured is kept no more",
@@ -96,11 +95,6 @@ def of_run(record: Record, store: Path) -> tuple[Subject, Golden]:
 
 def _key(binary: str, model: str) -> str:
     return f"{binary[:20]}-{model[:20]}"
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _link(path: Path, to: Path) -> None:
