@@ -38,7 +38,7 @@ def search(names: Sequence[str], seconds: int, jobs: int) -> list[str]:
     something.
     """
     if any(name != SOURCES for name in names):
-        _tree(), seeds()  # once, before targets run side by side
+        _tree(), _seeds()  # once, before targets run side by side
     at_once = min(jobs, len(names))
     print(f"fuzz {', '.join(names)}: {seconds} s each, {at_once} at once", flush=True)
     with ThreadPoolExecutor(at_once) as pool:
@@ -58,7 +58,7 @@ def _search(target: str, seconds: int, jobs: int) -> bool:
     limits = [f"-timeout={_TIMEOUT_S}", f"-rss_limit_mb={_MOST_MB}", "-max_len=65536"]
     argv = [
         program, *limits, f"-max_total_time={seconds}", f"-fork={jobs}",
-        f"-artifact_prefix={artefacts}/", str(corpus), str(seeds()),
+        f"-artifact_prefix={artefacts}/", str(corpus), str(_seeds()),
     ]  # fmt: skip
     code, said = _follow(target, argv)
     for path in sorted(set(artefacts.iterdir()) - before):
@@ -117,7 +117,7 @@ def _build(target: str) -> str:
 
 
 @cache
-def seeds() -> Path:
+def _seeds() -> Path:
     """A folder of what fuzzing begins with."""
     folder = paths.cache() / "fuzz" / "seeds"
     if code := _shell.run([sys.executable, "-m", "tests.fuzz.seeds", str(folder)]):

@@ -149,7 +149,6 @@ def _of_development() -> Iterable[Requirement]:
         _program("readelf", "binutils", "oracle of the size tests"),
         _program("clang", "clang", "sanitize and fuzz (zig carries no AddressSanitizer)"),
         _sanitizers(),
-        _program("llvm-cov", "llvm", "coverage"),
     ):
         yield replace(program, development=True)
 
