@@ -9,12 +9,18 @@ from pathlib import Path
 import pytest
 
 from trimtab import files, paths
-from trimtab.build import builder, buildtools, toolchain
+from trimtab.build import builder, buildtools, checkout, toolchain
 
 
 @cache
 def build(name: str, *programs: str) -> Path:
-    """The build tree of toolchain `name`, with every kernel and these programs in it."""
+    """The build tree of toolchain `name`, with every kernel and these programs in it.
+
+    This machine's also has the kernels that measure it.
+    """
+    title = f"{', '.join(programs)} for {name}"
+    if name == "host":
+        return checkout.build(programs, title)
     chosen = toolchain.find_toolchain(name)
     if chosen.compiler == "gcc" and chosen.device and shutil.which(chosen.target + "-g++") is None:
         pytest.skip(f"no cross compiler (apt-get install {chosen.needs})")
@@ -23,5 +29,5 @@ def build(name: str, *programs: str) -> Path:
     configure = builder.configure_command(tree, toolchain.cmake_file(chosen), "Release", options)
     # Test files that run side by side want programs of the same tree.
     with files.locked(tree / ".lock"):
-        buildtools.run(tree, configure, programs, title=f"{', '.join(programs)} for {name}")
+        buildtools.run(tree, configure, programs, title)
     return tree

@@ -10,8 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from trimtab.devices.shell import ShellDevice
+
+# The same examples each time: what fails, fails again. `./inv fuzz sources` searches for others.
+settings.register_profile("steady", derandomize=True)
+settings.register_profile("search", max_examples=300, database=None)
+settings.load_profile("steady")
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -20,6 +26,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("trimtab")
     group.addoption("--full", action="store_true", help="also the tests marked slow")
     group.addoption("--engine", default="", help="folder of another build of the engine")
+    group.addoption("--every", type=int, default=1, help="only every Nth of the chosen tests")
     group.addoption("--device", default="", help="run the operator vectors on this device")
 
 
@@ -28,6 +35,8 @@ def pytest_configure(config: pytest.Config) -> None:
     folder = config.getoption("--engine")
     if not folder:
         return
+    if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
+        return  # the processes that this one starts run the tests
     # A sanitizer that was preloaded for that extension is in this process already. What tests
     # start, such as emulators, is not built for it.
     os.environ.pop("LD_PRELOAD", None)
@@ -43,6 +52,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    # What compiles takes longest: begun last, it would leave all cores but one without work.
+    items.sort(key=lambda item: item.get_closest_marker("build") is None)
+    every = config.getoption("--every")
+    if every > 1:
+        config.hook.pytest_deselected(items=[item for i, item in enumerate(items) if i % every])
+        items[:] = items[::every]
     if config.getoption("--full"):
         return
     for item in items:

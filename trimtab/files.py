@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import hashlib
 import os
 import shutil
 from collections.abc import Iterator
@@ -142,6 +143,23 @@ def write_if_changed(
         if file.is_file() and file.read_bytes() == text.encode():
             return
     write_text(file, text, mode=mode, error=error, hint=hint)
+
+
+def sha256(file: Path) -> str:
+    """The SHA-256 of a file's content, in hexadecimal digits."""
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def copy_if_changed(
+    source: Path, file: Path, *, error: Error = FileAccessError, hint: str = HINT
+) -> None:
+    """Copies with rights and time. An equal file stays; a process that has the old one mapped
+    keeps that.
+    """
+    if not file.is_file() or sha256(source) != sha256(file):
+        with replacing(file, error=error, hint=hint) as part:
+            shutil.copy(source, part)
 
 
 @contextmanager

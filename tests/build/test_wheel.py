@@ -1,15 +1,17 @@
-"""The wheel: it has its engine, and everything that builds binaries for devices."""
+"""The wheel of a release, audited and installed into an empty environment: it has its engine, and
+everything that builds binaries for devices.
+"""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-import sysconfig
-import zipfile
 from pathlib import Path
 
 import pytest
+
+from trimtab.cli import _release
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -17,33 +19,35 @@ pytestmark = [pytest.mark.build, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that holds what the wheel installs."""
+def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment that holds the wheel of a release, and what it asks for."""
     folder = tmp_path_factory.mktemp("wheel")
     # From a clone: neither an engine nor a cache that lies in the checkout may help.
     subprocess.run(["git", "clone", "-q", str(ROOT), str(folder / "clone")], check=True)
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"]
-    command += ["--no-build-isolation", "--wheel-dir", str(folder), str(folder / "clone")]
-    subprocess.run(command, check=True, timeout=1500)
-    (wheel,) = folder.glob("trimtab-*.whl")
-    zipfile.ZipFile(wheel).extractall(folder / "installed")
-    return folder / "installed"
+    (folder / "dist").mkdir()
+    wheel = _release.build_wheel(folder / "clone", folder / "dist")
+    assert wheel.name.endswith(f"-manylinux_2_28_{os.uname().machine}.whl")
+    subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
+    python = folder / "venv" / "bin" / "python"
+    # The versions of the lock: what is newer has not been tested.
+    names = _release.read_lock((ROOT / "requirements.lock").read_text()).items()
+    pins = folder / "pins.txt"
+    pins.write_text("".join(f"{name}=={package.version}\n" for name, package in names))
+    argv = [str(python), "-m", "pip", "install", "--quiet", f"--constraint={pins}", str(wheel)]
+    subprocess.run(argv, check=True, timeout=1500)
+    return python
 
 
-def run(installed: Path, cache: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Python with the wheel's trimtab and this environment's dependencies.
-
-    -S leaves out the hook of the editable install, which would bring back the checkout.
-    """
-    path = f"{installed}{os.pathsep}{sysconfig.get_path('platlib')}"
-    environment = {**os.environ, "PYTHONPATH": path, "TRIMTAB_CACHE_DIR": str(cache)}
+def run(python: Path, cache: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The environment's Python, in a folder of its own."""
+    environment = {**os.environ, "TRIMTAB_CACHE_DIR": str(cache)}
     return subprocess.run(
-        [sys.executable, "-S", *arguments],
+        [python, *arguments],
         cwd=cache, env=environment, capture_output=True, text=True, check=False, timeout=1200,
     )  # fmt: skip
 
 
-def test_the_wheel_runs_a_network_on_this_machine(installed: Path, tmp_path: Path) -> None:
+def test_the_wheel_runs_a_network_on_this_machine(python: Path, tmp_path: Path) -> None:
     program = (
         "import trimtab; from trimtab import zoo\n"
         "name = 'squeezenet'\n"
@@ -51,14 +55,16 @@ def test_the_wheel_runs_a_network_on_this_machine(installed: Path, tmp_path: Pat
         "print(trimtab.__file__)\n"
         "print(session.run(zoo.sample_input(name))[session.output_names[0]].shape)"
     )
-    done = run(installed, tmp_path, "-c", program)
+    done = run(python, tmp_path, "-c", program)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split("\n")[:2] == [f"{installed}/trimtab/__init__.py", "(1, 1000)"]
+    place, shape = done.stdout.split("\n")[:2]
+    assert Path(place).is_relative_to(python.parents[1])
+    assert shape == "(1, 1000)"
 
 
-def test_the_wheel_builds_a_binary_for_a_device(installed: Path, tmp_path: Path) -> None:
+def test_the_wheel_builds_a_binary_for_a_device(python: Path, tmp_path: Path) -> None:
     arguments = ["build", "--model", "squeezenet", "--toolchain", "aarch64-linux-musl"]
-    done = run(installed, tmp_path, "-m", "trimtab.cli", *arguments, "--output", "out")
+    done = run(python, tmp_path, "-m", "trimtab.cli", *arguments, "--output", "out")
     assert done.returncode == 0, done.stderr
     # ELF, little-endian, for machine 183 (EM_AARCH64).
     head = (tmp_path / "out" / "trimtab-run").read_bytes()[:20]

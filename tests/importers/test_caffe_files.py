@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import trimtab
 from tests.importers.caffe_writer import caffemodel, head, layer, random, write
 from tests.importers.models import assert_close, golden, model
 from tests.importers.opencv import opencv_caffe
 from tests.ops.cases.case import Array
-from trimtab import importers
 from trimtab.errors import (
     DynamicShapeError,
     ImportModelError,
     ModelFileError,
-    TrimtabError,
     UnsupportedOperatorError,
 )
 
@@ -227,30 +222,6 @@ def test_a_shape_that_its_values_do_not_fill_is_refused(tmp_path: Path) -> None:
     binary.write_bytes(content.replace(b"\x0a\x04\x04\x03\x03\x03", huge))
     with pytest.raises(ModelFileError, match=re.escape("[127, 127, 127, 127]")):
         trimtab.load(path)
-
-
-@settings(
-    max_examples=60,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-@given(data=st.data())
-def test_damaged_files_are_a_model_or_an_error_of_ours(data: st.DataObject, tmp_path: Path) -> None:
-    files = {
-        "net.prototxt": _network().encode(),
-        "net.caffemodel": caffemodel({"conv": WEIGHTS}),
-    }
-    name = data.draw(st.sampled_from(sorted(files)))
-    content = bytearray(files[name])
-    for _ in range(data.draw(st.integers(1, 3))):
-        at = data.draw(st.integers(0, len(content) - 1))
-        content[at] = data.draw(st.integers(0, 255))
-    files[name] = bytes(content[: data.draw(st.integers(1, len(content)))])
-    for file, value in files.items():
-        (tmp_path / file).write_bytes(value)
-    with contextlib.suppress(TrimtabError):
-        importers.load(tmp_path / "net.prototxt")
 
 
 def _unpooled(x: Array, kernel: int, stride: int) -> Array:

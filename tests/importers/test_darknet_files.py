@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import trimtab
 from tests.importers.darknet_writer import net, section, values, weights, write
@@ -20,7 +17,6 @@ from trimtab.errors import (
     DynamicShapeError,
     ImportModelError,
     ModelFileError,
-    TrimtabError,
     UnsupportedOperatorError,
 )
 
@@ -185,25 +181,3 @@ def test_mistakes_in_a_network_are_errors_with_their_place(
     with pytest.raises((ModelFileError, ImportModelError), match=match) as caught:
         trimtab.load(write(tmp_path, text, weights(values(3))))
     assert "net.cfg" in str(caught.value)
-
-
-@settings(
-    max_examples=60,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-@given(data=st.data())
-def test_damaged_files_are_a_model_or_an_error_of_ours(data: st.DataObject, tmp_path: Path) -> None:
-    text, binary = HEADS["yolo"]
-    files = {"net.cfg": text.encode(), "net.weights": binary}
-    name = data.draw(st.sampled_from(sorted(files)))
-    content = bytearray(files[name])
-    for _ in range(data.draw(st.integers(1, 3))):
-        at = data.draw(st.integers(0, len(content) - 1))
-        content[at] = data.draw(st.integers(0, 255))
-    files[name] = bytes(content[: data.draw(st.integers(1, len(content)))])
-    for file, value in files.items():
-        (tmp_path / file).write_bytes(value)
-    with contextlib.suppress(TrimtabError):
-        importers.load(tmp_path / "net.cfg")

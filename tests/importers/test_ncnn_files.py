@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import trimtab
 from tests.importers.caffe_writer import random
 from tests.importers.models import assert_close, golden, model
-from tests.importers.ncnn_writer import Tagged, binary, head, line, network, run_ncnn, write
-from trimtab import importers
+from tests.importers.ncnn_writer import Tagged, head, line, run_ncnn, write
 from trimtab.errors import (
     DynamicShapeError,
     ImportModelError,
     ModelFileError,
-    TrimtabError,
     UnsupportedOperatorError,
 )
 
@@ -204,27 +199,6 @@ def test_expressions_that_are_none_are_refused(tmp_path: Path) -> None:
         lines = [*head({"data": X.shape}), line("Reshape", "data", "y", {6: text})]
         with pytest.raises(ImportModelError):
             trimtab.load(write(tmp_path, lines))
-
-
-@settings(
-    max_examples=80,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-@given(data=st.data())
-def test_damaged_files_are_a_model_or_an_error_of_ours(data: st.DataObject, tmp_path: Path) -> None:
-    files = {"net.param": network(_lines()).encode(), "net.bin": binary(WEIGHTS)}
-    name = data.draw(st.sampled_from(sorted(files)))
-    content = bytearray(files[name])
-    for _ in range(data.draw(st.integers(1, 3))):
-        at = data.draw(st.integers(0, len(content) - 1))
-        content[at] = data.draw(st.integers(0, 255))
-    files[name] = bytes(content[: data.draw(st.integers(1, len(content)))])
-    for file, value in files.items():
-        (tmp_path / file).write_bytes(value)
-    with contextlib.suppress(TrimtabError):
-        importers.load(tmp_path / "net.param")
 
 
 def test_the_face_detector_computes_its_golden_output() -> None:

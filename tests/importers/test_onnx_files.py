@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 
 from tests.ops.cases.case import Const, Graph, ints, normal
@@ -19,7 +16,6 @@ from trimtab.errors import (
     DynamicShapeError,
     ImportModelError,
     ModelFileError,
-    TrimtabError,
     UnsupportedOperatorError,
 )
 from trimtab.importers import onnx as onnx_importer
@@ -69,22 +65,6 @@ def test_a_truncated_file_is_an_error(tmp_path: Path, keep: int) -> None:
     with pytest.raises(ModelFileError, match="truncated") as caught:
         importers.load(path)
     assert str(path) in str(caught.value)
-
-
-@settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(st.data())
-def test_a_damaged_file_gives_a_program_or_one_of_our_errors(
-    tmp_path: Path, data: st.DataObject
-) -> None:
-    damaged = bytearray(small_network().SerializeToString())
-    for _ in range(data.draw(st.integers(1, 4))):
-        damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
-    path = tmp_path / "net.onnx"
-    path.write_bytes(damaged)
-    with contextlib.suppress(TrimtabError):
-        importers.load(path)
 
 
 def test_a_directory_is_not_a_model(tmp_path: Path) -> None:

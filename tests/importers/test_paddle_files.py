@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import trimtab
 from tests.importers.caffe_writer import random
 from tests.importers.models import assert_close, golden, model
 from tests.importers.paddle_writer import Net
 from tests.ops.cases.case import Array
-from trimtab import importers
 from trimtab.errors import (
     DynamicShapeError,
     ImportModelError,
     ModelFileError,
-    TrimtabError,
     UnsupportedOperatorError,
 )
 
@@ -188,25 +183,6 @@ def test_damaged_sizes_are_refused_without_allocating(tmp_path: Path) -> None:
     (tmp_path / "net.pdiparams").write_bytes(content)
     with pytest.raises(ModelFileError, match="levels of detail"):
         trimtab.load(path)
-
-
-@settings(
-    max_examples=80,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-@given(data=st.data())
-def test_damaged_files_are_a_model_or_an_error_of_ours(data: st.DataObject, tmp_path: Path) -> None:
-    path = _net().write(tmp_path)
-    victim = data.draw(st.sampled_from([path, tmp_path / "net.pdiparams"]))
-    content = bytearray(victim.read_bytes())
-    for _ in range(data.draw(st.integers(1, 3))):
-        at = data.draw(st.integers(0, len(content) - 1))
-        content[at] = data.draw(st.integers(0, 255))
-    victim.write_bytes(content[: data.draw(st.integers(1, len(content)))])
-    with contextlib.suppress(TrimtabError):
-        importers.load(path)
 
 
 @pytest.mark.parametrize(

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import trimtab
 from tests.importers.caffe_writer import random
 from tests.importers.models import assert_close, golden, model
 from tests.importers.pnnx_writer import input_line, line, output_line, write
 from tests.ops.cases.case import Array
-from trimtab import importers
 from trimtab.errors import (
     DynamicShapeError,
     ImportModelError,
     ModelFileError,
-    TrimtabError,
     UnsupportedOperatorError,
 )
 
@@ -256,25 +251,6 @@ def test_archives_of_another_kind_are_refused(tmp_path: Path) -> None:
     binary.write_bytes(b"PK")
     with pytest.raises(ModelFileError, match="does not hold the weights"):
         trimtab.load(path)
-
-
-@settings(
-    max_examples=80,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-@given(data=st.data())
-def test_damaged_files_are_a_model_or_an_error_of_ours(data: st.DataObject, tmp_path: Path) -> None:
-    path = write(tmp_path, _lines(), WEIGHTS)
-    victim = data.draw(st.sampled_from((path, tmp_path / "net.pnnx.bin")))
-    content = bytearray(victim.read_bytes())
-    for _ in range(data.draw(st.integers(1, 3))):
-        at = data.draw(st.integers(0, len(content) - 1))
-        content[at] = data.draw(st.integers(0, 255))
-    victim.write_bytes(bytes(content[: data.draw(st.integers(1, len(content)))]))
-    with contextlib.suppress(TrimtabError):
-        importers.load(path)
 
 
 def test_the_face_detector_computes_its_golden_output() -> None:

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import trimtab
 from tests.importers.caffe_writer import random
 from tests.importers.models import assert_close, golden, model
 from tests.importers.test_tflite_operators import interpreted
 from tests.importers.tflite_writer import Model
-from trimtab import importers
 from trimtab.errors import (
     ImportModelError,
     ModelFileError,
-    TrimtabError,
     UnsupportedOperatorError,
 )
 
@@ -185,24 +180,6 @@ def test_what_is_no_model_is_refused(content: bytes, tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match="TFLite model") as caught:
         trimtab.load(path)
     assert str(path) in str(caught.value)
-
-
-@settings(
-    max_examples=150,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-@given(data=st.data())
-def test_damaged_files_are_a_model_or_an_error_of_ours(data: st.DataObject, tmp_path: Path) -> None:
-    content = bytearray(_network().bytes())
-    for _ in range(data.draw(st.integers(1, 3))):
-        at = data.draw(st.integers(0, len(content) - 1))
-        content[at] = data.draw(st.sampled_from([0, 1, 0x7F, 0x80, 0xFF]))
-    path = tmp_path / "net.tflite"
-    path.write_bytes(content[: data.draw(st.integers(1, len(content)))])
-    with contextlib.suppress(TrimtabError):
-        importers.load(path)
 
 
 def test_the_face_detector_computes_its_golden_output() -> None:

@@ -120,18 +120,18 @@ bool CheckTyped(const KernelRow& row, Result* result) {
 }
 
 // Only a binary that measures machines holds these.
+template <typename T>
 bool CheckRoofline(const KernelRow& row, Result* result) {
-  using Loop = RooflineCheck::Loop;
-  RooflineCheck check;
   const bool is_by_hand = row.name == trimtab::NameHash("peak_f32_portable");
-  if (Of<float>(row, "peak"))
-    check.Run(As<UnaryArgs<float>>(row), is_by_hand ? Loop::kPortablePeak : Loop::kPeak, result);
-  else if (Of<float>(row, "read"))
-    check.Run(As<UnaryArgs<float>>(row), Loop::kRead, result);
-  else if (Of<float>(row, "copy"))
-    check.Run(As<UnaryArgs<float>>(row), Loop::kCopy, result);
-  else
+  Loop loop = is_by_hand ? Loop::kPortablePeak : Loop::kPeak;
+  if (Of<T>(row, "read"))
+    loop = Loop::kRead;
+  else if (Of<T>(row, "copy"))
+    loop = Loop::kCopy;
+  else if (!Of<T>(row, "peak"))
     return false;
+  RooflineCheck<T> check;
+  check.Run(As<UnaryArgs<T>>(row), loop, result);
   return true;
 }
 
@@ -214,7 +214,8 @@ int CheckAll() {
     Result result;
     if (!CheckTyped<float>(row, &result) && !CheckTyped<Half>(row, &result) &&
         !CheckStrassen(row, &result) && !CheckQuantised(row, &result) &&
-        !CheckWholeWinograd(row, &result) && !CheckRoofline(row, &result)) {
+        !CheckWholeWinograd(row, &result) && !CheckRoofline<float>(row, &result) &&
+        !CheckRoofline<Half>(row, &result)) {
       printf("FAILED: there is no check for its family\n");
       ++failed;
     } else if (result.failures > 0) {

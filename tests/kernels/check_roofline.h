@@ -8,10 +8,12 @@
 
 namespace check {
 
+enum class Loop { kPeak, kPortablePeak, kRead, kCopy };
+
+template <typename T>
 class RooflineCheck {
  public:
-  using Kernel = void (*)(const UnaryArgs<float>&);
-  enum class Loop { kPeak, kPortablePeak, kRead, kCopy };
+  using Kernel = void (*)(const UnaryArgs<T>&);
 
   void Run(Kernel kernel, Loop loop, Result* result) {
     const size_t lanes = loop == Loop::kCopy ? 16 : Lanes(kernel);
@@ -32,27 +34,27 @@ class RooflineCheck {
 
   // A vector is what a loop of no turns stores.
   size_t Lanes(Kernel kernel) {
-    const float* const x = Input(64 + 4 * kMostLanes);
-    float* const y = y_.TakeOutput(kMostLanes);
+    const T* const x = Input(64 + 4 * kMostLanes);
+    T* const y = y_.TakeOutput(kMostLanes);
     Call(kernel, x, y, 0);
     size_t lanes = 0;
-    while (lanes < kMostLanes && !Guarded<float>::IsCanary(y + lanes)) ++lanes;
+    while (lanes < kMostLanes && !Guarded<T>::IsCanary(y + lanes)) ++lanes;
     return lanes;
   }
 
   void CheckPeak(Kernel kernel, size_t turns, size_t lanes, Result* result, const char* place) {
-    const float* const x = Input(64 + 4 * lanes);
-    float* const y = y_.TakeOutput(lanes);
+    const T* const x = Input(64 + 4 * lanes);
+    T* const y = y_.TakeOutput(lanes);
     Call(kernel, x, y, turns * kRows * kColumns * lanes);
     y_.CheckUntouched(y, 1, lanes, 0, result, place);
     for (size_t lane = 0; lane < lanes; ++lane) {
       double most = -INFINITY, size = 0;
       for (size_t i = 0; i < kRows; ++i) {
         for (size_t j = 0; j < kColumns; ++j) {
-          const double b = x[j + lane];
+          const double b = Value(x[j + lane]);
           double sum = b, terms = fabs(b);
           for (size_t turn = 0; turn < turns; ++turn) {
-            const double product = double{x[turn % 64 + i * lanes + lane]} * b;
+            const double product = Value(x[turn % 64 + i * lanes + lane]) * b;
             sum += product;
             terms += fabs(product);
           }
@@ -60,30 +62,30 @@ class RooflineCheck {
           size = terms > size ? terms : size;
         }
       }
-      result->Compare(y[lane], most, Gamma<float>(2 * turns + 1) * size, place);
+      result->Compare(Value(y[lane]), most, Gamma<T>(2 * turns + 1) * size, place);
     }
   }
 
   // One sum of all products, in any order.
   void CheckPortablePeak(Kernel kernel, size_t turns, Result* result, const char* place) {
     constexpr size_t kProducts = 32;
-    const float* const x = Input(64);
-    float* const y = y_.TakeOutput(1);
+    const T* const x = Input(64);
+    T* const y = y_.TakeOutput(1);
     Call(kernel, x, y, turns * kProducts);
     y_.CheckUntouched(y, 1, 1, 0, result, place);
     double sum = 0, size = 0;
     for (size_t i = 0; i < turns * kProducts; ++i) {
-      const double product = double{x[i / kProducts % 64]} * x[i % kProducts];
+      const double product = Value(x[i / kProducts % 64]) * Value(x[i % kProducts]);
       sum += product;
       size += fabs(product);
     }
-    result->Compare(y[0], sum, Gamma<float>(turns + kProducts + 1) * size, place);
+    result->Compare(Value(y[0]), sum, Gamma<T>(turns + kProducts + 1) * size, place);
   }
 
   void CheckRead(Kernel kernel, size_t turns, size_t lanes, Result* result, const char* place) {
     const size_t n = turns * kSums * lanes;
-    const float* const x = Input(n);
-    float* const y = y_.TakeOutput(lanes);
+    const T* const x = Input(n);
+    T* const y = y_.TakeOutput(lanes);
     Call(kernel, x, y, n);
     y_.CheckUntouched(y, 1, lanes, 0, result, place);
     for (size_t lane = 0; lane < lanes; ++lane) {
@@ -91,40 +93,40 @@ class RooflineCheck {
       for (size_t j = 0; j < kSums; ++j) {
         double sum = 0, terms = 0;
         for (size_t turn = 0; turn < turns; ++turn) {
-          const double value = x[(turn * kSums + j) * lanes + lane];
+          const double value = Value(x[(turn * kSums + j) * lanes + lane]);
           sum += value;
           terms += fabs(value);
         }
         most = sum > most ? sum : most;
         size = terms > size ? terms : size;
       }
-      result->Compare(y[lane], most, Gamma<float>(turns + 1) * size, place);
+      result->Compare(Value(y[lane]), most, Gamma<T>(turns + 1) * size, place);
     }
   }
 
   void CheckCopy(Kernel kernel, size_t n, Result* result, const char* place) {
-    const float* const x = Input(n);
-    float* const y = y_.TakeOutput(n);
+    const T* const x = Input(n);
+    T* const y = y_.TakeOutput(n);
     Call(kernel, x, y, n);
     y_.CheckUntouched(y, 1, n, 0, result, place);
-    for (size_t i = 0; i < n; ++i) result->Compare(y[i], x[i], 0, place);
+    for (size_t i = 0; i < n; ++i) result->Compare(Value(y[i]), Value(x[i]), 0, place);
   }
 
-  const float* Input(size_t n) {
-    float* const x = x_.Take(n);
+  const T* Input(size_t n) {
+    T* const x = x_.Take(n);
     random_.Fill(x, n);
     return x;
   }
 
-  static void Call(Kernel kernel, const float* x, float* y, size_t n) {
-    UnaryArgs<float> args = {};
+  static void Call(Kernel kernel, const T* x, T* y, size_t n) {
+    UnaryArgs<T> args = {};
     args.x = x;
     args.y = y;
     args.n = n;
     kernel(args);
   }
 
-  Guarded<float> x_, y_;
+  Guarded<T> x_, y_;
   Random random_;
 };
 

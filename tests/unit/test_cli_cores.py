@@ -15,7 +15,7 @@ from invoke.exceptions import Exit
 from onnx import TensorProto, helper, numpy_helper
 
 from tests.device.conftest import require
-from trimtab.build import builder, buildtools
+from trimtab.build import buildtools, checkout
 from trimtab.cli import namespace
 
 TASKS = [n for n in namespace.task_names if "cpu" in signature(namespace[n].body).parameters]
@@ -53,7 +53,7 @@ def compilers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[object]:
         calls.append(arguments)
         raise CompilerCalledError
 
-    monkeypatch.setattr(builder, "build_engine", lambda progress: None)
+    monkeypatch.setattr(checkout, "build_engine", lambda progress: None)
     monkeypatch.setattr(buildtools, "run", stop)
     monkeypatch.setenv("TRIMTAB_CACHE_DIR", str(tmp_path / "cache"))
     return calls

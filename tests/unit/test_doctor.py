@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -74,7 +75,7 @@ def test_setup_installs_all_missing_packages_at_once(apt: Path) -> None:
     doctor.install(doctor.examine())
     update, install = apt.read_text().splitlines()
     assert update == "-qq update"
-    assert {"qemu-system-arm", "g++"} <= set(install.split())
+    assert {"qemu-system-arm", "clang", "libclang-rt-dev"} <= set(install.split())
     assert "--no-install-recommends" in install
 
 
@@ -89,7 +90,8 @@ def test_what_only_tests_use_is_asked_for_apart(machine: Path) -> None:
     development = {r.name for r in doctor.examine() if r.development}
     assert development == {
         *("sshd", "ssh-keygen", "adb", "busybox", "toybox", "mksh"),
-        *("zstd", "cpio", "readelf", "g++", "compare.py", "chromium-headless-shell"),
+        *("zstd", "cpio", "readelf", "clang", "compare.py", "chromium-headless-shell"),
+        f"libclang_rt.asan-{os.uname().machine}.so",
     }
     main, apart, _ = doctor.page(doctor.examine())
     assert isinstance(main, Table)

@@ -36,6 +36,7 @@ class Scratch:
         self.log.touch()
         shutil.copy(ROOT / "inv", self.root)
         (self.root / "pyproject.toml").write_text("[project]\n")
+        (self.root / "requirements.lock").touch()
         for name in ["sh", "dirname", "cat", "cmp", "rm", "id", "mkdir", "cp", "sleep", "flock"]:
             (self.bin / name).symlink_to(shutil.which(name) or "")
 

@@ -7,7 +7,6 @@ system allows it, as those are never changed but replaced.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
@@ -35,7 +34,7 @@ def keep(subject: Subject, expected: Golden, store: Path, most: int = MOST) -> S
     Raises ResultError when the store cannot be written or the files not be read.
     """
     with files.access(store, error=ResultError, hint="free some space: the store is in the cache"):
-        folder = folder_of(digest(subject.binary), digest(subject.model), store)
+        folder = folder_of(files.sha256(subject.binary), files.sha256(subject.model), store)
         kept = replace(
             subject, binary=folder / subject.binary.name, model=folder / subject.model.name
         )
@@ -90,7 +89,7 @@ def read(binary_sha256: str, model_sha256: str, store: Path) -> tuple[Subject, G
         with np.load(folder / _ARRAYS, allow_pickle=False) as arrays:
             inputs = [arrays[f"in{i}"] for i in range(sum(n.startswith("in") for n in arrays))]
             outputs = [arrays[f"out{i}"] for i in range(len(about["output_names"]))]
-        found = (digest(subject.binary), digest(subject.model))
+        found = (files.sha256(subject.binary), files.sha256(subject.model))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ResultError(
             "the binary that was measured is kept no more",
@@ -107,12 +106,6 @@ def read(binary_sha256: str, model_sha256: str, store: Path) -> tuple[Subject, G
 def folder_of(binary_sha256: str, model_sha256: str, store: Path) -> Path:
     """Where a binary and a model are kept, if they are."""
     return store / f"{binary_sha256[:20]}-{model_sha256[:20]}"
-
-
-def digest(path: Path) -> str:
-    """SHA-256 of a file, in hex; raises OSError."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _link(path: Path, to: Path) -> None:

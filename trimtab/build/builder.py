@@ -23,7 +23,6 @@ import trimtab
 from trimtab import files, paths, plugins, schema
 from trimtab.build import buildtools, strip, toolchain
 from trimtab.cores import Core
-from trimtab.engine import engine_file
 from trimtab.errors import BuildError, UsageError
 from trimtab.profile import Profile, find_profile
 from trimtab.progress import SILENT, Progress
@@ -35,7 +34,7 @@ BUILD_TYPES = ("Release", "Debug")
 # The least code that a compiler makes, as CMake's list; zig spells -Oz as -Os.
 _SMALLEST = {"zig": "-Os;-Xclang;-Oz", "ndk": "-Oz", "gcc": "-Os"}
 _ELSEWHERE = "name another folder with --output"
-_CACHE = "set TRIMTAB_CACHE_DIR to a folder with room"
+CACHE_HINT = "set TRIMTAB_CACHE_DIR to a folder with room"
 
 
 @dataclass(frozen=True)
@@ -112,9 +111,9 @@ def build(request: BuildRequest, progress: Progress = SILENT) -> Build:
     once = _SMALLEST[chosen.compiler] if chosen.device else optimisation
     if request.build_type == "Debug":
         optimisation = once = "-O0"
-    with files.locked(tree / ".lock", error=BuildError, hint=_CACHE):
+    with files.locked(tree / ".lock", error=BuildError, hint=CACHE_HINT):
         profile_file = tree / "profile" / f"{_safe(profile.name)}.toml"
-        files.write_if_changed(profile_file, profile.to_toml(), error=BuildError, hint=_CACHE)
+        files.write_if_changed(profile_file, profile.to_toml(), error=BuildError, hint=CACHE_HINT)
         options = {
             "TRIMTAB_PROFILE": str(profile_file),
             "TRIMTAB_OPTIMISE": optimisation,
@@ -125,42 +124,15 @@ def build(request: BuildRequest, progress: Progress = SILENT) -> Build:
             # A fixed name inside the tree, so that another model means a new link and not a new
             # configuration.
             options["TRIMTAB_EMBED_MODEL"] = str(tree / "embedded.ttm")
-            _copy_if_changed(request.model, tree / "embedded.ttm")
+            files.copy_if_changed(
+                request.model, tree / "embedded.ttm", error=BuildError, hint=CACHE_HINT
+            )
         command = configure_command(tree, cmake_file, request.build_type, options)
         title = f"build for {chosen.name}, profile {profile.name}"
         targets = ["trimtab", "trimtab-run"]
         times = buildtools.run(tree, command, targets, title, progress=progress)
         record = _record(request, profile, chosen, target.core, tree, times)
         return _deliver(request, tree, record)
-
-
-def build_engine(progress: Progress = SILENT) -> Path:
-    """Builds the Python extension of this checkout, or what has changed of it; with the operators
-    and kernels of plug-ins it is another one.
-
-    Returns its path. An installed trimtab has the one without plug-ins already. Raises
-    ToolchainError and BuildError.
-    """
-    target = engine_file()
-    if not paths.is_checkout() and not plugins.compiled():
-        return target
-    cmake_file = toolchain.cmake_file(toolchain.find_toolchain("host"))
-    key = hashlib.sha256(
-        f"{paths.root()} {sys.executable} {cmake_file.read_text()}".encode()
-    ).hexdigest()[:12]
-    # One tree for all: what plug-ins do not change need not be compiled again.
-    tree = paths.cache() / "build" / f"engine-{key}"
-    with files.locked(tree / ".lock", error=BuildError, hint=_CACHE):
-        options = {
-            "TRIMTAB_PYTHON": "ON",
-            "TRIMTAB_PROFILE": "full",
-            "Python_EXECUTABLE": sys.executable,
-        }
-        command = configure_command(tree, cmake_file, "Release", options)
-        title = "build the Python engine"
-        buildtools.run(tree, command, ["_engine"], title, progress=progress)
-        _copy_if_changed(tree / engine_file().name, target)
-    return target
 
 
 def configure_command(
@@ -253,7 +225,7 @@ def _record(
     if request.model is not None:
         model = {
             "name": request.model.name,
-            "sha256": _sha256(request.model),
+            "sha256": files.sha256(request.model),
             "embedded": request.embed_model,
         }
     contents = json.loads((tree / "contents.json").read_text(encoding="utf-8"))
@@ -319,7 +291,7 @@ def _deliver(request: BuildRequest, tree: Path, record: dict[str, Any]) -> Build
         runner = fresh / "trimtab-run"
         files.write_bytes(runner, strip.strip((tree / "trimtab-run").read_bytes()), mode=0o755)
         facts = {
-            name: {"bytes": (fresh / name).stat().st_size, "sha256": _sha256(fresh / name)}
+            name: {"bytes": (fresh / name).stat().st_size, "sha256": files.sha256(fresh / name)}
             for name in (runner.name, *delivered)
         }
         record = {**record, "files": facts}
@@ -335,15 +307,3 @@ def _deliver(request: BuildRequest, tree: Path, record: dict[str, Any]) -> Build
         link_map=output / "debug/trimtab-run.map",
         record=record,
     )
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _copy_if_changed(source: Path, target: Path) -> None:
-    """A process that has the old file mapped keeps it."""
-    if not target.is_file() or _sha256(source) != _sha256(target):
-        with files.replacing(target, error=BuildError, hint=_CACHE) as part:
-            shutil.copy(source, part)

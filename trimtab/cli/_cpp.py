@@ -6,13 +6,10 @@ import json
 import os
 import re
 import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from trimtab import paths
 from trimtab.cli import _shell
-from trimtab.errors import BuildError
 
 FOLDERS = ("runtime", "kernels", "bindings", "tests/core", "tests/device", "tests/kernels")
 SUFFIXES = {".c", ".cpp", ".h"}
@@ -30,29 +27,14 @@ def sources(root: Path) -> list[str]:
 
 def tidy(root: Path) -> int:
     """Runs clang-tidy over what is compiled for this machine; 0 when it has nothing to say."""
-    from trimtab.build import builder, toolchain
+    from trimtab.build import checkout
     from trimtab.workflow.progress import shown
 
-    tree = paths.cache() / "build" / "tidy"
-    cmake_file = toolchain.cmake_file(toolchain.find_toolchain("host"))
-    options = {
-        "TRIMTAB_PYTHON": "ON",
-        "TRIMTAB_TOOLS": "ON",
-        "TRIMTAB_PROFILE": "full",
-        "Python_EXECUTABLE": sys.executable,
-    }
-    # Configuring is enough: it generates the headers and the list of commands.
-    configured = subprocess.run(
-        builder.configure_command(tree, cmake_file, "Release", options),
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    if configured.returncode:
-        raise BuildError(configured.stderr.strip(), where="configuring for clang-tidy")
+    tree = checkout.build([checkout.CONFIGURED], "configure", shown())
     commands = json.loads((tree / "compile_commands.json").read_text())
-    written = f"{tree}/generated/kernels/"  # what else is generated are tables
-    files = sorted(
-        {f for c in commands if (f := c["file"]).startswith(written) or not f.startswith(str(tree))}
-    )
+    compiled = {command["file"] for command in commands}
+    written = {file for file in compiled if not file.startswith(str(tree))}
+    files = sorted(written | _generated_kernels(tree, compiled))
     arguments = [_shell.tool("clang-tidy"), "--quiet", f"-p={tree}"]
     arguments += [
         f"--extra-arg={flag}" for flag in _zig_library(Path(commands[0]["command"].split()[0]))
@@ -72,6 +54,19 @@ def tidy(root: Path) -> int:
             step.update(done, len(files))
     print("\n".join(filter(None, said)), end="\n" * any(said))
     return code
+
+
+def _generated_kernels(tree: Path, compiled: set[str]) -> set[str]:
+    """Generated kernels, one of each family with each instruction set: the others of a family are
+    the same two headers. What else is generated are tables.
+    """
+    from trimtab import kernels
+
+    one = {}
+    for kernel in kernels.inventory().values():
+        if kernel.recipe and (file := str(tree / kernel.path)) in compiled:
+            one[kernel.recipe.vectors, kernel.recipe.header] = file
+    return set(one.values())
 
 
 def _zig_library(compiler: Path) -> list[str]:

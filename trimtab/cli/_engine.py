@@ -18,10 +18,10 @@ def needs_engine(body: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(body)
     def with_engine(*args: P.args, **kwargs: P.kwargs) -> R:
-        from trimtab.build import builder
+        from trimtab.build import checkout
         from trimtab.workflow.progress import shown
 
-        builder.build_engine(shown(quiet=bool(kwargs.get("json"))))
+        checkout.build_engine(shown(quiet=bool(kwargs.get("json"))))
         return body(*args, **kwargs)
 
     return with_engine

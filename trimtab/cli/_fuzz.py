@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
 from invoke.exceptions import Exit
 
 from trimtab import paths
-from trimtab.cli import _shell
+from trimtab.cli import _instrumented, _shell
 
 SOURCES = "sources"
 FOUND = Path("tests/fuzz/found")
-_REMEDY = "sudo apt-get install clang"  # with what it recommends: the run-time libraries
 _TIMEOUT_S = 20  # of one input
 _MOST_MB = 2048  # of memory
 _MINIMISE_S = 60
+_SHOWN_LINES = 60  # of a target that failed
 
 
 def targets() -> list[str]:
@@ -29,8 +33,21 @@ def targets() -> list[str]:
     return [*engine, SOURCES]
 
 
-def search(target: str, seconds: int, jobs: int) -> bool:
-    """Fuzzes a target for so long; whether nothing was found."""
+def search(names: Sequence[str], seconds: int, jobs: int) -> list[str]:
+    """Fuzzes each target for so long, as many at once as there are jobs; those that found
+    something.
+    """
+    if any(name != SOURCES for name in names):
+        _tree(), _seeds()  # once, before targets run side by side
+    at_once = min(jobs, len(names))
+    print(f"fuzz {', '.join(names)}: {seconds} s each, {at_once} at once", flush=True)
+    with ThreadPoolExecutor(at_once) as pool:
+        well = list(pool.map(lambda name: _search(name, seconds, jobs // at_once), names))
+    return [name for name, is_well in zip(names, well, strict=True) if not is_well]
+
+
+def _search(target: str, seconds: int, jobs: int) -> bool:
+    """Fuzzes one target; whether nothing was found."""
     if target == SOURCES:
         return _search_sources(seconds)
     program, corpus = _build(target), paths.cache() / "fuzz" / "corpus" / target
@@ -41,16 +58,36 @@ def search(target: str, seconds: int, jobs: int) -> bool:
     limits = [f"-timeout={_TIMEOUT_S}", f"-rss_limit_mb={_MOST_MB}", "-max_len=65536"]
     argv = [
         program, *limits, f"-max_total_time={seconds}", f"-fork={jobs}",
-        f"-artifact_prefix={artefacts}/", "-print_final_stats=1", str(corpus), str(_seeds()),
+        f"-artifact_prefix={artefacts}/", str(corpus), str(_seeds()),
     ]  # fmt: skip
-    print(f"fuzz {target}: {seconds} s, {jobs} jobs", flush=True)
-    code = _shell.run(argv, _environment())
+    code, said = _follow(target, argv)
     for path in sorted(set(artefacts.iterdir()) - before):
         _minimise(program, path, limits)
         print(f"found: {path}", flush=True)
     if not any(artefacts.iterdir()):
         artefacts.rmdir()
+    if code:
+        print("\n".join(said), flush=True)
     return code == 0
+
+
+def _follow(target: str, argv: Sequence[str]) -> tuple[int, list[str]]:
+    """Runs a target and shows how far it is; its exit code, and its last lines."""
+    last: deque[str] = deque(maxlen=_SHOWN_LINES)
+    has_run = False
+    with subprocess.Popen(
+        argv, env=_environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, errors="replace",
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        for line in process.stdout:
+            last.append(line.rstrip())
+            if re.match(r"#[1-9].*exec/s", line):
+                has_run = True
+                print(f"{target}: {last[-1]}", flush=True)
+    if not has_run:
+        last.append("no input was run, so nothing is proved")
+    return process.returncode or int(not has_run), list(last)
 
 
 def _environment() -> dict[str, str]:
@@ -71,23 +108,8 @@ def _minimise(program: str, path: Path, limits: list[str]) -> None:
 
 @cache
 def _tree() -> Path:
-    """The engine and its targets, built by clang."""
-    root, folder = _shell.checkout(), paths.cache() / "fuzz" / "build"
-    configure = [
-        _shell.tool("cmake"), "-S", str(root), "-B", str(folder), "-G", "Ninja",
-        f"-DCMAKE_MAKE_PROGRAM={_shell.tool('ninja')}",
-        f"-DCMAKE_CXX_COMPILER={_shell.tool('clang++', _REMEDY)}",
-        f"-DCMAKE_C_COMPILER={_shell.tool('clang', _REMEDY)}",
-        f"-DPython3_EXECUTABLE={sys.executable}",
-        "-DTRIMTAB_PROFILE=full", "-DTRIMTAB_FUZZ=ON", "-DTRIMTAB_OPTIMISE=-O1",
-        "-DTRIMTAB_OPTIMISE_KERNELS=-O1", "-DTRIMTAB_SANITIZE=fuzzer-no-link,address,undefined",
-    ]  # fmt: skip
     programs = [f"fuzz_{name}" for name in targets() if name != SOURCES]
-    build = [_shell.tool("cmake"), "--build", str(folder), "--target", *programs]
-    for argv in (configure, build):
-        if code := _shell.run(argv):
-            raise Exit(f"fuzz: the build failed ({_REMEDY})", code=code)
-    return folder
+    return _instrumented.build("address", *programs)
 
 
 def _build(target: str) -> str:
@@ -96,6 +118,7 @@ def _build(target: str) -> str:
 
 @cache
 def _seeds() -> Path:
+    """A folder of what fuzzing begins with."""
     folder = paths.cache() / "fuzz" / "seeds"
     if code := _shell.run([sys.executable, "-m", "tests.fuzz.seeds", str(folder)]):
         raise Exit("fuzz: the seeds could not be made", code=code)
@@ -106,10 +129,10 @@ def _search_sources(seconds: int) -> bool:
     """The tests that damage source models, with other damage each time."""
     print(f"fuzz {SOURCES}: {seconds} s", flush=True)
     end, seed = time.monotonic() + seconds, int(time.time())
-    argv = [sys.executable, "-m", "pytest", "-q", "-x"]
+    argv = [sys.executable, "-m", "pytest", "-q", "-x", "--hypothesis-profile=search"]
     while time.monotonic() < end:
         seed += 1
-        code = _shell.run([*argv, "-k", "damaged", f"--hypothesis-seed={seed}", "tests/importers"])
+        code = _shell.run([*argv, f"--hypothesis-seed={seed}", "tests/importers/test_damaged.py"])
         if code:
             return False
     return True

@@ -14,7 +14,7 @@ from trimtab.cli._engine import needs_engine
     help={
         "target": "run, resize, calls (the engine), sources (models of all formats); default: each",
         "minutes": "for each target; default 1",
-        "jobs": "processes at once; default: as many as cores",
+        "jobs": "processes at once, shared by the targets; default: as many as cores",
     },
 )
 @needs_engine
@@ -35,6 +35,5 @@ def fuzz(_: Context, target: list[str], minutes: float = 1.0, jobs: int = 0) -> 
     if not 0 < minutes < float("inf"):
         raise UsageError(f"minutes is {minutes}, it must be more than 0")
     seconds, jobs = max(1, round(minutes * 60)), jobs or os.cpu_count() or 1
-    failed = [name for name in chosen if not _fuzz.search(name, seconds, jobs)]
-    if failed:
+    if failed := _fuzz.search(chosen, seconds, jobs):
         raise Exit(f"fuzz: {', '.join(failed)} failed, see above", code=1)

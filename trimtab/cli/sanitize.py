@@ -6,58 +6,35 @@ from invoke.context import Context
 from invoke.exceptions import Exit
 from invoke.tasks import task
 
+from trimtab.cli._engine import needs_engine
 
-@task(help={"keyword": "only operator tests whose name matches this pytest expression"})
-def sanitize(_: Context, keyword: str = "") -> None:
-    """Run the engine's tests under AddressSanitizer and UBSan, its threads under TSan."""
+PARTS = ("memory", "threads")
+
+
+@task(
+    help={
+        "part": "only memory (AddressSanitizer and UBSan) or threads (ThreadSanitizer)",
+        "small": "every 24th operator test and one small network, as CI does",
+        "keyword": "only tests whose name matches this pytest expression",
+        "jobs": "processes that run tests at once; default: as many as cores",
+    },
+)
+@needs_engine
+def sanitize(
+    _: Context, part: str = "", small: bool = False, keyword: str = "", jobs: int = 0
+) -> None:
+    """Run the engine's tests under AddressSanitizer and UBSan, whole networks under TSan."""
     import os
-    import subprocess
-    import sys
 
-    from trimtab import paths
-    from trimtab.cli import _shell
+    from trimtab.cli import _sanitize
+    from trimtab.errors import UsageError
 
-    root = _shell.checkout()
-    # zig carries no runtime for AddressSanitizer, so the system's compiler builds this.
-    compiler = _shell.tool("g++", "sudo apt-get install g++")
-
-    def build(kind: str, *targets: str) -> str:
-        folder = str(paths.cache() / "sanitize" / kind.split(",", maxsplit=1)[0])
-        configure = [
-            _shell.tool("cmake"), "-S", str(root), "-B", folder, "-G", "Ninja",
-            f"-DCMAKE_MAKE_PROGRAM={_shell.tool('ninja')}",
-            f"-DCMAKE_CXX_COMPILER={compiler}",
-            f"-DCMAKE_C_COMPILER={_shell.tool('gcc', 'sudo apt-get install gcc')}",
-            f"-DPython_EXECUTABLE={sys.executable}",
-            f"-DPython3_EXECUTABLE={sys.executable}",
-            "-DTRIMTAB_PROFILE=full", "-DTRIMTAB_PYTHON=ON", "-DTRIMTAB_TOOLS=ON",
-            "-DTRIMTAB_OPTIMISE=-O1", f"-DTRIMTAB_SANITIZE={kind}",
-        ]  # fmt: skip
-        for argv in (configure, [_shell.tool("cmake"), "--build", folder, "--target", *targets]):
-            if code := _shell.run(argv):
-                raise Exit(f"sanitize: the {kind} build failed", code=code)
-        return folder
-
-    threads = build("thread", "check_thread_pool")
-    failed = _shell.run([f"{threads}/check_thread_pool"])
-
-    address = build("address,undefined", "_engine", "check_kernels")
-    failed |= _shell.run([f"{address}/check_kernels"])
-    # Python itself is not instrumented, so the sanitizer has to be there before it starts, with the
-    # C++ library whose exceptions it watches; what the interpreter leaves allocated is not ours.
-    preload = [
-        subprocess.run(
-            [compiler, f"-print-file-name={name}"], capture_output=True, text=True, check=False
-        ).stdout.strip()
-        for name in ("libasan.so", "libstdc++.so.6")
-    ]
-    environment = {
-        **os.environ,
-        "LD_PRELOAD": " ".join(preload),
-        "ASAN_OPTIONS": "detect_leaks=0",
-    }
-    argv = [sys.executable, "-m", "pytest", "-q", f"--engine={address}"]
-    argv += ["tests/ops", "tests/engine", "tests/unit"]
-    failed |= _shell.run([*argv, "-k", keyword] if keyword else argv, environment)
+    if part and part not in PARTS:
+        raise UsageError(f"no part {part!r}", hint=f"there are {', '.join(PARTS)}")
+    failed = []
+    if part != "memory" and not keyword:
+        failed += _sanitize.threads(small)
+    if part != "threads":
+        failed += _sanitize.memory(small, keyword, jobs or os.cpu_count() or 1)
     if failed:
-        raise Exit("sanitize: failed, see above")
+        raise Exit("sanitize: " + "; ".join(failed) + ": failed, see above", code=1)

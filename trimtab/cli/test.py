@@ -50,8 +50,8 @@ def run_tests(
     if not jobs:
         jobs = 1 if path or keyword else os.cpu_count() or 1
     if jobs > 1:
-        # A file's tests share what they build.
-        argv += ["-n", str(jobs), "--dist=loadfile"]
+        # A file's tests share what they build. Files are begun in the order of tests/conftest.py.
+        argv += ["-n", str(jobs), "--dist=loadfile", "--no-loadscope-reorder"]
     if path:
         argv.append(path)
     if code := _shell.run(argv):

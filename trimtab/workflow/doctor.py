@@ -81,6 +81,18 @@ def _ndk() -> Requirement:
     )
 
 
+def _sanitizers() -> Requirement:
+    """The run-time libraries of clang, which Debian keeps in a package of their own."""
+    library = f"libclang_rt.asan-{os.uname().machine}.so"
+    found, clang = "", shutil.which("clang")
+    if clang:
+        argv = [clang, f"-print-file-name={library}"]
+        path = subprocess.run(argv, capture_output=True, text=True, check=False).stdout.strip()
+        found = path if Path(path).is_file() else ""
+    package = "libclang-rt-dev"
+    return Requirement(library, "the same", found, package, _apt(package), needed=False)
+
+
 def _of_toolchains() -> Iterable[Requirement]:
     """The cross GCCs and the user-mode emulators, each once, as the toolchains name them."""
     compilers: dict[str, list[str]] = {}
@@ -150,7 +162,8 @@ def _of_development() -> Iterable[Requirement]:
             "chromium-headless-shell",
             "tests of pages in a browser, pictures of the README",
         ),
-        _program("g++", "g++", "sanitize (zig carries no AddressSanitizer)"),
+        _program("clang", "clang", "sanitize and fuzz (zig carries no AddressSanitizer)"),
+        _sanitizers(),
     ):
         yield replace(program, development=True)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 import tarfile
@@ -68,7 +67,7 @@ def pack(source: Path, output: Path | None = None) -> Packed:
         [path.name for path in shipped],
         sum(path.stat().st_size for path in shipped),
         target.stat().st_size,
-        _sha256(target),
+        files.sha256(target),
         unpack,
     )
 
@@ -86,7 +85,7 @@ def _shipped(folder: Path) -> list[Path]:
         ) from error
     names = [name for name in wanted if name == "trimtab-run" or name.endswith(".ttm")]
     for name in names:
-        if not (folder / name).is_file() or _sha256(folder / name) != wanted[name]:
+        if not (folder / name).is_file() or files.sha256(folder / name) != wanted[name]:
             raise BuildError(
                 f"{name} is not the one that was built", where=str(folder), hint="build again"
             )
@@ -103,8 +102,3 @@ def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
 def _write(packed: transit.Packed, target: Path) -> None:
     with files.replacing(target) as part, part.open("wb") as out:
         shutil.copyfileobj(packed, out)
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
