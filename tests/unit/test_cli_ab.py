@@ -105,7 +105,7 @@ def test_an_option_of_one_side_goes_before_that_of_both() -> None:
 def test_an_option_of_both_sides_cannot_change_one_that_is_built(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(builder, "build_engine", lambda _: None)
+    monkeypatch.setattr(checkout, "build_engine", lambda _: None)
     (tmp_path / "built").mkdir()
     sides = "squeezenet", str(tmp_path / "built")
     with pytest.raises(Exit, match="built already: --cpu cannot change it") as caught:

@@ -1,16 +1,19 @@
-"""An SQLite index over a folder of result records, to list and find runs without reading them all.
+"""An SQLite index over a folder of result records, to list, find and ask for runs without reading
+them all.
 
 The records are the truth: the index is brought up to date with the folder whenever it is opened,
-and may be deleted at any time.
+and may be deleted at any time. Its one table is of runs; cells, devices and commits are views.
 """
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from trimtab.bench import results
 from trimtab.bench.summary import Unit, summarize
@@ -25,7 +28,8 @@ class Entry:
     """One run in the index; `headline` counts `unit`. A file that is cut off has empty fields.
 
     Of a sweep: the key of the `cell`, and what it shares with those of other commits (`series`).
-    `seconds` that the run took, and in which `comparison` it took turns with others.
+    `seconds` that the run took, and in which `comparison` it took turns with others. Figures are
+    None where a run has none: times of an emulator. The last three are JSON, for the views.
     """
 
     file_name: str
@@ -46,10 +50,54 @@ class Entry:
     series: str = ""
     comparison: str = ""
     seconds: float | None = None
+    is_emulated: bool = False
+    latency_ns: float | None = None
+    latency_low_ns: float | None = None
+    latency_high_ns: float | None = None
+    instructions: float | None = None
+    load_ns: float | None = None
+    model_bytes: float | None = None
+    arena_bytes: float | None = None
+    peak_bytes: float | None = None
+    sweep: str = ""
+    trimtab_commit: str = ""
+    project_commit: str = ""
+    configuration: str = "{}"
+    about_device: str = "{}"
+    revisions: str = "{}"
 
 
 _COLUMNS = tuple(field.name for field in fields(Entry))
-_VERSION = 3
+_VERSION = 4
+_JSON = ("configuration", "about_device", "revisions")
+# Of a cell's configuration, what the columns of its runs do not say.
+_AXES = ("precision", "plan", "prefer", "weights", "calibration", "budget")
+_DEVICE = ("machine", "kernel", "cpu", "cpu_model")
+
+
+def _of(column: str, *keys: str) -> str:
+    return ", ".join(f"json_extract({column}, '$.{key}') AS {key}" for key in keys)
+
+
+def _commits(whose: str) -> str:
+    facts = ", ".join(f"json_extract(revisions, '$.{whose}.{k}')" for k in ("time", "subject"))
+    commit = f"{whose}_commit"
+    return f"SELECT DISTINCT '{whose}', {commit}, {facts} FROM runs WHERE {commit} <> ''"
+
+
+_VIEWS = {
+    "results": "SELECT "
+    + ", ".join(column for column in _COLUMNS if column not in _JSON)
+    + f", {_of('configuration', *_AXES)} FROM runs",
+    "cells": "SELECT cell, series, sweep, model, profile, toolchain, device, threads, "
+    f"{_of('configuration', *_AXES)}, count(*) AS runs, max(time) AS newest "
+    "FROM runs WHERE cell <> '' GROUP BY cell",
+    "devices": f"SELECT device AS name, is_emulated, {_of('about_device', *_DEVICE)}, "
+    "count(*) AS runs, max(time) AS newest FROM runs WHERE device <> '' GROUP BY device",
+    "commits": f"SELECT column1 AS repository, column2 AS 'commit', column3 AS time, "
+    f"column4 AS subject FROM (SELECT 1 AS column1, 2 AS column2, 3 AS column3, 4 AS column4 "
+    f"WHERE 0 UNION {_commits('trimtab')} UNION {_commits('project')})",
+}
 
 
 def entries(directory: Path) -> list[Entry]:
@@ -106,6 +154,8 @@ def _synchronised(directory: Path, path: Path) -> list[Entry]:
         database.execute(f"PRAGMA user_version = {_VERSION}")
         columns = ", ".join(_COLUMNS)
         database.execute(f"CREATE TABLE IF NOT EXISTS runs ({columns}, PRIMARY KEY (file_name))")
+        for name, select in _VIEWS.items():
+            database.execute(f"CREATE VIEW IF NOT EXISTS {name} AS {select}")
         known = {row[0] for row in database.execute("SELECT file_name FROM runs")}
         present = {path.name for path in directory.glob(f"*{results.SUFFIX}")}
         database.executemany(
@@ -132,6 +182,9 @@ def _entry(path: Path) -> Entry | None:
         return None
     header, headline = summary.header, summary.headline
     sweep = header.protocol.get("sweep") or {}
+    revisions = sweep.get("revisions") or {}
+    figures = {figure.key: figure.value for figure in summary.figures}
+    latency = summary.figure("latency")
     return Entry(
         file_name=path.name,
         run_id=header.run_id,
@@ -151,4 +204,63 @@ def _entry(path: Path) -> Entry | None:
         series=str(sweep.get("series", "")),
         comparison=str(header.protocol.get("comparison", "")),
         seconds=record.seconds,
+        is_emulated=header.is_emulated,
+        latency_ns=figures.get("latency"),
+        latency_low_ns=latency.statistic.interval.low if latency else None,
+        latency_high_ns=latency.statistic.interval.high if latency else None,
+        instructions=figures.get("latency_instructions"),
+        load_ns=figures.get("load"),
+        model_bytes=figures.get("model_bytes"),
+        arena_bytes=figures.get("arena_bytes"),
+        peak_bytes=figures.get("peak_bytes"),
+        sweep=str(sweep.get("name", "")),
+        trimtab_commit=_commit(revisions.get("trimtab")),
+        project_commit=_commit(revisions.get("project")),
+        configuration=json.dumps(sweep.get("configuration", {})),
+        about_device=json.dumps(dict(header.device)),
+        revisions=json.dumps(revisions),
     )
+
+
+def _commit(revision: Mapping[str, Any] | None) -> str:
+    """In hex, with `+` when files differed from it."""
+    return revision["commit"] + "+" * revision["is_changed"] if revision else ""
+
+
+def query(text: str, directory: Path) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Columns and rows of what is asked of the runs of a folder: a SELECT, or a condition on the
+    view `results`, whose rows come oldest first ("": all of them).
+
+    UsageError, with the columns that there are, for what SQLite does not understand, and for what
+    would change anything.
+    """
+    entries(directory)
+    is_select = text.lstrip().lower().startswith(("select", "with"))
+    where = f" WHERE {text}" if text.strip() else ""
+    statement = text if is_select else f"SELECT * FROM results{where} ORDER BY file_name"
+    path = directory / FILE_NAME
+    if not path.is_file():
+        raise UsageError(
+            "there are no runs yet", where=str(directory), hint="./inv sweep, or bench"
+        )
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
+        allowed = {
+            *(sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ),
+            *(sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE),
+        }
+        database.set_authorizer(
+            lambda action, *_: sqlite3.SQLITE_OK if action in allowed else sqlite3.SQLITE_DENY
+        )
+        try:
+            cursor = database.execute(statement)
+            rows = cursor.fetchall()
+        except (sqlite3.Error, sqlite3.Warning) as error:
+            raise UsageError(
+                f"SQLite refuses the query: {error}",
+                hint=f"views {', '.join(_VIEWS)}; of results: {', '.join(_result_columns())}",
+            ) from error
+        return [column[0] for column in cursor.description], rows
+
+
+def _result_columns() -> list[str]:
+    return [*(column for column in _COLUMNS if column not in _JSON), *_AXES]

@@ -16,6 +16,7 @@ from trimtab.cli._options import RESULTS_HELP
         "file": "the sweep, such as sweeps/demo.toml (docs/sweeps.md)",
         "dry-run": "list the cells, and about how long they take; nothing is built or measured",
         "resume": "also measure anew what ended as INFRA: cells whose device was lost",
+        "scheduler": "do the work on this dask cluster, tcp://host:8786 (trimtab[dask])",
         "results": RESULTS_HELP,
         "json": "print JSON",
     },
@@ -26,6 +27,7 @@ def sweep(
     file: str,
     dry_run: bool = False,
     resume: bool = False,
+    scheduler: str = "",
     results: str = "",
     json: bool = False,
 ) -> None:
@@ -36,6 +38,8 @@ def sweep(
     from trimtab.errors import SweepError
     from trimtab.sweep import summary
     from trimtab.sweep.campaign import duration
+    from trimtab.sweep.cluster import Cluster
+    from trimtab.sweep.executor import Local
     from trimtab.workflow import sweep as workflow
     from trimtab.workflow.progress import shown
     from trimtab.workflow.report import results_folder
@@ -57,7 +61,10 @@ def sweep(
         left = f"{missing} to be measured, {builds} builds, about {duration(seconds)}"
         print(f"{len(listed)} cells: {left if missing else 'all are measured'}")
         return
-    outcomes = workflow.run(matrix, path, folder, resume=resume, progress=progress)
+    executor = Cluster(scheduler) if scheduler else Local()
+    outcomes = workflow.run(
+        matrix, path, folder, executor=executor, resume=resume, progress=progress
+    )
     rows, axes = summary.rows(outcomes, folder), summary.varying(matrix.cells)
     if json:
         print(dumps({"name": matrix.name, "cells": rows}, indent=1))

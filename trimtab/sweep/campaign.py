@@ -182,14 +182,17 @@ class Campaign:
 
     def _is_done(self, cell: Cell) -> bool:
         """Whether there is a record of the cell that stands."""
-        identity = self._identities[cell.binary]
-        key = self.sweep.key(cell, identity.binary_sha256, identity.model_sha256)
-        entry = self._known.get(key)
+        entry = self._known.get(self.key(cell) or "")
         if entry is None or (entry.status in UNFINISHED and self.resume):
             return False
         message = "" if entry.status == Status.OK else f"of {entry.time[:19]}"
         self._finish(Outcome(cell, entry.status, message, entry.file_name, is_old=True))
         return True
+
+    def key(self, cell: Cell) -> str | None:
+        """Of a cell, as soon as it is built."""
+        made = self._identities.get(cell.binary)
+        return self.sweep.key(cell, made.binary_sha256, made.model_sha256) if made else None
 
     def _measure(self, cells: Sequence[Cell]) -> None:
         if not cells:

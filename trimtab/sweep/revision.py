@@ -19,6 +19,10 @@ class Revision:
     subject: str
     is_changed: bool
 
+    def __str__(self) -> str:
+        """The commit, with `+` when files differ from it."""
+        return self.commit + "+" * self.is_changed
+
 
 def of(folder: Path) -> Revision | None:
     """That of the Git repository that `folder` lies in; None without one, or without Git."""

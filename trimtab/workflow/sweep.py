@@ -25,12 +25,13 @@ from trimtab.devices import find_device
 from trimtab.errors import ModelFileError, UsageError
 from trimtab.profile import find_profile
 from trimtab.progress import SILENT, Progress
-from trimtab.sweep import matrix, revision
+from trimtab.sweep import matrix, revision, sighting
 from trimtab.sweep.bundle import Bundle
 from trimtab.sweep.campaign import Campaign, Outcome, newest
 from trimtab.sweep.estimate import Pace
-from trimtab.sweep.executor import ALL, CPU, Executor, Local, Needs
+from trimtab.sweep.executor import ALL, CPU, Executor, Needs
 from trimtab.sweep.matrix import Cell, Sweep
+from trimtab.sweep.sighting import Seen
 from trimtab.sweep.summary import varying
 from trimtab.sweep.tasks import (
     BuildTask,
@@ -91,8 +92,8 @@ def run(
     path: Path,
     folder: Path,
     *,
+    executor: Executor,
     resume: bool = False,
-    executor: Executor | None = None,
     progress: Progress = SILENT,
 ) -> list[Outcome]:
     """Builds and measures what is missing of the sweep in the file `path`; records go into
@@ -102,7 +103,7 @@ def run(
     campaign = Campaign(
         sweep,
         shop,
-        executor or Local(),
+        executor,
         folder,
         resume,
         progress,
@@ -110,7 +111,12 @@ def run(
         seconds_left=pace(sweep, folder).seconds,
     )
     try:
-        return campaign.run()
+        outcomes = campaign.run()
+        keyed = [(cell, campaign.key(cell)) for cell in sweep.cells]
+        seen = [Seen(key, sweep.series(c), c.configuration) for c, key in keyed if key]
+        if seen:
+            sighting.write(sweep.name, shop.revisions, seen, folder)
+        return outcomes
     finally:
         kept.trim(swept_folder(), max(MOST_KEPT, len(sweep.cells)))
 
@@ -266,7 +272,7 @@ class Workshop:
     def __init__(self, path: Path) -> None:
         """`path`: of the sweep's file."""
         self._sources = sources()
-        self._revisions = revision.both(paths.root(), path.resolve().parent)
+        self.revisions = revision.both(paths.root(), path.resolve().parent)
 
     def identity(self, cell: Cell) -> Identity | None:
         """Of a build that is kept; None where one of its files is another now, or is not there."""
@@ -315,7 +321,7 @@ class Workshop:
                 "cell": sweep.key(cell, *hashes),
                 "series": sweep.series(cell),
                 "configuration": cell.configuration,
-                "revisions": self._revisions,
+                "revisions": self.revisions,
             }
             bundle = Bundle.of_folder(kept.folder_of(*hashes, swept_folder()))
             candidates.append(Candidate(cell, identity, bundle, role))

@@ -1,0 +1,81 @@
+"""A sweep with the real builder, emulator and runner: killed, and run again."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.device.conftest import require
+from trimtab.bench import index, results
+
+MATRIX = """
+[matrix]
+model = ["squeezenet", "mobilenet_v3_small"]
+prefer = ["balanced", "size"]
+device = "qemu-a53"
+"""
+
+
+def command(file: Path, folder: Path, *options: str) -> list[str]:
+    argv = [sys.executable, "-m", "trimtab.cli", "sweep", str(file), "--results", str(folder)]
+    return [*argv, *options]
+
+
+def records(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.glob("*.jsonl")}
+
+
+@pytest.mark.build
+@pytest.mark.device
+def test_a_sweep_that_is_killed_goes_on_where_it_was(tmp_path: Path, root: Path) -> None:
+    require("qemu-aarch64", "qemu-user")
+    file, folder = tmp_path / "mine.toml", tmp_path / "results"
+    file.write_text(MATRIX)
+    environment = {**os.environ, "CI": "1"}
+    started = subprocess.Popen(
+        command(file, folder), cwd=root, env=environment, start_new_session=True
+    )
+    while not records(folder) and started.poll() is None:
+        time.sleep(0.05)
+    os.killpg(started.pid, signal.SIGKILL)
+    started.wait()
+    before = records(folder)
+    assert 1 <= len(before) < 4, "it was killed in the middle"
+
+    said = subprocess.run(
+        command(file, folder, "--json"), cwd=root, capture_output=True, text=True, check=True
+    )
+    rows: list[dict[str, Any]] = json.loads(said.stdout)["cells"]
+    assert [row["status"] for row in rows] == ["OK"] * 4
+    assert Counter(row["measured"] for row in rows)["earlier"] == len(before)
+    after = records(folder)
+    assert before.items() <= after.items(), "what was measured stays as it was"
+    assert len(after) == 4, "no cell has a second record"
+    of_cells = Counter(entry.cell for entry in index.entries(folder))
+    assert set(of_cells.values()) == {1}
+    one = results.read(folder / next(iter(after)))
+    told = one.header.protocol["sweep"]
+    assert told["name"] == "mine"
+    assert told["configuration"]["device"] == "qemu-a53"
+    by_prefer = {
+        (row["configuration"]["model"], row["configuration"]["prefer"]): row for row in rows
+    }
+    small, fast = by_prefer["squeezenet", "size"], by_prefer["squeezenet", "balanced"]
+    assert small["binary_bytes"] < fast["binary_bytes"]
+
+    listed = subprocess.run(
+        command(file, folder, "--dry-run"), cwd=root, capture_output=True, text=True, check=True
+    )
+    assert "4 cells: all are measured" in listed.stdout
+    again = subprocess.run(command(file, folder), cwd=root, capture_output=True, check=True)
+    assert again.returncode == 0
+    assert records(folder) == after
