@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
@@ -82,6 +83,16 @@ def test_operators_are_measured_on_demand(device: Device, tmp_path: Path) -> Non
     assert [op.label for op in summarize(record).ops] == ["conv conv1", "relu relu1"]
     assert summarize(record).ops[0].ns == 402
     assert not measure(device, tmp_path)[0].of("op")
+
+
+def test_the_record_says_what_the_network_does(device: Device, tmp_path: Path) -> None:
+    network = {"operators": [{"label": "conv conv1", "macs": 64}], "memory": []}
+    subject = replace(make_subject(tmp_path), network=network)
+    outcome = protocol.measure(device, subject, make_golden(), QUICK, tmp_path / "results")
+    found = dict(summarize(results.read(outcome.path)).network)
+    assert found.pop("event") == "network"
+    assert found.keys() == {"operators", "memory", "gb_per_s"}
+    assert found["operators"] == network["operators"]
 
 
 FAULTS = [

@@ -1,0 +1,36 @@
+"""What a record says of a network, for the charts of its report."""
+
+from __future__ import annotations
+
+import pytest
+
+import trimtab
+from trimtab import session, zoo
+from trimtab.program import Program, inspection
+
+
+@pytest.fixture(scope="module")
+def planned(tmp_path_factory: pytest.TempPathFactory) -> Program:
+    path = zoo.write("shufflenet_v2", tmp_path_factory.mktemp("zoo"))
+    return session.optimize(trimtab.load(path))
+
+
+def test_tensors_that_are_held_add_up_to_what_the_engine_needs(planned: Program) -> None:
+    held = inspection.network(planned)["memory"]
+    sums = [
+        sum(one["bytes"] for one in held if one["first"] <= i <= one["last"])
+        for i in range(len(planned.ops) + 1)
+    ]
+    assert max(sums) == inspection.inspect(planned).activation_bytes
+    # The engine's bound holds scratch memory of operators as well.
+    assert 0 < max(sums) <= trimtab.Session(planned).memory["arena_lower_bound_bytes"]
+
+
+def test_operators_are_those_of_the_program(planned: Program) -> None:
+    operators = inspection.network(planned)["operators"]
+    assert [one["label"] for one in operators] == [f"{op.type} {op.name}" for op in planned.ops]
+    # 146 million multiply-accumulates: torchvision's page of the model.
+    assert sum(one["macs"] for one in operators) / 1e6 == pytest.approx(146, rel=0.015)
+    assert all(read < i for i, one in enumerate(operators) for read in one["reads"])
+    weights = sum(one["weights_bytes"] for one in operators)
+    assert weights == pytest.approx(4 * 2.28e6, rel=0.02)
