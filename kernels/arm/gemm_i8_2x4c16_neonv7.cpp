@@ -7,16 +7,17 @@ namespace {
 
 // Two products of bytes fit 16 bits, as weights are above -128. 8 of 16 registers hold parts of sums.
 struct PairTile {
-  static constexpr size_t kMr = 2, kNr = 4;
+  static constexpr size_t kMr = 2, kNr = 4, kFew = 0;
+  static void MultiplyFew(const Block&, const Panel&, int8_t*, size_t) {}
 
-  static inline void Multiply(const Block& block) {
+  static inline void Multiply(const Block& block, const Panel& panel, int8_t* c, size_t c_stride) {
     int32x4_t sums[kMr][kNr];
     TRIMTAB_UNROLL
     for (auto& row : sums) {
       TRIMTAB_UNROLL
       for (auto& sum : row) sum = vdupq_n_s32(0);
     }
-    const int8_t* w = block.w;
+    const int8_t* w = panel.w;
     const int8_t* const* tap = block.a;
     for (size_t t = block.taps; t > 0; --t, tap += kMr) {
       const int8_t *first = tap[0], *second = tap[1];
@@ -34,14 +35,14 @@ struct PairTile {
         }
       }
     }
-    const int32x4_t bias = vld1q_s32(block.bias);
-    const float32x4_t scale = vld1q_f32(block.scale);
+    const int32x4_t bias = vld1q_s32(panel.bias);
+    const float32x4_t scale = vld1q_f32(panel.scale);
     TRIMTAB_UNROLL
     for (size_t i = 0; i < kMr; ++i) {
       const int32x2_t first = vpadd_s32(Half(sums[i][0]), Half(sums[i][1]));
       const int32x2_t last = vpadd_s32(Half(sums[i][2]), Half(sums[i][3]));
       const int32x4_t sum = vaddq_s32(vcombine_s32(first, last), bias);
-      Store(block, vmulq_f32(vcvtq_f32_s32(sum), scale), block.c[i]);
+      Store(block, vmulq_f32(vcvtq_f32_s32(sum), scale), c + i * c_stride);
     }
   }
 

@@ -26,14 +26,17 @@ namespace {
 #define TRIMTAB_FINISH(s0, s1, s2, s3) \
   TRIMTAB_ROUND(s0, 20)                \
   TRIMTAB_ROUND(s1, 21)                \
-  TRIMTAB_ROUND(s2, 22) TRIMTAB_ROUND(s3, 23) TRIMTAB_NARROW(s0, s1, s2, s3, 16, 17, 18)
+  TRIMTAB_ROUND(s2, 22) TRIMTAB_ROUND(s3, 23) TRIMTAB_NARROW(s0, s1, s2, s3, 16)
+// One row alone.
+#define TRIMTAB_FOUR_OF_ONE(lane) \
+  "ld1 {v20.16b, v21.16b, v22.16b, v23.16b}, [%[w]], #64\n" TRIMTAB_ROW(0, 1, 2, 3, 16, lane)
 
 // 16 sums, 4 vectors of a, 4 of w: in 16 of the depth 64 products with 8 loads.
 struct DotTile {
   static constexpr size_t kMr = 4, kNr = 16;
 
-  static inline void Multiply(const Block& block) {
-    const int8_t *w = block.w, *p0, *p1, *p2, *p3;
+  static inline void Multiply(const Block& block, const Panel& panel, int8_t* c, size_t c_stride) {
+    const int8_t *w = panel.w, *p0, *p1, *p2, *p3;
     const int8_t* const* tap = block.a;
     size_t taps = block.taps, n;
     __asm__ volatile(
@@ -72,6 +75,12 @@ struct DotTile {
         TRIMTAB_FINISH(4, 5, 6, 7)
         TRIMTAB_FINISH(8, 9, 10, 11)
         TRIMTAB_FINISH(12, 13, 14, 15)
+        TRIMTAB_UNLESS_BOUNDED("6f")
+        TRIMTAB_CLAMP(0, 17, 18)
+        TRIMTAB_CLAMP(4, 17, 18)
+        TRIMTAB_CLAMP(8, 17, 18)
+        TRIMTAB_CLAMP(12, 17, 18)
+        "6:\n"
         "str q0, [%[p0]]\n"
         "str q4, [%[p1]]\n"
         "str q8, [%[p2]]\n"
@@ -80,6 +89,49 @@ struct DotTile {
         : TRIMTAB_BLOCK_INPUTS
         : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13",
           "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "cc", "memory");
+  }
+
+  static constexpr size_t kFew = 1;
+  static inline void MultiplyFew(const Block& block, const Panel& panel, int8_t* c,
+                                 size_t c_stride) {
+    const int8_t *w = panel.w, *p0, *p1, *p2, *p3;
+    const int8_t* const* tap = block.a;
+    size_t taps = block.taps, n;
+    __asm__ volatile(
+        "ld1 {v0.4s, v1.4s, v2.4s, v3.4s}, [%[bias]]\n"
+        "1:\n"  // a tap
+        "ldr %[p0], [%[tap]], #32\n"
+        "lsr %[n], %[k], #4\n"
+        "cbz %[n], 3f\n"
+        "2:\n"
+        "ldr q16, [%[p0]], #16\n"
+        "subs %[n], %[n], #1\n"
+        TRIMTAB_FOUR_OF_ONE(0)
+        TRIMTAB_FOUR_OF_ONE(1)
+        TRIMTAB_FOUR_OF_ONE(2)
+        TRIMTAB_FOUR_OF_ONE(3)
+        "b.ne 2b\n"
+        "3:\n"
+        "tbz %[k], #3, 4f\n"
+        "ldr d16, [%[p0]], #8\n"
+        TRIMTAB_FOUR_OF_ONE(0)
+        TRIMTAB_FOUR_OF_ONE(1)
+        "4:\n"
+        "tbz %[k], #2, 5f\n"
+        "ldr s16, [%[p0]], #4\n"
+        TRIMTAB_FOUR_OF_ONE(0)
+        "5:\n"
+        "subs %[taps], %[taps], #1\n"
+        "b.ne 1b\n"
+
+        "ld1 {v20.4s, v21.4s, v22.4s, v23.4s}, [%[scale]]\n"
+        TRIMTAB_BLOCK_RESULTS(16, 17, 18)
+        TRIMTAB_FINISH(0, 1, 2, 3)
+        TRIMTAB_CLAMP(0, 17, 18)
+        "str q0, [%[p0]]\n"
+        : TRIMTAB_BLOCK_OUTPUTS
+        : TRIMTAB_BLOCK_INPUTS
+        : "v0", "v1", "v2", "v3", "v16", "v17", "v18", "v20", "v21", "v22", "v23", "cc", "memory");
   }
 };
 

@@ -25,10 +25,11 @@ namespace {
 #define TRIMTAB_ZERO(s) "movi v" #s ".4s, #0\n"
 
 struct WideTile {
-  static constexpr size_t kMr = 4, kNr = 4;
+  static constexpr size_t kMr = 4, kNr = 4, kFew = 0;
+  static void MultiplyFew(const Block&, const Panel&, int8_t*, size_t) {}
 
-  static inline void Multiply(const Block& block) {
-    const int8_t *w = block.w, *p0, *p1, *p2, *p3;
+  static inline void Multiply(const Block& block, const Panel& panel, int8_t* c, size_t c_stride) {
+    const int8_t *w = panel.w, *p0, *p1, *p2, *p3;
     const int8_t* const* tap = block.a;
     size_t taps = block.taps, n;
     __asm__ volatile(
@@ -69,7 +70,8 @@ struct WideTile {
         TRIMTAB_TOGETHER(4, 5, 6, 7)
         TRIMTAB_TOGETHER(8, 9, 10, 11)
         TRIMTAB_TOGETHER(12, 13, 14, 15)
-        TRIMTAB_NARROW(0, 4, 8, 12, 22, 23, 24)
+        TRIMTAB_NARROW(0, 4, 8, 12, 22)
+        TRIMTAB_CLAMP(0, 23, 24)
         "str s0, [%[p0]]\n"
         "st1 {v0.s}[1], [%[p1]]\n"
         "st1 {v0.s}[2], [%[p2]]\n"

@@ -12,6 +12,14 @@ using Bits16 = uint16_t __attribute__((may_alias));
 using Bits32 = uint32_t __attribute__((may_alias));
 using Bits64 = uint64_t __attribute__((may_alias));
 
+// Where the compiler is asked for little code it leaves loops as they are; vectors of a length that
+// is not known (SVE) would be scattered.
+#if defined(__clang__)
+#define TRIMTAB_VECTORS _Pragma("clang loop vectorize_width(16, fixed)")
+#else
+#define TRIMTAB_VECTORS
+#endif
+
 constexpr size_t kTile = 16;  // a cache line of floats on either side of a transpose
 
 typedef uint32_t Lanes __attribute__((vector_size(16), aligned(4), may_alias));
@@ -48,6 +56,29 @@ inline void InterleaveThree(const void* from_bytes, ptrdiff_t from_row, void* to
   y[2] = Lanes{c[2], a[3], b[3], c[3]};
 }
 
+// The same for elements of one and two bytes, in runs that ARM has instructions for; returns how
+// many of the `count` pixels it took.
+constexpr size_t kRun = 16;
+
+template <typename Bits>
+inline void InterleaveRun(const Bits* __restrict x, ptrdiff_t plane, Bits* __restrict y) {
+  TRIMTAB_VECTORS
+  for (size_t i = 0; i < kRun; ++i) {
+    y[3 * i] = x[i];
+    y[3 * i + 1] = x[static_cast<ptrdiff_t>(i) + plane];
+    y[3 * i + 2] = x[static_cast<ptrdiff_t>(i) + 2 * plane];
+  }
+}
+
+template <typename Bits>
+size_t InterleaveNarrow(const void* from, ptrdiff_t plane, void* to, size_t count) {
+  const Bits* x = static_cast<const Bits*>(from);
+  Bits* y = static_cast<Bits*>(to);
+  for (size_t left = count; left >= kRun; left -= kRun, x += kRun, y += 3 * kRun)
+    InterleaveRun(x, plane, y);
+  return count - count % kRun;
+}
+
 // `count` elements, some way apart.
 template <typename Bits>
 void CopyLine(const void* from, ptrdiff_t from_step, void* to, ptrdiff_t to_step, size_t count) {
@@ -65,13 +96,15 @@ void CopyTiles(size_t bytes, const char* from, char* to, size_t rows, ptrdiff_t 
                          : bytes == 8 ? CopyLine<Bits64>
                          : bytes == 2 ? CopyLine<Bits16>
                                       : CopyLine<Bits8>;
-  const bool vectors = bytes == 4 && from_column == 1 && to_row == 1;
+  const bool crosses = from_column == 1 && to_row == 1, vectors = bytes == 4 && crosses;
+  const bool narrow = bytes <= 2 && crosses && rows == 3 && to_column == 3;
   // Few rows, as the channels of a photograph, leave cache for longer ones.
   const size_t strip = rows < kTile ? 64 * kTile : kTile;
   for (size_t r0 = 0; r0 < rows; r0 += kTile) {
     const size_t r1 = Least(rows, r0 + kTile);
     for (size_t c0 = 0; c0 < columns; c0 += strip) {
-      const size_t c1 = Least(columns, c0 + strip), whole = c0 + (c1 - c0) / 4 * 4;
+      const size_t c1 = Least(columns, c0 + strip);
+      size_t whole = c0 + (c1 - c0) / 4 * 4;
       const auto source = [&](size_t r, size_t c) {
         return from +
                (static_cast<ptrdiff_t>(r) * from_row + static_cast<ptrdiff_t>(c) * from_column) *
@@ -90,6 +123,11 @@ void CopyTiles(size_t bytes, const char* from, char* to, size_t rows, ptrdiff_t 
       if (vectors && done + 3 == r1 && to_column == 3) {
         for (size_t c = c0; c < whole; c += 4)
           InterleaveThree(source(done, c), from_row, target(done, c));
+        done = r1;
+      }
+      if (narrow) {
+        const auto interleave = bytes == 1 ? InterleaveNarrow<Bits8> : InterleaveNarrow<Bits16>;
+        whole = c0 + interleave(source(0, c0), from_row, target(0, c0), c1 - c0);
         done = r1;
       }
       for (size_t r = r0; r < r1; ++r) {

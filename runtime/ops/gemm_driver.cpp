@@ -13,7 +13,12 @@ void PointAtEvenRows(const void* even_rows, GemmTiles<T>* tiles) {
   const T* row = source.x + tiles->line * source.line_stride + tiles->row * source.stride +
                  tiles->group * source.group_stride;
   const T** a = tiles->a;
-  for (size_t i = tiles->rows; i > 0; --i, row += source.stride) *a++ = row;
+  size_t i = tiles->rows;
+  for (; i > 1; i -= 2, row += 2 * source.stride, a += 2) {  // one store
+    a[0] = row;
+    a[1] = row + source.stride;
+  }
+  if (i > 0) *a++ = row;
   const T** const end = tiles->a + DivideUp(tiles->rows, tiles->mr) * tiles->mr;
   while (a < end) *a++ = tiles->a[0];
   tiles->taps = 1;

@@ -23,21 +23,48 @@ void PointAtPixels(const void* context, GemmTiles<int8_t>* tiles) {
                              tiles->group * source.k, source.k, tiles->a, &tiles->taps, &tiles->k);
 }
 
+// kWord + `last` bytes in words, of which the last overlaps the one before: but for the longest words
+// at most two.
 template <size_t kWord>
-inline int8_t* CopyWords(int8_t* to, const int8_t* from, size_t count) {
-  // The last word overlaps the one before.
-  for (size_t i = 0; i + kWord < count; i += kWord) __builtin_memcpy(to + i, from + i, kWord);
-  __builtin_memcpy(to + count - kWord, from + count - kWord, kWord);
-  return to + count;
+inline void CopyWords(int8_t* to, const int8_t* from, size_t last) {
+  if (kWord == 16) {
+    for (size_t i = 0; i < last; i += kWord) __builtin_memcpy(to + i, from + i, kWord);
+  } else {
+    __builtin_memcpy(to, from, kWord);
+  }
+  __builtin_memcpy(to + last, from + last, kWord);
 }
 
-// A few bytes, at least one: a kernel row of an image with few channels, or, beside padding, a tap.
-inline int8_t* CopyFew(int8_t* to, const int8_t* from, size_t count) {
-  if (count >= 16) return CopyWords<16>(to, from, count);
-  if (count >= 8) return CopyWords<8>(to, from, count);
-  if (count >= 4) return CopyWords<4>(to, from, count);
-  return count >= 2 ? CopyWords<2>(to, from, count) : CopyWords<1>(to, from, count);
-}
+constexpr size_t kFilled = 16;  // bytes of zeros behind the taps of a row, all or some of them used
+
+// Taps of a few bytes, a kernel row of an image with few channels, or, beside padding, a tap: side
+// by side for each of the rows, which are filled up behind the last tap only.
+struct Gather {
+  const int8_t* const* from;
+  size_t taps, elements, mr, filled;
+
+  template <size_t kWord>
+  static void Run(const Gather gather, int8_t* to, size_t tiles, const int8_t** a) {
+    // What stores of bytes cannot change.
+    const size_t taps = gather.taps, elements = gather.elements, mr = gather.mr;
+    const size_t last = elements - kWord, filled = gather.filled;
+    const int8_t* const* tile = gather.from;
+    for (; tiles > 0; --tiles, tile += taps * mr) {
+      for (size_t i = 0; i < mr; ++i) {
+        *a++ = to;
+        const int8_t* const* tap = tile + i;
+        size_t t = taps;
+        do {
+          CopyWords<kWord>(to, *tap, last);
+          tap += mr;
+          to += elements;
+        } while (--t > 0);
+        __builtin_memset(to, 0, kFilled);
+        to += filled;
+      }
+    }
+  }
+};
 
 // Kernels multiply several elements of the depth at once. Where channels are no multiple of these,
 // the taps of every pixel are copied side by side, and filled up behind the last one only.
@@ -48,17 +75,14 @@ void GatherPixels(const void* context, GemmTiles<int8_t>* tiles) {
   size_t count = 0, elements = 0;
   tiles->rows = PointAtTiles(source.window, tiles->row, tiles->rows, mr, tiles->group * source.k,
                              source.k, from, &count, &elements);
-  const size_t all_tiles = DivideUp(tiles->rows, mr);
-  auto* to = static_cast<int8_t*>(tiles->buffer) + source.rows_offset;
-  const size_t filled = source.depth - count * elements;
-  const int8_t** a = tiles->a;
-  for (size_t tile = 0; tile < all_tiles; ++tile, from += count * mr) {
-    for (size_t i = 0; i < mr; ++i) {
-      *a++ = to;
-      for (size_t t = 0; t < count; ++t) to = CopyFew(to, from[t * mr + i], elements);
-      for (size_t f = filled; f > 0; --f) *to++ = 0;
-    }
-  }
+  auto* const to = static_cast<int8_t*>(tiles->buffer) + source.rows_offset;
+  const Gather gather{from, count, elements, mr, source.depth - count * elements};
+  const auto run = elements >= 16  ? Gather::Run<16>
+                   : elements >= 8 ? Gather::Run<8>
+                   : elements >= 4 ? Gather::Run<4>
+                   : elements >= 2 ? Gather::Run<2>
+                                   : Gather::Run<1>;
+  run(gather, to, DivideUp(tiles->rows, mr), tiles->a);
   tiles->taps = 1;
   tiles->k = source.depth;
 }
@@ -208,7 +232,7 @@ Status QlinearConv::Prepare() {
     taps = lines;
   } else if (gathers_) {
     rows_offset_ = rows * taps * static_cast<int64_t>(sizeof(void*));
-    buffer_bytes = rows_offset_ + rows * depth_;
+    buffer_bytes = rows_offset_ + rows * depth_ + static_cast<int64_t>(kFilled);
     taps = 1;
   }
   const ProductPlan plan(attributes());

@@ -23,6 +23,7 @@ _LEAST = -128
 # So many times the products take less time than gathering pixels: 36 to 28, of 3x3 taps of three
 # channels in steps of four.
 _MOST_FILLED = 1.3
+_ROWS = 8  # down which kernels go with what they loaded for the rows before
 
 
 class QuantisedProducts:
@@ -112,9 +113,15 @@ class QuantisedDepthwise:
         return Work(operations, w.bytes, roundings=y.count)
 
     def blocks(self, program: Program, op: Op, target: Target) -> dict[str, int | bool]:
-        """One row after the other, in pieces of lines."""
-        window, width = program.vars[op.inputs[1]].shape[2:], program.vars[op.outputs[0]].shape[3]
-        return {"rows": 1, "pixels": blocking.pixels(target, op, window, width)}
+        """Rows that share taps, where threads leave so many, and pieces of lines."""
+        window, (height, width) = (
+            program.vars[op.inputs[1]].shape[2:],
+            program.vars[op.outputs[0]].shape[2:],
+        )
+        rows = 1
+        if depthwise.rows(op, window) > 1:
+            rows = min(_ROWS, max(height // target.threads, 1))
+        return {"rows": rows, "pixels": blocking.pixels(target, op, window, width, rows)}
 
     def packings(self, program: Program, op: Op) -> dict[int, Packing]:
         """Tiles of channels; biases and scales are read as they are."""

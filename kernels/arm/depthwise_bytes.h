@@ -1,0 +1,149 @@
+// Depthwise convolution of bytes, 16 channels at a time, on every core of armv8.
+#ifndef TRIMTAB_KERNELS_ARM_DEPTHWISE_BYTES_H_
+#define TRIMTAB_KERNELS_ARM_DEPTHWISE_BYTES_H_
+
+#include "kernels/arm/requantise.h"
+#include "kernels/generic/depthwise_one_by_one.h"
+#include "kernels/generic/unroll.h"
+
+// Of a lambda whose arrays of vectors must stay in registers.
+#define TRIMTAB_HERE __attribute__((always_inline))
+
+namespace {
+
+// Sums of 16 channels. Two products of bytes fit 16 bits, as weights are above -128.
+struct Sums {
+  int32x4_t v[4];
+
+  void Add(int16x8_t low, int16x8_t high) {
+    v[0] = vaddw_s16(v[0], vget_low_s16(low));
+    v[1] = vaddw_high_s16(v[1], low);
+    v[2] = vaddw_s16(v[2], vget_low_s16(high));
+    v[3] = vaddw_high_s16(v[3], high);
+  }
+  void One(int8x16_t x, int8x16_t w) {
+    Add(vmull_s8(vget_low_s8(x), vget_low_s8(w)), vmull_high_s8(x, w));
+  }
+  void Two(int8x16_t x0, int8x16_t w0, int8x16_t x1, int8x16_t w1) {
+    const int16x8_t low = vmull_s8(vget_low_s8(x0), vget_low_s8(w0));
+    const int16x8_t high = vmull_high_s8(x0, w0);
+    Add(vmlal_s8(low, vget_low_s8(x1), vget_low_s8(w1)), vmlal_high_s8(high, x1, w1));
+  }
+  void Start(const int32_t* bias) {
+    const int32x4x4_t start = vld1q_s32_x4(bias);
+    TRIMTAB_UNROLL
+    for (int i = 0; i < 4; ++i) v[i] = start.val[i];
+  }
+  int8x16_t Requantised(const float* scale, const Limits& limits) const {
+    const float32x4x4_t s = vld1q_f32_x4(scale);
+    int32x4_t r[4];
+    TRIMTAB_UNROLL
+    for (int i = 0; i < 4; ++i) r[i] = vcvtnq_s32_f32(vmulq_f32(vcvtq_f32_s32(v[i]), s.val[i]));
+    return limits.Store(r[0], r[1], r[2], r[3]);
+  }
+};
+
+// The three taps of a column.
+struct Column {
+  int8x16_t x[3];
+
+  void Load(const int8_t* const* a, size_t offset) {
+    TRIMTAB_UNROLL
+    for (int i = 0; i < 3; ++i) x[i] = vld1q_s8(a[i] + offset);
+  }
+};
+
+// Windows of 3 x 3 over 16 channels: weights stay in registers, and so do the columns that the next
+// pixel's window shares.
+template <int kStep>
+__attribute__((noinline)) void Threes(const DepthwiseArgs<int8_t>& args, const int8_t* w,
+                                      const int32_t* bias, const float* scale, size_t offset,
+                                      int8_t* to, const Limits& limits) {
+  Column taps[3];
+  TRIMTAB_UNROLL
+  for (int i = 0; i < 9; ++i) taps[i % 3].x[i / 3] = vld1q_s8(w + 16 * i);
+  const size_t column = args.column, y_stride = args.y_stride;
+  for (size_t r = 0; r < args.rows; ++r) {
+    const int8_t* const* a = args.a + r * args.step_h;  // pointers of the next column
+    int8_t* y = to + r * args.y_row_stride;
+    const auto load = [&](Column* next) TRIMTAB_HERE {
+      next->Load(a, offset);
+      a += column;
+    };
+    // The next pixel, whose window begins with the column `first`, and has columns that are new.
+    const auto next = [&](const Column& first, Column* second, Column* third) TRIMTAB_HERE {
+      if (kStep == 2) load(second);
+      load(third);
+      Sums sums;
+      sums.Start(bias);
+      sums.Two(first.x[0], taps[0].x[0], first.x[1], taps[0].x[1]);
+      sums.Two(first.x[2], taps[0].x[2], second->x[0], taps[1].x[0]);
+      sums.Two(second->x[1], taps[1].x[1], second->x[2], taps[1].x[2]);
+      sums.Two(third->x[0], taps[2].x[0], third->x[1], taps[2].x[1]);
+      sums.One(third->x[2], taps[2].x[2]);
+      vst1q_s8(y, sums.Requantised(scale, limits));
+      y += y_stride;
+    };
+    Column one, two, three;
+    load(&one);
+    if (kStep == 1) load(&two);
+    for (size_t pixels = args.pixels;;) {
+      next(one, &two, &three);
+      if (--pixels == 0) break;
+      kStep == 1 ? next(two, &three, &one) : next(three, &one, &two);
+      if (--pixels == 0) break;
+      kStep == 1 ? next(three, &one, &two) : next(two, &three, &one);
+      if (--pixels == 0) break;
+    }
+  }
+}
+
+inline void AnyWindow(const DepthwiseArgs<int8_t>& args, const int8_t* w, const int32_t* bias,
+                      const float* scale, size_t offset, int8_t* to, const Limits& limits) {
+  const size_t kernel_h = args.kernel_h, kernel_w = args.kernel_w, column = args.column;
+  for (size_t r = 0; r < args.rows; ++r) {
+    const int8_t* const* a = args.a + r * args.step_h;
+    int8_t* y = to + r * args.y_row_stride;
+    for (size_t p = args.pixels; p > 0; --p, a += args.step_w * column, y += args.y_stride) {
+      Sums sums;
+      sums.Start(bias);
+      const int8_t* tap = w;
+      for (size_t i = 0; i < kernel_h; ++i) {
+        const int8_t* const* line = a + i;
+        size_t j = kernel_w;
+        for (; j >= 2; j -= 2, line += 2 * column, tap += 32) {
+          sums.Two(vld1q_s8(line[0] + offset), vld1q_s8(tap), vld1q_s8(line[column] + offset),
+                   vld1q_s8(tap + 16));
+        }
+        if (j == 0) continue;
+        sums.One(vld1q_s8(line[0] + offset), vld1q_s8(tap));
+        tap += 16;
+      }
+      vst1q_s8(y, sums.Requantised(scale, limits));
+    }
+  }
+}
+
+using Window = void (*)(const DepthwiseArgs<int8_t>& args, const int8_t* w, const int32_t* bias,
+                        const float* scale, size_t offset, int8_t* to, const Limits& limits);
+
+// The one for windows of these arguments.
+inline Window WindowFor(const DepthwiseArgs<int8_t>& args) {
+  if (args.kernel_h != 3 || args.kernel_w != 3) return AnyWindow;
+  return args.step_w == 1 ? Threes<1> : args.step_w == 2 ? Threes<2> : AnyWindow;
+}
+
+// All vectors of channels, of which the last overlaps the one before.
+inline void Depthwise(const DepthwiseArgs<int8_t>& args, Window window) {
+  const Limits limits(args);
+  const size_t last = args.channels - 16, taps = args.kernel_h * args.kernel_w;
+  const int8_t* w = args.w;
+  for (size_t begin = 0; args.pixels > 0 && begin < args.channels; begin += 16, w += 16 * taps) {
+    const size_t c = begin < last ? begin : last;
+    window(args, w, args.bias + c, args.scale + c, c, args.y + c, limits);
+  }
+}
+
+}  // namespace
+
+#endif  // TRIMTAB_KERNELS_ARM_DEPTHWISE_BYTES_H_

@@ -1,0 +1,167 @@
+#include "kernels/arm/gemm_bytes.h"
+
+namespace {
+
+// An instruction multiplies two rows by two columns, eight of the depth at once. v24 to v26 hold two
+// rows each, v27 to v30 two columns each; v(8 i + j) sums of the rows of v(24 + i) and columns 2 j and
+// 2 j + 1: in 16 of the depth 48 products with 16 loads. 16 columns, as channels are multiples of 16.
+#define TRIMTAB_TWO(v, p0, p1) \
+  "ldr d" #v ", [%[" #p0       \
+  "]], #8\n"                   \
+  "ld1 {v" #v ".d}[1], [%[" #p1 "]], #8\n"
+#define TRIMTAB_ROWS TRIMTAB_TWO(24, p0, p1) TRIMTAB_TWO(25, p2, p3) TRIMTAB_TWO(26, p4, p5)
+#define TRIMTAB_PRODUCT(s, a, b) "smmla v" #s ".4s, v" #a ".16b, v" #b ".16b\n"
+#define TRIMTAB_COLUMNS(s0, s1, s2, b) \
+  TRIMTAB_PRODUCT(s0, 24, b) TRIMTAB_PRODUCT(s1, 25, b) TRIMTAB_PRODUCT(s2, 26, b)
+#define TRIMTAB_FOUR_VECTORS "ld1 {v27.16b, v28.16b, v29.16b, v30.16b}, [%[w]], #64\n"
+#define TRIMTAB_EIGHT            \
+  TRIMTAB_FOUR_VECTORS           \
+  TRIMTAB_ROWS                   \
+  TRIMTAB_COLUMNS(0, 8, 16, 27)  \
+  TRIMTAB_COLUMNS(1, 9, 17, 28)  \
+  TRIMTAB_COLUMNS(2, 10, 18, 29) \
+  TRIMTAB_COLUMNS(3, 11, 19, 30) \
+  TRIMTAB_FOUR_VECTORS           \
+  TRIMTAB_COLUMNS(4, 12, 20, 27) \
+  TRIMTAB_COLUMNS(5, 13, 21, 28) \
+  TRIMTAB_COLUMNS(6, 14, 22, 29) \
+  TRIMTAB_COLUMNS(7, 15, 23, 30)
+// Four numbers as two vectors, each with two of them twice: as sums lie.
+#define TRIMTAB_TWICE(low, high, source)          \
+  "zip1 v" #low ".2d, v" #source ".2d, v" #source \
+  ".2d\n"                                         \
+  "zip2 v" #high ".2d, v" #source ".2d, v" #source ".2d\n"
+#define TRIMTAB_START(s0, s1, s2, s3, s4, s5, s6, s7) \
+  TRIMTAB_TWICE(s0, s1, 24)                           \
+  TRIMTAB_TWICE(s2, s3, 25) TRIMTAB_TWICE(s4, s5, 26) TRIMTAB_TWICE(s6, s7, 27)
+#define TRIMTAB_ROUND_ALL(s0, s1, s2, s3, s4, s5, s6, s7) \
+  TRIMTAB_ROUND(s0, 24)                                   \
+  TRIMTAB_ROUND(s1, 25)                                   \
+  TRIMTAB_ROUND(s2, 26)                                   \
+  TRIMTAB_ROUND(s3, 27)                                   \
+  TRIMTAB_ROUND(s4, 28) TRIMTAB_ROUND(s5, 29) TRIMTAB_ROUND(s6, 30) TRIMTAB_ROUND(s7, 31)
+#define TRIMTAB_NARROW_TWO(s0, s1, s2, s3, s4, s5, s6, s7) \
+  TRIMTAB_NARROW(s0, s1, s2, s3, 24) TRIMTAB_NARROW(s4, s5, s6, s7, 24)
+#define TRIMTAB_CLAMP_TWO(left, right) TRIMTAB_CLAMP(left, 25, 26) TRIMTAB_CLAMP(right, 25, 26)
+// The bytes of two rows lie in turns, pairs of columns.
+#define TRIMTAB_STORE_TWO(left, right, p0, p1) \
+  "uzp1 v27.8h, v" #left ".8h, v" #right       \
+  ".8h\n"                                      \
+  "uzp2 v28.8h, v" #left ".8h, v" #right       \
+  ".8h\n"                                      \
+  "str q27, [%[" #p0                           \
+  "]]\n"                                       \
+  "str q28, [%[" #p1 "]]\n"
+// Two rows alone: v0 to v7 are their sums.
+#define TRIMTAB_COLUMNS_OF_FEW(s0, s1, s2, s3) \
+  TRIMTAB_PRODUCT(s0, 24, 27)                  \
+  TRIMTAB_PRODUCT(s1, 24, 28) TRIMTAB_PRODUCT(s2, 24, 29) TRIMTAB_PRODUCT(s3, 24, 30)
+#define TRIMTAB_FEW       \
+  TRIMTAB_FOUR_VECTORS    \
+  TRIMTAB_TWO(24, p0, p1) \
+  TRIMTAB_COLUMNS_OF_FEW(0, 1, 2, 3) TRIMTAB_FOUR_VECTORS TRIMTAB_COLUMNS_OF_FEW(4, 5, 6, 7)
+#define TRIMTAB_SCALES \
+  "ld1 {v24.4s, v25.4s, v26.4s, v27.4s}, [%[scale]]\n"       \
+  TRIMTAB_TWICE(30, 31, 27) TRIMTAB_TWICE(28, 29, 26)        \
+  TRIMTAB_TWICE(26, 27, 25)                                  \
+  "zip2 v25.2d, v24.2d, v24.2d\n"                            \
+  "zip1 v24.2d, v24.2d, v24.2d\n"
+
+struct MatrixTile {
+  static constexpr size_t kMr = 6, kNr = 16;
+
+  static inline void Multiply(const Block& block, const Panel& panel, int8_t* c, size_t c_stride) {
+    const int8_t *w = panel.w, *p0, *p1, *p2, *p3, *p4, *p5;
+    const int8_t* const* tap = block.a;
+    size_t taps = block.taps, n;
+    // clang-format off
+    __asm__ volatile(
+        "ld1 {v24.4s, v25.4s, v26.4s, v27.4s}, [%[bias]]\n"
+        TRIMTAB_START(0, 1, 2, 3, 4, 5, 6, 7)
+        TRIMTAB_START(8, 9, 10, 11, 12, 13, 14, 15)
+        TRIMTAB_START(16, 17, 18, 19, 20, 21, 22, 23)
+        "1:\n"  // a tap
+        TRIMTAB_NEXT_TAP
+        "ldp %[p4], %[p5], [%[tap]], #16\n"
+        "lsr %[n], %[k], #4\n"
+        "cbz %[n], 3f\n"
+        "2:\n"
+        "subs %[n], %[n], #1\n"
+        TRIMTAB_EIGHT
+        TRIMTAB_EIGHT
+        "b.ne 2b\n"
+        "3:\n"
+        "tbz %[k], #3, 4f\n"
+        TRIMTAB_EIGHT
+        "4:\n"
+        "subs %[taps], %[taps], #1\n"
+        "b.ne 1b\n"
+
+        TRIMTAB_SCALES
+        TRIMTAB_ROUND_ALL(0, 1, 2, 3, 4, 5, 6, 7)
+        TRIMTAB_ROUND_ALL(8, 9, 10, 11, 12, 13, 14, 15)
+        TRIMTAB_ROUND_ALL(16, 17, 18, 19, 20, 21, 22, 23)
+        TRIMTAB_BLOCK_RESULTS(24, 25, 26)
+        "add %[p4], %[c], %[c_stride], lsl #2\n"
+        "add %[p5], %[p1], %[c_stride], lsl #2\n"
+        TRIMTAB_NARROW_TWO(0, 1, 2, 3, 4, 5, 6, 7)
+        TRIMTAB_NARROW_TWO(8, 9, 10, 11, 12, 13, 14, 15)
+        TRIMTAB_NARROW_TWO(16, 17, 18, 19, 20, 21, 22, 23)
+        TRIMTAB_UNLESS_BOUNDED("5f")
+        TRIMTAB_CLAMP_TWO(0, 4) TRIMTAB_CLAMP_TWO(8, 12) TRIMTAB_CLAMP_TWO(16, 20)
+        "5:\n"
+        TRIMTAB_STORE_TWO(0, 4, p0, p1)
+        TRIMTAB_STORE_TWO(8, 12, p2, p3)
+        TRIMTAB_STORE_TWO(16, 20, p4, p5)
+        : TRIMTAB_BLOCK_OUTPUTS, [p4] "=&r"(p4), [p5] "=&r"(p5)
+        : TRIMTAB_BLOCK_INPUTS
+        : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13",
+          "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25",
+          "v26", "v27", "v28", "v29", "v30", "v31", "cc", "memory");
+    // clang-format on
+  }
+
+  static constexpr size_t kFew = 2;
+  static inline void MultiplyFew(const Block& block, const Panel& panel, int8_t* c,
+                                 size_t c_stride) {
+    const int8_t *w = panel.w, *p0, *p1, *p2, *p3;
+    const int8_t* const* tap = block.a;
+    size_t taps = block.taps, n;
+    // clang-format off
+    __asm__ volatile(
+        "ld1 {v24.4s, v25.4s, v26.4s, v27.4s}, [%[bias]]\n"
+        TRIMTAB_START(0, 1, 2, 3, 4, 5, 6, 7)
+        "1:\n"  // a tap
+        "ldp %[p0], %[p1], [%[tap]], #48\n"
+        "lsr %[n], %[k], #4\n"
+        "cbz %[n], 3f\n"
+        "2:\n"
+        "subs %[n], %[n], #1\n"
+        TRIMTAB_FEW
+        TRIMTAB_FEW
+        "b.ne 2b\n"
+        "3:\n"
+        "tbz %[k], #3, 4f\n"
+        TRIMTAB_FEW
+        "4:\n"
+        "subs %[taps], %[taps], #1\n"
+        "b.ne 1b\n"
+        TRIMTAB_SCALES
+        TRIMTAB_ROUND_ALL(0, 1, 2, 3, 4, 5, 6, 7)
+        TRIMTAB_BLOCK_RESULTS(24, 25, 26)
+        TRIMTAB_NARROW_TWO(0, 1, 2, 3, 4, 5, 6, 7)
+        TRIMTAB_CLAMP_TWO(0, 4)
+        TRIMTAB_STORE_TWO(0, 4, p0, p1)
+        : TRIMTAB_BLOCK_OUTPUTS
+        : TRIMTAB_BLOCK_INPUTS
+        : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v24", "v25", "v26", "v27", "v28", "v29",
+          "v30", "v31", "cc", "memory");
+    // clang-format on
+  }
+};
+
+}  // namespace
+
+extern "C" void gemm_i8_6x16c8_neoni8mm(const GemmArgs<int8_t>& args) {
+  GemmBytes<MatrixTile>(args);
+}
