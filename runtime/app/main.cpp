@@ -61,6 +61,7 @@ int WriteOutputs(trimtab_model* model, const char* directory) {
     trimtab_output(model, i, &tensor);
     char path[512];
     Text(path, sizeof(path)).Add(directory).Add("/out").Add(int64_t{i}).Add(".bin");
+    errno = 0;
     if (!WriteFile(path, tensor.data, tensor.bytes))
       return Fail(TRIMTAB_IO, errno == ENOSPC
                                   ? "cannot write an output file: No space left on device"

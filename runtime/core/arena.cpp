@@ -51,10 +51,12 @@ void Arena::Populate() {
 void DropPages(const void* bytes, size_t size) {
   const auto data = reinterpret_cast<uintptr_t>(bytes);
   const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  const uintptr_t begin = RoundUp(data, page);
+  const uintptr_t before = RoundUp(data, page) - data;
   const uintptr_t end = (data + size) & ~(page - 1);
-  if (begin < end)
-    static_cast<void>(madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED));
+  if (data + before < end) {
+    void* const begin = const_cast<uint8_t*>(static_cast<const uint8_t*>(bytes)) + before;
+    static_cast<void>(madvise(begin, end - data - before, MADV_DONTNEED));
+  }
 }
 
 }  // namespace trimtab

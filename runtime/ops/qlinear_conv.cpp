@@ -106,7 +106,9 @@ class CopiedRows {
     const int8_t* const row = to_;
     Fill(static_cast<size_t>(begin) * source_.k);
     const int8_t* x = pixels + static_cast<size_t>(first + begin) * from.pixel_stride;
-    for (int32_t i = begin; i < end; ++i, x += from.pixel_stride) to_ = CopyFew(to_, x, source_.k);
+    for (int32_t i = begin; i < end; ++i, x += from.pixel_stride) {
+      for (size_t p = 0; p < source_.k; ++p) *to_++ = x[p];
+    }
     Fill(static_cast<size_t>(row + line_ - to_));
     return row;
   }

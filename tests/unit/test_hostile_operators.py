@@ -128,9 +128,13 @@ def test_a_number_outside_its_range_is_refused(name: str, attribute: str) -> Non
     if name.startswith("qlinear_conv"):
         if "depthwise" in name:
             shapes[1] = [16, 1, 1, 1]
+        if "winograd" in name:
+            shapes[1] = [16, 16, 3, 3]
         shapes += [[16]] * (least_inputs - 2)
     if op.prepares:
-        shapes = [{"pack_winograd": [16, 16, 3, 3], "pack_panels": [16, 64]}.get(name, shapes[1])]
+        winograd = [16, 16, 3, 3]
+        packed = {"pack_winograd": winograd, "qlinear_pack_winograd": winograd}
+        shapes = [(packed | {"pack_panels": [16, 64]}).get(name, shapes[1])]
     types = ["f32"] * len(shapes)
     if name.startswith("qlinear"):
         types = ["i8", "i8", "i32", "f32"][: len(shapes)]

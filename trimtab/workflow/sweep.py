@@ -208,7 +208,7 @@ def build(task: BuildTask) -> Built:
         subject = subject_of(made.program, made.recipe, folder=scratch / "made")
         subject = kept.keep(subject, made.expected, swept_folder(), most=_NO_LIMIT)
     identity = Identity(
-        kept.digest(subject.binary), kept.digest(subject.model), time.monotonic() - begin_s
+        files.sha256(subject.binary), files.sha256(subject.model), time.monotonic() - begin_s
     )
     return Built(identity, Bundle.of_folder(subject.binary.parent))
 
@@ -361,7 +361,7 @@ def sources() -> str:
     digest = hashlib.sha256(__version__.encode())
     for path in sorted(found):
         base = paths.package() if path.is_relative_to(paths.package()) else paths.root()
-        digest.update(f"{path.relative_to(base)}\0{kept.digest(path)}\0".encode())
+        digest.update(f"{path.relative_to(base)}\0{files.sha256(path)}\0".encode())
     return digest.hexdigest()[:24]
 
 
@@ -376,7 +376,7 @@ def _check_sources(wanted: str) -> None:
 def _digest(path: Path) -> str:
     """Of a file, or of the files of a folder."""
     inside: Sequence[Path] = sorted(path.rglob("*")) if path.is_dir() else [path]
-    return " ".join(f"{p.name}:{kept.digest(p)}" for p in inside if p.is_file() or p == path)
+    return " ".join(f"{p.name}:{files.sha256(p)}" for p in inside if p.is_file() or p == path)
 
 
 def _memos() -> Path:
