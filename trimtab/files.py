@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import hashlib
 import os
 import shutil
 from collections.abc import Iterator
@@ -147,6 +146,8 @@ def write_if_changed(
 
 def sha256(file: Path) -> str:
     """The SHA-256 of a file's content, in hexadecimal digits."""
+    import hashlib  # who runs a model needs none, and OpenSSL takes its time
+
     with file.open("rb") as content:
         return hashlib.file_digest(content, "sha256").hexdigest()
 
