@@ -13,6 +13,7 @@ import pytest
 from invoke.context import Context
 from invoke.exceptions import Exit
 from onnx import TensorProto, helper, numpy_helper
+from PIL import Image
 
 from tests.device.conftest import require
 from trimtab.build import buildtools, checkout
@@ -62,12 +63,21 @@ def compilers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[object]:
 def run(task: str, cpu: str, model: Path, folder: Path) -> None:
     if task in NEEDS:
         require(*NEEDS[task])
+    (folder / "none.toml").write_text("")
+    for name in ("one", "two"):
+        Image.new("RGB", (8, 8)).save(folder / f"{name}.png")
     one, results = str(model), {"results": str(folder / "results")}
     arguments: dict[str, dict[str, Any]] = {
         "build": {"input": [], "model": one, **TARGET},
         "bench.run": {"input": [], "model": one, **TARGET, **results},
         "bench.instructions": {"input": [], "model": one, **results},
         "bench.ab": {"a": one, "b": one, "input": [], **TARGET, **results},
+        "bench.accuracy": {
+            "budget": [],
+            "detectors": str(folder / "none.toml"),
+            "photographs": str(folder),
+            **TARGET,
+        },
         "bench.mca": {},
         "bench.model": {"input": [], "model": one},
         "bench.sizes": {"network": ["squeezenet"]},
@@ -102,8 +112,9 @@ def test_every_spelling_of_a_core_does_the_same(
     own = outcome("cortex-a53")
     assert outcome("cortex_a53") == outcome("Cortex-A53") == own
     assert "cortex_a53" not in str(own).replace("-mcpu=cortex_a53", "")
-    # There is no emulated device for a generic core, and its sizes are not kept.
-    if task not in ("bench.instructions", "bench.model", "bench.sizes"):
+    # There is no emulated device for a generic core, and its sizes are not kept; a file without
+    # detectors has no costs.
+    if task not in ("bench.accuracy", "bench.instructions", "bench.model", "bench.sizes"):
         assert outcome("generic") != own, "the core makes a difference"
 
 

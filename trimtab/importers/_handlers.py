@@ -53,6 +53,8 @@ class Handlers(Mapping[str, Handler[L]]):
             package = importlib.import_module(self._package)
             for module in pkgutil.iter_modules(package.__path__):
                 importlib.import_module(f"{self._package}.{module.name}")
+            # As in the source, whatever of the package somebody has imported before.
+            self._found = dict(sorted(self._found.items(), key=_order))
             self._complete = True
             self._add_plugins()
 
@@ -84,6 +86,12 @@ class Handlers(Mapping[str, Handler[L]]):
     def __len__(self) -> int:
         self._import()
         return len(self._found)
+
+
+def _order(item: tuple[str, Handler[Any]]) -> tuple[str, int, str]:
+    type, handler = item
+    code = getattr(handler, "__code__", None)
+    return handler.__module__, code.co_firstlineno if code else 0, type
 
 
 def _place(handler: Handler[Any]) -> str:
