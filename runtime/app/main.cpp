@@ -28,11 +28,13 @@ int Fail(int code, const char* message) {
   return code;
 }
 
-bool WriteFile(const char* path, const void* data, size_t bytes) {
+// 0, or what errno said of the step that failed first.
+int WriteFile(const char* path, const void* data, size_t bytes) {
   const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (file < 0) return false;
-  const bool written = JsonLine::WriteAll(file, data, bytes);
-  return close(file) == 0 && written;
+  if (file < 0) return errno;
+  const int error = JsonLine::WriteAll(file, data, bytes) ? 0 : errno;
+  const int at_close = close(file) == 0 ? 0 : errno;
+  return error != 0 ? error : at_close;
 }
 
 // The files stay mapped as long as the process lives.
@@ -61,9 +63,8 @@ int WriteOutputs(trimtab_model* model, const char* directory) {
     trimtab_output(model, i, &tensor);
     char path[512];
     Text(path, sizeof(path)).Add(directory).Add("/out").Add(int64_t{i}).Add(".bin");
-    errno = 0;
-    if (!WriteFile(path, tensor.data, tensor.bytes))
-      return Fail(TRIMTAB_IO, errno == ENOSPC
+    if (const int error = WriteFile(path, tensor.data, tensor.bytes))
+      return Fail(TRIMTAB_IO, error == ENOSPC
                                   ? "cannot write an output file: No space left on device"
                                   : "cannot write an output file");
   }
