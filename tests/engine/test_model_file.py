@@ -257,7 +257,7 @@ def test_the_engine_runs_damaged_weights_and_finds_the_damage_when_asked(program
     image = modelfile.encode(trimtab.optimize(program))
     image[-64] ^= 1
     _engine.Executor(image).run([np.ones((1, 3, 9, 7), np.float32)])
-    with pytest.raises(_engine.EngineError, match="the constants' checksum does not match"):
+    with pytest.raises(_engine.EngineError, match="the weights' checksum does not match"):
         _engine.check_model(image)
 
 

@@ -23,7 +23,7 @@ from trimtab.target import Target
 
 pytestmark = pytest.mark.build
 
-_EVERY = 173  # of the vectors; prime, so that each core meets every kind
+_EVERY = 89  # of the vectors; prime, so that each core meets every kind
 _V8_2 = {"neon", "fp16", "dotprod"}
 _ARM8 = ("cortex-a53", "cortex-a55", "cortex-a76")
 
