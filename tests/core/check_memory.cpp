@@ -64,7 +64,8 @@ extern "C" void* mmap(void* place, size_t size, int protection, int flags, int f
     return MAP_FAILED;
   }
   const long found = syscall(SYS_mmap, place, size, protection, flags, file, offset);
-  auto* const memory = reinterpret_cast<void*>(found);  // -1 is MAP_FAILED
+  // The kernel's word for the address; -1 is MAP_FAILED.
+  auto* const memory = reinterpret_cast<void*>(found);  // NOLINT(performance-no-int-to-ptr)
   if (memory != MAP_FAILED) allocations.Add(memory);
   return memory;
 }
@@ -242,7 +243,7 @@ int main(int argc, char** argv) {
     FILE* const file = fopen(argv[i], "rb");
     if (file == nullptr || fseek(file, 0, SEEK_END) != 0) return 2;
     const auto size = static_cast<size_t>(ftell(file));
-    rewind(file);
+    if (fseek(file, 0, SEEK_SET) != 0) return 2;
     void* const bytes = aligned_alloc(64, (size + 63) / 64 * 64);
     if (bytes == nullptr || fread(bytes, 1, size, file) != size) return 2;
     fclose(file);

@@ -32,6 +32,22 @@ inline int32_t ImageOf(const float* region, int32_t images) {
              : 0;
 }
 
+// An operator that pools over regions, each for itself.
+template <typename Attributes>
+class OverRegions : public OperatorOf<Attributes> {
+ public:
+  void Run(ThreadPool& pool) final {
+    const Dims& y = this->output().dims;
+    const auto body = [this](size_t begin, size_t end, int) {
+      for (size_t i = begin; i < end; ++i) Pool(i);
+    };
+    pool.For(static_cast<size_t>(y[0]), static_cast<size_t>(y.Count(1, 4)) * 8, body);
+  }
+
+ private:
+  virtual void Pool(size_t region) = 0;
+};
+
 inline Status CheckRegions(const Tensor& x, const Tensor& regions) {
   TRIMTAB_CHECK(x.dims.rank == 4 && x.dims[0] >= 1, "features must be [n, c, h, w] (rank)",
                 x.dims.rank);

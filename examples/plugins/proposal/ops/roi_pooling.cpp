@@ -4,16 +4,7 @@
 namespace trimtab {
 namespace {
 
-class RoiPooling final : public OperatorOf<RoiPoolingAttributes> {
- public:
-  void Run(ThreadPool& pool) override {
-    const Dims& y = output().dims;
-    const auto body = [this](size_t begin, size_t end, int) {
-      for (size_t i = begin; i < end; ++i) Pool(i);
-    };
-    pool.For(static_cast<size_t>(y[0]), static_cast<size_t>(y.Count(1, 4)) * 8, body);
-  }
-
+class RoiPooling final : public OverRegions<RoiPoolingAttributes> {
  protected:
   Status InferShape() override {
     TRIMTAB_RETURN_IF_ERROR(CheckRegions(input(0), input(1)));
@@ -27,7 +18,7 @@ class RoiPooling final : public OperatorOf<RoiPoolingAttributes> {
   }
 
  private:
-  void Pool(size_t region_index) {
+  void Pool(size_t region_index) override {
     const Tensor& x = input(0);
     const float* region = data<float>(1) + region_index * 5;
     const float scale = attributes().scale;
