@@ -85,7 +85,8 @@ class _Step:
         amounts = (done, total) if total else (done,)
         if self.unit == "bytes":
             return f"{' of '.join(f'{amount / 1e6:,.1f}' for amount in amounts)} MB"
-        unit = self.unit.removesuffix("s") if amounts == (1,) else self.unit
+        plural = "es" if self.unit.endswith("ches") else "s"
+        unit = self.unit.removesuffix(plural) if amounts == (1,) else self.unit
         return f"{' of '.join(f'{amount:,}' for amount in amounts)} {unit}"
 
 
