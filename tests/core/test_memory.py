@@ -1,4 +1,6 @@
-"""Every allocation of the engine fails in turn, over a network of each family of operators."""
+"""Every allocation of the engine fails in turn, over a network of each family of operators; over
+more of them with `--full`.
+"""
 
 from __future__ import annotations
 
@@ -17,16 +19,15 @@ from trimtab.target import Target
 
 pytestmark = pytest.mark.build
 
-PER_FAMILY = 3
-
 
 @pytest.fixture
-def models(tmp_path: Path) -> list[Path]:
+def models(tmp_path: Path, pytestconfig: pytest.Config) -> list[Path]:
     """In float32, and one in int8."""
+    per_family = 3 if pytestconfig.getoption("--full") else 1
     sources = {
         case.id: case.model
         for cases in by_family().values()
-        for case in cases[:: max(1, len(cases) // PER_FAMILY)]
+        for case in cases[:: max(1, len(cases) // per_family)]
     }
     programs = {"hostile": network()}
     path = tmp_path / "case.onnx"

@@ -26,8 +26,9 @@ pytestmark = pytest.mark.device
 
 Cell = dict[str, Any]
 STEPS = tuple(TABLE["steps"])
-# Steps for every day, of faults that take long: they wait for a lease that runs out, for a sign of
-# life that does not come, for a time limit, or for another Python. All steps of the others.
+# Steps for every day. Some faults take long: they wait for a lease that runs out, for a sign of
+# life that does not come, for a time limit, or for another Python.
+EVERY_DAY = ("push", "run", "record")
 FAST = {
     **dict.fromkeys(("frozen", "server", "timeout", "clock"), ("run",)),
     "harness": ("verify",),
@@ -40,7 +41,7 @@ def cells() -> Iterator[object]:
     for fault, row in TABLE["fault"].items():
         for step in STEPS:
             if isinstance(row[step], dict):
-                marks = [] if step in FAST.get(fault, STEPS) else [pytest.mark.slow]
+                marks = [] if step in FAST.get(fault, EVERY_DAY) else [pytest.mark.slow]
                 yield pytest.param(fault, step, id=f"{fault}-{step}", marks=marks)
 
 
