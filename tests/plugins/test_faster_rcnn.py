@@ -81,7 +81,6 @@ def reference(
     return {"bbox_pred": heads["bbox_pred"], "cls_prob": softmax(heads["cls_score"])}
 
 
-@pytest.mark.slow
 @pytest.mark.build
 @pytest.mark.device
 def test_the_network_is_right_here_and_on_a_cortex_a53(tmp_path: Path) -> None:
