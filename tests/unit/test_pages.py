@@ -143,8 +143,16 @@ def test_the_overview_joins_what_is_committed_and_marks_what_is_not(
     rows: dict[str, list[dict[str, Any]]] = {
         "sizes": [{"network": name, **a53, **weighed} for name in ("net", "other")]
         + [{"network": "net", "cpu": "haswell", **weighed, "ttm_bytes": 9}],
-        "instructions": [{"model": "net", **a53, "instructions_per_inference": 30_000_000}],
-        "instructions-ncnn": [{"model": "net", **a53, "instructions_per_inference": 40_000_000}],
+        "instructions": [
+            {"model": "net", **a53, "precision": precision, "instructions_per_inference": count}
+            for precision, count in (("f32", 30_000_000), ("int8", 10_000_000))
+        ],
+        "instructions-peers": [
+            {
+                **{"engine": "ncnn", "model": "net", **a53, "precision": "f32"},
+                "instructions_per_inference": 40_000_000,
+            }
+        ],
         "model": [{"model": "net", **a53, "threads": 1, "read_bytes": 5e6, "written_bytes": 1e6}],
         "peers": [
             {**peer, "engine": "ncnn", "median_ms": 4.0, "peak_bytes": 8, "shipped_bytes": 1e6},

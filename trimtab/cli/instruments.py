@@ -42,8 +42,9 @@ _UPDATE = "commit to these figures: write them into bench/"
 @task(
     iterable=["input"],
     help={
-        "model": "model file or zoo network; default: the networks of bench/instructions.json",
-        "cpu": f"{_CPU}; a qemu device (./inv devices) must have it",
+        "model": "model file or zoo network; default: the networks, cores and precisions of "
+        "bench/instructions.json, of which --cpu and --precision choose some",
+        "cpu": f"{_CPU}; a qemu device (./inv devices) must have it; default: cortex-a53",
         "input": INPUT_HELP,
         "plan": PLAN_HELP,
         "prefer": PREFER_HELP,
@@ -53,7 +54,7 @@ _UPDATE = "commit to these figures: write them into bench/"
         "results": RESULTS_HELP,
         "json": "print JSON",
         "check": _CHECK,
-        "update": f"{_UPDATE}; takes no --model, --plan, --prefer, --weights and --precision",
+        "update": f"{_UPDATE}; takes none of the options that choose what is counted",
     },
 )
 @with_options(defaults_of(PRECISE))
@@ -62,7 +63,7 @@ def instructions(
     _: Context,
     input: list[str],
     model: str = "",
-    cpu: str = "cortex-a53",
+    cpu: str = "",
     plan: str = "",
     prefer: str = "",
     weights: str = "",
@@ -81,34 +82,34 @@ def instructions(
     from trimtab.workflow.progress import shown
     from trimtab.workflow.report import results_folder
 
-    if update and (model or plan or prefer or weights or precision or any(given.values())):
+    if update and any((model, cpu, plan, prefer, weights, precision, *given.values())):
         raise UsageError(
             "what is committed are all of the networks, as the planner plans them",
-            hint="leave out --model, --plan, --prefer, --weights, --precision and --calibration",
+            hint="leave out --model, --cpu, --plan, --prefer, --weights, --precision and "
+            "--calibration",
         )
+    wanted = [(model, cpu or "cortex-a53", precision)] if model else instructions.of(cpu, precision)
     progress = shown(quiet=json)
     counts = [
         count_instructions(
             Recipe(
                 model=name,
-                cpu=cpu,
+                cpu=core,
                 shapes=parse_inputs(input),
-                plan=read_plan(plan, prefer, weights, precision),
+                plan=read_plan(plan, prefer, weights, kind),
                 calibration=parse_calibration(given),
             ),
             results_folder(results),
             progress,
         )
-        for name in ([model] if model else instructions.NETWORKS)
+        for name, core, kind in wanted
     ]
     if model:
         print(counts[0].to_json() if json else counts[0].table().text())
     else:
         totals = instructions.totals(counts)
         print(totals.json() if json else totals.text())
-    found = instructions.to_results(
-        counts, f"./inv bench.instructions --cpu {counts[0].cpu} --update"
-    )
+    found = instructions.to_results(counts, "./inv bench.instructions --update")
     _hold(instructions.BASELINE, found, check, update, progress)
 
 

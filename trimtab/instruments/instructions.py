@@ -7,25 +7,48 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from trimtab import __version__
+from trimtab import __version__, cores
 from trimtab.bench.summary import Summary, Unit
-from trimtab.errors import EmulatorError
+from trimtab.errors import EmulatorError, UsageError
 from trimtab.instruments.committed import Baseline, Results
 from trimtab.tables import Column, Table, number
 
-BASELINE = Baseline("instructions", ("model", "cpu"), ("instructions_per_inference",))
+BASELINE = Baseline("instructions", ("model", "cpu", "precision"), ("instructions_per_inference",))
 NETWORKS = ("squeezenet", "mobilenet_v1", "mobilenet_v2", "googlenet", "resnet18")  # committed
+COMMITTED = (
+    ("cortex-a53", "f32"),
+    ("cortex-a53", "int8"),
+    ("cortex-a76", "f16"),
+    ("cortex-a76", "int8"),
+    ("neoverse-v1", "int8"),
+)
+"""Core and precision of what is committed of each network: base, f16, dot products, i8mm."""
+
+
+def of(cpu: str = "", precision: str = "") -> list[tuple[str, str, str]]:
+    """(network, core, precision) of what is committed, or of what is with that core or precision;
+    UsageError where nothing is.
+    """
+    core = cores.find(cpu).name if cpu else ""
+    chosen = [row for row in COMMITTED if core in ("", row[0]) and precision in ("", row[1])]
+    if not chosen:
+        raise UsageError(
+            f"no count is committed for {' '.join(filter(None, (cpu, precision)))}",
+            hint="name a --model, or one of " + ", ".join(map(" ".join, COMMITTED)),
+        )
+    return [(network, *row) for row in chosen for network in NETWORKS]
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Executed instructions of a model's binary for one core, one thread. `operators`: label and
-    instructions of each, in the order of the network. `versions`: of the programs that they depend
-    on.
+    """Executed instructions of a model's binary for one core, one thread. `precision`: the one that
+    was asked for. `operators`: label and instructions of each, in the order of the network.
+    `versions`: of the programs that they depend on.
     """
 
     model: str
     cpu: str
+    precision: str
     device: str
     instructions_per_inference: int
     load_instructions: int
@@ -35,7 +58,7 @@ class Counts:
     versions: Mapping[str, str]
 
     @classmethod
-    def of(cls, run: Summary) -> Counts:
+    def of(cls, run: Summary, precision: str) -> Counts:
         """The counts of a run that was measured per operator; EmulatorError when it has none."""
         header = run.header
         counted = {f.key: int(f.value) for f in run.figures if f.unit is Unit.INSTRUCTIONS}
@@ -48,6 +71,7 @@ class Counts:
         return cls(
             model=Path(header.model.name).stem,
             cpu=header.cpu,
+            precision=precision,
             device=str(header.device["name"]),
             instructions_per_inference=counted["latency_instructions"],
             load_instructions=counted["load_instructions"],
@@ -75,7 +99,8 @@ class Counts:
             ("first inference", self.first_instructions),
             *((f"  {label}", n) for label, n in self.operators),
         ]
-        return Table([Column(f"{self.model}, {self.cpu}"), number("instructions", ",")], rows)
+        head = f"{self.model}, {self.cpu}, {self.precision}"
+        return Table([Column(head), number("instructions", ",")], rows)
 
 
 def totals(counts: Sequence[Counts]) -> Table:
@@ -87,8 +112,8 @@ def totals(counts: Sequence[Counts]) -> Table:
         "first_instructions": "first inference",
     }
     figures = [number(name, ",", key=key) for key, name in names.items()]
-    rows = [(c.model, c.cpu, *(getattr(c, key) for key in names)) for c in counts]
-    return Table([Column("model"), Column("cpu"), *figures], rows)
+    rows = [(c.model, c.cpu, c.precision, *(getattr(c, key) for key in names)) for c in counts]
+    return Table([Column("model"), Column("cpu"), Column("precision"), *figures], rows)
 
 
 def to_results(counts: Sequence[Counts], command: str) -> Results:

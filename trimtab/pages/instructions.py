@@ -13,30 +13,44 @@ _MILLION = 1e6
 
 @block
 def instructions() -> Page:
-    """trimtab beside what was counted of ncnn."""
-    ours, theirs = committed.read("instructions"), committed.read("instructions-ncnn")
-    known = {(row["model"], row["cpu"]): row["instructions_per_inference"] for row in theirs.rows}
+    """trimtab beside what was counted of others, for each core and precision."""
+    ways: dict[tuple[str, str], list[committed.Row]] = {}
+    for row in committed.read("instructions").rows:
+        ways.setdefault((row["cpu"], row["precision"]), []).append(row)
+    theirs = committed.read("instructions-peers").rows
     rows: list[tuple[str | float | None, ...]] = []
-    ratios = []
-    for row in ours.rows:
-        count = row["instructions_per_inference"]
-        if other := known.get((row["model"], row["cpu"])):
-            ratios.append(count / other)
-        rows.append(
-            (
-                *(row["model"], row["cpu"], count / _MILLION, other and other / _MILLION),
-                *(count / other if other else None, row["load_instructions"] / _MILLION),
+    for way, ours in ways.items():
+        ratios = []
+        for row in ours:
+            count = row["instructions_per_inference"]
+            others = {
+                other["engine"]: other["instructions_per_inference"]
+                for other in theirs
+                if (other["model"], other["cpu"], other["precision"]) == (row["model"], *way)
+            }
+            best, fewest = min(others.items(), key=lambda of: of[1], default=(None, None))
+            ratios += [count / fewest] if fewest else []
+            rows.append(
+                (
+                    *(row["model"], *way, count / _MILLION, fewest and fewest / _MILLION, best),
+                    *(count / fewest if fewest else None, row["load_instructions"] / _MILLION),
+                )
             )
-        )
-    rows.append(("geometric mean", "", "", "", geometric_mean(ratios), ""))
-    columns = [Column("network"), Column("core"), number("trimtab", ".1f")]
-    columns += [number("ncnn", ".1f", absent="-"), number("ratio", ".2f", absent="-")]
+        if ratios:
+            rows.append(("geometric mean", *way, None, None, None, geometric_mean(ratios), None))
+    columns = [Column("network"), Column("core"), Column("precision"), _count("trimtab")]
+    columns += [_count("best peer"), Column("which"), number("ratio", ".2f", absent="-")]
     return [
         made_by("instructions"),
-        made_by("instructions-ncnn"),
-        "Millions of executed instructions of an inference, one thread, and of loading:",
-        Table([*columns, number("loading", ".2f")], rows),
+        made_by("instructions-peers"),
+        "Millions of executed instructions of an inference, one thread, beside the peer that takes "
+        "fewest in that precision, and of loading:",
+        Table([*columns, number("loading", ".2f", absent="")], rows),
     ]
+
+
+def _count(name: str) -> Column:
+    return number(name, ".1f", absent="-")
 
 
 @block
@@ -45,7 +59,7 @@ def verification() -> Page:
     rows = [
         (row["model"], row["cpu"], check / _MILLION, check / row["instructions_per_inference"])
         for row in committed.read("instructions").rows
-        if (check := row.get("verify_instructions"))
+        if (check := row.get("verify_instructions")) and row["precision"] == "f32"
     ]
     columns = [Column("network"), Column("core"), number("check", ".2f")]
     return [

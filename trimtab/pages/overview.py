@@ -16,9 +16,11 @@ _CPU = "cortex-a53"
 def overview() -> Page:
     """A row per network, of all that is committed."""
     weighed = {row["network"]: row for row in _of_core(BASELINE.name)}
-    counted = {row["model"]: row for row in _of_core("instructions")}
+    counted = {row["model"]: row for row in _of_core("instructions") if row["precision"] == "f32"}
     others = {
-        row["model"]: row["instructions_per_inference"] for row in _of_core("instructions-ncnn")
+        row["model"]: row["instructions_per_inference"]
+        for row in _of_core("instructions-peers")
+        if (row["engine"], row["precision"]) == ("ncnn", "f32")
     }
     moved = {
         row["model"]: row["read_bytes"] + row["written_bytes"]

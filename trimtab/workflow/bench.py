@@ -123,7 +123,8 @@ def count_instructions(recipe: Recipe, folder: Path, progress: Progress = SILENT
     outcome = bench(request, folder, progress)
     if outcome.error is not None:
         raise outcome.error
-    return Counts.of(summaries.summarize(results.read(outcome.path)))
+    run = summaries.summarize(results.read(outcome.path))
+    return Counts.of(run, recipe.plan.precision if recipe.plan else Plan().precision)
 
 
 def emulated_device(cpu: str) -> str:
