@@ -138,6 +138,7 @@ def test_the_overview_joins_what_is_committed_and_marks_what_is_not(
 ) -> None:
     a53: dict[str, Any] = {"cpu": "cortex-a53"}
     weighed = {"runner_bytes": 500_000, "onnx_bytes": 2_000_000, "ttm_bytes": 3_000_000}
+    fewest = {"instructions_per_inference": 40_000_000}
     unknown = ("quartiles_ms", "minimum_ms", "start_ms", "beyond_weights_bytes", "error")
     peer: dict[str, Any] = {"network": "net", "threads": 1, **dict.fromkeys(unknown)}
     rows: dict[str, list[dict[str, Any]]] = {
@@ -148,10 +149,7 @@ def test_the_overview_joins_what_is_committed_and_marks_what_is_not(
             for precision, count in (("f32", 30_000_000), ("int8", 10_000_000))
         ],
         "instructions-peers": [
-            {
-                **{"engine": "ncnn", "model": "net", **a53, "precision": "f32"},
-                "instructions_per_inference": 40_000_000,
-            }
+            {**a53, "engine": "ncnn", "model": "net", "precision": "f32", **fewest}
         ],
         "model": [{"model": "net", **a53, "threads": 1, "read_bytes": 5e6, "written_bytes": 1e6}],
         "peers": [
