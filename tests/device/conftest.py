@@ -269,7 +269,11 @@ class Subject:
     probe: Path
 
 
-@pytest.fixture(params=TRANSPORTS)
+# Three starts of labgrid's client for each test are slow; what it adds to `ssh` is in test_labgrid.
+_EACH = [pytest.param(t, marks=pytest.mark.slow if t == "labgrid" else ()) for t in TRANSPORTS]
+
+
+@pytest.fixture(params=_EACH)
 def subject(
     request: pytest.FixtureRequest,
     probe: Callable[[str], Path],

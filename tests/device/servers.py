@@ -23,9 +23,14 @@ HERE = Path(__file__).parent
 
 def require(program: str, package: str) -> str:
     """The path of a program; without it the test is skipped, or fails where CI promised it."""
-    found = shutil.which(program) or shutil.which(program, path="/usr/sbin:/sbin")
+    return _found(program, f"apt-get install {package}", "/usr/sbin:/sbin")
+
+
+def _found(program: str, remedy: str, beside: str) -> str:
+    """`beside`: where it may be, besides PATH."""
+    found = shutil.which(program) or shutil.which(program, path=beside)
     if found is None:
-        reason = f"{program} is not installed (apt-get install {package})"
+        reason = f"{program} is not installed ({remedy})"
         if os.environ.get("CI") == "true":
             pytest.fail(reason)
         pytest.skip(reason)
@@ -110,12 +115,9 @@ class Farm:
 
 
 def labgrid(name: str) -> str:
-    """One of labgrid's programs; no package brings a version that is new enough, only an extra."""
-    folders = (str(Path(sys.executable).parent), os.environ.get("PATH", ""))
-    found = shutil.which(f"labgrid-{name}", path=os.pathsep.join(folders))
-    if found is None:
-        pytest.skip("labgrid is not installed (pip install trimtab[labgrid])")
-    return found
+    """One of labgrid's programs, which stand beside this Python."""
+    folder = str(Path(sys.executable).parent)
+    return _found(f"labgrid-{name}", "pip install trimtab[labgrid]", folder)
 
 
 @contextlib.contextmanager

@@ -29,6 +29,7 @@ def test_a_place_is_ours_while_it_is_used(farm: Farm, config: Path) -> None:
     assert farm.owner() == ""
 
 
+@pytest.mark.slow
 def test_a_place_is_released_after_a_failure(farm: Farm, config: Path) -> None:
     farm.define(config, "board1")
     with pytest.raises(HostKeyError):
@@ -62,6 +63,7 @@ def test_a_place_of_somebody_else_is_busy_and_the_name_is_said(farm: Farm, confi
     farm.client("release", LG_USERNAME="somebody", LG_HOSTNAME="elsewhere")
 
 
+@pytest.mark.slow
 def test_an_unknown_place_or_resource_is_named(farm: Farm, config: Path) -> None:
     farm.define(config, "board1", place="nowhere")
     with pytest.raises(DeviceError, match="nowhere"):

@@ -223,3 +223,28 @@ def test_what_the_configuration_forwards_and_runs_by_itself_is_left_out(
     home.write(home.host("alias", sshd, *extra, "ControlMaster auto", "ControlPath /nowhere/%C"))
     home.knows(sshd)
     assert port_reached() == sshd.port
+
+
+@pytest.mark.parametrize(
+    "line", ["SessionType none", "StdinNull yes", "ForkAfterAuthentication yes"]
+)
+def test_a_connection_that_the_configuration_means_for_tunnels_runs_commands(
+    home: Home, sshd: SshServer, line: str
+) -> None:
+    known = subprocess.run(["ssh", "-G", "x"], capture_output=True, text=True, check=True).stdout
+    if line.split(maxsplit=1)[0].lower() not in known:
+        pytest.skip("this OpenSSH is older than 8.7, and does not know it")
+    home.write(home.host("alias", sshd, line))
+    home.knows(sshd)
+    assert port_reached() == sshd.port
+
+
+def test_a_long_name_of_the_folder_for_temporary_files_is_no_obstacle(
+    home: Home, sshd: SshServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / ("long" * 25)
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    home.write(home.host("alias", sshd))
+    home.knows(sshd)
+    assert port_reached() == sshd.port

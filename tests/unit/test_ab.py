@@ -166,6 +166,8 @@ def test_nothing_is_called_real_with_fewer_than_ten_launches(
     found = compared(device, tmp_path, b=side(tmp_path, "two", 2.0), launches=4)
     assert found.verdict.ratio == pytest.approx(2, abs=0.1)
     assert not found.verdict.is_real
+    assert found.verdict.more_launches >= 6, "or it would not be called real either"
+    assert f"About {found.verdict.more_launches} launches a side more" in found.verdict.notes[0]
     with pytest.raises(UsageError, match="launches is 3"):
         AbRequest(NET, NET, launches=3)
 

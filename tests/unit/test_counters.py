@@ -64,8 +64,20 @@ def test_an_event_that_never_ran_is_not_counted_as_zero() -> None:
     assert found.counted_share == 1
 
 
-def test_a_last_level_that_never_missed_is_one_that_nobody_counts() -> None:
-    assert not counters.scaled(["last_level_misses"], [[[0, 9, 9]]] * 3).counts
+@pytest.mark.parametrize(
+    ("of_inference", "known"),
+    [(0, None), (60_000, 0)],
+    ids=["nobody counts it", "it counts, and the operator has none"],
+)
+def test_a_last_level_that_never_missed_in_a_whole_inference_is_one_that_nobody_counts(
+    tmp_path: Path, of_inference: int, known: int | None
+) -> None:
+    quiet = [*BUSY[:3], [0, 10, 10], *BUSY[4:]]
+    whole = [*BUSY[:3], [of_inference, 10, 10], *BUSY[4:]]
+    hardware = summarize(record(tmp_path, whole, of_operator=quiet)).hardware
+    assert hardware is not None
+    assert hardware[1].counts.get("last_level_misses") == known
+    assert hardware[1].bound == ("" if known is None else "compute")
 
 
 def test_the_last_level_is_the_deepest_that_counts() -> None:
@@ -109,8 +121,15 @@ def test_threads_are_taken_to_move_as_much_each() -> None:
     assert Hardware(ASKED, 4).gb_per_s(Counted({"last_level_misses": 10}, 1.0), 1000) == 2.56
 
 
-def record(directory: Path, readings: list[Any] | None, **header: Any) -> results.Record:
-    """One with 20 runs of 1 ms and one operator, each of which counted `readings`."""
+def record(
+    directory: Path,
+    readings: list[Any] | None,
+    of_operator: list[Any] | None = None,
+    **header: Any,
+) -> results.Record:
+    """One with 20 runs of 1 ms and one operator, each of which counted `readings`, or the operator
+    what is `of_operator`.
+    """
     with Writer(directory, make_header(**header)) as writer:
         writer.event(ASKED)
         more = {} if readings is None else {"counters": readings}
@@ -118,6 +137,7 @@ def record(directory: Path, readings: list[Any] | None, **header: Any) -> result
             run = {"event": "run", "i": i, "ns": 1_000_000, "instructions": None}
             writer.event({**run, **more})
         op = {"event": "op", "run": 0, "index": 0, "id": 1, "name": "conv1", "ns": 1_000_000}
+        more = more if of_operator is None else {"counters": of_operator}
         writer.event({**op, "instructions": None, **more})
         writer.end(Status.OK)
     return results.read(writer.path)

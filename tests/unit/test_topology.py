@@ -48,6 +48,11 @@ BOARDS: dict[str, tuple[list[int], list[int], str]] = {
         [5_100_000, 5_200_000, 5_100_000, 3_900_000, 3_900_000],
         "little (3-4), big (0-2)",
     ),
+    "a device tree without capacities": (
+        [1024] * 4,
+        [1_200_000, 1_200_000, 2_000_000, 2_000_000],
+        "little (0-1), big (2-3)",
+    ),
     "four kinds": ([100, 200, 300, 400], [], "little (0), mid1 (1), mid2 (2), big (3)"),
     "a virtual machine that tells nothing": ([], [], "all (0)"),
 }
@@ -112,3 +117,26 @@ def test_a_clock_that_its_own_processor_averages_is_no_sign_of_throttling() -> N
     assert thermal.slowdowns(slow, slow, slow, driver="intel_pstate", **args) == []
     assert thermal.slowdowns(slow, slow, slow, driver="cpufreq-dt", **args) != []
     assert thermal.slowdowns(slow, slow, slow, driver="cpufreq-dt", governor="schedutil") == []
+
+
+def test_without_a_limit_a_clock_is_held_against_the_one_that_it_began_with() -> None:
+    begun, later = (Sample(50.0, {0: mhz}, {}, {}, {}) for mhz in (1800.0, 1200.0))
+    args = {"governor": "performance", "driver": "cpufreq-dt"}
+    assert thermal.slowdowns(begun, begun, begun, **args) == []
+    assert thermal.slowdowns(begun, begun, later, **args) == ["core 0 has 1200 MHz instead of 1800"]
+
+
+@pytest.mark.parametrize(
+    ("zones", "celsius"),
+    [
+        (["gpu-thermal", "bigcore0-thermal", "littlecore-thermal"], 50.0),  # Rockchip
+        (["battery", "BIG", "LITTLE"], 50.0),  # Exynos
+        (["x86_pkg_temp", "acpitz"], 60.0),
+        (["acpitz"], 60.0),  # none says that it is a processor
+    ],
+)
+def test_the_temperature_is_that_of_the_hottest_zone_of_a_processor(
+    zones: list[str], celsius: float
+) -> None:
+    told = [(kind, 60_000 - 10_000 * number) for number, kind in enumerate(zones)]
+    assert thermal.hottest(told) == celsius

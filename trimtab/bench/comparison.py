@@ -125,7 +125,7 @@ def _timed(a: Record, b: Record) -> Verdict:
     is_real = count >= MIN_LAUNCHES and found.exceeds(share)
     told = max(share, found.interval.high / found.value - 1)
     aim = max(share, abs(found.value - 1), 0.01)
-    more = found.launches_to_tell(aim)
+    more = max(found.launches_to_tell(aim), MIN_LAUNCHES - count)
     notes = [said]
     if not is_real:
         notes.insert(0, _why_not(found, count, share, aim, more))
@@ -148,14 +148,15 @@ def _timed(a: Record, b: Record) -> Verdict:
 
 
 def _why_not(found: Effect, count: int, share: float, aim: float, more: int) -> str:
+    few = ""
     if count < MIN_LAUNCHES:
-        return f"No difference is called real with fewer than {MIN_LAUNCHES} launches a side."
-    if not found.interval.low <= 1 <= found.interval.high:
+        few = f"No difference is called real with fewer than {MIN_LAUNCHES} launches a side. "
+    elif not found.interval.low <= 1 <= found.interval.high:
         return f"The difference is within the device's noise floor of {share:.2%}."
     if more >= paired.MOST_LAUNCHES:
-        return "The machine is too noisy: a thousand launches more would not do."
+        return f"{few}The machine is too noisy: a thousand launches more would not do."
     if more:
-        return f"About {more} launches a side more would tell {aim:.1%}."
+        return f"{few}About {more} launches a side more would tell {aim:.1%}."
     return f"A difference of {aim:.1%} would have been told."
 
 

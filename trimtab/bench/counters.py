@@ -8,7 +8,7 @@ turn, one sample alone may have counted nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -122,16 +122,17 @@ class Counted:
         return a / b if a is not None and b else None
 
 
-def scaled(names: Sequence[str], samples: Sequence[Sequence[Any]]) -> Counted:
+def scaled(
+    names: Sequence[str], samples: Sequence[Sequence[Any]], never: Collection[str] = ()
+) -> Counted:
     """The counts of one sample on average. `samples[i]`: what the runner printed for sample i, one
-    `[count, enabled_ns, running_ns]` or None for each name.
+    `[count, enabled_ns, running_ns]` or None for each name. `never`: names that mean nothing.
     """
     counts, share = {}, 1.0
     for name, *readings in zip(names, *samples, strict=True):
         known = [reading for reading in readings if reading is not None]
         count, enabled, running = (sum(r[i] for r in known) for i in range(3))
-        # A kernel takes raw events without asking the PMU: one that it lacks counts nothing, ever.
-        if running == 0 or (name == "last_level_misses" and count == 0):
+        if running == 0 or name in never:
             continue
         counts[name] = count * enabled / running / len(known)
         share = min(share, running / enabled)
@@ -143,16 +144,20 @@ def scaled(names: Sequence[str], samples: Sequence[Sequence[Any]]) -> Counted:
 class Hardware:
     """The hardware events of one record."""
 
-    def __init__(self, asked: Event, threads: int) -> None:
-        """`asked`: what `Wanted.event` put into the record."""
+    def __init__(self, asked: Event, threads: int, inferences: Sequence[Event] = ()) -> None:
+        """`asked`: what `Wanted.event` put into the record; `inferences`: the lines of all runs."""
         self._names: Sequence[str] = asked["names"]
+        # A kernel takes raw events without asking the PMU: one that it lacks counts nothing, ever.
+        whole = scaled(self._names, _readings(inferences))
+        is_silent = whole.counts.get("last_level_misses") == 0
+        self._never = ("last_level_misses",) if is_silent else ()
         self._line_bytes: int | None = asked["line_bytes"]
         self._gb_per_s: float | None = asked["gb_per_s"]
         self._threads = threads
 
     def counted(self, events: Sequence[Event]) -> Counted | None:
         """Of the runner's lines of one kind; None when nothing was counted."""
-        found = scaled(self._names, [e["counters"] for e in events if "counters" in e])
+        found = scaled(self._names, _readings(events), self._never)
         return found if found.counts else None
 
     def gb_per_s(self, counted: Counted, ns: float | None) -> float | None:
@@ -177,6 +182,10 @@ class Hardware:
         if stalls > MEMORY_STALLS and misses > MEMORY_MISSES:
             return "memory"
         return "compute" if stalls < COMPUTE_STALLS else "between"
+
+
+def _readings(events: Sequence[Event]) -> list[Sequence[Any]]:
+    return [event["counters"] for event in events if "counters" in event]
 
 
 @dataclass(frozen=True)
@@ -205,7 +214,8 @@ def rows(
     asked = record.first("counters")
     if asked is None:
         return None
-    hardware = Hardware(asked, int(record.header.protocol.get("threads", 1)))
+    threads = int(record.header.protocol.get("threads", 1))
+    hardware = Hardware(asked, threads, record.of("run"))
     by_index: dict[int, list[Event]] = {}
     for event in record.of("op"):
         by_index.setdefault(event["index"], []).append(event)

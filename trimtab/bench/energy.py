@@ -49,12 +49,12 @@ class Row:
 
 def measure(device: Device, command: runner.Command, timeout_s: float) -> Event:
     """The record's event `energy`; raises the DeviceError of a launch that fails."""
-    rest = energy.sampling(["sleep", str(SPAN_S)], pause_s=_PAUSE_S)
+    rest = energy.sampling(["sleep", str(SPAN_S)], sysfs=device.sysfs, pause_s=_PAUSE_S)
     idle, _ = energy.parse(device.run(rest, timeout_s=timeout_s).stderr)
     if not idle:
         return {"event": "energy", "inferences": 0, "idle": [], "busy": []}
     longer = dataclasses.replace(command, warmup=0, runs=1, min_time_ms=SPAN_S * 1000)
-    argv = energy.sampling(longer.argv(), pause_s=_PAUSE_S)
+    argv = energy.sampling(longer.argv(), sysfs=device.sysfs, pause_s=_PAUSE_S)
     result = device.run(argv, timeout_s=timeout_s)
     busy, said = energy.parse(result.stderr)
     launch = runner.interpret(dataclasses.replace(result, stderr=said))
@@ -83,7 +83,8 @@ def rows(record: Record) -> tuple[Row, ...] | None:
         if busy.joules is not None:
             joules = busy.joules / event["inferences"]
             if idle_watts is not None:
-                above = joules - idle_watts * busy.seconds / event["inferences"]
+                rest = idle_watts * busy.seconds / event["inferences"]
+                above = round(joules - rest, 12)  # no source tells picojoules
         coarse = f"coarse: {busy.updates} changes in {busy.seconds:.0f} s" * busy.is_coarse
         note = busy.why or coarse
         found.append(Row(busy.source, joules, above, busy.watts, idle_watts, note))

@@ -19,24 +19,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from trimtab.devices import facts
+
 MIN_UPDATES = 20
 _MAX_SAMPLES = 1_000_000
 _PREFIX = "trimtab-energy"
 
 # Reads with the shell alone: a program for each file would take more than what is measured. A line:
 # prefix, seconds of uptime, kind, source, value, and the range of a counter or the battery's state.
-# For dash, bash, busybox and mksh. $1: where sys and proc are; $2: seconds between samples.
+# For dash, bash, busybox and mksh. $1: where its /sys is; $2: seconds between samples.
 _SCRIPT = r"""
-root=$1; pause=$2; shift 2
+sysfs=$1; pause=$2; shift 2
 get() { v=; [ -r "$1" ] && read -r v 2>/dev/null <"$1"; [ -n "$v" ]; }
 say() { echo "trimtab-energy $now $*" >&2; }
 sample() {
-  read -r now rest <"$root/proc/uptime"
-  for d in "$root"/sys/class/powercap/*:*; do
+  read -r now rest </proc/uptime
+  for d in "$sysfs"/class/powercap/*:*; do
     get "$d/energy_uj" && e=$v && get "$d/max_energy_range_uj" && r=$v && get "$d/name" &&
       say counter "powercap ${d##*/} $v=$e,$r"
   done
-  for d in "$root"/sys/class/hwmon/hwmon*; do
+  for d in "$sysfs"/class/hwmon/hwmon*; do
     get "$d/name" || continue
     chip="${d##*/} $v"
     for f in "$d"/energy*_input; do get "$f" && say counter "hwmon $chip ${f##*/}=$v,0"; done
@@ -48,7 +50,7 @@ sample() {
       get "$f" && c=$v && get "$d/in${n}_input" && say power "hwmon $chip curr$n*in$n=$((c * v)),0"
     done
   done
-  for d in "$root"/sys/class/power_supply/*; do
+  for d in "$sysfs"/class/power_supply/*; do
     get "$d/status" || continue
     s=$v; name=${d##*/}
     get "$d/voltage_now" && u=$v || continue
@@ -117,9 +119,9 @@ class Spent:
         return self.updates < MIN_UPDATES
 
 
-def sampling(argv: Sequence[str], *, root: str = "", pause_s: float = 0.1) -> list[str]:
-    """The command `argv`, with samples on its stderr; `root`: in front of /sys and /proc."""
-    return ["sh", "-c", _SCRIPT, "sh", root, f"{pause_s:g}", *argv]
+def sampling(argv: Sequence[str], *, sysfs: str = facts.SYSFS, pause_s: float = 0.1) -> list[str]:
+    """The command `argv`, with samples on its stderr; `sysfs`: of the `Device`."""
+    return ["sh", "-c", _SCRIPT, "sh", sysfs, f"{pause_s:g}", *argv]
 
 
 def parse(stderr: bytes) -> tuple[tuple[Sample, ...], bytes]:

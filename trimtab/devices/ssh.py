@@ -65,6 +65,9 @@ _OPTIONS: dict[str, object] = {
     "ServerAliveInterval": _ALIVE_S,
     "UpdateHostKeys": "no",
 }
+# The same, from OpenSSH 8.7 on: an older one knows none of them, and refuses the words.
+_NEWER_OPTIONS = {"ForkAfterAuthentication": "no", "SessionType": "default", "StdinNull": "no"}
+_LONGEST_FOLDER = 60  # for temporary files: the name of a socket has at most 107 characters
 
 
 @dataclass(frozen=True)
@@ -123,9 +126,14 @@ class SshDevice(ClientDevice):
                     where=self.name,
                     hint=f"correct `{what}` in the device's definition",
                 )
-        words = ["ssh", *address.words(), *self._trust()]
-        words += [f"-o{key}={value}" for key, value in _OPTIONS.items()]
-        self._folder = Path(tempfile.mkdtemp(prefix="trimtab-ssh-"))
+        settings = self._settings()
+        newer = {key: value for key, value in _NEWER_OPTIONS.items() if key.lower() in settings}
+        words = ["ssh", *address.words(), *self._trust(settings)]
+        words += [f"-o{key}={value}" for key, value in (_OPTIONS | newer).items()]
+        is_short = len(tempfile.gettempdir()) <= _LONGEST_FOLDER
+        self._folder = Path(
+            tempfile.mkdtemp(prefix="trimtab-ssh-", dir=None if is_short else "/tmp")
+        )
         words += [f"-oControlPath={self._folder}/s", "--", address.host]
         try:
             with (self._folder / "log").open("wb") as log, self._begun.open("wb") as begun:
@@ -226,12 +234,11 @@ class SshDevice(ClientDevice):
     def _where(self) -> str:
         return f"{self.name} ({self._address.host})"
 
-    def _trust(self) -> list[str]:
+    def _trust(self, settings: dict[str, str]) -> list[str]:
         """Options that say which host keys are good: those that are pinned for this device, and
         those that the user's ssh knows already.
         """
         address = self._address
-        settings = self._settings()
         ours = str(address.known_hosts).replace("%", "%%")
         trusted = f'-oUserKnownHostsFile="{ours}" {settings["userknownhostsfile"]}'
         name = settings.get("hostkeyalias") or settings["hostname"]
@@ -245,7 +252,9 @@ class SshDevice(ClientDevice):
 
     def _settings(self) -> dict[str, str]:
         """What ssh makes of the configuration for this host, by lower-case names."""
-        words = ["ssh", "-G", *self._address.words(), "--", self._address.host]
+        # With a command, of which it wants one and no more when the configuration says to fork.
+        words = ["ssh", "-G", "-oRemoteCommand=none", *self._address.words()]
+        words += ["--", self._address.host, "true"]
         result = subprocess.run(
             words, capture_output=True, text=True, env=_environment(), check=False
         )

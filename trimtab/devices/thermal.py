@@ -20,7 +20,8 @@ _NO_TRIP_CELSIUS = 65.0  # where the device names no trip point; boards throttle
 _CPU = "devices/system/cpu/cpu#/"
 _ZONE = "class/thermal/thermal_zone#/"
 _COOLER = "class/thermal/cooling_device#/"
-_OF_CPU = re.compile("cpu|soc|x86_pkg|processor", re.I)
+# Zones and coolers: "soc-thermal", "bigcore0-thermal" of Rockchip, "BIG" of Exynos, "Processor".
+_OF_CPU = re.compile("cpu|core|soc|x86_pkg|processor|powerclamp|^(big|mid|little)$", re.I)
 _SELF_CLOCKING = ("intel_pstate", "amd-pstate", "amd-pstate-epp")  # they report an average
 _SLOW = 0.9
 
@@ -162,7 +163,7 @@ def slowdowns(
             reasons.append(f"core {core} may clock {limit:g} MHz instead of {full:g}")
     if governor == "performance" and driver not in _SELF_CLOCKING:
         for core, mhz in after.mhz.items():
-            full = reference.limit_mhz.get(core, mhz)
+            full = reference.limit_mhz.get(core, reference.mhz.get(core, mhz))
             if mhz < _SLOW * full:
                 reasons.append(f"core {core} has {mhz:g} MHz instead of {full:g}")
     return reasons

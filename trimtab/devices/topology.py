@@ -1,7 +1,7 @@
 """Clusters of cores, and which of them a measurement runs on.
 
-Cores are alike when the kernel gives them the same `cpu_capacity`, or, where it gives none, about
-the same maximum frequency.
+Cores are alike when the kernel gives them the same `cpu_capacity`, or, where it gives none or the
+same to all (a device tree may lack them), about the same maximum frequency.
 """
 
 from __future__ import annotations
@@ -85,9 +85,10 @@ class Topology:
 
 def parse(tree: Tree) -> Topology:
     """The clusters that the files of `sysfs.TOPOLOGY` tell of; none where they tell of no core."""
-    speeds, is_capacity = tree.numbers(_CPU + "cpu_capacity"), True
-    if not speeds:
-        speeds, is_capacity = tree.numbers(_CPU + "cpufreq/cpuinfo_max_freq"), False
+    speeds = tree.numbers(_CPU + "cpu_capacity")
+    is_capacity = len(set(speeds.values())) > 1
+    if not is_capacity:
+        speeds = tree.numbers(_CPU + "cpufreq/cpuinfo_max_freq") or speeds
     usable = _usable(tree, set(speeds))
     groups: list[list[int]] = []
     for core in sorted(usable, key=lambda core: (speeds.get(core, 0), core)):

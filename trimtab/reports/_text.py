@@ -57,7 +57,7 @@ def ratio(found: Ratio | None, unit: Unit) -> str:
         text += f" ({found.interval.low:.3f} .. {found.interval.high:.3f})"
     if found.is_real is None:
         return text + (", not judged" if unit is Unit.NS else ", too few samples")
-    return text if found.is_real else text + ", no difference"
+    return text if found.is_real else text + ", not told apart"
 
 
 def share(part: float, whole: float) -> str:
