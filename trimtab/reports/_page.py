@@ -16,7 +16,8 @@ from importlib import resources
 from trimtab.reports._charts import Chart
 from trimtab.tables import Table
 
-_SCRIPTS = ("d3.min.js", "plot.umd.min.js", "page.js")
+_LIBRARIES = ("d3.min.js", "plot.umd.min.js")
+_SCRIPTS = (*_LIBRARIES, "words.js", "charts.js", "graph.js", "cells.js", "page.js")
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
 
