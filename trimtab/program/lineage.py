@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 from trimtab.program import Op, Program
 
+CONVERSION = "convert_layout"  # comes in with the name of an output whose operator is another
+
 
 def becomes(before: Program, after: Program) -> list[int | None]:
     """For each operator of `before` the place in `after` of the one that computes it now; None for
@@ -17,7 +19,7 @@ def becomes(before: Program, after: Program) -> list[int | None]:
     """
     named: dict[str, int] = {}
     for place, op in enumerate(after.ops):
-        if not op.schema.prepares:
+        if not op.schema.prepares and op.type != CONVERSION:
             named |= dict.fromkeys((op.name, *op.outputs), place)
     own = [_first(named, (op.name, *op.outputs)) for op in before.ops]
     ahead = [*own]

@@ -15,7 +15,7 @@ from trimtab.reports._cells import FACTS, Cell
 
 @dataclass(frozen=True)
 class Chart:
-    """One chart: the function of the page's scripts that draws `data`, its heading, and how to read it."""
+    """One chart: the function of a script that draws `data`, its heading, and how to read it."""
 
     kind: str
     title: str

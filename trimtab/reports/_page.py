@@ -65,7 +65,8 @@ def _section(chart: Chart, index: int) -> str:
     asks = "<form></form>" if chart.kind == "cells" else ""
     caption = f"<figcaption>{escape(chart.caption)}</figcaption>" if chart.caption else ""
     return (
-        f'<section class="chart" tabindex="0" aria-labelledby="chart{index}">'
+        f'<section class="chart" data-kind="{chart.kind}" tabindex="0"'
+        f' aria-labelledby="chart{index}">'
         f'<h2 id="chart{index}">{escape(chart.title)}</h2>{caption}{asks}'
         '<div class="plot"><noscript>This chart needs JavaScript; the tables have its numbers.'
         '</noscript></div><output aria-live="polite"></output></section>'

@@ -44,7 +44,8 @@ function cells(section, chart) {
     const fit = same.filter((r) => !limit.value || r.cost <= limit.value * 1e6);
     const apart = chosen.model === "all";
     const differing = options.filter((f) => new Set(same.map((r) => r[f])).size > 1);
-    const named = (r) => differing.map((f) => r[f]).filter((v) => v !== "default").join(", ") || r.run;
+    const told = (r, facts) => facts.map((f) => r[f]).filter((v) => v !== "default").join(", ");
+    const named = (r) => told(r, differing) || r.run;
     const said = (r) => `${named(r)} (${bytes(r.bytes)}, ${shown[unit](r.cost)})`;
     const best = (group) => {
       const least = d3.least(group, (a, b) => a.bytes - b.bytes || a.cost - b.cost);
@@ -57,7 +58,7 @@ function cells(section, chart) {
     const series = apart ? "model" : differing.find((f) => new Set(same.map((r) => r[f])).size <= 8);
     if (!fit.length) { section.querySelector(".plot").replaceChildren(); return; }
     show(section, {kind: "plane", title: chart.title, data: {
-      dots: fit.map((r) => ({x: r.bytes, y: r.cost, label: named(r), series: series && r[series], href: r.href})),
+      dots: fit.map((r) => ({x: r.bytes, y: r.cost, label: named(r), name: apart ? told(r, differing.filter((f) => f !== "model")) : named(r), series: series && r[series], href: r.href})),
       names: ["bytes shipped, binary and model", names[unit]], formats: ["bytes", unit], series, apart}});
   }
   section.redraw = update;

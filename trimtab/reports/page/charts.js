@@ -155,8 +155,15 @@ function plane({dots, names, formats, series, apart}, width) {
   const said = (d) => `${d.label}: ${fx(d.x)}, ${fy(d.y)}`;
   const kinds = series ? [...new Set(dots.map((d) => d.series))].slice(0, 8) : [];
   const [top, right] = [d3.max(dots, (d) => d.y), d3.max(dots, (d) => d.x)];
-  const named = [];  // those of the front whose names do not lie on each other
-  for (const d of best) if (!named.some((o) => Math.abs(o.y - d.y) < top * 0.05 && Math.abs(o.x - d.x) < right * 0.3)) named.push(d);
+  // Names stand beside the best, from 45 % of the width on to the left of them; not on each other.
+  const named = [];
+  for (const d of best) {
+    const text = cut(d.name ?? d.label, 34);
+    const wide = text.length * 7 * right / (width - 105);
+    const [from, to] = d.x < right * 0.45 ? [d.x, d.x + wide] : [d.x - wide, d.x];
+    const lies = (o) => Math.abs(o.y - d.y) < top * 0.055 && from < o.to && o.from < to;
+    if (!named.some(lies)) named.push({...d, text, from, to});
+  }
   return Plot.plot(base(width, {
     height: Math.max(280, Math.min(440, width * 0.6)), marginLeft: 75, marginRight: 30, grid: true,
     ...(kinds.length ? {color: {...ordinal(kinds), legend: false}, symbol: {domain: kinds, legend: true}} : {}),
@@ -164,11 +171,11 @@ function plane({dots, names, formats, series, apart}, width) {
     y: {label: `↑ ${names[1]}`, tickFormat: fy, ticks: 6, domain: [0, top * 1.08]},
     marks: [
       Plot.line(best, {x: "x", y: "y", z: apart ? "series" : null, curve: "step-after", stroke: INK, strokeDasharray: "4 3"}),
-      Plot.dot(dots, {x: "x", y: "y", r: (d) => d.marked || best.includes(d) ? 6 : 4, fill: kinds.length ? "series" : MARK, symbol: kinds.length ? "series" : "circle", fillOpacity: 0.8, stroke: (d) => d.marked ? INK : "none", strokeWidth: 2, ariaLabel: said, title: said, href: "href", tip}),
-      ...[["start", 0], ["end", 0.45]].map(([textAnchor, from], i, all) => Plot.text(
-        named.filter((d) => d.x >= right * from && d.x < right * (all[i + 1]?.[1] ?? 2)),
-        {x: "x", y: "y", text: (d) => cut(d.label, 34), textAnchor, dy: -13, fill: INK, stroke: "var(--paper)", strokeWidth: 4, paintOrder: "stroke"},
+      ...["start", "end"].map((textAnchor) => Plot.text(
+        named.filter((d) => (d.from === d.x) === (textAnchor === "start")),
+        {x: "x", y: "y", text: "text", textAnchor, dy: -13, fill: INK, stroke: "var(--paper)", strokeWidth: 4, paintOrder: "stroke"},
       )),
+      Plot.dot(dots, {x: "x", y: "y", r: (d) => d.marked || best.includes(d) ? 6 : 4, fill: kinds.length ? "series" : MARK, symbol: kinds.length ? "series" : "circle", fillOpacity: 0.8, stroke: (d) => d.marked ? INK : "none", strokeWidth: 2, ariaLabel: said, title: said, href: "href", tip}),
     ],
   }));
 }
