@@ -14,9 +14,10 @@ from tests.browser import chromium
 from tests.unit.bench_fakes import write_record
 from tests.unit.test_accuracy import SEARCH
 from tests.unit.test_serve import serving
-from trimtab import reports
+from trimtab import paths, reports
 from trimtab.bench import results, summary
 from trimtab.bench.summary import Summary
+from trimtab.workflow import pictures
 
 GROUPS = {"op:conv": 500, "op:relu": 50, "kernel:gemm_f32_4x8_neon": 300, "core": 100, "libc": 50}
 NETWORK: dict[str, Any] = {
@@ -242,3 +243,16 @@ def until(page: chromium.Page, condition: str) -> None:
     while not page.run(condition):
         assert time.monotonic() < end, condition
         time.sleep(0.2)
+
+
+@pytest.mark.slow
+def test_pictures_of_the_readme_are_what_the_pages_draw(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if chromium.program() is None:
+        pytest.skip("no Chromium: apt-get install chromium-headless-shell")
+    monkeypatch.setattr(pictures, "folder", lambda: tmp_path)
+    for drawn in pictures.draw():
+        shown = paths.root() / "docs" / "pictures" / drawn.name
+        assert drawn.read_text() == shown.read_text(), "run ./inv docs --pictures"
+        assert shown.stat().st_size < 100_000

@@ -65,11 +65,15 @@ def draw() -> list[Path]:
     # Counts are the same whenever they are taken, and times are not.
     exact = [cell.facts["device"] for cell in cells if cell.unit is Unit.INSTRUCTIONS]
     chosen = urlencode({"model": "all", "device": exact[0] if exact else ""})
-    folder = paths.root() / "docs" / "pictures"
     return [
-        _write(folder / "report.svg", _picture(_drawn(run), _SHOWN)),
-        _write(folder / "sweep.svg", _picture(_drawn(reports.page_of(cells), chosen), ("cells",))),
+        _write(folder() / "report.svg", _picture(_drawn(run), _SHOWN)),
+        _write(folder() / "sweep.svg", _picture(_drawn(reports.page_of(cells), chosen), ("cells",))),
     ]
+
+
+def folder() -> Path:
+    """Where pictures are, in a checkout."""
+    return paths.root() / "docs" / "pictures"
 
 
 def _run() -> Path:
