@@ -67,7 +67,9 @@ def draw() -> list[Path]:
     chosen = urlencode({"model": "all", "device": exact[0] if exact else ""})
     return [
         _write(folder() / "report.svg", _picture(_drawn(run), _SHOWN)),
-        _write(folder() / "sweep.svg", _picture(_drawn(reports.page_of(cells), chosen), ("cells",))),
+        _write(
+            folder() / "sweep.svg", _picture(_drawn(reports.page_of(cells), chosen), ("cells",))
+        ),
     ]
 
 

@@ -46,7 +46,7 @@ function cells(section, chart) {
     const differing = options.filter((f) => new Set(same.map((r) => r[f])).size > 1);
     const told = (r, facts) => facts.map((f) => r[f]).filter((v) => v !== "default").join(", ");
     const named = (r) => told(r, differing) || r.run;
-    const said = (r) => `${named(r)} (${bytes(r.bytes)}, ${shown[unit](r.cost)})`;
+    const said = (r) => `${named(r)} (${bytes(r.bytes)}, ${shown[unit](r.cost)}${unit === "ns" ? "" : " " + unit})`;
     const best = (group) => {
       const least = d3.least(group, (a, b) => a.bytes - b.bytes || a.cost - b.cost);
       const fastest = d3.least(group, (a, b) => a.cost - b.cost || a.bytes - b.bytes);
