@@ -14,9 +14,10 @@ from tests.browser import chromium
 from tests.unit.bench_fakes import write_record
 from tests.unit.test_accuracy import SEARCH
 from tests.unit.test_serve import serving
-from trimtab import reports
+from trimtab import paths, reports
 from trimtab.bench import results, summary
 from trimtab.bench.summary import Summary
+from trimtab.workflow import pictures
 
 GROUPS = {"op:conv": 500, "op:relu": 50, "kernel:gemm_f32_4x8_neon": 300, "core": 100, "libc": 50}
 NETWORK: dict[str, Any] = {
@@ -27,6 +28,12 @@ NETWORK: dict[str, Any] = {
     "memory": [
         {"name": "a", "bytes": 40, "first": 0, "last": 1},
         {"name": "b", "bytes": 60, "first": 1, "last": 2},
+    ],
+    "before": [
+        {"label": "conv <1>", "reads": [], "becomes": 0},
+        {"label": "batch_normalization 2", "reads": [0], "becomes": 0},
+        {"label": "relu|1", "reads": [1], "becomes": 1},
+        {"label": "identity 3", "reads": [2], "becomes": None},
     ],
     "gb_per_s": 2.5,
 }
@@ -73,7 +80,7 @@ def test_every_chart_of_a_run_is_drawn(
 ) -> None:
     url = written(tmp_path, reports.find("html").run(whole(tmp_path)))
     browser.open(url, width, is_dark=is_dark)
-    check(browser, url, charts=7)
+    check(browser, url, charts=8)
     # Nothing but tables and charts, which scroll by themselves, is wider than the screen.
     assert browser.run("document.documentElement.scrollWidth") <= width
     paper = browser.run("getComputedStyle(document.body).backgroundColor")
@@ -92,7 +99,43 @@ def test_a_run_of_an_emulator_is_drawn(browser: chromium.Page, tmp_path: Path) -
     run = whole(tmp_path, is_emulated=True, instructions=123_456)
     url = written(tmp_path, reports.find("html").run(run))
     browser.open(url)
-    check(browser, url, charts=6)  # no samples of times
+    check(browser, url, charts=7)  # no samples of times
+
+
+def test_the_network_is_drawn_before_and_after_the_passes(
+    browser: chromium.Page, tmp_path: Path
+) -> None:
+    url = written(tmp_path, reports.find("html").run(whole(tmp_path)))
+    browser.open(url)
+    graph = "document.querySelector('[data-kind=graph]')"
+    headings = browser.run(f"[...{graph}.querySelectorAll('h3')].map(h => h.textContent)")
+    assert headings == ["before: 4 operators", "after: 2 operators"]
+    said = browser.run(
+        f"[...{graph}.querySelectorAll('rect[aria-label]')].map(r => r.getAttribute('aria-label'))"
+    )
+    assert [text.split(":")[0] for text in said] == [
+        *("conv <1>, now part of conv <1>", "batch_normalization 2, now part of conv <1>"),
+        *("relu|1, now part of relu|1", "identity 3, gone", "conv <1>", "relu|1"),
+    ]
+
+
+def test_all_networks_of_a_sweep_are_answered_for_at_once(
+    browser: chromium.Page, tmp_path: Path
+) -> None:
+    runs = []
+    for name, size in (("small", 1_000), ("large", 9_000)):
+        for profile in ("full", "tiny"):
+            path = write_record(tmp_path, profile=profile, binary_bytes=size + len(profile))
+            run = summary.summarize(results.read(path))
+            model = replace(run.header.model, name=f"{name}.ttm")
+            runs.append(replace(run, header=replace(run.header, model=model)))
+    url = written(tmp_path, reports.find_overview("html").cells(runs))
+    browser.open(f"{url}#model=all")
+    assert browser.errors == []
+    told = browser.run("document.querySelector('.answer').textContent").split("\n")
+    assert len(told) == 3
+    assert {line.split(": ")[1].split(",")[0] for line in told[:2]} == {"small", "large"}
+    assert told[2] == "4 of 4 cells."
 
 
 def test_a_request_that_a_page_tries_is_refused(browser: chromium.Page, tmp_path: Path) -> None:
@@ -200,3 +243,16 @@ def until(page: chromium.Page, condition: str) -> None:
     while not page.run(condition):
         assert time.monotonic() < end, condition
         time.sleep(0.2)
+
+
+@pytest.mark.slow
+def test_pictures_of_the_readme_are_what_the_pages_draw(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if chromium.program() is None:
+        pytest.skip("no Chromium: apt-get install chromium-headless-shell")
+    monkeypatch.setattr(pictures, "folder", lambda: tmp_path)
+    for drawn in pictures.draw():
+        shown = paths.root() / "docs" / "pictures" / drawn.name
+        assert drawn.read_text() == shown.read_text(), "run ./inv docs --pictures"
+        assert shown.stat().st_size < 100_000

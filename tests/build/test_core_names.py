@@ -20,7 +20,12 @@ ZIG = {
     "armv7": "thumb-linux-musleabihf",
     "x86_64": "x86_64-linux-musl",
 }
-GCC = {"aarch64": "aarch64-linux-gnu-g++", "armv7": "arm-linux-gnueabihf-g++"}
+GCC = {
+    "aarch64": "aarch64-linux-gnu-g++",
+    "armv7": "arm-linux-gnueabihf-g++",
+    "x86_64": "x86_64-linux-gnu-g++",
+}
+SINCE = {"zen4": 13, "zen5": 14}  # GCC's release notes
 NAMED = [core for core in cores.every() if not core.is_generic]
 PAIRS = [(core, arch) for core in NAMED for arch in core.features]
 
@@ -76,7 +81,10 @@ def test_zig_compiles_for_the_core_with_just_its_features(
 @pytest.mark.parametrize(("core", "arch"), [pair for pair in PAIRS if pair[1] in GCC], ids=label)
 def test_gcc_compiles_for_the_core(core: Core, arch: str, tmp_path: Path) -> None:
     gcc = require(GCC[arch], f"g++-{GCC[arch].removesuffix('-g++')}")
-    flag = f"-mcpu={core.compiler_name('gcc')}"
+    name = core.compiler_name("gcc")
+    if int(output([gcc, "-dumpversion"]).split(".")[0]) < SINCE.get(core.name, 0):
+        pytest.skip(f"GCC knows {core.name} from version {SINCE[core.name]} on")
+    flag = f"-march={name}" if arch == "x86_64" else f"-mcpu={name}"
     output([gcc, flag, "-c", "-x", "c++", "/dev/null", "-o", str(tmp_path / "nothing.o")])
 
 

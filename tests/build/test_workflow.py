@@ -44,6 +44,18 @@ def test_a_build_delivers_the_model_beside_a_binary_that_holds_what_it_needs(
     assert {op.type for op in delivered.ops} == set(made.record["operators"])
 
 
+@pytest.mark.slow
+@pytest.mark.build
+def test_weights_in_f16_are_right_to_the_roundings_of_f16(tmp_path: Path) -> None:
+    recipe = Recipe(model="squeezenet", plan=Plan(weights_type="f16"))
+    settings = Settings(launches=1, runs=1, min_time_ms=0)
+    record = measure(BenchRequest(recipe, settings=settings), tmp_path)
+    (checked,) = record.of("golden")
+    # Too far off for f32. A rounding of 2^-11 in each of 26 layers: sqrt(26) times that, 0.0025, is
+    # expected of the values' size; not more than twice as much may be.
+    assert 1e-4 < checked["outputs"][0]["max_error"] < 5e-3
+
+
 @pytest.mark.build
 def test_a_network_is_built_checked_and_measured_on_this_machine(tmp_path: Path) -> None:
     settings = Settings(launches=1, runs=5, min_time_ms=0, per_op=True)

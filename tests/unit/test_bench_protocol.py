@@ -287,6 +287,12 @@ def test_defaults_are_short_under_an_emulator_and_thorough_on_hardware() -> None
     assert Settings().resolved(is_emulated=False).runs == 30
     assert Settings().resolved(is_emulated=False).min_time_ms == 5000
     assert Settings().resolved(is_emulated=True).min_time_ms == 0
+
+
+def test_what_is_said_of_times_is_not_said_of_counts() -> None:
+    asked = Settings(launches=4, warmup=2, runs=8, min_time_ms=400, per_op=True, threads=2)
+    counted = asked.counted().resolved(is_emulated=True)
+    assert counted == Settings(per_op=True, threads=2).resolved(is_emulated=True)
     assert Settings(runs=7).resolved(is_emulated=True).runs == 7
 
 

@@ -21,10 +21,11 @@ Array = NDArray[Any]
 
 TOLERANCE = 1e-4
 
-# Of a network that computes in f16: a rounding is 2^-11 = 0.0005 of a value, and those of layers do
-# not depend on each other. 50 layers with three roundings each that count (input, sum, output) give
-# sqrt(150) * 0.0005 = 0.006 of the values' size; the cosine then is 1 - 0.006^2 / 2 = 0.99998.
-# Roundings of what is a small difference of large numbers are relative to those.
+# Of a network that computes in f16, or stores weights in it: a rounding is 2^-11 = 0.0005 of a
+# value, and those of layers do not depend on each other. 50 layers with three roundings each that
+# count (input, sum, output) give sqrt(150) * 0.0005 = 0.006 of the values' size; the cosine then is
+# 1 - 0.006^2 / 2 = 0.99998. Roundings of what is a small difference of large numbers are relative
+# to those.
 HALF_TOLERANCE, HALF_COSINE = 1e-2, 0.9999
 
 # An element that is small beside others of its output is the difference of large sums and has the
@@ -60,7 +61,7 @@ class Golden:
     step: float = 0.0
 
     def within(self, precision: str) -> Golden:
-        """The same for a program that computes in `precision`."""
+        """The same for a program that computes, or stores weights, in `precision`."""
         tolerance = HALF_TOLERANCE if precision == "f16" else TOLERANCE
         return replace(self, precision=precision, tolerance=tolerance)
 

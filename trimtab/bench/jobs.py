@@ -96,6 +96,10 @@ class Settings:
             min_time_ms=min_time_ms if self.min_time_ms is None else self.min_time_ms,
         )
 
+    def counted(self) -> Settings:
+        """The same where nothing is timed: how often is what counting takes, not what times do."""
+        return dataclasses.replace(self, launches=None, warmup=None, runs=None, min_time_ms=None)
+
     def steady(self, base: runner.Command) -> runner.Command:
         """One launch of these settings, which are resolved."""
         launches = self.launches or 1

@@ -59,7 +59,7 @@ def sweep(
         missing = sum(not x.status for x in listed)
         print(workflow.listing(listed).text())
         left = f"{missing} to be measured, {builds} builds, about {duration(seconds)}"
-        print(f"{len(listed)} cells: {left if missing else 'all are measured'}")
+        print(f"{summary.cells_said(len(listed))}: {left if missing else 'all are measured'}")
         return
     executor = Cluster(scheduler) if scheduler else Local()
     outcomes = workflow.run(

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from trimtab.program import Op, Program, Quantisation
+from trimtab.program import Op, Program, Quantisation, lineage
 from trimtab.program.memory import activation_bytes, lifetimes
 from trimtab.tables import Column, Page, Table, number
 
@@ -109,27 +109,55 @@ def macs(program: Program, op: Op) -> int:
     return op.schema.macs.count(dict(zip(names, shapes, strict=True)))
 
 
-def network(program: Program) -> dict[str, Any]:
+def network(program: Program, before: Program | None = None) -> dict[str, Any]:
     """What a record says of the network itself, for the charts of its report. `operators`, in
     order: label, multiply-accumulates, bytes of constants, bytes of tensors that are read and
-    written, and the operators that it reads from. `memory`: the tensors that activations hold,
-    from the operator `first` to `last`.
+    written, the operators that it `reads` from, and whether it `prepares` constants before any
+    inference. `memory`: the tensors that activations hold, from the operator `first` to `last`.
+    `before`: the operators of the network as it was loaded, and what each `becomes` (see
+    `lineage`); none where that is not known.
     """
-    makers = {name: i for i, op in enumerate(program.ops) for name in op.outputs}
     operators = []
-    for op in program.ops:
+    for op, reads in zip(program.ops, _reads(program), strict=True):
         used = [program.vars[name] for name in (*op.inputs, *op.outputs) if name]
         weights = sum(var.bytes for var in used if var.data is not None)
         operators.append(
             {
-                "label": f"{op.type} {op.name}",
+                "label": _label(op),
                 "macs": macs(program, op),
                 "weights_bytes": weights,
                 "moved_bytes": sum(var.bytes for var in used if var.data is None),
-                "reads": sorted({makers[name] for name in op.inputs if name in makers}),
+                "reads": reads,
+                "prepares": op.schema.prepares,
             }
         )
-    return {"operators": operators, "memory": [asdict(held) for held in lifetimes(program)]}
+    origins = []
+    if before:
+        zipped = zip(before.ops, _reads(before), lineage.becomes(before, program), strict=True)
+        origins = [
+            {"label": _label(op), "reads": reads, "becomes": now} for op, reads, now in zipped
+        ]
+    held = [asdict(tensor) for tensor in lifetimes(program)]
+    return {"operators": operators, "memory": held, "before": origins}
+
+
+def _label(op: Op) -> str:
+    return f"{op.type} {op.name}"
+
+
+def _reads(program: Program) -> list[list[int]]:
+    """For each operator those that it reads from, also where a tensor lies in another's pixels."""
+    makers: dict[str, set[int]] = {}
+    for i, op in enumerate(program.ops):
+        for name in op.outputs:
+            makers.setdefault(name, set()).add(i)
+            if parent := program.vars[name].parent:
+                makers.setdefault(parent, set()).add(i)
+    reads = []
+    for op in program.ops:
+        named = [makers.get(n) or makers.get(program.vars[n].parent, set()) for n in op.inputs if n]
+        reads.append(sorted(set().union(*named)))
+    return reads
 
 
 def to_json(facts: Sequence[ProgramFacts]) -> str:

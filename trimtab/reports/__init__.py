@@ -15,10 +15,23 @@ from typing import Protocol, cast
 from trimtab import plugins
 from trimtab.bench.summary import Comparison, Summary
 from trimtab.errors import UsageError
+from trimtab.reports._cells import Cell, cells_of
 from trimtab.reports._tables import precision, shipped
-from trimtab.reports.html import site
+from trimtab.reports.html import page_of, site
 
-__all__ = ["Format", "Overview", "find", "find_overview", "names", "precision", "shipped", "site"]
+__all__ = [
+    "Cell",
+    "Format",
+    "Overview",
+    "cells_of",
+    "find",
+    "find_overview",
+    "names",
+    "page_of",
+    "precision",
+    "shipped",
+    "site",
+]
 
 
 class Format(Protocol):

@@ -1,4 +1,4 @@
-"""The charts of a page as data: what `page/page.js` draws, and with which words."""
+"""The charts of a page as data: what the scripts of `page/` draw, and with which words."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 
 from trimtab.accuracy import Search
 from trimtab.bench.summary import Comparison, Figure, Summary, Unit
-from trimtab.reports import _tables
+from trimtab.reports import _tables, _text
 from trimtab.reports._cells import FACTS, Cell
 
 
 @dataclass(frozen=True)
 class Chart:
-    """One chart: the function of page.js that draws `data`, its heading, and how to read it."""
+    """One chart: the function of a script that draws `data`, its heading, and how to read it."""
 
     kind: str
     title: str
@@ -31,6 +31,7 @@ def of_run(summary: Summary) -> list[Chart]:
     return [
         *_precision(summary.search),
         *_operators(summary),
+        *_graph(summary),
         *_samples([("this run", summary)]),
         *_treemap(summary),
         *_memory(summary),
@@ -61,7 +62,7 @@ def of_cells(cells: Sequence[Cell]) -> Chart:
         "cells",
         "Which configuration?",
         "Less of both is better: the dashed line joins the configurations that nothing beats in "
-        "both. Choose a network and a device, and a limit, and read the answer below.",
+        "both. Choose a network and a device, and a limit, and read the answer.",
         {
             "rows": rows,
             "facts": FACTS,
@@ -125,6 +126,54 @@ def _operators(summary: Summary) -> Iterator[Chart]:
     )
 
 
+def _graph(summary: Summary) -> Iterator[Chart]:
+    """The network as it was loaded and as it runs."""
+    operators = summary.network.get("operators", [])
+    runs = {i: op for i, op in enumerate(operators) if not op.get("prepares")}
+    costs = {op.index: op.cost for op in summary.ops}
+    what = _UNITS[Unit.NS if summary.figure("latency") else Unit.INSTRUCTIONS]
+    if not any(costs.get(i) for i in runs):  # it was not measured operator by operator
+        costs, what = {i: op["macs"] for i, op in runs.items()}, "multiply-accumulates"
+    whole = sum(costs.get(i, 0) for i in runs)
+    if not whole:
+        return
+    shares = {i: costs.get(i, 0) / whole for i in runs}
+    places = {i: place for place, i in enumerate(runs)}
+    after = [
+        {
+            "said": f"{op['label']}: {_text.percent(shares[i])} of the {what}",
+            "share": shares[i],
+            "reads": [places[source] for source in op["reads"] if source in places],
+        }
+        for i, op in runs.items()
+    ]
+    before = []
+    for op in summary.network.get("before", []):
+        now = op["becomes"] if op["becomes"] in runs else None
+        fate = "gone" if now is None else f"now part of {after[places[now]]['said']}"
+        before.append(
+            {
+                "said": f"{op['label']}, {fate}",
+                "share": 0 if now is None else shares[now],
+                "reads": op["reads"],
+            }
+        )
+    named = [("before", before), ("after", after)]
+    yield Chart(
+        "graph",
+        "The network before and after the passes",
+        f"A square is an operator, coloured by its share of the {what}; before the passes by that "
+        "of the operator that it became part of. Data flow to the right, and on in the next row.",
+        {
+            "graphs": [
+                {"title": f"{when}: {len(ops)} operators", "operators": ops}
+                for when, ops in named
+                if ops
+            ]
+        },
+    )
+
+
 def _samples(runs: Sequence[tuple[str, Summary]]) -> Iterator[Chart]:
     series = [
         {"label": label, "launches": figure.launches}
@@ -177,8 +226,14 @@ def _weight(tree: dict[str, Any]) -> int:
 
 
 def _memory(summary: Summary) -> Iterator[Chart]:
-    held = summary.network.get("memory", [])
-    labels = [label for label, _ in _network(summary)]
+    operators = summary.network.get("operators", [])
+    labels = [op["label"] for op in operators if not op.get("prepares")]
+    first = len(operators) - len(labels)  # those that prepare constants stand before all others
+    held = [
+        {**tensor, "first": max(0, tensor["first"] - first), "last": tensor["last"] - first}
+        for tensor in summary.network.get("memory", [])
+        if tensor["last"] >= first
+    ]
     if held and labels:
         arena = summary.figure("arena_bytes")
         yield Chart(

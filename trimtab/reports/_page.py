@@ -16,7 +16,8 @@ from importlib import resources
 from trimtab.reports._charts import Chart
 from trimtab.tables import Table
 
-_SCRIPTS = ("d3.min.js", "plot.umd.min.js", "page.js")
+_LIBRARIES = ("d3.min.js", "plot.umd.min.js")
+_SCRIPTS = (*_LIBRARIES, "words.js", "charts.js", "graph.js", "cells.js", "page.js")
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
 
@@ -64,7 +65,8 @@ def _section(chart: Chart, index: int) -> str:
     asks = "<form></form>" if chart.kind == "cells" else ""
     caption = f"<figcaption>{escape(chart.caption)}</figcaption>" if chart.caption else ""
     return (
-        f'<section class="chart" tabindex="0" aria-labelledby="chart{index}">'
+        f'<section class="chart" data-kind="{chart.kind}" tabindex="0"'
+        f' aria-labelledby="chart{index}">'
         f'<h2 id="chart{index}">{escape(chart.title)}</h2>{caption}{asks}'
         '<div class="plot"><noscript>This chart needs JavaScript; the tables have its numbers.'
         '</noscript></div><output aria-live="polite"></output></section>'

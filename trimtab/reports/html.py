@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from trimtab.bench.summary import Comparison, Summary
 from trimtab.reports import _cells, _charts, _tables
+from trimtab.reports._cells import Cell
 from trimtab.reports._page import page
 
 SUFFIX = ".html"
@@ -31,7 +32,7 @@ def comparison(comparison: Comparison) -> str:
 
 def cells(runs: Sequence[Summary]) -> str:
     """Many runs at a glance: cost against bytes, which are best, and a table of all."""
-    return _overview(runs)
+    return page_of(_cells.cells_of(runs), _left_out(runs))
 
 
 def site(runs: Sequence[Summary], base: str, state: str) -> str:
@@ -40,17 +41,20 @@ def site(runs: Sequence[Summary], base: str, state: str) -> str:
         (base + run.header.run_id, f"{run.header.time[:19]}Z {run.name}: {run.status}")
         for run in reversed(runs)
     ]
-    return _overview(runs, base, links, state)
+    return page_of(_cells.cells_of(runs, base), _left_out(runs), links, state)
 
 
-def _overview(
-    runs: Sequence[Summary],
-    base: str = "",
+def page_of(
+    found: Sequence[Cell],
+    notes: Sequence[str] = (),
     links: Sequence[tuple[str, str]] = (),
     state: str = "",
 ) -> str:
-    found = _cells.cells_of(runs, base)
-    left_out = [f"{run.name} ended with {run.status}." for run in runs if not _cells.cell_of(run)]
+    """The page of cells; see `_page.page`."""
     charts = [_charts.of_cells(found)] if found else []
     title = f"{len(found)} configurations"
-    return page(title, [], charts, [_cells.table(found)], left_out, links, state)
+    return page(title, [], charts, [_cells.table(found)], notes, links, state)
+
+
+def _left_out(runs: Sequence[Summary]) -> list[str]:
+    return [f"{run.name} ended with {run.status}." for run in runs if not _cells.cell_of(run)]

@@ -107,4 +107,9 @@ def count(outcomes: Sequence[Outcome]) -> str:
     old = sum(outcome.is_good and outcome.is_old for outcome in outcomes)
     failed = len(outcomes) - good
     parts = [f"{good - old} measured", f"{old} measured earlier", f"{failed} failed"]
-    return f"{len(outcomes)} cells: {', '.join(parts)}"
+    return f"{cells_said(len(outcomes))}: {', '.join(parts)}"
+
+
+def cells_said(count: int) -> str:
+    """So many cells."""
+    return "1 cell" if count == 1 else f"{count} cells"

@@ -93,7 +93,8 @@ def prepare(recipe: Recipe, progress: Progress = SILENT) -> Prepared:
     with progress.step("compute the expected output"):
         plan = recipe.plan or Plan()
         expected = on_host(source, plan) if is_own else expected_output(path, source, recipe.shapes)
-        is_half = "f16" in (plan.precision, *plan.precisions.values())
+        # Weights that are stored in f16 are rounded as those are that f16 computes with.
+        is_half = "f16" in (plan.precision, plan.weights_type, *plan.precisions.values())
         expected = expected.within("f16" if is_half else "f32")
     return Prepared(recipe, path, source, program, expected)
 

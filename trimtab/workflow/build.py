@@ -210,7 +210,7 @@ def subject_of(
         compiler=made.compiler,
         flags=made.flags,
         operators=[f"{op.type} {op.name}" for op in program.ops],
-        network=inspection.network(program),
+        network=inspection.network(program, recipe.network.program if recipe.network else None),
         size=size.measure(made.runner).to_json(),
         accuracy=accuracy,
         search=search,

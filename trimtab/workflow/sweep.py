@@ -231,7 +231,8 @@ def measure(task: MeasureTask) -> tuple[Measured, ...]:
     seed, count = uuid4().int % 2**32, len(sides)
     with definition.open() as device, tempfile.TemporaryDirectory(prefix="trimtab-") as scratch:
         info = device.describe()
-        settings = task.settings.resolved(is_emulated=info.is_emulated)
+        settings = task.settings.counted() if info.is_emulated else task.settings
+        settings = settings.resolved(is_emulated=info.is_emulated)
         known = floors.read(definition.name, floors_folder())
         turns: dict[str, Any] = {"comparison": uuid4().hex[:12], "seed": seed, "is_duet": False}
         turns["floor"] = asdict(known) if known else None

@@ -1,297 +1,46 @@
 // Draws the charts of a page: each <section class="chart"> names its kind, and the data are the
 // JSON of #data. Observable Plot draws SVG, with the colours of page.css.
 "use strict";
-(() => {
-  const INK = "currentColor", FRAME = "var(--faint)", MARK = "var(--mark)";
-  const COLOURS = d3.range(8).map((i) => `var(--c${i})`);
+const draw = {bars, stacked, timeline, treemap, memory, roofline, samples, plane, graph};
 
-  const sized = d3.format(".3~s");
-  const bytes = (n) => n < 1e4 ? `${n} B` : n < 1e6 ? `${+(n / 1e3).toPrecision(4)} kB` : `${+(n / 1e6).toPrecision(4)} MB`;
-  const times = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]];
-  const time = (ns) => {
-    const [factor, unit] = times.find(([f]) => ns >= f) || times[3];
-    return `${+(ns / factor).toPrecision(4)} ${unit}`;
+// Arrow keys go from mark to mark of a chart and read out what each says.
+function steer(section, output) {
+  const marks = [...section.querySelectorAll("svg [aria-label]")].filter((m) => /^(rect|path|circle|a)$/.test(m.tagName) && /\d/.test(m.getAttribute("aria-label")));
+  let at = -1;
+  section.onkeydown = (event) => {
+    const step = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1}[event.key];
+    const end = {Home: 0, End: marks.length - 1}[event.key];
+    if ((step == null && end == null) || !marks.length || /^(INPUT|SELECT)$/.test(event.target.tagName)) return;
+    event.preventDefault();
+    marks[at]?.classList.remove("current");
+    at = end ?? (at < 0 ? (step > 0 ? 0 : marks.length - 1) : (at + step + marks.length) % marks.length);
+    marks[at].classList.add("current");
+    output.textContent = marks[at].getAttribute("aria-label");
   };
-  const count = (n) => n < 1e5 ? d3.format(",")(Math.round(n)) : sized(n).replace("G", " G").replace(/([Mk])$/, " $1");
-  const shown = {ns: time, bytes, instructions: count};
-  const ticks = {ns: time, bytes: (n) => bytes(n), instructions: (n) => sized(n)};
-  const axis = {ns: "time", bytes: "bytes", instructions: "executed instructions"};
-  const cut = (text, n) => text.length > n ? text.slice(0, n - 1) + "…" : text;
+}
 
-  const tip = {fill: "var(--paper)", stroke: FRAME, lineWidth: 40};
-  const base = (width, more) => ({
-    width, marginBottom: 45, style: {background: "transparent", color: INK, fontSize: "12px", overflow: "visible"}, ...more,
-  });
-  const ordinal = (domain) => ({domain, range: domain.map((_, i) => COLOURS[i % COLOURS.length]), legend: true});
+function show(section, chart) {
+  const place = section.querySelector(".plot");
+  const width = Math.max(300, Math.min(1080, place.clientWidth));
+  const drawn = draw[chart.kind](chart.data, width);
+  for (const svg of drawn.tagName === "svg" ? [drawn] : drawn.querySelectorAll("svg")) svg.setAttribute("aria-label", chart.title);
+  place.replaceChildren(drawn);
+  steer(section, section.querySelector("output"));
+  section.dataset.drawn = "yes";
+}
 
-  // Horizontal bars from zero, with whiskers where there are intervals.
-  function bars({rows, unit}, width) {
-    const left = Math.min(width * 0.4, 260);
-    const room = left / 7;
-    const said = (r) => `${r.label}: ${shown[unit](r.value)}` +
-      (r.low == null ? "" : `, 95 % interval ${shown[unit](r.low)} to ${shown[unit](r.high)}`);
-    return Plot.plot(base(width, {
-      marginLeft: left, marginRight: 70, height: rows.length * 26 + 50,
-      x: {label: `${axis[unit]} →`, tickFormat: ticks[unit], ticks: Math.max(2, width / 160), zero: true, grid: true},
-      y: {label: null, domain: rows.map((r) => r.label), tickFormat: (t) => cut(t, room)},
-      marks: [
-        Plot.barX(rows, {y: "label", x: "value", fill: MARK, ariaLabel: said, title: said, tip, insetTop: 3, insetBottom: 3}),
-        Plot.ruleY(rows.filter((r) => r.low != null && r.low !== r.high), {y: "label", x1: "low", x2: "high", stroke: INK, strokeWidth: 2}),
-        Plot.text(rows, {y: "label", x: (r) => r.high ?? r.value, text: (r) => shown[unit](r.value), textAnchor: "start", dx: 5, fill: INK}),
-        Plot.ruleX([0], {stroke: INK}),
-      ],
-    }));
-  }
-
-  // Parts of a whole side by side, one bar each.
-  function stacked({rows, unit}, width) {
-    const parts = rows.flatMap((r) => r.parts.map(([part, value]) => ({label: r.label, part, value})));
-    const names = [...d3.rollup(parts, (v) => d3.max(v, (p) => p.value), (p) => p.part)].sort((a, b) => b[1] - a[1]).map(([n]) => n);
-    const kept = new Set(names.slice(0, names.length > 8 ? 7 : 8));
-    for (const p of parts) p.name = kept.has(p.part) ? p.part : "others";
-    const domain = [...kept, ...(names.length > 8 ? ["others"] : [])];
-    const said = (p) => `${p.label}, ${p.part}: ${shown[unit](p.value)}`;
-    return Plot.plot(base(width, {
-      marginLeft: Math.min(width * 0.3, 160), height: rows.length * 34 + 60, color: ordinal(domain),
-      x: {label: `${axis[unit]} →`, tickFormat: ticks[unit], ticks: Math.max(2, width / 160), grid: true},
-      y: {label: null, domain: rows.map((r) => r.label), tickFormat: (t) => cut(t, 22)},
-      marks: [Plot.barX(parts, {y: "label", x: "value", fill: "name", order: domain, ariaLabel: said, title: said, tip, stroke: "var(--paper)"}), Plot.ruleX([0], {stroke: INK})],
-    }));
-  }
-
-  // An inference by operator, one after the other; a colour per type of operator.
-  function timeline({spans, unit, lane}, width) {
-    let start = 0;
-    const total = d3.sum(spans, (s) => s.cost);
-    const laid = spans.map((s) => ({...s, start, end: (start += s.cost)}));
-    const types = [...d3.rollup(laid, (v) => d3.sum(v, (s) => s.cost), (s) => s.type)].sort((a, b) => b[1] - a[1]).map(([t]) => t);
-    const kept = new Set(types.slice(0, types.length > 8 ? 7 : 8));
-    for (const s of laid) { s.name = kept.has(s.type) ? s.type : "others"; s.lane = lane; }
-    const said = (s) => `${s.label}: ${shown[unit](s.cost)}, ${d3.format(".1%")(s.cost / total)} of the inference`;
-    const wide = laid.filter((s) => (s.end - s.start) / total * width > 60);
-    return Plot.plot(base(width, {
-      height: 145, marginLeft: 20, marginRight: 20, color: ordinal([...kept, ...(types.length > 8 ? ["others"] : [])]),
-      x: {label: `${axis[unit]} since the inference began →`, tickFormat: ticks[unit], ticks: Math.max(2, width / 120), domain: [0, total]},
-      y: {axis: null},
-      marks: [
-        Plot.rect(laid, {x1: "start", x2: "end", y1: 0, y2: 1, fill: "name", stroke: "var(--paper)", strokeWidth: 0.5, ariaLabel: said, title: said, tip}),
-        Plot.text(wide, {x: (s) => (s.start + s.end) / 2, y: 0.5, text: (s) => cut(s.label.split(" ").pop(), (s.end - s.start) / total * width / 8), fill: "var(--paper)"}),
-      ],
-    }));
-  }
-
-  // Bytes of a tree: groups, and what is in each.
-  function treemap({tree}, width) {
-    const height = Math.min(480, width * 0.7);
-    const root = d3.hierarchy(tree).sum((d) => d.value || 0).sort((a, b) => b.value - a.value);
-    d3.treemap().size([width - 2, height - 2]).paddingInner(1).paddingTop(0).round(true)(root);
-    const whole = root.value;
-    const leaves = root.leaves().filter((d) => d.value);
-    const groups = root.children.map((d) => d.data.name);
-    const few = groups.length > 8 ? [...groups.slice(0, 7), "others"] : groups;
-    const group = (d) => few.includes(d.ancestors().at(-2).data.name) ? d.ancestors().at(-2).data.name : "others";
-    const said = (d) => `${d.ancestors().slice(0, -1).reverse().map((a) => a.data.name).join(" / ")}: ${bytes(d.value)}, ${d3.format(".1%")(d.value / whole)}`;
-    const roomy = leaves.filter((d) => d.x1 - d.x0 > 46 && d.y1 - d.y0 > 18);
-    const name = (d) => cut(d.data.name, (d.x1 - d.x0) / 7.5);
-    return Plot.plot(base(width, {
-      height, margin: 1, axis: null, color: ordinal(few),
-      x: {domain: [0, width - 2]}, y: {domain: [height - 2, 0]},
-      marks: [
-        Plot.rect(leaves, {x1: "x0", x2: "x1", y1: "y0", y2: "y1", fill: group, ariaLabel: said, title: said, tip, inset: 0.5}),
-        Plot.text(roomy, {x: (d) => d.x0 + 5, y: (d) => d.y0 + 10, text: name, textAnchor: "start", fill: "var(--paper)"}),
-        Plot.text(roomy.filter((d) => d.y1 - d.y0 > 36 && d.x1 - d.x0 > 60), {x: (d) => d.x0 + 5, y: (d) => d.y0 + 25, text: (d) => bytes(d.value), textAnchor: "start", fill: "var(--paper)"}),
-      ],
-    }));
-  }
-
-  // What the arena holds at each operator.
-  function memory({held, operators, arena}, width) {
-    const at = d3.range(operators.length).map((i) => ({i, sum: d3.sum(held, (h) => h.first <= i && i <= h.last ? h.bytes : 0)}));
-    const rows = [];
-    held.slice().sort((a, b) => b.bytes - a.bytes).forEach((h) => {
-      for (let i = h.first; i <= Math.min(h.last, operators.length - 1); i++) rows.push({i, name: h.name, bytes: h.bytes, span: h});
-    });
-    const large = new Set(held.slice().sort((a, b) => b.bytes - a.bytes).slice(0, 200).map((h) => h.name));
-    const drawn = rows.filter((r) => large.has(r.name));
-    const said = (r) => `${r.name}: ${bytes(r.bytes)}, held from operator ${r.span.first + 1} (${operators[r.span.first]}) to ${Math.min(r.span.last + 1, operators.length)}`;
-    return Plot.plot(base(width, {
-      height: 300, marginLeft: 70,
-      x: {label: "operator, in the order they run →", ticks: Math.max(2, width / 100)},
-      y: {label: "↑ bytes held", tickFormat: bytes, grid: true, zero: true},
-      marks: [
-        Plot.rectY(drawn, {x1: (r) => r.i + 0.5, x2: (r) => r.i + 1.5, y: "bytes", fill: (r) => COLOURS[r.span.first % 7], stroke: "var(--paper)", strokeWidth: 0.3, title: said, ariaLabel: said, order: "name", tip}),
-        Plot.line(at, {x: (d) => d.i + 1, y: "sum", curve: "step", stroke: INK}),
-        ...(arena ? [Plot.ruleY([arena], {stroke: "var(--c1)", strokeDasharray: "5 3"}), Plot.text([arena], {y: arena, frameAnchor: "right", dy: -8, textAnchor: "end", text: () => `arena: ${bytes(arena)}`, fill: INK})] : []),
-      ],
-    }));
-  }
-
-  // What operators reach for the work that they do per byte.
-  function roofline({ops, unit, gbPerS}, width) {
-    const rate = (o) => unit === "ns" ? o.macs / o.cost : o.macs / o.cost;
-    const dots = ops.map((o) => ({...o, x: o.macs / Math.max(1, o.moved), y: rate(o)}));
-    const best = d3.max(dots, (d) => d.y);
-    const y = unit === "ns" ? "↑ GMAC/s" : "↑ MACs per executed instruction";
-    const said = (d) => `${d.label}: ${sized(d.macs)} MACs, ${d.x.toPrecision(3)} per byte, ${d.y.toPrecision(3)} ${unit === "ns" ? "GMAC/s" : "per instruction"}, ${shown[unit](d.cost)}`;
-    const [x0, x1] = d3.extent(dots, (d) => d.x);
-    const roof = unit === "ns" && gbPerS ? [x0 / 2, best / gbPerS, x1 * 2].filter((x, i) => i !== 1 || (x > x0 / 2 && x < x1 * 2)).map((x) => ({x, y: Math.min(best, x * gbPerS)})) : [];
-    return Plot.plot(base(width, {
-      height: 340, marginLeft: 60, grid: true,
-      x: {type: "log", label: "multiply-accumulates per byte of tensors and weights →", tickFormat: "~s", ticks: Math.max(2, width / 150)},
-      y: {type: "log", label: y, tickFormat: "~g", ticks: 5}, r: {range: [3, 16]},
-      marks: [
-        Plot.line(roof, {x: "x", y: "y", stroke: "var(--c1)", strokeWidth: 2}),
-        Plot.ruleY([best], {stroke: INK, strokeDasharray: "4 3"}),
-        Plot.dot(dots, {x: "x", y: "y", r: "cost", fill: MARK, fillOpacity: 0.55, stroke: MARK, ariaLabel: said, title: said, tip}),
-      ],
-    }));
-  }
-
-  // Every sample of each launch.
-  function samples({series, unit}, width) {
-    const rows = series.flatMap((s) => s.launches.flatMap((values, i) => values.map((value, j) => ({run: s.label, launch: i + 1, j, value}))));
-    const many = series.length > 1;
-    const said = (d) => `${many ? d.run + ", " : ""}launch ${d.launch}, run ${d.j + 1}: ${shown[unit](d.value)}`;
-    const medians = d3.rollups(rows, (v) => d3.median(v, (d) => d.value), (d) => d.run, (d) => d.launch).flatMap(([run, v]) => v.map(([launch, value]) => ({run, launch, value})));
-    return Plot.plot(base(width, {
-      height: 280, marginLeft: 75, color: ordinal(series.map((s) => s.label)), grid: true,
-      x: {label: "launch →", ticks: d3.min([width / 60, d3.max(rows, (d) => d.launch)]), tickFormat: "d", domain: [0.4, d3.max(rows, (d) => d.launch) + 0.6]},
-      y: {label: `↑ ${axis[unit]} of an inference`, tickFormat: ticks[unit], ticks: 5},
-      marks: [
-        Plot.dot(rows, {x: (d) => d.launch + ((d.j * 0.618) % 1 - 0.5) * 0.5, y: "value", r: 2, fill: "run", fillOpacity: 0.5, symbol: "run", ariaLabel: said, title: said, tip}),
-        Plot.tickY(medians, {x: "launch", y: "value", stroke: INK, strokeWidth: 2, inset: 0}),
-      ].slice(0, 1).concat(Plot.ruleY(medians, {x1: (d) => d.launch - 0.35, x2: (d) => d.launch + 0.35, y: "value", stroke: INK, strokeWidth: 2})),
-    }));
-  }
-
-  // Which candidates cannot be beaten in both directions at once.
-  function front(rows, x, y) {
-    let best = Infinity;
-    return rows.slice().sort((a, b) => x(a) - x(b) || y(a) - y(b)).filter((r) => y(r) < best && ((best = y(r)), true));
-  }
-
-  // Two costs of every choice, less of both is better; the best are named and joined.
-  function plane({dots, names, formats, series}, width) {
-    const [fx, fy] = formats.map((f) => shown[f] || ((n) => +n.toPrecision(3) + f));
-    const best = front(dots, (d) => d.x, (d) => d.y);
-    const said = (d) => `${d.label}: ${fx(d.x)}, ${fy(d.y)}`;
-    const kinds = series ? [...new Set(dots.map((d) => d.series))].slice(0, 8) : [];
-    const [top, right] = [d3.max(dots, (d) => d.y), d3.max(dots, (d) => d.x)];
-    const named = [];  // those of the front whose names do not lie on each other
-    for (const d of best) if (!named.some((o) => Math.abs(o.y - d.y) < top * 0.05 && Math.abs(o.x - d.x) < right * 0.3)) named.push(d);
-    return Plot.plot(base(width, {
-      height: Math.max(280, Math.min(440, width * 0.6)), marginLeft: 75, marginRight: 30, grid: true,
-      ...(kinds.length ? {color: ordinal(kinds), symbol: {domain: kinds, legend: true}} : {}),
-      x: {label: `${names[0]} →`, tickFormat: fx, ticks: Math.max(2, width / 140), zero: true, nice: true},
-      y: {label: `↑ ${names[1]}`, tickFormat: fy, ticks: 6, zero: true, nice: true},
-      marks: [
-        Plot.line(best, {x: "x", y: "y", curve: "step-after", stroke: INK, strokeDasharray: "4 3"}),
-        Plot.dot(dots, {x: "x", y: "y", r: (d) => d.marked || best.includes(d) ? 6 : 4, fill: kinds.length ? "series" : MARK, symbol: kinds.length ? "series" : "circle", fillOpacity: 0.8, stroke: (d) => d.marked ? INK : "none", strokeWidth: 2, ariaLabel: said, title: said, href: "href", tip}),
-        Plot.text(named, {x: "x", y: "y", text: (d) => cut(d.label, 34), textAnchor: (d) => d.x > right * 0.6 ? "end" : "start", dx: 0, dy: -13, fill: INK, stroke: "var(--paper)", strokeWidth: 4, paintOrder: "stroke"}),
-      ],
-    }));
-  }
-
-  const draw = {bars, stacked, timeline, treemap, memory, roofline, samples, plane};
-
-  // Arrow keys go from mark to mark of a chart and read out what each says.
-  function steer(section, output) {
-    const marks = [...section.querySelectorAll("svg [aria-label]")].filter((m) => /^(rect|path|circle|a)$/.test(m.tagName) && /\d/.test(m.getAttribute("aria-label")));
-    let at = -1;
-    section.onkeydown = (event) => {
-      const step = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1}[event.key];
-      const end = {Home: 0, End: marks.length - 1}[event.key];
-      if ((step == null && end == null) || !marks.length || /^(INPUT|SELECT)$/.test(event.target.tagName)) return;
-      event.preventDefault();
-      marks[at]?.classList.remove("current");
-      at = end ?? (at < 0 ? (step > 0 ? 0 : marks.length - 1) : (at + step + marks.length) % marks.length);
-      marks[at].classList.add("current");
-      output.textContent = marks[at].getAttribute("aria-label");
-    };
-  }
-
-  function show(section, chart) {
-    const place = section.querySelector(".plot");
-    const width = Math.max(300, Math.min(1080, place.clientWidth));
-    const drawn = draw[chart.kind](chart.data, width);
-    drawn.querySelectorAll?.("svg").forEach((svg) => svg.setAttribute("aria-label", chart.title));
-    (drawn.tagName === "svg" ? drawn : drawn.querySelector("svg:last-of-type")).setAttribute("aria-label", chart.title);
-    place.replaceChildren(drawn);
-    steer(section, section.querySelector("output"));
-    section.dataset.drawn = "yes";
-  }
-
-  // The cells of a sweep: selections, and the question which is smallest under a limit.
-  function cells(section, chart) {
-    const {rows, facts, names} = chart.data;
-    const form = section.querySelector("form");
-    const chosen = {};
-    // The address keeps what was chosen: to share it, and for when the page loads again.
-    const kept = new URLSearchParams(location.hash.slice(1));
-    const keep = () => {
-      const now = new URLSearchParams(Object.entries(chosen));
-      if (limit.value) now.set("limit", limit.value);
-      history.replaceState(null, "", `#${now}`);
-    };
-    const limit = Object.assign(document.createElement("input"), {type: "number", min: 0, step: "any"});
-    const answer = document.createElement("p");
-    answer.className = "answer";
-    answer.setAttribute("role", "status");
-    const options = facts.filter((f) => new Set(rows.map((r) => r[f])).size > 1);
-    for (const fact of options) {
-      const select = document.createElement("select");
-      const values = [...d3.rollup(rows, (v) => v.length, (r) => r[fact])].sort((a, b) => b[1] - a[1] || d3.ascending(a[0], b[0])).map(([v]) => v);
-      const fixed = fact === "model" || fact === "device";  // cells of different ones are not to be ranked
-      for (const value of fixed ? values : ["all", ...values]) select.add(new Option(value, value));
-      if ([...select.options].some((o) => o.value === kept.get(fact))) select.value = kept.get(fact);
-      chosen[fact] = select.value;
-      select.onchange = () => { chosen[fact] = select.value; keep(); update(); };
-      const label = document.createElement("label");
-      label.append(fact, select);
-      form.append(label);
-    }
-    const label = document.createElement("label");
-    const unitText = document.createElement("span");
-    label.append(unitText, limit);
-    form.append(label);
-    limit.value = kept.get("limit") ?? "";
-    limit.oninput = () => { keep(); update(); };
-    section.querySelector(".plot").before(answer);
-    function update() {
-      const these = rows.filter((r) => options.every((f) => chosen[f] === "all" || chosen[f] === undefined || r[f] === chosen[f]));
-      const unit = these[0]?.unit ?? "ns";
-      unitText.textContent = unit === "ns" ? "at most, ms" : "at most, million instructions";
-      const same = these.filter((r) => r.unit === unit);
-      const fit = same.filter((r) => !limit.value || r.cost <= limit.value * 1e6);
-      const least = d3.least(fit, (a, b) => a.bytes - b.bytes || a.cost - b.cost);
-      const fastest = d3.least(fit, (a, b) => a.cost - b.cost || a.bytes - b.bytes);
-      const differing = options.filter((f) => new Set(same.map((r) => r[f])).size > 1);
-      const named = (r) => differing.map((f) => r[f]).join(", ") || r.run;
-      const said = (r) => `${named(r)} (${bytes(r.bytes)}, ${shown[unit](r.cost)})`;
-      answer.textContent = least ? `Smallest: ${said(least)}. Fastest: ${said(fastest)}. ${fit.length} of ${same.length} cells${limit.value ? " are within the limit" : ""}.` : "No cell is within the limit.";
-      const series = differing.find((f) => new Set(same.map((r) => r[f])).size <= 8);
-      if (!fit.length) { section.querySelector(".plot").replaceChildren(); return; }
-      show(section, {kind: "plane", title: chart.title, data: {
-        dots: fit.map((r) => ({x: r.bytes, y: r.cost, label: named(r), series: series && r[series], href: r.href})),
-        names: ["bytes shipped, binary and model", names[unit]], formats: ["bytes", unit], series}});
-    }
-    section.redraw = update;
-    update();
-  }
-
-  const charts = JSON.parse(document.getElementById("data").textContent);
-  const sections = [...document.querySelectorAll(".chart")];
-  const redraw = () => sections.forEach((section, i) => {
-    if (section.redraw) section.redraw();
-    else if (charts[i].kind === "cells") cells(section, charts[i]);
-    else show(section, charts[i]);
-  });
-  redraw();
-  let waiting, width = innerWidth;
-  addEventListener("resize", () => {
-    if (innerWidth === width) return;
-    width = innerWidth;
-    clearTimeout(waiting);
-    waiting = setTimeout(redraw, 150);
-  });
-})();
+const charts = JSON.parse(document.getElementById("data").textContent);
+const sections = [...document.querySelectorAll(".chart")];
+const redraw = () => sections.forEach((section, i) => {
+  if (section.redraw) section.redraw();
+  else if (charts[i].kind === "cells") cells(section, charts[i]);
+  else show(section, charts[i]);
+});
+redraw();
+let waiting, width = innerWidth;
+addEventListener("resize", () => {
+  if (innerWidth === width) return;
+  width = innerWidth;
+  clearTimeout(waiting);
+  waiting = setTimeout(redraw, 150);
+});

@@ -1,0 +1,175 @@
+"""Pictures of the README: charts of a report and of a sweep as SVG, of results that are committed.
+
+A browser draws their pages as it does for everybody; its charts and legends are laid out below each
+other. Pictures are light or dark as the reader's system is, on paper of their own, since the page
+around them need not be.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import urlencode
+from xml.etree import ElementTree as ET
+
+from trimtab import __version__, files, paths, reports
+from trimtab.bench import index, results, summary
+from trimtab.bench.summary import Unit
+from trimtab.errors import MissingRequirementError, ResultError
+from trimtab.instruments import committed
+from trimtab.instruments.committed import Results
+from trimtab.reports import Cell
+
+BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
+_SHOWN = ("timeline", "graph", "treemap")  # of a report
+_WIDTH, _EDGE = 960, 16
+_SVG = "http://www.w3.org/2000/svg"
+_SECTION = re.compile(r'<section class="chart" data-kind="(\w+)".*?</section>', re.DOTALL)
+_PART = re.compile(
+    r"<h2[^>]*>(?P<title>.*?)</h2>|<h3>(?P<heading>.*?)</h3>"
+    r"|<span[^>]*-swatch[^>]*>(?P<sign><svg.*?</svg>)(?P<name>.*?)</span>"
+    r'|(?P<chart><svg(?=[^>]* width="\d{3}).*?</svg>)',
+    re.DOTALL,
+)
+_FOR_EARS = ("aria-label", "aria-description", "aria-hidden", "class")
+
+
+def take_run(record: Path) -> Path:
+    """Commits a record as the one that is shown; errors of `results.read`."""
+    results.read(record)
+    return _write(_run(), record.read_text(encoding="utf-8"))
+
+
+def take_sweep(folder: Path, command: str) -> Path:
+    """Commits the cells of a folder of results as those that are shown; ResultError where there are
+    none.
+    """
+    whole = [run for run in index.entries(folder) if run.status != index.TRUNCATED]
+    runs = [summary.summarize(results.read(folder / run.file_name)) for run in whole]
+    rows = [dataclasses.asdict(cell) for cell in reports.cells_of(runs)]
+    if not rows:
+        raise ResultError("no run ended well", where=str(folder), hint="./inv sweep makes some")
+    found = Results(command=command, versions={"trimtab": __version__}, rows=rows)
+    return committed.write("sweep", found)
+
+
+def draw() -> list[Path]:
+    """Draws all anew; MissingRequirementError without a browser."""
+    run = reports.find("html").run(summary.summarize(results.read(_run())))
+    cells = [Cell(**{**row, "unit": Unit(row["unit"])}) for row in committed.read("sweep").rows]
+    # Counts are the same whenever they are taken, and times are not.
+    exact = [cell.facts["device"] for cell in cells if cell.unit is Unit.INSTRUCTIONS]
+    chosen = urlencode({"model": "all", "device": exact[0] if exact else ""})
+    return [
+        _write(folder() / "report.svg", _picture(_drawn(run), _SHOWN)),
+        _write(
+            folder() / "sweep.svg", _picture(_drawn(reports.page_of(cells), chosen), ("cells",))
+        ),
+    ]
+
+
+def folder() -> Path:
+    """Where pictures are, in a checkout."""
+    return paths.root() / "docs" / "pictures"
+
+
+def _run() -> Path:
+    return paths.root() / "bench" / "report.jsonl"
+
+
+def _write(path: Path, text: str) -> Path:
+    files.write_text(path, text, hint="pictures belong to a checkout")
+    return path
+
+
+def _drawn(page: str, chosen: str = "") -> str:
+    """A page as it is when its scripts have run, with what is `chosen` in its address."""
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if program is None:
+        raise MissingRequirementError(
+            "pictures are drawn by a browser, and there is none",
+            hint="sudo apt-get install chromium-headless-shell",
+        )
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
+        path = Path(name) / "page.html"
+        files.write_text(path, page)
+        command = [program, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
+        command += [f"--user-data-dir={name}/profile", f"--window-size={_WIDTH},1000"]
+        command += [f"{path.as_uri()}#{chosen}"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode or "data-drawn" not in done.stdout:
+        raise MissingRequirementError("the browser draws nothing", where=program, hint=done.stderr)
+    return done.stdout
+
+
+def _picture(page: str, kinds: Sequence[str]) -> str:
+    """The charts of these kinds of a page as one SVG."""
+    root = ET.Element(f"{{{_SVG}}}svg")
+    paper = ET.SubElement(root, f"{{{_SVG}}}rect", fill="var(--paper)")
+    down = _EDGE
+    for section in _SECTION.finditer(page):
+        if section[1] in kinds:
+            down = _laid_out(root, section[0], down) + _EDGE
+    for element in (root, paper):
+        element.attrib |= {"width": str(_WIDTH), "height": str(down)}
+    root.attrib |= {"viewBox": f"0 0 {_WIDTH} {down}", "style": "color: var(--ink)"}
+    root.attrib |= {"fill": "currentColor", "font-family": "system-ui, sans-serif"}
+    style = ET.Element(f"{{{_SVG}}}style")
+    style.text = "".join(re.findall(r":root \{.*?\}|@media[^{]*dark\) \{.*?\} \}", page, re.DOTALL))
+    root.insert(0, style)
+    ET.register_namespace("", _SVG)
+    return _shorter(ET.tostring(root, encoding="unicode")) + "\n"
+
+
+def _laid_out(root: ET.Element, section: str, down: int) -> int:
+    """Puts the parts of a section below `down`; how far down they go."""
+    right = _EDGE
+    for part in _PART.finditer(section):
+        if part["sign"]:
+            wide = 34 + 7 * len(part["name"])
+            if right + wide > _WIDTH:
+                right, down = _EDGE, down + 20
+            _put(root, part["sign"], right, down)
+            _text(root, part["name"], right + 20, down + 12, "font-size: 12px")
+            right += wide
+            continue
+        if right > _EDGE:
+            right, down = _EDGE, down + 24
+        if part["chart"]:
+            down += _put(root, part["chart"], _EDGE, down)
+        else:
+            size = "font-size: 17px" if part["title"] else "font-size: 14px"
+            text = part["title"] or part["heading"]
+            _text(root, text, _EDGE, down + 18, f"{size}; font-weight: 600")
+            down += 32
+    return down
+
+
+def _text(root: ET.Element, text: str, x: int, y: int, style: str) -> None:
+    place = ET.SubElement(root, f"{{{_SVG}}}text", x=str(x), y=str(y), style=style)
+    place.text = ET.fromstring(f"<a>{text}</a>").text
+
+
+def _put(root: ET.Element, svg: str, x: int, y: int) -> int:
+    """Puts an SVG there, without what is for ears; its height."""
+    own = svg.replace(f' xmlns="{_SVG}"', "").replace("&nbsp;", "&#160;")
+    element = ET.fromstring(own.replace("<svg ", f'<svg xmlns="{_SVG}" ', 1))
+    for parent in [*element.iter()]:
+        for name in _FOR_EARS:
+            parent.attrib.pop(name, None)
+        for child in [*parent]:
+            if child.tag in (f"{{{_SVG}}}title", f"{{{_SVG}}}style"):
+                parent.remove(child)
+    element.attrib |= {"x": str(x), "y": str(y)}
+    root.append(element)
+    return round(float(element.get("height", "0")))
+
+
+def _shorter(text: str) -> str:
+    """With a hundredth of a pixel as the finest."""
+    return re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", text)
