@@ -1,5 +1,5 @@
-// The table of operators in this binary: a generated constant, plus those that are registered at run
-// time (runtime/api/run_time_operator.h).
+// The table of operators in this binary: a generated constant, plus operators registered at run
+// time by plug-ins.
 #ifndef TRIMTAB_CORE_REGISTRY_H_
 #define TRIMTAB_CORE_REGISTRY_H_
 

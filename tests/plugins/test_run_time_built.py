@@ -44,7 +44,17 @@ class Built:
 
     @property
     def expected(self) -> NDArray[np.float32]:
-        return np.maximum(self.image - np.float32(0.75), 0)
+        result: NDArray[np.float32] = np.maximum(self.image - np.float32(0.75), 0)
+        return result
+
+
+def done(*argv: str | Path, **environment: Path) -> str:
+    """What a program prints that must succeed."""
+    words = [str(word) for word in argv]
+    more = {key: str(value) for key, value in environment.items()}
+    ran = subprocess.run(words, env=os.environ | more, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
 
 
 def build(folder: Path, name: str, *options: str) -> Path:
@@ -52,8 +62,8 @@ def build(folder: Path, name: str, *options: str) -> Path:
     here = compiled(EXAMPLE / "soft_threshold.c", folder / "libhere.so")
     words = ["--plugin", str(EXAMPLE), "--plugin", str(here), "build", "--toolchain", name]
     model = str(EXAMPLE / "tests" / "net.prototxt")
-    done = inv(*words, "--model", model, "--output", f"out-{name}", *options, cwd=folder)
-    assert done.returncode == 0, done.stderr
+    made = inv(*words, "--model", model, "--output", f"out-{name}", *options, cwd=folder)
+    assert made.returncode == 0, made.stderr
     return folder / f"out-{name}"
 
 
@@ -61,15 +71,15 @@ def build(folder: Path, name: str, *options: str) -> Path:
 def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Built:
     folder = tmp_path_factory.mktemp("run_time")
     found = toolchain.find_toolchain(request.param)
-    run, cc = (), shutil.which("cc") or pytest.skip("no C compiler")
+    run: tuple[str, ...] = ()
+    cc = shutil.which("cc") or pytest.skip("no C compiler")
     if found.emulator:
         require(cc := f"{found.target}-gcc", found.needs)
         require(found.emulator.program, found.emulator.package)
         run = (found.emulator.program, "-L", found.emulator.sysroot)
     output = build(folder, request.param, "--shared")
     # The example's own Makefile, as its README says.
-    argv = ["make", "-C", EXAMPLE, f"CC={cc}", f"TRIMTAB={output}", f"BUILD={folder}"]
-    subprocess.run(argv, check=True, capture_output=True)
+    done("make", "-C", EXAMPLE, f"CC={cc}", f"TRIMTAB={output}", f"BUILD={folder}")
     image = np.random.default_rng(3).normal(size=(1, 3, 7, 5)).astype(np.float32)
     image.tofile(folder / "x.bin")
     return Built(run, cc, folder / "libsoft_threshold.so", output, image)
@@ -79,8 +89,8 @@ def test_the_runner_loads_it(built: Built, tmp_path: Path) -> None:
     image = tmp_path / "x.bin"
     built.image.tofile(image)
     argv = (built.output / "trimtab-run", built.output / "net.ttm", "--input", image)
-    done = built.called(*argv, "--plugin", built.library, "--output-dir", tmp_path)
-    assert done.returncode == 0, done.stdout
+    ran = built.called(*argv, "--plugin", built.library, "--output-dir", tmp_path)
+    assert ran.returncode == 0, ran.stdout
     got = np.fromfile(tmp_path / "out0.bin", np.float32).reshape(built.expected.shape)
     np.testing.assert_allclose(got, built.expected, rtol=1e-6, atol=1e-7)
     assert built.called(*argv).returncode == MISSING_OP
@@ -97,29 +107,22 @@ def programs(built: Built, folder: Path) -> dict[str, Path]:
     if built.run:
         options += ["-DCMAKE_SYSTEM_NAME=Linux"]
     tree = folder / "tree"
-    configure = [buildtools.cmake(), "-S", source, "-B", tree, *options]
-    subprocess.run(configure, check=True, capture_output=True)
-    subprocess.run([buildtools.cmake(), "--build", tree], check=True, capture_output=True)
+    done(buildtools.cmake(), "-S", source, "-B", tree, *options)
+    done(buildtools.cmake(), "--build", tree)
     require("pkg-config", "pkgconf")
-    flags = subprocess.run(
-        ["pkg-config", "--cflags", "--libs", "trimtab"],
-        env=os.environ | {"PKG_CONFIG_PATH": str(built.output / "lib" / "pkgconfig")},
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout.split()
-    library = built.output / "lib"
-    command = [built.cc, source / "host.c", "-o", folder / "host", *flags, f"-Wl,-rpath,{library}"]
-    subprocess.run(command, check=True, capture_output=True)
+    package = built.output / "lib" / "pkgconfig"
+    flags = done("pkg-config", "--cflags", "--libs", "trimtab", PKG_CONFIG_PATH=package).split()
+    path = f"-Wl,-rpath,{built.output / 'lib'}"
+    done(built.cc, source / "host.c", "-o", folder / "host", *flags, path)
     return {"cmake": tree / "host", "pkg-config": folder / "host"}
 
 
 def test_c_programs_find_the_shared_library_and_load_it(built: Built, tmp_path: Path) -> None:
     for way, program in programs(built, tmp_path).items():
         argv = (program, built.library, built.output / "net.ttm")
-        done = built.called(*argv, input=built.image.tobytes())
-        assert done.returncode == 0, (way, done.stderr)
-        got = np.frombuffer(done.stdout, np.float32).reshape(built.expected.shape)
+        ran = built.called(*argv, input=built.image.tobytes())
+        assert ran.returncode == 0, (way, ran.stderr)
+        got = np.frombuffer(ran.stdout, np.float32).reshape(built.expected.shape)
         np.testing.assert_allclose(got, built.expected, rtol=1e-6, atol=1e-7)
         refused = built.called(program, "missing.so", built.output / "net.ttm")
         assert refused.returncode == 1
@@ -128,16 +131,12 @@ def test_c_programs_find_the_shared_library_and_load_it(built: Built, tmp_path: 
 
 def test_the_shared_library_shows_its_api_alone(built: Built) -> None:
     library = built.output / "lib" / "libtrimtab.so"
-    listed = subprocess.run(
-        ["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True
-    ).stdout.splitlines()
+    listed = done("nm", "-D", "--defined-only", library).splitlines()
     shown = {line.split()[2].partition("@")[0] for line in listed if " A " not in line}
     header = (built.output / "include" / "trimtab.h").read_text()
     assert shown == {name for name in shown if f"{name}(" in header}
     assert {"trimtab_open_file", "trimtab_load_plugin", "trimtab_register_operator"} <= shown
-    dynamic = subprocess.run(
-        ["readelf", "-d", library], capture_output=True, text=True, check=True
-    ).stdout
+    dynamic = done("readelf", "-d", library)
     assert "Library soname: [libtrimtab.so.0]" in dynamic
     assert "libstdc++" not in dynamic
 
@@ -145,10 +144,10 @@ def test_the_shared_library_shows_its_api_alone(built: Built) -> None:
 @pytest.mark.slow
 def test_a_static_runner_refuses_with_the_reason(tmp_path: Path) -> None:
     output = build(tmp_path, STATIC)
-    argv = [output / "trimtab-run", output / "net.ttm", "--plugin", "libany.so"]
-    done = subprocess.run(argv, capture_output=True, text=True, check=False)
-    said = json.loads(done.stdout.splitlines()[-1])
-    assert done.returncode == said["code"] == STATIC_BINARY
+    argv = [str(output / "trimtab-run"), str(output / "net.ttm"), "--plugin", "libany.so"]
+    refused = subprocess.run(argv, capture_output=True, text=True, check=False)
+    said = json.loads(refused.stdout.splitlines()[-1])
+    assert refused.returncode == said["code"] == STATIC_BINARY
     assert "a static binary cannot load plug-ins" in said["message"]
     shared = inv("build", "--shared", "--profile", "full", "--toolchain", STATIC, cwd=tmp_path)
     assert shared.returncode == 2
