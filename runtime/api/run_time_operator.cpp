@@ -211,9 +211,9 @@ const OperatorRow* FindRow(uint16_t id) {
   return found != nullptr ? &found->row : nullptr;
 }
 
-void ReleaseAll(const Program& program, Operator* const* operators) {
-  for (uint32_t i = 0; i < program.op_count(); ++i) {
-    const bool is_own = operators[i] != nullptr && Find(program.op(i).op_id) != nullptr;
+void ReleaseAll(const Program* program, Operator* const* operators) {
+  for (uint32_t i = 0; operators != nullptr && i < program->op_count(); ++i) {
+    const bool is_own = operators[i] != nullptr && Find(program->op(i).op_id) != nullptr;
     if (is_own) static_cast<RunTimeOperator*>(operators[i])->Release();
   }
 }

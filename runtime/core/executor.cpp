@@ -15,8 +15,7 @@ size_t AlignedTo16(size_t bytes) { return (bytes + 15) / 16 * 16; }
 
 Executor::~Executor() {
   pool_.Stop();
-  if (run_time_operators != nullptr && operators_ != nullptr)
-    run_time_operators->release(*program_, operators_);
+  if (run_time_operators != nullptr) run_time_operators->release(program_, operators_);
 }
 
 Status Executor::SetUp(const Program& program, int threads, bool mapped, uint64_t limit_bytes) {

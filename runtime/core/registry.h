@@ -46,8 +46,8 @@ const OperatorFactory& FactoryFor(const OperatorRow& row, DType dtype);
 // How the core reaches operators that were registered at run time.
 struct RunTimeOperators {
   const OperatorRow* (*find)(uint16_t id);  // null: there is none
-  // Takes leave of those among a program's operators, of which any may be null.
-  void (*release)(const Program& program, Operator* const* operators);
+  // Takes leave of those among a program's operators, of which any may be null, and all of them.
+  void (*release)(const Program* program, Operator* const* operators);
 };
 // Null until the first one is registered: a binary that registers none holds none of their code.
 extern const RunTimeOperators* run_time_operators;

@@ -5,11 +5,14 @@ shared libraries that are wrong, and functions of Python. numpy is the oracle.
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.plugins.libraries import ABI, EXAMPLE, HEADER, compiled, python, run
+from tests.plugins.test_examples import inv
+from trimtab import errors, schema
 
 RELEASES = sorted(int(folder.name) for folder in ABI.iterdir() if folder.name.isdigit())
 
@@ -198,6 +201,51 @@ try:
 except trimtab.errors.PluginError as error:
     print(error)
 """
+
+
+ROOM = """
+import numpy as np
+from trimtab import operator
+
+@operator("soft_threshold", shape=lambda x, threshold: x)
+def soft_threshold(x, threshold):
+    return np.sign(x) * np.maximum(np.abs(x) - threshold, 0)
+"""
+
+
+def test_tasks_have_the_functions_of_a_plug_in_s_room(tmp_path: Path) -> None:
+    shutil.copytree(EXAMPLE, tmp_path / "example")
+    (tmp_path / "example" / "functions").mkdir()
+    (tmp_path / "example" / "functions" / "soft.py").write_text(ROOM)
+    done = python(EXAMPLE_SCRIPT, tmp_path / "example", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    words = ("--plugin", "example", "build", "--model", "example/tests/net.prototxt")
+    refused = inv(*words, cwd=tmp_path)
+    assert refused.returncode == 27
+    assert "no binary can: soft_threshold" in refused.stderr
+    assert "write ops/NAME.cpp" in refused.stderr
+
+
+SCHEMAS = {
+    'layout = "any"': "has layout",
+    'replaces = "relu"': "has no replaces",
+    "id = 40000": "has the id that its name gives it",
+}
+
+
+@pytest.mark.parametrize("line", SCHEMAS)
+def test_a_schema_says_no_more_than_a_library_can(tmp_path: Path, line: str) -> None:
+    (tmp_path / "ops").mkdir()
+    text = (EXAMPLE / "ops" / "soft_threshold.toml").read_text()
+    given = [row for row in text.splitlines() if row.split(" ")[0] != line.split(" ")[0]]
+    path = tmp_path / "ops" / "soft_threshold.toml"
+    path.write_text("\n".join([line, *given]))
+    with pytest.raises(errors.SchemaError, match=SCHEMAS[line]):
+        schema.read_plugin_operator(path)
+    path.write_text(text)
+    path.with_suffix(".cpp").write_text("")
+    with pytest.raises(errors.SchemaError, match="leave out run_time"):
+        schema.read_plugin_operator(path)
 
 
 def test_a_function_of_python_is_an_operator(tmp_path: Path) -> None:

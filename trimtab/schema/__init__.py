@@ -28,6 +28,7 @@ __all__ = [
     "operator",
     "operators",
     "read_operator",
+    "read_plugin_operator",
     "schema_hash",
 ]
 
@@ -42,7 +43,7 @@ def operators() -> dict[str, Operator]:
         with plugins.tolerated(plugin):
             more = dict(found)
             for path in plugin.parts("ops"):
-                _add(more, _read_plugin_operator(path))
+                _add(more, read_plugin_operator(path))
             found = more
     return dict(sorted(found.items(), key=lambda item: item[1].id))
 
@@ -85,7 +86,7 @@ def _add(found: dict[str, Operator], op: Operator) -> None:
 _FIRST_PLUGIN_ID = 0x8000
 
 
-def _read_plugin_operator(path: Path) -> Operator:
+def read_plugin_operator(path: Path) -> Operator:
     """The operator of a plug-in, whose id, where it has none of its own, is made of its name."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", path.stem):
         raise SchemaError("an operator's name is in snake_case", where=str(path))
