@@ -9,12 +9,14 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "bindings/engine_error.h"
 #include "bindings/kernel_timer.h"
+#include "bindings/run_time_operators.h"
+#include "runtime/api/run_time_operator.h"
 #include "runtime/api/trimtab.h"
 #include "runtime/core/cpu.h"
 #include "runtime/core/kernel_table.h"
@@ -28,13 +30,8 @@ namespace {
 using Shape = std::vector<int32_t>;
 using ShapeAndType = std::pair<Shape, int>;
 
-// Raised as trimtab._engine.EngineError(code, message).
-struct EngineError : std::runtime_error {
-  EngineError(int code, const std::string& what) : std::runtime_error(what), code(code) {}
-  int code;
-};
-
 void Throw(const trimtab::Status& status) {
+  RaiseFromFunctions();
   char text[256];
   status.Format(text, sizeof(text));
   throw EngineError(static_cast<int>(status.code()), text);
@@ -93,7 +90,7 @@ class Call {
     const trimtab::OperatorFactory& factory =
         trimtab::FactoryFor(*row_, decides == nullptr ? trimtab::DType::kNone : decides->dtype);
     memory_.reset(static_cast<char*>(aligned_alloc(64, (factory.bytes + 63) / 64 * 64)));
-    op_ = factory.construct(memory_.get());
+    op_ = {factory.construct(memory_.get()), Release{row_}};
     const trimtab::Operands operands = {pointers_.data(), pointers_.data() + inputs.size(),
                                         static_cast<uint8_t>(inputs.size()),
                                         static_cast<uint8_t>(output_count)};
@@ -121,6 +118,7 @@ class Call {
         aligned_alloc(64, (op_->scratch_bytes() + 64) / 64 * 64), &free);
     op_->set_scratch(scratch.get());
     op_->Run(alone);
+    RaiseFromFunctions();
   }
 
  private:
@@ -133,7 +131,11 @@ class Call {
   std::vector<trimtab::Tensor*> pointers_;
   std::vector<uint64_t> attributes_;
   std::unique_ptr<char, decltype(&free)> memory_{nullptr, &free};
-  trimtab::Operator* op_ = nullptr;
+  struct Release {
+    const trimtab::OperatorRow* row = nullptr;
+    void operator()(trimtab::Operator* op) const { trimtab::ReleaseOperator(*row, op); }
+  };
+  std::unique_ptr<trimtab::Operator, Release> op_;
   size_t input_count_;
 };
 
@@ -150,8 +152,6 @@ std::vector<ShapeAndType> InferShapes(uint16_t op_id,
   }
   return result;
 }
-
-const char* const kNumpyTypes[] = {"", "f4", "f2", "i1", "u1", "i4", "i8", "?"};
 
 // Runs one operator. inputs: contiguous (array, dtype) in the operator's layout, or None. Returns
 // its outputs; prepared weights in one dimension.
@@ -200,6 +200,7 @@ class Executor {
     const trimtab_options options = {threads, max_memory_bytes, 1};
     const int code = open(bytes_.data(), static_cast<size_t>(bytes_.size()), &options, &opened, why,
                           sizeof(why));
+    if (code != 0) RaiseFromFunctions();
     if (code != 0) throw EngineError(code, why);
     model_.reset(opened);
   }
@@ -221,6 +222,7 @@ class Executor {
       code = trimtab_run(model_.get());
     }
     Check(code);
+    RaiseFromFunctions();
     std::vector<py::array> outputs;
     for (uint32_t i = 0; i < trimtab_output_count(model_.get()); ++i) {
       trimtab_tensor tensor;
@@ -290,6 +292,7 @@ class Executor {
   }
 
   void Check(int code) const {
+    if (code != 0) RaiseFromFunctions();
     if (code != 0) throw EngineError(code, trimtab_last_error(model_.get()));
   }
 
@@ -382,6 +385,7 @@ PYBIND11_MODULE(_engine, module) {
     return trimtab::Checksum(bytes.data(), static_cast<size_t>(bytes.size()));
   });
   module.def("check_model", &CheckModel);
+  DefineRunTimeOperators(module);
   py::class_<Executor>(module, "Executor")
       .def(py::init<py::array_t<uint8_t, py::array::c_style>, int, bool, uint64_t>(),
            py::arg("model"), py::arg("threads") = 1, py::arg("mapped") = false,

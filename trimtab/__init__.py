@@ -21,6 +21,8 @@ __all__ = [
     "Session",
     "Target",
     "load",
+    "load_plugin",
+    "operator",
     "operator_parser",
     "optimize",
     "profile_of",
@@ -29,6 +31,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from trimtab.build.derive import profile_of
+    from trimtab.engine import load_plugin
     from trimtab.importers import load
     from trimtab.importers._parsers import GraphBuilder, Layer, operator_parser
     from trimtab.operator_cases import OperatorCase
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from trimtab.profile import Profile
     from trimtab.program import Program
     from trimtab.quantise import quantize
+    from trimtab.run_time import operator
     from trimtab.session import Session, optimize
     from trimtab.target import Target
 
@@ -51,6 +55,8 @@ _HOMES = {
     "Session": "trimtab.session",
     "Target": "trimtab.target",
     "load": "trimtab.importers",
+    "load_plugin": "trimtab.engine",
+    "operator": "trimtab.run_time",
     "operator_parser": "trimtab.importers._parsers",
     "optimize": "trimtab.session",
     "profile_of": "trimtab.build.derive",

@@ -1,6 +1,6 @@
 """The C++ engine (bindings/engine.cpp)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,20 @@ def time_kernel(name: str, args_type: str, sizes: dict[str, int], least_ns: floa
 def schema_hash() -> int: ...
 def checksum(image: NDArray[np.uint8]) -> int: ...
 def check_model(image: NDArray[np.uint8]) -> None: ...
+def load_library(path: str) -> None: ...
+def origin_of(op_id: int) -> str: ...
+def register_function(
+    type: str,
+    place: str,
+    inputs: tuple[int, int],
+    outputs: tuple[int, int],
+    masks: tuple[int, int],
+    dtypes: int,
+    nhwc: bool,
+    attributes: list[str],
+    shape: Callable[..., Any],
+    run: Callable[..., Any],
+) -> None: ...
 
 class Executor:
     def __init__(

@@ -12,9 +12,17 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from trimtab import paths, plugins
-from trimtab.errors import MissingRequirementError
+from trimtab.errors import MissingRequirementError, PluginError
 
-__all__ = ["EngineError", "engine", "engine_file"]
+__all__ = [
+    "EngineError",
+    "computed_by",
+    "engine",
+    "engine_file",
+    "extension",
+    "is_function",
+    "load_plugin",
+]
 
 _NAME = "trimtab._engine"
 
@@ -53,6 +61,47 @@ else:
 
 @cache
 def engine() -> Any:
+    """The extension, with the operators of shared libraries and functions that plug-ins bring;
+    MissingRequirementError when it has not been built for this Python.
+    """
+    module = extension()
+    for library in plugins.libraries():
+        with plugins.tolerated(library):
+            load_plugin(library.folder)
+    plugins.modules("functions")  # which register themselves
+    return module
+
+
+@cache
+def _load_library(path: Path) -> None:
+    try:
+        extension().load_library(str(path))
+    except EngineError as e:
+        hint = "docs/run-time-plugins.md says what a shared library must hold"
+        raise PluginError(e.args[1], hint=hint) from None
+
+
+def load_plugin(path: str | Path) -> None:
+    """Has the engine know the operators of a shared library, for the life of this process; once,
+    however often it is asked. PluginError when it cannot be loaded, is of another ABI, or has an
+    operator that there is already.
+    """
+    _load_library(Path(path).resolve())
+
+
+def computed_by(op_id: int) -> str:
+    """What computes an operator at run time here: the path of a library, or `file:line` of a
+    function of Python; "" for nothing.
+    """
+    return str(engine().origin_of(op_id))
+
+
+def is_function(place: str) -> bool:
+    """Whether what `computed_by` says is a function of Python."""
+    return place.rpartition(":")[2].isdigit()
+
+
+def extension() -> Any:
     """The extension module; MissingRequirementError when it has not been built for this Python."""
     try:
         return _loaded()

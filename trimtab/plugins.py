@@ -1,10 +1,11 @@
 """Plug-ins: folders that bring operators, kernels, parsers, passes and more from outside the tree.
 
 A plug-in is a folder with any of the rooms `ROOMS`; what is in them is found by file name, as it is
-in trimtab's own. docs/plugins.md shows how one is written. Which plug-ins there are is settled when
-it is first asked for, and stays so for the life of the process: `--plugin` and `add` come first,
-then `TRIMTAB_PLUGIN_PATH`, `[tool.trimtab] plugins` of the nearest pyproject.toml, and the entry
-points `trimtab.plugins` of installed packages.
+in trimtab's own. docs/plugins.md shows how one is written. A shared library with operators may be
+named in the place of a folder: the engine loads it (docs/run-time-plugins.md). Which plug-ins there
+are is settled when it is first asked for, and stays so for the life of the process: `--plugin` and
+`add` come first, then `TRIMTAB_PLUGIN_PATH`, `[tool.trimtab] plugins` of the nearest
+pyproject.toml, and the entry points `trimtab.plugins` of installed packages.
 
 A plug-in that was named by `--plugin` or `add` and is wrong is an error. One that was only found is
 left out with a warning, and everything else goes on. Standard library only: CMake's configure step
@@ -33,6 +34,7 @@ from trimtab.errors import PluginError, TrimtabError, UsageError
 ROOMS = {
     "ops": "*.toml",
     "kernels": "*/*",
+    "functions": "*.py",
     "importers": "*.py",
     "passes": "*.py",
     "devices": "*.toml",
@@ -82,7 +84,8 @@ class Plugin:
 
 
 def add(folder: str | Path, origin: str = "trimtab.plugins.add") -> None:
-    """Has trimtab use the plug-in in `folder`; before anything else is asked of trimtab.
+    """Has trimtab use the plug-in in `folder`, or the shared library of that path; before anything
+    else is asked of trimtab.
 
     UsageError when it is too late for that: operators, kernels and parsers are looked up once.
     """
@@ -185,10 +188,26 @@ def tolerated(plugin: Plugin) -> Iterator[None]:
         _refuse(plugin, error)
 
 
-def compiled() -> list[Plugin]:
-    """The plug-ins that bring what an engine or a binary is compiled with."""
+@cache
+def libraries() -> tuple[Plugin, ...]:
+    """The shared libraries that were named in the place of folders."""
+    return tuple(one for one in _named() if one.folder.is_file())
+
+
+def configured() -> list[Plugin]:
+    """The plug-ins that a build must know of: those with operators, kernels or profiles."""
     rooms = ("ops", "kernels", "profiles")
     return [p for p in found() if any((p.folder / room).is_dir() for room in rooms)]
+
+
+def compiled() -> list[Plugin]:
+    """Those of them that bring what an engine is compiled with."""
+    return [
+        p
+        for p in configured()
+        if any((p.folder / room).is_dir() for room in ("kernels", "profiles"))
+        or any((p.folder / "ops").glob("*.cpp"))
+    ]
 
 
 def module(plugin: Plugin, room: str, path: Path) -> ModuleType:
@@ -236,14 +255,20 @@ def _refuse(plugin: Plugin, error: PluginError) -> None:
         warnings.warn(f"{error}", PluginWarning, stacklevel=2)
 
 
-def _candidates() -> Iterator[Plugin]:
-    for only in _settled:
-        yield from (_plugin(folder, "use_only") for folder in only)
+def _named() -> Iterator[Plugin]:
+    if _settled:
         return
     for folder, origin in _asked:
         yield _plugin(Path(folder), origin, is_asked_for=True)
     for folder in filter(None, os.environ.get("TRIMTAB_PLUGIN_PATH", "").split(os.pathsep)):
         yield _plugin(Path(folder), "TRIMTAB_PLUGIN_PATH")
+
+
+def _candidates() -> Iterator[Plugin]:
+    for only in _settled:
+        yield from (_plugin(folder, "use_only") for folder in only)
+        return
+    yield from (one for one in _named() if not one.folder.is_file())
     for above in (Path.cwd(), *Path.cwd().parents):
         if (above / "pyproject.toml").is_file():
             yield from _of_project(above / "pyproject.toml")

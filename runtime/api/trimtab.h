@@ -35,7 +35,10 @@ enum {
   TRIMTAB_OUT_OF_MEMORY = 6,
   TRIMTAB_BAD_ARGUMENT = 7,
   TRIMTAB_IO = 8,
-  TRIMTAB_MEMORY_LIMIT = 9 /* more memory than trimtab_options allows */
+  TRIMTAB_MEMORY_LIMIT = 9, /* more memory than trimtab_options allows */
+  TRIMTAB_BAD_PLUGIN =
+      10, /* no plug-in, of another ABI, or with an operator that is there already */
+  TRIMTAB_STATIC_BINARY = 11 /* which cannot load plug-ins */
 };
 
 typedef struct trimtab_model trimtab_model;
@@ -107,6 +110,19 @@ void trimtab_set_observer(trimtab_model* model, trimtab_observer observer, void*
 uint32_t trimtab_op_count(const trimtab_model* model);
 /* Name of an operator in the model and the id of its type (runtime/ops/<type>.toml). */
 const char* trimtab_op_name(const trimtab_model* model, uint32_t op_index, uint16_t* type_id);
+
+/* Operators from outside (trimtab_plugin.h, docs/run-time-plugins.md), for models that are opened
+ * later. A name that is taken is an error (TRIMTAB_BAD_PLUGIN); `why`, when not null, receives one
+ * line that names both places. Not while another thread opens, runs or closes a model. */
+typedef struct trimtab_library trimtab_library;
+struct trimtab_operator;
+/* One of this program, also of a static one; what it points to must stay. */
+int trimtab_register_operator(const struct trimtab_operator* op, char* why, size_t why_size);
+/* Those of a shared library. `library`, when not null, receives what unloads it; without, it stays
+ * as long as the process. In a static binary TRIMTAB_STATIC_BINARY. */
+int trimtab_load_plugin(const char* path, trimtab_library** library, char* why, size_t why_size);
+/* TRIMTAB_BAD_ARGUMENT while an open model uses it. Null is nothing. */
+int trimtab_unload_plugin(trimtab_library* library);
 
 /* The operator schema this binary was generated from, and the CPU features it may use (names joined
  * by commas in `names`). TRIMTAB_ISA in the environment limits them to those of an instruction set

@@ -150,6 +150,28 @@ int Verify(trimtab_model* model, Meter* meter) {
   return 0;
 }
 
+#if TRIMTAB_RUN_TIME_OPERATORS
+// Unloads what it has loaded, in the order of C++: after the model is closed.
+class Plugins {
+ public:
+  ~Plugins() {
+    for (trimtab_library* library : libraries_) trimtab_unload_plugin(library);
+  }
+
+  int Load(const Options& options) {
+    char why[1024] = "";
+    for (int i = 0; i < options.plugin_count; ++i) {
+      const int code = trimtab_load_plugin(options.plugins[i], &libraries_[i], why, sizeof(why));
+      if (code != 0) return Fail(code, why);
+    }
+    return 0;
+  }
+
+ private:
+  trimtab_library* libraries_[Options::kMaxPlugins] = {};
+};
+#endif
+
 int RunModel(const Options& options, Meter* meter) {
   trimtab_model* model = nullptr;
   char why[256] = "";
@@ -207,6 +229,10 @@ int Main(int argc, char** argv) {
   if (options.counters != nullptr && !counters.Open(options.counters))
     return Fail(kUsageError, "the list of counters is malformed or too long");
   Meter meter(options.markers, counters);
+#if TRIMTAB_RUN_TIME_OPERATORS
+  Plugins plugins;
+  if (const int code = plugins.Load(options)) return code;
+#endif
   if (const int code = RunModel(options, &meter)) return code;
   JsonLine("end").String("status", "OK").Write();
   return 0;

@@ -76,6 +76,11 @@ const char* ParseOptions(int argc, char** argv, Options* options) {
     if (strcmp(name, "--input") == 0) {
       if (options->input_count == Options::kMaxInputs) return "too many inputs";
       options->inputs[options->input_count++] = value;
+#if TRIMTAB_RUN_TIME_OPERATORS
+    } else if (strcmp(name, "--plugin") == 0) {
+      if (options->plugin_count == Options::kMaxPlugins) return "too many plug-ins";
+      options->plugins[options->plugin_count++] = value;
+#endif
     } else if (const Word* word = Find(kWords, name)) {
       options->*word->value = value;
     } else if (const Number* number = Find(kNumbers, name)) {

@@ -15,6 +15,11 @@ struct Options {
   const char* output_dir = nullptr;
   const char* counters = nullptr;
   const char* cores = nullptr;  // null: wherever the kernel lets it
+#if TRIMTAB_RUN_TIME_OPERATORS
+  static constexpr int kMaxPlugins = 8;
+  const char* plugins[kMaxPlugins] = {};
+  int plugin_count = 0;
+#endif
   int64_t threads = 1;
   int64_t warmup = 0;
   int64_t runs = 1;

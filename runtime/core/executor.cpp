@@ -13,7 +13,10 @@ size_t AlignedTo16(size_t bytes) { return (bytes + 15) / 16 * 16; }
 
 }  // namespace
 
-Executor::~Executor() { pool_.Stop(); }
+Executor::~Executor() {
+  pool_.Stop();
+  if (run_time_operators != nullptr) run_time_operators->release(program_, operators_);
+}
 
 Status Executor::SetUp(const Program& program, int threads, bool mapped, uint64_t limit_bytes) {
   program_ = &program;

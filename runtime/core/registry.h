@@ -7,6 +7,8 @@
 
 namespace trimtab {
 
+class Program;
+
 enum class LayoutRule : uint8_t { kAny, kPlain, kNhwc, kConverts };
 
 // One operator: its schema as far as the engine checks it, and how to make it. Generated from
@@ -41,9 +43,14 @@ const OperatorRow* FindOperator(uint16_t id);
 // none, any of its classes: this refuses the type.
 const OperatorFactory& FactoryFor(const OperatorRow& row, DType dtype);
 
-// Adds an operator for the life of the process; `row` must stay valid. An id or name that is taken
-// is an error. Not thread-safe: register before the first executor is made.
-Status RegisterOperator(const OperatorRow& row);
+// How the core reaches operators that were registered at run time.
+struct RunTimeOperators {
+  const OperatorRow* (*find)(uint16_t id);  // null: there is none
+  // Takes leave of those among a program's operators, of which any may be null, and all of them.
+  void (*release)(const Program* program, Operator* const* operators);
+};
+// Null until the first one is registered: a binary that registers none holds none of their code.
+extern const RunTimeOperators* run_time_operators;
 
 // Defined by the generated registry.cpp.
 extern const OperatorRow kOperatorTable[];

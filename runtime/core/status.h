@@ -19,6 +19,7 @@ enum class Code : uint8_t {
   kBadArgument = 7,  // a caller's mistake at the API
   kIo = 8,
   kMemoryLimit = 9,  // more memory than the caller allows
+  // 10 and 11 are of plug-ins: runtime/api/trimtab.h.
 };
 
 // A word, so that it is returned in a register: null, or where the facts of what went wrong stand.

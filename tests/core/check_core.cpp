@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/api/run_time_operator.h"
+#include "runtime/api/trimtab.h"
+#include "runtime/core/kernel_table.h"
 #include "runtime/core/loader.h"
 #include "runtime/core/memory_plan.h"
 #include "runtime/core/registry.h"
@@ -16,7 +19,6 @@ namespace {
 using trimtab::Buffer;
 using trimtab::Code;
 using trimtab::Dims;
-using trimtab::OperatorRow;
 
 int failures = 0;
 
@@ -26,26 +28,73 @@ void Expect(bool holds, const char* what) {
   ++failures;
 }
 
-void CheckRegistry() {
-  static OperatorRow plugin = trimtab::kOperatorTable[0];
-  plugin.id = 60000;
-  plugin.name = "check_plugin";
-  Expect(trimtab::FindOperator(60000) == nullptr, "an operator nobody registered is not found");
-  Expect(trimtab::RegisterOperator(plugin).ok(), "a new operator can be registered");
-  Expect(trimtab::FindOperator(60000) == &plugin, "a registered operator is found");
+const char* KeepsShape(trimtab_call* call) {
+  trimtab_copy_shape(call->outputs[0], call->inputs[0]);
+  return nullptr;
+}
 
-  static OperatorRow same_name = plugin;
-  same_name.id = 60001;
-  Expect(trimtab::RegisterOperator(same_name).code() == Code::kBadArgument,
-         "a name is registered once");
-  static OperatorRow same_id = plugin;
-  same_id.name = "other";
-  Expect(trimtab::RegisterOperator(same_id).code() == Code::kBadArgument,
-         "an id is registered once");
-  static OperatorRow built_in = trimtab::kOperatorTable[0];
-  Expect(trimtab::RegisterOperator(built_in).code() == Code::kBadArgument,
-         "a built-in operator is not replaced");
-  Expect(trimtab::FindOperator(60000) == &plugin, "a refused registration changes nothing");
+trimtab_operator Named(const char* type) {
+  trimtab_operator op = {};
+  op.struct_size = sizeof(op);
+  op.abi = TRIMTAB_PLUGIN_ABI;
+  op.type = type;
+  op.least_inputs = op.most_inputs = op.least_outputs = op.most_outputs = 1;
+  op.dtypes = 1u << TRIMTAB_F32;
+  op.shape = KeepsShape;
+  op.run = [](trimtab_call*) {};
+  return op;
+}
+
+void Refused(const trimtab_operator& op, const char* reason) {
+  char why[256] = "";
+  Expect(trimtab_register_operator(&op, why, sizeof(why)) == TRIMTAB_BAD_PLUGIN, reason);
+  Expect(strstr(why, reason) != nullptr, why);
+}
+
+void CheckRegistry() {
+  constexpr uint16_t kId = 0x8000 | (trimtab::NameHash("check_plugin") & 0x7FFF);
+  const trimtab_operator plugin = Named("check_plugin");
+  Expect(trimtab::FindOperator(kId) == nullptr, "an operator nobody registered is not found");
+  Expect(trimtab_register_operator(&plugin, nullptr, 0) == 0, "a new operator can be registered");
+  const trimtab::OperatorRow* const row = trimtab::FindOperator(kId);
+  Expect(row != nullptr && strcmp(row->name, "check_plugin") == 0, "a registered one is found");
+  Refused(plugin, "there is an operator check_plugin of this program");
+  Expect(trimtab::FindOperator(kId) == row, "a refused registration changes nothing");
+
+  trimtab_operator bad = Named("other_plugin");
+  bad.struct_size = offsetof(trimtab_operator, destroy);
+  Refused(bad, "struct is too small");
+  bad = Named("other_plugin");
+  bad.abi = TRIMTAB_PLUGIN_ABI + 1;
+  Refused(bad, "is of ABI");
+  Refused(Named("Other Plugin"), "snake_case");
+  bad = Named("other_plugin");
+  bad.run = nullptr;
+  Refused(bad, "lacks shape or run");
+  bad = Named("other_plugin");
+  bad.least_outputs = 2;
+  Refused(bad, "numbers of inputs or outputs");
+  bad = Named("other_plugin");
+  bad.dtypes = 1u << 8;
+  Refused(bad, "element types");
+  bad = Named("other_plugin");
+  bad.constant_inputs = 1u << 8;
+  Refused(bad, "first 8 inputs");
+  const char* const attributes[] = {"factor:double", nullptr};
+  bad = Named("other_plugin");
+  bad.attributes = attributes;
+  Refused(bad, "an attribute is not name:type");
+
+  // A later release's struct is larger: what is not known of it is left alone.
+  struct {
+    trimtab_operator op;
+    void* more;
+  } later = {Named("later_plugin"), nullptr};
+  later.op.struct_size = sizeof(later);
+  Expect(trimtab_register_operator(&later.op, nullptr, 0) == 0, "a larger struct is no error");
+  char why[256] = "";
+  Expect(trimtab_load_plugin("/nonexistent.so", nullptr, why, sizeof(why)) != 0 && why[0] != 0,
+         "a library that is not there is an error with a reason");
 }
 
 void CheckDims() {

@@ -1,11 +1,41 @@
 // Calls of the C API in any order, with any arguments that a caller can come by.
+#include "runtime/api/trimtab_plugin.h"
 #include "tests/fuzz/subject.h"
+
+namespace {
+
+// An operator with any counts, types and masks, complete or not; and a library that is none.
+void Register(trimtab::Decisions& decisions) {
+  static const char* const kNames[] = {"one", "two", "relu", "Bad name", "", nullptr};
+  static const char* const kAttributes[] = {"a:int", "b:floats", "c:double", nullptr};
+  trimtab_operator op = {};
+  op.struct_size = sizeof(op) - decisions.Take() % 2;
+  op.abi = TRIMTAB_PLUGIN_ABI + decisions.Take() % 2;
+  op.type = kNames[decisions.Take() % 6];
+  op.least_inputs = decisions.Take() % 4;
+  op.most_inputs = decisions.Take() % 4 * 100;
+  op.least_outputs = decisions.Take() % 3;
+  op.most_outputs = decisions.Take() % 4 * 100;
+  op.optional_inputs = decisions.Take();
+  op.constant_inputs = decisions.Take();
+  op.dtypes = decisions.Take();
+  op.layout = decisions.Take() % 3;
+  op.attributes = kAttributes + decisions.Take() % 4;
+  if (decisions.Take() % 4 != 0) op.shape = [](trimtab_call*) -> const char* { return "no"; };
+  if (decisions.Take() % 4 != 0) op.run = [](trimtab_call*) {};
+  char why[64];
+  trimtab_register_operator(&op, why, decisions.Take() % 65);
+  trimtab_load_plugin("/dev/null", nullptr, why, sizeof(why));
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   trimtab::Subject subject(data, size);
   trimtab::Decisions decisions = subject.decisions();
   for (int turn = 0; turn < 32 && decisions.more(); ++turn) {
-    const uint8_t call = decisions.Take() % 10;
+    const uint8_t call = decisions.Take() % 11;
+    if (call == 10) Register(decisions);
     subject.Open(1 + decisions.Take() % 2);
     trimtab_model* const model = subject.model();
     if (model == nullptr) return 0;

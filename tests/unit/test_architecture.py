@@ -30,6 +30,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "engine": {"errors", "paths", "plugins", "_engine"},
     "cores": {"errors", "paths", "plugins"},
     "target": {"errors", "kernels", "profile", "engine", "cores"},
+    "run_time": {"errors", "schema", "engine"},
     "program": {"errors", "tables", "schema", "kernels", "engine"},
     "modelfile": {"errors", "files", "schema", "engine", "program"},
     "operator_cases": {"errors", "plugins", "program"},

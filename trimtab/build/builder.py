@@ -23,7 +23,8 @@ import trimtab
 from trimtab import files, paths, plugins, schema
 from trimtab.build import buildtools, strip, toolchain
 from trimtab.cores import Core
-from trimtab.errors import BuildError, UsageError
+from trimtab.engine import computed_by, is_function
+from trimtab.errors import BuildError, PluginError, UsageError
 from trimtab.profile import Profile, find_profile
 from trimtab.progress import SILENT, Progress
 from trimtab.target import Target
@@ -44,7 +45,8 @@ class BuildRequest:
     `profile`: a Profile, or the path of its file. `model`: a .ttm file to deliver beside the
     runner, or inside it with `embed_model`; `kernels`: those of the profile that its plan names.
     `cpu`: a core such as `cortex-a53`, None for any machine of the architecture. `build_type`:
-    Release or Debug.
+    Release or Debug. `shared`: the folder is also a prefix with libtrimtab.so, its headers, and
+    what CMake and pkg-config find it by.
     """
 
     profile: Profile | Path
@@ -55,6 +57,7 @@ class BuildRequest:
     kernels: tuple[str, ...] = ()
     embed_model: bool = False
     build_type: str = "Release"
+    shared: bool = False
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,13 @@ def build(request: BuildRequest, progress: Progress = SILENT) -> Build:
     )
     profile.kept_kernels(chosen.arch)
     _check(request)
+    _check_functions(profile)
+    if request.shared and "-static" in chosen.link_flags:
+        raise UsageError(
+            "its binaries are static, which load no shared library",
+            where=f"toolchain {chosen.name}",
+            hint="aarch64-linux-gnu or another dynamic one; or link the libtrimtab.a of a build",
+        )
     cmake_file = toolchain.cmake_file(chosen, request.cpu)
     target = Target.of(chosen.arch, request.cpu)
     if not target.core.is_generic:
@@ -120,6 +130,10 @@ def build(request: BuildRequest, progress: Progress = SILENT) -> Build:
             "TRIMTAB_OPTIMISE_ONCE": once,
             "TRIMTAB_OPTIMISE_KERNELS": "-Os" if profile.small else "-O3",
         }
+        targets = ["trimtab", "trimtab-run"]
+        if request.shared:
+            options["TRIMTAB_SHARED"] = "ON"
+            targets.append("trimtab-shared")
         if request.embed_model and request.model:
             # A fixed name inside the tree, so that another model means a new link and not a new
             # configuration.
@@ -129,7 +143,6 @@ def build(request: BuildRequest, progress: Progress = SILENT) -> Build:
             )
         command = configure_command(tree, cmake_file, request.build_type, options)
         title = f"build for {chosen.name}, profile {profile.name}"
-        targets = ["trimtab", "trimtab-run"]
         times = buildtools.run(tree, command, targets, title, progress=progress)
         record = _record(request, profile, chosen, target.core, tree, times)
         return _deliver(request, tree, record)
@@ -144,7 +157,7 @@ def configure_command(
         "CMAKE_BUILD_TYPE": build_type,
         "CMAKE_MAKE_PROGRAM": buildtools.ninja(),
         "Python3_EXECUTABLE": sys.executable,
-        "TRIMTAB_PLUGINS": ";".join(str(plugin.folder) for plugin in plugins.compiled()),
+        "TRIMTAB_PLUGINS": ";".join(str(plugin.folder) for plugin in plugins.configured()),
         **options,
     }
     command = [buildtools.cmake(), "-S", str(paths.root()), "-B", str(tree), "-G", "Ninja"]
@@ -162,6 +175,21 @@ def _check(request: BuildRequest) -> None:
     if request.model is not None and not request.model.is_file():
         raise UsageError("the model file does not exist", where=str(request.model))
     _check_output(request.output_dir)
+
+
+def _check_functions(profile: Profile) -> None:
+    """PluginError for operators that functions of Python compute: no binary runs these."""
+    run_time = [op for op in profile.operators() if op.run_time]
+    places = {op.name: computed_by(op.id) for op in run_time}
+    functions = {name: place for name, place in places.items() if is_function(place)}
+    if functions:
+        told = ", ".join(f"{name} ({place})" for name, place in functions.items())
+        raise PluginError(
+            f"functions of Python compute, and no binary can: {told}",
+            where=f"profile {profile.name}",
+            hint="write ops/NAME.cpp, and leave run_time = true out of its schema; or a shared"
+            " library, docs/run-time-plugins.md, and name it in place of the function",
+        )
 
 
 def _check_output(output: Path) -> None:
@@ -201,6 +229,7 @@ def _key(request: BuildRequest, core: Core, profile: Profile, cmake_file: Path) 
         profile.digest(),
         request.build_type,
         str(request.embed_model),
+        *(["shared"] if request.shared else []),
     ]
     facts += [path.read_text(encoding="utf-8") for path in (cmake_file, *shared)]
     digest = hashlib.sha256("\0".join(facts).encode()).hexdigest()[:12]
@@ -271,6 +300,19 @@ def _git_revision() -> str | None:
     return commit + ("+" if dirty else "")
 
 
+def _install(tree: Path, prefix: Path) -> list[str]:
+    """Makes `prefix` one with the shared library; the files that are new in it."""
+    before = {path for path in prefix.rglob("*") if not path.is_dir()}
+    command = [buildtools.cmake(), "--install", str(tree), "--component", "shared"]
+    done = subprocess.run(
+        [*command, "--prefix", str(prefix)], capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        raise BuildError(f"cmake --install: {done.stderr.strip()}", where=str(prefix))
+    after = {path for path in prefix.rglob("*") if not path.is_dir()}
+    return sorted(str(path.relative_to(prefix)) for path in after - before)
+
+
 def _deliver(request: BuildRequest, tree: Path, record: dict[str, Any]) -> Build:
     """Fills a folder beside the output and puts it in its place with a rename."""
     output = request.output_dir.absolute()
@@ -280,6 +322,8 @@ def _deliver(request: BuildRequest, tree: Path, record: dict[str, Any]) -> Build
         "debug/trimtab-run.full": tree / "trimtab-run",
         "debug/trimtab-run.map": tree / "trimtab-run.map",
     }
+    if any(schema.operator(name).run_time for name in record["operators"]):
+        delivered["trimtab_plugin.h"] = paths.root() / "runtime/api/trimtab_plugin.h"
     model = None
     if request.model is not None and not request.embed_model:
         model = f"{request.model.stem}.ttm"
@@ -290,9 +334,10 @@ def _deliver(request: BuildRequest, tree: Path, record: dict[str, Any]) -> Build
             shutil.copy(source, fresh / name)
         runner = fresh / "trimtab-run"
         files.write_bytes(runner, strip.strip((tree / "trimtab-run").read_bytes()), mode=0o755)
+        installed = _install(tree, fresh) if request.shared else []
         facts = {
             name: {"bytes": (fresh / name).stat().st_size, "sha256": files.sha256(fresh / name)}
-            for name in (runner.name, *delivered)
+            for name in (runner.name, *delivered, *installed)
         }
         record = {**record, "files": facts}
         files.write_text(fresh / RECORD, json.dumps(record, indent=1) + "\n")

@@ -55,6 +55,7 @@ def build(
         "TRIMTAB_TOOLS": "ON",
         "TRIMTAB_PROFILE": "full",
         "Python_EXECUTABLE": sys.executable,
+        "TRIMTAB_PLUGINS": ";".join(str(plugin.folder) for plugin in plugins.compiled()),
     }
     command = builder.configure_command(tree, cmake_file, "Release", options)
     with files.locked(tree / ".lock", error=BuildError, hint=builder.CACHE_HINT):

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         **BUDGET_HELP,
         "strings": "keep names and error texts; --no-strings drops them",
         "input": INPUT_HELP,
+        "shared": "also libtrimtab.so: the output is a prefix for CMake and pkg-config",
         "debug": "without optimisation, with debug information",
         "json": "print the build record and the sizes as JSON",
     },
@@ -78,6 +79,7 @@ def build(
     max_binary_bytes: str = "",
     max_memory: str = "",
     strings: bool = True,
+    shared: bool = False,
     debug: bool = False,
     json: bool = False,
     **given: Any,
@@ -98,6 +100,7 @@ def build(
         embed_model=embed_model,
         strings=strings,
         build_type="Debug" if debug else "Release",
+        shared=shared,
         budget=parse_budget(max_model_bytes, max_binary_bytes, max_memory, prefer),
     )
     progress = shown(quiet=json)

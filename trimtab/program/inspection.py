@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from trimtab.engine import computed_by
 from trimtab.program import Op, Program, Quantisation, lineage
 from trimtab.program.memory import activation_bytes, lifetimes
 from trimtab.tables import Column, Page, Table, number
@@ -89,13 +90,22 @@ def _op_facts(program: Program, op: Op) -> OpFacts:
         outputs=tuple(program.vars[name].shape for name in op.outputs),
         macs=macs(program, op),
         parameters=sum(var.count for var in weights),
-        kernel=str(op.attributes.get("kernel", "")),
+        kernel=_kernel(op),
         attributes={
             k: v
             for k, v in op.attributes.items()
             if v != defaults[k] and not op.schema.attribute(k).plan
         },
     )
+
+
+def _kernel(op: Op) -> str:
+    """The kernel that a plan has chosen; of an operator that is not compiled in, what computes it
+    here.
+    """
+    if op.schema.run_time:
+        return f"at run time: {computed_by(op.schema.id) or 'nothing here'}"
+    return str(op.attributes.get("kernel", ""))
 
 
 def macs(program: Program, op: Op) -> int:

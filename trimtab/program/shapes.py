@@ -7,9 +7,10 @@ from typing import Any
 
 from trimtab import schema
 from trimtab.engine import EngineError, engine
-from trimtab.errors import ProgramError
+from trimtab.errors import PluginError, ProgramError
 from trimtab.program import attributes
 
+_MISSING_OP = 4  # TRIMTAB_MISSING_OP of runtime/api/trimtab.h
 _DTYPE_NAMES = {number: name for name, number in schema.DTYPES.items()}
 
 
@@ -31,6 +32,13 @@ def infer(
             op.id, operands, attributes.encode(op, values), output_count
         )
     except EngineError as e:
+        if op.run_time and e.args[0] == _MISSING_OP:
+            raise PluginError(
+                f"nothing in this process computes the operator {op.name}",
+                where=where,
+                hint="give a shared library of it for this machine, --plugin libNAME.so or "
+                f'trimtab.load_plugin; or a function: @trimtab.operator("{op.name}")',
+            ) from None
         shapes = ", ".join("-" if i is None else f"{i[1]}{list(i[0])}" for i in inputs)
         raise ProgramError(
             f"{e.args[1]}; operands: {shapes}",

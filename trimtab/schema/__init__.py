@@ -9,7 +9,7 @@ in `runtime/ops/shared/`. docs/adding-an-operator.md has the TOML format.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
 
@@ -28,6 +28,7 @@ __all__ = [
     "operator",
     "operators",
     "read_operator",
+    "read_plugin_operator",
     "schema_hash",
 ]
 
@@ -42,7 +43,7 @@ def operators() -> dict[str, Operator]:
         with plugins.tolerated(plugin):
             more = dict(found)
             for path in plugin.parts("ops"):
-                _add(more, _read_plugin_operator(path))
+                _add(more, read_plugin_operator(path))
             found = more
     return dict(sorted(found.items(), key=lambda item: item[1].id))
 
@@ -85,15 +86,21 @@ def _add(found: dict[str, Operator], op: Operator) -> None:
 _FIRST_PLUGIN_ID = 0x8000
 
 
-def _read_plugin_operator(path: Path) -> Operator:
+def read_plugin_operator(path: Path) -> Operator:
     """The operator of a plug-in, whose id, where it has none of its own, is made of its name."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", path.stem):
         raise SchemaError("an operator's name is in snake_case", where=str(path))
-    if not path.with_suffix(".cpp").is_file():
-        hint = "it computes the operator: docs/adding-an-operator.md"
-        raise SchemaError(f"there is no {path.stem}.cpp beside it", where=str(path), hint=hint)
     own = _FIRST_PLUGIN_ID | name_hash(path.stem) & 0x7FFF
     op = read_operator(path, own)
+    if op.run_time == path.with_suffix(".cpp").is_file():
+        hint = "it computes the operator: docs/adding-an-operator.md"
+        if op.run_time:
+            hint = "it is compiled in: leave out run_time = true"
+        there_is = "there is a" if op.run_time else "there is no"
+        raise SchemaError(f"{there_is} {path.stem}.cpp beside it", where=str(path), hint=hint)
+    if op.run_time and (problem := _run_time_problem(op, own)):
+        hint = "what a shared library can say: docs/run-time-plugins.md"
+        raise SchemaError(f"an operator at run time {problem}", where=str(path), hint=hint)
     if op.replaces:
         built_in = paths.root() / "runtime" / "ops" / path.name
         return replace(op, id=read_operator(built_in).id) if built_in.is_file() else op
@@ -101,6 +108,35 @@ def _read_plugin_operator(path: Path) -> Operator:
         hint = f"leave `id` out, or take one of {_FIRST_PLUGIN_ID} to {0xFFFF}"
         raise SchemaError(f"id {op.id} is not one of a plug-in's", where=str(path), hint=hint)
     return op
+
+
+_RUN_TIME_TYPES = ("int", "float", "bool", "ints", "floats")
+_RUN_TIME_PORT = {"name", "doc", "optional", "constant", "variadic"}
+_RUN_TIME_OPERATOR = {
+    *("name", "id", "doc", "layout", "dtypes", "inputs", "outputs", "attributes", "macs"),
+    *("run_time", "path"),
+}
+
+
+def _run_time_problem(op: Operator, own_id: int) -> str:
+    """What an operator's schema says that none at run time can; "" if all is well."""
+
+    def said(row: object, known: set[str]) -> list[str]:
+        return [f.name for f in fields(row) if f.name not in known and getattr(row, f.name)]  # type: ignore[arg-type]
+
+    if op.id != own_id:
+        return "has the id that its name gives it"
+    if op.layout not in ("plain", "nhwc"):
+        return 'has layout = "plain" or "nhwc"'
+    if more := said(op, _RUN_TIME_OPERATOR):
+        return f"has no {more[0]}"
+    for port in (*op.inputs, *op.outputs):
+        if more := said(port, _RUN_TIME_PORT):
+            return f"has no {more[0]} operand ({port.name})"
+    for a in op.attributes:
+        if a.type not in _RUN_TIME_TYPES or a.plan or a.range or a.length:
+            return f"has attributes of the types {', '.join(_RUN_TIME_TYPES)} alone ({a.name})"
+    return ""
 
 
 def operator(name: str) -> Operator:
@@ -115,6 +151,9 @@ def operator(name: str) -> Operator:
 
 @cache
 def schema_hash() -> int:
-    """64 bits over the schemas of all operators: tells one version of the engine from another."""
-    hashes = b"".join(op.schema_hash.to_bytes(4, "little") for op in operators().values())
+    """64 bits over the schemas of all operators that are compiled in: tells one version of the
+    engine from another.
+    """
+    compiled = (op for op in operators().values() if not op.run_time)
+    hashes = b"".join(op.schema_hash.to_bytes(4, "little") for op in compiled)
     return int.from_bytes(sha256(hashes)[:8], "little")

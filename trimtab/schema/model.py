@@ -86,7 +86,8 @@ class Operator:
     each type of its first input, which its others have, too. `activation`: element-wise with
     at most the parameters alpha and beta, so it can become the epilogue of an operator that
     `fuses_activation`. `prepares`: makes what other operators read as constants, of constants, once
-    when a model is set up. `path`: of its schema, with its source beside it; `replaces`: the
+    when a model is set up. `run_time`: is not compiled in, but registered by whatever runs it
+    (docs/run-time-plugins.md). `path`: of its schema, with its source beside it; `replaces`: the
     built-in operator in whose place a plug-in's stands.
     """
 
@@ -105,6 +106,7 @@ class Operator:
     view: bool = False
     prepares: bool = False
     typed: bool = False
+    run_time: bool = False
     macs: Macs | None = None
     replaces: str = ""
     path: Path = Path()
@@ -152,6 +154,8 @@ class Operator:
         """
         attributes = ",".join(f"{a.name}:{a.type}:{'|'.join(a.values)}" for a in self.attributes)
         text = f"{self.id} {self.name} {self.input_counts} {self.output_counts} {attributes}"
+        if self.run_time:  # the engine makes it of what is registered, by the hash that it has
+            return name_hash(text)
         return int.from_bytes(sha256(text.encode())[:4], "little")
 
     @property

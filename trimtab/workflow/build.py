@@ -50,6 +50,7 @@ class Recipe:
     embed_model: bool = False
     strings: bool = True
     build_type: str = "Release"
+    shared: bool = False
     budget: Budget = field(default_factory=Budget)
     network: Precise | None = None  # that of the model, in the precision of the plan: `loaded`
 
@@ -260,5 +261,6 @@ def _deliver(
         model=model if program else None,
         embed_model=recipe.embed_model,
         build_type=recipe.build_type,
+        shared=recipe.shared,
     )
     return builder.build(request, progress)

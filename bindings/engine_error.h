@@ -1,0 +1,17 @@
+// What every part of the extension raises and converts alike.
+#ifndef BINDINGS_ENGINE_ERROR_H_
+#define BINDINGS_ENGINE_ERROR_H_
+
+#include <stdexcept>
+#include <string>
+
+// Raised as trimtab._engine.EngineError(code, message).
+struct EngineError : std::runtime_error {
+  EngineError(int code, const std::string& what) : std::runtime_error(what), code(code) {}
+  int code;
+};
+
+// numpy's names of element types, by their number in the engine.
+inline constexpr const char* kNumpyTypes[] = {"", "f4", "f2", "i1", "u1", "i4", "i8", "?"};
+
+#endif  // BINDINGS_ENGINE_ERROR_H_

@@ -1,0 +1,177 @@
+#include "bindings/run_time_operators.h"
+
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/engine_error.h"
+#include "runtime/api/run_time_operator.h"
+#include "runtime/api/trimtab.h"
+
+namespace py = pybind11;
+
+namespace {
+
+// A function of Python as an operator: `shape` and `run` are those of trimtab/run_time.py. Never
+// freed: it is registered for the life of the process.
+struct Function {
+  std::string type, place;
+  std::vector<std::string> attributes;
+  std::vector<const char*> attribute_list;
+  trimtab::Origin origin;
+  py::object shape, run;
+};
+
+std::mutex raised_mutex;
+std::exception_ptr raised;
+
+py::dict Attributes(const trimtab_call& call) {
+  py::dict result;
+  for (uint32_t i = 0; i < call.attribute_count; ++i) {
+    const trimtab_attribute& a = *call.attributes[i];
+    if (a.type == TRIMTAB_INT) result[a.name] = a.i;
+    if (a.type == TRIMTAB_FLOAT) result[a.name] = a.f;
+    if (a.type == TRIMTAB_INTS) result[a.name] = std::vector<int64_t>(a.ints, a.ints + a.count);
+    if (a.type == TRIMTAB_FLOATS) result[a.name] = std::vector<float>(a.floats, a.floats + a.count);
+  }
+  return result;
+}
+
+// A view of the operand's elements in logical order.
+py::object View(const trimtab_operand* operand) {
+  if (operand == nullptr) return py::none();
+  const py::dtype type(kNumpyTypes[operand->dtype]);
+  std::vector<py::ssize_t> shape(operand->dims, operand->dims + operand->rank);
+  std::vector<py::ssize_t> strides(shape.size());
+  std::vector<size_t> order(shape.size());  // of dimensions in memory, slowest first
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  if (operand->layout == TRIMTAB_NHWC) order = {0, 2, 3, 1};
+  py::ssize_t step = type.itemsize();
+  for (size_t i = order.size(); i-- > 0; step *= shape[order[i]]) strides[order[i]] = step;
+  return py::array(type, std::move(shape), std::move(strides), operand->data, py::none());
+}
+
+py::list Views(const trimtab_operand* const* operands, uint32_t count) {
+  py::list result;
+  for (uint32_t i = 0; i < count; ++i) result.append(View(operands[i]));
+  return result;
+}
+
+py::object ShapeOf(const trimtab_operand* operand) {
+  if (operand == nullptr) return py::none();
+  const std::vector<int32_t> dims(operand->dims, operand->dims + operand->rank);
+  return py::make_tuple(py::tuple(py::cast(dims)), operand->dtype);
+}
+
+template <typename Body>
+const char* Called(Body body) {
+  const py::gil_scoped_acquire interpreter;
+  try {
+    body();
+    return nullptr;
+  } catch (...) {
+    const std::lock_guard<std::mutex> lock(raised_mutex);
+    if (!raised) raised = std::current_exception();
+    return "the Python function has raised an exception";
+  }
+}
+
+const char* Shape(trimtab_call* call) {
+  return Called([call] {
+    const auto& function = *static_cast<const Function*>(call->context);
+    py::list inputs;
+    for (uint32_t i = 0; i < call->input_count; ++i) inputs.append(ShapeOf(call->inputs[i]));
+    const auto results = function.shape(inputs, Attributes(*call), call->output_count)
+                             .cast<std::vector<std::pair<std::vector<int32_t>, int32_t>>>();
+    for (uint32_t i = 0; i < call->output_count; ++i) {
+      trimtab_operand& output = *call->outputs[i];
+      const auto& [dims, dtype] = results.at(i);
+      output.rank = static_cast<int32_t>(dims.size());
+      for (size_t d = 0; d < dims.size() && d < 8; ++d) output.dims[d] = dims[d];
+      output.dtype = dtype;
+    }
+  });
+}
+
+void Run(trimtab_call* call) {
+  Called([call] {
+    const auto& function = *static_cast<const Function*>(call->context);
+    const py::list inputs = Views(call->inputs, call->input_count);
+    function.run(inputs, Attributes(*call), Views(call->outputs, call->output_count));
+  });
+}
+
+void RegisterFunction(const std::string& type, const std::string& place,
+                      std::pair<uint32_t, uint32_t> inputs, std::pair<uint32_t, uint32_t> outputs,
+                      std::pair<uint32_t, uint32_t> masks, uint32_t dtypes, bool nhwc,
+                      const std::vector<std::string>& attributes, const py::object& shape,
+                      const py::object& run) {
+  auto made = std::make_unique<Function>();
+  Function& function = *made;
+  function.type = type;
+  function.place = place;
+  function.attributes = attributes;
+  for (const std::string& text : function.attributes)
+    function.attribute_list.push_back(text.c_str());
+  function.attribute_list.push_back(nullptr);
+  function.origin.name = function.place.c_str();
+  function.shape = shape;
+  function.run = run;
+  trimtab_operator op = {};
+  op.struct_size = sizeof(op);
+  op.abi = TRIMTAB_PLUGIN_ABI;
+  op.type = function.type.c_str();
+  op.least_inputs = inputs.first;
+  op.most_inputs = inputs.second;
+  op.least_outputs = outputs.first;
+  op.most_outputs = outputs.second;
+  op.optional_inputs = masks.first;
+  op.constant_inputs = masks.second;
+  op.dtypes = dtypes;
+  op.layout = nhwc ? TRIMTAB_NHWC : TRIMTAB_PLAIN;
+  op.attributes = function.attribute_list.data();
+  op.context = made.get();
+  op.shape = Shape;
+  op.run = Run;
+  char why[1024];
+  trimtab::Text text(why, sizeof(why));
+  if (!trimtab::RegisterOperator(op, function.origin, &text))
+    throw EngineError(TRIMTAB_BAD_PLUGIN, why);
+  static_cast<void>(made.release());
+}
+
+void LoadLibrary(const std::string& path) {
+  char why[1024];
+  const int code = trimtab_load_plugin(path.c_str(), nullptr, why, sizeof(why));
+  if (code != 0) throw EngineError(code, why);
+}
+
+std::string OriginOf(uint16_t op_id) {
+  const trimtab::Origin* const origin = trimtab::OriginOf(op_id);
+  return origin != nullptr ? origin->name : "";
+}
+
+}  // namespace
+
+void RaiseFromFunctions() {
+  std::exception_ptr one;
+  {
+    const std::lock_guard<std::mutex> lock(raised_mutex);
+    std::swap(one, raised);
+  }
+  if (one) std::rethrow_exception(one);
+}
+
+void DefineRunTimeOperators(py::module_& module) {
+  module.def("load_library", &LoadLibrary, py::arg("path"));
+  module.def("origin_of", &OriginOf, py::arg("op_id"));
+  module.def("register_function", &RegisterFunction, py::arg("type"), py::arg("place"),
+             py::arg("inputs"), py::arg("outputs"), py::arg("masks"), py::arg("dtypes"),
+             py::arg("nhwc"), py::arg("attributes"), py::arg("shape"), py::arg("run"));
+}
