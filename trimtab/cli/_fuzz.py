@@ -45,7 +45,7 @@ def search(names: Sequence[str], seconds: int, jobs: int) -> list[str]:
     something.
     """
     if any(name != SOURCES for name in names):
-        _programs(), _seeds()  # once, before targets run side by side
+        _programs(), seeds()  # once, before targets run side by side
     at_once = min(jobs, len(names))
     print(f"fuzz {', '.join(names)}: {seconds} s each, {at_once} at once", flush=True)
     with ThreadPoolExecutor(at_once) as pool:
@@ -65,7 +65,7 @@ def _search(target: str, seconds: int, jobs: int) -> bool:
     limits = [f"-timeout={_TIMEOUT_S}", f"-rss_limit_mb={_MOST_MB}", "-max_len=65536"]
     argv = [
         program, *limits, f"-max_total_time={seconds}", f"-fork={jobs}",
-        f"-artifact_prefix={artefacts}/", str(corpus), str(_seeds()),
+        f"-artifact_prefix={artefacts}/", str(corpus), str(seeds()),
     ]  # fmt: skip
     code, said = _follow(target, argv)
     for path in sorted(set(artefacts.iterdir()) - before):
@@ -109,8 +109,11 @@ def _minimise(program: str, path: Path, limits: list[str]) -> None:
         f"-exact_artifact_path={small}", str(path),
     ]  # fmt: skip
     subprocess.run(argv, env=_environment(), capture_output=True, check=False)
-    if small.exists():
+    # It may be stopped while it writes.
+    once = [program, *limits, str(small)]
+    if small.exists() and subprocess.run(once, capture_output=True, check=False).returncode:
         small.replace(path)
+    small.unlink(missing_ok=True)
 
 
 def _folder() -> Path:
@@ -129,7 +132,7 @@ def _programs() -> Path:
 
 
 @cache
-def _seeds() -> Path:
+def seeds() -> Path:
     """A folder of what fuzzing begins with."""
     folder = _folder() / "seeds"
     shutil.rmtree(folder, ignore_errors=True)
