@@ -1,5 +1,5 @@
-"""Builds of the engine by the system's clang with what it can add: the sanitizers, and the feedback
-that steers fuzzing. zig carries none of the run-time libraries.
+"""Builds of the engine by the system's clang with what it can add: the sanitizers, the feedback
+that steers fuzzing, and counts of what was reached. zig carries none of the run-time libraries.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from trimtab.cli import _shell
 KINDS = {
     "address": ["-DTRIMTAB_SANITIZE=fuzzer-no-link,address,undefined", "-DTRIMTAB_FUZZ=ON"],
     "thread": ["-DTRIMTAB_SANITIZE=thread"],
+    "coverage": ["-DCMAKE_CXX_FLAGS=-fprofile-instr-generate -fcoverage-mapping"],
 }
-REMEDY = "sudo apt-get install clang libclang-rt-dev"
+REMEDY = "sudo apt-get install clang llvm libclang-rt-dev"
 
 
 def build(kind: str, *targets: str, profile: Path | None = None) -> Path:
@@ -51,6 +52,12 @@ def build(kind: str, *targets: str, profile: Path | None = None) -> Path:
                 print(done.stdout[-4000:], done.stderr[-4000:], flush=True)
                 raise Exit(f"the {kind} build failed ({REMEDY})", code=done.returncode)
     return tree
+
+
+def version() -> str:
+    """Of the clang that builds."""
+    argv = [_shell.tool("clang", REMEDY), "-dumpversion"]
+    return subprocess.run(argv, capture_output=True, text=True, check=False).stdout.strip()
 
 
 def preloaded() -> dict[str, str]:
