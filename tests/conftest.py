@@ -27,6 +27,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--full", action="store_true", help="also the tests marked slow")
     group.addoption("--engine", default="", help="folder of another build of the engine")
     group.addoption("--every", type=int, default=1, help="only every Nth of the chosen tests")
+    group.addoption("--found", default="", help="folder for damaged files that break an importer")
     group.addoption("--device", default="", help="run the operator vectors on this device")
 
 

@@ -1,9 +1,9 @@
 """Where trimtab's resources lie and where it keeps what it can make again.
 
 Resources are everything that a build needs beside the Python code: ``runtime/``, ``kernels/``,
-``toolchains/``, ``cores/``, ``profiles/``, ``devices/``, ``templates/`` and ``CMakeLists.txt``. In
-a checkout they are beside the package; a wheel carries them as ``trimtab/_resources``. Devices and
-cores may also be the user's own, in `config()`.
+``toolchains/``, ``cores/``, ``profiles/``, ``devices/``, ``sweeps/``, ``templates/`` and
+``CMakeLists.txt``. In a checkout they are beside the package; a wheel carries them as
+``trimtab/_resources``. Devices and cores may also be the user's own, in `config()`.
 """
 
 import os

@@ -162,10 +162,12 @@ void PointAtKernelRows(const void* context, GemmTiles<int8_t>* tiles) {
           tap[p] = copies.Copy(pixels, first + static_cast<int32_t>(p * stride));
         };
         for (size_t p = 0; p < lo; ++p) copy(p);
-        // Wraps before the image, and is right again.
-        const int8_t* x = pixels + static_cast<size_t>(first) * from.pixel_stride + lo * step;
         size_t p = lo;
-        for (; p < hi && line <= static_cast<size_t>(source.end - x); ++p, x += step) tap[p] = x;
+        if (lo < hi) {
+          // The column of the first one, which lies inside, is a sum that wraps on its way there.
+          const int8_t* x = pixels + (static_cast<size_t>(first) + lo * stride) * from.pixel_stride;
+          for (; p < hi && line <= static_cast<size_t>(source.end - x); ++p, x += step) tap[p] = x;
+        }
         for (; p < count; ++p) copy(p);
       }
       out_x += count;

@@ -62,6 +62,24 @@ def test_the_wheel_runs_a_network_on_this_machine(python: Path, tmp_path: Path) 
     assert shape == "(1, 1000)"
 
 
+def test_the_wheel_has_all_that_its_tasks_read(python: Path, tmp_path: Path) -> None:
+    program = "import trimtab.paths as p; print(p.package(), p.root())"
+    package, root = map(Path, run(python, tmp_path, "-c", program).stdout.split())
+    rooms = ("runtime", "kernels", "toolchains", "cores", "profiles", "devices", "sweeps")
+    argv = ["git", "ls-files", "trimtab", *rooms, "templates", "CMakeLists.txt"]
+    listed = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True)
+    names = listed.stdout.splitlines()
+    lacking = [
+        name
+        for name in names
+        if not (package.parent if name.startswith("trimtab/") else root).joinpath(name).is_file()
+    ]
+    assert len(names) > 500
+    assert lacking == []
+    done = run(python, tmp_path, "-m", "trimtab.cli", "sweep", "demo", "--dry-run")
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_wheel_builds_a_binary_for_a_device(python: Path, tmp_path: Path) -> None:
     arguments = ["build", "--model", "squeezenet", "--toolchain", "aarch64-linux-musl"]
     done = run(python, tmp_path, "-m", "trimtab.cli", *arguments, "--output", "out")

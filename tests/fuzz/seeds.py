@@ -1,26 +1,39 @@
-"""Where fuzzing begins: `python -m tests.fuzz.seeds FOLDER` writes every operator vector there as a
-model that is planned for this machine, each behind it some bytes to decide from. An operator with
-vectors is fuzzed without a line more.
+"""Where fuzzing begins: `python -m tests.fuzz.seeds FOLDER` writes models there, planned for this
+machine, each with some bytes behind it to decide from. They are every operator vector, and of other
+formats, types and algorithms what brings an operator that was rare so far; with plug-ins the cases
+of their operators alone. An operator with vectors is fuzzed without a line more.
 """
 
 from __future__ import annotations
 
 import random
 import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import onnx
+import pytest
 
 import trimtab
 from tests.engine.test_hostile_models import network
+from tests.importers import sources
+from tests.ops import half, test_quantised_between, test_quantised_winograd, test_strassen
 from tests.ops.cases import all_cases
+from tests.ops.cases.separable import FUSED, Chain
 from tests.ops.quantised import QuantisedGraph
-from trimtab import files, modelfile
+from trimtab import files, modelfile, plugins, schema
+from trimtab.operator_cases import cases_of
+from trimtab.planner.choices import Plan
 from trimtab.program import Program
 from trimtab.target import Target
 
 MOST_BYTES = 32 * 1024  # of a seed: what is small is mutated often
 DECISIONS = 64
+FEW = 4  # seeds of an operator in one type: more are made of what is not a vector of ONNX
+
+Planned = Iterator[tuple[str, Program]]
 
 
 def quantised() -> onnx.ModelProto:
@@ -38,30 +51,103 @@ def quantised() -> onnx.ModelProto:
     return graph.model(graph.pair(y, 0.02, 1))
 
 
-def programs(folder: Path) -> dict[str, Program]:
-    """By name; `folder` is for files on the way."""
-    found = {"hostile": network()}
-    models = {case.id: case.model for case in all_cases()} | {"quantised": quantised()}
-    path = folder / "case.onnx"
-    for name, model in models.items():
-        path.write_bytes(model.SerializeToString())
-        found[name] = trimtab.load(path)
-    path.unlink()
-    return found
+def vectors(load: Callable[[onnx.ModelProto], Program]) -> Planned:
+    """Every operator vector, as it is planned here."""
+    yield "hostile", trimtab.optimize(network())
+    yield "quantised", trimtab.optimize(load(quantised()))
+    for case in all_cases():
+        yield case.id, trimtab.optimize(load(case.model))
 
 
-def write(folder: Path) -> int:
-    """Writes all seeds that are small enough; how many there are."""
+def _others(
+    load: Callable[[onnx.ModelProto], Program], folder: Path, has_few: Callable[..., bool]
+) -> Planned:
+    """Other algorithms, integers, other formats, f16."""
+    for name in FUSED:
+        yield f"chain-{name}", trimtab.optimize(load(Chain(name).case().model), None, Plan((name,)))
+    for name, layer in test_strassen.LAYERS.items():
+        program, _ = test_strassen.program_of(layer)
+        yield f"strassen-{name}", trimtab.optimize(program, None, test_strassen.FORCED)
+    for name in test_quantised_winograd.CASES:
+        graph, y, _, _ = test_quantised_winograd.convolution(name, np.int8)
+        plan = test_quantised_winograd.WINOGRAD
+        yield f"integers-{name}", trimtab.optimize(load(graph.model(y)), None, plan)
+    for name, (build, _, _) in test_quantised_between.CASES.items():
+        graph = QuantisedGraph()
+        yield f"between-{name}", trimtab.optimize(load(graph.model(build(graph))))
+    for format in sources.FORMATS:
+        if format == "onnx":
+            continue
+        for name, write in sources.models(format).items():
+            program = trimtab.load(write(folder))
+            if has_few(program):
+                yield f"{format}-{name}", trimtab.optimize(program)
+    with pytest.MonkeyPatch.context() as patch:
+        half.convert_for_nothing(patch)
+        for case in all_cases():
+            planned = has_few(load(case.model), "f16") and half.planned(
+                half.rounded(case), folder, Target.host()
+            )
+            if planned:
+                yield f"{case.id}-f16", planned
+
+
+def _kinds(program: Program) -> set[tuple[str, str]]:
+    """Operators of a program, and the types that they compute in."""
+    return {(op.type, program.dtype(op)) for op in program.ops}
+
+
+def programs(folder: Path) -> Planned:
+    """Planned programs by name; `folder` is for files on the way."""
+    found: Counter[tuple[str, str]] = Counter()
+
+    def load(model: onnx.ModelProto) -> Program:
+        (folder / "case.onnx").write_bytes(model.SerializeToString())
+        return trimtab.load(folder / "case.onnx")
+
+    def has_few(program: Program, dtype: str = "") -> bool:
+        kinds = ((op, dtype or own) for op, own in _kinds(program))
+        return any(found[k] < FEW and (not dtype or _can(*k)) for k in kinds)
+
+    for name, program in vectors(load):
+        found.update(_kinds(program))
+        yield name, program
+    for name, program in _others(load, folder, has_few):
+        if any(found[kind] < FEW for kind in _kinds(program)):
+            found.update(_kinds(program))
+            yield name, program
+
+
+def _can(op: str, dtype: str) -> bool:
+    operator = schema.operator(op)
+    return operator.typed and dtype in operator.dtypes
+
+
+def of_plugins() -> Planned:
+    """The cases of all plug-ins, planned."""
+    for plugin in plugins.compiled():
+        for name, case in cases_of(plugin).items():
+            yield f"{plugin.name}-{name}", trimtab.optimize(case.program("case"))
+
+
+def write(folder: Path) -> set[str]:
+    """Writes all seeds that are small enough; the operators that are in them."""
     folder.mkdir(parents=True, exist_ok=True)
-    count = 0
-    for name, program in programs(folder).items():
-        image = modelfile.encode(trimtab.optimize(program, Target.host()))
+    scratch = folder.with_name(folder.name + "-scratch")
+    scratch.mkdir(exist_ok=True)
+    operators = set()
+    for name, program in of_plugins() if plugins.compiled() else programs(scratch):
+        image = modelfile.encode(program)
         if image.size <= MOST_BYTES:
             decisions = random.Random(name).randbytes(DECISIONS)
-            files.write_bytes(folder / f"{name}.bin", image.tobytes() + decisions)
-            count += 1
-    return count
+            path = folder / f"{name.replace('/', '-')}.bin"
+            files.write_bytes(path, image.tobytes() + decisions)
+            operators |= {op.type for op in program.ops}
+    for path in scratch.iterdir():
+        path.unlink()
+    scratch.rmdir()
+    return operators
 
 
 if __name__ == "__main__":
-    print(f"{write(Path(sys.argv[1]))} seeds")
+    print(f"seeds of {len(write(Path(sys.argv[1])))} operators")

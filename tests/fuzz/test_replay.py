@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests import check_programs
 from tests.fuzz import seeds
+from trimtab import paths, schema
 
 pytestmark = pytest.mark.build
 
 HERE = Path(__file__).parent
 TARGETS = sorted(path.stem.removeprefix("fuzz_") for path in HERE.glob("fuzz_*.cpp"))
 
+PLUGINS = sorted((paths.root() / "examples" / "plugins").iterdir())
+
 
 @pytest.fixture(scope="module")
 def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("seeds")
-    assert seeds.write(folder) > 1000
+    folder = tmp_path_factory.mktemp("fuzz") / "seeds"
+    # Who adds an operator without a case of it meets this.
+    assert seeds.write(folder) == {*schema.operators()}
     return folder
 
 
@@ -33,3 +39,35 @@ def test_no_input_that_was_found_breaks_the_engine(target: str, begun: Path) -> 
     assert done.returncode == 0, done.stderr[-500:]
     count = sum(1 for folder in inputs for _ in folder.iterdir())
     assert done.stdout == f"{count} inputs\n"
+
+
+_OF_A_PLUGIN = """
+import sys
+from pathlib import Path
+from trimtab import plugins
+plugins.add(sys.argv[1])
+from trimtab.build import checkout
+checkout.build_engine()
+from tests.fuzz import seeds
+print(*sorted(seeds.write(Path("seeds"))))
+programs = sys.argv[2:]
+checkout.build(programs, "targets", deliver={p: Path(p).absolute() for p in programs})
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("plugin", PLUGINS, ids=lambda folder: folder.name)
+def test_no_case_of_a_plug_in_breaks_the_engine(plugin: Path, tmp_path: Path) -> None:
+    programs = [f"replay_{target}" for target in TARGETS]
+    argv = [sys.executable, "-c", _OF_A_PLUGIN, str(plugin), *programs]
+    environment = os.environ | {"PYTHONPATH": str(paths.root())}
+    made = subprocess.run(
+        argv, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert made.returncode == 0, made.stderr
+    assert {path.stem for path in (plugin / "ops").glob("*.toml")} <= {*made.stdout.split()}
+    for target, program in zip(TARGETS, programs, strict=True):
+        found = plugin / "tests" / "found" / target
+        inputs = [tmp_path / "seeds", *([found] if found.is_dir() else [])]
+        done = subprocess.run([tmp_path / program, *inputs], capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr[-500:]

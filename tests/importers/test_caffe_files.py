@@ -224,6 +224,14 @@ def test_a_shape_that_its_values_do_not_fill_is_refused(tmp_path: Path) -> None:
         trimtab.load(path)
 
 
+def unpooling(kernel: int, stride: int) -> str:
+    """A pool of x, and what undoes it."""
+    pool = f"pooling_param {{ kernel_size: {kernel} stride: {stride} }}"
+    up = "upsample_param { upsample_h: 7 upsample_w: 10 }"
+    text = head({"x": (2, 5, 7, 10)}) + layer("Pooling", "x", "pool mask", pool)
+    return text + layer("Upsample", "pool mask", "y", up)
+
+
 def _unpooled(x: Array, kernel: int, stride: int) -> Array:
     """Maxima at their places, everything else 0, in the order of Caffe's loops."""
     n, channels, height, width = x.shape
@@ -242,10 +250,7 @@ def test_maxima_go_back_to_where_a_pool_found_them(
     kernel: int, stride: int, tmp_path: Path
 ) -> None:
     x = random(2, 5, 7, 10, seed=4)
-    pool = f"pooling_param {{ kernel_size: {kernel} stride: {stride} }}"
-    text = head({"x": x.shape}) + layer("Pooling", "x", "pool mask", pool)
-    text += layer("Upsample", "pool mask", "y", "upsample_param { upsample_h: 7 upsample_w: 10 }")
-    program = trimtab.load(write(tmp_path, text))
+    program = trimtab.load(write(tmp_path, unpooling(kernel, stride)))
     assert program.outputs == ["y"]
     actual = trimtab.Session(program, threads=2).run({"x": x})["y"]
     np.testing.assert_array_equal(actual, _unpooled(x, kernel, stride))

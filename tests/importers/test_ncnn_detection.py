@@ -91,18 +91,10 @@ def test_a_detector_of_mxnet_finds_what_ncnn_finds(tmp_path: Path) -> None:
 ANCHORS = [1.0, 1.5, 2.0, 3.0, 3.0, 1.0]
 
 
-def test_yolo_v2_finds_what_ncnn_finds(tmp_path: Path) -> None:
-    inputs = {"x0": random(27, 5, 7, seed=1) * 3, "x1": random(27, 3, 4, seed=2) * 3}
-    lines = head({name: value.shape for name, value in inputs.items()})
-    params: dict[int, Param] = {0: 4, 1: 3, 2: 0.3, 3: 0.45, 4: ANCHORS}
-    path = write(tmp_path, [*lines, line("YoloDetectionOutput", "x0 x1", "y", params)])
-    assert len(_compare(path, inputs)) > 3
-
-
-def test_yolo_v3_finds_what_ncnn_finds(tmp_path: Path) -> None:
-    inputs = {"x0": random(27, 5, 7, seed=1) * 3, "x1": random(27, 10, 14, seed=2) * 3}
-    lines = head({name: value.shape for name, value in inputs.items()})
-    params: dict[int, Param] = {
+# By type: parameters, and the sizes of two heads.
+YOLO: dict[str, dict[int, Param]] = {
+    "YoloDetectionOutput": {0: 4, 1: 3, 2: 0.3, 3: 0.45, 4: ANCHORS},
+    "Yolov3DetectionOutput": {
         0: 4,
         1: 3,
         2: 0.5,
@@ -110,6 +102,15 @@ def test_yolo_v3_finds_what_ncnn_finds(tmp_path: Path) -> None:
         4: [float(v) for v in (10, 14, 23, 27, 37, 58, 81, 82, 135, 169, 344, 319)],
         5: [3.0, 4.0, 5.0, 0.0, 1.0, 2.0],
         6: [33.6, 16.8],
-    }
-    path = write(tmp_path, [*lines, line("Yolov3DetectionOutput", "x0 x1", "y", params)])
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("type", "second"), [("YoloDetectionOutput", (3, 4)), ("Yolov3DetectionOutput", (10, 14))]
+)
+def test_yolo_finds_what_ncnn_finds(type: str, second: tuple[int, int], tmp_path: Path) -> None:
+    inputs = {"x0": random(27, 5, 7, seed=1) * 3, "x1": random(27, *second, seed=2) * 3}
+    lines = head({name: value.shape for name, value in inputs.items()})
+    path = write(tmp_path, [*lines, line(type, "x0 x1", "y", YOLO[type])])
     assert len(_compare(path, inputs)) > 3

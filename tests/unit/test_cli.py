@@ -74,6 +74,13 @@ def test_a_task_s_help_needs_none_of_its_arguments_and_tells_what_options_mean(
     assert said in " ".join(done.stdout.split())
 
 
+def test_a_message_is_short_whatever_a_file_says() -> None:
+    # A name of a megabyte, in a model of a megabyte.
+    error = errors.ModelFileError("n" * 1_000_000, where="w" * 1_000_000, hint="h" * 1_000_000)
+    assert len(str(error)) < 20_000
+    assert "more characters" in str(error)
+
+
 def test_control_c_exits_as_a_shell_reports_it() -> None:
     def body() -> None:
         raise KeyboardInterrupt

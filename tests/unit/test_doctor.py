@@ -90,7 +90,7 @@ def test_what_only_tests_use_is_asked_for_apart(machine: Path) -> None:
     development = {r.name for r in doctor.examine() if r.development}
     assert development == {
         *("sshd", "ssh-keygen", "adb", "busybox", "toybox", "mksh"),
-        *("zstd", "cpio", "readelf", "clang", "compare.py", "chromium-headless-shell"),
+        *("zstd", "cpio", "readelf", "clang", "llvm-cov", "compare.py", "chromium-headless-shell"),
         f"libclang_rt.asan-{os.uname().machine}.so",
     }
     main, apart, _ = doctor.page(doctor.examine())

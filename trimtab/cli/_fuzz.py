@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -15,22 +16,28 @@ from pathlib import Path
 
 from invoke.exceptions import Exit
 
-from trimtab import paths
+from trimtab import files, paths, plugins
 from trimtab.cli import _instrumented, _shell
 
 SOURCES = "sources"
-FOUND = Path("tests/fuzz/found")
 _TIMEOUT_S = 20  # of one input
 _MOST_MB = 2048  # of memory
+_MOST_ADDRESSES = 8 << 30  # of a process that reads source models; libraries take most of it
 _MINIMISE_S = 60
 _SHOWN_LINES = 60  # of a target that failed
 
 
 def targets() -> list[str]:
-    """The names of all targets."""
+    """The names of all targets; with plug-ins of those that run their operators."""
     folder = _shell.checkout() / "tests" / "fuzz"
     engine = sorted(path.stem.removeprefix("fuzz_") for path in folder.glob("fuzz_*.cpp"))
-    return [*engine, SOURCES]
+    return engine if plugins.compiled() else [*engine, SOURCES]
+
+
+def found() -> Path:
+    """The folder for what breaks something: it belongs to the first plug-in, if there are some."""
+    own = plugins.compiled()
+    return own[0].folder / "tests" / "found" if own else _shell.checkout() / "tests/fuzz/found"
 
 
 def search(names: Sequence[str], seconds: int, jobs: int) -> list[str]:
@@ -38,7 +45,7 @@ def search(names: Sequence[str], seconds: int, jobs: int) -> list[str]:
     something.
     """
     if any(name != SOURCES for name in names):
-        _tree(), _seeds()  # once, before targets run side by side
+        _programs(), seeds()  # once, before targets run side by side
     at_once = min(jobs, len(names))
     print(f"fuzz {', '.join(names)}: {seconds} s each, {at_once} at once", flush=True)
     with ThreadPoolExecutor(at_once) as pool:
@@ -50,25 +57,48 @@ def _search(target: str, seconds: int, jobs: int) -> bool:
     """Fuzzes one target; whether nothing was found."""
     if target == SOURCES:
         return _search_sources(seconds)
-    program, corpus = _build(target), paths.cache() / "fuzz" / "corpus" / target
-    artefacts = _shell.checkout() / FOUND / target
+    program, corpus = str(_programs() / f"fuzz_{target}"), _folder() / "corpus" / target
+    artefacts = found() / target
     for folder in (corpus, artefacts):
         folder.mkdir(parents=True, exist_ok=True)
     before = set(artefacts.iterdir())
     limits = [f"-timeout={_TIMEOUT_S}", f"-rss_limit_mb={_MOST_MB}", "-max_len=65536"]
+    limits.append(f"-report_slow_units={_TIMEOUT_S}")
     argv = [
         program, *limits, f"-max_total_time={seconds}", f"-fork={jobs}",
-        f"-artifact_prefix={artefacts}/", str(corpus), str(_seeds()),
+        f"-artifact_prefix={artefacts}/", str(corpus), str(seeds()),
     ]  # fmt: skip
     code, said = _follow(target, argv)
-    for path in sorted(set(artefacts.iterdir()) - before):
+    broken = [
+        path
+        for path in sorted(set(artefacts.iterdir()) - before)
+        if _is_broken(program, path, limits)
+    ]
+    for path in broken:
         _minimise(program, path, limits)
         print(f"found: {path}", flush=True)
     if not any(artefacts.iterdir()):
         artefacts.rmdir()
     if code:
         print("\n".join(said), flush=True)
-    return code == 0
+    return code == 0 and not broken
+
+
+def _is_broken(program: str, path: Path, limits: list[str]) -> bool:
+    """Whether what stopped the target counts. What took too long may have met a busy machine: it is
+    tried once more, alone, and removed if it ends in time.
+    """
+    late = path.name.startswith(("timeout-", "slow-unit-"))
+    if late and _ends_well(program, path, limits):
+        print(f"{path.name}: took too long, but not by itself", flush=True)
+        path.unlink()
+        return False
+    return True
+
+
+def _ends_well(program: str, path: Path, limits: list[str]) -> bool:
+    argv = [program, *limits, str(path)]
+    return not subprocess.run(argv, env=_environment(), capture_output=True, check=False).returncode
 
 
 def _follow(target: str, argv: Sequence[str]) -> tuple[int, list[str]]:
@@ -102,25 +132,35 @@ def _minimise(program: str, path: Path, limits: list[str]) -> None:
         f"-exact_artifact_path={small}", str(path),
     ]  # fmt: skip
     subprocess.run(argv, env=_environment(), capture_output=True, check=False)
-    if small.exists():
+    # It may be stopped while it writes.
+    if small.exists() and not _ends_well(program, small, limits):
         small.replace(path)
+    small.unlink(missing_ok=True)
+
+
+def _folder() -> Path:
+    """Where fuzzing keeps things between runs; plug-ins have their own."""
+    return paths.cache() / "fuzz" / "-".join(["engine", *(p.name for p in plugins.compiled())])
 
 
 @cache
-def _tree() -> Path:
-    programs = [f"fuzz_{name}" for name in targets() if name != SOURCES]
-    return _instrumented.build("address", *programs)
-
-
-def _build(target: str) -> str:
-    return str(_tree() / f"fuzz_{target}")
+def _programs() -> Path:
+    """A folder of the targets. They are copies: another build does not change what searches."""
+    names = [f"fuzz_{name}" for name in targets() if name != SOURCES]
+    tree = _instrumented.build("address", *names)
+    for name in names:
+        files.copy_if_changed(tree / name, _folder() / name)
+    return _folder()
 
 
 @cache
-def _seeds() -> Path:
+def seeds() -> Path:
     """A folder of what fuzzing begins with."""
-    folder = paths.cache() / "fuzz" / "seeds"
-    if code := _shell.run([sys.executable, "-m", "tests.fuzz.seeds", str(folder)]):
+    folder = _folder() / "seeds"
+    shutil.rmtree(folder, ignore_errors=True)
+    used = os.pathsep.join(str(plugin.folder) for plugin in plugins.found())
+    argv = [sys.executable, "-m", "tests.fuzz.seeds", str(folder)]
+    if code := _shell.run(argv, {**os.environ, "TRIMTAB_PLUGIN_PATH": used}):
         raise Exit("fuzz: the seeds could not be made", code=code)
     return folder
 
@@ -129,10 +169,13 @@ def _search_sources(seconds: int) -> bool:
     """The tests that damage source models, with other damage each time."""
     print(f"fuzz {SOURCES}: {seconds} s", flush=True)
     end, seed = time.monotonic() + seconds, int(time.time())
-    argv = [sys.executable, "-m", "pytest", "-q", "-x", "--hypothesis-profile=search"]
-    while time.monotonic() < end:
-        seed += 1
-        code = _shell.run([*argv, f"--hypothesis-seed={seed}", "tests/importers/test_damaged.py"])
-        if code:
+    argv = [_shell.tool("prlimit", "sudo apt-get install util-linux"), f"--as={_MOST_ADDRESSES}"]
+    argv += [sys.executable, "-m", "pytest", "-q", "-x", "--hypothesis-profile=search"]
+    argv += [f"--found={found() / SOURCES}", "tests/importers/test_damaged.py"]
+    turns = 0
+    while turns == 0 or time.monotonic() < end:
+        turns += 1
+        if _shell.run([*argv, f"--hypothesis-seed={seed + turns}"]):
             return False
+    print(f"{SOURCES}: {turns} turns of all formats", flush=True)
     return True

@@ -1,5 +1,5 @@
-"""Builds of the engine by the system's clang with what it can add: the sanitizers, and the feedback
-that steers fuzzing. zig carries none of the run-time libraries.
+"""Builds of the engine by the system's clang with what it can add: the sanitizers, the feedback
+that steers fuzzing, and counts of what was reached. zig carries none of the run-time libraries.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from invoke.exceptions import Exit
 
-from trimtab import paths
+from trimtab import files, paths, plugins
 from trimtab.cli import _shell
 
 # The flags of each kind of build, one tree for each. The fuzz targets are built with the checks of
@@ -19,13 +19,14 @@ from trimtab.cli import _shell
 KINDS = {
     "address": ["-DTRIMTAB_SANITIZE=fuzzer-no-link,address,undefined", "-DTRIMTAB_FUZZ=ON"],
     "thread": ["-DTRIMTAB_SANITIZE=thread"],
+    "coverage": ["-DCMAKE_CXX_FLAGS=-fprofile-instr-generate -fcoverage-mapping"],
 }
-REMEDY = "sudo apt-get install clang libclang-rt-dev"
+REMEDY = "sudo apt-get install clang llvm libclang-rt-dev"
 
 
 def build(kind: str, *targets: str, profile: Path | None = None) -> Path:
-    """Builds targets of CMakeLists.txt with every operator and kernel, or in a tree of its own with
-    those of a profile's file; returns the build tree.
+    """Builds targets of CMakeLists.txt with every operator and kernel, those of plug-ins too, or in
+    a tree of its own with those of a profile's file; returns the build tree.
 
     Raises MissingRequirementError without clang, and Exit when it fails.
     """
@@ -39,16 +40,24 @@ def build(kind: str, *targets: str, profile: Path | None = None) -> Path:
         f"-DCMAKE_C_COMPILER={_shell.tool('clang', REMEDY)}",
         f"-DPython_EXECUTABLE={sys.executable}",
         f"-DPython3_EXECUTABLE={sys.executable}",
+        f"-DTRIMTAB_PLUGINS={';'.join(str(plugin.folder) for plugin in plugins.compiled())}",
         f"-DTRIMTAB_PROFILE={profile or 'full'}", "-DTRIMTAB_PYTHON=ON", "-DTRIMTAB_TOOLS=ON",
         "-DTRIMTAB_OPTIMISE=-O1", "-DTRIMTAB_OPTIMISE_KERNELS=-O1", *KINDS[kind],
     ]  # fmt: skip
-    for argv in (configure, [_shell.tool("cmake"), "--build", str(tree), "--target", *targets]):
-        # Hundreds of lines, which matter when something fails.
-        done = subprocess.run(argv, cwd=root, capture_output=True, text=True, check=False)
-        if done.returncode:
-            print(done.stdout[-4000:], done.stderr[-4000:], flush=True)
-            raise Exit(f"the {kind} build failed ({REMEDY})", code=done.returncode)
+    with files.locked(tree / ".lock"):
+        for argv in (configure, [_shell.tool("cmake"), "--build", str(tree), "--target", *targets]):
+            # Hundreds of lines, which matter when something fails.
+            done = subprocess.run(argv, cwd=root, capture_output=True, text=True, check=False)
+            if done.returncode:
+                print(done.stdout[-4000:], done.stderr[-4000:], flush=True)
+                raise Exit(f"the {kind} build failed ({REMEDY})", code=done.returncode)
     return tree
+
+
+def version() -> str:
+    """Of the clang that builds."""
+    argv = [_shell.tool("clang", REMEDY), "-dumpversion"]
+    return subprocess.run(argv, capture_output=True, text=True, check=False).stdout.strip()
 
 
 def preloaded() -> dict[str, str]:

@@ -21,7 +21,8 @@ from trimtab.cli._engine import needs_engine
 def fuzz(_: Context, target: list[str], minutes: float = 1.0, jobs: int = 0) -> None:
     """Search for inputs that crash, hang or leak, under AddressSanitizer and UBSan.
 
-    What is found is made small and kept in tests/fuzz/found/, which `./inv test` replays.
+    What is found is made small and kept in tests/fuzz/found/, which `./inv test` replays. With
+    --plugin it begins with the cases of a plug-in's operators, and keeps what it finds there.
     """
     import os
 

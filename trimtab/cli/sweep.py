@@ -13,7 +13,7 @@ from trimtab.cli._options import RESULTS_HELP
     positional=["file"],
     auto_shortflags=False,
     help={
-        "file": "the sweep, such as sweeps/demo.toml (docs/sweeps.md)",
+        "file": "a sweep's file, or demo: one that comes with trimtab (docs/sweeps.md)",
         "dry-run": "list the cells, and about how long they take; nothing is built or measured",
         "resume": "also measure anew what ended as INFRA: cells whose device was lost",
         "scheduler": "do the work on this dask cluster, tcp://host:8786 (trimtab[dask])",
@@ -33,7 +33,6 @@ def sweep(
 ) -> None:
     """Build and measure every cell of a matrix of configurations; finished ones are skipped."""
     from json import dumps
-    from pathlib import Path
 
     from trimtab.errors import SweepError
     from trimtab.sweep import summary
@@ -44,7 +43,7 @@ def sweep(
     from trimtab.workflow.progress import shown
     from trimtab.workflow.report import results_folder
 
-    path, folder, progress = Path(file), results_folder(results), shown(quiet=json)
+    path, folder, progress = workflow.find(file), results_folder(results), shown(quiet=json)
     matrix = workflow.read(path)
     if dry_run:
         listed, seconds = workflow.survey(matrix, path, folder)

@@ -164,6 +164,7 @@ def _of_development() -> Iterable[Requirement]:
         ),
         _program("clang", "clang", "sanitize and fuzz (zig carries no AddressSanitizer)"),
         _sanitizers(),
+        _program("llvm-cov", "llvm", "coverage"),
     ):
         yield replace(program, development=True)
 

@@ -52,6 +52,12 @@ MOST_KEPT = 400  # builds of sweeps, beyond those of the one that goes on
 _SIDES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
+def find(file: str) -> Path:
+    """The sweep of that path, or else of that name among those that come with trimtab."""
+    path, own = Path(file), paths.root() / "sweeps" / f"{file}.toml"
+    return own if path.name == file and not path.exists() and own.is_file() else path
+
+
 def read(path: Path) -> Sweep:
     """The sweep of a file, its cells with toolchain and core of their devices.
 

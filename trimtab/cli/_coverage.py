@@ -1,0 +1,71 @@
+"""Builds the engine with clang's counters, runs what tests it, and reads what that reached."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from invoke.exceptions import Exit
+
+from trimtab.cli import _fuzz, _instrumented, _shell
+from trimtab.instruments import coverage
+
+
+def measure(html: str) -> list[coverage.File]:
+    """The files of the engine's core and operators, with the lines that were reached. `html`: a
+    folder for the sources with the count of each line, "" for none.
+    """
+    targets = [name for name in _fuzz.targets() if name != _fuzz.SOURCES]
+    replays = [f"replay_{name}" for name in targets]
+    tree = _instrumented.build("coverage", "_engine", *replays)
+    with tempfile.TemporaryDirectory() as scratch:
+        # A profile for each process; the tests run in one, which ends as Python does.
+        environment = {**os.environ, "LLVM_PROFILE_FILE": f"{scratch}/%p.profraw"}
+        tests = [sys.executable, "-m", "pytest", "-q", "-n", "0", f"--engine={tree}", "tests/ops"]
+        tests += ["-m", "not build and not device"]  # those compile binaries of their own
+        _run(tests, environment)
+        for name in targets:
+            inputs = [_fuzz.seeds(), *(f for f in [_fuzz.found() / name] if f.is_dir())]
+            _run([str(tree / f"replay_{name}"), *map(str, inputs)], environment, quiet=True)
+        profile = f"{scratch}/all.profdata"
+        raw = map(str, Path(scratch).glob("*.profraw"))
+        merge = _shell.tool("llvm-profdata", _instrumented.REMEDY)
+        _run([merge, "merge", "-sparse", "-o", profile, *raw], environment)
+        return _read(tree, replays, profile, html)
+
+
+def _read(tree: Path, programs: Sequence[str], profile: str, html: str) -> list[coverage.File]:
+    root = _shell.checkout()
+    (library,) = tree.glob("_engine*.so")
+    objects = [str(library), *(f"-object={tree / name}" for name in programs)]
+    cov = [_shell.tool("llvm-cov", _instrumented.REMEDY)]
+    what = [*objects, f"-instr-profile={profile}"]
+    if html:
+        _run([*cov, "show", "-format=html", f"-output-dir={Path(html).absolute()}", *what], {})
+    said = subprocess.run(
+        [*cov, "export", "-summary-only", *what], capture_output=True, text=True, check=False
+    )
+    if said.returncode:
+        raise Exit(f"coverage: llvm-cov failed: {said.stderr[-1000:]}", code=1)
+    found = []
+    for row in json.loads(said.stdout)["data"][0]["files"]:
+        # Compilers that share their results (ccache) are given names relative to the build tree.
+        name = os.path.relpath(os.path.normpath(row["filename"]), root)
+        if name.startswith(coverage.FOLDERS):
+            lines = row["summary"]["lines"]
+            found.append(coverage.File(name, lines["covered"], lines["count"]))
+    return found
+
+
+def _run(argv: list[str], environment: Mapping[str, str], *, quiet: bool = False) -> None:
+    done = subprocess.run(
+        argv, cwd=_shell.checkout(), env={**os.environ, **environment}, check=False,
+        stderr=subprocess.PIPE if quiet else None, text=True,
+    )  # fmt: skip
+    if done.returncode:
+        raise Exit(f"coverage: {Path(argv[0]).name} failed: {(done.stderr or '')[-500:]}", code=1)
