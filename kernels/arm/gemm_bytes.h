@@ -1,11 +1,12 @@
 // The frame of the GEMM kernels of bytes: tiles, panels, and results that no memory is for.
 //
-// A kernel supplies Tile: the constants kMr and kNr, and Multiply(block, panel, c, c_stride), which
-// computes a whole tile of one panel and writes its rows to c; kFew and MultiplyFew, which computes
-// as many rows alone, or 0.
+// A kernel supplies Tile: the constants kMr and kNr, and Multiply(block, panel, count, c, c_stride),
+// which computes a whole tile of `count` panels, from one on, and writes its rows to c; kFew and
+// MultiplyFew, which computes as many rows alone, or 0.
 #ifndef TRIMTAB_KERNELS_ARM_GEMM_BYTES_H_
 #define TRIMTAB_KERNELS_ARM_GEMM_BYTES_H_
 
+#include <arm_neon.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -15,11 +16,11 @@ namespace {
 
 // What the panels of a tile have in common. Assembly knows the offsets.
 struct Block {
-  const int8_t* const* a;
-  size_t taps, k;
-  int16_t zero_point;
-  int8_t low, high;
-  bool is_bounded;  // by less than 8 bits
+  int16x8_t zero_point;  // in every lane, as the limits
+  int8x16_t low, high;
+  bool is_bounded;                      // by less than 8 bits
+  const int8_t *const *a, *const *end;  // pointers to taps
+  size_t k;
 };
 
 struct Panel {
@@ -28,30 +29,36 @@ struct Panel {
   const float* scale;
 };
 
-// What assembly of four rows is given, and how it takes the limits of a block and points at the rows
-// of the result.
-#define TRIMTAB_BLOCK_OUTPUTS                                                                    \
-  [w] "+r"(w), [tap] "+r"(tap), [taps] "+r"(taps), [n] "=&r"(n), [p0] "=&r"(p0), [p1] "=&r"(p1), \
-      [p2] "=&r"(p2), [p3] "=&r"(p3)
-#define TRIMTAB_BLOCK_INPUTS                                                               \
-  [k] "r"(block.k), [bias] "r"(panel.bias), [scale] "r"(panel.scale), [block] "r"(&block), \
-      [ends] "i"(offsetof(Block, zero_point)), [bounded] "i"(offsetof(Block, is_bounded)), \
-      [c] "r"(c), [c_stride] "r"(c_stride)
-#define TRIMTAB_BLOCK_RESULTS(zero_point, low, high) \
-  "add %[n], %[block], %[ends]\n"                    \
-  "ld1r {v" #zero_point                              \
-  ".8h}, [%[n]], #2\n"                               \
-  "ld1r {v" #low                                     \
-  ".16b}, [%[n]], #1\n"                              \
-  "ld1r {v" #high                                    \
-  ".16b}, [%[n]]\n"                                  \
-  "mov %[p0], %[c]\n"                                \
-  "add %[p1], %[c], %[c_stride]\n"                   \
-  "add %[p2], %[c], %[c_stride], lsl #1\n"           \
-  "add %[p3], %[p1], %[c_stride], lsl #1\n"
+// What assembly of four rows is given; how it begins a panel and a tap, takes the limits of a block,
+// points at the rows of the result, and goes on with the next panel.
+#define TRIMTAB_BLOCK_OUTPUTS                                                                      \
+  [w] "+r"(panel.w), [bias] "+r"(panel.bias), [scale] "+r"(panel.scale), [count] "+r"(count),      \
+      [c] "+r"(c), [tap] "=&r"(tap), [n] "=&r"(n), [p0] "=&r"(p0), [p1] "=&r"(p1), [p2] "=&r"(p2), \
+      [p3] "=&r"(p3)
+#define TRIMTAB_BLOCK_INPUTS                                                         \
+  [a] "r"(block.a), [end] "r"(block.end), [k] "r"(block.k), [block] "r"(&block),     \
+      [high] "i"(offsetof(Block, high)), [bounded] "i"(offsetof(Block, is_bounded)), \
+      [c_stride] "r"(c_stride)
+#define TRIMTAB_NEXT_PANEL \
+  "10:\n"                  \
+  "mov %[tap], %[a]\n"
+// Whether there is another tap: `b.ne` goes on with it.
+#define TRIMTAB_ANOTHER_TAP "cmp %[tap], %[end]\n"
 #define TRIMTAB_NEXT_TAP              \
   "ldp %[p0], %[p1], [%[tap]], #16\n" \
   "ldp %[p2], %[p3], [%[tap]], #16\n"
+#define TRIMTAB_BLOCK_LIMITS(zero_point, low, high) \
+  "ldp q" #zero_point ", q" #low                    \
+  ", [%[block]]\n"                                  \
+  "ldr q" #high ", [%[block], %[high]]\n"
+#define TRIMTAB_BLOCK_ROWS                 \
+  "mov %[p0], %[c]\n"                      \
+  "add %[p1], %[c], %[c_stride]\n"         \
+  "add %[p2], %[c], %[c_stride], lsl #1\n" \
+  "add %[p3], %[p1], %[c_stride], lsl #1\n"
+#define TRIMTAB_UNTIL_LAST_PANEL  \
+  "subs %[count], %[count], #1\n" \
+  "b.ne 10b\n"
 // The rounded sums of s0 to s3 as 16 bytes in s0.
 #define TRIMTAB_NARROW(s0, s1, s2, s3, zero_point) \
   "sqxtn v" #s0 ".4h, v" #s0                       \
@@ -89,44 +96,39 @@ template <class Tile>
 inline void GemmBytes(const GemmArgs<int8_t>& args) {
   constexpr size_t kMr = Tile::kMr, kNr = Tile::kNr;
   const size_t panel_bytes = args.taps * args.k * kNr, c_stride = args.c_stride;
-  const Panel first = {args.w, args.bias, args.scale};
-  Block block = {args.a,
-                 args.taps,
-                 args.k,
-                 static_cast<int16_t>(args.zero_point),
-                 static_cast<int8_t>(args.low),
-                 static_cast<int8_t>(args.high),
-                 args.low > INT8_MIN || args.high < INT8_MAX};
+  const size_t whole_panels = args.columns / kNr, columns_left = args.columns % kNr;
+  Block block = {vdupq_n_s16(static_cast<int16_t>(args.zero_point)),
+                 vdupq_n_s8(static_cast<int8_t>(args.low)),
+                 vdupq_n_s8(static_cast<int8_t>(args.high)),
+                 args.low > INT8_MIN || args.high < INT8_MAX,
+                 args.a,
+                 args.a + args.taps * kMr,
+                 args.k};
   int8_t* row = args.c;
-  const size_t all_columns = args.columns;
-  for (size_t left = args.rows; left > 0; block.a += args.taps * kMr, row += kMr * c_stride) {
+  for (size_t left = args.rows; left > 0; row += kMr * c_stride) {
     const size_t rows = left < kMr ? left : kMr;
     left -= rows;
-    // A tile that is not whole is computed aside. A panel is few instructions, and these would count.
-    const size_t whole_columns = rows == kMr ? kNr : SIZE_MAX;
-    Panel panel = first;
-    int8_t* c = row;
-    for (size_t columns = all_columns;; columns -= kNr, c += kNr) {
-      const bool whole = columns >= whole_columns;
+    const bool few = rows <= Tile::kFew;
+    const auto multiply = few ? Tile::MultiplyFew : Tile::Multiply;
+    size_t panels = rows == (few ? Tile::kFew : kMr) ? whole_panels : 0;
+    if (panels > 0) multiply(block, {args.w, args.bias, args.scale}, panels, row, c_stride);
+    // What is not whole is computed aside.
+    for (; panels < whole_panels + (columns_left > 0); ++panels) {
+      const size_t first = panels * kNr;
       int8_t part[kMr * kNr];
-      if (rows > Tile::kFew) {
-        Tile::Multiply(block, panel, whole ? c : part, whole ? c_stride : kNr);
-      } else {
-        Tile::MultiplyFew(block, panel, part, kNr);
-      }
-      if (!whole) {
-        const int8_t* from = part;
-        for (size_t i = 0; i < rows; ++i, from += kNr) {
-          if (columns >= kNr) {
-            __builtin_memcpy(c + i * c_stride, from, kNr);
-          } else {
-            for (size_t j = 0; j < columns; ++j) c[i * c_stride + j] = from[j];
-          }
+      multiply(block, {args.w + panels * panel_bytes, args.bias + first, args.scale + first}, 1,
+               part, kNr);
+      int8_t* to = row + first;
+      for (const int8_t* from = part; from < part + rows * kNr; from += kNr, to += c_stride) {
+        if (panels < whole_panels) {
+          __builtin_memcpy(to, from, kNr);
+        } else {
+          for (size_t j = 0; j < columns_left; ++j) to[j] = from[j];
         }
       }
-      if (columns <= kNr) break;
-      panel = {panel.w + panel_bytes, panel.bias + kNr, panel.scale + kNr};
     }
+    block.a = block.end;
+    block.end += args.taps * kMr;
   }
 }
 

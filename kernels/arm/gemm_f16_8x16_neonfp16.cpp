@@ -12,6 +12,9 @@ struct HalfTile {
   static constexpr int kMr = 8, kNr = 16, kVectors = 2;
   static constexpr int kNarrow = 1;
   using Narrow = F;
+  // A sum that products are added to one after the other gathers errors as it grows: after so many
+  // eights of the depth it is put aside. Blocked summation: Higham 2002, section 4.2.
+  static constexpr size_t kBlock = 256 / 8;
   // 5 to 7 rows are computed as 8, 3 as 4; those of a narrow panel as 8 or 2.
   static constexpr int Smaller(int rows, int vectors) {
     return vectors == kVectors ? rows / 2 : rows > 2 ? 2 : 0;
@@ -54,13 +57,49 @@ struct HalfTile {
   }
 
   template <int kRows, int kUsed>
+  static inline void AddAside(const Half* aside, F (&sums)[kRows][kUsed]) {
+    TRIMTAB_UNROLL
+    for (int i = 0; i < kRows * kUsed; ++i) {
+      F& sum = sums[i / kUsed][i % kUsed];
+      sum = sum + Load(aside + i * kLanes);
+    }
+  }
+
+  // Begins new sums; those of before are at `aside`, if it is used.
+  template <int kRows, int kUsed>
+  static inline void PutAside(bool is_used, Half* aside, F (&sums)[kRows][kUsed]) {
+    if (is_used) AddAside(aside, sums);
+    TRIMTAB_UNROLL
+    for (int i = 0; i < kRows * kUsed; ++i) {
+      F& sum = sums[i / kUsed][i % kUsed];
+      Store(aside + i * kLanes, sum);
+      sum = Set(0.0f);
+    }
+  }
+
+  template <int kRows, int kUsed>
   static inline void Multiply(const GemmArgs<Half>& args, const Half* w, F (&sums)[kRows][kUsed]) {
     const Half* const* rows = args.a;
+    Half memory[kRows * kUsed * kLanes];
+    Half* aside = memory;
+    __asm__("" : "+r"(aside));  // else the compiler finds registers for it, which the sums need
+    bool is_used = false;
+    size_t room = kBlock;
     for (size_t t = 0; t < args.taps; ++t, rows += kMr) {
       const Half* p[kRows];
       TRIMTAB_UNROLL
       for (int i = 0; i < kRows; ++i) p[i] = rows[i];
-      if (args.k >= 8) Eights(args.k / 8, p, w, sums);
+      for (size_t eights = args.k / 8; eights > 0;) {
+        if (room == 0) {
+          PutAside(is_used, aside, sums);
+          is_used = true;
+          room = kBlock;
+        }
+        const size_t some = eights < room ? eights : room;
+        Eights(some, p, w, sums);
+        eights -= some;
+        room -= some;
+      }
       TRIMTAB_NO_UNROLL
       for (size_t left = args.k % 8; left > 0; --left) {
         F b[kUsed];
@@ -76,6 +115,7 @@ struct HalfTile {
         }
       }
     }
+    if (is_used) AddAside(aside, sums);
   }
 };
 
@@ -159,6 +199,9 @@ inline void HalfTile::Eights<8, 2>(size_t eights, const Half* (&p)[8], const Hal
   sums[7][0].v = s14;
   sums[7][1].v = s15;
 }
+
+template <>
+constexpr bool kFinishesWhole<HalfTile> = true;
 
 }  // namespace
 

@@ -8,9 +8,16 @@ namespace {
 // Two products of bytes fit 16 bits, as weights are above -128. 8 of 16 registers hold parts of sums.
 struct PairTile {
   static constexpr size_t kMr = 2, kNr = 4, kFew = 0;
-  static void MultiplyFew(const Block&, const Panel&, int8_t*, size_t) {}
+  static void MultiplyFew(const Block&, Panel, size_t, int8_t*, size_t) {}
 
-  static inline void Multiply(const Block& block, const Panel& panel, int8_t* c, size_t c_stride) {
+  static void Multiply(const Block& block, Panel panel, size_t count, int8_t* c, size_t c_stride) {
+    for (; count > 0; --count, c += kNr, panel.bias += kNr, panel.scale += kNr)
+      panel.w = MultiplyOne(block, panel, c, c_stride);
+  }
+
+  // The end of its weights.
+  static inline const int8_t* MultiplyOne(const Block& block, const Panel& panel, int8_t* c,
+                                          size_t c_stride) {
     int32x4_t sums[kMr][kNr];
     TRIMTAB_UNROLL
     for (auto& row : sums) {
@@ -18,8 +25,7 @@ struct PairTile {
       for (auto& sum : row) sum = vdupq_n_s32(0);
     }
     const int8_t* w = panel.w;
-    const int8_t* const* tap = block.a;
-    for (size_t t = block.taps; t > 0; --t, tap += kMr) {
+    for (const int8_t* const* tap = block.a; tap != block.end; tap += kMr) {
       const int8_t *first = tap[0], *second = tap[1];
       for (size_t n = block.k; n > 0; n -= 16, first += 16, second += 16) {
         const int8x16_t a[kMr] = {vld1q_s8(first), vld1q_s8(second)};
@@ -44,16 +50,19 @@ struct PairTile {
       const int32x4_t sum = vaddq_s32(vcombine_s32(first, last), bias);
       Store(block, vmulq_f32(vcvtq_f32_s32(sum), scale), c + i * c_stride);
     }
+    return w;
   }
 
   static inline int32x2_t Half(int32x4_t x) { return vadd_s32(vget_low_s32(x), vget_high_s32(x)); }
 
   // As RoundBetween of kernels/generic/rounding.h.
   static inline void Store(const Block& block, float32x4_t x, int8_t* c) {
-    x = vmaxq_f32(x, vdupq_n_f32(static_cast<float>(block.low - block.zero_point)));
-    x = vminq_f32(x, vdupq_n_f32(static_cast<float>(block.high - block.zero_point)));
+    const int32_t zero_point = vgetq_lane_s16(block.zero_point, 0);
+    const int32_t low = vgetq_lane_s8(block.low, 0), high = vgetq_lane_s8(block.high, 0);
+    x = vmaxq_f32(x, vdupq_n_f32(static_cast<float>(low - zero_point)));
+    x = vminq_f32(x, vdupq_n_f32(static_cast<float>(high - zero_point)));
     const int32x4_t bits = vreinterpretq_s32_f32(vaddq_f32(x, vdupq_n_f32(0x1.8p23f)));
-    const int32x4_t y = vaddq_s32(bits, vdupq_n_s32(block.zero_point - 0x4b400000));
+    const int32x4_t y = vaddq_s32(bits, vdupq_n_s32(zero_point - 0x4b400000));
     const int16x4_t half = vmovn_s32(y);
     const int8x8_t bytes = vmovn_s16(vcombine_s16(half, half));
     const int32_t four = vget_lane_s32(vreinterpret_s32_s8(bytes), 0);

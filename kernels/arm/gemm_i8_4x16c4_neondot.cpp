@@ -35,15 +35,16 @@ namespace {
 struct DotTile {
   static constexpr size_t kMr = 4, kNr = 16;
 
-  static inline void Multiply(const Block& block, const Panel& panel, int8_t* c, size_t c_stride) {
-    const int8_t *w = panel.w, *p0, *p1, *p2, *p3;
-    const int8_t* const* tap = block.a;
-    size_t taps = block.taps, n;
+  static void Multiply(const Block& block, Panel panel, size_t count, int8_t* c, size_t c_stride) {
+    const int8_t *p0, *p1, *p2, *p3;
+    const int8_t* const* tap;
+    size_t n;
     __asm__ volatile(
+        TRIMTAB_NEXT_PANEL
         "ld1 {v0.4s, v1.4s, v2.4s, v3.4s}, [%[bias]]\n"
         "ld1 {v4.4s, v5.4s, v6.4s, v7.4s}, [%[bias]]\n"
         "ld1 {v8.4s, v9.4s, v10.4s, v11.4s}, [%[bias]]\n"
-        "ld1 {v12.4s, v13.4s, v14.4s, v15.4s}, [%[bias]]\n"
+        "ld1 {v12.4s, v13.4s, v14.4s, v15.4s}, [%[bias]], #64\n"
         "1:\n"  // a tap
         TRIMTAB_NEXT_TAP
         "lsr %[n], %[k], #4\n"
@@ -66,11 +67,12 @@ struct DotTile {
         TRIMTAB_LOAD("s", 4)
         TRIMTAB_FOUR(0)
         "5:\n"
-        "subs %[taps], %[taps], #1\n"
+        TRIMTAB_ANOTHER_TAP
         "b.ne 1b\n"
 
-        "ld1 {v20.4s, v21.4s, v22.4s, v23.4s}, [%[scale]]\n"
-        TRIMTAB_BLOCK_RESULTS(16, 17, 18)
+        "ld1 {v20.4s, v21.4s, v22.4s, v23.4s}, [%[scale]], #64\n"
+        TRIMTAB_BLOCK_LIMITS(16, 17, 18)
+        TRIMTAB_BLOCK_ROWS
         TRIMTAB_FINISH(0, 1, 2, 3)
         TRIMTAB_FINISH(4, 5, 6, 7)
         TRIMTAB_FINISH(8, 9, 10, 11)
@@ -85,6 +87,8 @@ struct DotTile {
         "str q4, [%[p1]]\n"
         "str q8, [%[p2]]\n"
         "str q12, [%[p3]]\n"
+        "add %[c], %[c], #16\n"
+        TRIMTAB_UNTIL_LAST_PANEL
         : TRIMTAB_BLOCK_OUTPUTS
         : TRIMTAB_BLOCK_INPUTS
         : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13",
@@ -92,13 +96,14 @@ struct DotTile {
   }
 
   static constexpr size_t kFew = 1;
-  static inline void MultiplyFew(const Block& block, const Panel& panel, int8_t* c,
-                                 size_t c_stride) {
-    const int8_t *w = panel.w, *p0, *p1, *p2, *p3;
-    const int8_t* const* tap = block.a;
-    size_t taps = block.taps, n;
+  static void MultiplyFew(const Block& block, Panel panel, size_t count, int8_t* c,
+                          size_t c_stride) {
+    const int8_t *p0, *p1, *p2, *p3;
+    const int8_t* const* tap;
+    size_t n;
     __asm__ volatile(
-        "ld1 {v0.4s, v1.4s, v2.4s, v3.4s}, [%[bias]]\n"
+        TRIMTAB_NEXT_PANEL
+        "ld1 {v0.4s, v1.4s, v2.4s, v3.4s}, [%[bias]], #64\n"
         "1:\n"  // a tap
         "ldr %[p0], [%[tap]], #32\n"
         "lsr %[n], %[k], #4\n"
@@ -121,14 +126,15 @@ struct DotTile {
         "ldr s16, [%[p0]], #4\n"
         TRIMTAB_FOUR_OF_ONE(0)
         "5:\n"
-        "subs %[taps], %[taps], #1\n"
+        TRIMTAB_ANOTHER_TAP
         "b.ne 1b\n"
 
-        "ld1 {v20.4s, v21.4s, v22.4s, v23.4s}, [%[scale]]\n"
-        TRIMTAB_BLOCK_RESULTS(16, 17, 18)
+        "ld1 {v20.4s, v21.4s, v22.4s, v23.4s}, [%[scale]], #64\n"
+        TRIMTAB_BLOCK_LIMITS(16, 17, 18)
         TRIMTAB_FINISH(0, 1, 2, 3)
         TRIMTAB_CLAMP(0, 17, 18)
-        "str q0, [%[p0]]\n"
+        "str q0, [%[c]], #16\n"
+        TRIMTAB_UNTIL_LAST_PANEL
         : TRIMTAB_BLOCK_OUTPUTS
         : TRIMTAB_BLOCK_INPUTS
         : "v0", "v1", "v2", "v3", "v16", "v17", "v18", "v20", "v21", "v22", "v23", "cc", "memory");

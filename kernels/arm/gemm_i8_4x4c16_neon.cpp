@@ -2,17 +2,47 @@
 
 namespace {
 
-// Two products of bytes fit 16 bits, as weights are above -128. Rows are v16 to v19, columns v20 to
-// v23, sums of row i and column j in v(4 i + j), products in passing in v24 to v31.
+// Two products of bytes fit 16 bits, as weights are above -128. Sums of row i and column j are in
+// v(4 i + j), columns from v16 on, rows from v24 on, products in passing in the others.
+#define TRIMTAB_COLUMNS(v0, v1, v2, v3) \
+  "ld1 {v" #v0 ".16b, v" #v1 ".16b, v" #v2 ".16b, v" #v3 ".16b}, [%[w]], #64\n"
 #define TRIMTAB_LOW(t, a, b) "smull v" #t ".8h, v" #a ".8b, v" #b ".8b\n"
 #define TRIMTAB_HIGH(t, a, b) "smlal2 v" #t ".8h, v" #a ".16b, v" #b ".16b\n"
-#define TRIMTAB_ADD(s, t) "sadalp v" #s ".4s, v" #t ".8h\n"
-#define TRIMTAB_LOWS(t0, t1, t2, t3, a) \
-  TRIMTAB_LOW(t0, a, 20) TRIMTAB_LOW(t1, a, 21) TRIMTAB_LOW(t2, a, 22) TRIMTAB_LOW(t3, a, 23)
-#define TRIMTAB_HIGHS(t0, t1, t2, t3, a) \
-  TRIMTAB_HIGH(t0, a, 20) TRIMTAB_HIGH(t1, a, 21) TRIMTAB_HIGH(t2, a, 22) TRIMTAB_HIGH(t3, a, 23)
-#define TRIMTAB_ADDS(s0, s1, s2, s3, t0, t1, t2, t3) \
-  TRIMTAB_ADD(s0, t0) TRIMTAB_ADD(s1, t1) TRIMTAB_ADD(s2, t2) TRIMTAB_ADD(s3, t3)
+#define TRIMTAB_LOWS(t0, t1, t2, t3, a, b0, b1, b2, b3) \
+  TRIMTAB_LOW(t0, a, b0) TRIMTAB_LOW(t1, a, b1) TRIMTAB_LOW(t2, a, b2) TRIMTAB_LOW(t3, a, b3)
+#define TRIMTAB_HIGHS(t0, t1, t2, t3, a, b0, b1, b2, b3) \
+  TRIMTAB_HIGH(t0, a, b0) TRIMTAB_HIGH(t1, a, b1) TRIMTAB_HIGH(t2, a, b2) TRIMTAB_HIGH(t3, a, b3)
+// `add`: sadalp, or saddlp, which begins a sum.
+#define TRIMTAB_ADD(add, s, t) #add " v" #s ".4s, v" #t ".8h\n"
+#define TRIMTAB_ADDS(add, s0, s1, s2, s3, t0, t1, t2, t3) \
+  TRIMTAB_ADD(add, s0, t0)                                \
+  TRIMTAB_ADD(add, s1, t1) TRIMTAB_ADD(add, s2, t2) TRIMTAB_ADD(add, s3, t3)
+// 16 of the depth.
+#define TRIMTAB_SIXTEEN(add)                                                              \
+  TRIMTAB_COLUMNS(16, 17, 18, 19)                                                         \
+  "ldr q24, [%[p0]], #16\n"                                                               \
+  "ldr q25, [%[p1]], #16\n"                                                               \
+  "ldr q26, [%[p2]], #16\n"                                                               \
+  "ldr q27, [%[p3]], #16\n" TRIMTAB_LOWS(20, 21, 22, 23, 24, 16, 17, 18, 19)              \
+      TRIMTAB_LOWS(28, 29, 30, 31, 25, 16, 17, 18, 19)                                    \
+          TRIMTAB_HIGHS(20, 21, 22, 23, 24, 16, 17, 18, 19)                               \
+              TRIMTAB_HIGHS(28, 29, 30, 31, 25, 16, 17, 18, 19)                           \
+                  TRIMTAB_ADDS(add, 0, 1, 2, 3, 20, 21, 22, 23)                           \
+                      TRIMTAB_ADDS(add, 4, 5, 6, 7, 28, 29, 30, 31)                       \
+                          TRIMTAB_LOWS(20, 21, 22, 23, 26, 16, 17, 18, 19)                \
+                              TRIMTAB_LOWS(28, 29, 30, 31, 27, 16, 17, 18, 19)            \
+                                  TRIMTAB_HIGHS(20, 21, 22, 23, 26, 16, 17, 18, 19)       \
+                                      TRIMTAB_HIGHS(28, 29, 30, 31, 27, 16, 17, 18, 19)   \
+                                          TRIMTAB_ADDS(add, 8, 9, 10, 11, 20, 21, 22, 23) \
+                                              TRIMTAB_ADDS(add, 12, 13, 14, 15, 28, 29, 30, 31)
+// Of a row, 32 of the depth.
+#define TRIMTAB_ROW(s0, s1, s2, s3, a0, a1)            \
+  TRIMTAB_LOWS(28, 29, 30, 31, a0, 16, 17, 18, 19)     \
+  TRIMTAB_HIGHS(28, 29, 30, 31, a0, 16, 17, 18, 19)    \
+  TRIMTAB_ADDS(sadalp, s0, s1, s2, s3, 28, 29, 30, 31) \
+  TRIMTAB_LOWS(28, 29, 30, 31, a1, 20, 21, 22, 23)     \
+  TRIMTAB_HIGHS(28, 29, 30, 31, a1, 20, 21, 22, 23)    \
+  TRIMTAB_ADDS(sadalp, s0, s1, s2, s3, 28, 29, 30, 31)
 // Of four vectors, each the parts of one sum, the four sums.
 #define TRIMTAB_TOGETHER(s0, s1, s2, s3) \
   "addp v" #s0 ".4s, v" #s0 ".4s, v" #s1 \
@@ -22,66 +52,110 @@ namespace {
   "addp v" #s0 ".4s, v" #s0 ".4s, v" #s2 \
   ".4s\n"                                \
   "add v" #s0 ".4s, v" #s0 ".4s, v20.4s\n" TRIMTAB_ROUND(s0, 21)
-#define TRIMTAB_ZERO(s) "movi v" #s ".4s, #0\n"
+#define TRIMTAB_SCALES        \
+  "ldr q20, [%[bias]], #16\n" \
+  "ldr q21, [%[scale]], #16\n" TRIMTAB_BLOCK_LIMITS(22, 23, 24)
 
 struct WideTile {
-  static constexpr size_t kMr = 4, kNr = 4, kFew = 0;
-  static void MultiplyFew(const Block&, const Panel&, int8_t*, size_t) {}
+  static constexpr size_t kMr = 4, kNr = 4;
 
-  static inline void Multiply(const Block& block, const Panel& panel, int8_t* c, size_t c_stride) {
-    const int8_t *w = panel.w, *p0, *p1, *p2, *p3;
-    const int8_t* const* tap = block.a;
-    size_t taps = block.taps, n;
+  // clang-format off
+  static void Multiply(const Block& block, Panel panel, size_t count, int8_t* c, size_t c_stride) {
+    const int8_t *p0, *p1, *p2, *p3;
+    const int8_t* const* tap;
+    size_t n;
     __asm__ volatile(
-        TRIMTAB_ZERO(0) TRIMTAB_ZERO(1) TRIMTAB_ZERO(2) TRIMTAB_ZERO(3)
-        TRIMTAB_ZERO(4) TRIMTAB_ZERO(5) TRIMTAB_ZERO(6) TRIMTAB_ZERO(7)
-        TRIMTAB_ZERO(8) TRIMTAB_ZERO(9) TRIMTAB_ZERO(10) TRIMTAB_ZERO(11)
-        TRIMTAB_ZERO(12) TRIMTAB_ZERO(13) TRIMTAB_ZERO(14) TRIMTAB_ZERO(15)
-        "1:\n"  // a tap
+        TRIMTAB_NEXT_PANEL
         TRIMTAB_NEXT_TAP
         "lsr %[n], %[k], #4\n"
-        "2:\n"
-        "ld1 {v20.16b, v21.16b, v22.16b, v23.16b}, [%[w]], #64\n"
-        "ldr q16, [%[p0]], #16\n"
-        "ldr q17, [%[p1]], #16\n"
-        "ldr q18, [%[p2]], #16\n"
-        "ldr q19, [%[p3]], #16\n"
         "subs %[n], %[n], #1\n"
-        TRIMTAB_LOWS(24, 25, 26, 27, 16)
-        TRIMTAB_LOWS(28, 29, 30, 31, 17)
-        TRIMTAB_HIGHS(24, 25, 26, 27, 16)
-        TRIMTAB_HIGHS(28, 29, 30, 31, 17)
-        TRIMTAB_ADDS(0, 1, 2, 3, 24, 25, 26, 27)
-        TRIMTAB_LOWS(24, 25, 26, 27, 18)
-        TRIMTAB_ADDS(4, 5, 6, 7, 28, 29, 30, 31)
-        TRIMTAB_LOWS(28, 29, 30, 31, 19)
-        TRIMTAB_HIGHS(24, 25, 26, 27, 18)
-        TRIMTAB_HIGHS(28, 29, 30, 31, 19)
-        TRIMTAB_ADDS(8, 9, 10, 11, 24, 25, 26, 27)
-        TRIMTAB_ADDS(12, 13, 14, 15, 28, 29, 30, 31)
-        "b.ne 2b\n"
-        "subs %[taps], %[taps], #1\n"
-        "b.ne 1b\n"
+        TRIMTAB_SIXTEEN(saddlp)
+        "b.eq 5f\n"
+        "2:\n"
+        "tbz %[n], #0, 3f\n"
+        TRIMTAB_SIXTEEN(sadalp)
+        "3:\n"
+        "lsr %[n], %[n], #1\n"
+        "cbz %[n], 5f\n"
+        "4:\n"
+        TRIMTAB_COLUMNS(16, 17, 18, 19)
+        "ldp q24, q25, [%[p0]], #32\n"
+        TRIMTAB_COLUMNS(20, 21, 22, 23)
+        "ldp q26, q27, [%[p1]], #32\n"
+        "subs %[n], %[n], #1\n"
+        TRIMTAB_ROW(0, 1, 2, 3, 24, 25)
+        "ldp q24, q25, [%[p2]], #32\n"
+        TRIMTAB_ROW(4, 5, 6, 7, 26, 27)
+        "ldp q26, q27, [%[p3]], #32\n"
+        TRIMTAB_ROW(8, 9, 10, 11, 24, 25)
+        TRIMTAB_ROW(12, 13, 14, 15, 26, 27)
+        "b.ne 4b\n"
+        "5:\n"
+        TRIMTAB_ANOTHER_TAP
+        "b.eq 6f\n"
+        TRIMTAB_NEXT_TAP
+        "lsr %[n], %[k], #4\n"
+        "b 2b\n"
+        "6:\n"
 
-        "ldr q20, [%[bias]]\n"
-        "ldr q21, [%[scale]]\n"
-        TRIMTAB_BLOCK_RESULTS(22, 23, 24)
+        TRIMTAB_SCALES
         TRIMTAB_TOGETHER(0, 1, 2, 3)
         TRIMTAB_TOGETHER(4, 5, 6, 7)
         TRIMTAB_TOGETHER(8, 9, 10, 11)
         TRIMTAB_TOGETHER(12, 13, 14, 15)
         TRIMTAB_NARROW(0, 4, 8, 12, 22)
         TRIMTAB_CLAMP(0, 23, 24)
-        "str s0, [%[p0]]\n"
-        "st1 {v0.s}[1], [%[p1]]\n"
-        "st1 {v0.s}[2], [%[p2]]\n"
-        "st1 {v0.s}[3], [%[p3]]\n"
+        "add %[p0], %[c], %[c_stride]\n"
+        "str s0, [%[c]], #4\n"
+        "st1 {v0.s}[1], [%[p0]], %[c_stride]\n"
+        "st1 {v0.s}[2], [%[p0]], %[c_stride]\n"
+        "st1 {v0.s}[3], [%[p0]]\n"
+        TRIMTAB_UNTIL_LAST_PANEL
         : TRIMTAB_BLOCK_OUTPUTS
         : TRIMTAB_BLOCK_INPUTS
         : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13",
           "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25",
           "v26", "v27", "v28", "v29", "v30", "v31", "cc", "memory");
   }
+
+  // One row alone, as of a matrix times a vector.
+  static constexpr size_t kFew = 1;
+  static void MultiplyFew(const Block& block, Panel panel, size_t count, int8_t* c,
+                          size_t c_stride) {
+    const int8_t *p0, *p1, *p2, *p3;
+    const int8_t* const* tap;
+    size_t n;
+    __asm__ volatile(
+        TRIMTAB_NEXT_PANEL
+        "movi v0.4s, #0\n"
+        "movi v1.4s, #0\n"
+        "movi v2.4s, #0\n"
+        "movi v3.4s, #0\n"
+        "1:\n"  // a tap
+        "ldr %[p0], [%[tap]], #32\n"
+        "lsr %[n], %[k], #4\n"
+        "2:\n"
+        TRIMTAB_COLUMNS(16, 17, 18, 19)
+        "ldr q24, [%[p0]], #16\n"
+        "subs %[n], %[n], #1\n"
+        TRIMTAB_LOWS(28, 29, 30, 31, 24, 16, 17, 18, 19)
+        TRIMTAB_HIGHS(28, 29, 30, 31, 24, 16, 17, 18, 19)
+        TRIMTAB_ADDS(sadalp, 0, 1, 2, 3, 28, 29, 30, 31)
+        "b.ne 2b\n"
+        TRIMTAB_ANOTHER_TAP
+        "b.ne 1b\n"
+        TRIMTAB_SCALES
+        TRIMTAB_TOGETHER(0, 1, 2, 3)
+        TRIMTAB_NARROW(0, 1, 2, 3, 22)
+        TRIMTAB_CLAMP(0, 23, 24)
+        "str s0, [%[c]], #4\n"
+        TRIMTAB_UNTIL_LAST_PANEL
+        : TRIMTAB_BLOCK_OUTPUTS
+        : TRIMTAB_BLOCK_INPUTS
+        : "v0", "v1", "v2", "v3", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24",
+          "v28", "v29", "v30", "v31", "cc", "memory");
+  }
+  // clang-format on
 };
 
 }  // namespace

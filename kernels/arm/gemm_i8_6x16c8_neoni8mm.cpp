@@ -61,7 +61,7 @@ namespace {
   TRIMTAB_TWO(24, p0, p1) \
   TRIMTAB_COLUMNS_OF_FEW(0, 1, 2, 3) TRIMTAB_FOUR_VECTORS TRIMTAB_COLUMNS_OF_FEW(4, 5, 6, 7)
 #define TRIMTAB_SCALES \
-  "ld1 {v24.4s, v25.4s, v26.4s, v27.4s}, [%[scale]]\n"       \
+  "ld1 {v24.4s, v25.4s, v26.4s, v27.4s}, [%[scale]], #64\n"  \
   TRIMTAB_TWICE(30, 31, 27) TRIMTAB_TWICE(28, 29, 26)        \
   TRIMTAB_TWICE(26, 27, 25)                                  \
   "zip2 v25.2d, v24.2d, v24.2d\n"                            \
@@ -70,13 +70,14 @@ namespace {
 struct MatrixTile {
   static constexpr size_t kMr = 6, kNr = 16;
 
-  static inline void Multiply(const Block& block, const Panel& panel, int8_t* c, size_t c_stride) {
-    const int8_t *w = panel.w, *p0, *p1, *p2, *p3, *p4, *p5;
-    const int8_t* const* tap = block.a;
-    size_t taps = block.taps, n;
+  static void Multiply(const Block& block, Panel panel, size_t count, int8_t* c, size_t c_stride) {
+    const int8_t *p0, *p1, *p2, *p3, *p4, *p5;
+    const int8_t* const* tap;
+    size_t n;
     // clang-format off
     __asm__ volatile(
-        "ld1 {v24.4s, v25.4s, v26.4s, v27.4s}, [%[bias]]\n"
+        TRIMTAB_NEXT_PANEL
+        "ld1 {v24.4s, v25.4s, v26.4s, v27.4s}, [%[bias]], #64\n"
         TRIMTAB_START(0, 1, 2, 3, 4, 5, 6, 7)
         TRIMTAB_START(8, 9, 10, 11, 12, 13, 14, 15)
         TRIMTAB_START(16, 17, 18, 19, 20, 21, 22, 23)
@@ -94,14 +95,15 @@ struct MatrixTile {
         "tbz %[k], #3, 4f\n"
         TRIMTAB_EIGHT
         "4:\n"
-        "subs %[taps], %[taps], #1\n"
+        TRIMTAB_ANOTHER_TAP
         "b.ne 1b\n"
 
         TRIMTAB_SCALES
         TRIMTAB_ROUND_ALL(0, 1, 2, 3, 4, 5, 6, 7)
         TRIMTAB_ROUND_ALL(8, 9, 10, 11, 12, 13, 14, 15)
         TRIMTAB_ROUND_ALL(16, 17, 18, 19, 20, 21, 22, 23)
-        TRIMTAB_BLOCK_RESULTS(24, 25, 26)
+        TRIMTAB_BLOCK_LIMITS(24, 25, 26)
+        TRIMTAB_BLOCK_ROWS
         "add %[p4], %[c], %[c_stride], lsl #2\n"
         "add %[p5], %[p1], %[c_stride], lsl #2\n"
         TRIMTAB_NARROW_TWO(0, 1, 2, 3, 4, 5, 6, 7)
@@ -113,6 +115,8 @@ struct MatrixTile {
         TRIMTAB_STORE_TWO(0, 4, p0, p1)
         TRIMTAB_STORE_TWO(8, 12, p2, p3)
         TRIMTAB_STORE_TWO(16, 20, p4, p5)
+        "add %[c], %[c], #16\n"
+        TRIMTAB_UNTIL_LAST_PANEL
         : TRIMTAB_BLOCK_OUTPUTS, [p4] "=&r"(p4), [p5] "=&r"(p5)
         : TRIMTAB_BLOCK_INPUTS
         : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13",
@@ -122,14 +126,15 @@ struct MatrixTile {
   }
 
   static constexpr size_t kFew = 2;
-  static inline void MultiplyFew(const Block& block, const Panel& panel, int8_t* c,
-                                 size_t c_stride) {
-    const int8_t *w = panel.w, *p0, *p1, *p2, *p3;
-    const int8_t* const* tap = block.a;
-    size_t taps = block.taps, n;
+  static void MultiplyFew(const Block& block, Panel panel, size_t count, int8_t* c,
+                          size_t c_stride) {
+    const int8_t *p0, *p1, *p2, *p3;
+    const int8_t* const* tap;
+    size_t n;
     // clang-format off
     __asm__ volatile(
-        "ld1 {v24.4s, v25.4s, v26.4s, v27.4s}, [%[bias]]\n"
+        TRIMTAB_NEXT_PANEL
+        "ld1 {v24.4s, v25.4s, v26.4s, v27.4s}, [%[bias]], #64\n"
         TRIMTAB_START(0, 1, 2, 3, 4, 5, 6, 7)
         "1:\n"  // a tap
         "ldp %[p0], %[p1], [%[tap]], #48\n"
@@ -144,14 +149,17 @@ struct MatrixTile {
         "tbz %[k], #3, 4f\n"
         TRIMTAB_FEW
         "4:\n"
-        "subs %[taps], %[taps], #1\n"
+        TRIMTAB_ANOTHER_TAP
         "b.ne 1b\n"
         TRIMTAB_SCALES
         TRIMTAB_ROUND_ALL(0, 1, 2, 3, 4, 5, 6, 7)
-        TRIMTAB_BLOCK_RESULTS(24, 25, 26)
+        TRIMTAB_BLOCK_LIMITS(24, 25, 26)
+        TRIMTAB_BLOCK_ROWS
         TRIMTAB_NARROW_TWO(0, 1, 2, 3, 4, 5, 6, 7)
         TRIMTAB_CLAMP_TWO(0, 4)
         TRIMTAB_STORE_TWO(0, 4, p0, p1)
+        "add %[c], %[c], #16\n"
+        TRIMTAB_UNTIL_LAST_PANEL
         : TRIMTAB_BLOCK_OUTPUTS
         : TRIMTAB_BLOCK_INPUTS
         : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v24", "v25", "v26", "v27", "v28", "v29",

@@ -2,9 +2,9 @@
 // channels: a tile of m x m outputs comes from n x n inputs, n = m + r - 1.
 //
 // One-dimensional transforms, first over the lines of a tile, then across them. They are B^T, A^T
-// and G of Toom-Cook at the points 0, 1, -1 (n = 4), 2 (n = 5), -2 (n = 6), 1/2 (n = 7), -1/2
-// (n = 8) and infinity. B^T depends on n alone. Pairs of points that differ in sign share their
-// even and their odd part.
+// and G of Toom-Cook at the points 0, 1, -1 (n = 4), 2 (n = 5), -2, 1/2 (n = 7), -1/2 (n = 8) and
+// infinity; of n = 6 at 5/8 of these, which leaves half of the rounding error. B^T depends on n
+// alone. Pairs of points that differ in sign share their even and their odd part.
 #ifndef TRIMTAB_KERNELS_GENERIC_WINOGRAD_H_
 #define TRIMTAB_KERNELS_GENERIC_WINOGRAD_H_
 
@@ -33,19 +33,26 @@ inline void InputLine(const F (&x)[5], F (&y)[5]) {
   y[4] = Fma(minus_two, y[3], x[4] - x[2]);
 }
 
+// What the points of n = size are multiples of. f16 holds its powers, and their products, exactly.
+constexpr double Unit(int size) { return size == 6 ? 0.625 : 1; }
+inline F Constant(double value) { return Set(static_cast<float>(value)); }
+
 inline void InputLine(const F (&x)[6], F (&y)[6]) {
-  const F four = Set(4.0f), minus_four = Set(-4.0f);
-  const F even = x[4] - x[2], odd = x[3] - x[1], twice = odd + odd;
-  y[3] = even + twice;
-  y[4] = even - twice;
-  y[0] = Fma(four, x[0] - x[2], even);
-  y[5] = Fma(minus_four, odd, x[5] - x[3]);
-  const F even1 = Fma(minus_four, x[2], x[4]), odd1 = Fma(minus_four, x[1], x[3]);
-  y[1] = even1 + odd1;
-  y[2] = even1 - odd1;
+  constexpr double kPoint = Unit(6), kSquare = kPoint * kPoint;
+  const F product = Constant(4 * kSquare * kSquare), sum = Constant(-5 * kSquare);
+  y[0] = Fma(product, x[0], Fma(sum, x[2], x[4]));
+  y[5] = Fma(product, x[1], Fma(sum, x[3], x[5]));
+  const F square = Constant(-kSquare), square2 = Constant(-4 * kSquare);
+  const F even1 = Fma(square2, x[2], x[4]), odd1 = Fma(square2, x[1], x[3]);
+  y[1] = Fma(Constant(kPoint), odd1, even1);
+  y[2] = Fma(Constant(-kPoint), odd1, even1);
+  const F even2 = Fma(square, x[2], x[4]), odd2 = Fma(square, x[1], x[3]);
+  y[3] = Fma(Constant(2 * kPoint), odd2, even2);
+  y[4] = Fma(Constant(-2 * kPoint), odd2, even2);
 }
 
-// Of the polynomials with a root at 1/2 all but that of 1/2 are those of n = 6 times x - 1/2.
+// Of the polynomials with a root at 1/2 all but that of 1/2 are those of the other points, times
+// x - 1/2.
 inline void InputLine(const F (&x)[7], F (&y)[7]) {
   const F four = Set(4.0f), minus_four = Set(-4.0f), minus_half = Set(-0.5f);
   F z[6];
@@ -83,24 +90,29 @@ inline void InputLine(const F (&x)[8], F (&y)[8]) {
   y[6] = even3 - twice;
 }
 
-template <int kFactor>
-inline F AddMultiple(F x, F y) {
-  return kFactor == 1 ? x + y : Fma(Set(static_cast<float>(kFactor)), x, y);
-}
+constexpr double Power(double x, int n) { return n == 0 ? 1 : x * Power(x, n - 1); }
 
 // Rows kRow and later of A^T, which have the powers of the points; the columns of 1/2 and -1/2 are
 // 32 times those. x0, last: those of the points 0 and infinity.
-template <int kRow, int kTile, int kPairs>
+template <int kRow, int kSize, int kTile, int kPairs>
 inline void OutputRows(F x0, F last, const F (&sums)[kPairs], const F (&differences)[kPairs],
                        F (&y)[kTile]) {
   const F(&pairs)[kPairs] = kRow % 2 == 0 ? sums : differences;
+  constexpr double kPower = Power(Unit(kSize), kRow), kPower2 = Power(2 * Unit(kSize), kRow);
   F sum = pairs[0];
+  if constexpr (kPower != 1) sum = Constant(kPower) * sum;
   if constexpr (kRow == 0) sum = sum + x0;
-  if constexpr (kRow == kTile - 1) sum = sum + last;
-  if constexpr (kPairs > 1) sum = AddMultiple<(1 << kRow)>(pairs[1], sum);
-  if constexpr (kPairs > 2) sum = AddMultiple<(32 >> kRow)>(pairs[2], sum);
+  if constexpr (kRow == kTile - 1) {
+    sum = kPower != 1 ? Fma(Constant(kPower), pairs[0], last) : sum + last;
+  }
+  if constexpr (kPairs > 1)
+    sum = kPower2 == 1 ? pairs[1] + sum : Fma(Constant(kPower2), pairs[1], sum);
+  if constexpr (kPairs > 2) {
+    constexpr double kHalves = 32 >> kRow;
+    sum = kHalves == 1 ? pairs[2] + sum : Fma(Constant(kHalves), pairs[2], sum);
+  }
   y[kRow] = sum;
-  if constexpr (kRow + 1 < kTile) OutputRows<kRow + 1>(x0, last, sums, differences, y);
+  if constexpr (kRow + 1 < kTile) OutputRows<kRow + 1, kSize>(x0, last, sums, differences, y);
 }
 
 template <int kTile, int kSize>
@@ -114,18 +126,20 @@ inline void OutputLine(const F (&x)[kSize], F (&y)[kTile]) {
     sums[i] = x[2 * i + 1] + x[2 * i + 2];
     differences[i] = x[2 * i + 1] - x[2 * i + 2];
   }
-  OutputRows<0>(x[0], x[kSize - 1], sums, differences, y);
+  OutputRows<0, kSize>(x[0], x[kSize - 1], sums, differences, y);
 }
 
 // G has the powers of the points, each row scaled so that B^T is as above.
-constexpr double ZeroScale(int size) { return size % 2 != 0 ? 0.5 : size == 6 ? 0.25 : 1; }
+constexpr double ZeroScale(int size) {
+  return size % 2 != 0 ? 0.5 : size == 6 ? 0.25 / Power(Unit(size), 4) : 1;
+}
 constexpr double PairScale(int size, int pair) {
   constexpr double kScales[5][3] = {{0.5},
                                     {-1. / 6, 1. / 6},
                                     {-1. / 6, 1. / 24},
                                     {1. / 9, -1. / 60, 1. / 45},
                                     {-2. / 9, 1. / 90, 1. / 45}};
-  return kScales[size - 4][pair];
+  return kScales[size - 4][pair] / Power(Unit(size), size - 2);
 }
 // A pair whose points are scaled each in its own way: how many times as much the one above zero.
 constexpr double PositiveScale(int size, int pair) {
@@ -136,17 +150,16 @@ constexpr double PositiveScale(int size, int pair) {
 // Rows of G for the points p, -p of pair kPair and later ones.
 template <int kPair, int kTaps, int kSize>
 inline void WeightRows(const F (&x)[kTaps], F (&y)[kSize]) {
-  constexpr double kPoint = kPair == 0 ? 1 : kPair == 1 ? 2 : 0.5;
+  constexpr double kPoint = Unit(kSize) * (kPair == 0 ? 1 : kPair == 1 ? 2 : 0.5);
   constexpr double kScale = PairScale(kSize, kPair), kSquare = kPoint * kPoint;
-  const auto set = [](double value) { return Set(static_cast<float>(value)); };
-  F even = set(kScale) * x[0], odd = set(kScale * kPoint) * x[1];
-  if constexpr (kTaps > 2) even = Fma(set(kScale * kSquare), x[2], even);
-  if constexpr (kTaps > 3) odd = Fma(set(kScale * kSquare * kPoint), x[3], odd);
-  if constexpr (kTaps > 4) even = Fma(set(kScale * kSquare * kSquare), x[4], even);
+  F even = Constant(kScale) * x[0], odd = Constant(kScale * kPoint) * x[1];
+  if constexpr (kTaps > 2) even = Fma(Constant(kScale * kSquare), x[2], even);
+  if constexpr (kTaps > 3) odd = Fma(Constant(kScale * kSquare * kPoint), x[3], odd);
+  if constexpr (kTaps > 4) even = Fma(Constant(kScale * kSquare * kSquare), x[4], even);
   constexpr int kRow = 2 * kPair + 1;
   y[kRow] = even + odd;
   constexpr double kPositive = PositiveScale(kSize, kPair);
-  if constexpr (kPositive != 1) y[kRow] = set(kPositive) * y[kRow];
+  if constexpr (kPositive != 1) y[kRow] = Constant(kPositive) * y[kRow];
   if constexpr (kRow + 1 < kSize - 1) y[kRow + 1] = even - odd;
   if constexpr (kRow + 2 < kSize - 1) WeightRows<kPair + 1>(x, y);
 }
@@ -155,7 +168,7 @@ template <int kTaps, int kSize>
 inline void WeightLine(const F (&x)[kTaps], F (&y)[kSize]) {
   constexpr double kScale = ZeroScale(kSize);
   y[0] = x[0];
-  if constexpr (kScale != 1) y[0] = Set(static_cast<float>(kScale)) * x[0];
+  if constexpr (kScale != 1) y[0] = Constant(kScale) * x[0];
   WeightRows<0>(x, y);
   y[kSize - 1] = x[kTaps - 1];
 }
@@ -250,8 +263,11 @@ inline void WinogradOutput(const WinogradOutputArgs<Element>& given) {
         TRIMTAB_UNROLL
         for (int j = 0; j < kSize; ++j) x[j] = lines[j][i][v];
         // The column of A^T for the point 1 is all ones, so that one addition serves the line.
-        x[1] = x[1] + bias[v];
+        if (Unit(kSize) == 1) x[1] = x[1] + bias[v];
         OutputLine(x, sums[v]);
+        if (Unit(kSize) == 1) continue;
+        TRIMTAB_UNROLL
+        for (int j = 0; j < kTile; ++j) sums[v][j] = sums[v][j] + bias[v];
       }
       if (residual != nullptr) {
         const Element* pixel = residual;

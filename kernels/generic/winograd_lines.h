@@ -1,6 +1,6 @@
-// One-dimensional transforms of Winograd convolution F(4, 3) in whole numbers: B^T as in
-// generic/winograd.h, A^T with 4 in its last column (WinogradOutputArgs<int8_t>). V: whole numbers,
-// or vectors of them.
+// One-dimensional transforms of Winograd convolution F(4, 3) in whole numbers: B^T of the points 0,
+// 1, -1, 2, -2 and infinity, A^T with 4 in its last column (WinogradOutputArgs<int8_t>). V: whole
+// numbers, or vectors of them.
 #ifndef TRIMTAB_KERNELS_GENERIC_WINOGRAD_LINES_H_
 #define TRIMTAB_KERNELS_GENERIC_WINOGRAD_LINES_H_
 

@@ -2,7 +2,7 @@
 
 namespace {
 
-struct PairTile {
+struct PairLanes {
   static constexpr int kMr = 14, kVectors = 2;
   static constexpr size_t kLanes = 16;
   using Sums = __m512i;
@@ -23,5 +23,5 @@ struct PairTile {
 }  // namespace
 
 extern "C" void winograd_product_i8_14x32c2_avx512vnni(const WinogradProductArgs<int8_t>& args) {
-  WinogradProducts<PairTile>(args);
+  WinogradProducts<PairProducts<PairLanes>>(args);
 }

@@ -2,7 +2,7 @@
 
 namespace {
 
-struct PairTile {
+struct PairLanes {
   static constexpr int kMr = 6, kVectors = 2;
   static constexpr size_t kLanes = 8;
   using Sums = __m256i;
@@ -26,5 +26,5 @@ struct PairTile {
 }  // namespace
 
 extern "C" void winograd_product_i8_6x16c2_avx2(const WinogradProductArgs<int8_t>& args) {
-  WinogradProducts<PairTile>(args);
+  WinogradProducts<PairProducts<PairLanes>>(args);
 }

@@ -13,7 +13,7 @@ namespace check {
 class WholeWinogradCheck {
  public:
   void Input(void (*kernel)(const WinogradInputArgs<int8_t>&), Result* result) {
-    const Matrix b = WinogradInputMatrix(kSize);
+    const Matrix b = WinogradInputMatrix(kSize, 1);
     for (size_t channels : kWinogradChannels) {
       ++result->cases;
       const size_t stride = channels + random_.Below(3);
@@ -90,7 +90,8 @@ class WholeWinogradCheck {
 
   // Products of a tile of one channel, [element], and the convolution that they are of.
   void Convolve(int32_t* products, int64_t (*sums)[kTile]) {
-    static const Matrix b = WinogradInputMatrix(kSize), g = WinogradWeightsMatrix(kTile, kSize);
+    static const Matrix b = WinogradInputMatrix(kSize, 1);
+    static const Matrix g = WinogradWeightsMatrix(kTile, kSize, 1);
     int64_t all[kElements] = {};
     memset(sums, 0, kTile * kTile * sizeof(int64_t));
     const size_t depth = 1 + random_.Below(kDepth);

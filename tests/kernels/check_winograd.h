@@ -23,7 +23,9 @@ struct Matrix {
   double at[kMaxWinogradSize][kMaxWinogradSize] = {};
 };
 
+// Those of n = 6 are 5/8 of these, but where all numbers are whole.
 constexpr double kWinogradPoints[] = {0, 1, -1, 2, -2, 0.5, -0.5};
+inline double WinogradUnit(size_t size) { return size == 6 ? 0.625 : 1; }
 
 // What the first row of B^T, for the point 0, is multiplied by: it is the product of -q over the
 // other points.
@@ -33,7 +35,7 @@ inline double WinogradZeroSign(size_t size) {
   return product < 0 ? -1 : 1;
 }
 
-inline Matrix WinogradInputMatrix(size_t size) {
+inline Matrix WinogradInputMatrix(size_t size, double unit) {
   Matrix b{size, size, {}};
   for (size_t p = 0; p < size; ++p) {
     double* row = b.at[p];
@@ -43,19 +45,19 @@ inline Matrix WinogradInputMatrix(size_t size) {
       if (q == p) continue;
       ++degree;
       for (size_t i = degree + 1; i-- > 0;)
-        row[i] = (i > 0 ? row[i - 1] : 0) - kWinogradPoints[q] * row[i];
+        row[i] = (i > 0 ? row[i - 1] : 0) - unit * kWinogradPoints[q] * row[i];
     }
   }
   for (size_t i = 0; i < size; ++i) b.at[0][i] *= WinogradZeroSign(size);
   return b;
 }
 
-inline Matrix WinogradOutputMatrix(size_t tile, size_t size) {
+inline Matrix WinogradOutputMatrix(size_t tile, size_t size, double unit) {
   Matrix a{tile, size, {}};
   for (size_t i = 0; i < tile; ++i) {
     for (size_t p = 0; p + 1 < size; ++p) {
       const double whole = p >= 5 ? 32 : 1;
-      a.at[i][p] = whole * pow(kWinogradPoints[p], static_cast<double>(i));
+      a.at[i][p] = whole * pow(unit * kWinogradPoints[p], static_cast<double>(i));
     }
     a.at[i][size - 1] = i + 1 == tile ? 1 : 0;
   }
@@ -94,7 +96,7 @@ class WinogradInputCheck {
                Result* result) {
     ++result->cases;
     constexpr size_t kRows = 20;
-    const Matrix b = WinogradInputMatrix(n);
+    const Matrix b = WinogradInputMatrix(n, WinogradUnit(n));
     const size_t elements = b.rows * b.rows, stride = channels + slack;
     T* a = a_.Take(kRows * channels);
     random_.Fill(a, kRows * channels);
@@ -143,7 +145,7 @@ class WinogradOutputCheck {
   void RunCase(void (*kernel)(const WinogradOutputArgs<T>&), const Case& t, Result* result) {
     ++result->cases;
     const bool use_bias = t.turn % 2 == 0, use_residual = t.turn % 3 == 0, clamp = t.turn % 5 < 2;
-    const Matrix a = WinogradOutputMatrix(t.tile.tile, t.tile.size);
+    const Matrix a = WinogradOutputMatrix(t.tile.tile, t.tile.size, WinogradUnit(t.tile.size));
     const size_t elements = a.columns * a.columns, x_stride = t.channels + t.turn % 4;
     T* x = x_.Take((elements - 1) * x_stride + t.channels);
     random_.Fill(x, (elements - 1) * x_stride + t.channels);
@@ -192,16 +194,16 @@ class WinogradOutputCheck {
 
 // Row p of G has the powers of p, divided by the product of (p - q) over the other points q, and by
 // what the row of B^T and the column of A^T are multiplied by.
-inline Matrix WinogradWeightsMatrix(size_t tile, size_t size) {
+inline Matrix WinogradWeightsMatrix(size_t tile, size_t size, double unit) {
   Matrix g{size, size - tile + 1, {}};
   const double sign = WinogradZeroSign(size);
   for (size_t p = 0; p + 1 < size; ++p) {
     double product = p == 0 ? sign : p >= 5 ? 32 : 1;
     for (size_t q = 0; q + 1 < size; ++q) {
-      if (q != p) product *= kWinogradPoints[p] - kWinogradPoints[q];
+      if (q != p) product *= unit * (kWinogradPoints[p] - kWinogradPoints[q]);
     }
     for (size_t i = 0; i < g.columns; ++i)
-      g.at[p][i] = pow(kWinogradPoints[p], static_cast<double>(i)) / product;
+      g.at[p][i] = pow(unit * kWinogradPoints[p], static_cast<double>(i)) / product;
   }
   g.at[size - 1][g.columns - 1] = 1;
   return g;
@@ -222,7 +224,7 @@ class WinogradWeightsCheck {
   void RunCase(void (*kernel)(const WinogradWeightsArgs<T>&), WinogradTile tile, size_t columns,
                size_t slack, Result* result) {
     ++result->cases;
-    const Matrix g = WinogradWeightsMatrix(tile.tile, tile.size);
+    const Matrix g = WinogradWeightsMatrix(tile.tile, tile.size, WinogradUnit(tile.size));
     const size_t taps = g.columns * g.columns, elements = g.rows * g.rows;
     const size_t stride = columns + slack;
     T* w = w_.Take(taps * columns);

@@ -21,11 +21,13 @@ def matrices(tile: int, taps: int) -> tuple[Array, Array, Array]:
     infinity; column p of A^T: powers of p. G is what trimtab packs weights with.
     """
     size = tile + taps - 1
-    points = POINTS[: size - 1]
+    points = tuple(p * (0.625 if size == 6 else 1) for p in POINTS[: size - 1])
     rows = [np.poly([q for q in points if q != p])[::-1] for p in points]
     b = np.array([*(np.append(row, 0.0) for row in rows), np.poly(points)[::-1]])
     b[0] *= np.sign(b[0, 0])
-    a = np.array([[p**i * (32 if abs(p) == 0.5 else 1) for p in points] for i in range(tile)])
+    a = np.array(
+        [[p**i * (32 if n >= 5 else 1) for n, p in enumerate(points)] for i in range(tile)]
+    )
     last = np.zeros((tile, 1))
     last[-1] = 1
     return np.hstack([a, last]), b, winograd.weight_transform(size, taps)

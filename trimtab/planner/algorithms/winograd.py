@@ -36,16 +36,18 @@ _LARGEST = {"f32": 8, "f16": 6}
 _MIN_CHANNELS = 16  # kernel_api.h kMinWinogradChannels
 
 _HALF = Fraction(1, 2)
+# The points of n = 6 are multiples of it: half of the rounding error of whole ones.
+_UNIT = Fraction(5, 8)
 # n -> the finite points, and what the row of each is scaled by so that B^T is as it is there.
 _POINTS: dict[int, tuple[tuple[Fraction | int, Fraction | int], ...]] = {
     4: ((0, 1), (1, _HALF), (-1, _HALF)),
     5: ((0, _HALF), (1, -_HALF), (-1, Fraction(-1, 6)), (2, Fraction(1, 6))),
     6: (
-        (0, Fraction(1, 4)),
-        (1, Fraction(-1, 6)),
-        (-1, Fraction(-1, 6)),
-        (2, Fraction(1, 24)),
-        (-2, Fraction(1, 24)),
+        (0, 1 / (4 * _UNIT**4)),
+        (_UNIT, -1 / (6 * _UNIT**4)),
+        (-_UNIT, -1 / (6 * _UNIT**4)),
+        (2 * _UNIT, 1 / (24 * _UNIT**4)),
+        (-2 * _UNIT, 1 / (24 * _UNIT**4)),
     ),
     7: (
         (0, _HALF),
