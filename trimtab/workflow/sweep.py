@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import hashlib
 import json
 import math
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from trimtab import __version__, files, paths, zoo
+from trimtab import files, paths, zoo
 from trimtab.bench import floor as floors
 from trimtab.bench import index, kept, paired, protocol
 from trimtab.bench.jobs import Job, Schedule, Settings, Turn
@@ -42,6 +41,7 @@ from trimtab.sweep.tasks import (
     MeasureTask,
 )
 from trimtab.tables import Column, Table
+from trimtab.workflow import sweep_memos as memos
 from trimtab.workflow.ab import floors_folder
 from trimtab.workflow.bench import prepare, swept_folder
 from trimtab.workflow.build import Recipe, subject_of
@@ -174,7 +174,7 @@ def pace(sweep: Sweep, folder: Path) -> Pace:
     return Pace(
         sweep,
         index.entries(folder),
-        {memo["build"]: memo["seconds"] for memo in map(_memo, _memos().glob("*.json")) if memo},
+        {memo["build"]: memo["seconds"] for memo in memos.every()},
         len(os.sched_getaffinity(0)),
         _transports(sweep, "local"),
         _transports(sweep, "qemu_user"),
@@ -278,13 +278,13 @@ class Workshop:
 
     def __init__(self, path: Path) -> None:
         """`path`: of the sweep's file."""
-        self._sources = sources()
+        self._sources = memos.sources()
         self.revisions = revision.both(paths.root(), path.resolve().parent)
 
     def identity(self, cell: Cell) -> Identity | None:
         """Of a build that is kept; None where one of its files is another now, or is not there."""
         try:
-            memo = _memo(self._memo_file(cell))
+            memo = memos.read(self._memo_file(cell))
         except OSError:
             return None
         if not memo:
@@ -352,50 +352,16 @@ class Workshop:
         facts: list[object] = [self._sources, cell.configuration]
         model = model_path(cell.model)
         for path in (model, *(Path(p) for p in (cell.plan, cell.calibration) if p)):
-            facts.append(_digest(path))
+            facts.append(memos.digest(path))
         if cell.profile:
             facts.append(find_profile(cell.profile).digest())
         name = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:24]
-        return _memos() / f"{name}.json"
-
-
-@functools.cache
-def sources() -> str:
-    """The trimtab that this is: a hash of all that may decide what a build makes."""
-    folders = ("runtime", "kernels", "toolchains", "cores", "profiles")
-    found = [p for folder in folders for p in (paths.root() / folder).rglob("*") if p.is_file()]
-    found += [p for p in paths.package().rglob("*.py") if "_resources" not in p.parts]
-    digest = hashlib.sha256(__version__.encode())
-    for path in sorted(found):
-        base = paths.package() if path.is_relative_to(paths.package()) else paths.root()
-        digest.update(f"{path.relative_to(base)}\0{files.sha256(path)}\0".encode())
-    return digest.hexdigest()[:24]
+        return memos.folder() / f"{name}.json"
 
 
 def _check_sources(wanted: str) -> None:
-    if wanted != sources():
+    if wanted != memos.sources():
         raise UsageError(
             "this worker has another trimtab than the one that began the sweep",
             hint="install the same version, or check out the same commit, and start it again",
         )
-
-
-def _digest(path: Path) -> str:
-    """Of a file, or of the files of a folder."""
-    inside: Sequence[Path] = sorted(path.rglob("*")) if path.is_dir() else [path]
-    return " ".join(f"{p.name}:{files.sha256(p)}" for p in inside if p.is_file() or p == path)
-
-
-def _memos() -> Path:
-    return paths.cache() / "sweep" / "builds"
-
-
-def _memo(path: Path) -> dict[str, Any] | None:
-    """What a build made; None for a file that is not there, or not whole."""
-    try:
-        memo = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    wanted = {"build": str, "binary": str, "model": str, "seconds": float}
-    is_whole = isinstance(memo, dict) and all(isinstance(memo.get(k), t) for k, t in wanted.items())
-    return memo if is_whole else None
