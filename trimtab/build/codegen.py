@@ -189,7 +189,7 @@ def kernel_table_source(kept: list[kernels.Kernel]) -> str:
                 )
     out = [BANNER, '#include "runtime/core/cpu.h"\n#include "runtime/core/kernel_table.h"\n']
     # Kernels of plug-ins may have arguments that kernel_api.h does not know.
-    foreign = {k.args_type for k in kept if k.path.is_absolute()}
+    foreign = {k.args_type for p in plugins.found() for k in kept if k.is_of(p)}
     out += [f"template <typename T>\nstruct {name};" for name in sorted(foreign)]
     out += [f'extern "C" void {k.name}(const {k.args}& args);' for k in kept]
     out.append("\nnamespace trimtab {\n\nconst KernelRow kKernelTable[] = {")
@@ -275,7 +275,7 @@ def sources_cmake(profile: Profile, kept: list[kernels.Kernel], arch: str, compi
     # Its own headers are for a plug-in's sources alone: another plug-in compiles nothing anew.
     for plugin in plugins.found():
         theirs = [path.as_posix() for path in sources if path.is_relative_to(plugin.folder)]
-        theirs += [places[k.name] for k in kept if _is_of(k, plugin)]
+        theirs += [places[k.name] for k in kept if k.is_of(plugin)]
         for path in theirs:
             out.append(
                 f'set_property(SOURCE "{path}" PROPERTY INCLUDE_DIRECTORIES "{plugin.folder}")'
@@ -290,13 +290,6 @@ def sources_cmake(profile: Profile, kept: list[kernels.Kernel], arch: str, compi
 def _helpers(ops: Path) -> list[Path]:
     """The sources in a plug-in's room of operators that have no schema: what several share."""
     return [path for path in ops.glob("*.cpp") if not path.with_suffix(".toml").is_file()]
-
-
-def _is_of(kernel: kernels.Kernel, plugin: plugins.Plugin) -> bool:
-    """Whether a kernel is a plug-in's, or made of a family that it declares."""
-    if kernel.recipe:
-        return (plugin.folder / kernel.recipe.header).is_file()
-    return kernel.path.is_relative_to(plugin.folder)
 
 
 def generate(
