@@ -98,7 +98,7 @@ def cases_of(plugin: plugins.Plugin) -> dict[str, OperatorCase]:
                 if isinstance(error, TrimtabError):
                     raise
                 what = f"the oracle of CASES[{i}] failed: {type(error).__name__}: {error}"
-                raise plugin.error(what, plugins.line_of(plugin, error)) from error
+                raise plugin.error(what, plugins.line_of(plugin.folder, error)) from error
             found[f"{path.stem}[{i}] {case.op}"] = case
     if not found:
         raise PluginError(

@@ -49,6 +49,7 @@ ROOMS = {
 _ENTRY_POINTS = "trimtab.plugins"
 _PACKAGE = "trimtab_plugins"  # of the modules of plug-ins: trimtab_plugins.<plug-in>.<room>.<file>
 _DOCS = "docs/plugins.md says what a plug-in is"
+_OTHERWISE = "call one of them otherwise"
 
 _asked: list[tuple[str, str]] = []
 _settled: list[list[Path]] = []
@@ -137,11 +138,6 @@ def left_out() -> dict[str, PluginError]:
     return dict(_left_out)
 
 
-def folders(room: str) -> list[Path]:
-    """The folders of one room in all plug-ins that have it."""
-    return [plugin.folder / room for plugin in found() if (plugin.folder / room).is_dir()]
-
-
 def parts(room: str) -> Iterator[tuple[Plugin, Path]]:
     """The files of one room in all plug-ins."""
     for plugin in found():
@@ -157,23 +153,25 @@ def with_own(room: str, own: Mapping[str, Path]) -> dict[str, Path]:
     for plugin, path in parts(room):
         with tolerated(plugin):
             if other := result.get(path.stem):
-                raise plugin.error(f"there is {other}, too", path, "call one of them otherwise")
+                raise plugin.error(f"there is {other}, too", path, _OTHERWISE)
             result[path.stem] = path
     return result
 
 
 @cache
-def modules(room: str) -> dict[str, ModuleType]:
-    """The modules of one room in all plug-ins by their names, imported once. A name that two have
-    is an error of the second.
+def modules(room: str, own: Path | None = None) -> dict[str, ModuleType]:
+    """The modules of one room in all plug-ins by their names, imported once. A name that is taken,
+    by another plug-in or by one of trimtab's modules in the folder `own`, is an error that names
+    both places.
     """
+    taken = {path.stem: path for path in own.glob("*.py")} if own else {}
     result: dict[str, ModuleType] = {}
     for plugin, path in parts(room):
         with tolerated(plugin):
-            found_here = module(plugin, room, path)
-            if other := result.get(path.stem):
-                raise plugin.error(f"{path.stem} is also in {other.__file__}", path)
-            result[path.stem] = found_here
+            if other := taken.get(path.stem):
+                raise plugin.error(f"there is {other}, too", path, _OTHERWISE)
+            result[path.stem] = module(plugin, room, path)
+            taken[path.stem] = path
     return result
 
 
@@ -227,16 +225,18 @@ def module(plugin: Plugin, room: str, path: Path) -> ModuleType:
         raise
     except Exception as error:  # whatever the module does when it is imported
         what = f"{type(error).__name__}: {error}"
-        raise plugin.error(what, line_of(plugin, error)) from error
+        raise plugin.error(what, line_of(plugin.folder, error)) from error
 
 
-def line_of(plugin: Plugin, error: BaseException) -> str:
-    """`file:line` of the plug-in's own code that `error` came through last; else its folder."""
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [f for f in frames if Path(f.filename).resolve().is_relative_to(plugin.folder)]
+def line_of(place: Path, error: BaseException) -> str:
+    """`file:line` of the code in a folder, or in a file, that `error` came through last; else the
+    place itself.
+    """
+    places = [(f.filename, f.lineno) for f in traceback.extract_tb(error.__traceback__)]
     if isinstance(error, SyntaxError) and error.filename:
-        return f"{error.filename}:{error.lineno}"
-    return f"{own[-1].filename}:{own[-1].lineno}" if own else str(plugin.folder)
+        places.append((error.filename, error.lineno))
+    own = [p for p in places if Path(p[0]).resolve().is_relative_to(place.resolve())]
+    return f"{own[-1][0]}:{own[-1][1]}" if own else str(place)
 
 
 def owner(module: str) -> Plugin | None:

@@ -22,47 +22,49 @@ bool DecodeList(const uint8_t* block, size_t bytes, const uint8_t* slot, uint16_
 
 }  // namespace
 
+bool DecodeSlot(const uint8_t* block, size_t bytes, const uint8_t* slot,
+                const AttributeField& field, uint8_t* out) {
+  uint32_t word;
+  memcpy(&word, slot, sizeof(word));
+  switch (field.type) {
+    case AttributeType::kInt: {
+      int64_t value;
+      memcpy(&value, slot, sizeof(value));
+      memcpy(out, &value, sizeof(value));
+      return field.limit == 0 || (value >= field.least && value <= field.limit);
+    }
+    case AttributeType::kFloat:
+    case AttributeType::kOp:
+      memcpy(out, slot, sizeof(uint32_t));
+      return true;
+    case AttributeType::kBool:
+      *out = static_cast<uint8_t>(word & 1);
+      return word <= 1;
+    case AttributeType::kEnum:
+      memcpy(out, &word, sizeof(word));
+      return word < field.limit;
+    case AttributeType::kKernel:
+      memcpy(out, slot, sizeof(KernelRef));
+      return true;
+    case AttributeType::kInts:
+      return DecodeList<IntList, int64_t>(block, bytes, slot, field.limit, out);
+    case AttributeType::kFloats:
+      return DecodeList<FloatList, float>(block, bytes, slot, field.limit, out);
+    case AttributeType::kRecords:
+      return kDecodeRecords != nullptr && kDecodeRecords(block, bytes, slot, field, out);
+  }
+  return false;
+}
+
 Status DecodeAttributes(const uint8_t* block, size_t bytes, const AttributeField* fields,
                         size_t count, void* out) {
   TRIMTAB_CHECK(bytes >= count * 8, "attribute block is too short", static_cast<int64_t>(count * 8),
                 static_cast<int64_t>(bytes));
   for (size_t i = 0; i < count; ++i) {
-    const uint8_t* slot = block + i * 8;
-    uint8_t* field = static_cast<uint8_t*>(out) + fields[i].offset;
-    uint32_t word;
-    memcpy(&word, slot, sizeof(word));
-    bool legal = true;
-    switch (fields[i].type) {
-      case AttributeType::kInt: {
-        int64_t value;
-        memcpy(&value, slot, sizeof(value));
-        legal = fields[i].limit == 0 || (value >= fields[i].least && value <= fields[i].limit);
-        memcpy(field, &value, sizeof(value));
-        break;
-      }
-      case AttributeType::kFloat:
-      case AttributeType::kOp:
-        memcpy(field, slot, sizeof(uint32_t));
-        break;
-      case AttributeType::kBool:
-        legal = word <= 1;
-        *field = static_cast<uint8_t>(word & 1);
-        break;
-      case AttributeType::kEnum:
-        legal = word < fields[i].limit;
-        memcpy(field, &word, sizeof(word));
-        break;
-      case AttributeType::kKernel:
-        memcpy(field, slot, sizeof(KernelRef));
-        break;
-      case AttributeType::kInts:
-        legal = DecodeList<IntList, int64_t>(block, bytes, slot, fields[i].limit, field);
-        break;
-      case AttributeType::kFloats:
-        legal = DecodeList<FloatList, float>(block, bytes, slot, fields[i].limit, field);
-        break;
-    }
+    uint8_t* field = static_cast<uint8_t*>(out) + fields->offset;
+    const bool legal = DecodeSlot(block, bytes, block + i * 8, *fields, field);
     TRIMTAB_CHECK(legal, "attribute is out of range (its index)", static_cast<int64_t>(i));
+    fields += fields->type == AttributeType::kRecords ? 1 + fields->limit : 1;
   }
   return Status();
 }

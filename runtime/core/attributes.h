@@ -30,9 +30,21 @@ struct KernelRef {
   uint8_t mr = 0, nr = 0;
 };
 
-enum class AttributeType : uint8_t { kInt, kFloat, kBool, kEnum, kInts, kFloats, kOp, kKernel };
+// kInt without a limit stands for all that is eight bytes as they are: int, uint, double.
+enum class AttributeType : uint8_t {
+  kInt,
+  kFloat,
+  kBool,
+  kEnum,
+  kInts,
+  kFloats,
+  kOp,
+  kKernel,
+  kRecords
+};
 
-// One row per attribute, generated from the schema: where it goes, and what is legal.
+// One row per attribute, generated from the schema: where it goes, and what is legal. The rows of
+// what a record has follow the row of the list of records, which counts them.
 struct AttributeField {
   AttributeType type;
   uint8_t least;    // of an int with a limit
@@ -41,10 +53,43 @@ struct AttributeField {
 };
 
 // An attribute block is one 8-byte slot per attribute in schema order, then the elements of its
-// lists; a list's slot is u32 offset from the block's start, u32 count. `block` is 8-byte aligned.
-// Every offset is checked.
+// lists; a list's slot is u32 offset from the block's start, u32 count. A record is one slot per
+// field. `block` is 8-byte aligned. Every offset is checked.
 Status DecodeAttributes(const uint8_t* block, size_t bytes, const AttributeField* fields,
                         size_t count, void* out);
+
+// The attribute in one slot; false: it is not legal.
+bool DecodeSlot(const uint8_t* block, size_t bytes, const uint8_t* slot,
+                const AttributeField& field, uint8_t* out);
+
+// Where records lie: `size` of them from `first` on, in a block of `bytes`.
+struct RecordPlace {
+  const uint8_t* block = nullptr;
+  uint32_t bytes = 0, first = 0, size = 0;
+};
+
+// A list of records. T is generated of the schema, and is decoded when an element is read.
+template <typename T>
+struct RecordList : RecordPlace {
+  T operator[](size_t i) const;
+};
+
+// Checks all records of a list, and says where they are; false: one is not legal.
+bool DecodeRecords(const uint8_t* block, size_t bytes, const uint8_t* slot,
+                   const AttributeField& field, uint8_t* out);
+void DecodeRecord(const RecordPlace& place, size_t i, const AttributeField* fields, size_t count,
+                  void* out);
+
+template <typename T>
+T RecordList<T>::operator[](size_t i) const {
+  T record;
+  DecodeRecord(*this, i, T::kFields, T::kFieldCount, &record);
+  return record;
+}
+
+// DecodeRecords, or null where no operator has records: generated.
+using RecordsDecoder = decltype(DecodeRecords);
+extern RecordsDecoder* const kDecodeRecords;
 
 }  // namespace trimtab
 

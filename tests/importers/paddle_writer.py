@@ -119,11 +119,16 @@ def _float(number: int, value: float) -> bytes:
 
 
 def _attribute(value: Any) -> bytes:
-    """Type and value; integers are INT, as nearly everywhere."""
+    """Type and value; integers are INT, as nearly everywhere, or LONG where they must be. numpy's
+    doubles are FLOAT64.
+    """
     if isinstance(value, bool):
         return message_field(2, 6) + message_field(10, int(value))
     if isinstance(value, int):
-        return message_field(2, 0) + message_field(3, value)
+        fits = -(2**31) <= value < 2**31
+        return message_field(2, 0 if fits else 9) + message_field(3 if fits else 13, value)
+    if isinstance(value, np.float64):
+        return message_field(2, 15) + varint(19 << 3 | 1) + struct.pack("<d", value)
     if isinstance(value, float):
         return message_field(2, 1) + _float(4, value)
     if isinstance(value, str):

@@ -10,6 +10,7 @@ from typing import Any
 import flatbuffers
 import numpy as np
 import tflite
+from flatbuffers import flexbuffers
 
 from tests.ops.cases.case import Array
 
@@ -93,7 +94,9 @@ class Model:
         dtype: str = "float32",
         **fields: Any,
     ) -> list[int]:
-        """An operator, whose results have `shapes`; returns their numbers."""
+        """An operator, whose results have `shapes`; returns their numbers. One that TFLite does not
+        have is a custom one, with `fields` as a flexbuffer.
+        """
         names = [f"{type.lower()}_{len(self.tensors) + i}" for i in range(len(shapes))]
         made = [
             self._tensor(_Tensor(n, s, _TYPES[dtype], b""))
@@ -118,8 +121,14 @@ class Model:
             tensors.append(_tensor(b, tensor, index))
         types = list(dict.fromkeys(op[0] for op in self.ops))
         codes = [
-            _table(b, "OperatorCode", BuiltinCode=number, DeprecatedBuiltinCode=min(number, 127))
-            for number in (getattr(tflite.BuiltinOperator, type) for type in types)
+            _table(
+                b,
+                "OperatorCode",
+                BuiltinCode=number,
+                DeprecatedBuiltinCode=min(number, 127),
+                **name,
+            )
+            for number, name in (_code(b, type) for type in types)
         ]
         ops = [_op(b, types.index(op[0]), *op[1:]) for op in self.ops]
         graph = _table(
@@ -189,6 +198,24 @@ def _tensor(b: Any, tensor: _Tensor, buffer: int) -> int:
     return _table(b, "Tensor", Type=tensor.type, Buffer=buffer, **fields)
 
 
+def _code(b: Any, type: str) -> tuple[int, dict[str, Any]]:
+    """The number of an operator, with the name of a custom one."""
+    number = getattr(tflite.BuiltinOperator, type, None)
+    if number is not None:
+        return number, {}
+    return tflite.BuiltinOperator.CUSTOM, {"CustomCode": b.CreateString(type)}
+
+
+def _flexbuffer(fields: dict[str, Any]) -> bytes:
+    """A map; whole numbers that need it have no sign."""
+    b = flexbuffers.Builder()
+    with b.Map():
+        for key, value in fields.items():
+            b.Key(key)
+            (b.UInt if isinstance(value, int) and value >= 2**63 else b.Add)(value)
+    return bytes(b.Finish())
+
+
 def _op(
     b: Any,
     code: int,
@@ -204,5 +231,7 @@ def _op(
             "BuiltinOptionsType": getattr(tflite.BuiltinOptions, options),
             "BuiltinOptions": _table(b, options, **values),
         }
+    elif fields:
+        more = {"CustomOptions": b.CreateByteVector(_flexbuffer(fields))}
     ins, outs = _ints(b, inputs), _ints(b, outputs)
     return _table(b, "Operator", OpcodeIndex=code, Inputs=ins, Outputs=outs, **more)

@@ -8,8 +8,8 @@ threads in turns.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
@@ -21,58 +21,18 @@ import trimtab
 from tests.importers import models
 from tests.ops import oracle
 from tests.ops.cases import by_family
-from tests.ops.cases.case import Array
 from trimtab import paths, zoo
-from trimtab.bench.runner import Command, interpret
 from trimtab.build import builder
-from trimtab.devices import Device, find_device
-from trimtab.devices.control import Control, controlled
+from trimtab.devices import find_device
 from trimtab.errors import EmulatorError, MissingRequirementError
 from trimtab.instruments import conformance
 from trimtab.profile import find_profile
-from trimtab.program import Program
-from trimtab.program.program import NUMPY_DTYPES
-from trimtab.target import Target
-from trimtab.workflow.models import target_of
+from trimtab.workflow.on_device import Computer, computer
 
 EMULATED = ("qemu-a53", "qemu-armv7")
 SMALL_NETWORKS = ("mobilenet_v3_small", "shufflenet_v2", "squeezenet", "yolo_fastest")
 
 pytestmark = [pytest.mark.build, pytest.mark.device]
-
-
-@dataclass(frozen=True)
-class Subject:
-    """A connected device with the runner on it, and the target to plan for."""
-
-    device: Device
-    runner: str
-    target: Target
-
-    def compute(
-        self, program: Program, inputs: Mapping[str, Array], folder: Path, threads: int = 1
-    ) -> dict[str, Array]:
-        """The outputs of a program that the device computes."""
-        program = trimtab.optimize(program, self.target)
-        program.save(folder / "model.ttm")
-        pushed = []
-        for i, name in enumerate(program.inputs):
-            path = folder / f"in{i}.bin"
-            path.write_bytes(np.asarray(inputs[name], order="C").tobytes())
-            pushed.append(self.device.push(path).path)
-        outputs = {}
-        with self.device.scratch() as scratch:
-            model = self.device.push(folder / "model.ttm").path
-            command = Command(self.runner, model, pushed, output_dir=scratch, threads=threads)
-            launch = interpret(self.device.run(command.argv(), timeout_s=600))
-            if launch.error:
-                raise launch.error
-            for i, name in enumerate(program.outputs):
-                self.device.pull(f"{scratch}/out{i}.bin", folder / "out.bin")
-                var = program.vars[name]
-                values = np.fromfile(folder / "out.bin", NUMPY_DTYPES[var.dtype])
-                outputs[name] = values.reshape(var.shape)
-        return outputs
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -85,7 +45,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture(scope="session")
 def subject(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Subject]:
+) -> Iterator[Computer]:
     """The device of that name, with every operator and kernel."""
     definition = find_device(request.param)
     build = builder.build(
@@ -96,21 +56,19 @@ def subject(
             cpu=definition.cpu,
         )
     )
-    try:
-        device = definition.open()
-    except (EmulatorError, MissingRequirementError) as error:
-        if request.config.getoption("--device") or os.environ.get("CI") == "true":
-            raise
-        pytest.skip(str(error))
-    wanted = Control(governor="keep", wait_s=600)
-    with device, controlled(device, wanted, purpose="test"):
-        target = target_of(definition.toolchain, definition.cpu or "")
-        yield Subject(device, device.push(build.runner).path, target)
+    with ExitStack() as stack:
+        try:
+            yielded = stack.enter_context(computer(definition, build.runner, "test"))
+        except (EmulatorError, MissingRequirementError) as error:
+            if request.config.getoption("--device") or os.environ.get("CI") == "true":
+                raise
+            pytest.skip(str(error))
+        yield yielded
 
 
 @pytest.mark.parametrize("family", by_family())
 def test_a_family_of_operators_computes_the_same_on_the_device(
-    subject: Subject, family: str, tmp_path: Path, pytestconfig: pytest.Config
+    subject: Computer, family: str, tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
     every = pytestconfig.getoption("--full") or pytestconfig.getoption("--device")
     wrong = {}
@@ -127,7 +85,7 @@ def test_a_family_of_operators_computes_the_same_on_the_device(
 
 @pytest.mark.parametrize("suite", ["node", "pytorch-converted"])
 def test_onnx_s_own_tests_are_right_or_refused_on_the_device(
-    subject: Subject, suite: str, tmp_path: Path, pytestconfig: pytest.Config
+    subject: Computer, suite: str, tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
     every = pytestconfig.getoption("--full") or pytestconfig.getoption("--device")
     cases = [*conformance.cases([suite])][:: 1 if every else 10]
@@ -145,7 +103,7 @@ def test_onnx_s_own_tests_are_right_or_refused_on_the_device(
     ],
 )
 def test_a_network_computes_the_same_on_the_device(
-    subject: Subject, name: str, tmp_path: Path
+    subject: Computer, name: str, tmp_path: Path
 ) -> None:
     path = zoo.write(name, paths.cache() / "zoo")
     outputs = subject.compute(trimtab.load(path), zoo.sample_input(name), tmp_path)
@@ -158,7 +116,7 @@ def test_a_network_computes_the_same_on_the_device(
 
 @pytest.mark.parametrize("known", models.PUBLISHED, ids=lambda known: known.folder)
 def test_a_published_model_computes_its_golden_output_on_the_device(
-    subject: Subject, known: models.Published, tmp_path: Path
+    subject: Computer, known: models.Published, tmp_path: Path
 ) -> None:
     path = models.model(known.folder, known.file)
     inputs, wanted = models.golden(path)

@@ -32,10 +32,10 @@ def on_device(
     program: trimtab.Program, arrays: dict[str, Array], name: str, folder: Path
 ) -> dict[str, Array]:
     """What a trimmed runner on the device computes."""
-    from tests.ops.test_on_device import Subject
     from trimtab.build import builder
     from trimtab.devices import find_device
     from trimtab.workflow.models import target_of
+    from trimtab.workflow.on_device import computer
 
     definition = find_device(name)
     target = target_of(definition.toolchain, definition.cpu or "")
@@ -43,8 +43,7 @@ def on_device(
     assert {"proposal", "roi_pooling"} <= {*profile.ops}
     request = builder.BuildRequest(profile, folder / "build", definition.toolchain, definition.cpu)
     build = builder.build(request)
-    with definition.open() as device:
-        subject = Subject(device, device.push(build.runner).path, target)
+    with computer(definition, build.runner, "test") as subject:
         return subject.compute(program, arrays, folder, threads=2)
 
 

@@ -44,6 +44,7 @@ class BuildRequest:
 
     `profile`: a Profile, or the path of its file. `model`: a .ttm file to deliver beside the
     runner, or inside it with `embed_model`; `kernels`: those of the profile that its plan names.
+    `example`: deliver examples/face_detector, too, ready to compile.
     `cpu`: a core such as `cortex-a53`, None for any machine of the architecture. `build_type`:
     Release or Debug. `shared`: the folder is also a prefix with libtrimtab.so, its headers, and
     what CMake and pkg-config find it by.
@@ -56,6 +57,7 @@ class BuildRequest:
     model: Path | None = None
     kernels: tuple[str, ...] = ()
     embed_model: bool = False
+    example: bool = False
     build_type: str = "Release"
     shared: bool = False
 
@@ -328,8 +330,12 @@ def _deliver(request: BuildRequest, tree: Path, record: dict[str, Any]) -> Build
     if request.model is not None and not request.embed_model:
         model = f"{request.model.stem}.ttm"
         delivered[model] = request.model
+    if request.example:
+        sources = (paths.root() / "examples" / "face_detector").iterdir()
+        delivered |= {f"example/{path.name}": path for path in sorted(sources) if path.is_file()}
     with files.replacing_folder(output, error=BuildError, hint=_ELSEWHERE) as fresh:
-        (fresh / "debug").mkdir()
+        for folder in {Path(name).parent for name in delivered}:
+            (fresh / folder).mkdir(exist_ok=True)
         for name, source in delivered.items():
             shutil.copy(source, fresh / name)
         runner = fresh / "trimtab-run"

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         "cpu": "and which core, e.g. cortex-a53; default: any of the architecture",
         "output": "folder to deliver into; default: dist/NAME-TOOLCHAIN",
         "embed-model": "link the model into the runner: a single file",
+        "example": "also a C program that uses the library, ready to compile",
         "plan": PLAN_HELP,
         "prefer": PREFER_HELP,
         "weights": WEIGHTS_HELP,
@@ -70,6 +71,7 @@ def build(
     cpu: str = "",
     output: str = "",
     embed_model: bool = False,
+    example: bool = False,
     plan: str = "",
     prefer: str = "",
     weights: str = "",
@@ -98,6 +100,7 @@ def build(
         plan=read_plan(plan, prefer, weights, precision, threads),
         calibration=parse_calibration(given),
         embed_model=embed_model,
+        example=example,
         strings=strings,
         build_type="Debug" if debug else "Release",
         shared=shared,
@@ -132,6 +135,8 @@ def _print_summary(made: Build, ways: Sequence[Shipped], report: SizeReport) -> 
     for path in (made.runner, made.library, made.header, made.model):
         if path:
             print(f"  {path.name:<20} {path.stat().st_size:>12,} bytes")
+    if (made.output_dir / "example").is_dir():
+        print("  example/             a program that uses the library: its README.md")
     print(f"  build.json, debug/   {made.compiler}; the runner with its symbols, and its link map")
     print(f"runner: {parts}")
     print(f"more: ./inv size {made.output_dir}")

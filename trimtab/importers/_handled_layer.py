@@ -65,12 +65,18 @@ class HandledLayer:
     # What parsers of plug-ins read, of any format.
 
     def parameters(self) -> Mapping[str, Any]:
-        """All parameters by name as plain data: see `trimtab.importers._parameters`."""
+        """All parameters by name as plain data: see `trimtab.importers._parameters`. Who asks for
+        them answers for those that it does not read.
+        """
         return {}
 
-    def stored_weights(self, i: int, shape: Sequence[int], what: str) -> Array:
-        """Weights of the layer: those of input `i`, where the format has none of its own."""
-        return self.parameter(i, what, shape)
+    def is_harmless(self, name: str) -> bool:
+        """Whether the parameter of that name never changes what a layer computes."""
+        return False
+
+    def stored_weights(self, place: Place, shape: Sequence[int], what: str) -> Array:
+        """Weights of the layer: those of input `place`, where the format has none of its own."""
+        return self.parameter(place, what, shape)
 
     # Operands.
 

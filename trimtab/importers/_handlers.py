@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from trimtab import plugins
 from trimtab.errors import SchemaError
+
+if TYPE_CHECKING:
+    from trimtab.importers._parsers import OperatorParser
 
 L = TypeVar("L")
 Handler = Callable[[L], Any]
@@ -25,6 +27,7 @@ class Handlers(Mapping[str, Handler[L]]):
         self._package = module.rpartition(".")[0]
         self._found: dict[str, Handler[L]] = {}
         self._complete = False
+        self._parsers = 0  # how many of them it has
 
     def handles(self, *types: str) -> Callable[[Handler[L]], Handler[L]]:
         """Registers the decorated function as the handler of these types.
@@ -56,24 +59,21 @@ class Handlers(Mapping[str, Handler[L]]):
             # As in the source, whatever of the package somebody has imported before.
             self._found = dict(sorted(self._found.items(), key=_order))
             self._complete = True
-            self._add_plugins()
+        self._add_parsers()
 
-    def _add_plugins(self) -> None:
+    def _add_parsers(self) -> None:
+        """Takes the parsers that are new since it was last asked: scripts may register some at any
+        time. One of a type that has a handler must say that it replaces it, and only one may.
+        """
         from trimtab.importers import _parsers  # which stands on what handlers see
 
         framework = self._package.rpartition(".")[2].removesuffix("_ops")
-        for parser in _parsers.parsers(framework):
-            plugin = plugins.owner(parser.parse.__module__)
-            other = self._found.get(parser.origin)
-            if other is not None and not parser.replaces and plugin is not None:
-                with plugins.tolerated(plugin):
-                    raise plugin.error(
-                        f"'{parser.origin}' of {framework} has a handler: {_place(other)}",
-                        parser.place,
-                        "write replaces=True to take its place",
-                    )
-            else:
+        for parser in _parsers.parsers(framework)[self._parsers :]:
+            with parser.blamed():
+                if problem := _clash(parser, self._found.get(parser.origin)):
+                    raise parser.error(*problem)
                 self._found[parser.origin] = cast(Handler[L], parser)
+            self._parsers += 1
 
     def __getitem__(self, type: str) -> Handler[L]:
         self._import()
@@ -92,6 +92,19 @@ def _order(item: tuple[str, Handler[Any]]) -> tuple[str, int, str]:
     type, handler = item
     code = getattr(handler, "__code__", None)
     return handler.__module__, code.co_firstlineno if code else 0, type
+
+
+def _clash(parser: OperatorParser, other: Handler[Any] | None) -> tuple[str, str] | None:
+    """What is wrong with a parser where `other` handles its type so far, and what to do."""
+    subject = f"'{parser.origin}' of {parser.framework}"
+    if other is None and parser.replaces:
+        hint = "leave replaces out, or check how files spell the type"
+        return f"{subject} has no handler to replace", hint
+    is_built_in = not hasattr(other, "place")
+    if other is None or (parser.replaces and is_built_in):
+        return None
+    hint = "write replaces=True to take its place" if is_built_in else "remove one of them"
+    return f"{subject} has a handler: {_place(other)}", hint
 
 
 def _place(handler: Handler[Any]) -> str:

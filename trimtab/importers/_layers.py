@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trimtab import schema
 from trimtab.errors import (
     ImportModelError,
     ProgramError,
@@ -107,7 +108,8 @@ class LayerImport:
         self, op: str, inputs: Sequence[Value], attributes: dict[str, Any], outputs: int, name: str
     ) -> tuple[Value, ...]:
         """Appends an operator of the engine."""
-        numbers = {key: _decimal(value) for key, value in attributes.items()}
+        exact = {a.name for a in schema.operator(op).attributes if a.type == "double"}
+        numbers = {k: v if k in exact else _decimal(v) for k, v in attributes.items()}
         names = self.program.block.add_op(op, [v.name for v in inputs], numbers, outputs, name)
         return tuple(self.program.vars[n] for n in names)
 

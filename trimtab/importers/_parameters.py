@@ -27,6 +27,17 @@ _REQUIRED: Any = object()
 _FLAGS = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
 
 
+class CommaSeparated(str):
+    """A text of a format in which commas part the elements of a list, where one is asked for."""
+
+    __slots__ = ()
+
+    @property
+    def elements(self) -> list[str]:
+        """What is between the commas."""
+        return self.strip(",").split(",") if self else []
+
+
 class Parameters:
     """Named values of a layer, or of a message in it; `path` is how errors call the message.
 
@@ -82,11 +93,14 @@ class Parameters:
 
     def array(self, name: Name) -> Array:
         """A tensor, or numbers as one."""
-        return np.asarray(self._given(name, _REQUIRED))
+        value = self._given(name, _REQUIRED)
+        return np.asarray(self.floats(name) if isinstance(value, CommaSeparated) else value)
 
     def messages(self, name: Name) -> list[Parameters]:
-        """A repeated message; empty when there is none."""
-        found = self._given(name, [])
+        """A repeated message; empty when there is none. Where a format has no messages, a text
+        says them as JSON.
+        """
+        found = self.json(name, [])
         result = []
         for i, value in enumerate(found if isinstance(found, list) else [found]):
             if not isinstance(value, Mapping):
@@ -105,7 +119,7 @@ class Parameters:
     def json(self, name: Name, default: Any = _REQUIRED) -> Any:
         """A parameter whole: a message as dictionaries and lists, a text as what its JSON says."""
         value = self._given(name, default)
-        if not isinstance(value, str):
+        if not isinstance(value, str | bytes) or value is default:
             return value
         try:
             return json.loads(value)
@@ -157,6 +171,8 @@ class Parameters:
         value = self._given(name, default)
         if isinstance(value, np.ndarray):
             value = value.reshape(-1).tolist()
+        if isinstance(value, CommaSeparated):
+            value = value.elements
         values = list(value) if isinstance(value, list | tuple) else [value]
         return self._converted(name, values, convert, expected)
 

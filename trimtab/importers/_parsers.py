@@ -12,17 +12,29 @@ outputs. Parameters that it did not read are refused: they may change the result
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import pkgutil
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from trimtab import plugins, schema
 from trimtab.errors import PluginError, TrimtabError
-from trimtab.importers._handled_layer import HandledLayer, Results
+from trimtab.importers._handled_layer import HandledLayer, Place, Results
 from trimtab.importers._layers import Array, UnsupportedFormError, Value
 from trimtab.importers._parameters import Parameters
 
-FRAMEWORKS = ("caffe", "darknet", "ncnn", "onnx", "paddle", "pnnx", "tflite")
+_HANDLERS = "_ops"  # how the packages of handlers end, one for each format
+FRAMEWORKS = tuple(
+    sorted(
+        package.name.removesuffix(_HANDLERS)
+        for package in pkgutil.iter_modules([str(Path(__file__).parent)])
+        if package.name.endswith(_HANDLERS)
+    )
+)
 
 
 class Layer(Parameters):
@@ -41,19 +53,22 @@ class Layer(Parameters):
         """Number of inputs."""
         return self.source.count()
 
-    def x(self, i: int = 0) -> Value:
-        """Input `i` as an operand; its `shape` and `dtype` are known."""
-        return self.source.x(i)
-
-    def known(self, i: int, what: str) -> Array:
-        """The value of input `i`, which must be a constant; `what` is its role, for errors."""
-        return self.source.known(i, what)
-
-    def weights(self, i: int, shape: Sequence[int], what: str) -> Array:
-        """Weights of the layer, float32 of that shape: blob `i` of a Caffe layer, the next ones of
-        an ncnn or Darknet layer, else the constant input `i`.
+    def x(self, place: Place = 0) -> Value:
+        """An input as an operand, whose `shape` and `dtype` are known: by its number, or by what
+        the format calls it (a slot of Paddle, a key of PNNX).
         """
-        return self.source.stored_weights(i, shape, what)
+        return self.source.x(place)
+
+    def known(self, place: Place, what: str) -> Array:
+        """The value of an input, which must be a constant; `what` is its role, for errors."""
+        return self.source.known(place, what)
+
+    def weights(self, place: Place, shape: Sequence[int], what: str) -> Array:
+        """Weights of the layer, float32 of that shape (-1: any size, where the file says it): a
+        Caffe layer's blob of that number, the next ones of an ncnn or Darknet file whatever the
+        place, a PNNX module's of that name; else the constant input at `place`.
+        """
+        return self.source.stored_weights(place, shape, what)
 
     def unsupported(self, reason: str) -> UnsupportedFormError:
         """The exception to raise for a form of the layer that the parser cannot express."""
@@ -82,7 +97,8 @@ class GraphBuilder:
         return self._source.add_many(op, *inputs, outputs=outputs, **attributes)
 
 
-Parse = Callable[[Layer, GraphBuilder], Results]
+Parse = Callable[[Layer, GraphBuilder], Results | Mapping[str, Results]]
+"""What a plug-in writes; it returns the layer's output, several, or in Paddle those of slots."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +117,24 @@ class OperatorParser:
         code = self.parse.__code__
         return f"{code.co_filename}:{code.co_firstlineno}"
 
-    def __call__(self, source: HandledLayer) -> Results:
+    @property
+    def plugin(self) -> plugins.Plugin | None:
+        """The plug-in that it is of; a script's is of none."""
+        return plugins.owner(self.parse.__module__)
+
+    def error(self, what: str, hint: str, where: str = "") -> PluginError:
+        """What is wrong with it; `where`: its place unless given."""
+        if self.plugin is None:
+            return PluginError(what, where=where or self.place, hint=hint)
+        return self.plugin.error(what, where or self.place, hint)
+
+    def blamed(self) -> AbstractContextManager[None]:
+        """Whatever is wrong inside is the fault of its plug-in, which may only have been found; of
+        a script's it is always an error.
+        """
+        return plugins.tolerated(self.plugin) if self.plugin else nullcontext()
+
+    def __call__(self, source: HandledLayer) -> Results | Mapping[str, Results]:
         """The handler of a layer. PluginError for an exception of the plug-in's own."""
         layer = Layer(source)
         try:
@@ -109,13 +142,16 @@ class OperatorParser:
         except (TrimtabError, UnsupportedFormError):
             raise
         except Exception as error:  # whatever the plug-in does
-            plugin = plugins.owner(self.parse.__module__)
             what = f"{type(error).__name__}: {error} (in {source.where})"
-            if plugin is None:
-                raise PluginError(what, where=self.place, hint="mend the parser") from error
-            raise plugin.error(what, plugins.line_of(plugin, error), "mend its parser") from error
+            place = self.plugin.folder if self.plugin else Path(self.parse.__code__.co_filename)
+            where = plugins.line_of(place, error)
+            raise self.error(what, "mend the parser", where) from error
+        if not isinstance(results, Value | np.ndarray | tuple | Mapping):
+            what = f"it returned {type(results).__name__}, no operand (in {source.where})"
+            raise self.error(what, "return what graph.add gives, or a tuple of these")
         for name in layer.unread():
-            raise layer.unsupported(f"its parameter {name} is not known")
+            if not source.is_harmless(name):
+                raise layer.unsupported(f"its parameter {name} is not known")
         return results
 
 

@@ -49,7 +49,14 @@ def read_inventory(folder: Path, *others: Path) -> dict[str, Kernel]:
     """
     isas = read_isas(folder / "isa.toml")
     made: dict[str, Kernel] = {}
-    for header in sorted(h for f in (folder, *others) for h in f.glob("generic/*.h")):
+    headers: dict[str, Path] = {}
+    for header in (h for f in (folder, *others) for h in sorted(f.glob("generic/*.h"))):
+        if (other := headers.setdefault(header.name, header)) is not header:
+            raise SchemaError(
+                f"there is {other}, which #include finds under the same name",
+                where=str(header),
+                hint="call one of them otherwise",
+            )
         for declared in read_families(header, folder):
             for kernel in declared.kernels(isas):
                 if made.setdefault(kernel.name, kernel) is not kernel:
@@ -85,8 +92,17 @@ def isas() -> dict[str, Isa]:
 
 @cache
 def inventory() -> dict[str, Kernel]:
-    """All kernels of this installation by name, in the order of `read_inventory`."""
-    return read_inventory(paths.root() / "kernels", *plugins.folders("kernels"))
+    """All kernels of this installation by name, in the order of `read_inventory`; those of a
+    plug-in whose kernels break a rule are left out together.
+    """
+    folders = [paths.root() / "kernels"]
+    found = read_inventory(*folders)
+    for plugin in plugins.found():
+        with plugins.tolerated(plugin):
+            if plugin.parts("kernels"):
+                found = read_inventory(*folders, plugin.folder / "kernels")
+                folders.append(plugin.folder / "kernels")
+    return found
 
 
 def kernel(name: str) -> Kernel:

@@ -75,7 +75,7 @@ class Family:
             function=self.function + (f"<{tile.replace('x', ', ')}>" if tile else ""),
         )
         path = Path("generated", "kernels", f"{name}.cpp")
-        return named(name, isas, path, self.args_type, str(self.header), recipe)
+        return named(name, isas, path, self.args_type, self.header, recipe)
 
 
 def read_families(header: Path, root: Path) -> list[Family]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from trimtab import schema
+from trimtab import plugins, schema
 from trimtab.errors import SchemaError
 from trimtab.kernels.isa import PORTABLE, Isa
 
@@ -53,7 +53,8 @@ class Kernel:
     """One micro-kernel. `mr`, `nr`: its tile, 0 where it has none. `kr`: elements of the depth that
     lie side by side in its packed weights. `args_type`: the template of its
     arguments, `GemmArgs`. `path`: of the file that defines it, below `paths.root()` unless it is a
-    plug-in's; below the build folder when there is a `recipe` to write it from.
+    plug-in's; below the build folder when there is a `recipe` to write it from. `source`: the file
+    that somebody wrote, which is that one, or the header that declares its family.
     """
 
     name: str
@@ -66,6 +67,11 @@ class Kernel:
     args_type: str
     recipe: Recipe | None = None
     kr: int = 1
+    source: Path = Path()
+
+    def is_of(self, plugin: plugins.Plugin) -> bool:
+        """Whether a plug-in brings it, or declares its family."""
+        return self.source.is_relative_to(plugin.folder)
 
     @property
     def typed_family(self) -> str:
@@ -99,10 +105,13 @@ def named(
     isas: Mapping[str, Isa],
     path: Path,
     args_type: str,
-    where: str,
+    source: Path,
     recipe: Recipe | None = None,
 ) -> Kernel:
-    """The kernel of that name; SchemaError, which says `where`, when the name breaks the rules."""
+    """The kernel of that name; SchemaError, which says the `source`, when the name breaks the
+    rules.
+    """
+    where = str(source)
     match = _NAME.fullmatch(name)
     if match is None:
         raise SchemaError(
@@ -134,6 +143,7 @@ def named(
     return Kernel(
         *(name, match["family"], match["dtype"], match["isa"], mr, nr, path, args_type, recipe),
         kr=int(match["kr"] or 1),
+        source=source,
     )
 
 
@@ -156,7 +166,7 @@ def read_kernel(path: Path, isas: Mapping[str, Isa], root: Path) -> Kernel:
     folder = path.parent.name
     own = path.is_relative_to(root)
     place = Path("kernels", folder, path.name) if own else path
-    kernel = named(name, isas, place, signature[1], where)
+    kernel = named(name, isas, place, signature[1], path)
     if isas[kernel.isa].folder != folder:
         raise SchemaError(
             f"kernels for {kernel.isa} belong in kernels/{isas[kernel.isa].folder}/", where=where

@@ -10,6 +10,7 @@ import importlib
 import itertools
 import pkgutil
 from functools import cache
+from pathlib import Path
 from typing import Protocol, cast
 
 from trimtab import plugins
@@ -32,12 +33,8 @@ def passes() -> dict[str, Pass]:
     """Every pass by its name (that of its module), in the order they run."""
     names = (m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
     found = {name: cast(Pass, importlib.import_module(f"{__name__}.{name}")) for name in names}
-    for name, module in plugins.modules("passes").items():
-        if name in found:
-            raise SchemaError(
-                f"there is a pass {name}", where=str(module.__file__), hint="call it otherwise"
-            )
-        found[name] = cast(Pass, module)
+    theirs = plugins.modules("passes", Path(__file__).parent)
+    found |= {name: cast(Pass, module) for name, module in theirs.items()}
     ordered = sorted(found, key=lambda name: found[name].ORDER)
     for a, b in itertools.pairwise(ordered):
         if found[a].ORDER == found[b].ORDER:

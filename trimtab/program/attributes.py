@@ -7,12 +7,14 @@ One 8-byte slot per attribute in schema order, then the elements of lists; see d
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 from typing import Any
 
 from trimtab import kernels, schema
 from trimtab.errors import ProgramError
 
 SLOT_BYTES = 8
+_WIDE = {"int": "<q", "uint": "<Q", "double": "<d"}
 
 
 def complete(op: schema.Operator, given: dict[str, Any], where: str = "") -> dict[str, Any]:
@@ -41,19 +43,47 @@ def complete(op: schema.Operator, given: dict[str, Any], where: str = "") -> dic
     return values
 
 
+class Record(dict[str, Any]):
+    """An element of an attribute that is a list of records. Nobody changes one: two operators are
+    the same when their attributes are.
+    """
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(tuple(self.items()))
+
+
+def _record(fields: tuple[schema.Attribute, ...], given: Any) -> Record:
+    if not isinstance(given, Mapping):
+        raise TypeError(f"{given!r} is no record of {', '.join(f.name for f in fields)}")
+    if unknown := sorted(given.keys() - {f.name for f in fields}):
+        raise ValueError(f"a record has no {', '.join(unknown)}")
+    values = Record()
+    for field in fields:
+        value = given.get(field.name, field.default)
+        if value is None:
+            raise ValueError(f"a record lacks {field.name}")
+        values[field.name] = _canonical(field, value)
+    return values
+
+
 def _canonical(attribute: schema.Attribute, value: Any) -> Any:
     match attribute.type:
         case "int":
             return _within(attribute.range, _integer(value))
+        case "uint":
+            return _integer(value, 0, 2**64)
         case "float":
             return _real(value)
+        case "double":
+            return float(value)
         case "bool":
             return bool(value)
+        case "records":
+            records = tuple(_record(attribute.fields, record) for record in value)
+            return _of_length(attribute, records)
         case "ints" | "floats":
             elements = tuple(map(_integer if attribute.type == "ints" else _real, value))
-            if attribute.length and len(elements) != attribute.length:
-                raise ValueError(f"needs {attribute.length} values, got {len(elements)}")
-            return elements
+            return _of_length(attribute, elements)
         case "enum":
             if value not in attribute.values:
                 raise ValueError(f"{value!r} is none of {', '.join(attribute.values)}")
@@ -63,10 +93,17 @@ def _canonical(attribute: schema.Attribute, value: Any) -> Any:
     return str(value)
 
 
-def _integer(value: Any) -> int:
+def _of_length(attribute: schema.Attribute, elements: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A list, of as many elements as the attribute must have."""
+    if attribute.length and len(elements) != attribute.length:
+        raise ValueError(f"needs {attribute.length} values, got {len(elements)}")
+    return elements
+
+
+def _integer(value: Any, least: int = -(2**63), end: int = 2**63) -> int:
     """An integer of 64 bits, which is what a model file has room for."""
     number = int(value)
-    if not -(2**63) <= number < 2**63:
+    if not least <= number < end:
         raise ValueError(f"{number} is out of range")
     return number
 
@@ -87,13 +124,22 @@ def _real(value: Any) -> float:
 
 def encode(op: schema.Operator, values: dict[str, Any]) -> bytes:
     """The attribute block of `values` (complete and canonical)."""
-    slots, tail = bytearray(), bytearray()
-    start = SLOT_BYTES * len(op.attributes)
-    for attribute in op.attributes:
+    tail = bytearray()
+    slots = _slots(op.attributes, values, tail, SLOT_BYTES * len(op.attributes))
+    tail += bytes(-len(tail) % SLOT_BYTES)
+    return slots + bytes(tail)
+
+
+def _slots(
+    attributes: tuple[schema.Attribute, ...], values: Mapping[str, Any], tail: bytearray, start: int
+) -> bytes:
+    """The slots of attributes; elements of lists go to `tail`, which begins at `start`."""
+    slots = bytearray()
+    for attribute in attributes:
         value = values[attribute.name]
         match attribute.type:
-            case "int":
-                slots += struct.pack("<q", value)
+            case "int" | "uint" | "double":
+                slots += struct.pack(_WIDE[attribute.type], value)
             case "float":
                 slots += struct.pack("<fI", value, 0)
             case "bool":
@@ -104,25 +150,41 @@ def encode(op: schema.Operator, values: dict[str, Any]) -> bytes:
                 slots += struct.pack("<II", schema.operator(value).id if value else 0, 0)
             case "kernel":
                 slots += _encode_kernel(value)
+            case "records":
+                at = _aligned(tail)
+                slots += struct.pack("<II", start + at, len(value))
+                tail += bytes(SLOT_BYTES * len(attribute.fields) * len(value))
+                for record in value:
+                    own = _slots(attribute.fields, record, tail, start)
+                    tail[at : at + len(own)] = own
+                    at += len(own)
             case _:
-                tail += bytes(-len(tail) % SLOT_BYTES)
-                slots += struct.pack("<II", start + len(tail), len(value))
+                slots += struct.pack("<II", start + _aligned(tail), len(value))
                 tail += struct.pack(
                     f"<{len(value)}{'q' if attribute.type == 'ints' else 'f'}", *value
                 )
+    return bytes(slots)
+
+
+def _aligned(tail: bytearray) -> int:
     tail += bytes(-len(tail) % SLOT_BYTES)
-    return bytes(slots + tail)
+    return len(tail)
 
 
 def decode(op: schema.Operator, block: bytes) -> dict[str, Any]:
     """The values of an attribute block that the engine's loader has checked or we have written."""
+    return _values(op.attributes, block, 0)
+
+
+def _values(attributes: tuple[schema.Attribute, ...], block: bytes, start: int) -> dict[str, Any]:
+    """The values of the slots from `start` on."""
     values: dict[str, Any] = {}
-    for i, attribute in enumerate(op.attributes):
-        at = i * SLOT_BYTES
+    for i, attribute in enumerate(attributes):
+        at = start + i * SLOT_BYTES
         word, count = struct.unpack_from("<II", block, at)
         match attribute.type:
-            case "int":
-                values[attribute.name] = struct.unpack_from("<q", block, at)[0]
+            case "int" | "uint" | "double":
+                values[attribute.name] = struct.unpack_from(_WIDE[attribute.type], block, at)[0]
             case "float":
                 values[attribute.name] = struct.unpack_from("<f", block, at)[0]
             case "bool":
@@ -133,6 +195,12 @@ def decode(op: schema.Operator, block: bytes) -> dict[str, Any]:
                 values[attribute.name] = _op_name(word)
             case "kernel":
                 values[attribute.name] = _kernel_name(word)
+            case "records":
+                stride = SLOT_BYTES * len(attribute.fields)
+                values[attribute.name] = tuple(
+                    Record(_values(attribute.fields, block, word + i * stride))
+                    for i in range(count)
+                )
             case _:
                 letter = "q" if attribute.type == "ints" else "f"
                 values[attribute.name] = struct.unpack_from(f"<{count}{letter}", block, word)

@@ -10,6 +10,8 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
 from typing import Protocol, cast
 
 from trimtab import plugins
@@ -63,7 +65,11 @@ def names() -> list[str]:
     """The names of all formats, sorted: those of their modules, with dashes."""
     found = [info.name for info in pkgutil.iter_modules(__path__)]
     own = {name for name in found if not name.startswith("_")}
-    return sorted(name.replace("_", "-") for name in own | plugins.modules("reports").keys())
+    return sorted(name.replace("_", "-") for name in own | _of_plugins().keys())
+
+
+def _of_plugins() -> dict[str, ModuleType]:
+    return plugins.modules("reports", Path(__file__).parent)
 
 
 def find(name: str) -> Format:
@@ -71,7 +77,7 @@ def find(name: str) -> Format:
     if name not in names():
         raise UsageError(f"unknown report format {name!r}", hint=f"one of: {', '.join(names())}")
     module = name.replace("-", "_")
-    theirs = plugins.modules("reports").get(module)
+    theirs = _of_plugins().get(module)
     return cast(Format, theirs or importlib.import_module(f"{__name__}.{module}"))
 
 

@@ -11,7 +11,9 @@ from typing import Any
 
 from trimtab.errors import SchemaError
 
-ATTRIBUTE_TYPES = ("int", "float", "bool", "enum", "ints", "floats", "op", "kernel")
+FIELD_TYPES = ("int", "uint", "float", "double", "bool", "enum", "ints", "floats")
+"""What the fields of a record may be."""
+ATTRIBUTE_TYPES = (*FIELD_TYPES, "op", "kernel", "records")
 DTYPES = {"f32": 1, "f16": 2, "i8": 3, "u8": 4, "i32": 5, "i64": 6, "bool": 7}
 LAYOUTS = ("any", "plain", "nhwc", "converts")
 
@@ -42,7 +44,8 @@ class Port:
 @dataclass(frozen=True)
 class Attribute:
     """One attribute. `default` is None when the attribute must be given; `range`: least and most of
-    an int, which loader and planner check; `plan` marks what the planner decides.
+    an int, which loader and planner check; `plan` marks what the planner decides; `fields`: of each
+    of the records that the attribute is a list of.
     """
 
     name: str
@@ -56,6 +59,13 @@ class Attribute:
     families: tuple[str, ...] = ()
     optional: bool = False
     plan: bool = False
+    fields: tuple[Attribute, ...] = ()
+
+    @property
+    def signature(self) -> str:
+        """What gives its bytes in a .ttm file their meaning."""
+        inside = f"{{{','.join(f.signature for f in self.fields)}}}" if self.fields else ""
+        return f"{self.name}:{self.type}{inside}:{'|'.join(self.values)}"
 
 
 @dataclass(frozen=True)
@@ -152,7 +162,7 @@ class Operator:
         A file is refused when one of its operators has another hash, and only then: operators may
         be added to the engine without making files unreadable.
         """
-        attributes = ",".join(f"{a.name}:{a.type}:{'|'.join(a.values)}" for a in self.attributes)
+        attributes = ",".join(a.signature for a in self.attributes)
         text = f"{self.id} {self.name} {self.input_counts} {self.output_counts} {attributes}"
         if self.run_time:  # the engine makes it of what is registered, by the hash that it has
             return name_hash(text)

@@ -9,24 +9,42 @@ from typing import Any
 
 from trimtab import paths
 from trimtab.errors import SchemaError
-from trimtab.schema.model import ATTRIBUTE_TYPES, DTYPES, LAYOUTS, Attribute, Macs, Operator, Port
+from trimtab.schema.model import (
+    ATTRIBUTE_TYPES,
+    DTYPES,
+    FIELD_TYPES,
+    LAYOUTS,
+    Attribute,
+    Macs,
+    Operator,
+    Port,
+)
 
 BLOCKS = ("attributes", "plan")  # tables of attributes
 
 
-def _attributes(table: dict[str, Any], plan: bool, where: str) -> list[Attribute]:
+def _attributes(
+    table: dict[str, Any], plan: bool, where: str, types: tuple[str, ...] = ATTRIBUTE_TYPES
+) -> list[Attribute]:
     result = []
     for name, row in table.items():
         keys: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in row.items()}
+        fields = tuple(_attributes(keys.pop("fields", {}), False, where, FIELD_TYPES))
         try:
-            attribute = Attribute(name=name, plan=plan, **keys)
+            attribute = Attribute(name=name, plan=plan, fields=fields, **keys)
         except TypeError as e:
             raise SchemaError(f"attribute {name}: {e}", where=where) from None
-        if attribute.type not in ATTRIBUTE_TYPES:
+        if attribute.type not in types:
             raise SchemaError(
                 f"attribute {name} has unknown type {attribute.type!r}",
                 where=where,
-                hint=f"use one of {', '.join(ATTRIBUTE_TYPES)}",
+                hint=f"use one of {', '.join(types)}",
+            )
+        if (attribute.type == "records") != bool(fields):
+            raise SchemaError(
+                f"attribute {name}: records have fields, and nothing else has",
+                where=where,
+                hint=f"write [attributes.{name}.fields.FIELD] for each field of a record",
             )
         if problem := _range_problem(attribute):
             raise SchemaError(f"attribute {name} {problem}", where=where, hint=_RANGE_HINT)

@@ -14,7 +14,6 @@ import time
 import warnings
 from collections.abc import Callable
 from concurrent.futures import Future
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from trimtab.errors import DeviceUnreachableError, MissingRequirementError, UsageError
@@ -76,12 +75,7 @@ class Cluster:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc_info: object) -> None:
         self._stop.set()
         with self._lock:
             remotes = [remote for remote, _, _ in self._pending.values()]

@@ -11,7 +11,6 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from types import TracebackType
 from typing import Protocol, Self, TypeVar
 
 Task = TypeVar("Task")
@@ -33,12 +32,7 @@ class Executor(Protocol):
     def __enter__(self) -> Self:
         """Ready for work."""
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc_info: object) -> None:
         """Forgets what has not begun, and waits for what has."""
 
 
@@ -78,12 +72,7 @@ class Local:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc_info: object) -> None:
         with self._lock:
             self._is_closed = True
             for _, _, future in self._waiting:

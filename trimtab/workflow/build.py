@@ -48,6 +48,7 @@ class Recipe:
     plan: Plan | None = None
     calibration: Calibration = field(default_factory=Calibration)
     embed_model: bool = False
+    example: bool = False
     strings: bool = True
     build_type: str = "Release"
     shared: bool = False
@@ -260,6 +261,7 @@ def _deliver(
         kernels=trimtab.profile_of(program).kernels if program else (),
         model=model if program else None,
         embed_model=recipe.embed_model,
+        example=recipe.example,
         build_type=recipe.build_type,
         shared=recipe.shared,
     )

@@ -29,7 +29,7 @@ def _room(plugin: plugins.Plugin, room: str) -> list[tuple[str, str, str]]:
             ]
             return [(room, op.name, op.doc) for op in ops]
         if room == "kernels":
-            found = [k for k in kernels.inventory().values() if _is_in(k, plugin)]
+            found = [k for k in kernels.inventory().values() if k.is_of(plugin)]
             return [(room, kernel.name, f"for {kernel.isa}") for kernel in found]
         if room == "importers":
             own = [p for p in parsers() if plugins.owner(p.parse.__module__) == plugin]
@@ -39,11 +39,3 @@ def _room(plugin: plugins.Plugin, room: str) -> list[tuple[str, str, str]]:
         return [(room, path.stem, "") for path in plugin.parts(room)]
     except TrimtabError as error:
         return [(room, "", f"error: {error}")]
-
-
-def _is_in(kernel: kernels.Kernel, plugin: plugins.Plugin) -> bool:
-    """Whether a kernel, or the header that declares its family, is the plug-in's."""
-    if kernel.path.is_absolute():
-        return kernel.path.is_relative_to(plugin.folder)
-    header = kernel.recipe.header if kernel.recipe else ""
-    return bool(header) and (plugin.folder / header).is_file()

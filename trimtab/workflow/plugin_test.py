@@ -7,29 +7,25 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
-import numpy as np
-
-from trimtab import files, plugins
-from trimtab.bench.runner import Command, interpret
+from trimtab import plugins
 from trimtab.build import builder
 from trimtab.build.derive import profile_of
-from trimtab.devices import Device, find_device
-from trimtab.devices.control import Control, controlled
-from trimtab.errors import ProgramError, UsageError
+from trimtab.devices import find_device
+from trimtab.errors import ProgramError, RunnerError, UsageError
 from trimtab.operator_cases import Array, OperatorCase, cases_of
 from trimtab.profile import Profile
 from trimtab.program import Program
-from trimtab.program.program import NUMPY_DTYPES
 from trimtab.progress import SILENT, Progress
 from trimtab.session import Session, optimize
 from trimtab.tables import Column, Table
 from trimtab.workflow.models import target_of
+from trimtab.workflow.on_device import Computer, computer
 
 EMULATED = ("qemu-a53", "qemu-armv7")
 HERE = "this machine"
-_LAUNCH_S = 600.0
 
 
 @dataclass(frozen=True)
@@ -82,7 +78,7 @@ def _here(case: OperatorCase) -> list[Array]:
 def _tried(case: OperatorCase, compute: Callable[[OperatorCase], list[Array]]) -> str:
     try:
         return case.wrong(compute(case))
-    except ProgramError as refused:
+    except (ProgramError, RunnerError) as refused:
         return str(refused)
 
 
@@ -109,40 +105,13 @@ def _on_device(
             profile, Path(folder, "build"), definition.toolchain, definition.cpu
         )
         build = builder.build(request, progress)
-        control = Control(governor="keep", wait_s=_LAUNCH_S)
         with (
             progress.step(f"{len(planned)} cases on {name}"),
-            definition.open() as device,
-            controlled(device, control, purpose=f"plug-in {plugin.name}"),
+            computer(definition, build.runner, f"plug-in {plugin.name}") as subject,
         ):
-            runner = device.push(build.runner).path
-            for key, program in planned.items():
-                results = _launched(device, runner, program, cases[key], Path(folder))
-                yield Outcome(
-                    name, key, results if isinstance(results, str) else cases[key].wrong(results)
-                )
+            there = partial(_there, subject, Path(folder))
+            yield from (Outcome(name, key, _tried(cases[key], there)) for key in planned)
 
 
-def _launched(
-    device: Device, runner: str, program: Program, case: OperatorCase, folder: Path
-) -> list[Array] | str:
-    """The outputs that the device computes, or what the runner says instead."""
-    program.save(folder / "case.ttm")
-    inputs = []
-    for i, array in enumerate(case.operands().values()):
-        files.write_bytes(folder / f"in{i}.bin", np.ascontiguousarray(array).tobytes())
-        inputs.append(device.push(folder / f"in{i}.bin").path)
-    with device.scratch() as scratch:
-        model = device.push(folder / "case.ttm").path
-        command = Command(runner, model, inputs, output_dir=scratch, threads=2)
-        launch = interpret(device.run(command.argv(), timeout_s=_LAUNCH_S))
-        if launch.error:
-            return str(launch.error)
-        results = []
-        for i, name in enumerate(program.outputs):
-            device.pull(f"{scratch}/out{i}.bin", folder / "out.bin")
-            var = program.vars[name]
-            results.append(
-                np.fromfile(folder / "out.bin", NUMPY_DTYPES[var.dtype]).reshape(var.shape)
-            )
-        return results
+def _there(subject: Computer, folder: Path, case: OperatorCase) -> list[Array]:
+    return [*subject.compute(case.program("case"), case.operands(), folder, threads=2).values()]

@@ -55,7 +55,7 @@ class Layer(HandledLayer):
         """Refuses parameters that a handler does not know: they may change the result."""
         for name, message in self._touched:
             for field in message.unread():
-                if field not in HARMLESS and not field.endswith("filler"):
+                if not self.is_harmless(field):
                     raise self.unsupported(f"'{field}' in {name} is not known")
 
     def parameters(self) -> Mapping[str, Any]:
@@ -69,9 +69,15 @@ class Layer(HandledLayer):
                     found[name if name not in found else f"{message}.{name}"] = value
         return found
 
-    def stored_weights(self, i: int, shape: Sequence[int], what: str) -> Array:
-        """Blob `i`."""
-        return self.blob(i, shape, what)
+    def is_harmless(self, name: str) -> bool:
+        """Whether a field concerns training, or on which hardware a layer runs."""
+        field = name.rpartition(".")[2]
+        return field in HARMLESS or field.endswith("filler")
+
+    def stored_weights(self, place: Place, shape: Sequence[int], what: str) -> Array:
+        """The blob of that number."""
+        assert isinstance(place, int)
+        return self.blob(place, shape, what)
 
     def real(self, name: str, default: float | None = None) -> float:
         """A real number in a message of parameters: `message.field`."""

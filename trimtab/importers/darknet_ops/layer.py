@@ -9,6 +9,7 @@ from trimtab.errors import ImportModelError
 from trimtab.importers._handled_layer import HandledLayer, Place
 from trimtab.importers._handlers import Handlers
 from trimtab.importers._layers import Array, LayerImport, Value
+from trimtab.importers._parameters import CommaSeparated
 from trimtab.importers.darknet_ops.cfg import Section
 from trimtab.importers.darknet_ops.weights import Weights
 from trimtab.importers.vocabulary.window import Pair
@@ -61,11 +62,10 @@ class Layer(HandledLayer):
     # Options and weights.
 
     def parameters(self) -> Mapping[str, Any]:
-        """Its options; what has commas is a list of texts."""
-        lists = {name: text.split(",") for name, text in self.options.options.items()}
-        return {name: v[0] if len(v) == 1 else v for name, v in lists.items()}
+        """Its options."""
+        return {name: CommaSeparated(text) for name, text in self.options.options.items()}
 
-    def stored_weights(self, i: int, shape: Sequence[int], what: str) -> Array:
+    def stored_weights(self, place: Place, shape: Sequence[int], what: str) -> Array:
         """The next weights of the file."""
         return self.weights(tuple(shape), what)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from trimtab.importers._handled_layer import HandledLayer, Place
 from trimtab.importers._handlers import Handlers
 from trimtab.importers._layers import Array, Value
+from trimtab.importers._parameters import CommaSeparated
 from trimtab.importers.ncnn_ops.param import LayerText
 from trimtab.importers.vocabulary import activation
 from trimtab.importers.vocabulary.functions import Function
@@ -50,10 +51,14 @@ class Layer(HandledLayer):
             raise self.unsupported(f"its parameters {listed} are not known")
 
     def parameters(self) -> Mapping[str, Any]:
-        """Its parameters by their numbers; arrays as lists of texts."""
-        return {str(key): v[0] if len(v) == 1 else v for key, v in self.param.params.items()}
+        """Its parameters by their numbers."""
+        return {str(key): CommaSeparated(self.param.text(key)) for key in self.param.params}
 
-    def stored_weights(self, i: int, shape: Sequence[int], what: str) -> Array:
+    def is_harmless(self, name: str) -> bool:
+        """Whether a parameter is a hint, or 0."""
+        return self.param.is_harmless(int(name))
+
+    def stored_weights(self, place: Place, shape: Sequence[int], what: str) -> Array:
         """The next weights, with a tag."""
         return self.weights(shape, what)
 

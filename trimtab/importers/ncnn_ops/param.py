@@ -64,10 +64,13 @@ class LayerText:
         return ",".join(self.params.get(key, ()))
 
     def unread(self) -> dict[int, str]:
-        """Parameters that no one asked for and that are not 0, which means nothing mostly."""
-        rest = self.params.keys() - self.read - _HINTS
-        values = {key: ",".join(self.params[key]) for key in sorted(rest)}
-        return {key: value for key, value in values.items() if value.strip("0.,e+-")}
+        """Parameters that no one asked for and that may change the result."""
+        rest = sorted(self.params.keys() - self.read)
+        return {key: ",".join(self.params[key]) for key in rest if not self.is_harmless(key)}
+
+    def is_harmless(self, key: int) -> bool:
+        """Whether a parameter is a hint, or 0, which means nothing mostly."""
+        return key in _HINTS or not ",".join(self.params[key]).strip("0.,e+-")
 
     def _all(self, key: int, convert: Callable[[str], T]) -> list[T]:
         self.read.add(key)

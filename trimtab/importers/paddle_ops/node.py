@@ -58,12 +58,15 @@ class Node(AttributedLayer):
         return np.concatenate([self._known(n, name).reshape(-1) for n in value.names]).tolist()
 
     def parameters(self) -> Mapping[str, Any]:
-        """Its attributes but those that every operator has; lists as lists."""
+        """Its attributes; lists as lists."""
         return {
             name: list(value) if isinstance(value, tuple) else value
-            for name, value in self._attributes.items()
-            if name not in _GENERAL
+            for name, value in ((name, self.attribute(name)) for name in self._attributes)
         }
+
+    def is_harmless(self, name: str) -> bool:
+        """Whether every operator may have the attribute."""
+        return name in _GENERAL
 
     def dtype(self, name: str, default: int) -> str:
         """numpy's name of the element type that an attribute holds; -1 and absent: `default`."""

@@ -7,7 +7,7 @@ is a tensor, or what is known when the network is imported: numbers and lists of
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -87,12 +87,30 @@ class Operator(HandledLayer):
     def check_unread(self) -> None:
         """Refuses arguments that a handler does not know: they may change the result."""
         for name, value in self._text.params.items():
-            if name not in self._read and name not in HARMLESS and value not in (None, False):
+            if name not in self._read and not self.is_harmless(name):
                 raise self.unsupported(f"its argument {name}={value} is not known")
 
     def parameters(self) -> Mapping[str, Any]:
-        """Its arguments."""
-        return self._text.params
+        """Its arguments, those included that are operands and known; None is none."""
+        self._read.update(self._text.params)
+        given = self._text.params | self._keyed
+        return {
+            name: value
+            for name, value in given.items()
+            if value is not None and not isinstance(value, Var | np.ndarray)
+        }
+
+    def is_harmless(self, name: str) -> bool:
+        """Whether an argument repeats what weights say, concerns training, or asks for nothing."""
+        return name in HARMLESS or self._text.params.get(name) in (None, False)
+
+    def stored_weights(self, place: Place, shape: Sequence[int], what: str) -> Array:
+        """The attribute of that name, or the constant operand of that key or number."""
+        if isinstance(place, str) and (found := self.weight(place, shape)) is not None:
+            return found
+        value = self.known(place, what)
+        self.check_shape(what, value.shape, shape)
+        return value
 
     # Arguments, from the line or from an operand that is known.
 
@@ -161,11 +179,26 @@ class Operator(HandledLayer):
     # Operands and weights.
 
     def x(self, place: Place = 0, *keys: str) -> Value:
-        """The operand with one of these keys, else the one of a number, which must be a tensor."""
+        """The operand with one of these keys, else the one at `place`, which must be a tensor."""
         for key in keys:
             if key in self._keyed:
                 return self._tensor(self._keyed[key])
-        return self._tensor(self._work.values[self.key(place)])
+        return self._tensor(self.operand(place))
+
+    def key(self, place: Place) -> Hashable:
+        """What the file calls the operand with that key, or of that number."""
+        if not isinstance(place, str):
+            return super().key(place)
+        if place not in self._text.keys:
+            raise self.invalid(f"it has no operand or weights '{place}'")
+        return self._text.keys[place]
+
+    def known(self, place: Place, what: str) -> Array:
+        """The value of a constant operand."""
+        found = self.x(place)
+        if found.data is None:
+            raise self.unsupported(f"its {what} is computed")
+        return found.data
 
     def optional(self, i: int, *keys: str) -> Value | None:
         """The operand with one of these keys, else operand `i` when operands have no keys."""

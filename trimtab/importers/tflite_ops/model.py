@@ -7,6 +7,7 @@ are held against a budget, and whatever its accessors raise on a damaged file be
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -255,3 +256,24 @@ def options(operator: Operator, name: str) -> Any:
     found = getattr(tflite, name)()
     found.Init(operator.table.Bytes, operator.table.Pos)
     return found
+
+
+def all_options(operator: Operator) -> dict[str, Any]:
+    """The options of an operator that has some, by the names of TFLite's schema; lists as lists."""
+    types = {number: name for name, number in vars(tflite.BuiltinOptions).items()}
+    found = options(operator, types[operator.options_type])
+    accessors = {name for name in vars(type(found)) if name[0].isupper()} - {"Init", "GetRootAs"}
+    accessors = {name for name in accessors if type(found).__name__ not in name}
+    values = {}
+    for name in sorted(accessors):
+        # A list has three more: its length, whether it is none, and the whole as an array.
+        if f"{name}AsNumpy" in accessors:
+            is_none = getattr(found, f"{name}IsNone")()
+            values[_snake(name)] = [] if is_none else getattr(found, f"{name}AsNumpy")().tolist()
+        elif not name.endswith(("AsNumpy", "Length", "IsNone")):
+            values[_snake(name)] = getattr(found, name)()
+    return values
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()

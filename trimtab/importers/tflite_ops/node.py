@@ -12,7 +12,7 @@ from trimtab.importers._handled_layer import HandledLayer, Place, is_known
 from trimtab.importers._handlers import Handlers
 from trimtab.importers._layers import Array, Operand, Value
 from trimtab.importers.tflite_ops.forms import Blocks
-from trimtab.importers.tflite_ops.model import Operator, Tensor, options
+from trimtab.importers.tflite_ops.model import Operator, Tensor, all_options, options
 from trimtab.importers.vocabulary.functions import Function
 from trimtab.importers.vocabulary.movement import TO_CHANNELS_FIRST
 from trimtab.importers.vocabulary.quantisation import Stored, real
@@ -68,11 +68,21 @@ class Node(HandledLayer):
         return options(self._op, name) is not None
 
     def parameters(self) -> Mapping[str, Any]:
-        """Those of a custom operator, which are a flexbuffer with a map in it."""
+        """Those of a custom operator, which are a flexbuffer with a map in it; those of another are
+        called as in TFLite's schema: stride_w.
+        """
+        if self._op.table is not None:
+            return all_options(self._op)
         found = flexbuffers.Loads(self._op.custom) if self._op.custom else {}
         if not isinstance(found, dict):
             raise self.unsupported("its options are no map")
         return {str(name): value for name, value in found.items()}
+
+    def stored_weights(self, place: Place, shape: Sequence[int], what: str) -> Array:
+        """The real numbers of a constant input."""
+        value = np.asarray(self.numbers(place, what), np.float32)
+        self.check_shape(what, value.shape, shape)
+        return value
 
     # Operands.
 

@@ -5,14 +5,12 @@ from trimtab import GraphBuilder, Layer, operator_parser
 
 @operator_parser(framework="caffe", origin="BandBias", op="band_bias")
 def band_bias(layer: Layer, graph: GraphBuilder):
-    """Repeated messages of two levels: each offset counts for all of its widths."""
-    widths: list[int] = []
-    offsets: list[float] = []
-    for bias in layer.messages("bias_struct"):
-        own = bias.ints("width")
-        widths += own
-        offsets += [bias.float("offset")] * len(own)
-    return graph.add("band_bias", layer.x(0), widths=widths, offsets=offsets)
+    """Messages of two levels, kept as the operator's list of records."""
+    biases = [
+        {"offset": bias.float("offset"), "widths": bias.ints("width")}
+        for bias in layer.messages("bias_struct")
+    ]
+    return graph.add("band_bias", layer.x(0), biases=biases)
 
 
 @operator_parser(framework="caffe", origin="SoftGate", op=("mul", "sigmoid"))

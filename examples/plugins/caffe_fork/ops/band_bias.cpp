@@ -27,15 +27,16 @@ class BandBias final : public OperatorOf<BandBiasAttributes> {
  protected:
   Status InferShape() override {
     const Dims& dims = input(0).dims;
-    const IntList& widths = attributes().widths;
     TRIMTAB_CHECK(dims.rank >= 2, "the input must be [n, c, ...] (rank)", dims.rank);
-    TRIMTAB_CHECK(widths.size == attributes().offsets.size, "every band needs an offset (bands)",
-                  widths.size);
     int64_t left = dims[1];
-    for (uint32_t i = 0; i < widths.size; ++i) {
-      TRIMTAB_CHECK(widths[i] > 0 && widths[i] <= left,
-                    "a band has no channels, or more than are left (band, width)", i, widths[i]);
-      left -= widths[i];
+    for (uint32_t i = 0; i < attributes().biases.size; ++i) {
+      const BandBiasBiases bias = attributes().biases[i];
+      for (uint32_t band = 0; band < bias.widths.size; ++band) {
+        const int64_t width = bias.widths[band];
+        TRIMTAB_CHECK(width > 0 && width <= left,
+                      "a band has no channels, or more than are left (bias, width)", i, width);
+        left -= width;
+      }
     }
     TRIMTAB_CHECK(left == 0, "the bands leave channels out (how many)", left);
     output().dims = dims;
@@ -44,12 +45,14 @@ class BandBias final : public OperatorOf<BandBiasAttributes> {
 
  private:
   void AddTo(const float* from, float* to, size_t inner) const {
-    for (uint32_t band = 0; band < attributes().widths.size; ++band) {
-      const size_t count = static_cast<size_t>(attributes().widths[band]) * inner;
-      const float offset = attributes().offsets[band];
-      for (size_t i = 0; i < count; ++i) to[i] = from[i] + offset;
-      from += count;
-      to += count;
+    for (uint32_t i = 0; i < attributes().biases.size; ++i) {
+      const BandBiasBiases bias = attributes().biases[i];
+      for (uint32_t band = 0; band < bias.widths.size; ++band) {
+        const size_t count = static_cast<size_t>(bias.widths[band]) * inner;
+        for (size_t k = 0; k < count; ++k) to[k] = from[k] + bias.offset;
+        from += count;
+        to += count;
+      }
     }
   }
 };

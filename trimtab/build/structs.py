@@ -1,0 +1,83 @@
+"""C++ structs of attributes and of the records in them, and the rows by which they are decoded.
+
+Standard library only, as `trimtab.build.codegen`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from trimtab import schema
+
+CPP_TYPES = {
+    "int": "int64_t",
+    "uint": "uint64_t",
+    "float": "float",
+    "double": "double",
+    "bool": "bool",
+    "ints": "IntList",
+    "floats": "FloatList",
+    "op": "uint32_t",
+    "kernel": "KernelRef",
+}
+# The order of a struct's members: without gaps, and what unary operators have stands in one order.
+MEMBER_ORDER = (
+    *(
+        "int",
+        "uint",
+        "double",
+        "ints",
+        "floats",
+        "records",
+        "kernel",
+        "float",
+        "op",
+        "enum",
+        "bool",
+    ),
+)
+
+
+def pascal(name: str) -> str:
+    """snake_case to PascalCase."""
+    return "".join(part.capitalize() for part in name.split("_"))
+
+
+def struct_of(name: str, attributes: Iterable[schema.Attribute], *more: str) -> list[str]:
+    """The struct of an operator's attributes, or of a record: `name` is what their types begin
+    with, `more` stands in it besides.
+    """
+    out, own = [], list(attributes)
+    for a in own:
+        if a.type == "enum":
+            values = ", ".join(f"k{pascal(v)}" for v in a.values)
+            out.append(f"enum class {name}{pascal(a.name)} : uint32_t {{ {values} }};\n")
+        if a.type == "records":
+            record = name + pascal(a.name)
+            out += struct_of(
+                record,
+                a.fields,
+                f"  static constexpr size_t kFieldCount = {len(a.fields)};",
+                "  static const AttributeField kFields[kFieldCount];",
+            )
+            rows = "\n".join(row for f in a.fields for row in rows_of(record, record, f))
+            out.append(f"inline const AttributeField {record}::kFields[] = {{\n{rows}\n}};\n")
+    out.append(f"struct {name}{'' if more else 'Attributes'} {{")
+    for a in sorted(own, key=lambda a: MEMBER_ORDER.index(a.type)):
+        record = name + pascal(a.name)
+        cpp = {"enum": record, "records": f"RecordList<{record}>"}.get(a.type) or CPP_TYPES[a.type]
+        out.append(f"  {cpp} {a.name};")
+    return [*out, *more, "};\n"]
+
+
+def rows_of(struct: str, name: str, a: schema.Attribute) -> Iterator[str]:
+    """The row of an attribute, member of a struct; those of a record's fields follow."""
+    kind = "Int" if a.type in ("uint", "double") else pascal(a.type)
+    least, limit = a.range or (
+        0,
+        {"enum": len(a.values), "records": len(a.fields)}.get(a.type, a.length),
+    )
+    yield f"    {{AttributeType::k{kind}, {least}, offsetof({struct}, {a.name}), {limit}}},"
+    record = name + pascal(a.name)
+    for field in a.fields:
+        yield from rows_of(record, record, field)

@@ -1,0 +1,70 @@
+"""Programs computed on a device, with the runner that is shipped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trimtab import files
+from trimtab.bench.runner import Command, interpret
+from trimtab.devices import Definition, Device
+from trimtab.devices.control import Control, controlled
+from trimtab.program import Program
+from trimtab.program.program import NUMPY_DTYPES
+from trimtab.session import optimize
+from trimtab.target import Target
+from trimtab.workflow.models import target_of
+
+Array = NDArray[Any]
+_LAUNCH_S = 600.0
+
+
+@dataclass(frozen=True)
+class Computer:
+    """A connected device with a runner on it, and the target to plan for."""
+
+    device: Device
+    runner: str
+    target: Target
+
+    def compute(
+        self, program: Program, inputs: Mapping[str, Array], folder: Path, threads: int = 1
+    ) -> dict[str, Array]:
+        """The outputs of a program by their names; `folder` is for files on this side. Raises what
+        the runner says is wrong.
+        """
+        program = optimize(program, self.target)
+        program.save(folder / "model.ttm")
+        pushed = []
+        for i, name in enumerate(program.inputs):
+            path = folder / f"in{i}.bin"
+            files.write_bytes(path, np.asarray(inputs[name], order="C").tobytes())
+            pushed.append(self.device.push(path).path)
+        outputs = {}
+        with self.device.scratch() as scratch:
+            model = self.device.push(folder / "model.ttm").path
+            command = Command(self.runner, model, pushed, output_dir=scratch, threads=threads)
+            launch = interpret(self.device.run(command.argv(), timeout_s=_LAUNCH_S))
+            if launch.error:
+                raise launch.error
+            for i, name in enumerate(program.outputs):
+                self.device.pull(f"{scratch}/out{i}.bin", folder / "out.bin")
+                var = program.vars[name]
+                values = np.fromfile(folder / "out.bin", NUMPY_DTYPES[var.dtype])
+                outputs[name] = values.reshape(var.shape)
+        return outputs
+
+
+@contextmanager
+def computer(definition: Definition, runner: Path, purpose: str) -> Iterator[Computer]:
+    """The device, taken for `purpose`, with `runner` on it; nobody's clock is changed."""
+    target = target_of(definition.toolchain, definition.cpu or "")
+    wanted = Control(governor="keep", wait_s=_LAUNCH_S)
+    with definition.open() as device, controlled(device, wanted, purpose=purpose):
+        yield Computer(device, device.push(runner).path, target)
