@@ -23,6 +23,7 @@ ANY = ("*",)
 # The side of the one Winograd tile that a small binary holds for networks that it does not know:
 # 3x3 in tiles of four, which most plans ask for. The transforms of the other six are 11 KB.
 _SMALL_TILE = 6
+_TRANSFORMS = ("winograd_input", "winograd_output", "winograd_weights")
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,7 @@ class Profile:
         known, rows, usable = self.kept_kernels(arch), kernel_files.isas(), {*isas}
 
         def is_common(k: kernel_files.Kernel) -> bool:
-            return not k.family.startswith("winograd_") or k.nr in (0, _SMALL_TILE)
+            return k.family not in _TRANSFORMS or k.nr in (0, _SMALL_TILE)
 
         def best(kernels: Iterable[kernel_files.Kernel], small: bool) -> list[kernel_files.Kernel]:
             def order(k: kernel_files.Kernel) -> tuple[bool, int]:
