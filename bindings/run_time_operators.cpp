@@ -143,7 +143,7 @@ void RegisterFunction(const std::string& type, const std::string& place,
   trimtab::Text text(why, sizeof(why));
   if (!trimtab::RegisterOperator(op, function.origin, &text))
     throw EngineError(TRIMTAB_BAD_PLUGIN, why);
-  static_cast<void>(made.release());
+  [[maybe_unused]] const auto* const kept = made.release();  // as long as the process runs
 }
 
 void LoadLibrary(const std::string& path) {

@@ -53,7 +53,7 @@ class RunTimeOperator final : public Operator {
   // Its attributes are decoded to what lies behind it.
   explicit RunTimeOperator(Registered* row) : Operator(this + 1), row_(row) { ++row->uses; }
 
-  void Run(ThreadPool& pool) override {
+  void Run(ThreadPool& /*pool*/) override {
     for (int i = 0; i < input_count(); ++i) {
       if (has_input(i)) Point(input(i), &operands_[i]);
     }

@@ -160,18 +160,18 @@ static inline const trimtab_attribute* trimtab_find_attribute(const trimtab_call
     while (*a != '\0' && *a == *b) ++a, ++b;
     if (*a == *b) return call->attributes[i];
   }
-  return NULL;
+  return NULL; /* NOLINT(modernize-use-nullptr): C has no other. */
 }
 
 /* The value of an attribute; 0 when the operator declares none of that name. */
 static inline int64_t trimtab_int(const trimtab_call* call, const char* name) {
   const trimtab_attribute* const found = trimtab_find_attribute(call, name);
-  return found != NULL ? found->i : 0;
+  return found ? found->i : 0;
 }
 
 static inline float trimtab_float(const trimtab_call* call, const char* name) {
   const trimtab_attribute* const found = trimtab_find_attribute(call, name);
-  return found != NULL ? found->f : 0;
+  return found ? found->f : 0;
 }
 
 /* Elements of an operand. */
