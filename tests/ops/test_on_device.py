@@ -1,7 +1,8 @@
-"""The operator vectors and whole networks on a device, through the runner that is shipped.
+"""The operator vectors and whole networks on a device, through the runner.
 
 `./inv test --device NAME` proves the engine right on that device. Without it, ARM cores in QEMU
-user mode stand in for boards, with every fifth vector; `--full` takes all. The vectors take 1 to 4
+user mode stand in for boards, with every fifth vector and a binary for any core, which other tests
+need, too; `--full` takes all, and a binary for that core, as it is shipped. The vectors take 1 to 4
 threads in turns.
 """
 
@@ -21,6 +22,7 @@ import trimtab
 from tests.importers import models
 from tests.ops import oracle
 from tests.ops.cases import by_family
+from tests.ops.test_dispatch import runner_of
 from trimtab import paths, zoo
 from trimtab.build import builder
 from trimtab.devices import find_device
@@ -47,20 +49,22 @@ def subject(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Computer]:
     """The device of that name, with every operator and kernel."""
-    definition = find_device(request.param)
-    build = builder.build(
-        builder.BuildRequest(
+    definition, config = find_device(request.param), request.config
+    if config.getoption("--full") or config.getoption("--device"):
+        wanted = builder.BuildRequest(
             profile=find_profile("full"),
             output_dir=tmp_path_factory.mktemp("runner") / "build",
             toolchain=definition.toolchain,
             cpu=definition.cpu,
         )
-    )
+        runner = builder.build(wanted).runner
+    else:
+        runner = runner_of(definition.toolchain)
     with ExitStack() as stack:
         try:
-            yielded = stack.enter_context(computer(definition, build.runner, "test"))
+            yielded = stack.enter_context(computer(definition, runner, "test"))
         except (EmulatorError, MissingRequirementError) as error:
-            if request.config.getoption("--device") or os.environ.get("CI") == "true":
+            if config.getoption("--device") or os.environ.get("CI") == "true":
                 raise
             pytest.skip(str(error))
         yield yielded
