@@ -134,7 +134,7 @@ int Measure(trimtab_model* model, const Options& options, Meter* meter) {
   if (!options.per_op) return 0;
   // Operators are timed in runs of their own: reading the clock around each one would lengthen the
   // runs above.
-  OpTimer timer = {meter, model, options.threads};
+  OpTimer timer = {meter, model, options.threads, 0};
   trimtab_set_observer(model, OpTimer::Notify, &timer);
 #if TRIMTAB_THREADS
   trimtab_time_shares(model, OpTimer::spans);
