@@ -170,6 +170,10 @@ void trimtab_set_observer(trimtab_model* model, trimtab_observer observer, void*
   model->executor.set_observer(forward);
 }
 
+void trimtab_time_shares(trimtab_model* model, uint64_t (*spans)[2]) {
+  model->executor.TimeShares(spans);
+}
+
 uint32_t trimtab_op_count(const trimtab_model* model) { return model->program.op_count(); }
 
 const char* trimtab_op_name(const trimtab_model* model, uint32_t op_index, uint16_t* type_id) {

@@ -107,6 +107,10 @@ const char* trimtab_last_error(const trimtab_model* model);
 /* Called around every operator (begin = 1 before, 0 after) when set; null turns it off. */
 typedef void (*trimtab_observer)(void* context, uint32_t op_index, int begin);
 void trimtab_set_observer(trimtab_model* model, trimtab_observer observer, void* context);
+/* Has each thread of the model widen its one of `spans` (the first is the caller's) by its shares of
+ * what runs: [begin, end] in nanoseconds of CLOCK_MONOTONIC, an end of 0 begins anew. Null turns it
+ * off. An operator that is not shared leaves them as they are. */
+void trimtab_time_shares(trimtab_model* model, uint64_t (*spans)[2]);
 uint32_t trimtab_op_count(const trimtab_model* model);
 /* Name of an operator in the model and the id of its type (runtime/ops/<type>.toml). */
 const char* trimtab_op_name(const trimtab_model* model, uint32_t op_index, uint16_t* type_id);

@@ -102,7 +102,9 @@ class JsonLine {
     }
   }
 
-  char buffer_[1024];
+  // The longest line has the shares of 64 threads. One for all lines, of which each is written before
+  // the next is begun: on the stack it takes more code to reach.
+  static inline char buffer_[4096];
   char separator_ = '[';
   Text text_;
 };

@@ -74,8 +74,22 @@ int WriteOutputs(trimtab_model* model, const char* directory) {
 // Times every operator of one run; prints a line for each.
 struct OpTimer {
   Meter* meter;
-  const trimtab_model* model;
+  trimtab_model* model;
+  int64_t threads;
   int64_t run;
+#if TRIMTAB_THREADS
+  static inline uint64_t spans[64][2];
+
+  void AddShares(JsonLine* line) {
+    const uint64_t start = static_cast<uint64_t>(meter->start_ns()), starts[] = {start, start};
+    line->BeginList("shares");
+    for (int64_t i = 0; i < threads; ++i) {
+      line->Differences(spans[i][1] != 0, spans[i], starts, 2);
+      spans[i][1] = 0;
+    }
+    line->EndList();
+  }
+#endif
 
   static void Notify(void* context, uint32_t op, int begin) {
     auto* self = static_cast<OpTimer*>(context);
@@ -89,6 +103,9 @@ struct OpTimer {
     JsonLine line("op");
     line.Number("run", self->run).Number("index", op).Number("id", type).String("name", name);
     self->meter->AddTo(&line);
+#if TRIMTAB_THREADS
+    if (self->threads > 1) self->AddShares(&line);
+#endif
     line.Write();
   }
 };
@@ -117,8 +134,11 @@ int Measure(trimtab_model* model, const Options& options, Meter* meter) {
   if (!options.per_op) return 0;
   // Operators are timed in runs of their own: reading the clock around each one would lengthen the
   // runs above.
-  OpTimer timer = {meter, model, 0};
+  OpTimer timer = {meter, model, options.threads, 0};
   trimtab_set_observer(model, OpTimer::Notify, &timer);
+#if TRIMTAB_THREADS
+  trimtab_time_shares(model, OpTimer::spans);
+#endif
   for (; timer.run < options.runs; ++timer.run) {
     if (const int code = trimtab_run(model)) return Fail(code, trimtab_last_error(model));
   }

@@ -31,6 +31,9 @@ class Meter {
   void Begin(Phase phase, int64_t index);
   void End(Phase phase, int64_t index);
 
+  // When the last `Begin` was.
+  int64_t start_ns() const { return start_ns_; }
+
   // Adds what was measured between the last `Begin` and `End`.
   void AddTo(JsonLine* line) const;
 

@@ -50,6 +50,7 @@ class Executor {
   Status Run();
 
   void set_observer(const OperatorObserver& observer) { observer_ = observer; }
+  void TimeShares(ThreadPool::Span* spans) { pool_.TimeShares(spans); }
 
   size_t arena_bytes() const { return arena_.bytes(); }
   size_t arena_lower_bound_bytes() const { return arena_lower_bound_bytes_; }

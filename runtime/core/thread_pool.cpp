@@ -29,7 +29,7 @@ namespace {
 // alone, as waking up takes 50 microseconds and more. Past kSpinNs it lets others have the core.
 constexpr uint64_t kPatienceNs = 1000000, kSpinNs = 50000;
 
-uint64_t Now() {
+[[gnu::noinline]] uint64_t Now() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
@@ -83,6 +83,8 @@ struct ThreadPool::State {
   Body body = nullptr;
   void* context = nullptr;
 
+  Span* spans = nullptr;
+
   int helpers = 0;
   struct Helper {
     pthread_t handle;
@@ -96,9 +98,16 @@ struct ThreadPool::State {
   }
 
   // What is left to others in time is done by them, or by the caller in the end.
-  void TakeBlocks(int thread, bool in_time) {
+  [[gnu::noinline]] void TakeBlocks(int thread, bool in_time) {
     Shares::Cursor at = {thread, in_time};
-    for (size_t begin, end; shares.Take(&at, &begin, &end);) body(context, begin, end, thread);
+    const uint64_t start = spans != nullptr ? Now() : 0;
+    bool has_any = false;
+    for (size_t begin, end; shares.Take(&at, &begin, &end); has_any = true)
+      body(context, begin, end, thread);
+    if (start == 0 || !has_any) return;
+    Span& span = spans[thread];
+    if (span[1] == 0) span[0] = start;
+    span[1] = Now();
   }
 
   void Enter(int thread) {
@@ -160,6 +169,10 @@ void ThreadPool::Stop() {
   threads_ = 1;
 }
 
+void ThreadPool::TimeShares(Span* spans) {
+  if (state_ != nullptr) state_->spans = spans;
+}
+
 void ThreadPool::For(size_t n, size_t cost, Body body, void* context) {
   if (n == 0) return;
   const size_t threads = static_cast<size_t>(threads_);
@@ -191,6 +204,8 @@ Status ThreadPool::Start(int threads, const char*) {
 }
 
 void ThreadPool::Stop() {}
+
+void ThreadPool::TimeShares(Span*) {}
 
 void ThreadPool::For(size_t n, size_t, Body body, void* context) {
   if (n > 0) body(context, 0, n, 0);

@@ -3,6 +3,7 @@
 #define TRIMTAB_CORE_THREAD_POOL_H_
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "runtime/core/status.h"
 
@@ -10,6 +11,8 @@ namespace trimtab {
 
 class ThreadPool {
  public:
+  // When a thread began and ended, in nanoseconds of CLOCK_MONOTONIC; an end of 0: not yet.
+  using Span = uint64_t[2];
   // The body of a loop: indices [begin, end) done by thread `thread` of `threads()`.
   using Body = void (*)(void* context, size_t begin, size_t end, int thread);
 
@@ -23,6 +26,9 @@ class ThreadPool {
   Status Start(int threads, const char* cores = "/sys/devices/system/cpu");
   void Stop();
   int threads() const { return threads_; }
+
+  // From now on each thread widens its one of `spans` by its shares; null: none looks at the clock.
+  void TimeShares(Span* spans);
 
   // Runs `body` over [0, n), an index of which costs `cost` (runtime/core/parallel.h), in blocks;
   // returns when all are done. Each thread begins with its own share, which is the same part of

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -16,6 +17,12 @@ namespace {
 constexpr size_t kMaxIndices = 1000;
 unsigned char done[kMaxIndices];
 int failures = 0;
+
+uint64_t NowNs() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+}
 
 void CheckLoop(trimtab::ThreadPool* pool, size_t indices, size_t cost) {
   memset(done, 0, sizeof(done));
@@ -57,6 +64,27 @@ void CheckHeldUpWorker(trimtab::ThreadPool* pool) {
   if (finished.load() == kIndices && kept <= block) return;
   printf("threads %d: a worker that stood still had %zu indices\n", pool->threads(), kept);
   ++failures;
+}
+
+// A thread that had a share has a span, which lies within the loops, if it is to be timed.
+void CheckSpans(trimtab::ThreadPool* pool, bool are_timed) {
+  std::atomic<bool> had[5] = {};
+  trimtab::ThreadPool::Span spans[5] = {};
+  pool->TimeShares(are_timed ? spans : nullptr);
+  const uint64_t start = NowNs();
+  for (int loop = 0; loop < 2; ++loop) {
+    pool->For(kMaxIndices, 4096, [&](size_t, size_t, int thread) { had[thread].store(true); });
+  }
+  const uint64_t end = NowNs();
+  for (int i = 0; i < pool->threads(); ++i) {
+    const trimtab::ThreadPool::Span& span = spans[i];
+    const bool within = start <= span[0] && span[0] <= span[1] && span[1] <= end;
+    const bool wanted = are_timed && pool->threads() > 1 && had[i].load();
+    if (wanted ? within : span[1] == 0) continue;
+    printf("threads %d, thread %d: its span is not of the loops\n", pool->threads(), i);
+    ++failures;
+  }
+  pool->TimeShares(nullptr);
 }
 
 // A folder such as /sys/devices/system/cpu, with as many cores as there may be, of two kinds.
@@ -101,6 +129,8 @@ void CheckPool(int threads, const char* cores, bool are_alike) {
       for (const size_t cost : costs) CheckLoop(&pool, size, cost);
     }
   }
+  CheckSpans(&pool, true);
+  CheckSpans(&pool, false);
   // Where cores differ, the rest may be left to the one that stands still, if it is a fast one.
   if (threads > 1 && are_alike) CheckHeldUpWorker(&pool);
   pool.Stop();

@@ -112,9 +112,12 @@ def write_record(
     instructions: int | None = None,
     groups: Mapping[str, int] | None = None,
     status: Status = Status.OK,
+    shares: Sequence[Sequence[Sequence[int] | None]] | None = None,
     **header: Any,
 ) -> Path:
-    """A complete record with these samples of the steady state, in each of so many launches."""
+    """A complete record with these samples of the steady state, in each of so many launches.
+    `shares`: when each thread had one of each operator.
+    """
     counted = {"instructions": instructions}
     with Writer(directory, make_header(**header)) as writer:
         if groups is not None:
@@ -137,7 +140,8 @@ def write_record(
                 writer.event({"event": "run", "i": i, "ns": ns, **counted})
             for i, name in enumerate(("conv <1>", "relu|1")):
                 op = {"event": "op", "run": 0, "index": i, "id": i, "name": name, "ns": 401}
-                writer.event({**op, "instructions": 7 if instructions else None})
+                told = {"shares": shares[i]} if shares else {}
+                writer.event({**op, "instructions": 7 if instructions else None, **told})
             writer.event({"event": "peak", "vm_hwm_bytes": 999_424})
         writer.end(status, "" if status is Status.OK else "the board went up in smoke")
     return writer.path

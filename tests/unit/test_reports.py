@@ -15,7 +15,7 @@ import pytest
 from tests.unit.bench_fakes import write_record
 from tests.unit.test_accuracy import SEARCH
 from trimtab import reports
-from trimtab.bench import results, summary
+from trimtab.bench import results, shares, summary
 from trimtab.bench.results import Status
 from trimtab.bench.shipped import Shipped
 from trimtab.bench.summary import Comparison, Summary
@@ -200,6 +200,31 @@ def test_html_draws_what_the_record_knows(tmp_path: Path) -> None:
     assert sum(leaf["value"] for leaf in leaves) == 1000 + 5  # binary and model
     compared = charts_of(reports.find("html").comparison(two(tmp_path)))
     assert list(compared) == ["bars", "samples", "stacked"]
+
+
+def test_html_draws_what_each_thread_did(tmp_path: Path) -> None:
+    """The second operator is the first thread's alone. An older record knows nothing."""
+    shared: list[list[list[int] | None]] = [[[10, 400], [30, 380]], [None, None]]
+    for i, told in enumerate((shared, None)):
+        directory = tmp_path / str(i)
+        directory.mkdir()
+        path = write_record(directory, shares=told)
+        run = summary.summarize(results.read(path))
+        protocol = {**run.header.protocol, "threads": 2}
+        run = dataclasses.replace(run, header=dataclasses.replace(run.header, protocol=protocol))
+        timeline = charts_of(reports.find("html").run(run))["timeline"]
+        drawn = [span["threads"] for span in timeline["data"]["spans"]]
+        assert drawn == ([[[10, 400], [30, 380]], [[0, 401], None]] if told else [[], []])
+        assert ("was not recorded" in timeline["caption"]) == (told is None)
+
+
+def test_a_thread_is_drawn_that_had_a_share_in_half_of_the_inferences() -> None:
+    inferences: list[list[shares.Span]] = [
+        [(0, 10), (4, 8), None],
+        [(2, 30), None, (1, 2)],
+        [(4, 20), (6, 90), None],
+    ]
+    assert list(shares.medians(inferences, 40)) == [(2, 20), (5, 40), None]
 
 
 def test_html_draws_memory_and_roofs_of_a_record_that_knows_the_network(tmp_path: Path) -> None:

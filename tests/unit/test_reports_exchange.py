@@ -109,6 +109,15 @@ def test_a_trace_has_every_inference_and_operator_in_turn(tmp_path: Path) -> Non
     assert (conv[1], conv[2], relu[2]) == (whole[1], relu[1], whole[2])
 
 
+def test_a_trace_has_the_shares_of_every_thread(tmp_path: Path) -> None:
+    shared: list[list[list[int] | None]] = [[[10, 400], [30, 380]], [None, None]]
+    path = write_record(tmp_path, launches=2, shares=shared)
+    threads = spans_of(reports.find("trace").run(summary.summarize(results.read(path))))
+    first, second = threads[3], threads[4]  # after operators and two launches
+    assert first[:2] == [("conv <1>", 0.01, 0.4), ("relu|1", 0.401, 0.802)]
+    assert second == [("conv <1>", 0.03, 0.38), ("conv <1>", 0.832, 1.182)]
+
+
 @pytest.mark.parametrize("name", ["trace", "google-benchmark"])
 def test_formats_of_times_refuse_a_run_without(name: str, tmp_path: Path) -> None:
     emulated = one(tmp_path, is_emulated=True, instructions=5)

@@ -31,6 +31,7 @@ WHOLE: list[dict[str, Any]] = [
     {"event": "run", "i": 0, **SPAN, "counters": [[9, 100, 50], None]},
     {"event": "run", "i": 1, **SPAN, "counters": [None, [0, 0, 0]]},
     {"event": "op", **OP},
+    {"event": "op", **OP, "shares": [[0, 9], None]},
     {"event": "peak", "vm_hwm_bytes": None},
     {"event": "end", "status": "OK"},
 ]
@@ -94,6 +95,8 @@ BROKEN: list[tuple[bytes | dict[str, Any], str]] = [
     ({"event": "run", "i": 0, **SPAN, "counters": {}}, "counters must be"),
     ({"event": "load", **SPAN}, "load after warmup"),
     ({"event": "op", **OP}, "op before any run"),
+    ({"event": "op", **OP, "shares": [[9, 0]]}, "shares must be"),
+    ({"event": "op", **OP, "shares": [[0, 9, 9]]}, "shares must be"),
     ({"event": "end", "status": "OK"}, "end before any run"),
     ({"event": "error", "code": 3, "message": "\x1b[2J"}, "message must be text"),
     ({"event": "error", "code": 3, "message": "\ud800"}, "message must be text"),

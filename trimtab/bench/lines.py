@@ -15,7 +15,7 @@ from typing import Any
 
 from trimtab.bench.results import Event
 
-MAX_LINE_BYTES = 4096  # the runner's own buffer holds 1024
+MAX_LINE_BYTES = 4096  # the runner's own buffer holds no more
 MAX_OUTPUT_BYTES = 64 << 20  # a million runs, the most that can be asked for, print 55 MB
 _MAX_NUMBER = (1 << 63) - 1
 _MAX_TEXT = 1024
@@ -80,12 +80,18 @@ def _is_reading(value: Any) -> bool:
     return _is_list(_number(0))(value) and len(value) == 3 and value[2] <= value[1]
 
 
+def _is_span(value: Any) -> bool:
+    """`[begin, end]`."""
+    return _is_list(_number(0))(value) and len(value) == 2 and value[0] <= value[1]
+
+
 _POSITIVE = Kind("at least 1", _number(1))
 _COUNT = Kind("at least 0", _number(0))
 _COUNT_OR_NULL = Kind("at least 0, or null", _or_null(_number(0)))
 _TEXT = Kind(f"text of at most {_MAX_TEXT} characters", _is_text)
 _NAMES = Kind("list of texts", _is_list(_is_text))
 _READINGS = Kind("list of [count, enabled_ns, running_ns] or null", _is_list(_or_null(_is_reading)))
+_SPANS = Kind("list of [begin, end] or null", _is_list(_or_null(_is_span)))
 
 _INSTRUCTIONS = Field("instructions", _COUNT_OR_NULL)
 _COUNTERS = Field("counters", _READINGS, "with `--counters`", is_optional=True)
@@ -136,6 +142,14 @@ LINES: tuple[Line, ...] = (
             Field("ns", _COUNT),
             _INSTRUCTIONS,
             _COUNTERS,
+            Field(
+                "shares",
+                _SPANS,
+                "of each thread, where there are several: from when it began its first share of "
+                "the operator until it ended its last, in ns since the operator began; null: it "
+                "had none",
+                is_optional=True,
+            ),
         ),
         least=0,
         most=None,

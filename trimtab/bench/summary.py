@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from trimtab.accuracy import Accuracy, Search
-from trimtab.bench import comparison, counters, energy, launches, losses, statistics
+from trimtab.bench import comparison, counters, energy, launches, losses, shares, statistics
 from trimtab.bench.comparison import Verdict
 from trimtab.bench.launches import Drift, Spread
 from trimtab.bench.results import Event, Header, Record, Status
+from trimtab.bench.shares import Span
 from trimtab.bench.shipped import Shipped
 from trimtab.bench.statistics import Interval, Ratio, Statistic
 
@@ -73,8 +74,8 @@ class Figure:
 @dataclass(frozen=True)
 class OpCost:
     """What one operator of the network costs in one run: medians, None for what is not known.
-    `samples_ns`: its time in each inference that was measured by operator, in order; none where
-    times mean nothing.
+    `samples_ns`: its time in each inference that was measured by operator, in order, and `shares`
+    those of each thread; none where times mean nothing, or where nobody told them.
     """
 
     index: int
@@ -82,6 +83,7 @@ class OpCost:
     ns: float | None
     instructions: float | None
     samples_ns: tuple[int, ...] = ()
+    shares: tuple[tuple[Span, ...], ...] = ()
 
     @property
     def cost(self) -> float:
@@ -335,6 +337,7 @@ def _ops(record: Record) -> Iterator[OpCost]:
             ns=_median(events, "ns") if is_timed else None,
             instructions=_median(events, "instructions"),
             samples_ns=tuple(event["ns"] for event in events) if is_timed else (),
+            shares=shares.of_events(events) if is_timed else (),
         )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trimtab.accuracy import Search
+from trimtab.bench.shares import medians
 from trimtab.bench.summary import Comparison, Figure, Summary, Unit
 from trimtab.reports import _tables, _text
 from trimtab.reports._cells import FACTS, Cell
@@ -104,18 +105,21 @@ def _operators(summary: Summary) -> Iterator[Chart]:
         return
     unit = Unit.NS if costly[0].ns is not None else Unit.INSTRUCTIONS
     threads = summary.header.protocol.get("threads", 1)
-    spans = [{"label": op.label, "type": op.label.split(" ")[0], "cost": op.cost} for op in costly]
+    spans = [
+        {
+            "label": op.label,
+            "type": op.label.split(" ")[0],
+            "cost": op.cost,
+            "threads": list(medians(op.shares, op.cost)),
+        }
+        for op in costly
+    ]
     yield Chart(
         "timeline",
         f"An inference, operator by operator ({_UNITS[unit]})",
         "Medians of every operator, one after the other as they run. "
-        + (
-            f"{threads} threads share each operator; the engine tells what the operator took, not "
-            "what each thread did."
-            if threads != 1
-            else "One thread."
-        ),
-        {"spans": spans, "unit": unit, "lane": f"{threads} threads"},
+        + _told_of_threads(threads, any(op.shares for op in costly)),
+        {"spans": spans, "unit": unit},
     )
     ranked = sorted(costly, key=lambda op: -op.cost)[: _tables.TOP]
     yield Chart(
@@ -123,6 +127,17 @@ def _operators(summary: Summary) -> Iterator[Chart]:
         f"Most expensive operators ({_UNITS[unit]})",
         "",
         {"rows": [{"label": op.label, "value": op.cost} for op in ranked], "unit": unit},
+    )
+
+
+def _told_of_threads(threads: int, is_known: bool) -> str:
+    if threads == 1:
+        return "One thread."
+    if not is_known:
+        return f"{threads} threads share each operator; what each of them did was not recorded."
+    return (
+        "Below, each thread from the begin of its first share of an operator to the end of its "
+        "last. In what is left free it waits, or, the first one, does what is not shared."
     )
 
 

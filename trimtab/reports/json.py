@@ -45,7 +45,7 @@ def _run(summary: Summary) -> dict[str, Any]:
     told = {"accuracy": None, "search": None}  # before any speed
     found = {**told, **asdict(summary), "figures": figures, "notes": summary.notes}
     for op in found["ops"]:
-        del op["samples_ns"]
+        del op["samples_ns"], op["shares"]
     del found["network"]
     return found
 

@@ -1,8 +1,9 @@
 """A trace that https://ui.perfetto.dev, `chrome://tracing` and speedscope open.
 
 A process is a run; its threads are the launches (load, first inference, every inference of the
-steady state) and, where operators were measured, every inference by operator. The clock of the
-device gives durations: they stand one after the other, without what lay between them.
+steady state) and, where operators were measured, every inference by operator, and what each thread
+of the engine did of it. The clock of the device gives durations: they stand one after the other,
+without what lay between them.
 Source: "Trace Event Format", https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
 """
 
@@ -45,6 +46,10 @@ def _trace(runs: Sequence[Summary]) -> str:
         for launch in range(summary.launches):
             events.append(_called("thread_name", f"launch {launch + 1}", process, launch + 1))
             events += _in_turn(_steps(summary, launch), "launch", process, launch + 1)
+        for thread in range(max((len(op.shares[0]) for op in summary.ops if op.shares), default=0)):
+            row = summary.launches + 1 + thread
+            events.append(_called("thread_name", f"thread {thread + 1} by operator", process, row))
+            events += _by_thread(summary, thread, process, row)
     told = {"runs": [_exchange.facts(summary) for summary in runs]}
     return _exchange.dump({"traceEvents": events, "displayTimeUnit": "ns", "otherData": told})
 
@@ -58,8 +63,7 @@ def _steps(summary: Summary, launch: int) -> Iterator[Span]:
 
 def _by_operator(summary: Summary, process: int) -> Iterator[dict[str, Any]]:
     start = 0
-    runs = min(len(op.samples_ns) for op in summary.ops)
-    for i in range(runs):
+    for i in range(_inferences(summary)):
         spans = [(op.label, op.samples_ns[i]) for op in summary.ops]
         end = start + sum(ns for _, ns in spans)
         what = f"inference {i + 1}"
@@ -67,6 +71,22 @@ def _by_operator(summary: Summary, process: int) -> Iterator[dict[str, Any]]:
         yield from _in_turn(spans, "operator", process, _BY_OPERATOR, start)
         yield _edge("E", what, end, "inference", process, _BY_OPERATOR)
         start = end
+
+
+def _by_thread(summary: Summary, thread: int, process: int, row: int) -> Iterator[dict[str, Any]]:
+    start = 0
+    for i in range(_inferences(summary)):
+        for op in summary.ops:
+            spans = op.shares[i] if op.shares else ()
+            if thread < len(spans) and (span := spans[thread]):
+                yield _edge("B", op.label, start + span[0], "share", process, row)
+                yield _edge("E", op.label, start + span[1], "share", process, row)
+            start += op.samples_ns[i]
+
+
+def _inferences(summary: Summary) -> int:
+    """How many were measured by operator."""
+    return min(len(op.samples_ns) for op in summary.ops)
 
 
 def _in_turn(
@@ -79,7 +99,7 @@ def _in_turn(
 
 
 def _edge(
-    phase: str, what: str, at: int, category: str, process: int, thread: int
+    phase: str, what: str, at: float, category: str, process: int, thread: int
 ) -> dict[str, Any]:
     """Where a span begins or ends. Both have their time in microseconds: of a complete event ("X")
     the sum of beginning and duration would miss the next beginning by a rounding error.

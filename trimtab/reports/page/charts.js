@@ -35,21 +35,27 @@ function stacked({rows, unit}, width) {
   }));
 }
 
-// An inference by operator, one after the other; a colour per type of operator.
-function timeline({spans, unit, lane}, width) {
+// An inference by operator, one after the other, and below by thread where that is known; a colour
+// per type of operator.
+function timeline({spans, unit}, width) {
   let start = 0;
   const total = d3.sum(spans, (s) => s.cost);
   const laid = spans.map((s) => ({...s, start, end: (start += s.cost)}));
   const types = [...d3.rollup(laid, (v) => d3.sum(v, (s) => s.cost), (s) => s.type)].sort((a, b) => b[1] - a[1]).map(([t]) => t);
   const kept = new Set(types.slice(0, types.length > 8 ? 7 : 8));
-  for (const s of laid) { s.name = kept.has(s.type) ? s.type : "others"; s.lane = lane; }
+  for (const s of laid) s.name = kept.has(s.type) ? s.type : "others";
+  const lanes = d3.max(spans, (s) => s.threads.length);
+  const shares = laid.flatMap((s) => s.threads.flatMap((span, i) => span ? [{...s, thread: i + 1, from: s.start + span[0], to: s.start + span[1]}] : []));
   const said = (s) => `${s.label}: ${shown[unit](s.cost)}, ${d3.format(".1%")(s.cost / total)} of the inference`;
+  const saidOf = (s) => `${s.label}, thread ${s.thread}: ${shown[unit](s.to - s.from)} of ${shown[unit](s.cost)}`;
   const wide = laid.filter((s) => (s.end - s.start) / total * width > 60);
   return Plot.plot(base(width, {
-    height: 145, marginLeft: 20, marginRight: 20, color: ordinal([...kept, ...(types.length > 8 ? ["others"] : [])]),
+    height: 145 + 24 * lanes, marginLeft: lanes ? 70 : 20, marginRight: 20, color: ordinal([...kept, ...(types.length > 8 ? ["others"] : [])]),
     x: {label: `${axis[unit]} since the inference began →`, tickFormat: ticks[unit], ticks: Math.max(2, width / 120), domain: [0, total]},
-    y: {axis: null},
+    y: {axis: null, domain: [-lanes * 0.35, 1]},
     marks: [
+      Plot.rect(shares, {x1: "from", x2: "to", y1: (s) => -s.thread * 0.35, y2: (s) => 0.27 - s.thread * 0.35, fill: "name", ariaLabel: saidOf, title: saidOf, tip}),
+      Plot.text(d3.range(1, lanes + 1), {frameAnchor: "left", y: (i) => 0.135 - i * 0.35, text: (i) => `thread ${i}`, textAnchor: "end", dx: -8, fill: INK}),
       Plot.rect(laid, {x1: "start", x2: "end", y1: 0, y2: 1, fill: "name", stroke: "var(--paper)", strokeWidth: 0.5, ariaLabel: said, title: said, tip}),
       Plot.text(wide, {x: (s) => (s.start + s.end) / 2, y: 0.5, text: (s) => cut(s.label.split(" ").pop(), (s.end - s.start) / total * width / 8), fill: "var(--paper)"}),
     ],

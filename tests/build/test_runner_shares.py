@@ -1,0 +1,35 @@
+"""What the runner says of its threads, operator by operator."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.build import samples
+from trimtab.bench import lines
+from trimtab.bench.results import Event
+
+pytestmark = pytest.mark.build
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_shares_of_every_thread_lie_within_the_operator(tmp_path: Path, threads: int) -> None:
+    made = samples.tiny(tmp_path, "host")
+    x = tmp_path / "x.bin"
+    x.write_bytes(bytes(4 * 3 * 5 * 7))
+    command = [
+        *map(str, (made.runner, made.model, "--input", x)),
+        "--threads",
+        str(threads),
+        "--per-op",
+    ]
+    said = lines.read(subprocess.run(command, capture_output=True, check=True).stdout)
+    assert said.wrong is None
+    operators: list[Event] = [event for event in said.events if event["event"] == "op"]
+    assert operators
+    for event in operators:
+        shares = event.get("shares", [])
+        assert len(shares) == (threads if threads > 1 else 0)
+        assert all(end <= event["ns"] for _, end in filter(None, shares))
