@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trimtab import kernels, passes, plugins, schema
+from trimtab import kernels, passes, plugins, reports, schema
 from trimtab.errors import TrimtabError
 from trimtab.importers._parsers import parsers
 from trimtab.tables import Column, Table
@@ -34,8 +34,11 @@ def _room(plugin: plugins.Plugin, room: str) -> list[tuple[str, str, str]]:
         if room == "importers":
             own = [p for p in parsers() if plugins.owner(p.parse.__module__) == plugin]
             return [(room, f"{p.framework} {p.origin}", f"makes {', '.join(p.ops)}") for p in own]
-        if room == "passes":
-            passes.passes()
-        return [(room, path.stem, "") for path in plugin.parts(room)]
+        names = [path.stem for path in plugin.parts(room)]
+        if names and room == "passes":
+            names = [name for name in names if name in passes.passes()]
+        if names and room == "reports":
+            names = [name for name in names if name.replace("_", "-") in reports.names()]
+        return [(room, name, "") for name in names]
     except TrimtabError as error:
         return [(room, "", f"error: {error}")]
