@@ -161,3 +161,108 @@ def test_an_operator_without_a_source_and_one_outside_the_folder_are_refused(
 
 def test_ids_of_plug_ins_come_of_their_names_and_lie_above_trimtab_s_own() -> None:
     assert max(op.id for op in schema.operators().values()) < 0x8000
+
+
+PASS = "ORDER = {order}\n\n\ndef run(program):\n    {body}\n"
+KERNEL = """
+TRIMTAB_FAMILY({types})
+inline void Bad(const BadArgs<Element>& args) {{}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"passes__a": "def run(program):\n    pass\n"}, ["has no ORDER", "a.py"]),
+        ({"passes__a": "x = 1\n"}, ["has no ORDER and no run", "a.py"]),
+        ({"passes__a": PASS.format(order="'first'", body="pass")}, ["a whole number", "a.py"]),
+        (
+            {"passes__a": PASS.format(order=200, body="pass")},
+            ["ORDER 200 is that of remove_no_ops in ", "trimtab/passes/remove_no_ops.py", "a.py"],
+        ),
+        (
+            {"passes__layout": PASS.format(order=201, body="pass")},
+            ["trimtab/passes/layout.py", "bad/passes/layout.py"],
+        ),
+        ({"reports__csv": "x = 1\n"}, ["trimtab/reports/csv.py", "bad/reports/csv.py"]),
+        ({"reports__a": "SUFFIX = '.txt'\n"}, ["has no IS_WHOLE", "a.py"]),
+    ],
+)
+def test_a_wrong_pass_or_report_is_left_out_with_its_file_and_the_others_go_on(
+    tmp_path: Path, files: dict[str, str], said: list[str]
+) -> None:
+    good_pass = {"passes__fine": PASS.format(order=203, body="pass")}
+    bad, good = plugin(tmp_path / "bad", **files), plugin(tmp_path / "good", **good_pass)
+    done = run(tmp_path, search=f"{bad}{os.pathsep}{good}")
+    found = parts(done)
+    assert {("good", "passes", "fine"), ("bad", "ops", "bad")} <= found
+    assert not {row for row in found if row[0] == "bad" and row[1] in ("passes", "reports")}
+    for text in ("plug-in bad", *said):
+        assert text in done.stderr
+
+
+def test_a_pass_of_one_that_was_asked_for_cannot_take_an_order(tmp_path: Path) -> None:
+    bad = plugin(tmp_path / "bad", passes__a=PASS.format(order=200, body="pass"))
+    done = run(tmp_path, bad)
+    assert "error: " in done.stdout
+    assert "plug-in bad: ORDER 200 is that of remove_no_ops" in done.stdout
+
+
+def test_what_a_pass_raises_names_plug_in_file_and_line(tmp_path: Path) -> None:
+    plugin(tmp_path / "bad", passes__a=PASS.format(order=201, body="1 / 0"))
+    program = (
+        "from trimtab import passes\nfrom trimtab.program import Program\n"
+        "passes.optimize(Program('net'))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | {"TRIMTAB_PLUGIN_PATH": str(tmp_path / "bad")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "plug-in bad: ZeroDivisionError" in done.stderr
+    assert "a.py:5" in done.stderr
+
+
+def wrong_kernel(folder: Path) -> Path:
+    """A plug-in whose family has no type."""
+    made = plugin(folder)
+    (made / "kernels" / "generic").mkdir(parents=True)
+    (made / "kernels" / "generic" / "bad.h").write_text(KERNEL.format(types=""))
+    return made
+
+
+def test_a_wrong_kernel_is_left_out_where_its_plug_in_was_only_found(tmp_path: Path) -> None:
+    bad, good = wrong_kernel(tmp_path / "bad"), plugin(tmp_path / "good")
+    (good / "kernels" / "generic").mkdir(parents=True)
+    text = KERNEL.format(types="f32, portable").replace("Bad", "Good")
+    (good / "kernels" / "generic" / "good.h").write_text(text)
+    done = run(tmp_path, search=f"{bad}{os.pathsep}{good}")
+    found = parts(done)
+    assert ("good", "kernels", "good_f32_portable") in found
+    assert not {row for row in found if row[:2] == ("bad", "kernels")}
+    assert "plug-in bad: family bad: it has no element type" in done.stderr
+    assert "bad.h:2" in done.stderr
+
+
+def test_a_wrong_kernel_of_one_that_was_asked_for_stops_before_anything_is_built(
+    tmp_path: Path,
+) -> None:
+    bad = wrong_kernel(tmp_path / "bad")
+    argv = [sys.executable, "-m", "trimtab.cli", "engine", "--plugin", str(bad)]
+    done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == errors.PluginError.exit_code, done.stderr
+    assert "plug-in bad: family bad: it has no element type" in done.stderr
+    assert "bad.h:2" in done.stderr
+    assert "compile" not in done.stderr
+
+
+def test_the_configure_step_goes_on_without_what_is_wrong(tmp_path: Path) -> None:
+    bad = wrong_kernel(tmp_path / "bad")
+    argv = [sys.executable, "-m", "trimtab.build.codegen", "--profile", "squeezenet"]
+    argv += ["--arch", "aarch64", "--output", str(tmp_path / "out"), "--plugin", str(bad)]
+    done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert "bad.h:2" in done.stderr
+    assert (tmp_path / "out" / "sources.cmake").is_file()

@@ -89,9 +89,9 @@ for name, attributes in (("neg", {}), ("swell", {}), ("swell", {"gain": 0.5})):
     (x,) = program.block.add_op(name, [x], attributes, 1, name)
 program.outputs = [x]
 print(*(op.type for op in passes.optimize(program).ops))
-trimtab.optimize(program).save("net.ttm")
+program.save("net.ttm")
 given = np.linspace(-3, 3, 105, dtype=np.float32).reshape(1, 3, 5, 7)
-(got,) = trimtab.Session(trimtab.load("net.ttm")).run({"x": given}).values()
+(got,) = trimtab.Session(trimtab.optimize(trimtab.load("net.ttm"))).run({"x": given}).values()
 negated = np.maximum(-given, -1)
 np.testing.assert_allclose(got, negated * (1 + 0.5 * np.abs(negated)), rtol=1e-6)
 """
@@ -117,6 +117,5 @@ def test_a_binary_of_its_profile_is_measured_on_its_device(tmp_path: Path) -> No
     report = ("--results", "results", "--format", "one-line", "--output", "report.txt")
     done = inv(*plugin, *bench, *short, "--per-op", *report, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert (tmp_path / "report.txt").read_text().startswith("one line: ok, ")
+    assert (tmp_path / "report.txt").read_text().startswith("one line: OK, ")
     assert "swell" in done.stdout
-    assert "bounded_neg" in done.stdout or "neg" in done.stdout

@@ -8,13 +8,14 @@ _RNG = np.random.default_rng(5)
 _SHAPES = [(1,), (3, 5), (1, 17, 3, 7), (2, 3, 1, 33)]
 
 
-def _x(shape):
+def _x(shape: tuple[int, ...]) -> np.ndarray:
     return _RNG.normal(0, 2, shape).astype(np.float32)
 
 
-def swollen(x, gain):
+def swollen(x: np.ndarray, gain: float) -> np.ndarray:
     """In double precision."""
-    return (x * (1 + np.float64(gain) * np.abs(x))).astype(np.float32)
+    wide = x.astype(np.float64)
+    return np.asarray(wide * (1 + gain * np.abs(wide)), np.float32)
 
 
 CASES = [OperatorCase("swell", [_x(shape)], swollen, {"gain": 0.25}) for shape in _SHAPES]
