@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from trimtab import errors, schema
+from trimtab import errors, paths, schema
 
 SCHEMA = """
 doc = "y = x."
@@ -28,6 +28,12 @@ from trimtab import operator_parser
 @operator_parser(framework={framework!r}, origin={origin!r}, op={op!r}, replaces={replaces})
 def parse(layer, graph):
     return graph.add({op!r}, layer.x(0))
+"""
+PACKAGE = paths.package()
+PASS = "ORDER = {order}\n\n\ndef run(program):\n    {body}\n"
+KERNEL = """
+TRIMTAB_FAMILY({types})
+inline void Bad(const BadArgs<Element>& args) {{}}
 """
 
 
@@ -163,42 +169,37 @@ def test_ids_of_plug_ins_come_of_their_names_and_lie_above_trimtab_s_own() -> No
     assert max(op.id for op in schema.operators().values()) < 0x8000
 
 
-PASS = "ORDER = {order}\n\n\ndef run(program):\n    {body}\n"
-KERNEL = """
-TRIMTAB_FAMILY({types})
-inline void Bad(const BadArgs<Element>& args) {{}}
-"""
-
-
-@pytest.mark.parametrize(
-    ("files", "said"),
-    [
-        ({"passes__a": "def run(program):\n    pass\n"}, ["has no ORDER", "a.py"]),
-        ({"passes__a": "x = 1\n"}, ["has no ORDER and no run", "a.py"]),
-        ({"passes__a": PASS.format(order="'first'", body="pass")}, ["a whole number", "a.py"]),
-        (
-            {"passes__a": PASS.format(order=200, body="pass")},
-            ["ORDER 200 is that of remove_no_ops in ", "trimtab/passes/remove_no_ops.py", "a.py"],
-        ),
-        (
-            {"passes__layout": PASS.format(order=201, body="pass")},
-            ["trimtab/passes/layout.py", "bad/passes/layout.py"],
-        ),
-        ({"reports__csv": "x = 1\n"}, ["trimtab/reports/csv.py", "bad/reports/csv.py"]),
-        ({"reports__a": "SUFFIX = '.txt'\n"}, ["has no IS_WHOLE", "a.py"]),
-    ],
-)
-def test_a_wrong_pass_or_report_is_left_out_with_its_file_and_the_others_go_on(
-    tmp_path: Path, files: dict[str, str], said: list[str]
+def test_wrong_passes_and_reports_are_left_out_with_their_files_and_the_others_go_on(
+    tmp_path: Path,
 ) -> None:
-    good_pass = {"passes__fine": PASS.format(order=203, body="pass")}
-    bad, good = plugin(tmp_path / "bad", **files), plugin(tmp_path / "good", **good_pass)
-    done = run(tmp_path, search=f"{bad}{os.pathsep}{good}")
+    wrong = {
+        "passes/bare.py": ("def run(program):\n    pass\n", "has no ORDER"),
+        "passes/empty.py": ("x = 1\n", "has no ORDER and no run"),
+        "passes/first.py": (PASS.format(order="'first'", body="pass"), "ORDER must be a whole"),
+        "passes/late.py": (
+            PASS.format(order=200, body="pass"),
+            f"ORDER 200 is that of remove_no_ops in {PACKAGE}/passes/remove_no_ops.py",
+        ),
+        "passes/layout.py": (
+            PASS.format(order=201, body="pass"),
+            f"there is {PACKAGE}/passes/layout.py, too",
+        ),
+        "reports/csv.py": ("x = 1\n", f"there is {PACKAGE}/reports/csv.py, too"),
+        "reports/mute.py": ("SUFFIX = '.txt'\n", "has no IS_WHOLE and no run and no comparison"),
+    }
+    folders = []
+    for name, (text, _) in wrong.items():
+        path = Path(name).with_suffix("")
+        folders.append(
+            plugin(tmp_path / f"bad_{path.name}", **{f"{path.parent}__{path.name}": text})
+        )
+    folders.append(plugin(tmp_path / "good", passes__fine=PASS.format(order=203, body="pass")))
+    done = run(tmp_path, search=os.pathsep.join(map(str, folders)))
     found = parts(done)
-    assert {("good", "passes", "fine"), ("bad", "ops", "bad")} <= found
-    assert not {row for row in found if row[0] == "bad" and row[1] in ("passes", "reports")}
-    for text in ("plug-in bad", *said):
-        assert text in done.stderr
+    assert {row for row in found if row[1] in ("passes", "reports")} == {("good", "passes", "fine")}
+    assert {folder.name for folder in folders} == {name for name, room, _ in found if room == "ops"}
+    for folder, (name, (_, said)) in zip(folders, wrong.items(), strict=False):
+        assert f"{folder / name}: plug-in {folder.name}: {said}" in done.stderr
 
 
 def test_a_pass_of_one_that_was_asked_for_cannot_take_an_order(tmp_path: Path) -> None:
