@@ -25,11 +25,13 @@ __all__ = [
     "operator",
     "operator_parser",
     "optimize",
+    "plugins",
     "profile_of",
     "quantize",
 ]
 
 if TYPE_CHECKING:
+    from trimtab import plugins
     from trimtab.build.derive import profile_of
     from trimtab.engine import load_plugin
     from trimtab.importers import load
@@ -59,6 +61,7 @@ _HOMES = {
     "operator": "trimtab.run_time",
     "operator_parser": "trimtab.importers._parsers",
     "optimize": "trimtab.session",
+    "plugins": "trimtab.plugins",
     "profile_of": "trimtab.build.derive",
     "quantize": "trimtab.quantise",
 }
@@ -69,4 +72,5 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'trimtab' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_HOMES[name]), name)
+    home = import_module(_HOMES[name])
+    return home if home.__name__ == f"{__name__}.{name}" else getattr(home, name)

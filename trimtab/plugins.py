@@ -159,10 +159,12 @@ def with_own(room: str, own: Mapping[str, Path]) -> dict[str, Path]:
 
 
 @cache
-def modules(room: str, own: Path | None = None) -> dict[str, ModuleType]:
+def modules(
+    room: str, own: Path | None = None, needs: tuple[str, ...] = ()
+) -> dict[str, ModuleType]:
     """The modules of one room in all plug-ins by their names, imported once. A name that is taken,
     by another plug-in or by one of trimtab's modules in the folder `own`, is an error that names
-    both places.
+    both places; so is a module that lacks a name it `needs`.
     """
     taken = {path.stem: path for path in own.glob("*.py")} if own else {}
     result: dict[str, ModuleType] = {}
@@ -170,7 +172,10 @@ def modules(room: str, own: Path | None = None) -> dict[str, ModuleType]:
         with tolerated(plugin):
             if other := taken.get(path.stem):
                 raise plugin.error(f"there is {other}, too", path, _OTHERWISE)
-            result[path.stem] = module(plugin, room, path)
+            found = module(plugin, room, path)
+            if missing := [name for name in needs if not hasattr(found, name)]:
+                raise plugin.error(f"has no {' and no '.join(missing)}", path)
+            result[path.stem] = found
             taken[path.stem] = path
     return result
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from trimtab import errors, schema
+from trimtab import errors, paths, schema
 
 SCHEMA = """
 doc = "y = x."
@@ -28,6 +28,12 @@ from trimtab import operator_parser
 @operator_parser(framework={framework!r}, origin={origin!r}, op={op!r}, replaces={replaces})
 def parse(layer, graph):
     return graph.add({op!r}, layer.x(0))
+"""
+PACKAGE = paths.package()
+PASS = "ORDER = {order}\n\n\ndef run(program):\n    {body}\n"
+KERNEL = """
+TRIMTAB_FAMILY({types})
+inline void Bad(const BadArgs<Element>& args) {{}}
 """
 
 
@@ -161,3 +167,103 @@ def test_an_operator_without_a_source_and_one_outside_the_folder_are_refused(
 
 def test_ids_of_plug_ins_come_of_their_names_and_lie_above_trimtab_s_own() -> None:
     assert max(op.id for op in schema.operators().values()) < 0x8000
+
+
+def test_wrong_passes_and_reports_are_left_out_with_their_files_and_the_others_go_on(
+    tmp_path: Path,
+) -> None:
+    wrong = {
+        "passes/bare.py": ("def run(program):\n    pass\n", "has no ORDER"),
+        "passes/empty.py": ("x = 1\n", "has no ORDER and no run"),
+        "passes/first.py": (PASS.format(order="'first'", body="pass"), "ORDER must be a whole"),
+        "passes/late.py": (
+            PASS.format(order=200, body="pass"),
+            f"ORDER 200 is that of remove_no_ops in {PACKAGE}/passes/remove_no_ops.py",
+        ),
+        "passes/layout.py": (
+            PASS.format(order=201, body="pass"),
+            f"there is {PACKAGE}/passes/layout.py, too",
+        ),
+        "reports/csv.py": ("x = 1\n", f"there is {PACKAGE}/reports/csv.py, too"),
+        "reports/mute.py": ("SUFFIX = '.txt'\n", "has no IS_WHOLE and no run and no comparison"),
+    }
+    folders = []
+    for name, (text, _) in wrong.items():
+        path = Path(name).with_suffix("")
+        folders.append(
+            plugin(tmp_path / f"bad_{path.name}", **{f"{path.parent}__{path.name}": text})
+        )
+    folders.append(plugin(tmp_path / "good", passes__fine=PASS.format(order=203, body="pass")))
+    done = run(tmp_path, search=os.pathsep.join(map(str, folders)))
+    found = parts(done)
+    assert {row for row in found if row[1] in ("passes", "reports")} == {("good", "passes", "fine")}
+    assert {folder.name for folder in folders} == {name for name, room, _ in found if room == "ops"}
+    for folder, (name, (_, said)) in zip(folders, wrong.items(), strict=False):
+        assert f"{folder / name}: plug-in {folder.name}: {said}" in done.stderr
+
+
+def test_a_pass_of_one_that_was_asked_for_cannot_take_an_order(tmp_path: Path) -> None:
+    bad = plugin(tmp_path / "bad", passes__a=PASS.format(order=200, body="pass"))
+    done = run(tmp_path, bad)
+    assert "error: " in done.stdout
+    assert "plug-in bad: ORDER 200 is that of remove_no_ops" in done.stdout
+
+
+def test_what_a_pass_raises_names_plug_in_file_and_line(tmp_path: Path) -> None:
+    plugin(tmp_path / "bad", passes__a=PASS.format(order=201, body="1 / 0"))
+    program = (
+        "from trimtab import passes\nfrom trimtab.program import Program\n"
+        "passes.optimize(Program('net'))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | {"TRIMTAB_PLUGIN_PATH": str(tmp_path / "bad")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "plug-in bad: ZeroDivisionError" in done.stderr
+    assert "a.py:5" in done.stderr
+
+
+def wrong_kernel(folder: Path) -> Path:
+    """A plug-in whose family has no type."""
+    made = plugin(folder)
+    (made / "kernels" / "generic").mkdir(parents=True)
+    (made / "kernels" / "generic" / "bad.h").write_text(KERNEL.format(types=""))
+    return made
+
+
+def test_a_wrong_kernel_is_left_out_where_its_plug_in_was_only_found(tmp_path: Path) -> None:
+    bad, good = wrong_kernel(tmp_path / "bad"), plugin(tmp_path / "good")
+    (good / "kernels" / "generic").mkdir(parents=True)
+    text = KERNEL.format(types="f32, portable").replace("Bad", "Good")
+    (good / "kernels" / "generic" / "good.h").write_text(text)
+    done = run(tmp_path, search=f"{bad}{os.pathsep}{good}")
+    found = parts(done)
+    assert ("good", "kernels", "good_f32_portable") in found
+    assert not {row for row in found if row[:2] == ("bad", "kernels")}
+    assert "plug-in bad: family bad: it has no element type" in done.stderr
+    assert "bad.h:2" in done.stderr
+
+
+def test_a_wrong_kernel_of_one_that_was_asked_for_stops_before_anything_is_built(
+    tmp_path: Path,
+) -> None:
+    bad = wrong_kernel(tmp_path / "bad")
+    argv = [sys.executable, "-m", "trimtab.cli", "engine", "--plugin", str(bad)]
+    done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == errors.PluginError.exit_code, done.stderr
+    assert "plug-in bad: family bad: it has no element type" in done.stderr
+    assert "bad.h:2" in done.stderr
+    assert "compile" not in done.stderr
+
+
+def test_the_configure_step_goes_on_without_what_is_wrong(tmp_path: Path) -> None:
+    bad = wrong_kernel(tmp_path / "bad")
+    argv = [sys.executable, "-m", "trimtab.build.codegen", "--profile", "squeezenet"]
+    argv += ["--arch", "aarch64", "--output", str(tmp_path / "out"), "--plugin", str(bad)]
+    done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert "bad.h:2" in done.stderr
+    assert (tmp_path / "out" / "sources.cmake").is_file()

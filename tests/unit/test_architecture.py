@@ -47,7 +47,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("__init__", "errors", "paths", "plugins", "files", "progress", "schema", "kernels"),
         *("profile", "engine", "cores", "target", "program", "session"),
     },
-    "size": {"errors", "paths", "tables", "kernels"},
+    "size": {"errors", "paths", "plugins", "tables", "kernels"},
     "zoo": {"errors", "files", "progress"},
     "devices": {"errors", "paths", "plugins", "files", "tables", "transit", "progress", "cores"},
     "bench": {"errors", "accuracy", "files", "progress", "cores", "devices"},

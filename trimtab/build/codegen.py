@@ -39,16 +39,27 @@ def _is_own(op: schema.Operator) -> bool:
     return op.path.is_relative_to(paths.root() / "runtime")
 
 
-def attributes_header(ops: Iterable[schema.Operator], guard: str = "ATTRIBUTES") -> str:
+def _is_known(op: schema.Operator) -> bool:
+    """Whether trimtab has an operator of that name, with these attributes, whoever computes it:
+    what is generated for all sources stays as it is when a plug-in replaces it.
+    """
+    return _is_own(op) or bool(op.replaces)
+
+
+def attributes_header(
+    ops: Iterable[schema.Operator],
+    guard: str = "ATTRIBUTES",
+    include: str = "runtime/core/attributes.h",
+) -> str:
     """generated/attributes.h: enums and attribute structs of `ops`, whose members are ordered by
     type.
 
-    Those of plug-ins stand in a header of their own, so that one more of them compiles no other
-    operator anew.
+    Those of plug-ins stand in a header of their own, which includes that one, so that one more of
+    them compiles no other operator anew.
     """
     guard = f"TRIMTAB_GENERATED_{guard}_H_"
     out = [BANNER, f"#ifndef {guard}\n#define {guard}\n"]
-    out.append('#include "runtime/core/attributes.h"\n\nnamespace trimtab {\n')
+    out.append(f'#include "{include}"\n\nnamespace trimtab {{\n')
     for op in ops:
         out += struct_of(op.class_name, op.attributes)
     out.append("}  // namespace trimtab\n\n#endif")
@@ -69,7 +80,7 @@ def config_header(profile: Profile) -> str:
     else.
     """
     kept = {op.name for op in profile.operators()}
-    ops = [op for op in schema.operators().values() if _is_own(op)]
+    ops = [op for op in schema.operators().values() if _is_known(op)]
     rows = [f"#define {op.macro} {int(op.name in kept)}" for op in ops]
     rows += [
         f"#define TRIMTAB_STRINGS {int(profile.strings)}",
@@ -96,7 +107,7 @@ def registry_source(profile: Profile, kept: list[kernels.Kernel]) -> str:
     out = [
         BANNER,
         '#include "runtime/core/registry.h"\n\n#include <stddef.h>\n',
-        '#include "generated/attributes.h"\n#include "generated/plugin_attributes.h"\n',
+        '#include "generated/plugin_attributes.h"\n',
         "namespace trimtab {\n",
     ]
     rows = []
@@ -279,9 +290,9 @@ def generate(
     if instruments:
         kept += kernels.instruments(arch, {family for op in ops for family in op.families})
     generated = output / "generated"
-    own, foreign = [op for op in ops if _is_own(op)], [op for op in ops if not _is_own(op)]
+    own, foreign = [op for op in ops if _is_known(op)], [op for op in ops if not _is_known(op)]
     files.write_if_changed(generated / "attributes.h", attributes_header(own))
-    header = attributes_header(foreign, "PLUGIN_ATTRIBUTES")
+    header = attributes_header(foreign, "PLUGIN_ATTRIBUTES", "generated/attributes.h")
     files.write_if_changed(generated / "plugin_attributes.h", header)
     files.write_if_changed(generated / "op_ids.h", op_ids_header(own))
     files.write_if_changed(generated / "config.h", config_header(profile))

@@ -107,7 +107,7 @@ def read_families(header: Path, root: Path) -> list[Family]:
 def _options(text: str) -> dict[str, Any]:
     """Fields of a Family; ValueError says what is wrong."""
     fields: dict[str, Any] = {"dtypes": ()}
-    for option in re.split(r",\s*(?![^()]*\))", text.strip()):
+    for option in filter(None, re.split(r",\s*(?![^()]*\))", text.strip())):
         word, _, rest = option.partition("(")
         values = tuple(value.strip() for value in rest.removesuffix(")").split(",") if value)
         pairs = [_TILE_OF_LANES.fullmatch(value) for value in values]

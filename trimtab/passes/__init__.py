@@ -9,12 +9,14 @@ from __future__ import annotations
 import importlib
 import itertools
 import pkgutil
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Protocol, cast
 
 from trimtab import plugins
-from trimtab.errors import SchemaError
+from trimtab.errors import SchemaError, TrimtabError
 from trimtab.program import Program
 
 
@@ -33,8 +35,11 @@ def passes() -> dict[str, Pass]:
     """Every pass by its name (that of its module), in the order they run."""
     names = (m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
     found = {name: cast(Pass, importlib.import_module(f"{__name__}.{name}")) for name in names}
-    theirs = plugins.modules("passes", Path(__file__).parent)
-    found |= {name: cast(Pass, module) for name, module in theirs.items()}
+    for name, module in plugins.modules("passes", Path(__file__).parent, ("ORDER", "run")).items():
+        if plugin := plugins.owner(module.__name__):
+            with plugins.tolerated(plugin):
+                _check_order(plugin, module, found)
+                found[name] = cast(Pass, module)
     ordered = sorted(found, key=lambda name: found[name].ORDER)
     for a, b in itertools.pairwise(ordered):
         if found[a].ORDER == found[b].ORDER:
@@ -46,6 +51,37 @@ def passes() -> dict[str, Pass]:
     return {name: found[name] for name in ordered}
 
 
+def _check_order(plugin: plugins.Plugin, module: ModuleType, found: Mapping[str, Pass]) -> None:
+    """PluginError when a plug-in's pass cannot be put among those that were `found`."""
+    if type(module.ORDER) is not int:
+        raise plugin.error(f"ORDER must be a whole number, not {module.ORDER!r}", _file(module))
+    for name, other in found.items():
+        if other.ORDER == module.ORDER:
+            raise plugin.error(
+                f"ORDER {module.ORDER} is that of {name} in {_file(other)}",
+                _file(module),
+                "give it a number of its own: docs/passes.md has the order",
+            )
+
+
+def _file(module: object) -> str:
+    return str(getattr(module, "__file__", ""))
+
+
+def _apply(rewrite: Pass, program: Program) -> None:
+    """Runs a pass; PluginError, with the line, for whatever goes wrong in one of a plug-in."""
+    try:
+        rewrite.run(program)
+    except TrimtabError:
+        raise
+    except Exception as error:
+        plugin = plugins.owner(cast(ModuleType, rewrite).__name__)
+        if plugin is None:
+            raise
+        what = f"{type(error).__name__}: {error}"
+        raise plugin.error(what, plugins.line_of(plugin.folder, error)) from error
+
+
 def simplify(program: Program, before: str) -> Program:
     """A twin of a program that was not optimised, after the passes in front of the one called
     `before`; it can be optimised as any other.
@@ -55,7 +91,7 @@ def simplify(program: Program, before: str) -> Program:
     for name, rewrite in passes().items():
         if name == before:
             break
-        rewrite.run(twin)
+        _apply(rewrite, twin)
     return twin
 
 
@@ -69,6 +105,6 @@ def optimize(program: Program) -> Program:
         return twin
     twin.source = program.source or program
     for name, rewrite in passes().items():
-        rewrite.run(twin)
+        _apply(rewrite, twin)
         twin.passes.append(name)
     return twin

@@ -69,7 +69,8 @@ def names() -> list[str]:
 
 
 def _of_plugins() -> dict[str, ModuleType]:
-    return plugins.modules("reports", Path(__file__).parent)
+    needs = ("SUFFIX", "IS_WHOLE", "run", "comparison")
+    return plugins.modules("reports", Path(__file__).parent, needs)
 
 
 def find(name: str) -> Format:

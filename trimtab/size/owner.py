@@ -2,7 +2,7 @@
 
 The parts are those of a size report:
 
-    op:NAME, kernel:NAME  an operator of runtime/ops, a micro-kernel
+    op:NAME, kernel:NAME  an operator of runtime/ops or of a plug-in in use, a micro-kernel
     shared:NAME           code that several operators share
     tables                the generated registries
     core:NAME             the engine, by file of runtime/core
@@ -22,7 +22,7 @@ import re
 from functools import cache
 from pathlib import PurePosixPath
 
-from trimtab import kernels, paths
+from trimtab import kernels, paths, plugins
 from trimtab.size.linkmap import INTERNAL
 
 _MEMBER = re.compile(r"^(?P<archive>.*)\((?P<member>[^()]*)\)$")
@@ -70,7 +70,8 @@ def _stems() -> dict[str, str]:
     root = paths.root()
     found = {path.stem: f"core:{path.stem}" for path in (root / "runtime/core").glob("*.cpp")}
     found |= {path.stem: "api" for path in (root / "runtime/api").glob("*.cpp")}
-    for path in (root / "runtime/ops").glob("*.cpp"):
+    rooms = [plugin.folder / "ops" for plugin in plugins.found()]
+    for path in (p for room in (root / "runtime/ops", *rooms) for p in room.glob("*.cpp")):
         kind = "op" if path.with_suffix(".toml").is_file() else "shared"
-        found[path.stem] = f"{kind}:{path.stem}"
+        found.setdefault(path.stem, f"{kind}:{path.stem}")
     return found | {name: f"kernel:{name}" for name in kernels.inventory()}

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from trimtab import kernels, passes, plugins, schema
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from trimtab import kernels, passes, plugins, reports, schema
 from trimtab.errors import TrimtabError
 from trimtab.importers._parsers import parsers
 from trimtab.tables import Column, Table
+
+# The modules of rooms that say whether one fits in.
+_MODULES: dict[str, Callable[[], Iterable[Any]]] = {
+    "passes": lambda: passes.passes().values(),
+    "reports": lambda: map(reports.find, reports.names()),
+}
 
 
 def table() -> Table:
@@ -34,8 +43,11 @@ def _room(plugin: plugins.Plugin, room: str) -> list[tuple[str, str, str]]:
         if room == "importers":
             own = [p for p in parsers() if plugins.owner(p.parse.__module__) == plugin]
             return [(room, f"{p.framework} {p.origin}", f"makes {', '.join(p.ops)}") for p in own]
-        if room == "passes":
-            passes.passes()
-        return [(room, path.stem, "") for path in plugin.parts(room)]
+        files = plugin.parts(room)
+        if files and room in _MODULES:
+            modules = [module.__name__ for module in _MODULES[room]()]
+            theirs = [name for name in modules if plugins.owner(name) == plugin]
+            return [(room, name.rpartition(".")[2], "") for name in theirs]
+        return [(room, path.stem, "") for path in files]
     except TrimtabError as error:
         return [(room, "", f"error: {error}")]
