@@ -14,7 +14,7 @@ struct HalfTile {
   using Narrow = F;
   // A sum that products are added to one after the other gathers errors as it grows: after so many
   // eights of the depth it is put aside. Blocked summation: Higham 2002, section 4.2.
-  static constexpr size_t kBlock = 256 / 8;
+  static constexpr size_t kBlock = 64 / 8;
   // 5 to 7 rows are computed as 8, 3 as 4; those of a narrow panel as 8 or 2.
   static constexpr int Smaller(int rows, int vectors) {
     return vectors == kVectors ? rows / 2 : rows > 2 ? 2 : 0;
