@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import signal
+import subprocess
 import sys
 import sysconfig
 import zlib
@@ -74,11 +76,25 @@ def engine() -> Any:
 
 @cache
 def _load_library(path: Path) -> None:
+    _outlive(path)
     try:
         extension().load_library(str(path))
     except EngineError as e:
         hint = "docs/run-time-plugins.md says what a shared library must hold"
         raise PluginError(e.args[1], hint=hint) from None
+
+
+def _outlive(path: Path) -> None:
+    """PluginError when a process that loads the library dies of it: this one shall not."""
+    script = "import ctypes, sys; ctypes.CDLL(sys.argv[1])"
+    argv = [sys.executable, "-I", "-S", "-c", script, str(path)]
+    done = subprocess.run(argv, capture_output=True, check=False)
+    if done.returncode < 0:
+        raise PluginError(
+            f"the library crashes while it is loaded ({signal.strsignal(-done.returncode)})",
+            where=str(path),
+            hint="look at its constructors: they run before anything of it is called",
+        )
 
 
 def load_plugin(path: str | Path) -> None:

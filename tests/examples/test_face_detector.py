@@ -13,7 +13,9 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from tests.device.conftest import require
 from trimtab import paths
+from trimtab.build import buildtools
 from trimtab.build.builder import Build
 from trimtab.devices import find_device
 from trimtab.workflow import build as workflow
@@ -131,6 +133,8 @@ def test_the_c_program_and_the_python_one_find_what_onnxruntime_finds(tmp_path: 
     assert 3 <= len(want) < 96
     made = built(model, tmp_path / "dist")
     example = made.output_dir / "example"
+    require("cc", "gcc")
+    require("make", "make")
     run("make", cwd=example)
     words = (made.model, tmp_path / "in.ppm", tmp_path / "out.ppm", THRESHOLD)
     found = read(run(example / "face_detector", *words, cwd=tmp_path))
@@ -150,8 +154,10 @@ def test_the_c_program_and_the_python_one_find_what_onnxruntime_finds(tmp_path: 
 def test_cmake_builds_it_too(tmp_path: Path) -> None:
     made = built(detector(tmp_path / "net.onnx"), tmp_path / "dist")
     source = made.output_dir / "example"
-    run("cmake", "-S", source, "-B", tmp_path / "tree", cwd=tmp_path)
-    run("cmake", "--build", tmp_path / "tree", cwd=tmp_path)
+    require("cc", "gcc")
+    require("make", "make")
+    run(buildtools.cmake(), "-S", source, "-B", tmp_path / "tree", cwd=tmp_path)
+    run(buildtools.cmake(), "--build", tmp_path / "tree", cwd=tmp_path)
     picture(tmp_path / "in.ppm")
     assert run(tmp_path / "tree" / "face_detector", made.model, "in.ppm", cwd=tmp_path)
 
@@ -165,6 +171,7 @@ def test_it_runs_on_the_board(tmp_path: Path) -> None:
     assert made.model is not None
     example = made.output_dir / "example"
     compiler = f"{sys.executable} -m ziglang cc -target aarch64-linux-musl"
+    require("make", "make")
     run("make", f"CC={compiler}", "LDFLAGS=-static", cwd=example)
     with find_device("qemu-a53").open() as device, device.scratch() as scratch:
         argv = [device.push(path).path for path in (example / "face_detector", made.model)]

@@ -94,6 +94,7 @@ BAD = {
     "NO_ENTRY": "has no trimtab_plugin_entry",
     "UNRESOLVED": "nobody_defines_this",
     "TAKEN": "there is an operator weave of {weave}",
+    "CRASHES": "the library crashes while it is loaded",
 }
 LOAD = """
 import json, sys, trimtab

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,7 +71,8 @@ def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     folder = tmp_path_factory.mktemp("run_time")
     found = toolchain.find_toolchain(request.param)
     run: tuple[str, ...] = ()
-    cc = shutil.which("cc") or pytest.skip("no C compiler")
+    require("make", "make")
+    require(cc := "cc", "gcc")
     if found.emulator:
         require(cc := f"{found.target}-gcc", found.needs)
         require(found.emulator.program, found.emulator.package)

@@ -91,6 +91,7 @@ def test_what_only_tests_use_is_asked_for_apart(machine: Path) -> None:
     assert development == {
         *("sshd", "ssh-keygen", "adb", "busybox", "toybox", "mksh"),
         *("zstd", "cpio", "readelf", "clang", "llvm-cov", "compare.py", "chromium-headless-shell"),
+        *("cc", "make", "pkg-config"),
         f"libclang_rt.asan-{os.uname().machine}.so",
     }
     main, apart, _ = doctor.page(doctor.examine())

@@ -165,6 +165,9 @@ def _of_development() -> Iterable[Requirement]:
         _program("clang", "clang", "sanitize and fuzz (zig carries no AddressSanitizer)"),
         _sanitizers(),
         _program("llvm-cov", "llvm", "coverage"),
+        _program("cc", "gcc", "tests of the example programs, built as their readers would"),
+        _program("make", "make", "the same"),
+        _program("pkg-config", "pkgconf", "the same"),
     ):
         yield replace(program, development=True)
 
