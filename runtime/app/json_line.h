@@ -12,7 +12,7 @@ namespace trimtab {
 
 class JsonLine {
  public:
-  explicit JsonLine(const char* event) : text_(buffer_, sizeof(buffer_) - 2) {
+  explicit JsonLine(const char* event) : text_(buffer, sizeof(buffer) - 2) {
     text_.Add("{\"event\":\"").Add(event).Add("\"");
   }
 
@@ -74,9 +74,9 @@ class JsonLine {
 
   void Write() {
     size_t length = text_.length();
-    buffer_[length++] = '}';
-    buffer_[length++] = '\n';
-    WriteAll(1, buffer_, length);
+    buffer[length++] = '}';
+    buffer[length++] = '\n';
+    WriteAll(1, buffer, length);
   }
 
   static bool WriteAll(int file, const void* data, size_t size) {
@@ -104,7 +104,7 @@ class JsonLine {
 
   // The longest line has the shares of 64 threads. One for all lines, of which each is written before
   // the next is begun: on the stack it takes more code to reach.
-  static inline char buffer_[4096];
+  static inline char buffer[4096];
   char separator_ = '[';
   Text text_;
 };
