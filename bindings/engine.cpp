@@ -53,6 +53,11 @@ trimtab::Dims ToDims(const Shape& shape) {
   return dims;
 }
 
+struct Release {
+  const trimtab::OperatorRow* row = nullptr;
+  void operator()(trimtab::Operator* op) const { trimtab::ReleaseOperator(*row, op); }
+};
+
 // One operator outside of a program, with operands of its own.
 class Call {
  public:
@@ -131,10 +136,6 @@ class Call {
   std::vector<trimtab::Tensor*> pointers_;
   std::vector<uint64_t> attributes_;
   std::unique_ptr<char, decltype(&free)> memory_{nullptr, &free};
-  struct Release {
-    const trimtab::OperatorRow* row = nullptr;
-    void operator()(trimtab::Operator* op) const { trimtab::ReleaseOperator(*row, op); }
-  };
   std::unique_ptr<trimtab::Operator, Release> op_;
   size_t input_count_;
 };
