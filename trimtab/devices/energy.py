@@ -58,11 +58,13 @@ sample() {
     get "$d/charge_counter" && say charge "power_supply $name charge_counter=$v,$u,$s"
   done
 }
-trap '[ -n "$!" ] || exit 143; kill $! 2>/dev/null' HUP INT TERM
+trap '[ -n "$!" ] || exit 143; asked=1; kill $! 2>/dev/null' HUP INT TERM
 sample
+asked=
 "$@" &
 child=$!
 while sleep "$pause"; do
+  [ -n "$asked" ] && kill $child 2>/dev/null  # a shell that has just forked loses the first
   kill -0 $child 2>/dev/null; ended=$?
   sample
   [ $ended = 0 ] || break
