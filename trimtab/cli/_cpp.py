@@ -25,8 +25,10 @@ def sources(root: Path) -> list[str]:
     ]
 
 
-def tidy(root: Path) -> int:
-    """Runs clang-tidy over what is compiled for this machine; 0 when it has nothing to say."""
+def tidy(root: Path, deep: bool) -> int:
+    """Runs clang-tidy over what is compiled for this machine; 0 when it has nothing to say. `deep`:
+    its analyser follows calls and paths as far as it can.
+    """
     from trimtab.build import checkout
     from trimtab.workflow.progress import shown
 
@@ -39,6 +41,10 @@ def tidy(root: Path) -> int:
     arguments += [
         f"--extra-arg={flag}" for flag in _zig_library(Path(commands[0]["command"].split()[0]))
     ]
+
+    if not deep:
+        shallow = ("-Xclang", "-analyzer-config", "-Xclang", "mode=shallow")
+        arguments += [f"--extra-arg={flag}" for flag in shallow]
 
     def check(file: str) -> tuple[int, str]:
         done = subprocess.run(
