@@ -130,13 +130,14 @@ def farm_of(port: int, key: Path, folder: Path) -> Iterator[Farm]:
     parameters = f"address: 127.0.0.1, username: {getpass.getuser()}, port: {port}"
     (folder / "exports.yaml").write_text(f"group1: {{NetworkService: {{{parameters}}}}}\n")
     options = (["-l", address], ["-c", address, "-n", "exporter1", "exports.yaml"])
-    running = [
-        subprocess.Popen([program, *words], cwd=folder, stderr=(folder / f"log{i}").open("wb"))
-        for i, (program, words) in enumerate(zip(programs, options, strict=True))
-    ]
+    running: list[subprocess.Popen[bytes]] = []
     farm = Farm(folder, address, key)
     try:
-        farm.wait_for("create")
+        for program, words, ready in zip(programs, options, ("create", "show"), strict=True):
+            log = (folder / f"log{len(running)}").open("wb")
+            running.append(subprocess.Popen([program, *words], cwd=folder, stderr=log))
+            # An exporter that finds no coordinator ends.
+            farm.wait_for(ready)
         farm.wait_for("add-match", "exporter1/group1/NetworkService")
         farm.wait_for("show", expected="Matching resource")
         yield farm

@@ -21,7 +21,7 @@ from trimtab.workflow.build import Recipe
 from trimtab.workflow.modelled import model_time
 from trimtab.workflow.sizes import weigh
 
-MODELS = ("mobilenet_v1", "squeezenet")
+MODELS = (pytest.param("mobilenet_v1", marks=pytest.mark.slow), "squeezenet")
 
 
 @pytest.mark.device

@@ -199,10 +199,18 @@ bool CheckQuantised(const KernelRow& row, Result* result) {
   return true;
 }
 
-int CheckAll() {
+bool IsNamed(const KernelRow& row, int count, char** names) {
+  for (int i = 0; i < count; ++i)
+    if (strcmp(NameOf(row), names[i]) == 0) return true;
+  return count == 0;
+}
+
+// Checks the kernels of these names; without names, all.
+int Check(int count, char** names) {
   int checked = 0, skipped = 0, failed = 0;
   for (size_t i = 0; i < trimtab::kKernelTableSize; ++i) {
     const KernelRow& row = trimtab::kKernelTable[i];
+    if (!IsNamed(row, count, names)) continue;
     // Before the checks, so that a crash has a name.
     printf("%-28s %08x ", NameOf(row), static_cast<unsigned>(row.name));
     fflush(stdout);
@@ -233,4 +241,4 @@ int CheckAll() {
 }  // namespace
 }  // namespace check
 
-int main() { return check::CheckAll(); }
+int main(int argc, char** argv) { return check::Check(argc - 1, argv + 1); }

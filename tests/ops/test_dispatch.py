@@ -128,6 +128,7 @@ def test_a_binary_with_every_kernel_takes_those_that_the_core_can_run(
     assert wrong == {}
 
 
+@pytest.mark.slow
 def test_a_network_runs_on_portable_kernels_where_there_are_no_others(tmp_path: Path) -> None:
     emulator = core("riscv64-linux-musl", "rv64", set()).emulator()
     name = "mobilenet_v3_small"

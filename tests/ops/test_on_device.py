@@ -34,6 +34,8 @@ from trimtab.workflow.on_device import Computer, computer
 EMULATED = ("qemu-a53", "qemu-armv7")
 SMALL_NETWORKS = ("mobilenet_v3_small", "shufflenet_v2", "squeezenet", "yolo_fastest")
 
+ONE_LAYOUT = {known.folder.split("_")[0]: known for known in models.PUBLISHED}.values()
+
 pytestmark = [pytest.mark.build, pytest.mark.device]
 
 
@@ -118,7 +120,16 @@ def test_a_network_computes_the_same_on_the_device(
         np.testing.assert_allclose(outputs[key], want, rtol=0, atol=1e-4 * scale)
 
 
-@pytest.mark.parametrize("known", models.PUBLISHED, ids=lambda known: known.folder)
+@pytest.mark.parametrize(
+    "known",
+    # Every layout of a network is the same program; for each device one of them does.
+    [
+        pytest.param(
+            known, id=known.folder, marks=[] if known in ONE_LAYOUT else [pytest.mark.slow]
+        )
+        for known in models.PUBLISHED
+    ],
+)
 def test_a_published_model_computes_its_golden_output_on_the_device(
     subject: Computer, known: models.Published, tmp_path: Path
 ) -> None:
