@@ -143,10 +143,8 @@ class Gather {
       for (int32_t taps; j < inside.end; j += taps) {
         taps = taps_ > 1 ? inside.end - j : 1;
         const size_t x = static_cast<size_t>(left + j * window.dilation_w);
-        const size_t bytes = taps * tap_bytes_;
-        __builtin_memcpy(to_, pixels + (static_cast<size_t>(y) * from_.w + x) * from_.pixel_stride,
-                         bytes);
-        to_ += bytes;
+        Append(pixels + (static_cast<size_t>(y) * from_.w + x) * from_.pixel_stride,
+               taps * tap_bytes_);
       }
       Pad(window.kernel_w - j);
     }
@@ -154,7 +152,15 @@ class Gather {
   }
   void Pad(int32_t taps) {
     const size_t bytes = taps * tap_bytes_;
-    __builtin_memset(to_, *from_.padding, bytes);
+    for (size_t i = 0; i < bytes; i += kWord) __builtin_memset(to_ + i, *from_.padding, kWord);
+    to_ += bytes;
+  }
+  void Append(const int8_t* from, size_t bytes) {
+    if (static_cast<size_t>(end_ - from) >= RoundUp(bytes, kWord)) {
+      for (size_t i = 0; i < bytes; i += kWord) __builtin_memcpy(to_ + i, from + i, kWord);
+    } else {
+      for (size_t i = 0; i < bytes; ++i) to_[i] = from[i];
+    }
     to_ += bytes;
   }
 
