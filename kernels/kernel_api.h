@@ -74,6 +74,7 @@ struct GemmArgs<int8_t> {
   size_t c_stride;
   int32_t zero_point, low, high;  // -128 <= low <= high <= 127
   uint16_t mr, nr, kr;            // read by the portable kernel only
+  int8_t* scratch;                // mr * taps * k elements that a kernel may write to
 };
 
 // Depthwise convolution of a block of rows x pixels neighbouring output pixels:

@@ -6,10 +6,13 @@
 namespace trimtab {
 namespace {
 
-// How weights are packed, for the portable kernel: others know.
+// How weights are packed, for the portable kernel: others know; and what kernels may write to.
 template <typename Args>
-void SetDepthStep(Args*) {}
-void SetDepthStep(GemmArgs<int8_t>* args) { args->kr = 4; }
+void SetUp(Args*, size_t) {}
+void SetUp(GemmArgs<int8_t>* args, size_t tile) {
+  args->kr = 4;
+  args->scratch = Shared<int8_t>().scratch.Take(tile);
+}
 
 // One product with the column blocks of the engine's driver: rows of A are `line` pixels to an
 // image row, `step` elements apart; a tap reads k elements, the next one lies an image row below.
@@ -35,7 +38,7 @@ Pass GemmPass(Kernel<GemmArgs<T>> kernel, const LayerSizes& s) {
     args.taps = taps;
     args.k = k;
     args.c_stride = columns;
-    SetDepthStep(&args);
+    SetUp(&args, mr * depth);
     args.mr = static_cast<uint16_t>(mr);
     args.nr = static_cast<uint16_t>(nr);
     for (size_t column = 0; column < columns; column += block) {

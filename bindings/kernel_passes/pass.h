@@ -68,7 +68,7 @@ class Elements {
 // Shared by all layers, as one at a time is timed.
 template <typename T>
 struct Memory {
-  Elements<T> x, w, y;
+  Elements<T> x, w, y, scratch;
 };
 
 template <typename T>

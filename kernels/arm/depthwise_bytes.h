@@ -3,7 +3,7 @@
 #define TRIMTAB_KERNELS_ARM_DEPTHWISE_BYTES_H_
 
 #include "kernels/arm/requantise.h"
-#include "kernels/generic/depthwise_one_by_one.h"
+#include "kernels/generic/depthwise_few_channels.h"
 #include "kernels/generic/unroll.h"
 
 // Of a lambda whose arrays of vectors must stay in registers.
@@ -98,6 +98,50 @@ __attribute__((noinline)) void Threes(const DepthwiseArgs<int8_t>& args, const i
   }
 }
 
+// Windows of 5 x 5, two neighbours at a time, which share weights, and taps of the columns that both see.
+template <int kStep>
+__attribute__((noinline)) void Fives(const DepthwiseArgs<int8_t>& args, const int8_t* w,
+                                     const int32_t* bias, const float* scale, size_t offset,
+                                     int8_t* to, const Limits& limits) {
+  constexpr int kColumns = 5 + kStep;
+  const size_t column = args.column;
+  for (size_t r = 0; r < args.rows; ++r) {
+    for (size_t p = 0; p < args.pixels; p += 2) {
+      if (p + 2 > args.pixels) p = args.pixels - 2;  // one of them once more
+      const int8_t* const* a = args.a + r * args.step_h + p * kStep * column;
+      Sums one, two;
+      one.Start(bias);
+      two.Start(bias);
+      int8x16_t last_x[2], last_w;  // of a row: they go with those of the next one
+      TRIMTAB_UNROLL
+      for (int i = 0; i < 5; ++i) {
+        int8x16_t x[kColumns], tap[5];
+        TRIMTAB_UNROLL
+        for (int j = 0; j < kColumns; ++j) x[j] = vld1q_s8(a[j * column + i] + offset);
+        TRIMTAB_UNROLL
+        for (int j = 0; j < 5; ++j) tap[j] = vld1q_s8(w + 16 * (5 * i + j));
+        TRIMTAB_UNROLL
+        for (int j = 0; j < 4; j += 2) {
+          one.Two(x[j], tap[j], x[j + 1], tap[j + 1]);
+          two.Two(x[kStep + j], tap[j], x[kStep + j + 1], tap[j + 1]);
+        }
+        if (i % 2 == 1) {
+          one.Two(last_x[0], last_w, x[4], tap[4]);
+          two.Two(last_x[1], last_w, x[kStep + 4], tap[4]);
+        }
+        last_x[0] = x[4];
+        last_x[1] = x[kStep + 4];
+        last_w = tap[4];
+      }
+      one.One(last_x[0], last_w);
+      two.One(last_x[1], last_w);
+      int8_t* y = to + r * args.y_row_stride + p * args.y_stride;
+      vst1q_s8(y, one.Requantised(scale, limits));
+      vst1q_s8(y + args.y_stride, two.Requantised(scale, limits));
+    }
+  }
+}
+
 inline void AnyWindow(const DepthwiseArgs<int8_t>& args, const int8_t* w, const int32_t* bias,
                       const float* scale, size_t offset, int8_t* to, const Limits& limits) {
   const size_t kernel_h = args.kernel_h, kernel_w = args.kernel_w, column = args.column;
@@ -127,9 +171,13 @@ inline void AnyWindow(const DepthwiseArgs<int8_t>& args, const int8_t* w, const 
 using Window = void (*)(const DepthwiseArgs<int8_t>& args, const int8_t* w, const int32_t* bias,
                         const float* scale, size_t offset, int8_t* to, const Limits& limits);
 
-// The one for windows of these arguments.
+// The one for windows of these arguments; of those that are not 3 x 3.
+inline Window OtherWindowFor(const DepthwiseArgs<int8_t>& args) {
+  if (args.kernel_h != 5 || args.kernel_w != 5 || args.pixels < 2) return AnyWindow;
+  return args.step_w == 1 ? Fives<1> : args.step_w == 2 ? Fives<2> : AnyWindow;
+}
 inline Window WindowFor(const DepthwiseArgs<int8_t>& args) {
-  if (args.kernel_h != 3 || args.kernel_w != 3) return AnyWindow;
+  if (args.kernel_h != 3 || args.kernel_w != 3) return OtherWindowFor(args);
   return args.step_w == 1 ? Threes<1> : args.step_w == 2 ? Threes<2> : AnyWindow;
 }
 

@@ -1,8 +1,9 @@
 // The frame of the GEMM kernels of bytes: tiles, panels, and results that no memory is for.
 //
 // A kernel supplies Tile: the constants kMr and kNr, and Multiply(block, panel, count, c, c_stride),
-// which computes a whole tile of `count` panels, from one on, and writes its rows to c; kFew and
-// MultiplyFew, which computes as many rows alone, or 0.
+// which computes a whole tile of `count` panels, from one on, and writes its rows to c; Pack, which
+// brings the rows of such a tile together before; kFew and MultiplyFew, which computes as many rows
+// alone, or 0.
 #ifndef TRIMTAB_KERNELS_ARM_GEMM_BYTES_H_
 #define TRIMTAB_KERNELS_ARM_GEMM_BYTES_H_
 
@@ -10,6 +11,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "kernels/generic/short_copy.h"
 #include "kernels/kernel_api.h"
 
 namespace {
@@ -18,9 +20,16 @@ namespace {
 struct Block {
   int16x8_t zero_point;  // in every lane, as the limits
   int8x16_t low, high;
-  bool is_bounded;                      // by less than 8 bits
+  size_t is_bounded;                    // by less than 8 bits
   const int8_t *const *a, *const *end;  // pointers to taps
   size_t k;
+  int8_t* packed;  // what Pack makes of the rows
+  size_t depth;
+};
+
+// Tiles that read rows where they lie.
+struct RowsInPlace {
+  static void Pack(const Block&) {}
 };
 
 struct Panel {
@@ -29,16 +38,15 @@ struct Panel {
   const float* scale;
 };
 
-// What assembly of four rows is given; how it begins a panel and a tap, takes the limits of a block,
+// What assembly of four rows is given; how it begins a panel and a tap, takes the zero point of a block,
 // points at the rows of the result, and goes on with the next panel.
 #define TRIMTAB_BLOCK_OUTPUTS                                                                      \
   [w] "+r"(panel.w), [bias] "+r"(panel.bias), [scale] "+r"(panel.scale), [count] "+r"(count),      \
       [c] "+r"(c), [tap] "=&r"(tap), [n] "=&r"(n), [p0] "=&r"(p0), [p1] "=&r"(p1), [p2] "=&r"(p2), \
       [p3] "=&r"(p3)
-#define TRIMTAB_BLOCK_INPUTS                                                         \
-  [a] "r"(block.a), [end] "r"(block.end), [k] "r"(block.k), [block] "r"(&block),     \
-      [high] "i"(offsetof(Block, high)), [bounded] "i"(offsetof(Block, is_bounded)), \
-      [c_stride] "r"(c_stride)
+#define TRIMTAB_BLOCK_INPUTS                                                     \
+  [a] "r"(block.a), [end] "r"(block.end), [k] "r"(block.k), [block] "r"(&block), \
+      [low] "i"(offsetof(Block, low)), [bounded] "r"(block.is_bounded), [c_stride] "r"(c_stride)
 #define TRIMTAB_NEXT_PANEL \
   "10:\n"                  \
   "mov %[tap], %[a]\n"
@@ -47,10 +55,7 @@ struct Panel {
 #define TRIMTAB_NEXT_TAP              \
   "ldp %[p0], %[p1], [%[tap]], #16\n" \
   "ldp %[p2], %[p3], [%[tap]], #16\n"
-#define TRIMTAB_BLOCK_LIMITS(zero_point, low, high) \
-  "ldp q" #zero_point ", q" #low                    \
-  ", [%[block]]\n"                                  \
-  "ldr q" #high ", [%[block], %[high]]\n"
+#define TRIMTAB_BLOCK_ZERO_POINT(zero_point) "ldr q" #zero_point ", [%[block]]\n"
 #define TRIMTAB_BLOCK_ROWS                 \
   "mov %[p0], %[c]\n"                      \
   "add %[p1], %[c], %[c_stride]\n"         \
@@ -76,14 +81,16 @@ struct Panel {
   "sqxtn v" #s0 ".8b, v" #s0                       \
   ".8h\n"                                          \
   "sqxtn2 v" #s0 ".16b, v" #s2 ".8h\n"
-// These within the limits. Bytes keep within theirs by themselves: TRIMTAB_UNLESS_BOUNDED goes on.
+// Bytes keep within their limits by themselves: goes on at `label` unless the block has narrower ones,
+// which are loaded.
+#define TRIMTAB_UNLESS_BOUNDED(label, low, high) \
+  "cbz %[bounded], " label                       \
+  "\n"                                           \
+  "ldp q" #low ", q" #high ", [%[block], %[low]]\n"
 #define TRIMTAB_CLAMP(s, low, high)       \
   "smax v" #s ".16b, v" #s ".16b, v" #low \
   ".16b\n"                                \
   "smin v" #s ".16b, v" #s ".16b, v" #high ".16b\n"
-#define TRIMTAB_UNLESS_BOUNDED(label)    \
-  "ldrb %w[n], [%[block], %[bounded]]\n" \
-  "cbz %w[n], " label "\n"
 // Integers as rounded products with the factors in v(f).
 #define TRIMTAB_ROUND(s, f)           \
   "scvtf v" #s ".4s, v" #s            \
@@ -103,13 +110,16 @@ inline void GemmBytes(const GemmArgs<int8_t>& args) {
                  args.low > INT8_MIN || args.high < INT8_MAX,
                  args.a,
                  args.a + args.taps * kMr,
-                 args.k};
+                 args.k,
+                 args.scratch,
+                 args.taps * args.k};
   int8_t* row = args.c;
   for (size_t left = args.rows; left > 0; row += kMr * c_stride) {
     const size_t rows = left < kMr ? left : kMr;
     left -= rows;
     const bool few = rows <= Tile::kFew;
     const auto multiply = few ? Tile::MultiplyFew : Tile::Multiply;
+    if (!few) Tile::Pack(block);
     size_t panels = rows == (few ? Tile::kFew : kMr) ? whole_panels : 0;
     if (panels > 0) multiply(block, {args.w, args.bias, args.scale}, panels, row, c_stride);
     // What is not whole is computed aside.
@@ -123,7 +133,7 @@ inline void GemmBytes(const GemmArgs<int8_t>& args) {
         if (panels < whole_panels) {
           __builtin_memcpy(to, from, kNr);
         } else {
-          for (size_t j = 0; j < columns_left; ++j) to[j] = from[j];
+          CopyShort(to, from, columns_left);
         }
       }
     }

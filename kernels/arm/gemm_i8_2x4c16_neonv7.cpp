@@ -6,7 +6,7 @@
 namespace {
 
 // Two products of bytes fit 16 bits, as weights are above -128. 8 of 16 registers hold parts of sums.
-struct PairTile {
+struct PairTile : RowsInPlace {
   static constexpr size_t kMr = 2, kNr = 4, kFew = 0;
   static void MultiplyFew(const Block&, Panel, size_t, int8_t*, size_t) {}
 

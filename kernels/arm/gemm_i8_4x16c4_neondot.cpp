@@ -32,7 +32,7 @@ namespace {
   "ld1 {v20.16b, v21.16b, v22.16b, v23.16b}, [%[w]], #64\n" TRIMTAB_ROW(0, 1, 2, 3, 16, lane)
 
 // 16 sums, 4 vectors of a, 4 of w: in 16 of the depth 64 products with 8 loads.
-struct DotTile {
+struct DotTile : RowsInPlace {
   static constexpr size_t kMr = 4, kNr = 16;
 
   static void Multiply(const Block& block, Panel panel, size_t count, int8_t* c, size_t c_stride) {
@@ -71,13 +71,13 @@ struct DotTile {
         "b.ne 1b\n"
 
         "ld1 {v20.4s, v21.4s, v22.4s, v23.4s}, [%[scale]], #64\n"
-        TRIMTAB_BLOCK_LIMITS(16, 17, 18)
+        TRIMTAB_BLOCK_ZERO_POINT(16)
         TRIMTAB_BLOCK_ROWS
         TRIMTAB_FINISH(0, 1, 2, 3)
         TRIMTAB_FINISH(4, 5, 6, 7)
         TRIMTAB_FINISH(8, 9, 10, 11)
         TRIMTAB_FINISH(12, 13, 14, 15)
-        TRIMTAB_UNLESS_BOUNDED("6f")
+        TRIMTAB_UNLESS_BOUNDED("6f", 17, 18)
         TRIMTAB_CLAMP(0, 17, 18)
         TRIMTAB_CLAMP(4, 17, 18)
         TRIMTAB_CLAMP(8, 17, 18)
@@ -130,9 +130,11 @@ struct DotTile {
         "b.ne 1b\n"
 
         "ld1 {v20.4s, v21.4s, v22.4s, v23.4s}, [%[scale]], #64\n"
-        TRIMTAB_BLOCK_LIMITS(16, 17, 18)
+        TRIMTAB_BLOCK_ZERO_POINT(16)
         TRIMTAB_FINISH(0, 1, 2, 3)
+        TRIMTAB_UNLESS_BOUNDED("6f", 17, 18)
         TRIMTAB_CLAMP(0, 17, 18)
+        "6:\n"
         "str q0, [%[c]], #16\n"
         TRIMTAB_UNTIL_LAST_PANEL
         : TRIMTAB_BLOCK_OUTPUTS

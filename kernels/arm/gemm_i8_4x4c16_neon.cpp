@@ -54,9 +54,9 @@ namespace {
   "add v" #s0 ".4s, v" #s0 ".4s, v20.4s\n" TRIMTAB_ROUND(s0, 21)
 #define TRIMTAB_SCALES        \
   "ldr q20, [%[bias]], #16\n" \
-  "ldr q21, [%[scale]], #16\n" TRIMTAB_BLOCK_LIMITS(22, 23, 24)
+  "ldr q21, [%[scale]], #16\n" TRIMTAB_BLOCK_ZERO_POINT(22)
 
-struct WideTile {
+struct WideTile : RowsInPlace {
   static constexpr size_t kMr = 4, kNr = 4;
 
   // clang-format off
@@ -104,7 +104,9 @@ struct WideTile {
         TRIMTAB_TOGETHER(8, 9, 10, 11)
         TRIMTAB_TOGETHER(12, 13, 14, 15)
         TRIMTAB_NARROW(0, 4, 8, 12, 22)
+        TRIMTAB_UNLESS_BOUNDED("7f", 23, 24)
         TRIMTAB_CLAMP(0, 23, 24)
+        "7:\n"
         "add %[p0], %[c], %[c_stride]\n"
         "str s0, [%[c]], #4\n"
         "st1 {v0.s}[1], [%[p0]], %[c_stride]\n"
@@ -147,7 +149,9 @@ struct WideTile {
         TRIMTAB_SCALES
         TRIMTAB_TOGETHER(0, 1, 2, 3)
         TRIMTAB_NARROW(0, 1, 2, 3, 22)
+        TRIMTAB_UNLESS_BOUNDED("7f", 23, 24)
         TRIMTAB_CLAMP(0, 23, 24)
+        "7:\n"
         "str s0, [%[c]], #4\n"
         TRIMTAB_UNTIL_LAST_PANEL
         : TRIMTAB_BLOCK_OUTPUTS

@@ -4,19 +4,20 @@ namespace {
 
 // An instruction multiplies two rows by two columns, eight of the depth at once. v24 to v26 hold two
 // rows each, v27 to v30 two columns each; v(8 i + j) sums of the rows of v(24 + i) and columns 2 j and
-// 2 j + 1: in 16 of the depth 48 products with 16 loads. 16 columns, as channels are multiples of 16.
+// 2 j + 1. 16 columns, as channels are multiples of 16. Two rows are two loads where they lie, so
+// those of a tile are brought together first: then 48 products go with 6 loads.
 #define TRIMTAB_TWO(v, p0, p1) \
   "ldr d" #v ", [%[" #p0       \
   "]], #8\n"                   \
   "ld1 {v" #v ".d}[1], [%[" #p1 "]], #8\n"
-#define TRIMTAB_ROWS TRIMTAB_TWO(24, p0, p1) TRIMTAB_TWO(25, p2, p3) TRIMTAB_TWO(26, p4, p5)
 #define TRIMTAB_PRODUCT(s, a, b) "smmla v" #s ".4s, v" #a ".16b, v" #b ".16b\n"
 #define TRIMTAB_COLUMNS(s0, s1, s2, b) \
   TRIMTAB_PRODUCT(s0, 24, b) TRIMTAB_PRODUCT(s1, 25, b) TRIMTAB_PRODUCT(s2, 26, b)
 #define TRIMTAB_FOUR_VECTORS "ld1 {v27.16b, v28.16b, v29.16b, v30.16b}, [%[w]], #64\n"
+#define TRIMTAB_SIX_ROWS "ld1 {v24.16b, v25.16b, v26.16b}, [%[p0]], #48\n"
 #define TRIMTAB_EIGHT            \
   TRIMTAB_FOUR_VECTORS           \
-  TRIMTAB_ROWS                   \
+  TRIMTAB_SIX_ROWS               \
   TRIMTAB_COLUMNS(0, 8, 16, 27)  \
   TRIMTAB_COLUMNS(1, 9, 17, 28)  \
   TRIMTAB_COLUMNS(2, 10, 18, 29) \
@@ -26,6 +27,21 @@ namespace {
   TRIMTAB_COLUMNS(5, 13, 21, 28) \
   TRIMTAB_COLUMNS(6, 14, 22, 29) \
   TRIMTAB_COLUMNS(7, 15, 23, 30)
+// 16 elements of two rows, and 8, as pairs of 8 of both.
+#define TRIMTAB_PAIR(p0, p1, first, last) \
+  "ldp %[t0], %[t1], [%[" #p0             \
+  "]], #16\n"                             \
+  "ldp %[t2], %[t3], [%[" #p1             \
+  "]], #16\n"                             \
+  "stp %[t0], %[t2], [%[to], " first      \
+  "]\n"                                   \
+  "stp %[t1], %[t3], [%[to], " last "]\n"
+#define TRIMTAB_HALF_A_PAIR(p0, p1) \
+  "ldr %[t0], [%[" #p0              \
+  "]]\n"                            \
+  "ldr %[t1], [%[" #p1              \
+  "]]\n"                            \
+  "stp %[t0], %[t1], [%[to]], #16\n"
 // Four numbers as two vectors, each with two of them twice: as sums lie.
 #define TRIMTAB_TWICE(low, high, source)          \
   "zip1 v" #low ".2d, v" #source ".2d, v" #source \
@@ -70,17 +86,14 @@ namespace {
 struct MatrixTile {
   static constexpr size_t kMr = 6, kNr = 16;
 
-  static void Multiply(const Block& block, Panel panel, size_t count, int8_t* c, size_t c_stride) {
+  // Of each pair of rows eight elements of the one, then of the other; pairs after each other.
+  static void Pack(const Block& block) {
     const int8_t *p0, *p1, *p2, *p3, *p4, *p5;
-    const int8_t* const* tap;
-    size_t n;
+    const int8_t* const* tap = block.a;
+    int8_t* to = block.packed;
+    size_t n, t0, t1, t2, t3;
     // clang-format off
     __asm__ volatile(
-        TRIMTAB_NEXT_PANEL
-        "ld1 {v24.4s, v25.4s, v26.4s, v27.4s}, [%[bias]], #64\n"
-        TRIMTAB_START(0, 1, 2, 3, 4, 5, 6, 7)
-        TRIMTAB_START(8, 9, 10, 11, 12, 13, 14, 15)
-        TRIMTAB_START(16, 17, 18, 19, 20, 21, 22, 23)
         "1:\n"  // a tap
         TRIMTAB_NEXT_TAP
         "ldp %[p4], %[p5], [%[tap]], #16\n"
@@ -88,28 +101,63 @@ struct MatrixTile {
         "cbz %[n], 3f\n"
         "2:\n"
         "subs %[n], %[n], #1\n"
+        TRIMTAB_PAIR(p2, p3, "#16", "#64")
+        TRIMTAB_PAIR(p4, p5, "#32", "#80")
+        TRIMTAB_PAIR(p0, p1, "#0", "#48")
+        "add %[to], %[to], #96\n"
+        "b.ne 2b\n"
+        "3:\n"
+        "tbz %[k], #3, 4f\n"
+        TRIMTAB_HALF_A_PAIR(p0, p1)
+        TRIMTAB_HALF_A_PAIR(p2, p3)
+        TRIMTAB_HALF_A_PAIR(p4, p5)
+        "4:\n"
+        TRIMTAB_ANOTHER_TAP
+        "b.ne 1b\n"
+        : [tap] "+r"(tap), [to] "+r"(to), [n] "=&r"(n), [p0] "=&r"(p0), [p1] "=&r"(p1),
+          [p2] "=&r"(p2), [p3] "=&r"(p3), [p4] "=&r"(p4), [p5] "=&r"(p5), [t0] "=&r"(t0),
+          [t1] "=&r"(t1), [t2] "=&r"(t2), [t3] "=&r"(t3)
+        : [end] "r"(block.end), [k] "r"(block.k)
+        : "cc", "memory");
+    // clang-format on
+  }
+
+  static void Multiply(const Block& block, Panel panel, size_t count, int8_t* c, size_t c_stride) {
+    const int8_t *p0, *p1, *p2, *p3, *p4, *p5;
+    const int8_t* const* tap;
+    size_t n;
+    // clang-format off
+    __asm__ volatile(
+        "10:\n"
+        "ld1 {v24.4s, v25.4s, v26.4s, v27.4s}, [%[bias]], #64\n"
+        TRIMTAB_START(0, 1, 2, 3, 4, 5, 6, 7)
+        TRIMTAB_START(8, 9, 10, 11, 12, 13, 14, 15)
+        TRIMTAB_START(16, 17, 18, 19, 20, 21, 22, 23)
+        "mov %[p0], %[packed]\n"
+        "lsr %[n], %[depth], #4\n"
+        "cbz %[n], 3f\n"
+        "2:\n"
+        "subs %[n], %[n], #1\n"
         TRIMTAB_EIGHT
         TRIMTAB_EIGHT
         "b.ne 2b\n"
         "3:\n"
-        "tbz %[k], #3, 4f\n"
+        "tbz %[depth], #3, 4f\n"
         TRIMTAB_EIGHT
         "4:\n"
-        TRIMTAB_ANOTHER_TAP
-        "b.ne 1b\n"
 
         TRIMTAB_SCALES
         TRIMTAB_ROUND_ALL(0, 1, 2, 3, 4, 5, 6, 7)
         TRIMTAB_ROUND_ALL(8, 9, 10, 11, 12, 13, 14, 15)
         TRIMTAB_ROUND_ALL(16, 17, 18, 19, 20, 21, 22, 23)
-        TRIMTAB_BLOCK_LIMITS(24, 25, 26)
+        TRIMTAB_BLOCK_ZERO_POINT(24)
         TRIMTAB_BLOCK_ROWS
         "add %[p4], %[c], %[c_stride], lsl #2\n"
         "add %[p5], %[p1], %[c_stride], lsl #2\n"
         TRIMTAB_NARROW_TWO(0, 1, 2, 3, 4, 5, 6, 7)
         TRIMTAB_NARROW_TWO(8, 9, 10, 11, 12, 13, 14, 15)
         TRIMTAB_NARROW_TWO(16, 17, 18, 19, 20, 21, 22, 23)
-        TRIMTAB_UNLESS_BOUNDED("5f")
+        TRIMTAB_UNLESS_BOUNDED("5f", 25, 26)
         TRIMTAB_CLAMP_TWO(0, 4) TRIMTAB_CLAMP_TWO(8, 12) TRIMTAB_CLAMP_TWO(16, 20)
         "5:\n"
         TRIMTAB_STORE_TWO(0, 4, p0, p1)
@@ -118,7 +166,7 @@ struct MatrixTile {
         "add %[c], %[c], #16\n"
         TRIMTAB_UNTIL_LAST_PANEL
         : TRIMTAB_BLOCK_OUTPUTS, [p4] "=&r"(p4), [p5] "=&r"(p5)
-        : TRIMTAB_BLOCK_INPUTS
+        : TRIMTAB_BLOCK_INPUTS, [packed] "r"(block.packed), [depth] "r"(block.depth)
         : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13",
           "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25",
           "v26", "v27", "v28", "v29", "v30", "v31", "cc", "memory");
@@ -153,10 +201,12 @@ struct MatrixTile {
         "b.ne 1b\n"
         TRIMTAB_SCALES
         TRIMTAB_ROUND_ALL(0, 1, 2, 3, 4, 5, 6, 7)
-        TRIMTAB_BLOCK_LIMITS(24, 25, 26)
+        TRIMTAB_BLOCK_ZERO_POINT(24)
         TRIMTAB_BLOCK_ROWS
         TRIMTAB_NARROW_TWO(0, 1, 2, 3, 4, 5, 6, 7)
+        TRIMTAB_UNLESS_BOUNDED("5f", 25, 26)
         TRIMTAB_CLAMP_TWO(0, 4)
+        "5:\n"
         TRIMTAB_STORE_TWO(0, 4, p0, p1)
         "add %[c], %[c], #16\n"
         TRIMTAB_UNTIL_LAST_PANEL

@@ -16,7 +16,7 @@
 #ifndef TRIMTAB_KERNELS_X86_DEPTHWISE_BYTES_H_
 #define TRIMTAB_KERNELS_X86_DEPTHWISE_BYTES_H_
 
-#include "kernels/generic/depthwise_one_by_one.h"
+#include "kernels/generic/depthwise_few_channels.h"
 #include "kernels/generic/unroll.h"
 
 namespace {
@@ -143,8 +143,10 @@ inline void DepthwiseBytes(const DepthwiseArgs<int8_t>& given) {
   const size_t taps = args.kernel_h * args.kernel_w;
   const bool threes = kGroup > 3 && args.kernel_h == 3 && args.kernel_w == 3 && args.step_w <= 2;
   if (args.pixels == 0) return;
-  if (taps > kMostGroups * kGroup || (args.channels < kNr && !Taps::kSome))
-    return DepthwiseBytesOneByOne(args);
+  if (taps > kMostGroups * kGroup) return DepthwiseBytesOneByOne(args);
+  if constexpr (!Taps::kSome) {
+    if (args.channels < kNr) return DepthwiseFewChannels<kNr>(args, DepthwiseBytes<Taps>);
+  }
   uint16_t at[kMostGroups * kGroup] = {};
   size_t from[kMostGroups * kGroup];
   const size_t groups = threes ? 3 : (taps + kGroup - 1) / kGroup;

@@ -25,6 +25,18 @@ void PointAtEvenRows(const void* even_rows, GemmTiles<T>* tiles) {
   tiles->k = source.k;
 }
 
+// What kernels may write to beside the result: those of quantised numbers to the rows of a tile.
+template <typename T>
+static uint64_t LentBytes(const GemmArgs<T>*, uint64_t) {
+  return 0;
+}
+static uint64_t LentBytes(const GemmArgs<int8_t>*, uint64_t elements) { return Aligned(elements); }
+template <typename T>
+static void Lend(void*, GemmArgs<T>*) {}
+static void Lend(void* scratch, GemmArgs<int8_t>* args) {
+  args->scratch = static_cast<int8_t*>(scratch);
+}
+
 template <typename T>
 Status GemmDriver<T>::Bind(const ProductPlan& plan, const Tensor& w, const Tensor* bias,
                            int64_t groups, int64_t columns, int64_t depth, int64_t taps,
@@ -53,7 +65,11 @@ Status GemmDriver<T>::Bind(const ProductPlan& plan, const Tensor& w, const Tenso
       Aligned(static_cast<uint64_t>(taps * plan.call_tiles) * mr_ * sizeof(T*));
   zeros_bytes_ = static_cast<size_t>(zeros_bytes);
   pointers_bytes_ = static_cast<size_t>(pointers_bytes);
-  const uint64_t thread_bytes = pointers_bytes + Aligned(static_cast<uint64_t>(buffer_bytes));
+  const uint64_t lent_bytes =
+      LentBytes(static_cast<GemmArgs<T>*>(nullptr), static_cast<uint64_t>(depth) * mr_);
+  const uint64_t thread_bytes =
+      pointers_bytes + lent_bytes + Aligned(static_cast<uint64_t>(buffer_bytes));
+  lent_bytes_ = static_cast<size_t>(lent_bytes);
   thread_bytes_ = static_cast<size_t>(thread_bytes);
   scratch_bytes_ = zeros_bytes + thread_bytes * static_cast<uint64_t>(threads);
   return Status();
@@ -130,8 +146,10 @@ void GemmDriver<T>::Run(const GemmJob<T>& job, const Epilogue<T>& epilogue, void
     auto* const pointers =
         reinterpret_cast<const T**>(static_cast<uint8_t*>(scratch) + zeros_bytes_ +
                                     static_cast<size_t>(thread) * thread_bytes_);
-    void* const buffer = reinterpret_cast<uint8_t*>(pointers) + pointers_bytes_;
+    uint8_t* const lent = reinterpret_cast<uint8_t*>(pointers) + pointers_bytes_;
+    void* const buffer = lent + lent_bytes_;
     GemmArgs<T> args;
+    Lend(lent, &args);
     args.a = pointers;
     args.c_stride = job.row_stride;
     SetUp(epilogue, job, &args);

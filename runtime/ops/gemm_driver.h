@@ -84,7 +84,7 @@ class GemmDriver {
   size_t mr_ = 0, nr_ = 0;
   size_t panels_ = 1;      // at most, in a block of columns
   size_t call_tiles_ = 1;  // at most, in a call of the kernel
-  size_t zeros_bytes_ = 0, pointers_bytes_ = 0, thread_bytes_ = 0;
+  size_t zeros_bytes_ = 0, pointers_bytes_ = 0, lent_bytes_ = 0, thread_bytes_ = 0;
   uint64_t scratch_bytes_ = 0;
 };
 

@@ -11,10 +11,10 @@ namespace {
 
 struct GemmSource {
   WindowSource<int8_t> window;
-  size_t k;            // channels per group
-  size_t depth;        // of gathered rows
-  size_t rows_offset;  // of these in a buffer, behind pointers to taps
-  const int8_t* end;   // of the images
+  size_t k;             // channels per group
+  size_t depth;         // of rows that are gathered, or read with what follows them
+  size_t places_bytes;  // of the places of taps in a buffer, in front of gathered rows
+  const int8_t* end;    // of the images
 };
 
 void PointAtPixels(const void* context, GemmTiles<int8_t>* tiles) {
@@ -23,165 +23,172 @@ void PointAtPixels(const void* context, GemmTiles<int8_t>* tiles) {
                              tiles->group * source.k, source.k, tiles->a, &tiles->taps, &tiles->k);
 }
 
-// kWord + `last` bytes in words, of which the last overlaps the one before: but for the longest words
-// at most two.
-template <size_t kWord>
-inline void CopyWords(int8_t* to, const int8_t* from, size_t last) {
-  if (kWord == 16) {
-    for (size_t i = 0; i < last; i += kWord) __builtin_memcpy(to + i, from + i, kWord);
-  } else {
-    __builtin_memcpy(to, from, kWord);
-  }
-  __builtin_memcpy(to + last, from + last, kWord);
-}
-
-constexpr size_t kFilled = 16;  // bytes of zeros behind the taps of a row, all or some of them used
-
-// Taps of a few bytes, a kernel row of an image with few channels, or, beside padding, a tap: side
-// by side for each of the rows, which are filled up behind the last tap only.
-struct Gather {
-  const int8_t* const* from;
-  size_t taps, elements, mr, filled;
-
-  template <size_t kWord>
-  static void Run(const Gather gather, int8_t* to, size_t tiles, const int8_t** a) {
-    // What stores of bytes cannot change.
-    const size_t taps = gather.taps, elements = gather.elements, mr = gather.mr;
-    const size_t last = elements - kWord, filled = gather.filled;
-    const int8_t* const* tile = gather.from;
-    for (; tiles > 0; --tiles, tile += taps * mr) {
-      for (size_t i = 0; i < mr; ++i) {
-        *a++ = to;
-        const int8_t* const* tap = tile + i;
-        size_t t = taps;
-        do {
-          CopyWords<kWord>(to, *tap, last);
-          tap += mr;
-          to += elements;
-        } while (--t > 0);
-        __builtin_memset(to, 0, kFilled);
-        to += filled;
-      }
-    }
-  }
-};
-
 // Kernels multiply several elements of the depth at once. Where channels are no multiple of these,
-// the taps of every pixel are copied side by side, and filled up behind the last one only.
-void GatherPixels(const void* context, GemmTiles<int8_t>* tiles) {
+// weights are filled up with zeros, and whatever they meet does no harm: under a window of one pixel
+// what follows it in the image, but at the end of that, where copies are read.
+void PointAtPixelsAndOn(const void* context, GemmTiles<int8_t>* tiles) {
   const auto& source = *static_cast<const GemmSource*>(context);
-  const size_t mr = tiles->mr;
-  auto** from = static_cast<const int8_t**>(tiles->buffer);
-  size_t count = 0, elements = 0;
-  tiles->rows = PointAtTiles(source.window, tiles->row, tiles->rows, mr, tiles->group * source.k,
-                             source.k, from, &count, &elements);
-  auto* const to = static_cast<int8_t*>(tiles->buffer) + source.rows_offset;
-  const Gather gather{from, count, elements, mr, source.depth - count * elements};
-  const auto run = elements >= 16  ? Gather::Run<16>
-                   : elements >= 8 ? Gather::Run<8>
-                   : elements >= 4 ? Gather::Run<4>
-                   : elements >= 2 ? Gather::Run<2>
-                                   : Gather::Run<1>;
-  run(gather, to, DivideUp(tiles->rows, mr), tiles->a);
-  tiles->taps = 1;
-  tiles->k = source.depth;
+  const EvenRows<int8_t> pixels{source.window.x, source.window.pixel_stride, source.depth,
+                                source.k};
+  PointAtEvenRows<int8_t>(&pixels, tiles);
+  const int8_t* const* const last = tiles->a + tiles->rows - 1;
+  const auto runs_over = [&](const int8_t* row) {
+    return static_cast<size_t>(source.end - row) < source.depth;
+  };
+  if (!runs_over(*last)) return;
+  auto* copy = static_cast<int8_t*>(tiles->buffer);
+  const int8_t** const end = tiles->a + DivideUp(tiles->rows, tiles->mr) * tiles->mr;
+  for (const int8_t** a = tiles->a; a < end; ++a) {
+    if (!runs_over(*a)) continue;
+    __builtin_memcpy(copy, *a, source.k);
+    *a = copy;
+    copy += source.depth;
+  }
 }
 
-// Kernel rows beside padding, or where the image ends: copies, filled up.
-class CopiedRows {
- public:
-  // `line`: bytes of a row; `buffer`: of one row more than are copied.
-  CopiedRows(const GemmSource& source, size_t line, void* buffer)
-      : source_(source), line_(line), to_(static_cast<int8_t*>(buffer)), outside_(to_) {
-    Fill(line);
-  }
-  const int8_t* outside() const { return outside_; }
+constexpr size_t kWord = 16;
 
-  // The row that begins at column `first` of a line of the image.
-  const int8_t* Copy(const int8_t* pixels, int32_t first) {
-    const WindowSource<int8_t>& from = source_.window;
-    const int32_t begin = first < 0 ? -first : 0, room = from.w - first;
-    const int32_t end = room < from.window.kernel_w ? room : from.window.kernel_w;
-    if (begin >= end) return outside_;
-    const int8_t* const row = to_;
-    Fill(static_cast<size_t>(begin) * source_.k);
-    const int8_t* x = pixels + static_cast<size_t>(first + begin) * from.pixel_stride;
-    for (int32_t i = begin; i < end; ++i, x += from.pixel_stride) {
-      for (size_t p = 0; p < source_.k; ++p) *to_++ = x[p];
+// Under larger windows the taps of a pixel are copied side by side, all of a kernel row at once where
+// these are neighbours. Copies of whole words end too late: the next one begins where they should
+// have ended, and what is behind the last one meets weights of 0.
+class Gather {
+ public:
+  Gather(const GemmSource& source, size_t channel, void* buffer)
+      : from_(source.window),
+        depth_(source.depth),
+        end_(source.end),
+        images_(from_.x + channel),
+        places_(static_cast<size_t*>(buffer)),
+        to_(static_cast<int8_t*>(buffer) + source.places_bytes) {
+    const Window& window = from_.window;
+    const bool neighbours = from_.pixel_stride == source.k && window.dilation_w == 1;
+    taps_ = neighbours ? window.kernel_w : 1;
+    tap_bytes_ = source.k;
+    const size_t line = window.dilation_h * from_.w * from_.pixel_stride;
+    for (int32_t i = 0; i < window.kernel_h; ++i) {
+      for (int32_t j = 0; j < window.kernel_w; j += taps_)
+        places_[pieces_++] = i * line + j * window.dilation_w * from_.pixel_stride;
     }
-    Fill(static_cast<size_t>(row + line_ - to_));
-    return row;
+  }
+
+  // Of `count` neighbours from column `x` on in a line of the output, counted over all images.
+  void Line(size_t line, size_t x, size_t count) {
+    const Window& window = from_.window;
+    const size_t image = line / from_.out_h;
+    const int32_t top =
+        static_cast<int32_t>(line - image * from_.out_h) * window.stride_h - window.pad_top;
+    int32_t left = static_cast<int32_t>(x) * window.stride_w - window.pad_left;
+    const int8_t* const pixels = images_ + image * from_.h * from_.w * from_.pixel_stride;
+    while (count > 0) {
+      // Unsigned, so that it wraps where the first tap lies outside.
+      const size_t place =
+          (static_cast<size_t>(top) * from_.w + static_cast<size_t>(left)) * from_.pixel_stride;
+      size_t done = Whole(pixels, place, top, left, count);
+      if (done > 0) {
+        CopyWhole(pixels + place, done);
+      } else {
+        CopyPart(pixels, top, left);
+        done = 1;
+      }
+      count -= done;
+      left += static_cast<int32_t>(done) * window.stride_w;
+    }
   }
 
  private:
-  void Fill(size_t count) {
-    for (const int8_t padding = *source_.window.padding; count > 0; --count) *to_++ = padding;
+  // How many of `count` neighbours from a place on have all taps inside, and words that end there.
+  size_t Whole(const int8_t* pixels, size_t place, int32_t top, int32_t left, size_t count) const {
+    const Window& window = from_.window;
+    const int32_t room = from_.w - left - window.extent_w();
+    if (top < 0 || top + window.extent_h() > from_.h || left < 0 || room < 0) return 0;
+    const size_t last = place + places_[pieces_ - 1] + RoundUp(taps_ * tap_bytes_, kWord);
+    const auto readable = static_cast<size_t>(end_ - pixels);
+    if (readable < last) return 0;
+    const size_t inside = Least(static_cast<size_t>(room / window.stride_w) + 1, count);
+    return Least(inside, (readable - last) / (window.stride_w * from_.pixel_stride) + 1);
   }
 
-  const GemmSource& source_;
-  size_t line_;
+  // Of pixels that have all taps inside; `kWords`: of a piece, 0 for any number.
+  template <size_t kWords>
+  void Copy(const int8_t* x, size_t count) {
+    // What stores of bytes cannot change.
+    const size_t bytes = taps_ * tap_bytes_, pieces = pieces_, filled = depth_ - pieces * bytes;
+    const size_t words = kWords > 0 ? kWords : DivideUp(bytes, kWord);
+    const size_t step = from_.window.stride_w * from_.pixel_stride;
+    const size_t* const places = places_;
+    int8_t* to = to_;
+    for (; count > 0; --count, x += step, to += filled) {
+      for (size_t piece = 0; piece < pieces; ++piece, to += bytes) {
+        const int8_t* const from = x + places[piece];
+        for (size_t i = 0; i < words * kWord; i += kWord) __builtin_memcpy(to + i, from + i, kWord);
+      }
+    }
+    to_ = to;
+  }
+  void CopyWhole(const int8_t* x, size_t count) {
+    const size_t bytes = taps_ * tap_bytes_;
+    bytes <= kWord ? Copy<1>(x, count) : bytes <= 2 * kWord ? Copy<2>(x, count) : Copy<0>(x, count);
+  }
+
+  // Of a pixel beside padding, or at the end of the images.
+  void CopyPart(const int8_t* pixels, int32_t top, int32_t left) {
+    const Window& window = from_.window;
+    const TapRange inside = TapsInside(window.kernel_w, left, window.dilation_w, from_.w);
+    int8_t* const row = to_;
+    for (int32_t i = 0; i < window.kernel_h; ++i) {
+      const int32_t y = top + i * window.dilation_h;
+      const bool is_line = y >= 0 && y < from_.h;
+      int32_t j = is_line ? inside.begin : window.kernel_w;
+      Pad(j);
+      for (int32_t taps; j < inside.end; j += taps) {
+        taps = taps_ > 1 ? inside.end - j : 1;
+        const size_t x = static_cast<size_t>(left + j * window.dilation_w);
+        Append(pixels + (static_cast<size_t>(y) * from_.w + x) * from_.pixel_stride,
+               taps * tap_bytes_);
+      }
+      Pad(window.kernel_w - j);
+    }
+    to_ = row + depth_;
+  }
+  void Pad(int32_t taps) {
+    const size_t bytes = taps * tap_bytes_;
+    for (size_t i = 0; i < bytes; i += kWord) __builtin_memset(to_ + i, *from_.padding, kWord);
+    to_ += bytes;
+  }
+  void Append(const int8_t* from, size_t bytes) {
+    if (static_cast<size_t>(end_ - from) >= RoundUp(bytes, kWord)) {
+      for (size_t i = 0; i < bytes; i += kWord) __builtin_memcpy(to_ + i, from + i, kWord);
+    } else {
+      for (size_t i = 0; i < bytes; ++i) to_[i] = from[i];
+    }
+    to_ += bytes;
+  }
+
+  const WindowSource<int8_t> from_;
+  const size_t depth_;
+  const int8_t* const end_;
+  const int8_t* const images_;  // from the channel of the group on
+  size_t* const places_;        // of the pieces of a window, from its first tap on
   int8_t* to_;
-  const int8_t* outside_;
+  int32_t taps_;  // in a piece
+  size_t tap_bytes_;
+  size_t pieces_ = 0;
 };
 
-// The same where each kernel row is filled up, for one group. A row is read where it lies, with what
-// follows it in the image, for weights of 0.
-void PointAtKernelRows(const void* context, GemmTiles<int8_t>* tiles) {
+void GatherPixels(const void* context, GemmTiles<int8_t>* tiles) {
   const auto& source = *static_cast<const GemmSource*>(context);
-  const WindowSource<int8_t> from = source.window;
-  const Window& window = from.window;
-  const size_t mr = tiles->mr, taps = static_cast<size_t>(window.kernel_h);
-  const size_t line = source.depth / taps, stride = static_cast<size_t>(window.stride_w);
-  const size_t out_w = static_cast<size_t>(from.out_w), step = stride * from.pixel_stride;
-  CopiedRows copies(source, line, tiles->buffer);
-  size_t out_x = tiles->row % out_w, row = tiles->row / out_w;
-  const int8_t** a = tiles->a;
-  for (size_t left = tiles->rows; left > 0; a += taps * mr) {
-    const size_t used = Least(left, mr);
-    left -= used;
-    // Neighbours in a line of the output, of which those from `lo` to `hi` are inside of the image.
-    for (size_t i = 0, count; i < used; i += count) {
-      count = Least(used - i, out_w - out_x);
-      const size_t image = row / from.out_h;
-      const int32_t top =
-          static_cast<int32_t>(row - image * from.out_h) * window.stride_h - window.pad_top;
-      const int32_t first = static_cast<int32_t>(out_x) * window.stride_w - window.pad_left;
-      const int32_t room = from.w - window.kernel_w - first;
-      const size_t lo = first < 0 ? Least(DivideUp(static_cast<size_t>(-first), stride), count) : 0;
-      size_t hi = room < 0 ? lo : Least(static_cast<size_t>(room) / stride + 1, count);
-      if (hi < lo || from.pixel_stride != source.k) hi = lo;
-      for (size_t t = 0; t < taps; ++t) {
-        const int32_t y = top + static_cast<int32_t>(t) * window.dilation_h;
-        const int8_t** const tap = a + t * mr + i;
-        if (y < 0 || y >= from.h) {
-          for (size_t p = 0; p < count; ++p) tap[p] = copies.outside();
-          continue;
-        }
-        const int8_t* const pixels = from.x + (image * from.h + y) * from.w * from.pixel_stride;
-        const auto copy = [&](size_t p) {
-          tap[p] = copies.Copy(pixels, first + static_cast<int32_t>(p * stride));
-        };
-        for (size_t p = 0; p < lo; ++p) copy(p);
-        size_t p = lo;
-        if (lo < hi) {
-          // The column of the first one, which lies inside, is a sum that wraps on its way there.
-          const int8_t* x = pixels + (static_cast<size_t>(first) + lo * stride) * from.pixel_stride;
-          for (; p < hi && line <= static_cast<size_t>(source.end - x); ++p, x += step) tap[p] = x;
-        }
-        for (; p < count; ++p) copy(p);
-      }
-      out_x += count;
-      if (out_x == out_w) {
-        out_x = 0;
-        ++row;
-      }
-    }
-    for (size_t t = 0; t < taps; ++t) {
-      for (size_t i = used; i < mr; ++i) a[t * mr + i] = a[t * mr];
-    }
+  const auto out_w = static_cast<size_t>(source.window.out_w);
+  Gather gather(source, tiles->group * source.k, tiles->buffer);
+  size_t line = tiles->row / out_w, x = tiles->row - line * out_w;
+  for (size_t left = tiles->rows, count; left > 0; left -= count, ++line, x = 0) {
+    count = Least(left, out_w - x);
+    gather.Line(line, x, count);
   }
-  tiles->taps = taps;
-  tiles->k = line;
+  const auto* row = static_cast<const int8_t*>(tiles->buffer) + source.places_bytes;
+  const int8_t** const end = tiles->a + DivideUp(tiles->rows, tiles->mr) * tiles->mr;
+  for (const int8_t** a = tiles->a; a < end; row += source.depth) *a++ = row;
+  tiles->taps = 1;
+  tiles->k = source.depth;
 }
 
 class QlinearConv final : public OperatorOf<QlinearConvAttributes> {
@@ -195,9 +202,9 @@ class QlinearConv final : public OperatorOf<QlinearConvAttributes> {
   Epilogue<int8_t> epilogue_;
   GemmDriver<int8_t> gemm_;
   bool gathers_ = false;
-  int64_t depth_ = 0;        // as weights are packed
-  int64_t rows_offset_ = 0;  // GemmSource has it
-  int32_t padding_ = 0;      // what it holds
+  int64_t depth_ = 0;         // as weights are packed
+  int64_t places_bytes_ = 0;  // GemmSource has it
+  int32_t padding_ = 0;       // what it holds
 };
 
 Status QlinearConv::InferShape() {
@@ -223,20 +230,12 @@ Status QlinearConv::Prepare() {
   epilogue_.scale = input(3).data<float>();
   epilogue_.kr = static_cast<uint16_t>(kr);
   gathers_ = k % kr != 0;
-  const bool fills_rows = attributes().fill_rows;
-  TRIMTAB_CHECK(!fills_rows || (group == 1 && window_.dilation_w == 1),
-                "only neighbours of one group make rows to fill up (groups, distance)", group,
-                window_.dilation_w);
-  const int64_t lines = fills_rows ? window_.kernel_h : 1;
-  depth_ = lines * RoundUp(window_.taps() / lines * k, kr);
+  depth_ = RoundUp(window_.taps() * k, kr);
   int64_t taps = window_.taps(), buffer_bytes = 0;
-  const int64_t rows = mr * attributes().call_tiles;
-  if (fills_rows) {
-    buffer_bytes = (rows * lines + 1) * (depth_ / lines);
-    taps = lines;
-  } else if (gathers_) {
-    rows_offset_ = rows * taps * static_cast<int64_t>(sizeof(void*));
-    buffer_bytes = rows_offset_ + rows * depth_ + static_cast<int64_t>(kFilled);
+  if (gathers_) {
+    places_bytes_ = static_cast<int64_t>(RoundUp(taps * sizeof(size_t), kWord));
+    buffer_bytes =
+        places_bytes_ + mr * attributes().call_tiles * depth_ + static_cast<int64_t>(kWord);
     taps = 1;
   }
   const ProductPlan plan(attributes());
@@ -256,16 +255,17 @@ void QlinearConv::Run(ThreadPool& pool) {
                            gemm_.Zeros(scratch<void>(), padding_)},
                           static_cast<size_t>(input(1).dims[1]),
                           static_cast<size_t>(depth_),
-                          static_cast<size_t>(rows_offset_),
+                          static_cast<size_t>(places_bytes_),
                           x.data<int8_t>() + (x.Count() / x.c() - 1) * x.pixel_stride() + x.c()};
   const EvenRows<int8_t> pixels{source.window.x, source.window.pixel_stride, source.k, source.k};
   GemmJob<int8_t> job;
-  const bool fills_rows = attributes().fill_rows;
-  job.point = fills_rows ? PointAtKernelRows : gathers_ ? GatherPixels : PointAtPixels;
+  job.point = gathers_ ? GatherPixels : PointAtPixels;
   job.context = &source;
-  if (window_.pointwise() && !gathers_ && !fills_rows) {
+  if (window_.pointwise() && !gathers_) {
     job.point = PointAtEvenRows<int8_t>;
     job.context = &pixels;
+  } else if (window_.pointwise() && attributes().group == 1) {
+    job.point = PointAtPixelsAndOn;
   }
   job.w = input(1).data<int8_t>();
   job.bias = input(2).data<int32_t>();

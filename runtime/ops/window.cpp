@@ -38,11 +38,9 @@ template <typename T>
 const T** PointAtLine(const WindowSource<T>& source, const T* image, int32_t in_y, int32_t in_x,
                       int32_t count, int32_t step, const T** to) {
   const int32_t dilation = source.window.dilation_w;
-  // Taps from `begin` up to `end` lie inside.
-  int32_t begin = in_x < 0 ? (dilation - 1 - in_x) / dilation : 0;
-  int32_t end = in_x < source.w ? (source.w - in_x + dilation - 1) / dilation : 0;
-  if (end > count) end = count;
-  if (begin > end || !Inside(in_y, source.h)) begin = end = count;
+  TapRange inside = TapsInside(count, in_x, dilation, source.w);
+  if (!Inside(in_y, source.h)) inside = {count, count};
+  const auto [begin, end] = inside;
   // Unsigned, so that it wraps where the first column lies outside.
   const size_t first = static_cast<size_t>(in_x) + static_cast<size_t>(begin) * dilation;
   const size_t line = static_cast<size_t>(in_y % source.lines);
@@ -55,6 +53,12 @@ const T** PointAtLine(const WindowSource<T>& source, const T* image, int32_t in_
 }
 
 }  // namespace
+
+TapRange TapsInside(int32_t count, int32_t left, int32_t dilation, int32_t w) {
+  const int32_t begin = left < 0 ? (dilation - 1 - left) / dilation : 0;
+  const int32_t end = left < w ? (w - left + dilation - 1) / dilation : 0;
+  return {begin < count ? begin : count, end < count ? end : count};
+}
 
 Status ReadWindow(int64_t kernel_h, int64_t kernel_w, const IntList& strides, const IntList& pads,
                   const IntList& dilations, Window* window) {

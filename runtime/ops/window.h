@@ -29,6 +29,13 @@ struct Window {
   int32_t extent_w() const { return (kernel_w - 1) * dilation_w + 1; }
 };
 
+// The taps that lie inside of a line of `w` pixels, from `begin` up to `end`, of `count` that begin
+// at column `left`.
+struct TapRange {
+  int32_t begin, end;
+};
+TapRange TapsInside(int32_t count, int32_t left, int32_t dilation, int32_t w);
+
 // Checks the attributes of a window. Lists are in ONNX order: strides and dilations {h, w}, pads
 // {top, left, bottom, right}.
 Status ReadWindow(int64_t kernel_h, int64_t kernel_w, const IntList& strides, const IntList& pads,

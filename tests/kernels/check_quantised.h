@@ -70,8 +70,11 @@ class QuantisedCheck {
     for (size_t channels : all_channels) {
       const size_t all_windows[] = {1, 2, 3, 5, 7};
       for (size_t window : all_windows) {
-        for (size_t step = 1; step <= 2; ++step)
-          DepthwiseCase(kernel, nr, channels, window, step, result);
+        for (size_t step = 1; step <= 2; ++step) {
+          const size_t lines[] = {1, 4, 69};
+          for (size_t pixels : lines)
+            DepthwiseCase(kernel, nr, channels, window, step, pixels, result);
+        }
       }
     }
   }
@@ -282,7 +285,8 @@ class QuantisedCheck {
     const int low = clamp ? -20 : -128, high = clamp ? 99 : 127;
     const int zero_point = static_cast<int>(random_.Below(256)) - 128;
     kernel({pointers_, w, bias, scale, c, taps, k, rows, columns, stride, zero_point, low, high,
-            static_cast<uint16_t>(t.mr), static_cast<uint16_t>(t.nr), static_cast<uint16_t>(t.kr)});
+            static_cast<uint16_t>(t.mr), static_cast<uint16_t>(t.nr), static_cast<uint16_t>(t.kr),
+            scratch_.Take(t.mr * depth)});
     char place[120];
     snprintf(place, sizeof(place), "tile %zux%zuc%zu, rows %zu, columns %zu, taps %zu, k %zu", t.mr,
              t.nr, t.kr, rows, columns, taps, k);
@@ -302,9 +306,9 @@ class QuantisedCheck {
   }
 
   void DepthwiseCase(void (*kernel)(const DepthwiseArgs<int8_t>&), size_t nr, size_t channels,
-                     size_t window, size_t step, Result* result) {
+                     size_t window, size_t step, size_t pixels, Result* result) {
     ++result->cases;
-    const size_t tiles = (channels + nr - 1) / nr, taps = window * window, pixels = 4, rows = 2;
+    const size_t tiles = (channels + nr - 1) / nr, taps = window * window, rows = 2;
     int8_t* w = w_.Take(tiles * taps * nr);
     FillEnds(w, tiles * taps * nr, -127);
     auto* bias = reinterpret_cast<int32_t*>(bias_.Take(channels));
@@ -323,8 +327,8 @@ class QuantisedCheck {
     kernel({pointers_, w, bias, scale, y, window, window, column, step, step, rows, pixels,
             channels, stride, row_stride, -7, -90, 127, static_cast<uint16_t>(nr)});
     char place[120];
-    snprintf(place, sizeof(place), "tile %zu, channels %zu, window %zu, step %zu", nr, channels,
-             window, step);
+    snprintf(place, sizeof(place), "tile %zu, channels %zu, window %zu, step %zu, pixels %zu", nr,
+             channels, window, step, pixels);
     y_.CheckUntouched(y, rows * pixels, channels, stride, result, place);
     const size_t last = channels < nr ? 0 : channels - nr;
     for (size_t r = 0; r < rows; ++r) {
@@ -347,7 +351,7 @@ class QuantisedCheck {
     }
   }
 
-  GuardedBytes x_, w_, y_;
+  GuardedBytes x_, w_, y_, scratch_;
   Guarded<float> bias_, scale_, floats_;
   const int8_t* pointers_[4096];
   Random random_;

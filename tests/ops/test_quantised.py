@@ -30,6 +30,12 @@ CONVOLUTIONS: dict[str, tuple[Shape, Shape, dict[str, Any]]] = {
         (9, 8, 5, 3),
         {"pads": [2, 0, 3, 1], "dilations": [2, 1]},
     ),
+    "3x3-dilated-odd": (
+        (2, 7, 9, 12),
+        (5, 7, 3, 3),
+        {"pads": [2, 2, 2, 2], "dilations": [2, 2]},
+    ),
+    "groups-odd": ((1, 9, 8, 8), (6, 3, 3, 3), {"group": 3, "pads": [1, 1, 1, 1]}),
     "groups": ((1, 12, 8, 8), (18, 4, 3, 3), {"group": 3, "pads": [1, 1, 1, 1]}),
     "depthwise": ((2, 20, 9, 8), (20, 1, 3, 3), {"group": 20, "pads": [1, 1, 1, 1]}),
     "depthwise-5x5-stride-2": (

@@ -20,9 +20,6 @@ from trimtab.target import Target
 
 _OPERATOR, _DEPTHWISE = "qlinear_conv", "qlinear_conv_depthwise"
 _LEAST = -128
-# So many times the products take less time than gathering pixels: 36 to 28, of 3x3 taps of three
-# channels in steps of four.
-_MOST_FILLED = 1.3
 _ROWS = 8  # down which kernels go with what they loaded for the rows before
 
 
@@ -62,7 +59,6 @@ class QuantisedProducts:
             "panels": blocking.panels(target, kernel, w.shape[0] // groups, depth),
             "call_tiles": blocking.call_tiles(target, kernel, depth),
             "depth_step": kernel.depth_step,
-            "fill_rows": _fills_rows(program, op, kernel),
         }
 
     def packings(self, program: Program, op: Op) -> dict[int, Packing]:
@@ -70,10 +66,8 @@ class QuantisedProducts:
         kernel, groups = kernels.kernel(op.attributes["kernel"]), int(op.attributes["group"])
         nr, kr = kernel.packing[1], kernel.depth_step
         columns = Packing(("bias", groups, nr), lambda data: gemm.pack_bias(data, groups, nr))
-        fill_rows = _fills_rows(program, op, kernel)
         weights = Packing(
-            ("quantised", groups, nr, kr, fill_rows),
-            lambda data: gemm.pack_steps(data, groups, nr, kr, fill_rows=fill_rows),
+            ("quantised", groups, nr, kr), lambda data: gemm.pack_steps(data, groups, nr, kr)
         )
         return {1: weights, 2: columns, 3: columns}
 
@@ -135,23 +129,8 @@ class QuantisedDepthwise:
 
 def _depth(program: Program, op: Op, kernel: Kernel) -> int:
     """Of a group's products, filled up to what the kernel multiplies at once."""
-    _, channels, *window = program.vars[op.inputs[1]].shape
-    lines = window[0] if _fills_rows(program, op, kernel) else 1
-    return lines * _filled(math.prod(window) // lines * channels, kernel)
-
-
-def _filled(depth: int, kernel: Kernel) -> int:
+    depth = math.prod(program.vars[op.inputs[1]].shape[1:])
     return -(-depth // kernel.depth_step) * kernel.depth_step
-
-
-def _fills_rows(program: Program, op: Op, kernel: Kernel) -> bool:
-    """Whether each kernel row is filled up, which saves gathering pixels: where neighbours lie side
-    by side, and there are few more products.
-    """
-    (_, channels, rows, columns), groups = program.vars[op.inputs[1]].shape, op.attributes["group"]
-    side_by_side = groups == 1 and columns > 1 and op.attributes["dilations"][1] == 1
-    more = rows * _filled(columns * channels, kernel) / _filled(rows * columns * channels, kernel)
-    return bool(side_by_side and channels % kernel.depth_step and more <= _MOST_FILLED)
 
 
 def _sums_16_bits(kernel: Kernel) -> bool:

@@ -143,16 +143,13 @@ def pack_bias(bias: Array, groups: int, nr: int) -> Array:
     return pack_groups(bias.reshape(groups, -1, 1), nr)
 
 
-def pack_steps(w: Array, groups: int, nr: int, kr: int, *, fill_rows: bool = False) -> Array:
+def pack_steps(w: Array, groups: int, nr: int, kr: int) -> Array:
     """w: [c_out, c_in / groups, kh, kw] -> [group][panel][depth / kr][nr][kr], filled up with zeros
-    to whole panels, and to whole steps behind the last tap, or each row of the kernel.
+    to whole panels, and to whole steps behind the last tap.
     """
-    lines = w.shape[2] if fill_rows else 1
     by_group = _by_group(w, groups)
     columns, depth = by_group.shape[1:]
-    by_line = by_group.reshape(groups, columns, lines, depth // lines)
-    line = -(-depth // lines // kr) * kr
-    padded = np.zeros((groups, -(-columns // nr) * nr, lines, line), w.dtype)
-    padded[:, :columns, :, : depth // lines] = by_line
-    steps = padded.reshape(groups, -1, nr, lines * line // kr, kr)
-    return steps.transpose(0, 1, 3, 2, 4).reshape(-1)
+    panels, steps = -(-columns // nr), -(-depth // kr)
+    padded = np.zeros((groups, panels * nr, steps * kr), w.dtype)
+    padded[:, :columns, :depth] = by_group
+    return padded.reshape(groups, panels, nr, steps, kr).transpose(0, 1, 3, 2, 4).reshape(-1)
