@@ -161,8 +161,8 @@ struct WinogradProductArgs<int8_t> {
 struct WinogradTile {
   uint16_t tile, size;
 };
-constexpr WinogradTile kWinogradTiles[] = {{2, 4}, {3, 5}, {4, 5}, {4, 6},
-                                           {5, 7}, {4, 8}, {5, 8}, {6, 8}};
+constexpr WinogradTile kWinogradTiles[] = {{2, 4}, {3, 5}, {4, 5}, {2, 6}, {3, 6},
+                                           {4, 6}, {5, 7}, {4, 8}, {5, 8}, {6, 8}};
 
 // Transforms the weights: element i * n + j of y is (G x G^T)[i][j] for every column, where x[i][j]
 // is the weight at w[i * r + j], r = n - m + 1. G is that of kernels/generic/winograd.h.

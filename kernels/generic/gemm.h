@@ -46,28 +46,6 @@ inline void Finish(const GemmArgs<Element>& args, const Element* residual, Eleme
   }
 }
 
-// The same of a whole tile without a residual, as most are.
-template <class V, int kRows, int kVectors>
-inline void FinishWhole(const GemmArgs<Element>& args, bool is_bounded, Element* c,
-                        V (&sums)[kRows][kVectors]) {
-  if (is_bounded) {
-    const V low = SetAs<V>(args.clamp_min), high = SetAs<V>(args.clamp_max);
-    TRIMTAB_UNROLL
-    for (int i = 0; i < kRows * kVectors; ++i) {
-      V& sum = sums[i / kVectors][i % kVectors];
-      sum = Min(Max(sum, low), high);
-    }
-  }
-  TRIMTAB_UNROLL
-  for (int i = 0; i < kRows; ++i, c += args.c_stride) {
-    TRIMTAB_UNROLL
-    for (int v = 0; v < kVectors; ++v) Store(c + v * kLanesOf<V>, sums[i][v]);
-  }
-}
-// Kernels whose tiles are so few instructions that it is worth its code.
-template <class Tile>
-constexpr bool kFinishesWhole = false;
-
 // The bias of a call that has none.
 template <int kCount>
 inline const Element* Zeros() {
@@ -92,10 +70,6 @@ inline void TilePanels(const GemmArgs<Element>& args, size_t count) {
   const Element* bias = args.bias != nullptr ? args.bias : Zeros<Tile::kNr>();
   const Element *w = args.w, *residual = args.residual;
   Element* c = args.c;
-  const bool is_whole = kFinishesWhole<Tile> && kRows == Tile::kMr && residual == nullptr &&
-                        args.rows >= static_cast<size_t>(kRows);
-  constexpr float kInfinity = __builtin_inff();
-  const bool is_bounded = args.clamp_min > -kInfinity || args.clamp_max < kInfinity;
   for (;; w += panel_elements, bias += bias_step) {
     V sums[kRows][kVectors];
     TRIMTAB_UNROLL
@@ -105,11 +79,7 @@ inline void TilePanels(const GemmArgs<Element>& args, size_t count) {
       for (int i = 0; i < kRows; ++i) sums[i][v] = start;
     }
     Tile::Multiply(args, w, sums);
-    if (is_whole) {
-      FinishWhole(args, is_bounded, c, sums);
-    } else {
-      Finish(args, residual, c, sums);
-    }
+    Finish(args, residual, c, sums);
     if (--count == 0) return;
     c += Tile::kNr;
     if (residual != nullptr) residual += Tile::kNr;

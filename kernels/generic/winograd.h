@@ -221,7 +221,7 @@ inline void WinogradInput(const WinogradInputArgs<Element>& given) {
   }
 }
 
-TRIMTAB_FAMILY(f32, f16, tiles(2x4, 3x5, 4x5, 4x6, 5x7, 4x8, 5x8, 6x8))
+TRIMTAB_FAMILY(f32, f16, tiles(2x4, 3x5, 4x5, 2x6, 3x6, 4x6, 5x7, 4x8, 5x8, 6x8))
 template <int kTile, int kSize>
 inline void WinogradOutput(const WinogradOutputArgs<Element>& given) {
   const WinogradOutputArgs<Element> args = given;  // a copy that stores to y cannot change
@@ -316,7 +316,7 @@ inline void WinogradOutput(const WinogradOutputArgs<Element>& given) {
   }
 }
 
-TRIMTAB_FAMILY(f32, f16, needs(precision), tiles(2x4, 3x5, 4x5, 4x6, 5x7, 4x8, 5x8, 6x8))
+TRIMTAB_FAMILY(f32, f16, needs(precision), tiles(2x4, 3x5, 4x5, 2x6, 3x6, 4x6, 5x7, 4x8, 5x8, 6x8))
 template <int kTile, int kSize>
 inline void WinogradWeights(const WinogradWeightsArgs<Element>& given) {
   constexpr int kTaps = kSize - kTile + 1;

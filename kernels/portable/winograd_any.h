@@ -18,6 +18,8 @@ inline void AnyOutput(const WinogradOutputArgs<Element>& args) {
   if (args.size == 4) return WinogradOutput<2, 4>(args);
   if (args.size == 5 && args.tile == 3) return WinogradOutput<3, 5>(args);
   if (args.size == 5) return WinogradOutput<4, 5>(args);
+  if (args.size == 6 && args.tile == 2) return WinogradOutput<2, 6>(args);
+  if (args.size == 6 && args.tile == 3) return WinogradOutput<3, 6>(args);
   if (args.size == 6) return WinogradOutput<4, 6>(args);
   if (args.size == 7) return WinogradOutput<5, 7>(args);
   if (args.tile == 4) return WinogradOutput<4, 8>(args);
@@ -29,6 +31,8 @@ inline void AnyWeights(const WinogradWeightsArgs<Element>& args) {
   if (args.size == 4) return WinogradWeights<2, 4>(args);
   if (args.size == 5 && args.tile == 3) return WinogradWeights<3, 5>(args);
   if (args.size == 5) return WinogradWeights<4, 5>(args);
+  if (args.size == 6 && args.tile == 2) return WinogradWeights<2, 6>(args);
+  if (args.size == 6 && args.tile == 3) return WinogradWeights<3, 6>(args);
   if (args.size == 6) return WinogradWeights<4, 6>(args);
   if (args.size == 7) return WinogradWeights<5, 7>(args);
   if (args.tile == 4) return WinogradWeights<4, 8>(args);

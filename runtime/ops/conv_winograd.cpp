@@ -24,23 +24,26 @@ constexpr int kMaxSize = 8;  // of a tile's inputs
 constexpr int64_t kOnes[] = {1, 1};
 
 // Copies `count` runs of elements that follow each other to places `stride` apart. Runs are short:
-// they go in whole vectors where they are as long as one, the last of which may overlap the one
-// before. Out of line, so that all it needs is in registers.
+// they go in pieces of 16 bytes, or of 8, where they are as long as one; the last piece may overlap
+// the one before. Out of line, so that all it needs is in registers.
 template <typename T>
 __attribute__((noinline)) void CopyRuns(T* to, size_t stride, const T* from, size_t run,
                                         int32_t count) {
-  constexpr size_t kStep = 16 / sizeof(T);
-  const auto step = [&](size_t i) { memcpy(to + i, from + i, kStep * sizeof(T)); };
+  constexpr size_t kStep = 16 / sizeof(T), kHalf = kStep / 2;
   for (; count > 0; --count, to += stride, from += run) {
-    if (run < kStep) {
+    if (run < kHalf) {
       for (size_t i = 0; i < run; ++i) to[i] = from[i];
-      continue;
+    } else if (run < kStep) {
+      memcpy(to, from, kHalf * sizeof(T));
+      memcpy(to + run - kHalf, from + run - kHalf, kHalf * sizeof(T));
+    } else {
+      const auto step = [&](size_t i) { memcpy(to + i, from + i, kStep * sizeof(T)); };
+      step(0);
+      if (run > 2 * kStep) {
+        for (size_t i = kStep; i < run - kStep; i += kStep) step(i);
+      }
+      step(run - kStep);
     }
-    step(0);
-    if (run > 2 * kStep) {
-      for (size_t i = kStep; i < run - kStep; i += kStep) step(i);
-    }
-    step(run - kStep);
   }
 }
 

@@ -67,7 +67,7 @@ OTHERS = {
     "padding over squares": Layer(2, 16, 3, 4, pads=(9, 7, 8, 9), kernel=7, stride=2),
     "strides of three": Layer(3, 16, 25, 26, pads=(1, 2, 3, 4), kernel=7, stride=3, bias=False),
 }
-TILES = {2: (4,), 3: (2, 3, 4, 5, 6), 4: (5,), 5: (4,)}  # by taps
+TILES = {2: (4,), 3: (2, 3, 4, 5, 6), 4: (3, 5), 5: (2, 4)}  # by taps
 CASES = [
     (name, tile)
     for name, layer in (LAYERS | OTHERS).items()
