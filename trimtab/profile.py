@@ -20,9 +20,9 @@ from trimtab import paths, plugins, schema
 from trimtab.errors import ProfileError
 
 ANY = ("*",)
-# The side of the one Winograd tile that a small binary holds for networks that it does not know:
-# 3x3 in tiles of four, which most plans ask for. The transforms of the other six are 11 KB.
-_SMALL_TILE = 6
+# The one Winograd tile that a small binary holds for networks that it does not know: of four
+# outputs and six inputs, 3x3, which most plans ask for. The transforms of the others are 14 KB.
+_SMALL_TILE = (4, 6)
 _TRANSFORMS = ("winograd_input", "winograd_output", "winograd_weights")
 
 
@@ -147,7 +147,8 @@ class Profile:
         known, rows, usable = self.kept_kernels(arch), kernel_files.isas(), {*isas}
 
         def is_common(k: kernel_files.Kernel) -> bool:
-            return k.family not in _TRANSFORMS or k.nr in (0, _SMALL_TILE)
+            tile, size = _SMALL_TILE
+            return k.family not in _TRANSFORMS or (k.mr in (0, tile) and k.nr in (0, size))
 
         def best(kernels: Iterable[kernel_files.Kernel], small: bool) -> list[kernel_files.Kernel]:
             def order(k: kernel_files.Kernel) -> tuple[bool, int]:
