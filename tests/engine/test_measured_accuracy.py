@@ -81,7 +81,7 @@ def test_each_method_stands_beside_the_peer_with_the_same_pictures(
     wanted = [feed["x"] for feed in twins._feeds({"x": (1, 3, 8, 8)})]
     np.testing.assert_array_equal(calibrated, wanted)
     words, table = found.page()
-    assert "`mse` (the default)" in str(words)
+    assert "`mse`: 1 of 1" in str(words)
     assert isinstance(table, Table)
     assert len(table.rows) == 1
     with pytest.raises(UsageError, match="unknown method"):

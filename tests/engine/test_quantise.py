@@ -123,7 +123,7 @@ def test_all_but_the_border_computes_on_integers(source: Path) -> None:
 def test_operators_without_a_range_stay_in_float32(source: Path) -> None:
     simple = passes.simplify(trimtab.load(source), before="fuse_residual")
     given = quantise.samples.of_arrays({"x": SAMPLES}, quantise.inputs_of(simple))
-    ranges = calibrate(simple, given, "min_max")
+    ranges, _ = calibrate(simple, given, "min_max")
     without = {name: found for name, found in ranges.ranges.items() if name != "c1"}
     twin = rewrite.quantised(simple, quantise.Ranges("net", "min_max", 20, without))
     planned = trimtab.optimize(twin)

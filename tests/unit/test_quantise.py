@@ -271,12 +271,13 @@ def test_ranges_are_written_and_read(tmp_path: Path) -> None:
     [
         "[",
         "network = 3",
-        HEAD + "ranges=3\n[means]",
-        HEAD + "[means]\n[ranges]\na=[1]",
-        HEAD + "[means]\n[ranges]\na=[2,1]",
-        HEAD + "[means]\n[ranges]\na=[nan,1]",
-        HEAD + "[ranges]\na=[0,1]\n[means]\na=3",
-        HEAD + "more=1\n[means]\n[ranges]\na=[0,1]",
+        HEAD + "ranges=3\n[means]\n[factors]",
+        HEAD + "[means]\n[factors]\n[ranges]\na=[1]",
+        HEAD + "[means]\n[factors]\n[ranges]\na=[2,1]",
+        HEAD + "[means]\n[factors]\n[ranges]\na=[nan,1]",
+        HEAD + "[ranges]\na=[0,1]\n[factors]\n[means]\na=3",
+        HEAD + "[ranges]\na=[0,1]\n[means]\n[factors]\na=[1,0]",
+        HEAD + "more=1\n[means]\n[factors]\n[ranges]\na=[0,1]",
     ],
 )
 def test_files_of_ranges_that_are_wrong_are_refused(text: str, tmp_path: Path) -> None:

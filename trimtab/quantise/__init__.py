@@ -12,9 +12,9 @@ from trimtab.errors import CalibrationError, PlanError, ProgramError
 from trimtab.planner.choices import Plan
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
-from trimtab.quantise import rewrite, samples
+from trimtab.quantise import equalise, rewrite, samples
 from trimtab.quantise.accuracy import compare
-from trimtab.quantise.calibrate import calibrate
+from trimtab.quantise.calibrate import calibrate, rounding_of
 from trimtab.quantise.methods import DEFAULT
 from trimtab.quantise.ranges import Ranges
 from trimtab.quantise.samples import Inputs, Samples
@@ -104,21 +104,25 @@ def quantize(
         given = samples.of_arrays(given, inputs_of(program))
     simple = passes.simplify(program, before="fuse_residual")
     _check_types(simple, types or {})
-    found = ranges or calibrate(simple, given.calibrating, method, progress)
+    if ranges:
+        found, weights = ranges, None
+    else:
+        found, weights = calibrate(simple, given.calibrating, method, progress)
     if unknown := sorted(set(found.ranges) - set(simple.vars)):
         raise CalibrationError(
             f"ranges of tensors that the network does not have: {unknown[0]}",
             where=found.network,
             hint="calibrate this network",
         )
+    equalise.check(simple, found.factors, found.network)
+    weights = weights or rounding_of(simple, found, given.calibrating, progress)
     searched = None
     if asked:
-        made = search(simple, found, given, asked, target or Target.host(), progress)
+        made = search(simple, found, weights, given, asked, target or Target.host(), progress)
         types, searched = made.types, made.search
     plan = Plan(precision="mixed", precisions=types) if types else Plan(precision="int8")
-    twin = rewrite.quantised(
-        simple, found, [n for n, kind in plan.precisions.items() if kind != "int8"]
-    )
+    kept = [n for n, kind in plan.precisions.items() if kind != "int8"]
+    twin = rewrite.quantised(simple, found, kept, weights)
     if searched:
         accuracy = searched.candidates[searched.chosen].accuracy
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,12 +11,27 @@ from trimtab.errors import CalibrationError
 from trimtab.passes.tabulate_bytes import computed
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
-from trimtab.quantise import rewrite
+from trimtab.quantise import equalise, rewrite
+from trimtab.quantise.equalise import Channels, equalised
 from trimtab.quantise.methods import DEFAULT, method
 from trimtab.quantise.ranges import Ranges
+from trimtab.quantise.rounding import Rounding, moments, operands
 from trimtab.quantise.samples import Samples
 from trimtab.quantise.seen import Array, Seen
 from trimtab.session import Session
+
+
+def calibrate(
+    program: Program, samples: Samples, name: str = DEFAULT, progress: Progress = SILENT
+) -> tuple[Ranges, Rounding]:
+    """The ranges of the tensors of a simplified float32 program, by the method of that name, and
+    the rounding of its weights.
+
+    CalibrationError where a tensor never had a finite value.
+    """
+    needs = method(name).NEEDS_HISTOGRAM
+    watched = watch(program, samples, histograms=needs, progress=progress)
+    return watched.ranges(name), watched.rounding
 
 
 def tensors(program: Program) -> list[str]:
@@ -27,68 +42,142 @@ def tensors(program: Program) -> list[str]:
 
 @dataclass(frozen=True)
 class Watched:
-    """What was seen of a program's tensors on so many samples."""
+    """What was seen of a program's tensors on the samples, their channels multiplied with
+    `factors`; `rounding`: of its weights, by what was seen of their operands.
+    """
 
-    network: str
-    samples: int
+    program: Program
+    samples: Samples
     seen: Mapping[str, Seen]
+    factors: Mapping[str, tuple[float, ...]]
+    rounding: Rounding
 
     def ranges(self, name: str) -> Ranges:
         """By the method of that name, which may need that histograms were taken."""
-        chosen = method(name)
+        chosen, count = method(name), self.samples.count
         means = {
-            tensor: tuple((place.sums / self.samples).tolist())
+            tensor: tuple((place.sums / count).tolist())
             for tensor, place in self.seen.items()
             if place.sums is not None and np.isfinite(place.sums).all()
         }
         found = {tensor: chosen.range_of(place) for tensor, place in self.seen.items()}
-        return Ranges(self.network, name, self.samples, found, means)
-
-
-def calibrate(
-    program: Program, samples: Samples, name: str = DEFAULT, progress: Progress = SILENT
-) -> Ranges:
-    """The ranges of the tensors of a simplified float32 program, by the method of that name.
-
-    CalibrationError where a tensor never had a finite value.
-    """
-    needs = method(name).NEEDS_HISTOGRAM
-    return watch(program, samples, histograms=needs, progress=progress).ranges(name)
+        return Ranges(self.program.name, name, count, found, means, self.factors)
 
 
 def watch(
     program: Program, samples: Samples, *, histograms: bool = True, progress: Progress = SILENT
 ) -> Watched:
-    """Runs a simplified float32 program on the samples, twice where histograms are taken, too.
+    """Runs a simplified float32 program on the samples, three times where histograms are taken,
+    too.
 
     CalibrationError where a tensor never had a finite value.
     """
+    factors = _factors(program, samples, progress)
+    twin = equalised(program, factors)
+    seen = {tensor: Seen(function=_function(twin, tensor)) for tensor in tensors(twin)}
+    channels = _channels(twin)
+    operands = _Operands(twin, samples.count)
+
+    def look(number: int, values: Values) -> None:
+        for tensor, place in seen.items():
+            place.look(values[tensor])
+            if tensor in channels:
+                place.add(values[tensor], channels[tensor])
+        operands.look(number, values)
+
+    _go_over(twin, tensors(twin), samples, "calibrating: ranges", look, progress)
+    blank = [tensor for tensor, place in seen.items() if not place.extremes]
+    if blank:
+        raise CalibrationError(
+            f"tensor '{blank[0]}' had no finite value in {samples.count} samples",
+            where=program.name,
+            hint="look at the samples: are mean and scale those of the training?",
+        )
+
+    def count(_: int, values: Values) -> None:
+        for tensor, place in seen.items():
+            place.count(values[tensor])
+
+    if histograms:
+        _go_over(twin, tensors(twin), samples, "calibrating: histograms", count, progress)
+    return Watched(program, samples, seen, factors, operands.rounding())
+
+
+def rounding_of(
+    program: Program, ranges: Ranges, samples: Samples, progress: Progress = SILENT
+) -> Rounding:
+    """Of the weights of a simplified float32 program whose ranges are known."""
+    twin = equalised(program, ranges.factors)
+    operands = _Operands(twin, samples.count)
+    _go_over(twin, operands.tensors, samples, "calibrating: weights", operands.look, progress)
+    return operands.rounding()
+
+
+Values = Mapping[str, Array]
+
+
+def _go_over(
+    program: Program,
+    wanted: Iterable[str],
+    samples: Samples,
+    what: str,
+    note: Callable[[int, Values], None],
+    progress: Progress,
+) -> None:
+    """Notes the values of tensors for each sample."""
     watched = program.copy()
-    watched.outputs = list(dict.fromkeys([*program.outputs, *tensors(program)]))
+    watched.outputs = list(dict.fromkeys([*program.outputs, *wanted]))
     watched.outputs = [tensor for tensor in watched.outputs if tensor not in program.inputs]
     session = Session(watched)
-    seen = {tensor: Seen(function=_function(program, tensor)) for tensor in tensors(program)}
-    channels = _channels(program)
-    looks: list[tuple[str, Callable[[Seen, Array], None]]] = [("ranges", Seen.look)]
-    if histograms:
-        looks.append(("histograms", Seen.count))
-    for what, note in looks:
-        with progress.step(f"calibrating: {what}", "samples") as step:
-            for number, feed in enumerate(samples):
-                values = {**feed, **session.run(feed)}
-                for tensor, place in seen.items():
-                    note(place, values[tensor])
-                    if note is Seen.look and tensor in channels:
-                        place.add(values[tensor], channels[tensor])
-                step.update(number + 1, samples.count)
-        blank = [tensor for tensor, place in seen.items() if not place.extremes]
-        if blank:
-            raise CalibrationError(
-                f"tensor '{blank[0]}' had no finite value in {samples.count} samples",
-                where=program.name,
-                hint="look at the samples: are mean and scale those of the training?",
-            )
-    return Watched(program.name, samples.count, seen)
+    with progress.step(what, "samples") as step:
+        for number, feed in enumerate(samples):
+            note(number, {**feed, **session.run(feed)})
+            step.update(number + 1, samples.count)
+
+
+def _factors(
+    program: Program, samples: Samples, progress: Progress
+) -> Mapping[str, tuple[float, ...]]:
+    """What the channels of tensors are multiplied with, so that their ranges are alike."""
+    wanted = [tensor for group in equalise.groups(program) for tensor in group.tensors]
+    if not wanted:
+        return {}
+    seen: dict[str, Channels] = {}
+
+    def look(_: int, values: Values) -> None:
+        for tensor in wanted:
+            found = Channels.of(values[tensor])
+            seen[tensor] = seen[tensor].joined(found) if tensor in seen else found
+
+    _go_over(program, wanted, samples, "calibrating: channels", look, progress)
+    return equalise.factors(program, seen)
+
+
+class _Operands:
+    """Looks at the operands of operators with weights."""
+
+    def __init__(self, program: Program, samples: int) -> None:
+        self._program, self._samples = program, samples
+        ops = [op for op in program.ops if op.type in rewrite.WEIGHTED]
+        known = [op for op in ops if program.vars[op.inputs[1]].data is not None]
+        found = [(op, moments(program, op)) for op in known]
+        self._seen = [(op, place) for op, place in found if place is not None]
+
+    @property
+    def tensors(self) -> list[str]:
+        """What is looked at."""
+        return [op.inputs[0] for op, _ in self._seen]
+
+    def look(self, number: int, values: Values) -> None:
+        """At the sample of that number."""
+        for op, place in self._seen:
+            x = values[op.inputs[0]]
+            place.add(operands(self._program, op, x, self._samples, number))
+
+    def rounding(self) -> Rounding:
+        """By what was seen; where all of it was finite."""
+        found = {op.name: place for op, place in self._seen}
+        return Rounding({name: m for name, m in found.items() if np.isfinite(m.products).all()})
 
 
 def _channels(program: Program) -> dict[str, int]:

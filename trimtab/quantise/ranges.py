@@ -11,6 +11,9 @@
     [means]
     "input" = [0.12, -0.03, 0.2]
 
+    [factors]
+    "/features/0/relu" = [1.0, 2.4, 1.1]
+
 Operators that read or give a tensor without a line stay in floating point: lines may be changed,
 and deleted.
 """
@@ -35,7 +38,8 @@ _HINT = 'it has network, method, samples, and in [ranges] "TENSOR" = [LEAST, MOS
 @dataclass(frozen=True)
 class Ranges:
     """Ranges by tensor of the simplified program, and where they come from; `means`: of each
-    channel of tensors that operators with weights read.
+    channel of tensors that operators with weights read. Both are of the program whose channels are
+    multiplied with `factors` (`equalise`).
     """
 
     network: str
@@ -43,6 +47,7 @@ class Ranges:
     samples: int
     ranges: Mapping[str, Range]
     means: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    factors: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     def write(self, path: Path) -> None:
         """Writes the file."""
@@ -54,6 +59,7 @@ class Ranges:
                 "samples": self.samples,
                 "ranges": table,
                 "means": {name: list(means) for name, means in self.means.items()},
+                "factors": {name: list(by) for name, by in self.factors.items()},
             }
         )
         files.write_text(path, text)
@@ -66,6 +72,7 @@ class Ranges:
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise CalibrationError(f"cannot be read: {error}", where=str(path)) from error
         kinds = {"network": str, "method": str, "samples": int, "ranges": dict, "means": dict}
+        kinds["factors"] = dict
         wrong = [key for key, kind in kinds.items() if not isinstance(table.get(key), kind)]
         wrong += sorted(set(table) - set(kinds))
         if wrong:
@@ -76,7 +83,8 @@ class Ranges:
             )
         found = {name: _range(name, value, path) for name, value in table["ranges"].items()}
         means = {name: _means(name, value, path) for name, value in table["means"].items()}
-        return Ranges(table["network"], table["method"], table["samples"], found, means)
+        factors = {name: _factors(name, value, path) for name, value in table["factors"].items()}
+        return Ranges(table["network"], table["method"], table["samples"], found, means, factors)
 
 
 def _numbers(value: object) -> tuple[float, ...]:
@@ -93,6 +101,15 @@ def _means(name: str, value: object, path: Path) -> tuple[float, ...]:
     if not means:
         raise CalibrationError(f"the means of '{name}' are {value!r}", where=str(path), hint=_HINT)
     return means
+
+
+def _factors(name: str, value: object, path: Path) -> tuple[float, ...]:
+    factors = _numbers(value)
+    if not factors or min(factors) <= 0:
+        raise CalibrationError(
+            f"the factors of '{name}' are {value!r}", where=str(path), hint=_HINT
+        )
+    return factors
 
 
 def _range(name: str, value: object, path: Path) -> Range:

@@ -13,7 +13,9 @@ from collections.abc import Iterable
 import numpy as np
 
 from trimtab.program import Op, Program, Quantisation
+from trimtab.quantise.equalise import equalised
 from trimtab.quantise.ranges import Ranges
+from trimtab.quantise.rounding import MOST, NEAREST, Rounding
 from trimtab.quantise.seen import Array, Range
 
 # Operators with constant weights whose first dimension is that of the results' channels.
@@ -36,17 +38,22 @@ QUANTISED = WEIGHTED | SAME_RANGE | TABLED | {"add", "average_pool", "global_ave
 # What the results of these are for certain, whatever was seen.
 KNOWN = {"sigmoid": Range(0.0, 255 / 256), "hard_sigmoid": Range(0.0, 255 / 256)}
 
-_MOST = 127  # of a weight; -128 has no negative
 _BIAS_STEPS = 2.0**30  # a bias is an int32, of units of the products
 _LEAST_SCALE = 2.0**-60
 _WIDER = 1.25  # so much wider a range costs a third of a bit
 
 
-def quantised(program: Program, ranges: Ranges, keep: Iterable[str] = ()) -> Program:
+def quantised(
+    program: Program,
+    ranges: Ranges,
+    keep: Iterable[str] = (),
+    rounding: Rounding = NEAREST,
+) -> Program:
     """The simplified float32 `program` with its tensors in int8, where `ranges` has a range of all
-    that an operator reads and gives. Operators named in `keep` stay in float32.
+    that an operator reads and gives. Operators named in `keep` stay in float32. `rounding`: of
+    weights, by what was seen of their operands.
     """
-    twin = program.copy()
+    twin = equalised(program, ranges.factors)
     kept = frozenset(keep)
     chosen = [op for op in twin.ops if op.name not in kept and _can(twin, op, ranges)]
     found = _joined(twin, chosen, ranges)
@@ -63,7 +70,7 @@ def quantised(program: Program, ranges: Ranges, keep: Iterable[str] = ()) -> Pro
             _quantise_input(twin, name, found[name], ops)
     for op in ops:
         if op in chosen and op.type in WEIGHTED:
-            _quantise_weights(twin, op, ranges)
+            _quantise_weights(twin, op, ranges, rounding)
         results = [name for name in op.outputs if name in wanted]
         real = {name: _renamed(twin, op, name) for name in results}
         twin.block.ops.append(op)
@@ -208,7 +215,7 @@ def _pair(program: Program, real: str, found: Range, name: str) -> None:
     program.block.add_op("dequantize_linear", [integers], None, [name], f"{name}.dequantise")
 
 
-def _quantise_weights(program: Program, op: Op, ranges: Ranges) -> None:
+def _quantise_weights(program: Program, op: Op, ranges: Ranges, rounding: Rounding) -> None:
     """Weights of 8 bits and a bias of 32 in the place of those of an operator."""
     x, w = op.inputs[:2]
     bias = op.inputs[2] if len(op.inputs) > 2 else ""
@@ -223,7 +230,7 @@ def _quantise_weights(program: Program, op: Op, ranges: Ranges) -> None:
     )
     scales = weight_scales(weights, offsets, step)
     along = scales.reshape(-1, *[1] * (weights.ndim - 1))
-    stored = np.clip(np.rint(weights / along), -_MOST, _MOST).astype(np.int8)
+    stored = rounding.of(op.name, weights, scales, step)
     if means := ranges.means.get(tensor):
         offsets = offsets + lost(weights - stored * along, np.array(means))
     op.inputs[1] = _stored(program, stored, Quantisation.of(scales, 0, 0), f"{w}.i8")
@@ -250,7 +257,7 @@ def weight_scales(weights: Array, bias: Array | None, step: float) -> Array:
     """A scale for each index of the first axis of `weights`, so that its largest magnitude is 127
     of them, and that the bias, in units of it and of the operand's `step`, is an int32.
     """
-    scales = np.abs(weights).reshape(len(weights), -1).max(axis=1, initial=0.0) / _MOST
+    scales = np.abs(weights).reshape(len(weights), -1).max(axis=1, initial=0.0) / MOST
     if bias is not None:
         scales = np.maximum(scales, np.abs(bias) / (step * _BIAS_STEPS))
     # Nothing but zeros, or what float32 holds of products with no more.

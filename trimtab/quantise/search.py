@@ -21,6 +21,7 @@ from trimtab.progress import SILENT, Progress
 from trimtab.quantise import rewrite
 from trimtab.quantise.accuracy import Reference
 from trimtab.quantise.ranges import Ranges
+from trimtab.quantise.rounding import Rounding
 from trimtab.quantise.samples import Samples
 from trimtab.target import Target
 
@@ -39,6 +40,7 @@ class Found:
 def search(
     simple: Program,
     ranges: Ranges,
+    rounding: Rounding,
     samples: Samples,
     asked: tuple[Demand, ...],
     target: Target,
@@ -49,7 +51,7 @@ def search(
     `simple`: a simplified float32 program. Errors of operators are of samples that ranges are of;
     the budget is held against those held out. float32 is among what is tried, and keeps any budget.
     """
-    return _Searcher(simple, ranges, samples, asked, target, progress).run()
+    return _Searcher(simple, ranges, rounding, samples, asked, target, progress).run()
 
 
 class _Searcher:
@@ -57,6 +59,7 @@ class _Searcher:
         self,
         simple: Program,
         ranges: Ranges,
+        rounding: Rounding,
         samples: Samples,
         asked: tuple[Demand, ...],
         target: Target,
@@ -64,6 +67,7 @@ class _Searcher:
     ) -> None:
         self._simple, self._ranges, self._target = simple, ranges, target
         self._asked, self._progress = asked, progress
+        self._rounding = rounding
         few = min(samples.calibrating.count, _LOOKED_AT)
         self._looked_at = Reference(simple, Samples(few, samples.calibrating.feed))
         self._held_out = Reference(simple, samples.held_out)
@@ -121,7 +125,7 @@ class _Searcher:
                 step.update(number, len(self._weighted), name)
                 alone = self._types(other for other in self._weighted if other != name)
                 keep = [other for other, kind in alone.items() if kind != "int8"]
-                twin = rewrite.quantised(self._simple, self._ranges, keep)
+                twin = rewrite.quantised(self._simple, self._ranges, keep, self._rounding)
                 error = self._looked_at.compare(twin).mean_error
                 saved = self._cycles(self._types([name])) - whole
                 found.append(Weighed(name, error, saved, "int8"))
@@ -162,7 +166,7 @@ class _Searcher:
         plan = Plan(precision="mixed", precisions=types)
         if len(keep) == len(types):
             return self._simple, plan
-        return rewrite.quantised(self._simple, self._ranges, keep), plan
+        return rewrite.quantised(self._simple, self._ranges, keep, self._rounding), plan
 
     def _accuracy(self, types: Mapping[str, str]) -> Accuracy:
         program, plan = self._program(types)

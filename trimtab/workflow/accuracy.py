@@ -98,7 +98,7 @@ def _cosines(path: Path, ways: Sequence[str]) -> list[Cosine]:
     watched = watch(simple, Samples(len(given), given.__getitem__))
     reference = Reference(simple, Samples(len(others), others.__getitem__))
     for way in ways:
-        made = rewrite.quantised(simple, watched.ranges(way))
+        made = rewrite.quantised(simple, watched.ranges(way), (), watched.rounding)
         found.append(Cosine(path.stem, way, reference.compare(made).cosine))
     return found
 
@@ -194,8 +194,9 @@ def _detector(
         watched = _watched(program, given)
         found = []
         for way in work.ways:
-            made = quantise.quantize(program, given, ranges=watched.ranges(way))
-            found.append(count.of(f"int8, {way}", made.program, made.plan))
+            ranges = watched.ranges(way)
+            twin = rewrite.quantised(watched.program, ranges, (), watched.rounding)
+            found.append(count.of(f"int8, {way}", twin, Plan(precision="int8")))
         for budget in work.budgets:
             ranges = watched.ranges(DEFAULT)
             made = quantise.quantize(

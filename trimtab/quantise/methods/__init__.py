@@ -13,7 +13,7 @@ from typing import Protocol, cast
 from trimtab.errors import UsageError
 from trimtab.quantise.seen import Range, Seen
 
-DEFAULT = "mse"
+DEFAULT = "reach"
 
 
 class Method(Protocol):

@@ -1,0 +1,243 @@
+"""What makes int8 nearer to float32: channels of like ranges, weights rounded for their operands,
+and ranges that look at samples' extremes.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from tests.ops.cases.case import Array
+from trimtab.errors import CalibrationError
+from trimtab.program import Op, Program
+from trimtab.quantise import equalise, rounding
+from trimtab.quantise.equalise import Channels
+from trimtab.quantise.methods import method
+from trimtab.quantise.seen import Range, Seen
+from trimtab.session import Session
+
+RNG = np.random.default_rng(15)
+
+
+def network() -> Program:
+    """Convolutions of all kinds, with a shortcut, whose channels have unlike ranges."""
+    program = Program("net")
+    program.add_input("x", (1, 3, 7, 6))
+    block = program.block
+
+    def conv(x: str, name: str, shape: tuple[int, ...], group: int = 1) -> str:
+        weights = RNG.normal(0, 1, shape) * np.exp(RNG.normal(0, 1, (shape[0], 1, 1, 1)))
+        bias = RNG.normal(0, 0.3, shape[0])
+        pad = shape[2] // 2
+        constants = [block.add_constant(v.astype(np.float32), f"{name}.c") for v in (weights, bias)]
+        values = {"group": group, "pads": (pad, pad, pad, pad)}
+        return block.add_op("conv", [x, *constants], values, [name], name)[0]
+
+    first = conv("x", "a", (8, 3, 3, 3))
+    (bent,) = block.add_op("leaky_relu", [first], {"alpha": 0.1}, ["bent"])
+    deep = conv(bent, "b", (8, 1, 3, 3), group=8)
+    (kept,) = block.add_op("relu", [deep], {}, ["kept"])
+    flat = conv(kept, "c", (8, 4, 1, 1), group=2)
+    again = conv(flat, "d", (8, 8, 1, 1))
+    (both,) = block.add_op("add", [flat, again], {}, ["both"])
+    program.outputs = [conv(both, "y", (4, 8, 1, 1))]
+    return program
+
+
+def channels(program: Program, x: Array) -> dict[str, Channels]:
+    watched = program.copy()
+    watched.outputs = [name for op in program.ops for name in op.outputs]
+    return {name: Channels.of(value) for name, value in Session(watched).run({"x": x}).items()}
+
+
+def test_an_equalised_program_is_equal_and_its_channels_have_like_ranges() -> None:
+    program = network()
+    x = RNG.normal(0, 1, (1, 3, 7, 6)).astype(np.float32)
+    seen = channels(program, x)
+    by = equalise.factors(program, seen)
+    assert set(by) == {"a", "bent", "b", "kept", "c", "d", "both"}
+    assert by["a"] == by["bent"]
+    assert by["c"] == by["d"] == by["both"]
+    twin = equalise.equalised(program, by)
+    wanted, found = (Session(p).run({"x": x})["y"] for p in (program, twin))
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4 * abs(wanted).max())
+    after = channels(twin, x)
+    # A depthwise convolution loses nothing: all channels that it reads reach the same end.
+    np.testing.assert_allclose(
+        np.maximum(after["a"].peaks, after["bent"].peaks).std(), 0, atol=1e-4
+    )
+    for name, factors in by.items():
+        np.testing.assert_allclose(after[name].peaks, seen[name].peaks * factors, rtol=1e-3)
+        assert after[name].peaks.max() <= 1.001 * max(
+            seen[other].peaks.max() for other in by if by[other] == factors
+        )
+
+
+def test_rounding_adds_less_to_what_an_equalised_program_computes() -> None:
+    """Rounds operands and weights as the model of it says, in numpy."""
+    shape = (6, 8, 1, 1)
+    program = Program("net")
+    program.add_input("x", (1, 2, 20, 20))
+    block = program.block
+    spread = np.exp(RNG.normal(0, 1.5, (8, 1, 1, 1)))
+    weights = [RNG.normal(0, 1, (8, 2, 1, 1)) * spread, RNG.normal(0, 1, shape)]
+    names = [block.add_constant(w.astype(np.float32)) for w in weights]
+    (middle,) = block.add_op("conv", ["x", names[0]], {}, ["middle"], "middle")
+    program.outputs = block.add_op("conv", [middle, names[1]], {}, ["y"], "y")
+    x = RNG.normal(0, 1, (1, 2, 20, 20)).astype(np.float32)
+    by = equalise.factors(program, channels(program, x))
+
+    def error(program: Program) -> float:
+        seen = program.copy()
+        seen.outputs = ["middle", "y"]
+        wanted = Session(seen).run({"x": x})
+        reals = wanted["middle"][0].reshape(8, -1)
+        w = np.asarray(program.vars[program.ops[1].inputs[1]].data).reshape(6, 8)
+        step, steps = 2 * abs(reals).max() / 255, abs(w).max(axis=1, keepdims=True) / 127
+        y = (np.rint(w / steps) * steps) @ (np.rint(reals / step) * step)
+        exact = w @ reals
+        return float(np.square(y - exact).mean())
+
+    assert error(equalise.equalised(program, by)) < 0.8 * error(program)
+
+
+def test_tensors_that_others_than_convolutions_make_or_read_keep_their_channels() -> None:
+    program = network()
+    (group,) = (g for g in equalise.groups(program) if "a" in g.tensors)
+    assert sorted(group.tensors) == ["a", "bent"]
+    program.block.add_op("sigmoid", ["bent"], {}, ["gate"])
+    assert all("a" not in g.tensors for g in equalise.groups(program))
+    program.outputs.append("kept")
+    assert all("b" not in g.tensors for g in equalise.groups(program))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda by: by.pop("bent"),
+        lambda by: by.update(a=by["a"][:-1], bent=by["a"][:-1]),
+        lambda by: by.update(y=(1.0,) * 4),
+        lambda by: by.update(absent=(1.0,)),
+        lambda by: by.update(a=(2.0,) * 8),
+    ],
+)
+def test_factors_that_would_change_results_are_refused(
+    change: Callable[[dict[str, tuple[float, ...]]], object],
+) -> None:
+    program = network()
+    by: dict[str, tuple[float, ...]] = {"a": (1.0,) * 7 + (3.0,), "bent": (1.0,) * 7 + (3.0,)}
+    equalise.check(program, by, "ranges.toml")
+    change(by)
+    with pytest.raises(CalibrationError, match="do not fit"):
+        equalise.check(program, by, "ranges.toml")
+
+
+# Rounding of weights.
+
+
+def objective(places: Array, chosen: Array, matrix: Array) -> Array:
+    errors = places - chosen
+    return np.asarray(np.einsum("...d,de,...e->...", errors, matrix, errors))
+
+
+def test_weights_are_rounded_together() -> None:
+    depth, rows, step = 4, 40, 0.01
+    samples = RNG.normal(0, 1, (200, 2)) @ RNG.normal(0, 1, (2, depth))
+    covariance = np.cov(samples, rowvar=False, bias=True)
+    weights = RNG.normal(0, 1, (rows, depth)).astype(np.float32)
+    scales = (abs(weights).max(axis=1) / 127).astype(np.float32)
+    chosen = rounding.rounded(weights, scales, covariance[None], step).astype(np.float64)
+    places, matrix = weights / scales[:, None], covariance + np.eye(depth) * step**2 / 12
+    found = objective(places, chosen, matrix)
+    nearest = np.rint(places)
+    assert found.sum() < 0.5 * objective(places, nearest, matrix).sum()
+    # No weight by itself has a better integer.
+    for j, change in itertools.product(range(depth), (-1, 1)):
+        other = chosen.copy()
+        other[:, j] = np.clip(other[:, j] + change, -127, 127)
+        assert (objective(places, other, matrix) >= found * (1 - 1e-9)).all()
+
+
+def test_weights_are_rounded_to_the_nearest_where_operands_tell_nothing() -> None:
+    weights = RNG.normal(0, 1, (6, 2, 3, 3)).astype(np.float32)
+    scales = np.full(6, 0.03, np.float32)
+    wanted = np.clip(np.rint(weights / scales[0]), -127, 127)
+    np.testing.assert_array_equal(rounding.rounded(weights, scales, None, 1.0), wanted)
+    alone = np.broadcast_to(np.eye(18), (1, 18, 18))
+    np.testing.assert_array_equal(rounding.rounded(weights, scales, alone, 1.0), wanted)
+
+
+@pytest.mark.parametrize(("group", "stride", "dilation"), [(1, 1, 1), (2, 2, 1), (4, 1, 2)])
+def test_operands_are_what_a_convolution_multiplies(group: int, stride: int, dilation: int) -> None:
+    program = Program("conv")
+    program.add_input("x", (1, 4, 9, 7))
+    weights = RNG.normal(0, 1, (8, 4 // group, 3, 3)).astype(np.float32)
+    constant = program.block.add_constant(weights)
+    values = {
+        "group": group,
+        "strides": (stride, stride),
+        "dilations": (dilation, dilation),
+        "pads": (1, 2, 0, 1),
+    }
+    program.outputs = program.block.add_op("conv", ["x", constant], values, ["y"])
+    op: Op = program.ops[0]
+    x = RNG.normal(0, 1, (1, 4, 9, 7)).astype(np.float32)
+    found = rounding.operands(program, op, x, 1, 0)  # of one sample: all places
+    sums = found @ weights.reshape(group, -1, weights[0].size).transpose(0, 2, 1)
+    (y,) = Session(program).run({"x": x}).values()
+    wanted = y.reshape(group, 8 // group, -1).transpose(0, 2, 1)
+    assert sums.shape == wanted.shape
+    np.testing.assert_allclose(np.sort(sums, axis=1), np.sort(wanted, axis=1), atol=1e-4)
+    seen = rounding.moments(program, op)
+    assert seen is not None
+    for part in np.array_split(found, 3, axis=1):
+        seen.add(part)
+    for covariance, rows in zip(seen.covariance, found, strict=True):
+        known = np.cov(rows, rowvar=False, bias=True)
+        np.testing.assert_allclose(covariance, known, rtol=1e-3, atol=1e-4)
+
+
+# Ranges.
+
+
+def test_ends_are_expected_beyond_the_extreme_by_its_distance_from_the_next() -> None:
+    seen = Seen()
+    for values in ([-1, 2], [-3, 5], [-2.5, 4], [1, 3]):
+        seen.look(np.array(values, np.float32))
+    assert method("endpoint").range_of(seen) == Range(-3.5, 6.0)
+    one = Seen()
+    one.look(np.array([-1, 2], np.float32))
+    assert method("endpoint").range_of(one) == Range(-1.0, 2.0)
+
+
+@pytest.mark.parametrize(("name", "power"), [("mse", 2.0), ("norm", 2.4)])
+def test_a_norm_takes_the_range_with_the_smallest_error_of_the_values(
+    name: str, power: float
+) -> None:
+    values = RNG.standard_t(3, 20000).astype(np.float32)
+    seen = Seen()
+    seen.look(values)
+    seen.count(values)
+
+    def error(least: float, most: float) -> float:
+        step = (most - least) / 255
+        kept = np.clip(np.rint((values - least) / step), 0, 255) * step + least
+        return float((np.abs(kept - values) ** power).mean())
+
+    found = method(name).range_of(seen)
+    shares = np.linspace(0.02, 1, 40)
+    ends = itertools.product(values.min() * shares, values.max() * shares)
+    assert error(found.least, found.most) < 1.05 * min(error(*pair) for pair in ends)
+
+
+def test_nothing_is_cut_off_but_before_a_function() -> None:
+    values = RNG.standard_t(3, 20000).astype(np.float32)
+    for function in (None, lambda x: np.where(x > 0, x, 0.01 * x)):
+        seen = Seen(function=function)
+        seen.look(values)
+        seen.count(values)
+        wanted = method("mse" if function else "min_max").range_of(seen)
+        assert method("reach").range_of(seen) == wanted
