@@ -233,7 +233,8 @@ Status QlinearConv::Prepare() {
   depth_ = RoundUp(window_.taps() * k, kr);
   int64_t taps = window_.taps(), buffer_bytes = 0;
   if (gathers_) {
-    places_bytes_ = static_cast<int64_t>(RoundUp(taps * sizeof(size_t), kWord));
+    places_bytes_ =
+        static_cast<int64_t>(RoundUp(static_cast<size_t>(taps) * sizeof(size_t), kWord));
     buffer_bytes =
         places_bytes_ + mr * attributes().call_tiles * depth_ + static_cast<int64_t>(kWord);
     taps = 1;
