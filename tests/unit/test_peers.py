@@ -6,6 +6,7 @@ import importlib.util
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -96,7 +97,8 @@ def test_engines_take_turns_and_warm_up_in_each(model: Path, tmp_path: Path) -> 
     engines = FakeEngines({"ncnn": 4_000_000, "trimtab": 2_000_000})
     found = compare(Work([model], rounds=2), engines, tmp_path)
     loads = ["close ncnn", "close trimtab"] * LOADS
-    assert engines.log == [*loads, *["ncnn", "trimtab"] * 2, "close trimtab", "close ncnn"]
+    rounds = ["ncnn", "trimtab", "trimtab", "ncnn"]
+    assert engines.log == [*loads, *rounds, "close trimtab", "close ncnn"]
     ncnn, ours = found.results
     assert (ncnn.median_ms, ours.median_ms, ours.minimum_ms) == (4.0, 2.0, 2.0)
     assert ours.start_ms == 3.0
@@ -129,6 +131,32 @@ def test_a_process_that_dies_says_its_last_words(model: Path, tmp_path: Path) ->
     case = Case.of(model, tmp_path)
     with pytest.raises(RunnerError, match="it ended: out of luck"):
         Process(str(python), case, "ncnn", 1)
+
+
+# An engine whose thread goes on spinning for 0.4 s of a processor's time after its answer.
+SPINS = """#!{python}
+import json, sys, time, numpy
+job = json.loads(sys.argv[-1])
+numpy.savez(job["folder"] + "/outputs.npz", y=numpy.zeros(4))
+print(json.dumps(dict(create_ns=1, first_ns=1, peak_bytes=1, shipped_bytes=1)), flush=True)
+for line in sys.stdin:
+    print(json.dumps(dict(ns=[1] * int(line))), flush=True)
+    end = time.process_time() + 0.4
+    while time.process_time() < end: pass
+    open(job["folder"] + "/rests", "w").close()
+"""
+
+
+def test_the_next_engine_waits_until_the_threads_of_the_last_one_rest(
+    model: Path, tmp_path: Path
+) -> None:
+    python = tmp_path / "python"
+    python.write_text(SPINS.replace("{python}", sys.executable))
+    python.chmod(0o755)
+    case = Case.of(model, tmp_path)
+    with closing(Process(str(python), case, "ncnn", 1)) as engine:
+        assert engine.run(3) == [1, 1, 1]
+        assert (case.folder / "rests").exists()
 
 
 def test_a_failure_of_trimtab_is_an_error(model: Path, tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 """trimtab beside other inference engines, on the same ONNX models and in the same minutes.
 
 Every engine has a process of its own, in the interpreter that has its packages. The engines take
-turns within a round, so that drift of the machine hits all alike; loading is timed in fresh
-processes. The expected outputs come from an engine that optimises nothing (`oracle`).
+turns within a round, so that drift of the machine hits all alike, and each round begins with
+another one, so that none always follows the same; loading is timed in fresh processes. The expected outputs come from an engine that optimises nothing (`oracle`).
 """
 
 from __future__ import annotations
@@ -196,14 +196,22 @@ def _on_one(
         for turn in range(LOADS, turns):
             step.update(turn, turns, "run")
             running = _each(running, take_turn, left_out)
+            running = _rotated(running)
     step.update(turns, turns)
     return [
         Result(
             case.model.stem, name, threads, case.weights_bytes,
             tuple(loads[name]), tuple(samples[name]),
         )
-        for name in running
+        for name in engines.versions
+        if name in running
     ]  # fmt: skip
+
+
+def _rotated(engines: Mapping[str, A]) -> dict[str, A]:
+    """The first one at the end."""
+    first, *others = engines
+    return {name: engines[name] for name in (*others, first)}
 
 
 def _each(

@@ -7,6 +7,7 @@ import hashlib
 import json
 import math
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,9 @@ from trimtab.bench.golden import Golden
 from trimtab.bench.oracle import onnx_golden
 from trimtab.errors import MissingRequirementError, RunnerError
 from trimtab.instruments.peers import quantised, worker
+
+_LOOK_SECONDS = 0.03  # three ticks of a usual kernel's clock
+_REST_SECONDS = 5
 
 
 @dataclass(frozen=True)
@@ -124,11 +128,26 @@ class Process:
         return answer
 
     def run(self, count: int) -> Sequence[int]:
-        """Nanoseconds of each of `count` inferences."""
+        """Nanoseconds of each of `count` inferences; all of its threads sleep when this returns."""
         assert self._process.stdin
         with contextlib.suppress(BrokenPipeError):  # it has died: the answer will say so
             print(count, file=self._process.stdin, flush=True)
-        return [int(ns) for ns in self._answer()["ns"]]
+        taken = [int(ns) for ns in self._answer()["ns"]]
+        self._settle()
+        return taken
+
+    def _settle(self) -> None:
+        """Waits until it takes no time of a processor: threads of some engines go on spinning after
+        an inference, where the next engine's would run. RunnerError when it never comes to rest.
+        """
+        end = time.monotonic() + _REST_SECONDS
+        ticks = _ticks(self._process.pid)
+        while time.monotonic() < end:
+            time.sleep(_LOOK_SECONDS)
+            before, ticks = ticks, _ticks(self._process.pid)
+            if ticks == before:
+                return
+        raise RunnerError(f"it still computes {_REST_SECONDS} s after its answer", where=self._name)
 
     def close(self) -> None:
         """Ends the process."""
@@ -143,6 +162,15 @@ class Process:
             self._process.wait()
         self._process.stdout.close()
         self._log.close()
+
+
+def _ticks(pid: int) -> tuple[str, str]:
+    """Processor time of a process and its threads, as /proc tells it (proc(5), fields 14 and 15)."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+    except OSError:  # it has ended, which the next turn will say
+        return "", ""
+    return fields[11], fields[12]
 
 
 def prepare(python: str, case: Case, engine: str, threads: int) -> None:
