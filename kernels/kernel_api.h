@@ -59,7 +59,8 @@ struct GemmArgs {
 //
 //   c[i][j] = clamp(round(float(sum + bias[j]) * scale[j]) + zero_point)
 //
-// in float32, rounded half to even: what onnxruntime's QLinearConv and XNNPACK compute. The zero
+// in float32, rounded half to even: what onnxruntime's QLinearConv and XNNPACK compute; or, where
+// `reals` is not null, reals[i][j] = float(sum + bias[j]) * scale[j], and c is not written. The zero
 // point of `a` is in the bias. `w` has kr elements of the depth side by side, as kernels multiply
 // them: [panel][taps * k / kr][nr][kr]; k is a multiple of kr. `bias` and `scale` are padded to nr.
 template <>
@@ -69,9 +70,10 @@ struct GemmArgs<int8_t> {
   const int32_t* bias;
   const float* scale;
   int8_t* c;
+  float* reals;
   size_t taps, k;
   size_t rows, columns;
-  size_t c_stride;
+  size_t c_stride;                // of either
   int32_t zero_point, low, high;  // -128 <= low <= high <= 127
   uint16_t mr, nr, kr;            // read by the portable kernel only
   int8_t* scratch;                // mr * taps * k elements that a kernel may write to

@@ -1,9 +1,9 @@
 // The frame of the GEMM kernels of bytes: tiles, panels, and results that no memory is for.
 //
 // A kernel supplies Tile: the constants kMr and kNr, and Multiply(block, panel, count, c, c_stride),
-// which computes a whole tile of `count` panels, from one on, and writes its rows to c; Pack, which
-// brings the rows of such a tile together before; kFew and MultiplyFew, which computes as many rows
-// alone, or 0.
+// which computes a whole tile of `count` panels, from one on, and writes its rows to c, bytes, or floats
+// where the block is real (c_stride is of bytes); Pack, which brings the rows of such a tile together
+// before; kFew and MultiplyFew, which computes as many rows alone, or 0.
 #ifndef TRIMTAB_KERNELS_ARM_GEMM_BYTES_H_
 #define TRIMTAB_KERNELS_ARM_GEMM_BYTES_H_
 
@@ -21,6 +21,7 @@ struct Block {
   int16x8_t zero_point;  // in every lane, as the limits
   int8x16_t low, high;
   size_t is_bounded;                    // by less than 8 bits
+  size_t is_real;                       // results are neither rounded nor bounded
   const int8_t *const *a, *const *end;  // pointers to taps
   size_t k;
   int8_t* packed;  // what Pack makes of the rows
@@ -44,9 +45,10 @@ struct Panel {
   [w] "+r"(panel.w), [bias] "+r"(panel.bias), [scale] "+r"(panel.scale), [count] "+r"(count),      \
       [c] "+r"(c), [tap] "=&r"(tap), [n] "=&r"(n), [p0] "=&r"(p0), [p1] "=&r"(p1), [p2] "=&r"(p2), \
       [p3] "=&r"(p3)
-#define TRIMTAB_BLOCK_INPUTS                                                     \
-  [a] "r"(block.a), [end] "r"(block.end), [k] "r"(block.k), [block] "r"(&block), \
-      [low] "i"(offsetof(Block, low)), [bounded] "r"(block.is_bounded), [c_stride] "r"(c_stride)
+#define TRIMTAB_BLOCK_INPUTS                                                                       \
+  [a] "r"(block.a), [end] "r"(block.end), [k] "r"(block.k), [block] "r"(&block),                   \
+      [low] "i"(offsetof(Block, low)), [bounded] "r"(block.is_bounded), [real] "r"(block.is_real), \
+      [c_stride] "r"(c_stride)
 #define TRIMTAB_NEXT_PANEL \
   "10:\n"                  \
   "mov %[tap], %[a]\n"
@@ -61,9 +63,19 @@ struct Panel {
   "add %[p1], %[c], %[c_stride]\n"         \
   "add %[p2], %[c], %[c_stride], lsl #1\n" \
   "add %[p3], %[p1], %[c_stride], lsl #1\n"
-#define TRIMTAB_UNTIL_LAST_PANEL  \
-  "subs %[count], %[count], #1\n" \
-  "b.ne 10b\n"
+// The end of the loop over panels. What stores real numbers in the place of bytes stands between these.
+#define TRIMTAB_UNTIL_LAST_PANEL_OR_REALS \
+  "20:\n"                                 \
+  "subs %[count], %[count], #1\n"         \
+  "b.ne 10b\n"                            \
+  "b 22f\n"                               \
+  "21:\n"
+#define TRIMTAB_END_OF_REALS(bytes) \
+  "add %[c], %[c], #" #bytes        \
+  "\n"                              \
+  "b 20b\n"                         \
+  "22:\n"
+#define TRIMTAB_IF_REAL "cbnz %[real], 21f\n"
 // The rounded sums of s0 to s3 as 16 bytes in s0.
 #define TRIMTAB_NARROW(s0, s1, s2, s3, zero_point) \
   "sqxtn v" #s0 ".4h, v" #s0                       \
@@ -91,29 +103,44 @@ struct Panel {
   "smax v" #s ".16b, v" #s ".16b, v" #low \
   ".16b\n"                                \
   "smin v" #s ".16b, v" #s ".16b, v" #high ".16b\n"
-// Integers as rounded products with the factors in v(f).
-#define TRIMTAB_ROUND(s, f)           \
-  "scvtf v" #s ".4s, v" #s            \
-  ".4s\n"                             \
-  "fmul v" #s ".4s, v" #s ".4s, v" #f \
-  ".4s\n"                             \
-  "fcvtns v" #s ".4s, v" #s ".4s\n"
+// Integers as products with the factors in v(f), and these rounded.
+#define TRIMTAB_SCALE(s, f) \
+  "scvtf v" #s ".4s, v" #s  \
+  ".4s\n"                   \
+  "fmul v" #s ".4s, v" #s ".4s, v" #f ".4s\n"
+#define TRIMTAB_ROUND(s) "fcvtns v" #s ".4s, v" #s ".4s\n"
+// 16 real numbers of a row.
+#define TRIMTAB_STORE_REALS(s0, s1, s2, s3, p) \
+  "stp q" #s0 ", q" #s1 ", [%[" #p             \
+  "]]\n"                                       \
+  "stp q" #s2 ", q" #s3 ", [%[" #p "], #32]\n"
+
+// Of a row that was computed aside.
+inline void CopyRow(int8_t* to, const int8_t* from, size_t bytes) {
+  constexpr size_t kWord = 16;
+  for (; bytes > kWord; bytes -= kWord, to += kWord, from += kWord)
+    __builtin_memcpy(to, from, kWord);
+  CopyShort(to, from, bytes);
+}
 
 template <class Tile>
 inline void GemmBytes(const GemmArgs<int8_t>& args) {
   constexpr size_t kMr = Tile::kMr, kNr = Tile::kNr;
-  const size_t panel_bytes = args.taps * args.k * kNr, c_stride = args.c_stride;
+  const bool is_real = args.reals != nullptr;
+  const size_t size = is_real ? sizeof(float) : sizeof(int8_t);  // of a result
+  const size_t panel_bytes = args.taps * args.k * kNr, c_stride = args.c_stride * size;
   const size_t whole_panels = args.columns / kNr, columns_left = args.columns % kNr;
   Block block = {vdupq_n_s16(static_cast<int16_t>(args.zero_point)),
                  vdupq_n_s8(static_cast<int8_t>(args.low)),
                  vdupq_n_s8(static_cast<int8_t>(args.high)),
                  args.low > INT8_MIN || args.high < INT8_MAX,
+                 is_real,
                  args.a,
                  args.a + args.taps * kMr,
                  args.k,
                  args.scratch,
                  args.taps * args.k};
-  int8_t* row = args.c;
+  int8_t* row = is_real ? reinterpret_cast<int8_t*>(args.reals) : args.c;
   for (size_t left = args.rows; left > 0; row += kMr * c_stride) {
     const size_t rows = left < kMr ? left : kMr;
     left -= rows;
@@ -125,17 +152,14 @@ inline void GemmBytes(const GemmArgs<int8_t>& args) {
     // What is not whole is computed aside.
     for (; panels < whole_panels + (columns_left > 0); ++panels) {
       const size_t first = panels * kNr;
-      int8_t part[kMr * kNr];
+      alignas(float) int8_t part[kMr * kNr * sizeof(float)];
+      const size_t width = kNr * size;
       multiply(block, {args.w + panels * panel_bytes, args.bias + first, args.scale + first}, 1,
-               part, kNr);
-      int8_t* to = row + first;
-      for (const int8_t* from = part; from < part + rows * kNr; from += kNr, to += c_stride) {
-        if (panels < whole_panels) {
-          __builtin_memcpy(to, from, kNr);
-        } else {
-          CopyShort(to, from, columns_left);
-        }
-      }
+               part, width);
+      const size_t bytes = panels < whole_panels ? width : columns_left * size;
+      int8_t* to = row + first * size;
+      for (const int8_t* from = part; from < part + rows * width; from += width, to += c_stride)
+        CopyRow(to, from, bytes);
     }
     block.a = block.end;
     block.end += args.taps * kMr;

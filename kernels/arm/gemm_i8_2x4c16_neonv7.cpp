@@ -11,7 +11,8 @@ struct PairTile : RowsInPlace {
   static void MultiplyFew(const Block&, Panel, size_t, int8_t*, size_t) {}
 
   static void Multiply(const Block& block, Panel panel, size_t count, int8_t* c, size_t c_stride) {
-    for (; count > 0; --count, c += kNr, panel.bias += kNr, panel.scale += kNr)
+    const size_t width = block.is_real != 0 ? kNr * sizeof(float) : kNr;
+    for (; count > 0; --count, c += width, panel.bias += kNr, panel.scale += kNr)
       panel.w = MultiplyOne(block, panel, c, c_stride);
   }
 
@@ -55,8 +56,9 @@ struct PairTile : RowsInPlace {
 
   static inline int32x2_t Half(int32x4_t x) { return vadd_s32(vget_low_s32(x), vget_high_s32(x)); }
 
-  // As RoundBetween of kernels/generic/rounding.h.
+  // Rounded as by RoundBetween of kernels/generic/rounding.h, or as they are.
   static inline void Store(const Block& block, float32x4_t x, int8_t* c) {
+    if (block.is_real != 0) return vst1q_f32(reinterpret_cast<float*>(c), x);
     const int32_t zero_point = vgetq_lane_s16(block.zero_point, 0);
     const int32_t low = vgetq_lane_s8(block.low, 0), high = vgetq_lane_s8(block.high, 0);
     x = vmaxq_f32(x, vdupq_n_f32(static_cast<float>(low - zero_point)));

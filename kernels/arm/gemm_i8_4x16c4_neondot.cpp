@@ -23,10 +23,12 @@ namespace {
   "ldr " letter "18, [%[p2]], #" #bytes \
   "\n"                                  \
   "ldr " letter "19, [%[p3]], #" #bytes "\n"
+#define TRIMTAB_SCALE_ROW(s0, s1, s2, s3) \
+  TRIMTAB_SCALE(s0, 20)                   \
+  TRIMTAB_SCALE(s1, 21) TRIMTAB_SCALE(s2, 22) TRIMTAB_SCALE(s3, 23)
 #define TRIMTAB_FINISH(s0, s1, s2, s3) \
-  TRIMTAB_ROUND(s0, 20)                \
-  TRIMTAB_ROUND(s1, 21)                \
-  TRIMTAB_ROUND(s2, 22) TRIMTAB_ROUND(s3, 23) TRIMTAB_NARROW(s0, s1, s2, s3, 16)
+  TRIMTAB_ROUND(s0)                    \
+  TRIMTAB_ROUND(s1) TRIMTAB_ROUND(s2) TRIMTAB_ROUND(s3) TRIMTAB_NARROW(s0, s1, s2, s3, 16)
 // One row alone.
 #define TRIMTAB_FOUR_OF_ONE(lane) \
   "ld1 {v20.16b, v21.16b, v22.16b, v23.16b}, [%[w]], #64\n" TRIMTAB_ROW(0, 1, 2, 3, 16, lane)
@@ -73,6 +75,11 @@ struct DotTile : RowsInPlace {
         "ld1 {v20.4s, v21.4s, v22.4s, v23.4s}, [%[scale]], #64\n"
         TRIMTAB_BLOCK_ZERO_POINT(16)
         TRIMTAB_BLOCK_ROWS
+        TRIMTAB_SCALE_ROW(0, 1, 2, 3)
+        TRIMTAB_SCALE_ROW(4, 5, 6, 7)
+        TRIMTAB_SCALE_ROW(8, 9, 10, 11)
+        TRIMTAB_SCALE_ROW(12, 13, 14, 15)
+        TRIMTAB_IF_REAL
         TRIMTAB_FINISH(0, 1, 2, 3)
         TRIMTAB_FINISH(4, 5, 6, 7)
         TRIMTAB_FINISH(8, 9, 10, 11)
@@ -88,7 +95,12 @@ struct DotTile : RowsInPlace {
         "str q8, [%[p2]]\n"
         "str q12, [%[p3]]\n"
         "add %[c], %[c], #16\n"
-        TRIMTAB_UNTIL_LAST_PANEL
+        TRIMTAB_UNTIL_LAST_PANEL_OR_REALS
+        TRIMTAB_STORE_REALS(0, 1, 2, 3, p0)
+        TRIMTAB_STORE_REALS(4, 5, 6, 7, p1)
+        TRIMTAB_STORE_REALS(8, 9, 10, 11, p2)
+        TRIMTAB_STORE_REALS(12, 13, 14, 15, p3)
+        TRIMTAB_END_OF_REALS(64)
         : TRIMTAB_BLOCK_OUTPUTS
         : TRIMTAB_BLOCK_INPUTS
         : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13",
@@ -131,12 +143,16 @@ struct DotTile : RowsInPlace {
 
         "ld1 {v20.4s, v21.4s, v22.4s, v23.4s}, [%[scale]], #64\n"
         TRIMTAB_BLOCK_ZERO_POINT(16)
+        TRIMTAB_SCALE_ROW(0, 1, 2, 3)
+        TRIMTAB_IF_REAL
         TRIMTAB_FINISH(0, 1, 2, 3)
         TRIMTAB_UNLESS_BOUNDED("6f", 17, 18)
         TRIMTAB_CLAMP(0, 17, 18)
         "6:\n"
         "str q0, [%[c]], #16\n"
-        TRIMTAB_UNTIL_LAST_PANEL
+        TRIMTAB_UNTIL_LAST_PANEL_OR_REALS
+        TRIMTAB_STORE_REALS(0, 1, 2, 3, c)
+        TRIMTAB_END_OF_REALS(64)
         : TRIMTAB_BLOCK_OUTPUTS
         : TRIMTAB_BLOCK_INPUTS
         : "v0", "v1", "v2", "v3", "v16", "v17", "v18", "v20", "v21", "v22", "v23", "cc", "memory");

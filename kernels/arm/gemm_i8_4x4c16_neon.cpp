@@ -51,7 +51,7 @@ namespace {
   ".4s\n"                                \
   "addp v" #s0 ".4s, v" #s0 ".4s, v" #s2 \
   ".4s\n"                                \
-  "add v" #s0 ".4s, v" #s0 ".4s, v20.4s\n" TRIMTAB_ROUND(s0, 21)
+  "add v" #s0 ".4s, v" #s0 ".4s, v20.4s\n" TRIMTAB_SCALE(s0, 21)
 #define TRIMTAB_SCALES        \
   "ldr q20, [%[bias]], #16\n" \
   "ldr q21, [%[scale]], #16\n" TRIMTAB_BLOCK_ZERO_POINT(22)
@@ -103,6 +103,11 @@ struct WideTile : RowsInPlace {
         TRIMTAB_TOGETHER(4, 5, 6, 7)
         TRIMTAB_TOGETHER(8, 9, 10, 11)
         TRIMTAB_TOGETHER(12, 13, 14, 15)
+        TRIMTAB_IF_REAL
+        TRIMTAB_ROUND(0)
+        TRIMTAB_ROUND(4)
+        TRIMTAB_ROUND(8)
+        TRIMTAB_ROUND(12)
         TRIMTAB_NARROW(0, 4, 8, 12, 22)
         TRIMTAB_UNLESS_BOUNDED("7f", 23, 24)
         TRIMTAB_CLAMP(0, 23, 24)
@@ -112,7 +117,13 @@ struct WideTile : RowsInPlace {
         "st1 {v0.s}[1], [%[p0]], %[c_stride]\n"
         "st1 {v0.s}[2], [%[p0]], %[c_stride]\n"
         "st1 {v0.s}[3], [%[p0]]\n"
-        TRIMTAB_UNTIL_LAST_PANEL
+        TRIMTAB_UNTIL_LAST_PANEL_OR_REALS
+        TRIMTAB_BLOCK_ROWS
+        "str q0, [%[p0]]\n"
+        "str q4, [%[p1]]\n"
+        "str q8, [%[p2]]\n"
+        "str q12, [%[p3]]\n"
+        TRIMTAB_END_OF_REALS(16)
         : TRIMTAB_BLOCK_OUTPUTS
         : TRIMTAB_BLOCK_INPUTS
         : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13",
@@ -148,12 +159,16 @@ struct WideTile : RowsInPlace {
         "b.ne 1b\n"
         TRIMTAB_SCALES
         TRIMTAB_TOGETHER(0, 1, 2, 3)
+        TRIMTAB_IF_REAL
+        TRIMTAB_ROUND(0)
         TRIMTAB_NARROW(0, 1, 2, 3, 22)
         TRIMTAB_UNLESS_BOUNDED("7f", 23, 24)
         TRIMTAB_CLAMP(0, 23, 24)
         "7:\n"
         "str s0, [%[c]], #4\n"
-        TRIMTAB_UNTIL_LAST_PANEL
+        TRIMTAB_UNTIL_LAST_PANEL_OR_REALS
+        "str q0, [%[c]]\n"
+        TRIMTAB_END_OF_REALS(16)
         : TRIMTAB_BLOCK_OUTPUTS
         : TRIMTAB_BLOCK_INPUTS
         : "v0", "v1", "v2", "v3", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24",

@@ -50,13 +50,17 @@ namespace {
 #define TRIMTAB_START(s0, s1, s2, s3, s4, s5, s6, s7) \
   TRIMTAB_TWICE(s0, s1, 24)                           \
   TRIMTAB_TWICE(s2, s3, 25) TRIMTAB_TWICE(s4, s5, 26) TRIMTAB_TWICE(s6, s7, 27)
-#define TRIMTAB_ROUND_ALL(s0, s1, s2, s3, s4, s5, s6, s7) \
-  TRIMTAB_ROUND(s0, 24)                                   \
-  TRIMTAB_ROUND(s1, 25)                                   \
-  TRIMTAB_ROUND(s2, 26)                                   \
-  TRIMTAB_ROUND(s3, 27)                                   \
-  TRIMTAB_ROUND(s4, 28) TRIMTAB_ROUND(s5, 29) TRIMTAB_ROUND(s6, 30) TRIMTAB_ROUND(s7, 31)
+#define TRIMTAB_SCALE_TWO(s0, s1, s2, s3, s4, s5, s6, s7) \
+  TRIMTAB_SCALE(s0, 24)                                   \
+  TRIMTAB_SCALE(s1, 25)                                   \
+  TRIMTAB_SCALE(s2, 26)                                   \
+  TRIMTAB_SCALE(s3, 27)                                   \
+  TRIMTAB_SCALE(s4, 28) TRIMTAB_SCALE(s5, 29) TRIMTAB_SCALE(s6, 30) TRIMTAB_SCALE(s7, 31)
+#define TRIMTAB_ROUND_FOUR(s0, s1, s2, s3) \
+  TRIMTAB_ROUND(s0) TRIMTAB_ROUND(s1) TRIMTAB_ROUND(s2) TRIMTAB_ROUND(s3)
 #define TRIMTAB_NARROW_TWO(s0, s1, s2, s3, s4, s5, s6, s7) \
+  TRIMTAB_ROUND_FOUR(s0, s1, s2, s3)                       \
+  TRIMTAB_ROUND_FOUR(s4, s5, s6, s7)                       \
   TRIMTAB_NARROW(s0, s1, s2, s3, 24) TRIMTAB_NARROW(s4, s5, s6, s7, 24)
 #define TRIMTAB_CLAMP_TWO(left, right) TRIMTAB_CLAMP(left, 25, 26) TRIMTAB_CLAMP(right, 25, 26)
 // The bytes of two rows lie in turns, pairs of columns.
@@ -68,6 +72,14 @@ namespace {
   "str q27, [%[" #p0                           \
   "]]\n"                                       \
   "str q28, [%[" #p1 "]]\n"
+// So do their sums; `zip`: zip1 for the first row, zip2 for the second one.
+#define TRIMTAB_STORE_REALS_OF(zip, s0, s1, s2, s3, s4, s5, s6, s7, p)                       \
+  #zip " v24.2d, v" #s0 ".2d, v" #s1 ".2d\n" #zip " v25.2d, v" #s2 ".2d, v" #s3 ".2d\n" #zip \
+       " v26.2d, v" #s4 ".2d, v" #s5 ".2d\n" #zip " v27.2d, v" #s6 ".2d, v" #s7              \
+       ".2d\n" TRIMTAB_STORE_REALS(24, 25, 26, 27, p)
+#define TRIMTAB_STORE_TWO_REAL(s0, s1, s2, s3, s4, s5, s6, s7, p0, p1) \
+  TRIMTAB_STORE_REALS_OF(zip1, s0, s1, s2, s3, s4, s5, s6, s7, p0)     \
+  TRIMTAB_STORE_REALS_OF(zip2, s0, s1, s2, s3, s4, s5, s6, s7, p1)
 // Two rows alone: v0 to v7 are their sums.
 #define TRIMTAB_COLUMNS_OF_FEW(s0, s1, s2, s3) \
   TRIMTAB_PRODUCT(s0, 24, 27)                  \
@@ -147,13 +159,14 @@ struct MatrixTile {
         "4:\n"
 
         TRIMTAB_SCALES
-        TRIMTAB_ROUND_ALL(0, 1, 2, 3, 4, 5, 6, 7)
-        TRIMTAB_ROUND_ALL(8, 9, 10, 11, 12, 13, 14, 15)
-        TRIMTAB_ROUND_ALL(16, 17, 18, 19, 20, 21, 22, 23)
-        TRIMTAB_BLOCK_ZERO_POINT(24)
+        TRIMTAB_SCALE_TWO(0, 1, 2, 3, 4, 5, 6, 7)
+        TRIMTAB_SCALE_TWO(8, 9, 10, 11, 12, 13, 14, 15)
+        TRIMTAB_SCALE_TWO(16, 17, 18, 19, 20, 21, 22, 23)
         TRIMTAB_BLOCK_ROWS
         "add %[p4], %[c], %[c_stride], lsl #2\n"
         "add %[p5], %[p1], %[c_stride], lsl #2\n"
+        TRIMTAB_IF_REAL
+        TRIMTAB_BLOCK_ZERO_POINT(24)
         TRIMTAB_NARROW_TWO(0, 1, 2, 3, 4, 5, 6, 7)
         TRIMTAB_NARROW_TWO(8, 9, 10, 11, 12, 13, 14, 15)
         TRIMTAB_NARROW_TWO(16, 17, 18, 19, 20, 21, 22, 23)
@@ -164,7 +177,11 @@ struct MatrixTile {
         TRIMTAB_STORE_TWO(8, 12, p2, p3)
         TRIMTAB_STORE_TWO(16, 20, p4, p5)
         "add %[c], %[c], #16\n"
-        TRIMTAB_UNTIL_LAST_PANEL
+        TRIMTAB_UNTIL_LAST_PANEL_OR_REALS
+        TRIMTAB_STORE_TWO_REAL(0, 1, 2, 3, 4, 5, 6, 7, p0, p1)
+        TRIMTAB_STORE_TWO_REAL(8, 9, 10, 11, 12, 13, 14, 15, p2, p3)
+        TRIMTAB_STORE_TWO_REAL(16, 17, 18, 19, 20, 21, 22, 23, p4, p5)
+        TRIMTAB_END_OF_REALS(64)
         : TRIMTAB_BLOCK_OUTPUTS, [p4] "=&r"(p4), [p5] "=&r"(p5)
         : TRIMTAB_BLOCK_INPUTS, [packed] "r"(block.packed), [depth] "r"(block.depth)
         : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13",
@@ -200,16 +217,19 @@ struct MatrixTile {
         TRIMTAB_ANOTHER_TAP
         "b.ne 1b\n"
         TRIMTAB_SCALES
-        TRIMTAB_ROUND_ALL(0, 1, 2, 3, 4, 5, 6, 7)
-        TRIMTAB_BLOCK_ZERO_POINT(24)
+        TRIMTAB_SCALE_TWO(0, 1, 2, 3, 4, 5, 6, 7)
         TRIMTAB_BLOCK_ROWS
+        TRIMTAB_IF_REAL
+        TRIMTAB_BLOCK_ZERO_POINT(24)
         TRIMTAB_NARROW_TWO(0, 1, 2, 3, 4, 5, 6, 7)
         TRIMTAB_UNLESS_BOUNDED("5f", 25, 26)
         TRIMTAB_CLAMP_TWO(0, 4)
         "5:\n"
         TRIMTAB_STORE_TWO(0, 4, p0, p1)
         "add %[c], %[c], #16\n"
-        TRIMTAB_UNTIL_LAST_PANEL
+        TRIMTAB_UNTIL_LAST_PANEL_OR_REALS
+        TRIMTAB_STORE_TWO_REAL(0, 1, 2, 3, 4, 5, 6, 7, p0, p1)
+        TRIMTAB_END_OF_REALS(64)
         : TRIMTAB_BLOCK_OUTPUTS
         : TRIMTAB_BLOCK_INPUTS
         : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v24", "v25", "v26", "v27", "v28", "v29",

@@ -16,7 +16,12 @@ extern "C" void gemm_i8_portable(const GemmArgs<int8_t>& args) {
           for (size_t q = 0; q < kr; ++q) sum += a[p + q] * w[q];
         }
       }
-      args.c[i * args.c_stride + column] = Requantise(args, sum, args.scale[column]);
+      const size_t at = i * args.c_stride + column;
+      if (args.reals != nullptr) {
+        args.reals[at] = static_cast<float>(sum) * args.scale[column];
+      } else {
+        args.c[at] = Requantise(args, sum, args.scale[column]);
+      }
     }
   }
 }

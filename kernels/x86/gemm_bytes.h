@@ -29,8 +29,27 @@ inline void CopyBytes(int8_t* to, const int8_t* from, size_t count) {
   __builtin_memcpy(to + count - kWord, from + count - kWord, kWord);
 }
 
+// The results of a panel as real numbers.
+template <int kRows, int kUsed>
+inline void StoreReals(const GemmArgs<int8_t>& args, const Numbers (&sums)[kRows][kUsed],
+                       const Reals (&scale)[kUsed], size_t columns) {
+  alignas(64) int8_t results[kRows][kUsed * sizeof(Reals)];
+  TRIMTAB_UNROLL
+  for (int i = 0; i < kRows; ++i) {
+    TRIMTAB_UNROLL
+    for (int v = 0; v < kUsed; ++v) {
+      const Reals part = ToReals(sums[i][v]) * scale[v];
+      __builtin_memcpy(results[i] + v * sizeof(Reals), &part, sizeof(Reals));
+    }
+  }
+  int8_t* c = args.c;
+  for (size_t i = 0; i < args.rows; ++i, c += args.c_stride)
+    CopyBytes(c, results[i], columns * sizeof(float));
+}
+
 // `columns` of one panel, at most kUsed vectors, of args.rows <= kRows rows; the rows past them are
-// computed from whatever valid pointers stand there, and dropped.
+// computed from whatever valid pointers stand there, and dropped. c and its stride are of bytes, also
+// where these are of real numbers.
 template <class Tile, int kRows, int kUsed>
 __attribute__((noinline)) void Panel(const GemmArgs<int8_t>& args, const Tile& tile,
                                      size_t columns) {
@@ -41,6 +60,7 @@ __attribute__((noinline)) void Panel(const GemmArgs<int8_t>& args, const Tile& t
   TRIMTAB_UNROLL
   for (int v = 0; v < kUsed; ++v)
     scale[v] = LoadReals(args.scale + static_cast<size_t>(v) * kNumbers);
+  if (args.reals != nullptr) return StoreReals<kRows, kUsed>(args, sums, scale, columns);
   const Rounding rounded(args);
   alignas(64) int8_t results[kGroups * kLanes];
   TRIMTAB_UNROLL
@@ -79,11 +99,15 @@ template <class Tile>
 inline void GemmBytes(const GemmArgs<int8_t>& given) {
   constexpr size_t kMr = Tile::kMr, kNr = Tile::kNr;
   const size_t panel_bytes = given.taps * given.k * kNr;
+  const bool is_real = given.reals != nullptr;
+  const size_t size = is_real ? sizeof(float) : sizeof(int8_t);  // of a result
+  int8_t* const c = is_real ? reinterpret_cast<int8_t*>(given.reals) : given.c;
   GemmArgs<int8_t> args = given;
+  args.c_stride *= size;
   for (size_t row = 0; row < given.rows; row += kMr, args.a += given.taps * kMr) {
     const Tile tile(args);
     args.rows = given.rows - row < kMr ? given.rows - row : kMr;
-    args.c = given.c + row * given.c_stride;
+    args.c = c + row * args.c_stride;
     args.w = given.w;
     args.bias = given.bias;
     args.scale = given.scale;
@@ -98,7 +122,7 @@ inline void GemmBytes(const GemmArgs<int8_t>& given) {
       args.w += panel_bytes;
       args.bias += kNr;
       args.scale += kNr;
-      args.c += kNr;
+      args.c += kNr * size;
     }
   }
 }

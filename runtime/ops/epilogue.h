@@ -23,11 +23,11 @@ struct Epilogue {
 };
 
 // Of quantised results: what sums are multiplied by, one number for each packed column, and what is
-// added then. Activations are bounds, or tables of their own.
+// added then, unless they are real numbers. Activations are bounds, or tables of their own.
 template <>
 struct Epilogue<int8_t> {
   const float* scale;
-  int32_t zero_point, low, high;
+  int32_t zero_point = 0, low = INT8_MIN, high = INT8_MAX;
   uint16_t kr;  // as weights are packed
 
   void Activate(int8_t*, size_t, size_t, size_t) const {}

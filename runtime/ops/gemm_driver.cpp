@@ -94,6 +94,8 @@ static void SetUp(const Epilogue<int8_t>& epilogue, const GemmJob<int8_t>&,
   args->low = epilogue.low;
   args->high = epilogue.high;
   args->kr = epilogue.kr;
+  args->c = nullptr;
+  args->reals = nullptr;
 }
 
 template <typename T>
@@ -102,6 +104,18 @@ static void PointAtResidual(const GemmJob<T>& job, size_t row, size_t place, Gem
       job.residual == nullptr ? nullptr : job.residual + row * job.residual_stride + place;
 }
 static void PointAtResidual(const GemmJob<int8_t>&, size_t, size_t, GemmArgs<int8_t>*) {}
+
+template <typename T>
+static void PointAtResults(const GemmJob<T>& job, size_t at, GemmArgs<T>* args) {
+  args->c = job.c + at;
+}
+static void PointAtResults(const GemmJob<int8_t>& job, size_t at, GemmArgs<int8_t>* args) {
+  if (job.reals != nullptr) {
+    args->reals = job.reals + at;
+  } else {
+    args->c = job.c + at;
+  }
+}
 
 // From a packed column on.
 template <typename T>
@@ -185,7 +199,7 @@ void GemmDriver<T>::Run(const GemmJob<T>& job, const Epilogue<T>& epilogue, void
         job.point(job.context, &call);
         count = DivideUp(call.rows, mr_);
         PointAtResidual(job, row, place, &args);
-        args.c = job.c + line * job.line_stride + row * job.row_stride + place;
+        PointAtResults(job, line * job.line_stride + row * job.row_stride + place, &args);
         args.taps = call.taps;
         args.k = call.k;
         args.rows = call.rows;

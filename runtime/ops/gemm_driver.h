@@ -23,7 +23,8 @@ struct GemmTiles {
 
 // One product: `groups` x `lines` x `line_rows` rows of `columns` outputs. The rows of a line lie
 // `row_stride` apart in c, lines lie `line_stride` apart, and the columns of group g begin at
-// g * columns. A residual has one line, whose rows lie `residual_stride` apart.
+// g * columns. A residual has one line, whose rows lie `residual_stride` apart. Of quantised numbers
+// the results are `reals` in place of c, where that is not null.
 template <typename T>
 struct GemmJob {
   void (*point)(const void* context, GemmTiles<T>* tiles);
@@ -32,6 +33,7 @@ struct GemmJob {
   decltype(GemmArgs<T>::bias) bias;
   const T* residual;
   T* c;
+  float* reals = nullptr;
   size_t groups, lines, line_rows, columns, depth;
   size_t row_stride, line_stride;
   size_t residual_stride = 0;

@@ -198,6 +198,8 @@ class QlinearConv final : public OperatorOf<QlinearConvAttributes> {
   void Run(ThreadPool& pool) override;
 
  private:
+  bool is_real() const { return attributes().to == QlinearConvTo::kF32; }
+
   Window window_;
   Epilogue<int8_t> epilogue_;
   GemmDriver<int8_t> gemm_;
@@ -219,6 +221,7 @@ Status QlinearConv::InferShape() {
   TRIMTAB_CHECK(w.dims[1] == x.c() / group,
                 "weights do not fit the input's channels (expected, found)", x.c() / group,
                 w.dims[1]);
+  if (is_real()) output().dtype = DType::kF32;
   return Status();
 }
 
@@ -226,7 +229,7 @@ Status QlinearConv::Prepare() {
   const int64_t k = input(1).dims[1], group = attributes().group, columns = output().c() / group;
   const int64_t kr = attributes().depth_step, mr = attributes().kernel.mr;
   TRIMTAB_RETURN_IF_ERROR(ReadZeroPoint(input(0), &padding_));
-  TRIMTAB_RETURN_IF_ERROR(BindLimits(attributes(), output(), &epilogue_));
+  if (!is_real()) TRIMTAB_RETURN_IF_ERROR(BindLimits(attributes(), output(), &epilogue_));
   epilogue_.scale = input(3).data<float>();
   epilogue_.kr = static_cast<uint16_t>(kr);
   gathers_ = k % kr != 0;
@@ -271,7 +274,8 @@ void QlinearConv::Run(ThreadPool& pool) {
   job.w = input(1).data<int8_t>();
   job.bias = input(2).data<int32_t>();
   job.residual = nullptr;
-  job.c = y.data<int8_t>();
+  job.c = is_real() ? nullptr : y.data<int8_t>();
+  job.reals = is_real() ? y.data<float>() : nullptr;
   job.groups = static_cast<size_t>(attributes().group);
   job.lines = 1;  // pixels of all rows and images lie evenly
   job.line_rows = static_cast<size_t>(y.n()) * y.h() * y.w();

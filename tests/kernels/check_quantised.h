@@ -284,13 +284,34 @@ class QuantisedCheck {
     const bool clamp = random_.Below(2) == 0;
     const int low = clamp ? -20 : -128, high = clamp ? 99 : 127;
     const int zero_point = static_cast<int>(random_.Below(256)) - 128;
-    kernel({pointers_, w, bias, scale, c, taps, k, rows, columns, stride, zero_point, low, high,
-            static_cast<uint16_t>(t.mr), static_cast<uint16_t>(t.nr), static_cast<uint16_t>(t.kr),
-            scratch_.Take(t.mr * depth)});
+    GemmArgs<int8_t> args = {pointers_,
+                             w,
+                             bias,
+                             scale,
+                             c,
+                             nullptr,
+                             taps,
+                             k,
+                             rows,
+                             columns,
+                             stride,
+                             zero_point,
+                             low,
+                             high,
+                             static_cast<uint16_t>(t.mr),
+                             static_cast<uint16_t>(t.nr),
+                             static_cast<uint16_t>(t.kr),
+                             scratch_.Take(t.mr * depth)};
+    kernel(args);
+    float* const reals = floats_.TakeOutput((rows - 1) * stride + columns);
+    args.c = nullptr;
+    args.reals = reals;
+    kernel(args);
     char place[120];
     snprintf(place, sizeof(place), "tile %zux%zuc%zu, rows %zu, columns %zu, taps %zu, k %zu", t.mr,
              t.nr, t.kr, rows, columns, taps, k);
     y_.CheckUntouched(c, rows, columns, stride, result, place);
+    floats_.CheckUntouched(reals, rows, columns, stride, result, place);
     for (size_t i = 0; i < rows; ++i) {
       for (size_t j = 0; j < columns; ++j) {
         int64_t sum = bias[j];
@@ -301,6 +322,8 @@ class QuantisedCheck {
         }
         result->Compare(c[i * stride + j], Requantised(sum, scale[j], zero_point, low, high), 0,
                         place);
+        const float real = static_cast<float>(static_cast<int32_t>(sum)) * scale[j];
+        result->Compare(reals[i * stride + j], real, 0, place);
       }
     }
   }

@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 import onnx.reference
 import pytest
+from onnx import numpy_helper
 
 import trimtab
 from tests.ops.quantised import Array, QuantisedGraph, onnxruntime_of
@@ -48,10 +49,8 @@ CONVOLUTIONS: dict[str, tuple[Shape, Shape, dict[str, Any]]] = {
 }
 
 
-def numpy_rule(
-    x: Array, w: Array, bias: Array, factors: Array, point: int, x_point: int, attributes: Any
-) -> Array:
-    """rint(f32(sum) f32((sx sw) / sy)) + point: sums by onnx's reference on float64, exactly."""
+def exact_sums(x: Array, w: Array, bias: Array, x_point: int, attributes: Any) -> Array:
+    """Sums of products and biases, by onnx's reference on float64, exactly, as float32."""
     node = onnx.helper.make_node("Conv", ["x", "w"], ["y"], **attributes)
     values = {"x": x.astype(np.float64) - x_point, "w": w.astype(np.float64)}
     infos = [onnx.helper.make_tensor_value_info(k, 11, v.shape) for k, v in values.items()]
@@ -61,9 +60,18 @@ def numpy_rule(
     model = onnx.helper.make_model(made, opset_imports=imports, ir_version=8)
     results: Any = onnx.reference.ReferenceEvaluator(model).run(None, values)
     sums = np.asarray(results[0])
-    channels = (-1, *[1] * (sums.ndim - 2))
-    exact = (sums + bias.reshape(channels)).astype(np.int32)
-    places = np.rint(exact.astype(np.float32) * factors.reshape(channels)) + point
+    exact = (sums + by_channel(bias, sums)).astype(np.int32)
+    return np.asarray(exact, np.float32)
+
+
+def by_channel(numbers: Array, sums: Array) -> Array:
+    """A number for each channel, as it meets the sums."""
+    return numbers.reshape(-1, *[1] * (sums.ndim - 2))
+
+
+def numpy_rule(sums: Array, factors: Array, point: int) -> Array:
+    """rint(f32(sum) f32((sx sw) / sy)) + point."""
+    places = np.rint(sums * by_channel(factors, sums)) + point
     rule: Array = np.clip(places, -128, 127).astype(np.int8)
     return rule
 
@@ -100,9 +108,8 @@ def test_a_convolution_is_that_of_onnxruntime_and_of_the_rule_to_the_last_intege
     want, x = onnxruntime_of(model, feeds)
     shift = 128 if dtype is np.uint8 else 0
     factors = np.float32(x_scale) * np.broadcast_to(w_scale, len(w)) / np.float32(y_scale)
-    rule = numpy_rule(
-        (x.astype(np.int16) - shift).astype(np.int8), w, bias, factors, y_point, x_point, attributes
-    )
+    sums = exact_sums((x.astype(np.int16) - shift).astype(np.int8), w, bias, x_point, attributes)
+    rule = numpy_rule(sums, factors, y_point)
     np.testing.assert_array_equal(want.astype(np.int16) - shift, rule)
 
     program = loaded(model, tmp_path)
@@ -114,6 +121,66 @@ def test_a_convolution_is_that_of_onnxruntime_and_of_the_rule_to_the_last_intege
         for threads in (1, 3):
             got = trimtab.Session(program, threads).run(feeds)
             np.testing.assert_array_equal(got[y], want)
+
+
+def real_sums(name: str, per_channel: bool) -> tuple[onnx.ModelProto, dict[str, Array], Array]:
+    """A convolution of quantised numbers that nothing quantises, feeds, and the exact result."""
+    shape, weights, attributes = CONVOLUTIONS[name]
+    graph = QuantisedGraph(np.int8, seed=len(name))
+    w, w_scale = graph.weights(*weights, scales=weights[0] if per_channel else 1)
+    q = graph.quantise(graph.input(*shape), 0.04, 9)
+    x = graph.node("DequantizeLinear", q, *graph.scale(0.04, 9))
+    y = graph.conv(x, 0.04, w, w_scale, **attributes)
+    bias = numpy_helper.to_array(graph.constants[-3])
+    feeds = graph.feeds()
+    theirs, integers = onnxruntime_of(graph.model(y, q), feeds)
+    sums = exact_sums(integers, w, bias, 9, attributes)
+    units = np.float32(0.04) * np.broadcast_to(w_scale, len(w))
+    want = sums * by_channel(units, sums)
+    np.testing.assert_allclose(want, theirs, rtol=1e-5, atol=1e-4)  # which sums float32
+    return graph.model(y), feeds, want
+
+
+# Weights of one dimension are reshaped behind DequantizeLinear: computed with real numbers.
+WITH_SUMS = [name for name in CONVOLUTIONS if name != "1d" and not name.startswith("depthwise")]
+
+
+@pytest.mark.parametrize("per_channel", [True, False])
+@pytest.mark.parametrize("name", WITH_SUMS)
+def test_a_convolution_that_nothing_quantises_gives_its_sums_as_real_numbers(
+    name: str, per_channel: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, feeds, want = real_sums(name, per_channel)
+    program = loaded(model, tmp_path)
+    types = {op.type for op in trimtab.optimize(program, Target.host()).ops}
+    assert "qlinear_conv" in types
+    assert not types & {"conv", "dequantize_linear"}
+    for isa in Target.host().isas:
+        monkeypatch.setenv("TRIMTAB_ISA", isa)
+        for threads in (1, 3):
+            (got,) = trimtab.Session(program, threads).run(feeds).values()
+            np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("rows", [1, 5])
+@pytest.mark.parametrize("k", [16, 30])
+def test_a_matrix_product_that_nothing_quantises_gives_its_sums_as_real_numbers(
+    rows: int, k: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = QuantisedGraph(np.uint8, seed=k)
+    q = graph.quantise(graph.input(rows, k), 0.03, 4)
+    w, scale = graph.weights(k, 11, scales=11)
+    x = graph.node("DequantizeLinear", q, *graph.scale(0.03, 4))
+    y = graph.node("Gemm", x, graph.dequantised(w, scale, 1))
+    program, feeds = loaded(graph.model(y), tmp_path), graph.feeds()
+    operands = graph.constant(w), graph.constant(graph.point(4))
+    sums = graph.node("MatMulInteger", q, *operands)
+    (exact,) = onnxruntime_of(graph.model(sums), feeds)
+    want = exact.astype(np.float32) * (np.float32(0.03) * scale)
+    assert "gemm" not in {op.type for op in trimtab.optimize(program, Target.host()).ops}
+    for isa in Target.host().isas:
+        monkeypatch.setenv("TRIMTAB_ISA", isa)
+        np.testing.assert_array_equal(trimtab.Session(program).run(feeds)[y], want)
 
 
 @pytest.mark.parametrize("k", [16, 30])

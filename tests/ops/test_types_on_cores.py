@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import trimtab
@@ -18,6 +19,7 @@ from tests.ops import half, oracle, qdq
 from tests.ops.cases import all_cases
 from tests.ops.cases.case import Array, Case
 from tests.ops.test_dispatch import Core, compute, core, runner_of
+from tests.ops.test_quantised import WITH_SUMS, loaded, real_sums
 from trimtab.program import Program
 from trimtab.target import Target
 
@@ -103,6 +105,20 @@ def test_vectors_in_int8_are_those_of_onnxruntime_on_every_core(
             wrong[f"{case.id}, {threads} threads, planned for {target.name}"] = str(error)
     assert wrong == {}
     assert count > 1
+
+
+@pytest.mark.parametrize("core", INTEGERS, ids=lambda core: f"{core.arch} {core.name}")
+def test_sums_that_nothing_quantises_are_exact_on_every_core(core: Core, tmp_path: Path) -> None:
+    if _is_elsewhere(core):
+        pytest.skip("this core is one of x86")
+    command = [*core.emulator(), str(runner_of(core.toolchain))]
+    for turn, name in enumerate(WITH_SUMS):
+        model, feeds, want = real_sums(name, per_channel=turn % 2 == 0)
+        target = Target.of(core.arch, core.plans[turn % len(core.plans)])
+        program = trimtab.optimize(loaded(model, tmp_path), target)
+        outputs, _ = compute(command, program, feeds, 1 + turn % 4, tmp_path)
+        (got,) = outputs.values()
+        np.testing.assert_array_equal(got, want, f"{name}, planned for {target.name}")
 
 
 @pytest.mark.parametrize("isa", ["avx2", "avx512vnni"])

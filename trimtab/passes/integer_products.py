@@ -3,9 +3,14 @@
 real(x) real(w) = sx sw (x - zx) w, for weights without zero point. So the sums of x w, less zx
 times the sums of the weights, are a result in units of sx sw; one factor per channel makes that
 the result's. onnxruntime's QLinearConv and XNNPACK compute the same numbers, to the last one.
+
+A result that nothing quantises, as at the end of a detector, is those real numbers: nothing is
+rounded to 8 bits that operators on real numbers, or the outside, read.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,31 +26,48 @@ _WINDOW = ("strides", "pads", "dilations", "group")
 
 
 def run(program: Program) -> None:
-    """What stands between integers and integers, with bounds on the result."""
+    """What stands between integers and integers, with bounds on the result, or integers and real
+    numbers.
+    """
     graph = Graph(program)
     for op in graph.ops("conv", "gemm"):
         x = q.stored(graph, op.inputs[0])
         end = q.bounded(graph, op.outputs[0])
         w = q.stored_constant(graph, op.inputs[1])
-        if x is None or end is None or w is None or op.operand("residual"):
+        if x is None or w is None or op.operand("residual"):
             continue
-        low, high, last = end
-        y = graph.var(last.outputs[0])
-        operands = _operands(graph, op, x, w, y)
-        if operands is not None:
-            _replace(graph, op, x, last, operands, q.bounds(low, high, y))
+        operands = _operands(graph, op, x, w)
+        if operands is None:
+            continue
+        weights, bias, units = operands
+        if end is not None:
+            low, high, last = end
+            y = graph.var(last.outputs[0])
+            factors = units / q.quantisation(y)[0]
+            _replace(graph, op, x, last, (weights, bias, factors), q.bounds(low, high, y))
+        elif gives_reals(program, op):
+            _replace(graph, op, x, op, operands, {"to": "f32"})
 
 
-def _operands(
-    graph: Graph, op: Op, x: Var, w: Var, y: Var
-) -> tuple[NDArray[np.int8], NDArray[np.int32], NDArray[np.float32]] | None:
-    """Weights, biases and factors; None where integers cannot express them."""
+def gives_reals(program: Program, op: Op) -> bool:
+    """Whether a product's sums may leave it as real numbers: kernels of depthwise convolutions, of
+    which few end a network, only round.
+    """
+    w = program.vars[op.inputs[1]].shape
+    return op.type == "gemm" or not (op.attributes["group"] == w[0] and w[1] == 1)
+
+
+_Operands = tuple[NDArray[np.int8], NDArray[np.int32], NDArray[np.float32]]
+
+
+def _operands(graph: Graph, op: Op, x: Var, w: Var) -> _Operands | None:
+    """Weights, biases and the units of the sums; None where integers cannot express them."""
     assert w.data is not None
     assert w.quantisation is not None
     if w.dtype != q.DTYPE or any(w.quantisation.zero_point) or w.quantisation.axis not in (None, 0):
         return None
     columns = w.shape[0]
-    (sx, zx), (sy, _) = q.quantisation(x), q.quantisation(y)
+    sx, zx = q.quantisation(x)
     sw = np.broadcast_to(np.array(w.quantisation.scale, np.float32), (columns,))
     units = sx * sw
     bias = _bias(graph, op.operand("bias"), units)
@@ -56,7 +78,7 @@ def _operands(
     if np.any(np.abs(bias) + 128 * np.abs(weights).sum(axis=1) >= _SUM):
         return None
     data = w.data if w.data.ndim == 4 else w.data.reshape(*w.data.shape, 1, 1)
-    return data, bias.astype(np.int32), units / sy
+    return data, bias.astype(np.int32), units
 
 
 def _bias(graph: Graph, name: str, units: NDArray[np.float32]) -> NDArray[np.int64] | None:
@@ -83,10 +105,12 @@ def _replace(
     op: Op,
     x: Var,
     last: Op,
-    operands: tuple[NDArray[np.int8], NDArray[np.int32], NDArray[np.float32]],
-    bounds: dict[str, int],
+    operands: _Operands,
+    result: dict[str, Any],
 ) -> None:
-    """The integer operator takes the place of `last`, which quantised the result."""
+    """The integer operator takes the place of `last`, the product or what quantised its result;
+    `result`: the attributes that say what becomes of sums.
+    """
     block = graph.block
     roles = ("weight", "bias", "scale")
     constants = [
@@ -94,12 +118,12 @@ def _replace(
         for data, role in zip(operands, roles, strict=True)
     ]
     if op.type == "conv":
-        values = {name: op.attributes[name] for name in _WINDOW} | bounds
+        values = {name: op.attributes[name] for name in _WINDOW} | result
         graph.substitute(last, "qlinear_conv", [x.name, *constants], values)
         return
     rows, columns = x.count // x.shape[-1], operands[0].shape[0]
     pixels = block.make_op("reshape", [x.name], {"shape": (rows, x.shape[-1], 1, 1)})
-    product = block.make_op("qlinear_conv", [*pixels.outputs, *constants], bounds, 1, op.name)
+    product = block.make_op("qlinear_conv", [*pixels.outputs, *constants], result, 1, op.name)
     y = graph.var(last.outputs[0])
     graph.var(product.outputs[0]).quantisation = y.quantisation
     assert graph.shape(product.outputs[0])[1] == columns

@@ -3,7 +3,8 @@
 It is the form that quantised models of other tools have too (QDQ): passes make operators on
 integers of it, and whatever they leave is computed on real numbers. Weights are symmetric, with a
 scale for each channel of the result, whose bias makes up for what rounding them does to its mean
-(Nagel et al. 2019, 4.2); what operators read and give has one scale and zero point.
+(Nagel et al. 2019, 4.2); what operators read and give has one scale and zero point. Results of
+products that operators on real numbers read, or the outside, are not rounded.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from trimtab.passes.integer_products import gives_reals
 from trimtab.program import Op, Program, Quantisation
 from trimtab.quantise.equalise import equalised
 from trimtab.quantise.ranges import Ranges
@@ -56,13 +58,15 @@ def quantised(
     twin = equalised(program, ranges.factors)
     kept = frozenset(keep)
     chosen = [op for op in twin.ops if op.name not in kept and _can(twin, op, ranges)]
+    real = _real(twin, chosen)
+    chosen = [op for op in chosen if op.type in WEIGHTED or real.isdisjoint(op.outputs)]
     found = _joined(twin, chosen, ranges)
-    inside = _inside(twin, chosen)
+    exact = real | _inside(twin, chosen)
     wanted = {
         name
         for op in chosen
         for name in (*_activations(twin, op), *op.outputs)
-        if name not in inside
+        if name not in exact
     }
     ops, twin.block.ops = list(twin.ops), []
     for name in twin.inputs:
@@ -72,10 +76,10 @@ def quantised(
         if op in chosen and op.type in WEIGHTED:
             _quantise_weights(twin, op, ranges, rounding)
         results = [name for name in op.outputs if name in wanted]
-        real = {name: _renamed(twin, op, name) for name in results}
+        renamed = {name: _renamed(twin, op, name) for name in results}
         twin.block.ops.append(op)
         for name in results:
-            _pair(twin, real[name], found[name], name)
+            _pair(twin, renamed[name], found[name], name)
     return twin
 
 
@@ -113,6 +117,25 @@ def _can(program: Program, op: Op, ranges: Ranges) -> bool:
     if op.type == "resize":
         return bool(op.attributes["mode"] == "nearest")
     return not constants
+
+
+def _real(program: Program, chosen: list[Op]) -> set[str]:
+    """Results that stay real numbers: of products, and of what moves these or is a function of
+    them, where no other operator on integers reads them.
+    """
+    kinds = {id(op): op.type for op in chosen}
+    read: set[str] = set()  # by operators on integers, at last
+    for op in reversed(program.ops):
+        passes_on = kinds.get(id(op)) in SAME_RANGE | TABLED
+        if id(op) in kinds and (not passes_on or not read.isdisjoint(op.outputs)):
+            read.update(op.inputs)
+    found: set[str] = set()
+    for op in chosen:
+        product = op.type in WEIGHTED and gives_reals(program, op)
+        follows = op.type in SAME_RANGE | TABLED and not found.isdisjoint(op.inputs)
+        if (product or follows) and read.isdisjoint(op.outputs):
+            found.update(op.outputs)
+    return found
 
 
 def _inside(program: Program, chosen: list[Op]) -> set[str]:

@@ -48,7 +48,8 @@ class QuantisedProducts:
         channels, groups = y.shape[1], int(op.attributes["group"])
         rows, depth = y.count // channels, _depth(program, op, kernel)
         operations = groups * products.operations(kernel, rows, channels // groups, depth)
-        return Work(operations, w.bytes, roundings=y.count)
+        roundings = y.count if op.attributes["to"] == "i8" else 0
+        return Work(operations, w.bytes, roundings=roundings)
 
     def blocks(self, program: Program, op: Op, target: Target) -> dict[str, int | bool]:
         """Weights in the second-level cache, tiles of rows in the first."""
@@ -85,7 +86,7 @@ class QuantisedDepthwise:
 
     def lower(self, program: Program, op: Op, target: Target) -> Op | None:
         """Convolutions of which every input channel makes one output channel of its own."""
-        if op.type != _OPERATOR:
+        if op.type != _OPERATOR or op.attributes["to"] != "i8":
             return None
         c_in, c_out = program.vars[op.inputs[0]].shape[1], program.vars[op.inputs[1]].shape[0]
         return twin(op, _DEPTHWISE) if op.attributes["group"] == c_in == c_out else None

@@ -46,7 +46,7 @@ class QuantisedWinograd:
 
     def lower(self, program: Program, op: Op, target: Target) -> Op | None:
         """Windows of 3 x 3 with strides of 1, one group, and weights that leave the sums exact."""
-        if op.type != _DIRECT:
+        if op.type != _DIRECT or op.attributes["to"] != "i8":
             return None
         w = program.vars[op.inputs[1]]
         plain = (op.attributes["group"], *op.attributes["strides"], *op.attributes["dilations"])
