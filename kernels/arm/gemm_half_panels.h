@@ -16,9 +16,10 @@ namespace {
 #define TRIMTAB_TEXT_(number) #number
 
 // An operation on the sums of every row: op(first, second, row).
-#define TRIMTAB_EACH_ROW(op)                                                   \
+#define TRIMTAB_EACH_ROW(op) TRIMTAB_EACH_BUT_LAST(op) op(30, 31, 7)
+#define TRIMTAB_EACH_BUT_LAST(op)                                              \
   op(16, 17, 0) op(18, 19, 1) op(20, 21, 2) op(22, 23, 3) op(24, 25, 4)        \
-  op(26, 27, 5) op(28, 29, 6) op(30, 31, 7)
+  op(26, 27, 5) op(28, 29, 6)
 
 // Element `lane` of every row of a by a row of w in b0, b1.
 #define TRIMTAB_BY_LANE(op, s, b, a, lane) \
@@ -34,6 +35,9 @@ namespace {
   TRIMTAB_BY_LANE(op, 30, b0, 7, lane) TRIMTAB_BY_LANE(op, 31, b1, 7, lane)
 #define TRIMTAB_ADD_PRODUCTS(b0, b1, lane) TRIMTAB_PRODUCTS("fmla", b0, b1, lane)
 
+#define TRIMTAB_LOAD_TAP                                                           \
+  "ldp %[p0], %[p1], [%[tap]], #16\n ldp %[p2], %[p3], [%[tap]], #16\n"            \
+  "ldp %[p4], %[p5], [%[tap]], #16\n ldp %[p6], %[p7], [%[tap]], #16\n"
 #define TRIMTAB_EVEN "ld1 {v8.8h, v9.8h, v10.8h, v11.8h}, [%[w]], #64\n"
 #define TRIMTAB_ODD "ld1 {v12.8h, v13.8h, v14.8h, v15.8h}, [%[w]], #64\n"
 // Some elements of every row of a: of a register q, d, s or h.
@@ -119,7 +123,8 @@ __attribute__((noinline)) void Panels<HalfTile, 8, 2>(const GemmArgs<Half>& args
   frame.c.Set(rows, args.c_stride);
   frame.residual.Set(rows, args.residual_stride);
   frame.w = args.w;
-  frame.bias = args.bias != nullptr ? args.bias : Zeros<HalfTile::kNr>();
+  frame.bias = args.bias;
+  if (args.bias == nullptr && args.k < 8) frame.bias = Zeros<HalfTile::kNr>();
   frame.panels = count;
   frame.next_c = -8 * frame.c.up - panel_bytes;
   frame.next_residual = -8 * frame.residual.up - panel_bytes;
@@ -141,18 +146,16 @@ __attribute__((noinline)) void Panels<HalfTile, 8, 2>(const GemmArgs<Half>& args
       "ldp %[w], %[bias], [%[frame], #" TRIMTAB_TEXT(TRIMTAB_TILE) "]\n"
       "ldr %[panels], [%[frame], #" TRIMTAB_TEXT(TRIMTAB_TILE) " + 16]\n"
       "2:\n"  // a panel
-      TRIMTAB_EACH_ROW(TRIMTAB_BEGIN)
-      "add %[bias], %[bias], %[bias_bytes]\n"
       "mov %[tap], %[a]\n"
       "mov %[taps], %[all_taps]\n"
       "mov %[room], %[block]\n"
       "mov %[is_used], xzr\n"
+      "cbz %[bias], 17f\n"
+      TRIMTAB_EACH_BUT_LAST(TRIMTAB_BEGIN)
+      "ld1 {v30.8h, v31.8h}, [%[bias]], %[bias_bytes]\n"
 
       "3:\n"  // a tap
-      "ldp %[p0], %[p1], [%[tap]], #16\n"
-      "ldp %[p2], %[p3], [%[tap]], #16\n"
-      "ldp %[p4], %[p5], [%[tap]], #16\n"
-      "ldp %[p6], %[p7], [%[tap]], #16\n"
+      TRIMTAB_LOAD_TAP
       "lsr %[n], %[k], #3\n"
       "cbz %[n], 8f\n"
       "subs %[room], %[room], %[n]\n"
@@ -181,11 +184,19 @@ __attribute__((noinline)) void Panels<HalfTile, 8, 2>(const GemmArgs<Half>& args
       "mov %[is_used], %[block]\n"
       "adds %[room], %[room], %[is_used]\n"
       "csel %[n], %[n], %[is_used], pl\n"
+      "16:\n"
       TRIMTAB_EVEN
       TRIMTAB_ROWS_OF_A("q", "16")
       "subs %[n], %[n], #1\n"
       TRIMTAB_ODD TRIMTAB_PRODUCTS("fmul", 8, 9, 0)
       "b 5b\n"
+      "17:\n"  // without a bias the first products are new ones, too
+      TRIMTAB_LOAD_TAP
+      "lsr %[n], %[k], #3\n"
+      "subs %[room], %[room], %[n]\n"
+      "b.hs 16b\n"
+      "add %[n], %[n], %[room]\n"
+      "b 16b\n"
 
       "8:\n"  // what is left of a tap
       "tst %[k], #7\n"

@@ -23,27 +23,31 @@ namespace {
 constexpr int kMaxSize = 8;  // of a tile's inputs
 constexpr int64_t kOnes[] = {1, 1};
 
-// Copies `count` runs of elements that follow each other to places `stride` apart. Runs are short:
-// they go in pieces of 16 bytes, or of 8, where they are as long as one; the last piece may overlap
-// the one before. Out of line, so that all it needs is in registers.
+// Copies `count` runs of elements to places `stride` apart. Runs are short: they go in pieces of 16
+// bytes, or of 8, where they are as long as one; the last piece may overlap the one before. Out of
+// line, so that all it needs is in registers.
 template <typename T>
-__attribute__((noinline)) void CopyRuns(T* to, size_t stride, const T* from, size_t run,
-                                        int32_t count) {
+__attribute__((noinline)) void CopyRuns(T* to, size_t stride, const T* from, size_t from_stride,
+                                        size_t run, int32_t count) {
   constexpr size_t kStep = 16 / sizeof(T), kHalf = kStep / 2;
-  for (; count > 0; --count, to += stride, from += run) {
-    if (run < kHalf) {
+  const auto each = [&](const auto& copy) {
+    for (; count > 0; --count, to += stride, from += from_stride) copy();
+  };
+  if (run < kHalf) {
+    each([&] {
       for (size_t i = 0; i < run; ++i) to[i] = from[i];
-    } else if (run < kStep) {
+    });
+  } else if (run < kStep) {
+    each([&] {
       memcpy(to, from, kHalf * sizeof(T));
       memcpy(to + run - kHalf, from + run - kHalf, kHalf * sizeof(T));
-    } else {
+    });
+  } else {
+    each([&] {
       const auto step = [&](size_t i) { memcpy(to + i, from + i, kStep * sizeof(T)); };
-      step(0);
-      if (run > 2 * kStep) {
-        for (size_t i = kStep; i < run - kStep; i += kStep) step(i);
-      }
+      for (size_t i = 0; i < run - kStep; i += kStep) step(i);
       step(run - kStep);
-    }
+    });
   }
 }
 
@@ -57,12 +61,19 @@ class ConvWinograd final : public OperatorOf<ConvWinogradAttributes> {
  private:
   Status BindTransforms();
   Tile TileAt(size_t index) const { return tiles_.At(index); }
-  void GatherSquares(const Tile& tile, T* squares) const;
+  void GatherSquares(const Tile& tile, size_t tiles, const T* zeros, T* squares) const;
+  void PointAtSquares(const T* squares, size_t tiles, size_t tile, const T** a) const;
   void TransformOutput(const Tile& tile, const T* products) const;
 
   // Pixels are pointed at, squares of them are gathered.
   bool gathers() const { return window_.stride_h > 1; }
   size_t elements() const { return size_ * size_; }
+  // In a row, which neighbouring tiles see.
+  size_t squares_of(size_t tiles) const { return tiles * tiles_.side + size_ - tiles_.side; }
+  // Elements of the squares that a row of tiles sees.
+  size_t band() const {
+    return gathers() ? size_ * squares_of(tiles_.columns) * channels_ : 0;
+  }
   size_t gap() const { return static_cast<size_t>(attributes().gap); }
   size_t input_stride() const { return elements() * channels_ + gap(); }
   size_t product_stride() const { return elements() * output().c() + gap(); }
@@ -134,49 +145,57 @@ Status ConvWinograd<T>::Prepare() {
   share_ = static_cast<size_t>(share);
   block_ = EvenBlocks(share_, static_cast<size_t>(attributes().block), gemm_.mr());
   const int64_t per_tile = elements * (c_in + c_out) + 2 * attributes().gap;
-  const int64_t gathered = gathers() ? elements * c_in : 0;
+  const int64_t gathered = static_cast<int64_t>(band());
   const int64_t bytes = threads() * (static_cast<int64_t>(block_) * per_tile + gathered) *
                         static_cast<int64_t>(sizeof(T));
   return RequestScratch(gemm_.scratch_bytes() + static_cast<uint64_t>(bytes));
 }
 
-// The squares of a tile, channels_ apart, row by row. Padding is part of squares; what fills up
-// their channels is left as it is.
+// The squares that neighbouring tiles of a row see, from one on: channels_ apart, row by row. Those
+// that two tiles see are gathered once. Padding is part of squares; what fills up their channels is
+// left as it is.
 template <typename T>
-void ConvWinograd<T>::GatherSquares(const Tile& tile, T* squares) const {
+void ConvWinograd<T>::GatherSquares(const Tile& tile, size_t tiles, const T* zeros,
+                                    T* squares) const {
   const Tensor& x = input(0);
-  const int32_t n = static_cast<int32_t>(size_), stride = window_.stride_h, w = x.w();
+  const int32_t stride = window_.stride_h, w = x.w();
   const size_t channels = static_cast<size_t>(x.c()), pixel_stride = x.pixel_stride();
-  const size_t run = stride * channels;  // the pixels of a square in one line of the image
+  const size_t columns = squares_of(tiles), square = stride * channels;
   const T* const image = x.data<T>() + tile.image * x.h() * w * pixel_stride;
   const int32_t left = static_cast<int32_t>(tile.left) * stride - window_.pad_left;
   int32_t row = static_cast<int32_t>(tile.top) * stride - window_.pad_top;
-  // The squares of a line that lie inside of the image and in one piece.
-  int32_t begin = left < 0 ? (stride - 1 - left) / stride : 0, end = (w - left) / stride;
-  if (end > n) end = n;
-  if (begin > end || pixel_stride != channels) begin = end = n;
-  for (int32_t i = 0; i < n; ++i, squares += n * channels_) {
+  const int32_t pixels = static_cast<int32_t>(columns) * stride;
+  for (size_t i = 0; i < size_; ++i, squares += columns * channels_) {
     for (int32_t line = 0; line < stride; ++line, ++row) {
-      const bool inside = row >= 0 && row < x.h();
-      const T* const pixels = image + (inside ? static_cast<size_t>(row) * w * pixel_stride : 0);
-      T* const to = squares + line * run;
-      const auto gather_pixels = [&](int32_t j) {
-        for (int32_t p = 0; p < stride; ++p) {
-          const int32_t column = left + j * stride + p;
-          T* const pixel = to + j * channels_ + p * channels;
-          if (inside && column >= 0 && column < w)
-            CopyRuns(pixel, 0, pixels + column * pixel_stride, channels, 1);
-          else
-            memset(pixel, 0, channels * sizeof(T));
-        }
-      };
-      const int32_t first = inside ? begin : n, last = inside ? end : n;
-      for (int32_t j = 0; j < first; ++j) gather_pixels(j);
-      if (first < last)
-        CopyRuns(to + first * channels_, channels_, pixels + (left + first * stride) * channels,
-                 run, last - first);
-      for (int32_t j = last; j < n; ++j) gather_pixels(j);
+      TapRange inside = TapsInside(pixels, left, 1, w);
+      if (row < 0 || row >= x.h()) inside = {pixels, pixels};
+      T* const to = squares + line * square;
+      for (int32_t j = 0, count; j < pixels; j += count) {
+        const bool is_padding = j < inside.begin || j >= inside.end;
+        const int32_t end = j < inside.begin ? inside.begin : is_padding ? pixels : inside.end;
+        // Whole squares together, if their pixels lie in one piece.
+        const bool in_one_piece = is_padding || pixel_stride == channels;
+        const int32_t part = j % stride, whole = (end - j) / stride;
+        const bool are_whole = part == 0 && whole > 0 && in_one_piece;
+        const size_t run = are_whole ? square : channels;
+        const size_t place = (static_cast<size_t>(row) * w + left + j) * pixel_stride;
+        CopyRuns(to + j / stride * channels_ + part * channels, channels_,
+                 is_padding ? zeros : image + place, is_padding ? 0 : run, run,
+                 are_whole ? whole : 1);
+        count = are_whole ? whole * stride : 1;
+      }
     }
+  }
+}
+
+// Those of one of the tiles.
+template <typename T>
+void ConvWinograd<T>::PointAtSquares(const T* squares, size_t tiles, size_t tile,
+                                     const T** a) const {
+  const size_t row_stride = squares_of(tiles) * channels_;
+  squares += tile * tiles_.side * channels_;
+  for (size_t i = 0; i < size_; ++i, squares += row_stride) {
+    for (size_t j = 0; j < size_; ++j) *a++ = squares + j * channels_;
   }
 }
 
@@ -218,7 +237,7 @@ void ConvWinograd<T>::Run(ThreadPool& pool) {
   T* const transformed = scratch<T>(static_cast<size_t>(gemm_.scratch_bytes()));
   T* const products = transformed + threads * block_ * input_stride();
   T* const gathered = products + threads * block_ * product_stride();
-  if (gathers()) memset(gathered, 0, threads * elements() * channels_ * sizeof(T));
+  if (channels_ > depth_) memset(gathered, 0, threads * band() * sizeof(T));
   const T* const zeros = gemm_.Zeros(scratch<void>());
   EvenRows<T> rows{transformed, input_stride(), depth_, channels_};
   const Epilogue<T> none{-__builtin_inff(), __builtin_inff(), 0.0f, 0.0f};
@@ -250,16 +269,22 @@ void ConvWinograd<T>::Run(ThreadPool& pool) {
     const auto tile_of = [&](size_t i) { return i / count * share_ + first + i % count; };
     const auto slot_of = [&](size_t i) { return i / count * slots + i % count; };
     pool.For(tiles, cost * rows.k, [&](size_t begin, size_t end, int thread) {
-      T* const squares = gathered + thread * elements() * channels_;
+      T* const squares = gathered + thread * band();
       const T* a[kMaxSize * kMaxSize];
-      for (size_t e = 0; e < elements(); ++e) a[e] = squares + e * channels_;
+      size_t held = 0, held_end = 0;  // tiles whose squares are gathered
       for (size_t i = begin; i < end; ++i) {
         const size_t tile = tile_of(i);
         if (tile >= tiles_.count) continue;
-        if (gathers())
-          GatherSquares(TileAt(tile), squares);
-        else
+        if (!gathers()) {
           PointAtTile(input(0), window_, TileAt(tile), size_, zeros, a);
+        } else {
+          if (tile >= held_end) {
+            held = tile;
+            held_end = tile + Least(end - i, tiles_.columns - tile % tiles_.columns);
+            GatherSquares(TileAt(tile), held_end - held, zeros, squares);
+          }
+          PointAtSquares(squares, held_end - held, tile - held, a);
+        }
         input_kernel_({a, transformed + slot_of(i) * rows.stride, channels_, channels_,
                        static_cast<uint16_t>(size_)});
       }
