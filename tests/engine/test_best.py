@@ -72,7 +72,7 @@ def test_energies_of_errors_are_shares_and_their_mean_is_geometric() -> None:
 
 
 @pytest.mark.parametrize("tail", [1.0, 30.0])
-def test_the_method_is_the_one_that_loses_least_on_the_samples_that_ranges_are_of(
+def test_the_method_is_one_that_loses_least_on_the_samples_that_ranges_are_of(
     tail: float,
 ) -> None:
     program, given, told = network(), samples(tail), Told()
@@ -80,7 +80,8 @@ def test_the_method_is_the_one_that_loses_least_on_the_samples_that_ranges_are_o
     ranges, _ = calibrate(simple, given.calibrating, progress=told)
     watched = watch(simple, given.calibrating)
     shares = {name: share(simple, watched.ranges(name), given.calibrating) for name in TRIED}
-    assert shares[ranges.method] == min(shares.values())
+    alike = [name for name in TRIED if shares[name] <= min(shares.values()) / 0.9]
+    assert ranges.method == alike[0]
     assert ranges.ranges == watched.ranges(ranges.method).ranges
     (said,) = told.notes
     assert ranges.method in said
