@@ -34,7 +34,10 @@ CALIBRATION: dict[str, tuple[Any, str]] = {
         "samples of real data: an .npz file with arrays by input, or a folder of pictures; int8 is "
         "made of them, and the accuracy told by those held out",
     ),
-    "method": ("", "how ranges are chosen: a module of trimtab/quantise/methods"),
+    "method": (
+        "",
+        "how ranges are chosen: a module of trimtab/quantise/methods; default: the best of several",
+    ),
     "ranges": ("", "a file of ranges: read, if there is one, else written"),
 }
 PRECISE: dict[str, tuple[Any, str]] = {

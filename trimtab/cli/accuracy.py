@@ -46,6 +46,7 @@ def accuracy(
     from trimtab.errors import UsageError
     from trimtab.instruments import committed
     from trimtab.instruments.detectors import read
+    from trimtab.quantise.methods import BEST
     from trimtab.quantise.methods import methods as all_methods
     from trimtab.workflow import accuracy as workflow
     from trimtab.workflow.models import target_of
@@ -57,7 +58,7 @@ def accuracy(
         )
     if detectors and models:
         raise UsageError("detectors have models of their own", hint="leave out --models")
-    ways = [name for name in methods.split(",") if name] or list(all_methods())
+    ways = [name for name in methods.split(",") if name] or [BEST, *all_methods()]
     progress = shown(quiet=json)
     if detectors:
         work = workflow.Boxes(

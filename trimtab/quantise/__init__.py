@@ -86,10 +86,10 @@ def quantize(
 
     `given`: samples of real data, as arrays by input [n, ...], the path of an .npz file or a folder
     of pictures; of five, four are calibrated with, by `method`, a module of
-    `trimtab.quantise.methods`, and one tells the accuracy. `ranges`: those of an earlier
-    calibration, in its place. `budget`: what accuracy shall be, such as "top1 >= 99 %": the
-    cheapest precisions for `target` (default: this machine) that keep it are searched. `types`:
-    those of operators by name ("f32", "f16" or "int8"), as a search found them.
+    `trimtab.quantise.methods` or the best of several, and one tells the accuracy. `ranges`: those
+    of an earlier calibration, in its place. `budget`: what accuracy shall be, such as
+    "top1 >= 99 %": the cheapest precisions for `target` (default: this machine) that keep it are
+    searched. `types`: those of operators by name ("f32", "f16" or "int8"), as a search found them.
     ProgramError for an optimised program, CalibrationError for samples that do not fit, PlanError
     for types of what the network has not, UsageError for a budget that cannot be read.
     """

@@ -12,8 +12,9 @@ from trimtab.passes.tabulate_bytes import computed
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
 from trimtab.quantise import equalise, rewrite
+from trimtab.quantise.best import TRIED, best
 from trimtab.quantise.equalise import Channels, equalised
-from trimtab.quantise.methods import DEFAULT, method
+from trimtab.quantise.methods import BEST, DEFAULT, method
 from trimtab.quantise.ranges import Ranges
 from trimtab.quantise.rounding import Rounding, moments, operands
 from trimtab.quantise.samples import Samples
@@ -24,14 +25,14 @@ from trimtab.session import Session
 def calibrate(
     program: Program, samples: Samples, name: str = DEFAULT, progress: Progress = SILENT
 ) -> tuple[Ranges, Rounding]:
-    """The ranges of the tensors of a simplified float32 program, by the method of that name, and
-    the rounding of its weights.
+    """The ranges of the tensors of a simplified float32 program, by the method of that name, or
+    the best one, and the rounding of its weights.
 
     CalibrationError where a tensor never had a finite value.
     """
-    needs = method(name).NEEDS_HISTOGRAM
+    needs = name == BEST or method(name).NEEDS_HISTOGRAM
     watched = watch(program, samples, histograms=needs, progress=progress)
-    return watched.ranges(name), watched.rounding
+    return watched.ranges(name, progress), watched.rounding
 
 
 def tensors(program: Program) -> list[str]:
@@ -52,8 +53,11 @@ class Watched:
     factors: Mapping[str, tuple[float, ...]]
     rounding: Rounding
 
-    def ranges(self, name: str) -> Ranges:
-        """By the method of that name, which may need that histograms were taken."""
+    def ranges(self, name: str, progress: Progress = SILENT) -> Ranges:
+        """By the method of that name, or the best one; they may need that histograms were taken."""
+        if name == BEST:
+            candidates = [self.ranges(tried) for tried in TRIED]
+            return best(self.program, self.samples, candidates, progress)
         chosen, count = method(name), self.samples.count
         means = {
             tensor: tuple((place.sums / count).tolist())

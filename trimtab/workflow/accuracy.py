@@ -26,7 +26,7 @@ from trimtab.progress import SILENT, Progress
 from trimtab.quantise import rewrite
 from trimtab.quantise.accuracy import Reference, cosine
 from trimtab.quantise.calibrate import Watched, watch
-from trimtab.quantise.methods import DEFAULT, method
+from trimtab.quantise.methods import DEFAULT, check
 from trimtab.quantise.samples import PICTURES, SETTINGS, Samples
 from trimtab.target import Target
 from trimtab.workflow.models import model_path
@@ -82,7 +82,7 @@ def boxes(work: Boxes, progress: Progress = SILENT) -> Measured:
 
 def _check(ways: Sequence[str]) -> None:
     for way in ways:
-        method(way)
+        check(way)
 
 
 # Beside onnxruntime.

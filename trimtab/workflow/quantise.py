@@ -22,9 +22,9 @@ from trimtab.workflow.models import load
 @dataclass(frozen=True)
 class Calibration:
     """What a network is quantised with. `samples`: an .npz file or a folder of pictures; `method`:
-    one of `trimtab.quantise.methods`; `ranges`: a file of ranges, which is read where there is one,
-    and written else. `budget`: what the accuracy of mixed precision shall be. "" is none, or the
-    default. `noise` does where no samples are named.
+    one of `trimtab.quantise.methods`, or the best of several; `ranges`: a file of ranges, which is
+    read where there is one, and written else. `budget`: what the accuracy of mixed precision shall
+    be. "" is none, or the default. `noise` does where no samples are named.
     """
 
     samples: str = ""
@@ -78,7 +78,7 @@ class Calibration:
         self.check()
         kept = Path(self.ranges) if self.ranges else None
         known = quantise.Ranges.read(kept) if kept and kept.exists() else None
-        if known and self.method not in ("", known.method):
+        if known and self.method not in ("", DEFAULT, known.method):
             raise UsageError(
                 f"the ranges in {self.ranges} are by the method {known.method}",
                 hint="leave out --method, or name another file of ranges",

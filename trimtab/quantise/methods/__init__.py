@@ -13,7 +13,9 @@ from typing import Protocol, cast
 from trimtab.errors import UsageError
 from trimtab.quantise.seen import Range, Seen
 
-DEFAULT = "reach"
+# The method by which a network loses least, of several that are tried (trimtab/quantise/best.py).
+BEST = "best"
+DEFAULT = BEST
 
 
 class Method(Protocol):
@@ -36,7 +38,12 @@ def methods() -> dict[str, Method]:
 def method(name: str) -> Method:
     """The method of that name; UsageError lists those that there are."""
     if name not in methods():
-        raise UsageError(
-            f"unknown method of calibration {name!r}", hint=f"one of {', '.join(methods())}"
-        )
+        known = ", ".join((BEST, *methods()))
+        raise UsageError(f"unknown method of calibration {name!r}", hint=f"one of {known}")
     return methods()[name]
+
+
+def check(name: str) -> None:
+    """UsageError unless ranges can be chosen by that name."""
+    if name != BEST:
+        method(name)

@@ -23,6 +23,8 @@ def least(seen: Seen, power: float) -> Range:
     function = seen.function or (lambda values: values)
     results = function(middles)
     slopes = np.abs(np.gradient(results, middles))
+    held = counts > 0
+    counts, middles, results, slopes = (x[held] for x in (counts, middles, results, slopes))
 
     def error(low: float, high: float) -> float:
         least, most = whole.least * low, whole.most * high
@@ -37,6 +39,9 @@ def least(seen: Seen, power: float) -> Range:
 
     low = high = float(min(_SHARES, key=lambda share: error(share, share)))
     for _ in range(2):
+        ends = low, high
         low = float(min(_SHARES, key=lambda share: error(share, high)))
         high = float(min(_SHARES, key=lambda share: error(low, share)))
+        if (low, high) == ends:
+            break
     return Range(whole.least * low, whole.most * high)
