@@ -4,10 +4,8 @@
 // One-dimensional transforms, first over the lines of a tile, then across them. They are B^T, A^T
 // and G of Toom-Cook at the points 0, 1, -1 (n = 4), 2 (n = 5), -2, 1/2 (n = 7), -1/2 (n = 8) and
 // infinity; of n = 6 at 5/8 of these, which leaves half of the rounding error. B^T depends on n
-// alone. Pairs of points that differ in sign share their even and their odd part.
-//
-// With strides of 2 (m = 2, n = 5, r = 3) outputs are sums of a convolution of even inputs with two
-// taps, at the points 0, 1 and infinity, and of products of odd inputs by the tap between.
+// alone. Pairs of points that differ in sign share their even and their odd part. With strides of 2
+// (m = 2, n = 5, r = 3) the even inputs have the points 0, 1 and infinity, the odd ones stay.
 #ifndef TRIMTAB_KERNELS_GENERIC_WINOGRAD_H_
 #define TRIMTAB_KERNELS_GENERIC_WINOGRAD_H_
 
@@ -28,10 +26,8 @@ inline void InputLine(const F (&x)[4], F (&y)[4]) {
 
 inline void StridedInputLine(const F (&x)[5], F (&y)[5]) {
   y[0] = x[0] - x[2];
-  y[1] = x[2];
   y[2] = x[4] - x[2];
-  y[3] = x[1];
-  y[4] = x[3];
+  y[1] = x[2], y[3] = x[1], y[4] = x[3];
 }
 
 inline void InputLine(const F (&x)[5], F (&y)[5]) {
@@ -186,10 +182,8 @@ inline void WeightRows(const F (&x)[kTaps], F (&y)[kSize]) {
 template <int kTile, int kTaps, int kSize>
 inline void WeightLine(const F (&x)[kTaps], F (&y)[kSize]) {
   if constexpr (IsStrided(kTile, kSize)) {
-    y[0] = x[0];
     y[1] = x[0] + x[2];
-    y[2] = x[2];
-    y[3] = y[4] = x[1];
+    y[0] = x[0], y[2] = x[2], y[3] = y[4] = x[1];
     return;
   }
   constexpr double kScale = ZeroScale(kSize);
@@ -254,7 +248,6 @@ inline void WinogradInput(const WinogradInputArgs<Element>& args) {
 TRIMTAB_FAMILY(f32, f16, tiles(4, 5, 6, 7, 8, 2x5))
 template <int kTile, int kSize>
 inline void WinogradInput(const WinogradInputArgs<Element>& args) {
-  static_assert(IsStrided(kTile, kSize), "that of others does not depend on the tile");
   TransformInput<kSize>(args, StridedInputLine);
 }
 
