@@ -123,14 +123,16 @@ enum { kMinWinogradChannels = 16 };
 
 // Transforms one tile of Winograd convolution F(m x m, r x r) (Lavin & Gray 2016): with
 // n = m + r - 1 = size = 4 to 8, element i * n + j of y is (B^T x B)[i][j] for every channel,
-// where x[i][j] is the pixel at a[i * n + j]. B is that of kernels/generic/winograd.h.
+// where x[i][j] is the pixel at a[i * n + j]. B is that of kernels/generic/winograd.h; so is n with
+// strides (kWinogradTiles).
 template <typename T>
 struct WinogradInputArgs {
   const T* const* a;
   T* y;             // element e at y + e * y_stride
   size_t channels;  // >= kMinWinogradChannels
   size_t y_stride;
-  uint16_t size;  // read by the portable kernel only; the others have it in their names
+  uint16_t tile,
+      size;  // m and n, read by the portable kernel only; others have them in their names
 };
 
 // The same of quantised numbers, F(4 x 4, 3 x 3) alone: 100 times what a byte holds fits 16 bits.
@@ -159,15 +161,17 @@ struct WinogradProductArgs<int8_t> {
   uint16_t nr, kr;  // read by the portable kernel only
 };
 
-// (m, n) of the transforms back that there are.
+// (m, n) of the transforms back that there are, for r taps and strides. With strides of 2 (Yepez & Ko
+// 2020) n = 2 * m + r - 2 inputs lie under a tile, and make as many products.
 struct WinogradTile {
-  uint16_t tile, size;
+  uint16_t tile, size, taps, stride;
 };
-constexpr WinogradTile kWinogradTiles[] = {{2, 4}, {3, 5}, {4, 5}, {2, 6}, {3, 6},
-                                           {4, 6}, {5, 7}, {4, 8}, {5, 8}, {6, 8}};
+constexpr WinogradTile kWinogradTiles[] = {{2, 4, 3, 1}, {3, 5, 3, 1}, {4, 5, 2, 1}, {2, 6, 5, 1},
+                                           {3, 6, 4, 1}, {4, 6, 3, 1}, {5, 7, 3, 1}, {4, 8, 5, 1},
+                                           {5, 8, 4, 1}, {6, 8, 3, 1}, {2, 5, 3, 2}};
 
 // Transforms the weights: element i * n + j of y is (G x G^T)[i][j] for every column, where x[i][j]
-// is the weight at w[i * r + j], r = n - m + 1. G is that of kernels/generic/winograd.h.
+// is the weight at w[i * r + j]. G is that of kernels/generic/winograd.h.
 template <typename T>
 struct WinogradWeightsArgs {
   const T* const* w;

@@ -9,23 +9,31 @@ namespace {
 // Transformed tiles lie one after another in a block that stays in the second-level cache.
 size_t TilesInBlock(size_t tile_floats) { return std::max<size_t>(1, 48 * 1024 / tile_floats); }
 
+size_t StrideOf(size_t tile, size_t size) {
+  for (const WinogradTile& known : kWinogradTiles)
+    if (known.tile == tile && known.size == size) return known.stride;
+  return 1;
+}
+
 template <typename T>
 Pass WinogradInputPass(Kernel<WinogradInputArgs<T>> kernel, const LayerSizes& s) {
   const size_t height = s.at("height"), width = s.at("width"), channels = s.at("channels");
   const size_t tile = s.at("tile"), n = s.at("size"), block = TilesInBlock(n * n * channels);
-  const size_t line = width * tile + n - tile;  // pixels
-  const T* const x = Shared<T>().x.Take((height * tile + n - tile) * line * channels);
+  const size_t step = tile * StrideOf(tile, n), over = n - step;  // pixels
+  const size_t line = width * step + over;
+  const T* const x = Shared<T>().x.Take((height * step + over) * line * channels);
   T* const y = Shared<T>().y.Take(block * n * n * channels);
   Pointers<T> pointers;
   for (size_t t = 0; t < height * width; ++t) {
     for (size_t i = 0; i < n * n; ++i) {
-      const size_t row = t / width * tile + i / n, column = t % width * tile + i % n;
+      const size_t row = t / width * step + i / n, column = t % width * step + i % n;
       pointers.push_back(x + (row * line + column) * channels);
     }
   }
   return [=] {
     WinogradInputArgs<T> args = {};
     args.channels = args.y_stride = channels;
+    args.tile = static_cast<uint16_t>(tile);
     args.size = static_cast<uint16_t>(n);
     for (size_t t = 0; t < height * width; ++t) {
       args.a = pointers.data() + t * n * n;
@@ -62,7 +70,7 @@ Pass WinogradOutputPass(Kernel<WinogradOutputArgs<T>> kernel, const LayerSizes& 
 
 template <typename T>
 Pass WinogradWeightsPass(Kernel<WinogradWeightsArgs<T>> kernel, const LayerSizes& s) {
-  const size_t columns = s.at("columns"), n = s.at("size"), taps = n - s.at("tile") + 1;
+  const size_t columns = s.at("columns"), n = s.at("size"), taps = s.at("taps");
   WinogradWeightsArgs<T> args = {};
   args.columns = args.y_stride = columns;
   args.tile = static_cast<uint16_t>(s.at("tile"));

@@ -156,7 +156,7 @@ __attribute__((noinline)) void Panels<HalfTile, 8, 2>(const GemmArgs<Half>& args
 
       "3:\n"  // a tap
       TRIMTAB_LOAD_TAP
-      "lsr %[n], %[k], #3\n"
+      "mov %[n], %[eights]\n"
       "cbz %[n], 8f\n"
       "subs %[room], %[room], %[n]\n"
       "b.hs 4f\n"
@@ -192,27 +192,26 @@ __attribute__((noinline)) void Panels<HalfTile, 8, 2>(const GemmArgs<Half>& args
       "b 5b\n"
       "17:\n"  // without a bias the first products are new ones, too
       TRIMTAB_LOAD_TAP
-      "lsr %[n], %[k], #3\n"
+      "mov %[n], %[eights]\n"
       "subs %[room], %[room], %[n]\n"
       "b.hs 16b\n"
       "add %[n], %[n], %[room]\n"
       "b 16b\n"
 
       "8:\n"  // what is left of a tap
-      "tst %[k], #7\n"
-      "b.eq 11f\n"
-      "tbz %[k], #2, 9f\n"
+      "cbz %[left], 11f\n"
+      "tbz %[left], #2, 9f\n"
       TRIMTAB_EVEN
       TRIMTAB_ROWS_OF_A("d", "8")
       TRIMTAB_ODD TRIMTAB_ADD_PRODUCTS(8, 9, 0) TRIMTAB_ADD_PRODUCTS(10, 11, 1)
       TRIMTAB_ADD_PRODUCTS(12, 13, 2) TRIMTAB_ADD_PRODUCTS(14, 15, 3)
       "9:\n"
-      "tbz %[k], #1, 10f\n"
+      "tbz %[left], #1, 10f\n"
       TRIMTAB_EVEN
       TRIMTAB_ROWS_OF_A("s", "4")
       TRIMTAB_ADD_PRODUCTS(8, 9, 0) TRIMTAB_ADD_PRODUCTS(10, 11, 1)
       "10:\n"
-      "tbz %[k], #0, 11f\n"
+      "tbz %[left], #0, 11f\n"
       "ld1 {v8.8h, v9.8h}, [%[w]], #32\n"
       TRIMTAB_ROWS_OF_A("h", "2")
       TRIMTAB_ADD_PRODUCTS(8, 9, 0)
@@ -251,7 +250,7 @@ __attribute__((noinline)) void Panels<HalfTile, 8, 2>(const GemmArgs<Half>& args
         [p2] "=&r"(p2), [p3] "=&r"(p3), [p4] "=&r"(p4), [p5] "=&r"(p5), [p6] "=&r"(p6),
         [p7] "=&r"(p7), [tap] "=&r"(tap), [taps] "=&r"(taps), [n] "=&r"(n), [room] "=&r"(room),
         [is_used] "=&r"(is_used)
-      : [frame] "r"(&frame), [all_taps] "r"(args.taps), [k] "r"(args.k),
+      : [frame] "r"(&frame), [all_taps] "r"(args.taps), [eights] "r"(args.k / 8), [left] "r"(args.k % 8),
         [bias_bytes] "r"(bias_bytes), [limits] "r"(limits), [block] "i"(HalfTile::kBlock)
       : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13",
         "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26",

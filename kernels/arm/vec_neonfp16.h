@@ -41,6 +41,14 @@ inline void LoadStep(const Half*& p, size_t n, F (&x)[2]) {
   x[0].v = vreinterpretq_f16_u16(both.val[0]);
   x[1].v = vreinterpretq_f16_u16(both.val[1]);
 }
+inline void LoadStep(const Half*& p, size_t n, F (&x)[4]) {
+  const uint16x8x4_t all = vld1q_u16_x4(&p->bits);
+  Step(p, n);
+  x[0].v = vreinterpretq_f16_u16(all.val[0]);
+  x[1].v = vreinterpretq_f16_u16(all.val[1]);
+  x[2].v = vreinterpretq_f16_u16(all.val[2]);
+  x[3].v = vreinterpretq_f16_u16(all.val[3]);
+}
 inline void StoreStep(Half*& p, size_t n, const F (&x)[2]) {
   const uint16x8x2_t both = {{vreinterpretq_u16_f16(x[0].v), vreinterpretq_u16_f16(x[1].v)}};
   vst1q_u16_x2(&p->bits, both);

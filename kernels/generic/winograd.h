@@ -4,7 +4,8 @@
 // One-dimensional transforms, first over the lines of a tile, then across them. They are B^T, A^T
 // and G of Toom-Cook at the points 0, 1, -1 (n = 4), 2 (n = 5), -2, 1/2 (n = 7), -1/2 (n = 8) and
 // infinity; of n = 6 at 5/8 of these, which leaves half of the rounding error. B^T depends on n
-// alone. Pairs of points that differ in sign share their even and their odd part.
+// alone. Pairs of points that differ in sign share their even and their odd part. With strides of 2
+// (m = 2, n = 5, r = 3) the even inputs have the points 0, 1 and infinity, the odd ones stay.
 #ifndef TRIMTAB_KERNELS_GENERIC_WINOGRAD_H_
 #define TRIMTAB_KERNELS_GENERIC_WINOGRAD_H_
 
@@ -21,6 +22,12 @@ inline void InputLine(const F (&x)[4], F (&y)[4]) {
   y[1] = x[2] + x[1];
   y[2] = x[2] - x[1];
   y[3] = x[3] - x[1];
+}
+
+inline void StridedInputLine(const F (&x)[5], F (&y)[5]) {
+  y[0] = x[0] - x[2];
+  y[2] = x[4] - x[2];
+  y[1] = x[2], y[3] = x[1], y[4] = x[3];
 }
 
 inline void InputLine(const F (&x)[5], F (&y)[5]) {
@@ -115,6 +122,14 @@ inline void OutputRows(F x0, F last, const F (&sums)[kPairs], const F (&differen
   if constexpr (kRow + 1 < kTile) OutputRows<kRow + 1, kSize>(x0, last, sums, differences, y);
 }
 
+constexpr bool IsStrided(int tile, int size) { return tile == 2 && size == 5; }
+constexpr int Taps(int tile, int size) { return IsStrided(tile, size) ? 3 : size - tile + 1; }
+
+inline void OutputLine(const F (&x)[5], F (&y)[2]) {
+  y[0] = x[0] + x[1] + x[3];
+  y[1] = x[1] + x[2] + x[4];
+}
+
 template <int kTile, int kSize>
 inline void OutputLine(const F (&x)[kSize], F (&y)[kTile]) {
   constexpr int kPairs = (kSize - 1) / 2;
@@ -164,8 +179,13 @@ inline void WeightRows(const F (&x)[kTaps], F (&y)[kSize]) {
   if constexpr (kRow + 2 < kSize - 1) WeightRows<kPair + 1>(x, y);
 }
 
-template <int kTaps, int kSize>
+template <int kTile, int kTaps, int kSize>
 inline void WeightLine(const F (&x)[kTaps], F (&y)[kSize]) {
+  if constexpr (IsStrided(kTile, kSize)) {
+    y[1] = x[0] + x[2];
+    y[0] = x[0], y[2] = x[2], y[3] = y[4] = x[1];
+    return;
+  }
   constexpr double kScale = ZeroScale(kSize);
   y[0] = x[0];
   if constexpr (kScale != 1) y[0] = Constant(kScale) * x[0];
@@ -175,9 +195,8 @@ inline void WeightLine(const F (&x)[kTaps], F (&y)[kSize]) {
 
 // As many vectors of channels go together as one instruction loads and stores side by side: they
 // share addresses.
-TRIMTAB_FAMILY(f32, f16, tiles(4, 5, 6, 7, 8))
-template <int kSize>
-inline void WinogradInput(const WinogradInputArgs<Element>& given) {
+template <int kSize, typename Line>
+inline void TransformInput(const WinogradInputArgs<Element>& given, const Line& line) {
   const WinogradInputArgs<Element> args = given;  // a copy that stores to y cannot change
   for (size_t c = 0; c < args.channels; c = NextChannels<kSideBySide * kLanes>(c, args.channels)) {
     F lines[kSize][kSize][kSideBySide];
@@ -192,7 +211,7 @@ inline void WinogradInput(const WinogradInputArgs<Element>& given) {
         for (int v = 0; v < kSideBySide; ++v) x[v][j] = Load(pixel + v * kLanes);
       }
       TRIMTAB_UNROLL
-      for (int v = 0; v < kSideBySide; ++v) InputLine(x[v], transformed[v]);
+      for (int v = 0; v < kSideBySide; ++v) line(x[v], transformed[v]);
       TRIMTAB_UNROLL
       for (int j = 0; j < kSize; ++j) {
         TRIMTAB_UNROLL
@@ -207,7 +226,7 @@ inline void WinogradInput(const WinogradInputArgs<Element>& given) {
       for (int v = 0; v < kSideBySide; ++v) {
         TRIMTAB_UNROLL
         for (int i = 0; i < kSize; ++i) x[v][i] = lines[i][j][v];
-        InputLine(x[v], transformed[v]);
+        line(x[v], transformed[v]);
       }
       Element* element = y;
       TRIMTAB_UNROLL
@@ -221,11 +240,23 @@ inline void WinogradInput(const WinogradInputArgs<Element>& given) {
   }
 }
 
-TRIMTAB_FAMILY(f32, f16, tiles(2x4, 3x5, 4x5, 2x6, 3x6, 4x6, 5x7, 4x8, 5x8, 6x8))
+template <int kSize>
+inline void WinogradInput(const WinogradInputArgs<Element>& args) {
+  TransformInput<kSize>(args, [](const auto& x, auto& y) { InputLine(x, y); });
+}
+
+TRIMTAB_FAMILY(f32, f16, tiles(4, 5, 6, 7, 8, 2x5))
+template <int kTile, int kSize>
+inline void WinogradInput(const WinogradInputArgs<Element>& args) {
+  TransformInput<kSize>(args, StridedInputLine);
+}
+
+TRIMTAB_FAMILY(f32, f16, tiles(2x4, 2x5, 3x5, 4x5, 2x6, 3x6, 4x6, 5x7, 4x8, 5x8, 6x8))
 template <int kTile, int kSize>
 inline void WinogradOutput(const WinogradOutputArgs<Element>& given) {
   const WinogradOutputArgs<Element> args = given;  // a copy that stores to y cannot change
-  const bool bounded = args.clamp_max < __builtin_inff();
+  size_t bounded = args.clamp_max < __builtin_inff();
+  __asm__("" : "+r"(bounded));  // else the comparison comes back for every line
   for (size_t c = 0; c < args.channels; c = NextChannels<kSideBySide * kLanes>(c, args.channels)) {
     F lines[kSize][kTile][kSideBySide];
     const Element* column = args.x + c;
@@ -316,10 +347,11 @@ inline void WinogradOutput(const WinogradOutputArgs<Element>& given) {
   }
 }
 
-TRIMTAB_FAMILY(f32, f16, needs(precision), tiles(2x4, 3x5, 4x5, 2x6, 3x6, 4x6, 5x7, 4x8, 5x8, 6x8))
+TRIMTAB_FAMILY(f32, f16, needs(precision),
+               tiles(2x4, 2x5, 3x5, 4x5, 2x6, 3x6, 4x6, 5x7, 4x8, 5x8, 6x8))
 template <int kTile, int kSize>
 inline void WinogradWeights(const WinogradWeightsArgs<Element>& given) {
-  constexpr int kTaps = kSize - kTile + 1;
+  constexpr int kTaps = Taps(kTile, kSize);
   constexpr int kVectors = kTaps > 3 ? kSideBySide : kMostSideBySide;
   const WinogradWeightsArgs<Element> args = given;  // a copy that stores to y cannot change
   for (size_t c = 0; c < args.columns; c = NextChannels<kVectors * kLanes>(c, args.columns)) {
@@ -334,7 +366,7 @@ inline void WinogradWeights(const WinogradWeightsArgs<Element>& given) {
         for (int v = 0; v < kVectors; ++v) x[v][i] = Load(weights + v * kLanes);
       }
       TRIMTAB_UNROLL
-      for (int v = 0; v < kVectors; ++v) WeightLine(x[v], transformed[v]);
+      for (int v = 0; v < kVectors; ++v) WeightLine<kTile>(x[v], transformed[v]);
       TRIMTAB_UNROLL
       for (int i = 0; i < kSize; ++i) {
         TRIMTAB_UNROLL
@@ -349,7 +381,7 @@ inline void WinogradWeights(const WinogradWeightsArgs<Element>& given) {
       for (int v = 0; v < kVectors; ++v) {
         TRIMTAB_UNROLL
         for (int j = 0; j < kTaps; ++j) x[v][j] = lines[i][j][v];
-        WeightLine(x[v], transformed[v]);
+        WeightLine<kTile>(x[v], transformed[v]);
       }
       TRIMTAB_UNROLL
       for (int j = 0; j < kSize; ++j) {

@@ -8,6 +8,7 @@ namespace {
 
 inline void AnyInput(const WinogradInputArgs<Element>& args) {
   if (args.size == 4) return WinogradInput<4>(args);
+  if (args.size == 5 && args.tile == 2) return WinogradInput<2, 5>(args);
   if (args.size == 5) return WinogradInput<5>(args);
   if (args.size == 6) return WinogradInput<6>(args);
   if (args.size == 7) return WinogradInput<7>(args);
@@ -16,6 +17,7 @@ inline void AnyInput(const WinogradInputArgs<Element>& args) {
 
 inline void AnyOutput(const WinogradOutputArgs<Element>& args) {
   if (args.size == 4) return WinogradOutput<2, 4>(args);
+  if (args.size == 5 && args.tile == 2) return WinogradOutput<2, 5>(args);
   if (args.size == 5 && args.tile == 3) return WinogradOutput<3, 5>(args);
   if (args.size == 5) return WinogradOutput<4, 5>(args);
   if (args.size == 6 && args.tile == 2) return WinogradOutput<2, 6>(args);
@@ -29,6 +31,7 @@ inline void AnyOutput(const WinogradOutputArgs<Element>& args) {
 
 inline void AnyWeights(const WinogradWeightsArgs<Element>& args) {
   if (args.size == 4) return WinogradWeights<2, 4>(args);
+  if (args.size == 5 && args.tile == 2) return WinogradWeights<2, 5>(args);
   if (args.size == 5 && args.tile == 3) return WinogradWeights<3, 5>(args);
   if (args.size == 5) return WinogradWeights<4, 5>(args);
   if (args.size == 6 && args.tile == 2) return WinogradWeights<2, 6>(args);

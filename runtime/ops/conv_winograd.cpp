@@ -7,7 +7,7 @@
 //
 // A convolution with strides of s is one with strides of 1 over squares: a square is s x s pixels,
 // its channels are those of all its pixels (space to depth), and a kernel of k covers
-// r = ceil(k / s) squares.
+// r = ceil(k / s) squares. Where there are tiles for the strides themselves pixels need no squares.
 #include <string.h>
 
 #include "generated/attributes.h"
@@ -66,20 +66,19 @@ class ConvWinograd final : public OperatorOf<ConvWinogradAttributes> {
   void TransformOutput(const Tile& tile, const T* products) const;
 
   // Pixels are pointed at, squares of them are gathered.
-  bool gathers() const { return window_.stride_h > 1; }
+  bool gathers() const { return square_ > 1; }
   size_t elements() const { return size_ * size_; }
   // In a row, which neighbouring tiles see.
   size_t squares_of(size_t tiles) const { return tiles * tiles_.side + size_ - tiles_.side; }
   // Elements of the squares that a row of tiles sees.
-  size_t band() const {
-    return gathers() ? size_ * squares_of(tiles_.columns) * channels_ : 0;
-  }
+  size_t band() const { return gathers() ? size_ * squares_of(tiles_.columns) * channels_ : 0; }
   size_t gap() const { return static_cast<size_t>(attributes().gap); }
   size_t input_stride() const { return elements() * channels_ + gap(); }
   size_t product_stride() const { return elements() * output().c() + gap(); }
 
   Window window_;
   size_t size_ = 0;      // n
+  int32_t square_ = 1;   // pixels of a square, down or across
   size_t depth_ = 0;     // channels of a square
   size_t channels_ = 0;  // the same, with those that fill up vectors
   Epilogue<T> epilogue_;
@@ -101,15 +100,14 @@ Status ConvWinograd<T>::InferShape() {
                 "weights must be square and fit the input's channels", x.c());
   TRIMTAB_CHECK(window_.stride_h == window_.stride_w, "strides must be equal", window_.stride_h,
                 window_.stride_w);
+  const WinogradTile* const tile =
+      FindWinogradTile(attributes().tile, window_.kernel_h, window_.stride_h);
+  TRIMTAB_CHECK(tile != nullptr, "there is no Winograd tile of this size for this kernel",
+                attributes().tile, window_.kernel_h);
+  size_ = tile->size;
+  square_ = window_.stride_h / tile->stride;
   TRIMTAB_CHECK((gathers() || x.c() >= kMinWinogradChannels) && w.dims[0] >= kMinWinogradChannels,
                 "there are too few channels (input, output)", x.c(), w.dims[0]);
-  const int64_t taps = (window_.kernel_h + window_.stride_h - 1) / window_.stride_h;
-  size_ = 0;
-  for (const WinogradTile& known : kWinogradTiles) {
-    if (known.tile == attributes().tile && known.size == known.tile + taps - 1) size_ = known.size;
-  }
-  TRIMTAB_CHECK(size_ != 0, "there is no Winograd tile of this size for this kernel",
-                attributes().tile, taps);
   return Status();
 }
 
@@ -119,7 +117,9 @@ Status ConvWinograd<T>::BindTransforms() {
   TRIMTAB_RETURN_IF_ERROR(Bind<NameHash("winograd_input")>(in, &input_kernel_));
   TRIMTAB_RETURN_IF_ERROR(Bind<NameHash("winograd_output")>(out, &output_kernel_));
   // A kernel without a tile in its name is the portable one, which does any.
-  TRIMTAB_CHECK((in.nr == 0 || in.nr == size_) &&
+  // The transform of inputs with strides has the tile in its name, too.
+  const int64_t in_tile = window_.stride_h > square_ ? attributes().tile : 0;
+  TRIMTAB_CHECK((in.nr == 0 || (in.nr == size_ && in.mr == in_tile)) &&
                     (out.nr == 0 || (out.nr == size_ && out.mr == attributes().tile)),
                 "the plan's transforms are for tiles of another size");
   return Status();
@@ -130,8 +130,8 @@ Status ConvWinograd<T>::Prepare() {
   TRIMTAB_RETURN_IF_ERROR(BindEpilogue(attributes(), &epilogue_));
   TRIMTAB_RETURN_IF_ERROR(BindTransforms());
   const Tensor &x = input(0), &y = output();
-  const int64_t stride = window_.stride_h, tile = attributes().tile;
-  const int64_t depth = stride * stride * x.c(), c_out = y.c();
+  const int64_t tile = attributes().tile;
+  const int64_t depth = square_ * square_ * x.c(), c_out = y.c();
   const int64_t elements = static_cast<int64_t>(this->elements());
   TRIMTAB_RETURN_IF_ERROR(gemm_.Bind(ProductPlan(attributes()), input(1), nullptr, elements, c_out,
                                      depth, 1, depth, threads()));
@@ -158,7 +158,7 @@ template <typename T>
 void ConvWinograd<T>::GatherSquares(const Tile& tile, size_t tiles, const T* zeros,
                                     T* squares) const {
   const Tensor& x = input(0);
-  const int32_t stride = window_.stride_h, w = x.w();
+  const int32_t stride = square_, w = x.w();
   const size_t channels = static_cast<size_t>(x.c()), pixel_stride = x.pixel_stride();
   const size_t columns = squares_of(tiles), square = stride * channels;
   const T* const image = x.data<T>() + tile.image * x.h() * w * pixel_stride;
@@ -286,7 +286,7 @@ void ConvWinograd<T>::Run(ThreadPool& pool) {
           PointAtSquares(squares, held_end - held, tile - held, a);
         }
         input_kernel_({a, transformed + slot_of(i) * rows.stride, channels_, channels_,
-                       static_cast<uint16_t>(size_)});
+                       static_cast<uint16_t>(attributes().tile), static_cast<uint16_t>(size_)});
       }
     });
     gemm_.Run(job, none, scratch<void>(), pool);

@@ -9,6 +9,7 @@
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
 #include "runtime/ops/stored_weights.h"
+#include "runtime/ops/winograd_tiles.h"
 
 namespace trimtab {
 namespace {
@@ -29,14 +30,14 @@ class PackWinograd final : public OperatorOf<PackWinogradAttributes> {
   size_t kernel_size() const { return static_cast<size_t>(input(0).w()); }
   size_t channels() const { return static_cast<size_t>(input(0).c()); }
   size_t panel() const { return static_cast<size_t>(attributes().panel); }
-  size_t stride() const { return static_cast<size_t>(attributes().stride); }
   size_t panels() const { return DivideUp(static_cast<size_t>(input(0).n()), panel()); }
   // Floats from an element of a tile to the next.
-  size_t element_stride() const { return panels() * stride() * stride() * channels() * panel(); }
+  size_t element_stride() const { return panels() * square_ * square_ * channels() * panel(); }
 
   Kernel<WinogradWeightsArgs<T>> kernel_ = nullptr;
-  size_t taps_ = 0;   // r
-  size_t size_ = 0;   // n
+  size_t taps_ = 0;    // r
+  size_t size_ = 0;    // n
+  size_t square_ = 1;  // pixels of a square, down or across
   size_t chunk_ = 0;  // channels that are transformed at once; what is left goes with the last ones
   size_t chunks_ = 0;          // of a panel
   size_t scratch_floats_ = 0;  // of a thread
@@ -48,14 +49,12 @@ Status PackWinograd<T>::InferShape() {
   TRIMTAB_CHECK(w.dims.rank == 4 && w.h() == w.w() && w.Count() > 0, "weights must be square");
   TRIMTAB_CHECK(attributes().stride >= 1 && attributes().stride <= w.w(),
                 "strides are no part of the kernel", attributes().stride);
-  const int64_t taps = (w.w() + attributes().stride - 1) / attributes().stride;
-  size_ = 0;
-  for (const WinogradTile& known : kWinogradTiles) {
-    if (known.tile == attributes().tile && known.size == known.tile + taps - 1) size_ = known.size;
-  }
-  TRIMTAB_CHECK(size_ != 0, "there is no Winograd tile of this size for this kernel",
-                attributes().tile, taps);
-  taps_ = static_cast<size_t>(taps);
+  const WinogradTile* const tile = FindWinogradTile(attributes().tile, w.w(), attributes().stride);
+  TRIMTAB_CHECK(tile != nullptr, "there is no Winograd tile of this size for this kernel",
+                attributes().tile, w.w());
+  size_ = tile->size;
+  taps_ = tile->taps;
+  square_ = static_cast<size_t>(attributes().stride) / tile->stride;
   output().dims = w.dims;
   return Status();
 }
@@ -78,14 +77,14 @@ Status PackWinograd<T>::Prepare() {
       RequestScratch(uint64_t{scratch_floats_} * sizeof(T) * static_cast<uint64_t>(threads())));
   // In 64 bits, which this fits in on every device; element_stride() does if it is not too large.
   const uint64_t floats =
-      uint64_t{size_ * size_} * panels() * panel() * (stride() * stride()) * channels();
+      uint64_t{size_ * size_} * panels() * panel() * (square_ * square_) * channels();
   return CheckPacking(input(0), static_cast<int64_t>(floats), &output());
 }
 
 template <typename T>
 void PackWinograd<T>::Transform(size_t panel_index, size_t first, size_t channels,
                                 T* scratch) const {
-  const size_t k = kernel_size(), s = stride(), floats = channels * panel();
+  const size_t k = kernel_size(), s = square_, floats = channels * panel();
   const size_t before = panel_index * panel();
   const size_t width = Least(static_cast<size_t>(input(0).n()) - before, panel());
   const T* const zeros = scratch;

@@ -2,11 +2,24 @@
 #ifndef TRIMTAB_OPS_WINOGRAD_TILES_H_
 #define TRIMTAB_OPS_WINOGRAD_TILES_H_
 
+#include "kernels/kernel_api.h"
 #include "runtime/core/parallel.h"
 #include "runtime/core/tensor.h"
 #include "runtime/ops/window.h"
 
 namespace trimtab {
+
+// The tile of so many outputs, down or across, for the size of a kernel and strides: one for these
+// strides, or for steps of one over squares of stride x stride pixels. Null where there is none.
+inline const WinogradTile* FindWinogradTile(int64_t outputs, int64_t kernel, int64_t stride) {
+  for (const WinogradTile& known : kWinogradTiles) {
+    const bool is_direct = known.stride == stride;
+    const int64_t taps = is_direct ? kernel : (kernel + stride - 1) / stride;
+    if (known.tile == outputs && known.taps == taps && (is_direct || known.stride == 1))
+      return &known;
+  }
+  return nullptr;
+}
 
 // The outputs of one tile: from (top, left) of an image on, `rows` x `columns` of them.
 struct Tile {
@@ -39,8 +52,8 @@ template <typename T>
 void PointAtTile(const Tensor& x, const Window& window, const Tile& tile, size_t size,
                  const T* padding, const T** a) {
   const int32_t n = static_cast<int32_t>(size);
-  const int32_t top = static_cast<int32_t>(tile.top) - window.pad_top;
-  const int32_t left = static_cast<int32_t>(tile.left) - window.pad_left;
+  const int32_t top = static_cast<int32_t>(tile.top) * window.stride_h - window.pad_top;
+  const int32_t left = static_cast<int32_t>(tile.left) * window.stride_w - window.pad_left;
   const size_t pixel_stride = x.pixel_stride(), w = static_cast<size_t>(x.w());
   const T* const image = x.data<T>() + tile.image * x.h() * w * pixel_stride;
   // The columns of the tile that lie inside of the image.

@@ -68,8 +68,11 @@ bool CheckWinograd(const KernelRow& row, Result* result) {
     WinogradInputCheck<T> input_check;
     WinogradWeightsCheck<T> weights_check;
     WinogradOutputCheck<T> output_check;
-    if (input) input_check.Run(As<WinogradInputArgs<T>>(row), tile.size, result);
-    if (input || (row.nr != 0 && row.mr != tile.tile)) continue;
+    // The transform of inputs does not depend on the tile, unless it is for strides.
+    const size_t outputs = input && tile.stride == 1 ? 0 : tile.tile;
+    if (row.nr != 0 && row.mr != outputs) continue;
+    if (input) input_check.Run(As<WinogradInputArgs<T>>(row), tile, result);
+    if (input) continue;
     if (weights)
       weights_check.Run(As<WinogradWeightsArgs<T>>(row), tile, result);
     else

@@ -64,6 +64,17 @@ inline Matrix WinogradOutputMatrix(size_t tile, size_t size, double unit) {
   return a;
 }
 
+// Those of a tile. With strides of 2 the first three inputs are those of the points 0, 1 and infinity
+// of the even pixels, as F(2, 2) has them, and the last two the odd pixels as they are.
+inline Matrix WinogradInputMatrix(const WinogradTile& tile) {
+  if (tile.stride == 1) return WinogradInputMatrix(tile.size, WinogradUnit(tile.size));
+  return {5, 5, {{1, 0, -1}, {0, 0, 1}, {0, 0, -1, 0, 1}, {0, 1}, {0, 0, 0, 1}}};
+}
+inline Matrix WinogradOutputMatrix(const WinogradTile& tile) {
+  if (tile.stride == 1) return WinogradOutputMatrix(tile.tile, tile.size, WinogradUnit(tile.size));
+  return {2, 5, {{1, 1, 0, 1}, {0, 1, 1, 0, 1}}};
+}
+
 // (M X M^T)[i][j] for the square X of M's columns, whose element e is at x(e); with absolute values
 // everywhere in *size.
 template <typename X>
@@ -85,26 +96,27 @@ constexpr size_t kWinogradChannels[] = {16, 17, 19, 31, 32, 33, 40, 64};
 template <typename T>
 class WinogradInputCheck {
  public:
-  void Run(void (*kernel)(const WinogradInputArgs<T>&), size_t n, Result* result) {
+  void Run(void (*kernel)(const WinogradInputArgs<T>&), WinogradTile tile, Result* result) {
     for (size_t channels : kWinogradChannels) {
-      for (size_t slack = 0; slack < 6; slack += 3) RunCase(kernel, n, channels, slack, result);
+      for (size_t slack = 0; slack < 6; slack += 3) RunCase(kernel, tile, channels, slack, result);
     }
   }
 
  private:
-  void RunCase(void (*kernel)(const WinogradInputArgs<T>&), size_t n, size_t channels, size_t slack,
-               Result* result) {
+  void RunCase(void (*kernel)(const WinogradInputArgs<T>&), WinogradTile tile, size_t channels,
+               size_t slack, Result* result) {
     ++result->cases;
     constexpr size_t kRows = 20;
-    const Matrix b = WinogradInputMatrix(n, WinogradUnit(n));
+    const Matrix b = WinogradInputMatrix(tile);
     const size_t elements = b.rows * b.rows, stride = channels + slack;
     T* a = a_.Take(kRows * channels);
     random_.Fill(a, kRows * channels);
     input_.Point(a, channels, kRows, elements, &random_);
     T* y = y_.TakeOutput((elements - 1) * stride + channels);
-    kernel({input_.pointers, y, channels, stride, static_cast<uint16_t>(n)});
+    kernel({input_.pointers, y, channels, stride, tile.tile, tile.size});
     char place[80];
-    snprintf(place, sizeof(place), "size %zu, channels %zu, slack %zu", n, channels, slack);
+    snprintf(place, sizeof(place), "tile %d of %d, channels %zu, slack %zu", tile.tile, tile.size,
+             channels, slack);
     y_.CheckUntouched(y, elements, channels, stride, result, place);
     for (size_t e = 0; e < elements; ++e) {
       for (size_t c = 0; c < channels; ++c) {
@@ -145,7 +157,7 @@ class WinogradOutputCheck {
   void RunCase(void (*kernel)(const WinogradOutputArgs<T>&), const Case& t, Result* result) {
     ++result->cases;
     const bool use_bias = t.turn % 2 == 0, use_residual = t.turn % 3 == 0, clamp = t.turn % 5 < 2;
-    const Matrix a = WinogradOutputMatrix(t.tile.tile, t.tile.size, WinogradUnit(t.tile.size));
+    const Matrix a = WinogradOutputMatrix(t.tile);
     const size_t elements = a.columns * a.columns, x_stride = t.channels + t.turn % 4;
     T* x = x_.Take((elements - 1) * x_stride + t.channels);
     random_.Fill(x, (elements - 1) * x_stride + t.channels);
@@ -209,6 +221,11 @@ inline Matrix WinogradWeightsMatrix(size_t tile, size_t size, double unit) {
   return g;
 }
 
+inline Matrix WinogradWeightsMatrix(const WinogradTile& tile) {
+  if (tile.stride == 1) return WinogradWeightsMatrix(tile.tile, tile.size, WinogradUnit(tile.size));
+  return {5, 3, {{1}, {1, 0, 1}, {0, 0, 1}, {0, 1}, {0, 1}}};
+}
+
 // A one-dimensional transform takes at most 6 roundings on the way to a result, that of a constant
 // included.
 template <typename T>
@@ -224,7 +241,7 @@ class WinogradWeightsCheck {
   void RunCase(void (*kernel)(const WinogradWeightsArgs<T>&), WinogradTile tile, size_t columns,
                size_t slack, Result* result) {
     ++result->cases;
-    const Matrix g = WinogradWeightsMatrix(tile.tile, tile.size, WinogradUnit(tile.size));
+    const Matrix g = WinogradWeightsMatrix(tile);
     const size_t taps = g.columns * g.columns, elements = g.rows * g.rows;
     const size_t stride = columns + slack;
     T* w = w_.Take(taps * columns);

@@ -67,16 +67,29 @@ OTHERS = {
     "padding over squares": Layer(2, 16, 3, 4, pads=(9, 7, 8, 9), kernel=7, stride=2),
     "strides of three": Layer(3, 16, 25, 26, pads=(1, 2, 3, 4), kernel=7, stride=3, bias=False),
 }
+# With tiles for strides.
+STRIDED = {
+    "3x3 with strides, borders": Layer(16, 16, 5, 6, pads=(0, 0, 1, 1), stride=2),
+    "3x3 with strides, one pixel": Layer(17, 16, 1, 1, stride=2, bias=False),
+    "3x3 with strides, far padding": Layer(16, 18, 4, 3, pads=(5, 4, 3, 6), stride=2),
+    "3x3 with strides, blocks": Layer(40, 48, 61, 59, stride=2, activation="relu"),
+    "3x3 with strides, odd channels": Layer(19, 35, 14, 13, n=3, stride=2, residual=True),
+}
 TILES = {2: (4,), 3: (2, 3, 4, 5, 6), 4: (3, 5), 5: (2, 4)}  # by taps
 CASES = [
-    (name, tile)
-    for name, layer in (LAYERS | OTHERS).items()
-    for tile in TILES[-(-layer.kernel // layer.stride)]
+    *(
+        (name, tile)
+        for name, layer in (LAYERS | OTHERS).items()
+        for tile in TILES[-(-layer.kernel // layer.stride)]
+        if not winograd.is_strided(tile, layer.stride)
+    ),
+    *((name, 2) for name in ("3x3 with strides", *STRIDED)),
 ]
 
 
-def forced(tile: int) -> Plan:
-    return Plan(algorithms=(f"winograd_{tile}",))
+def forced(tile: int, stride: int = 1) -> Plan:
+    strided = "_strided" if winograd.is_strided(tile, stride) else ""
+    return Plan(algorithms=(f"winograd_{tile}{strided}",))
 
 
 def program_of(layer: Layer) -> tuple[Program, dict[str, np.ndarray]]:
@@ -127,10 +140,10 @@ def expected(  # type: ignore[no-untyped-def]
 def test_the_error_is_within_the_bound_of_the_arithmetic_with_every_instruction_set(
     name: str, tile: int, prefer: str, transformed_in: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    layer = (LAYERS | OTHERS)[name]
+    layer = (LAYERS | OTHERS | STRIDED)[name]
     program, inputs = program_of(layer)
     wanted, bound = expected(program, inputs, layer, tile, transformed_in)
-    plan = replace(forced(tile), prefer=prefer)
+    plan = replace(forced(tile, layer.stride), prefer=prefer)
     for isa in Target.host().isas:
         monkeypatch.setenv("TRIMTAB_ISA", isa)
         for threads in (1, 2):
@@ -142,13 +155,16 @@ def test_the_error_is_within_the_bound_of_the_arithmetic_with_every_instruction_
             assert error.max() <= 1e-3 * max(1.0, np.abs(wanted).max())
 
 
-@pytest.mark.parametrize(("taps", "tile"), [(r, m) for r, tiles in TILES.items() for m in tiles])
-def test_the_matrices_give_the_convolution(taps: int, tile: int) -> None:
-    a, b, g = winograd.matrices(tile, taps)
+@pytest.mark.parametrize(
+    ("taps", "tile", "stride"),
+    [*((r, m, 1) for r, tiles in TILES.items() for m in tiles), (3, 2, 2)],
+)
+def test_the_matrices_give_the_convolution(taps: int, tile: int, stride: int) -> None:
+    a, b, g = winograd.matrices(tile, taps, stride)
     rng = np.random.default_rng(tile)
-    d = rng.standard_normal((tile + taps - 1, tile + taps - 1))
+    d = rng.standard_normal(b.shape)
     w = rng.standard_normal((taps, taps))
-    wanted = winograd.convolution(d[None, None], w[None, None], (0, 0, 0, 0))[0, 0]
+    wanted = winograd.convolution(d[None, None], w[None, None], (0, 0, 0, 0), stride)[0, 0]
     np.testing.assert_allclose(a @ ((g @ w @ g.T) * (b @ d @ b.T)) @ a.T, wanted, atol=1e-12)
 
 

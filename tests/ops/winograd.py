@@ -13,13 +13,30 @@ POINTS = (0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5)
 UNIT = 2.0**-24
 
 
-def matrices(tile: int, taps: int) -> tuple[Array, Array, Array]:
-    """A^T [tile, n], B^T [n, n], G [n, taps] of n = tile + taps - 1, as kernels/kernel_api.h means
-    them.
+def is_strided(tile: int, stride: int) -> bool:
+    """Whether a tile is for the strides themselves, not for squares of pixels."""
+    return (tile, stride) == (2, 2)
+
+
+def matrices(tile: int, taps: int, stride: int = 1) -> tuple[Array, Array, Array]:
+    """A^T [tile, n], B^T [n, n], G [n, taps] of n = stride * (tile - 1) + taps, as
+    kernels/kernel_api.h means them.
 
     Row p of B^T: coefficients of the product of (x - q) over the other points q, of all for
     infinity; column p of A^T: powers of p. G is what trimtab packs weights with.
     """
+    if stride > 1:
+        a = np.array([[1.0, 1, 0, 1, 0], [0, 1, 1, 0, 1]])
+        b = np.array(
+            [
+                [1.0, 0, -1, 0, 0],
+                [0, 0, 1, 0, 0],
+                [0, 0, -1, 0, 1],
+                [0, 1, 0, 0, 0],
+                [0, 0, 0, 1, 0],
+            ]
+        )
+        return a, b, winograd.transform_of(tile, taps, stride)
     size = tile + taps - 1
     points = tuple(p * (0.625 if size == 6 else 1) for p in POINTS[: size - 1])
     rows = [np.poly([q for q in points if q != p])[::-1] for p in points]
@@ -60,24 +77,28 @@ def error_bound(
     and residual, `rest` being the sum of their absolute values. So the error is at most
     gamma(depth + 31 + transformed_in) times the same expression of absolute values of everything
     (Higham 2002, section 3.1). Strided windows are those of steps of one over
-    squares of pixels. x: [n, c_in, h, w], w: [c_out, c_in, k, k], rest: the shape of the result.
+    squares of pixels, unless the tile is for strides. x: [n, c_in, h, w], w: [c_out, c_in, k, k],
+    rest: the shape of the result.
     """
     top, left, bottom, right = pads
-    x = phases(np.pad(np.abs(x), ((0, 0), (0, 0), (top, bottom), (left, right))), stride)
-    w = phases(np.abs(w), stride)
+    x = np.pad(np.abs(x), ((0, 0), (0, 0), (top, bottom), (left, right)))
+    w = np.abs(w)
+    if not is_strided(tile, stride):
+        x, w, stride = phases(x, stride), phases(w, stride), 1
     n, depth = x.shape[:2]
     c_out, taps = w.shape[0], w.shape[2]
-    a, b, g = (np.abs(m) for m in matrices(tile, taps))
-    size = tile + taps - 1
+    a, b, g = (np.abs(m) for m in matrices(tile, taps, stride))
+    size = b.shape[0]
     out_h, out_w = rest.shape[2:]
     down, across = -(-out_h // tile), -(-out_w // tile)
-    padded = np.zeros((n, depth, down * tile + size, across * tile + size))
+    padded = np.zeros((n, depth, down * tile * stride + size, across * tile * stride + size))
     padded[:, :, : x.shape[2], : x.shape[3]] = x[:, :, : padded.shape[2], : padded.shape[3]]
     u = np.einsum("ai,ocij,bj->aboc", g, w, g, optimize=True)
     result = np.zeros((n, c_out, down * tile, across * tile))
     for i in range(0, down * tile, tile):
         for j in range(0, across * tile, tile):
-            d = padded[:, :, i : i + size, j : j + size]
+            top, left = i * stride, j * stride
+            d = padded[:, :, top : top + size, left : left + size]
             v = np.einsum("ai,ncij,bj->abnc", b, d, b, optimize=True)
             products = np.einsum("aboc,abnc->abno", u, v, optimize=True)
             outputs = np.einsum("ia,abno,jb->noij", a, products, a, optimize=True)

@@ -41,7 +41,9 @@ def algorithm(program: Program, given: Plan) -> str:
 def test_an_operator_takes_the_algorithm_that_it_is_given(name: str) -> None:
     windows = {"strassen": 1, "winograd_5": 4}
     group = 64 if name == "depthwise" else 1
-    program = convolution(64, 64, group, size=56, window=windows.get(name, 3))
+    stride = 2 if name.endswith("_strided") else 1
+    window = windows.get(name, 3)
+    program = convolution(64, 64, group, size=56, window=window, strides=(stride, stride))
     assert algorithm(program, Plan(operators={"conv": Choice(name)})) == name
 
 

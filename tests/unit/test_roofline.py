@@ -154,8 +154,12 @@ def portable_layers() -> dict[str, Counter[Layer]]:
     target = Target.portable(Target.host().arch)
     return layers.collect(
         decided(name, target, Plan((algorithm,)))
-        for name in ("mobilenet_v3_small", "googlenet")
-        for algorithm in algorithms.names()
+        for name, chosen in (
+            ("mobilenet_v3_small", algorithms.names()),
+            ("googlenet", algorithms.names()),
+            ("resnet18", ("winograd_2_strided",)),
+        )
+        for algorithm in chosen
     )
 
 

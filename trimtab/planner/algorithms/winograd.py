@@ -5,6 +5,9 @@ goes element by element. The matrices are Toom-Cook's at the n = m + r - 1 point
 are in kernels/generic/winograd.h, and G again, for weights that are transformed at load: a row can
 be scaled only here and there together. Points of small
 size with small inverses keep rounding errors small (Barabasz et al. 2020).
+
+With strides of 2 (Yepez & Ko 2020) two outputs of three taps take 5 products, of 5 inputs: 3 of
+F(2, 2) for the even ones, at the points 0, 1 and infinity, and one each of the two odd ones.
 """
 
 from __future__ import annotations
@@ -68,9 +71,14 @@ _POINTS: dict[int, tuple[tuple[Fraction | int, Fraction | int], ...]] = {
     ),
 }
 
+# (m, strides) -> G of a tile for strides themselves, which needs no squares.
+_STRIDED = {(2, 2): ((1, 0, 0), (1, 0, 1), (0, 0, 1), (0, 1, 0), (0, 1, 0))}
+
 # What transforms take, in vector instructions per vector of channels: n -> those of n x n inputs;
-# (m, n) -> those of m x m outputs, for every tile that there is.
+# (m, n) -> those of m x m outputs, for every tile that there is; a tile for strides has both of its
+# own, by (m, n).
 _INPUT_COSTS = {4: 110, 5: 225, 6: 310, 7: 480, 8: 680}
+_STRIDED_COSTS = {(2, 5): (120, 90)}
 _OUTPUT_COSTS = {
     (2, 4): 90,
     (3, 5): 150,
@@ -90,17 +98,18 @@ _GATHER_COST = 8
 @dataclass(frozen=True)
 class Winograd:
     """Tiles of m x m outputs, m = `tile`: a product for each of the n^2 elements of a transformed
-    tile. With strides of s, the same over squares of s x s pixels.
+    tile. With strides of s, the same over squares of s x s pixels, unless it is for a `stride`.
     """
 
     tile: int
+    stride: int = 1
     dtypes: ClassVar[tuple[str, ...]] = ("f32", "f16")
     channels_alike: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
-        """winograd_m."""
-        return f"winograd_{self.tile}"
+        """winograd_m, winograd_m_strided."""
+        return f"winograd_{self.tile}" + ("_strided" if self.stride > 1 else "")
 
     def lower(self, program: Program, op: Op, target: Target) -> Op | None:
         """Square windows and strides of one group, with channels for the transforms' vectors."""
@@ -108,21 +117,26 @@ class Winograd:
             return None
         c_out, c_in, kernel, other = program.vars[op.inputs[1]].shape
         stride = op.attributes["strides"][0]
-        enough = min(c_out, c_in if stride == 1 else c_out) >= _MIN_CHANNELS
+        if stride % self.stride or not self._is_for(stride):
+            return None
+        enough = min(c_out, c_in if stride == self.stride else c_out) >= _MIN_CHANNELS
         square = kernel == other and stride == op.attributes["strides"][1]
         size = self._size(kernel, stride)
-        known = (self.tile, size) in _OUTPUT_COSTS and size <= _LARGEST[program.dtype(op)]
+        known = self._costs(size) is not None and size <= _LARGEST[program.dtype(op)]
         return twin(op, _OPERATOR, tile=self.tile) if enough and square and known else None
 
     def made(self, op: Op) -> bool:
         """The operator has the tile."""
-        return op.type == _OPERATOR and bool(op.attributes["tile"] == self.tile)
+        has_tile = op.type == _OPERATOR and bool(op.attributes["tile"] == self.tile)
+        return has_tile and self._is_for(op.attributes["strides"][0])
 
     def fits(self, program: Program, op: Op, attribute: Attribute, kernel: Kernel) -> bool:
         """Transforms have the tile in their names; portable ones know all."""
         match attribute.name:
             case "input_kernel":
-                return kernel.portable or kernel.nr == self._size_of(program, op)
+                # That of a tile for strides has both in its name.
+                tile = (self.tile if self.stride > 1 else 0), self._size_of(program, op)
+                return kernel.portable or (kernel.mr, kernel.nr) == tile
             case "output_kernel":
                 tile = self.tile, self._size_of(program, op)
                 return kernel.portable or (kernel.mr, kernel.nr) == tile
@@ -134,12 +148,14 @@ class Winograd:
         written and read again.
         """
         c_out, c_in, *_ = program.vars[op.inputs[1]].shape
-        size, stride = self._size_of(program, op), op.attributes["strides"][0]
+        size, square = self._size_of(program, op), self._square_of(op)
         height, width = self._tiles(program.vars[op.outputs[0]])
-        depth = stride**2 * c_in
-        gathered = size**2 * depth * _GATHER_COST if stride > 1 else 0
-        inputs = _input_channels(c_in, stride) * _INPUT_COSTS[size]
-        outputs = c_out * _OUTPUT_COSTS[self.tile, size]
+        depth = square**2 * c_in
+        # Neighbouring tiles of a row share squares.
+        gathered = size * self.tile * depth * _GATHER_COST if square > 1 else 0
+        costs = self._costs(size)
+        assert costs, "the operator was lowered"
+        inputs, outputs = _input_channels(c_in, square) * costs[0], c_out * costs[1]
         tiles = height * width
         multiplied = size**2 * products.operations(kernel, tiles, c_out, depth)
         weights = size**2 * depth * c_out * element_bytes(kernel.dtype)
@@ -158,7 +174,7 @@ class Winograd:
         """Those of a product per element, in blocks of transformed tiles."""
         kernel = kernels.kernel(op.attributes["kernel"])
         c_out, c_in, *_ = program.vars[op.inputs[1]].shape
-        depth = op.attributes["strides"][0] ** 2 * c_in
+        depth = self._square_of(op) ** 2 * c_in
         return {
             "panels": blocking.panels(target, kernel, c_out, depth),
             "call_tiles": blocking.call_tiles(target, kernel, depth),
@@ -169,7 +185,7 @@ class Winograd:
     def _block(self, program: Program, op: Op, kernel: Kernel, target: Target) -> tuple[int, int]:
         """Elements of a transformed tile, and the tiles of a thread in a block."""
         c_out, c_in, *_ = program.vars[op.inputs[1]].shape
-        inputs = _input_channels(c_in, op.attributes["strides"][0])
+        inputs = _input_channels(c_in, self._square_of(op))
         gaps, mr = 2 * blocking.gap(target, kernel), kernel.packing[0]
         tile = self._size_of(program, op) ** 2 * (inputs + c_out) + gaps
         return tile, blocking.block_rows(target, kernel, tile, inputs, c_out, target.threads, mr)
@@ -184,7 +200,7 @@ class Winograd:
         if program.vars[op.inputs[1]].shape[1] * nr >= _MIN_CHANNELS:
             kernel = self._weights_kernel(program, op)
             given = {"tile": self.tile, "stride": stride, "panel": nr, "kernel": kernel}
-            calls = (kernel, self._weights_layer(program, op, nr), stride**2)
+            calls = (kernel, self._weights_layer(program, op, nr), self._square_of(op) ** 2)
             at_load = Preparation(panels(1, nr), "pack_winograd", given, layers=(calls,))
         return {1: Packing(key, lambda w: pack(w, self.tile, stride, nr), at_load)}
 
@@ -207,28 +223,47 @@ class Winograd:
         """The transform of all weights of a place in squares, at once."""
         c_out, c_in, *_ = program.vars[op.inputs[1]].shape
         size, columns = self._size_of(program, op), c_in * -(-c_out // nr) * nr
-        elements = columns * ((size - self.tile + 1) ** 2 + size**2)
-        sizes = {"columns": columns, "tile": self.tile, "size": size}
+        r = self._taps_of(program, op)
+        elements = columns * (r**2 + size**2)
+        sizes = {"columns": columns, "tile": self.tile, "size": size, "taps": r}
         return Layer.of("WinogradWeightsArgs", program.dtype(op), 0, elements, **sizes)
 
     def layers(self, program: Program, op: Op) -> Iterator[tuple[str, Layer, int]]:
         """Products of all tiles, and their transforms."""
         c_out, c_in, *_ = program.vars[op.inputs[1]].shape
-        size, stride = self._size_of(program, op), op.attributes["strides"][0]
+        size, square = self._size_of(program, op), self._square_of(op)
         height, width = self._tiles(program.vars[op.outputs[0]])
         dtype = program.dtype(op)
-        yield "kernel", product(dtype, height * width, c_out, stride**2 * c_in), size**2
+        yield "kernel", product(dtype, height * width, c_out, square**2 * c_in), size**2
 
         def transform(args_type: str, channels: int) -> Layer:
             elements = height * width * channels * (size**2 + self.tile**2)
             sizes = {"height": height, "width": width, "channels": channels}
             return Layer.of(args_type, dtype, 0, elements, **sizes, tile=self.tile, size=size)
 
-        yield "input_kernel", transform("WinogradInputArgs", _input_channels(c_in, stride)), 1
+        yield "input_kernel", transform("WinogradInputArgs", _input_channels(c_in, square)), 1
         yield "output_kernel", transform("WinogradOutputArgs", c_out), 1
 
+    def _is_for(self, stride: int) -> bool:
+        """A tile for strides takes the place of one of its size over squares."""
+        return (self.stride > 1) == ((self.tile, stride) in _STRIDED)
+
+    def _costs(self, size: int) -> tuple[int, int] | None:
+        """Of the transforms of inputs and outputs; None where there is no such tile."""
+        if self.stride > 1:
+            return _STRIDED_COSTS.get((self.tile, size))
+        outputs = _OUTPUT_COSTS.get((self.tile, size))
+        return (_INPUT_COSTS[size], outputs) if outputs else None
+
     def _size(self, kernel: int, stride: int) -> int:
-        return self.tile + taps(kernel, stride) - 1
+        return self.stride * (self.tile - 1) + taps(kernel, stride // self.stride)
+
+    def _square_of(self, op: Op) -> int:
+        """Pixels of a square, down or across."""
+        return int(op.attributes["strides"][0]) // self.stride
+
+    def _taps_of(self, program: Program, op: Op) -> int:
+        return taps(program.vars[op.inputs[1]].shape[2], self._square_of(op))
 
     def _size_of(self, program: Program, op: Op) -> int:
         """n: inputs of a tile of the lowered `op`, down or across."""
@@ -240,15 +275,15 @@ class Winograd:
         return n * -(-h // self.tile), -(-w // self.tile)
 
 
-def taps(kernel: int, stride: int) -> int:
-    """r: the squares of stride x stride pixels that a kernel covers along an axis."""
-    return -(-kernel // stride)
+def taps(kernel: int, square: int) -> int:
+    """r: the squares of square x square pixels that a kernel covers along an axis."""
+    return -(-kernel // square)
 
 
-def _input_channels(c_in: int, stride: int) -> int:
+def _input_channels(c_in: int, square: int) -> int:
     """Channels that are transformed. Those of squares are gathered, and fill up vectors."""
-    channels = stride**2 * c_in
-    return -(-channels // _MIN_CHANNELS) * _MIN_CHANNELS if stride > 1 else channels
+    channels = square**2 * c_in
+    return -(-channels // _MIN_CHANNELS) * _MIN_CHANNELS if square > 1 else channels
 
 
 def weight_transform(size: int, taps: int) -> NDArray[np.float64]:
@@ -257,6 +292,14 @@ def weight_transform(size: int, taps: int) -> NDArray[np.float64]:
     """
     rows = [[scale * Fraction(p) ** i for i in range(taps)] for p, scale in _POINTS[size]]
     return np.array([*rows, [0] * (taps - 1) + [1]], np.float64)
+
+
+def transform_of(tile: int, kernel: int, stride: int) -> NDArray[np.float64]:
+    """G of a tile for kernels of that size, or for the squares that they cover: float64[n, r]."""
+    if rows := _STRIDED.get((tile, stride)):
+        return np.array(rows, np.float64)
+    r = taps(kernel, stride)
+    return weight_transform(tile + r - 1, r)
 
 
 def space_to_depth(w: Array, stride: int) -> Array:
@@ -272,11 +315,12 @@ def space_to_depth(w: Array, stride: int) -> Array:
 
 
 def pack(w: Array, tile: int, stride: int, nr: int) -> Array:
-    """w: [c_out, c_in, k, k] -> [n^2][panel][stride^2 * c_in][nr]."""
-    w = space_to_depth(w, stride)
-    c_out, c_in, r, _ = w.shape
-    size = tile + r - 1
-    g = weight_transform(size, r)
+    """w: [c_out, c_in, k, k] -> [n^2][panel][channels of a square][nr]."""
+    g = transform_of(tile, w.shape[2], stride)
+    if (tile, stride) not in _STRIDED:
+        w = space_to_depth(w, stride)
+    size = len(g)
+    c_out, c_in, *_ = w.shape
     packed = np.zeros((size**2, -(-c_out // nr), c_in, nr), w.dtype)
     # A panel at a time: in float64 all of them take twice the memory of the result. Not `optimize`,
     # which hands sums of three to a BLAS, whose threads wait for each other on a busy machine.
@@ -287,4 +331,7 @@ def pack(w: Array, tile: int, stride: int, nr: int) -> Array:
     return packed.reshape(-1)
 
 
-ALGORITHMS = tuple(Winograd(tile) for tile in sorted({tile for tile, _ in _OUTPUT_COSTS}))
+ALGORITHMS = (
+    *(Winograd(tile) for tile in sorted({tile for tile, _ in _OUTPUT_COSTS})),
+    *(Winograd(tile, stride) for tile, stride in _STRIDED),
+)
