@@ -71,7 +71,9 @@ class ConvWinograd final : public OperatorOf<ConvWinogradAttributes> {
   // In a row, which neighbouring tiles see.
   size_t squares_of(size_t tiles) const { return tiles * tiles_.side + size_ - tiles_.side; }
   // Elements of the squares that a row of tiles sees.
-  size_t band() const { return gathers() ? size_ * squares_of(tiles_.columns) * channels_ : 0; }
+  uint64_t band() const {
+    return gathers() ? uint64_t{size_} * squares_of(tiles_.columns) * channels_ : 0;
+  }
   size_t gap() const { return static_cast<size_t>(attributes().gap); }
   size_t input_stride() const { return elements() * channels_ + gap(); }
   size_t product_stride() const { return elements() * output().c() + gap(); }
@@ -237,7 +239,8 @@ void ConvWinograd<T>::Run(ThreadPool& pool) {
   T* const transformed = scratch<T>(static_cast<size_t>(gemm_.scratch_bytes()));
   T* const products = transformed + threads * block_ * input_stride();
   T* const gathered = products + threads * block_ * product_stride();
-  if (channels_ > depth_) memset(gathered, 0, threads * band() * sizeof(T));
+  const size_t band = static_cast<size_t>(this->band());  // scratch memory holds it
+  if (channels_ > depth_) memset(gathered, 0, threads * band * sizeof(T));
   const T* const zeros = gemm_.Zeros(scratch<void>());
   EvenRows<T> rows{transformed, input_stride(), depth_, channels_};
   const Epilogue<T> none{-__builtin_inff(), __builtin_inff(), 0.0f, 0.0f};
@@ -269,7 +272,7 @@ void ConvWinograd<T>::Run(ThreadPool& pool) {
     const auto tile_of = [&](size_t i) { return i / count * share_ + first + i % count; };
     const auto slot_of = [&](size_t i) { return i / count * slots + i % count; };
     pool.For(tiles, cost * rows.k, [&](size_t begin, size_t end, int thread) {
-      T* const squares = gathered + thread * band();
+      T* const squares = gathered + thread * band;
       const T* a[kMaxSize * kMaxSize];
       size_t held = 0, held_end = 0;  // tiles whose squares are gathered
       for (size_t i = begin; i < end; ++i) {
