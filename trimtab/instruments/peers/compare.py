@@ -2,7 +2,8 @@
 
 Every engine has a process of its own, in the interpreter that has its packages. The engines take
 turns within a round, so that drift of the machine hits all alike, and each round begins with
-another one, so that none always follows the same; loading is timed in fresh processes. The expected outputs come from an engine that optimises nothing (`oracle`).
+another one, so that none always follows the same; loading is timed in fresh processes. The expected
+outputs come from an engine that optimises nothing (`oracle`).
 """
 
 from __future__ import annotations

@@ -165,7 +165,7 @@ class Process:
 
 
 def _ticks(pid: int) -> tuple[str, str]:
-    """Processor time of a process and its threads, as /proc tells it (proc(5), fields 14 and 15)."""
+    """Processor time of a process and its threads: fields 14 and 15 of /proc/PID/stat (proc(5))."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
     except OSError:  # it has ended, which the next turn will say
