@@ -1,4 +1,4 @@
-// Sums and means of quantised numbers: vectors of bytes, a quarter of which stands for a vector of
+// Sums, products and means of quantised numbers: vectors of bytes, a quarter of which stands for a vector of
 // numbers of 32 bits.
 #ifndef TRIMTAB_KERNELS_GENERIC_QUANTISED_H_
 #define TRIMTAB_KERNELS_GENERIC_QUANTISED_H_
@@ -30,6 +30,30 @@ inline void QlinearAdd(const QlinearAddArgs<Element>& given) {
   const size_t left = args.n - i;
   if (left > 0)
     StorePart(args.y + i, sum(LoadPart(args.a + i, left), LoadPart(args.b + i, left)), left);
+}
+
+// Differences have 9 bits, their products 17: float32 holds them.
+template <int kQuarter>
+inline Reals ProductOfQuarters(const QlinearMulArgs<Element>& args, F a, F b) {
+  const Reals first = ToReals(Quarter<kQuarter>(a) + SetNumber(-args.a_zero_point));
+  const Reals second = ToReals(Quarter<kQuarter>(b) + SetNumber(-args.b_zero_point));
+  return first * second * SetReal(args.scale);
+}
+
+TRIMTAB_FAMILY(i8)
+inline void QlinearMul(const QlinearMulArgs<Element>& given) {
+  const QlinearMulArgs<Element> args = given;  // a copy that stores to y cannot change
+  const Rounding rounded(args);
+  const auto product = [&](F a, F b) {
+    return rounded({ProductOfQuarters<0>(args, a, b), ProductOfQuarters<1>(args, a, b),
+                    ProductOfQuarters<2>(args, a, b), ProductOfQuarters<3>(args, a, b)});
+  };
+  size_t i = 0;
+  for (; i + kLanes <= args.n; i += kLanes)
+    Store(args.y + i, product(Load(args.a + i), Load(args.b + i)));
+  const size_t left = args.n - i;
+  if (left > 0)
+    StorePart(args.y + i, product(LoadPart(args.a + i, left), LoadPart(args.b + i, left)), left);
 }
 
 TRIMTAB_FAMILY(i8)

@@ -1,10 +1,18 @@
 // Product of quantised numbers.
+#include <string.h>
+
+#include <algorithm>
+
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
 #include "runtime/ops/requantise.h"
 
 namespace trimtab {
 namespace {
+
+// So many bytes of numbers for the channels side by side: few channels alone would leave vectors
+// part empty.
+constexpr size_t kRow = 256;
 
 class QlinearMul final : public OperatorOf<QlinearMulAttributes> {
  public:
@@ -28,8 +36,19 @@ class QlinearMul final : public OperatorOf<QlinearMulAttributes> {
     const auto channels = static_cast<size_t>(input(0).c());
     const size_t pixels = static_cast<size_t>(input(0).h()) * static_cast<size_t>(input(0).w());
     pool.For(count / channels, channels, [&](size_t begin, size_t end, int) {
-      for (size_t p = begin; p < end; ++p)
-        product(p * channels, b + p / pixels * channels, channels);
+      while (begin < end) {
+        const size_t image = begin / pixels, last = std::min(end, (image + 1) * pixels);
+        const int8_t* numbers = b + image * channels;
+        const size_t together = std::min(std::max<size_t>(kRow / channels, 1), last - begin);
+        int8_t row[kRow];
+        if (together > 1) {
+          for (size_t i = 0; i < together; ++i) memcpy(row + i * channels, numbers, channels);
+          numbers = row;
+        }
+        for (; begin < last; begin += together)
+          product(begin * channels, numbers, std::min(together, last - begin) * channels);
+        begin = last;
+      }
     });
   }
 

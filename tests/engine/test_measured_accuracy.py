@@ -91,11 +91,17 @@ def test_each_method_stands_beside_the_peer_with_the_same_pictures(
 def test_boxes_are_counted_on_photographs_that_ranges_are_not_of(
     detector: Path, photographs: Path
 ) -> None:
+    targets = [Target.host(), Target.of("aarch64", "cortex-a76")]
     work = workflow.Boxes(
-        detectors.read(detector), photographs, ["min_max"], ["cosine >= 0.5"], Target.host()
+        detectors.read(detector), photographs, ["min_max"], ["cosine >= 0.5"], targets
     )
     found = workflow.boxes(work)
-    assert [row["way"] for row in found.rows] == ["int8, min_max", "mixed, cosine >= 0.5"]
+    assert found.name == accuracy.MIXED
+    assert [(row["way"], row["target"]) for row in found.rows] == [
+        (way, target.name)
+        for way in ("int8, min_max", "mixed, cosine >= 0.5")
+        for target in targets
+    ]
     for row in found.rows:
         assert row["pictures"] == 2 * 12
         assert 0 < row["boxes"] <= 4 * row["pictures"]
@@ -110,13 +116,13 @@ def test_boxes_are_counted_on_photographs_that_ranges_are_not_of(
     assert "d.png" in after
     (table,) = found.page()
     assert isinstance(table, Table)
-    assert len(table.rows) == 2
+    assert len(table.rows) == 4
 
 
 def test_photographs_that_cannot_be_used_are_refused(detector: Path, photographs: Path) -> None:
     def measure(folder: Path) -> None:
         found = detectors.read(detector)
-        workflow.boxes(workflow.Boxes(found, folder, [], [], Target.host()))
+        workflow.boxes(workflow.Boxes(found, folder, [], [], [Target.host()]))
 
     with pytest.raises(UsageError, match="is no folder"):
         measure(photographs / "absent")

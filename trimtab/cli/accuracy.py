@@ -19,9 +19,9 @@ NAMESPACE = "bench"
         "photographs": "folder of what the detectors see: half to calibrate with, half to count on",
         "budget": "of mixed precision, for the detectors, too (repeatable)",
         "toolchain": "what mixed precision is searched for; default: this machine",
-        "cpu": "core that it is searched for",
+        "cpu": "cores that it is searched for, with commas between them",
         "json": "print JSON",
-        "update": "commit to the figures: write bench/accuracy.json, or bench/boxes.json",
+        "update": "commit to the figures: accuracy.json, boxes.json or boxes_mixed.json in bench/",
     },
 )
 @needs_engine
@@ -61,9 +61,8 @@ def accuracy(
     ways = [name for name in methods.split(",") if name] or [BEST, *all_methods()]
     progress = shown(quiet=json)
     if detectors:
-        work = workflow.Boxes(
-            read(Path(detectors)), Path(photographs), ways, budget, target_of(toolchain, cpu)
-        )
+        targets = [target_of(toolchain, name) for name in cpu.split(",")]
+        work = workflow.Boxes(read(Path(detectors)), Path(photographs), ways, budget, targets)
         measured = workflow.boxes(work, progress)
     else:
         names = [name for name in models.split(",") if name] or zoo.names()

@@ -11,7 +11,7 @@ from trimtab.instruments.committed import Results, Row
 from trimtab.quantise.methods import DEFAULT
 from trimtab.tables import Column, Page, Table, number
 
-COSINES, BOXES = "accuracy", "boxes"  # what is committed
+COSINES, BOXES, MIXED = "accuracy", "boxes", "boxes_mixed"  # what is committed
 PEER = "onnxruntime"
 
 
@@ -74,9 +74,9 @@ def of_cosines(found: Iterable[Cosine]) -> Measured:
     return Measured(COSINES, _rows(found))
 
 
-def of_boxes(found: Iterable[Found], note: str) -> Measured:
-    """Those of one run."""
-    return Measured(BOXES, _rows(found), [note])
+def of_boxes(found: Iterable[Found], note: str, *, mixed: bool = False) -> Measured:
+    """Those of one run; `mixed`: with a budget for mixed precision."""
+    return Measured(MIXED if mixed else BOXES, _rows(found), [note])
 
 
 def _rows(found: Iterable[Cosine | Found]) -> list[dict[str, Any]]:
@@ -136,4 +136,4 @@ def boxes_page(rows: Iterable[Row]) -> Page:
     return [Table([Column("detector"), Column("precision"), *map(number, heads)], lines)]
 
 
-PAGES = {COSINES: cosine_page, BOXES: boxes_page}
+PAGES = {COSINES: cosine_page, BOXES: boxes_page, MIXED: boxes_page}

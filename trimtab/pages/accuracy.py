@@ -20,5 +20,11 @@ def accuracy_boxes() -> Page:
     return _page(accuracy.BOXES)
 
 
+@block
+def accuracy_boxes_mixed() -> Page:
+    """The same in mixed precision, and what it costs."""
+    return _page(accuracy.MIXED)
+
+
 def _page(name: str) -> Page:
     return [made_by(name), *accuracy.PAGES[name](committed.read(name).rows)]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,14 +42,14 @@ _PLACES = ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (0.5, 0.5))
 @dataclass(frozen=True)
 class Boxes:
     """What is counted: boxes of `detectors` on `photographs`, a folder; in int8 by each of `ways`,
-    and in mixed precision for `target` with each of `budgets`.
+    and in mixed precision with each of `budgets`, for each of `targets`.
     """
 
     detectors: Sequence[Detector]
     photographs: Path
     ways: Sequence[str]
     budgets: Sequence[str]
-    target: Target
+    targets: Sequence[Target]
 
 
 def cosines(models: Sequence[str], ways: Sequence[str], progress: Progress = SILENT) -> Measured:
@@ -77,7 +78,7 @@ def boxes(work: Boxes, progress: Progress = SILENT) -> Measured:
         for number, detector in enumerate(work.detectors):
             step.update(number, len(work.detectors), detector.name)
             found += _detector(detector, halves, work, progress)
-    return of_boxes(found, _told(halves))
+    return of_boxes(found, _told(halves), mixed=bool(work.budgets))
 
 
 def _check(ways: Sequence[str]) -> None:
@@ -190,38 +191,35 @@ def _detector(
             quantise.read_samples(_write(half, detector.pictures, Path(scratch) / name), program)
             for half, name in zip(halves, ("calibrating", "held_out"), strict=True)
         )
-        count = _Count(detector, program, others, work.target)
+        count = _Count(detector, program, others)
         watched = _watched(program, given)
         found = []
         for way in work.ways:
             ranges = watched.ranges(way)
             twin = rewrite.quantised(watched.program, ranges, (), watched.rounding)
-            found.append(count.of(f"int8, {way}", twin, Plan(precision="int8")))
-        for budget in work.budgets:
+            found += count.of(f"int8, {way}", twin, Plan(precision="int8"), work.targets)
+        for budget, target in product(work.budgets, work.targets):
             ranges = watched.ranges(DEFAULT)
             made = quantise.quantize(
-                program, given, ranges=ranges, budget=budget, target=work.target, progress=progress
+                program, given, ranges=ranges, budget=budget, target=target, progress=progress
             )
-            found.append(count.of(f"mixed, {budget}", made.program, made.plan))
+            found += count.of(f"mixed, {budget}", made.program, made.plan, [target])
     return found
 
 
 class _Count:
     """Counts the boxes of a float32 program that others find again."""
 
-    def __init__(
-        self, detector: Detector, program: Program, samples: Samples, target: Target
-    ) -> None:
-        self._detector, self._samples, self._target = detector, samples, target
+    def __init__(self, detector: Detector, program: Program, samples: Samples) -> None:
+        self._detector, self._program, self._samples = detector, program, samples
         session = trimtab.Session(program)
         self._outputs = [session.run(feed) for feed in samples]
         *_, height, width = program.vars[program.inputs[0]].shape
         self._size = height, width
         self._boxes = [detector.boxes(outputs, self._size) for outputs in self._outputs]
-        self._cycles = self._cost(program, Plan())
 
-    def of(self, way: str, program: Program, plan: Plan) -> Found:
-        """What `program` with `plan` finds again."""
+    def of(self, way: str, program: Program, plan: Plan, targets: Iterable[Target]) -> list[Found]:
+        """What `program` with `plan` finds again, and what it costs on each of `targets`."""
         session = trimtab.Session(program, plan=plan)
         overlaps, cosines, new = [], [], 0
         for number, feed in enumerate(self._samples):
@@ -237,19 +235,22 @@ class _Count:
                 where=self._detector.name,
                 hint="give photographs of what it detects, and look at its pictures and score",
             )
-        return Found(
-            self._detector.name,
-            way,
-            self._samples.count,
-            len(each),
-            float((each >= detectors.FOUND).mean()),
-            float((each >= detectors.ROUGHLY).mean()),
-            new,
-            float(np.mean(cosines)),
-            self._target.name,
-            self._cost(program, plan) / self._cycles,
-        )
+        return [
+            Found(
+                self._detector.name,
+                way,
+                self._samples.count,
+                len(each),
+                float((each >= detectors.FOUND).mean()),
+                float((each >= detectors.ROUGHLY).mean()),
+                new,
+                float(np.mean(cosines)),
+                target.name,
+                _cost(program, target, plan) / _cost(self._program, target, Plan()),
+            )
+            for target in targets
+        ]
 
-    def _cost(self, program: Program, plan: Plan) -> float:
-        planned = planner.decide(passes.optimize(program), self._target, plan)
-        return planner.whole_cost(planned, self._target)
+
+def _cost(program: Program, target: Target, plan: Plan) -> float:
+    return planner.whole_cost(planner.decide(passes.optimize(program), target, plan), target)
