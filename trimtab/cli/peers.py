@@ -50,7 +50,7 @@ def peers(
     output: str = "",
     update: bool = False,
 ) -> None:
-    """Measure trimtab beside onnxruntime, OpenVINO, ncnn and MNN: time, loading, memory."""
+    """Measure trimtab beside onnxruntime, OpenVINO, ncnn, MNN, LiteRT: time, loading, memory."""
     import sys
     from pathlib import Path
 

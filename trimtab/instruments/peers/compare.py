@@ -26,8 +26,8 @@ US = "trimtab"
 RUNS_PER_TURN = 4
 LOADS = 5  # fresh processes whose loading is timed
 INSTALL = (
-    "python3 -m venv peers && peers/bin/pip install numpy onnxruntime openvino ncnn pnnx MNN, "
-    "then ./inv bench.peers --python peers/bin/python"
+    "python3 -m venv peers && peers/bin/pip install numpy onnxruntime openvino ncnn pnnx MNN "
+    "ai-edge-litert onnx, then ./inv bench.peers --python peers/bin/python"
 )
 
 A = TypeVar("A")

@@ -161,6 +161,38 @@ def mnn(job: Job, nn: Any, expr: Any) -> Run:
     return lambda: [output.read() for output in net.forward(inputs)]
 
 
+def litert_convert(job: Job) -> None:
+    """By a writer of our own, as its converters read no ONNX; made anew each time, as that may have
+    changed. RuntimeError where XNNPACK takes no part of it: other kernels would be no match.
+    """
+    beside = ("litert_network", "litert_file", "litert_writer")
+    network, file, writer = (importlib.import_module(name) for name in beside)
+    content = writer.Writer(network.Network(job.model), file.File()).content()
+    np.frombuffer(content, np.uint8).tofile(job.converted(".tflite"))
+    runtime = importlib.import_module("ai_edge_litert.interpreter")
+    interpreter = runtime.Interpreter(str(job.converted(".tflite")))
+    interpreter.allocate_tensors()
+    if all(step["op_name"] != "DELEGATE" for step in interpreter._get_ops_details()):
+        raise RuntimeError("XNNPACK takes no part of the network")
+
+
+def litert(job: Job, runtime: Any) -> Run:
+    """Its own format, by XNNPACK, as is its default; images as it has them, channels last."""
+    interpreter = runtime.Interpreter(str(job.converted(".tflite")), num_threads=job.threads)
+    interpreter.allocate_tensors()
+    for given, array in zip(interpreter.get_input_details(), job.inputs.values(), strict=True):
+        stored = np.moveaxis(array, 1, -1) if array.ndim == 4 else array
+        interpreter.set_tensor(given["index"], np.ascontiguousarray(stored))
+    outputs = [output["index"] for output in interpreter.get_output_details()]
+
+    def run() -> list[Array]:
+        interpreter.invoke()
+        found = [interpreter.get_tensor(index) for index in outputs]
+        return [np.moveaxis(array, -1, 1) if array.ndim == 4 else array for array in found]
+
+    return run
+
+
 def trimtab_convert(job: Job) -> None:
     """Planned for this machine and packed; made anew each time, as the planner may have changed."""
     trimtab = importlib.import_module("trimtab")
@@ -182,6 +214,14 @@ ENGINES = {
     "ncnn": Engine(("ncnn", "pnnx"), ("ncnn",), ncnn, ncnn_convert, ncnn_shipped, quantised=True),
     "mnn": Engine(
         ("MNN",), ("MNN.nn", "MNN.expr"), mnn, mnn_convert, lambda job: [job.converted(".mnn")]
+    ),
+    "litert": Engine(
+        ("ai-edge-litert", "onnx"),
+        ("ai_edge_litert.interpreter",),
+        litert,
+        litert_convert,
+        lambda job: [job.converted(".tflite")],
+        quantised=True,
     ),
     "trimtab": Engine(
         ("trimtab",),
