@@ -56,27 +56,51 @@ inline void QlinearMul(const QlinearMulArgs<Element>& given) {
     StorePart(args.y + i, product(LoadPart(args.a + i, left), LoadPart(args.b + i, left)), left);
 }
 
+// Of `count` channels of so many pixels, which begin at `pixel(i)`: the sum and `bias`, scaled.
+template <typename Pixel>
+inline F Mean(size_t pixels, const Pixel& pixel, size_t count, int32_t bias, Reals scale,
+              const Rounding& rounded) {
+  Numbers sums[kQuarters];
+  TRIMTAB_UNROLL
+  for (int q = 0; q < kQuarters; ++q) sums[q] = SetNumber(bias);
+  for (size_t i = 0; i < pixels; ++i) {
+    const F x = count == kLanes ? Load(pixel(i)) : LoadPart(pixel(i), count);
+    sums[0] = sums[0] + Quarter<0>(x);
+    sums[1] = sums[1] + Quarter<1>(x);
+    sums[2] = sums[2] + Quarter<2>(x);
+    sums[3] = sums[3] + Quarter<3>(x);
+  }
+  return rounded({ToReals(sums[0]) * scale, ToReals(sums[1]) * scale, ToReals(sums[2]) * scale,
+                  ToReals(sums[3]) * scale});
+}
+
+inline size_t AtMostLanes(size_t count) { return count < kLanes ? count : kLanes; }
+
 TRIMTAB_FAMILY(i8)
 inline void QlinearMean(const QlinearMeanArgs<Element>& args) {
   const Rounding rounded(args);
   const Reals scale = SetReal(args.scale);
   for (size_t c = 0; c < args.channels; c += kLanes) {
-    const size_t left = args.channels - c, count = left < kLanes ? left : kLanes;
-    Numbers sums[kQuarters];
-    TRIMTAB_UNROLL
-    for (int q = 0; q < kQuarters; ++q) sums[q] = SetNumber(args.bias);
-    const Element* x = args.x + c;
-    for (size_t i = 0; i < args.pixels; ++i, x += args.x_stride) {
-      const F pixel = count == kLanes ? Load(x) : LoadPart(x, count);
-      sums[0] = sums[0] + Quarter<0>(pixel);
-      sums[1] = sums[1] + Quarter<1>(pixel);
-      sums[2] = sums[2] + Quarter<2>(pixel);
-      sums[3] = sums[3] + Quarter<3>(pixel);
+    const size_t count = AtMostLanes(args.channels - c);
+    const auto pixel = [&](size_t i) { return args.x + c + i * args.x_stride; };
+    StorePart(args.y + c, Mean(args.pixels, pixel, count, args.bias, scale, rounded), count);
+  }
+}
+
+TRIMTAB_FAMILY(i8)
+inline void QlinearAveragePool(const QlinearPoolArgs<Element>& args) {
+  const PoolArgs<Element>& pool = args.pool;
+  const Rounding rounded(args);
+  const size_t taps = pool.kernel_h * pool.kernel_w;
+  for (size_t p = 0; p < pool.pixels; ++p) {
+    const Element* const* const a = pool.a + p * pool.step_w * pool.kernel_h;
+    Element* const y = pool.y + p * pool.y_stride;
+    const Reals scale = SetReal(pool.scale[p]);
+    for (size_t c = 0; c < pool.channels; c += kLanes) {
+      const size_t count = AtMostLanes(pool.channels - c);
+      const auto tap = [&](size_t i) { return a[i] + c; };
+      StorePart(y + c, Mean(taps, tap, count, args.bias, scale, rounded), count);
     }
-    StorePart(args.y + c,
-              rounded({ToReals(sums[0]) * scale, ToReals(sums[1]) * scale, ToReals(sums[2]) * scale,
-                       ToReals(sums[3]) * scale}),
-              count);
   }
 }
 
