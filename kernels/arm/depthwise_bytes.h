@@ -1,4 +1,4 @@
-// Depthwise convolution of bytes, 16 channels at a time, on every core of armv8.
+// Depthwise convolution of bytes, 16 channels at a time, on every core of Armv8, and of Armv7.
 #ifndef TRIMTAB_KERNELS_ARM_DEPTHWISE_BYTES_H_
 #define TRIMTAB_KERNELS_ARM_DEPTHWISE_BYTES_H_
 
@@ -30,15 +30,15 @@ struct Sums {
     Add(vmlal_s8(low, vget_low_s8(x1), vget_low_s8(w1)), vmlal_high_s8(high, x1, w1));
   }
   void Start(const int32_t* bias) {
-    const int32x4x4_t start = vld1q_s32_x4(bias);
+    const int32x4x4_t start = LoadFour(bias);
     TRIMTAB_UNROLL
     for (int i = 0; i < 4; ++i) v[i] = start.val[i];
   }
   int8x16_t Requantised(const float* scale, const Limits& limits) const {
-    const float32x4x4_t s = vld1q_f32_x4(scale);
+    const float32x4x4_t s = LoadFour(scale);
     int32x4_t r[4];
     TRIMTAB_UNROLL
-    for (int i = 0; i < 4; ++i) r[i] = vcvtnq_s32_f32(vmulq_f32(vcvtq_f32_s32(v[i]), s.val[i]));
+    for (int i = 0; i < 4; ++i) r[i] = ToNearest(vmulq_f32(vcvtq_f32_s32(v[i]), s.val[i]));
     return limits.Store(r[0], r[1], r[2], r[3]);
   }
 };

@@ -2,8 +2,7 @@
 #ifndef TRIMTAB_KERNELS_ARM_REQUANTISE_H_
 #define TRIMTAB_KERNELS_ARM_REQUANTISE_H_
 
-#include <arm_neon.h>
-
+#include "kernels/arm/neon.h"
 #include "kernels/kernel_api.h"
 
 namespace {

@@ -1,4 +1,4 @@
-// Vectors of bytes for Advanced SIMD of Armv8, and of the numbers that they stand for; their meaning:
+// Vectors of bytes for Advanced SIMD, and of the numbers that they stand for; their meaning:
 // kernels/x86/vec_bytes_avx512.h.
 #ifndef TRIMTAB_KERNELS_ARM_VEC_BYTES_NEON_H_
 #define TRIMTAB_KERNELS_ARM_VEC_BYTES_NEON_H_
@@ -59,8 +59,8 @@ struct Rounding {
   explicit Rounding(const Args& args) : limits(args) {}
 
   F operator()(const Reals (&a)[kQuarters]) const {
-    return {limits.Store(vcvtnq_s32_f32(a[0].v), vcvtnq_s32_f32(a[1].v), vcvtnq_s32_f32(a[2].v),
-                         vcvtnq_s32_f32(a[3].v))};
+    return {
+        limits.Store(ToNearest(a[0].v), ToNearest(a[1].v), ToNearest(a[2].v), ToNearest(a[3].v))};
   }
 };
 

@@ -1,0 +1,48 @@
+// Advanced SIMD of Armv8 and of Armv7, for kernels of bytes that both have: what only Armv8 has is made
+// of what there is, under its own name.
+#ifndef TRIMTAB_KERNELS_ARM_NEON_H_
+#define TRIMTAB_KERNELS_ARM_NEON_H_
+
+#include <arm_neon.h>
+
+namespace {
+
+#if defined(__aarch64__)
+inline int32x4_t ToNearest(float32x4_t x) { return vcvtnq_s32_f32(x); }
+inline int32x4x4_t LoadFour(const int32_t* p) { return vld1q_s32_x4(p); }
+inline float32x4x4_t LoadFour(const float* p) { return vld1q_f32_x4(p); }
+#else
+// The nearest whole number, of two the even one. It is in the last bits of a sum with 1.5 * 2^23, for
+// numbers of no more than 2^22; larger ones, which no byte holds, become that.
+inline int32x4_t ToNearest(float32x4_t x) {
+  x = vmaxq_f32(vminq_f32(x, vdupq_n_f32(0x1p22f)), vdupq_n_f32(-0x1p22f));
+  const float32x4_t sum = vaddq_f32(x, vdupq_n_f32(0x1.8p23f));
+  return vsubq_s32(vreinterpretq_s32_f32(sum), vdupq_n_s32(0x4b400000));
+}
+inline int32x4x4_t LoadFour(const int32_t* p) {
+  return {{vld1q_s32(p), vld1q_s32(p + 4), vld1q_s32(p + 8), vld1q_s32(p + 12)}};
+}
+inline float32x4x4_t LoadFour(const float* p) {
+  return {{vld1q_f32(p), vld1q_f32(p + 4), vld1q_f32(p + 8), vld1q_f32(p + 12)}};
+}
+
+inline int16x8_t vmovl_high_s8(int8x16_t x) { return vmovl_s8(vget_high_s8(x)); }
+inline int32x4_t vmovl_high_s16(int16x8_t x) { return vmovl_s16(vget_high_s16(x)); }
+inline int32x4_t vaddw_high_s16(int32x4_t a, int16x8_t b) { return vaddw_s16(a, vget_high_s16(b)); }
+inline int16x8_t vmull_high_s8(int8x16_t a, int8x16_t b) {
+  return vmull_s8(vget_high_s8(a), vget_high_s8(b));
+}
+inline int16x8_t vmlal_high_s8(int16x8_t a, int8x16_t b, int8x16_t c) {
+  return vmlal_s8(a, vget_high_s8(b), vget_high_s8(c));
+}
+inline int16x8_t vqmovn_high_s32(int16x4_t low, int32x4_t x) {
+  return vcombine_s16(low, vqmovn_s32(x));
+}
+inline int8x16_t vqmovn_high_s16(int8x8_t low, int16x8_t x) {
+  return vcombine_s8(low, vqmovn_s16(x));
+}
+#endif
+
+}  // namespace
+
+#endif  // TRIMTAB_KERNELS_ARM_NEON_H_
