@@ -10,15 +10,35 @@ struct PairTile : RowsInPlace {
   static constexpr size_t kMr = 2, kNr = 4, kFew = 0;
   static void MultiplyFew(const Block&, Panel, size_t, int8_t*, size_t) {}
 
+  // What results are rounded between, the zero point not yet added.
+  struct Ends {
+    float32x4_t low, high;
+    int16x8_t zero_point;
+
+    explicit Ends(const Block& block) : zero_point(block.zero_point) {
+      const int16_t zero = vgetq_lane_s16(zero_point, 0);
+      low = vdupq_n_f32(static_cast<float>(vgetq_lane_s8(block.low, 0) - zero));
+      high = vdupq_n_f32(static_cast<float>(vgetq_lane_s8(block.high, 0) - zero));
+    }
+
+    // As RoundBetween of kernels/generic/rounding.h: the whole number is in the last bits of a sum
+    // with 1.5 * 2^23, of which the last 16 are its own.
+    int16x4_t Rounded(float32x4_t x) const {
+      const float32x4_t sum = vaddq_f32(vminq_f32(vmaxq_f32(x, low), high), vdupq_n_f32(0x1.8p23f));
+      return vmovn_s32(vreinterpretq_s32_f32(sum));
+    }
+  };
+
   static void Multiply(const Block& block, Panel panel, size_t count, int8_t* c, size_t c_stride) {
     const size_t width = block.is_real != 0 ? kNr * sizeof(float) : kNr;
+    const Ends ends(block);
     for (; count > 0; --count, c += width, panel.bias += kNr, panel.scale += kNr)
-      panel.w = MultiplyOne(block, panel, c, c_stride);
+      panel.w = MultiplyOne(block, panel, ends, c, c_stride);
   }
 
   // The end of its weights.
-  static inline const int8_t* MultiplyOne(const Block& block, const Panel& panel, int8_t* c,
-                                          size_t c_stride) {
+  static inline const int8_t* MultiplyOne(const Block& block, const Panel& panel, const Ends& ends,
+                                          int8_t* c, size_t c_stride) {
     int32x4_t sums[kMr][kNr];
     TRIMTAB_UNROLL
     for (auto& row : sums) {
@@ -44,32 +64,27 @@ struct PairTile : RowsInPlace {
     }
     const int32x4_t bias = vld1q_s32(panel.bias);
     const float32x4_t scale = vld1q_f32(panel.scale);
+    float32x4_t results[kMr];
     TRIMTAB_UNROLL
     for (size_t i = 0; i < kMr; ++i) {
       const int32x2_t first = vpadd_s32(Half(sums[i][0]), Half(sums[i][1]));
       const int32x2_t last = vpadd_s32(Half(sums[i][2]), Half(sums[i][3]));
-      const int32x4_t sum = vaddq_s32(vcombine_s32(first, last), bias);
-      Store(block, vmulq_f32(vcvtq_f32_s32(sum), scale), c + i * c_stride);
+      results[i] = vmulq_f32(vcvtq_f32_s32(vaddq_s32(vcombine_s32(first, last), bias)), scale);
     }
+    if (block.is_real != 0) {
+      vst1q_f32(reinterpret_cast<float*>(c), results[0]);
+      vst1q_f32(reinterpret_cast<float*>(c + c_stride), results[1]);
+      return w;
+    }
+    const int16x8_t both = vcombine_s16(ends.Rounded(results[0]), ends.Rounded(results[1]));
+    const int32x2_t fours = vreinterpret_s32_s8(vmovn_s16(vaddq_s16(both, ends.zero_point)));
+    const int32_t rows[kMr] = {vget_lane_s32(fours, 0), vget_lane_s32(fours, 1)};
+    memcpy(c, &rows[0], sizeof(rows[0]));
+    memcpy(c + c_stride, &rows[1], sizeof(rows[1]));
     return w;
   }
 
   static inline int32x2_t Half(int32x4_t x) { return vadd_s32(vget_low_s32(x), vget_high_s32(x)); }
-
-  // Rounded as by RoundBetween of kernels/generic/rounding.h, or as they are.
-  static inline void Store(const Block& block, float32x4_t x, int8_t* c) {
-    if (block.is_real != 0) return vst1q_f32(reinterpret_cast<float*>(c), x);
-    const int32_t zero_point = vgetq_lane_s16(block.zero_point, 0);
-    const int32_t low = vgetq_lane_s8(block.low, 0), high = vgetq_lane_s8(block.high, 0);
-    x = vmaxq_f32(x, vdupq_n_f32(static_cast<float>(low - zero_point)));
-    x = vminq_f32(x, vdupq_n_f32(static_cast<float>(high - zero_point)));
-    const int32x4_t bits = vreinterpretq_s32_f32(vaddq_f32(x, vdupq_n_f32(0x1.8p23f)));
-    const int32x4_t y = vaddq_s32(bits, vdupq_n_s32(zero_point - 0x4b400000));
-    const int16x4_t half = vmovn_s32(y);
-    const int8x8_t bytes = vmovn_s16(vcombine_s16(half, half));
-    const int32_t four = vget_lane_s32(vreinterpret_s32_s8(bytes), 0);
-    memcpy(c, &four, sizeof(four));
-  }
 };
 
 }  // namespace
