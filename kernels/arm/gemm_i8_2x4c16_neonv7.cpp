@@ -1,6 +1,5 @@
-#include <arm_neon.h>
-
 #include "kernels/arm/gemm_bytes.h"
+#include "kernels/arm/neon.h"
 #include "kernels/generic/unroll.h"
 
 namespace {
@@ -21,12 +20,7 @@ struct PairTile : RowsInPlace {
       high = vdupq_n_f32(static_cast<float>(vgetq_lane_s8(block.high, 0) - zero));
     }
 
-    // As RoundBetween of kernels/generic/rounding.h: the whole number is in the last bits of a sum
-    // with 1.5 * 2^23, of which the last 16 are its own.
-    int16x4_t Rounded(float32x4_t x) const {
-      const float32x4_t sum = vaddq_f32(vminq_f32(vmaxq_f32(x, low), high), vdupq_n_f32(0x1.8p23f));
-      return vmovn_s32(vreinterpretq_s32_f32(sum));
-    }
+    int16x4_t Rounded(float32x4_t x) const { return vmovn_s32(NearestInLastBits(x, low, high)); }
   };
 
   static void Multiply(const Block& block, Panel panel, size_t count, int8_t* c, size_t c_stride) {

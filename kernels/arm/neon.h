@@ -1,5 +1,5 @@
-// Advanced SIMD of Armv8 and of Armv7, for kernels of bytes that both have: what only Armv8 has is made
-// of what there is, under its own name.
+// Advanced SIMD for kernels of bytes that Armv8 and Armv7 share. Intrinsics that only Armv8 has are
+// made of others, under their own names; what compilers have for Armv7 in part is wrapped.
 #ifndef TRIMTAB_KERNELS_ARM_NEON_H_
 #define TRIMTAB_KERNELS_ARM_NEON_H_
 
@@ -12,12 +12,16 @@ inline int32x4_t ToNearest(float32x4_t x) { return vcvtnq_s32_f32(x); }
 inline int32x4x4_t LoadFour(const int32_t* p) { return vld1q_s32_x4(p); }
 inline float32x4x4_t LoadFour(const float* p) { return vld1q_f32_x4(p); }
 #else
-// The nearest whole number, of two the even one. It is in the last bits of a sum with 1.5 * 2^23, for
-// numbers of no more than 2^22; larger ones, which no byte holds, become that.
+// The nearest whole number, of two the even one, and 0x4b400000, whose last 22 bits are 0; for numbers
+// between: the bits of a sum with 1.5 * 2^23.
+inline int32x4_t NearestInLastBits(float32x4_t x, float32x4_t low, float32x4_t high) {
+  const float32x4_t between = vminq_f32(vmaxq_f32(x, low), high);
+  return vreinterpretq_s32_f32(vaddq_f32(between, vdupq_n_f32(0x1.8p23f)));
+}
+// What no byte holds becomes 2^22 at most, which none holds either.
 inline int32x4_t ToNearest(float32x4_t x) {
-  x = vmaxq_f32(vminq_f32(x, vdupq_n_f32(0x1p22f)), vdupq_n_f32(-0x1p22f));
-  const float32x4_t sum = vaddq_f32(x, vdupq_n_f32(0x1.8p23f));
-  return vsubq_s32(vreinterpretq_s32_f32(sum), vdupq_n_s32(0x4b400000));
+  const float32x4_t most = vdupq_n_f32(0x1p22f);
+  return vsubq_s32(NearestInLastBits(x, vnegq_f32(most), most), vdupq_n_s32(0x4b400000));
 }
 inline int32x4x4_t LoadFour(const int32_t* p) {
   return {{vld1q_s32(p), vld1q_s32(p + 4), vld1q_s32(p + 8), vld1q_s32(p + 12)}};

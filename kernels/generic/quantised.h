@@ -9,6 +9,17 @@
 
 namespace {
 
+// y[i] = f(a[i], b[i]).
+template <typename Args, typename Function>
+inline void OfTwo(const Args& args, const Function& f) {
+  size_t i = 0;
+  for (; i + kLanes <= args.n; i += kLanes)
+    Store(args.y + i, f(Load(args.a + i), Load(args.b + i)));
+  const size_t left = args.n - i;
+  if (left > 0)
+    StorePart(args.y + i, f(LoadPart(args.a + i, left), LoadPart(args.b + i, left)), left);
+}
+
 template <int kQuarter>
 inline Reals SumOfQuarters(const QlinearAddArgs<Element>& args, F a, F b) {
   const Reals first =
@@ -20,16 +31,10 @@ TRIMTAB_FAMILY(i8)
 inline void QlinearAdd(const QlinearAddArgs<Element>& given) {
   const QlinearAddArgs<Element> args = given;  // a copy that stores to y cannot change
   const Rounding rounded(0, args.low, args.high);
-  const auto sum = [&](F a, F b) {
+  OfTwo(args, [&](F a, F b) {
     return rounded({SumOfQuarters<0>(args, a, b), SumOfQuarters<1>(args, a, b),
                     SumOfQuarters<2>(args, a, b), SumOfQuarters<3>(args, a, b)});
-  };
-  size_t i = 0;
-  for (; i + kLanes <= args.n; i += kLanes)
-    Store(args.y + i, sum(Load(args.a + i), Load(args.b + i)));
-  const size_t left = args.n - i;
-  if (left > 0)
-    StorePart(args.y + i, sum(LoadPart(args.a + i, left), LoadPart(args.b + i, left)), left);
+  });
 }
 
 // Differences have 9 bits, their products 17: float32 holds them.
@@ -44,16 +49,10 @@ TRIMTAB_FAMILY(i8)
 inline void QlinearMul(const QlinearMulArgs<Element>& given) {
   const QlinearMulArgs<Element> args = given;  // a copy that stores to y cannot change
   const Rounding rounded(args);
-  const auto product = [&](F a, F b) {
+  OfTwo(args, [&](F a, F b) {
     return rounded({ProductOfQuarters<0>(args, a, b), ProductOfQuarters<1>(args, a, b),
                     ProductOfQuarters<2>(args, a, b), ProductOfQuarters<3>(args, a, b)});
-  };
-  size_t i = 0;
-  for (; i + kLanes <= args.n; i += kLanes)
-    Store(args.y + i, product(Load(args.a + i), Load(args.b + i)));
-  const size_t left = args.n - i;
-  if (left > 0)
-    StorePart(args.y + i, product(LoadPart(args.a + i, left), LoadPart(args.b + i, left)), left);
+  });
 }
 
 // Of `count` channels of so many pixels, which begin at `pixel(i)`: the sum and `bias`, scaled.

@@ -15,7 +15,7 @@ from tests.ops.test_quantised import loaded
 from trimtab.target import Target
 
 A, B, Y = (0.04, -7), (0.03, 5), (0.09, 12)
-IMAGE = (2, 20, 9, 8)
+IMAGE = (2, 20, 9, 7)
 
 Build = Callable[[QuantisedGraph], str]
 

@@ -168,9 +168,9 @@ def test_vectors_in_f16_are_near_onnxruntime_on_every_core(
         try:
             outputs, features = compute(command, program, case.inputs, threads, tmp_path)
             assert features == core.features
-            computed = half.largest_sum(case)
+            added_up = half.largest_sum(case)
             for name, want in oracle.expected(case).items():
-                half.assert_near(outputs[name], want, computed)
+                half.assert_near(outputs[name], want, added_up)
         except AssertionError as error:
             wrong[f"{case.id}, {threads} threads, planned for {target.name}"] = str(error)
     assert wrong == {}

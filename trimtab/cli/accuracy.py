@@ -61,7 +61,7 @@ def accuracy(
     ways = [name for name in methods.split(",") if name] or [BEST, *all_methods()]
     progress = shown(quiet=json)
     if detectors:
-        targets = [target_of(toolchain, name) for name in cpu.split(",")]
+        targets = [target_of(toolchain, name) for name in [c for c in cpu.split(",") if c] or [""]]
         work = workflow.Boxes(read(Path(detectors)), Path(photographs), ways, budget, targets)
         measured = workflow.boxes(work, progress)
     else:
