@@ -5,7 +5,7 @@
 // (vectors of sums); Bytes, a tap of all channels, and Parts, kParts vectors of them side by side or
 // of sums; and
 //
-//   Taps(channels)              those that there are: kNr, or, where kSome, fewer
+//   Taps(channels)              those that there are: kNr, or as few as it takes
 //   Load(p), Weights(p)         a tap of the input, of the weights
 //   SideBySide(taps)            of Bytes [kGroup]
 //   Add(sums, x, w)
@@ -60,7 +60,8 @@ template <class Taps, int kStep>
 struct Window3x3 {
   using Parts = typename Taps::Parts;
   const ChannelTile<Taps>& tile;
-  const Rounding& rounded;
+  const Rounding rounded;  // copies, these, which stores of bytes cannot change
+  const Parts w[3];
   size_t column, offset, y_stride;
   const int8_t* const* a;  // pointers of the next column
   int8_t* y;
@@ -77,9 +78,9 @@ struct Window3x3 {
     if (kStep == 2) second = Load();
     third = Load();
     Parts sums = tile.start;
-    Taps::Add(&sums, first, tile.w[0]);
-    Taps::Add(&sums, second, tile.w[1]);
-    Taps::Add(&sums, third, tile.w[2]);
+    Taps::Add(&sums, first, w[0]);
+    Taps::Add(&sums, second, w[1]);
+    Taps::Add(&sums, third, w[2]);
     tile.taps.Finish(rounded, sums, tile.scale, y);
     y += y_stride;
   }
@@ -102,13 +103,9 @@ __attribute__((noinline)) void Threes(const DepthwiseArgs<int8_t>& args,
                                       const ChannelTile<Taps>& tile, const Rounding& rounded,
                                       size_t c) {
   for (size_t r = 0; r < args.rows; ++r) {
-    Window3x3<Taps, kStep> window = {tile,
-                                     rounded,
-                                     args.column,
-                                     c,
-                                     args.y_stride,
-                                     args.a + r * args.step_h,
-                                     args.y + r * args.y_row_stride + c};
+    Window3x3<Taps, kStep> window = {
+        tile, rounded,       {tile.w[0], tile.w[1], tile.w[2]}, args.column,
+        c,    args.y_stride, args.a + r * args.step_h,          args.y + r * args.y_row_stride + c};
     window.Line(args.pixels);
   }
 }
@@ -144,9 +141,6 @@ inline void DepthwiseBytes(const DepthwiseArgs<int8_t>& given) {
   const bool threes = kGroup > 3 && args.kernel_h == 3 && args.kernel_w == 3 && args.step_w <= 2;
   if (args.pixels == 0) return;
   if (taps > kMostGroups * kGroup) return DepthwiseBytesOneByOne(args);
-  if constexpr (!Taps::kSome) {
-    if (args.channels < kNr) return DepthwiseFewChannels<kNr>(args, DepthwiseBytes<Taps>);
-  }
   uint16_t at[kMostGroups * kGroup] = {};
   size_t from[kMostGroups * kGroup];
   const size_t groups = threes ? 3 : (taps + kGroup - 1) / kGroup;

@@ -7,7 +7,6 @@ namespace {
 // Two taps a lane, of 16 bits.
 struct PairTaps {
   static constexpr size_t kNr = 16, kGroup = 2;
-  static constexpr bool kSome = false;
   using Bytes = __m256i;
   struct Parts {
     __m256i v[2];  // of channels 0 to 3 and 8 to 11, of 4 to 7 and 12 to 15
@@ -50,5 +49,6 @@ struct PairTaps {
 }  // namespace
 
 extern "C" void depthwise_i8_16_avx2(const DepthwiseArgs<int8_t>& args) {
-  DepthwiseBytes<PairTaps>(args);
+  const auto whole = DepthwiseBytes<PairTaps>;
+  args.channels < 16 ? DepthwiseFewChannels<16>(args, whole) : whole(args);
 }

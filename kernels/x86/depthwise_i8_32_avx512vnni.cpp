@@ -6,9 +6,9 @@ namespace {
 
 // Four taps a lane. The instruction multiplies bytes without sign, which inputs become by adding 128,
 // by bytes with one: 128 times the sum of the weights is too much.
+template <bool kPart>  // of the channels
 struct DotTaps {
   static constexpr size_t kNr = 32, kGroup = 4;
-  static constexpr bool kSome = true;
   using Bytes = __m256i;
   struct Parts {
     __m256i v[kQuarters];  // of channels 0 to 3 and 16 to 19, of 4 to 7 and 20 to 23, ...
@@ -20,7 +20,8 @@ struct DotTaps {
       : mask(static_cast<__mmask32>((uint64_t{1} << channels) - 1u)) {}
 
   Bytes Load(const int8_t* p) const {
-    return _mm256_xor_si256(_mm256_maskz_loadu_epi8(mask, p), _mm256_set1_epi8(INT8_MIN));
+    const __m256i bytes = kPart ? _mm256_maskz_loadu_epi8(mask, p) : Weights(p);
+    return _mm256_xor_si256(bytes, _mm256_set1_epi8(INT8_MIN));
   }
   static Bytes Weights(const int8_t* p) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
@@ -63,12 +64,20 @@ struct DotTaps {
     TRIMTAB_UNROLL
     for (int q = 0; q < kQuarters; ++q)
       x[q] = ToReals({sums.v[q]}) * Reals{_mm256_castsi256_ps(scale.v[q])};
-    _mm256_mask_storeu_epi8(y, mask, rounded.InTurns(x).v);
+    const __m256i bytes = rounded.InTurns(x).v;
+    if (kPart) {
+      _mm256_mask_storeu_epi8(y, mask, bytes);
+    } else {
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(y), bytes);
+    }
   }
 };
 
 }  // namespace
 
 extern "C" void depthwise_i8_32_avx512vnni(const DepthwiseArgs<int8_t>& args) {
-  DepthwiseBytes<DotTaps>(args);
+  const auto whole = DepthwiseBytes<DotTaps<false>>;
+  // Two rows side by side are not worth their copies.
+  if (3 * args.channels <= 32) return DepthwiseFewChannels<32>(args, whole);
+  args.channels < 32 ? DepthwiseBytes<DotTaps<true>>(args) : whole(args);
 }

@@ -11,6 +11,7 @@
 #ifndef TRIMTAB_KERNELS_X86_GEMM_BYTES_H_
 #define TRIMTAB_KERNELS_X86_GEMM_BYTES_H_
 
+#include "kernels/generic/short_copy.h"
 #include "kernels/generic/unroll.h"
 #include "kernels/kernel_api.h"
 
@@ -20,11 +21,8 @@ constexpr size_t kNumbers = kLanes / kQuarters;  // of a vector of them
 
 // Fewer than a panel has; the last word overlaps the one before.
 inline void CopyBytes(int8_t* to, const int8_t* from, size_t count) {
-  constexpr size_t kWord = sizeof(uint64_t);
-  if (count < kWord) {
-    for (; count > 0; --count) *to++ = *from++;
-    return;
-  }
+  constexpr size_t kWord = 16;
+  if (count <= kWord) return CopyShort(to, from, count);
   for (size_t i = 0; i + kWord < count; i += kWord) __builtin_memcpy(to + i, from + i, kWord);
   __builtin_memcpy(to + count - kWord, from + count - kWord, kWord);
 }

@@ -14,18 +14,33 @@ struct DotTile {
   int32_t excess[16];  // of each row
 
   explicit DotTile(const GemmArgs<int8_t>& args) {
+    args.k <= sizeof(__m128i) ? SumUp(args, ExcessOfFew) : SumUp(args, ExcessOfMany);
+  }
+
+  template <typename Excess>
+  inline void SumUp(const GemmArgs<int8_t>& args, const Excess& of_row) {
     for (size_t i = 0; i < kMr; i += kRowsAtOnce) {
       __m128i sums[kRowsAtOnce];
       TRIMTAB_UNROLL
-      for (size_t j = 0; j < kRowsAtOnce; ++j) sums[j] = Excess(args, i + j < kMr ? i + j : i);
+      for (size_t j = 0; j < kRowsAtOnce; ++j) sums[j] = of_row(args, i + j < kMr ? i + j : i);
       const __m128i all =
           _mm_hadd_epi32(_mm_hadd_epi32(sums[0], sums[1]), _mm_hadd_epi32(sums[2], sums[3]));
       _mm_storeu_si128(reinterpret_cast<__m128i*>(excess + i), all);
     }
   }
 
-  // In four parts. Taps of few channels are one vector each, of which a part is loaded.
-  static inline __m128i Excess(const GemmArgs<int8_t>& args, size_t row) {
+  // In four parts: of taps of at most 16 channels, and of others. Taps of few channels are one vector
+  // each, of which a part is loaded.
+  static inline __m128i ExcessOfFew(const GemmArgs<int8_t>& args, size_t row) {
+    const __m128i offset = _mm_set1_epi8(INT8_MIN);
+    const auto mask = static_cast<__mmask16>((1u << args.k) - 1u);
+    __m128i sum = _mm_setzero_si128();
+    const int8_t* const* a = args.a + row;
+    for (size_t t = args.taps; t > 0; --t, a += kMr)
+      sum = _mm_dpbusd_epi32(sum, offset, _mm_maskz_loadu_epi8(mask, *a));
+    return sum;
+  }
+  static inline __m128i ExcessOfMany(const GemmArgs<int8_t>& args, size_t row) {
     const __m512i offset = _mm512_set1_epi8(INT8_MIN);
     __m512i sum = _mm512_setzero_si512();
     const int8_t* const* a = args.a + row;

@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
@@ -11,31 +13,33 @@ using Bits16 = uint16_t __attribute__((may_alias));
 using Bits32 = uint32_t __attribute__((may_alias));
 using Bits64 = uint64_t __attribute__((may_alias));
 
-// y = x[0], other[0], x[1], other[1], ...: `n` of each.
+// y = x[0], other[0], x[1], other[1], ...: a vector of each, of which kPlaces are.
+template <typename Bits, size_t... kPlaces>
+inline void InterleaveVectors(const Bits* x, const Bits* other, Bits* y,
+                              std::index_sequence<kPlaces...>) {
+  constexpr size_t kLanes = sizeof...(kPlaces);
+  typedef Bits Lanes __attribute__((vector_size(16)));
+  typedef Bits Pairs __attribute__((vector_size(32)));
+  Lanes a, b;
+  __builtin_memcpy(&a, x, sizeof(a));
+  __builtin_memcpy(&b, other, sizeof(b));
+  // One instruction on ARM.
+  const Pairs pairs = __builtin_shufflevector(a, b, (kPlaces / 2 + kPlaces % 2 * (kLanes / 2))...);
+  __builtin_memcpy(y, &pairs, sizeof(pairs));
+}
+
+// The same for `n` of each.
 template <typename Bits>
 void InterleaveTwo(const Bits* x, const Bits* other, Bits* y, size_t n) {
+  constexpr size_t kLanes = 16 / sizeof(Bits);
+  const auto vectors = [&](size_t at) {
+    InterleaveVectors(x + at, other + at, y + 2 * at, std::make_index_sequence<2 * kLanes>());
+  };
   size_t i = 0;
-  if constexpr (sizeof(Bits) == 4) {
-    typedef uint32_t Lanes __attribute__((vector_size(16), aligned(4), may_alias));
-    typedef uint32_t Pairs __attribute__((vector_size(32), aligned(4), may_alias));
-    const auto four = [&](size_t at) {
-      const Lanes a = *reinterpret_cast<const Lanes*>(x + at);
-      const Lanes b = *reinterpret_cast<const Lanes*>(other + at);
-      // One instruction on ARM.
-      *reinterpret_cast<Pairs*>(y + 2 * at) = __builtin_shufflevector(a, b, 0, 4, 1, 5, 2, 6, 3, 7);
-    };
-    for (; i + 8 <= n; i += 8) {
-      four(i);
-      four(i + 4);
-    }
-    if (i + 4 <= n) {
-      four(i);
-      i += 4;
-    }
-    if (i < n && n >= 4) {
-      four(n - 4);  // overlaps the ones before
-      i = n;
-    }
+  for (; i + kLanes <= n; i += kLanes) vectors(i);
+  if (i < n && n >= kLanes) {
+    vectors(n - kLanes);  // overlaps the ones before
+    return;
   }
   for (; i < n; ++i) {
     y[2 * i] = x[i];

@@ -1,4 +1,6 @@
 // Integers become the real numbers that they stand for.
+#include <type_traits>
+
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
 #include "runtime/ops/quantised_rows.h"
@@ -8,11 +10,12 @@ namespace {
 
 template <typename T>
 void Dequantize(const Tensor& x, const QuantisedRows& rows, float* y, ThreadPool& pool) {
+  using Difference = std::conditional_t<sizeof(T) < sizeof(int32_t), int32_t, int64_t>;
   const T* const from = x.data<T>();
   const Quantisation& q = *x.quantisation;
   rows.For(pool, [&](size_t begin, size_t count, size_t index) {
     const float scale = q.scales()[index];
-    const int64_t zero_point = q.zero_points()[index];  // differences of i32 may need 33 bits
+    const auto zero_point = static_cast<Difference>(q.zero_points()[index]);
     for (size_t i = begin; i < begin + count; ++i)
       y[i] = static_cast<float>(from[i] - zero_point) * scale;
   });

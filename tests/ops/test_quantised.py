@@ -45,6 +45,12 @@ CONVOLUTIONS: dict[str, tuple[Shape, Shape, dict[str, Any]]] = {
         {"group": 33, "strides": [2, 2], "pads": [2, 2, 2, 2]},
     ),
     "depthwise-few-channels": ((1, 3, 8, 8), (3, 1, 3, 3), {"group": 3}),
+    "depthwise-8-channels": ((1, 8, 13, 70), (8, 1, 3, 3), {"group": 8, "pads": [1, 1, 1, 1]}),
+    "depthwise-7-channels-stride-2": (
+        (2, 7, 23, 12),
+        (7, 1, 5, 5),
+        {"group": 7, "strides": [2, 2], "pads": [2, 2, 2, 2]},
+    ),
     "1d": ((1, 6, 21), (7, 6, 4), {"strides": [2], "pads": [1, 2]}),
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from trimtab.passes._graph import Graph
 from trimtab.program import Op, Program
 
-ORDER = 410
+ORDER = 480
 
 
 def run(program: Program) -> None:
