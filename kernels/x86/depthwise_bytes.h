@@ -54,58 +54,89 @@ struct ChannelTile {
   }
 };
 
-// Windows of 3x3 whose columns are groups: those that the next pixel's window shares stay in
-// registers.
-template <class Taps, int kStep>
-struct Window3x3 {
+// Windows of kSize x kSize, 3 or 5, whose columns are groups: those that the next pixel's window
+// shares stay in registers. What a group has no room for, the last line, is side by side by itself.
+template <class Taps, int kSize, int kStep>
+struct Window {
   using Parts = typename Taps::Parts;
+  using Bytes = typename Taps::Bytes;
+  static constexpr int kGroup = Taps::kGroup;
+  static constexpr int kDown = kSize < kGroup ? kSize : kGroup;  // taps of a column in a group
+  static constexpr size_t kGroups = kSize + (kDown < kSize ? (kSize + kGroup - 1) / kGroup : 0);
+
+  // The place among a window's taps of the one that is tap q of group g, or kNone.
+  static uint16_t Place(size_t g, size_t q) {
+    const size_t column = g < kSize ? g : (g - kSize) * kGroup + q;
+    const size_t line = g < kSize ? q : kDown;
+    const bool is_there = column < kSize && line < (g < kSize ? kDown : kSize);
+    return is_there ? static_cast<uint16_t>(line * kSize + column) : ChannelTile<Taps>::kNone;
+  }
+
+  const Rounding rounded;  // a copy, which stores of bytes cannot change
+  Parts columns[kSize];    // of which the window begins with any one
   const ChannelTile<Taps>& tile;
-  const Rounding rounded;  // copies, these, which stores of bytes cannot change
-  const Parts w[3];
   size_t column, offset, y_stride;
   const int8_t* const* a;  // pointers of the next column
   int8_t* y;
 
   inline Parts Load() {
-    typename Taps::Bytes taps[Taps::kGroup] = {};
+    Bytes taps[kGroup] = {};
     TRIMTAB_UNROLL
-    for (int i = 0; i < 3; ++i) taps[i] = tile.taps.Load(a[i] + offset);
+    for (int i = 0; i < kDown; ++i) taps[i] = tile.taps.Load(a[i] + offset);
     a += column;
     return Taps::SideBySide(taps);
   }
-  // The next pixel, whose window begins with the column `first`, and has columns that are new.
-  inline void Next(const Parts& first, Parts& second, Parts& third) {
-    if (kStep == 2) second = Load();
-    third = Load();
+  // The next pixel, whose window begins with the column kFirst.
+  template <int kFirst>
+  inline void Next() {
+    TRIMTAB_UNROLL
+    for (int i = kSize - kStep; i < kSize; ++i) columns[(kFirst + i) % kSize] = Load();
     Parts sums = tile.start;
-    Taps::Add(&sums, first, w[0]);
-    Taps::Add(&sums, second, w[1]);
-    Taps::Add(&sums, third, w[2]);
+    TRIMTAB_UNROLL
+    for (int i = 0; i < kSize; ++i) Taps::Add(&sums, columns[(kFirst + i) % kSize], tile.w[i]);
+    if constexpr (kDown < kSize) {
+      const int8_t* const* last = a - kSize * column + kDown;
+      TRIMTAB_UNROLL
+      for (int g = 0; g < static_cast<int>(kGroups) - kSize; ++g) {
+        Bytes taps[kGroup] = {};
+        TRIMTAB_UNROLL
+        for (int q = 0; q < kGroup && g * kGroup + q < kSize; ++q, last += column)
+          taps[q] = tile.taps.Load(*last + offset);
+        Taps::Add(&sums, Taps::SideBySide(taps), tile.w[kSize + g]);
+      }
+    }
     tile.taps.Finish(rounded, sums, tile.scale, y);
     y += y_stride;
   }
+  // One after the other until the first column is that of before; whether all are done.
+  template <int kTurn>
+  inline bool Turn(size_t* pixels) {
+    Next<kTurn * kStep % kSize>();
+    if (--*pixels == 0) return true;
+    if constexpr (kTurn + 1 < kSize) return Turn<kTurn + 1>(pixels);
+    return false;
+  }
   inline void Line(size_t pixels) {
-    Parts one = Load(), two = {}, three = {};
-    if (kStep == 1) two = Load();
-    for (;;) {
-      Next(one, two, three);
-      if (--pixels == 0) return;
-      kStep == 1 ? Next(two, three, one) : Next(three, one, two);
-      if (--pixels == 0) return;
-      kStep == 1 ? Next(three, one, two) : Next(two, three, one);
-      if (--pixels == 0) return;
+    TRIMTAB_UNROLL
+    for (int i = 0; i < kSize - kStep; ++i) columns[i] = Load();
+    while (!Turn<0>(&pixels)) {
     }
   }
 };
 
-template <class Taps, int kStep>
-__attribute__((noinline)) void Threes(const DepthwiseArgs<int8_t>& args,
-                                      const ChannelTile<Taps>& tile, const Rounding& rounded,
-                                      size_t c) {
+template <class Taps, int kSize, int kStep>
+__attribute__((noinline)) void Lines(const DepthwiseArgs<int8_t>& args,
+                                     const ChannelTile<Taps>& tile, const Rounding& rounded,
+                                     size_t c, const size_t*, size_t) {
   for (size_t r = 0; r < args.rows; ++r) {
-    Window3x3<Taps, kStep> window = {
-        tile, rounded,       {tile.w[0], tile.w[1], tile.w[2]}, args.column,
-        c,    args.y_stride, args.a + r * args.step_h,          args.y + r * args.y_row_stride + c};
+    Window<Taps, kSize, kStep> window = {rounded,
+                                         {},
+                                         tile,
+                                         args.column,
+                                         c,
+                                         args.y_stride,
+                                         args.a + r * args.step_h,
+                                         args.y + r * args.y_row_stride + c};
     window.Line(args.pixels);
   }
 }
@@ -132,24 +163,51 @@ __attribute__((noinline)) void AnyWindow(const DepthwiseArgs<int8_t>& args,
   }
 }
 
+// How a window is computed: which taps are side by side, and what goes over the pixels.
+template <class Taps>
+struct Way {
+  size_t groups;
+  uint16_t (*place)(size_t g, size_t q);  // nullptr: one tap after the other
+  void (*run)(const DepthwiseArgs<int8_t>& args, const ChannelTile<Taps>& tile,
+              const Rounding& rounded, size_t c, const size_t* from, size_t groups);
+};
+
+template <class Taps, int kSize>
+inline Way<Taps> ColumnWay(size_t step) {
+  using Either = Window<Taps, kSize, 1>;
+  return {Either::kGroups, Either::Place,
+          step == 1 ? Lines<Taps, kSize, 1> : Lines<Taps, kSize, 2>};
+}
+
+template <class Taps>
+inline Way<Taps> WayFor(const DepthwiseArgs<int8_t>& args) {
+  if constexpr (Taps::kGroup > 3) {
+    const bool square = args.kernel_h == args.kernel_w && args.step_w <= 2;
+    if (square && args.kernel_w == 3) return ColumnWay<Taps, 3>(args.step_w);
+    if (square && args.kernel_w == 5) return ColumnWay<Taps, 5>(args.step_w);
+  }
+  const size_t taps = args.kernel_h * args.kernel_w;
+  return {(taps + Taps::kGroup - 1) / Taps::kGroup, nullptr, AnyWindow<Taps>};
+}
+
 template <class Taps>
 inline void DepthwiseBytes(const DepthwiseArgs<int8_t>& given) {
   constexpr size_t kGroup = Taps::kGroup, kNr = Taps::kNr;
+  constexpr uint16_t kNone = ChannelTile<Taps>::kNone;
   DepthwiseArgs<int8_t> args = given;
   args.nr = kNr;
   const size_t taps = args.kernel_h * args.kernel_w;
-  const bool threes = kGroup > 3 && args.kernel_h == 3 && args.kernel_w == 3 && args.step_w <= 2;
   if (args.pixels == 0) return;
   if (taps > kMostGroups * kGroup) return DepthwiseBytesOneByOne(args);
+  const Way<Taps> way = WayFor<Taps>(args);
   uint16_t at[kMostGroups * kGroup] = {};
   size_t from[kMostGroups * kGroup];
-  const size_t groups = threes ? 3 : (taps + kGroup - 1) / kGroup;
-  for (size_t t = 0; t < groups * kGroup; ++t) {
-    const size_t line = t % kGroup;
-    const size_t place = threes ? line * 3 + t / kGroup : t;
-    const bool is_there = threes ? line < 3 : t < taps;
-    at[t] = is_there ? static_cast<uint16_t>(place) : ChannelTile<Taps>::kNone;
-    from[t] = is_there ? place % args.kernel_w * args.column + place / args.kernel_w : 0;
+  for (size_t t = 0; t < way.groups * kGroup; ++t) {
+    at[t] = way.place != nullptr ? way.place(t / kGroup, t % kGroup)
+            : t < taps           ? static_cast<uint16_t>(t)
+                                 : kNone;
+    const size_t place = at[t] == kNone ? 0 : at[t];
+    from[t] = place % args.kernel_w * args.column + place / args.kernel_w;
   }
   const Rounding rounded(args);
   const size_t last = args.channels < kNr ? 0 : args.channels - kNr;
@@ -157,15 +215,8 @@ inline void DepthwiseBytes(const DepthwiseArgs<int8_t>& given) {
   for (size_t begin = 0; begin < args.channels; begin += kNr, w += kNr * taps) {
     const size_t c = begin < last ? begin : last;
     const size_t channels = args.channels < kNr ? args.channels : kNr;
-    const ChannelTile<Taps> tile(args, w, c, channels, at, groups);
-    if constexpr (kGroup > 3) {
-      if (threes) {
-        const auto window = args.step_w == 1 ? Threes<Taps, 1> : Threes<Taps, 2>;
-        window(args, tile, rounded, c);
-        continue;
-      }
-    }
-    AnyWindow(args, tile, rounded, c, from, groups);
+    const ChannelTile<Taps> tile(args, w, c, channels, at, way.groups);
+    way.run(args, tile, rounded, c, from, way.groups);
   }
 }
 

@@ -62,6 +62,13 @@ struct DotTile {
     __asm__("vpdpbusd %2, %1, %0" : "+v"(*sum) : "v"(w), "v"(x));
   }
 
+  // Weights of eight turns on. A single row is done sooner than they come.
+  static inline void Prefetch(const int8_t* w) {
+    constexpr size_t kAhead = 32 * kNr;
+    _mm_prefetch(reinterpret_cast<const char*>(w) + kAhead, _MM_HINT_T0);
+    _mm_prefetch(reinterpret_cast<const char*>(w) + kAhead + kLanes, _MM_HINT_T0);
+  }
+
   // 28 of 32 registers hold sums: 28 dot products per 2 + 14 loads.
   template <int kRows, int kUsed>
   inline void Multiply(const GemmArgs<int8_t>& args, Numbers (&sums)[kRows][kUsed]) const {
@@ -81,6 +88,7 @@ struct DotTile {
       for (int i = 0; i < kRows; ++i) rows[i] = a[i];
       for (size_t p = 0; p < args.k; p += 4, w += 4 * kNr) {
         __m512i b[kUsed];
+        if constexpr (kRows > 1) Prefetch(w);
         TRIMTAB_UNROLL
         for (int v = 0; v < kUsed; ++v)
           b[v] = _mm512_xor_si512(_mm512_loadu_si512(w + v * sizeof(__m512i)), offset);

@@ -51,6 +51,8 @@ CONVOLUTIONS: dict[str, tuple[Shape, Shape, dict[str, Any]]] = {
         (7, 1, 5, 5),
         {"group": 7, "strides": [2, 2], "pads": [2, 2, 2, 2]},
     ),
+    "depthwise-5x5": ((1, 40, 13, 19), (40, 1, 5, 5), {"group": 40, "pads": [2, 2, 2, 2]}),
+    "depthwise-5x3": ((1, 34, 9, 11), (34, 1, 5, 3), {"group": 34, "pads": [2, 1, 2, 1]}),
     "1d": ((1, 6, 21), (7, 6, 4), {"strides": [2], "pads": [1, 2]}),
 }
 
