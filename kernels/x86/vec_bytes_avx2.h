@@ -50,9 +50,9 @@ inline Reals ToReals(Numbers a) { return {_mm256_cvtepi32_ps(a.v)}; }
 inline Reals SetReal(float x) { return {_mm256_set1_ps(x)}; }
 inline Reals LoadReals(const float* p) { return {_mm256_loadu_ps(p)}; }
 inline Reals LoadRealsPart(const float* p, size_t count) {
-  const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-  const __m256i count_of_all = _mm256_set1_epi32(static_cast<int>(count));
-  return {_mm256_maskload_ps(p, _mm256_cmpgt_epi32(count_of_all, lane))};
+  alignas(32) float part[kLanes / kQuarters] = {};
+  memcpy(part, p, count * sizeof(*part));
+  return LoadReals(part);
 }
 inline Reals Fma(Reals a, Reals b, Reals c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }
 inline Reals operator*(Reals a, Reals b) { return {_mm256_mul_ps(a.v, b.v)}; }

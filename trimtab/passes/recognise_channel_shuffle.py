@@ -5,6 +5,7 @@ from __future__ import annotations
 from trimtab.passes._graph import Graph
 from trimtab.program import Op, Program
 
+# Behind the passes for quantised numbers: what they are rounded by stands between the three.
 ORDER = 480
 
 
