@@ -12,8 +12,9 @@ from trimtab.program import Program
 from trimtab.progress import Silent
 from trimtab.quantise import rewrite
 from trimtab.quantise.best import TRIED, best, loss
-from trimtab.quantise.calibrate import calibrate, watch
-from trimtab.quantise.methods import check, methods
+from trimtab.quantise.calibrate import Watched, calibrate, watch
+from trimtab.quantise.methods import check, method, methods
+from trimtab.quantise.ranges import Ranges
 from trimtab.session import Session
 
 RNG = np.random.default_rng(21)
@@ -52,49 +53,103 @@ def samples(tail: float) -> quantise.Samples:
     return quantise.samples.of_arrays(given, {"x": ((1, 3, 12, 12), "float32")})
 
 
-def share(program: Program, ranges: quantise.Ranges, given: quantise.Samples) -> float:
-    """What is lost, from its definition."""
-    exact, twin = Session(program), Session(rewrite.quantised(program, ranges))
+def of_half(watched: Watched, name: str, half: int) -> Ranges:
+    """By a method, of what was seen of that half."""
+    found = {t: method(name).range_of(place) for t, place in watched.halves[half].items()}
+    whole = watched.ranges("min_max")
+    return Ranges("net", name, 8, found, whole.means, whole.factors)
+
+
+def share(program: Program, watched: Watched, name: str) -> float:
+    """What is lost on either half by ranges of the other, from its definition."""
+    exact = Session(program)
+    twins = [Session(rewrite.quantised(program, of_half(watched, name, half))) for half in (0, 1)]
+    feeds = [*watched.samples]
+    middle = len(feeds) // 2
     lost = []
-    for name in program.outputs:
-        a, b = (np.array([s.run(feed)[name] for feed in given], np.float64) for s in (exact, twin))
-        lost.append(((a - b) ** 2).mean() / a.var())
+    for output in program.outputs:
+        each = []
+        for i, feed in enumerate(feeds):
+            a = exact.run(feed)[output].astype(np.float64)
+            b = twins[0 if i >= middle else 1].run(feed)[output]
+            each.append(((a - b) ** 2).mean() / a.var())
+        lost.append(np.mean(each))
     return float(np.prod(lost) ** (1 / len(lost)))
 
 
-def test_energies_of_errors_are_shares_and_their_mean_is_geometric() -> None:
+def test_shares_are_of_samples_and_their_mean_over_outputs_is_geometric() -> None:
     a: list[dict[str, Array]] = [{"y": np.array([10.0, 12.0]), "z": np.zeros(2)}]
     assert loss(a, [{"y": np.array([10.0, 11.0]), "z": np.zeros(2)}]) == pytest.approx(0.5)
-    a = [{"y": np.array([v, -v]), "z": np.array([v, v])} for v in (1.0, -1.0)]
-    b = [{"y": one["y"] * 0.9, "z": one["z"] * 0.999} for one in a]
-    assert loss(a, b) == pytest.approx(np.sqrt(1e-2 * 1e-6))
+    a = [{"y": np.array([v, -v]), "z": np.array([0.0, v])} for v in (1.0, -100.0)]
+    b = [{"y": a[0]["y"] * 0.9, "z": a[0]["z"] * 0.999}, {"y": a[1]["y"], "z": a[1]["z"]}]
+    # Errors of z are 1e-3 beside deviations of 1/2 and 1/2.
+    assert loss(a, b) == pytest.approx(np.sqrt(1e-2 / 2 * (1e-6 / 0.5) / 2))
     assert loss(a, a) < 1e-9
 
 
+def test_an_output_of_one_number_deviates_from_other_samples() -> None:
+    a: list[dict[str, Array]] = [{"y": np.array([[v]])} for v in (1.0, 2.0, 3.0)]
+    b: list[dict[str, Array]] = [{"y": np.array([[v]])} for v in (1.0, 2.5, 3.0)]
+    assert loss(a, b) == pytest.approx(0.25 / 2)
+
+
 @pytest.mark.parametrize("tail", [1.0, 30.0])
-def test_the_method_is_one_that_loses_least_on_the_samples_that_ranges_are_of(
+def test_the_method_is_the_one_that_loses_least_on_the_half_that_ranges_are_not_of(
     tail: float,
 ) -> None:
     program, given, told = network(), samples(tail), Told()
     simple = passes.simplify(program, before="fuse_residual")
     ranges, _ = calibrate(simple, given.calibrating, progress=told)
     watched = watch(simple, given.calibrating)
-    shares = {name: share(simple, watched.ranges(name), given.calibrating) for name in TRIED}
-    alike = [name for name in TRIED if shares[name] <= min(shares.values()) / 0.9]
-    assert ranges.method == alike[0]
+    shares = {name: share(simple, watched, name) for name in TRIED}
+    assert ranges.method == min(shares, key=shares.__getitem__)
     assert ranges.ranges == watched.ranges(ranges.method).ranges
     (said,) = told.notes
     assert ranges.method in said
     assert all(f"{name} {share:.2e}" in said for name, share in shares.items())
 
 
-def test_the_first_of_equals_is_taken() -> None:
-    program, given = network(), samples(1.0)
-    found = quantise.Ranges(
-        "net", "first", 1, {name: quantise.Range(-9, 9) for name in ("x", "a", "b")}
+def test_halves_hold_what_was_seen_of_their_samples() -> None:
+    program, given = network(), samples(30.0)
+    watched = watch(passes.simplify(program, before="fuse_residual"), given)
+    x = np.concatenate([feed["x"] for feed in given])
+    for seen, part in zip(watched.halves, (x[:10], x[10:]), strict=True):
+        assert seen["x"].whole == quantise.Range(float(part.min()), float(part.max()))
+        assert len(seen["x"].extremes) == 10
+        assert seen["x"].histogram[0].sum() == part.size
+    whole = watched.halves[0]["x"].joined(watched.halves[1]["x"])
+    assert whole.histogram[0].sum() == x.size
+    assert whole.whole == quantise.Range(float(x.min()), float(x.max()))
+
+
+def test_ranges_that_fit_the_samples_they_are_of_alone_are_not_the_best() -> None:
+    program = network()
+    noise = RNG.uniform(-1, 1, (8, 3, 12, 12)).astype(np.float32)
+    noise[4:] *= 8  # the second half reaches further
+    given = quantise.samples.of_arrays({"x": noise}, {"x": ((1, 3, 12, 12), "float32")})
+
+    def ranges(name: str, half: int) -> Ranges:
+        fits = name != "min_max" and half == 0
+        reach = 1.0 if fits else 8.0
+        found = dict.fromkeys(("a", "b"), quantise.Range(-40, 40))
+        return Ranges("net", name, 4, {"x": quantise.Range(-reach, reach), **found})
+
+    assert best(program, given, ranges) == "min_max"
+
+
+@pytest.mark.parametrize("count", [1, 20])
+def test_the_first_of_equals_is_taken_and_where_there_is_no_other_sample(count: int) -> None:
+    found = {name: quantise.Range(-9, 9) for name in ("x", "a", "b")}
+    given = quantise.Samples(count, samples(1.0).feed)
+    assert best(network(), given, lambda name, _: Ranges("net", name, 1, found)) == TRIED[0]
+
+
+def test_one_sample_is_enough() -> None:
+    program, given = network(), quantise.Samples(1, samples(1.0).feed)
+    ranges, _ = calibrate(passes.simplify(program, before="fuse_residual"), given)
+    assert ranges.ranges["x"] == quantise.Range(
+        *(float(f(given.feed(0)["x"])) for f in (np.min, np.max))
     )
-    same = quantise.Ranges("net", "second", 1, found.ranges)
-    assert best(program, given, [found, same]).method == "first"
 
 
 def test_every_method_that_is_tried_is_there_and_best_is_a_name() -> None:

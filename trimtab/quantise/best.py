@@ -1,17 +1,20 @@
 """Which method of calibration ranges are by, where none was asked for: the one that loses least.
 
-No method is the best for all networks, so several are tried. They are compared on samples that
-ranges are of, as those held out shall tell the accuracy and nothing else. What an output loses is
-the energy of its errors as a share of that of its deviations from their mean: errors count where an
-output says something, the more the larger they are, and not against a constant that all places have
-in common. Outputs have units of their own (scores, coordinates), so of several it is the geometric
-mean. Samples that ranges are of hide what cutting off costs on others, so that a method which cuts
-more has to be better by more than chance is.
+No method is the best for all networks, so several are tried. What they cut off is seen on other
+samples than those that ranges are of, but those held out shall tell the accuracy and nothing else:
+so ranges are taken of either half of the samples, and tried on the other one. Half as many samples
+reach less far, which is on the safe side where there are few.
+
+What an output loses on a sample is the energy of its errors as a share of that of its deviations
+from their mean: errors count where an output says something, the more the larger they are, and not
+against a constant that all places have in common. Samples count alike, or the one with the largest
+outputs would decide alone. Outputs have units of their own (scores, coordinates), so of several it
+is the geometric mean.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -23,37 +26,45 @@ from trimtab.quantise.samples import Samples
 from trimtab.quantise.seen import Array
 from trimtab.session import Session
 
-TRIED = ("reach", "min_max", "norm", "mse", "percentile")  # those that cut off least first
+TRIED = ("reach", "min_max", "endpoint", "norm", "mse", "percentile")
 _LOOKED_AT = 16  # samples
-_ALIKE = 0.9  # a loss that is no smaller than that share of another is not less
 _LEAST = 1e-12  # of a loss, where the geometric mean would forget all others
 
 Outputs = Mapping[str, Array]
 
 
 def best(
-    program: Program, samples: Samples, candidates: Sequence[Ranges], progress: Progress = SILENT
-) -> Ranges:
-    """The first of the candidates by which the simplified float32 `program` in int8, with weights
-    rounded to the nearest, loses hardly more than by any other.
+    program: Program,
+    samples: Samples,
+    ranges: Callable[[str, int], Ranges],
+    progress: Progress = SILENT,
+) -> str:
+    """The first of the methods by which the simplified float32 `program` in int8, with weights
+    rounded to the nearest, loses least. `ranges`: by a method, of one half of the samples.
     """
-    feeds = [*_some(samples)]
+    if samples.count < 2:  # there is no other sample
+        return TRIED[0]
+    # Evenly from all, as neighbours are alike.
+    count = min(samples.count, _LOOKED_AT)
+    looked_at = [i * samples.count // count for i in range(count)]
     session = Session(program)
-    wanted = [session.run(feed) for feed in feeds]
-    losses: list[float] = []
+    wanted = [session.run(samples.feed(i)) for i in looked_at]
+    losses: dict[str, float] = {}
+    made: dict[str, list[Ranges]] = {}
     with progress.step("choosing the method", "methods") as step:
-        for number, ranges in enumerate(candidates):
-            step.update(number + 1, len(candidates), ranges.method)
-            same = next((i for i, c in enumerate(candidates[:number]) if _alike(c, ranges)), None)
-            if same is None:
-                twin = Session(rewrite.quantised(program, ranges))
-                losses.append(loss(wanted, [twin.run(feed) for feed in feeds]))
-            else:
-                losses.append(losses[same])
-    told = ", ".join(f"{c.method} {x:.2e}" for c, x in zip(candidates, losses, strict=True))
-    limit = min(losses) / _ALIKE
-    chosen = next(c for c, x in zip(candidates, losses, strict=True) if x <= limit)
-    progress.note(f"ranges by {chosen.method}, of what the outputs lose by each: {told}")
+        for number, name in enumerate(TRIED):
+            step.update(number + 1, len(TRIED), name)
+            made[name] = [ranges(name, half) for half in (0, 1)]
+            same = next(other for other in made if _alike(made[other], made[name]))
+            if same in losses:
+                losses[name] = losses[same]
+                continue
+            twins = [Session(rewrite.quantised(program, one)) for one in made[name]]
+            found = [twins[1 - samples.half(i)].run(samples.feed(i)) for i in looked_at]
+            losses[name] = loss(wanted, found)
+    chosen = min(losses, key=losses.__getitem__)
+    told = ", ".join(f"{name} {lost:.2e}" for name, lost in losses.items())
+    progress.note(f"ranges by {chosen}, of what the outputs lose by each: {told}")
     return chosen
 
 
@@ -61,18 +72,19 @@ def loss(wanted: Sequence[Outputs], found: Sequence[Outputs]) -> float:
     """Of the outputs of a network on some samples, beside those that are wanted."""
     shares = []
     for name in wanted[0]:
-        a, b = (np.stack([one[name].astype(np.float64) for one in all]) for all in (wanted, found))
-        varied = float(np.square(a - a.mean()).sum())
-        if varied > 0:
-            shares.append(max(float(np.square(a - b).sum()) / varied, _LEAST))
+        a, b = (
+            np.stack([one[name].astype(np.float64).ravel() for one in all_])
+            for all_ in (wanted, found)
+        )
+        if a.shape[1] == 1:  # it deviates from other samples' alone
+            a, b = a.T, b.T
+        varied = np.square(a - a.mean(axis=1, keepdims=True)).sum(axis=1)
+        says = varied > 0
+        if says.any():
+            lost = np.square(a - b).sum(axis=1)[says] / varied[says]
+            shares.append(max(float(lost.mean()), _LEAST))
     return float(np.exp(np.mean(np.log(shares)))) if shares else 0.0
 
 
-def _some(samples: Samples) -> Samples:
-    """Evenly from all, as neighbours are alike."""
-    count = min(samples.count, _LOOKED_AT)
-    return Samples(count, lambda i: samples.feed(i * samples.count // count))
-
-
-def _alike(a: Ranges, b: Ranges) -> bool:
-    return a.ranges == b.ranges
+def _alike(a: Sequence[Ranges], b: Sequence[Ranges]) -> bool:
+    return [one.ranges for one in a] == [one.ranges for one in b]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from trimtab.passes.tabulate_bytes import computed
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
 from trimtab.quantise import equalise, rewrite
-from trimtab.quantise.best import TRIED, best
+from trimtab.quantise.best import best
 from trimtab.quantise.equalise import Channels, equalised
 from trimtab.quantise.methods import BEST, DEFAULT, method
 from trimtab.quantise.ranges import Ranges
@@ -43,29 +44,42 @@ def tensors(program: Program) -> list[str]:
 
 @dataclass(frozen=True)
 class Watched:
-    """What was seen of a program's tensors on the samples, their channels multiplied with
-    `factors`; `rounding`: of its weights, by what was seen of their operands.
+    """What was seen of a program's tensors on each half of the samples, their channels multiplied
+    with `factors`; `rounding`: of its weights, by what was seen of their operands.
     """
 
     program: Program
     samples: Samples
-    seen: Mapping[str, Seen]
+    halves: Sequence[Mapping[str, Seen]]
     factors: Mapping[str, tuple[float, ...]]
     rounding: Rounding
 
     def ranges(self, name: str, progress: Progress = SILENT) -> Ranges:
         """By the method of that name, or the best one; they may need that histograms were taken."""
         if name == BEST:
-            candidates = [self.ranges(tried) for tried in TRIED]
-            return best(self.program, self.samples, candidates, progress)
-        chosen, count = method(name), self.samples.count
-        means = {
-            tensor: tuple((place.sums / count).tolist())
-            for tensor, place in self.seen.items()
+            name = best(self.program, self.samples, self._of_half, progress)
+        return self._ranges(name, self._seen)
+
+    def _of_half(self, name: str, half: int) -> Ranges:
+        return self._ranges(name, self.halves[half])
+
+    def _ranges(self, name: str, seen: Mapping[str, Seen]) -> Ranges:
+        found = {tensor: method(name).range_of(place) for tensor, place in seen.items()}
+        count = self.samples.count
+        return Ranges(self.program.name, name, count, found, self._means, self.factors)
+
+    @cached_property
+    def _seen(self) -> Mapping[str, Seen]:
+        first, second = self.halves
+        return {tensor: place.joined(second[tensor]) for tensor, place in first.items()}
+
+    @cached_property
+    def _means(self) -> Mapping[str, tuple[float, ...]]:
+        return {
+            tensor: tuple((place.sums / self.samples.count).tolist())
+            for tensor, place in self._seen.items()
             if place.sums is not None and np.isfinite(place.sums).all()
         }
-        found = {tensor: chosen.range_of(place) for tensor, place in self.seen.items()}
-        return Ranges(self.program.name, name, count, found, means, self.factors)
 
 
 def watch(
@@ -78,19 +92,20 @@ def watch(
     """
     factors = _factors(program, samples, progress)
     twin = equalised(program, factors)
-    seen = {tensor: Seen(function=_function(twin, tensor)) for tensor in tensors(twin)}
+    functions = {tensor: _function(twin, tensor) for tensor in tensors(twin)}
+    halves = [{t: Seen(function=function) for t, function in functions.items()} for _ in range(2)]
     channels = _channels(twin)
     operands = _Operands(twin, samples.count)
 
     def look(number: int, values: Values) -> None:
-        for tensor, place in seen.items():
+        for tensor, place in halves[samples.half(number)].items():
             place.look(values[tensor])
             if tensor in channels:
                 place.add(values[tensor], channels[tensor])
         operands.look(number, values)
 
     _go_over(twin, tensors(twin), samples, "calibrating: ranges", look, progress)
-    blank = [tensor for tensor, place in seen.items() if not place.extremes]
+    blank = [tensor for tensor in functions if not any(seen[tensor].extremes for seen in halves)]
     if blank:
         raise CalibrationError(
             f"tensor '{blank[0]}' had no finite value in {samples.count} samples",
@@ -98,13 +113,17 @@ def watch(
             hint="look at the samples: are mean and scale those of the training?",
         )
 
-    def count(_: int, values: Values) -> None:
-        for tensor, place in seen.items():
+    for tensor in functions:
+        a, b = (seen[tensor] for seen in halves)
+        a.counted = b.counted = a.whole.joined(b.whole)
+
+    def count(number: int, values: Values) -> None:
+        for tensor, place in halves[samples.half(number)].items():
             place.count(values[tensor])
 
     if histograms:
         _go_over(twin, tensors(twin), samples, "calibrating: histograms", count, progress)
-    return Watched(program, samples, seen, factors, operands.rounding())
+    return Watched(program, samples, halves, factors, operands.rounding())
 
 
 def rounding_of(

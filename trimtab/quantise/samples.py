@@ -47,6 +47,10 @@ class Samples:
         some = [i for i in range(self.count) if self._is_held_out(i)]
         return self._some(some) if some else self
 
+    def half(self, i: int) -> int:
+        """0 or 1: the half that a sample is in, with its neighbours, which are alike."""
+        return 2 * i // self.count
+
     def __iter__(self) -> Iterator[Feed]:
         return map(self.feed, range(self.count))
 

@@ -36,19 +36,30 @@ class Seen:
     """The extremes of each sample in their order and, after a second look, how often values were
     in each of `BINS` equal parts of the whole range, of which one ends at 0. `sums`: of samples'
     means by channel, for those that `add` was told of. `function`: what is computed of each value,
-    where nothing else reads the tensor: then only what becomes of the values counts.
+    where nothing else reads the tensor: then only what becomes of the values counts. `counted`: the
+    range that has the parts, where it is that of more samples than these.
     """
 
     extremes: list[Range] = field(default_factory=list)
     counts: Array | None = None
     sums: Array | None = None
     function: Callable[[Array], Array] | None = None
+    counted: Range | None = None
 
     @property
     def whole(self) -> Range:
         """From the least to the largest value, with 0, which padding needs."""
-        return Range(
-            min(0.0, *(r.least for r in self.extremes)), max(0.0, *(r.most for r in self.extremes))
+        ends = [Range(0.0, 0.0), *self.extremes]
+        return Range(min(r.least for r in ends), max(r.most for r in ends))
+
+    def joined(self, other: Seen) -> Seen:
+        """What was seen of the samples of both, whose values were counted in the same parts."""
+        return Seen(
+            [*self.extremes, *other.extremes],
+            _sum(self.counts, other.counts),
+            _sum(self.sums, other.sums),
+            self.function,
+            self.counted,
         )
 
     def look(self, values: Array) -> None:
@@ -61,7 +72,7 @@ class Seen:
         """Adds a sample to the sums along every axis but that of the channels."""
         rest = tuple(i for i in range(values.ndim) if i != axis % values.ndim)
         means = values.mean(axis=rest, dtype=np.float64)
-        self.sums = means if self.sums is None else self.sums + means
+        self.sums = _sum(self.sums, means)
 
     def count(self, values: Array) -> None:
         """Counts the values of a sample, once all extremes are known."""
@@ -69,7 +80,7 @@ class Seen:
         # All are equally wide: a division finds them, where np.histogram would sort.
         parts = np.floor(values[np.isfinite(values)] / width) + below
         found = np.bincount(np.clip(parts, 0, BINS - 1).astype(np.int64), minlength=BINS)
-        self.counts = found if self.counts is None else self.counts + found
+        self.counts = _sum(self.counts, found)
 
     @property
     def edges(self) -> Array:
@@ -80,7 +91,7 @@ class Seen:
     @property
     def _parts(self) -> tuple[float, int]:
         """How wide a part is, and how many lie below 0."""
-        whole = self.whole
+        whole = self.counted or self.whole
         width = (whole.most - whole.least) / BINS or 1.0
         below = round(-whole.least / width)
         # A little wider than the range, so that 0 is an end.
@@ -94,3 +105,8 @@ class Seen:
         edges = self.edges
         counts = np.zeros(BINS) if self.counts is None else self.counts.astype(np.float64)
         return counts, (edges[:-1] + edges[1:]) / 2
+
+
+def _sum(a: Array | None, b: Array | None) -> Array | None:
+    """Of what there is."""
+    return a if b is None else b if a is None else np.asarray(a + b)
