@@ -137,15 +137,17 @@ class Process:
         return taken
 
     def _settle(self) -> None:
-        """Waits until it takes no time of a processor: threads of some engines go on spinning after
-        an inference, where the next engine's would run. RunnerError when it never comes to rest.
+        """Waits until it takes no processor's time and wants none: threads of some engines go on
+        spinning after an inference, where the next engine's would run. RunnerError when it never
+        comes to rest.
         """
         end = time.monotonic() + _REST_SECONDS
-        ticks = _ticks(self._process.pid)
+        _, ticks = _threads(self._process.pid)
         while time.monotonic() < end:
             time.sleep(_LOOK_SECONDS)
-            before, ticks = ticks, _ticks(self._process.pid)
-            if ticks == before:
+            before = ticks
+            wants, ticks = _threads(self._process.pid)
+            if ticks == before and not wants:
                 return
         raise RunnerError(f"it still computes {_REST_SECONDS} s after its answer", where=self._name)
 
@@ -164,13 +166,17 @@ class Process:
         self._log.close()
 
 
-def _ticks(pid: int) -> tuple[str, str]:
-    """Processor time of a process and its threads: fields 14 and 15 of /proc/PID/stat (proc(5))."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
-    except OSError:  # it has ended, which the next turn will say
-        return "", ""
-    return fields[11], fields[12]
+def _threads(pid: int) -> tuple[bool, int]:
+    """Whether a thread of a process runs or waits for a processor, and the time that all took, in
+    ticks: fields 3, 14 and 15 of /proc/PID/task/TID/stat (proc(5)).
+    """
+    wants, ticks = False, 0
+    with contextlib.suppress(OSError):  # it has ended, which the next turn will say
+        for file in Path(f"/proc/{pid}/task").glob("*/stat"):
+            fields = file.read_text().rpartition(") ")[2].split()
+            wants |= fields[0] == "R"
+            ticks += int(fields[11]) + int(fields[12])
+    return wants, ticks
 
 
 def prepare(python: str, case: Case, engine: str, threads: int) -> None:
