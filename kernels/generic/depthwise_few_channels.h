@@ -72,7 +72,7 @@ struct FewChannels {
   }
 };
 
-// At most kNr channels, and 16 of them.
+// Of at most kNr channels, and at most the 16 that CopyShort takes.
 template <size_t kNr>
 inline void DepthwiseFewChannels(const DepthwiseArgs<int8_t>& args,
                                  void (*wide)(const DepthwiseArgs<int8_t>&)) {

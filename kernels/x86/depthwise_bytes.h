@@ -62,6 +62,7 @@ struct Window {
   using Bytes = typename Taps::Bytes;
   static constexpr int kGroup = Taps::kGroup;
   static constexpr int kDown = kSize < kGroup ? kSize : kGroup;  // taps of a column in a group
+  static_assert(kSize <= kGroup + 1, "a group leaves one line at most");
   static constexpr size_t kGroups = kSize + (kDown < kSize ? (kSize + kGroup - 1) / kGroup : 0);
 
   // The place among a window's taps of the one that is tap q of group g, or kNone.

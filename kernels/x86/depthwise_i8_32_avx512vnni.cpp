@@ -76,8 +76,9 @@ struct DotTaps {
 }  // namespace
 
 extern "C" void depthwise_i8_32_avx512vnni(const DepthwiseArgs<int8_t>& args) {
+  constexpr size_t kNr = DotTaps<false>::kNr;
   const auto whole = DepthwiseBytes<DotTaps<false>>;
   // Two rows side by side are not worth their copies.
-  if (3 * args.channels <= 32) return DepthwiseFewChannels<32>(args, whole);
-  args.channels < 32 ? DepthwiseBytes<DotTaps<true>>(args) : whole(args);
+  if (3 * args.channels <= kNr) return DepthwiseFewChannels<kNr>(args, whole);
+  args.channels < kNr ? DepthwiseBytes<DotTaps<true>>(args) : whole(args);
 }
