@@ -77,7 +77,26 @@ struct GemmArgs<int8_t> {
   int32_t zero_point, low, high;  // -128 <= low <= high <= 127
   uint16_t mr, nr, kr;            // read by the portable kernel only
   int8_t* scratch;                // mr * taps * k elements that a kernel may write to
+  size_t steps;                   // of a panel of paired weights
 };
+
+// Paired products take the same arguments and give the same results, of weights in an order in which
+// a sum of two products of bytes, the rows' without sign, fits 16 bits.
+// The depth of each panel has an order of its own, in steps: [panel][step], each a PairedStep and
+// [kPairedDepth / 4][nr][4] weights. Element i of a step is element place + index[i] of the depth,
+// plus 128; the kPairedDepth elements from `place` on are of one tap. No place is less than the one
+// before. `count`, of a panel's first step, says how many of `steps` there are.
+// Of every two neighbours in a column, the positive weights add up to at most 128, and so do the
+// negative ones: 255 * 128 < 2^15. An element whose weight is 0 may be any. `bias` is less 128 times
+// the sum of a column's weights.
+enum { kPairedDepth = 16 };
+struct PairedStep {
+  uint32_t place, count;
+  uint8_t unused[8];
+  uint8_t index[kPairedDepth];  // < kPairedDepth
+};
+template <typename T>
+using PairedGemmArgs = GemmArgs<T>;
 
 // Depthwise convolution of a block of rows x pixels neighbouring output pixels:
 //

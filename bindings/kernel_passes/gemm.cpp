@@ -8,23 +8,28 @@ namespace {
 
 // How weights are packed, for the portable kernel: others know; and what kernels may write to.
 template <typename Args>
-void SetUp(Args*, size_t) {}
-void SetUp(GemmArgs<int8_t>* args, size_t tile) {
+void SetUp(Args*, size_t, size_t) {}
+void SetUp(GemmArgs<int8_t>* args, size_t tile, size_t steps) {
   args->kr = 4;
+  args->steps = steps;
   args->scratch = Shared<int8_t>().scratch.Take(tile);
 }
+
+// Of a panel: elements, and steps if weights are paired.
+struct PanelSizes {
+  size_t elements, steps;
+};
 
 // One product with the column blocks of the engine's driver: rows of A are `line` pixels to an
 // image row, `step` elements apart; a tap reads k elements, the next one lies an image row below.
 template <typename T>
-Pass GemmPass(Kernel<GemmArgs<T>> kernel, const LayerSizes& s) {
+Pass ProductPass(Kernel<GemmArgs<T>> kernel, const LayerSizes& s, const T* w, PanelSizes panel) {
   constexpr size_t kResidentFloats = 64 * 1024;
   const size_t rows = s.at("rows"), columns = s.at("columns"), taps = s.at("taps"), k = s.at("k");
   const size_t step = s.at("step"), line = s.at("line"), mr = s.at("mr"), nr = s.at("nr");
   const size_t panels = (columns + nr - 1) / nr, depth = taps * k;
   const size_t block = std::max<size_t>(1, kResidentFloats / (depth * nr)) * nr;
-  const T* const x = Shared<T>().x.Take((rows + taps * line) * step + k);
-  const T* const w = Shared<T>().w.Take(panels * nr * (depth + 1));
+  const T* const x = Shared<T>().x.Take((rows + taps * line) * step + k + kPairedDepth);
   T* const y = Shared<T>().y.Take(rows * columns);
   Pointers<T> pointers;
   for (size_t i = 0; i < rows; i += mr) {
@@ -38,12 +43,12 @@ Pass GemmPass(Kernel<GemmArgs<T>> kernel, const LayerSizes& s) {
     args.taps = taps;
     args.k = k;
     args.c_stride = columns;
-    SetUp(&args, mr * depth);
+    SetUp(&args, mr * depth, panel.steps);
     args.mr = static_cast<uint16_t>(mr);
     args.nr = static_cast<uint16_t>(nr);
     for (size_t column = 0; column < columns; column += block) {
-      args.w = w + column * depth;
-      SetEpilogue(&args, w + panels * nr * depth + column, panels * nr);
+      args.w = w + column / nr * panel.elements;
+      SetEpilogue(&args, w + panels * panel.elements + column, panels * nr);
       args.columns = std::min(block, columns - column);
       for (size_t i = 0; i < rows; i += mr) {
         args.a = pointers.data() + i * taps;
@@ -55,10 +60,37 @@ Pass GemmPass(Kernel<GemmArgs<T>> kernel, const LayerSizes& s) {
   };
 }
 
+size_t Panels(const LayerSizes& s) { return (s.at("columns") + s.at("nr") - 1) / s.at("nr"); }
+
+template <typename T>
+Pass GemmPass(Kernel<GemmArgs<T>> kernel, const LayerSizes& s) {
+  const size_t panel = s.at("taps") * s.at("k") * s.at("nr");
+  const T* const w = Shared<T>().w.Take(Panels(s) * (panel + s.at("nr")));
+  return ProductPass<T>(kernel, s, w, {panel, 0});
+}
+
+// Steps that take the depth as it lies; where a tap has fewer elements than a step, what is behind.
+Pass PairedGemmPass(Kernel<PairedGemmArgs<int8_t>> kernel, const LayerSizes& s) {
+  const size_t k = s.at("k"), depth = s.at("taps") * k;
+  const size_t step_bytes = sizeof(PairedStep) + kPairedDepth * s.at("nr");
+  const size_t steps = (depth + kPairedDepth - 1) / kPairedDepth;
+  int8_t* const w = Shared<int8_t>().w.Take(Panels(s) * (steps * step_bytes + s.at("nr")));
+  for (size_t i = 0; i < Panels(s) * steps; ++i) {
+    const size_t at = std::min(i % steps * kPairedDepth, depth - 1), in_tap = at % k;
+    const size_t last = k < kPairedDepth ? 0 : k - kPairedDepth;
+    PairedStep step = {};
+    step.place = static_cast<uint32_t>(at - in_tap + std::min(in_tap, last));
+    step.count = static_cast<uint32_t>(steps);
+    __builtin_memcpy(w + i * step_bytes, &step, sizeof(step));
+  }
+  return ProductPass<int8_t>(kernel, s, w, {steps * step_bytes, steps});
+}
+
 const PassMaker kMakers[] = {
     {"GemmArgs<float>", MakePass<GemmArgs<float>, GemmPass<float>>},
     {"GemmArgs<Half>", MakePass<GemmArgs<Half>, GemmPass<Half>>},
     {"GemmArgs<int8_t>", MakePass<GemmArgs<int8_t>, GemmPass<int8_t>>},
+    {"PairedGemmArgs<int8_t>", MakePass<PairedGemmArgs<int8_t>, PairedGemmPass>},
 };
 
 }  // namespace

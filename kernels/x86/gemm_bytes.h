@@ -5,9 +5,10 @@
 // Smaller(rows), the next smaller number of rows that gets code of its own, or 0; and, for a tile of
 // rows that begins with the pointers `a`,
 //
-//   Tile(args, a)                                what all its panels share
-//   Multiply<kRows, kUsed>(args, w, bias, sums)  bias and products of the first kUsed vectors of a
-//                                                panel; Numbers sums[kRows][kUsed]
+//   Tile(args)                          what all its panels share
+//   PanelBytes(args)                    of weights
+//   Multiply<kRows, kUsed>(args, sums)  bias and products of the first kUsed vectors of a panel;
+//                                       Numbers sums[kRows][kUsed]
 #ifndef TRIMTAB_KERNELS_X86_GEMM_BYTES_H_
 #define TRIMTAB_KERNELS_X86_GEMM_BYTES_H_
 
@@ -18,6 +19,12 @@
 namespace {
 
 constexpr size_t kNumbers = kLanes / kQuarters;  // of a vector of them
+
+// Of weights in the order of the depth.
+template <size_t kNr>
+inline size_t PlainPanelBytes(const GemmArgs<int8_t>& args) {
+  return args.taps * args.k * kNr;
+}
 
 // Fewer than a panel has; the last word overlaps the one before.
 inline void CopyBytes(int8_t* to, const int8_t* from, size_t count) {
@@ -96,7 +103,7 @@ inline void RunPanel(const GemmArgs<int8_t>& args, const Tile& tile, size_t colu
 template <class Tile>
 inline void GemmBytes(const GemmArgs<int8_t>& given) {
   constexpr size_t kMr = Tile::kMr, kNr = Tile::kNr;
-  const size_t panel_bytes = given.taps * given.k * kNr;
+  const size_t panel_bytes = Tile::PanelBytes(given);
   const bool is_real = given.reals != nullptr;
   const size_t size = is_real ? sizeof(float) : sizeof(int8_t);  // of a result
   int8_t* const c = is_real ? reinterpret_cast<int8_t*>(given.reals) : given.c;

@@ -10,6 +10,7 @@ namespace {
 struct DotTile {
   static constexpr int kMr = 14, kNr = 32, kVectors = 2, kRowsAtOnce = 4;
   static constexpr int Smaller(int rows) { return rows > 10 ? 10 : rows > 7 ? 7 : rows / 2; }
+  static size_t PanelBytes(const GemmArgs<int8_t>& args) { return PlainPanelBytes<kNr>(args); }
 
   int32_t excess[16];  // of each row
 

@@ -28,7 +28,8 @@ template <>
 struct Epilogue<int8_t> {
   const float* scale;
   int32_t zero_point = 0, low = INT8_MIN, high = INT8_MAX;
-  uint16_t kr;  // as weights are packed
+  uint16_t kr;       // as weights are packed
+  size_t steps = 0;  // of a panel of paired weights
 
   void Activate(int8_t*, size_t, size_t, size_t) const {}
 };

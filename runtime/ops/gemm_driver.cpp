@@ -43,8 +43,7 @@ Status GemmDriver<T>::Bind(const ProductPlan& plan, const Tensor& w, const Tenso
                            int64_t zeros, int threads, int64_t buffer_bytes) {
   const KernelRef& ref = plan.kernel;
   const KernelRow* row = nullptr;
-  constexpr uint16_t kFamily = FamilyHash<T>(NameHash("gemm"));
-  TRIMTAB_RETURN_IF_ERROR(FindKernel(ref, kFamily, &row));
+  TRIMTAB_RETURN_IF_ERROR(FindKernel(ref, FamilyHash<T>(plan.family), &row));
   TRIMTAB_CHECK(ref.mr > 0 && ref.nr > 0, "the plan's matrix kernel has no tile");
   kernel_ = reinterpret_cast<Kernel<GemmArgs<T>>>(row->function);
   mr_ = ref.mr;
@@ -94,6 +93,7 @@ static void SetUp(const Epilogue<int8_t>& epilogue, const GemmJob<int8_t>&,
   args->low = epilogue.low;
   args->high = epilogue.high;
   args->kr = epilogue.kr;
+  args->steps = epilogue.steps;
   args->c = nullptr;
   args->reals = nullptr;
 }

@@ -58,6 +58,7 @@ struct ProductPlan {
 
   KernelRef kernel;
   int64_t panels, call_tiles;
+  uint32_t family = NameHash("gemm");
 };
 
 template <typename T>

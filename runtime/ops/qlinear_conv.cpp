@@ -199,12 +199,14 @@ class QlinearConv final : public OperatorOf<QlinearConvAttributes> {
 
  private:
   bool is_real() const { return attributes().to == QlinearConvTo::kF32; }
+  Status CheckSteps(size_t panels, size_t taps, size_t k) const;
 
   Window window_;
   Epilogue<int8_t> epilogue_;
   GemmDriver<int8_t> gemm_;
   bool gathers_ = false;
-  int64_t depth_ = 0;         // as weights are packed
+  int64_t depth_ = 0;         // of rows that kernels read whole
+  int64_t packed_depth_ = 0;  // of weights
   int64_t places_bytes_ = 0;  // GemmSource has it
   int32_t padding_ = 0;       // what it holds
 };
@@ -242,14 +244,46 @@ Status QlinearConv::Prepare() {
         places_bytes_ + mr * attributes().call_tiles * depth_ + static_cast<int64_t>(kWord);
     taps = 1;
   }
-  const ProductPlan plan(attributes());
-  TRIMTAB_RETURN_IF_ERROR(gemm_.Bind(plan, input(1), &input(2), group, columns, depth_, taps,
+  ProductPlan plan(attributes());
+  packed_depth_ = depth_;
+  if (attributes().steps > 0) {
+    constexpr auto kHeader = static_cast<int64_t>(sizeof(PairedStep));
+    const int64_t nr = attributes().kernel.nr;
+    TRIMTAB_CHECK(nr > 0 && kHeader % nr == 0, "no panels of paired weights have this width", nr);
+    plan.family = NameHash("paired_gemm");
+    packed_depth_ = attributes().steps * (kPairedDepth + kHeader / nr);
+    epilogue_.steps = static_cast<size_t>(attributes().steps);
+  }
+  TRIMTAB_RETURN_IF_ERROR(gemm_.Bind(plan, input(1), &input(2), group, columns, packed_depth_, taps,
                                      window_.pointwise() ? 0 : k, threads(), buffer_bytes));
+  TRIMTAB_RETURN_IF_ERROR(
+      CheckSteps(static_cast<size_t>(group) * gemm_.panels(static_cast<size_t>(columns)),
+                 static_cast<size_t>(taps), static_cast<size_t>(gathers_ ? depth_ : k)));
   const int64_t padded =
       group * static_cast<int64_t>(gemm_.panels(static_cast<size_t>(columns)) * gemm_.nr());
   TRIMTAB_CHECK(static_cast<int64_t>(input(3).bytes / sizeof(float)) >= padded,
                 "packed scales are too short", padded);
   return RequestScratch(gemm_.scratch_bytes());
+}
+
+// That steps of paired weights read nothing but the rows of `taps`, of k elements.
+Status QlinearConv::CheckSteps(size_t panels, size_t taps, size_t k) const {
+  const auto* w = input(1).data<int8_t>();
+  for (; epilogue_.steps > 0 && panels > 0; --panels) {
+    uint32_t place = 0;
+    for (size_t i = 0; i < epilogue_.steps; ++i) {
+      PairedStep step;
+      __builtin_memcpy(&step, w, sizeof(step));
+      w += sizeof(step) + kPairedDepth * gemm_.nr();
+      bool is_inside = step.place >= place && step.place / k < taps &&
+                       step.place % k + kPairedDepth <= k && step.count <= epilogue_.steps;
+      for (uint8_t index : step.index) is_inside = is_inside && index < kPairedDepth;
+      TRIMTAB_CHECK(is_inside, "a step of paired weights lies outside of the rows (its place)",
+                    step.place);
+      place = step.place;
+    }
+  }
+  return Status();
 }
 
 void QlinearConv::Run(ThreadPool& pool) {
@@ -280,7 +314,7 @@ void QlinearConv::Run(ThreadPool& pool) {
   job.lines = 1;  // pixels of all rows and images lie evenly
   job.line_rows = static_cast<size_t>(y.n()) * y.h() * y.w();
   job.columns = static_cast<size_t>(y.c()) / job.groups;
-  job.depth = source.depth;
+  job.depth = static_cast<size_t>(packed_depth_);
   job.row_stride = y.pixel_stride();
   job.line_stride = 0;
   gemm_.Run(job, epilogue_, scratch<void>(), pool);

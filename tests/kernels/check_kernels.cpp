@@ -5,6 +5,7 @@
 // Prints a line per kernel; exit code 1 when one is wrong or has no check.
 #include "runtime/core/cpu.h"
 #include "runtime/core/kernel_table.h"
+#include "tests/kernels/check_byte_products.h"
 #include "tests/kernels/check_elementwise.h"
 #include "tests/kernels/check_products.h"
 #include "tests/kernels/check_quantised.h"
@@ -168,18 +169,24 @@ bool CheckWholeWinograd(const KernelRow& row, Result* result) {
   return true;
 }
 
+bool CheckByteProducts(const KernelRow& row, Result* result) {
+  static const size_t kTiles[][3] = {{4, 16, 4}, {4, 4, 16}, {3, 5, 2}, {8, 8, 8}};
+  static ByteProductsCheck check;
+  const bool is_paired = Of<int8_t>(row, "paired_gemm");
+  if (!is_paired && !Of<int8_t>(row, "gemm")) return false;
+  const auto kernel = As<GemmArgs<int8_t>>(row);
+  if (is_paired) {
+    check.PairedGemm(kernel, row.nr != 0 ? row.mr : 4, row.nr != 0 ? row.nr : 8, result);
+  } else if (row.nr != 0) {
+    check.Gemm(kernel, row.mr, row.nr, DepthStep(row), result);
+  } else {
+    for (const auto& tile : kTiles) check.Gemm(kernel, tile[0], tile[1], tile[2], result);
+  }
+  return true;
+}
+
 bool CheckQuantised(const KernelRow& row, Result* result) {
   static QuantisedCheck check;
-  static const size_t kTiles[][3] = {{4, 16, 4}, {4, 4, 16}, {3, 5, 2}, {8, 8, 8}};
-  if (Of<int8_t>(row, "gemm")) {
-    if (row.nr != 0) {
-      check.Gemm(As<GemmArgs<int8_t>>(row), row.mr, row.nr, DepthStep(row), result);
-      return true;
-    }
-    for (const auto& tile : kTiles)
-      check.Gemm(As<GemmArgs<int8_t>>(row), tile[0], tile[1], tile[2], result);
-    return true;
-  }
   if (Of<int8_t>(row, "depthwise")) {
     check.Depthwise(As<DepthwiseArgs<int8_t>>(row), row.nr != 0 ? row.nr : 16, result);
   } else if (Of<int8_t>(row, "look_up")) {
@@ -224,9 +231,9 @@ int Check(int count, char** names) {
     }
     Result result;
     if (!CheckTyped<float>(row, &result) && !CheckTyped<Half>(row, &result) &&
-        !CheckStrassen(row, &result) && !CheckQuantised(row, &result) &&
-        !CheckWholeWinograd(row, &result) && !CheckRoofline<float>(row, &result) &&
-        !CheckRoofline<Half>(row, &result)) {
+        !CheckStrassen(row, &result) && !CheckByteProducts(row, &result) &&
+        !CheckQuantised(row, &result) && !CheckWholeWinograd(row, &result) &&
+        !CheckRoofline<float>(row, &result) && !CheckRoofline<Half>(row, &result)) {
       printf("FAILED: there is no check for its family\n");
       ++failed;
     } else if (result.failures > 0) {

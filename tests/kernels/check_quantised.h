@@ -3,68 +3,12 @@
 #ifndef TRIMTAB_TESTS_KERNELS_CHECK_QUANTISED_H_
 #define TRIMTAB_TESTS_KERNELS_CHECK_QUANTISED_H_
 
-#include "kernels/kernel_api.h"
-#include "tests/kernels/check_support.h"
+#include "tests/kernels/check_bytes.h"
 
 namespace check {
 
-// Bytes that end at a guard, with canaries around results.
-class GuardedBytes {
+class QuantisedCheck : BytesCheck {
  public:
-  int8_t* Take(size_t n) {
-    return reinterpret_cast<int8_t*>(floats_.Take((n + 3) / 4) + (n + 3) / 4) - n;
-  }
-  int8_t* TakeOutput(size_t n) {
-    floats_.TakeOutput((n + 3) / 4);
-    int8_t* const p = Take(n);
-    memset(p - kMargin, kCanary, n + kMargin);
-    return p;
-  }
-  // Outside of rows x columns at `stride`, with the margin in front.
-  void CheckUntouched(const int8_t* p, size_t rows, size_t columns, size_t stride, Result* result,
-                      const char* place) const {
-    for (size_t i = 1; i <= kMargin; ++i) {
-      if (p[-static_cast<ptrdiff_t>(i)] != kCanary)
-        return result->Fail("wrote in front of the output", p[-1], 0, 0, place);
-    }
-    for (size_t i = 0; i + 1 < rows; ++i) {
-      for (size_t j = columns; j < stride; ++j) {
-        if (p[i * stride + j] != kCanary)
-          return result->Fail("wrote outside the output", p[i * stride + j], 0, 0, place);
-      }
-    }
-  }
-
- private:
-  static constexpr size_t kMargin = 64;
-  static constexpr int8_t kCanary = 0x5b;
-  Guarded<float> floats_;
-};
-
-// The rule, written with what the C library has for it.
-inline double Requantised(int64_t sum, float scale, int zero_point, int low, int high) {
-  const float product = static_cast<float>(static_cast<int32_t>(sum)) * scale;
-  return Clamp(nearbyintf(product) + static_cast<double>(zero_point), low, high);
-}
-
-class QuantisedCheck {
- public:
-  void Gemm(void (*kernel)(const GemmArgs<int8_t>&), size_t mr, size_t nr, size_t kr,
-            Result* result) {
-    const size_t rows[] = {1, 2, mr - 1, mr, mr + 1, 2 * mr + 1};
-    const size_t columns[] = {1, nr - 1, nr, nr + 1, 2 * nr + 3, 3 * nr};
-    size_t turn = 0;
-    for (size_t r : rows) {
-      for (size_t n : columns) {
-        const size_t all_steps[] = {1, 2, 3, 4, 5, 7, 12};
-        for (size_t steps : all_steps) {
-          if (r > 0 && n > 0)
-            GemmCase(kernel, {mr, nr, kr}, r, n, 1 + turn++ % 4, steps * kr, result);
-        }
-      }
-    }
-  }
-
   void Depthwise(void (*kernel)(const DepthwiseArgs<int8_t>&), size_t nr, Result* result) {
     const size_t all_channels[] = {1, 7, nr, nr + 1, 2 * nr, 3 * nr - 1, 40};
     for (size_t channels : all_channels) {
@@ -241,93 +185,6 @@ class QuantisedCheck {
   }
 
  private:
-  struct Packing {
-    size_t mr, nr, kr;
-  };
-
-  void Fill(int8_t* p, size_t n, int least) {
-    for (size_t i = 0; i < n; ++i)
-      p[i] = static_cast<int8_t>(least +
-                                 static_cast<int>(random_.Below(static_cast<size_t>(128 - least))));
-  }
-  // Also the ends, at which sums of 16 bits overflow first.
-  void FillEnds(int8_t* p, size_t n, int least) {
-    Fill(p, n, least);
-    if (random_.Below(3) == 0) memset(p, random_.Below(2) == 0 ? least : 127, n);
-  }
-  // Scales of powers of two, so that many results lie halfway.
-  float Scale(size_t depth) {
-    const float scale = ldexpf(1, -static_cast<int>(random_.Below(6)) - 5);
-    return random_.Below(2) == 0 ? scale
-                                 : random_.Uniform(0.5f, 2) / static_cast<float>(40 * depth + 1);
-  }
-
-  void GemmCase(void (*kernel)(const GemmArgs<int8_t>&), const Packing& t, size_t rows,
-                size_t columns, size_t taps, size_t k, Result* result) {
-    ++result->cases;
-    const size_t panels = (columns + t.nr - 1) / t.nr, depth = taps * k;
-    int8_t* w = w_.Take(panels * depth * t.nr);
-    FillEnds(w, panels * depth * t.nr, t.kr == 16 ? -127 : -128);
-    auto* bias = reinterpret_cast<int32_t*>(bias_.Take(panels * t.nr));
-    float* scale = scale_.Take(panels * t.nr);
-    for (size_t j = 0; j < panels * t.nr; ++j) {
-      bias[j] = static_cast<int32_t>(random_.Below(20000)) - 10000;
-      scale[j] = Scale(depth);
-    }
-    const size_t pool = (rows + t.mr - 1) / t.mr * taps * t.mr;
-    int8_t* a = x_.Take(pool * k);
-    FillEnds(a, pool * k, -128);
-    for (size_t i = 0; i < pool; ++i)
-      pointers_[i] = a + (i == 0 ? pool - 1 : random_.Below(pool)) * k;
-    const size_t stride = columns + random_.Below(3);
-    int8_t* c = y_.TakeOutput((rows - 1) * stride + columns);
-    const bool clamp = random_.Below(2) == 0;
-    const int low = clamp ? -20 : -128, high = clamp ? 99 : 127;
-    const int zero_point = static_cast<int>(random_.Below(256)) - 128;
-    GemmArgs<int8_t> args = {pointers_,
-                             w,
-                             bias,
-                             scale,
-                             c,
-                             nullptr,
-                             taps,
-                             k,
-                             rows,
-                             columns,
-                             stride,
-                             zero_point,
-                             low,
-                             high,
-                             static_cast<uint16_t>(t.mr),
-                             static_cast<uint16_t>(t.nr),
-                             static_cast<uint16_t>(t.kr),
-                             scratch_.Take(t.mr * depth)};
-    kernel(args);
-    float* const reals = floats_.TakeOutput((rows - 1) * stride + columns);
-    args.c = nullptr;
-    args.reals = reals;
-    kernel(args);
-    char place[120];
-    snprintf(place, sizeof(place), "tile %zux%zuc%zu, rows %zu, columns %zu, taps %zu, k %zu", t.mr,
-             t.nr, t.kr, rows, columns, taps, k);
-    y_.CheckUntouched(c, rows, columns, stride, result, place);
-    floats_.CheckUntouched(reals, rows, columns, stride, result, place);
-    for (size_t i = 0; i < rows; ++i) {
-      for (size_t j = 0; j < columns; ++j) {
-        int64_t sum = bias[j];
-        for (size_t d = 0; d < depth; ++d) {
-          const int8_t* row = pointers_[(i / t.mr * taps + d / k) * t.mr + i % t.mr];
-          const size_t at = (d / t.kr * t.nr + j % t.nr) * t.kr + d % t.kr;
-          sum += row[d % k] * w[j / t.nr * depth * t.nr + at];
-        }
-        result->Compare(c[i * stride + j], Requantised(sum, scale[j], zero_point, low, high), 0,
-                        place);
-        const float real = static_cast<float>(static_cast<int32_t>(sum)) * scale[j];
-        result->Compare(reals[i * stride + j], real, 0, place);
-      }
-    }
-  }
-
   void DepthwiseCase(void (*kernel)(const DepthwiseArgs<int8_t>&), size_t nr, size_t channels,
                      size_t window, size_t step, size_t pixels, Result* result) {
     ++result->cases;
@@ -373,11 +230,6 @@ class QuantisedCheck {
       }
     }
   }
-
-  GuardedBytes x_, w_, y_, scratch_;
-  Guarded<float> bias_, scale_, floats_;
-  const int8_t* pointers_[4096];
-  Random random_;
 };
 
 }  // namespace check

@@ -19,7 +19,7 @@ from trimtab.target import Target
     [
         ("x86_64", "haswell", {"avx2", "portable"}),
         ("x86_64", "skylake-avx512", {"avx512", "avx2", "portable"}),
-        ("x86_64", "zen4", {"avx512vnni", "avx512vbmi", "avx512", "portable"}),
+        ("x86_64", "zen4", {"avx512vnni", "avx512vbmi", "avx512", "avx2", "portable"}),
         ("aarch64", None, {"neon", "portable"}),
         ("aarch64", "cortex-a53", {"neona53", "neon", "neonsmall", "portable"}),
         (

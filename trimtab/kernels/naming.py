@@ -27,7 +27,10 @@ ELEMENTS = {
 # The packing of a program that is planned for a portable kernel, which understands any: that of
 # the small ARM kernels, so that they can stand in.
 _PORTABLE_PACKING = {"gemm": (4, 8), "depthwise": (0, 8)}
-_PORTABLE_PACKING_I8 = {"gemm": (4, 16), "depthwise": (0, 16), "winograd_product": (4, 16)}
+_PORTABLE_PACKING_I8 = {
+    **dict.fromkeys(("gemm", "paired_gemm", "winograd_product"), (4, 16)),
+    "depthwise": (0, 16),
+}
 _PORTABLE_DEPTH_STEP_I8 = 4
 
 _NAME = re.compile(

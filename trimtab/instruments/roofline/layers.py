@@ -85,7 +85,11 @@ _LIKE_FUNCTIONS = (
     *("LookUpArgs", "QuantizeArgs", "QlinearAddArgs", "QlinearMeanArgs", "QlinearMulArgs"),
     "QlinearPoolArgs",
 )
-_ALIKE = {**dict.fromkeys(_LIKE_FUNCTIONS, "UnaryArgs"), "WinogradProductArgs": "GemmArgs"}
+_LIKE_PRODUCTS = ("PairedGemmArgs", "WinogradProductArgs")
+_ALIKE = {
+    **dict.fromkeys(_LIKE_FUNCTIONS, "UnaryArgs"),
+    **dict.fromkeys(_LIKE_PRODUCTS, "GemmArgs"),
+}
 
 
 def collect(programs: Iterable[Program]) -> dict[str, Counter[Layer]]:

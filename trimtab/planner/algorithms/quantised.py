@@ -13,12 +13,13 @@ from trimtab.planner import blocking, products
 from trimtab.planner.algorithms import depthwise, twin
 from trimtab.planner.cost import Work
 from trimtab.planner.layers import Layer
-from trimtab.planner.packing import Packing, gemm
+from trimtab.planner.packing import Packing, gemm, pairs
 from trimtab.program import Op, Program
 from trimtab.schema import Attribute
 from trimtab.target import Target
 
 _OPERATOR, _DEPTHWISE = "qlinear_conv", "qlinear_conv_depthwise"
+_PAIRED = "paired_gemm"  # the family of kernels that add products in pairs
 _LEAST = -128
 _ROWS = 8  # down which kernels go with what they loaded for the rows before
 
@@ -39,7 +40,12 @@ class QuantisedProducts:
         return op.type == _OPERATOR
 
     def fits(self, program: Program, op: Op, attribute: Attribute, kernel: Kernel) -> bool:
-        """Kernels whose sums hold two products of 16 bits only without weights of -128."""
+        """Kernels whose sums hold two products of 16 bits only without weights of -128; of pairs,
+        rows that have a step's elements, where another machine's kernel need not stand in.
+        """
+        if kernel.family == _PAIRED:
+            data = program.vars[op.inputs[1]].data
+            return not kernel.portable and data is not None and pairs.fits(data)
         return not _sums_16_bits(kernel) or _above_least(program, op)
 
     def work(self, program: Program, op: Op, kernel: Kernel, target: Target) -> Work:
@@ -60,6 +66,7 @@ class QuantisedProducts:
             "panels": blocking.panels(target, kernel, w.shape[0] // groups, depth),
             "call_tiles": blocking.call_tiles(target, kernel, depth),
             "depth_step": kernel.depth_step,
+            "steps": depth // pairs.DEPTH if kernel.family == _PAIRED else 0,
         }
 
     def packings(self, program: Program, op: Op) -> dict[int, Packing]:
@@ -67,6 +74,15 @@ class QuantisedProducts:
         kernel, groups = kernels.kernel(op.attributes["kernel"]), int(op.attributes["group"])
         nr, kr = kernel.packing[1], kernel.depth_step
         columns = Packing(("bias", groups, nr), lambda data: gemm.pack_bias(data, groups, nr))
+        if kernel.family == _PAIRED:
+            w = program.vars[op.inputs[1]]
+            assert w.data is not None
+            data = w.data
+            paired = Packing((_PAIRED, groups, nr), lambda w: pairs.pack(w, groups, nr))
+            bias = Packing(
+                (_PAIRED, w.name, groups, nr), lambda b: pairs.pack_bias(b, data, groups, nr)
+            )
+            return {1: paired, 2: bias, 3: columns}
         weights = Packing(
             ("quantised", groups, nr, kr), lambda data: gemm.pack_steps(data, groups, nr, kr)
         )
@@ -130,7 +146,14 @@ class QuantisedDepthwise:
 
 def _depth(program: Program, op: Op, kernel: Kernel) -> int:
     """Of a group's products, filled up to what the kernel multiplies at once."""
-    depth = math.prod(program.vars[op.inputs[1]].shape[1:])
+    w = program.vars[op.inputs[1]]
+    if kernel.family == _PAIRED:
+        assert w.data is not None
+        groups, nr = int(op.attributes["group"]), kernel.packing[1]
+        if w.packed:
+            return pairs.packed_steps(w.data, w.shape[0], groups, nr) * pairs.DEPTH
+        return pairs.order(w.data, groups, nr).steps * pairs.DEPTH
+    depth = math.prod(w.shape[1:])
     return -(-depth // kernel.depth_step) * kernel.depth_step
 
 

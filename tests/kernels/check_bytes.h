@@ -1,0 +1,76 @@
+// What checks of kernels on quantised numbers share: guarded bytes, the rule for results, fillings.
+#ifndef TRIMTAB_TESTS_KERNELS_CHECK_BYTES_H_
+#define TRIMTAB_TESTS_KERNELS_CHECK_BYTES_H_
+
+#include "kernels/kernel_api.h"
+#include "tests/kernels/check_support.h"
+
+namespace check {
+
+// Bytes that end at a guard, with canaries around results.
+class GuardedBytes {
+ public:
+  int8_t* Take(size_t n) {
+    return reinterpret_cast<int8_t*>(floats_.Take((n + 3) / 4) + (n + 3) / 4) - n;
+  }
+  int8_t* TakeOutput(size_t n) {
+    floats_.TakeOutput((n + 3) / 4);
+    int8_t* const p = Take(n);
+    memset(p - kMargin, kCanary, n + kMargin);
+    return p;
+  }
+  // Outside of rows x columns at `stride`, with the margin in front.
+  void CheckUntouched(const int8_t* p, size_t rows, size_t columns, size_t stride, Result* result,
+                      const char* place) const {
+    for (size_t i = 1; i <= kMargin; ++i) {
+      if (p[-static_cast<ptrdiff_t>(i)] != kCanary)
+        return result->Fail("wrote in front of the output", p[-1], 0, 0, place);
+    }
+    for (size_t i = 0; i + 1 < rows; ++i) {
+      for (size_t j = columns; j < stride; ++j) {
+        if (p[i * stride + j] != kCanary)
+          return result->Fail("wrote outside the output", p[i * stride + j], 0, 0, place);
+      }
+    }
+  }
+
+ private:
+  static constexpr size_t kMargin = 64;
+  static constexpr int8_t kCanary = 0x5b;
+  Guarded<float> floats_;
+};
+
+// The rule, written with what the C library has for it.
+inline double Requantised(int64_t sum, float scale, int zero_point, int low, int high) {
+  const float product = static_cast<float>(static_cast<int32_t>(sum)) * scale;
+  return Clamp(nearbyintf(product) + static_cast<double>(zero_point), low, high);
+}
+
+class BytesCheck {
+ protected:
+  void Fill(int8_t* p, size_t n, int least) {
+    for (size_t i = 0; i < n; ++i)
+      p[i] = static_cast<int8_t>(least +
+                                 static_cast<int>(random_.Below(static_cast<size_t>(128 - least))));
+  }
+  // Also the ends, at which sums of 16 bits overflow first.
+  void FillEnds(int8_t* p, size_t n, int least) {
+    Fill(p, n, least);
+    if (random_.Below(3) == 0) memset(p, random_.Below(2) == 0 ? least : 127, n);
+  }
+  // Scales of powers of two, so that many results lie halfway.
+  float Scale(size_t depth) {
+    const float scale = ldexpf(1, -static_cast<int>(random_.Below(6)) - 5);
+    return random_.Below(2) == 0 ? scale
+                                 : random_.Uniform(0.5f, 2) / static_cast<float>(40 * depth + 1);
+  }
+
+  GuardedBytes x_, w_, y_, scratch_;
+  Guarded<float> bias_, scale_, floats_;
+  const int8_t* pointers_[4096];
+  Random random_;
+};
+
+}  // namespace check
+
+#endif  // TRIMTAB_TESTS_KERNELS_CHECK_BYTES_H_

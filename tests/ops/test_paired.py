@@ -1,0 +1,168 @@
+"""Products of bytes in pairs: to the last integer those of onnxruntime, whatever the weights."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import trimtab
+from tests.ops.quantised import Array, QuantisedGraph, onnxruntime_of
+from trimtab.errors import ProgramError
+from trimtab.planner.choices import Choice, Plan, keys
+from trimtab.planner.packing import pairs
+from trimtab.program import Op
+from trimtab.target import Target
+
+KERNEL = "paired_gemm_i8_6x16c4_avx2"
+
+# id: input, weights, attributes. Depths that are and are not whole steps, taps that lie side by
+# side and that do not, rows that are gathered, and columns that are no whole panels.
+CASES: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
+    "one-step": ((1, 16, 7, 5), (16, 16, 1, 1), {}),
+    "half-a-step-on": ((2, 24, 3, 5), (5, 24, 1, 1), {}),
+    "many-steps": ((1, 212, 4, 4), (35, 212, 1, 1), {}),
+    "odd-channels": ((1, 67, 5, 4), (17, 67, 1, 1), {}),
+    "window": ((1, 20, 6, 7), (18, 20, 3, 3), {"pads": [1, 1, 1, 1]}),
+    "strides": ((1, 32, 9, 8), (48, 32, 3, 3), {"pads": [0, 1, 2, 1], "strides": [2, 2]}),
+    "dilations": ((1, 16, 9, 9), (7, 16, 3, 2), {"dilations": [2, 3]}),
+    "first-layer": ((1, 3, 11, 9), (24, 3, 3, 3), {"pads": [1, 1, 1, 1], "strides": [2, 2]}),
+    "groups": ((1, 72, 5, 5), (40, 36, 3, 3), {"group": 2, "pads": [1, 1, 1, 1]}),
+    "groups-of-odd-channels": ((1, 54, 5, 5), (12, 27, 1, 1), {"group": 2}),
+}
+
+WEIGHTS: dict[str, Any] = {
+    "any": lambda rng, shape: rng.integers(-128, 128, shape),
+    "few-large": lambda rng, shape: np.clip(np.rint(rng.normal(0, 30, shape)), -127, 127),
+    "least": lambda rng, shape: np.full(shape, -128),
+    "most": lambda rng, shape: np.full(shape, 127),
+}
+
+needs_avx2 = pytest.mark.skipif("avx2" not in Target.host().isas, reason="this CPU has no AVX2")
+
+
+def is_convolution(op: Op) -> bool:
+    return op.type in {"qlinear_conv", "qlinear_conv_winograd"}
+
+
+def paired(key: str) -> Plan:
+    return Plan(operators={key: Choice("quantised", {"kernel": KERNEL})})
+
+
+def convolution(
+    name: str, weights: str, dtype: type[Any], folder: Path
+) -> tuple[trimtab.Program, str, dict[str, Array], Array]:
+    """A QLinearConv, what a plan calls it, and its inputs with what onnxruntime makes of them."""
+    shape, dims, attributes = CASES[name]
+    graph = QuantisedGraph(dtype, seed=len(name))
+    w = WEIGHTS[weights](graph.rng, dims).astype(np.int8)
+    scales = graph.rng.uniform(0.001, 0.004, dims[0]).astype(np.float32)
+    bias = graph.rng.integers(-3000, 3000, dims[0]).astype(np.int32)
+    q = graph.quantise(graph.input(*shape), 0.04, 9)
+    y = graph.node(
+        "QLinearConv",
+        *(q, *graph.scale(0.04, 9)),
+        *(graph.constant(w), graph.constant(scales)),
+        graph.constant(np.zeros(dims[0], np.int8)),
+        *graph.scale(0.11, -21),
+        graph.constant(bias),
+        **attributes,
+    )
+    model, feeds = graph.model(y), graph.feeds()
+    (want,) = onnxruntime_of(model, feeds)
+    path = folder / "case.onnx"
+    path.write_bytes(model.SerializeToString())
+    program = trimtab.load(path)
+    planned = trimtab.optimize(program)
+    (key,) = (k for k, op in zip(keys(planned), planned.ops, strict=True) if is_convolution(op))
+    return program, key, feeds, want
+
+
+@needs_avx2
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8])
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("name", CASES)
+def test_a_convolution_is_that_of_onnxruntime_to_the_last_integer(
+    name: str, weights: str, dtype: type[Any], tmp_path: Path
+) -> None:
+    program, key, feeds, want = convolution(name, weights, dtype, tmp_path)
+    for threads in (1, 3):
+        session = trimtab.Session(program, threads, plan=paired(key))
+        (conv,) = (op for op in session.program.ops if is_convolution(op))
+        assert conv.attributes["kernel"] == KERNEL
+        (got,) = session.run(feeds).values()
+        np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("name", CASES)
+def test_neighbours_never_saturate_and_every_element_stands_once(name: str, weights: str) -> None:
+    _, dims, attributes = CASES[name]
+    groups, nr = attributes.get("group", 1), 16
+    w = WEIGHTS[weights](np.random.default_rng(7), dims).astype(np.int8)
+    order = pairs.order(w, groups, nr)
+    panels = groups * -(-(dims[0] // groups) // nr)
+    taps, depth = pairs.rows(w)
+    packed = pairs.pack(w, groups, nr).reshape(panels, order.steps, -1)
+    assert packed.shape[2] == pairs.HEADER_BYTES + pairs.DEPTH * nr
+    body = packed[:, :, pairs.HEADER_BYTES :].reshape(panels, order.steps, 4, nr, 2, 2).astype(int)
+    assert np.maximum(body, 0).sum(axis=-1).max() <= 128
+    assert np.minimum(body, 0).sum(axis=-1).min() >= -128
+
+    # What a step reads is of one tap, and the packed weights, put back, are the weights.
+    assert (np.diff(order.places.astype(int), axis=1) >= 0).all()
+    assert (order.places % depth + pairs.DEPTH <= depth).all()
+    back = np.zeros((panels, nr, taps * depth), int)
+    seen = np.zeros((panels, taps * depth), int)
+    by_slot = body.transpose(0, 1, 2, 4, 5, 3).reshape(panels, order.steps, pairs.DEPTH, nr)
+    for panel, step in np.ndindex(panels, order.steps):
+        if step >= order.counts[panel]:
+            assert not by_slot[panel, step].any()
+            continue
+        for slot in np.flatnonzero(order.used[panel, step]):
+            at = int(order.places[panel, step]) + int(order.index[panel, step, slot])
+            seen[panel, at] += 1
+            back[panel, :, at] = by_slot[panel, step, slot]
+    assert (seen == 1).all()
+    columns = dims[0] // groups
+    flat = np.moveaxis(w, 1, -1).reshape(groups, columns, -1)
+    whole = back.reshape(groups, -1, taps * depth)
+    np.testing.assert_array_equal(whole[:, :columns, : flat.shape[2]], flat)
+    assert not whole[:, columns:].any()
+
+
+def test_weights_of_a_normal_distribution_take_hardly_more_than_their_own_steps() -> None:
+    w = np.random.default_rng(1).normal(size=(64, 512, 1, 1))
+    w = np.rint(w / np.abs(w).max(axis=1, keepdims=True) * 127).astype(np.int8)
+    steps = pairs.order(w, 1, 16).counts
+    assert (steps >= 512 // 16).all()
+    assert steps.mean() < 1.05 * 512 / 16
+
+
+@needs_avx2
+@pytest.mark.parametrize("broken", ["place", "order", "tap", "count", "index"])
+def test_steps_that_read_elsewhere_are_refused(broken: str, tmp_path: Path) -> None:
+    program, key = convolution("window", "few-large", np.int8, tmp_path)[:2]
+    planned = trimtab.optimize(program, plan=paired(key))
+    (conv,) = (op for op in planned.ops if is_convolution(op))
+    w = planned.vars[conv.inputs[1]]
+    assert w.data is not None
+    steps = int(conv.attributes["steps"])
+    packed = np.array(w.data).view(np.uint8).reshape(-1, steps, pairs.HEADER_BYTES + 256)
+    words = packed[0, 1, :8].view("<u4")
+    if broken == "place":
+        packed[0, -1, :8].view("<u4")[0] = 9 * 20 - 15
+    elif broken == "order":
+        packed[0, 2, :8].view("<u4")[0] = 0
+    elif broken == "tap":
+        words[0] = 5  # 20 channels: to the first of the next tap
+    elif broken == "count":
+        words[1] = steps + 1
+    else:
+        packed[0, 1, -257] = 16
+    trimtab.Session(planned)
+    w.data = packed.view(np.int8).reshape(-1)
+    with pytest.raises(ProgramError, match="a step of paired weights lies outside of the rows"):
+        trimtab.Session(planned)
