@@ -21,7 +21,8 @@ class Isa:
     cannot do. `sum_cost`: multiply-adds that take as long as an instruction of Strassen's sums.
     `cores`: those of `cores/` that its kernels are scheduled for; none: any core. `slower`: the
     families whose kernels have less code than in higher rows -> how many times as long they take.
-    `i8_rate`: families -> multiply-adds of int8 in the time of one of float32.
+    `i8_rate`: families -> multiply-adds of int8 in the time of one of float32. `tap_cost`:
+    multiply-adds that take as long as a tap of a row and a panel of int8.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Isa:
     vectors: Mapping[str, str] = field(default_factory=dict)
     slower: Mapping[str, float] = field(default_factory=dict)
     i8_rate: Mapping[str, float] = field(default_factory=dict)
+    tap_cost: float = 0
 
     def flags_for(self, compiler: str) -> tuple[str, ...]:
         """The flags as `compiler` ("zig", or any other for GCC's spelling) wants them."""

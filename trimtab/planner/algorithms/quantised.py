@@ -11,7 +11,7 @@ from trimtab import kernels
 from trimtab.kernels import Kernel
 from trimtab.planner import blocking, products
 from trimtab.planner.algorithms import depthwise, twin
-from trimtab.planner.cost import Work
+from trimtab.planner.cost import Work, rate
 from trimtab.planner.layers import Layer
 from trimtab.planner.packing import Packing, gemm, pairs
 from trimtab.program import Op, Program
@@ -54,6 +54,9 @@ class QuantisedProducts:
         channels, groups = y.shape[1], int(op.attributes["group"])
         rows, depth = y.count // channels, _depth(program, op, kernel)
         operations = groups * products.operations(kernel, rows, channels // groups, depth)
+        if (taps := math.prod(w.shape[2:])) > 1:
+            panels = groups * -(-(channels // groups) // kernel.packing[1])
+            operations += rows * taps * panels * kernels.isas()[kernel.isa].tap_cost * rate(kernel)
         roundings = y.count if op.attributes["to"] == "i8" else 0
         return Work(operations, w.bytes, roundings=roundings)
 
