@@ -6,21 +6,35 @@ namespace {
 
 // Pairs of 16 bits, which cannot saturate as products of bytes without sign would: weights are
 // widened when they are loaded, rows before.
-struct WideTile {
+class WideTile {
+ public:
   static constexpr int kMr = 6, kNr = 16, kVectors = 2;
   static constexpr int Smaller(int rows) { return rows > 4 ? 4 : rows / 2; }
   static size_t PanelBytes(const GemmArgs<int8_t>& args) { return PlainPanelBytes<kNr>(args); }
   static constexpr size_t kMost = 128;  // elements of a row that are widened at once
 
-  explicit WideTile(const GemmArgs<int8_t>&) {}
+  // Rows of few elements are widened once for all panels, as if they were of one tap.
+  explicit WideTile(const GemmArgs<int8_t>& args)
+      : is_wide_(args.taps * args.k <= kMost),
+        taps_(is_wide_ ? 1 : args.taps),
+        k_(is_wide_ ? args.taps * args.k : args.k) {
+    for (size_t t = 0; is_wide_ && t < args.taps; ++t) {
+      for (int i = 0; i < kMr; ++i) Widen(args.a[t * kMr + i], args.k, rows_[i] + t * args.k);
+    }
+  }
 
   static inline void Widen(const int8_t* from, size_t count, int16_t* to) {
     constexpr size_t kStep = sizeof(__m128i);
-    for (; count >= kStep; count -= kStep, from += kStep, to += kStep) {
-      const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_cvtepi8_epi16(bytes));
+    if (count < kStep) {
+      for (; count > 0; --count) *to++ = *from++;
+      return;
     }
-    for (; count > 0; --count) *to++ = *from++;
+    for (size_t i = 0; i + kStep < count; i += kStep) WidenStep(from + i, to + i);
+    WidenStep(from + count - kStep, to + count - kStep);  // overlaps the one before
+  }
+  static inline void WidenStep(const int8_t* from, int16_t* to) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_cvtepi8_epi16(bytes));
   }
 
   // 12 of 16 registers hold sums.
@@ -32,14 +46,12 @@ struct WideTile {
       TRIMTAB_UNROLL
       for (int i = 0; i < kRows; ++i) sums[i][v].v = _mm256_loadu_si256(bias);
     }
-    alignas(32) int16_t rows[kRows][kMost];
     const int8_t* const* a = args.a;
     const int8_t* w = args.w;
-    for (size_t t = 0; t < args.taps; ++t, a += kMr) {
-      for (size_t begin = 0; begin < args.k; begin += kMost) {
-        const size_t count = args.k - begin < kMost ? args.k - begin : kMost;
-        TRIMTAB_UNROLL
-        for (int i = 0; i < kRows; ++i) Widen(a[i] + begin, count, rows[i]);
+    for (size_t t = 0; t < taps_; ++t, a += kMr) {
+      for (size_t begin = 0; begin < k_; begin += kMost) {
+        const size_t count = k_ - begin < kMost ? k_ - begin : kMost;
+        for (int i = 0; !is_wide_ && i < kRows; ++i) Widen(a[i] + begin, count, rows_[i]);
         for (size_t p = 0; p < count; p += 2, w += 2 * kNr) {
           __m256i b[kUsed];
           TRIMTAB_UNROLL
@@ -50,8 +62,7 @@ struct WideTile {
           TRIMTAB_UNROLL
           for (int i = 0; i < kRows; ++i) {
             int32_t two;
-            // NOLINTNEXTLINE(clang-analyzer-unix.cstring.UninitializedRead): Widen wrote them
-            __builtin_memcpy(&two, rows[i] + p, sizeof(two));
+            __builtin_memcpy(&two, rows_[i] + p, sizeof(two));
             const __m256i x = _mm256_set1_epi32(two);
             TRIMTAB_UNROLL
             for (int v = 0; v < kUsed; ++v)
@@ -61,6 +72,11 @@ struct WideTile {
       }
     }
   }
+
+ private:
+  const bool is_wide_;
+  const size_t taps_, k_;
+  alignas(64) mutable int16_t rows_[kMr][kMost];
 };
 
 }  // namespace
