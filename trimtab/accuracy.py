@@ -60,7 +60,7 @@ _ASKED = {
     "cosine": ("cosine", ">="),
     "noise": ("noise", "<="),
 }
-_DEMAND = re.compile(r"\s*(\w+)\s*(>=|<=)\s*([\d.]+)\s*(%?)\s*", re.ASCII)
+_DEMAND = re.compile(r"\s*(\w+)\s*(>=|<=)\s*([\d.]+(?:e-?\d+)?)\s*(%?)\s*", re.ASCII)
 _HINT = (
     'write it as "top1 >= 99 %", "error <= 0.02", "cosine >= 0.999" or "noise <= 0.003 %", or '
     "several with commas"

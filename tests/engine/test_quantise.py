@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 import trimtab
 from tests.ops.cases.case import Array
+from tests.unit.said import Said
 from trimtab import passes, quantise
+from trimtab.accuracy import demands
 from trimtab.errors import CalibrationError, ProgramError, UsageError
 from trimtab.program import Program
 from trimtab.quantise import rewrite
@@ -169,6 +172,20 @@ def test_what_integers_do_not_read_is_not_rounded_to_them(read: bool) -> None:
     assert found[..., 4:].max() <= most + (step / 2 if read else 0)
     places = got["moved"][..., :4] / step
     assert np.abs(places - np.rint(places)).mean() > 0.1  # what was rounded is on a place
+
+
+def test_who_has_no_scores_hears_of_a_budget_that_keeps_boxes(source: Path) -> None:
+    program = trimtab.load(source)
+    said, unsaid = Said(), Said()
+    quantise.quantize(program, {"x": SAMPLES}, method="min_max", progress=unsaid)
+    program.outputs.insert(0, "c2")  # a picture is no row of scores
+    made = quantise.quantize(program, {"x": SAMPLES}, method="min_max", progress=said)
+    assert made.accuracy.noise is not None
+    assert made.accuracy.noise > 3e-5
+    (line,) = (line for line in said.lines if "boxes" in line)
+    (budget,) = re.findall('--budget "(.*)"', line)
+    assert [demand.holds(made.accuracy) for demand in demands(budget)] == [False]
+    assert not any("boxes" in line for line in unsaid.lines)
 
 
 @pytest.mark.parametrize("mean", [127.5, 127.0])

@@ -19,6 +19,7 @@ FOUND = Accuracy(20, 0.02, 0.004, 0.9991, 0.99, 3e-4)
         ("top1>=0.99", (Demand("top1", 0.99),)),
         (" error <= 2% ", (Demand("error", 0.02),)),
         ("noise <= 0.003 %", (Demand("noise", 0.003 / 100),)),
+        (str(Demand("noise", 3e-05)), (Demand("noise", 3e-05),)),
         ("cosine >= 0.999, error <= 0.1", (Demand("cosine", 0.999), Demand("error", 0.1))),
     ],
 )
@@ -34,6 +35,8 @@ def test_a_budget_is_read(text: str, wanted: tuple[Demand, ...]) -> None:
         ("top1 > 99 %", "cannot be read"),
         ("top5 >= 99 %", "cannot be read"),
         ("top1 >= 9.9.9", "cannot be read"),
+        ("noise <= e-5", "cannot be read"),
+        ("noise <= 1e-", "cannot be read"),
         ("top1 >= 99 %,", "cannot be read"),
         ("top1 <= 99 %", "top1 is bounded with >="),
         ("error >= 0.1", "error is bounded with <="),
