@@ -62,7 +62,7 @@ _ASKED = {
 }
 _DEMAND = re.compile(r"\s*(\w+)\s*(>=|<=)\s*([\d.]+(?:e-?\d+)?)\s*(%?)\s*", re.ASCII)
 _HINT = (
-    'write it as "top1 >= 99 %", "error <= 0.02", "cosine >= 0.999" or "noise <= 0.003 %", or '
+    'write it as "top1 >= 99 %", "error <= 0.02", "cosine >= 0.999" or "noise <= 0.01 %", or '
     "several with commas"
 )
 

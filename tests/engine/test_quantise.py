@@ -181,7 +181,7 @@ def test_who_has_no_scores_hears_of_a_budget_that_keeps_boxes(source: Path) -> N
     program.outputs.insert(0, "c2")  # a picture is no row of scores
     made = quantise.quantize(program, {"x": SAMPLES}, method="min_max", progress=said)
     assert made.accuracy.noise is not None
-    assert made.accuracy.noise > 3e-5
+    assert made.accuracy.noise > 1e-4
     (line,) = (line for line in said.lines if "boxes" in line)
     (budget,) = re.findall('--budget "(.*)"', line)
     assert [demand.holds(made.accuracy) for demand in demands(budget)] == [False]

@@ -18,7 +18,7 @@ FOUND = Accuracy(20, 0.02, 0.004, 0.9991, 0.99, 3e-4)
         ("top1 >= 99 %", (Demand("top1", 0.99),)),
         ("top1>=0.99", (Demand("top1", 0.99),)),
         (" error <= 2% ", (Demand("error", 0.02),)),
-        ("noise <= 0.003 %", (Demand("noise", 0.003 / 100),)),
+        ("noise <= 0.01 %", (Demand("noise", 0.01 / 100),)),
         (str(Demand("noise", 3e-05)), (Demand("noise", 3e-05),)),
         ("cosine >= 0.999, error <= 0.1", (Demand("cosine", 0.999), Demand("error", 0.1))),
     ],

@@ -45,7 +45,7 @@ PRECISE: dict[str, tuple[Any, str]] = {
     "budget": (
         "",
         'what --precision mixed has to keep: "top1 >= 99 %", "error <= 0.02", "cosine >= 0.999" '
-        'or "noise <= 0.003 %"',
+        'or "noise <= 0.01 %"',
     ),
 }
 # What tasks that measure on a device have: default and help of each option.

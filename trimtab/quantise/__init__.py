@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 
-_BOXES = "noise <= 0.003 %"  # what small detectors keep theirs with
+_BOXES = "noise <= 0.01 %"  # what small detectors keep theirs with
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ def with_precision(
         raise UsageError(
             "mixed precision needs a budget",
             hint='--budget "top1 >= 99 %", "error <= 0.02", "cosine >= 0.999" or '
-            '"noise <= 0.003 %", or a plan with [precisions]',
+            '"noise <= 0.01 %", or a plan with [precisions]',
         )
     if precision == "int8" and calibration.budget:
         raise UsageError("int8 has no budget", hint="--precision mixed keeps one")
