@@ -22,7 +22,9 @@ class Accuracy:
     """Over all outputs of `samples` samples: `max_error` and `mean_error`, absolute, as shares of
     the largest magnitude of that output in float32; `cosine` of the angle between outputs, the
     mean; `top1`: in how many samples the largest element of the first output is the same, None
-    where that output is no row of scores.
+    where that output is no row of scores. `noise`: the energy of errors, as a share of that of an
+    output's deviations from their mean, of the output where it is most (the inverse of its
+    signal-to-noise ratio); None in records that are older than this figure.
     """
 
     samples: int
@@ -30,6 +32,7 @@ class Accuracy:
     mean_error: float
     cosine: float
     top1: float | None
+    noise: float | None = None
 
     def rows(self) -> list[tuple[str, str]]:
         """What each figure is called, and the figure, as people read them."""
@@ -39,24 +42,35 @@ class Accuracy:
             ("mean error", f"{self.mean_error:.3%}"),
             ("cosine", f"{self.cosine:.6f}"),
         ]
+        if self.noise is not None:
+            rows.append(("noise, of the output with most", f"{self.noise:.4%}"))
         return rows if self.top1 is None else [*rows, ("same largest output", f"{self.top1:.1%}")]
 
     @staticmethod
     def of(record: Mapping[str, Any]) -> Accuracy:
         """From what `dataclasses.asdict` made of one; other keys do not count."""
-        return Accuracy(**{field.name: record[field.name] for field in fields(Accuracy)})
+        known = {field.name for field in fields(Accuracy)}
+        return Accuracy(**{name: value for name, value in record.items() if name in known})
 
 
 # What may be asked for: the figure, and whether less of it is better.
-_ASKED = {"top1": ("top1", ">="), "error": ("max_error", "<="), "cosine": ("cosine", ">=")}
-_DEMAND = re.compile(r"\s*(\w+)\s*(>=|<=)\s*([\d.]+)\s*(%?)\s*", re.ASCII)
-_HINT = 'write it as "top1 >= 99 %", "error <= 0.02" or "cosine >= 0.999", or several with commas'
+_ASKED = {
+    "top1": ("top1", ">="),
+    "error": ("max_error", "<="),
+    "cosine": ("cosine", ">="),
+    "noise": ("noise", "<="),
+}
+_DEMAND = re.compile(r"\s*(\w+)\s*(>=|<=)\s*([\d.]+(?:e-?\d+)?)\s*(%?)\s*", re.ASCII)
+_HINT = (
+    'write it as "top1 >= 99 %", "error <= 0.02", "cosine >= 0.999" or "noise <= 0.01 %", or '
+    "several with commas"
+)
 
 
 @dataclass(frozen=True)
 class Demand:
     """A bound on a figure of `Accuracy`: `top1` or `cosine` from below, `error` (the largest one)
-    from above.
+    or `noise` from above.
     """
 
     what: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 import trimtab
 from tests.ops.cases.case import Array
+from tests.unit.said import Said
 from trimtab import passes, quantise
+from trimtab.accuracy import demands
 from trimtab.errors import CalibrationError, ProgramError, UsageError
 from trimtab.program import Program
 from trimtab.quantise import rewrite
@@ -171,6 +174,48 @@ def test_what_integers_do_not_read_is_not_rounded_to_them(read: bool) -> None:
     assert np.abs(places - np.rint(places)).mean() > 0.1  # what was rounded is on a place
 
 
+def test_who_has_no_scores_hears_of_a_budget_that_keeps_boxes(source: Path) -> None:
+    program = trimtab.load(source)
+    said, unsaid = Said(), Said()
+    quantise.quantize(program, {"x": SAMPLES}, method="min_max", progress=unsaid)
+    program.outputs.insert(0, "c2")  # a picture is no row of scores
+    made = quantise.quantize(program, {"x": SAMPLES}, method="min_max", progress=said)
+    assert made.accuracy.noise is not None
+    assert made.accuracy.noise > 1e-4
+    (line,) = (line for line in said.lines if "boxes" in line)
+    (budget,) = re.findall('--budget "(.*)"', line)
+    assert [demand.holds(made.accuracy) for demand in demands(budget)] == [False]
+    assert not any("boxes" in line for line in unsaid.lines)
+
+
+@pytest.mark.parametrize("mean", [127.5, 127.0])
+@pytest.mark.parametrize("pad", [0, 1])
+def test_pictures_with_their_mean_in_the_middle_are_not_rounded(mean: float, pad: int) -> None:
+    program = Program("net")
+    x = program.add_input("x", (1, 3, 9, 7))
+    block = program.block
+    # Of each channel of the result the largest is 127 steps, and all are whole ones.
+    weights = RNG.integers(-127, 128, (4, 3, 3, 3)).astype(np.float32)
+    weights[:, 0, 0, 0] = 127
+    bias = RNG.integers(-500, 500, 4).astype(np.float32)
+    constants = [block.add_constant(weights), block.add_constant(bias)]
+    program.outputs = block.add_op("conv", [x, *constants], {"pads": (pad,) * 4}, ["y"])
+    pixels = RNG.integers(0, 256, (8, 1, 3, 9, 7))
+    pixels[:, 0, 0, 0, :2] = (0, 255)
+    pictures = ((pixels - mean) / 128).astype(np.float32)
+    ends = quantise.Range(float(pictures.min()), float(pictures.max()))
+    everywhere = {"x": ends, "y": quantise.Range(-1000.0, 1000.0)}
+    twin = rewrite.quantised(program, quantise.Ranges("net", "min_max", 8, everywhere))
+    real, integers = (trimtab.Session(p) for p in (program, twin))
+    wanted, found = (s.run({"x": pictures[0]})["y"] for s in (real, integers))
+    inner = (slice(None), slice(None), slice(pad, 9 - 2 - pad), slice(pad, 7 - 2 - pad))
+    # Sums of less than 2^24 are exact; the bias is rounded to units of the products.
+    np.testing.assert_allclose(found[inner], wanted[inner], rtol=1e-5, atol=1 / 128)
+    # What is padded is off by half a step of the input where 0 is none of its integers.
+    most = np.abs(weights).sum() / 4 / 256
+    assert np.abs(found - wanted).max() <= (most if pad and mean == 127.5 else 1 / 128 + 1e-3)
+
+
 def test_an_optimised_program_and_strange_ranges_are_refused(source: Path) -> None:
     program = trimtab.load(source)
     with pytest.raises(ProgramError, match="optimised already"):
@@ -221,6 +266,7 @@ def test_a_concatenation_does_not_widen_what_others_read(read_elsewhere: bool, w
         program.outputs.append("other")
     found = {"x": 1.0, "a": 1.0, "b": wide, "joined": wide, "last": wide, "other": 1.0}
     names = {n: quantise.Range(-r, r) for n, r in found.items() if n in program.vars}
+    names["x"] = quantise.Range(-1.0, 1.01)  # 0 lies not halfway between two integers
     twin = rewrite.quantised(program, quantise.Ranges("net", "min_max", 1, names))
     stored = {
         op.outputs[0]: twin.vars[op.inputs[0]].quantisation

@@ -9,7 +9,7 @@ import pytest
 from trimtab.accuracy import Accuracy, Candidate, Demand, Search, Weighed, demands
 from trimtab.errors import UsageError
 
-FOUND = Accuracy(20, 0.02, 0.004, 0.9991, 0.99)
+FOUND = Accuracy(20, 0.02, 0.004, 0.9991, 0.99, 3e-4)
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,8 @@ FOUND = Accuracy(20, 0.02, 0.004, 0.9991, 0.99)
         ("top1 >= 99 %", (Demand("top1", 0.99),)),
         ("top1>=0.99", (Demand("top1", 0.99),)),
         (" error <= 2% ", (Demand("error", 0.02),)),
+        ("noise <= 0.01 %", (Demand("noise", 0.01 / 100),)),
+        (str(Demand("noise", 3e-05)), (Demand("noise", 3e-05),)),
         ("cosine >= 0.999, error <= 0.1", (Demand("cosine", 0.999), Demand("error", 0.1))),
     ],
 )
@@ -33,9 +35,12 @@ def test_a_budget_is_read(text: str, wanted: tuple[Demand, ...]) -> None:
         ("top1 > 99 %", "cannot be read"),
         ("top5 >= 99 %", "cannot be read"),
         ("top1 >= 9.9.9", "cannot be read"),
+        ("noise <= e-5", "cannot be read"),
+        ("noise <= 1e-", "cannot be read"),
         ("top1 >= 99 %,", "cannot be read"),
         ("top1 <= 99 %", "top1 is bounded with >="),
         ("error >= 0.1", "error is bounded with <="),
+        ("noise >= 0.1", "noise is bounded with <="),
         ("top1 >= 99", "top1 is between 0 and 1"),
     ],
 )
@@ -54,6 +59,8 @@ def test_a_budget_that_cannot_be_kept_or_read_is_refused(text: str, reason: str)
         ("error <= 0.019", False),
         ("cosine >= 0.9991", True),
         ("cosine >= 0.99911", False),
+        ("noise <= 0.0003", True),
+        ("noise <= 0.02 %", False),
     ],
 )
 def test_a_bound_includes_its_end(text: str, holds: bool) -> None:

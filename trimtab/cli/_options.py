@@ -44,7 +44,8 @@ PRECISE: dict[str, tuple[Any, str]] = {
     **CALIBRATION,
     "budget": (
         "",
-        'what --precision mixed has to keep: "top1 >= 99 %", "error <= 0.02" or "cosine >= 0.999"',
+        'what --precision mixed has to keep: "top1 >= 99 %", "error <= 0.02", "cosine >= 0.999" '
+        'or "noise <= 0.01 %"',
     ),
 }
 # What tasks that measure on a device have: default and help of each option.

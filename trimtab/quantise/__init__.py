@@ -35,6 +35,9 @@ __all__ = [
 ]
 
 
+_BOXES = "noise <= 0.01 %"  # what small detectors keep theirs with
+
+
 @dataclass(frozen=True)
 class Quantised:
     """A program on integers, the ranges that it has, and how well it does on the samples that these
@@ -127,6 +130,12 @@ def quantize(
         accuracy = searched.candidates[searched.chosen].accuracy
     else:
         accuracy = compare(simple, twin, given.held_out, progress, plan if types else None)
+        keeps = all(demand.holds(accuracy) for demand in demands(_BOXES))
+        if not types and accuracy.top1 is None and not keeps:
+            progress.note(
+                "int8 may move boxes, if these are what the network finds: count them, or let "
+                f'--precision mixed --budget "{_BOXES}" search'
+            )
     return Quantised(twin, found, accuracy, plan, searched)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,10 +36,12 @@ class Reference:
         errors: list[tuple[float, float]] = []
         cosines: list[float] = []
         same: list[bool] = []
+        results: list[Mapping[str, Array]] = []
         first = self._program.outputs[0]
         with progress.step("comparing with float32", "samples") as step:
             for number, feed in enumerate(self._samples):
                 wanted, found = self._outputs[number], session.run(feed)
+                results.append(found)
                 for name in self._program.outputs:
                     a = wanted[name].astype(np.float64).reshape(-1)
                     b = found[name].astype(np.float64).reshape(-1)
@@ -56,6 +59,7 @@ class Reference:
             float(np.mean([e for _, e in errors])),
             float(np.mean(cosines)),
             float(np.mean(same)) if same else None,
+            max(noise(self._outputs, results).values(), default=0.0),
         )
 
 
@@ -68,6 +72,28 @@ def compare(
 ) -> Accuracy:
     """`program` beside `reference` on these samples, as `Reference.compare`."""
     return Reference(reference, samples).compare(program, progress, plan)
+
+
+def noise(
+    wanted: Sequence[Mapping[str, Array]], found: Sequence[Mapping[str, Array]]
+) -> dict[str, float]:
+    """Of each output that says something on some samples: the energy of its errors as a share of
+    that of its deviations from their mean, the mean of samples.
+    """
+    shares = {}
+    for name in wanted[0]:
+        a, b = (
+            np.stack([one[name].astype(np.float64).ravel() for one in all_])
+            for all_ in (wanted, found)
+        )
+        if a.shape[1] == 1:  # it deviates from other samples' alone
+            a, b = a.T, b.T
+        varied = np.square(a - a.mean(axis=1, keepdims=True)).sum(axis=1)
+        says = varied > 0
+        if says.any():
+            lost = np.square(a - b).sum(axis=1)[says] / varied[says]
+            shares[name] = float(lost.mean())
+    return shares
 
 
 def cosine(a: Array, b: Array) -> float:

@@ -21,6 +21,7 @@ import numpy as np
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
 from trimtab.quantise import rewrite
+from trimtab.quantise.accuracy import noise
 from trimtab.quantise.ranges import Ranges
 from trimtab.quantise.samples import Samples
 from trimtab.quantise.seen import Array
@@ -70,19 +71,7 @@ def best(
 
 def loss(wanted: Sequence[Outputs], found: Sequence[Outputs]) -> float:
     """Of the outputs of a network on some samples, beside those that are wanted."""
-    shares = []
-    for name in wanted[0]:
-        a, b = (
-            np.stack([one[name].astype(np.float64).ravel() for one in all_])
-            for all_ in (wanted, found)
-        )
-        if a.shape[1] == 1:  # it deviates from other samples' alone
-            a, b = a.T, b.T
-        varied = np.square(a - a.mean(axis=1, keepdims=True)).sum(axis=1)
-        says = varied > 0
-        if says.any():
-            lost = np.square(a - b).sum(axis=1)[says] / varied[says]
-            shares.append(max(float(lost.mean()), _LEAST))
+    shares = [max(share, _LEAST) for share in noise(wanted, found).values()]
     return float(np.exp(np.mean(np.log(shares)))) if shares else 0.0
 
 

@@ -10,6 +10,7 @@ products that operators on real numbers read, or the outside, are not rounded.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -42,6 +43,7 @@ KNOWN = {"sigmoid": Range(0.0, 255 / 256), "hard_sigmoid": Range(0.0, 255 / 256)
 
 _BIAS_STEPS = 2.0**30  # a bias is an int32, of units of the products
 _LEAST_SCALE = 2.0**-60
+_HALFWAY = 1 / 64  # of a step, at most, from there
 _WIDER = 1.25  # so much wider a range costs a third of a bit
 
 
@@ -69,12 +71,18 @@ def quantised(
         if name not in exact
     }
     ops, twin.block.ops = list(twin.ops), []
+    weighted = [op for op in chosen if op.type in WEIGHTED]
+    given: dict[str, _Given] = {}
     for name in twin.inputs:
         if name in wanted:
-            _quantise_input(twin, name, found[name], ops)
+            readers = [op for op in ops if name in op.inputs]
+            summed = all(op in weighted for op in readers)
+            moved = _moved(found[name]) if summed and not twin.is_output(name) else 0.0
+            result = _quantise_input(twin, name, found[name], moved, ops)
+            given[result] = _Given(name, moved)
     for op in ops:
-        if op in chosen and op.type in WEIGHTED:
-            _quantise_weights(twin, op, ranges, rounding)
+        if op in weighted:
+            _quantise_weights(twin, op, ranges, rounding, given.get(op.inputs[0]))
         results = [name for name in op.outputs if name in wanted]
         renamed = {name: _renamed(twin, op, name) for name in results}
         twin.block.ops.append(op)
@@ -214,11 +222,38 @@ class _Groups:
         return found
 
 
-def _quantise_input(program: Program, name: str, found: Range, ops: list[Op]) -> None:
+@dataclass(frozen=True)
+class _Given:
+    """The input `name` of a network, whose integers stand for so much more than it holds."""
+
+    name: str
+    moved: float
+
+
+def _moved(found: Range) -> float:
+    """What an input has to be moved by, so that its 0 is an integer, where that lies halfway
+    between two, as of pictures with values from -1 to 1: each of theirs does, too, and would be
+    rounded by half a step.
+    """
+    kept = quantisation(found)
+    scale = kept.scale[0]
+    point = -128 - min(found.least, 0.0) / scale
+    half = point - np.floor(point)
+    return scale / 2 if abs(half - 0.5) <= _HALFWAY else 0.0
+
+
+def _quantise_input(program: Program, name: str, found: Range, moved: float, ops: list[Op]) -> str:
+    """Integers of an input for all that read it, and the name of what they stand for."""
     result = program.block.new_name(f"{name}.dequantised")
-    _pair(program, name, found, result)
+    real = name
+    if moved:
+        by = program.block.add_constant(np.array([moved], np.float32), f"{name}.by")
+        (real,) = program.block.add_op("add", [name, by], {}, 1, f"{name}.moved")
+        found = Range(min(found.least, 0.0) + moved, max(found.most, 0.0) + moved)
+    _pair(program, real, found, result)
     for op in ops:
         op.inputs = [result if i == name else i for i in op.inputs]
+    return result
 
 
 def _renamed(program: Program, op: Op, name: str) -> str:
@@ -238,14 +273,16 @@ def _pair(program: Program, real: str, found: Range, name: str) -> None:
     program.block.add_op("dequantize_linear", [integers], None, [name], f"{name}.dequantise")
 
 
-def _quantise_weights(program: Program, op: Op, ranges: Ranges, rounding: Rounding) -> None:
-    """Weights of 8 bits and a bias of 32 in the place of those of an operator."""
+def _quantise_weights(
+    program: Program, op: Op, ranges: Ranges, rounding: Rounding, given: _Given | None
+) -> None:
+    """Weights of 8 bits and a bias of 32 in the place of those of an operator; `given`: the input
+    that it reads, if it is one.
+    """
     x, w = op.inputs[:2]
     bias = op.inputs[2] if len(op.inputs) > 2 else ""
     source = program.block.producer(x)
     integers = program.vars[source.inputs[0] if source else x]
-    given = program.block.producer(integers.name)
-    tensor = given.inputs[0] if given and given.inputs[0] in program.inputs else x
     step = integers.quantisation.scale[0] if integers.quantisation else 1.0
     weights = np.asarray(program.vars[w].data, np.float32)
     offsets = (
@@ -254,10 +291,12 @@ def _quantise_weights(program: Program, op: Op, ranges: Ranges, rounding: Roundi
     scales = weight_scales(weights, offsets, step)
     along = scales.reshape(-1, *[1] * (weights.ndim - 1))
     stored = rounding.of(op.name, weights, scales, step)
-    if means := ranges.means.get(tensor):
+    if means := ranges.means.get(given.name if given else x):
         offsets = offsets + lost(weights - stored * along, np.array(means))
+    moved = given.moved if given else 0.0
+    offsets = offsets - moved * (stored * along).reshape(len(stored), -1).sum(axis=1)
     op.inputs[1] = _stored(program, stored, Quantisation.of(scales, 0, 0), f"{w}.i8")
-    if bias or means:
+    if bias or means or moved:
         products = (np.float32(step) * scales).astype(np.float32)
         limit = 2**31 - 1
         sums = np.clip(np.rint(offsets / products), -limit, limit).astype(np.int32)

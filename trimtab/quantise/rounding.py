@@ -60,10 +60,12 @@ class Rounding:
         self._made: dict[tuple[str, float, bytes], Array] = {}
 
     def of(self, name: str, weights: Array, scales: Array, step: float) -> Array:
-        """The integers of an operator's weights, as `rounded`; made once."""
+        """The integers of an operator's weights, as `rounded`; made once by what was seen."""
+        if name not in self._covariances:
+            return rounded(weights, scales, None, step)
         key = name, float(step), scales.tobytes()
         if key not in self._made:
-            self._made[key] = rounded(weights, scales, self._covariances.get(name), step)
+            self._made[key] = rounded(weights, scales, self._covariances[name], step)
         return self._made[key]
 
 

@@ -51,11 +51,12 @@ def _searched(found: Search) -> list[Table]:
             f"{one.accuracy.max_error:.2%}",
             f"{one.accuracy.mean_error:.3%}",
             f"{one.accuracy.cosine:.6f}",
+            _text.MISSING if one.accuracy.noise is None else f"{one.accuracy.noise:.4%}",
             _text.MISSING if one.accuracy.top1 is None else f"{one.accuracy.top1:.1%}",
         )
         for i, one in sorted(enumerate(found.candidates), key=lambda pair: pair[1].cycles)
     ]
-    figures = [number(name) for name in ("largest error", "mean error", "cosine", "top1")]
+    figures = [number(n) for n in ("largest error", "mean error", "cosine", "noise", "top1")]
     head = Column(f"to keep {found.budget}, {found.target}")
     tried = Table([head, number("modelled Mcycles", ".3f"), *figures], rows, "Precisions tried")
     operators = [

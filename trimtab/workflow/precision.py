@@ -64,8 +64,8 @@ def with_precision(
     if precision == "mixed" and not (calibration.budget or types):
         raise UsageError(
             "mixed precision needs a budget",
-            hint='--budget "top1 >= 99 %", "error <= 0.02" or "cosine >= 0.999", or a plan with '
-            "[precisions]",
+            hint='--budget "top1 >= 99 %", "error <= 0.02", "cosine >= 0.999" or '
+            '"noise <= 0.01 %", or a plan with [precisions]',
         )
     if precision == "int8" and calibration.budget:
         raise UsageError("int8 has no budget", hint="--precision mixed keeps one")
