@@ -18,7 +18,7 @@ struct PairedTile {
   // Where a step's elements are, in rows of one tap after the other.
   class Source {
    public:
-    Source(const GemmArgs<int8_t>& args) : a_(args.a), k_(args.k) {}
+    explicit Source(const GemmArgs<int8_t>& args) : a_(args.a), k_(args.k) {}
 
     // The rows' elements of the next step, in its order, without sign.
     template <int kRows>
