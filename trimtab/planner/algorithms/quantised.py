@@ -53,7 +53,7 @@ class QuantisedProducts:
         w, y = program.vars[op.inputs[1]], program.vars[op.outputs[0]]
         channels, groups = y.shape[1], int(op.attributes["group"])
         rows, depth = y.count // channels, _depth(program, op, kernel)
-        operations = groups * products.operations(kernel, rows, channels // groups, depth)
+        operations: float = groups * products.operations(kernel, rows, channels // groups, depth)
         if (taps := math.prod(w.shape[2:])) > 1:
             panels = groups * -(-(channels // groups) // kernel.packing[1])
             operations += rows * taps * panels * kernels.isas()[kernel.isa].tap_cost * rate(kernel)
