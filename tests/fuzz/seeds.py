@@ -19,7 +19,13 @@ import pytest
 import trimtab
 from tests.engine.test_hostile_models import network
 from tests.importers import sources
-from tests.ops import half, test_quantised_between, test_quantised_winograd, test_strassen
+from tests.ops import (
+    half,
+    test_paired,
+    test_quantised_between,
+    test_quantised_winograd,
+    test_strassen,
+)
 from tests.ops.cases import all_cases
 from tests.ops.cases.separable import FUSED, Chain
 from tests.ops.quantised import QuantisedGraph
@@ -57,6 +63,10 @@ def vectors(load: Callable[[onnx.ModelProto], Program]) -> Planned:
     yield "quantised", trimtab.optimize(load(quantised()))
     for case in all_cases():
         yield case.id, trimtab.optimize(load(case.model))
+    for name in ("one-step", "window", "first-layer"):
+        program = load(QuantisedGraph.model(*test_paired.convolution(name, "any", np.int8)))
+        if "avx2" in Target.host().isas:
+            yield f"paired-{name}", trimtab.optimize(program, None, test_paired.paired(program))
 
 
 def _others(

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 
 import trimtab
-from tests.ops.quantised import Array, QuantisedGraph, onnxruntime_of
+from tests.ops.quantised import QuantisedGraph, onnxruntime_of
 from trimtab.errors import ProgramError
 from trimtab.planner.choices import Choice, Plan, keys
 from trimtab.planner.packing import pairs
@@ -47,14 +48,8 @@ def is_convolution(op: Op) -> bool:
     return op.type in {"qlinear_conv", "qlinear_conv_winograd"}
 
 
-def paired(key: str) -> Plan:
-    return Plan(operators={key: Choice("quantised", {"kernel": KERNEL})})
-
-
-def convolution(
-    name: str, weights: str, dtype: type[Any], folder: Path
-) -> tuple[trimtab.Program, str, dict[str, Array], Array]:
-    """A QLinearConv, what a plan calls it, and its inputs with what onnxruntime makes of them."""
+def convolution(name: str, weights: str, dtype: type[Any]) -> tuple[QuantisedGraph, str]:
+    """A QLinearConv, and its output."""
     shape, dims, attributes = CASES[name]
     graph = QuantisedGraph(dtype, seed=len(name))
     w = WEIGHTS[weights](graph.rng, dims).astype(np.int8)
@@ -70,14 +65,20 @@ def convolution(
         graph.constant(bias),
         **attributes,
     )
-    model, feeds = graph.model(y), graph.feeds()
-    (want,) = onnxruntime_of(model, feeds)
+    return graph, y
+
+
+def loaded(model: onnx.ModelProto, folder: Path) -> trimtab.Program:
     path = folder / "case.onnx"
     path.write_bytes(model.SerializeToString())
-    program = trimtab.load(path)
+    return trimtab.load(path)
+
+
+def paired(program: trimtab.Program) -> Plan:
+    """The plan that multiplies the one convolution of a program in pairs."""
     planned = trimtab.optimize(program)
     (key,) = (k for k, op in zip(keys(planned), planned.ops, strict=True) if is_convolution(op))
-    return program, key, feeds, want
+    return Plan(operators={key: Choice("quantised", {"kernel": KERNEL})})
 
 
 @needs_avx2
@@ -87,13 +88,16 @@ def convolution(
 def test_a_convolution_is_that_of_onnxruntime_to_the_last_integer(
     name: str, weights: str, dtype: type[Any], tmp_path: Path
 ) -> None:
-    program, key, feeds, want = convolution(name, weights, dtype, tmp_path)
+    graph, y = convolution(name, weights, dtype)
+    model, feeds = graph.model(y), graph.feeds()
+    (want,) = onnxruntime_of(model, feeds)
+    program = loaded(model, tmp_path)
+    plan = paired(program)
     for threads in (1, 3):
-        session = trimtab.Session(program, threads, plan=paired(key))
+        session = trimtab.Session(program, threads, plan=plan)
         (conv,) = (op for op in session.program.ops if is_convolution(op))
         assert conv.attributes["kernel"] == KERNEL
-        (got,) = session.run(feeds).values()
-        np.testing.assert_array_equal(got, want)
+        np.testing.assert_array_equal(session.run(feeds)[y], want)
 
 
 @pytest.mark.parametrize("weights", WEIGHTS)
@@ -144,8 +148,9 @@ def test_weights_of_a_normal_distribution_take_hardly_more_than_their_own_steps(
 @needs_avx2
 @pytest.mark.parametrize("broken", ["place", "order", "tap", "count", "index"])
 def test_steps_that_read_elsewhere_are_refused(broken: str, tmp_path: Path) -> None:
-    program, key = convolution("window", "few-large", np.int8, tmp_path)[:2]
-    planned = trimtab.optimize(program, plan=paired(key))
+    graph, y = convolution("window", "few-large", np.int8)
+    program = loaded(graph.model(y), tmp_path)
+    planned = trimtab.optimize(program, plan=paired(program))
     (conv,) = (op for op in planned.ops if is_convolution(op))
     w = planned.vars[conv.inputs[1]]
     assert w.data is not None
