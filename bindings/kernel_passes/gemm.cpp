@@ -20,6 +20,8 @@ struct PanelSizes {
   size_t elements, steps;
 };
 
+size_t Panels(const LayerSizes& s) { return (s.at("columns") + s.at("nr") - 1) / s.at("nr"); }
+
 // One product with the column blocks of the engine's driver: rows of A are `line` pixels to an
 // image row, `step` elements apart; a tap reads k elements, the next one lies an image row below.
 template <typename T>
@@ -27,8 +29,9 @@ Pass ProductPass(Kernel<GemmArgs<T>> kernel, const LayerSizes& s, const T* w, Pa
   constexpr size_t kResidentFloats = 64 * 1024;
   const size_t rows = s.at("rows"), columns = s.at("columns"), taps = s.at("taps"), k = s.at("k");
   const size_t step = s.at("step"), line = s.at("line"), mr = s.at("mr"), nr = s.at("nr");
-  const size_t panels = (columns + nr - 1) / nr, depth = taps * k;
+  const size_t panels = Panels(s), depth = taps * k;
   const size_t block = std::max<size_t>(1, kResidentFloats / (depth * nr)) * nr;
+  // A step of paired weights reads on behind taps that have fewer elements.
   const T* const x = Shared<T>().x.Take((rows + taps * line) * step + k + kPairedDepth);
   T* const y = Shared<T>().y.Take(rows * columns);
   Pointers<T> pointers;
@@ -59,8 +62,6 @@ Pass ProductPass(Kernel<GemmArgs<T>> kernel, const LayerSizes& s, const T* w, Pa
     }
   };
 }
-
-size_t Panels(const LayerSizes& s) { return (s.at("columns") + s.at("nr") - 1) / s.at("nr"); }
 
 template <typename T>
 Pass GemmPass(Kernel<GemmArgs<T>> kernel, const LayerSizes& s) {

@@ -26,6 +26,17 @@ inline size_t PlainPanelBytes(const GemmArgs<int8_t>& args) {
   return args.taps * args.k * kNr;
 }
 
+template <int kRows, int kUsed>
+inline void BeginWithBias(const GemmArgs<int8_t>& args, Numbers (&sums)[kRows][kUsed]) {
+  TRIMTAB_UNROLL
+  for (int v = 0; v < kUsed; ++v) {
+    Numbers bias;
+    __builtin_memcpy(&bias, args.bias + static_cast<size_t>(v) * kNumbers, sizeof(bias));
+    TRIMTAB_UNROLL
+    for (int i = 0; i < kRows; ++i) sums[i][v] = bias;
+  }
+}
+
 // Fewer than a panel has; the last word overlaps the one before.
 inline void CopyBytes(int8_t* to, const int8_t* from, size_t count) {
   constexpr size_t kWord = 16;

@@ -15,10 +15,10 @@ class WideTile {
 
   // Rows of few elements are widened once for all panels, as if they were of one tap.
   explicit WideTile(const GemmArgs<int8_t>& args)
-      : is_wide_(args.taps * args.k <= kMost),
-        taps_(is_wide_ ? 1 : args.taps),
-        k_(is_wide_ ? args.taps * args.k : args.k) {
-    for (size_t t = 0; is_wide_ && t < args.taps; ++t) {
+      : is_widened_(args.taps * args.k <= kMost),
+        taps_(is_widened_ ? 1 : args.taps),
+        k_(is_widened_ ? args.taps * args.k : args.k) {
+    for (size_t t = 0; is_widened_ && t < args.taps; ++t) {
       for (int i = 0; i < kMr; ++i) Widen(args.a[t * kMr + i], args.k, rows_[i] + t * args.k);
     }
   }
@@ -40,18 +40,13 @@ class WideTile {
   // 12 of 16 registers hold sums.
   template <int kRows, int kUsed>
   inline void Multiply(const GemmArgs<int8_t>& args, Numbers (&sums)[kRows][kUsed]) const {
-    TRIMTAB_UNROLL
-    for (int v = 0; v < kUsed; ++v) {
-      const auto* bias = reinterpret_cast<const __m256i*>(args.bias + v * kNumbers);
-      TRIMTAB_UNROLL
-      for (int i = 0; i < kRows; ++i) sums[i][v].v = _mm256_loadu_si256(bias);
-    }
+    BeginWithBias(args, sums);
     const int8_t* const* a = args.a;
     const int8_t* w = args.w;
     for (size_t t = 0; t < taps_; ++t, a += kMr) {
       for (size_t begin = 0; begin < k_; begin += kMost) {
         const size_t count = k_ - begin < kMost ? k_ - begin : kMost;
-        for (int i = 0; !is_wide_ && i < kRows; ++i) Widen(a[i] + begin, count, rows_[i]);
+        for (int i = 0; !is_widened_ && i < kRows; ++i) Widen(a[i] + begin, count, rows_[i]);
         for (size_t p = 0; p < count; p += 2, w += 2 * kNr) {
           __m256i b[kUsed];
           TRIMTAB_UNROLL
@@ -74,7 +69,7 @@ class WideTile {
   }
 
  private:
-  const bool is_wide_;
+  const bool is_widened_;
   const size_t taps_, k_;
   alignas(64) mutable int16_t rows_[kMr][kMost];
 };

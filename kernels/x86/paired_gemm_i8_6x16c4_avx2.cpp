@@ -51,12 +51,7 @@ struct PairedTile {
   // 12 of 16 registers hold sums. Rows are gathered a step before they are read.
   template <int kRows, int kUsed>
   inline void Multiply(const GemmArgs<int8_t>& args, Numbers (&sums)[kRows][kUsed]) const {
-    TRIMTAB_UNROLL
-    for (int v = 0; v < kUsed; ++v) {
-      const auto* bias = reinterpret_cast<const __m256i*>(args.bias + v * kNumbers);
-      TRIMTAB_UNROLL
-      for (int i = 0; i < kRows; ++i) sums[i][v].v = _mm256_loadu_si256(bias);
-    }
+    BeginWithBias(args, sums);
     alignas(16) uint8_t rows[2][kRows][kPairedDepth];
     const __m256i ones = _mm256_set1_epi16(1);
     const int8_t* w = args.w;

@@ -73,9 +73,9 @@ def independent(reference: Program, made: Precise, count: int = 4) -> tuple[floa
     errors, noises = [], []
     for x in SAMPLES[4::5][:count]:
         wanted = exact.run({"x": x[np.newaxis]})["y"]
-        gap = found.run({"x": x[np.newaxis]})["y"] - wanted
+        gap = found.run({"x": x[np.newaxis]})["y"].astype(np.float64) - wanted
         errors.append(float(abs(gap).max() / abs(wanted).max()))
-        noises.append(float((gap**2).mean() / wanted.var()))
+        noises.append(float((gap**2).mean() / wanted.astype(np.float64).var()))
     return max(errors), float(np.mean(noises))
 
 
@@ -86,7 +86,7 @@ def test_int8_is_made_of_samples_and_tells_its_accuracy(source: Path, samples: s
     assert made.accuracy is not None
     assert made.accuracy.samples == 4
     figures = made.accuracy.max_error, made.accuracy.noise
-    assert figures == pytest.approx(independent(trimtab.load(source), made), rel=1e-4)
+    assert figures == pytest.approx(independent(trimtab.load(source), made))
 
 
 def test_f16_tells_its_accuracy_where_there_are_samples(tmp_path: Path) -> None:
@@ -141,7 +141,9 @@ def test_a_network_that_is_quantised_already_needs_no_samples(source: Path, samp
     assert "i8" in types(trimtab.optimize(made.program, A76, made.plan))
 
 
-@pytest.mark.parametrize("budget", ["error <= 0.03", "noise <= 0.02 %", "top1 >= 100 %"])
+@pytest.mark.parametrize(
+    "budget", ["error <= 0.03", "cosine >= 0.9995", "noise <= 0.02 %", "top1 >= 100 %"]
+)
 def test_a_search_keeps_its_budget_on_samples_held_out(
     budget: str, source: Path, samples: str
 ) -> None:
@@ -152,7 +154,7 @@ def test_a_search_keeps_its_budget_on_samples_held_out(
     best = made.search.candidates[made.search.chosen]
     assert made.accuracy == best.accuracy
     figures = best.accuracy.max_error, best.accuracy.noise
-    assert figures == pytest.approx(independent(trimtab.load(source), made), rel=1e-4)
+    assert figures == pytest.approx(independent(trimtab.load(source), made))
     (demand,) = demands(budget)
     kept = [one for one in made.search.candidates if demand.holds(one.accuracy)]
     assert best in kept

@@ -79,13 +79,10 @@ class QuantisedProducts:
         columns = Packing(("bias", groups, nr), lambda data: gemm.pack_bias(data, groups, nr))
         if kernel.family == _PAIRED:
             w = program.vars[op.inputs[1]]
-            assert w.data is not None
-            data = w.data
-            paired = Packing((_PAIRED, groups, nr), lambda w: pairs.pack(w, groups, nr))
-            bias = Packing(
-                (_PAIRED, w.name, groups, nr), lambda b: pairs.pack_bias(b, data, groups, nr)
-            )
-            return {1: paired, 2: bias, 3: columns}
+            own, key = np.asarray(w.data), (_PAIRED, groups, nr)
+            paired = Packing(key, lambda data: pairs.pack(data, groups, nr))
+            less = Packing((*key, w.name), lambda data: pairs.pack_bias(data, own, groups, nr))
+            return {1: paired, 2: less, 3: columns}
         weights = Packing(
             ("quantised", groups, nr, kr), lambda data: gemm.pack_steps(data, groups, nr, kr)
         )
