@@ -25,7 +25,8 @@ class RowDriver {
   static constexpr int64_t kMaxPixels = 64;
 
   // `rows`, `pixels`: how many a piece should have, as the plan says; rows where they share taps,
-  // and up to twice as many where the image ends; pixels at most, and at most kMaxPixels.
+  // less than twice as many where an image has not several times as many, and fewer where threads
+  // would have nothing to do; pixels at most, and at most kMaxPixels.
   Status Prepare(const Window& window, int32_t out_w, int32_t channels, int64_t rows,
                  int64_t pixels, int threads);
   uint64_t scratch_bytes() const { return scratch_bytes_; }
@@ -50,7 +51,7 @@ class RowDriver {
   void Run(const WindowSource<T>& source, size_t images, void* scratch, ThreadPool& pool, Body body,
            const void* context) const;
 
-  size_t rows_ = 1;    // at least, in a piece, but in an image of fewer
+  size_t rows_ = 1;    // in a piece
   size_t pixels_ = 1;  // at most
   size_t padding_bytes_ = 0, pointers_bytes_ = 0;
   uint64_t scratch_bytes_ = 0;
