@@ -331,14 +331,22 @@ struct QlinearAddArgs {
   int32_t low, high;
 };
 
-// y[c] = clamp(round(float(bias + sum over i < pixels of x[i * x_stride + c]) * scale) + zero_point),
-// half to even.
+// Room that the sums of channels take, in whole units: every vector's.
+enum { kMeanUnit = 64 };
+
+// sum[c] = start[c] + sum over i < pixels of x[i * x_stride + c], modulo 2^32. Where `sums` is not null
+// it holds these; otherwise
+//
+//   y[c] = clamp(round(float(sum[c]) * scale) + zero_point), half to even.
+//
+// Start and sums are not the same, and have room for channels in units of kMeanUnit.
 template <typename T>
 struct QlinearMeanArgs {
   const T* x;
+  const int32_t* start;
+  int32_t* sums;
   T* y;
   size_t pixels, channels, x_stride;
-  int32_t bias;
   float scale;
   int32_t zero_point, low, high;
 };

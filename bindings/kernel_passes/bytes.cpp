@@ -37,7 +37,10 @@ Pass QlinearMeanPass(Kernel<QlinearMeanArgs<int8_t>> kernel, const LayerSizes& s
   const size_t pixels = std::max<size_t>(1, s.at("n") / kChannels);
   const int8_t* const x = Shared<int8_t>().x.Take(pixels * kChannels);
   int8_t* const y = Shared<int8_t>().y.Take(kChannels);
-  return [=] { kernel({x, y, pixels, kChannels, kChannels, 0, 0.1f, 0, INT8_MIN, INT8_MAX}); };
+  return [=] {
+    const int32_t start[kChannels] = {};
+    kernel({x, start, nullptr, y, pixels, kChannels, kChannels, 0.1f, 0, INT8_MIN, INT8_MAX});
+  };
 }
 
 Pass QlinearMulPass(Kernel<QlinearMulArgs<int8_t>> kernel, const LayerSizes& s) {

@@ -6,10 +6,10 @@ namespace {
 // As many bytes can be added up in 16 bits.
 constexpr size_t kMost = 256;
 
-inline int8x16_t Mean(const QlinearMeanArgs<int8_t>& args, size_t c, const Limits& limits) {
+inline void Mean(const QlinearMeanArgs<int8_t>& args, size_t c, const Limits& limits) {
   int32x4_t sums[4];
   TRIMTAB_UNROLL
-  for (int i = 0; i < 4; ++i) sums[i] = vdupq_n_s32(args.bias);
+  for (int i = 0; i < 4; ++i) sums[i] = vld1q_s32(args.start + c + 4 * i);
   const int8_t* x = args.x + c;
   for (size_t left = args.pixels; left > 0;) {
     const size_t count = left < kMost ? left : kMost;
@@ -25,10 +25,15 @@ inline int8x16_t Mean(const QlinearMeanArgs<int8_t>& args, size_t c, const Limit
     sums[2] = vaddw_s16(sums[2], vget_low_s16(high));
     sums[3] = vaddw_high_s16(sums[3], high);
   }
+  if (args.sums != nullptr) {
+    TRIMTAB_UNROLL
+    for (int i = 0; i < 4; ++i) vst1q_s32(args.sums + c + 4 * i, sums[i]);
+    return;
+  }
   TRIMTAB_UNROLL
   for (int i = 0; i < 4; ++i)
     sums[i] = vcvtnq_s32_f32(vmulq_n_f32(vcvtq_f32_s32(sums[i]), args.scale));
-  return limits.Store(sums[0], sums[1], sums[2], sums[3]);
+  vst1q_s8(args.y + c, limits.Store(sums[0], sums[1], sums[2], sums[3]));
 }
 
 }  // namespace
@@ -38,14 +43,17 @@ extern "C" void qlinear_mean_i8_neon(const QlinearMeanArgs<int8_t>& args) {
   const Limits limits(args);
   if (args.channels >= 16) {
     for (size_t c = 0; c < args.channels; c += 16) {
-      const size_t first = c + 16 <= args.channels ? c : args.channels - 16;
-      vst1q_s8(args.y + first, Mean(args, first, limits));
+      Mean(args, c + 16 <= args.channels ? c : args.channels - 16, limits);
     }
     return;
   }
   for (size_t c = 0; c < args.channels; ++c) {
-    int32_t sum = args.bias;
+    int32_t sum = args.start[c];
     for (size_t i = 0; i < args.pixels; ++i) sum += args.x[i * args.x_stride + c];
+    if (args.sums != nullptr) {
+      args.sums[c] = sum;
+      continue;
+    }
     const int32x4_t r = vcvtnq_s32_f32(vdupq_n_f32(static_cast<float>(sum) * args.scale));
     args.y[c] = vgetq_lane_s8(limits.Store(r, r, r, r), 0);
   }

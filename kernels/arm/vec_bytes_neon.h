@@ -44,6 +44,8 @@ inline Numbers Quarter(F a) {
   return {kQuarter % 2 == 0 ? vmovl_s16(vget_low_s16(half)) : vmovl_high_s16(half)};
 }
 inline Numbers SetNumber(int32_t x) { return {vdupq_n_s32(x)}; }
+inline Numbers LoadNumbers(const int32_t* p) { return {vld1q_s32(p)}; }
+inline void StoreNumbers(int32_t* p, Numbers a) { vst1q_s32(p, a.v); }
 inline Numbers operator+(Numbers a, Numbers b) { return {vaddq_s32(a.v, b.v)}; }
 inline Reals ToReals(Numbers a) { return {vcvtq_f32_s32(a.v)}; }
 inline Reals SetReal(float x) { return {vdupq_n_f32(x)}; }

@@ -9,6 +9,9 @@
 
 namespace {
 
+constexpr size_t kNumbers = kLanes / kQuarters;  // of a quarter
+static_assert(kMeanUnit % kLanes == 0, "a vector's sums are more than they have room for");
+
 // y[i] = f(a[i], b[i]).
 template <typename Args, typename Function>
 inline void OfTwo(const Args& args, const Function& f) {
@@ -55,13 +58,9 @@ inline void QlinearMul(const QlinearMulArgs<Element>& given) {
   });
 }
 
-// Of `count` channels of so many pixels, which begin at `pixel(i)`: the sum and `bias`, scaled.
+// Adds `count` channels of so many pixels, which begin at `pixel(i)`.
 template <typename Pixel>
-inline F Mean(size_t pixels, const Pixel& pixel, size_t count, int32_t bias, Reals scale,
-              const Rounding& rounded) {
-  Numbers sums[kQuarters];
-  TRIMTAB_UNROLL
-  for (int q = 0; q < kQuarters; ++q) sums[q] = SetNumber(bias);
+inline void AddPixels(size_t pixels, const Pixel& pixel, size_t count, Numbers (&sums)[kQuarters]) {
   for (size_t i = 0; i < pixels; ++i) {
     const F x = count == kLanes ? Load(pixel(i)) : LoadPart(pixel(i), count);
     sums[0] = sums[0] + Quarter<0>(x);
@@ -69,6 +68,9 @@ inline F Mean(size_t pixels, const Pixel& pixel, size_t count, int32_t bias, Rea
     sums[2] = sums[2] + Quarter<2>(x);
     sums[3] = sums[3] + Quarter<3>(x);
   }
+}
+
+inline F Mean(const Numbers (&sums)[kQuarters], Reals scale, const Rounding& rounded) {
   return rounded({ToReals(sums[0]) * scale, ToReals(sums[1]) * scale, ToReals(sums[2]) * scale,
                   ToReals(sums[3]) * scale});
 }
@@ -82,7 +84,16 @@ inline void QlinearMean(const QlinearMeanArgs<Element>& args) {
   for (size_t c = 0; c < args.channels; c += kLanes) {
     const size_t count = AtMostLanes(args.channels - c);
     const auto pixel = [&](size_t i) { return args.x + c + i * args.x_stride; };
-    StorePart(args.y + c, Mean(args.pixels, pixel, count, args.bias, scale, rounded), count);
+    Numbers sums[kQuarters];
+    TRIMTAB_UNROLL
+    for (int q = 0; q < kQuarters; ++q) sums[q] = LoadNumbers(args.start + c + q * kNumbers);
+    AddPixels(args.pixels, pixel, count, sums);
+    if (args.sums == nullptr) {
+      StorePart(args.y + c, Mean(sums, scale, rounded), count);
+      continue;
+    }
+    TRIMTAB_UNROLL
+    for (int q = 0; q < kQuarters; ++q) StoreNumbers(args.sums + c + q * kNumbers, sums[q]);
   }
 }
 
@@ -98,7 +109,11 @@ inline void QlinearAveragePool(const QlinearPoolArgs<Element>& args) {
     for (size_t c = 0; c < pool.channels; c += kLanes) {
       const size_t count = AtMostLanes(pool.channels - c);
       const auto tap = [&](size_t i) { return a[i] + c; };
-      StorePart(y + c, Mean(taps, tap, count, args.bias, scale, rounded), count);
+      Numbers sums[kQuarters];
+      TRIMTAB_UNROLL
+      for (int q = 0; q < kQuarters; ++q) sums[q] = SetNumber(args.bias);
+      AddPixels(taps, tap, count, sums);
+      StorePart(y + c, Mean(sums, scale, rounded), count);
     }
   }
 }

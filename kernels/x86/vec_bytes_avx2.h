@@ -45,6 +45,12 @@ inline Numbers Quarter(F a) {
   return {_mm256_cvtepi8_epi32(kQuarter % 2 == 0 ? half : _mm_srli_si128(half, 8))};
 }
 inline Numbers SetNumber(int32_t x) { return {_mm256_set1_epi32(x)}; }
+inline Numbers LoadNumbers(const int32_t* p) {
+  return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))};
+}
+inline void StoreNumbers(int32_t* p, Numbers a) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), a.v);
+}
 inline Numbers operator+(Numbers a, Numbers b) { return {_mm256_add_epi32(a.v, b.v)}; }
 inline Reals ToReals(Numbers a) { return {_mm256_cvtepi32_ps(a.v)}; }
 inline Reals SetReal(float x) { return {_mm256_set1_ps(x)}; }

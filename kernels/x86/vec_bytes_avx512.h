@@ -49,6 +49,8 @@ inline Numbers Quarter(F a) {
   return {_mm512_cvtepi8_epi32(_mm512_extracti32x4_epi32(a.v, kQuarter))};
 }
 inline Numbers SetNumber(int32_t x) { return {_mm512_set1_epi32(x)}; }
+inline Numbers LoadNumbers(const int32_t* p) { return {_mm512_loadu_si512(p)}; }
+inline void StoreNumbers(int32_t* p, Numbers a) { _mm512_storeu_si512(p, a.v); }
 inline Numbers operator+(Numbers a, Numbers b) { return {_mm512_add_epi32(a.v, b.v)}; }
 inline Reals ToReals(Numbers a) { return {_mm512_cvtepi32_ps(a.v)}; }
 inline Reals SetReal(float x) { return {_mm512_set1_ps(x)}; }

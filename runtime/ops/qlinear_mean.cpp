@@ -1,28 +1,53 @@
 // Mean over height and width of quantised numbers.
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
+#include "runtime/core/parallel.h"
 #include "runtime/ops/requantise.h"
 #include "runtime/ops/window.h"
 
 namespace trimtab {
 namespace {
 
+// Pixels whose sum takes longer than to write it, and to add it to another.
+constexpr size_t kPart = 16;
+
+// Pixels in parallel, as memory has them and as threads wrote them; then the sums of their sums.
 class QlinearMean final : public OperatorOf<QlinearMeanAttributes> {
  public:
   void Run(ThreadPool& pool) override {
     const Tensor& x = input(0);
     Tensor& y = output();
-    const int8_t* const from = x.data<int8_t>();
-    int8_t* const to = y.data<int8_t>();
-    const size_t channels = static_cast<size_t>(x.c());
+    int32_t* const sums = scratch<int32_t>();
+    int32_t *const zeros = sums + parts_ * room_, *const bias = zeros + room_;
+    for (size_t c = 0; c < args_.channels; ++c) {
+      zeros[c] = 0;
+      bias[c] = bias_;
+    }
     for (size_t image = 0; image < static_cast<size_t>(x.n()); ++image) {
-      pool.For(channels, args_.pixels, [&](size_t begin, size_t end, int) {
-        QlinearMeanArgs<int8_t> args = args_;
-        args.x = from + image * args.pixels * args.x_stride + begin;
-        args.y = to + image * y.pixel_stride() + begin;
-        args.channels = end - begin;
-        kernel_(args);
-      });
+      QlinearMeanArgs<int8_t> whole = args_;
+      whole.x = x.data<int8_t>() + image * pixels_ * args_.x_stride;
+      whole.y = y.data<int8_t>() + image * y.pixel_stride();
+      whole.pixels = pixels_;
+      whole.start = bias;
+      if (parts_ > 1) {
+        pool.For(parts_, pixels_ / parts_ * args_.channels, [&](size_t begin, size_t end, int) {
+          for (size_t part = begin; part < end; ++part) {
+            const size_t first = part * pixels_ / parts_;
+            QlinearMeanArgs<int8_t> args = whole;
+            args.x += first * args.x_stride;
+            args.pixels = (part + 1) * pixels_ / parts_ - first;
+            args.start = part == 0 ? bias : zeros;
+            args.sums = sums + part * room_;
+            kernel_(args);
+          }
+        });
+        for (size_t part = 1; part < parts_; ++part) {
+          for (size_t c = 0; c < args_.channels; ++c) sums[c] += sums[part * room_ + c];
+        }
+        whole.pixels = 0;
+        whole.start = sums;
+      }
+      kernel_(whole);
     }
   }
 
@@ -43,17 +68,25 @@ class QlinearMean final : public OperatorOf<QlinearMeanAttributes> {
     int32_t zero_point = 0;
     TRIMTAB_RETURN_IF_ERROR(ReadZeroPoint(x, &zero_point));
     TRIMTAB_RETURN_IF_ERROR(BindLimits(attributes(), output(), &args_));
-    args_.pixels = static_cast<size_t>(x.h()) * static_cast<size_t>(x.w());
+    pixels_ = static_cast<size_t>(x.h()) * static_cast<size_t>(x.w());
+    bias_ = -zero_point * static_cast<int32_t>(pixels_);
+    args_.channels = static_cast<size_t>(x.c());
     args_.x_stride = x.pixel_stride();
-    args_.bias = -zero_point * static_cast<int32_t>(args_.pixels);
     args_.scale = x.quantisation->scales()[0] /
-                  (output().quantisation->scales()[0] * static_cast<float>(args_.pixels));
+                  (output().quantisation->scales()[0] * static_cast<float>(pixels_));
+    const auto several = static_cast<size_t>(threads()) * kBlocksPerThread;
+    if (threads() > 1 && pixels_ > kPart) parts_ = Least(several, pixels_ / kPart);
+    room_ = RoundUp(args_.channels, size_t{kMeanUnit});
+    TRIMTAB_RETURN_IF_ERROR(RequestScratch((parts_ + 2) * room_ * sizeof(int32_t)));
     return Bind<NameHash("qlinear_mean")>(attributes().kernel, &kernel_);
   }
 
  private:
   Kernel<QlinearMeanArgs<int8_t>> kernel_ = nullptr;
-  QlinearMeanArgs<int8_t> args_;
+  QlinearMeanArgs<int8_t> args_{};
+  int32_t bias_ = 0;
+  size_t pixels_ = 0, parts_ = 1;
+  size_t room_ = 0;  // between parts' sums
 };
 
 }  // namespace

@@ -10,9 +10,9 @@
 namespace trimtab {
 namespace {
 
-// So many bytes of numbers for the channels side by side: few channels alone would leave vectors
+// So many bytes of numbers for the channels side by side: the last vector of a pixel alone would be
 // part empty.
-constexpr size_t kRow = 256;
+constexpr size_t kRow = 2048;
 
 class QlinearMul final : public OperatorOf<QlinearMulAttributes> {
  public:

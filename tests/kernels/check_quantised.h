@@ -114,19 +114,28 @@ class QuantisedCheck : BytesCheck {
   void Mean(void (*kernel)(const QlinearMeanArgs<int8_t>&), Result* result) {
     const size_t all_channels[] = {1, 15, 16, 17, 50, 64, 200};
     for (size_t channels : all_channels) {
-      const size_t all_pixels[] = {1, 49, 600};
+      const size_t all_pixels[] = {0, 1, 49, 600};
       for (size_t pixels : all_pixels) {
         ++result->cases;
         const size_t stride = channels + 2;
-        int8_t *x = x_.Take((pixels - 1) * stride + channels), *y = y_.TakeOutput(channels);
-        Fill(x, (pixels - 1) * stride + channels, -128);
-        const float scale = random_.Uniform(0.5f, 1.5f) / static_cast<float>(pixels);
-        kernel({x, y, pixels, channels, stride, 77, scale, 3, -128, 120});
+        const size_t count = pixels == 0 ? 0 : (pixels - 1) * stride + channels;
+        int8_t *x = x_.Take(count), *y = y_.TakeOutput(channels);
+        Fill(x, count, -128);
+        const float scale = random_.Uniform(0.5f, 1.5f) / static_cast<float>(pixels + 1);
+        int32_t start[256], sums[256];
+        for (int32_t& number : start) number = static_cast<int32_t>(random_.Below(2000)) - 1000;
+        QlinearMeanArgs<int8_t> args = {x,      start, nullptr, y,    pixels, channels,
+                                        stride, scale, 3,       -128, 120};
+        kernel(args);
         y_.CheckUntouched(y, 1, channels, channels, result, "mean");
+        args.sums = sums;
+        args.y = nullptr;
+        kernel(args);
         for (size_t c = 0; c < channels; ++c) {
-          int64_t sum = 77;
+          int64_t sum = start[c];
           for (size_t i = 0; i < pixels; ++i) sum += x[i * stride + c];
           result->Compare(y[c], Requantised(sum, scale, 3, -128, 120), 0, "mean");
+          result->Compare(sums[c], static_cast<double>(sum), 0, "sums of a mean");
         }
       }
     }
