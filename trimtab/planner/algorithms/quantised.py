@@ -124,14 +124,12 @@ class QuantisedDepthwise:
         return Work(operations, w.bytes, roundings=y.count)
 
     def blocks(self, program: Program, op: Op, target: Target) -> dict[str, int | bool]:
-        """Rows that share taps, where threads leave so many, and pieces of lines."""
+        """Rows that share taps, and pieces of lines."""
         window, (height, width) = (
             program.vars[op.inputs[1]].shape[2:],
             program.vars[op.outputs[0]].shape[2:],
         )
-        rows = 1
-        if depthwise.rows(op, window) > 1:
-            rows = min(_ROWS, max(height // target.threads, 1))
+        rows = min(_ROWS, max(height, 1)) if depthwise.rows(op, window) > 1 else 1
         return {"rows": rows, "pixels": blocking.pixels(target, op, window, width, rows)}
 
     def packings(self, program: Program, op: Op) -> dict[int, Packing]:
