@@ -1,7 +1,8 @@
 // Convolution of quantised numbers as Winograd F(4 x 4, 3 x 3) in whole numbers: products of 16 bits
 // and sums modulo 2^32 (WinogradOutputArgs<int8_t> says why these are exact).
 //
-// A thread takes a block of tiles through all three steps. Transformed tiles and products are
+// A thread takes a block of tiles through all three steps: for all output channels, or for a share of
+// them where tiles are few beside many weights. Transformed tiles and products are
 // [element][tile][channel]; elements begin in different sets of the caches.
 #include "generated/attributes.h"
 #include "runtime/core/memory_plan.h"
@@ -31,7 +32,14 @@ class QlinearConvWinograd final : public OperatorOf<QlinearConvWinogradAttribute
 
  private:
   Status BindKernels();
-  void TransformOutput(const Tile& tile, const int32_t* products) const;
+  // Of a share; of shares_, the end.
+  size_t FirstColumn(size_t share) const {
+    const size_t nr = attributes().kernel.nr;
+    return share * (columns_ / nr) / shares_ * nr;
+  }
+  // Of `channels` from `first` on.
+  void TransformOutput(const Tile& tile, const int32_t* products, size_t first,
+                       size_t channels) const;
 
   Window window_;
   Epilogue<int8_t> epilogue_;
@@ -42,6 +50,7 @@ class QlinearConvWinograd final : public OperatorOf<QlinearConvWinogradAttribute
   int32_t padding_ = 0;
   size_t depth_ = 0, columns_ = 0;  // filled up, as weights are packed
   size_t block_ = 0;                // tiles
+  size_t shares_ = 1;               // of the columns
   size_t input_bytes_ = 0, product_bytes_ = 0, padding_bytes_ = 0;  // of an element; of a pixel
 };
 
@@ -85,13 +94,23 @@ Status QlinearConvWinograd::Prepare() {
   TRIMTAB_CHECK(input(3).bytes >= columns * sizeof(float), "packed scales are too short",
                 static_cast<int64_t>(columns));
   tiles_ = ImageTiles(output(), kTile);
-  const size_t share = DivideUp(tiles_.count, static_cast<size_t>(threads()));
-  block_ = EvenBlocks(share, static_cast<size_t>(attributes().block), static_cast<size_t>(mr));
+  depth_ = static_cast<size_t>(depth);
+  columns_ = static_cast<size_t>(columns);
+  const auto several = static_cast<size_t>(threads());
+  size_t rows = DivideUp(tiles_.count, several);
+  // A share has two panels: a transform takes no fewer than kMinWinogradChannels.
+  const size_t most_shares = columns_ / (2 * static_cast<size_t>(nr));
+  shares_ = 1;
+  if (rows < mr && most_shares > 1 &&
+      ReadingTakesLonger(kElements * depth_ * columns_,
+                         kTile * kTile * tiles_.count * (depth_ + columns_))) {
+    shares_ = Least(several, most_shares);
+    rows = tiles_.count;
+  }
+  block_ = EvenBlocks(rows, static_cast<size_t>(attributes().block), static_cast<size_t>(mr));
   const uint64_t input_bytes = ElementBytes(block_ * depth * sizeof(int16_t));
   const uint64_t product_bytes = ElementBytes(block_ * columns * sizeof(int32_t));
   const uint64_t padding_bytes = Aligned(channels);
-  depth_ = static_cast<size_t>(depth);
-  columns_ = static_cast<size_t>(columns);
   input_bytes_ = static_cast<size_t>(input_bytes);
   product_bytes_ = static_cast<size_t>(product_bytes);
   padding_bytes_ = static_cast<size_t>(padding_bytes);
@@ -99,17 +118,18 @@ Status QlinearConvWinograd::Prepare() {
                                             (input_bytes + product_bytes));
 }
 
-void QlinearConvWinograd::TransformOutput(const Tile& tile, const int32_t* products) const {
+void QlinearConvWinograd::TransformOutput(const Tile& tile, const int32_t* products, size_t first,
+                                          size_t channels) const {
   Tensor& y = output();
   const size_t pixel = (tile.image * tiles_.h + tile.top) * tiles_.w + tile.left;
   WinogradOutputArgs<int8_t> args;
   args.x = products;
-  args.bias = input(2).data<int32_t>();
-  args.scale = input(3).data<float>();
+  args.bias = input(2).data<int32_t>() + first;
+  args.scale = input(3).data<float>() + first;
   args.pixel_stride = y.pixel_stride();
   args.row_stride = tiles_.w * args.pixel_stride;
-  args.y = y.data<int8_t>() + pixel * args.pixel_stride;
-  args.channels = static_cast<size_t>(y.c());
+  args.y = y.data<int8_t>() + pixel * args.pixel_stride + first;
+  args.channels = channels;
   args.x_stride = product_bytes_ / sizeof(int32_t);
   args.rows = tile.rows;
   args.columns = tile.columns;
@@ -125,28 +145,33 @@ void QlinearConvWinograd::Run(ThreadPool& pool) {
   int8_t* const padding = scratch<int8_t>();
   __builtin_memset(padding, padding_, channels);
   const size_t thread_bytes = kElements * (input_bytes_ + product_bytes_);
-  const size_t cost = block_ * kElements * depth_ * columns_;
-  pool.For(DivideUp(tiles_.count, block_), cost, [&](size_t begin, size_t end, int thread) {
+  const size_t cost = block_ * kElements * depth_ * columns_ / shares_;
+  const size_t blocks = DivideUp(tiles_.count, block_);
+  const auto out_channels = static_cast<size_t>(output().c());
+  pool.For(shares_ * blocks, cost, [&](size_t begin, size_t end, int thread) {
     const size_t own = padding_bytes_ + static_cast<size_t>(thread) * thread_bytes;
     auto* const transformed = scratch<int16_t>(own);
     auto* const products = scratch<int32_t>(own + kElements * input_bytes_);
     const size_t input_stride = input_bytes_ / sizeof(int16_t);
     const size_t product_stride = product_bytes_ / sizeof(int32_t);
-    for (size_t block = begin; block < end; ++block) {
-      const size_t first = block * block_, count = Least(tiles_.count - first, block_);
+    for (size_t item = begin; item < end; ++item) {
+      const size_t share = item / blocks, column = FirstColumn(share);
+      const size_t columns = FirstColumn(share + 1) - column;
+      const size_t first = item % blocks * block_, count = Least(tiles_.count - first, block_);
       for (size_t i = 0; i < count; ++i) {
         const int8_t* a[kElements];
         PointAtTile(x, window_, tiles_.At(first + i), kSize, padding, a);
         input_kernel_({a, transformed + i * depth_, channels, input_stride});
       }
-      const auto* w = reinterpret_cast<const int16_t*>(data<int8_t>(1));
+      const auto* w = reinterpret_cast<const int16_t*>(data<int8_t>(1)) + column * depth_;
       for (size_t e = 0; e < kElements; ++e, w += depth_ * columns_) {
         product_kernel_({transformed + e * input_stride, w, products + e * product_stride, depth_,
-                         count, columns_, depth_, columns_, attributes().kernel.nr,
+                         count, columns, depth_, columns, attributes().kernel.nr,
                          static_cast<uint16_t>(attributes().depth_step)});
       }
       for (size_t i = 0; i < count; ++i)
-        TransformOutput(tiles_.At(first + i), products + i * columns_);
+        TransformOutput(tiles_.At(first + i), products + i * columns, column,
+                        Least(columns, out_channels - column));
     }
   });
 }

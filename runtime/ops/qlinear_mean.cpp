@@ -75,9 +75,9 @@ class QlinearMean final : public OperatorOf<QlinearMeanAttributes> {
     args_.scale = x.quantisation->scales()[0] /
                   (output().quantisation->scales()[0] * static_cast<float>(pixels_));
     const auto several = static_cast<size_t>(threads()) * kBlocksPerThread;
-    if (threads() > 1 && pixels_ > kPart) parts_ = Least(several, pixels_ / kPart);
+    parts_ = threads() > 1 && pixels_ > kPart ? Least(several, pixels_ / kPart) : 1;
     room_ = RoundUp(args_.channels, size_t{kMeanUnit});
-    TRIMTAB_RETURN_IF_ERROR(RequestScratch((parts_ + 2) * room_ * sizeof(int32_t)));
+    TRIMTAB_RETURN_IF_ERROR(RequestScratch(uint64_t{parts_ + 2} * room_ * sizeof(int32_t)));
     return Bind<NameHash("qlinear_mean")>(attributes().kernel, &kernel_);
   }
 
@@ -85,7 +85,7 @@ class QlinearMean final : public OperatorOf<QlinearMeanAttributes> {
   Kernel<QlinearMeanArgs<int8_t>> kernel_ = nullptr;
   QlinearMeanArgs<int8_t> args_{};
   int32_t bias_ = 0;
-  size_t pixels_ = 0, parts_ = 1;
+  size_t pixels_ = 0, parts_ = 0;
   size_t room_ = 0;  // between parts' sums
 };
 

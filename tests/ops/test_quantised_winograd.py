@@ -18,13 +18,14 @@ WINOGRAD = Plan(("quantised_winograd",))
 WEIGHTS = ("load", "file")
 
 # id: input, output channels, attributes. Images that are and are not whole tiles; channels that
-# are no whole vectors; depths whose products leave 32 bits.
+# are no whole vectors; columns that threads share; depths whose products leave 32 bits.
 CASES: dict[str, tuple[tuple[int, ...], int, dict[str, Any]]] = {
     "whole": ((1, 16, 8, 8), 16, {"pads": [1, 1, 1, 1]}),
     "odd": ((2, 19, 9, 7), 33, {"pads": [1, 1, 1, 1]}),
     "no-padding": ((1, 32, 11, 14), 40, {}),
     "uneven-padding": ((1, 64, 6, 5), 17, {"pads": [2, 0, 1, 2]}),
     "one-pixel": ((1, 24, 1, 1), 16, {"pads": [1, 1, 1, 1]}),
+    "shared": ((1, 64, 5, 6), 150, {"pads": [1, 1, 1, 1]}),
     "deep": ((1, 300, 7, 7), 24, {"pads": [1, 1, 1, 1]}),
 }
 
