@@ -9,7 +9,7 @@ namespace trimtab {
 namespace {
 
 // Pixels whose sum takes longer than to write it, and to add it to another.
-constexpr size_t kPart = 16;
+constexpr size_t kPart = 64;
 
 // Pixels in parallel, as memory has them and as threads wrote them; then the sums of their sums.
 class QlinearMean final : public OperatorOf<QlinearMeanAttributes> {
