@@ -38,15 +38,16 @@ void RowDriver<T>::Run(const WindowSource<T>& source, size_t images, void* scrat
   size_t groups = out_h < rows_ ? 1 : out_h / rows_;
   const size_t part = DivideUp(images * groups, threads) * DivideUp(out_h, groups);
   if (!FillsThreads(part, threads, images * out_h)) groups = Least(RoundUp(groups, threads), out_h);
-  const size_t cost = out_h / groups * out_w * source.pixel_stride * source.window.taps();
+  const size_t height = out_h / groups, higher = out_h - height * groups;  // by a row
+  const size_t cost = height * out_w * source.pixel_stride * source.window.taps();
   const size_t count = images * groups;
   pool.For(count, cost, [&](size_t begin, size_t end, int thread) {
     auto* const a = reinterpret_cast<const T**>(static_cast<uint8_t*>(scratch) + padding_bytes_ +
                                                 static_cast<size_t>(thread) * pointers_bytes_);
     for (size_t i = begin; i < end; ++i) {
       const size_t image = i / groups, group = i - image * groups;
-      const size_t first = group * out_h / groups, row = image * out_h + first;
-      const size_t rows = (group + 1) * out_h / groups - first;
+      const size_t row = image * out_h + group * height + Least(group, higher);
+      const size_t rows = height + (group < higher ? 1 : 0);
       const TapColumns columns(source.window, static_cast<int32_t>(rows));
       for (size_t x = 0; x < out_w; x += pixels_) {
         const size_t pixels = out_w - x < pixels_ ? out_w - x : pixels_;
