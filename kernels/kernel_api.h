@@ -334,8 +334,8 @@ struct QlinearAddArgs {
 // Room that the sums of channels take, in whole units: every vector's.
 enum { kMeanUnit = 64 };
 
-// sum[c] = start[c] + sum over i < pixels of x[i * x_stride + c], modulo 2^32. Where `sums` is not null
-// it holds these; otherwise
+// sum[c] = start[c] + sum over i < pixels of x[i * x_stride + c], which 32 bits hold. Where `sums` is
+// not null it holds these; otherwise
 //
 //   y[c] = clamp(round(float(sum[c]) * scale) + zero_point), half to even.
 //

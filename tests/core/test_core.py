@@ -14,9 +14,7 @@ from tests import check_programs
 
 pytestmark = pytest.mark.build
 
-CHECKS = (
-    *("check_core", "check_counters", "check_row_driver", "check_shares", "check_thread_pool"),
-)
+CHECKS = ("check_core", "check_counters", "check_row_driver", "check_shares", "check_thread_pool")
 
 # Memory is taken when a model is opened: nowhere else, and never by an operator or a kernel.
 ALLOCATES = {

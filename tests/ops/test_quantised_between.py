@@ -18,9 +18,7 @@ A, B, Y = (0.04, -7), (0.03, 5), (0.09, 12)
 IMAGE = (2, 20, 9, 7)
 LARGE = (2, 90, 29, 23)  # of several pieces for threads
 
-OF_REAL_NUMBERS = {
-    *("mul", "average_pool", "global_average_pool", "sigmoid", "tanh", "transpose"),
-}
+OF_REAL_NUMBERS = {"mul", "average_pool", "global_average_pool", "sigmoid", "tanh", "transpose"}
 
 Build = Callable[[QuantisedGraph], str]
 
