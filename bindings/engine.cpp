@@ -1,19 +1,18 @@
-// Python's view of the engine: shape rules, running a program, and timing its parts. Everything
+// Python's view of the engine: shape rules, operators, kernels, and what its parts define. Everything
 // else is Python's own work.
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bindings/engine_error.h"
+#include "bindings/executor.h"
 #include "bindings/kernel_timer.h"
 #include "bindings/run_time_operators.h"
 #include "runtime/api/run_time_operator.h"
@@ -188,131 +187,6 @@ std::vector<py::array> RunOperator(
   return results;
 }
 
-class Executor {
- public:
-  // `model`: the bytes of a .ttm file, 64-byte aligned; kept alive. `mapped`: they are pages of it.
-  Executor(py::array_t<uint8_t, py::array::c_style> model, int threads, bool mapped,
-           uint64_t max_memory_bytes)
-      : bytes_(std::move(model)) {
-    char why[256] = "";
-    trimtab_model* opened = nullptr;
-    const auto open = mapped ? trimtab_open_mapped : trimtab_open_memory;
-    // Files are compared with their checksums when Python reads them (CheckModel).
-    const trimtab_options options = {threads, max_memory_bytes, 1};
-    const int code = open(bytes_.data(), static_cast<size_t>(bytes_.size()), &options, &opened, why,
-                          sizeof(why));
-    if (code != 0) RaiseFromFunctions();
-    if (code != 0) throw EngineError(code, why);
-    model_.reset(opened);
-  }
-
-  // arrays: contiguous, one per input, of its type. Returns one new array per output.
-  std::vector<py::array> Run(const std::vector<py::array>& arrays) {
-    const auto lock = Lock();
-    if (arrays.size() != trimtab_input_count(model_.get()))
-      throw EngineError(TRIMTAB_BAD_ARGUMENT, "wrong number of inputs");
-    inputs_.resize(arrays.size());
-    for (uint32_t i = 0; i < arrays.size(); ++i) {
-      Check(trimtab_set_input(model_.get(), i, arrays[i].data(),
-                              static_cast<size_t>(arrays[i].nbytes())));
-      inputs_[i] = arrays[i];
-    }
-    int code;
-    {
-      const py::gil_scoped_release release;
-      code = trimtab_run(model_.get());
-    }
-    Check(code);
-    RaiseFromFunctions();
-    std::vector<py::array> outputs;
-    for (uint32_t i = 0; i < trimtab_output_count(model_.get()); ++i) {
-      trimtab_tensor tensor;
-      trimtab_output(model_.get(), i, &tensor);
-      outputs.push_back(Copy(tensor));
-    }
-    return outputs;
-  }
-
-  void ResizeInput(uint32_t index, const Shape& dims) {
-    const auto lock = Lock();
-    Check(
-        trimtab_resize_input(model_.get(), index, dims.data(), static_cast<int32_t>(dims.size())));
-  }
-
-  // Nanoseconds that each operator takes in one inference with the inputs of the last Run.
-  std::vector<double> TimeOperators() {
-    const auto lock = Lock();
-    using Clock = std::chrono::steady_clock;
-    struct Timer {
-      std::vector<double> taken;
-      Clock::time_point start;
-    } timer{std::vector<double>(trimtab_op_count(model_.get())), {}};
-    trimtab_set_observer(
-        model_.get(),
-        [](void* context, uint32_t op, int begin) {
-          auto& t = *static_cast<Timer*>(context);
-          const auto now = Clock::now();
-          if (begin == 0)
-            t.taken[op] = std::chrono::duration<double, std::nano>(now - t.start).count();
-          t.start = now;
-        },
-        &timer);
-    const int code = trimtab_run(model_.get());
-    trimtab_set_observer(model_.get(), nullptr, nullptr);
-    Check(code);
-    return timer.taken;
-  }
-
-  // (shape, numpy type) of each input.
-  std::vector<std::pair<py::tuple, py::dtype>> Inputs() const {
-    std::vector<std::pair<py::tuple, py::dtype>> inputs;
-    for (uint32_t i = 0; i < trimtab_input_count(model_.get()); ++i) {
-      trimtab_tensor tensor;
-      trimtab_input(model_.get(), i, &tensor);
-      inputs.emplace_back(py::tuple(py::cast(Shape(tensor.dims, tensor.dims + tensor.rank))),
-                          py::dtype(kNumpyTypes[tensor.dtype]));
-    }
-    return inputs;
-  }
-
-  py::dict Memory() const {
-    trimtab_memory memory;
-    trimtab_memory_use(model_.get(), &memory);
-    py::dict result;
-    result["arena_bytes"] = memory.arena_bytes;
-    result["arena_lower_bound_bytes"] = memory.arena_lower_bound_bytes;
-    result["weights_bytes"] = memory.weights_bytes;
-    result["prepared_bytes"] = memory.prepared_bytes;
-    return result;
-  }
-
- private:
-  static py::array Copy(const trimtab_tensor& tensor) {
-    return py::array(py::dtype(kNumpyTypes[tensor.dtype]),
-                     Shape(tensor.dims, tensor.dims + tensor.rank), tensor.data);
-  }
-
-  void Check(int code) const {
-    if (code != 0) RaiseFromFunctions();
-    if (code != 0) throw EngineError(code, trimtab_last_error(model_.get()));
-  }
-
-  // The model is one thread's at a time. Who waits for it lets other threads have the interpreter,
-  // which the one that has the model may need.
-  std::unique_lock<std::mutex> Lock() {
-    const py::gil_scoped_release release;
-    return std::unique_lock(mutex_);
-  }
-
-  struct Close {
-    void operator()(trimtab_model* model) const { trimtab_close(model); }
-  };
-  std::mutex mutex_;
-  py::array_t<uint8_t, py::array::c_style> bytes_;
-  std::vector<py::array> inputs_;  // what the model points at
-  std::unique_ptr<trimtab_model, Close> model_;
-};
-
 // All that can be told of a model's bytes without running them.
 void CheckModel(const py::array_t<uint8_t, py::array::c_style>& bytes) {
   trimtab::Program program;
@@ -387,13 +261,5 @@ PYBIND11_MODULE(_engine, module) {
   });
   module.def("check_model", &CheckModel);
   DefineRunTimeOperators(module);
-  py::class_<Executor>(module, "Executor")
-      .def(py::init<py::array_t<uint8_t, py::array::c_style>, int, bool, uint64_t>(),
-           py::arg("model"), py::arg("threads") = 1, py::arg("mapped") = false,
-           py::arg("max_memory_bytes") = 0)
-      .def("run", &Executor::Run)
-      .def("resize_input", &Executor::ResizeInput)
-      .def("time_operators", &Executor::TimeOperators)
-      .def("inputs", &Executor::Inputs)
-      .def("memory", &Executor::Memory);
+  DefineExecutor(module);
 }

@@ -1,10 +1,10 @@
-"""The C++ engine (bindings/engine.cpp)."""
+"""The C++ engine (bindings/)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 MAX_ELEMENTS: int
 
@@ -53,6 +53,12 @@ class Executor:
         max_memory_bytes: int = 0,
     ) -> None: ...
     def run(self, arrays: Sequence[NDArray[Any]]) -> list[NDArray[Any]]: ...
+    def run_by_name(
+        self,
+        input_names: tuple[str, ...],
+        output_names: tuple[str, ...],
+        given: Mapping[str, ArrayLike],
+    ) -> dict[str, NDArray[Any]] | None: ...
     def resize_input(self, index: int, dims: Sequence[int]) -> None: ...
     def time_operators(self) -> list[float]: ...
     def inputs(self) -> list[tuple[tuple[int, ...], np.dtype[Any]]]: ...

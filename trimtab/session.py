@@ -28,7 +28,8 @@ _ERRORS: Mapping[int, type[TrimtabError]] = {
 class Session:
     """A program ready to run here. A program that is already planned is run as it is, in place in
     the .ttm file that it was loaded from; for another, what `plan` says goes before the planner's
-    rules. `program` is what runs: planned, its constants in the memory that the engine uses.
+    rules. `program` is what runs: planned, its constants in the memory that the engine uses;
+    `input_names` and `output_names` are those of its inputs and outputs in the model's order.
     Threads may share a session: their runs take place one after the other. Activations and prepared
     weights may take `max_memory_bytes` together; 0: 2 GiB.
 
@@ -55,6 +56,8 @@ class Session:
         elif program.image is None:
             program = modelfile.decode(modelfile.encode(program), program.name)
         self.program = program
+        self.input_names = tuple(program.inputs)
+        self.output_names = tuple(program.outputs)
         self._executor: Any = None
         try:
             image = program.image
@@ -64,16 +67,6 @@ class Session:
             code, message = e.args
             where = f"program {program.name}, planned for {program.target}"
             raise _ERRORS.get(code, ProgramError)(message, where=where) from None
-
-    @property
-    def input_names(self) -> tuple[str, ...]:
-        """Names of the inputs in model order."""
-        return tuple(self.program.inputs)
-
-    @property
-    def output_names(self) -> tuple[str, ...]:
-        """Names of the outputs in model order."""
-        return tuple(self.program.outputs)
 
     @property
     def memory(self) -> dict[str, int]:
@@ -86,32 +79,36 @@ class Session:
         inputs: an array for every input name, of its exact shape; UsageError when one is missing,
         unknown or misshapen.
         """
-        if unknown := sorted(set(inputs) - set(self.input_names)):
-            raise UsageError(
-                f"unknown inputs: {', '.join(unknown)}",
-                hint=f"the model has: {', '.join(self.input_names)}",
-            )
-        arrays = []
-        for name, (shape, dtype) in zip(self.input_names, self._executor.inputs(), strict=True):
-            if name not in inputs:
-                raise UsageError(
-                    f"input {name!r} is missing",
-                    hint=f"give arrays for: {', '.join(self.input_names)}",
-                )
-            array = np.asarray(inputs[name], dtype=dtype, order="C")
-            if array.shape != shape:
-                raise UsageError(
-                    f"input {name!r} has shape {array.shape}, the model wants {shape}",
-                    hint="load the model with inputs={name: shape} to use another shape",
-                )
-            arrays.append(array)
-        return dict(zip(self.output_names, self._executor.run(arrays), strict=True))
+        names = self.input_names, self.output_names
+        outputs: dict[str, NDArray[Any]] | None = self._executor.run_by_name(*names, inputs)
+        if outputs is None:
+            raise self._refused(inputs)
+        return outputs
 
     def time_operators(self) -> list[float]:
         """Nanoseconds of every operator of the program in one more inference, with the inputs of
         the last `run`.
         """
         return list(self._executor.time_operators())
+
+    def _refused(self, inputs: Mapping[str, ArrayLike]) -> UsageError:
+        names = ", ".join(self.input_names)
+        if unknown := sorted(set(inputs) - set(self.input_names)):
+            hint = f"the model has: {names}"
+            return UsageError(f"unknown inputs: {', '.join(unknown)}", hint=hint)
+        if missing := sorted(set(self.input_names) - set(inputs)):
+            hint = f"give arrays for: {names}"
+            return UsageError(f"inputs are missing: {', '.join(missing)}", hint=hint)
+        wanted = dict(zip(self.input_names, self._executor.inputs(), strict=True))
+        name, shape, right = next(
+            (name, found, shape)
+            for name, (shape, _) in wanted.items()
+            if (found := np.shape(inputs[name])) != shape
+        )
+        return UsageError(
+            f"input {name!r} has shape {shape}, the model wants {right}",
+            hint="load the model with inputs={name: shape} to use another shape",
+        )
 
 
 def optimize(program: Program, target: Target | None = None, plan: Plan | None = None) -> Program:

@@ -1,0 +1,220 @@
+#include "bindings/executor.h"
+
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "bindings/engine_error.h"
+#include "bindings/run_time_operators.h"
+#include "runtime/api/trimtab.h"
+
+namespace py = pybind11;
+
+namespace {
+
+using Shape = std::vector<int32_t>;
+using Arrays = std::vector<py::array>;
+
+class Executor {
+ public:
+  // `model`: the bytes of a .ttm file, 64-byte aligned; kept alive. `mapped`: they are pages of it.
+  Executor(py::array_t<uint8_t, py::array::c_style> model, int threads, bool mapped,
+           uint64_t max_memory_bytes)
+      : bytes_(std::move(model)) {
+    char why[256] = "";
+    trimtab_model* opened = nullptr;
+    const auto open = mapped ? trimtab_open_mapped : trimtab_open_memory;
+    // Files are compared with their checksums when Python reads them (CheckModel).
+    const trimtab_options options = {threads, max_memory_bytes, 1};
+    const int code = open(bytes_.data(), static_cast<size_t>(bytes_.size()), &options, &opened, why,
+                          sizeof(why));
+    if (code != 0) RaiseFromFunctions();
+    if (code != 0) throw EngineError(code, why);
+    model_.reset(opened);
+    for (uint32_t i = 0; i < trimtab_input_count(opened); ++i)
+      input_types_.emplace_back(kNumpyTypes[Input(i).dtype]);
+    for (uint32_t i = 0; i < trimtab_output_count(opened); ++i)
+      output_types_.emplace_back(kNumpyTypes[Output(i).dtype]);
+  }
+
+  // arrays: contiguous, one per input, of its type. Returns one new array per output.
+  Arrays Run(Arrays arrays) {
+    if (arrays.size() != input_types_.size())
+      throw EngineError(TRIMTAB_BAD_ARGUMENT, "wrong number of inputs");
+    const auto lock = Lock();
+    Compute(std::move(arrays));
+    Arrays outputs;
+    for (uint32_t i = 0; i < output_types_.size(); ++i) outputs.push_back(CopyOfOutput(i));
+    return outputs;
+  }
+
+  // The same by name, of what numpy makes arrays of: nothing when `given` are not the model's inputs.
+  // It is C++ as the interpreter's own code has left the caches when a network has run: what takes
+  // it 4 us by itself takes 30 to 50 there.
+  std::optional<py::dict> RunByName(const py::tuple& input_names, const py::tuple& output_names,
+                                    const py::object& given) {
+    Arrays arrays;
+    if (py::len(given) != input_names.size()) return std::nullopt;
+    for (uint32_t i = 0; i < input_names.size(); ++i) {
+      const auto value =
+          py::reinterpret_steal<py::object>(PyObject_GetItem(given.ptr(), input_names[i].ptr()));
+      if (!value && !PyErr_ExceptionMatches(PyExc_KeyError)) throw py::error_already_set();
+      PyErr_Clear();
+      if (!value || !Fits(i, arrays.emplace_back(AsArray(value, input_types_[i]))))
+        return std::nullopt;
+    }
+    const auto lock = Lock();
+    Compute(std::move(arrays));
+    py::dict outputs;
+    for (uint32_t i = 0; i < output_names.size(); ++i) outputs[output_names[i]] = CopyOfOutput(i);
+    return outputs;
+  }
+
+  void ResizeInput(uint32_t index, const Shape& dims) {
+    const auto lock = Lock();
+    Check(
+        trimtab_resize_input(model_.get(), index, dims.data(), static_cast<int32_t>(dims.size())));
+  }
+
+  // Nanoseconds that each operator takes in one inference with the inputs of the last Run.
+  std::vector<double> TimeOperators() {
+    const auto lock = Lock();
+    using Clock = std::chrono::steady_clock;
+    struct Timer {
+      std::vector<double> taken;
+      Clock::time_point start;
+    } timer{std::vector<double>(trimtab_op_count(model_.get())), {}};
+    trimtab_set_observer(
+        model_.get(),
+        [](void* context, uint32_t op, int begin) {
+          auto& t = *static_cast<Timer*>(context);
+          const auto now = Clock::now();
+          if (begin == 0)
+            t.taken[op] = std::chrono::duration<double, std::nano>(now - t.start).count();
+          t.start = now;
+        },
+        &timer);
+    const int code = trimtab_run(model_.get());
+    trimtab_set_observer(model_.get(), nullptr, nullptr);
+    Check(code);
+    return timer.taken;
+  }
+
+  // (shape, numpy type) of each input.
+  std::vector<std::pair<py::tuple, py::dtype>> Inputs() const {
+    std::vector<std::pair<py::tuple, py::dtype>> inputs;
+    for (uint32_t i = 0; i < input_types_.size(); ++i) {
+      const trimtab_tensor tensor = Input(i);
+      inputs.emplace_back(py::tuple(py::cast(Shape(tensor.dims, tensor.dims + tensor.rank))),
+                          input_types_[i]);
+    }
+    return inputs;
+  }
+
+  py::dict Memory() const {
+    trimtab_memory memory;
+    trimtab_memory_use(model_.get(), &memory);
+    py::dict result;
+    result["arena_bytes"] = memory.arena_bytes;
+    result["arena_lower_bound_bytes"] = memory.arena_lower_bound_bytes;
+    result["weights_bytes"] = memory.weights_bytes;
+    result["prepared_bytes"] = memory.prepared_bytes;
+    return result;
+  }
+
+ private:
+  trimtab_tensor Input(uint32_t index) const {
+    trimtab_tensor tensor;
+    trimtab_input(model_.get(), index, &tensor);
+    return tensor;
+  }
+
+  trimtab_tensor Output(uint32_t index) const {
+    trimtab_tensor tensor;
+    trimtab_output(model_.get(), index, &tensor);
+    return tensor;
+  }
+
+  // As numpy.asarray(value, type, order="C"): itself where it is one already.
+  static py::array AsArray(const py::object& value, const py::dtype& type) {
+    PyObject* const array = py::detail::npy_api::get().PyArray_FromAny_(
+        value.ptr(), py::dtype(type).release().ptr(), 0, 0,
+        py::array::c_style | py::array::forcecast, nullptr);
+    if (array == nullptr) throw py::error_already_set();
+    return py::reinterpret_steal<py::array>(array);
+  }
+
+  bool Fits(uint32_t index, const py::array& array) const {
+    const trimtab_tensor tensor = Input(index);
+    return std::equal(array.shape(), array.shape() + array.ndim(), tensor.dims,
+                      tensor.dims + tensor.rank);
+  }
+
+  // With the model's lock.
+  void Compute(Arrays arrays) {
+    for (uint32_t i = 0; i < arrays.size(); ++i)
+      Check(trimtab_set_input(model_.get(), i, arrays[i].data(),
+                              static_cast<size_t>(arrays[i].nbytes())));
+    inputs_ = std::move(arrays);
+    int code;
+    {
+      const py::gil_scoped_release release;
+      code = trimtab_run(model_.get());
+    }
+    Check(code);
+    RaiseFromFunctions();
+  }
+
+  py::array CopyOfOutput(uint32_t index) const {
+    const trimtab_tensor tensor = Output(index);
+    return py::array(output_types_[index], Shape(tensor.dims, tensor.dims + tensor.rank),
+                     tensor.data);
+  }
+
+  void Check(int code) const {
+    if (code != 0) RaiseFromFunctions();
+    if (code != 0) throw EngineError(code, trimtab_last_error(model_.get()));
+  }
+
+  // The model is one thread's at a time. Who waits for it lets other threads have the interpreter,
+  // which the one that has the model may need.
+  std::unique_lock<std::mutex> Lock() {
+    std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock) {
+      const py::gil_scoped_release release;
+      lock.lock();
+    }
+    return lock;
+  }
+
+  struct Close {
+    void operator()(trimtab_model* model) const { trimtab_close(model); }
+  };
+  std::mutex mutex_;
+  py::array_t<uint8_t, py::array::c_style> bytes_;
+  std::vector<py::dtype> input_types_, output_types_;
+  Arrays inputs_;  // what the model points at
+  std::unique_ptr<trimtab_model, Close> model_;
+};
+
+}  // namespace
+
+void DefineExecutor(py::module_& module) {
+  py::class_<Executor>(module, "Executor")
+      .def(py::init<py::array_t<uint8_t, py::array::c_style>, int, bool, uint64_t>(),
+           py::arg("model"), py::arg("threads") = 1, py::arg("mapped") = false,
+           py::arg("max_memory_bytes") = 0)
+      .def("run", &Executor::Run)
+      .def("run_by_name", &Executor::RunByName)
+      .def("resize_input", &Executor::ResizeInput)
+      .def("time_operators", &Executor::TimeOperators)
+      .def("inputs", &Executor::Inputs)
+      .def("memory", &Executor::Memory);
+}
