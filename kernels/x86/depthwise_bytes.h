@@ -23,6 +23,16 @@ namespace {
 
 constexpr size_t kMostGroups = 32;  // whose weights lie ready
 
+using ProductRounding = RoundingOf<true>;
+
+// Whether sums times any of the scales fit 32 bits.
+inline bool ProductsFit(const float* scale, size_t channels) {
+  constexpr size_t kStep = kLanes / kQuarters;
+  for (; channels >= kStep; channels -= kStep, scale += kStep)
+    if (!AreSmall(LoadReals(scale))) return false;
+  return channels == 0 || AreSmall(LoadRealsPart(scale, channels));
+}
+
 // One tile of channels.
 template <class Taps>
 struct ChannelTile {
@@ -73,8 +83,8 @@ struct Window {
     return is_there ? static_cast<uint16_t>(line * kSize + column) : ChannelTile<Taps>::kNone;
   }
 
-  const Rounding rounded;  // a copy, which stores of bytes cannot change
-  Parts columns[kSize];    // of which the window begins with any one
+  const ProductRounding rounded;  // a copy, which stores of bytes cannot change
+  Parts columns[kSize];           // of which the window begins with any one
   const ChannelTile<Taps>& tile;
   size_t column, offset, y_stride;
   const int8_t* const* a;  // pointers of the next column
@@ -127,7 +137,7 @@ struct Window {
 
 template <class Taps, int kSize, int kStep>
 __attribute__((noinline)) void Lines(const DepthwiseArgs<int8_t>& args,
-                                     const ChannelTile<Taps>& tile, const Rounding& rounded,
+                                     const ChannelTile<Taps>& tile, const ProductRounding& rounded,
                                      size_t c, const size_t*, size_t) {
   for (size_t r = 0; r < args.rows; ++r) {
     Window<Taps, kSize, kStep> window = {rounded,
@@ -145,8 +155,9 @@ __attribute__((noinline)) void Lines(const DepthwiseArgs<int8_t>& args,
 // `from[g * kGroup + q]`: where the pointer to that tap stands, seen from the first one of a pixel.
 template <class Taps>
 __attribute__((noinline)) void AnyWindow(const DepthwiseArgs<int8_t>& args,
-                                         const ChannelTile<Taps>& tile, const Rounding& rounded,
-                                         size_t c, const size_t* from, size_t groups) {
+                                         const ChannelTile<Taps>& tile,
+                                         const ProductRounding& rounded, size_t c,
+                                         const size_t* from, size_t groups) {
   for (size_t r = 0; r < args.rows; ++r) {
     const int8_t* const* a = args.a + r * args.step_h;
     int8_t* y = args.y + r * args.y_row_stride + c;
@@ -170,7 +181,7 @@ struct Way {
   size_t groups;
   uint16_t (*place)(size_t g, size_t q);  // nullptr: one tap after the other
   void (*run)(const DepthwiseArgs<int8_t>& args, const ChannelTile<Taps>& tile,
-              const Rounding& rounded, size_t c, const size_t* from, size_t groups);
+              const ProductRounding& rounded, size_t c, const size_t* from, size_t groups);
 };
 
 template <class Taps, int kSize>
@@ -199,7 +210,8 @@ inline void DepthwiseBytes(const DepthwiseArgs<int8_t>& given) {
   args.nr = kNr;
   const size_t taps = args.kernel_h * args.kernel_w;
   if (args.pixels == 0) return;
-  if (taps > kMostGroups * kGroup) return DepthwiseBytesOneByOne(args);
+  if (taps > kMostGroups * kGroup || !ProductsFit(args.scale, args.channels))
+    return DepthwiseBytesOneByOne(args);
   const Way<Taps> way = WayFor<Taps>(args);
   uint16_t at[kMostGroups * kGroup] = {};
   size_t from[kMostGroups * kGroup];
@@ -210,7 +222,7 @@ inline void DepthwiseBytes(const DepthwiseArgs<int8_t>& given) {
     const size_t place = at[t] == kNone ? 0 : at[t];
     from[t] = place % args.kernel_w * args.column + place / args.kernel_w;
   }
-  const Rounding rounded(args);
+  const ProductRounding rounded(args);
   const size_t last = args.channels < kNr ? 0 : args.channels - kNr;
   const int8_t* w = args.w;
   for (size_t begin = 0; begin < args.channels; begin += kNr, w += kNr * taps) {

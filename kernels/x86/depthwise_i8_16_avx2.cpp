@@ -36,7 +36,8 @@ struct PairTaps {
   }
   static Parts Start(const int32_t* bias, const Parts&) { return Loaded(bias); }
   static Parts Scales(const float* scale) { return Loaded(scale); }
-  static void Finish(const Rounding& rounded, const Parts& sums, const Parts& scale, int8_t* y) {
+  static void Finish(const ProductRounding& rounded, const Parts& sums, const Parts& scale,
+                     int8_t* y) {
     const Reals low = ToReals({sums.v[0]}) * Reals{_mm256_castsi256_ps(scale.v[0])};
     const Reals high = ToReals({sums.v[1]}) * Reals{_mm256_castsi256_ps(scale.v[1])};
     const __m256i bytes = rounded.InTurns({low, high, low, high}).v;

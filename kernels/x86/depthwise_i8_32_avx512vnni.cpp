@@ -59,7 +59,8 @@ struct DotTaps {
   Parts Scales(const float* scale) const {
     return {{Quarter(scale, 0), Quarter(scale, 1), Quarter(scale, 2), Quarter(scale, 3)}};
   }
-  void Finish(const Rounding& rounded, const Parts& sums, const Parts& scale, int8_t* y) const {
+  void Finish(const ProductRounding& rounded, const Parts& sums, const Parts& scale,
+              int8_t* y) const {
     Reals x[kQuarters];
     TRIMTAB_UNROLL
     for (int q = 0; q < kQuarters; ++q)

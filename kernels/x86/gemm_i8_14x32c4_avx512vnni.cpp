@@ -14,48 +14,56 @@ struct DotTile {
 
   int32_t excess[16];  // of each row
 
+  // Several rows at once, so that their loops are one; those past the last have a pointer, too.
   explicit DotTile(const GemmArgs<int8_t>& args) {
-    args.k <= sizeof(__m128i) ? SumUp(args, ExcessOfFew) : SumUp(args, ExcessOfMany);
-  }
-
-  template <typename Excess>
-  inline void SumUp(const GemmArgs<int8_t>& args, const Excess& of_row) {
-    for (size_t i = 0; i < kMr; i += kRowsAtOnce) {
-      __m128i sums[kRowsAtOnce];
+    for (size_t i = 0; i < sizeof(excess) / sizeof(*excess); i += kRowsAtOnce) {
+      const int8_t* const* rows[kRowsAtOnce];
       TRIMTAB_UNROLL
-      for (size_t j = 0; j < kRowsAtOnce; ++j) sums[j] = of_row(args, i + j < kMr ? i + j : i);
-      const __m128i all =
-          _mm_hadd_epi32(_mm_hadd_epi32(sums[0], sums[1]), _mm_hadd_epi32(sums[2], sums[3]));
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(excess + i), all);
+      for (size_t j = 0; j < kRowsAtOnce; ++j) rows[j] = args.a + (i + j < kMr ? i + j : i);
+      const __m128i sums =
+          args.k <= sizeof(__m128i) ? ExcessOfFew(args, rows) : ExcessOfMany(args, rows);
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(excess + i), sums);
     }
   }
 
-  // In four parts: of taps of at most 16 channels, and of others. Taps of few channels are one vector
-  // each, of which a part is loaded.
-  static inline __m128i ExcessOfFew(const GemmArgs<int8_t>& args, size_t row) {
+  // Of rows whose taps have at most 16 channels, which are one vector each, and of others.
+  static inline __m128i ExcessOfFew(const GemmArgs<int8_t>& args,
+                                    const int8_t* const* const (&rows)[kRowsAtOnce]) {
     const __m128i offset = _mm_set1_epi8(INT8_MIN);
     const auto mask = static_cast<__mmask16>((1u << args.k) - 1u);
-    __m128i sum = _mm_setzero_si128();
-    const int8_t* const* a = args.a + row;
-    for (size_t t = args.taps; t > 0; --t, a += kMr)
-      sum = _mm_dpbusd_epi32(sum, offset, _mm_maskz_loadu_epi8(mask, *a));
-    return sum;
+    __m128i sums[kRowsAtOnce] = {};
+    for (size_t at = 0; at < args.taps * kMr; at += kMr) {
+      TRIMTAB_UNROLL
+      for (size_t j = 0; j < kRowsAtOnce; ++j)
+        sums[j] = _mm_dpbusd_epi32(sums[j], offset, _mm_maskz_loadu_epi8(mask, rows[j][at]));
+    }
+    return _mm_hadd_epi32(_mm_hadd_epi32(sums[0], sums[1]), _mm_hadd_epi32(sums[2], sums[3]));
   }
-  static inline __m128i ExcessOfMany(const GemmArgs<int8_t>& args, size_t row) {
+  static inline __m128i ExcessOfMany(const GemmArgs<int8_t>& args,
+                                     const int8_t* const* const (&rows)[kRowsAtOnce]) {
     const __m512i offset = _mm512_set1_epi8(INT8_MIN);
-    __m512i sum = _mm512_setzero_si512();
-    const int8_t* const* a = args.a + row;
     const size_t whole = (args.k - 1) / kLanes * kLanes;
     const __mmask64 mask = BytesMask(args.k - whole);
-    for (size_t t = args.taps; t > 0; --t, a += kMr) {
-      const int8_t* p = *a;
-      for (const int8_t* const end = p + whole; p != end; p += kLanes)
-        sum = _mm512_dpbusd_epi32(sum, offset, Load(p).v);
-      sum = _mm512_dpbusd_epi32(sum, offset, _mm512_maskz_loadu_epi8(mask, p));
+    __m512i sums[kRowsAtOnce] = {};
+    for (size_t at = 0; at < args.taps * kMr; at += kMr) {
+      for (size_t p = 0; p < whole; p += kLanes) {
+        TRIMTAB_UNROLL
+        for (size_t j = 0; j < kRowsAtOnce; ++j)
+          sums[j] = _mm512_dpbusd_epi32(sums[j], offset, Load(rows[j][at] + p).v);
+      }
+      TRIMTAB_UNROLL
+      for (size_t j = 0; j < kRowsAtOnce; ++j)
+        sums[j] = _mm512_dpbusd_epi32(sums[j], offset,
+                                      _mm512_maskz_loadu_epi8(mask, rows[j][at] + whole));
     }
-    const __m256i half =
-        _mm256_add_epi32(_mm512_castsi512_si256(sum), _mm512_extracti64x4_epi64(sum, 1));
-    return _mm_add_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+    __m256i halves[kRowsAtOnce];
+    TRIMTAB_UNROLL
+    for (size_t j = 0; j < kRowsAtOnce; ++j)
+      halves[j] =
+          _mm256_add_epi32(_mm512_castsi512_si256(sums[j]), _mm512_extracti64x4_epi64(sums[j], 1));
+    const __m256i all = _mm256_hadd_epi32(_mm256_hadd_epi32(halves[0], halves[1]),
+                                          _mm256_hadd_epi32(halves[2], halves[3]));
+    return _mm_add_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
   }
 
   // The intrinsic has GCC 12 keep all sums in memory.

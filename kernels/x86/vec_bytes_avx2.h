@@ -52,6 +52,7 @@ inline void StoreNumbers(int32_t* p, Numbers a) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), a.v);
 }
 inline Numbers operator+(Numbers a, Numbers b) { return {_mm256_add_epi32(a.v, b.v)}; }
+inline Numbers Min(Numbers a, Numbers b) { return {_mm256_min_epi32(a.v, b.v)}; }
 inline Reals ToReals(Numbers a) { return {_mm256_cvtepi32_ps(a.v)}; }
 inline Reals SetReal(float x) { return {_mm256_set1_ps(x)}; }
 inline Reals LoadReals(const float* p) { return {_mm256_loadu_ps(p)}; }
@@ -63,25 +64,38 @@ inline Reals LoadRealsPart(const float* p, size_t count) {
 inline Reals Fma(Reals a, Reals b, Reals c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }
 inline Reals operator*(Reals a, Reals b) { return {_mm256_mul_ps(a.v, b.v)}; }
 inline Reals Divide(Reals a, Reals b) { return {_mm256_div_ps(a.v, b.v)}; }
+inline Reals Min(Reals a, Reals b) { return {_mm256_min_ps(a.v, b.v)}; }
+inline __m256 Small(Reals a) {
+  const __m256 size = _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a.v);
+  return _mm256_cmp_ps(size, _mm256_set1_ps(1), _CMP_LT_OQ);
+}
+inline bool AreSmall(Reals a) { return _mm256_movemask_ps(Small(a)) == 0xff; }
+inline Numbers MostUnlessLarge(Reals a, int32_t x) {
+  const __m256i most = _mm256_srli_epi32(_mm256_castps_si256(Small(a)), 1);
+  return {_mm256_max_epi32(most, _mm256_set1_epi32(x))};
+}
 
-struct Rounding {
+template <bool kFit>
+struct RoundingOf {
   __m256 most;
-  __m256i zero_point, low;
+  __m256i zero_point, low, high;
 
-  Rounding(int32_t zero_point_of_y, int32_t low_of_y, int32_t high)
-      : most(_mm256_set1_ps(static_cast<float>(high - zero_point_of_y))),
+  RoundingOf(int32_t zero_point_of_y, int32_t low_of_y, int32_t high_of_y)
+      : most(_mm256_set1_ps(static_cast<float>(high_of_y - zero_point_of_y))),
         zero_point(_mm256_set1_epi16(static_cast<int16_t>(zero_point_of_y))),
-        low(_mm256_set1_epi8(static_cast<int8_t>(low_of_y))) {}
+        low(_mm256_set1_epi8(static_cast<int8_t>(low_of_y))),
+        high(_mm256_set1_epi8(static_cast<int8_t>(high_of_y))) {}
   template <typename Args>
-  explicit Rounding(const Args& args) : Rounding(args.zero_point, args.low, args.high) {}
+  explicit RoundingOf(const Args& args) : RoundingOf(args.zero_point, args.low, args.high) {}
 
-  __m256i Whole(Reals a) const { return _mm256_cvtps_epi32(_mm256_min_ps(most, a.v)); }
+  __m256i Whole(Reals a) const { return _mm256_cvtps_epi32(kFit ? a.v : _mm256_min_ps(most, a.v)); }
   // The quarters of four numbers each in turns.
   F InTurns(const Reals (&a)[kQuarters]) const {
     const __m256i first = _mm256_packs_epi32(Whole(a[0]), Whole(a[1]));
     const __m256i last = _mm256_packs_epi32(Whole(a[2]), Whole(a[3]));
-    const __m256i bytes = _mm256_packs_epi16(_mm256_adds_epi16(first, zero_point),
-                                             _mm256_adds_epi16(last, zero_point));
+    __m256i bytes = _mm256_packs_epi16(_mm256_adds_epi16(first, zero_point),
+                                       _mm256_adds_epi16(last, zero_point));
+    if (kFit) bytes = _mm256_min_epi8(bytes, high);
     return {_mm256_max_epi8(bytes, low)};
   }
   F operator()(const Reals (&a)[kQuarters]) const {
@@ -89,6 +103,7 @@ struct Rounding {
     return {_mm256_permutevar8x32_epi32(InTurns(a).v, order)};
   }
 };
+using Rounding = RoundingOf<false>;
 
 }  // namespace
 

@@ -52,6 +52,7 @@ inline Numbers SetNumber(int32_t x) { return {_mm512_set1_epi32(x)}; }
 inline Numbers LoadNumbers(const int32_t* p) { return {_mm512_loadu_si512(p)}; }
 inline void StoreNumbers(int32_t* p, Numbers a) { _mm512_storeu_si512(p, a.v); }
 inline Numbers operator+(Numbers a, Numbers b) { return {_mm512_add_epi32(a.v, b.v)}; }
+inline Numbers Min(Numbers a, Numbers b) { return {_mm512_min_epi32(a.v, b.v)}; }
 inline Reals ToReals(Numbers a) { return {_mm512_cvtepi32_ps(a.v)}; }
 inline Reals SetReal(float x) { return {_mm512_set1_ps(x)}; }
 inline Reals LoadReals(const float* p) { return {_mm512_loadu_ps(p)}; }
@@ -61,32 +62,46 @@ inline Reals LoadRealsPart(const float* p, size_t count) {
 inline Reals Fma(Reals a, Reals b, Reals c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
 inline Reals operator*(Reals a, Reals b) { return {_mm512_mul_ps(a.v, b.v)}; }
 inline Reals Divide(Reals a, Reals b) { return {_mm512_div_ps(a.v, b.v)}; }
+inline Reals Min(Reals a, Reals b) { return {_mm512_min_ps(a.v, b.v)}; }  // of none: b
+// Which of them lie between -1 and 1, and whether all do.
+inline __mmask16 Small(Reals a) {
+  return _mm512_cmp_ps_mask(_mm512_abs_ps(a.v), _mm512_set1_ps(1), _CMP_LT_OQ);
+}
+inline bool AreSmall(Reals a) { return Small(a) == 0xffff; }
+// INT32_MAX where `a` is small, and `x` elsewhere.
+inline Numbers MostUnlessLarge(Reals a, int32_t x) {
+  return {_mm512_mask_mov_epi32(_mm512_set1_epi32(x), Small(a), _mm512_set1_epi32(INT32_MAX))};
+}
 
-// Real numbers as bytes: rounded half to even, then the zero point.
-struct Rounding {
+// Real numbers as bytes: rounded half to even, then the zero point. kFit: into 32 bits, all of them.
+template <bool kFit>
+struct RoundingOf {
   __m512 most;
-  __m512i zero_point, low;
+  __m512i zero_point, low, high;
 
-  Rounding(int32_t zero_point_of_y, int32_t low_of_y, int32_t high)
-      : most(_mm512_set1_ps(static_cast<float>(high - zero_point_of_y))),
+  RoundingOf(int32_t zero_point_of_y, int32_t low_of_y, int32_t high_of_y)
+      : most(_mm512_set1_ps(static_cast<float>(high_of_y - zero_point_of_y))),
         zero_point(_mm512_set1_epi16(static_cast<int16_t>(zero_point_of_y))),
-        low(_mm512_set1_epi8(static_cast<int8_t>(low_of_y))) {}
+        low(_mm512_set1_epi8(static_cast<int8_t>(low_of_y))),
+        high(_mm512_set1_epi8(static_cast<int8_t>(high_of_y))) {}
   template <typename Args>
-  explicit Rounding(const Args& args) : Rounding(args.zero_point, args.low, args.high) {}
+  explicit RoundingOf(const Args& args) : RoundingOf(args.zero_point, args.low, args.high) {}
 
   // What is too small for 32 bits becomes the least of these, and is saturated from there on; so
   // does what is no number.
-  __m512i Whole(Reals a) const { return _mm512_cvtps_epi32(_mm512_min_ps(most, a.v)); }
+  __m512i Whole(Reals a) const { return _mm512_cvtps_epi32(kFit ? a.v : _mm512_min_ps(most, a.v)); }
   F operator()(const Reals (&a)[kQuarters]) const {
     const __m512i first = _mm512_packs_epi32(Whole(a[0]), Whole(a[1]));
     const __m512i last = _mm512_packs_epi32(Whole(a[2]), Whole(a[3]));
-    const __m512i bytes = _mm512_packs_epi16(_mm512_adds_epi16(first, zero_point),
-                                             _mm512_adds_epi16(last, zero_point));
+    __m512i bytes = _mm512_packs_epi16(_mm512_adds_epi16(first, zero_point),
+                                       _mm512_adds_epi16(last, zero_point));
+    if (kFit) bytes = _mm512_min_epi8(bytes, high);
     // Packing leaves the quarters of four numbers each in turns.
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     return {_mm512_permutexvar_epi32(order, _mm512_max_epi8(bytes, low))};
   }
 };
+using Rounding = RoundingOf<false>;
 
 }  // namespace
 

@@ -46,6 +46,35 @@ inline void TransposeFour(const void* from_bytes, ptrdiff_t from_row, void* to_b
   store(3, ab_high, cd_high, 1);
 }
 
+// The same for bytes.
+inline void TransposeFourBytes(const void* from_bytes, ptrdiff_t from_row, void* to_bytes,
+                               ptrdiff_t to_column) {
+  typedef uint8_t Bytes __attribute__((vector_size(16)));
+  const auto* from = static_cast<const char*>(from_bytes);
+  auto* const to = static_cast<char*>(to_bytes);
+  uint32_t words[4];
+  for (uint32_t& word : words) {
+    __builtin_memcpy(&word, from, sizeof(word));
+    from += from_row;
+  }
+  Bytes x;
+  __builtin_memcpy(&x, words, sizeof(x));
+  const Bytes y = {x[0], x[4], x[8],  x[12], x[1], x[5], x[9],  x[13],
+                   x[2], x[6], x[10], x[14], x[3], x[7], x[11], x[15]};
+  __builtin_memcpy(words, &y, sizeof(y));
+  for (int column = 0; column < 4; ++column)
+    __builtin_memcpy(to + column * to_column, &words[column], sizeof(*words));
+}
+
+// `columns` of four rows, in blocks of 4 x 4.
+template <void (*kFour)(const void*, ptrdiff_t, void*, ptrdiff_t), size_t kBytes>
+void TransposeRows(const char* from, ptrdiff_t from_row, char* to, ptrdiff_t to_column,
+                   size_t columns) {
+  const ptrdiff_t step = 4 * to_column * static_cast<ptrdiff_t>(kBytes);
+  for (; columns > 0; columns -= 4, from += 4 * kBytes, to += step)
+    kFour(from, from_row, to, to_column);
+}
+
 // The same for the three planes of a photograph, whose pixels lie side by side in the result.
 inline void InterleaveThree(const void* from_bytes, ptrdiff_t from_row, void* to) {
   const auto* from = static_cast<const Bits32*>(from_bytes);
@@ -96,7 +125,11 @@ void CopyTiles(size_t bytes, const char* from, char* to, size_t rows, ptrdiff_t 
                          : bytes == 8 ? CopyLine<Bits64>
                          : bytes == 2 ? CopyLine<Bits16>
                                       : CopyLine<Bits8>;
-  const bool crosses = from_column == 1 && to_row == 1, vectors = bytes == 4 && crosses;
+  const bool crosses = from_column == 1 && to_row == 1;
+  const auto transpose = !crosses     ? nullptr
+                         : bytes == 4 ? TransposeRows<TransposeFour, 4>
+                         : bytes == 1 ? TransposeRows<TransposeFourBytes, 1>
+                                      : nullptr;
   const bool narrow = bytes <= 2 && crosses && rows == 3 && to_column == 3;
   // Few rows, as the channels of a photograph, leave cache for longer ones.
   const size_t strip = rows < kTile ? 64 * kTile : kTile;
@@ -116,11 +149,9 @@ void CopyTiles(size_t bytes, const char* from, char* to, size_t rows, ptrdiff_t 
       };
       // Rows before `done` need only the columns from `whole` on.
       size_t done = r0;
-      for (; vectors && done + 4 <= r1; done += 4) {
-        for (size_t c = c0; c < whole; c += 4)
-          TransposeFour(source(done, c), from_row, target(done, c), to_column);
-      }
-      if (vectors && done + 3 == r1 && to_column == 3) {
+      for (; transpose != nullptr && done + 4 <= r1; done += 4)
+        transpose(source(done, c0), from_row, target(done, c0), to_column, whole - c0);
+      if (bytes == 4 && crosses && done + 3 == r1 && to_column == 3) {
         for (size_t c = c0; c < whole; c += 4)
           InterleaveThree(source(done, c), from_row, target(done, c));
         done = r1;
@@ -132,6 +163,7 @@ void CopyTiles(size_t bytes, const char* from, char* to, size_t rows, ptrdiff_t 
       }
       for (size_t r = r0; r < r1; ++r) {
         const size_t first = r < done ? whole : c0;
+        if (first == c1) continue;
         copy_line(source(r, first), from_column, target(r, first), to_column, c1 - first);
       }
     }

@@ -58,8 +58,10 @@ class BytesCheck {
     Fill(p, n, least);
     if (random_.Below(3) == 0) memset(p, random_.Below(2) == 0 ? least : 127, n);
   }
-  // Scales of powers of two, so that many results lie halfway.
+  // Scales of powers of two, so that many results lie halfway; and a few with which products do not
+  // fit 32 bits.
   float Scale(size_t depth) {
+    if (random_.Below(300) == 0) return ldexpf(1, static_cast<int>(random_.Below(90)));
     const float scale = ldexpf(1, -static_cast<int>(random_.Below(6)) - 5);
     return random_.Below(2) == 0 ? scale
                                  : random_.Uniform(0.5f, 2) / static_cast<float>(40 * depth + 1);

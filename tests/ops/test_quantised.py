@@ -90,15 +90,17 @@ def loaded(model: onnx.ModelProto, folder: Path) -> trimtab.Program:
     return trimtab.load(path)
 
 
-@pytest.mark.parametrize("per_channel", [True, False])
+@pytest.mark.parametrize("scales", ["one", "by channel", "some large"])
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8])
 @pytest.mark.parametrize("name", CONVOLUTIONS)
 def test_a_convolution_is_that_of_onnxruntime_and_of_the_rule_to_the_last_integer(
-    name: str, dtype: type[Any], per_channel: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, dtype: type[Any], scales: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shape, weights, attributes = CONVOLUTIONS[name]
     graph = QuantisedGraph(dtype, seed=len(name))
-    w, w_scale = graph.weights(*weights, scales=weights[0] if per_channel else 1)
+    w, w_scale = graph.weights(*weights, scales=1 if scales == "one" else weights[0])
+    if scales == "some large":  # results whose products do not fit 32 bits
+        w_scale[1::4], w_scale[2::8] = 40, 1e12
     bias = graph.rng.integers(-3000, 3000, len(w)).astype(np.int32)
     x_scale, x_point, y_scale, y_point = 0.04, 9, 0.11, -21
     q = graph.quantise(graph.input(*shape), x_scale, x_point)
