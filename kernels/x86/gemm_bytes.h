@@ -9,6 +9,9 @@
 //   PanelBytes(args)                    of weights
 //   Multiply<kRows, kUsed>(args, sums)  bias and products of the first kUsed vectors of a panel;
 //                                       Numbers sums[kRows][kUsed]
+//   kProductsFit                        whether LetProductsFit(sums, scale) sees to it that their
+//                                       products fit 32 bits, so that none needs a bound; it is
+//                                       worth its registers where there are 32
 #ifndef TRIMTAB_KERNELS_X86_GEMM_BYTES_H_
 #define TRIMTAB_KERNELS_X86_GEMM_BYTES_H_
 
@@ -63,20 +66,6 @@ inline void StoreReals(const GemmArgs<int8_t>& args, const Numbers (&sums)[kRows
     CopyBytes(c, results[i], columns * sizeof(float));
 }
 
-// Sums times a scale below 1 fit 32 bits. Where one is not, which is rare, sums that make a result the
-// highest byte whatever its zero point become smaller ones that do, and so does the scale.
-template <int kRows, int kUsed>
-inline void LetProductsFit(Numbers (&sums)[kRows][kUsed], Reals (&scale)[kUsed]) {
-  TRIMTAB_UNROLL
-  for (int v = 0; v < kUsed; ++v) {
-    if (__builtin_expect(AreSmall(scale[v]), 1)) continue;
-    const Numbers most = MostUnlessLarge(scale[v], 256);
-    scale[v] = Min(SetReal(0x1p22f), scale[v]);
-    TRIMTAB_UNROLL
-    for (int i = 0; i < kRows; ++i) sums[i][v] = Min(sums[i][v], most);
-  }
-}
-
 // `columns` of one panel, at most kUsed vectors, of args.rows <= kRows rows; the rows past them are
 // computed from whatever valid pointers stand there, and dropped. c and its stride are of bytes, also
 // where these are of real numbers.
@@ -91,8 +80,8 @@ __attribute__((noinline)) void Panel(const GemmArgs<int8_t>& args, const Tile& t
   for (int v = 0; v < kUsed; ++v)
     scale[v] = LoadReals(args.scale + static_cast<size_t>(v) * kNumbers);
   if (args.reals != nullptr) return StoreReals<kRows, kUsed>(args, sums, scale, columns);
-  LetProductsFit(sums, scale);
-  const RoundingOf<true> rounded(args);
+  if constexpr (Tile::kProductsFit) Tile::LetProductsFit(sums, scale);
+  const RoundingOf<Tile::kProductsFit> rounded(args);
   alignas(64) int8_t results[kGroups * kLanes];
   TRIMTAB_UNROLL
   for (int g = 0; g < kGroups; ++g) {

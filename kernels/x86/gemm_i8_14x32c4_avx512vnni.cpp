@@ -78,6 +78,22 @@ struct DotTile {
     _mm_prefetch(reinterpret_cast<const char*>(w) + kAhead + kLanes, _MM_HINT_T0);
   }
 
+  // Sums times a scale below 1 do. Where one is not, which is rare, sums that make a result the highest
+  // byte whatever its zero point become smaller ones that do, and so does the scale.
+  static constexpr bool kProductsFit = true;
+  template <int kRows, int kUsed>
+  static inline void LetProductsFit(Numbers (&sums)[kRows][kUsed], Reals (&scale)[kUsed]) {
+    TRIMTAB_UNROLL
+    for (int v = 0; v < kUsed; ++v) {
+      if (__builtin_expect(AreSmall(scale[v]), 1)) continue;
+      const __m512i most = _mm512_mask_mov_epi32(_mm512_set1_epi32(256), Small(scale[v]),
+                                                 _mm512_set1_epi32(INT32_MAX));
+      scale[v].v = _mm512_min_ps(_mm512_set1_ps(0x1p22f), scale[v].v);
+      TRIMTAB_UNROLL
+      for (int i = 0; i < kRows; ++i) sums[i][v].v = _mm512_min_epi32(sums[i][v].v, most);
+    }
+  }
+
   // 28 of 32 registers hold sums: 28 dot products per 2 + 14 loads.
   template <int kRows, int kUsed>
   inline void Multiply(const GemmArgs<int8_t>& args, Numbers (&sums)[kRows][kUsed]) const {

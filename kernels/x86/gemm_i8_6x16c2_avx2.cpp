@@ -9,6 +9,7 @@ namespace {
 class WideTile {
  public:
   static constexpr int kMr = 6, kNr = 16, kVectors = 2;
+  static constexpr bool kProductsFit = false;
   static constexpr int Smaller(int rows) { return rows > 4 ? 4 : rows / 2; }
   static size_t PanelBytes(const GemmArgs<int8_t>& args) { return PlainPanelBytes<kNr>(args); }
   static constexpr size_t kMost = 128;  // elements of a row that are widened at once

@@ -8,6 +8,7 @@ namespace {
 // not widened. The order of paired weights keeps these sums from saturating, so they are exact.
 struct PairedTile {
   static constexpr int kMr = 6, kNr = 16, kVectors = 2;
+  static constexpr bool kProductsFit = false;
   static constexpr int Smaller(int rows) { return rows > 4 ? 4 : rows / 2; }
   static constexpr size_t kDots = 4;  // elements of a step that are multiplied at once
   static constexpr size_t kStepBytes = sizeof(PairedStep) + static_cast<size_t>(kPairedDepth) * kNr;

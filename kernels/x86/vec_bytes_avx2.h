@@ -52,7 +52,6 @@ inline void StoreNumbers(int32_t* p, Numbers a) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), a.v);
 }
 inline Numbers operator+(Numbers a, Numbers b) { return {_mm256_add_epi32(a.v, b.v)}; }
-inline Numbers Min(Numbers a, Numbers b) { return {_mm256_min_epi32(a.v, b.v)}; }
 inline Reals ToReals(Numbers a) { return {_mm256_cvtepi32_ps(a.v)}; }
 inline Reals SetReal(float x) { return {_mm256_set1_ps(x)}; }
 inline Reals LoadReals(const float* p) { return {_mm256_loadu_ps(p)}; }
@@ -64,15 +63,9 @@ inline Reals LoadRealsPart(const float* p, size_t count) {
 inline Reals Fma(Reals a, Reals b, Reals c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }
 inline Reals operator*(Reals a, Reals b) { return {_mm256_mul_ps(a.v, b.v)}; }
 inline Reals Divide(Reals a, Reals b) { return {_mm256_div_ps(a.v, b.v)}; }
-inline Reals Min(Reals a, Reals b) { return {_mm256_min_ps(a.v, b.v)}; }
-inline __m256 Small(Reals a) {
+inline bool AreSmall(Reals a) {
   const __m256 size = _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a.v);
-  return _mm256_cmp_ps(size, _mm256_set1_ps(1), _CMP_LT_OQ);
-}
-inline bool AreSmall(Reals a) { return _mm256_movemask_ps(Small(a)) == 0xff; }
-inline Numbers MostUnlessLarge(Reals a, int32_t x) {
-  const __m256i most = _mm256_srli_epi32(_mm256_castps_si256(Small(a)), 1);
-  return {_mm256_max_epi32(most, _mm256_set1_epi32(x))};
+  return _mm256_movemask_ps(_mm256_cmp_ps(size, _mm256_set1_ps(1), _CMP_LT_OQ)) == 0xff;
 }
 
 template <bool kFit>

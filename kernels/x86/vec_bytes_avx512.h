@@ -52,7 +52,6 @@ inline Numbers SetNumber(int32_t x) { return {_mm512_set1_epi32(x)}; }
 inline Numbers LoadNumbers(const int32_t* p) { return {_mm512_loadu_si512(p)}; }
 inline void StoreNumbers(int32_t* p, Numbers a) { _mm512_storeu_si512(p, a.v); }
 inline Numbers operator+(Numbers a, Numbers b) { return {_mm512_add_epi32(a.v, b.v)}; }
-inline Numbers Min(Numbers a, Numbers b) { return {_mm512_min_epi32(a.v, b.v)}; }
 inline Reals ToReals(Numbers a) { return {_mm512_cvtepi32_ps(a.v)}; }
 inline Reals SetReal(float x) { return {_mm512_set1_ps(x)}; }
 inline Reals LoadReals(const float* p) { return {_mm512_loadu_ps(p)}; }
@@ -62,16 +61,11 @@ inline Reals LoadRealsPart(const float* p, size_t count) {
 inline Reals Fma(Reals a, Reals b, Reals c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
 inline Reals operator*(Reals a, Reals b) { return {_mm512_mul_ps(a.v, b.v)}; }
 inline Reals Divide(Reals a, Reals b) { return {_mm512_div_ps(a.v, b.v)}; }
-inline Reals Min(Reals a, Reals b) { return {_mm512_min_ps(a.v, b.v)}; }  // of none: b
 // Which of them lie between -1 and 1, and whether all do.
 inline __mmask16 Small(Reals a) {
   return _mm512_cmp_ps_mask(_mm512_abs_ps(a.v), _mm512_set1_ps(1), _CMP_LT_OQ);
 }
 inline bool AreSmall(Reals a) { return Small(a) == 0xffff; }
-// INT32_MAX where `a` is small, and `x` elsewhere.
-inline Numbers MostUnlessLarge(Reals a, int32_t x) {
-  return {_mm512_mask_mov_epi32(_mm512_set1_epi32(x), Small(a), _mm512_set1_epi32(INT32_MAX))};
-}
 
 // Real numbers as bytes: rounded half to even, then the zero point. kFit: into 32 bits, all of them.
 template <bool kFit>
