@@ -7,28 +7,49 @@ namespace {
 
 constexpr size_t kRows = 16, kRow = 16;  // of the table: the upper half of a place says which row
 
-// A permutation takes a place in a row of the table, and is 0 where its highest bit is set. That it is
-// in all rows but one: the upper half less the row, by exclusive or, is above 0 there.
+// What each row of the table gives by exclusive or: its difference to the row before, and, as a place
+// is given something by the last eight rows up to its own only, what eight rows before gave.
+struct Differences {
+  __m256i row[kRows];
+
+  explicit Differences(const int8_t* table) {
+    __m256i before = _mm256_setzero_si256();
+    for (size_t r = 0; r < kRows; ++r) {
+      const auto* from = reinterpret_cast<const __m128i*>(table + r * kRow);
+      const __m256i now = _mm256_broadcastsi128_si256(_mm_loadu_si128(from));
+      row[r] = _mm256_xor_si256(now, before);
+      if (r >= kRows / 2) row[r] = _mm256_xor_si256(row[r], row[r - kRows / 2]);
+      before = now;
+    }
+  }
+};
+
+// A permutation takes a place in a row by its lower half, and is 0 where its highest bit is set. Places
+// become 16 less for each row: those below it are negative then, and so are, at first, those that are
+// eight rows above it or more.
 template <int kVectors>
-inline void LookUp(const int8_t* table, const int8_t* x, int8_t* y) {
-  const __m256i most = _mm256_set1_epi8(0x70);
+inline void LookUp(const Differences& differences, const int8_t* x, int8_t* y) {
+  const __m256i step = _mm256_set1_epi8(kRow);
   F places[kVectors], found[kVectors];
   TRIMTAB_UNROLL
   for (int v = 0; v < kVectors; ++v) {
     places[v] = Load(x + v * kLanes);
-    found[v].v = _mm256_setzero_si256();
+    found[v].v = _mm256_shuffle_epi8(differences.row[0], places[v].v);
   }
-  TRIMTAB_NO_UNROLL
-  for (size_t r = 0; r < kRows; ++r) {
-    const auto* from = reinterpret_cast<const __m128i*>(table + r * kRow);
-    const __m256i row = _mm256_broadcastsi128_si256(_mm_loadu_si128(from));
-    const __m256i upper = _mm256_set1_epi8(static_cast<int8_t>(r * kRow));
+  const auto turn = [&](size_t r, auto subtract) {
     TRIMTAB_UNROLL
     for (int v = 0; v < kVectors; ++v) {
-      const __m256i place = _mm256_adds_epu8(_mm256_xor_si256(places[v].v, upper), most);
-      found[v].v = _mm256_or_si256(found[v].v, _mm256_shuffle_epi8(row, place));
+      places[v].v = subtract(places[v].v, step);
+      found[v].v =
+          _mm256_xor_si256(found[v].v, _mm256_shuffle_epi8(differences.row[r], places[v].v));
     }
-  }
+  };
+  TRIMTAB_NO_UNROLL
+  for (size_t r = 1; r <= kRows / 2; ++r)
+    turn(r, [](__m256i a, __m256i b) { return _mm256_sub_epi8(a, b); });
+  TRIMTAB_NO_UNROLL
+  for (size_t r = kRows / 2 + 1; r < kRows; ++r)
+    turn(r, [](__m256i a, __m256i b) { return _mm256_subs_epi8(a, b); });
   TRIMTAB_UNROLL
   for (int v = 0; v < kVectors; ++v) Store(y + v * kLanes, found[v]);
 }
@@ -37,12 +58,13 @@ inline void LookUp(const int8_t* table, const int8_t* x, int8_t* y) {
 
 extern "C" void look_up_i8_avx2(const LookUpArgs<int8_t>& args) {
   constexpr size_t kFour = 4 * kLanes;
+  const Differences differences(args.table);
   size_t i = 0;
-  for (; i + kFour <= args.n; i += kFour) LookUp<4>(args.table, args.x + i, args.y + i);
-  for (; i + kLanes <= args.n; i += kLanes) LookUp<1>(args.table, args.x + i, args.y + i);
+  for (; i + kFour <= args.n; i += kFour) LookUp<4>(differences, args.x + i, args.y + i);
+  for (; i + kLanes <= args.n; i += kLanes) LookUp<1>(differences, args.x + i, args.y + i);
   if (i == args.n) return;
   int8_t rest[kLanes];
   Store(rest, LoadPart(args.x + i, args.n - i));
-  LookUp<1>(args.table, rest, rest);
+  LookUp<1>(differences, rest, rest);
   StorePart(args.y + i, Load(rest), args.n - i);
 }
