@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -75,6 +77,13 @@ def photos(folder: Path) -> None:
     (folder / "pictures.toml").write_text(settings)
 
 
+def chart(page: str, title: str) -> Any:
+    """What the script of a report draws under that title."""
+    (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
+    (found,) = (one["data"] for one in json.loads(data) if one["title"] == title)
+    return found
+
+
 @pytest.mark.build
 def test_the_tutorial_leads_to_a_plan_and_binaries(tmp_path: Path) -> None:
     detector(tmp_path / "detector.onnx")
@@ -97,7 +106,9 @@ def test_the_tutorial_leads_to_a_plan_and_binaries(tmp_path: Path) -> None:
     assert int8.stdout.startswith("Accuracy")
     page = (tmp_path / "report.html").read_text()
     assert page.index("Accuracy") < page.index("Precision: error against cost")
-    assert "<circle" in page
+    dots = chart(page, "Precision: error against cost")["dots"]
+    assert len(dots) > 2
+    assert sum(dot["marked"] for dot in dots) == 1
     assert mixed.stdout.index("Accuracy") < mixed.stdout.index("Speed and memory")
     plan = Plan.read(tmp_path / "dist" / "mixed" / "plan.toml")
     assert plan.precision == "mixed"

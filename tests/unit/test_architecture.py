@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -315,3 +316,11 @@ def test_nine_files_of_ten_are_under_400_lines_and_none_is_over_700() -> None:
     long = sorted(str(p.relative_to(ROOT)) for p, n in lengths.items() if n >= 400)
     assert len(long) <= 0.1 * len(lengths), long
     assert not [str(p) for p, n in lengths.items() if n > 700]
+
+
+def test_no_folder_of_tests_is_left_out(pytestconfig: pytest.Config) -> None:
+    """As pytest does of itself with one that is called `build`."""
+    folders = {path.parent.name for path in (ROOT / "tests").rglob("test_*.py")}
+    left_out = pytestconfig.getini("norecursedirs")
+    assert "build" in folders
+    assert not [name for name in folders for pattern in left_out if fnmatch(name, pattern)]
