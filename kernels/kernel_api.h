@@ -103,7 +103,9 @@ using PairedGemmArgs = GemmArgs<T>;
 //   y[r * y_row_stride + p * y_stride + c] = clamp(bias[c] + sum over i < kernel_h, j < kernel_w of
 //       a[(p * step_w + j) * column + r * step_h + i][c] * w[tile][i][j][lane])
 //
-// So a column of pointers serves all rows, and pixels that share columns have step_w < kernel_w.
+// So a column of pointers serves all rows, and pixels that share columns have step_w < kernel_w. Where
+// step_w is 1, pointers to taps inside of the image are evenly spaced in each line, and stand between
+// those to padding, one and the same row, at its ends.
 // `w` is packed in tiles of nr channels ([tile][kernel_h][kernel_w][nr]); the last tile begins at
 // channel channels - nr and overlaps the one before, or, of fewer than nr channels, is padded.
 template <typename T>

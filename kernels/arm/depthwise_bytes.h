@@ -11,6 +11,8 @@
 
 namespace {
 
+constexpr size_t kMostLineTaps = FewChannels<16>::kMostTaps;
+
 // Sums of 16 channels. Two products of bytes fit 16 bits, as weights are above -128.
 struct Sums {
   int32x4_t v[4];
@@ -166,6 +168,38 @@ inline void AnyWindow(const DepthwiseArgs<int8_t>& args, const int8_t* w, const 
       vst1q_s8(y, sums.Requantised(scale, limits));
     }
   }
+}
+
+// Pixels side by side, of kTaps taps or, where that is 0, any number; WideDepthwise has it.
+template <size_t kTaps>
+__attribute__((noinline)) void TapsOfLines(const DepthwiseArgs<int8_t>& args,
+                                           const int8_t* const* lines, size_t channels) {
+  const Limits limits(args);
+  const size_t taps = kTaps > 0 ? kTaps : args.kernel_h * args.kernel_w;
+  for (size_t r = 0; r < args.rows; ++r, lines += args.step_h) {
+    const int8_t* tap[kMostLineTaps];
+    for (size_t i = 0, t = 0; t < taps; ++i) {
+      for (size_t j = 0; j < args.kernel_w; ++j) tap[t++] = lines[i] + j * channels;
+    }
+    int8_t* y = args.y + r * args.y_row_stride;
+    for (size_t at = 0; at < 16 * args.pixels; at += 16) {
+      Sums sums;
+      sums.Start(args.bias);
+      TRIMTAB_UNROLL
+      for (size_t t = 0; t + 1 < taps; t += 2) {
+        sums.Two(vld1q_s8(tap[t] + at), vld1q_s8(args.w + 16 * t), vld1q_s8(tap[t + 1] + at),
+                 vld1q_s8(args.w + 16 * t + 16));
+      }
+      if (taps % 2 == 1) sums.One(vld1q_s8(tap[taps - 1] + at), vld1q_s8(args.w + 16 * (taps - 1)));
+      vst1q_s8(y + at, sums.Requantised(args.scale, limits));
+    }
+  }
+}
+
+inline void DepthwiseLines(const DepthwiseArgs<int8_t>& args, const int8_t* const* lines,
+                           size_t channels) {
+  const bool is_three = args.kernel_h == 3 && args.kernel_w == 3;
+  is_three ? TapsOfLines<9>(args, lines, channels) : TapsOfLines<0>(args, lines, channels);
 }
 
 using Window = void (*)(const DepthwiseArgs<int8_t>& args, const int8_t* w, const int32_t* bias,

@@ -7,85 +7,173 @@
 
 namespace {
 
-// By the kernel itself, `wide`, of copies with room for kNr channels: those of several rows lie side
-// by side there, as many as have room, as if they were other channels.
+// How a kernel computes kNr channels.
 template <size_t kNr>
-struct FewChannels {
+struct WideDepthwise {
+  void (*windows)(const DepthwiseArgs<int8_t>& args);
+  // Pixels that lie side by side: their taps are `channels` apart in the lines that `lines` point at,
+  // and those of the next ones kNr. Other pointers and steps of `args` say nothing.
+  void (*lines)(const DepthwiseArgs<int8_t>& args, const int8_t* const* lines, size_t channels);
+};
+
+// By a kernel that takes several pixels for one of kNr channels: neighbours in a line where they lie,
+// if some of them have kNr channels; others, and those beside padding, in copies, in which pixels of
+// several rows lie side by side.
+template <size_t kNr>
+class FewChannels {
+ public:
+  using Args = DepthwiseArgs<int8_t>;
   static constexpr size_t kCopies = 256, kMostTaps = 128;
 
-  const DepthwiseArgs<int8_t>& args;
-  void (*wide)(const DepthwiseArgs<int8_t>&);
-  const int8_t* a[kCopies];
-  int8_t x[kCopies * kNr] = {}, y[kCopies * kNr], w[kMostTaps * kNr];
-  int32_t bias[kNr] = {};
-  float scale[kNr] = {};
+  FewChannels(const Args& args, const WideDepthwise<kNr>& wide) : args_(args), wide_(wide) {}
 
-  FewChannels(const DepthwiseArgs<int8_t>& given, void (*kernel)(const DepthwiseArgs<int8_t>&))
-      : args(given), wide(kernel) {
-    for (size_t i = 0; i < kCopies; ++i) a[i] = x + i * kNr;
+  inline void Run() {
+    const size_t at_once = kNr / args_.channels;
+    const bool is_even = at_once * args_.channels == kNr && args_.y_stride == args_.channels;
+    const Range inside = is_even && args_.step_w == 1 ? Neighbours() : Range{0, 0};
+    if (inside.end - inside.begin < at_once) return Copied(0, args_.pixels);
+    Copied(0, inside.begin);
+    Copied(inside.end, args_.pixels);
+    Fill(at_once);
+    const size_t pixels = inside.end - inside.begin, groups = pixels / at_once;
+    InPlace(inside.begin, groups);
+    if (groups * at_once < pixels) InPlace(inside.end - at_once, 1);  // some of them once more
+  }
+
+ private:
+  struct Range {
+    size_t begin, end;
+  };
+
+  // The pixels whose taps are neighbours in each line, but in lines that are all padding.
+  inline Range Neighbours() const {
+    const size_t columns = args_.pixels - 1 + args_.kernel_w;
+    if (columns < 2 || (columns + kNr) * args_.channels > sizeof(x_)) return {0, 0};
+    Range all = {0, columns};
+    for (size_t i = 0; i < args_.column; ++i) {
+      const auto step = [&](size_t c) {
+        return args_.a[(c + 1) * args_.column + i] - args_.a[c * args_.column + i];
+      };
+      size_t begin = 0, end = columns - 1;
+      if (const ptrdiff_t middle = step(columns / 2 - 1); middle == 0) {
+        while (begin < end && step(begin) == 0) ++begin;
+        if (begin < end) return {0, 0};
+      } else if (middle == static_cast<ptrdiff_t>(args_.channels)) {
+        for (; step(begin) != middle; ++begin) {
+        }
+        for (; step(end - 1) != middle; --end) {
+        }
+        if (begin > all.begin) all.begin = begin;
+        if (end + 1 < all.end) all.end = end + 1;
+      } else {
+        return {0, 0};
+      }
+    }
+    if (all.end < all.begin + args_.kernel_w) return {0, 0};
+    return {all.begin, all.end - args_.kernel_w + 1};
+  }
+
+  // Weights, biases and scales of so many pixels side by side.
+  inline void Fill(size_t parts) {
+    const size_t channels = args_.channels, taps = args_.kernel_h * args_.kernel_w;
+    __builtin_memset(w_, 0, taps * kNr);
+    for (size_t i = 0; i < parts; ++i) {
+      __builtin_memcpy(bias_ + i * channels, args_.bias, channels * sizeof(*bias_));
+      __builtin_memcpy(scale_ + i * channels, args_.scale, channels * sizeof(*scale_));
+      for (size_t t = 0; t < taps; ++t)
+        CopyShort(w_ + t * kNr + i * channels, args_.w + t * kNr, channels);
+    }
+  }
+  inline Args Filled() const {
+    Args block = args_;
+    block.w = w_;
+    block.bias = bias_;
+    block.scale = scale_;
+    block.channels = block.y_stride = kNr;
+    return block;
+  }
+
+  // `groups` of as many neighbours as make kNr channels, from `pixel` on.
+  inline void InPlace(size_t pixel, size_t groups) {
+    const size_t column = args_.column, channels = args_.channels;
+    const int8_t* lines[kCopies];
+    const int8_t* const* const from = args_.a + pixel * column;
+    for (size_t i = 0; i < column; ++i) {
+      lines[i] = from[i];
+      if (from[column + i] != from[i]) continue;
+      lines[i] = x_;  // padding, as long as a line
+      const size_t bytes = groups * kNr + args_.kernel_w * channels;
+      for (size_t c = 0; c < bytes; c += channels) CopyShort(x_ + c, from[i], channels);
+    }
+    Args block = Filled();
+    block.pixels = groups;
+    block.y = args_.y + pixel * channels;
+    wide_.lines(block, lines, channels);
+  }
+
+  // The pixels [begin, end) of all rows, as many rows side by side as have room.
+  inline void Copied(size_t begin, size_t end) {
+    const size_t room = kNr / args_.channels;
+    for (size_t row = 0, left; begin < end && (left = args_.rows - row) > 0;) {
+      const size_t parts = left < room ? left : room, rows = left / parts;
+      CopiedRows(begin, end, row, parts, rows);
+      row += parts * rows;
+    }
   }
 
   // `parts` times `rows` rows, from row `first` on: what part i has of a copy is of its own rows.
-  inline void Run(size_t first, size_t parts, size_t rows) {
-    const size_t channels = args.channels, taps = args.kernel_h * args.kernel_w;
-    __builtin_memset(w, 0, taps * kNr);
-    for (size_t i = 0; i < parts; ++i) {
-      __builtin_memcpy(bias + i * channels, args.bias, channels * sizeof(*bias));
-      __builtin_memcpy(scale + i * channels, args.scale, channels * sizeof(*scale));
-      for (size_t t = 0; t < taps; ++t)
-        CopyShort(w + t * kNr + i * channels, args.w + t * kNr, channels);
-    }
-    DepthwiseArgs<int8_t> block = args;
-    block.a = a;
-    block.w = w;
-    block.bias = bias;
-    block.scale = scale;
-    block.y = y;
+  inline void CopiedRows(size_t begin, size_t end, size_t first, size_t parts, size_t rows) {
+    const size_t channels = args_.channels;
+    Fill(parts);
+    const int8_t* copies[kCopies];
+    for (size_t i = 0; i < kCopies; ++i) copies[i] = x_ + i * kNr;
+    Args block = Filled();
+    block.a = copies;
+    block.y = y_;
     block.rows = rows;
-    block.column = (rows - 1) * args.step_h + args.kernel_h;
-    block.channels = block.y_stride = kNr;
-    const size_t most = (kCopies / block.column - args.kernel_w) / args.step_w + 1;
-    for (size_t done = 0; done < args.pixels; done += block.pixels) {
-      const size_t left = args.pixels - done;
-      block.pixels = left < most ? left : most;
+    block.column = (rows - 1) * args_.step_h + args_.kernel_h;
+    const size_t most = (kCopies / block.column - args_.kernel_w) / args_.step_w + 1;
+    for (size_t done = begin; done < end; done += block.pixels) {
+      block.pixels = end - done < most ? end - done : most;
       block.y_row_stride = block.pixels * kNr;
-      const size_t columns = (block.pixels - 1) * args.step_w + args.kernel_w;
+      const size_t columns = (block.pixels - 1) * args_.step_w + args_.kernel_w;
       for (size_t i = 0; i < parts; ++i) {
         const size_t row = first + i * rows;
-        const int8_t* const* from = args.a + done * args.step_w * args.column + row * args.step_h;
-        int8_t* to = x + i * channels;
-        for (size_t c = 0; c < columns; ++c, from += args.column) {
+        const int8_t* const* from =
+            args_.a + done * args_.step_w * args_.column + row * args_.step_h;
+        int8_t* to = x_ + i * channels;
+        for (size_t c = 0; c < columns; ++c, from += args_.column) {
           for (size_t line = 0; line < block.column; ++line, to += kNr)
             CopyShort(to, from[line], channels);
         }
       }
-      wide(block);
+      wide_.windows(block);
       for (size_t i = 0; i < parts; ++i) {
-        const int8_t* result = y + i * channels;
+        const int8_t* result = y_ + i * channels;
         for (size_t r = first + i * rows; r < first + (i + 1) * rows; ++r) {
-          int8_t* to = args.y + r * args.y_row_stride + done * args.y_stride;
-          for (size_t p = 0; p < block.pixels; ++p, to += args.y_stride, result += kNr)
+          int8_t* to = args_.y + r * args_.y_row_stride + done * args_.y_stride;
+          for (size_t p = 0; p < block.pixels; ++p, to += args_.y_stride, result += kNr)
             CopyShort(to, result, channels);
         }
       }
     }
   }
+
+  const Args& args_;
+  const WideDepthwise<kNr> wide_;
+  int8_t x_[kCopies * kNr] = {}, y_[kCopies * kNr], w_[kMostTaps * kNr];
+  int32_t bias_[kNr] = {};
+  float scale_[kNr] = {};
 };
 
 // Of at most kNr channels, and at most the 16 that CopyShort takes.
 template <size_t kNr>
 inline void DepthwiseFewChannels(const DepthwiseArgs<int8_t>& args,
-                                 void (*wide)(const DepthwiseArgs<int8_t>&)) {
+                                 const WideDepthwise<kNr>& wide) {
   using Few = FewChannels<kNr>;
   if (args.kernel_w * args.column > Few::kCopies || args.kernel_w * args.kernel_h > Few::kMostTaps)
     return DepthwiseBytesOneByOne(args);
-  Few few(args, wide);
-  const size_t room = kNr / args.channels;
-  for (size_t row = 0, left; (left = args.rows - row) > 0;) {
-    const size_t parts = left < room ? left : room, rows = left / parts;
-    few.Run(row, parts, rows);
-    row += parts * rows;
-  }
+  if (args.pixels > 0) Few(args, wide).Run();
 }
 
 }  // namespace

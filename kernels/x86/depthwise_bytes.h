@@ -33,6 +33,13 @@ inline bool ProductsFit(const float* scale, size_t channels) {
   return channels == 0 || AreSmall(LoadRealsPart(scale, channels));
 }
 
+// Whether tiles of channels can be made, and their products bounded.
+template <class Taps>
+inline bool TilesFit(const DepthwiseArgs<int8_t>& args) {
+  return args.kernel_h * args.kernel_w <= kMostGroups * Taps::kGroup &&
+         ProductsFit(args.scale, args.channels);
+}
+
 // One tile of channels.
 template <class Taps>
 struct ChannelTile {
@@ -175,6 +182,48 @@ __attribute__((noinline)) void AnyWindow(const DepthwiseArgs<int8_t>& args,
   }
 }
 
+// One tap after the other, kTaps of them or, where that is 0, any number.
+template <class Taps, size_t kTaps>
+__attribute__((noinline)) void TapsOfLines(const DepthwiseArgs<int8_t>& args,
+                                           const ChannelTile<Taps>& tile,
+                                           const ProductRounding& rounded,
+                                           const int8_t* const* lines, size_t channels) {
+  constexpr size_t kGroup = Taps::kGroup;
+  const size_t taps = kTaps > 0 ? kTaps : args.kernel_h * args.kernel_w;
+  for (size_t r = 0; r < args.rows; ++r, lines += args.step_h) {
+    const int8_t* tap[kMostGroups * kGroup];
+    for (size_t t = 0; t < taps; ++t)
+      tap[t] = lines[t / args.kernel_w] + t % args.kernel_w * channels;
+    int8_t* y = args.y + r * args.y_row_stride;
+    for (size_t at = 0; at < args.pixels * Taps::kNr; at += Taps::kNr) {
+      typename Taps::Parts sums = tile.start;
+      TRIMTAB_UNROLL
+      for (size_t t = 0; t < taps; t += kGroup) {
+        typename Taps::Bytes group[kGroup] = {};
+        TRIMTAB_UNROLL
+        for (size_t q = 0; q < kGroup; ++q)
+          if (t + q < taps) group[q] = tile.taps.Load(tap[t + q] + at);
+        Taps::Add(&sums, Taps::SideBySide(group), tile.w[t / kGroup]);
+      }
+      tile.taps.Finish(rounded, sums, tile.scale, y + at);
+    }
+  }
+}
+
+// WideDepthwise has it.
+template <class Taps>
+inline void DepthwiseLines(const DepthwiseArgs<int8_t>& args, const int8_t* const* lines,
+                           size_t channels) {
+  constexpr size_t kGroup = Taps::kGroup, kMost = kMostGroups * kGroup;
+  const size_t taps = args.kernel_h * args.kernel_w;
+  uint16_t at[kMost];
+  for (size_t t = 0; t < kMost; ++t)
+    at[t] = t < taps ? static_cast<uint16_t>(t) : ChannelTile<Taps>::kNone;
+  const ChannelTile<Taps> tile(args, args.w, 0, Taps::kNr, at, (taps + kGroup - 1) / kGroup);
+  const auto run = taps == 9 ? TapsOfLines<Taps, 9> : TapsOfLines<Taps, 0>;
+  run(args, tile, ProductRounding(args), lines, channels);
+}
+
 // How a window is computed: which taps are side by side, and what goes over the pixels.
 template <class Taps>
 struct Way {
@@ -210,8 +259,7 @@ inline void DepthwiseBytes(const DepthwiseArgs<int8_t>& given) {
   args.nr = kNr;
   const size_t taps = args.kernel_h * args.kernel_w;
   if (args.pixels == 0) return;
-  if (taps > kMostGroups * kGroup || !ProductsFit(args.scale, args.channels))
-    return DepthwiseBytesOneByOne(args);
+  if (!TilesFit<Taps>(args)) return DepthwiseBytesOneByOne(args);
   const Way<Taps> way = WayFor<Taps>(args);
   uint16_t at[kMostGroups * kGroup] = {};
   size_t from[kMostGroups * kGroup];
@@ -231,6 +279,13 @@ inline void DepthwiseBytes(const DepthwiseArgs<int8_t>& given) {
     const ChannelTile<Taps> tile(args, w, c, channels, at, way.groups);
     way.run(args, tile, rounded, c, from, way.groups);
   }
+}
+
+// The same of fewer channels than kNr.
+template <class Taps>
+inline void DepthwiseBytesOfFew(const DepthwiseArgs<int8_t>& args) {
+  if (!TilesFit<Taps>(args)) return DepthwiseBytesOneByOne(args);
+  DepthwiseFewChannels<Taps::kNr>(args, {DepthwiseBytes<Taps>, DepthwiseLines<Taps>});
 }
 
 }  // namespace

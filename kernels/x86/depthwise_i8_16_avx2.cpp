@@ -50,6 +50,5 @@ struct PairTaps {
 }  // namespace
 
 extern "C" void depthwise_i8_16_avx2(const DepthwiseArgs<int8_t>& args) {
-  const auto whole = DepthwiseBytes<PairTaps>;
-  args.channels < 16 ? DepthwiseFewChannels<16>(args, whole) : whole(args);
+  args.channels < 16 ? DepthwiseBytesOfFew<PairTaps>(args) : DepthwiseBytes<PairTaps>(args);
 }

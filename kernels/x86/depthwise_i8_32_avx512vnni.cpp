@@ -78,8 +78,8 @@ struct DotTaps {
 
 extern "C" void depthwise_i8_32_avx512vnni(const DepthwiseArgs<int8_t>& args) {
   constexpr size_t kNr = DotTaps<false>::kNr;
-  const auto whole = DepthwiseBytes<DotTaps<false>>;
+  if (args.channels >= kNr) return DepthwiseBytes<DotTaps<false>>(args);
   // Two rows side by side are not worth their copies.
-  if (3 * args.channels <= kNr) return DepthwiseFewChannels<kNr>(args, whole);
-  args.channels < kNr ? DepthwiseBytes<DotTaps<true>>(args) : whole(args);
+  3 * args.channels <= kNr ? DepthwiseBytesOfFew<DotTaps<false>>(args)
+                           : DepthwiseBytes<DotTaps<true>>(args);
 }

@@ -10,14 +10,16 @@ namespace check {
 class QuantisedCheck : BytesCheck {
  public:
   void Depthwise(void (*kernel)(const DepthwiseArgs<int8_t>&), size_t nr, Result* result) {
-    const size_t all_channels[] = {1, 7, nr, nr + 1, 2 * nr, 3 * nr - 1, 40};
+    const size_t all_channels[] = {1, 7, 4, 8, nr, nr + 1, 2 * nr, 3 * nr - 1, 40};
     for (size_t channels : all_channels) {
       const size_t all_windows[] = {1, 2, 3, 5, 7};
       for (size_t window : all_windows) {
         for (size_t step = 1; step <= 2; ++step) {
           const size_t lines[] = {1, 4, 69};
-          for (size_t pixels : lines)
-            DepthwiseCase(kernel, nr, channels, window, step, pixels, result);
+          for (size_t pixels : lines) {
+            DepthwiseCase(kernel, {nr, channels, window, step, pixels, false}, result);
+            DepthwiseCase(kernel, {nr, channels, window, step, pixels, true}, result);
+          }
         }
       }
     }
@@ -194,8 +196,29 @@ class QuantisedCheck : BytesCheck {
   }
 
  private:
-  void DepthwiseCase(void (*kernel)(const DepthwiseArgs<int8_t>&), size_t nr, size_t channels,
-                     size_t window, size_t step, size_t pixels, Result* result) {
+  // An image's lines one after the other, of which padding takes the first, and as many columns at the
+  // ends of the others as it does under a window.
+  void PointIntoImage(const int8_t* x, size_t count, size_t column, size_t window,
+                      size_t channels) {
+    const size_t columns = count / column, margin = (window - 1) / 2;
+    const int8_t* const padding = x + (count - 1) * channels;
+    for (size_t c = 0; c < columns; ++c) {
+      const bool is_inside = c >= margin && c + margin < columns;
+      for (size_t i = 0; i < column; ++i) {
+        const bool is_padding = !is_inside || (i == 0 && window > 1);
+        pointers_[c * column + i] = is_padding ? padding : x + (i * columns + c) * channels;
+      }
+    }
+  }
+
+  struct DepthwiseSizes {
+    size_t nr, channels, window, step, pixels;
+    bool is_image;  // neighbours in memory, between padding; results, too
+  };
+
+  void DepthwiseCase(void (*kernel)(const DepthwiseArgs<int8_t>&), const DepthwiseSizes& sizes,
+                     Result* result) {
+    const auto [nr, channels, window, step, pixels, is_image] = sizes;
     ++result->cases;
     const size_t tiles = (channels + nr - 1) / nr, taps = window * window, rows = 2;
     int8_t* w = w_.Take(tiles * taps * nr);
@@ -211,13 +234,15 @@ class QuantisedCheck : BytesCheck {
     int8_t* x = x_.Take(count * channels);
     FillEnds(x, count * channels, -128);
     for (size_t i = 0; i < count; ++i) pointers_[i] = x + i * channels;
-    const size_t stride = channels + 1, row_stride = pixels * stride;
+    if (is_image) PointIntoImage(x, count, column, window, channels);
+    const size_t stride = channels + (is_image ? 0 : 1), row_stride = pixels * stride;
     int8_t* y = y_.TakeOutput((rows * pixels - 1) * stride + channels);
     kernel({pointers_, w, bias, scale, y, window, window, column, step, step, rows, pixels,
             channels, stride, row_stride, -7, -90, 127, static_cast<uint16_t>(nr)});
     char place[120];
-    snprintf(place, sizeof(place), "tile %zu, channels %zu, window %zu, step %zu, pixels %zu", nr,
-             channels, window, step, pixels);
+    snprintf(place, sizeof(place),
+             "tile %zu, channels %zu, window %zu, step %zu, pixels %zu, image %d", nr, channels,
+             window, step, pixels, is_image);
     y_.CheckUntouched(y, rows * pixels, channels, stride, result, place);
     const size_t last = channels < nr ? 0 : channels - nr;
     for (size_t r = 0; r < rows; ++r) {
