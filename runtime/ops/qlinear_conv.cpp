@@ -11,9 +11,11 @@ namespace {
 
 struct GemmSource {
   WindowSource<int8_t> window;
-  size_t k;             // channels per group
+  size_t k;             // of a tap: channels per group, or those of all folded pixels
   size_t depth;         // of rows that are gathered, or read with what follows them
+  size_t fold;          // pixels of a row
   size_t places_bytes;  // of the places of taps in a buffer, in front of gathered rows
+  size_t first, count;  // pixels that there are, from the first row on
   const int8_t* end;    // of the images
 };
 
@@ -28,8 +30,9 @@ void PointAtPixels(const void* context, GemmTiles<int8_t>* tiles) {
 // what follows it in the image, but at the end of that, where copies are read.
 void PointAtPixelsAndOn(const void* context, GemmTiles<int8_t>* tiles) {
   const auto& source = *static_cast<const GemmSource*>(context);
-  const EvenRows<int8_t> pixels{source.window.x, source.window.pixel_stride, source.depth,
-                                source.k};
+  const size_t stride = source.fold * source.window.pixel_stride;
+  const EvenRows<int8_t> pixels{source.window.x + source.first * source.window.pixel_stride, stride,
+                                source.depth, source.k};
   PointAtEvenRows<int8_t>(&pixels, tiles);
   const int8_t* const* const last = tiles->a + tiles->rows - 1;
   const auto runs_over = [&](const int8_t* row) {
@@ -40,7 +43,7 @@ void PointAtPixelsAndOn(const void* context, GemmTiles<int8_t>* tiles) {
   const int8_t** const end = tiles->a + DivideUp(tiles->rows, tiles->mr) * tiles->mr;
   for (const int8_t** a = tiles->a; a < end; ++a) {
     if (!runs_over(*a)) continue;
-    __builtin_memcpy(copy, *a, source.k);
+    __builtin_memcpy(copy, *a, Least(source.k, static_cast<size_t>(source.end - *a)));
     *a = copy;
     copy += source.depth;
   }
@@ -55,7 +58,7 @@ class Gather {
  public:
   Gather(const GemmSource& source, size_t channel, void* buffer)
       : from_(source.window),
-        depth_(source.depth),
+        depth_(source.depth / source.fold),
         end_(source.end),
         images_(from_.x + channel),
         places_(static_cast<size_t*>(buffer)),
@@ -181,7 +184,7 @@ class Gather {
   }
 
   const WindowSource<int8_t> from_;
-  const size_t depth_;
+  const size_t depth_;  // of a pixel
   const int8_t* const end_;
   const int8_t* const images_;  // from the channel of the group on
   size_t* const places_;        // of the pieces of a window, from its first tap on
@@ -195,8 +198,10 @@ void GatherPixels(const void* context, GemmTiles<int8_t>* tiles) {
   const auto& source = *static_cast<const GemmSource*>(context);
   const auto out_w = static_cast<size_t>(source.window.out_w);
   Gather gather(source, tiles->group * source.k, tiles->buffer);
-  size_t line = tiles->row / out_w, x = tiles->row - line * out_w;
-  for (size_t left = tiles->rows, count; left > 0; left -= count, ++line, x = 0) {
+  const size_t pixel = source.first + tiles->row * source.fold;
+  size_t line = pixel / out_w, x = pixel - line * out_w;
+  size_t left = Least(tiles->rows * source.fold, source.first + source.count - pixel);
+  for (size_t count; left > 0; left -= count, ++line, x = 0) {
     count = Least(left, out_w - x);
     gather.Line(line, x, count);
   }
@@ -221,6 +226,7 @@ class QlinearConv final : public OperatorOf<QlinearConvAttributes> {
   Epilogue<int8_t> epilogue_;
   GemmDriver<int8_t> gemm_;
   bool gathers_ = false;
+  int64_t k_ = 0;             // GemmSource has it
   int64_t depth_ = 0;         // of rows that kernels read whole
   int64_t packed_depth_ = 0;  // of weights
   int64_t places_bytes_ = 0;  // GemmSource has it
@@ -244,16 +250,25 @@ Status QlinearConv::InferShape() {
 }
 
 Status QlinearConv::Prepare() {
-  const int64_t k = input(1).dims[1], group = attributes().group, columns = output().c() / group;
+  const int64_t fold = attributes().fold, group = attributes().group;
+  const int64_t columns = fold * output().c() / group;
   const int64_t kr = attributes().depth_step, mr = attributes().kernel.mr;
   TRIMTAB_RETURN_IF_ERROR(ReadZeroPoint(input(0), &padding_));
   if (!is_real()) TRIMTAB_RETURN_IF_ERROR(BindLimits(attributes(), output(), &epilogue_));
   epilogue_.scale = input(3).data<float>();
   epilogue_.kr = static_cast<uint16_t>(kr);
-  gathers_ = k % kr != 0;
-  depth_ = RoundUp(window_.taps() * k, kr);
+  const bool is_pointwise = window_.pointwise();
+  k_ = input(1).dims[1] * (is_pointwise ? fold : 1);
+  gathers_ = k_ % kr != 0;
+  depth_ = RoundUp(window_.taps() * k_, kr) * (is_pointwise ? 1 : fold);
+  if (fold > 1) {
+    TRIMTAB_CHECK(group == 1 && (is_pointwise || gathers_), "pixels of this window are not folded");
+    const bool is_apart = is_pointwise && input(0).pixel_stride() != input(0).c();
+    TRIMTAB_CHECK(!is_apart && output().pixel_stride() == output().c(),
+                  "folded pixels have others between them");
+  }
   int64_t taps = window_.taps(), buffer_bytes = 0;
-  if (gathers_) {
+  if (gathers_ || fold > 1) {
     places_bytes_ =
         static_cast<int64_t>(RoundUp(static_cast<size_t>(taps) * sizeof(size_t), kWord));
     buffer_bytes =
@@ -271,10 +286,10 @@ Status QlinearConv::Prepare() {
     epilogue_.steps = static_cast<size_t>(attributes().steps);
   }
   TRIMTAB_RETURN_IF_ERROR(gemm_.Bind(plan, input(1), &input(2), group, columns, packed_depth_, taps,
-                                     window_.pointwise() ? 0 : k, threads(), buffer_bytes));
+                                     is_pointwise ? 0 : k_, threads(), buffer_bytes));
   TRIMTAB_RETURN_IF_ERROR(
       CheckSteps(static_cast<size_t>(group) * gemm_.panels(static_cast<size_t>(columns)),
-                 static_cast<size_t>(taps), static_cast<size_t>(gathers_ ? depth_ : k)));
+                 static_cast<size_t>(taps), static_cast<size_t>(gathers_ ? depth_ : k_)));
   const int64_t padded =
       group * static_cast<int64_t>(gemm_.panels(static_cast<size_t>(columns)) * gemm_.nr());
   TRIMTAB_CHECK(static_cast<int64_t>(input(3).bytes / sizeof(float)) >= padded,
@@ -305,21 +320,26 @@ Status QlinearConv::CheckSteps(size_t panels, size_t taps, size_t k) const {
 void QlinearConv::Run(ThreadPool& pool) {
   const Tensor& x = input(0);
   Tensor& y = output();
-  const GemmSource source{{window_, x.h(), x.w(), y.h(), y.w(), x.pixel_stride(), x.data<int8_t>(),
-                           gemm_.Zeros(scratch<void>(), padding_)},
-                          static_cast<size_t>(input(1).dims[1]),
-                          static_cast<size_t>(depth_),
-                          static_cast<size_t>(places_bytes_),
-                          x.data<int8_t>() + (x.Count() / x.c() - 1) * x.pixel_stride() + x.c()};
-  const EvenRows<int8_t> pixels{source.window.x, source.window.pixel_stride, source.k, source.k};
+  const auto fold = static_cast<size_t>(attributes().fold);
+  const size_t all = static_cast<size_t>(y.n()) * y.h() * y.w(), rest = all % fold;
+  GemmSource source{{window_, x.h(), x.w(), y.h(), y.w(), x.pixel_stride(), x.data<int8_t>(),
+                     gemm_.Zeros(scratch<void>(), padding_)},
+                    static_cast<size_t>(k_),
+                    static_cast<size_t>(depth_),
+                    fold,
+                    static_cast<size_t>(places_bytes_),
+                    0,
+                    all,
+                    x.data<int8_t>() + (x.Count() / x.c() - 1) * x.pixel_stride() + x.c()};
+  const EvenRows<int8_t> pixels{source.window.x, fold * source.window.pixel_stride, source.k,
+                                source.k};
+  const bool reads_on = window_.pointwise() && attributes().group == 1;
   GemmJob<int8_t> job;
-  job.point = gathers_ ? GatherPixels : PointAtPixels;
+  job.point = reads_on ? PointAtPixelsAndOn : gathers_ ? GatherPixels : PointAtPixels;
   job.context = &source;
   if (window_.pointwise() && !gathers_) {
     job.point = PointAtEvenRows<int8_t>;
     job.context = &pixels;
-  } else if (window_.pointwise() && attributes().group == 1) {
-    job.point = PointAtPixelsAndOn;
   }
   job.w = input(1).data<int8_t>();
   job.bias = input(2).data<int32_t>();
@@ -328,11 +348,26 @@ void QlinearConv::Run(ThreadPool& pool) {
   job.reals = is_real() ? y.data<float>() : nullptr;
   job.groups = static_cast<size_t>(attributes().group);
   job.lines = 1;  // pixels of all rows and images lie evenly
-  job.line_rows = static_cast<size_t>(y.n()) * y.h() * y.w();
-  job.columns = static_cast<size_t>(y.c()) / job.groups;
+  job.line_rows = all / fold;
+  job.columns = fold * static_cast<size_t>(y.c()) / job.groups;
   job.depth = static_cast<size_t>(packed_depth_);
-  job.row_stride = y.pixel_stride();
+  job.row_stride = fold * y.pixel_stride();
   job.line_stride = 0;
+  gemm_.Run(job, epilogue_, scratch<void>(), pool);
+  if (rest == 0) return;
+  // Those that fill no row: its first columns.
+  source.first = all - rest;
+  source.count = rest;
+  job.point = reads_on ? PointAtPixelsAndOn : GatherPixels;
+  job.context = &source;
+  job.line_rows = 1;
+  job.columns = rest * static_cast<size_t>(y.c());
+  const size_t done = source.first * y.pixel_stride();
+  if (is_real()) {
+    job.reals += done;
+  } else {
+    job.c += done;
+  }
   gemm_.Run(job, epilogue_, scratch<void>(), pool);
 }
 

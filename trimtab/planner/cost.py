@@ -22,7 +22,7 @@ STALLS = 1.1
 _PORTABLE_PER_CYCLE = 1
 # Of a sum to an integer, in multiply-adds of one float32: five instructions for a vector of four
 # (convert, scale, round, narrow and bound): kernels/arm/requantise.h.
-_ROUNDING = 5
+ROUNDING = 5
 # Of an element of an operator without products, in the same.
 _ELEMENT = 4
 
@@ -58,7 +58,7 @@ def cost(program: Program, op: Op, work: Work, kernel: Kernel, target: Target) -
     instructions and that of memory, one after the other.
     """
     pipes = _PORTABLE_PER_CYCLE if kernel.portable else target.core.pipes.f32_fmas_per_cycle
-    slots = work.operations / rate(kernel) + work.roundings * _ROUNDING
+    slots = work.operations / rate(kernel) + work.roundings * ROUNDING
     instructions = STALLS * slots / pipes / target.threads
     traffic = _bytes(program, op, work, target)
     return Cost(instructions + traffic / bytes_per_cycle(target), traffic)

@@ -64,15 +64,15 @@ def _complete(planned: Program, program: Program, target: Target, given: Plan) -
     """Adds to what `decide` made of `program`: packed weights, places and numbers."""
     choices = _choices(program, given)
     chosen = [(op, choices[op.outputs[0]]) for op in planned.ops]
+    parts.place(planned)
+    spacing.place(planned, target.core.l1d)
+    for op, choice in chosen:
+        _cut(planned, op, target, choice)
     packer = Packer(planned, target)
     for op, choice in chosen:
         if algorithm := algorithms.of(op):
             packer.pack(op, algorithm.packings(planned, op), given.storage(choice))
     packer.finish()
-    parts.place(planned)
-    spacing.place(planned, target.core.l1d)
-    for op, choice in chosen:
-        _cut(planned, op, target, choice)
 
 
 def decide(program: Program, target: Target, given: Plan) -> Program:

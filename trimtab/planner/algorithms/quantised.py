@@ -11,9 +11,10 @@ from trimtab import kernels
 from trimtab.kernels import Kernel
 from trimtab.planner import blocking, products
 from trimtab.planner.algorithms import depthwise, twin
-from trimtab.planner.cost import Work, rate
+from trimtab.planner.cost import ROUNDING, Work, rate
 from trimtab.planner.layers import Layer
 from trimtab.planner.packing import Packing, gemm, pairs
+from trimtab.planner.parts import pixel_stride
 from trimtab.program import Op, Program
 from trimtab.schema import Attribute
 from trimtab.target import Target
@@ -21,6 +22,9 @@ from trimtab.target import Target
 _OPERATOR, _DEPTHWISE = "qlinear_conv", "qlinear_conv_depthwise"
 _PAIRED = "paired_gemm"  # the family of kernels that add products in pairs
 _LEAST = -128
+# Folded pixels (docs/planner.md): at most so many; columns that kernels of wider panels compute in
+# any case; and what a row takes beside products and roundings, measured on x86.
+_MOST_FOLDED, _COLUMNS, _ROW_CYCLES = 16, 16, 12
 _ROWS = 8  # down which kernels go with what they loaded for the rows before
 
 
@@ -52,8 +56,10 @@ class QuantisedProducts:
         """That of the products, the depth filled up to what the kernel multiplies at once."""
         w, y = program.vars[op.inputs[1]], program.vars[op.outputs[0]]
         channels, groups = y.shape[1], int(op.attributes["group"])
-        rows, depth = y.count // channels, _depth(program, op, kernel)
-        operations: float = groups * products.operations(kernel, rows, channels // groups, depth)
+        fold = _fold(program, op, kernel, target)
+        rows, depth = y.count // channels, _depth(program, op, kernel, fold)
+        columns = fold * channels // groups
+        operations: float = groups * products.operations(kernel, -(-rows // fold), columns, depth)
         if (taps := math.prod(w.shape[2:])) > 1:
             panels = groups * -(-(channels // groups) // kernel.packing[1])
             operations += rows * taps * panels * kernels.isas()[kernel.isa].tap_cost * rate(kernel)
@@ -64,27 +70,37 @@ class QuantisedProducts:
         """Weights in the second-level cache, tiles of rows in the first."""
         kernel = kernels.kernel(op.attributes["kernel"])
         w, groups = program.vars[op.inputs[1]], int(op.attributes["group"])
-        depth = _depth(program, op, kernel)
+        fold = _fold(program, op, kernel, target)
+        depth = _depth(program, op, kernel, fold)
         return {
-            "panels": blocking.panels(target, kernel, w.shape[0] // groups, depth),
+            "panels": blocking.panels(target, kernel, fold * w.shape[0] // groups, depth),
             "call_tiles": blocking.call_tiles(target, kernel, depth),
             "depth_step": kernel.depth_step,
+            "fold": fold,
             "steps": depth // pairs.DEPTH if kernel.family == _PAIRED else 0,
         }
 
     def packings(self, program: Program, op: Op) -> dict[int, Packing]:
         """Panels of weights, biases and scales."""
         kernel, groups = kernels.kernel(op.attributes["kernel"]), int(op.attributes["group"])
-        nr, kr = kernel.packing[1], kernel.depth_step
-        columns = Packing(("bias", groups, nr), lambda data: gemm.pack_bias(data, groups, nr))
+        nr, kr, fold = kernel.packing[1], kernel.depth_step, int(op.attributes["fold"])
+        gap = _gap(op, program.vars[op.inputs[1]].shape, kernel)
+        columns = Packing(
+            ("bias", groups, nr, fold),
+            lambda data: gemm.pack_bias(np.tile(data, fold), groups, nr),
+        )
         if kernel.family == _PAIRED:
             w = program.vars[op.inputs[1]]
-            own, key = np.asarray(w.data), (_PAIRED, groups, nr)
-            paired = Packing(key, lambda data: pairs.pack(data, groups, nr))
-            less = Packing((*key, w.name), lambda data: pairs.pack_bias(data, own, groups, nr))
+            own, key = gemm.fold(np.asarray(w.data), fold, gap), (_PAIRED, groups, nr, fold, gap)
+            paired = Packing(key, lambda data: pairs.pack(gemm.fold(data, fold, gap), groups, nr))
+            less = Packing(
+                (*key, w.name),
+                lambda data: pairs.pack_bias(np.tile(data, fold), own, groups, nr),
+            )
             return {1: paired, 2: less, 3: columns}
         weights = Packing(
-            ("quantised", groups, nr, kr), lambda data: gemm.pack_steps(data, groups, nr, kr)
+            ("quantised", groups, nr, kr, fold, gap),
+            lambda data: gemm.pack_steps(gemm.fold(data, fold, gap), groups, nr, kr),
         )
         return {1: weights, 2: columns, 3: columns}
 
@@ -142,16 +158,48 @@ class QuantisedDepthwise:
         return iter(())
 
 
-def _depth(program: Program, op: Op, kernel: Kernel) -> int:
+def _fold(program: Program, op: Op, kernel: Kernel, target: Target) -> int:
+    """How many pixels are best taken for one: they share what a row takes beside its products, and
+    columns that are computed in any case. One where pixels are not next to each other in memory.
+    """
+    w, y = program.vars[op.inputs[1]], program.vars[op.outputs[0]]
+    is_pixel, gathers = _is_pixel(op, w.shape), w.shape[1] % kernel.depth_step != 0
+    ends = [op.outputs[0], *(op.inputs[:1] if is_pixel else ())]
+    beside = all(pixel_stride(program, name) == program.vars[name].shape[1] for name in ends)
+    if int(op.attributes["group"]) != 1 or not beside or not (is_pixel or gathers):
+        return 1
+    channels, depth = w.shape[0], math.prod(w.shape[1:]) + _gap(op, w.shape, kernel)
+    row = _ROW_CYCLES * target.core.pipes.f32_fmas_per_cycle * rate(kernel)
+    unit, kr = min(kernel.packing[1], _COLUMNS), kernel.depth_step
+
+    def cost(fold: int) -> float:
+        columns, filled = -(-fold * channels // unit) * unit, -(-fold * depth // kr) * kr
+        return (columns * (filled + ROUNDING * rate(kernel)) + row) / fold
+
+    return min(range(1, max(min(_MOST_FOLDED, y.count // channels), 1) + 1), key=cost)
+
+
+def _is_pixel(op: Op, w: tuple[int, ...]) -> bool:
+    """Whether its window sees the pixel itself, and no other."""
+    strides, pads = op.attributes["strides"], op.attributes["pads"]
+    return w[2:] == (1, 1) and set(strides) == {1} and not any(pads)
+
+
+def _gap(op: Op, w: tuple[int, ...], kernel: Kernel) -> int:
+    """Elements between the rows of folded pixels that are copied side by side."""
+    return 0 if _is_pixel(op, w) else -math.prod(w[1:]) % kernel.depth_step
+
+
+def _depth(program: Program, op: Op, kernel: Kernel, fold: int) -> int:
     """Of a group's products, filled up to what the kernel multiplies at once."""
-    w = program.vars[op.inputs[1]]
+    w, gap = program.vars[op.inputs[1]], _gap(op, program.vars[op.inputs[1]].shape, kernel)
     if kernel.family == _PAIRED:
         assert w.data is not None
         groups, nr = int(op.attributes["group"]), kernel.packing[1]
         if w.packed:
-            return pairs.packed_steps(w.data, w.shape[0], groups, nr) * pairs.DEPTH
-        return pairs.order(w.data, groups, nr).steps * pairs.DEPTH
-    depth = math.prod(w.shape[1:])
+            return pairs.packed_steps(w.data, fold * w.shape[0], groups, nr) * pairs.DEPTH
+        return pairs.order(gemm.fold(w.data, fold, gap), groups, nr).steps * pairs.DEPTH
+    depth = fold * (math.prod(w.shape[1:]) + gap)
     return -(-depth // kernel.depth_step) * kernel.depth_step
 
 

@@ -153,3 +153,13 @@ def pack_steps(w: Array, groups: int, nr: int, kr: int) -> Array:
     padded = np.zeros((groups, panels * nr, steps * kr), w.dtype)
     padded[:, :columns, :depth] = by_group
     return padded.reshape(groups, panels, nr, steps, kr).transpose(0, 1, 3, 2, 4).reshape(-1)
+
+
+def fold(w: Array, pixels: int, gap: int) -> Array:
+    """w: [c_out, c_in, kh, kw] -> that of neighbouring pixels as one, [pixels * c_out, pixels *
+    (depth + gap), 1, 1]: 0 from one pixel to another, and for `gap` elements behind each row.
+    """
+    if pixels == 1:
+        return w
+    row = np.pad(np.moveaxis(w, 1, -1).reshape(w.shape[0], -1), ((0, 0), (0, gap)))
+    return np.kron(np.eye(pixels, dtype=w.dtype), row)[:, :, None, None]
