@@ -21,6 +21,7 @@ Shape = tuple[int, ...]
 CONVOLUTIONS: dict[str, tuple[Shape, Shape, dict[str, Any]]] = {
     "1x1": ((1, 16, 9, 7), (24, 16, 1, 1), {}),
     "1x1-odd": ((2, 5, 6, 7), (3, 5, 1, 1), {}),
+    "1x1-few-channels": ((1, 8, 11, 13), (4, 8, 1, 1), {}),
     "1x1-stride-2": ((1, 12, 9, 9), (17, 12, 1, 1), {"strides": [2, 2]}),
     "3x3": ((1, 16, 10, 11), (20, 16, 3, 3), {"pads": [1, 1, 1, 1]}),
     "3x3-few-channels": ((1, 3, 13, 12), (8, 3, 3, 3), {"strides": [2, 2], "pads": [1, 1, 1, 1]}),
@@ -46,6 +47,12 @@ CONVOLUTIONS: dict[str, tuple[Shape, Shape, dict[str, Any]]] = {
     ),
     "depthwise-few-channels": ((1, 3, 8, 8), (3, 1, 3, 3), {"group": 3}),
     "depthwise-8-channels": ((1, 8, 13, 70), (8, 1, 3, 3), {"group": 8, "pads": [1, 1, 1, 1]}),
+    "depthwise-4-channels": ((2, 4, 9, 35), (4, 1, 3, 3), {"group": 4, "pads": [1, 1, 1, 1]}),
+    "depthwise-8-channels-5x5": (
+        (1, 8, 7, 21),
+        (8, 1, 5, 5),
+        {"group": 8, "pads": [2, 2, 2, 2]},
+    ),
     "depthwise-7-channels-stride-2": (
         (2, 7, 23, 12),
         (7, 1, 5, 5),
