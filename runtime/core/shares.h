@@ -1,6 +1,10 @@
 // Who does which indices of a loop. Every thread has a share, as large as its core is fast, which it
 // takes block by block; then it takes blocks of the others' shares. A result does not depend on who
 // did what.
+//
+// What a thread needs of a loop stands beside its share on one cache line, so that one line goes from
+// the thread that offers the loop to each of the others, and back. Which blocks are taken is one word
+// with the number of the loop: who comes too late for a loop finds none of it.
 #ifndef TRIMTAB_CORE_SHARES_H_
 #define TRIMTAB_CORE_SHARES_H_
 
@@ -14,75 +18,141 @@ namespace trimtab {
 class Shares {
  public:
   static constexpr int kMost = 64;
+  using Body = void (*)(void* context, size_t begin, size_t end, int thread);
 
-  // Where a thread stands in a loop. `in_time`: it leaves what others would finish sooner than it.
+  // Where a thread stands in the latest loop. `in_time`: it leaves what others would finish sooner
+  // than it.
   struct Cursor {
     int thread;
     bool in_time;
-    int behind = 0;  // whose share it takes from: that of the thread so many behind it
+    int behind = 0;     // whose share it takes from: that of the thread so many behind it
+    uint32_t loop = 0;  // not known yet
   };
+
+  Shares() {
+    for (auto& speed : speed_) speed.store(1024, std::memory_order_relaxed);
+  }
 
   // The speed of the core that a thread runs on, to others as capacities are
   // (runtime/core/capacity.h); 1024 as long as nobody says so.
   void SetSpeed(int thread, uint32_t speed) {
-    share_[thread].speed.store(speed, std::memory_order_relaxed);
+    speed_[thread].store(speed, std::memory_order_relaxed);
   }
 
-  // Shares [0, n) among threads; only while no thread takes any.
-  void Split(size_t n, size_t grain, int threads) {
-    threads_ = threads;
-    grain_ = grain;
+  // Offers a loop over [0, n) to threads, after all blocks of the one before are done, in less than
+  // 2^16 blocks; returns how many. The first one is the caller's, thread 0, unless it is `in_time`.
+  size_t Split(size_t n, size_t grain, int threads, bool in_time, Body body = nullptr,
+               void* context = nullptr) {
+    if (threads_ != threads) threads_ = threads;
+    if (++loop_ == 0) ++loop_;
     uint64_t speeds = 0;
     for (int i = 0; i < threads; ++i) speeds += speed(i);
-    size_t end = 0;
+    size_t first = 0, all = 0;
+    uint64_t own = 0;
     for (int i = 0; i < threads; ++i) {
-      share_[i].next.store(end, std::memory_order_relaxed);
-      end += static_cast<size_t>((n - end) * speed(i) / speeds);
-      share_[i].end = end;
+      Share& share = share_[i];
+      share.first = first;
+      share.last = first + static_cast<size_t>((n - first) * speed(i) / speeds);
+      share.grain = grain;
+      share.body = body;
+      share.context = context;
+      const size_t blocks = (share.last - first + grain - 1) / grain;
+      const uint64_t word = uint64_t{loop_} << 32 | blocks;
+      if (i == 0) {
+        has_first_ = !in_time && blocks > 0;
+        own = word + (has_first_ ? kOne : 0);
+      } else {
+        share.word.store(word, std::memory_order_release);
+      }
+      first = share.last;
+      all += blocks;
       speeds -= speed(i);
     }
+    share_[0].word.store(own, std::memory_order_release);
+    return all;
+  }
+
+  // The number of the loop that the thread was offered last, which is not 0.
+  uint32_t Offered(int thread) const {
+    return static_cast<uint32_t>(share_[thread].word.load(std::memory_order_acquire) >> 32);
   }
 
   // The next block that the thread is to do; false when there is none for it.
   bool Take(Cursor* at, size_t* begin, size_t* end) {
+    if (at->loop == 0) at->loop = Offered(at->thread);
+    if (at->thread == 0 && has_first_) {
+      has_first_ = false;
+      return Block(share_[0], 0, begin, end);
+    }
     for (; at->behind < threads_; ++at->behind) {
-      if (at->in_time && !IsInTime(at->thread)) return false;
       Share& from = share_[(at->thread + at->behind) % threads_];
-      *begin = from.next.fetch_add(grain_, std::memory_order_relaxed);
-      if (*begin >= from.end) continue;
-      *end = *begin + grain_ < from.end ? *begin + grain_ : from.end;
-      return true;
+      uint64_t word = from.word.load(std::memory_order_acquire);
+      while (static_cast<uint32_t>(word >> 32) == at->loop && Next(word) < Blocks(word)) {
+        if (at->in_time && !IsInTime(at->thread)) return false;
+        if (from.word.compare_exchange_weak(word, word + kOne, std::memory_order_acq_rel,
+                                            std::memory_order_acquire))
+          return Block(from, Next(word), begin, end);
+      }
     }
     return false;
   }
 
- private:
-  // On a cache line of its own: the indices that the thread begins with, and those not taken yet.
-  struct alignas(64) Share {
-    std::atomic<size_t> next{0};
-    size_t end = 0;
-    std::atomic<uint32_t> speed{1024};
-  };
+  // Does a block that the thread has taken.
+  void Do(int thread, size_t begin, size_t end) const {
+    share_[thread].body(share_[thread].context, begin, end, thread);
+  }
+  // It is done: the loop may end.
+  void Finish(int thread) {
+    std::atomic<uint32_t>& done = share_[thread].done;
+    done.store(done.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
+  // Blocks that a thread has done, of all loops, modulo 2^32.
+  uint32_t Done(int thread) const { return share_[thread].done.load(std::memory_order_acquire); }
 
-  uint64_t speed(int thread) const { return share_[thread].speed.load(std::memory_order_relaxed); }
+ private:
+  // What is plain here is written by who offers a loop, before the word, and read by who has taken a
+  // block of it, which the loop does not end without.
+  struct alignas(64) Share {
+    std::atomic<uint64_t> word{0};  // loop, next block, blocks: 32, 16 and 16 bits
+    size_t first = 0, last = 0, grain = 1;
+    Body body = nullptr;
+    void* context = nullptr;
+    std::atomic<uint32_t> done{0};
+  };
+  static constexpr uint64_t kOne = 1 << 16;  // block more that is taken
+
+  static uint16_t Next(uint64_t word) { return static_cast<uint16_t>(word >> 16); }
+  static uint16_t Blocks(uint64_t word) { return static_cast<uint16_t>(word); }
+
+  static bool Block(const Share& share, size_t index, size_t* begin, size_t* end) {
+    *begin = share.first + index * share.grain;
+    *end = share.last - *begin < share.grain ? share.last : *begin + share.grain;
+    return true;
+  }
+
+  uint64_t speed(int thread) const { return speed_[thread].load(std::memory_order_relaxed); }
 
   // Whether the thread would be done with a block before the others are with all that is left, and
   // with the block that each of them has. The fastest ones always go on, or nobody would.
   bool IsInTime(int thread) const {
     const uint64_t own = speed(thread);
-    uint64_t left = static_cast<size_t>(threads_ - 1) * grain_, others = 0, fastest = 0;
+    uint64_t left = static_cast<uint64_t>(threads_ - 1), others = 0, fastest = 0;
     for (int i = 0; i < threads_; ++i) {
-      const size_t next = share_[i].next.load(std::memory_order_relaxed);
-      if (next < share_[i].end) left += share_[i].end - next;
+      const uint64_t word = share_[i].word.load(std::memory_order_relaxed);
+      left += static_cast<uint64_t>(Blocks(word) - Next(word));
       if (i != thread) others += speed(i);
       if (speed(i) > fastest) fastest = speed(i);
     }
-    return own == fastest || left * own >= grain_ * others;
+    return own == fastest || left * own >= others;
   }
 
-  int threads_ = 1;
-  size_t grain_ = 1;
   Share share_[kMost];
+  // Of who offers loops.
+  uint32_t loop_ = 0;
+  bool has_first_ = false;
+
+  int threads_ = 1;
+  std::atomic<uint32_t> speed_[kMost];
 };
 
 }  // namespace trimtab

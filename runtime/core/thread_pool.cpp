@@ -68,20 +68,13 @@ void WakeAll(const std::atomic<uint32_t>& word) {
 struct ThreadPool::State {
   Shares shares;
   Capacities capacities;
+  uint32_t helped = 0;  // blocks that helpers have done, of all loops that have ended
 
-  std::atomic<uint32_t> generation{0};  // every loop adds one
-  // A helper counts itself in before it looks at the generation for the last time, and the caller
-  // adds to that before it looks for sleepers: one of the two sees the other.
-  std::atomic<uint32_t> sleepers{0};
+  // Written seldom, so that a look at it takes nothing.
+  alignas(64) std::atomic<uint32_t> sleepers{0};
+  std::atomic<uint32_t> calls{0};
   std::atomic<bool> stop{false};
-  // A helper counts itself in before it asks whether there is a loop, and the caller ends the loop
-  // before it waits for those that are in: one of the two sees the other. So nobody waits for a
-  // helper that the system has not let run yet.
-  std::atomic<int> active{0};
-  std::atomic<bool> open{false};
-
-  Body body = nullptr;
-  void* context = nullptr;
+  std::atomic<uint32_t> busy{0};  // helpers in a loop, where cores differ
 
   Span* spans = nullptr;
 
@@ -92,28 +85,40 @@ struct ThreadPool::State {
     int index;
   } helper[Shares::kMost - 1];
 
-  void Call() {
-    generation.fetch_add(1);
-    if (sleepers.load() != 0) WakeAll(generation);
+  // Who falls asleep just now may not see the loop, nor be seen: then others do the work.
+  void Wake() {
+    calls.fetch_add(1);
+    WakeAll(calls);
   }
 
-  // What is left to others in time is done by them, or by the caller in the end.
-  [[gnu::noinline]] void TakeBlocks(int thread, bool in_time) {
+  // What is left to others in time is done by them, or by the caller in the end. Returns how many
+  // blocks there were for the thread.
+  [[gnu::noinline]] size_t TakeBlocks(int thread, bool in_time) {
     Shares::Cursor at = {thread, in_time};
-    const uint64_t start = spans != nullptr ? Now() : 0;
-    bool has_any = false;
-    for (size_t begin, end; shares.Take(&at, &begin, &end); has_any = true)
-      body(context, begin, end, thread);
-    if (start == 0 || !has_any) return;
-    Span& span = spans[thread];
-    if (span[1] == 0) span[0] = start;
-    span[1] = Now();
+    size_t count = 0;
+    for (size_t begin, end; shares.Take(&at, &begin, &end); ++count) {
+      const uint64_t start = spans != nullptr ? Now() : 0;
+      shares.Do(thread, begin, end);
+      if (start != 0) {
+        Span& span = spans[thread];
+        if (span[1] == 0) span[0] = start;
+        span[1] = Now();
+      }
+      shares.Finish(thread);
+    }
+    return count;
   }
 
-  void Enter(int thread) {
-    const bool differ = capacities.differ();
-    if (differ) shares.SetSpeed(thread, capacities.OfThisThread());
-    TakeBlocks(thread, differ);
+  size_t Enter(int thread) {
+    if (!capacities.differ()) return TakeBlocks(thread, false);
+    shares.SetSpeed(thread, capacities.OfThisThread());
+    return TakeBlocks(thread, true);
+  }
+
+  uint32_t DoneByHelpers() const {
+    uint32_t all = 0;
+    for (int i = 1; i <= helpers; ++i) all += shares.Done(i);
+    return all;
   }
 };
 
@@ -121,18 +126,18 @@ void* ThreadPool::Work(void* argument) {
   auto* self = static_cast<State::Helper*>(argument);
   State& state = *self->state;
   uint32_t seen = 0;
+  const auto called = [&] { return state.shares.Offered(self->index) != seen || state.stop.load(); };
   for (;;) {
-    const auto called = [&] { return state.generation.load() != seen; };
     if (!Spin(kPatienceNs, called)) {
       state.sleepers.fetch_add(1);
-      while (!called()) SleepWhile(state.generation, seen);
+      for (uint32_t calls; calls = state.calls.load(), !called();) SleepWhile(state.calls, calls);
       state.sleepers.fetch_sub(1);
     }
-    seen = state.generation.load();
-    if (state.stop.load(std::memory_order_relaxed)) return nullptr;
-    state.active.fetch_add(1);
-    if (state.open.load()) state.Enter(self->index);
-    state.active.fetch_sub(1, std::memory_order_release);
+    if (state.stop.load()) return nullptr;
+    seen = state.shares.Offered(self->index);
+    if (state.capacities.differ()) state.busy.fetch_add(1);
+    state.Enter(self->index);
+    if (state.capacities.differ()) state.busy.fetch_sub(1);
   }
 }
 
@@ -161,8 +166,8 @@ Status ThreadPool::Start(int threads, const char* cores) {
 
 void ThreadPool::Stop() {
   if (state_ == nullptr) return;
-  state_->stop.store(true, std::memory_order_relaxed);
-  state_->Call();
+  state_->stop.store(true);
+  state_->Wake();
   for (int i = 0; i < state_->helpers; ++i) pthread_join(state_->helper[i].handle, nullptr);
   UnmapMemory(state_, sizeof(State));
   state_ = nullptr;
@@ -184,15 +189,15 @@ void ThreadPool::For(size_t n, size_t cost, Body body, void* context) {
     return;
   }
   State& state = *state_;
-  state.body = body;
-  state.context = context;
-  state.shares.Split(n, grain, threads_);
-  state.open.store(true, std::memory_order_release);
-  state.Call();
-  state.Enter(0);
-  state.open.store(false);
-  Spin(UINT64_MAX, [&] { return state.active.load() == 0; });
-  if (differ) state.TakeBlocks(0, false);
+  const size_t blocks = state.shares.Split(n, grain, threads_, differ, body, context);
+  if (state.sleepers.load(std::memory_order_relaxed) != 0) state.Wake();
+  size_t own = state.Enter(0);
+  Spin(UINT64_MAX, [&] {
+    if (state.DoneByHelpers() - state.helped + own == blocks) return true;
+    if (differ && state.busy.load() == 0) own += state.TakeBlocks(0, false);
+    return false;
+  });
+  state.helped += static_cast<uint32_t>(blocks - own);
 }
 
 #else

@@ -37,7 +37,7 @@ Played Play(const uint32_t* speeds, const uint32_t* told, int threads, size_t n,
   static Shares shares;
   for (int i = 0; i < Shares::kMost; ++i) shares.SetSpeed(i, 1024);
   for (int i = 0; i < threads; ++i) shares.SetSpeed(i, told[i]);
-  shares.Split(n, grain, threads);
+  shares.Split(n, grain, threads, in_time);
   static unsigned char seen[kMostIndices];
   memset(seen, 0, sizeof(seen));
   Played played = {0, {}, true};
@@ -141,7 +141,7 @@ void CheckEvenShares() {
   const uint32_t speeds[] = {1024, 1024, 1024};
   static Shares shares;
   for (int i = 0; i < 3; ++i) shares.SetSpeed(i, speeds[i]);
-  shares.Split(100, 50, 3);
+  shares.Split(100, 50, 3, false);
   const size_t ends[] = {33, 66, 100};
   for (int i = 0; i < 3; ++i) {
     Shares::Cursor at = {i, false};
