@@ -112,6 +112,23 @@ def test_an_operator_on_integers_is_that_of_onnxruntime(
     assert np.abs(got.astype(int) - want.astype(int)).max() <= steps
 
 
+@pytest.mark.parametrize("attributes", [{}, {"axis": -1}, {"axis": 3}, {"axis": 2}, {"axis": -3}])
+@pytest.mark.parametrize("opset", [11, 13])
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8])
+def test_a_quantised_softmax_is_over_the_dimensions_that_its_opset_says(
+    dtype: type[Any], opset: int, attributes: dict[str, int], tmp_path: Path
+) -> None:
+    graph = QuantisedGraph(dtype)
+    operands = (*graph.scale(*X), *graph.scale(1 / 256, -128))
+    q = graph.quantise(graph.input(2, 6, 4, 5), *X)
+    y = graph.node("QLinearSoftmax", q, *operands, domain=MICROSOFT, opset=opset, **attributes)
+    model, feeds = graph.model(y), graph.feeds()
+    (want,) = onnxruntime_of(model, feeds)
+    (got,) = run(model, feeds, tmp_path)
+    assert len(np.unique(want)) > 5
+    np.testing.assert_array_equal(got, want)
+
+
 def network(dtype: type[Any]) -> tuple[onnx.ModelProto, dict[str, Array]]:
     """Convolutions of all kinds with a sum, tables, maxima and a product, all quantised."""
     graph = QuantisedGraph(dtype, seed=3)

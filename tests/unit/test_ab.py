@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.bench_fakes import make_golden, make_subject
+from trimtab import files
 from trimtab.bench import comparison, kept, paired, results, summary
 from trimtab.bench import floor as floors
 from trimtab.bench.floor import Floor
@@ -263,6 +264,18 @@ def test_a_run_can_be_repeated_as_long_as_its_binary_is_kept(
     subject.binary.unlink()
     with pytest.raises(ResultError, match="kept no more"):
         ready(Side(found.a.header.run_id), definition, folder)
+
+
+def test_what_a_quantised_network_must_compute_is_kept_with_it(tmp_path: Path) -> None:
+    one = side(tmp_path, "one")
+    others = [output + 1 for output in one.expected.outputs]
+    expected = dataclasses.replace(one.expected, steps=[0.5], others=others)
+    kept.keep(one.subject, expected, tmp_path / "kept")
+    binary, model = files.sha256(one.subject.binary), files.sha256(one.subject.model)
+    _, again = kept.read(binary, model, tmp_path / "kept")
+    assert list(again.steps) == [0.5]
+    assert [(a == b).all() for a, b in zip(again.others, others, strict=True)] == [True]
+    assert len(again.inputs) == len(expected.inputs)
 
 
 def test_the_store_of_what_was_measured_forgets_the_oldest(tmp_path: Path) -> None:

@@ -46,6 +46,7 @@ def keep(subject: Subject, expected: Golden, store: Path, most: int = MOST) -> S
                 _link(path, fresh / path.name)
             arrays: dict[str, Any] = {f"in{i}": array for i, array in enumerate(expected.inputs)}
             arrays |= {f"out{i}": array for i, array in enumerate(expected.outputs)}
+            arrays |= {f"other{i}": array for i, array in enumerate(expected.others)}
             np.savez(fresh / _ARRAYS, **arrays)
             facts = asdict(subject) | {
                 "binary": subject.binary.name,
@@ -55,7 +56,7 @@ def keep(subject: Subject, expected: Golden, store: Path, most: int = MOST) -> S
                     "oracle": expected.oracle,
                     "tolerance": expected.tolerance,
                     "precision": expected.precision,
-                    "step": expected.step,
+                    "steps": list(expected.steps),
                 },
             }
             files.write_text(fresh / _FACTS, json.dumps(facts), error=ResultError)
@@ -89,6 +90,10 @@ def read(binary_sha256: str, model_sha256: str, store: Path) -> tuple[Subject, G
         with np.load(folder / _ARRAYS, allow_pickle=False) as arrays:
             inputs = [arrays[f"in{i}"] for i in range(sum(n.startswith("in") for n in arrays))]
             outputs = [arrays[f"out{i}"] for i in range(len(about["output_names"]))]
+            others = [
+                arrays[f"other{i}"] for i in range(sum(n.startswith("other") for n in arrays))
+            ]
+        golden = Golden(inputs, outputs, **about, others=others)
         found = (files.sha256(subject.binary), files.sha256(subject.model))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ResultError(
@@ -100,7 +105,7 @@ def read(binary_sha256: str, model_sha256: str, store: Path) -> tuple[Subject, G
         raise ResultError(
             "the kept binary or model is damaged", where=str(folder), hint="remove it"
         )
-    return subject, Golden(inputs, outputs, **about)
+    return subject, golden
 
 
 def folder_of(binary_sha256: str, model_sha256: str, store: Path) -> Path:

@@ -1,8 +1,9 @@
 """The expected outputs of an ONNX model, from an implementation that shares nothing with trimtab.
 
 onnxruntime with its optimisations off where it is installed (a development dependency), else the
-reference evaluator of the `onnx` package, which is slow and always there. Quantised models are
-optimised: only then onnxruntime computes with their integers.
+reference evaluator of the `onnx` package, which is slow and always there. Quantised models run
+twice, as `trimtab.bench.definition` says: optimised, because only then onnxruntime computes with
+their integers, and with optimisations off, in real numbers between integers.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
+from trimtab.bench import definition
 from trimtab.bench.golden import Golden
 from trimtab.errors import DynamicShapeError, ImportModelError, ModelFileError
 
@@ -43,50 +45,47 @@ def onnx_golden(path: Path, shapes: Mapping[str, tuple[int, ...]]) -> Golden:
     rng = np.random.default_rng(SEED)
     feed = {value.name: _of_onnx(value, shapes, rng) for value in inputs}
     names = [value.name for value in model.graph.output]
-    step = _last_step(model)
     try:
-        outputs, oracle = _run(path, feed, names, quantised=step > 0)
+        (outputs, *others), oracle = _run(path, model, feed, names)
     except Exception as error:  # each runtime has its own families of exceptions
         raise ImportModelError(
             f"no reference output: {error}",
             where=str(path),
             hint="the model must run in onnxruntime before its result can be checked",
         ) from error
-    return Golden(list(feed.values()), outputs, names, oracle, step=step)
-
-
-def _last_step(model: onnx.ModelProto) -> float:
-    """What a step of the integers is worth that a model has computed last; 0 if it has none."""
-    constants = {tensor.name: tensor for tensor in model.graph.initializer}
-    scales = [
-        node.input[1]
-        for node in model.graph.node
-        if node.op_type == "DequantizeLinear" and node.input[0] not in constants
-    ]
-    last = constants.get(scales[-1]) if scales else None
-    return float(np.max(onnx.numpy_helper.to_array(last))) if last is not None else 0.0
+    steps = definition.last_steps(model)
+    other = others[0] if others else []
+    return Golden(list(feed.values()), outputs, names, oracle, steps=steps, others=other)
 
 
 def _run(
-    path: Path, feed: Mapping[str, Array], names: list[str], *, quantised: bool
-) -> tuple[list[Array], str]:
+    path: Path, model: onnx.ModelProto, feed: Mapping[str, Array], names: list[str]
+) -> tuple[list[list[Array]], str]:
+    """The outputs, of a quantised model by each of its definitions, and by what."""
+    quantised = definition.is_quantised(model)
     if importlib.util.find_spec("onnxruntime") is None:
         from onnx.reference import ReferenceEvaluator
 
-        evaluator = ReferenceEvaluator(str(path))
-        return list(evaluator.run(names, dict(feed))), f"onnx {onnx.__version__} (reference)"
+        real = definition.in_real_numbers(model) if quantised else str(path)
+        values = ReferenceEvaluator(real).run(names, dict(feed))
+        return [list(values)], f"onnx {onnx.__version__} (reference)"
     import onnxruntime
 
-    options = onnxruntime.SessionOptions()
+    def outputs(source: Path | bytes, level: Any) -> list[Array]:
+        options = onnxruntime.SessionOptions()
+        options.graph_optimization_level = level
+        options.log_severity_level = 3
+        session = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+        return list(session.run(names, dict(feed)))
+
     levels = onnxruntime.GraphOptimizationLevel
-    options.graph_optimization_level = (
-        levels.ORT_ENABLE_ALL if quantised else levels.ORT_DISABLE_ALL
-    )
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    state = "in integers" if quantised else "optimisations off"
-    oracle = f"onnxruntime {onnxruntime.__version__} ({state})"
-    return list(session.run(names, dict(feed))), oracle
+    engine = f"onnxruntime {onnxruntime.__version__}"
+    if not quantised:
+        return [outputs(path, levels.ORT_DISABLE_ALL)], f"{engine} (optimisations off)"
+    integers = definition.with_real_softmax(model).SerializeToString()
+    real = definition.in_real_numbers(model).SerializeToString()
+    both = [outputs(integers, levels.ORT_ENABLE_ALL), outputs(real, levels.ORT_DISABLE_ALL)]
+    return both, f"{engine} (in integers, or in real numbers between them)"
 
 
 def samples(inputs: Iterable[tuple[tuple[int, ...], str]]) -> list[Array]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import trimtab
 from trimtab import cores, paths
-from trimtab.bench import kept, oracle, protocol, results
+from trimtab.bench import golden, kept, oracle, protocol, results
 from trimtab.bench import summary as summaries
 from trimtab.bench.golden import Golden
 from trimtab.bench.jobs import Settings, Subject
@@ -168,12 +169,20 @@ def on_host(source: Program, plan: Plan | None = None) -> Golden:
         [outputs[name] for name in source.outputs],
         list(source.outputs),
         f"{how} on the host (not independent)",
-        step=_last_step(source),
+        steps=_last_steps(source),
     )
 
 
-def _last_step(program: Program) -> float:
-    """What a step of the integers is worth that a program has computed last; 0 if it has none."""
-    stored = [program.vars[op.inputs[0]] for op in program.ops if op.type == "dequantize_linear"]
-    scales = [var.quantisation.scale for var in stored if var.data is None and var.quantisation]
-    return max(scales[-1]) if scales else 0.0
+def _last_steps(program: Program) -> list[float]:
+    """What a step of the integers is worth that each output is made of last; 0 without any."""
+
+    def step(names: Iterable[str]) -> float:
+        stored = [program.vars[name] for name in names]
+        scales = [max(v.quantisation.scale) for v in stored if v.data is None and v.quantisation]
+        return max(scales, default=0.0)
+
+    reads = [
+        (op.inputs, op.outputs, 0.0 if step(op.outputs) else step(op.inputs)) for op in program.ops
+    ]
+    steps = golden.last_steps(program.outputs, reads)
+    return [1.0 if step([name]) else s for name, s in zip(program.outputs, steps, strict=True)]

@@ -16,6 +16,7 @@ from trimtab.importers._layers import Array, Operand, Value
 from trimtab.importers.onnx_ops import pooling
 from trimtab.importers.onnx_ops import window as windows
 from trimtab.importers.onnx_ops.node import DTYPE_NAMES, Node, dtype_name, handles
+from trimtab.importers.onnx_ops.reduction import normalised
 from trimtab.importers.vocabulary import matrix
 from trimtab.importers.vocabulary.convolution import convolve
 from trimtab.importers.vocabulary.quantisation import DTYPES, Stored, dequantised, quantised, real
@@ -201,11 +202,18 @@ def qlinear_activation(node: Node) -> Results:
 
 @handles("com.microsoft.QLinearSoftmax")
 def qlinear_softmax(node: Node) -> Results:
-    """x with scale and zero point, then those of the result; opset 13 or later."""
-    if node.integer("opset", 13) < 13:
-        raise node.unsupported("it normalises several dimensions together, as before opset 13")
-    x = _operand(node, 0)
-    return _result(node, node.add("softmax", x, axis=node.axis(node.integer("axis", -1))), 3)
+    """x with scale and zero point, then those of the result; its `opset` says which Softmax it is.
+
+    The axis is the last one unless given, before opset 13, too: onnxruntime's schema says so.
+    """
+    y = normalised(
+        node,
+        _operand(node, 0),
+        node.integer("axis", -1),
+        together=node.integer("opset", 13) < 13,
+        along=lambda node, x, axis: node.add("softmax", x, axis=axis),
+    )
+    return _result(node, y, 3)
 
 
 @handles("com.microsoft.QLinearGlobalAveragePool", "com.microsoft.QLinearAveragePool")

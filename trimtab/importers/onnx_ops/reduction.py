@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -31,11 +32,26 @@ KINDS = {
 @handles(*SOFTMAX, "Hardmax")
 def softmax(node: Node) -> Results:
     """Along one axis; before opset 13, over all dimensions from the axis on."""
-    x = node.x()
-    axis = node.axis(node.integer("axis", -1 if node.opset >= 13 else 1))
-    if node.opset >= 13 or math.prod(x.shape[axis + 1 :]) == 1:
-        return _along(node, x, axis)
-    return node.reshape(_along(node, node.value(matrix(node, x, axis)), 1), x.shape)
+    together = node.opset < 13
+    axis = node.integer("axis", 1 if together else -1)
+    return normalised(node, node.x(), axis, together=together, along=_along)
+
+
+def normalised(
+    node: Node,
+    x: Value,
+    axis: int,
+    *,
+    together: bool,
+    along: Callable[[Node, Value, int], Value],
+) -> Value:
+    """What `along` makes of `x`, or, where all dimensions from `axis` on are one `together`, of `x`
+    as a matrix.
+    """
+    axis = node.axis(axis, len(x.shape))
+    if not together or math.prod(x.shape[axis + 1 :]) == 1:
+        return along(node, x, axis)
+    return node.reshape(along(node, node.value(matrix(node, x, axis)), 1), x.shape)
 
 
 def _along(node: Node, x: Value, axis: int) -> Value:
