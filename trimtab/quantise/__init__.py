@@ -12,6 +12,7 @@ from trimtab import passes
 from trimtab.accuracy import Accuracy, Search, demands
 from trimtab.errors import PlanError, ProgramError, UsageError
 from trimtab.planner.choices import Plan
+from trimtab.planner.precision import is_quantised
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
 from trimtab.quantise import rewrite, samples
@@ -95,13 +96,19 @@ def quantize(
     of an earlier calibration, in its place. `budget`: what accuracy shall be, such as
     "top1 >= 99 %": the cheapest precisions for `target` (default: this machine) that keep it are
     searched. `types`: those of operators by name ("f32", "f16" or "int8"), as a search found them.
-    ProgramError for an optimised program, CalibrationError for samples that do not fit, PlanError
-    for types of what the network has not, UsageError for a budget that cannot be read, and for what
-    are no samples or ranges.
+    ProgramError for an optimised or quantised program, CalibrationError for samples that do not
+    fit, PlanError for types of what the network has not, UsageError for a budget that cannot be
+    read, and for what are no samples or ranges.
     """
     if program.passes or program.planned:
         raise ProgramError(
             "it is optimised already", where=program.name, hint="quantise what load() gave"
+        )
+    if is_quantised(program):
+        raise ProgramError(
+            "it is quantised already",
+            where=program.name,
+            hint="give the float32 network; build, bench and convert take this one as it is",
         )
     asked = demands(budget) if budget else ()
     _check_kinds(given, ranges)
