@@ -14,8 +14,8 @@
     [factors]
     "/features/0/relu" = [1.0, 2.4, 1.1]
 
-Operators that read or give a tensor without a line stay in floating point: lines may be changed,
-and deleted.
+Operators that read or give a tensor without a line in [ranges] stay in floating point: lines may be
+changed, to what has 0 inside, and deleted.
 """
 
 from __future__ import annotations
