@@ -143,7 +143,7 @@ def test_every_option_s_spellings_are_words_or_letters() -> None:
 
 @pytest.mark.parametrize("option", ["prefer", "weights", "precision"])
 def test_a_misspelt_word_of_an_option_is_a_usage_error_that_lists_the_words(option: str) -> None:
-    with pytest.raises(errors.UsageError, match=f"--{option} cannot be 'intt8'") as caught:
+    with pytest.raises(errors.UsageError, match=f"{option} cannot be 'intt8'") as caught:
         plan_of("", **{option: "intt8"})  # type: ignore[arg-type]
     assert "use " in caught.value.hint
 

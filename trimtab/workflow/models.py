@@ -67,9 +67,9 @@ def plan_of(
     UsageError for a number of threads, or a word, that cannot be.
     """
     words = {
-        "--prefer": (prefer, PREFERENCES),
-        "--weights": (weights, WEIGHTS_TYPES),
-        "--precision": (precision, PRECISIONS),
+        "prefer": (prefer, PREFERENCES),
+        "weights": (weights, WEIGHTS_TYPES),
+        "precision": (precision, PRECISIONS),
     }
     for option, (word, known) in words.items():
         if word and word not in known:
