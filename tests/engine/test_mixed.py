@@ -105,12 +105,14 @@ def test_f16_tells_its_accuracy_where_there_are_samples(tmp_path: Path) -> None:
         (Plan(precision="mixed"), {"samples": "s", "budget": "top1"}, "cannot be read"),
         (Plan(precision="int8"), {"samples": "s", "budget": "top1 >= 1"}, "int8 has no budget"),
         (Plan(), {"samples": "s"}, "samples are for a precision below f32"),
+        (Plan(), {"method": "mse"}, "a method and ranges are for a precision below f32"),
+        (None, {"budget": "top1 >= 1"}, "a budget is for mixed precision, and this is f32"),
         (Plan(precision="f16"), {"samples": "s", "method": "mse"}, "f16 has neither"),
         (Plan(precision="int8"), {"samples": "s", "method": "guess"}, "unknown method"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(
-    plan: Plan, given: Mapping[str, str], text: str, source: Path, samples: str
+    plan: Plan | None, given: Mapping[str, str], text: str, source: Path, samples: str
 ) -> None:
     keys = ("samples", "method", "ranges", "budget")
     named, *words = [given.get(key, "") for key in keys]
@@ -139,6 +141,17 @@ def test_a_network_that_is_quantised_already_needs_no_samples(source: Path, samp
     assert made.accuracy is None
     assert "quantised already" in "\n".join(said.lines)
     assert "i8" in types(trimtab.optimize(made.program, A76, made.plan))
+
+
+@pytest.mark.parametrize("budget", ["", "top1 >= 99 %"])
+def test_a_budget_for_a_network_that_is_quantised_already_asks_for_the_float_one(
+    budget: str, source: Path, samples: str
+) -> None:
+    quantised = quantise.quantize(trimtab.load(source), samples).program
+    given = Calibration(samples, budget=budget)
+    with pytest.raises(UsageError, match="quantised already") as caught:
+        with_precision(quantised, Plan(precision="mixed"), given, A76)
+    assert "give the float32 model" in caught.value.hint
 
 
 @pytest.mark.parametrize(

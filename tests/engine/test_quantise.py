@@ -246,6 +246,12 @@ def test_a_model_is_written_and_ranges_are_kept(source: Path, tmp_path: Path) ->
     with pytest.raises(UsageError, match="samples are missing"):
         quantize(str(source), tmp_path / "c.ttm", {}, Calibration())
     assert not (tmp_path / "c.ttm").exists()
+    with pytest.raises(ProgramError, match="quantised already") as caught:
+        quantize(str(tmp_path / "a.ttm"), tmp_path / "c.ttm", {}, Calibration(samples))
+    assert "float32" in caught.value.hint
+    with pytest.raises(UsageError, match=r"a \.ttm file") as wrong:
+        quantize("/nowhere.onnx", tmp_path / "c.onnx", {}, Calibration(samples))
+    assert "c.ttm" in wrong.value.hint
 
 
 @pytest.mark.parametrize(("read_elsewhere", "wide"), [(True, 8.0), (False, 8.0), (True, 1.1)])

@@ -15,6 +15,7 @@ from scikit_build_core.metadata import regex
 import trimtab
 from trimtab import errors
 from trimtab.cli import INTERRUPTED, _guarded, namespace
+from trimtab.workflow.models import plan_of
 
 
 def test_our_errors_become_a_message_and_their_exit_code() -> None:
@@ -132,6 +133,19 @@ def test_a_wheel_gets_the_version_of_the_package(monkeypatch: pytest.MonkeyPatch
     assert settings.pop("provider") == regex.__name__
     monkeypatch.chdir(root)
     assert regex.dynamic_metadata("version", settings) == trimtab.__version__
+
+
+def test_every_option_s_spellings_are_words_or_letters() -> None:
+    for name in namespace.task_names:
+        for option in namespace[name].get_arguments():
+            assert all(re.fullmatch(r"[a-z0-9][\w-]*", word) for word in option.names), name
+
+
+@pytest.mark.parametrize("option", ["prefer", "weights", "precision"])
+def test_a_misspelt_word_of_an_option_is_a_usage_error_that_lists_the_words(option: str) -> None:
+    with pytest.raises(errors.UsageError, match=f"{option} cannot be 'intt8'") as caught:
+        plan_of("", **{option: "intt8"})  # type: ignore[arg-type]
+    assert "use " in caught.value.hint
 
 
 def test_grouped_tasks_carry_their_module_s_namespace() -> None:

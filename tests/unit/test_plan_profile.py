@@ -145,3 +145,26 @@ def test_a_binary_for_a_known_core_keeps_the_kernels_that_its_plan_needs() -> No
     kept = FULL.narrowed("x86_64", isas, ("gemm_f32_portable", "gemm_f32_4x16_neon")).kernels
     assert "gemm_f32_portable" in kept
     assert "gemm_f32_4x16_neon" not in kept
+
+
+@pytest.mark.parametrize("target", [A53, HASWELL], ids=lambda target: target.arch)
+@pytest.mark.parametrize("name", ["squeezenet", "shufflenet_v2"])
+def test_a_profile_made_of_a_network_s_plan_gives_the_same_plan(name: str, target: Target) -> None:
+    """Concatenations and splits are in neither: what they join or cut lies where it has to."""
+    program = network(name)
+    free = planner.plan(program, target)
+    held = trimtab.profile_of(free)
+    assert "concat" not in held.ops
+    again = planner.plan(program, target.within(held))
+    assert [(op.type, op.attributes) for op in again.ops] == [
+        (op.type, op.attributes) for op in free.ops
+    ]
+
+
+def test_a_concatenation_that_has_to_copy_is_one_the_profile_must_hold() -> None:
+    program = Program("rows")
+    x = program.add_input("x", (1, 4, 6, 6))
+    program.outputs = program.block.add_op("concat", [x, x], {"axis": 2}, ["y"])
+    planner.plan(program, A53.within(Profile("some", ops=("concat",))))
+    with pytest.raises(ProfileError, match="needs concat, which the profile leaves out"):
+        planner.plan(program, A53.within(Profile("none", ops=("relu",))))

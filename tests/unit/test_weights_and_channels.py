@@ -14,8 +14,10 @@ from tests.ops.cases.case import Array
 from trimtab.errors import CalibrationError
 from trimtab.program import Op, Program
 from trimtab.quantise import equalise, rounding
+from trimtab.quantise.calibrate import check
 from trimtab.quantise.equalise import Channels
 from trimtab.quantise.methods import method
+from trimtab.quantise.ranges import Ranges
 from trimtab.quantise.seen import Range, Seen
 from trimtab.session import Session
 
@@ -129,10 +131,10 @@ def test_factors_that_would_change_results_are_refused(
 ) -> None:
     program = network()
     by: dict[str, tuple[float, ...]] = {"a": (1.0,) * 7 + (3.0,), "bent": (1.0,) * 7 + (3.0,)}
-    equalise.check(program, by, "ranges.toml")
+    check(program, Ranges("net", "mse", 1, {}, {}, by))
     change(by)
-    with pytest.raises(CalibrationError, match="do not fit"):
-        equalise.check(program, by, "ranges.toml")
+    with pytest.raises(CalibrationError, match=r"do not fit|does not have: absent"):
+        check(program, Ranges("net", "mse", 1, {}, {}, by))
 
 
 # Rounding of weights.

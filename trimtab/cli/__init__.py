@@ -57,6 +57,19 @@ def _guarded(body: Callable[..., Any]) -> Callable[..., Any]:
     return guarded
 
 
+def _spelled(opts: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+    """Invoke's choice of an option's spellings, without "-": it takes that for a letter where all
+    before it are taken.
+    """
+
+    def spelled(name: str, default: str, taken_names: set[str]) -> dict[str, Any]:
+        found = opts(name, default, taken_names)
+        taken_names.update(found["names"])
+        return {**found, "names": tuple(n for n in found["names"] if n != "-")}
+
+    return spelled
+
+
 def _collect() -> Collection:
     root = Collection()
     for info in pkgutil.iter_modules(__path__):
@@ -72,6 +85,7 @@ def _collect() -> Collection:
             # Tasks imported from a sibling (as `pre=`) belong to that sibling.
             if isinstance(item, Task) and item.__module__ == module.__name__:
                 item.body = _guarded(item.body)
+                item.arg_opts = _spelled(item.arg_opts)  # type: ignore[method-assign]
                 target.add_task(item)
     return root
 

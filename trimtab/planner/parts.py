@@ -14,6 +14,9 @@ from itertools import groupby
 from trimtab.program import Op, Program, Var
 from trimtab.program.memory import activation_bytes
 
+# Of these types are the operators that go; those that stay, copy.
+PLACED = frozenset(("concat", "split", "slice"))
+
 
 def place(program: Program) -> None:
     """Makes parts of the variables of `program` where that saves copies and costs no memory."""

@@ -18,6 +18,7 @@ from trimtab.planner.cost import Cost, of_elements
 from trimtab.planner.fusion import Neighbours, Ways
 from trimtab.planner.kernel_choice import KernelChoice
 from trimtab.planner.packing import Packer
+from trimtab.profile import Profile
 from trimtab.program import Op, Program
 from trimtab.target import Target
 
@@ -65,6 +66,7 @@ def _complete(planned: Program, program: Program, target: Target, given: Plan) -
     choices = _choices(program, given)
     chosen = [(op, choices[op.outputs[0]]) for op in planned.ops]
     parts.place(planned)
+    _check_held(planned, target)
     spacing.place(planned, target.core.l1d)
     for op, choice in chosen:
         _cut(planned, op, target, choice)
@@ -167,16 +169,30 @@ def _check_possible(ways: Iterable[Ways], target: Target) -> None:
     ]
     what = ", ".join(sorted({*lacking}))
     if what and target.profile:
-        raise ProfileError(
-            f"the model needs {what}, which the profile leaves out",
-            where=f"profile {target.profile.name}",
-            hint="take another profile, or none: then the binary holds just what the model needs",
-        )
+        raise _left_out(what, target.profile)
     if what:
         raise PlanError(
             f"the model needs {what}, which {target.name} cannot run",
             hint="add one to kernels/, at least a portable one",
         )
+
+
+def _check_held(planned: Program, target: Target) -> None:
+    """ProfileError where the profile lacks what might have gone, such as a concatenation of what
+    could not be written in its place.
+    """
+    lacking = {op.type for op in planned.ops if op.type in parts.PLACED}
+    lacking = {type for type in lacking if not target.holds(type)}
+    if lacking and target.profile:
+        raise _left_out(", ".join(sorted(lacking)), target.profile)
+
+
+def _left_out(what: str, profile: Profile) -> ProfileError:
+    return ProfileError(
+        f"the model needs {what}, which the profile leaves out",
+        where=f"profile {profile.name}",
+        hint="take another profile, or none: then the binary holds just what the model needs",
+    )
 
 
 def _usable(ways: Ways, allowed: tuple[str, ...]) -> Ways:

@@ -6,15 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from trimtab import passes
 from trimtab.accuracy import Accuracy, Search, demands
-from trimtab.errors import CalibrationError, PlanError, ProgramError
+from trimtab.errors import PlanError, ProgramError, UsageError
 from trimtab.planner.choices import Plan
+from trimtab.planner.precision import is_quantised
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
-from trimtab.quantise import equalise, rewrite, samples
+from trimtab.quantise import rewrite, samples
 from trimtab.quantise.accuracy import compare
-from trimtab.quantise.calibrate import calibrate, rounding_of
+from trimtab.quantise.calibrate import calibrate, check, rounding_of
 from trimtab.quantise.methods import DEFAULT
 from trimtab.quantise.ranges import Ranges
 from trimtab.quantise.samples import Inputs, Samples
@@ -93,14 +96,22 @@ def quantize(
     of an earlier calibration, in its place. `budget`: what accuracy shall be, such as
     "top1 >= 99 %": the cheapest precisions for `target` (default: this machine) that keep it are
     searched. `types`: those of operators by name ("f32", "f16" or "int8"), as a search found them.
-    ProgramError for an optimised program, CalibrationError for samples that do not fit, PlanError
-    for types of what the network has not, UsageError for a budget that cannot be read.
+    ProgramError for an optimised or quantised program, CalibrationError for samples that do not
+    fit, PlanError for types of what the network has not, UsageError for a budget that cannot be
+    read, and for what are no samples or ranges.
     """
     if program.passes or program.planned:
         raise ProgramError(
             "it is optimised already", where=program.name, hint="quantise what load() gave"
         )
+    if is_quantised(program):
+        raise ProgramError(
+            "it is quantised already",
+            where=program.name,
+            hint="give the float32 network; build, bench and convert take this one as it is",
+        )
     asked = demands(budget) if budget else ()
+    _check_kinds(given, ranges)
     if isinstance(given, str | Path):
         given = read_samples(given, program)
     elif not isinstance(given, Samples):
@@ -108,17 +119,10 @@ def quantize(
     simple = passes.simplify(program, before="fuse_residual")
     _check_types(simple, types or {})
     if ranges:
-        found, weights = ranges, None
+        check(simple, ranges)
+        found, weights = ranges, rounding_of(simple, ranges, given.calibrating, progress)
     else:
         found, weights = calibrate(simple, given.calibrating, method, progress)
-    if unknown := sorted(set(found.ranges) - set(simple.vars)):
-        raise CalibrationError(
-            f"ranges of tensors that the network does not have: {unknown[0]}",
-            where=found.network,
-            hint="calibrate this network",
-        )
-    equalise.check(simple, found.factors, found.network)
-    weights = weights or rounding_of(simple, found, given.calibrating, progress)
     searched = None
     if asked:
         made = search(simple, found, weights, given, asked, target or Target.host(), progress)
@@ -137,6 +141,30 @@ def quantize(
                 f'--precision mixed --budget "{_BOXES}" search'
             )
     return Quantised(twin, found, accuracy, plan, searched)
+
+
+def _check_kinds(given: object, ranges: object) -> None:
+    """UsageError for what a caller passes by mistake, which types would tell."""
+    arrays = given if isinstance(given, Mapping) else {}
+    if not isinstance(given, Samples | Mapping | str | Path):
+        raise UsageError(
+            f"samples are {_kind(given)}",
+            hint="pass {INPUT: array}, or the path of an .npz file or of a folder of pictures",
+        )
+    for name, array in arrays.items():
+        if not isinstance(array, np.ndarray):
+            raise UsageError(
+                f"the samples of {name!r} are {_kind(array)}, not a numpy array",
+                hint="numpy.asarray(...), with samples along the first axis",
+            )
+    if ranges is not None and not isinstance(ranges, Ranges):
+        raise UsageError(
+            f"ranges are {_kind(ranges)}", hint="trimtab.quantise.ranges.Ranges.read(PATH)"
+        )
+
+
+def _kind(value: object) -> str:
+    return "None" if value is None else f"a {type(value).__name__}"
 
 
 def _check_types(simple: Program, types: Mapping[str, str]) -> None:

@@ -65,6 +65,9 @@ class Watched:
 
     def _ranges(self, name: str, seen: Mapping[str, Seen]) -> Ranges:
         found = {tensor: method(name).range_of(place) for tensor, place in seen.items()}
+        # What held nothing but 0 tells no scale: it stays in floating point, which is right
+        # whatever comes.
+        found = {tensor: one for tensor, one in found.items() if one.has_steps}
         count = self.samples.count
         return Ranges(self.program.name, name, count, found, self._means, self.factors)
 
@@ -124,6 +127,29 @@ def watch(
     if histograms:
         _go_over(twin, tensors(twin), samples, "calibrating: histograms", count, progress)
     return Watched(program, samples, halves, factors, operands.rounding())
+
+
+def check(program: Program, ranges: Ranges) -> None:
+    """CalibrationError where ranges, as a file has them, are not those of a simplified float32
+    program.
+    """
+    kinds = {"ranges": ranges.ranges, "means": ranges.means, "factors": ranges.factors}
+    for kind, by_name in kinds.items():
+        if unknown := sorted(set(by_name) - set(program.vars)):
+            raise ranges.misfit(f"{kind} of tensors that the network does not have: {unknown[0]}")
+    axes = _channels(program)
+    for name, means in ranges.means.items():
+        shape = program.vars[name].shape
+        channels = shape[axes[name]] if name in axes else len(means)
+        if len(means) != channels:
+            raise ranges.misfit(
+                f"'{name}' has {len(means)} means, and {channels} channels in the network"
+            )
+    if wrong := equalise.misfit(program, ranges.factors):
+        raise ranges.misfit(
+            f"the factors of '{wrong}' do not fit the network, or those of its neighbours; "
+            "ranges may be edited, factors may not"
+        )
 
 
 def rounding_of(

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from trimtab.errors import CalibrationError
 from trimtab.program import Op, Program
 from trimtab.quantise.seen import Array
 
@@ -110,19 +109,16 @@ def factors(program: Program, seen: Mapping[str, Channels]) -> dict[str, tuple[f
     return found
 
 
-def check(program: Program, by: Mapping[str, tuple[float, ...]], where: str) -> None:
-    """CalibrationError where factors, as a file has them, would change what is computed."""
+def misfit(program: Program, by: Mapping[str, tuple[float, ...]]) -> str:
+    """The tensor whose factors, as a file has them, would change what is computed; "" is none."""
     free = {name: group for group in groups(program) for name in group.tensors}
     for name, factors in by.items():
         group = free.get(name)
         names = group.tensors if group else [name]
         fits = group is not None and len(factors) == program.vars[name].shape[1]
         if not fits or any(by.get(other) != factors for other in names):
-            raise CalibrationError(
-                f"the factors of '{name}' do not fit the network, or those of its neighbours",
-                where=where,
-                hint="calibrate this network; ranges may be edited, factors may not",
-            )
+            return name
+    return ""
 
 
 def equalised(program: Program, by: Mapping[str, tuple[float, ...]]) -> Program:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trimtab.errors import CalibrationError
+from trimtab.quantise.seen import MOST_REAL
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -22,6 +24,10 @@ Feed = Mapping[str, Array]
 
 PICTURES = frozenset((".png", ".jpg", ".jpeg", ".bmp", ".webp", ".ppm"))
 SETTINGS = "pictures.toml"  # in the folder, beside the pictures
+_SETTINGS_HINT = (
+    'it may have mean and scale, a number each or one per channel, channels = "rgb" or "bgr", and '
+    'resize = "stretch", "crop" or "letterbox" (docs/quantised.md)'
+)
 _HELD_OUT = 5  # of so many samples one is not calibrated with
 
 
@@ -114,24 +120,52 @@ def _split(name: str, array: Array, shape: tuple[int, ...], dtype: str, where: s
         )
     if array.dtype.kind not in "fiub" or not np.isfinite(array).all():
         raise CalibrationError(
-            f"array '{name}' of {array.dtype} holds what is no finite number", where=where
+            f"array '{name}' of {array.dtype} holds what is no finite number",
+            where=where,
+            hint="leave out samples with NaN or infinity (numpy.isfinite finds them), and write "
+            "numbers, such as float32",
         )
     return array.reshape(-1, *shape).astype(dtype)
 
 
+# What numpy, zipfile and zlib raise for files that are damaged, or of a kind that they cannot read.
+_UNREADABLE = (
+    *(OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError),
+    *(MemoryError, OverflowError, KeyError),
+)
+_NPZ_HINT = "write it with numpy.savez(path, INPUT=array)"
+
+
 def _arrays(path: Path, inputs: Inputs) -> Samples:
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            if not isinstance(file, np.lib.npyio.NpzFile):
-                raise ValueError("it holds a single array without a name")
-            arrays = {name: file[name] for name in file.files}
-    except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
+    if path.suffix.lower() in PICTURES:
         raise CalibrationError(
-            f"is no .npz file: {error}",
-            where=str(path),
-            hint="write it with numpy.savez(path, INPUT=array)",
+            "is a single picture", where=str(path), hint="give the folder that the pictures are in"
+        )
+    try:
+        with path.open("rb") as file:
+            start = file.read(len(np.lib.format.MAGIC_PREFIX))
+        if start == np.lib.format.MAGIC_PREFIX:
+            raise ValueError("it holds a single array without a name")
+        # Else numpy takes it for a pickle, and tells how one would be let in.
+        if not zipfile.is_zipfile(path):
+            raise ValueError("it is damaged, or something else")
+        with np.load(path, allow_pickle=False) as archive:
+            names = archive.files
+            arrays = {name: _array(archive, name) for name in names}
+    except _UNREADABLE as error:
+        raise CalibrationError(
+            f"is no .npz file that can be read: {error}", where=str(path), hint=_NPZ_HINT
         ) from error
     return of_arrays(arrays, inputs, str(path))
+
+
+def _array(archive: np.lib.npyio.NpzFile, name: str) -> Array:
+    try:
+        return np.asarray(archive[name])
+    except ValueError as error:
+        if "allow_pickle" not in str(error):
+            raise
+        raise ValueError(f"array '{name}' is of objects, not of numbers") from error
 
 
 def noise(inputs: Inputs, count: int = 20) -> Samples:
@@ -178,16 +212,25 @@ class Pictures:
         try:
             given = tomllib.loads(path.read_text())
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            raise CalibrationError(f"cannot be read: {error}", where=str(path)) from error
+            raise CalibrationError(
+                f"cannot be read: {error}", where=str(path), hint=_SETTINGS_HINT
+            ) from error
         if unknown := sorted(set(given) - {"mean", "scale", "channels", "resize"}):
             raise CalibrationError(
                 f"unknown keys: {', '.join(unknown)}",
                 where=str(path),
-                hint="it may have mean, scale, channels and resize",
+                hint=_SETTINGS_HINT,
             )
         numbers = {
             key: _numbers(given[key], key, path) for key in ("mean", "scale") if key in given
         }
+        if 0 in numbers.get("scale", ()):
+            raise CalibrationError(
+                f"scale is {given['scale']!r}: all pictures would be the same",
+                where=str(path),
+                hint="write what values are multiplied with after mean is subtracted, such as "
+                "0.0039 (1 / 255, the default)",
+            )
         words = {
             key: _word(given[key], key, allowed, path)
             for key, allowed in (
@@ -202,7 +245,8 @@ class Pictures:
 def _numbers(value: Any, key: str, path: Path) -> tuple[float, ...]:
     values = value if isinstance(value, list) else [value]
     if len(values) not in (1, 3) or not all(
-        isinstance(v, int | float) and not isinstance(v, bool) for v in values
+        isinstance(v, int | float) and not isinstance(v, bool) and abs(v) <= MOST_REAL
+        for v in values
     ):
         raise CalibrationError(
             f"{key} is {value!r}", where=str(path), hint="write one number, or one per channel"
@@ -254,7 +298,11 @@ def _picture(path: Path, shape: tuple[int, ...], settings: Pictures) -> Array:
                 image.convert("RGB" if channels == 3 else "L"), width, height, settings
             )
     except (OSError, ValueError, Image.DecompressionBombError) as error:
-        raise CalibrationError(f"is no picture: {error}", where=str(path)) from error
+        raise CalibrationError(
+            f"is no picture: {error}",
+            where=str(path),
+            hint="take it out of the folder, or save it anew",
+        ) from error
     values = np.asarray(fitted, np.float32).reshape(height, width, channels)
     if settings.channels == "bgr":
         values = values[:, :, ::-1]
@@ -264,6 +312,7 @@ def _picture(path: Path, shape: tuple[int, ...], settings: Pictures) -> Array:
         raise CalibrationError(
             f"mean and scale are for 3 channels, the input has {channels}",
             where=str(path.parent / SETTINGS),
+            hint="write one number each",
         )
     return np.ascontiguousarray(values.transpose(2, 0, 1))[np.newaxis]
 

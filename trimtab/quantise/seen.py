@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 BINS = 2048
+MOST_REAL = float(np.finfo(np.float32).max)
+_LEAST_STEP = float(np.finfo(np.float32).tiny)  # that a scale can be
+_STEPS = 255  # from the least to the largest integer
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,11 @@ class Range:
     def width(self) -> float:
         """From end to end."""
         return self.most - self.least
+
+    @property
+    def has_steps(self) -> bool:
+        """Whether a scale can be that of its integers: not where all that was seen is 0."""
+        return self.width / _STEPS >= _LEAST_STEP
 
     def joined(self, other: Range) -> Range:
         """The range that holds both."""

@@ -10,7 +10,8 @@ import trimtab
 from trimtab import paths, zoo
 from trimtab.build.toolchain import find_toolchain
 from trimtab.errors import UsageError
-from trimtab.planner.choices import MAX_THREADS, Plan
+from trimtab.planner.choices import MAX_THREADS, PREFERENCES, WEIGHTS_TYPES, Plan
+from trimtab.planner.precision import PRECISIONS
 from trimtab.profile import find_profile
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
@@ -63,8 +64,16 @@ def plan_of(
 ) -> Plan | None:
     """The plan in a TOML file, with another preference, type of weights, precision and number of
     threads where these are given; None where nothing is, which leaves all to the planner's rules.
-    UsageError for a number of threads that cannot be.
+    UsageError for a number of threads, or a word, that cannot be.
     """
+    words = {
+        "prefer": (prefer, PREFERENCES),
+        "weights": (weights, WEIGHTS_TYPES),
+        "precision": (precision, PRECISIONS),
+    }
+    for option, (word, known) in words.items():
+        if word and word not in known:
+            raise UsageError(f"{option} cannot be {word!r}", hint=f"use {', '.join(known)}")
     if threads is not None and not 1 <= threads <= MAX_THREADS:
         raise UsageError(f"threads is {threads}, it must be 1 to {MAX_THREADS}")
     if not (path or prefer or weights or precision or threads):

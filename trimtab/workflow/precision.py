@@ -48,15 +48,22 @@ def with_precision(
     """
     precision = plan.precision if plan else "f32"
     if is_quantised(program) or program.planned:
+        if calibration.budget or (plan and precision == "mixed" and not plan.precisions):
+            raise UsageError(
+                f"it is {_state(program)} already, so no precisions can be searched: what they "
+                "lose is told beside the float32 network",
+                where=program.name,
+                hint="give the float32 model; or take this one as it is, without --budget and "
+                "--precision mixed",
+            )
         if calibration:
-            progress.note(f"{program.name} is {_state(program)} already: samples are not needed")
+            progress.note(
+                f"{program.name} is {_state(program)} already, and taken as it is: samples are not "
+                "needed"
+            )
         return Precise(program, plan)
     if plan is None or precision == "f32":
-        if calibration:
-            raise UsageError(
-                "samples are for a precision below f32",
-                hint="--precision int8, or none of --calibration, --method, --ranges and --budget",
-            )
+        _check_idle(calibration)
         return Precise(program, plan)
     if precision == "f16":
         return Precise(program, plan, _accuracy_of_half(program, plan, calibration, progress))
@@ -75,6 +82,21 @@ def with_precision(
             progress.note(line)
     plan = replace(plan, precision=made.plan.precision, precisions=made.plan.precisions)
     return Precise(made.program, plan, made.accuracy, made.search, is_own=True)
+
+
+def _check_idle(calibration: Calibration) -> None:
+    """UsageError for what f32 has no use for."""
+    if calibration.budget:
+        raise UsageError(
+            "a budget is for mixed precision, and this is f32",
+            hint="--precision mixed --calibration FILE.npz or FOLDER, or without --budget",
+        )
+    if calibration:
+        what = "samples are" if calibration.samples else "a method and ranges are"
+        raise UsageError(
+            f"{what} for a precision below f32",
+            hint="--precision int8, or none of --calibration, --method and --ranges",
+        )
 
 
 def _state(program: Program) -> str:

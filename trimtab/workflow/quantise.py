@@ -18,6 +18,8 @@ from trimtab.tables import Column, Table, number
 from trimtab.target import Target
 from trimtab.workflow.models import load
 
+_SUFFIX = ".ttm"
+
 
 @dataclass(frozen=True)
 class Calibration:
@@ -146,7 +148,15 @@ def quantize(
     calibration: Calibration,
     progress: Progress = SILENT,
 ) -> Made:
-    """Writes the int8 network of `model` as the .ttm file `output`, not planned yet."""
+    """Writes the int8 network of `model` as the .ttm file `output`, not planned yet; UsageError
+    for a file of another suffix.
+    """
+    if output.suffix != _SUFFIX:
+        raise UsageError(
+            f"the network is written as a {_SUFFIX} file, which that is not called",
+            where=str(output),
+            hint=f"name it {output.with_suffix(_SUFFIX) if output.name else 'net.ttm'}",
+        )
     calibration = calibration.of(model)
     calibration.check()
     files.check_writable(output)
