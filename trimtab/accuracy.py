@@ -183,7 +183,7 @@ class Search:
         if idle:
             said.append(f"int8 saves nothing: {', '.join(idle)}")
         if costly:
-            said.append(f"int8 errs most for what it saves: {', '.join(costly)}")
+            said.append(f"int8 errs too much: {', '.join(costly)}")
         return said
 
     @staticmethod
