@@ -24,7 +24,8 @@ class Accuracy:
     mean; `top1`: in how many samples the largest element of the first output is the same, None
     where that output is no row of scores. `noise`: the energy of errors, as a share of that of an
     output's deviations from their mean, of the output where it is most (the inverse of its
-    signal-to-noise ratio); None in records that are older than this figure.
+    signal-to-noise ratio); None in records that are older than this figure. `is_seeded`: the
+    samples were seeded noise, which tells little of real data.
     """
 
     samples: int
@@ -33,11 +34,13 @@ class Accuracy:
     cosine: float
     top1: float | None
     noise: float | None = None
+    is_seeded: bool = False
 
     def rows(self) -> list[tuple[str, str]]:
         """What each figure is called, and the figure, as people read them."""
+        samples = f"{self.samples} of seeded noise" if self.is_seeded else str(self.samples)
         rows = [
-            ("samples compared with float32", str(self.samples)),
+            ("samples compared with float32", samples),
             ("largest error, of the largest output", f"{self.max_error:.2%}"),
             ("mean error", f"{self.mean_error:.3%}"),
             ("cosine", f"{self.cosine:.6f}"),
@@ -180,7 +183,7 @@ class Search:
         if idle:
             said.append(f"int8 saves nothing: {', '.join(idle)}")
         if costly:
-            said.append(f"int8 errs most for what it saves: {', '.join(costly)}")
+            said.append(f"int8 errs too much: {', '.join(costly)}")
         return said
 
     @staticmethod

@@ -73,6 +73,17 @@ def test_a_network_is_built_checked_and_measured_on_this_machine(tmp_path: Path)
 
 
 @pytest.mark.build
+def test_the_record_of_a_network_in_f16_tells_its_accuracy_without_samples(tmp_path: Path) -> None:
+    settings = Settings(launches=1, runs=1, min_time_ms=0)
+    recipe = Recipe(model=NETWORK, plan=Plan(precision="f16"))
+    record = measure(BenchRequest(recipe, settings=settings), tmp_path)
+    told = summary.summarize(record).accuracy
+    assert told
+    assert told.is_seeded
+    assert 0 < told.max_error < 0.05
+
+
+@pytest.mark.build
 @pytest.mark.device
 def test_instructions_under_emulation_are_the_same_each_time(tmp_path: Path) -> None:
     require("qemu-aarch64", "qemu-user")

@@ -96,7 +96,7 @@ def test_a_search_says_what_it_chose_and_why() -> None:
     said = SEARCH.lines()
     assert said[0].startswith("1 of 3 in int8: 50% of the modelled cycles")
     assert "within error <= 0.02" in said[0]
-    assert said[1:] == ["int8 saves nothing: b", "int8 errs most for what it saves: a"]
+    assert said[1:] == ["int8 saves nothing: b", "int8 errs too much: a"]
 
 
 def test_a_search_is_read_from_its_record() -> None:

@@ -61,7 +61,9 @@ def inspect(
     **given: Any,
 ) -> None:
     """Show a model's operators, shapes, MACs, parameters and activation memory; or its plan."""
-    from trimtab import session, tables
+    from dataclasses import asdict
+
+    from trimtab import reports, session, tables
     from trimtab.planner.choices import plan_of
     from trimtab.program import inspection
     from trimtab.workflow.models import load, target_of
@@ -77,17 +79,22 @@ def inspect(
         planned = program
         if not program.planned:
             planned = session.optimize(precise.program, target, precise.plan)
-        lines = [f"{planned.name}, planned for {planned.target}"]
-        lines += precise.search.lines() if precise.search else []
+        lines = [f"{planned.name}, planned for {planned.target}", *precise.lines()]
         print(precise.kept(plan_of(planned)).to_toml("\n".join(lines)), end="")
         return
-    facts = [inspection.inspect(program)]
-    if optimized:
-        optimised = session.optimize(precise.program, target, precise.plan)
-        facts.append(inspection.inspect(optimised))
-        if not json:
-            print("passes, in order: " + ", ".join(optimised.passes) + "\n")
-    print(inspection.to_json(facts) if json else tables.text(inspection.page(facts)))
+    # In which type an operator is the plan alone says.
+    is_precise = bool(wanted and wanted.precision != "f32" and not program.planned)
+    shown_as = [] if is_precise and not optimized else [program]
+    if optimized or is_precise:
+        shown_as.append(session.optimize(precise.program, target, precise.plan))
+    facts = [inspection.inspect(one) for one in shown_as]
+    if json:
+        kinds = ("accuracy", precise.accuracy), ("search", precise.search)
+        print(inspection.to_json(facts, {key: asdict(one) for key, one in kinds if one}))
+        return
+    told = reports.precision(precise.accuracy, precise.search)
+    order = ["passes, in order: " + ", ".join(shown_as[-1].passes)] if optimized else []
+    print(tables.text([*told, *order, *inspection.page(facts)]))
 
 
 @task(
@@ -208,19 +215,22 @@ def profile(
             "name at least one model", hint="--model net.onnx, or --model NAME of a zoo network"
         )
     target, shapes, progress = target_of(toolchain, cpu), parse_inputs(input), shown()
-    programs = ((name, load(name, shapes, progress=progress)) for name in model)
     plan = read_plan("", precision=precision, threads=threads)
     calibration = parse_calibration(given)
-    precise = (
-        with_precision(p, plan, calibration.of(name), target, progress) for name, p in programs
-    )
-    planned = (session.optimize(p.program, target, p.plan) for p in precise)
-    union = reduce(Profile.merged, (profile_of(p, strings=strings) for p in planned))
+    profiles, told = [], []
+    for name in model:
+        program = load(name, shapes, progress=progress)
+        precise = with_precision(program, plan, calibration.of(name), target, progress)
+        planned = session.optimize(precise.program, target, precise.plan)
+        profiles.append(profile_of(planned, strings=strings))
+        if precise.accuracy:
+            told += [f"{name}, in {precision}", *precise.lines()]
+    union = reduce(Profile.merged, profiles)
     if output:
         files.write_text(Path(output), union.to_toml())
-        print(f"written: {output}")
+        print("\n".join([*told, f"written: {output}"]))
     else:
-        print(union.to_toml(), end="")
+        print("".join(f"# {line}\n" for line in told) + union.to_toml(), end="")
 
 
 @task

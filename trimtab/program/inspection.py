@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -170,10 +170,10 @@ def _reads(program: Program) -> list[list[int]]:
     return reads
 
 
-def to_json(facts: Sequence[ProgramFacts]) -> str:
-    """An object with `program`, and `optimized` where there are the facts of both."""
+def to_json(facts: Sequence[ProgramFacts], more: Mapping[str, Any]) -> str:
+    """An object with `program`, `optimized` where there are the facts of both, and `more`."""
     named = zip(("program", "optimized"), map(asdict, facts), strict=False)
-    return json.dumps(dict(named), indent=1)
+    return json.dumps({**dict(named), **more}, indent=1)
 
 
 def page(facts: Sequence[ProgramFacts]) -> Page:

@@ -71,9 +71,9 @@ def read_samples(path: str | Path, program: Program) -> Samples:
     return samples.read(Path(path), inputs_of(program))
 
 
-def noise(program: Program) -> Samples:
+def noise(program: Program, count: int = 20) -> Samples:
     """Seeded smooth noise in their place, for networks whose weights are seeded, too."""
-    return samples.noise(inputs_of(program))
+    return samples.noise(inputs_of(program), count)
 
 
 def quantize(

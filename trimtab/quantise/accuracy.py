@@ -60,6 +60,7 @@ class Reference:
             float(np.mean(cosines)),
             float(np.mean(same)) if same else None,
             max(noise(self._outputs, results).values(), default=0.0),
+            self._samples.is_seeded,
         )
 
 

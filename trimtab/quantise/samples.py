@@ -34,11 +34,12 @@ _HELD_OUT = 5  # of so many samples one is not calibrated with
 @dataclass(frozen=True)
 class Samples:
     """Samples by number: `feed(i)` gives an array for every input of the network, in the shape and
-    type of that.
+    type of that. `is_seeded`: they are noise, not data.
     """
 
     count: int
     feed: Callable[[int], Feed]
+    is_seeded: bool = False
 
     @property
     def calibrating(self) -> Samples:
@@ -64,7 +65,7 @@ class Samples:
         return i % _HELD_OUT == _HELD_OUT - 1
 
     def _some(self, indices: Sequence[int]) -> Samples:
-        return Samples(len(indices), lambda i: self.feed(indices[i]))
+        return Samples(len(indices), lambda i: self.feed(indices[i]), self.is_seeded)
 
 
 Inputs = Mapping[str, tuple[tuple[int, ...], str]]
@@ -170,14 +171,20 @@ def _array(archive: np.lib.npyio.NpzFile, name: str) -> Array:
 
 def noise(inputs: Inputs, count: int = 20) -> Samples:
     """Seeded smooth noise, for networks that nobody trained, such as those of the zoo: standard
-    normal on a grid of 8 by 8, with straight lines between; other shapes plainly normal.
+    normal on a grid of 8 by 8, with straight lines between; other shapes plainly normal. Whole
+    numbers, which may be indices, are 0 or 1.
     """
 
     def feed(i: int) -> Feed:
         rng = np.random.default_rng((7, i))
-        return {name: _smooth(rng, shape).astype(dtype) for name, (shape, dtype) in inputs.items()}
+        return {name: _noise(rng, shape, dtype) for name, (shape, dtype) in inputs.items()}
 
-    return Samples(count, feed)
+    return Samples(count, feed, is_seeded=True)
+
+
+def _noise(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Array:
+    is_real = np.dtype(dtype).kind == "f"
+    return (_smooth(rng, shape) if is_real else rng.integers(0, 2, shape)).astype(dtype)
 
 
 def _smooth(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:

@@ -2,8 +2,10 @@
 
 Operators with weights are weighed one by one: by the mean error of the network with that one alone
 on integers, and by the cycles that it takes more with that one alone on floats, by the planner's
-measure. From all on integers on, those that err most for what they save are given up, until the
-budget is kept. All others are on integers where all that they read is.
+measure. From all on integers on, operators are given up until the budget is kept, in two orders:
+those that err most for what they save first, and those that err most first, because an operator may
+both err and save the most. From the cheapest choice that keeps the budget, operators are put back
+on integers. Those without weights are on integers where all that they read is.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from trimtab.target import Target
 
 _LOOKED_AT = 8  # samples that tell the error of an operator
 _STEPS = 6  # choices between all on integers and none that are shown beside the chosen one
+_PUT_BACK = 16  # tries of putting an operator back on integers: each computes the samples held out
 
 
 @dataclass(frozen=True)
@@ -86,23 +89,46 @@ class _Searcher:
             if not self._keeps(self._try((), integers=False)):
                 self._float = "f32"
         weighed = self._weigh()
-        ranked = sorted(weighed, key=_rank)
-        idle = sum(one.saved <= 0 for one in ranked)
-        count = len(ranked)
+        idle = sum(one.saved <= 0 for one in weighed)
+        count = len(weighed)
+        orders = [[one.name for one in sorted(weighed, key=key)] for key in (_rank, _rank_by_error)]
         grid = {0, idle, *(count * i // _STEPS for i in range(_STEPS))} - {count}
-        names = [one.name for one in ranked]
         with self._progress.step("trying choices", "choices") as step:
             for done, given_up in enumerate(sorted(grid)):
                 step.update(done, len(grid))
-                self._try(names[:given_up])
-            # The fewest that have to be given up; more of them are right oftener, if not always.
-            low, high = idle, count
-            while low < high:
-                middle = (low + high) // 2
-                step.update(len(grid), len(grid), f"without {middle} operators")
-                kept = self._keeps(self._try(names[:middle]))
-                low, high = (low, middle) if kept else (middle + 1, high)
+                self._try(orders[0][:given_up])
+            for names in orders:
+                # The fewest that have to be given up; more are right oftener, if not always.
+                low, high = idle, count
+                while low < high:
+                    middle = (low + high) // 2
+                    step.update(len(grid), len(grid), f"without {middle} operators")
+                    kept = self._keeps(self._try(names[:middle]))
+                    low, high = (low, middle) if kept else (middle + 1, high)
+        self._put_back(weighed)
         return self._found(weighed)
+
+    def _put_back(self, weighed: Iterable[Weighed]) -> None:
+        """Tries operators that were given up on integers again, one after the other, what saves
+        most first: the orders do not see that an operator bears what another one does not.
+        """
+        (_, off), (best, _) = min(
+            (item for item in self._tried.items() if self._keeps(item[1][0])),
+            key=lambda item: item[1][0].cycles,
+        )
+        given_up = [one for one in weighed if one.name in off and one.saved > 0]
+        tries = 0
+        with self._progress.step("putting operators back on integers", "operators") as step:
+            for number, one in enumerate(sorted(given_up, key=lambda one: -one.saved)):
+                step.update(number, len(given_up), one.name)
+                fewer = off - {one.name}
+                # Alone among floats it may cost more conversions than it saves.
+                if tries == _PUT_BACK or self._cycles(self._types(fewer)) >= best.cycles:
+                    continue
+                tries += 1
+                tried = self._try(fewer)
+                if self._keeps(tried):
+                    off, best = fewer, tried
 
     def _found(self, weighed: Iterable[Weighed]) -> Found:
         tried = list(self._tried.values())
@@ -181,3 +207,8 @@ class _Searcher:
 def _rank(one: Weighed) -> tuple[bool, float]:
     """First what saves nothing, then what errs most for what it saves."""
     return one.saved > 0, -one.error / one.saved if one.saved > 0 else one.saved
+
+
+def _rank_by_error(one: Weighed) -> tuple[bool, float]:
+    """First what saves nothing, then what errs most."""
+    return one.saved > 0, -one.error

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from trimtab import passes, quantise
 from trimtab.accuracy import Accuracy, Search
-from trimtab.errors import PlanError, UsageError
+from trimtab.errors import PlanError, TrimtabError, UsageError
 from trimtab.planner.choices import Plan
 from trimtab.planner.precision import is_quantised
 from trimtab.program import Program
@@ -14,11 +14,15 @@ from trimtab.progress import SILENT, Progress
 from trimtab.target import Target
 from trimtab.workflow.quantise import Calibration
 
+_SEEDED = (
+    2  # inputs that tell the accuracy of f16 where no samples are named: few, they tell little
+)
+
 
 @dataclass(frozen=True)
 class Precise:
     """`program`: not optimised yet, on integers where it is to be; `plan`: what else is decided for
-    it; `accuracy`: beside the float32 program, None where no samples tell; `search`: what was
+    it; `accuracy`: beside the float32 program, None where nothing tells; `search`: what was
     tried to keep a budget; `is_own`: it was quantised here, so that no model file holds it.
     """
 
@@ -27,6 +31,15 @@ class Precise:
     accuracy: Accuracy | None = None
     search: Search | None = None
     is_own: bool = False
+
+    def lines(self) -> list[str]:
+        """The accuracy, and what was chosen and why, for comments: names in it may hold anything,
+        so that none ends its line.
+        """
+        rows = self.accuracy.rows() if self.accuracy else []
+        told = [f"{what}: {figure}" for what, figure in rows]
+        told += self.search.lines() if self.search else []
+        return ["".join(c if c.isprintable() else " " for c in line) for line in told]
 
     def kept(self, plan: Plan) -> Plan:
         """`plan` with the precisions that were decided here."""
@@ -106,18 +119,23 @@ def _state(program: Program) -> str:
 def _accuracy_of_half(
     program: Program, plan: Plan, calibration: Calibration, progress: Progress
 ) -> Accuracy | None:
-    """That of f16, where there are samples, and this machine can compute in it."""
-    if not calibration:
-        return None
+    """That of f16 on the samples held out, or where there are none on seeded noise; None where
+    this machine cannot compute it.
+    """
     if calibration.method or calibration.ranges or calibration.budget:
         raise UsageError(
             "f16 has neither ranges nor a budget",
             hint="leave out --method, --ranges and --budget, or --precision mixed",
         )
-    held_out = calibration.read(program, progress).held_out
     half = Plan(precision=plan.precision)
+    if calibration:
+        held_out = calibration.read(program, progress).held_out
+    else:
+        held_out = quantise.noise(program, _SEEDED)
+    # Nobody asked for the figure of noise: a network that does not bear it is built all the same.
+    unknown = PlanError if calibration else TrimtabError
     try:
         return quantise.compare(program, passes.optimize(program), held_out, progress, half)
-    except PlanError as error:
+    except unknown as error:
         progress.note(f"the accuracy of f16 is not known: {error}")
         return None

@@ -1,0 +1,93 @@
+"""The search among precisions beside all choices that there are."""
+
+from __future__ import annotations
+
+import importlib
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from tests.unit.pass_checks import Net, normal
+from trimtab import passes, quantise
+from trimtab.accuracy import demands
+from trimtab.planner import planner
+from trimtab.program import Program
+from trimtab.quantise import Quantised
+from trimtab.target import Target
+
+A53 = Target.of("aarch64", "cortex-a53")
+SHAPE = (1, 32, 16, 16)
+INPUTS = "abcd"
+BUDGET = "noise <= 0.1 %"
+SAMPLES = {
+    name: np.random.default_rng(i).normal(0, 1, (10, *SHAPE)).astype(np.float32)
+    for i, name in enumerate(INPUTS)
+}
+
+
+def branches(head: str) -> Program:
+    """Convolutions side by side, each with an output of its own. The last one saves most, as it is
+    the largest, and its output loses most: it is made of exponents. By the mean error that is so
+    with a sigmoid; a softmax has small results in most places, so that errors of others are larger.
+    """
+    net = Net(**dict.fromkeys(INPUTS, SHAPE))
+    outputs = [net("relu", net.conv(x, 64 + 32 * i)) for i, x in enumerate(INPUTS[:-1])]
+    logits = net("conv", INPUTS[-1], normal(256, 32, 1, 1) * 8, normal(256))
+    last = net("sigmoid", logits) if head == "sigmoid" else net("softmax", logits, axis=1)
+    return net.finish(*outputs, last)
+
+
+def cycles(made: Quantised) -> float:
+    optimised = passes.optimize(made.program)
+    return planner.whole_cost(planner.decide(optimised, A53, made.plan), A53)
+
+
+def cheapest(program: Program, ranges: quantise.Ranges) -> tuple[float, set[str]]:
+    """What the cheapest of all choices that keep the budget takes, each of them tried, and which
+    convolutions it leaves in float32.
+    """
+    simple = passes.simplify(program, before="fuse_residual")
+    convolutions = [op.name for op in simple.ops if op.type == "conv"]
+    (demand,) = demands(BUDGET)
+    found = []
+    for count in range(1, len(convolutions) + 1):
+        for off in combinations(convolutions, count):
+            reads = {name: op for op in simple.ops for name in op.outputs}
+            types = {}
+            for op in simple.ops:
+                source = reads.get(op.inputs[0])
+                is_off = op.name in off or (source is not None and source.name in off)
+                types[op.name] = "f32" if is_off else "int8"
+            made = quantise.quantize(program, SAMPLES, ranges=ranges, types=types)
+            if demand.holds(made.accuracy):
+                found.append((cycles(made), set(off)))
+    return min(found, key=lambda pair: pair[0])
+
+
+@pytest.mark.parametrize("head", ["sigmoid", "softmax"])
+def test_what_errs_most_is_given_up_though_it_saves_most(head: str) -> None:
+    program = branches(head)
+    made = quantise.quantize(program, SAMPLES, budget=BUDGET, target=A53)
+    assert made.search
+    best = made.search.candidates[made.search.chosen]
+    least, floats = cheapest(program, made.ranges)
+    assert len(floats) == 1
+    assert best.cycles == pytest.approx(least)
+    given_up = {one.name for one in made.search.operators if one.precision != "int8"}
+    assert given_up == floats
+    assert given_up == {max(made.search.operators, key=lambda one: one.saved).name}
+
+
+def test_a_search_tries_so_many_choices_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each computes the samples held out, which is what a search takes its time for."""
+    module = importlib.import_module("trimtab.quantise.search")
+    monkeypatch.setattr(module, "_PUT_BACK", 2)
+    program = branches("softmax")
+    made = quantise.quantize(program, SAMPLES, budget=BUDGET, target=A53)
+    assert made.search
+    best = made.search.candidates[made.search.chosen]
+    assert best.integers == 1
+    (back,) = [one for one in made.search.operators if one.precision == "int8"]
+    ranked = sorted(made.search.operators, key=lambda one: one.saved)
+    assert back == ranked[-2], "the first try was of the one that saves most, and errs"
