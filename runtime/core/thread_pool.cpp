@@ -67,16 +67,7 @@ void WakeAll(const std::atomic<uint32_t>& word) {
 
 struct ThreadPool::State {
   Shares shares;
-  Capacities capacities;
   uint32_t helped = 0;  // blocks that helpers have done, of all loops that have ended
-
-  // Written seldom, so that a look at it takes nothing.
-  alignas(64) std::atomic<uint32_t> sleepers{0};
-  std::atomic<uint32_t> calls{0};
-  std::atomic<bool> stop{false};
-  std::atomic<uint32_t> busy{0};  // helpers in a loop, where cores differ
-
-  Span* spans = nullptr;
 
   int helpers = 0;
   struct Helper {
@@ -84,6 +75,13 @@ struct ThreadPool::State {
     State* state;
     int index;
   } helper[Shares::kMost - 1];
+
+  // Written seldom, and far from what is written in every loop: a look at it takes nothing.
+  Span* spans = nullptr;
+  Capacities capacities;
+  std::atomic<uint32_t> sleepers{0}, calls{0};
+  std::atomic<uint32_t> busy{0};  // helpers in a loop, where cores differ
+  std::atomic<bool> stop{false};
 
   // Who falls asleep just now may not see the loop, nor be seen: then others do the work.
   void Wake() {
@@ -126,7 +124,9 @@ void* ThreadPool::Work(void* argument) {
   auto* self = static_cast<State::Helper*>(argument);
   State& state = *self->state;
   uint32_t seen = 0;
-  const auto called = [&] { return state.shares.Offered(self->index) != seen || state.stop.load(); };
+  const auto called = [&] {
+    return state.shares.Offered(self->index) != seen || state.stop.load();
+  };
   for (;;) {
     if (!Spin(kPatienceNs, called)) {
       state.sleepers.fetch_add(1);
