@@ -108,7 +108,8 @@ def test_boxes_are_counted_on_photographs_that_ranges_are_not_of(
         assert row["found"] <= row["found_roughly"] <= 1
         assert row["found_roughly"] > 0.9
         assert row["cycles"] > 0
-    (note,) = found.notes
+    note, settings = found.notes
+    assert "net (net.onnx, rows, score 0.5, overlap 0.9, mean 127, scale 0.0078125)" in settings
     before, after = note.split("; ")
     assert "a.png" in before
     assert "c.png" in before

@@ -74,9 +74,9 @@ def of_cosines(found: Iterable[Cosine]) -> Measured:
     return Measured(COSINES, _rows(found))
 
 
-def of_boxes(found: Iterable[Found], note: str, *, mixed: bool = False) -> Measured:
+def of_boxes(found: Iterable[Found], notes: Sequence[str], *, mixed: bool = False) -> Measured:
     """Those of one run; `mixed`: with a budget for mixed precision."""
-    return Measured(MIXED if mixed else BOXES, _rows(found), [note])
+    return Measured(MIXED if mixed else BOXES, _rows(found), notes)
 
 
 def _rows(found: Iterable[Cosine | Found]) -> list[dict[str, Any]]:

@@ -147,6 +147,13 @@ class Detector:
     inputs: Mapping[str, tuple[int, ...]]
     pictures: Mapping[str, Any]
 
+    def __str__(self) -> str:
+        """What its boxes depend on, beside the priors."""
+        shapes = [f"{name} {'x'.join(map(str, shape))}" for name, shape in self.inputs.items()]
+        pictures = [f"{key} {value}" for key, value in self.pictures.items()]
+        facts = [f"score {self.score}", f"overlap {self.overlap}", *shapes, *pictures]
+        return f"{self.name} ({self.model.name}, {self.head}, {', '.join(facts)})"
+
     def boxes(self, outputs: Mapping[str, Array], size: tuple[int, int]) -> Boxes:
         """Those that count, on a picture of that height and width."""
         found = HEADS[self.head](outputs)

@@ -78,7 +78,8 @@ def boxes(work: Boxes, progress: Progress = SILENT) -> Measured:
         for number, detector in enumerate(work.detectors):
             step.update(number, len(work.detectors), detector.name)
             found += _detector(detector, halves, work, progress)
-    return of_boxes(found, _told(halves), mixed=bool(work.budgets))
+    settings = f"Detectors: {'; '.join(map(str, work.detectors))}."
+    return of_boxes(found, [_told(halves), settings], mixed=bool(work.budgets))
 
 
 def _check(ways: Sequence[str]) -> None:
