@@ -47,28 +47,22 @@ class Shares {
     if (++loop_ == 0) ++loop_;
     uint64_t speeds = 0;
     for (int i = 0; i < threads; ++i) speeds += speed(i);
-    size_t first = 0, all = 0;
-    uint64_t own = 0;
-    for (int i = 0; i < threads; ++i) {
+    size_t last = n, all = 0;
+    for (int i = threads; i-- > 0;) {  // the caller's last, who needs its line at once
       Share& share = share_[i];
-      share.first = first;
-      share.last = first + static_cast<size_t>((n - first) * speed(i) / speeds);
+      share.last = last;
+      speeds -= speed(i);
+      last = static_cast<size_t>(last * speeds / (speeds + speed(i)));
+      share.first = last;
       share.grain = grain;
       share.body = body;
       share.context = context;
-      const size_t blocks = (share.last - first + grain - 1) / grain;
-      const uint64_t word = uint64_t{loop_} << 32 | blocks;
-      if (i == 0) {
-        has_first_ = !in_time && blocks > 0;
-        own = word + (has_first_ ? kOne : 0);
-      } else {
-        share.word.store(word, std::memory_order_release);
-      }
-      first = share.last;
+      const size_t blocks = (share.last - last + grain - 1) / grain;
       all += blocks;
-      speeds -= speed(i);
+      has_first_ = i == 0 && !in_time && blocks > 0;
+      share.word.store(uint64_t{loop_} << 32 | (has_first_ ? kOne : 0) | blocks,
+                       std::memory_order_release);
     }
-    share_[0].word.store(own, std::memory_order_release);
     return all;
   }
 
@@ -79,22 +73,16 @@ class Shares {
 
   // The next block that the thread is to do; false when there is none for it.
   bool Take(Cursor* at, size_t* begin, size_t* end) {
-    if (at->loop == 0) at->loop = Offered(at->thread);
+    const Share* from = &share_[0];
+    size_t index = 0;
     if (at->thread == 0 && has_first_) {
       has_first_ = false;
-      return Block(share_[0], 0, begin, end);
+    } else if (!Claim(at, &from, &index)) {
+      return false;
     }
-    for (; at->behind < threads_; ++at->behind) {
-      Share& from = share_[(at->thread + at->behind) % threads_];
-      uint64_t word = from.word.load(std::memory_order_acquire);
-      while (static_cast<uint32_t>(word >> 32) == at->loop && Next(word) < Blocks(word)) {
-        if (at->in_time && !IsInTime(at->thread)) return false;
-        if (from.word.compare_exchange_weak(word, word + kOne, std::memory_order_acq_rel,
-                                            std::memory_order_acquire))
-          return Block(from, Next(word), begin, end);
-      }
-    }
-    return false;
+    *begin = from->first + index * from->grain;
+    *end = from->last - *begin < from->grain ? from->last : *begin + from->grain;
+    return true;
   }
 
   // Does a block that the thread has taken.
@@ -124,10 +112,22 @@ class Shares {
   static uint16_t Next(uint64_t word) { return static_cast<uint16_t>(word >> 16); }
   static uint16_t Blocks(uint64_t word) { return static_cast<uint16_t>(word); }
 
-  static bool Block(const Share& share, size_t index, size_t* begin, size_t* end) {
-    *begin = share.first + index * share.grain;
-    *end = share.last - *begin < share.grain ? share.last : *begin + share.grain;
-    return true;
+  // A block of the thread's own share or of another's.
+  bool Claim(Cursor* at, const Share** share, size_t* index) {
+    if (at->loop == 0) at->loop = Offered(at->thread);
+    for (; at->behind < threads_; ++at->behind) {
+      Share& from = share_[(at->thread + at->behind) % threads_];
+      uint64_t word = from.word.load(std::memory_order_acquire);
+      while (static_cast<uint32_t>(word >> 32) == at->loop && Next(word) < Blocks(word)) {
+        if (at->in_time && !IsInTime(at->thread)) return false;
+        *share = &from;
+        *index = Next(word);
+        if (from.word.compare_exchange_weak(word, word + kOne, std::memory_order_acq_rel,
+                                            std::memory_order_acquire))
+          return true;
+      }
+    }
+    return false;
   }
 
   uint64_t speed(int thread) const { return speed_[thread].load(std::memory_order_relaxed); }

@@ -84,9 +84,14 @@ struct ThreadPool::State {
   std::atomic<bool> stop{false};
 
   // Who falls asleep just now may not see the loop, nor be seen: then others do the work.
-  void Wake() {
+  [[gnu::noinline]] void Wake() {
     calls.fetch_add(1);
     WakeAll(calls);
+  }
+
+  // To another loop than that one, or to its end.
+  bool IsCalled(int thread, uint32_t loop) const {
+    return shares.Offered(thread) != loop || stop.load();
   }
 
   // What is left to others in time is done by them, or by the caller in the end. Returns how many
