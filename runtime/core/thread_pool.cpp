@@ -63,6 +63,32 @@ void WakeAll(const std::atomic<uint32_t>& word) {
   syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
 }
 
+// The cores that a thread may run on. Where there are more of them than this holds, the system refuses
+// to tell, and nothing is changed.
+class Cores {
+ public:
+  // `thread` may no longer run on `core`, if it may on another one.
+  void Forbid(int thread, unsigned core) {
+    const long bytes = syscall(SYS_sched_getaffinity, thread, sizeof(allowed_), allowed_);
+    bytes_ = bytes > 0 && core < kMost ? static_cast<size_t>(bytes) : 0;
+    if (bytes_ == 0) return;
+    unsigned long& word = allowed_[core / kWordBits];
+    const unsigned long all = word;
+    word &= ~(1ul << core % kWordBits);
+    syscall(SYS_sched_setaffinity, thread, bytes_, allowed_);
+    word = all;
+  }
+  // As before.
+  void Allow(int thread) const {
+    if (bytes_ != 0) syscall(SYS_sched_setaffinity, thread, bytes_, allowed_);
+  }
+
+ private:
+  static constexpr size_t kWordBits = 8 * sizeof(unsigned long), kMost = 1024;
+  unsigned long allowed_[kMost / kWordBits];
+  size_t bytes_ = 0;
+};
+
 }  // namespace
 
 struct ThreadPool::State {
@@ -74,6 +100,8 @@ struct ThreadPool::State {
     pthread_t handle;
     State* state;
     int index;
+    std::atomic<int> id{0};  // the system's, once it runs
+    Cores cores;
   } helper[Shares::kMost - 1];
 
   // Written seldom, and far from what is written in every loop: a look at it takes nothing.
@@ -83,10 +111,23 @@ struct ThreadPool::State {
   std::atomic<uint32_t> busy{0};  // helpers in a loop, where cores differ
   std::atomic<bool> stop{false};
 
-  // Who falls asleep just now may not see the loop, nor be seen: then others do the work.
+  // Who falls asleep just now may not see the loop, nor be seen: then others do the work. Where the
+  // other cores are busy for some microseconds, with who has called the caller perhaps, the system
+  // puts a thread that wakes up on the caller's core. There it would wait until the caller has done
+  // all the work, and be found in the same place the next time: it wakes up elsewhere.
   [[gnu::noinline]] void Wake() {
+    unsigned core = 0;
+    syscall(SYS_getcpu, &core, nullptr, nullptr);
+    const auto each = [&](auto change) {
+      for (int i = 0; i < helpers; ++i) {
+        const int id = helper[i].id.load(std::memory_order_relaxed);
+        if (id != 0) change(helper[i].cores, id);
+      }
+    };
+    each([core](Cores& cores, int id) { cores.Forbid(id, core); });
     calls.fetch_add(1);
     WakeAll(calls);
+    each([](const Cores& cores, int id) { cores.Allow(id); });
   }
 
   // To another loop than that one, or to its end.
@@ -128,6 +169,7 @@ struct ThreadPool::State {
 void* ThreadPool::Work(void* argument) {
   auto* self = static_cast<State::Helper*>(argument);
   State& state = *self->state;
+  self->id.store(static_cast<int>(syscall(SYS_gettid)), std::memory_order_relaxed);
   uint32_t seen = 0;
   const auto called = [&] {
     return state.shares.Offered(self->index) != seen || state.stop.load();

@@ -1,14 +1,17 @@
-// Every index is done exactly once, and what the threads wrote is seen by the caller afterwards.
+// Every index is done exactly once, and what the threads wrote is seen by the caller afterwards; who
+// wakes up does so where it can work.
 // `./inv sanitize` runs this under ThreadSanitizer.
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <thread>
 
 #include "runtime/core/thread_pool.h"
 
@@ -136,6 +139,76 @@ void CheckPool(int threads, const char* cores, bool are_alike) {
   pool.Stop();
 }
 
+void RunOn(int thread, const cpu_set_t& cores) { sched_setaffinity(thread, sizeof(cores), &cores); }
+
+cpu_set_t Only(int core) {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  CPU_SET(core, &cores);
+  return cores;
+}
+
+// A loop of two indices, of which each thread has one; the core on which the helper did its own.
+int HelpersCore(trimtab::ThreadPool* pool) {
+  std::atomic<int> core{-1};
+  pool->For(2, 1000000, [&](size_t, size_t, int thread) {
+    if (thread == 1) core.store(sched_getcpu());
+    while (core.load() < 0) sched_yield();
+  });
+  return core.load();
+}
+
+// A helper that last ran where the caller is wakes up on another core, although that one is busy, and
+// may run on the same cores as before. With one core for both all is done there.
+void CheckWhereHelpersWake() {
+  cpu_set_t all;
+  sched_getaffinity(0, sizeof(all), &all);
+  int cores[2] = {-1, -1};
+  for (int core = 0, count = 0; core < CPU_SETSIZE && count < 2; ++core) {
+    if (CPU_ISSET(core, &all)) cores[count++] = core;
+  }
+  cpu_set_t both = Only(cores[0]);
+  if (cores[1] >= 0) CPU_SET(cores[1], &both);
+  RunOn(0, both);
+  std::atomic<bool> ends{false};
+  std::thread busy;
+  if (cores[1] >= 0) {
+    busy = std::thread([&] {
+      RunOn(0, Only(cores[1]));
+      while (!ends.load()) {
+      }
+    });
+  }
+  trimtab::ThreadPool pool;
+  std::atomic<int> helper{0};
+  if (!pool.Start(2, "/nowhere").ok()) ++failures;
+  constexpr int kRounds = 10;
+  int elsewhere = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    pool.For(2, 1000000, [&](size_t, size_t, int thread) {
+      if (thread == 1) helper.store(static_cast<int>(syscall(SYS_gettid)));
+      while (helper.load() == 0) sched_yield();
+    });
+    RunOn(0, Only(cores[0]));
+    RunOn(helper.load(), Only(cores[0]));
+    usleep(10000);  // it sleeps there
+    RunOn(helper.load(), both);
+    elsewhere += HelpersCore(&pool) != cores[0] ? 1 : 0;
+    cpu_set_t after;
+    sched_getaffinity(helper.load(), sizeof(after), &after);
+    if (CPU_EQUAL(&after, &both)) continue;
+    printf("a helper that woke up may no longer run where it could\n");
+    ++failures;
+  }
+  ends.store(true);
+  if (busy.joinable()) busy.join();
+  RunOn(0, all);
+  // The system may have moved it before it began.
+  if (cores[1] < 0 || elsewhere > kRounds / 2) return;
+  printf("a helper woke up where the caller ran in %d of %d rounds\n", kRounds - elsewhere, kRounds);
+  ++failures;
+}
+
 }  // namespace
 
 int main() {
@@ -149,6 +222,7 @@ int main() {
     CheckPool(threads, unlike, false);
   }
   RemoveCores(unlike);
+  CheckWhereHelpersWake();
   printf("thread pool: %s\n", failures == 0 ? "ok" : "FAILED");
   return failures == 0 ? 0 : 1;
 }
