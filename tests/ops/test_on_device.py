@@ -50,9 +50,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def subject(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Computer]:
-    """The device of that name, with every operator and kernel."""
+    """The device of that name, with every operator and all kernels that its core is built with."""
     definition, config = find_device(request.param), request.config
+    profile = None
     if config.getoption("--full") or config.getoption("--device"):
+        profile = find_profile("full") if definition.cpu else None
         wanted = builder.BuildRequest(
             profile=find_profile("full"),
             output_dir=tmp_path_factory.mktemp("runner") / "build",
@@ -64,7 +66,7 @@ def subject(
         runner = runner_of(definition.toolchain)
     with ExitStack() as stack:
         try:
-            yielded = stack.enter_context(computer(definition, runner, "test"))
+            yielded = stack.enter_context(computer(definition, runner, "test", profile))
         except (EmulatorError, MissingRequirementError) as error:
             if config.getoption("--device") or os.environ.get("CI") == "true":
                 raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -16,6 +17,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from trimtab import tables
+from trimtab.bench.golden import Golden
 from trimtab.cli.peers import _counts
 from trimtab.errors import DynamicShapeError, MissingRequirementError, RunnerError, UsageError
 from trimtab.instruments.peers import report
@@ -228,6 +230,23 @@ def test_bad_thread_counts_are_refused(text: str) -> None:
     assert _counts("1,2") == [1, 2]
     with pytest.raises(UsageError):
         _counts(text)
+
+
+@pytest.mark.parametrize(
+    ("expected", "found", "error"),
+    [
+        ([2.0, -4.0], [2.0, -3.0], 0.25),
+        ([0.0, 0.0], [0.0, 0.002], 0.002),
+        ([1.0], [1.0, 1.0], math.inf),
+    ],
+    ids=["of the largest magnitude", "zeros are expected", "another number of elements"],
+)
+def test_errors_are_relative_to_the_largest_expected_magnitude(
+    model: Path, tmp_path: Path, expected: list[float], found: list[float], error: float
+) -> None:
+    golden = Golden((), (np.float32(expected),), ("y",), "by hand")
+    np.savez(tmp_path / "outputs.npz", np.float32(found))
+    assert Case(model, golden, (), 0, tmp_path).error() == pytest.approx(error)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("onnxruntime") is None, reason="needs onnxruntime")

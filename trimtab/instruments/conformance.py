@@ -24,7 +24,13 @@ from onnx import numpy_helper
 from onnx.backend.test import loader
 
 from trimtab import files
-from trimtab.errors import ImportModelError, PlanError, UnsupportedOperatorError, UsageError
+from trimtab.errors import (
+    ImportModelError,
+    PlanError,
+    ProfileError,
+    UnsupportedOperatorError,
+    UsageError,
+)
 from trimtab.importers import onnx as importer
 from trimtab.instruments.committed import Results
 from trimtab.planner import algorithms
@@ -102,7 +108,7 @@ def run(case: Case, compute: Run | None = None) -> Outcome:
             feeds = {name: data.inputs[name] for name in program.inputs}
             actual = (compute or _session)(program, feeds)
             _assert_equal(case, actual, data.outputs)
-    except (ImportModelError, PlanError) as error:
+    except (ImportModelError, PlanError, ProfileError) as error:
         return outcome(UNSUPPORTED, error.what, known)
     except AssertionError as error:
         return outcome(WRONG, error, known)

@@ -94,9 +94,20 @@ def _made(name: str) -> Page:
             f"The middle half of an engine's inferences on a network spans {median(spreads):.0%} "
             f"of their median ({max(spreads):.0%} at worst)."
         )
-    if errors := [f.error for f in found if f.error is not None]:
-        parts.append(f"The largest error of any engine is {max(errors):.0e} of the largest output.")
+    if worst := _worst_of_each(found):
+        parts.append(f"The largest error of each engine, relative to the largest output: {worst}.")
     return parts
+
+
+def _worst_of_each(found: Sequence[Figures]) -> str:
+    """The largest error of each engine that has one, and the network that has it."""
+    words = []
+    for engine in _engines(found):
+        errors = [(f.error, f.network) for f in found if f.engine == engine and f.error is not None]
+        if errors:
+            error, network = max(errors)
+            words.append(f"{engine} {error:.1g} ({network})")
+    return ", ".join(words)
 
 
 def _verdict(name: str) -> str:

@@ -15,6 +15,7 @@ from trimtab import files
 from trimtab.bench.runner import Command, interpret
 from trimtab.devices import Definition, Device
 from trimtab.devices.control import Control, controlled
+from trimtab.profile import Profile
 from trimtab.program import Program
 from trimtab.program.program import NUMPY_DTYPES
 from trimtab.session import optimize
@@ -62,9 +63,15 @@ class Computer:
 
 
 @contextmanager
-def computer(definition: Definition, runner: Path, purpose: str) -> Iterator[Computer]:
-    """The device, taken for `purpose`, with `runner` on it; nobody's clock is changed."""
+def computer(
+    definition: Definition, runner: Path, purpose: str, profile: Profile | None = None
+) -> Iterator[Computer]:
+    """The device, taken for `purpose`, with `runner` on it; nobody's clock is changed. `profile`:
+    what the runner was built for its core with; None: it holds all that a program may need.
+    """
     target = target_of(definition.toolchain, definition.cpu or "")
+    if profile:
+        target = target.within(profile.narrowed(target.arch, target.isas))
     wanted = Control(governor="keep", wait_s=_LAUNCH_S)
     with definition.open() as device, controlled(device, wanted, purpose=purpose):
         yield Computer(device, device.push(runner).path, target)
