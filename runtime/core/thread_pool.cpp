@@ -63,30 +63,27 @@ void WakeAll(const std::atomic<uint32_t>& word) {
   syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
 }
 
-// The cores that a thread may run on. Where there are more of them than this holds, the system refuses
-// to tell, and nothing is changed.
+// The cores that a thread may run on (sched_setaffinity(2)). Where the system has more of them than
+// this holds, it refuses, and nothing is changed.
 class Cores {
  public:
   // `thread` may no longer run on `core`, if it may on another one.
   void Forbid(int thread, unsigned core) {
-    const long bytes = syscall(SYS_sched_getaffinity, thread, sizeof(allowed_), allowed_);
-    bytes_ = bytes > 0 && core < kMost ? static_cast<size_t>(bytes) : 0;
-    if (bytes_ == 0) return;
-    unsigned long& word = allowed_[core / kWordBits];
+    syscall(SYS_sched_getaffinity, thread, sizeof(allowed_), allowed_);
+    unsigned long& word = allowed_[core / kWordBits % kWords];
     const unsigned long all = word;
     word &= ~(1ul << core % kWordBits);
-    syscall(SYS_sched_setaffinity, thread, bytes_, allowed_);
+    Allow(thread);
     word = all;
   }
   // As before.
   void Allow(int thread) const {
-    if (bytes_ != 0) syscall(SYS_sched_setaffinity, thread, bytes_, allowed_);
+    syscall(SYS_sched_setaffinity, thread, sizeof(allowed_), allowed_);
   }
 
  private:
-  static constexpr size_t kWordBits = 8 * sizeof(unsigned long), kMost = 1024;
-  unsigned long allowed_[kMost / kWordBits];
-  size_t bytes_ = 0;
+  static constexpr size_t kWordBits = 8 * sizeof(unsigned long), kWords = 1024 / kWordBits;
+  unsigned long allowed_[kWords] = {};
 };
 
 }  // namespace
@@ -114,20 +111,30 @@ struct ThreadPool::State {
   // Who falls asleep just now may not see the loop, nor be seen: then others do the work. Where the
   // other cores are busy for some microseconds, with who has called the caller perhaps, the system
   // puts a thread that wakes up on the caller's core. There it would wait until the caller has done
-  // all the work, and be found in the same place the next time: it wakes up elsewhere.
+  // all the work, and be found in the same place the next time: it wakes up elsewhere. Systems of
+  // unlike cores choose by these, and have idle ones; phones also change what a process may have at
+  // any time, which a thread that was told its cores would miss.
   [[gnu::noinline]] void Wake() {
-    unsigned core = 0;
-    syscall(SYS_getcpu, &core, nullptr, nullptr);
-    const auto each = [&](auto change) {
-      for (int i = 0; i < helpers; ++i) {
-        const int id = helper[i].id.load(std::memory_order_relaxed);
-        if (id != 0) change(helper[i].cores, id);
-      }
-    };
-    each([core](Cores& cores, int id) { cores.Forbid(id, core); });
+    ForbidThisCore(true);
     calls.fetch_add(1);
     WakeAll(calls);
-    each([](const Cores& cores, int id) { cores.Allow(id); });
+    ForbidThisCore(false);
+  }
+
+  // To helpers that run already; false: all are allowed what they were.
+  [[gnu::noinline]] void ForbidThisCore(bool forbid) {
+    if (capacities.differ()) return;
+    unsigned core = 0;
+    syscall(SYS_getcpu, &core, nullptr, nullptr);
+    for (int i = 0; i < helpers; ++i) {
+      Helper& one = helper[i];
+      const int id = one.id.load(std::memory_order_relaxed);
+      if (id == 0) continue;
+      if (forbid)
+        one.cores.Forbid(id, core);
+      else
+        one.cores.Allow(id);
+    }
   }
 
   // To another loop than that one, or to its end.
