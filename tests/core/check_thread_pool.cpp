@@ -205,7 +205,8 @@ void CheckWhereHelpersWake() {
   RunOn(0, all);
   // The system may have moved it before it began.
   if (cores[1] < 0 || elsewhere > kRounds / 2) return;
-  printf("a helper woke up where the caller ran in %d of %d rounds\n", kRounds - elsewhere, kRounds);
+  printf("a helper woke up where the caller ran in %d of %d rounds\n", kRounds - elsewhere,
+         kRounds);
   ++failures;
 }
 

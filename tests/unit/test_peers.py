@@ -244,8 +244,8 @@ def test_bad_thread_counts_are_refused(text: str) -> None:
 def test_errors_are_relative_to_the_largest_expected_magnitude(
     model: Path, tmp_path: Path, expected: list[float], found: list[float], error: float
 ) -> None:
-    golden = Golden((), (np.float32(expected),), ("y",), "by hand")
-    np.savez(tmp_path / "outputs.npz", np.float32(found))
+    golden = Golden((), [np.array(expected, np.float32)], ("y",), "by hand")
+    np.savez(tmp_path / "outputs.npz", np.array(found, np.float32))
     assert Case(model, golden, (), 0, tmp_path).error() == pytest.approx(error)
 
 
