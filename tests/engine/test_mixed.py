@@ -189,7 +189,8 @@ def test_a_core_with_f16_computes_in_it_what_is_not_on_integers(tmp_path: Path) 
     samples = written(LARGER_SAMPLES, tmp_path)
     half = with_precision(larger(), Plan(precision="f16"), Calibration(samples), A76).accuracy
     assert half
-    given = Calibration(samples, budget=f"error <= {half.max_error + 1e-6:.6f}")
+    # Weights that are equalised for int8 round otherwise.
+    given = Calibration(samples, budget=f"error <= {2 * half.max_error:.6f}")
     for target, wanted in ((A76, "f16"), (A53, "f32")):
         made = with_precision(larger(), Plan(precision="mixed"), given, target)
         assert made.plan

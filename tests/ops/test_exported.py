@@ -14,7 +14,7 @@ from tests.ops import oracle
 from tests.ops.cases import all_cases
 from tests.ops.cases.case import Case
 from trimtab import exporters, passes, session, zoo
-from trimtab.errors import ExportModelError
+from trimtab.errors import ExportModelError, UsageError
 from trimtab.exporters.onnx import encode
 
 # What ONNX has no operator for: vectors of which it is right to be refused.
@@ -65,3 +65,9 @@ def test_a_format_is_found_by_its_suffix() -> None:
     assert found is not None
     assert found.SUFFIX == ".onnx"
     assert exporters.of(Path("net.ttm")) is None
+    assert exporters.of(Path("net")) is None
+
+
+def test_other_suffixes_are_refused_as_the_file_would_not_be_what_its_name_says() -> None:
+    with pytest.raises(UsageError, match=r"ends in \.tflite"):
+        exporters.of(Path("net.tflite"))

@@ -143,6 +143,7 @@ def test_ranges_that_make_no_sense_are_refused_with_file_key_and_what_to_do(
         ({"ranges": {"nosuch": Range(0, 1)}}, "ranges of tensors .*: nosuch"),
         ({"means": {"nosuch": (1.0,)}}, "means of tensors .*: nosuch"),
         ({"means": {"data": (1.0, 2.0)}}, "'data' has 2 means, and 3 channels"),
+        ({"means": {"z": (1.0,)}}, "means of 'z', which no operator"),
         ({"factors": {"data": (1.0, 2.0, 3.0)}}, "the factors of 'data' do not fit"),
     ],
 )

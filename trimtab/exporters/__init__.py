@@ -7,6 +7,7 @@ import pkgutil
 from pathlib import Path
 from typing import Protocol, cast
 
+from trimtab.errors import UsageError
 from trimtab.program import Program
 
 
@@ -21,12 +22,21 @@ class Exporter(Protocol):
 
 
 def of(path: Path) -> Exporter | None:
-    """What writes files with the suffix of `path`; None when that is no other format's than the
-    engine's own.
+    """What writes files with the suffix of `path`; None for the engine's own format, which is .ttm
+    or has no suffix. UsageError for another one.
     """
-    for info in pkgutil.iter_modules(__path__):
-        if not info.name.startswith("_"):
-            module = cast(Exporter, importlib.import_module(f"{__name__}.{info.name}"))
-            if path.suffix == module.SUFFIX:
-                return module
-    return None
+    found = [
+        cast(Exporter, importlib.import_module(f"{__name__}.{info.name}"))
+        for info in pkgutil.iter_modules(__path__)
+        if not info.name.startswith("_")
+    ]
+    by_suffix: dict[str, Exporter | None] = {module.SUFFIX: module for module in found}
+    by_suffix |= {"": None, ".ttm": None}
+    if path.suffix not in by_suffix:
+        known = ", ".join(sorted(filter(None, by_suffix)))
+        raise UsageError(
+            f"no format that is written ends in {path.suffix}",
+            where=str(path),
+            hint=f"name a file with {known}",
+        )
+    return by_suffix[path.suffix]

@@ -139,8 +139,9 @@ def check(program: Program, ranges: Ranges) -> None:
             raise ranges.misfit(f"{kind} of tensors that the network does not have: {unknown[0]}")
     axes = _channels(program)
     for name, means in ranges.means.items():
-        shape = program.vars[name].shape
-        channels = shape[axes[name]] if name in axes else len(means)
+        if name not in axes:
+            raise ranges.misfit(f"means of '{name}', which no operator with weights reads")
+        channels = program.vars[name].shape[axes[name]]
         if len(means) != channels:
             raise ranges.misfit(
                 f"'{name}' has {len(means)} means, and {channels} channels in the network"
