@@ -1,6 +1,7 @@
 // Every index is done exactly once, and what the threads wrote is seen by the caller afterwards; who
 // wakes up does so where it can work.
 // `./inv sanitize` runs this under ThreadSanitizer.
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <thread>
 
 #include "runtime/core/thread_pool.h"
 
@@ -148,6 +148,20 @@ cpu_set_t Only(int core) {
   return cores;
 }
 
+struct Busy {
+  int core;
+  std::atomic<bool> ends;
+};
+
+// Takes a core's time until it is to end.
+void* Spin(void* argument) {
+  auto* busy = static_cast<Busy*>(argument);
+  RunOn(0, Only(busy->core));
+  while (!busy->ends.load()) {
+  }
+  return nullptr;
+}
+
 // A loop of two indices, of which each thread has one; the core on which the helper did its own.
 int HelpersCore(trimtab::ThreadPool* pool) {
   std::atomic<int> core{-1};
@@ -170,15 +184,9 @@ void CheckWhereHelpersWake() {
   cpu_set_t both = Only(cores[0]);
   if (cores[1] >= 0) CPU_SET(cores[1], &both);
   RunOn(0, both);
-  std::atomic<bool> ends{false};
-  std::thread busy;
-  if (cores[1] >= 0) {
-    busy = std::thread([&] {
-      RunOn(0, Only(cores[1]));
-      while (!ends.load()) {
-      }
-    });
-  }
+  Busy busy = {cores[1], {false}};
+  pthread_t spinning;
+  const bool is_busy = cores[1] >= 0 && pthread_create(&spinning, nullptr, &Spin, &busy) == 0;
   trimtab::ThreadPool pool;
   std::atomic<int> helper{0};
   if (!pool.Start(2, "/nowhere").ok()) ++failures;
@@ -200,8 +208,8 @@ void CheckWhereHelpersWake() {
     printf("a helper that woke up may no longer run where it could\n");
     ++failures;
   }
-  ends.store(true);
-  if (busy.joinable()) busy.join();
+  busy.ends.store(true);
+  if (is_busy) pthread_join(spinning, nullptr);
   RunOn(0, all);
   // The system may have moved it before it began.
   if (cores[1] < 0 || elsewhere > kRounds / 2) return;
