@@ -13,6 +13,7 @@
 
 #include "bindings/engine_error.h"
 #include "bindings/executor.h"
+#include "bindings/hand_over.h"
 #include "bindings/kernel_timer.h"
 #include "bindings/run_time_operators.h"
 #include "runtime/api/run_time_operator.h"
@@ -255,6 +256,8 @@ PYBIND11_MODULE(_engine, module) {
   module.def("kernel_names", &KernelNames);
   module.def("time_kernel", &TimeKernel, py::arg("name"), py::arg("args_type"), py::arg("sizes"),
              py::arg("least_ns"));
+  module.def("hand_over_ns", &trimtab::HandOverNs, py::arg("cores"),
+             py::call_guard<py::gil_scoped_release>());
   module.def("schema_hash", &trimtab_schema_hash);
   module.def("checksum", [](const py::array_t<uint8_t, py::array::c_style>& bytes) {
     return trimtab::Checksum(bytes.data(), static_cast<size_t>(bytes.size()));

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
+from trimtab.engine import engine
 from trimtab.instruments.surroundings import Surroundings
 
 CPUINFO = """\
@@ -27,3 +29,16 @@ def test_a_machine_that_tells_nothing_has_facts_too(tmp_path: Path) -> None:
     facts = Surroundings(tmp_path).facts()
     assert (facts["virtual"], facts["stolen"]) == (False, None)
     assert facts["cpu"]
+
+
+def test_it_is_told_how_far_cores_are_from_each_other_before_and_after() -> None:
+    before, after = Surroundings().facts()["hand_over_ns"]
+    if len(os.sched_getaffinity(0)) < 2:
+        assert before is after is None
+    else:
+        assert 1 < before < 1e6
+        assert 1 < after < 1e6
+
+
+def test_cores_that_there_are_not_have_no_distance() -> None:
+    assert engine().hand_over_ns((0, 1023)) < 0

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from trimtab.engine import engine
 from trimtab.target import Target
 
 _PROC = Path("/proc")
@@ -21,10 +22,13 @@ class Surroundings:
         self._proc = proc
         self._load = os.getloadavg()[0]
         self._ticks = self._read_ticks()
+        self._hand_over = _hand_over_ns()
 
     def facts(self) -> dict[str, Any]:
         """The machine, and its noise: `load_before`: the load average of the last minute before;
-        `stolen`: the part of its time that a hypervisor gave to other guests since then.
+        `stolen`: the part of its time that a hypervisor gave to other guests since then;
+        `hand_over_ns`: what a number takes from a core to another and back, before and after.
+        Where a host moves virtual cores, it tells which of two machines the figures are of.
         """
         info = self._text("cpuinfo")
         model = re.search(r"^model name\s*:\s*(.*)$", info, re.M)
@@ -36,6 +40,7 @@ class Surroundings:
             "virtual": re.search(r"^flags\s*:.*\bhypervisor\b", info, re.M) is not None,
             "load_before": round(self._load, 2),
             "stolen": self._stolen(),
+            "hand_over_ns": [self._hand_over, _hand_over_ns()],
         }
 
     def _stolen(self) -> float | None:
@@ -56,3 +61,10 @@ class Surroundings:
             return (self._proc / name).read_text(encoding="utf-8", errors="replace")
         except OSError:
             return ""
+
+
+def _hand_over_ns() -> float | None:
+    """Between the first two cores that this process may run on; None where there is but one."""
+    cores = sorted(os.sched_getaffinity(0))[:2]
+    taken = engine().hand_over_ns(tuple(cores)) if len(cores) == 2 else -1
+    return round(taken, 1) if taken > 0 else None
