@@ -106,7 +106,7 @@ def _worst_of_each(found: Sequence[Figures]) -> str:
         errors = [(f.error, f.network) for f in found if f.engine == engine and f.error is not None]
         if errors:
             error, network = max(errors)
-            words.append(f"{engine} {error:.1g} ({network})")
+            words.append(f"{engine} {error:.2g} ({network})")
     return ", ".join(words)
 
 
