@@ -19,8 +19,8 @@ def made_by(name: str) -> str:
             words.append(f"load average {machine['load_before']} before")
         if machine["stolen"] is not None:
             words.append(f"{machine['stolen']:.1%} of its time stolen")
-        if times := [ns for ns in machine.get("hand_over_ns", []) if ns is not None]:
-            before, *_, after = times
+        before, after = machine.get("hand_over_ns", (None, None))
+        if before and after:
             words.append(f"{before:.0f} ns from core to core and back before, {after:.0f} after")
     words += [f"{program} {version}" for program, version in results.versions.items()]
     by = f", made by `{results.command}`" if results.command else ""
