@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 
-_BOXES = "noise <= 0.01 %"  # what small detectors keep theirs with
+_BOXES = "noise <= 0.01 %"  # two of three small detectors keep theirs with it
 
 
 @dataclass(frozen=True)
