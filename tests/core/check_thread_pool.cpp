@@ -184,12 +184,16 @@ void CheckWhereHelpersWake() {
   cpu_set_t both = Only(cores[0]);
   if (cores[1] >= 0) CPU_SET(cores[1], &both);
   RunOn(0, both);
+  trimtab::ThreadPool pool;
+  if (!pool.Start(2, "/nowhere").ok()) {
+    printf("cannot start 2 threads\n");
+    ++failures;
+    return;
+  }
   Busy busy = {cores[1], {false}};
   pthread_t spinning;
   const bool is_busy = cores[1] >= 0 && pthread_create(&spinning, nullptr, &Spin, &busy) == 0;
-  trimtab::ThreadPool pool;
   std::atomic<int> helper{0};
-  if (!pool.Start(2, "/nowhere").ok()) ++failures;
   constexpr int kRounds = 10;
   int elsewhere = 0;
   for (int round = 0; round < kRounds; ++round) {

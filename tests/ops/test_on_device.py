@@ -52,11 +52,11 @@ def subject(
 ) -> Iterator[Computer]:
     """The device of that name, with every operator and all kernels that its core is built with."""
     definition, config = find_device(request.param), request.config
-    profile = None
+    full, profile = find_profile("full"), None
     if config.getoption("--full") or config.getoption("--device"):
-        profile = find_profile("full") if definition.cpu else None
+        profile = full if definition.cpu else None
         wanted = builder.BuildRequest(
-            profile=find_profile("full"),
+            profile=full,
             output_dir=tmp_path_factory.mktemp("runner") / "build",
             toolchain=definition.toolchain,
             cpu=definition.cpu,
