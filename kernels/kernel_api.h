@@ -59,16 +59,20 @@ struct GemmArgs {
 //
 //   c[i][j] = clamp(round(float(sum + bias[j]) * scale[j]) + zero_point)
 //
-// in float32, rounded half to even: what onnxruntime's QLinearConv and XNNPACK compute; or, where
-// `reals` is not null, reals[i][j] = float(sum + bias[j]) * scale[j], and c is not written. The zero
-// point of `a` is in the bias. `w` has kr elements of the depth side by side, as kernels multiply
-// them: [panel][taps * k / kr][nr][kr]; k is a multiple of kr. `bias` and `scale` are padded to nr.
+// in float32, rounded half to even: what onnxruntime's QLinearConv and XNNPACK compute. Where `slope`
+// is not null, what is less than 0 is multiplied by slope[j] before it is rounded, as PReLU does; slopes
+// are from -1 to 1 then, and scales between these.
+// Where `reals` is not null, reals[i][j] = float(sum + bias[j]) * scale[j], and c is not written. The
+// zero point of `a` is in the bias. `w` has kr elements of the depth side by side, as kernels multiply
+// them: [panel][taps * k / kr][nr][kr]; k is a multiple of kr. `bias`, `scale` and `slope` are padded
+// to nr.
 template <>
 struct GemmArgs<int8_t> {
   const int8_t* const* a;
   const int8_t* w;
   const int32_t* bias;
   const float* scale;
+  const float* slope;  // or null
   int8_t* c;
   float* reals;
   size_t taps, k;
@@ -122,13 +126,15 @@ struct DepthwiseArgs {
   uint16_t nr;
 };
 
-// The same of quantised numbers, as for GemmArgs<int8_t>; `bias` and `scale` of `channels` elements.
+// The same of quantised numbers, as for GemmArgs<int8_t>; `bias`, `scale` and `slope` of `channels`
+// elements.
 template <>
 struct DepthwiseArgs<int8_t> {
   const int8_t* const* a;
   const int8_t* w;
   const int32_t* bias;
   const float* scale;
+  const float* slope;  // or null
   int8_t* y;
   size_t kernel_h, kernel_w;
   size_t column, step_h, step_w;
@@ -229,6 +235,7 @@ struct WinogradOutputArgs<int8_t> {
   const int32_t* x;
   const int32_t* bias;
   const float* scale;
+  const float* slope;  // or null
   int8_t* y;
   size_t channels;
   size_t x_stride;

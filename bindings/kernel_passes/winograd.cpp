@@ -109,7 +109,7 @@ Pass WholeOutputPass(Kernel<WinogradOutputArgs<int8_t>> kernel, const LayerSizes
   int8_t* const y = Shared<int8_t>().y.Take(kWholeTile * kWholeTile * channels);
   return [=] {
     for (size_t t = 0; t < tiles; ++t)
-      kernel({x + t * channels, bias, scale, y, channels, channels, kWholeTile, kWholeTile,
+      kernel({x + t * channels, bias, scale, nullptr, y, channels, channels, kWholeTile, kWholeTile,
               kWholeTile * channels, channels, 0, INT8_MIN, INT8_MAX});
   };
 }

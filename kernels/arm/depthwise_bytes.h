@@ -36,13 +36,36 @@ struct Sums {
     TRIMTAB_UNROLL
     for (int i = 0; i < 4; ++i) v[i] = start.val[i];
   }
-  int8x16_t Requantised(const float* scale, const Limits& limits) const {
+  // `slope` may be null.
+  int8x16_t Requantised(const float* scale, const float* slope, const Limits& limits) const {
     const float32x4x4_t s = LoadFour(scale);
-    int32x4_t r[4];
+    float32x4_t x[4];
     TRIMTAB_UNROLL
-    for (int i = 0; i < 4; ++i) r[i] = ToNearest(vmulq_f32(vcvtq_f32_s32(v[i]), s.val[i]));
-    return limits.Store(r[0], r[1], r[2], r[3]);
+    for (int i = 0; i < 4; ++i) x[i] = vmulq_f32(vcvtq_f32_s32(v[i]), s.val[i]);
+    if (__builtin_expect(slope != nullptr, 0)) {
+      const float32x4x4_t negative = LoadFour(slope);
+      TRIMTAB_UNROLL
+      for (int i = 0; i < 4; ++i) x[i] = vmaxq_f32(x[i], vmulq_f32(x[i], negative.val[i]));
+    }
+    return limits.Store(ToNearest(x[0]), ToNearest(x[1]), ToNearest(x[2]), ToNearest(x[3]));
   }
+};
+
+// What windows know of 16 channels, from channel `offset` on.
+struct Channels {
+  size_t offset;
+  const int8_t* w;
+  const int32_t* bias;
+  const float *scale, *slope;  // slope: or null
+  int8_t* y;
+
+  Channels(const DepthwiseArgs<int8_t>& args, const int8_t* weights, size_t c)
+      : offset(c),
+        w(weights),
+        bias(args.bias + c),
+        scale(args.scale + c),
+        slope(args.slope == nullptr ? nullptr : args.slope + c),
+        y(args.y + c) {}
 };
 
 // The three taps of a column.
@@ -58,16 +81,17 @@ struct Column {
 // Windows of 3 x 3 over 16 channels: weights stay in registers, and so do the columns that the next
 // pixel's window shares.
 template <int kStep>
-__attribute__((noinline)) void Threes(const DepthwiseArgs<int8_t>& args, const int8_t* w,
-                                      const int32_t* bias, const float* scale, size_t offset,
-                                      int8_t* to, const Limits& limits) {
+__attribute__((noinline)) void Threes(const DepthwiseArgs<int8_t>& args, const Channels& given,
+                                      const Limits& limits) {
+  const Channels channels = given;  // a copy that stores to y cannot change
+  const size_t offset = channels.offset;
   Column taps[3];
   TRIMTAB_UNROLL
-  for (int i = 0; i < 9; ++i) taps[i % 3].x[i / 3] = vld1q_s8(w + 16 * i);
+  for (int i = 0; i < 9; ++i) taps[i % 3].x[i / 3] = vld1q_s8(channels.w + 16 * i);
   const size_t column = args.column, y_stride = args.y_stride;
   for (size_t r = 0; r < args.rows; ++r) {
     const int8_t* const* a = args.a + r * args.step_h;  // pointers of the next column
-    int8_t* y = to + r * args.y_row_stride;
+    int8_t* y = channels.y + r * args.y_row_stride;
     const auto load = [&](Column* next) TRIMTAB_HERE {
       next->Load(a, offset);
       a += column;
@@ -77,13 +101,13 @@ __attribute__((noinline)) void Threes(const DepthwiseArgs<int8_t>& args, const i
       if (kStep == 2) load(second);
       load(third);
       Sums sums;
-      sums.Start(bias);
+      sums.Start(channels.bias);
       sums.Two(first.x[0], taps[0].x[0], first.x[1], taps[0].x[1]);
       sums.Two(first.x[2], taps[0].x[2], second->x[0], taps[1].x[0]);
       sums.Two(second->x[1], taps[1].x[1], second->x[2], taps[1].x[2]);
       sums.Two(third->x[0], taps[2].x[0], third->x[1], taps[2].x[1]);
       sums.One(third->x[2], taps[2].x[2]);
-      vst1q_s8(y, sums.Requantised(scale, limits));
+      vst1q_s8(y, sums.Requantised(channels.scale, channels.slope, limits));
       y += y_stride;
     };
     Column one, two, three;
@@ -102,9 +126,9 @@ __attribute__((noinline)) void Threes(const DepthwiseArgs<int8_t>& args, const i
 
 // Windows of 5 x 5, two neighbours at a time, which share weights, and taps of the columns that both see.
 template <int kStep>
-__attribute__((noinline)) void Fives(const DepthwiseArgs<int8_t>& args, const int8_t* w,
-                                     const int32_t* bias, const float* scale, size_t offset,
-                                     int8_t* to, const Limits& limits) {
+__attribute__((noinline)) void Fives(const DepthwiseArgs<int8_t>& args, const Channels& given,
+                                     const Limits& limits) {
+  const Channels channels = given;  // a copy that stores to y cannot change
   constexpr int kColumns = 5 + kStep;
   const size_t column = args.column;
   for (size_t r = 0; r < args.rows; ++r) {
@@ -112,16 +136,16 @@ __attribute__((noinline)) void Fives(const DepthwiseArgs<int8_t>& args, const in
       if (p + 2 > args.pixels) p = args.pixels - 2;  // one of them once more
       const int8_t* const* a = args.a + r * args.step_h + p * kStep * column;
       Sums one, two;
-      one.Start(bias);
-      two.Start(bias);
+      one.Start(channels.bias);
+      two.Start(channels.bias);
       int8x16_t last_x[2], last_w;  // of a row: they go with those of the next one
       TRIMTAB_UNROLL
       for (int i = 0; i < 5; ++i) {
         int8x16_t x[kColumns], tap[5];
         TRIMTAB_UNROLL
-        for (int j = 0; j < kColumns; ++j) x[j] = vld1q_s8(a[j * column + i] + offset);
+        for (int j = 0; j < kColumns; ++j) x[j] = vld1q_s8(a[j * column + i] + channels.offset);
         TRIMTAB_UNROLL
-        for (int j = 0; j < 5; ++j) tap[j] = vld1q_s8(w + 16 * (5 * i + j));
+        for (int j = 0; j < 5; ++j) tap[j] = vld1q_s8(channels.w + 16 * (5 * i + j));
         TRIMTAB_UNROLL
         for (int j = 0; j < 4; j += 2) {
           one.Two(x[j], tap[j], x[j + 1], tap[j + 1]);
@@ -137,23 +161,25 @@ __attribute__((noinline)) void Fives(const DepthwiseArgs<int8_t>& args, const in
       }
       one.One(last_x[0], last_w);
       two.One(last_x[1], last_w);
-      int8_t* y = to + r * args.y_row_stride + p * args.y_stride;
-      vst1q_s8(y, one.Requantised(scale, limits));
-      vst1q_s8(y + args.y_stride, two.Requantised(scale, limits));
+      int8_t* y = channels.y + r * args.y_row_stride + p * args.y_stride;
+      vst1q_s8(y, one.Requantised(channels.scale, channels.slope, limits));
+      vst1q_s8(y + args.y_stride, two.Requantised(channels.scale, channels.slope, limits));
     }
   }
 }
 
-inline void AnyWindow(const DepthwiseArgs<int8_t>& args, const int8_t* w, const int32_t* bias,
-                      const float* scale, size_t offset, int8_t* to, const Limits& limits) {
+inline void AnyWindow(const DepthwiseArgs<int8_t>& args, const Channels& given,
+                      const Limits& limits) {
+  const Channels channels = given;  // a copy that stores to y cannot change
+  const size_t offset = channels.offset;
   const size_t kernel_h = args.kernel_h, kernel_w = args.kernel_w, column = args.column;
   for (size_t r = 0; r < args.rows; ++r) {
     const int8_t* const* a = args.a + r * args.step_h;
-    int8_t* y = to + r * args.y_row_stride;
+    int8_t* y = channels.y + r * args.y_row_stride;
     for (size_t p = args.pixels; p > 0; --p, a += args.step_w * column, y += args.y_stride) {
       Sums sums;
-      sums.Start(bias);
-      const int8_t* tap = w;
+      sums.Start(channels.bias);
+      const int8_t* tap = channels.w;
       for (size_t i = 0; i < kernel_h; ++i) {
         const int8_t* const* line = a + i;
         size_t j = kernel_w;
@@ -165,7 +191,7 @@ inline void AnyWindow(const DepthwiseArgs<int8_t>& args, const int8_t* w, const 
         sums.One(vld1q_s8(line[0] + offset), vld1q_s8(tap));
         tap += 16;
       }
-      vst1q_s8(y, sums.Requantised(scale, limits));
+      vst1q_s8(y, sums.Requantised(channels.scale, channels.slope, limits));
     }
   }
 }
@@ -191,7 +217,7 @@ __attribute__((noinline)) void TapsOfLines(const DepthwiseArgs<int8_t>& args,
                  vld1q_s8(args.w + 16 * t + 16));
       }
       if (taps % 2 == 1) sums.One(vld1q_s8(tap[taps - 1] + at), vld1q_s8(args.w + 16 * (taps - 1)));
-      vst1q_s8(y + at, sums.Requantised(args.scale, limits));
+      vst1q_s8(y + at, sums.Requantised(args.scale, args.slope, limits));
     }
   }
 }
@@ -202,8 +228,8 @@ inline void DepthwiseLines(const DepthwiseArgs<int8_t>& args, const int8_t* cons
   is_three ? TapsOfLines<9>(args, lines, channels) : TapsOfLines<0>(args, lines, channels);
 }
 
-using Window = void (*)(const DepthwiseArgs<int8_t>& args, const int8_t* w, const int32_t* bias,
-                        const float* scale, size_t offset, int8_t* to, const Limits& limits);
+using Window = void (*)(const DepthwiseArgs<int8_t>& args, const Channels& channels,
+                        const Limits& limits);
 
 // The one for windows of these arguments; of those that are not 3 x 3.
 inline Window OtherWindowFor(const DepthwiseArgs<int8_t>& args) {
@@ -222,7 +248,7 @@ inline void Depthwise(const DepthwiseArgs<int8_t>& args, Window window) {
   const int8_t* w = args.w;
   for (size_t begin = 0; args.pixels > 0 && begin < args.channels; begin += 16, w += 16 * taps) {
     const size_t c = begin < last ? begin : last;
-    window(args, w, args.bias + c, args.scale + c, c, args.y + c, limits);
+    window(args, Channels(args, w, c), limits);
   }
 }
 

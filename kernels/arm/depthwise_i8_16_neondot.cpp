@@ -46,11 +46,14 @@ class TwoDown {
     }
   }
 
-  // From the pixels at y on, whose taps begin at a[0][offset].
+  // From the pixels at y on, whose taps a points at.
   template <int kStep>
-  inline void Run(const DepthwiseArgs<int8_t>& args, const int8_t* const* a, size_t offset,
-                  const int32_t* bias, const float* scale, int8_t* y, const Limits& limits) const {
+  inline void Run(const DepthwiseArgs<int8_t>& args, const Channels& channels,
+                  const int8_t* const* a, int8_t* y, const Limits& limits) const {
     const size_t column = args.column, right_y = args.y_stride, down_y = args.y_row_stride;
+    const size_t offset = channels.offset;
+    const int32_t* bias = channels.bias;
+    const float *const scale = channels.scale, *const slope = channels.slope;
     const auto load = [&](Four* left, Four* right) TRIMTAB_HERE {
       const auto tap = [&](int i) { return vld1q_s8(a[i * column] + offset); };
       const Two middle(tap(2), tap(3));
@@ -68,8 +71,8 @@ class TwoDown {
       two.Start(bias);
     };
     const auto store = [&]() TRIMTAB_HERE {
-      const int8x16_t bytes = one.Requantised(scale, limits);
-      vst1q_s8(y + right_y, two.Requantised(scale, limits));
+      const int8x16_t bytes = one.Requantised(scale, slope, limits);
+      vst1q_s8(y + right_y, two.Requantised(scale, slope, limits));
       vst1q_s8(y, bytes);
       y += down_y;
     };
@@ -138,13 +141,12 @@ class TwoDown {
 };
 
 template <int kStep>
-void Dots(const DepthwiseArgs<int8_t>& args, const int8_t* w, const int32_t* bias,
-          const float* scale, size_t offset, int8_t* to, const Limits& limits) {
-  const TwoDown window(w);
+void Dots(const DepthwiseArgs<int8_t>& args, const Channels& channels, const Limits& limits) {
+  const TwoDown window(channels.w);
   for (size_t p = 0; p < args.pixels; p += 2) {
     if (p + 2 > args.pixels) p = args.pixels - 2;  // one of them once more
-    window.Run<kStep>(args, args.a + p * kStep * args.column, offset, bias, scale,
-                      to + p * args.y_stride, limits);
+    window.Run<kStep>(args, channels, args.a + p * kStep * args.column,
+                      channels.y + p * args.y_stride, limits);
   }
 }
 

@@ -20,13 +20,17 @@ namespace {
 struct Block {
   int16x8_t zero_point;  // in every lane, as the limits
   int8x16_t low, high;
+  size_t slope;                         // bytes from the scales of the next panel
   size_t is_bounded;                    // by less than 8 bits
-  size_t is_real;                       // results are neither rounded nor bounded
+  size_t other;                         // what else may become of products: of Other
   const int8_t *const *a, *const *end;  // pointers to taps
   size_t k;
   int8_t* packed;  // what Pack makes of the rows
   size_t depth;
 };
+
+// Results are neither rounded nor bounded; negative ones have a slope.
+enum Other : size_t { kReal = 1, kSloped = 2 };
 
 // Tiles that read rows where they lie.
 struct RowsInPlace {
@@ -45,10 +49,10 @@ struct Panel {
   [w] "+r"(panel.w), [bias] "+r"(panel.bias), [scale] "+r"(panel.scale), [count] "+r"(count),      \
       [c] "+r"(c), [tap] "=&r"(tap), [n] "=&r"(n), [p0] "=&r"(p0), [p1] "=&r"(p1), [p2] "=&r"(p2), \
       [p3] "=&r"(p3)
-#define TRIMTAB_BLOCK_INPUTS                                                                       \
-  [a] "r"(block.a), [end] "r"(block.end), [k] "r"(block.k), [block] "r"(&block),                   \
-      [low] "i"(offsetof(Block, low)), [bounded] "r"(block.is_bounded), [real] "r"(block.is_real), \
-      [c_stride] "r"(c_stride)
+#define TRIMTAB_BLOCK_INPUTS                                                     \
+  [a] "r"(block.a), [end] "r"(block.end), [k] "r"(block.k), [block] "r"(&block), \
+      [low] "i"(offsetof(Block, low)), [slope] "i"(offsetof(Block, slope)),      \
+      [bounded] "r"(block.is_bounded), [other] "r"(block.other), [c_stride] "r"(c_stride)
 #define TRIMTAB_NEXT_PANEL \
   "10:\n"                  \
   "mov %[tap], %[a]\n"
@@ -63,19 +67,29 @@ struct Panel {
   "add %[p1], %[c], %[c_stride]\n"         \
   "add %[p2], %[c], %[c_stride], lsl #1\n" \
   "add %[p3], %[p1], %[c_stride], lsl #1\n"
-// The end of the loop over panels. What stores real numbers in the place of bytes stands between these.
-#define TRIMTAB_UNTIL_LAST_PANEL_OR_REALS \
-  "20:\n"                                 \
-  "subs %[count], %[count], #1\n"         \
-  "b.ne 10b\n"                            \
-  "b 22f\n"                               \
-  "21:\n"
+// Before products are rounded: where something else becomes of them, goes on behind the loop.
+#define TRIMTAB_UNLESS_OTHER \
+  "cbnz %[other], 21f\n"     \
+  "19:\n"
+// The end of the loop over panels. Between it and the next one stands what multiplies products by slopes,
+// at which n points; between that and the last one what stores real numbers in the place of bytes.
+#define TRIMTAB_UNTIL_LAST_PANEL     \
+  "20:\n"                            \
+  "subs %[count], %[count], #1\n"    \
+  "b.ne 10b\n"                       \
+  "b 22f\n"                          \
+  "21:\n"                            \
+  "tbz %[other], #1, 23f\n"          \
+  "ldr %[n], [%[block], %[slope]]\n" \
+  "add %[n], %[n], %[scale]\n"
+#define TRIMTAB_END_OF_SLOPES \
+  "b 19b\n"                   \
+  "23:\n"
 #define TRIMTAB_END_OF_REALS(bytes) \
   "add %[c], %[c], #" #bytes        \
   "\n"                              \
   "b 20b\n"                         \
   "22:\n"
-#define TRIMTAB_IF_REAL "cbnz %[real], 21f\n"
 // The rounded sums of s0 to s3 as 16 bytes in s0.
 #define TRIMTAB_NARROW(s0, s1, s2, s3, zero_point) \
   "sqxtn v" #s0 ".4h, v" #s0                       \
@@ -109,11 +123,23 @@ struct Panel {
   ".4s\n"                   \
   "fmul v" #s ".4s, v" #s ".4s, v" #f ".4s\n"
 #define TRIMTAB_ROUND(s) "fcvtns v" #s ".4s, v" #s ".4s\n"
+// Those below 0 times the slopes in v(a), from -1 to 1.
+#define TRIMTAB_SLOPE(s, a, product)        \
+  "fmul v" #product ".4s, v" #s ".4s, v" #a \
+  ".4s\n"                                   \
+  "fmax v" #s ".4s, v" #s ".4s, v" #product ".4s\n"
 // 16 real numbers of a row.
 #define TRIMTAB_STORE_REALS(s0, s1, s2, s3, p) \
   "stp q" #s0 ", q" #s1 ", [%[" #p             \
   "]]\n"                                       \
   "stp q" #s2 ", q" #s3 ", [%[" #p "], #32]\n"
+
+// From the scales of the next panel to the slopes of this one.
+template <size_t kNr>
+inline size_t SlopesBehind(const GemmArgs<int8_t>& args) {
+  const auto place = [](const float* p) { return reinterpret_cast<uintptr_t>(p); };
+  return args.slope == nullptr ? 0 : place(args.slope) - place(args.scale + kNr);
+}
 
 // Of a row that was computed aside.
 inline void CopyRow(int8_t* to, const int8_t* from, size_t bytes) {
@@ -133,8 +159,11 @@ inline void GemmBytes(const GemmArgs<int8_t>& args) {
   Block block = {vdupq_n_s16(static_cast<int16_t>(args.zero_point)),
                  vdupq_n_s8(static_cast<int8_t>(args.low)),
                  vdupq_n_s8(static_cast<int8_t>(args.high)),
+                 SlopesBehind<kNr>(args),
                  args.low > INT8_MIN || args.high < INT8_MAX,
-                 is_real,
+                 is_real                 ? kReal
+                 : args.slope != nullptr ? kSloped
+                                         : size_t{0},
                  args.a,
                  args.a + args.taps * kMr,
                  args.k,

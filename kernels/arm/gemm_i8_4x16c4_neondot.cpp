@@ -26,6 +26,9 @@ namespace {
 #define TRIMTAB_SCALE_ROW(s0, s1, s2, s3) \
   TRIMTAB_SCALE(s0, 20)                   \
   TRIMTAB_SCALE(s1, 21) TRIMTAB_SCALE(s2, 22) TRIMTAB_SCALE(s3, 23)
+#define TRIMTAB_SLOPE_ROW(s0, s1, s2, s3) \
+  TRIMTAB_SLOPE(s0, 20, 17)               \
+  TRIMTAB_SLOPE(s1, 21, 18) TRIMTAB_SLOPE(s2, 22, 17) TRIMTAB_SLOPE(s3, 23, 18)
 #define TRIMTAB_FINISH(s0, s1, s2, s3) \
   TRIMTAB_ROUND(s0)                    \
   TRIMTAB_ROUND(s1) TRIMTAB_ROUND(s2) TRIMTAB_ROUND(s3) TRIMTAB_NARROW(s0, s1, s2, s3, 16)
@@ -79,7 +82,7 @@ struct DotTile : RowsInPlace {
         TRIMTAB_SCALE_ROW(4, 5, 6, 7)
         TRIMTAB_SCALE_ROW(8, 9, 10, 11)
         TRIMTAB_SCALE_ROW(12, 13, 14, 15)
-        TRIMTAB_IF_REAL
+        TRIMTAB_UNLESS_OTHER
         TRIMTAB_FINISH(0, 1, 2, 3)
         TRIMTAB_FINISH(4, 5, 6, 7)
         TRIMTAB_FINISH(8, 9, 10, 11)
@@ -95,7 +98,13 @@ struct DotTile : RowsInPlace {
         "str q8, [%[p2]]\n"
         "str q12, [%[p3]]\n"
         "add %[c], %[c], #16\n"
-        TRIMTAB_UNTIL_LAST_PANEL_OR_REALS
+        TRIMTAB_UNTIL_LAST_PANEL
+        "ld1 {v20.4s, v21.4s, v22.4s, v23.4s}, [%[n]]\n"
+        TRIMTAB_SLOPE_ROW(0, 1, 2, 3)
+        TRIMTAB_SLOPE_ROW(4, 5, 6, 7)
+        TRIMTAB_SLOPE_ROW(8, 9, 10, 11)
+        TRIMTAB_SLOPE_ROW(12, 13, 14, 15)
+        TRIMTAB_END_OF_SLOPES
         TRIMTAB_STORE_REALS(0, 1, 2, 3, p0)
         TRIMTAB_STORE_REALS(4, 5, 6, 7, p1)
         TRIMTAB_STORE_REALS(8, 9, 10, 11, p2)
@@ -144,13 +153,16 @@ struct DotTile : RowsInPlace {
         "ld1 {v20.4s, v21.4s, v22.4s, v23.4s}, [%[scale]], #64\n"
         TRIMTAB_BLOCK_ZERO_POINT(16)
         TRIMTAB_SCALE_ROW(0, 1, 2, 3)
-        TRIMTAB_IF_REAL
+        TRIMTAB_UNLESS_OTHER
         TRIMTAB_FINISH(0, 1, 2, 3)
         TRIMTAB_UNLESS_BOUNDED("6f", 17, 18)
         TRIMTAB_CLAMP(0, 17, 18)
         "6:\n"
         "str q0, [%[c]], #16\n"
-        TRIMTAB_UNTIL_LAST_PANEL_OR_REALS
+        TRIMTAB_UNTIL_LAST_PANEL
+        "ld1 {v20.4s, v21.4s, v22.4s, v23.4s}, [%[n]]\n"
+        TRIMTAB_SLOPE_ROW(0, 1, 2, 3)
+        TRIMTAB_END_OF_SLOPES
         TRIMTAB_STORE_REALS(0, 1, 2, 3, c)
         TRIMTAB_END_OF_REALS(64)
         : TRIMTAB_BLOCK_OUTPUTS

@@ -103,7 +103,7 @@ struct WideTile : RowsInPlace {
         TRIMTAB_TOGETHER(4, 5, 6, 7)
         TRIMTAB_TOGETHER(8, 9, 10, 11)
         TRIMTAB_TOGETHER(12, 13, 14, 15)
-        TRIMTAB_IF_REAL
+        TRIMTAB_UNLESS_OTHER
         TRIMTAB_ROUND(0)
         TRIMTAB_ROUND(4)
         TRIMTAB_ROUND(8)
@@ -117,7 +117,13 @@ struct WideTile : RowsInPlace {
         "st1 {v0.s}[1], [%[p0]], %[c_stride]\n"
         "st1 {v0.s}[2], [%[p0]], %[c_stride]\n"
         "st1 {v0.s}[3], [%[p0]]\n"
-        TRIMTAB_UNTIL_LAST_PANEL_OR_REALS
+        TRIMTAB_UNTIL_LAST_PANEL
+        "ldr q20, [%[n]]\n"
+        TRIMTAB_SLOPE(0, 20, 23)
+        TRIMTAB_SLOPE(4, 20, 24)
+        TRIMTAB_SLOPE(8, 20, 25)
+        TRIMTAB_SLOPE(12, 20, 26)
+        TRIMTAB_END_OF_SLOPES
         TRIMTAB_BLOCK_ROWS
         "str q0, [%[p0]]\n"
         "str q4, [%[p1]]\n"
@@ -159,14 +165,17 @@ struct WideTile : RowsInPlace {
         "b.ne 1b\n"
         TRIMTAB_SCALES
         TRIMTAB_TOGETHER(0, 1, 2, 3)
-        TRIMTAB_IF_REAL
+        TRIMTAB_UNLESS_OTHER
         TRIMTAB_ROUND(0)
         TRIMTAB_NARROW(0, 1, 2, 3, 22)
         TRIMTAB_UNLESS_BOUNDED("7f", 23, 24)
         TRIMTAB_CLAMP(0, 23, 24)
         "7:\n"
         "str s0, [%[c]], #4\n"
-        TRIMTAB_UNTIL_LAST_PANEL_OR_REALS
+        TRIMTAB_UNTIL_LAST_PANEL
+        "ldr q20, [%[n]]\n"
+        TRIMTAB_SLOPE(0, 20, 23)
+        TRIMTAB_END_OF_SLOPES
         "str q0, [%[c]]\n"
         TRIMTAB_END_OF_REALS(16)
         : TRIMTAB_BLOCK_OUTPUTS

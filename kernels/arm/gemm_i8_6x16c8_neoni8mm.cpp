@@ -56,6 +56,12 @@ namespace {
   TRIMTAB_SCALE(s2, 26)                                   \
   TRIMTAB_SCALE(s3, 27)                                   \
   TRIMTAB_SCALE(s4, 28) TRIMTAB_SCALE(s5, 29) TRIMTAB_SCALE(s6, 30) TRIMTAB_SCALE(s7, 31)
+// Slopes of eight columns, as sums lie.
+#define TRIMTAB_SLOPES(place) \
+  "ldp q24, q25, [%[n], " place "]\n" TRIMTAB_TWICE(26, 27, 24) TRIMTAB_TWICE(28, 29, 25)
+#define TRIMTAB_SLOPE_FOUR(s0, s1, s2, s3) \
+  TRIMTAB_SLOPE(s0, 26, 30)                \
+  TRIMTAB_SLOPE(s1, 27, 31) TRIMTAB_SLOPE(s2, 28, 30) TRIMTAB_SLOPE(s3, 29, 31)
 #define TRIMTAB_ROUND_FOUR(s0, s1, s2, s3) \
   TRIMTAB_ROUND(s0) TRIMTAB_ROUND(s1) TRIMTAB_ROUND(s2) TRIMTAB_ROUND(s3)
 #define TRIMTAB_NARROW_TWO(s0, s1, s2, s3, s4, s5, s6, s7) \
@@ -165,7 +171,7 @@ struct MatrixTile {
         TRIMTAB_BLOCK_ROWS
         "add %[p4], %[c], %[c_stride], lsl #2\n"
         "add %[p5], %[p1], %[c_stride], lsl #2\n"
-        TRIMTAB_IF_REAL
+        TRIMTAB_UNLESS_OTHER
         TRIMTAB_BLOCK_ZERO_POINT(24)
         TRIMTAB_NARROW_TWO(0, 1, 2, 3, 4, 5, 6, 7)
         TRIMTAB_NARROW_TWO(8, 9, 10, 11, 12, 13, 14, 15)
@@ -177,7 +183,16 @@ struct MatrixTile {
         TRIMTAB_STORE_TWO(8, 12, p2, p3)
         TRIMTAB_STORE_TWO(16, 20, p4, p5)
         "add %[c], %[c], #16\n"
-        TRIMTAB_UNTIL_LAST_PANEL_OR_REALS
+        TRIMTAB_UNTIL_LAST_PANEL
+        TRIMTAB_SLOPES("#0")
+        TRIMTAB_SLOPE_FOUR(0, 1, 2, 3)
+        TRIMTAB_SLOPE_FOUR(8, 9, 10, 11)
+        TRIMTAB_SLOPE_FOUR(16, 17, 18, 19)
+        TRIMTAB_SLOPES("#32")
+        TRIMTAB_SLOPE_FOUR(4, 5, 6, 7)
+        TRIMTAB_SLOPE_FOUR(12, 13, 14, 15)
+        TRIMTAB_SLOPE_FOUR(20, 21, 22, 23)
+        TRIMTAB_END_OF_SLOPES
         TRIMTAB_STORE_TWO_REAL(0, 1, 2, 3, 4, 5, 6, 7, p0, p1)
         TRIMTAB_STORE_TWO_REAL(8, 9, 10, 11, 12, 13, 14, 15, p2, p3)
         TRIMTAB_STORE_TWO_REAL(16, 17, 18, 19, 20, 21, 22, 23, p4, p5)
@@ -219,7 +234,7 @@ struct MatrixTile {
         TRIMTAB_SCALES
         TRIMTAB_SCALE_TWO(0, 1, 2, 3, 4, 5, 6, 7)
         TRIMTAB_BLOCK_ROWS
-        TRIMTAB_IF_REAL
+        TRIMTAB_UNLESS_OTHER
         TRIMTAB_BLOCK_ZERO_POINT(24)
         TRIMTAB_NARROW_TWO(0, 1, 2, 3, 4, 5, 6, 7)
         TRIMTAB_UNLESS_BOUNDED("5f", 25, 26)
@@ -227,7 +242,12 @@ struct MatrixTile {
         "5:\n"
         TRIMTAB_STORE_TWO(0, 4, p0, p1)
         "add %[c], %[c], #16\n"
-        TRIMTAB_UNTIL_LAST_PANEL_OR_REALS
+        TRIMTAB_UNTIL_LAST_PANEL
+        TRIMTAB_SLOPES("#0")
+        TRIMTAB_SLOPE_FOUR(0, 1, 2, 3)
+        TRIMTAB_SLOPES("#32")
+        TRIMTAB_SLOPE_FOUR(4, 5, 6, 7)
+        TRIMTAB_END_OF_SLOPES
         TRIMTAB_STORE_TWO_REAL(0, 1, 2, 3, 4, 5, 6, 7, p0, p1)
         TRIMTAB_END_OF_REALS(64)
         : TRIMTAB_BLOCK_OUTPUTS

@@ -52,6 +52,7 @@ inline Reals SetReal(float x) { return {vdupq_n_f32(x)}; }
 inline Reals LoadReals(const float* p) { return {vld1q_f32(p)}; }
 inline Reals Fma(Reals a, Reals b, Reals c) { return {vfmaq_f32(c.v, a.v, b.v)}; }
 inline Reals operator*(Reals a, Reals b) { return {vmulq_f32(a.v, b.v)}; }
+inline Reals Max(Reals a, Reals b) { return {vmaxq_f32(a.v, b.v)}; }
 
 struct Rounding {
   Limits limits;

@@ -73,13 +73,15 @@ class FewChannels {
     return {all.begin, all.end - args_.kernel_w + 1};
   }
 
-  // Weights, biases and scales of so many pixels side by side.
+  // Weights, biases, scales and slopes of so many pixels side by side.
   inline void Fill(size_t parts) {
     const size_t channels = args_.channels, taps = args_.kernel_h * args_.kernel_w;
     __builtin_memset(w_, 0, taps * kNr);
     for (size_t i = 0; i < parts; ++i) {
       __builtin_memcpy(bias_ + i * channels, args_.bias, channels * sizeof(*bias_));
       __builtin_memcpy(scale_ + i * channels, args_.scale, channels * sizeof(*scale_));
+      if (args_.slope != nullptr)
+        __builtin_memcpy(slope_ + i * channels, args_.slope, channels * sizeof(*slope_));
       for (size_t t = 0; t < taps; ++t)
         CopyShort(w_ + t * kNr + i * channels, args_.w + t * kNr, channels);
     }
@@ -89,6 +91,7 @@ class FewChannels {
     block.w = w_;
     block.bias = bias_;
     block.scale = scale_;
+    if (args_.slope != nullptr) block.slope = slope_;
     block.channels = block.y_stride = kNr;
     return block;
   }
@@ -163,7 +166,7 @@ class FewChannels {
   const WideDepthwise<kNr> wide_;
   int8_t x_[kCopies * kNr] = {}, y_[kCopies * kNr], w_[kMostTaps * kNr];
   int32_t bias_[kNr] = {};
-  float scale_[kNr] = {};
+  float scale_[kNr] = {}, slope_[kNr] = {};
 };
 
 // Of at most kNr channels, and at most the 16 that CopyShort takes.

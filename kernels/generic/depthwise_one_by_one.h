@@ -36,8 +36,7 @@ inline void DepthwiseOneByOne(const DepthwiseArgs<T>& args, const Finish& finish
 
 // Of quantised numbers.
 inline void DepthwiseBytesOneByOne(const DepthwiseArgs<int8_t>& args) {
-  DepthwiseOneByOne<int32_t>(
-      args, [&](int32_t sum, size_t c) { return Requantise(args, sum, args.scale[c]); });
+  DepthwiseOneByOne<int32_t>(args, [&](int32_t sum, size_t c) { return Requantise(args, sum, c); });
 }
 
 }  // namespace

@@ -68,6 +68,7 @@ inline void WinogradOutput(const WinogradOutputArgs<Element>& given) {
     Sums bias;
     __builtin_memcpy(&bias, args.bias + c, sizeof(bias));
     const Reals scale = LoadReals(args.scale + c);
+    const Reals slope = args.slope == nullptr ? scale : LoadReals(args.slope + c);
     int8_t* y = args.y + c;
     TRIMTAB_NO_UNROLL
     for (size_t i = 0; i < args.rows; ++i, y += args.row_stride) {
@@ -83,6 +84,10 @@ inline void WinogradOutput(const WinogradOutputArgs<Element>& given) {
         Numbers number;
         __builtin_memcpy(&number, &biased, sizeof(number));
         results[j] = ToReals(number) * scale;
+      }
+      if (args.slope != nullptr) {
+        TRIMTAB_UNROLL
+        for (auto& result : results) result = Max(result, result * slope);
       }
       alignas(64) int8_t line[kLanes];
       Store(line, rounded(results));

@@ -20,7 +20,7 @@ extern "C" void gemm_i8_portable(const GemmArgs<int8_t>& args) {
       if (args.reals != nullptr) {
         args.reals[at] = static_cast<float>(sum) * args.scale[column];
       } else {
-        args.c[at] = Requantise(args, sum, args.scale[column]);
+        args.c[at] = Requantise(args, sum, column);
       }
     }
   }

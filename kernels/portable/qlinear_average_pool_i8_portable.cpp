@@ -10,7 +10,7 @@ extern "C" void qlinear_average_pool_i8_portable(const QlinearPoolArgs<int8_t>& 
     for (size_t c = 0; c < pool.channels; ++c) {
       int32_t sum = args.bias;
       for (size_t t = 0; t < taps; ++t) sum += a[t][c];
-      y[c] = Requantise(args, sum, pool.scale[p]);
+      y[c] = Rounded(args, static_cast<float>(sum) * pool.scale[p]);
     }
     a += pool.step_w * pool.kernel_h;
     y += pool.y_stride;

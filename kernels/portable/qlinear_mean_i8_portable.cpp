@@ -8,7 +8,7 @@ extern "C" void qlinear_mean_i8_portable(const QlinearMeanArgs<int8_t>& args) {
     if (args.sums != nullptr) {
       args.sums[c] = sum;
     } else {
-      args.y[c] = Requantise(args, sum, args.scale);
+      args.y[c] = Rounded(args, static_cast<float>(sum) * args.scale);
     }
   }
 }

@@ -12,7 +12,7 @@
 //   Zeros()                      what inputs of 0 are loaded as
 //   Start(bias, excess)         sums that products are added to; excess: those of Zeros
 //   Scales(scale)
-//   Finish(rounded, sums, scale, y)
+//   Finish(rounded, sums, tile, y)
 #ifndef TRIMTAB_KERNELS_X86_DEPTHWISE_BYTES_H_
 #define TRIMTAB_KERNELS_X86_DEPTHWISE_BYTES_H_
 
@@ -48,13 +48,14 @@ struct ChannelTile {
   static constexpr size_t kGroup = Taps::kGroup;
 
   Taps taps;
-  Parts start, scale, w[kMostGroups];
+  Parts start, scale, slope, w[kMostGroups];
+  bool has_slope;
 
   // `at[g * kGroup + q]`: the place of tap q of group g among the packed weights, or kNone.
   static constexpr uint16_t kNone = UINT16_MAX;
   ChannelTile(const DepthwiseArgs<int8_t>& args, const int8_t* packed, size_t c, size_t channels,
               const uint16_t* at, size_t groups)
-      : taps(channels) {
+      : taps(channels), has_slope(args.slope != nullptr) {
     Parts sums = {};
     for (size_t g = 0; g < groups; ++g) {
       Bytes group[kGroup];
@@ -68,6 +69,7 @@ struct ChannelTile {
     }
     start = taps.Start(args.bias + c, sums);
     scale = taps.Scales(args.scale + c);
+    if (has_slope) slope = taps.Scales(args.slope + c);
   }
 };
 
@@ -123,7 +125,7 @@ struct Window {
         Taps::Add(&sums, Taps::SideBySide(taps), tile.w[kSize + g]);
       }
     }
-    tile.taps.Finish(rounded, sums, tile.scale, y);
+    tile.taps.Finish(rounded, sums, tile, y);
     y += y_stride;
   }
   // One after the other until the first column is that of before; whether all are done.
@@ -177,7 +179,7 @@ __attribute__((noinline)) void AnyWindow(const DepthwiseArgs<int8_t>& args,
         for (size_t q = 0; q < Taps::kGroup; ++q) taps[q] = tile.taps.Load(a[*place++] + c);
         Taps::Add(&sums, Taps::SideBySide(taps), tile.w[g]);
       }
-      tile.taps.Finish(rounded, sums, tile.scale, y);
+      tile.taps.Finish(rounded, sums, tile, y);
     }
   }
 }
@@ -205,7 +207,7 @@ __attribute__((noinline)) void TapsOfLines(const DepthwiseArgs<int8_t>& args,
           if (t + q < taps) group[q] = tile.taps.Load(tap[t + q] + at);
         Taps::Add(&sums, Taps::SideBySide(group), tile.w[t / kGroup]);
       }
-      tile.taps.Finish(rounded, sums, tile.scale, y + at);
+      tile.taps.Finish(rounded, sums, tile, y + at);
     }
   }
 }

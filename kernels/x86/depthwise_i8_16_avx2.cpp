@@ -36,10 +36,15 @@ struct PairTaps {
   }
   static Parts Start(const int32_t* bias, const Parts&) { return Loaded(bias); }
   static Parts Scales(const float* scale) { return Loaded(scale); }
-  static void Finish(const ProductRounding& rounded, const Parts& sums, const Parts& scale,
-                     int8_t* y) {
-    const Reals low = ToReals({sums.v[0]}) * Reals{_mm256_castsi256_ps(scale.v[0])};
-    const Reals high = ToReals({sums.v[1]}) * Reals{_mm256_castsi256_ps(scale.v[1])};
+  static void Finish(const ProductRounding& rounded, const Parts& sums,
+                     const ChannelTile<PairTaps>& tile, int8_t* y) {
+    const auto reals = [](__m256i x) { return Reals{_mm256_castsi256_ps(x)}; };
+    Reals low = ToReals({sums.v[0]}) * reals(tile.scale.v[0]);
+    Reals high = ToReals({sums.v[1]}) * reals(tile.scale.v[1]);
+    if (tile.has_slope) {
+      low = Max(low, low * reals(tile.slope.v[0]));
+      high = Max(high, high * reals(tile.slope.v[1]));
+    }
     const __m256i bytes = rounded.InTurns({low, high, low, high}).v;
     const __m128i both =
         _mm_unpacklo_epi64(_mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1));

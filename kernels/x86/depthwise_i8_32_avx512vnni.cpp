@@ -59,12 +59,16 @@ struct DotTaps {
   Parts Scales(const float* scale) const {
     return {{Quarter(scale, 0), Quarter(scale, 1), Quarter(scale, 2), Quarter(scale, 3)}};
   }
-  void Finish(const ProductRounding& rounded, const Parts& sums, const Parts& scale,
+  void Finish(const ProductRounding& rounded, const Parts& sums, const ChannelTile<DotTaps>& tile,
               int8_t* y) const {
+    const auto reals = [](__m256i x) { return Reals{_mm256_castsi256_ps(x)}; };
     Reals x[kQuarters];
     TRIMTAB_UNROLL
-    for (int q = 0; q < kQuarters; ++q)
-      x[q] = ToReals({sums.v[q]}) * Reals{_mm256_castsi256_ps(scale.v[q])};
+    for (int q = 0; q < kQuarters; ++q) x[q] = ToReals({sums.v[q]}) * reals(tile.scale.v[q]);
+    if (tile.has_slope) {
+      TRIMTAB_UNROLL
+      for (int q = 0; q < kQuarters; ++q) x[q] = Max(x[q], x[q] * reals(tile.slope.v[q]));
+    }
     const __m256i bytes = rounded.InTurns(x).v;
     if (kPart) {
       _mm256_mask_storeu_epi8(y, mask, bytes);

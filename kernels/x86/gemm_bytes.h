@@ -66,6 +66,20 @@ inline void StoreReals(const GemmArgs<int8_t>& args, const Numbers (&sums)[kRows
     CopyBytes(c, results[i], columns * sizeof(float));
 }
 
+// PReLU.
+template <int kRows, int kUsed>
+inline void MultiplyNegatives(const float* slopes, Reals (&products)[kRows][kUsed]) {
+  TRIMTAB_UNROLL
+  for (int v = 0; v < kUsed; ++v) {
+    const Reals slope = LoadReals(slopes + static_cast<size_t>(v) * kNumbers);
+    TRIMTAB_UNROLL
+    for (int i = 0; i < kRows; ++i) {
+      const Reals x = products[i][v];
+      products[i][v] = Max(x, x * slope);
+    }
+  }
+}
+
 // `columns` of one panel, at most kUsed vectors, of args.rows <= kRows rows; the rows past them are
 // computed from whatever valid pointers stand there, and dropped. c and its stride are of bytes, also
 // where these are of real numbers.
@@ -81,6 +95,13 @@ __attribute__((noinline)) void Panel(const GemmArgs<int8_t>& args, const Tile& t
     scale[v] = LoadReals(args.scale + static_cast<size_t>(v) * kNumbers);
   if (args.reals != nullptr) return StoreReals<kRows, kUsed>(args, sums, scale, columns);
   if constexpr (Tile::kProductsFit) Tile::LetProductsFit(sums, scale);
+  Reals products[kRows][kUsed];
+  TRIMTAB_UNROLL
+  for (int i = 0; i < kRows; ++i) {
+    TRIMTAB_UNROLL
+    for (int v = 0; v < kUsed; ++v) products[i][v] = ToReals(sums[i][v]) * scale[v];
+  }
+  if (args.slope != nullptr) MultiplyNegatives(args.slope, products);
   const RoundingOf<Tile::kProductsFit> rounded(args);
   alignas(64) int8_t results[kGroups * kLanes];
   TRIMTAB_UNROLL
@@ -89,7 +110,7 @@ __attribute__((noinline)) void Panel(const GemmArgs<int8_t>& args, const Tile& t
     TRIMTAB_UNROLL
     for (int q = 0; q < kQuarters; ++q) {
       const int at = g * kQuarters + q < kAll ? g * kQuarters + q : kAll - 1;
-      part[q] = ToReals(sums[at / kUsed][at % kUsed]) * scale[at % kUsed];
+      part[q] = products[at / kUsed][at % kUsed];
     }
     Store(results + static_cast<size_t>(g) * kLanes, rounded(part));
   }
@@ -131,6 +152,7 @@ inline void GemmBytes(const GemmArgs<int8_t>& given) {
     args.w = given.w;
     args.bias = given.bias;
     args.scale = given.scale;
+    args.slope = given.slope;
     for (size_t left = given.columns; left > 0;) {
       const size_t columns = left < kNr ? left : kNr;
       left -= columns;
@@ -142,6 +164,7 @@ inline void GemmBytes(const GemmArgs<int8_t>& given) {
       args.w += panel_bytes;
       args.bias += kNr;
       args.scale += kNr;
+      if (args.slope != nullptr) args.slope += kNr;
       args.c += kNr * size;
     }
   }

@@ -62,6 +62,7 @@ inline Reals LoadRealsPart(const float* p, size_t count) {
 }
 inline Reals Fma(Reals a, Reals b, Reals c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }
 inline Reals operator*(Reals a, Reals b) { return {_mm256_mul_ps(a.v, b.v)}; }
+inline Reals Max(Reals a, Reals b) { return {_mm256_max_ps(a.v, b.v)}; }
 inline Reals Divide(Reals a, Reals b) { return {_mm256_div_ps(a.v, b.v)}; }
 inline bool AreSmall(Reals a) {
   const __m256 size = _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a.v);

@@ -60,6 +60,7 @@ inline Reals LoadRealsPart(const float* p, size_t count) {
 }
 inline Reals Fma(Reals a, Reals b, Reals c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
 inline Reals operator*(Reals a, Reals b) { return {_mm512_mul_ps(a.v, b.v)}; }
+inline Reals Max(Reals a, Reals b) { return {_mm512_max_ps(a.v, b.v)}; }
 inline Reals Divide(Reals a, Reals b) { return {_mm512_div_ps(a.v, b.v)}; }
 // Which of them lie between -1 and 1, and whether all do.
 inline __mmask16 Small(Reals a) {

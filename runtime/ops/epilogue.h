@@ -22,11 +22,13 @@ struct Epilogue {
   void Apply(T* y, size_t rows, size_t columns, size_t stride) const;
 };
 
-// Of quantised results: what sums are multiplied by, one number for each packed column, and what is
-// added then, unless they are real numbers. Activations are bounds, or tables of their own.
+// Of quantised results: what sums are multiplied by, then those below 0, one number for each packed
+// column, and what is added then, unless they are real numbers. Other activations are bounds, or
+// tables of their own.
 template <>
 struct Epilogue<int8_t> {
   const float* scale;
+  const float* slope = nullptr;  // or null
   int32_t zero_point = 0, low = INT8_MIN, high = INT8_MAX;
   uint16_t kr;       // as weights are packed
   size_t steps = 0;  // of a panel of paired weights

@@ -122,6 +122,7 @@ template <typename T>
 static void PointAtScales(const Epilogue<T>&, size_t, GemmArgs<T>*) {}
 static void PointAtScales(const Epilogue<int8_t>& epilogue, size_t column, GemmArgs<int8_t>* args) {
   args->scale = epilogue.scale + column;
+  args->slope = epilogue.slope == nullptr ? nullptr : epilogue.slope + column;
 }
 
 // Order of the work: parts of the rows, groups, column blocks, row tiles. A block is as many weight

@@ -255,7 +255,6 @@ Status QlinearConv::Prepare() {
   const int64_t kr = attributes().depth_step, mr = attributes().kernel.mr;
   TRIMTAB_RETURN_IF_ERROR(ReadZeroPoint(input(0), &padding_));
   if (!is_real()) TRIMTAB_RETURN_IF_ERROR(BindLimits(attributes(), output(), &epilogue_));
-  epilogue_.scale = input(3).data<float>();
   epilogue_.kr = static_cast<uint16_t>(kr);
   const bool is_pointwise = window_.pointwise();
   k_ = input(1).dims[1] * (is_pointwise ? fold : 1);
@@ -292,8 +291,8 @@ Status QlinearConv::Prepare() {
                  static_cast<size_t>(taps), static_cast<size_t>(gathers_ ? depth_ : k_)));
   const int64_t padded =
       group * static_cast<int64_t>(gemm_.panels(static_cast<size_t>(columns)) * gemm_.nr());
-  TRIMTAB_CHECK(static_cast<int64_t>(input(3).bytes / sizeof(float)) >= padded,
-                "packed scales are too short", padded);
+  TRIMTAB_RETURN_IF_ERROR(
+      BindFactors(input(3), optional_input(4), static_cast<uint64_t>(padded), &epilogue_));
   return RequestScratch(gemm_.scratch_bytes());
 }
 

@@ -38,9 +38,9 @@ Status QlinearConvDepthwise::Prepare() {
   TRIMTAB_RETURN_IF_ERROR(Bind<NameHash("depthwise")>(ref, &kernel_));
   TRIMTAB_RETURN_IF_ERROR(ReadZeroPoint(input(0), &padding_));
   TRIMTAB_RETURN_IF_ERROR(BindLimits(attributes(), output(), &epilogue_));
-  epilogue_.scale = input(3).data<float>();
   TRIMTAB_CHECK(ref.nr > 0, "the plan's depthwise kernel has no tile");
   const size_t channels = static_cast<size_t>(output().c());
+  TRIMTAB_RETURN_IF_ERROR(BindFactors(input(3), optional_input(4), channels, &epilogue_));
   const size_t padded = DivideUp(channels, size_t{ref.nr}) * ref.nr;
   TRIMTAB_CHECK(input(1).bytes / static_cast<size_t>(window_.taps()) >= padded,
                 "packed weights are too short");
@@ -66,6 +66,7 @@ void QlinearConvDepthwise::Run(ThreadPool& pool) {
   args.w = input(1).data<int8_t>();
   args.bias = input(2).data<int32_t>();
   args.scale = epilogue_.scale;
+  args.slope = epilogue_.slope;
   args.zero_point = epilogue_.zero_point;
   args.low = epilogue_.low;
   args.high = epilogue_.high;

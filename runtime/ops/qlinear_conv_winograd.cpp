@@ -91,8 +91,7 @@ Status QlinearConvWinograd::Prepare() {
                 static_cast<int64_t>(weights), static_cast<int64_t>(input(1).bytes));
   TRIMTAB_CHECK(input(2).bytes >= columns * sizeof(int32_t), "packed bias is too short",
                 static_cast<int64_t>(columns));
-  TRIMTAB_CHECK(input(3).bytes >= columns * sizeof(float), "packed scales are too short",
-                static_cast<int64_t>(columns));
+  TRIMTAB_RETURN_IF_ERROR(BindFactors(input(3), optional_input(4), columns, &epilogue_));
   tiles_ = ImageTiles(output(), kTile);
   depth_ = static_cast<size_t>(depth);
   columns_ = static_cast<size_t>(columns);
@@ -125,7 +124,8 @@ void QlinearConvWinograd::TransformOutput(const Tile& tile, const int32_t* produ
   WinogradOutputArgs<int8_t> args;
   args.x = products;
   args.bias = input(2).data<int32_t>() + first;
-  args.scale = input(3).data<float>() + first;
+  args.scale = epilogue_.scale + first;
+  args.slope = epilogue_.slope == nullptr ? nullptr : epilogue_.slope + first;
   args.pixel_stride = y.pixel_stride();
   args.row_stride = tiles_.w * args.pixel_stride;
   args.y = y.data<int8_t>() + pixel * args.pixel_stride + first;

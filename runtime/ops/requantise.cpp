@@ -12,6 +12,24 @@ Status CheckQuantisedOperands(const Tensor& x, const Tensor& w, const Tensor& bi
   return Status();
 }
 
+Status BindFactors(const Tensor& scale, const Tensor* slope, uint64_t columns,
+                   Epilogue<int8_t>* epilogue) {
+  const uint64_t bytes = columns * sizeof(float);
+  TRIMTAB_CHECK(scale.bytes >= bytes, "packed scales are too short", static_cast<int64_t>(columns));
+  epilogue->scale = scale.data<float>();
+  if (slope == nullptr) return Status();
+  TRIMTAB_CHECK(slope->dtype == DType::kF32 && slope->bytes >= bytes,
+                "packed slopes are too short, or not of f32", static_cast<int64_t>(columns));
+  epilogue->slope = slope->data<float>();
+  for (uint64_t i = 0; i < columns; ++i) {
+    const float a = epilogue->scale[i], b = epilogue->slope[i];
+    TRIMTAB_CHECK(a > -1 && a < 1 && b >= -1 && b <= 1,
+                  "a slope, or a scale beside it, does not lie between -1 and 1 (its index)",
+                  static_cast<int64_t>(i));
+  }
+  return Status();
+}
+
 Status ReadZeroPoint(const Tensor& tensor, int32_t* zero_point) {
   const Quantisation* const q = tensor.quantisation;
   TRIMTAB_CHECK(q != nullptr && q->axis == Quantisation::kPerTensor,

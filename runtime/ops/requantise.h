@@ -12,6 +12,11 @@ namespace trimtab {
 Status CheckQuantisedOperands(const Tensor& x, const Tensor& w, const Tensor& bias,
                               const Tensor& scale);
 
+// Scales and slopes (or null) for kernels, which read `columns` of them. Slopes have to be from -1 to
+// 1, and scales between these where there are slopes.
+Status BindFactors(const Tensor& scale, const Tensor* slope, uint64_t columns,
+                   Epilogue<int8_t>* epilogue);
+
 // The zero point of a tensor, which must be quantised as a whole.
 Status ReadZeroPoint(const Tensor& tensor, int32_t* zero_point);
 

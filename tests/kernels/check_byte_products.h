@@ -114,6 +114,7 @@ class ByteProductsCheck : BytesCheck {
     const size_t panels = (columns + t.nr - 1) / t.nr, depth = taps * k;
     auto* bias = reinterpret_cast<int32_t*>(bias_.Take(panels * t.nr));
     float* scale = scale_.Take(panels * t.nr);
+    const float* slope = slopes_.Take(panels * t.nr, &random_);
     for (size_t j = 0; j < panels * t.nr; ++j) {
       bias[j] = static_cast<int32_t>(random_.Below(20000)) - 10000;
       scale[j] = Scale(depth);
@@ -132,6 +133,7 @@ class ByteProductsCheck : BytesCheck {
                              w,
                              bias,
                              scale,
+                             slope,
                              c,
                              nullptr,
                              taps,
@@ -160,8 +162,8 @@ class ByteProductsCheck : BytesCheck {
     for (size_t i = 0; i < rows; ++i) {
       for (size_t j = 0; j < columns; ++j) {
         const int64_t sum = bias[j] + sum_of(i, j);
-        result->Compare(c[i * stride + j], Requantised(sum, scale[j], zero_point, low, high), 0,
-                        place);
+        result->Compare(c[i * stride + j],
+                        Requantised(sum, scale[j], zero_point, low, high, slopes_[j]), 0, place);
         const float real = static_cast<float>(static_cast<int32_t>(sum)) * scale[j];
         result->Compare(reals[i * stride + j], real, 0, place);
       }

@@ -40,9 +40,30 @@ class GuardedBytes {
   Guarded<float> floats_;
 };
 
+// Of each channel, what is below 0 is multiplied by it; of every other case, none.
+class Slopes {
+ public:
+  const float* Take(size_t n, Random* random) {
+    slopes_ = random->Below(2) == 0 ? nullptr : floats_.Take(n);
+    for (size_t i = 0; slopes_ != nullptr && i < n; ++i) {
+      const float some[] = {-1, 0, 0.1f, 0.25f, 1, random->Uniform(-1, 1)};
+      slopes_[i] = some[random->Below(sizeof(some) / sizeof(*some))];
+    }
+    return slopes_;
+  }
+  float operator[](size_t i) const { return slopes_ == nullptr ? 1 : slopes_[i]; }
+  bool AreThere() const { return slopes_ != nullptr; }
+
+ private:
+  Guarded<float> floats_;
+  float* slopes_ = nullptr;
+};
+
 // The rule, written with what the C library has for it.
-inline double Requantised(int64_t sum, float scale, int zero_point, int low, int high) {
-  const float product = static_cast<float>(static_cast<int32_t>(sum)) * scale;
+inline double Requantised(int64_t sum, float scale, int zero_point, int low, int high,
+                          float slope = 1) {
+  float product = static_cast<float>(static_cast<int32_t>(sum)) * scale;
+  if (product < 0) product *= slope;
   return Clamp(nearbyintf(product) + static_cast<double>(zero_point), low, high);
 }
 
@@ -58,10 +79,11 @@ class BytesCheck {
     Fill(p, n, least);
     if (random_.Below(3) == 0) memset(p, random_.Below(2) == 0 ? least : 127, n);
   }
-  // Scales of powers of two, so that many results lie halfway; and a few with which products do not
-  // fit 32 bits.
+  // Scales of powers of two, so that many results lie halfway; and, without slopes, a few with which
+  // products do not fit 32 bits.
   float Scale(size_t depth) {
-    if (random_.Below(300) == 0) return ldexpf(1, static_cast<int>(random_.Below(90)));
+    if (!slopes_.AreThere() && random_.Below(300) == 0)
+      return ldexpf(1, static_cast<int>(random_.Below(90)));
     const float scale = ldexpf(1, -static_cast<int>(random_.Below(6)) - 5);
     return random_.Below(2) == 0 ? scale
                                  : random_.Uniform(0.5f, 2) / static_cast<float>(40 * depth + 1);
@@ -69,6 +91,7 @@ class BytesCheck {
 
   GuardedBytes x_, w_, y_, scratch_;
   Guarded<float> bias_, scale_, floats_;
+  Slopes slopes_;
   const int8_t* pointers_[4096];
   Random random_;
 };

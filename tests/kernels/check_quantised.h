@@ -225,6 +225,7 @@ class QuantisedCheck : BytesCheck {
     FillEnds(w, tiles * taps * nr, -127);
     auto* bias = reinterpret_cast<int32_t*>(bias_.Take(channels));
     float* scale = scale_.Take(channels);
+    const float* slope = slopes_.Take(channels, &random_);
     for (size_t c = 0; c < channels; ++c) {
       bias[c] = static_cast<int32_t>(random_.Below(2000)) - 1000;
       scale[c] = Scale(taps);
@@ -237,8 +238,10 @@ class QuantisedCheck : BytesCheck {
     if (is_image) PointIntoImage(x, count, column, window, channels);
     const size_t stride = channels + (is_image ? 0 : 1), row_stride = pixels * stride;
     int8_t* y = y_.TakeOutput((rows * pixels - 1) * stride + channels);
-    kernel({pointers_, w, bias, scale, y, window, window, column, step, step, rows, pixels,
-            channels, stride, row_stride, -7, -90, 127, static_cast<uint16_t>(nr)});
+    kernel({pointers_,  w,      bias,   scale,    slope,
+            y,          window, window, column,   step,
+            step,       rows,   pixels, channels, stride,
+            row_stride, -7,     -90,    127,      static_cast<uint16_t>(nr)});
     char place[120];
     snprintf(place, sizeof(place),
              "tile %zu, channels %zu, window %zu, step %zu, pixels %zu, image %d", nr, channels,
@@ -259,7 +262,7 @@ class QuantisedCheck : BytesCheck {
             }
           }
           result->Compare(y[r * row_stride + p * stride + c],
-                          Requantised(sum, scale[c], -7, -90, 127), 0, place);
+                          Requantised(sum, scale[c], -7, -90, 127, slopes_[c]), 0, place);
         }
       }
     }

@@ -137,15 +137,17 @@ class WholeWinogradCheck {
     const size_t row_stride = columns * channels + 5, count = (rows - 1) * row_stride;
     int8_t* y = y_.TakeOutput(count + columns * channels);
     const int low = rows % 2 == 0 ? -20 : -128, high = columns % 2 == 0 ? 99 : 127;
-    kernel(
-        {x, bias, scale, y, channels, stride, rows, columns, row_stride, channels, -5, low, high});
+    const float* slope = slopes_.Take(channels, &random_);
+    kernel({x, bias, scale, slope, y, channels, stride, rows, columns, row_stride, channels, -5,
+            low, high});
     char place[80];
     snprintf(place, sizeof(place), "channels %zu, rows %zu, columns %zu", channels, rows, columns);
     y_.CheckUntouched(y, rows, columns * channels, row_stride, result, place);
     for (size_t i = 0; i < rows; ++i) {
       for (size_t j = 0; j < columns; ++j) {
         for (size_t c = 0; c < channels; ++c) {
-          const double want = Requantised(sums[c][i][j] + bias[c], scale[c], -5, low, high);
+          const double want =
+              Requantised(sums[c][i][j] + bias[c], scale[c], -5, low, high, slopes_[c]);
           result->Compare(y[i * row_stride + j * channels + c], want, 0, place);
         }
       }
@@ -156,6 +158,7 @@ class WholeWinogradCheck {
   Guarded<int16_t> shorts_, weights_;
   Guarded<int32_t> sums_, bias_;
   Guarded<float> scale_;
+  Slopes slopes_;
   Random random_;
 };
 

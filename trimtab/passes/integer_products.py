@@ -10,6 +10,7 @@ rounded to 8 bits that operators on real numbers, or the outside, read.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,13 +27,13 @@ _WINDOW = ("strides", "pads", "dilations", "group")
 
 
 def run(program: Program) -> None:
-    """What stands between integers and integers, with bounds on the result, or integers and real
-    numbers.
+    """What stands between integers and integers, with slopes and bounds on the result, or integers
+    and real numbers.
     """
     graph = Graph(program)
     for op in graph.ops("conv", "gemm"):
         x = q.stored(graph, op.inputs[0])
-        end = q.bounded(graph, op.outputs[0])
+        end = _end(graph, op)
         w = q.stored_constant(graph, op.inputs[1])
         if x is None or w is None or op.operand("residual"):
             continue
@@ -40,13 +41,15 @@ def run(program: Program) -> None:
         if operands is None:
             continue
         weights, bias, units = operands
-        if end is not None:
-            low, high, last = end
-            y = graph.var(last.outputs[0])
-            factors = units / q.quantisation(y)[0]
-            _replace(graph, op, x, last, (weights, bias, factors), q.bounds(low, high, y))
+        constants: _Constants = {"weight": weights, "bias": bias, "scale": units}
+        if end is not None and end.fits(graph, units):
+            y = graph.var(end.last.outputs[0])
+            constants["scale"] = end.factors(graph, units)
+            if end.slopes is not None:
+                constants["slope"] = end.slopes
+            _replace(graph, op, x, end.last, constants, q.bounds(end.low, end.high, y))
         elif gives_reals(program, op):
-            _replace(graph, op, x, op, operands, {"to": "f32"})
+            _replace(graph, op, x, op, constants, {"to": "f32"})
 
 
 def gives_reals(program: Program, op: Op) -> bool:
@@ -57,6 +60,53 @@ def gives_reals(program: Program, op: Op) -> bool:
     return op.type == "gemm" or not (op.attributes["group"] == w[0] and w[1] == 1)
 
 
+@dataclass(frozen=True)
+class _End:
+    """How the results of a product become integers: those below 0 times `slopes`, one for each
+    channel, if there are any, then bounds, then what quantises them.
+    """
+
+    slopes: NDArray[np.float32] | None
+    low: float
+    high: float
+    last: Op
+
+    def factors(self, graph: Graph, units: NDArray[np.float32]) -> NDArray[np.float32]:
+        """What makes sums in these units those of the result."""
+        scale = q.quantisation(graph.var(self.last.outputs[0]))[0]
+        return np.asarray(units / scale, np.float32)
+
+    def fits(self, graph: Graph, units: NDArray[np.float32]) -> bool:
+        """Whether kernels take the slopes: beside them, no factor is 1 or more."""
+        return self.slopes is None or bool(np.all(np.abs(self.factors(graph, units)) < 1))
+
+
+def _end(graph: Graph, product: Op) -> _End | None:
+    """That of the results of `product`, if nothing else reads them."""
+    name = product.outputs[0]
+    op, slopes = graph.sole_reader(name), None
+    if op is not None and (slopes := slopes_of(graph.program, op, product)) is not None:
+        name = op.outputs[0]
+    found = q.bounded(graph, name)
+    return _End(slopes, *found) if found else None
+
+
+def slopes_of(program: Program, op: Op, product: Op) -> NDArray[np.float32] | None:
+    """What a function of the results of `product` multiplies those below 0 by, for each channel;
+    None where it does not, or by more than 1.
+    """
+    shape = program.vars[op.outputs[0]].shape
+    axis = 1 if product.type == "conv" else len(shape) - 1
+    slopes = np.array([op.attributes["alpha"]]) if op.type == "leaky_relu" else None
+    if op.type == "prelu" and (data := program.vars[op.inputs[1]].data) is not None:
+        along = data.reshape(*[1] * (len(shape) - data.ndim), *data.shape)
+        slopes = data.ravel() if data.size == along.shape[axis] else None
+    if slopes is None or not np.all(np.abs(slopes) <= 1):
+        return None
+    return np.broadcast_to(slopes, shape[axis]).astype(np.float32)
+
+
+_Constants = dict[str, NDArray[Any]]  # by role
 _Operands = tuple[NDArray[np.int8], NDArray[np.int32], NDArray[np.float32]]
 
 
@@ -105,25 +155,24 @@ def _replace(
     op: Op,
     x: Var,
     last: Op,
-    operands: _Operands,
+    constants: _Constants,
     result: dict[str, Any],
 ) -> None:
     """The integer operator takes the place of `last`, the product or what quantised its result;
     `result`: the attributes that say what becomes of sums.
     """
     block = graph.block
-    roles = ("weight", "bias", "scale")
-    constants = [
+    names = [
         block.add_constant(np.ascontiguousarray(data), f"{op.name}.{role}")
-        for data, role in zip(operands, roles, strict=True)
+        for role, data in constants.items()
     ]
     if op.type == "conv":
         values = {name: op.attributes[name] for name in _WINDOW} | result
-        graph.substitute(last, "qlinear_conv", [x.name, *constants], values)
+        graph.substitute(last, "qlinear_conv", [x.name, *names], values)
         return
-    rows, columns = x.count // x.shape[-1], operands[0].shape[0]
+    rows, columns = x.count // x.shape[-1], len(constants["weight"])
     pixels = block.make_op("reshape", [x.name], {"shape": (rows, x.shape[-1], 1, 1)})
-    product = block.make_op("qlinear_conv", [*pixels.outputs, *constants], result, 1, op.name)
+    product = block.make_op("qlinear_conv", [*pixels.outputs, *names], result, 1, op.name)
     y = graph.var(last.outputs[0])
     graph.var(product.outputs[0]).quantisation = y.quantisation
     assert graph.shape(product.outputs[0])[1] == columns

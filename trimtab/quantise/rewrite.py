@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trimtab.passes.integer_products import gives_reals
+from trimtab.passes.integer_products import gives_reals, slopes_of
 from trimtab.program import Op, Program, Quantisation
 from trimtab.quantise.equalise import equalised
 from trimtab.quantise.ranges import Ranges
@@ -37,7 +37,14 @@ TABLED = frozenset(
         *("sigmoid", "softplus", "swish", "tanh"),
     )
 )
-QUANTISED = WEIGHTED | SAME_RANGE | TABLED | {"add", "average_pool", "global_average_pool", "mul"}
+# Products of these have a slope below 0 before they are rounded.
+SLOPED = frozenset(("leaky_relu", "prelu"))
+QUANTISED = frozenset(
+    (
+        *(WEIGHTED | SAME_RANGE | TABLED | SLOPED),
+        *("add", "average_pool", "global_average_pool", "mul"),
+    )
+)
 # What the results of these are for certain, whatever was seen.
 KNOWN = {"sigmoid": Range(0.0, 255 / 256), "hard_sigmoid": Range(0.0, 255 / 256)}
 
@@ -60,6 +67,7 @@ def quantised(
     twin = equalised(program, ranges.factors)
     kept = frozenset(keep)
     chosen = [op for op in twin.ops if op.name not in kept and _can(twin, op, ranges)]
+    chosen = [op for op in chosen if op.type != "prelu" or _sloped_product(twin, op) in chosen]
     real = _real(twin, chosen)
     chosen = [op for op in chosen if op.type in WEIGHTED or real.isdisjoint(op.outputs)]
     found = _joined(twin, chosen, ranges)
@@ -122,6 +130,8 @@ def _can(program: Program, op: Op, ranges: Ranges) -> bool:
         return weights in constants and all(
             len(program.block.consumers(name)) == 1 or name == weights for name in constants
         )
+    if op.type == "prelu":
+        return _sloped_product(program, op) is not None
     if op.type == "resize":
         return bool(op.attributes["mode"] == "nearest")
     return not constants
@@ -134,29 +144,41 @@ def _real(program: Program, chosen: list[Op]) -> set[str]:
     kinds = {id(op): op.type for op in chosen}
     read: set[str] = set()  # by operators on integers, at last
     for op in reversed(program.ops):
-        passes_on = kinds.get(id(op)) in SAME_RANGE | TABLED
+        passes_on = kinds.get(id(op)) in SAME_RANGE | TABLED | SLOPED
         if id(op) in kinds and (not passes_on or not read.isdisjoint(op.outputs)):
             read.update(op.inputs)
     found: set[str] = set()
     for op in chosen:
         product = op.type in WEIGHTED and gives_reals(program, op)
-        follows = op.type in SAME_RANGE | TABLED and not found.isdisjoint(op.inputs)
+        follows = op.type in SAME_RANGE | TABLED | SLOPED and not found.isdisjoint(op.inputs)
         if (product or follows) and read.isdisjoint(op.outputs):
             found.update(op.outputs)
     return found
 
 
 def _inside(program: Program, chosen: list[Op]) -> set[str]:
-    """Results that a bound follows, and nothing else reads: it is in the range of its result."""
+    """Results that a bound or slopes follow, and nothing else reads: what these give is rounded."""
     found = set()
     for op in chosen:
-        if op.type in ("relu", "clip"):
+        if op.type in SLOPED and _sloped_product(program, op) in chosen:
+            found.add(op.inputs[0])
+        elif op.type in ("relu", "clip"):
             source = program.block.producer(op.inputs[0])
             alone = len(program.block.consumers(op.inputs[0])) == 1
             sums = source is not None and source in chosen and source.type in WEIGHTED | {"add"}
             if sums and alone and not program.is_output(op.inputs[0]):
                 found.add(op.inputs[0])
     return found
+
+
+def _sloped_product(program: Program, op: Op) -> Op | None:
+    """The product whose kernels can multiply what is below 0 as `op` does, which alone reads it."""
+    x = op.inputs[0]
+    product = program.block.producer(x)
+    alone = len(program.block.consumers(x)) == 1 and not program.is_output(x)
+    if product is None or product.type not in WEIGHTED or not alone:
+        return None
+    return product if slopes_of(program, op, product) is not None else None
 
 
 def _joined(program: Program, chosen: list[Op], ranges: Ranges) -> dict[str, Range]:

@@ -81,7 +81,7 @@ class QuantisedProducts:
         }
 
     def packings(self, program: Program, op: Op) -> dict[int, Packing]:
-        """Panels of weights, biases and scales."""
+        """Panels of weights, biases, scales and slopes."""
         kernel, groups = kernels.kernel(op.attributes["kernel"]), int(op.attributes["group"])
         nr, kr, fold = kernel.packing[1], kernel.depth_step, int(op.attributes["fold"])
         gap = _gap(op, program.vars[op.inputs[1]].shape, kernel)
@@ -97,12 +97,12 @@ class QuantisedProducts:
                 (*key, w.name),
                 lambda data: pairs.pack_bias(np.tile(data, fold), own, groups, nr),
             )
-            return {1: paired, 2: less, 3: columns}
+            return {1: paired, 2: less} | dict.fromkeys(range(3, len(op.inputs)), columns)
         weights = Packing(
             ("quantised", groups, nr, kr, fold, gap),
             lambda data: gemm.pack_steps(gemm.fold(data, fold, gap), groups, nr, kr),
         )
-        return {1: weights, 2: columns, 3: columns}
+        return {1: weights} | dict.fromkeys(range(2, len(op.inputs)), columns)
 
     def layers(self, program: Program, op: Op) -> Iterator[tuple[str, Layer, int]]:
         """None that the roofline knows yet."""
@@ -149,7 +149,7 @@ class QuantisedDepthwise:
         return {"rows": rows, "pixels": blocking.pixels(target, op, window, width, rows)}
 
     def packings(self, program: Program, op: Op) -> dict[int, Packing]:
-        """Tiles of channels; biases and scales are read as they are."""
+        """Tiles of channels; what belongs to a channel is read as it is."""
         nr = kernels.kernel(op.attributes["kernel"]).packing[1]
         return {1: Packing(("depthwise", nr), lambda data: depthwise.pack(data, nr))}
 

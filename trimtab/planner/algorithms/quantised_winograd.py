@@ -98,14 +98,14 @@ class QuantisedWinograd:
         return -(-c_out // nr) * nr, -(-c_in // kr) * kr
 
     def packings(self, program: Program, op: Op) -> dict[int, Packing]:
-        """Transformed weights, and biases and scales in panels."""
+        """Transformed weights, and biases, scales and slopes in panels."""
         kernel = kernels.kernel(op.attributes["kernel"])
         nr, kr = kernel.packing[1], kernel.depth_step
         plain = Form(("plain",), lambda w: w.reshape(-1))
         at_load = Preparation(plain, "qlinear_pack_winograd", {"panel": nr, "depth_step": kr})
         columns = Packing(("bias", 1, nr), lambda data: gemm.pack_bias(data, 1, nr))
         weights = Packing((self.name, nr, kr), lambda w: pack(w, nr, kr), at_load)
-        return {1: weights, 2: columns, 3: columns}
+        return {1: weights} | dict.fromkeys(range(2, len(op.inputs)), columns)
 
     def layers(self, program: Program, op: Op) -> Iterator[tuple[str, Layer, int]]:
         """None that the roofline knows yet."""
