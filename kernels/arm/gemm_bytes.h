@@ -20,7 +20,7 @@ namespace {
 struct Block {
   int16x8_t zero_point;  // in every lane, as the limits
   int8x16_t low, high;
-  size_t slope;                         // bytes from the scales of the next panel
+  size_t slope;                         // bytes from the next panel's scales to a panel's slopes
   size_t is_bounded;                    // by less than 8 bits
   size_t other;                         // what else may become of products: of Other
   const int8_t *const *a, *const *end;  // pointers to taps
@@ -29,7 +29,7 @@ struct Block {
   size_t depth;
 };
 
-// Results are neither rounded nor bounded; negative ones have a slope.
+// Products leave unrounded; or those below 0 have a slope.
 enum Other : size_t { kReal = 1, kSloped = 2 };
 
 // Tiles that read rows where they lie.

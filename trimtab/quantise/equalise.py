@@ -24,6 +24,7 @@ _HOMOGENEOUS = frozenset(
         *("relu", "resize"),
     )
 )
+_INSIDE = frozenset(("relu", "leaky_relu", "prelu"))  # functions computed before sums are rounded
 _MOST = 2.0**8  # that a channel becomes larger: what was never seen may come
 _STEPS, _WEIGHT_STEPS = 255, 254  # from the least to the largest integer
 
@@ -100,7 +101,8 @@ def factors(program: Program, seen: Mapping[str, Channels]) -> dict[str, tuple[f
     for group in groups(program):
         if not all(name in seen for name in group.tensors):
             continue
-        peaks = np.max([seen[name].peaks for name in group.tensors], axis=0)
+        rounded = [name for name in group.tensors if not _is_inside(program, name)]
+        peaks = np.max([seen[name].peaks for name in rounded], axis=0)
         if not (np.isfinite(peaks).all() and peaks.max() > 0):
             continue
         best = _best(program, group, seen, peaks)
@@ -188,6 +190,13 @@ def _is_alone(program: Program, op: Op) -> bool:
     """Whether it has no constant operand, but for slopes."""
     constants = [name for name in op.inputs if name and program.vars[name].data is not None]
     return not constants or op.type == "prelu"
+
+
+def _is_inside(program: Program, name: str) -> bool:
+    """Whether a bound or slopes alone read it: what these give is rounded in its place."""
+    readers = program.block.consumers(name)
+    alone = len(readers) == 1 and not program.is_output(name)
+    return alone and readers[0].type in _INSIDE
 
 
 def _are_images(shapes: list[tuple[int, ...]]) -> bool:
