@@ -47,8 +47,8 @@ struct ChannelTile {
   using Bytes = typename Taps::Bytes;
   static constexpr size_t kGroup = Taps::kGroup;
 
-  Taps taps;
   Parts start, scale, slope, w[kMostGroups];
+  Taps taps;
   bool has_slope;
 
   // `at[g * kGroup + q]`: the place of tap q of group g among the packed weights, or kNone.

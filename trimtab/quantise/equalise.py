@@ -29,6 +29,9 @@ _MOST = 2.0**8  # that a channel becomes larger: what was never seen may come
 # What weights lose that are rounded together (rounding.py), of what each by itself loses: 0.1 to
 # 0.4 was seen in three detectors, and least noise with factors by 0.05 to 0.3.
 _TOGETHER = 0.1
+# The next sample may reach further than those that were seen: of few, channels that all reach the
+# end of their range are cut off there.
+_UNSEEN = 8
 _TRIED = 8  # ends of the shorter side of a range
 _STEPS, _WEIGHT_STEPS = 255, 254  # from the least to the largest integer
 
@@ -159,7 +162,7 @@ def _best(
     rounding adds step^2 w^2 / s^2 by its weights w. Rounded to steps of their own, these add
     their step^2 times the channel's mean square and s^2. The sum is least where both are equal.
     A range that reaches further to its shorter side has larger steps, and room for channels that
-    lie there, as behind leaky ReLU.
+    lie there, as behind leaky ReLU. The fewer samples tell ends, the further channels stay away.
     """
     gained, lost = np.zeros(len(below)), np.zeros(len(below))
     for op in group.readers:
@@ -175,10 +178,12 @@ def _best(
             lost += _by_channel(op, _TOGETHER * each / whole) * squares
     ends = below.max(), above.max()
     shorter, longer = min(ends), max(ends)
+    samples = min(seen[name].samples for name in group.tensors)
+    known = samples / (samples + _UNSEEN)
     found: list[tuple[float, Array]] = []
     for side in np.geomspace(max(shorter, longer / _MOST), longer, _TRIED) if shorter else [0.0]:
         low, high = (max(end, side) for end in ends)
-        room = np.minimum(_times(below, low), _times(above, high))
+        room = known * np.minimum(_times(below, low), _times(above, high))
         added = ((low + high) / _STEPS) ** 2 * gained
         best = (added / np.maximum(lost, 1e-30)) ** 0.25
         best = np.clip(best, 1.0, np.clip(room, 1.0, _MOST))
