@@ -22,15 +22,15 @@ struct Block {
   int8x16_t low, high;
   size_t slope;                         // bytes from the next panel's scales to a panel's slopes
   size_t is_bounded;                    // by less than 8 bits
-  size_t other;                         // what else may become of products: of Other
+  size_t finish;                        // what becomes of products: a Finish
   const int8_t *const *a, *const *end;  // pointers to taps
   size_t k;
   int8_t* packed;  // what Pack makes of the rows
   size_t depth;
 };
 
-// Products leave unrounded; or those below 0 have a slope.
-enum Other : size_t { kReal = 1, kSloped = 2 };
+// Products are rounded, leave as they are, or are rounded after those below 0 met their slopes.
+enum Finish : size_t { kRounded = 0, kReal = 1, kSloped = 2 };
 
 // Tiles that read rows where they lie.
 struct RowsInPlace {
@@ -52,7 +52,7 @@ struct Panel {
 #define TRIMTAB_BLOCK_INPUTS                                                     \
   [a] "r"(block.a), [end] "r"(block.end), [k] "r"(block.k), [block] "r"(&block), \
       [low] "i"(offsetof(Block, low)), [slope] "i"(offsetof(Block, slope)),      \
-      [bounded] "r"(block.is_bounded), [other] "r"(block.other), [c_stride] "r"(c_stride)
+      [bounded] "r"(block.is_bounded), [finish] "r"(block.finish), [c_stride] "r"(c_stride)
 #define TRIMTAB_NEXT_PANEL \
   "10:\n"                  \
   "mov %[tap], %[a]\n"
@@ -67,9 +67,9 @@ struct Panel {
   "add %[p1], %[c], %[c_stride]\n"         \
   "add %[p2], %[c], %[c_stride], lsl #1\n" \
   "add %[p3], %[p1], %[c_stride], lsl #1\n"
-// Before products are rounded: where something else becomes of them, goes on behind the loop.
-#define TRIMTAB_UNLESS_OTHER \
-  "cbnz %[other], 21f\n"     \
+// Before products are rounded: where that is not all, goes on behind the loop.
+#define TRIMTAB_UNLESS_ROUNDED \
+  "cbnz %[finish], 21f\n"      \
   "19:\n"
 // The end of the loop over panels. Between it and the next one stands what multiplies products by slopes,
 // at which n points; between that and the last one what stores real numbers in the place of bytes.
@@ -79,7 +79,7 @@ struct Panel {
   "b.ne 10b\n"                       \
   "b 22f\n"                          \
   "21:\n"                            \
-  "tbz %[other], #1, 23f\n"          \
+  "tbz %[finish], #1, 23f\n"         \
   "ldr %[n], [%[block], %[slope]]\n" \
   "add %[n], %[n], %[scale]\n"
 #define TRIMTAB_END_OF_SLOPES \
@@ -163,7 +163,7 @@ inline void GemmBytes(const GemmArgs<int8_t>& args) {
                  args.low > INT8_MIN || args.high < INT8_MAX,
                  is_real                 ? kReal
                  : args.slope != nullptr ? kSloped
-                                         : size_t{0},
+                                         : kRounded,
                  args.a,
                  args.a + args.taps * kMr,
                  args.k,

@@ -24,7 +24,7 @@ struct PairTile : RowsInPlace {
   };
 
   static void Multiply(const Block& block, Panel panel, size_t count, int8_t* c, size_t c_stride) {
-    const size_t width = block.other == kReal ? kNr * sizeof(float) : kNr;
+    const size_t width = block.finish == kReal ? kNr * sizeof(float) : kNr;
     const Ends ends(block);
     for (; count > 0; --count, c += width, panel.bias += kNr, panel.scale += kNr)
       panel.w = MultiplyOne(block, panel, ends, c, c_stride);
@@ -65,12 +65,12 @@ struct PairTile : RowsInPlace {
       const int32x2_t last = vpadd_s32(Half(sums[i][2]), Half(sums[i][3]));
       results[i] = vmulq_f32(vcvtq_f32_s32(vaddq_s32(vcombine_s32(first, last), bias)), scale);
     }
-    if (block.other == kReal) {
+    if (block.finish == kReal) {
       vst1q_f32(reinterpret_cast<float*>(c), results[0]);
       vst1q_f32(reinterpret_cast<float*>(c + c_stride), results[1]);
       return w;
     }
-    if (block.other == kSloped) {
+    if (block.finish == kSloped) {
       const auto slopes = reinterpret_cast<uintptr_t>(panel.scale + kNr) + block.slope;
       const float32x4_t slope = vld1q_f32(reinterpret_cast<const float*>(slopes));
       TRIMTAB_UNROLL

@@ -82,7 +82,7 @@ struct DotTile : RowsInPlace {
         TRIMTAB_SCALE_ROW(4, 5, 6, 7)
         TRIMTAB_SCALE_ROW(8, 9, 10, 11)
         TRIMTAB_SCALE_ROW(12, 13, 14, 15)
-        TRIMTAB_UNLESS_OTHER
+        TRIMTAB_UNLESS_ROUNDED
         TRIMTAB_FINISH(0, 1, 2, 3)
         TRIMTAB_FINISH(4, 5, 6, 7)
         TRIMTAB_FINISH(8, 9, 10, 11)
@@ -153,7 +153,7 @@ struct DotTile : RowsInPlace {
         "ld1 {v20.4s, v21.4s, v22.4s, v23.4s}, [%[scale]], #64\n"
         TRIMTAB_BLOCK_ZERO_POINT(16)
         TRIMTAB_SCALE_ROW(0, 1, 2, 3)
-        TRIMTAB_UNLESS_OTHER
+        TRIMTAB_UNLESS_ROUNDED
         TRIMTAB_FINISH(0, 1, 2, 3)
         TRIMTAB_UNLESS_BOUNDED("6f", 17, 18)
         TRIMTAB_CLAMP(0, 17, 18)

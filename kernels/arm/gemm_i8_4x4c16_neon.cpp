@@ -103,7 +103,7 @@ struct WideTile : RowsInPlace {
         TRIMTAB_TOGETHER(4, 5, 6, 7)
         TRIMTAB_TOGETHER(8, 9, 10, 11)
         TRIMTAB_TOGETHER(12, 13, 14, 15)
-        TRIMTAB_UNLESS_OTHER
+        TRIMTAB_UNLESS_ROUNDED
         TRIMTAB_ROUND(0)
         TRIMTAB_ROUND(4)
         TRIMTAB_ROUND(8)
@@ -165,7 +165,7 @@ struct WideTile : RowsInPlace {
         "b.ne 1b\n"
         TRIMTAB_SCALES
         TRIMTAB_TOGETHER(0, 1, 2, 3)
-        TRIMTAB_UNLESS_OTHER
+        TRIMTAB_UNLESS_ROUNDED
         TRIMTAB_ROUND(0)
         TRIMTAB_NARROW(0, 1, 2, 3, 22)
         TRIMTAB_UNLESS_BOUNDED("7f", 23, 24)

@@ -171,7 +171,7 @@ struct MatrixTile {
         TRIMTAB_BLOCK_ROWS
         "add %[p4], %[c], %[c_stride], lsl #2\n"
         "add %[p5], %[p1], %[c_stride], lsl #2\n"
-        TRIMTAB_UNLESS_OTHER
+        TRIMTAB_UNLESS_ROUNDED
         TRIMTAB_BLOCK_ZERO_POINT(24)
         TRIMTAB_NARROW_TWO(0, 1, 2, 3, 4, 5, 6, 7)
         TRIMTAB_NARROW_TWO(8, 9, 10, 11, 12, 13, 14, 15)
@@ -234,7 +234,7 @@ struct MatrixTile {
         TRIMTAB_SCALES
         TRIMTAB_SCALE_TWO(0, 1, 2, 3, 4, 5, 6, 7)
         TRIMTAB_BLOCK_ROWS
-        TRIMTAB_UNLESS_OTHER
+        TRIMTAB_UNLESS_ROUNDED
         TRIMTAB_BLOCK_ZERO_POINT(24)
         TRIMTAB_NARROW_TWO(0, 1, 2, 3, 4, 5, 6, 7)
         TRIMTAB_UNLESS_BOUNDED("5f", 25, 26)

@@ -22,6 +22,8 @@ from trimtab.program import Op, Program, Var
 
 ORDER = 450
 
+# Functions that multiply what is below 0: kernels of products can, before they round.
+SLOPED = frozenset(("leaky_relu", "prelu"))
 _SUM = 2**31
 _WINDOW = ("strides", "pads", "dilations", "group")
 
@@ -42,13 +44,17 @@ def run(program: Program) -> None:
             continue
         weights, bias, units = operands
         constants: _Constants = {"weight": weights, "bias": bias, "scale": units}
-        if end is not None and end.fits(graph, units):
+        if end is not None:
             y = graph.var(end.last.outputs[0])
-            constants["scale"] = end.factors(graph, units)
-            if end.slopes is not None:
-                constants["slope"] = end.slopes
-            _replace(graph, op, x, end.last, constants, q.bounds(end.low, end.high, y))
-        elif gives_reals(program, op):
+            factors = np.asarray(units / q.quantisation(y)[0], np.float32)
+            # Kernels multiply by slopes where no factor is 1 or more.
+            if end.slopes is None or np.all(np.abs(factors) < 1):
+                constants["scale"] = factors
+                if end.slopes is not None:
+                    constants["slope"] = end.slopes
+                _replace(graph, op, x, end.last, constants, q.bounds(end.low, end.high, y))
+                continue
+        if gives_reals(program, op):
             _replace(graph, op, x, op, constants, {"to": "f32"})
 
 
@@ -70,15 +76,6 @@ class _End:
     low: float
     high: float
     last: Op
-
-    def factors(self, graph: Graph, units: NDArray[np.float32]) -> NDArray[np.float32]:
-        """What makes sums in these units those of the result."""
-        scale = q.quantisation(graph.var(self.last.outputs[0]))[0]
-        return np.asarray(units / scale, np.float32)
-
-    def fits(self, graph: Graph, units: NDArray[np.float32]) -> bool:
-        """Whether kernels take the slopes: beside them, no factor is 1 or more."""
-        return self.slopes is None or bool(np.all(np.abs(self.factors(graph, units)) < 1))
 
 
 def _end(graph: Graph, product: Op) -> _End | None:

@@ -329,6 +329,11 @@ class Program:
         """True when `var` leaves the program."""
         return var in self.outputs
 
+    def sole_reader(self, var: str) -> Op | None:
+        """The one operator that reads `var`; None where others do, or it leaves the program."""
+        readers = self.block.consumers(var)
+        return readers[0] if len(readers) == 1 and not self.is_output(var) else None
+
     def save(self, path: str | Path, names: bool = True) -> None:
         """Writes a .ttm file, whole or not at all; `names = False` leaves out operator and variable
         names.

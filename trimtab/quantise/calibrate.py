@@ -238,7 +238,7 @@ def _channels(program: Program) -> dict[str, int]:
 
 def _function(program: Program, tensor: str) -> Callable[[Array], Array] | None:
     """What a table will hold of the tensor, where nothing else reads it."""
-    readers = program.block.consumers(tensor)
-    if len(readers) != 1 or program.is_output(tensor) or readers[0].type not in rewrite.TABLED:
+    reader = program.sole_reader(tensor)
+    if reader is None or reader.type not in rewrite.TABLED:
         return None
-    return lambda values: computed(readers[0], values.astype(np.float32)).astype(np.float64)
+    return lambda values: computed(reader, values.astype(np.float32)).astype(np.float64)

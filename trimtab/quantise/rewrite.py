@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trimtab.passes.integer_products import gives_reals, slopes_of
+from trimtab.passes.integer_products import SLOPED, gives_reals, slopes_of
 from trimtab.program import Op, Program, Quantisation
 from trimtab.quantise.equalise import equalised
 from trimtab.quantise.ranges import Ranges
@@ -37,13 +37,8 @@ TABLED = frozenset(
         *("sigmoid", "softplus", "swish", "tanh"),
     )
 )
-# Products of these have a slope below 0 before they are rounded.
-SLOPED = frozenset(("leaky_relu", "prelu"))
-QUANTISED = frozenset(
-    (
-        *(WEIGHTED | SAME_RANGE | TABLED | SLOPED),
-        *("add", "average_pool", "global_average_pool", "mul"),
-    )
+QUANTISED = (
+    WEIGHTED | SAME_RANGE | TABLED | SLOPED | {"add", "average_pool", "global_average_pool", "mul"}
 )
 # What the results of these are for certain, whatever was seen.
 KNOWN = {"sigmoid": Range(0.0, 255 / 256), "hard_sigmoid": Range(0.0, 255 / 256)}
@@ -160,23 +155,20 @@ def _inside(program: Program, chosen: list[Op]) -> set[str]:
     """Results that a bound or slopes follow, and nothing else reads: what these give is rounded."""
     found = set()
     for op in chosen:
+        x = op.inputs[0]
         if op.type in SLOPED and _sloped_product(program, op) in chosen:
-            found.add(op.inputs[0])
-        elif op.type in ("relu", "clip"):
-            source = program.block.producer(op.inputs[0])
-            alone = len(program.block.consumers(op.inputs[0])) == 1
-            sums = source is not None and source in chosen and source.type in WEIGHTED | {"add"}
-            if sums and alone and not program.is_output(op.inputs[0]):
-                found.add(op.inputs[0])
+            found.add(x)
+        elif op.type in ("relu", "clip") and program.sole_reader(x) is not None:
+            source = program.block.producer(x)
+            if source is not None and source in chosen and source.type in WEIGHTED | {"add"}:
+                found.add(x)
     return found
 
 
 def _sloped_product(program: Program, op: Op) -> Op | None:
     """The product whose kernels can multiply what is below 0 as `op` does, which alone reads it."""
-    x = op.inputs[0]
-    product = program.block.producer(x)
-    alone = len(program.block.consumers(x)) == 1 and not program.is_output(x)
-    if product is None or product.type not in WEIGHTED or not alone:
+    product = program.block.producer(op.inputs[0])
+    if product is None or product.type not in WEIGHTED or not program.sole_reader(op.inputs[0]):
         return None
     return product if slopes_of(program, op, product) is not None else None
 
