@@ -137,11 +137,6 @@ struct ThreadPool::State {
     }
   }
 
-  // To another loop than that one, or to its end.
-  bool IsCalled(int thread, uint32_t loop) const {
-    return shares.Offered(thread) != loop || stop.load();
-  }
-
   // What is left to others in time is done by them, or by the caller in the end. Returns how many
   // blocks there were for the thread.
   [[gnu::noinline]] size_t TakeBlocks(int thread, bool in_time) {
@@ -178,7 +173,7 @@ void* ThreadPool::Work(void* argument) {
   State& state = *self->state;
   self->id.store(static_cast<int>(syscall(SYS_gettid)), std::memory_order_relaxed);
   uint32_t seen = 0;
-  const auto called = [&] {
+  const auto called = [&] {  // to another loop than the last one, or to the end
     return state.shares.Offered(self->index) != seen || state.stop.load();
   };
   for (;;) {
