@@ -74,7 +74,7 @@ class FewChannels {
   }
 
   // Weights, biases, scales and slopes of so many pixels side by side.
-  inline void Fill(size_t parts) {
+  __attribute__((noinline)) void Fill(size_t parts) {
     const size_t channels = args_.channels, taps = args_.kernel_h * args_.kernel_w;
     __builtin_memset(w_, 0, taps * kNr);
     for (size_t i = 0; i < parts; ++i) {
@@ -97,7 +97,7 @@ class FewChannels {
   }
 
   // `groups` of as many neighbours as make kNr channels, from `pixel` on.
-  inline void InPlace(size_t pixel, size_t groups) {
+  __attribute__((noinline)) void InPlace(size_t pixel, size_t groups) {
     const size_t column = args_.column, channels = args_.channels;
     const int8_t* lines[kCopies];
     const int8_t* const* const from = args_.a + pixel * column;
@@ -125,7 +125,7 @@ class FewChannels {
   }
 
   // `parts` times `rows` rows, from row `first` on: what part i has of a copy is of its own rows.
-  inline void CopiedRows(size_t begin, size_t end, size_t first, size_t parts, size_t rows) {
+  __attribute__((noinline)) void CopiedRows(size_t begin, size_t end, size_t first, size_t parts, size_t rows) {
     const size_t channels = args_.channels;
     Fill(parts);
     const int8_t* copies[kCopies];
