@@ -125,7 +125,8 @@ class FewChannels {
   }
 
   // `parts` times `rows` rows, from row `first` on: what part i has of a copy is of its own rows.
-  __attribute__((noinline)) void CopiedRows(size_t begin, size_t end, size_t first, size_t parts, size_t rows) {
+  __attribute__((noinline)) void CopiedRows(size_t begin, size_t end, size_t first, size_t parts,
+                                            size_t rows) {
     const size_t channels = args_.channels;
     Fill(parts);
     const int8_t* copies[kCopies];
