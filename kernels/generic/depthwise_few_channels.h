@@ -18,7 +18,8 @@ struct WideDepthwise {
 
 // By a kernel that takes several pixels for one of kNr channels: neighbours in a line where they lie,
 // if some of them have kNr channels; others, and those beside padding, in copies, in which pixels of
-// several rows lie side by side.
+// several rows lie side by side. What runs once for many pixels, and is called in several places, is
+// not inlined: half a kilobyte of code and more.
 template <size_t kNr>
 class FewChannels {
  public:
