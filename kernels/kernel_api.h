@@ -6,7 +6,7 @@
 //
 // The function's argument type is its contract; the family is the name up to the dtype (`gemm`),
 // which is that of the elements, T. Where kernels of a type need to know more, as scales and zero
-// points, or write another type than they read, the arguments are a specialisation for that type:
+// points, or write another type than they read, the arguments are a specialization for that type:
 //
 //     template <>
 //     struct GemmArgs<int8_t> { ... };
@@ -55,7 +55,7 @@ struct GemmArgs {
   uint16_t mr, nr;  // the packing's tile; read by the portable kernel only
 };
 
-// The same of quantised numbers: the sums are of 32 bits, and exact, and
+// The same of quantized numbers: the sums are of 32 bits, and exact, and
 //
 //   c[i][j] = clamp(round(float(sum + bias[j]) * scale[j]) + zero_point)
 //
@@ -90,7 +90,7 @@ struct GemmArgs<int8_t> {
 // [kPairedDepth / 4][nr][4] weights. Element i of a step is element place + index[i] of the depth,
 // plus 128; the kPairedDepth elements from `place` on are of one tap. No place is less than the one
 // before. `count`, of a panel's first step, says how many of `steps` there are.
-// Of every two neighbours in a column, the positive weights add up to at most 128, and so do the
+// Of every two neighbors in a column, the positive weights add up to at most 128, and so do the
 // negative ones: 255 * 128 < 2^15. An element whose weight is 0 may be any. `bias` is less 128 times
 // the sum of a column's weights.
 enum { kPairedDepth = 16 };
@@ -102,7 +102,7 @@ struct PairedStep {
 template <typename T>
 using PairedGemmArgs = GemmArgs<T>;
 
-// Depthwise convolution of a block of rows x pixels neighbouring output pixels:
+// Depthwise convolution of a block of rows x pixels neighboring output pixels:
 //
 //   y[r * y_row_stride + p * y_stride + c] = clamp(bias[c] + sum over i < kernel_h, j < kernel_w of
 //       a[(p * step_w + j) * column + r * step_h + i][c] * w[tile][i][j][lane])
@@ -126,7 +126,7 @@ struct DepthwiseArgs {
   uint16_t nr;
 };
 
-// The same of quantised numbers, as for GemmArgs<int8_t>; `bias`, `scale` and `slope` of `channels`
+// The same of quantized numbers, as for GemmArgs<int8_t>; `bias`, `scale` and `slope` of `channels`
 // elements.
 template <>
 struct DepthwiseArgs<int8_t> {
@@ -162,7 +162,7 @@ struct WinogradInputArgs {
       size;  // m and n, read by the portable kernel only; others have them in their names
 };
 
-// The same of quantised numbers, F(4 x 4, 3 x 3) alone: 100 times what a byte holds fits 16 bits.
+// The same of quantized numbers, F(4 x 4, 3 x 3) alone: 100 times what a byte holds fits 16 bits.
 template <>
 struct WinogradInputArgs<int8_t> {
   const int8_t* const* a;
@@ -171,7 +171,7 @@ struct WinogradInputArgs<int8_t> {
   size_t y_stride;
 };
 
-// Products of transformed tiles of quantised numbers by transformed weights, modulo 2^32:
+// Products of transformed tiles of quantized numbers by transformed weights, modulo 2^32:
 //
 //   c[i][j] = sum over p < k of a[i][p] * w[j / nr][p / kr][j % nr][p % kr]
 //
@@ -225,7 +225,7 @@ struct WinogradOutputArgs {
   uint16_t tile, size;  // m and n, read by the portable kernel only
 };
 
-// The same of quantised numbers, F(4 x 4, 3 x 3) alone. Weights are transformed by 24 G, but its last
+// The same of quantized numbers, F(4 x 4, 3 x 3) alone. Weights are transformed by 24 G, but its last
 // row, 6 G: the column of A^T that it meets is 4 times as large here. So tiles of y are 576 times the
 // sums of the convolution, modulo 2^32: 576 = 2^6 * 9, and 9 has an inverse there, so that sums of
 // less than 2^25 are what they are, whatever overflowed on the way. What becomes of sum + bias is as
@@ -265,7 +265,7 @@ struct StrassenResultsArgs {
   float clamp_min, clamp_max;
 };
 
-// Pooling of `pixels` neighbouring output pixels over their windows:
+// Pooling of `pixels` neighboring output pixels over their windows:
 //   max_pool:      y[p][c] = max over i < kernel_h, j < kernel_w of x(p, i, j)[c]
 //   average_pool:  y[p][c] = scale[p] * sum over i < kernel_h, j < kernel_w of x(p, i, j)[c]
 // where x(p, i, j) = a[(p * step_w + j) * kernel_h + i], so that pixels share columns of pointers

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from trimtab.planner.choices import Plan
     from trimtab.profile import Profile
     from trimtab.program import Program
-    from trimtab.quantise import quantize
+    from trimtab.quantization import quantize
     from trimtab.run_time import operator
     from trimtab.session import Session, optimize
     from trimtab.target import Target
@@ -63,7 +63,7 @@ _HOMES = {
     "optimize": "trimtab.session",
     "plugins": "trimtab.plugins",
     "profile_of": "trimtab.build.derive",
-    "quantize": "trimtab.quantise",
+    "quantize": "trimtab.quantization",
 }
 
 

@@ -176,7 +176,7 @@ class Search:
         idle = [one.name for one in floats if one.saved <= 0]
         costly = [one.name for one in floats if one.saved > 0]
         said = [
-            f"{best.label}: {share:.0%} of the modelled cycles of the most expensive choice"
+            f"{best.label}: {share:.0%} of the modeled cycles of the most expensive choice"
             + (", and the cheapest of all" if best.cycles == least else "")
             + f", within {self.budget} ({self.target})"
         ]

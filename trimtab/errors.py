@@ -85,7 +85,7 @@ class PlanError(TrimtabError):
 
 
 class CalibrationError(TrimtabError):
-    """Samples or ranges that a network is quantised with are missing, or do not fit it."""
+    """Samples or ranges that a network is quantized with are missing, or do not fit it."""
 
     exit_code = 17
 

@@ -1,7 +1,7 @@
 """Profiles: which operators, element types and kernels a binary holds, and its switches.
 
 `profiles/NAME.toml` is written by hand for a family of networks; `trimtab.profile_of` derives one
-from an optimised program. Both become the same frozen dataclass, and `trimtab.build.codegen` turns
+from an optimized program. Both become the same frozen dataclass, and `trimtab.build.codegen` turns
 it into op macros and tables.
 """
 

@@ -1,4 +1,4 @@
-"""Runs a program on this machine, by the way a device goes: optimise, plan, model file, engine."""
+"""Runs a program on this machine, by the way a device goes: optimize, plan, model file, engine."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class Session:
 
 
 def optimize(program: Program, target: Target | None = None, plan: Plan | None = None) -> Program:
-    """The optimised and planned twin of `program` for `target` (default: this machine). `program`
+    """The optimized and planned twin of `program` for `target` (default: this machine). `program`
     is unchanged. What `plan` says goes before the planner's rules.
     """
     from trimtab import passes

@@ -1,4 +1,4 @@
-// Quantised elements.
+// Quantized elements.
 #include <algorithm>
 
 #include "bindings/kernel_passes/pass.h"

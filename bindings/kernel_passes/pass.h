@@ -77,7 +77,7 @@ Memory<T>& Shared() {
   return memory;
 }
 
-// Bias and limits; quantised results have factors, too.
+// Bias and limits; quantized results have factors, too.
 template <typename Args, typename T>
 void SetEpilogue(Args* args, const T* bias, size_t) {
   args->bias = bias;

@@ -7,7 +7,7 @@ namespace trimtab {
 namespace {
 
 // Pointers to the taps of groups of `rows` output rows, column by column, and how far those of a
-// group, a pixel and a column are apart. Neighbouring windows share columns; the last group has
+// group, a pixel and a column are apart. Neighboring windows share columns; the last group has
 // what is left, less than twice as many rows.
 template <typename T>
 struct Windows {

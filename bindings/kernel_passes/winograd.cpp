@@ -85,7 +85,7 @@ Pass WinogradWeightsPass(Kernel<WinogradWeightsArgs<T>> kernel, const LayerSizes
   };
 }
 
-// Quantised tiles of 6 x 6 pixels, whatever the layer's are.
+// Quantized tiles of 6 x 6 pixels, whatever the layer's are.
 constexpr size_t kWholeTile = 4, kWholeSize = 6, kWholeElements = kWholeSize * kWholeSize;
 
 Pass WholeInputPass(Kernel<WinogradInputArgs<int8_t>> kernel, const LayerSizes& s) {

@@ -2,7 +2,7 @@
 #ifndef TRIMTAB_KERNELS_ARM_DEPTHWISE_BYTES_H_
 #define TRIMTAB_KERNELS_ARM_DEPTHWISE_BYTES_H_
 
-#include "kernels/arm/requantise.h"
+#include "kernels/arm/requantize.h"
 #include "kernels/generic/depthwise_few_channels.h"
 #include "kernels/generic/unroll.h"
 
@@ -37,7 +37,7 @@ struct Sums {
     for (int i = 0; i < 4; ++i) v[i] = start.val[i];
   }
   // `slope` may be null.
-  int8x16_t Requantised(const float* scale, const float* slope, const Limits& limits) const {
+  int8x16_t Requantized(const float* scale, const float* slope, const Limits& limits) const {
     const float32x4x4_t s = LoadFour(scale);
     float32x4_t x[4];
     TRIMTAB_UNROLL
@@ -107,7 +107,7 @@ __attribute__((noinline)) void Threes(const DepthwiseArgs<int8_t>& args, const C
       sums.Two(second->x[1], taps[1].x[1], second->x[2], taps[1].x[2]);
       sums.Two(third->x[0], taps[2].x[0], third->x[1], taps[2].x[1]);
       sums.One(third->x[2], taps[2].x[2]);
-      vst1q_s8(y, sums.Requantised(channels.scale, channels.slope, limits));
+      vst1q_s8(y, sums.Requantized(channels.scale, channels.slope, limits));
       y += y_stride;
     };
     Column one, two, three;
@@ -124,7 +124,7 @@ __attribute__((noinline)) void Threes(const DepthwiseArgs<int8_t>& args, const C
   }
 }
 
-// Windows of 5 x 5, two neighbours at a time, which share weights, and taps of the columns that both see.
+// Windows of 5 x 5, two neighbors at a time, which share weights, and taps of the columns that both see.
 template <int kStep>
 __attribute__((noinline)) void Fives(const DepthwiseArgs<int8_t>& args, const Channels& given,
                                      const Limits& limits) {
@@ -162,8 +162,8 @@ __attribute__((noinline)) void Fives(const DepthwiseArgs<int8_t>& args, const Ch
       one.One(last_x[0], last_w);
       two.One(last_x[1], last_w);
       int8_t* y = channels.y + r * args.y_row_stride + p * args.y_stride;
-      vst1q_s8(y, one.Requantised(channels.scale, channels.slope, limits));
-      vst1q_s8(y + args.y_stride, two.Requantised(channels.scale, channels.slope, limits));
+      vst1q_s8(y, one.Requantized(channels.scale, channels.slope, limits));
+      vst1q_s8(y + args.y_stride, two.Requantized(channels.scale, channels.slope, limits));
     }
   }
 }
@@ -191,7 +191,7 @@ inline void AnyWindow(const DepthwiseArgs<int8_t>& args, const Channels& given,
         sums.One(vld1q_s8(line[0] + offset), vld1q_s8(tap));
         tap += 16;
       }
-      vst1q_s8(y, sums.Requantised(channels.scale, channels.slope, limits));
+      vst1q_s8(y, sums.Requantized(channels.scale, channels.slope, limits));
     }
   }
 }
@@ -217,7 +217,7 @@ __attribute__((noinline)) void TapsOfLines(const DepthwiseArgs<int8_t>& args,
                  vld1q_s8(args.w + 16 * t + 16));
       }
       if (taps % 2 == 1) sums.One(vld1q_s8(tap[taps - 1] + at), vld1q_s8(args.w + 16 * (taps - 1)));
-      vst1q_s8(y + at, sums.Requantised(args.scale, args.slope, limits));
+      vst1q_s8(y + at, sums.Requantized(args.scale, args.slope, limits));
     }
   }
 }

@@ -12,7 +12,7 @@ struct Two {
   Two(int8x16_t a, int8x16_t b) : low(Pairs(vzip1q_s8(a, b))), high(Pairs(vzip2q_s8(a, b))) {}
 };
 
-// Four places, neighbours or taps, as dot products take them: those of a channel side by side, four
+// Four places, neighbors or taps, as dot products take them: those of a channel side by side, four
 // channels in a vector.
 struct Four {
   int8x16_t v[4];
@@ -29,7 +29,7 @@ struct Four {
   }
 };
 
-// Windows of 3 x 3, two neighbours at a time, down the image, so that each row is put together once.
+// Windows of 3 x 3, two neighbors at a time, down the image, so that each row is put together once.
 // There are too many weights for registers beside rows and sums.
 class TwoDown {
  public:
@@ -71,8 +71,8 @@ class TwoDown {
       two.Start(bias);
     };
     const auto store = [&]() TRIMTAB_HERE {
-      const int8x16_t bytes = one.Requantised(scale, slope, limits);
-      vst1q_s8(y + right_y, two.Requantised(scale, slope, limits));
+      const int8x16_t bytes = one.Requantized(scale, slope, limits);
+      vst1q_s8(y + right_y, two.Requantized(scale, slope, limits));
       vst1q_s8(y, bytes);
       y += down_y;
     };

@@ -9,7 +9,7 @@
 
 namespace {
 
-// Nine taps of which neighbouring pixels share columns of three, kStride columns apart.
+// Nine taps of which neighboring pixels share columns of three, kStride columns apart.
 template <int kStride>
 struct Rolling3x3 {
   F weight[9];

@@ -1,4 +1,4 @@
-// Depthwise convolution of armv8 in assembly: blocks of neighbouring pixels of a row, sixteen
+// Depthwise convolution of armv8 in assembly: blocks of neighboring pixels of a row, sixteen
 // channels at a time, whose sums stay in registers. An input is loaded once for all windows of a
 // block that it is in, a weight once for all pixels. Pixels are outside, channels inside, as in
 // kernels/generic/depthwise.h, which computes windows that are neither 3x3 nor five wide.

@@ -1,4 +1,4 @@
-#include "kernels/arm/requantise.h"
+#include "kernels/arm/requantize.h"
 #include "kernels/generic/unroll.h"
 
 namespace {

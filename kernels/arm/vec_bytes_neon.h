@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "kernels/arm/requantise.h"
+#include "kernels/arm/requantize.h"
 
 namespace {
 

@@ -16,7 +16,7 @@ struct WideDepthwise {
   void (*lines)(const DepthwiseArgs<int8_t>& args, const int8_t* const* lines, size_t channels);
 };
 
-// By a kernel that takes several pixels for one of kNr channels: neighbours in a line where they lie,
+// By a kernel that takes several pixels for one of kNr channels: neighbors in a line where they lie,
 // if some of them have kNr channels; others, and those beside padding, in copies, in which pixels of
 // several rows lie side by side. What runs once for many pixels, and is called in several places, is
 // not inlined: half a kilobyte of code and more.
@@ -31,7 +31,7 @@ class FewChannels {
   inline void Run() {
     const size_t at_once = kNr / args_.channels;
     const bool is_even = at_once * args_.channels == kNr && args_.y_stride == args_.channels;
-    const Range inside = is_even && args_.step_w == 1 ? Neighbours() : Range{0, 0};
+    const Range inside = is_even && args_.step_w == 1 ? Neighbors() : Range{0, 0};
     if (inside.end - inside.begin < at_once) return Copied(0, args_.pixels);
     Copied(0, inside.begin);
     Copied(inside.end, args_.pixels);
@@ -46,8 +46,8 @@ class FewChannels {
     size_t begin, end;
   };
 
-  // The pixels whose taps are neighbours in each line, but in lines that are all padding.
-  inline Range Neighbours() const {
+  // The pixels whose taps are neighbors in each line, but in lines that are all padding.
+  inline Range Neighbors() const {
     const size_t columns = args_.pixels - 1 + args_.kernel_w;
     if (columns < 2 || (columns + kNr) * args_.channels > sizeof(x_)) return {0, 0};
     Range all = {0, columns};
@@ -97,7 +97,7 @@ class FewChannels {
     return block;
   }
 
-  // `groups` of as many neighbours as make kNr channels, from `pixel` on.
+  // `groups` of as many neighbors as make kNr channels, from `pixel` on.
   __attribute__((noinline)) void InPlace(size_t pixel, size_t groups) {
     const size_t column = args_.column, channels = args_.channels;
     const int8_t* lines[kCopies];

@@ -2,7 +2,7 @@
 #ifndef TRIMTAB_KERNELS_GENERIC_DEPTHWISE_ONE_BY_ONE_H_
 #define TRIMTAB_KERNELS_GENERIC_DEPTHWISE_ONE_BY_ONE_H_
 
-#include "kernels/generic/requantise.h"
+#include "kernels/generic/requantize.h"
 #include "kernels/kernel_api.h"
 
 namespace {
@@ -34,9 +34,9 @@ inline void DepthwiseOneByOne(const DepthwiseArgs<T>& args, const Finish& finish
   }
 }
 
-// Of quantised numbers.
+// Of quantized numbers.
 inline void DepthwiseBytesOneByOne(const DepthwiseArgs<int8_t>& args) {
-  DepthwiseOneByOne<int32_t>(args, [&](int32_t sum, size_t c) { return Requantise(args, sum, c); });
+  DepthwiseOneByOne<int32_t>(args, [&](int32_t sum, size_t c) { return Requantize(args, sum, c); });
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 
 namespace {
 
-// The primitives by type of vector; a kernel with another Narrow than F specialises them.
+// The primitives by type of vector; a kernel with another Narrow than F specializes them.
 template <class V>
 constexpr size_t kLanesOf = sizeof(V) / sizeof(Element);
 template <class V>
@@ -87,7 +87,7 @@ inline void TilePanels(const GemmArgs<Element>& args, size_t count) {
 }
 
 // The same of a tile of fewer than kMr rows, or of any number of whole tiles. A kernel may
-// specialise it. Not inlined, as there are several calls.
+// specialize it. Not inlined, as there are several calls.
 template <class Tile, int kRows, int kVectors, class V = F>
 __attribute__((noinline)) void Panels(const GemmArgs<Element>& given, size_t count) {
   GemmArgs<Element> args = given;  // copies that stores to c cannot change

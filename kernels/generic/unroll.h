@@ -1,5 +1,5 @@
 // TRIMTAB_UNROLL before a loop of constant length: its arrays of vectors must become registers, at
-// any optimisation level. TRIMTAB_NO_UNROLL before one whose body is long: copies would cost
+// any optimization level. TRIMTAB_NO_UNROLL before one whose body is long: copies would cost
 // size and gain nothing.
 #ifndef TRIMTAB_KERNELS_GENERIC_UNROLL_H_
 #define TRIMTAB_KERNELS_GENERIC_UNROLL_H_

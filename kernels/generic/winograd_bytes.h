@@ -1,4 +1,4 @@
-// The transforms of Winograd convolution of quantised numbers, over vectors of channels.
+// The transforms of Winograd convolution of quantized numbers, over vectors of channels.
 #ifndef TRIMTAB_KERNELS_GENERIC_WINOGRAD_BYTES_H_
 #define TRIMTAB_KERNELS_GENERIC_WINOGRAD_BYTES_H_
 

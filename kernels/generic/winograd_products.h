@@ -1,4 +1,4 @@
-// The frame of the kernels for products of transformed tiles of quantised numbers: panels of weights,
+// The frame of the kernels for products of transformed tiles of quantized numbers: panels of weights,
 // and tiles of rows as even as they can be, for most images leave a few.
 //
 // A kernel supplies Tile: kMr rows by kNr columns, and Multiply<kRows>(args, a, w, c), which computes

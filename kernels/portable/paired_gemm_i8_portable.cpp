@@ -1,4 +1,4 @@
-#include "kernels/generic/requantise.h"
+#include "kernels/generic/requantize.h"
 #include "kernels/kernel_api.h"
 
 // Any tile, one result after the other.
@@ -25,7 +25,7 @@ extern "C" void paired_gemm_i8_portable(const PairedGemmArgs<int8_t>& args) {
       if (args.reals != nullptr) {
         args.reals[at] = static_cast<float>(sum) * args.scale[column];
       } else {
-        args.c[at] = Requantise(args, sum, column);
+        args.c[at] = Requantize(args, sum, column);
       }
     }
   }

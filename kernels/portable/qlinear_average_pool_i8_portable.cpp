@@ -1,4 +1,4 @@
-#include "kernels/generic/requantise.h"
+#include "kernels/generic/requantize.h"
 #include "kernels/kernel_api.h"
 
 extern "C" void qlinear_average_pool_i8_portable(const QlinearPoolArgs<int8_t>& args) {

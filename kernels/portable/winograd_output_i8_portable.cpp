@@ -1,4 +1,4 @@
-#include "kernels/generic/requantise.h"
+#include "kernels/generic/requantize.h"
 #include "kernels/generic/winograd_lines.h"
 #include "kernels/kernel_api.h"
 
@@ -19,7 +19,7 @@ extern "C" void winograd_output_i8_portable(const WinogradOutputArgs<int8_t>& ar
       for (size_t j = 0; j < args.columns; ++j) {
         const int32_t sum = static_cast<int32_t>(sums[j] * kInverseOfNine) >> kShift;
         args.y[i * args.row_stride + j * args.pixel_stride + c] =
-            Requantise(args, sum + args.bias[c], c);
+            Requantize(args, sum + args.bias[c], c);
       }
     }
   }

@@ -23,7 +23,7 @@
  * The rules that keep a plug-in working with later releases:
  *   - Every struct begins with its size, as the side that makes it was compiled. Fields are added at
  *     the end and never removed or given another meaning; what a smaller struct lacks is zero.
- *   - Structs stand in lists of pointers, so that a larger one does not move its neighbours.
+ *   - Structs stand in lists of pointers, so that a larger one does not move its neighbors.
  *   - TRIMTAB_PLUGIN_ABI grows only if that cannot be kept. The engine refuses a number that it
  *     does not know, and a struct that is smaller than the first release's. */
 #ifndef TRIMTAB_PLUGIN_H_

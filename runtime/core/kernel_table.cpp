@@ -13,7 +13,7 @@ bool Fits(const KernelRow& row, const KernelRef& ref) {
 }  // namespace
 
 Status FindKernel(const KernelRef& ref, uint16_t family, const KernelRow** row) {
-  TRIMTAB_CHECK(ref.name != 0, "the program has no plan: optimise it for a target first");
+  TRIMTAB_CHECK(ref.name != 0, "the program has no plan: optimize it for a target first");
   TRIMTAB_CHECK(ref.family == family, "the plan names a kernel of another family");
   TRIMTAB_CHECK(ref.mr <= kMaxTileRows && ref.nr <= kMaxTileColumns, "kernel tile is out of range",
                 ref.mr, ref.nr);

@@ -38,13 +38,13 @@ bool NameFits(const uint8_t* bytes, const Region& tables, uint32_t offset) {
   return tables.Holds(offset, length + 3u, 1) && bytes[offset + 2 + length] == 0;
 }
 
-bool QuantisationFits(const uint8_t* bytes, const Region& tables, const VarRecord& var) {
-  const uint32_t offset = var.quantisation_offset;
+bool QuantizationFits(const uint8_t* bytes, const Region& tables, const VarRecord& var) {
+  const uint32_t offset = var.quantization_offset;
   if (offset == 0) return true;
-  if (!tables.Holds(offset, sizeof(Quantisation), 4)) return false;
-  const Quantisation& found = *reinterpret_cast<const Quantisation*>(bytes + offset);
+  if (!tables.Holds(offset, sizeof(Quantization), 4)) return false;
+  const Quantization& found = *reinterpret_cast<const Quantization*>(bytes + offset);
   int32_t count = 1;
-  if (found.axis != Quantisation::kPerTensor) {
+  if (found.axis != Quantization::kPerTensor) {
     if (static_cast<uint32_t>(found.axis) >= var.rank) return false;
     count = var.dims[found.axis];
   }
@@ -74,7 +74,7 @@ const char* Fault(const VarRecord& var, const uint8_t* bytes, const Region& tabl
   const int64_t count = Program::dims(var).Count();
   if (count < 0) return TRIMTAB_TEXT("a variable is negative or too large");
   if (!NameFits(bytes, tables, var.name_offset)) return TRIMTAB_TEXT("bad name of a variable");
-  if (!QuantisationFits(bytes, tables, var)) return TRIMTAB_TEXT("bad quantisation of a variable");
+  if (!QuantizationFits(bytes, tables, var)) return TRIMTAB_TEXT("bad quantization of a variable");
   // Packing only ever pads, so even packed data holds every element.
   if (var.data_offset != 0 && (!constants.Holds(var.data_offset, var.data_bytes, 64) ||
                                var.data_bytes / element_bytes < static_cast<uint64_t>(count))) {

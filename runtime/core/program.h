@@ -43,7 +43,7 @@ struct VarRecord {
   uint32_t name_offset;  // 0: no name; else u16 length, text, zero byte
   uint8_t dtype, layout, rank, flags;
   uint32_t parent, channel;      // with kVarPart: whose channels these are, from `channel` on
-  uint32_t quantisation_offset;  // 0: none; else a Quantisation, 4-byte aligned
+  uint32_t quantization_offset;  // 0: none; else a Quantization, 4-byte aligned
   uint32_t reserved;
 };
 static_assert(sizeof(VarRecord) == 72, "a variable record is 72 bytes");
@@ -82,10 +82,10 @@ class Program {
     for (int i = 0; i < var.rank; ++i) dims[i] = var.dims[i];
     return dims;
   }
-  const Quantisation* quantisation(const VarRecord& var) const {
-    return var.quantisation_offset == 0
+  const Quantization* quantization(const VarRecord& var) const {
+    return var.quantization_offset == 0
                ? nullptr
-               : reinterpret_cast<const Quantisation*>(bytes_ + var.quantisation_offset);
+               : reinterpret_cast<const Quantization*>(bytes_ + var.quantization_offset);
   }
   const char* name(uint32_t name_offset) const {
     return name_offset == 0 ? "" : reinterpret_cast<const char*>(bytes_ + name_offset + 2);

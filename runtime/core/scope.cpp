@@ -12,7 +12,7 @@ Status Scope::Create(const Program& program, Memory* memory) {
     tensor.dims = Program::dims(record);
     tensor.dtype = static_cast<DType>(record.dtype);
     tensor.layout = static_cast<Layout>(record.layout);
-    tensor.quantisation = program.quantisation(record);
+    tensor.quantization = program.quantization(record);
     variable.name = program.name(record.name_offset);
     variable.constant = variable.written = record.data_offset != 0;
     variable.root = variable.next = i;

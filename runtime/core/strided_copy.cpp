@@ -180,7 +180,7 @@ void StridedCopy::AddAxis(int64_t extent, ptrdiff_t from_stride, ptrdiff_t to_st
   axes_[at] = {static_cast<size_t>(extent), from_stride, to_stride};
 }
 
-// Joins neighbours that are one run on both sides: fewer loops, longer copies.
+// Joins neighbors that are one run on both sides: fewer loops, longer copies.
 void StridedCopy::MergeAxes() {
   int kept = 0;
   for (int i = 0; i < count_; ++i) {

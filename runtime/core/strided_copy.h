@@ -38,7 +38,7 @@ class StridedCopy {
   Axis axes_[kMaxAxes];  // by falling `to` stride, so that writes go forward
 };
 
-// Distance in elements between neighbours along every logical dimension.
+// Distance in elements between neighbors along every logical dimension.
 void LogicalStrides(const Tensor& tensor, ptrdiff_t* strides);
 
 }  // namespace trimtab

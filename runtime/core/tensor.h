@@ -28,7 +28,7 @@ size_t ElementSize(DType dtype);  // bytes; 0 for an unknown type
 
 // What stored integers stand for: real = scale * (stored - zero_point). As it lies in a .ttm file,
 // where `count` scales and then `count` zero points follow it.
-struct Quantisation {
+struct Quantization {
   static constexpr int32_t kPerTensor = -1;
 
   int32_t axis;    // the logical dimension that has a scale for each index; or kPerTensor
@@ -36,7 +36,7 @@ struct Quantisation {
   const float* scales() const { return reinterpret_cast<const float*>(this + 1); }
   const int32_t* zero_points() const { return reinterpret_cast<const int32_t*>(scales() + count); }
 };
-static_assert(sizeof(Quantisation) == 8, "scales begin 8 bytes on");
+static_assert(sizeof(Quantization) == 8, "scales begin 8 bytes on");
 
 // Of a C++ type: the element type, and its name in those of kernels (trimtab/schema.py DTYPES).
 template <typename T>
@@ -108,7 +108,7 @@ class Tensor {
   // Of the NHWC image in whose pixels this one lies, with other channels beside its own; 0: it lies
   // alone.
   int32_t parent_channels = 0;
-  const Quantisation* quantisation = nullptr;  // in the file; null: elements are the numbers
+  const Quantization* quantization = nullptr;  // in the file; null: elements are the numbers
   void* raw = nullptr;
   size_t bytes = 0;  // of the data behind `raw`; packed weights hold other than Count() elements
 

@@ -13,7 +13,7 @@ class ArgMax final : public OperatorOf<ArgMaxAttributes> {
     const auto outer = static_cast<size_t>(x.dims.Count(0, axis_));
     const auto* from = static_cast<const float*>(x.raw);
     auto* to = static_cast<int64_t*>(output().raw);
-    // Neighbours are searched side by side: their elements are, while those of a result may lie
+    // Neighbors are searched side by side: their elements are, while those of a result may lie
     // far apart.
     const size_t blocks = (inner + kAtOnce - 1) / kAtOnce;
     pool.For(outer * blocks, length * kAtOnce, [&](size_t begin, size_t end, int) {
@@ -49,10 +49,10 @@ class ArgMax final : public OperatorOf<ArgMaxAttributes> {
   }
 
  private:
-  static constexpr size_t kAtOnce = 64;  // neighbours, in local arrays
+  static constexpr size_t kAtOnce = 64;  // neighbors, in local arrays
 
   // to[i] = arg max over j < length of x[j * stride + i], for i < n; kFull: n is kAtOnce, which
-  // lets every compiler vectorise.
+  // lets every compiler vectorize.
   template <bool kFull>
   void Search(const float* x, size_t length, size_t stride, size_t part, int64_t* to) const {
     const size_t n = kFull ? kAtOnce : part;

@@ -32,7 +32,7 @@ class BinaryLoops : public Operator {
 
   BinaryArgs<T> RowsAt(size_t row) const;
 
-  // In memory order of the result, neighbours joined where all operands allow it. The last two are
+  // In memory order of the result, neighbors joined where all operands allow it. The last two are
   // the kernel's.
   Axis axes_[Dims::kMaxRank + 1];
   int axis_count_ = 0;

@@ -68,7 +68,7 @@ class ConvWinograd final : public OperatorOf<ConvWinogradAttributes> {
   // Pixels are pointed at, squares of them are gathered.
   bool gathers() const { return square_ > 1; }
   size_t elements() const { return size_ * size_; }
-  // In a row, which neighbouring tiles see.
+  // In a row, which neighboring tiles see.
   size_t squares_of(size_t tiles) const { return tiles * tiles_.side + size_ - tiles_.side; }
   // Elements of the squares that a row of tiles sees.
   uint64_t band() const {
@@ -153,7 +153,7 @@ Status ConvWinograd<T>::Prepare() {
   return RequestScratch(gemm_.scratch_bytes() + static_cast<uint64_t>(bytes));
 }
 
-// The squares that neighbouring tiles of a row see, from one on: channels_ apart, row by row. Those
+// The squares that neighboring tiles of a row see, from one on: channels_ apart, row by row. Those
 // that two tiles see are gathered once. Padding is part of squares; what fills up their channels is
 // left as it is.
 template <typename T>

@@ -3,16 +3,16 @@
 
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
-#include "runtime/ops/quantised_rows.h"
+#include "runtime/ops/quantized_rows.h"
 
 namespace trimtab {
 namespace {
 
 template <typename T>
-void Dequantize(const Tensor& x, const QuantisedRows& rows, float* y, ThreadPool& pool) {
+void Dequantize(const Tensor& x, const QuantizedRows& rows, float* y, ThreadPool& pool) {
   using Difference = std::conditional_t<sizeof(T) < sizeof(int32_t), int32_t, int64_t>;
   const T* const from = x.data<T>();
-  const Quantisation& q = *x.quantisation;
+  const Quantization& q = *x.quantization;
   rows.For(pool, [&](size_t begin, size_t count, size_t index) {
     const float scale = q.scales()[index];
     const auto zero_point = static_cast<Difference>(q.zero_points()[index]);
@@ -41,7 +41,7 @@ class DequantizeLinear final : public OperatorOf<DequantizeLinearAttributes> {
   Status Prepare() override { return rows_.Prepare(input(0)); }
 
  private:
-  QuantisedRows rows_;
+  QuantizedRows rows_;
 };
 
 }  // namespace

@@ -22,7 +22,7 @@ struct Epilogue {
   void Apply(T* y, size_t rows, size_t columns, size_t stride) const;
 };
 
-// Of quantised results: what sums are multiplied by, then those below 0, one number for each packed
+// Of quantized results: what sums are multiplied by, then those below 0, one number for each packed
 // column, and what is added then, unless they are real numbers. Other activations are bounds, or
 // tables of their own.
 template <>

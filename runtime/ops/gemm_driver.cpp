@@ -25,7 +25,7 @@ void PointAtEvenRows(const void* even_rows, GemmTiles<T>* tiles) {
   tiles->k = source.k;
 }
 
-// What kernels may write to beside the result: those of quantised numbers to the rows of a tile.
+// What kernels may write to beside the result: those of quantized numbers to the rows of a tile.
 template <typename T>
 static uint64_t LentBytes(const GemmArgs<T>*, uint64_t) {
   return 0;

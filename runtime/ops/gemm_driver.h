@@ -23,7 +23,7 @@ struct GemmTiles {
 
 // One product: `groups` x `lines` x `line_rows` rows of `columns` outputs. The rows of a line lie
 // `row_stride` apart in c, lines lie `line_stride` apart, and the columns of group g begin at
-// g * columns. A residual has one line, whose rows lie `residual_stride` apart. Of quantised numbers
+// g * columns. A residual has one line, whose rows lie `residual_stride` apart. Of quantized numbers
 // the results are `reals` in place of c, where that is not null.
 template <typename T>
 struct GemmJob {

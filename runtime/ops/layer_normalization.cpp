@@ -11,7 +11,7 @@ class LayerNormalization final : public OperatorOf<LayerNormalizationAttributes>
   void Run(ThreadPool& pool) override;
 
  private:
-  size_t inner_ = 1;  // elements that are normalised together
+  size_t inner_ = 1;  // elements that are normalized together
 };
 
 Status LayerNormalization::InferShape() {
@@ -19,11 +19,11 @@ Status LayerNormalization::InferShape() {
   const int axis = x.Axis(attributes().axis);
   TRIMTAB_CHECK(axis >= 0, "axis is out of range (axis, rank)", attributes().axis, x.rank);
   const int64_t inner = x.Count(axis, x.rank);
-  TRIMTAB_CHECK(inner >= 1, "nothing to normalise");
+  TRIMTAB_CHECK(inner >= 1, "nothing to normalize");
   TRIMTAB_CHECK(input(1).Count() == inner,
-                "scale does not fit the normalised dimensions (expected)", inner);
+                "scale does not fit the normalized dimensions (expected)", inner);
   TRIMTAB_CHECK(!has_input(2) || input(2).Count() == inner,
-                "bias does not fit the normalised dimensions (expected)", inner);
+                "bias does not fit the normalized dimensions (expected)", inner);
   inner_ = static_cast<size_t>(inner);
   output().dims = x;
   return Status();

@@ -1,4 +1,4 @@
-// Local response normalisation across channels (Krizhevsky et al. 2012):
+// Local response normalization across channels (Krizhevsky et al. 2012):
 //   y[c] = x[c] / (bias + alpha / size * sum over c - (size - 1) / 2 <= i <= c + size / 2 of
 //   x[i]^2) ^ beta.
 #include <math.h>

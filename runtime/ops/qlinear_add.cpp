@@ -1,7 +1,7 @@
-// Sum of quantised numbers.
+// Sum of quantized numbers.
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
-#include "runtime/ops/requantise.h"
+#include "runtime/ops/requantize.h"
 
 namespace trimtab {
 namespace {
@@ -36,9 +36,9 @@ class QlinearAdd final : public OperatorOf<QlinearAddAttributes> {
     TRIMTAB_RETURN_IF_ERROR(BindLimits(attributes(), output(), &y));
     args_.low = y.low;
     args_.high = y.high;
-    const float scale = output().quantisation->scales()[0];
-    args_.a_scale = input(0).quantisation->scales()[0] / scale;
-    args_.b_scale = input(1).quantisation->scales()[0] / scale;
+    const float scale = output().quantization->scales()[0];
+    args_.a_scale = input(0).quantization->scales()[0] / scale;
+    args_.b_scale = input(1).quantization->scales()[0] / scale;
     // Rounded one by one, as onnxruntime has it: no product may be fused with the sum.
     const volatile float a_part = static_cast<float>(a) * args_.a_scale;
     const volatile float b_part = static_cast<float>(b) * args_.b_scale;

@@ -1,8 +1,8 @@
-// Mean over a window of quantised numbers.
+// Mean over a window of quantized numbers.
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
 #include "runtime/ops/mean_window.h"
-#include "runtime/ops/requantise.h"
+#include "runtime/ops/requantize.h"
 #include "runtime/ops/row_driver.h"
 
 namespace trimtab {
@@ -60,7 +60,7 @@ class QlinearAveragePool final : public OperatorOf<QlinearAveragePoolAttributes>
     TRIMTAB_RETURN_IF_ERROR(ReadZeroPoint(input(0), &zero_point_));
     TRIMTAB_RETURN_IF_ERROR(BindLimits(attributes(), output(), &args_));
     args_.bias = -zero_point_ * window_.kernel_h * window_.kernel_w;
-    factor_ = input(0).quantisation->scales()[0] / output().quantisation->scales()[0];
+    factor_ = input(0).quantization->scales()[0] / output().quantization->scales()[0];
     TRIMTAB_RETURN_IF_ERROR(Bind<NameHash("qlinear_average_pool")>(attributes().kernel, &kernel_));
     TRIMTAB_RETURN_IF_ERROR(
         rows_.Prepare(window_, output().w(), input(0).c(), 1, attributes().pixels, threads()));

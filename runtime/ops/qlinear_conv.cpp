@@ -1,9 +1,9 @@
-// 2-D convolution of quantised numbers as indirect GEMM.
+// 2-D convolution of quantized numbers as indirect GEMM.
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
 #include "runtime/ops/gemm_driver.h"
-#include "runtime/ops/requantise.h"
+#include "runtime/ops/requantize.h"
 #include "runtime/ops/window.h"
 
 namespace trimtab {
@@ -52,7 +52,7 @@ void PointAtPixelsAndOn(const void* context, GemmTiles<int8_t>* tiles) {
 constexpr size_t kWord = 16;
 
 // Under larger windows the taps of a pixel are copied side by side, all of a kernel row at once where
-// these are neighbours. Copies of whole words end too late: the next one begins where they should
+// these are neighbors. Copies of whole words end too late: the next one begins where they should
 // have ended, and what is behind the last one meets weights of 0.
 class Gather {
  public:
@@ -64,8 +64,8 @@ class Gather {
         places_(static_cast<size_t*>(buffer)),
         to_(static_cast<int8_t*>(buffer) + source.places_bytes) {
     const Window& window = from_.window;
-    const bool neighbours = from_.pixel_stride == source.k && window.dilation_w == 1;
-    taps_ = neighbours ? window.kernel_w : 1;
+    const bool neighbors = from_.pixel_stride == source.k && window.dilation_w == 1;
+    taps_ = neighbors ? window.kernel_w : 1;
     tap_bytes_ = source.k;
     const size_t line = window.dilation_h * from_.w * from_.pixel_stride;
     for (int32_t i = 0; i < window.kernel_h; ++i) {
@@ -74,7 +74,7 @@ class Gather {
     }
   }
 
-  // Of `count` neighbours from column `x` on in a line of the output, counted over all images.
+  // Of `count` neighbors from column `x` on in a line of the output, counted over all images.
   void Line(size_t line, size_t x, size_t count) {
     const Window& window = from_.window;
     const size_t image = line / from_.out_h;
@@ -99,7 +99,7 @@ class Gather {
   }
 
  private:
-  // How many of `count` neighbours from a place on have all taps inside, and words that end there.
+  // How many of `count` neighbors from a place on have all taps inside, and words that end there.
   size_t Whole(const int8_t* pixels, size_t place, int32_t top, int32_t left, size_t count) const {
     const Window& window = from_.window;
     const int32_t room = from_.w - left - window.extent_w();
@@ -238,7 +238,7 @@ Status QlinearConv::InferShape() {
   TRIMTAB_RETURN_IF_ERROR(ReadConvolution({x, w, &input(2), nullptr}, attributes().strides,
                                           attributes().pads, attributes().dilations, &window_,
                                           &output().dims));
-  TRIMTAB_RETURN_IF_ERROR(CheckQuantisedOperands(x, w, input(2), input(3)));
+  TRIMTAB_RETURN_IF_ERROR(CheckQuantizedOperands(x, w, input(2), input(3)));
   const int64_t group = attributes().group;
   TRIMTAB_CHECK(group >= 1 && x.c() % group == 0 && w.dims[0] % group == 0,
                 "channels are no multiple of the groups (input channels, groups)", x.c(), group);

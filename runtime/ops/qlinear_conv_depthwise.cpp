@@ -1,8 +1,8 @@
-// Convolution of every channel by itself, of quantised numbers.
+// Convolution of every channel by itself, of quantized numbers.
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
-#include "runtime/ops/requantise.h"
+#include "runtime/ops/requantize.h"
 #include "runtime/ops/row_driver.h"
 
 namespace trimtab {
@@ -27,7 +27,7 @@ Status QlinearConvDepthwise::InferShape() {
   TRIMTAB_RETURN_IF_ERROR(ReadConvolution({x, w, &input(2), nullptr}, attributes().strides,
                                           attributes().pads, attributes().dilations, &window_,
                                           &output().dims));
-  TRIMTAB_RETURN_IF_ERROR(CheckQuantisedOperands(x, w, input(2), input(3)));
+  TRIMTAB_RETURN_IF_ERROR(CheckQuantizedOperands(x, w, input(2), input(3)));
   TRIMTAB_CHECK(w.dims[0] == x.c() && w.dims[1] == 1,
                 "weights must be one window for every channel of the input", x.c());
   return Status();

@@ -1,4 +1,4 @@
-// Convolution of quantised numbers as Winograd F(4 x 4, 3 x 3) in whole numbers: products of 16 bits
+// Convolution of quantized numbers as Winograd F(4 x 4, 3 x 3) in whole numbers: products of 16 bits
 // and sums modulo 2^32 (WinogradOutputArgs<int8_t> says why these are exact).
 //
 // A thread takes a block of tiles through all three steps: for all output channels, or for a share of
@@ -9,7 +9,7 @@
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
 #include "runtime/ops/epilogue.h"
-#include "runtime/ops/requantise.h"
+#include "runtime/ops/requantize.h"
 #include "runtime/ops/window.h"
 #include "runtime/ops/winograd_tiles.h"
 
@@ -58,7 +58,7 @@ Status QlinearConvWinograd::InferShape() {
   const Tensor &x = input(0), &w = input(1);
   TRIMTAB_RETURN_IF_ERROR(ReadConvolution({x, w, &input(2), nullptr}, attributes().strides,
                                           attributes().pads, {kOnes, 2}, &window_, &output().dims));
-  TRIMTAB_RETURN_IF_ERROR(CheckQuantisedOperands(x, w, input(2), input(3)));
+  TRIMTAB_RETURN_IF_ERROR(CheckQuantizedOperands(x, w, input(2), input(3)));
   TRIMTAB_CHECK(w.dims[1] == x.c() && window_.kernel_h == 3 && window_.kernel_w == 3,
                 "weights must be 3 x 3 and fit the input's channels", x.c());
   TRIMTAB_CHECK(window_.stride_h == 1 && window_.stride_w == 1, "strides must be 1",

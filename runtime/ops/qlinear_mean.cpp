@@ -1,8 +1,8 @@
-// Mean over height and width of quantised numbers.
+// Mean over height and width of quantized numbers.
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"
-#include "runtime/ops/requantise.h"
+#include "runtime/ops/requantize.h"
 #include "runtime/ops/window.h"
 
 namespace trimtab {
@@ -72,8 +72,8 @@ class QlinearMean final : public OperatorOf<QlinearMeanAttributes> {
     bias_ = -zero_point * static_cast<int32_t>(pixels_);
     args_.channels = static_cast<size_t>(x.c());
     args_.x_stride = x.pixel_stride();
-    args_.scale = x.quantisation->scales()[0] /
-                  (output().quantisation->scales()[0] * static_cast<float>(pixels_));
+    args_.scale = x.quantization->scales()[0] /
+                  (output().quantization->scales()[0] * static_cast<float>(pixels_));
     const auto several = static_cast<size_t>(threads()) * kBlocksPerThread;
     parts_ = threads() > 1 && pixels_ > kPart ? Least(several, pixels_ / kPart) : 1;
     room_ = RoundUp(args_.channels, size_t{kMeanUnit});

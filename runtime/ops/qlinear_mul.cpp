@@ -1,11 +1,11 @@
-// Product of quantised numbers.
+// Product of quantized numbers.
 #include <string.h>
 
 #include <algorithm>
 
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
-#include "runtime/ops/requantise.h"
+#include "runtime/ops/requantize.h"
 
 namespace trimtab {
 namespace {
@@ -67,8 +67,8 @@ class QlinearMul final : public OperatorOf<QlinearMulAttributes> {
     TRIMTAB_RETURN_IF_ERROR(ReadZeroPoint(input(0), &args_.a_zero_point));
     TRIMTAB_RETURN_IF_ERROR(ReadZeroPoint(input(1), &args_.b_zero_point));
     TRIMTAB_RETURN_IF_ERROR(BindLimits(attributes(), output(), &args_));
-    args_.scale = input(0).quantisation->scales()[0] * input(1).quantisation->scales()[0] /
-                  output().quantisation->scales()[0];
+    args_.scale = input(0).quantization->scales()[0] * input(1).quantization->scales()[0] /
+                  output().quantization->scales()[0];
     return Bind<NameHash("qlinear_mul")>(attributes().kernel, &kernel_);
   }
 

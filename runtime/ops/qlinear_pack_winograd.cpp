@@ -1,4 +1,4 @@
-// Transformed weights for Winograd convolution of quantised numbers.
+// Transformed weights for Winograd convolution of quantized numbers.
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
 #include "runtime/core/parallel.h"

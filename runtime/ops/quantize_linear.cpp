@@ -1,7 +1,7 @@
 // Real numbers become integers.
 #include "generated/attributes.h"
 #include "runtime/core/operator.h"
-#include "runtime/ops/quantised_rows.h"
+#include "runtime/ops/quantized_rows.h"
 
 namespace trimtab {
 namespace {
@@ -12,7 +12,7 @@ class QuantizeLinear final : public OperatorOf<QuantizeLinearAttributes> {
     const float* const x = input(0).data<float>();
     auto* const y = static_cast<uint8_t*>(output().raw);
     const bool is_signed = output().dtype == DType::kI8;
-    const Quantisation& q = *output().quantisation;
+    const Quantization& q = *output().quantization;
     rows_.For(pool, [&](size_t begin, size_t count, size_t index) {
       kernel_({x + begin, y + begin, count, q.scales()[index], q.zero_points()[index],
                is_signed ? INT8_MIN : 0, is_signed ? INT8_MAX : UINT8_MAX});
@@ -32,7 +32,7 @@ class QuantizeLinear final : public OperatorOf<QuantizeLinearAttributes> {
   }
 
  private:
-  QuantisedRows rows_;
+  QuantizedRows rows_;
   Kernel<QuantizeArgs<float>> kernel_ = nullptr;
 };
 

@@ -3,7 +3,7 @@
 namespace trimtab {
 namespace {
 
-constexpr size_t kPartialSums = 16;  // independent, so that they vectorise, and more accurate
+constexpr size_t kPartialSums = 16;  // independent, so that they vectorize, and more accurate
 
 struct Axis {
   size_t extent;
@@ -23,7 +23,7 @@ size_t Offset(const Axis* axes, int count, size_t index) {
 float Combine(Reduction reduction, float a, float b) {
   switch (reduction) {
     case Reduction::kMax:
-      // NaN wins, as in numpy. Without a jump, so that loops of it vectorise.
+      // NaN wins, as in numpy. Without a jump, so that loops of it vectorize.
       return static_cast<int>(b > a) | static_cast<int>(b != b) ? b : a;
     case Reduction::kMin:
       return static_cast<int>(b < a) | static_cast<int>(b != b) ? b : a;
@@ -32,7 +32,7 @@ float Combine(Reduction reduction, float a, float b) {
   }
 }
 
-// y[i] = combine(y[i], x[i]): one switch per row keeps the loops simple enough to vectorise.
+// y[i] = combine(y[i], x[i]): one switch per row keeps the loops simple enough to vectorize.
 void CombineRow(Reduction reduction, const float* x, float* y, size_t n) {
   switch (reduction) {
     case Reduction::kMax:

@@ -134,9 +134,9 @@ class Resize final : public OperatorOf<ResizeAttributes> {
                              (i * (axis.roi_end - axis.roi_begin) * (in - 1)) / (out - 1)
                        : 0.5f * (axis.roi_begin + axis.roi_end) * (in - 1);
       case ResizeCoordinateMode::kHalfPixelSymmetric: {
-        const float centre_shift = in / 2 * (1 - out / (axis.scale * in));
+        const float center_shift = in / 2 * (1 - out / (axis.scale * in));
         const double scale = static_cast<double>(axis.scale);
-        return static_cast<float>(static_cast<double>(centre_shift) + (index + 0.5) / scale - 0.5);
+        return static_cast<float>(static_cast<double>(center_shift) + (index + 0.5) / scale - 0.5);
       }
       case ResizeCoordinateMode::kHalfPixel:
         break;

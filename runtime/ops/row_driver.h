@@ -1,5 +1,5 @@
 // The framework around depthwise and pooling micro-kernels: output rows in parallel, pointers to
-// the taps of neighbouring pixels.
+// the taps of neighboring pixels.
 #ifndef TRIMTAB_OPS_ROW_DRIVER_H_
 #define TRIMTAB_OPS_ROW_DRIVER_H_
 
@@ -9,7 +9,7 @@
 
 namespace trimtab {
 
-// Neighbouring pixels of one or more output rows of an image: tap (i, j) of pixel p in row r is at
+// Neighboring pixels of one or more output rows of an image: tap (i, j) of pixel p in row r is at
 // a[(p * step_w + j) * column + r * stride_h + i].
 template <typename T>
 struct RowPiece {

@@ -1,4 +1,4 @@
-// Operators that normalise along one axis: softmax and its logarithm.
+// Operators that normalize along one axis: softmax and its logarithm.
 #ifndef TRIMTAB_OPS_SOFTMAX_ROWS_H_
 #define TRIMTAB_OPS_SOFTMAX_ROWS_H_
 

@@ -113,7 +113,7 @@ Status ReadConvolution(const ConvolutionOperands& operands, const IntList& strid
   return Status();
 }
 
-// How many neighbours in a line of the output, from one on, have all their taps inside of the
+// How many neighbors in a line of the output, from one on, have all their taps inside of the
 // image.
 template <typename T>
 static size_t InsideOfLine(const WindowSource<T>& source, size_t out_y, size_t out_x) {
@@ -125,7 +125,7 @@ static size_t InsideOfLine(const WindowSource<T>& source, size_t out_y, size_t o
   return Least(static_cast<size_t>(room / window.stride_w) + 1, source.out_w - out_x);
 }
 
-// Points at the kernel rows of such neighbours, of which `first` is the first tap.
+// Points at the kernel rows of such neighbors, of which `first` is the first tap.
 template <typename T>
 static void PointAtKernelRows(const WindowSource<T>& source, const T* first, size_t rows, size_t mr,
                               const T** a) {
@@ -240,7 +240,7 @@ void PointAtRows(const WindowSource<T>& source, const TapColumns& columns, size_
   const int32_t left = static_cast<int32_t>(x) * window.stride_w - window.pad_left;
   const T* const image = source.x + row / source.out_h * source.h * source.w * source.pixel_stride;
 
-  // The windows of neighbours that share columns are one window of more columns.
+  // The windows of neighbors that share columns are one window of more columns.
   const bool shared = window.shares_columns();
   const size_t windows = shared ? 1 : pixels;
   const int32_t count = shared

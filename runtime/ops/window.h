@@ -20,7 +20,7 @@ struct Window {
     return taps() == 1 && stride_h == 1 && stride_w == 1 &&
            (pad_top | pad_left | pad_bottom | pad_right) == 0;
   }
-  // True when neighbouring outputs' windows, without gaps between taps, make one wider (or higher)
+  // True when neighboring outputs' windows, without gaps between taps, make one wider (or higher)
   // window.
   bool shares_columns() const { return dilation_w == 1 && stride_w <= kernel_w; }
   bool shares_rows() const { return dilation_h == 1 && stride_h <= kernel_h; }
@@ -92,13 +92,13 @@ struct TapColumns {
   TapColumns(const Window& window, int32_t rows)
       : column((rows - 1) * window.stride_h + window.kernel_h),
         step_w(window.shares_columns() ? window.stride_w : window.kernel_w) {}
-  // How many pointers `pixels` neighbours in each row take.
+  // How many pointers `pixels` neighbors in each row take.
   int64_t Count(const Window& window, int64_t pixels) const {
     return ((pixels - 1) * step_w + window.kernel_w) * column;
   }
 };
 
-// Points `a` at the taps of `pixels` neighbours from `x` on, in one or more output rows of an image
+// Points `a` at the taps of `pixels` neighbors from `x` on, in one or more output rows of an image
 // from `row` (counted over all images) on.
 template <typename T>
 void PointAtRows(const WindowSource<T>& source, const TapColumns& columns, size_t row, size_t x,

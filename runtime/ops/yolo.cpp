@@ -62,9 +62,9 @@ void Yolo::DecodeBox(const float* x, float column, float row, const float* ancho
   const auto w = static_cast<float>(input(0).w()), h = static_cast<float>(input(0).h());
   const float cells[2] = {w, h};
   for (int i = 0; i < 2; ++i) {
-    const float centre = activated ? x[i] : Sigmoid(x[i]);
+    const float center = activated ? x[i] : Sigmoid(x[i]);
     const float size = x[2 + i];
-    y[i] = (place[i] + (centre - 0.5f) * scale + 0.5f) / cells[i];
+    y[i] = (place[i] + (center - 0.5f) * scale + 0.5f) / cells[i];
     y[2 + i] = anchor[i] * (activated ? 4.0f * size * size : expf(size));
   }
   y[4] = activated ? x[4] : Sigmoid(x[4]);

@@ -157,7 +157,7 @@ def test_keys_go_through_the_marks_of_a_chart(browser: chromium.Page, tmp_path: 
     assert browser.run("document.querySelectorAll('.current').length") == 1
 
 
-def test_colours_of_series_keep_apart_for_the_colour_blind(
+def test_colors_of_series_keep_apart_for_the_color_blind(
     browser: chromium.Page, tmp_path: Path
 ) -> None:
     """The first five, as a deuteranope sees them (Machado, Oliveira and Fernandes, 2009)."""
@@ -168,14 +168,14 @@ def test_colours_of_series_keep_apart_for_the_colour_blind(
             "[0, 1, 2, 3, 4].map(i => getComputedStyle(document.documentElement)"
             ".getPropertyValue('--c' + i).trim())"
         )
-        seen = [deuteranope(colour) for colour in got]
+        seen = [deuteranope(color) for color in got]
         pairs = [(a, b) for i, a in enumerate(seen) for b in seen[:i]]
         assert min(sum((x - y) ** 2 for x, y in zip(a, b, strict=True)) for a, b in pairs) > 0.008
 
 
-def deuteranope(colour: str) -> list[float]:
+def deuteranope(color: str) -> list[float]:
     matrix = ((0.367, 0.861, -0.228), (0.280, 0.673, 0.047), (-0.012, 0.043, 0.969))
-    rgb = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    rgb = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in rgb]
     return [sum(m * x for m, x in zip(row, linear, strict=True)) for row in matrix]
 

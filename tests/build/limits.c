@@ -17,7 +17,8 @@ static void run(trimtab_model* model) {
   trimtab_tensor input;
   trimtab_input(model, 0, &input);
   void* zeros = calloc(input.bytes + 1, 1);
-  int code = zeros == NULL ? TRIMTAB_OUT_OF_MEMORY : trimtab_set_input(model, 0, zeros, input.bytes);
+  int code =
+      zeros == NULL ? TRIMTAB_OUT_OF_MEMORY : trimtab_set_input(model, 0, zeros, input.bytes);
   if (code == 0) code = trimtab_run(model);
   say("run", code, trimtab_last_error(model));
   free(zeros);

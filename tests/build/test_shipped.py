@@ -24,8 +24,8 @@ NCNN_BYTES = {"squeezenet": 2_478_984, "mobilenet_v3_small": 5_095_752, "yolo_fa
 
 @pytest.mark.parametrize("network", NCNN_BYTES)
 def test_what_ncnn_ships_is_known_to_a_thousandth(network: str) -> None:
-    optimised = passes.optimize(trimtab.load(model_path(network)))
-    assert ncnn_bytes(optimised) == pytest.approx(NCNN_BYTES[network], rel=1e-3)
+    optimized = passes.optimize(trimtab.load(model_path(network)))
+    assert ncnn_bytes(optimized) == pytest.approx(NCNN_BYTES[network], rel=1e-3)
 
 
 @pytest.mark.build

@@ -100,8 +100,8 @@ def test_the_tutorial_leads_to_a_plan_and_binaries(tmp_path: Path) -> None:
         assert ran.returncode == 0, f"{shlex.join(words)}\n{ran.stderr}"
         said.append(ran)
     assert len(said) == 5
-    quantised, int8, mixed, kept, again = said
-    assert "cosine" in quantised.stdout
+    quantized, int8, mixed, kept, again = said
+    assert "cosine" in quantized.stdout
     assert (tmp_path / "ranges.toml").stat().st_size
     assert int8.stdout.startswith("Accuracy")
     page = (tmp_path / "report.html").read_text()

@@ -1,5 +1,5 @@
 // The parts of the core that no model reaches: the registry's run-time side, dimensions at their
-// limits, quantisation, the memory plan against a plain definition of what is right.
+// limits, quantization, the memory plan against a plain definition of what is right.
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -156,7 +156,7 @@ void CheckMemoryPlan() {
 // docs/model-format.md has it.
 struct SmallFile {
   alignas(64) uint8_t bytes[256] = {};
-  static constexpr size_t kVariable = 128, kQuantisation = 200;
+  static constexpr size_t kVariable = 128, kQuantization = 200;
 
   SmallFile() {
     memcpy(bytes, "trimtab", 8);
@@ -168,12 +168,12 @@ struct SmallFile {
     Put<int32_t>(kVariable + 4, 3);
     bytes[kVariable + 52] = 3;  // i8
     bytes[kVariable + 54] = 2;  // rank
-    Put<uint32_t>(kVariable + 64, kQuantisation);
-    Put<int32_t>(kQuantisation, 1);       // axis
-    Put<uint32_t>(kQuantisation + 4, 3);  // count
+    Put<uint32_t>(kVariable + 64, kQuantization);
+    Put<int32_t>(kQuantization, 1);       // axis
+    Put<uint32_t>(kQuantization + 4, 3);  // count
     for (size_t i = 0; i < 3; ++i) {
-      Put<float>(kQuantisation + 8 + 4 * i, 0.25f * static_cast<float>(i + 1));
-      Put<int32_t>(kQuantisation + 20 + 4 * i, static_cast<int32_t>(i) - 128);
+      Put<float>(kQuantization + 8 + 4 * i, 0.25f * static_cast<float>(i + 1));
+      Put<int32_t>(kQuantization + 20 + 4 * i, static_cast<int32_t>(i) - 128);
     }
   }
 
@@ -196,7 +196,7 @@ void ExpectRefused(size_t at, T value, const char* what) {
   Expect(file.Load(&program) == Code::kBadFile, what);
 }
 
-void CheckQuantisation() {
+void CheckQuantization() {
   SmallFile file;
   trimtab::Program program;
   trimtab::Memory memory;
@@ -204,19 +204,19 @@ void CheckQuantisation() {
   const bool is_loaded = file.Load(&program) == Code::kOk && scope.Create(program, &memory).ok();
   Expect(is_loaded, "a good file is loaded");
   if (!is_loaded) return;
-  const trimtab::Quantisation* found = scope.tensor(0).quantisation;
-  Expect(reinterpret_cast<const uint8_t*>(found) == file.bytes + SmallFile::kQuantisation,
-         "a tensor's quantisation lies in the file");
+  const trimtab::Quantization* found = scope.tensor(0).quantization;
+  Expect(reinterpret_cast<const uint8_t*>(found) == file.bytes + SmallFile::kQuantization,
+         "a tensor's quantization lies in the file");
   Expect(found->axis == 1 && found->count == 3, "it tells its axis and how many scales there are");
   Expect(found->scales()[2] == 0.75f && found->zero_points()[2] == -126,
          "it tells scales and zero points");
 
-  constexpr size_t kAt = SmallFile::kQuantisation, kOffset = SmallFile::kVariable + 64;
+  constexpr size_t kAt = SmallFile::kQuantization, kOffset = SmallFile::kVariable + 64;
   constexpr uint32_t kFileBytes = sizeof(SmallFile::bytes);
-  ExpectRefused<uint32_t>(kOffset, kFileBytes, "a quantisation behind the file");
+  ExpectRefused<uint32_t>(kOffset, kFileBytes, "a quantization behind the file");
   ExpectRefused<uint32_t>(kOffset, kFileBytes - 8, "scales behind the file");
   ExpectRefused<uint32_t>(kOffset, 0xFFFFFFFCu, "an offset at the end of 32 bits");
-  ExpectRefused<uint32_t>(kOffset, 8, "a quantisation in the header");
+  ExpectRefused<uint32_t>(kOffset, 8, "a quantization in the header");
   ExpectRefused<uint32_t>(kOffset, kAt + 2, "an offset between words");
   ExpectRefused<int32_t>(kAt, 2, "an axis behind the last");
   ExpectRefused<int32_t>(kAt, -2, "an axis that is negative");
@@ -230,7 +230,7 @@ void CheckQuantisation() {
   ExpectRefused<int32_t>(kAt + 24, 128, "a zero point above an int8");
   ExpectRefused<int32_t>(kAt + 24, -129, "a zero point below an int8");
   ExpectRefused<int32_t>(kAt + 24, INT32_MIN, "a zero point far below an int8");
-  ExpectRefused<uint8_t>(SmallFile::kVariable + 52, 1, "a quantised float");
+  ExpectRefused<uint8_t>(SmallFile::kVariable + 52, 1, "a quantized float");
   ExpectRefused<uint8_t>(SmallFile::kVariable + 52, 4, "a negative zero point of a uint8");
 }
 
@@ -264,7 +264,7 @@ int main() {
   CheckRegistry();
   CheckDims();
   CheckMemoryPlan();
-  CheckQuantisation();
+  CheckQuantization();
   CheckSizes();
   CheckStatusText();
   printf("%d failures\n", failures);

@@ -269,7 +269,7 @@ int Check(const char* name, const void* bytes, size_t size) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Floats from 0.5 to 1, none like its neighbours: no image is like another.
+  // Floats from 0.5 to 1, none like its neighbors: no image is like another.
   uint32_t random = 1;
   for (auto& bytes : input_bytes) {
     for (size_t i = 0; i < kMostInputBytes; ++i) {

@@ -13,7 +13,7 @@ import pytest
 import trimtab
 from tests import check_programs
 from tests.engine.test_hostile_models import network
-from tests.fuzz.seeds import quantised
+from tests.fuzz.seeds import quantized
 from tests.ops.cases import by_family
 from trimtab.target import Target
 
@@ -31,7 +31,7 @@ def models(tmp_path: Path, pytestconfig: pytest.Config) -> list[Path]:
     }
     programs = {"hostile": network()}
     path = tmp_path / "case.onnx"
-    for name, model in {**sources, "int8": quantised()}.items():
+    for name, model in {**sources, "int8": quantized()}.items():
         path.write_bytes(model.SerializeToString())
         programs[name] = trimtab.load(path)
     written = []

@@ -1,4 +1,4 @@
-// A program with known behaviour, to see whether a device carries it faithfully.
+// A program with known behavior, to see whether a device carries it faithfully.
 //
 //   args WORD...      prints each argument in hexadecimal, one per line
 //   exit CODE         ends with CODE

@@ -18,7 +18,7 @@ from trimtab.errors import EmulatorError
 from trimtab.instruments import instructions, mca, sizes
 from trimtab.workflow.bench import count_instructions
 from trimtab.workflow.build import Recipe
-from trimtab.workflow.modelled import model_time
+from trimtab.workflow.modeled import model_time
 from trimtab.workflow.sizes import weigh
 
 MODELS = (pytest.param("mobilenet_v1", marks=pytest.mark.slow), "squeezenet")
@@ -57,7 +57,7 @@ SHARES = {
 
 
 @pytest.mark.build
-def test_the_inner_loops_take_no_more_modelled_cycles_than_committed() -> None:
+def test_the_inner_loops_take_no_more_modeled_cycles_than_committed() -> None:
     require("llvm-mca-19", "llvm-19")
     found = mca.model("cortex-a53")
     assert all(0 < row.share <= 1 for row in found)

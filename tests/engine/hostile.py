@@ -41,7 +41,7 @@ INTERESTING = (
 
 def damaged(image: Image, rng: np.random.Generator) -> Image:
     """A copy with up to three words of its tables, an element of a list of indices, and at times
-    one of a quantisation replaced.
+    one of a quantization replaced.
     """
     copy = new_image(image.size)
     copy[:] = image
@@ -63,9 +63,9 @@ def damaged(image: Image, rng: np.random.Generator) -> Image:
             damage(
                 var.data_offset, var.data_offset + var.data_bytes
             )  # operators keep indices in range
-        if var.quantisation_offset and rng.random() < 0.1:
-            at = var.quantisation_offset
-            damage(at, at + records.QUANTISATION.size + 4)
+        if var.quantization_offset and rng.random() < 0.1:
+            at = var.quantization_offset
+            damage(at, at + records.QUANTIZATION.size + 4)
     modelfile.seal(copy, tables_bytes)
     return copy
 

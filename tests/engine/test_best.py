@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from tests.ops.cases.case import Array
-from trimtab import passes, quantise
+from trimtab import passes, quantization
 from trimtab.errors import UsageError
 from trimtab.program import Program
 from trimtab.progress import Silent
-from trimtab.quantise import rewrite
-from trimtab.quantise.best import TRIED, best, loss
-from trimtab.quantise.calibrate import Watched, calibrate, watch
-from trimtab.quantise.methods import check, method, methods
-from trimtab.quantise.ranges import Ranges
+from trimtab.quantization import rewrite
+from trimtab.quantization.best import TRIED, best, loss
+from trimtab.quantization.calibrate import Watched, calibrate, watch
+from trimtab.quantization.methods import check, method, methods
+from trimtab.quantization.ranges import Ranges
 from trimtab.session import Session
 
 RNG = np.random.default_rng(21)
@@ -45,12 +45,12 @@ def network() -> Program:
     return program
 
 
-def samples(tail: float) -> quantise.Samples:
+def samples(tail: float) -> quantization.Samples:
     """Noise, of which one value in a hundred is so much larger."""
     noise = RNG.normal(0, 1, (20, 3, 12, 12))
     noise[RNG.random(noise.shape) < 0.01] *= tail
     given = {"x": noise.astype(np.float32)}
-    return quantise.samples.of_arrays(given, {"x": ((1, 3, 12, 12), "float32")})
+    return quantization.samples.of_arrays(given, {"x": ((1, 3, 12, 12), "float32")})
 
 
 def of_half(watched: Watched, name: str, half: int) -> Ranges:
@@ -63,7 +63,7 @@ def of_half(watched: Watched, name: str, half: int) -> Ranges:
 def share(program: Program, watched: Watched, name: str) -> float:
     """What is lost on either half by ranges of the other, from its definition."""
     exact = Session(program)
-    twins = [Session(rewrite.quantised(program, of_half(watched, name, half))) for half in (0, 1)]
+    twins = [Session(rewrite.quantized(program, of_half(watched, name, half))) for half in (0, 1)]
     feeds = [*watched.samples]
     middle = len(feeds) // 2
     lost = []
@@ -114,40 +114,40 @@ def test_halves_hold_what_was_seen_of_their_samples() -> None:
     watched = watch(passes.simplify(program, before="fuse_residual"), given)
     x = np.concatenate([feed["x"] for feed in given])
     for seen, part in zip(watched.halves, (x[:10], x[10:]), strict=True):
-        assert seen["x"].whole == quantise.Range(float(part.min()), float(part.max()))
+        assert seen["x"].whole == quantization.Range(float(part.min()), float(part.max()))
         assert len(seen["x"].extremes) == 10
         assert seen["x"].histogram[0].sum() == part.size
     whole = watched.halves[0]["x"].joined(watched.halves[1]["x"])
     assert whole.histogram[0].sum() == x.size
-    assert whole.whole == quantise.Range(float(x.min()), float(x.max()))
+    assert whole.whole == quantization.Range(float(x.min()), float(x.max()))
 
 
 def test_ranges_that_fit_the_samples_they_are_of_alone_are_not_the_best() -> None:
     program = network()
     noise = RNG.uniform(-1, 1, (8, 3, 12, 12)).astype(np.float32)
     noise[4:] *= 8  # the second half reaches further
-    given = quantise.samples.of_arrays({"x": noise}, {"x": ((1, 3, 12, 12), "float32")})
+    given = quantization.samples.of_arrays({"x": noise}, {"x": ((1, 3, 12, 12), "float32")})
 
     def ranges(name: str, half: int) -> Ranges:
         fits = name != "min_max" and half == 0
         reach = 1.0 if fits else 8.0
-        found = dict.fromkeys(("a", "b"), quantise.Range(-40, 40))
-        return Ranges("net", name, 4, {"x": quantise.Range(-reach, reach), **found})
+        found = dict.fromkeys(("a", "b"), quantization.Range(-40, 40))
+        return Ranges("net", name, 4, {"x": quantization.Range(-reach, reach), **found})
 
     assert best(program, given, ranges) == "min_max"
 
 
 @pytest.mark.parametrize("count", [1, 20])
 def test_the_first_of_equals_is_taken_and_where_there_is_no_other_sample(count: int) -> None:
-    found = {name: quantise.Range(-9, 9) for name in ("x", "a", "b")}
-    given = quantise.Samples(count, samples(1.0).feed)
+    found = {name: quantization.Range(-9, 9) for name in ("x", "a", "b")}
+    given = quantization.Samples(count, samples(1.0).feed)
     assert best(network(), given, lambda name, _: Ranges("net", name, 1, found)) == TRIED[0]
 
 
 def test_one_sample_is_enough() -> None:
-    program, given = network(), quantise.Samples(1, samples(1.0).feed)
+    program, given = network(), quantization.Samples(1, samples(1.0).feed)
     ranges, _ = calibrate(passes.simplify(program, before="fuse_residual"), given)
-    assert ranges.ranges["x"] == quantise.Range(
+    assert ranges.ranges["x"] == quantization.Range(
         *(float(f(given.feed(0)["x"])) for f in (np.min, np.max))
     )
 

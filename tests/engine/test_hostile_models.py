@@ -11,7 +11,7 @@ import pytest
 
 import trimtab
 from trimtab.planner.choices import Choice, Plan
-from trimtab.program import Program, Quantisation
+from trimtab.program import Program, Quantization
 
 
 def network() -> Program:
@@ -52,8 +52,8 @@ def network() -> Program:
     (z,) = b.add_op("softmax", [z])
     (a,) = b.add_op("arg_max", [z], {"axis": 1})
     (q,) = b.add_op("cast", [z], {"to": "i8"})
-    b.vars[q].quantisation = Quantisation.of(0.5, 3)
-    scales = Quantisation.of(np.arange(1, 11), 0, 1)
+    b.vars[q].quantization = Quantization.of(0.5, 3)
+    scales = Quantization.of(np.arange(1, 11), 0, 1)
     more = b.add_constant(np.ones((1, 10), np.int8), "more", scales)
     (q,) = b.add_op("concat", [q, more], {"axis": 0})
     program.outputs = [z, a, q]

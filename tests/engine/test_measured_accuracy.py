@@ -1,4 +1,4 @@
-"""What `bench.accuracy` measures: cosines beside onnxruntime's quantiser, and boxes."""
+"""What `bench.accuracy` measures: cosines beside onnxruntime's quantizer, and boxes."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tests.ops.cases.case import Array
 from trimtab import paths
 from trimtab.errors import CalibrationError, UsageError
 from trimtab.instruments import accuracy, detectors
-from trimtab.instruments.peers import quantised as twins
+from trimtab.instruments.peers import quantized as twins
 from trimtab.program import Program
-from trimtab.quantise.calibrate import Watched, watch
-from trimtab.quantise.samples import Samples
+from trimtab.quantization.calibrate import Watched, watch
+from trimtab.quantization.samples import Samples
 from trimtab.tables import Table
 from trimtab.target import Target
 from trimtab.workflow import accuracy as workflow

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import trimtab
-from tests.engine.test_quantise import SAMPLES, network
+from tests.engine.test_quantize import SAMPLES, network
 from tests.ops.cases.case import Array
 from tests.unit.pass_checks import Net
 from tests.unit.said import Said
-from trimtab import passes, quantise
+from trimtab import passes, quantization
 from trimtab.accuracy import Accuracy, demands
 from trimtab.errors import PlanError, TrimtabError, UsageError
 from trimtab.planner import planner
@@ -22,7 +22,7 @@ from trimtab.program import Program
 from trimtab.target import Target
 from trimtab.workflow.bench import on_host
 from trimtab.workflow.precision import Precise, with_precision
-from trimtab.workflow.quantise import Calibration
+from trimtab.workflow.quantize import Calibration
 
 A53, A76 = (Target.of("aarch64", f"cortex-{name}") for name in ("a53", "a76"))
 
@@ -124,33 +124,33 @@ def test_options_that_do_not_go_together_are_refused(
 
 
 def test_a_float_network_is_not_planned_for_integers_without_samples(source: Path) -> None:
-    with pytest.raises(PlanError, match="not quantised"):
+    with pytest.raises(PlanError, match="not quantized"):
         trimtab.optimize(trimtab.load(source), A76, Plan(precision="int8"))
     with pytest.raises(PlanError, match="in which type is not known"):
         trimtab.optimize(trimtab.load(source), A76, Plan(precision="mixed"))
     given = Plan(precision="mixed", precisions={"c1": "int8"})
-    with pytest.raises(PlanError, match="not quantised"):
+    with pytest.raises(PlanError, match="not quantized"):
         trimtab.optimize(trimtab.load(source), A76, given)
 
 
-def test_a_network_that_is_quantised_already_needs_no_samples(source: Path, samples: str) -> None:
-    quantised = quantise.quantize(trimtab.load(source), samples).program
+def test_a_network_that_is_quantized_already_needs_no_samples(source: Path, samples: str) -> None:
+    quantized = quantization.quantize(trimtab.load(source), samples).program
     said = Said()
-    made = with_precision(quantised, Plan(precision="int8"), Calibration(samples), A76, said)
-    assert made.program is quantised
+    made = with_precision(quantized, Plan(precision="int8"), Calibration(samples), A76, said)
+    assert made.program is quantized
     assert made.accuracy is None
-    assert "quantised already" in "\n".join(said.lines)
+    assert "quantized already" in "\n".join(said.lines)
     assert "i8" in types(trimtab.optimize(made.program, A76, made.plan))
 
 
 @pytest.mark.parametrize("budget", ["", "top1 >= 99 %"])
-def test_a_budget_for_a_network_that_is_quantised_already_asks_for_the_float_one(
+def test_a_budget_for_a_network_that_is_quantized_already_asks_for_the_float_one(
     budget: str, source: Path, samples: str
 ) -> None:
-    quantised = quantise.quantize(trimtab.load(source), samples).program
+    quantized = quantization.quantize(trimtab.load(source), samples).program
     given = Calibration(samples, budget=budget)
-    with pytest.raises(UsageError, match="quantised already") as caught:
-        with_precision(quantised, Plan(precision="mixed"), given, A76)
+    with pytest.raises(UsageError, match="quantized already") as caught:
+        with_precision(quantized, Plan(precision="mixed"), given, A76)
     assert "give the float32 model" in caught.value.hint
 
 
@@ -211,7 +211,7 @@ def test_what_was_searched_is_kept_in_a_plan_and_not_searched_again(
     def never(*_: object) -> None:
         raise AssertionError("it searched again")
 
-    monkeypatch.setattr(quantise, "search", never)
+    monkeypatch.setattr(quantization, "search", never)
     again, twin = precise(source, plan, Calibration(samples))
     assert again.search is None
     assert again.accuracy == made.accuracy
@@ -253,8 +253,8 @@ def test_zoo_networks_are_calibrated_with_noise_and_say_so(source: Path) -> None
 
 @pytest.mark.parametrize(
     ("target", "counted"),
-    # Instructions for a multiply-add of the inner loops, counted: docs/quantised.md for int8, and
-    # 16 products with 1 to 2 loads for a float32 tile's column.
+    # Counted instructions per multiply-add of the inner loops: docs/quantization.md for int8, and
+    # 16 products with 1 to 2 loads for a column of a float32 tile.
     [(A53, 55 / 256), (A76, 74 / 1024)],
     ids=["a53", "a76"],
 )
@@ -262,10 +262,10 @@ def test_the_cost_of_int8_is_that_of_its_instructions(target: Target, counted: f
     net = Net(x=(1, 256, 28, 28))
     single = net.finish(net.conv("x", 256, 1))
     pictures = np.random.default_rng(1).normal(0, 1, (5, 256, 28, 28)).astype(np.float32)
-    twin = quantise.quantize(single, {"x": pictures}).program
+    twin = quantization.quantize(single, {"x": pictures}).program
     cycles = {}
     for program in (single, twin):
-        planned = planner.decide(passes.optimize(program), target, Plan(("direct", "quantised")))
+        planned = planner.decide(passes.optimize(program), target, Plan(("direct", "quantized")))
         costs = [cost for cost in planner.costs(planned, target) if cost.cycles]
         assert len(costs) == 1
         cycles[program is twin] = costs[0].cycles

@@ -14,7 +14,7 @@ import trimtab
 from trimtab import _engine, modelfile
 from trimtab.errors import ModelFileError, TtmError
 from trimtab.modelfile import records
-from trimtab.program import Program, Quantisation
+from trimtab.program import Program, Quantization
 
 
 @pytest.fixture(name="program")
@@ -51,39 +51,39 @@ def test_a_saved_program_is_read_back_as_it_was(program: Program, tmp_path: Path
     np.testing.assert_array_equal(data, program.vars["w"].data)
 
 
-def quantised() -> Program:
+def quantized() -> Program:
     """Bytes of one scale beside bytes with a scale for each channel."""
-    program = Program("quantised")
+    program = Program("quantized")
     program.add_input("x", (1, 2, 3, 2), "u8")
-    program.vars["x"].quantisation = Quantisation.of(0.1, 255)
-    scales = Quantisation.of(np.geomspace(1e-30, 1e30, 5), np.arange(5), 1)
+    program.vars["x"].quantization = Quantization.of(0.1, 255)
+    scales = Quantization.of(np.geomspace(1e-30, 1e30, 5), np.arange(5), 1)
     w = program.block.add_constant(np.full((1, 5, 3, 2), 7, np.uint8), "w", scales)
     program.outputs = program.block.add_op("concat", ["x", w], {"axis": 1}, ["y"])
-    program.vars["y"].quantisation = Quantisation.of(3)
+    program.vars["y"].quantization = Quantization.of(3)
     return program
 
 
-def test_quantisation_is_read_back_as_it_was(tmp_path: Path) -> None:
-    program = quantised()
+def test_quantization_is_read_back_as_it_was(tmp_path: Path) -> None:
+    program = quantized()
     program.save(tmp_path / "net.ttm")
     again = trimtab.load(tmp_path / "net.ttm")
-    assert {n: v.quantisation for n, v in again.vars.items()} == {
-        n: v.quantisation for n, v in program.vars.items()
+    assert {n: v.quantization for n, v in again.vars.items()} == {
+        n: v.quantization for n, v in program.vars.items()
     }
-    assert {v.quantisation.axis for v in again.vars.values() if v.quantisation} == {None, 1}
+    assert {v.quantization.axis for v in again.vars.values() if v.quantization} == {None, 1}
 
 
-def test_equal_quantisations_are_written_once() -> None:
-    program = quantised()
-    program.vars["y"].quantisation = program.vars["x"].quantisation
+def test_equal_quantizations_are_written_once() -> None:
+    program = quantized()
+    program.vars["y"].quantization = program.vars["x"].quantization
     tables = modelfile.encode(program).tobytes()
-    places = [records.variable(tables, i)[1].quantisation_offset for i in range(3)]
+    places = [records.variable(tables, i)[1].quantization_offset for i in range(3)]
     assert len(set(places)) == 2
     assert all(places)
 
 
-def test_a_quantised_file_runs_on_the_integers_that_it_stores(tmp_path: Path) -> None:
-    trimtab.optimize(quantised()).save(tmp_path / "net.ttm")
+def test_a_quantized_file_runs_on_the_integers_that_it_stores(tmp_path: Path) -> None:
+    trimtab.optimize(quantized()).save(tmp_path / "net.ttm")
     x = np.arange(12, dtype=np.uint8).reshape(1, 2, 3, 2)
     session = trimtab.Session(trimtab.load(tmp_path / "net.ttm"))
     expected = np.concatenate([x, np.full((1, 5, 3, 2), 7, np.uint8)], axis=1)
@@ -108,14 +108,14 @@ def test_a_quantised_file_runs_on_the_integers_that_it_stores(tmp_path: Path) ->
         ("zero point", 0xFFFFFFFF),
     ],
 )
-def test_a_quantisation_that_makes_no_sense_is_refused_by_engine_and_reader(
+def test_a_quantization_that_makes_no_sense_is_refused_by_engine_and_reader(
     at: str, value: int
 ) -> None:
-    image = modelfile.encode(quantised())
+    image = modelfile.encode(quantized())
     tables_bytes = records.SEAL.unpack_from(image.data)[2]
     tables = image[:tables_bytes].tobytes()
     (index,) = (i for i in range(3) if records.variable(tables, i)[1].data_offset)
-    place = records.variable(tables, index)[1].quantisation_offset
+    place = records.variable(tables, index)[1].quantization_offset
     last_word = records.TABLES_AT + (index + 1) * records.VAR.size - 4
     places = {
         "offset": last_word - 4,
@@ -126,7 +126,7 @@ def test_a_quantisation_that_makes_no_sense_is_refused_by_engine_and_reader(
     }
     struct.pack_into("<I", image.data, places[at], value)
     modelfile.seal(image, tables_bytes)
-    with pytest.raises(_engine.EngineError, match="bad quantisation of a variable"):
+    with pytest.raises(_engine.EngineError, match="bad quantization of a variable"):
         _engine.check_model(image)
     with pytest.raises(TtmError):
         _ = modelfile.decode(image, "damaged").block

@@ -13,14 +13,14 @@ from invoke.context import Context
 
 import trimtab
 from tests.engine.test_mixed import A76, LARGER_SAMPLES, independent, larger
-from tests.engine.test_quantise import SAMPLES, network
+from tests.engine.test_quantize import SAMPLES, network
 from tests.unit.said import Said
-from trimtab import quantise
+from trimtab import quantization
 from trimtab.cli import namespace
 from trimtab.errors import ModelFileError
 from trimtab.planner.choices import Plan
 from trimtab.workflow.precision import with_precision
-from trimtab.workflow.quantise import Calibration
+from trimtab.workflow.quantize import Calibration
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def test_a_network_is_shown_in_the_precision_that_is_asked_for(
     shown = json.loads(inspected(source, capsys, json=True, **int8))
     kernels = [op["kernel"] for op in shown["program"]["ops"]]
     assert any("_i8_" in kernel for kernel in kernels)
-    assert shown["program"]["quantised"]
+    assert shown["program"]["quantized"]
     both = json.loads(inspected(source, capsys, json=True, optimized=True, **int8))
     assert both["program"] == plain["program"]
     assert both["optimized"] == shown["program"]
@@ -118,7 +118,7 @@ def test_a_network_that_noise_cannot_be_computed_of_is_built_without_a_figure(
     def refused(*_: object) -> None:
         raise ModelFileError("an index is out of range")
 
-    monkeypatch.setattr(quantise, "compare", refused)
+    monkeypatch.setattr(quantization, "compare", refused)
     said = Said()
     made = with_precision(larger(), Plan(precision="f16"), Calibration(), A76, said)
     assert made.accuracy is None

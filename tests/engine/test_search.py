@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from tests.unit.pass_checks import Net, normal
-from trimtab import passes, quantise
+from trimtab import passes, quantization
 from trimtab.accuracy import demands
 from trimtab.planner import planner
 from trimtab.program import Program
-from trimtab.quantise import Quantised
+from trimtab.quantization import Quantized
 from trimtab.target import Target
 
 A53 = Target.of("aarch64", "cortex-a53")
@@ -38,12 +38,12 @@ def branches(head: str) -> Program:
     return net.finish(*outputs, last)
 
 
-def cycles(made: Quantised) -> float:
-    optimised = passes.optimize(made.program)
-    return planner.whole_cost(planner.decide(optimised, A53, made.plan), A53)
+def cycles(made: Quantized) -> float:
+    optimized = passes.optimize(made.program)
+    return planner.whole_cost(planner.decide(optimized, A53, made.plan), A53)
 
 
-def cheapest(program: Program, ranges: quantise.Ranges) -> tuple[float, set[str]]:
+def cheapest(program: Program, ranges: quantization.Ranges) -> tuple[float, set[str]]:
     """What the cheapest of all choices that keep the budget takes, each of them tried, and which
     convolutions it leaves in float32.
     """
@@ -59,7 +59,7 @@ def cheapest(program: Program, ranges: quantise.Ranges) -> tuple[float, set[str]
                 source = reads.get(op.inputs[0])
                 is_off = op.name in off or (source is not None and source.name in off)
                 types[op.name] = "f32" if is_off else "int8"
-            made = quantise.quantize(program, SAMPLES, ranges=ranges, types=types)
+            made = quantization.quantize(program, SAMPLES, ranges=ranges, types=types)
             if demand.holds(made.accuracy):
                 found.append((cycles(made), set(off)))
     return min(found, key=lambda pair: pair[0])
@@ -68,7 +68,7 @@ def cheapest(program: Program, ranges: quantise.Ranges) -> tuple[float, set[str]
 @pytest.mark.parametrize("head", ["sigmoid", "softmax"])
 def test_what_errs_most_is_given_up_though_it_saves_most(head: str) -> None:
     program = branches(head)
-    made = quantise.quantize(program, SAMPLES, budget=BUDGET, target=A53)
+    made = quantization.quantize(program, SAMPLES, budget=BUDGET, target=A53)
     assert made.search
     best = made.search.candidates[made.search.chosen]
     least, floats = cheapest(program, made.ranges)
@@ -81,10 +81,10 @@ def test_what_errs_most_is_given_up_though_it_saves_most(head: str) -> None:
 
 def test_a_search_tries_so_many_choices_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each computes the samples held out, which is what a search takes its time for."""
-    module = importlib.import_module("trimtab.quantise.search")
+    module = importlib.import_module("trimtab.quantization.search")
     monkeypatch.setattr(module, "_PUT_BACK", 2)
     program = branches("softmax")
-    made = quantise.quantize(program, SAMPLES, budget=BUDGET, target=A53)
+    made = quantization.quantize(program, SAMPLES, budget=BUDGET, target=A53)
     assert made.search
     best = made.search.candidates[made.search.chosen]
     assert best.integers == 1

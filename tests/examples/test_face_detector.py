@@ -29,18 +29,18 @@ def detector(path: Path) -> Path:
     """A box of about two cells at each of 8 x 12: seeded weights say where it is, and the score."""
     rng = np.random.default_rng(7)
     anchors = np.stack(np.meshgrid(np.arange(12), np.arange(8)), -1).reshape(1, -1, 2) + 0.5
-    centres = np.concatenate([anchors - 1, anchors + 1], -1) / [12, 8, 12, 8]
+    centers = np.concatenate([anchors - 1, anchors + 1], -1) / [12, 8, 12, 8]
     weights = {
         "body_w": rng.normal(0, 0.15, (8, 3, 9, 9)),
         "scores_w": rng.normal(0, 2.0, (2, 8, 1, 1)),
         "shifts_w": rng.normal(0, 0.02, (4, 8, 1, 1)),
-        "centres": centres,
+        "centers": centers,
     }
     nodes = [
         helper.make_node("Conv", ["x", "body_w"], ["body"], strides=[8, 8], pads=[4, 4, 4, 4]),
         helper.make_node("Relu", ["body"], ["features"]),
         helper.make_node("Reshape", ["moved_boxes", "box_shape"], ["shifts"]),
-        helper.make_node("Add", ["shifts", "centres"], ["boxes"]),
+        helper.make_node("Add", ["shifts", "centers"], ["boxes"]),
     ]
     for i, (head, name) in enumerate((("scores", "class"), ("shifts", "boxes"))):
         nodes.insert(2 + i, helper.make_node("Conv", ["features", f"{head}_w"], [f"raw_{name}"]))

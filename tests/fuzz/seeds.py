@@ -22,13 +22,13 @@ from tests.importers import sources
 from tests.ops import (
     half,
     test_paired,
-    test_quantised_between,
-    test_quantised_winograd,
+    test_quantized_between,
+    test_quantized_winograd,
     test_strassen,
 )
 from tests.ops.cases import all_cases
 from tests.ops.cases.separable import FUSED, Chain
-from tests.ops.quantised import QuantisedGraph
+from tests.ops.quantized import QuantizedGraph
 from trimtab import files, modelfile, plugins, schema
 from trimtab.operator_cases import cases_of
 from trimtab.planner.choices import Plan
@@ -42,9 +42,9 @@ FEW = 4  # seeds of an operator in one type: more are made of what is not a vect
 Planned = Iterator[tuple[str, Program]]
 
 
-def quantised() -> onnx.ModelProto:
+def quantized() -> onnx.ModelProto:
     """Integers from the first convolution to the last."""
-    graph = QuantisedGraph()
+    graph = QuantizedGraph()
     x = graph.pair(graph.input(1, 6, 9, 8), 0.03, 4)
     weights = graph.weights(10, 6, 3, 3, scales=10)
     y = graph.conv(x, 0.03, *weights, pads=[1, 1, 1, 1])
@@ -60,11 +60,11 @@ def quantised() -> onnx.ModelProto:
 def vectors(load: Callable[[onnx.ModelProto], Program]) -> Planned:
     """Every operator vector, as it is planned here."""
     yield "hostile", trimtab.optimize(network())
-    yield "quantised", trimtab.optimize(load(quantised()))
+    yield "quantized", trimtab.optimize(load(quantized()))
     for case in all_cases():
         yield case.id, trimtab.optimize(load(case.model))
     for name in ("one-step", "window", "first-layer"):
-        program = load(QuantisedGraph.model(*test_paired.convolution(name, "any", np.int8)))
+        program = load(QuantizedGraph.model(*test_paired.convolution(name, "any", np.int8)))
         if "avx2" in Target.host().isas:
             yield f"paired-{name}", trimtab.optimize(program, None, test_paired.paired(program))
 
@@ -78,12 +78,12 @@ def _others(
     for name, layer in test_strassen.LAYERS.items():
         program, _ = test_strassen.program_of(layer)
         yield f"strassen-{name}", trimtab.optimize(program, None, test_strassen.FORCED)
-    for name in test_quantised_winograd.CASES:
-        graph, y, _, _ = test_quantised_winograd.convolution(name, np.int8)
-        plan = test_quantised_winograd.WINOGRAD
+    for name in test_quantized_winograd.CASES:
+        graph, y, _, _ = test_quantized_winograd.convolution(name, np.int8)
+        plan = test_quantized_winograd.WINOGRAD
         yield f"integers-{name}", trimtab.optimize(load(graph.model(y)), None, plan)
-    for name, (build, _, _) in test_quantised_between.CASES.items():
-        graph = QuantisedGraph()
+    for name, (build, _, _) in test_quantized_between.CASES.items():
+        graph = QuantizedGraph()
         yield f"between-{name}", trimtab.optimize(load(graph.model(build(graph))))
     for format in sources.FORMATS:
         if format == "onnx":

@@ -80,7 +80,7 @@ class Net:
 
 
 def stream(array: Array) -> bytes:
-    """A tensor as Paddle serialises it, without levels of detail."""
+    """A tensor as Paddle serializes it, without levels of detail."""
     desc = _tensor_desc(array)
     head = struct.pack("<IQIi", 0, 0, 0, len(desc))
     return head + desc + np.ascontiguousarray(array).tobytes()

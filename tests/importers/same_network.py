@@ -270,7 +270,7 @@ def _pnnx(net: Description, folder: Path) -> Path:
 
 
 def _caffe(net: Description, folder: Path) -> Path:
-    """Activations and normalisations work in place, as they do in published networks."""
+    """Activations and normalizations work in place, as they do in published networks."""
     text, blobs = caffe_writer.head({INPUT: net.shape}), dict[str, list[Array]]()
     names = {INPUT: INPUT}  # of the blob that holds a value
     for step in net.steps:
@@ -321,7 +321,7 @@ def _caffe(net: Description, folder: Path) -> Path:
 
 
 def _paddle(net: Description, folder: Path) -> Path:
-    """The fused forms that Paddle's own optimiser leaves: fc, not a product and a sum."""
+    """The fused forms that Paddle's own optimizer leaves: fc, not a product and a sum."""
     made = paddle_writer.Net(feeds={INPUT: np.zeros(net.shape, np.float32)}, fetches=[net.result])
     for step in net.steps:
         a, constants = step.attributes, [name for name in step.inputs if name in net.constants]

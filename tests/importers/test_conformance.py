@@ -40,7 +40,7 @@ def test_a_sample_of_onnx_s_tests_of_operators_is_right_or_refused() -> None:
     assert judge("node", step=10)[PASSED] >= LEAST["node"] // 12
 
 
-def test_every_test_of_a_quantised_operator_comes_out_as_it_is_committed() -> None:
+def test_every_test_of_a_quantized_operator_comes_out_as_it_is_committed() -> None:
     own = {
         *("QuantizeLinear", "DequantizeLinear", "QLinearConv", "QLinearMatMul"),
         *("ConvInteger", "MatMulInteger", "DynamicQuantizeLinear"),

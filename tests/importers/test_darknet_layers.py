@@ -26,7 +26,7 @@ def _run(folder: Path, text: str, data: bytes | None, x: Array = X) -> list[Arra
 
 
 CONVOLUTIONS = {
-    "normalised": (
+    "normalized": (
         {"batch_normalize": 1, "filters": 4, "size": 3, "stride": 1, "pad": 1},
         normalized(4, 54),
     ),

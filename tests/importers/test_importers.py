@@ -29,7 +29,7 @@ GARBAGE = (b"", b"\x00", b"not a model at all\n" * 20, bytes(range(256)) * 4)
 
 
 @pytest.mark.parametrize("name", importers.importers())
-def test_every_importer_names_its_suffixes_and_recognises_no_garbage(
+def test_every_importer_names_its_suffixes_and_recognizes_no_garbage(
     name: str, tmp_path: Path
 ) -> None:
     importer = importers.importers()[name]
@@ -58,7 +58,7 @@ def test_an_unknown_format_is_an_error_that_lists_the_known_ones(tmp_path: Path)
     assert ".onnx" in str(caught.value)
 
 
-def test_a_model_with_a_foreign_suffix_is_recognised_by_its_content(tmp_path: Path) -> None:
+def test_a_model_with_a_foreign_suffix_is_recognized_by_its_content(tmp_path: Path) -> None:
     graph = Graph()
     graph.node("Relu", normal(1, 2))
     path = tmp_path / "model.bin.backup"
@@ -113,7 +113,7 @@ for path in sys.argv[1:]:
     assert said_of_onnx.endswith("pip install protobuf")
 
 
-def test_a_format_is_recognised_without_the_packages_that_read_it(
+def test_a_format_is_recognized_without_the_packages_that_read_it(
     networks: dict[str, Path], tmp_path: Path
 ) -> None:
     copies = []

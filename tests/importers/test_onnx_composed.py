@@ -1,4 +1,4 @@
-"""Normalisations that the importer composes, by their formulas in float64: ONNX defines them as
+"""Normalizations that the importer composes, by their formulas in float64: ONNX defines them as
 functions, of which its shape inference and onnxruntime do not know every version.
 """
 
@@ -42,7 +42,7 @@ def assert_computes(program: Program, x: Array, want: Array) -> None:
 @pytest.mark.parametrize("groups", [1, 2, 3, 6])
 @pytest.mark.parametrize("opset", [18, 21])
 @pytest.mark.parametrize("shape", [(2, 6, 5, 7), (2, 6, 9)])
-def test_groups_of_channels_are_normalised(
+def test_groups_of_channels_are_normalized(
     tmp_path: Path, groups: int, opset: int, shape: tuple[int, ...]
 ) -> None:
     x = normal(*shape) * 2 + 1

@@ -181,7 +181,7 @@ def test_an_opset_outside_the_supported_ones_is_an_error(tmp_path: Path, opset: 
         load(model, tmp_path)
 
 
-def test_initialisers_that_are_also_inputs_are_constants(tmp_path: Path) -> None:
+def test_initializers_that_are_also_inputs_are_constants(tmp_path: Path) -> None:
     model = small_network()
     for tensor in model.graph.initializer:
         model.graph.input.append(

@@ -3,7 +3,7 @@
 Programs are compared operator for operator: types, attributes, which operands each reads, their
 shapes and types, and what constants hold; names differ, as formats have their own. Formats that say
 the same make the same program at once, straight after `trimtab.load`. What a format spells in
-another way is the same after `trimtab.optimize`: Caffe's normalisation, which is two layers
+another way is the same after `trimtab.optimize`: Caffe's normalization, which is two layers
 (BatchNorm and Scale).
 """
 
@@ -108,11 +108,11 @@ def test_a_network_is_the_same_program_from_every_format_that_says_the_same(
         _check_same(loaded[first], loaded[form], f"{name}: {first}, {form}")
 
 
-def test_a_network_is_the_same_optimised_program_from_every_format(
+def test_a_network_is_the_same_optimized_program_from_every_format(
     programs: tuple[str, dict[str, Program]],
 ) -> None:
     name, loaded = programs
-    optimised = {form: trimtab.optimize(program) for form, program in loaded.items()}
-    first, *others = optimised
+    optimized = {form: trimtab.optimize(program) for form, program in loaded.items()}
+    first, *others = optimized
     for form in others:
-        _check_same(optimised[first], optimised[form], f"{name}: {first}, {form}")
+        _check_same(optimized[first], optimized[form], f"{name}: {first}, {form}")

@@ -55,7 +55,7 @@ class Model:
         self.tensors.append(tensor)
         return len(self.tensors) - 1
 
-    def quantised(
+    def quantized(
         self,
         tensor: int,
         scales: Sequence[float] | float,

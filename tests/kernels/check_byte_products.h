@@ -1,4 +1,4 @@
-// Checks of matrix products of quantised numbers.
+// Checks of matrix products of quantized numbers.
 #ifndef TRIMTAB_TESTS_KERNELS_CHECK_BYTE_PRODUCTS_H_
 #define TRIMTAB_TESTS_KERNELS_CHECK_BYTE_PRODUCTS_H_
 
@@ -163,7 +163,7 @@ class ByteProductsCheck : BytesCheck {
       for (size_t j = 0; j < columns; ++j) {
         const int64_t sum = bias[j] + sum_of(i, j);
         result->Compare(c[i * stride + j],
-                        Requantised(sum, scale[j], zero_point, low, high, slopes_[j]), 0, place);
+                        Requantized(sum, scale[j], zero_point, low, high, slopes_[j]), 0, place);
         const float real = static_cast<float>(static_cast<int32_t>(sum)) * scale[j];
         result->Compare(reals[i * stride + j], real, 0, place);
       }

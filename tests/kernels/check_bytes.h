@@ -1,4 +1,4 @@
-// What checks of kernels on quantised numbers share: guarded bytes, the rule for results, fillings.
+// What checks of kernels on quantized numbers share: guarded bytes, the rule for results, fillings.
 #ifndef TRIMTAB_TESTS_KERNELS_CHECK_BYTES_H_
 #define TRIMTAB_TESTS_KERNELS_CHECK_BYTES_H_
 
@@ -60,7 +60,7 @@ class Slopes {
 };
 
 // The rule, written with what the C library has for it.
-inline double Requantised(int64_t sum, float scale, int zero_point, int low, int high,
+inline double Requantized(int64_t sum, float scale, int zero_point, int low, int high,
                           float slope = 1) {
   float product = static_cast<float>(static_cast<int32_t>(sum)) * scale;
   if (product < 0) product *= slope;

@@ -8,7 +8,7 @@
 #include "tests/kernels/check_byte_products.h"
 #include "tests/kernels/check_elementwise.h"
 #include "tests/kernels/check_products.h"
-#include "tests/kernels/check_quantised.h"
+#include "tests/kernels/check_quantized.h"
 #include "tests/kernels/check_roofline.h"
 #include "tests/kernels/check_strassen.h"
 #include "tests/kernels/check_whole_winograd.h"
@@ -185,8 +185,8 @@ bool CheckByteProducts(const KernelRow& row, Result* result) {
   return true;
 }
 
-bool CheckQuantised(const KernelRow& row, Result* result) {
-  static QuantisedCheck check;
+bool CheckQuantized(const KernelRow& row, Result* result) {
+  static QuantizedCheck check;
   if (Of<int8_t>(row, "depthwise")) {
     check.Depthwise(As<DepthwiseArgs<int8_t>>(row), row.nr != 0 ? row.nr : 16, result);
   } else if (Of<int8_t>(row, "look_up")) {
@@ -232,7 +232,7 @@ int Check(int count, char** names) {
     Result result;
     if (!CheckTyped<float>(row, &result) && !CheckTyped<Half>(row, &result) &&
         !CheckStrassen(row, &result) && !CheckByteProducts(row, &result) &&
-        !CheckQuantised(row, &result) && !CheckWholeWinograd(row, &result) &&
+        !CheckQuantized(row, &result) && !CheckWholeWinograd(row, &result) &&
         !CheckRoofline<float>(row, &result) && !CheckRoofline<Half>(row, &result)) {
       printf("FAILED: there is no check for its family\n");
       ++failed;

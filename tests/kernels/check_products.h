@@ -123,7 +123,7 @@ class GemmCheck {
   size_t turn_ = 0;
 };
 
-// Pixels that share taps as neighbours of an image do: pixel p's taps begin at p * step.
+// Pixels that share taps as neighbors of an image do: pixel p's taps begin at p * step.
 template <typename T>
 struct Pixels {
   const T* pointers[2048];

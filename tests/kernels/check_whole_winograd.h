@@ -1,11 +1,11 @@
-// Checks of Winograd convolution of quantised numbers, which is exact: inputs against the matrix of
+// Checks of Winograd convolution of quantized numbers, which is exact: inputs against the matrix of
 // the points, products against sums in 64 bits, and the way back against the convolution itself,
 // of transformed inputs and weights whose products overflow.
 #ifndef TRIMTAB_TESTS_KERNELS_CHECK_WHOLE_WINOGRAD_H_
 #define TRIMTAB_TESTS_KERNELS_CHECK_WHOLE_WINOGRAD_H_
 
 #include "kernels/kernel_api.h"
-#include "tests/kernels/check_quantised.h"
+#include "tests/kernels/check_quantized.h"
 #include "tests/kernels/check_winograd.h"
 
 namespace check {
@@ -147,7 +147,7 @@ class WholeWinogradCheck {
       for (size_t j = 0; j < columns; ++j) {
         for (size_t c = 0; c < channels; ++c) {
           const double want =
-              Requantised(sums[c][i][j] + bias[c], scale[c], -5, low, high, slopes_[c]);
+              Requantized(sums[c][i][j] + bias[c], scale[c], -5, low, high, slopes_[c]);
           result->Compare(y[i * row_stride + j * channels + c], want, 0, place);
         }
       }

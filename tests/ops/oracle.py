@@ -1,4 +1,4 @@
-"""What the operators should compute: onnxruntime, its optimisations off."""
+"""What the operators should compute: onnxruntime, its optimizations off."""
 
 from __future__ import annotations
 

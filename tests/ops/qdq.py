@@ -1,4 +1,4 @@
-"""Operator vectors in int8: quantised by onnxruntime, with ranges of their own, as QDQ files."""
+"""Operator vectors in int8: quantized by onnxruntime, with ranges of their own, as QDQ files."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class _Once(quantization.CalibrationDataReader):  # type: ignore[misc]
         return next(self._feeds, None)
 
 
-def quantised(case: Case, folder: Path) -> Case | None:
-    """The case in int8; None where onnxruntime finds nothing in it to quantise. Results that are
+def quantized(case: Case, folder: Path) -> Case | None:
+    """The case in int8; None where onnxruntime finds nothing in it to quantize. Results that are
     real numbers are no longer those of `case`.
     """
     if not case.inputs or not all(x.dtype == np.float32 and x.size for x in case.inputs.values()):
@@ -53,7 +53,7 @@ def quantised(case: Case, folder: Path) -> Case | None:
             calibrate_method=quantization.CalibrationMethod.MinMax,
             op_types_to_quantize=_TYPES,
         )  # fmt: skip
-    except Exception:  # its quantiser's own limits: dimensions that it does not know, ...
+    except Exception:  # its quantizer's own limits: dimensions that it does not know, ...
         return None
     model = onnx.load(after)
     return replace(case, model=model) if steps(model) else None

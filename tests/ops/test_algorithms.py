@@ -120,9 +120,9 @@ def fitting(
     return [k for k in own if algorithm.fits(program, op, attribute, k)]
 
 
-# Of real numbers: no direct one computes on integers, so tests/ops/test_quantised.py holds those
+# Of real numbers: no direct one computes on integers, so tests/ops/test_quantized.py holds those
 # that do to onnxruntime.
-@pytest.mark.parametrize("name", [n for n in ALGORITHMS if not n.startswith("quantised")])
+@pytest.mark.parametrize("name", [n for n in ALGORITHMS if not n.startswith("quantized")])
 def test_an_algorithm_computes_what_the_direct_one_does(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,5 +1,5 @@
 """Every operator vector and networks of the zoo, written as ONNX again: onnxruntime computes of the
-optimised program what it computes of the model that it was made from.
+optimized program what it computes of the model that it was made from.
 """
 
 from __future__ import annotations

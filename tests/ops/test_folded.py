@@ -1,4 +1,4 @@
-"""Neighbouring pixels as one row of a product: to the last integer those of onnxruntime."""
+"""Neighboring pixels as one row of a product: to the last integer those of onnxruntime."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import trimtab
-from tests.ops.quantised import QuantisedGraph, onnxruntime_of
+from tests.ops.quantized import QuantizedGraph, onnxruntime_of
 from tests.ops.test_paired import is_convolution, loaded
 from trimtab import _engine, kernels, modelfile
 from trimtab.errors import ProgramError
@@ -44,10 +44,10 @@ KERNELS = [
 ]
 
 
-def convolution(name: str, shape: tuple[int, ...], real: bool) -> tuple[QuantisedGraph, str]:
+def convolution(name: str, shape: tuple[int, ...], real: bool) -> tuple[QuantizedGraph, str]:
     """A convolution of the case over an input of this shape, and its output."""
     _, dims, attributes, _ = CASES[name]
-    graph = QuantisedGraph(seed=len(name))
+    graph = QuantizedGraph(seed=len(name))
     w, scales = graph.weights(*dims, scales=dims[0] if dims[0] > 1 else 1)
     x = graph.pair(graph.input(*shape), 0.04, 9)
     y = graph.conv(x, 0.04, w, scales, **attributes)
@@ -58,7 +58,7 @@ def planned_for(kernel: str, program: Program, threads: int) -> Program:
     """Planned for this machine, its convolution by this kernel."""
     planned = trimtab.optimize(program)
     (key,) = (k for k, op in zip(keys(planned), planned.ops, strict=True) if is_convolution(op))
-    plan = Plan(operators={key: Choice("quantised", {"kernel": kernel})})
+    plan = Plan(operators={key: Choice("quantized", {"kernel": kernel})})
     return trimtab.optimize(program, Target.host(threads=threads), plan)
 
 
@@ -96,7 +96,7 @@ def test_folded_pixels_are_those_of_onnxruntime_at_all_sizes(
 
 def products(channels: int, folder: Path, *, joined: bool = False) -> Program:
     """A product of so many channels with as many; or two, whose results are concatenated."""
-    graph = QuantisedGraph(seed=3)
+    graph = QuantizedGraph(seed=3)
     x = graph.pair(graph.input(1, channels, 12, 12), 0.04, 9)
     parts = []
     for _ in range(1 + joined):

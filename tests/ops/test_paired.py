@@ -10,7 +10,7 @@ import onnx
 import pytest
 
 import trimtab
-from tests.ops.quantised import QuantisedGraph, onnxruntime_of
+from tests.ops.quantized import QuantizedGraph, onnxruntime_of
 from trimtab.errors import ProgramError
 from trimtab.planner.choices import Choice, Plan, keys
 from trimtab.planner.packing import pairs
@@ -48,14 +48,14 @@ def is_convolution(op: Op) -> bool:
     return op.type in {"qlinear_conv", "qlinear_conv_winograd"}
 
 
-def convolution(name: str, weights: str, dtype: type[Any]) -> tuple[QuantisedGraph, str]:
+def convolution(name: str, weights: str, dtype: type[Any]) -> tuple[QuantizedGraph, str]:
     """A QLinearConv, and its output."""
     shape, dims, attributes = CASES[name]
-    graph = QuantisedGraph(dtype, seed=len(name))
+    graph = QuantizedGraph(dtype, seed=len(name))
     w = WEIGHTS[weights](graph.rng, dims).astype(np.int8)
     scales = graph.rng.uniform(0.001, 0.004, dims[0]).astype(np.float32)
     bias = graph.rng.integers(-3000, 3000, dims[0]).astype(np.int32)
-    q = graph.quantise(graph.input(*shape), 0.04, 9)
+    q = graph.quantize(graph.input(*shape), 0.04, 9)
     y = graph.node(
         "QLinearConv",
         *(q, *graph.scale(0.04, 9)),
@@ -78,7 +78,7 @@ def paired(program: trimtab.Program) -> Plan:
     """The plan that multiplies the one convolution of a program in pairs."""
     planned = trimtab.optimize(program)
     (key,) = (k for k, op in zip(keys(planned), planned.ops, strict=True) if is_convolution(op))
-    return Plan(operators={key: Choice("quantised", {"kernel": KERNEL})})
+    return Plan(operators={key: Choice("quantized", {"kernel": KERNEL})})
 
 
 @needs_avx2
@@ -102,7 +102,7 @@ def test_a_convolution_is_that_of_onnxruntime_to_the_last_integer(
 
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("name", CASES)
-def test_neighbours_never_saturate_and_every_element_stands_once(name: str, weights: str) -> None:
+def test_neighbors_never_saturate_and_every_element_stands_once(name: str, weights: str) -> None:
     _, dims, attributes = CASES[name]
     groups, nr = attributes.get("group", 1), 16
     w = WEIGHTS[weights](np.random.default_rng(7), dims).astype(np.int8)

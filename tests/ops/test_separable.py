@@ -51,9 +51,9 @@ def loaded(case: Case, tmp_path: Path) -> Program:
 
 def fused(chain: Chain, program: Program) -> Plan:
     """The plan that computes the last operator that it can as the chain says."""
-    optimised = passes.optimize(program)
-    for op in reversed(optimised.ops):
-        if chain.kind in algorithms.lower(optimised, op, Target.host()):
+    optimized = passes.optimize(program)
+    for op in reversed(optimized.ops):
+        if chain.kind in algorithms.lower(optimized, op, Target.host()):
             return Plan(APART, {op.name: Choice(chain.kind, {"block": chain.block})})
     raise AssertionError(f"no operator can be computed by {chain.kind}")
 

@@ -19,7 +19,7 @@ from tests.ops import half, oracle, qdq
 from tests.ops.cases import all_cases
 from tests.ops.cases.case import Array, Case
 from tests.ops.test_dispatch import Core, compute, core, runner_of
-from tests.ops.test_quantised import WITH_SUMS, loaded, real_sums
+from tests.ops.test_quantized import WITH_SUMS, loaded, real_sums
 from trimtab.program import Program
 from trimtab.target import Target
 
@@ -49,7 +49,7 @@ HALVES = [
 @cache
 def _vector(index: int, folder: Path) -> Case | None:
     """A vector in int8; each core meets some of the same."""
-    return qdq.quantised(all_cases()[index], folder)
+    return qdq.quantized(all_cases()[index], folder)
 
 
 @cache
@@ -108,7 +108,7 @@ def test_vectors_in_int8_are_those_of_onnxruntime_on_every_core(
 
 
 @pytest.mark.parametrize("core", INTEGERS, ids=lambda core: f"{core.arch} {core.name}")
-def test_sums_that_nothing_quantises_are_exact_on_every_core(core: Core, tmp_path: Path) -> None:
+def test_sums_that_nothing_quantizes_are_exact_on_every_core(core: Core, tmp_path: Path) -> None:
     if _is_elsewhere(core):
         pytest.skip("this core is one of x86")
     command = [*core.emulator(), str(runner_of(core.toolchain))]

@@ -15,7 +15,7 @@ class Machine:
 
     - an effect of each launch (placement of memory), normal with `launch`;
     - jitter of each run, skewed to the right;
-    - `load`: of a neighbour that comes and goes, a Markov chain over runs that lasts for several
+    - `load`: of a neighbor that comes and goes, a Markov chain over runs that lasts for several
       launches, takes up to 60 % and now and then a whole time slice;
     - a slow wander of the clock, autocorrelated over launches.
     """

@@ -266,7 +266,7 @@ def test_a_run_can_be_repeated_as_long_as_its_binary_is_kept(
         ready(Side(found.a.header.run_id), definition, folder)
 
 
-def test_what_a_quantised_network_must_compute_is_kept_with_it(tmp_path: Path) -> None:
+def test_what_a_quantized_network_must_compute_is_kept_with_it(tmp_path: Path) -> None:
     one = side(tmp_path, "one")
     others = [output + 1 for output in one.expected.outputs]
     expected = dataclasses.replace(one.expected, steps=[0.5], others=others)

@@ -94,7 +94,7 @@ def test_the_front_holds_what_nothing_is_better_than_in_both() -> None:
 
 def test_a_search_says_what_it_chose_and_why() -> None:
     said = SEARCH.lines()
-    assert said[0].startswith("1 of 3 in int8: 50% of the modelled cycles")
+    assert said[0].startswith("1 of 3 in int8: 50% of the modeled cycles")
     assert "within error <= 0.02" in said[0]
     assert said[1:] == ["int8 saves nothing: b", "int8 errs too much: a"]
 

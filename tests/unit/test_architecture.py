@@ -40,7 +40,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "passes": {"errors", "plugins", "schema", "kernels", "engine", "program"},
     "planner": {"errors", "schema", "kernels", "cores", "target", "profile", "program"},
     "session": {"errors", "engine", "target", "program", "modelfile", "passes", "planner"},
-    "quantise": {
+    "quantization": {
         *("errors", "accuracy", "files", "progress", "target", "program", "passes"),
         *("planner", "session"),
     },
@@ -57,7 +57,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "instruments": {
         *("__init__", "errors", "paths", "files", "tables", "progress", "kernels"),
         *("engine", "cores", "target", "program", "importers", "planner", "session", "build"),
-        *("bench", "devices", "quantise"),
+        *("bench", "devices", "quantize"),
     },
     "pages": {
         *("errors", "paths", "files", "tables", "schema", "kernels", "cores", "importers"),

@@ -1,4 +1,4 @@
-"""What quantised models must give: in integers, or in real numbers between them."""
+"""What quantized models must give: in integers, or in real numbers between them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from onnx import numpy_helper
 
 import trimtab
-from tests.ops.quantised import MICROSOFT, Array, QuantisedGraph, onnxruntime_of
+from tests.ops.quantized import MICROSOFT, Array, QuantizedGraph, onnxruntime_of
 from trimtab.bench import definition, golden, oracle
 from trimtab.errors import WrongOutputError
 from trimtab.workflow.bench import on_host
@@ -23,9 +23,9 @@ WIDE: dict[str, Any] = {"pads": [1, 1, 1, 1]}
 
 def classifier(dtype: type[Any], *, operators: bool = False) -> onnx.ModelProto:
     """Two convolutions and a sum, then a softmax over two classes at each pixel, whose steps are of
-    1/255 as onnxruntime's quantiser makes them; softmax as one of its `operators`, or QDQ.
+    1/255 as onnxruntime's quantizer makes them; softmax as one of its `operators`, or QDQ.
     """
-    graph = QuantisedGraph(dtype, seed=5)
+    graph = QuantizedGraph(dtype, seed=5)
     x = graph.pair(graph.input(1, 3, 30, 28), 0.03, 5)
     left = graph.conv(x, 0.03, *graph.weights(8, 3, 3, 3, scales=8), strides=[2, 2], **WIDE)
     left = graph.pair(graph.node("Relu", left), 0.05, -128)
@@ -36,7 +36,7 @@ def classifier(dtype: type[Any], *, operators: bool = False) -> onnx.ModelProto:
     y = graph.node("Reshape", y, graph.constant(np.array([1, -1, 2])))
     scales = graph.scale(1 / 255, -128)
     if operators:
-        q = graph.quantise(y, 0.07, -3)
+        q = graph.quantize(y, 0.07, -3)
         operands = (q, *graph.scale(0.07, -3), *scales)
         y = graph.node("QLinearSoftmax", *operands, domain=MICROSOFT, opset=11, axis=2)
     else:
@@ -140,13 +140,13 @@ def test_an_element_may_be_either_of_two_values_and_few_may_be_neither() -> None
 
 
 def test_an_output_has_the_steps_that_it_is_made_of(tmp_path: Path) -> None:
-    graph = QuantisedGraph(np.int8)
+    graph = QuantizedGraph(np.int8)
     x = graph.pair(graph.input(1, 3, 8, 8), 0.03, 5)
     coarse = graph.pair(graph.conv(x, 0.03, *graph.weights(4, 3, 1, 1)), 0.5, 0)
     fine = graph.pair(graph.node("Sigmoid", coarse), 1 / 256, -128)
     moved = graph.node("Transpose", coarse, perm=[0, 2, 3, 1])
     real = graph.node("Abs", graph.input(1, 4))
-    integers = graph.quantise(graph.node("Relu", fine), 1 / 256, -128)
+    integers = graph.quantize(graph.node("Relu", fine), 1 / 256, -128)
     model = graph.model(moved, fine, real, integers)
     reference = expected(model, tmp_path)
     np.testing.assert_allclose(reference.steps, [0.5, 1 / 256, 0, 1])
@@ -161,24 +161,24 @@ def test_an_output_has_the_steps_that_it_is_made_of(tmp_path: Path) -> None:
         golden.check(reference, 2, off[2].tobytes())
 
 
-def _unary(type: str, **attributes: Any) -> Callable[[QuantisedGraph, str, str], str]:
-    def build(graph: QuantisedGraph, a: str, _: str) -> str:
+def _unary(type: str, **attributes: Any) -> Callable[[QuantizedGraph, str, str], str]:
+    def build(graph: QuantizedGraph, a: str, _: str) -> str:
         operands = (a, *graph.scale(*X), *graph.scale(*Y))
         return graph.node(type, *operands, domain=MICROSOFT, **attributes)
 
     return build
 
 
-def _binary(type: str) -> Callable[[QuantisedGraph, str, str], str]:
-    def build(graph: QuantisedGraph, a: str, b: str) -> str:
+def _binary(type: str) -> Callable[[QuantizedGraph, str, str], str]:
+    def build(graph: QuantizedGraph, a: str, b: str) -> str:
         operands = (a, *graph.scale(*X), b, *graph.scale(0.03, 5), *graph.scale(*Y))
         return graph.node(type, *operands, domain=MICROSOFT)
 
     return build
 
 
-def _softmax(opset: int, axis: int) -> Callable[[QuantisedGraph, str, str], str]:
-    def build(graph: QuantisedGraph, a: str, _: str) -> str:
+def _softmax(opset: int, axis: int) -> Callable[[QuantizedGraph, str, str], str]:
+    def build(graph: QuantizedGraph, a: str, _: str) -> str:
         operands = (a, *graph.scale(*X), *graph.scale(1 / 256, -128))  # a whole number of steps
         return graph.node("QLinearSoftmax", *operands, domain=MICROSOFT, opset=opset, axis=axis)
 
@@ -203,9 +203,9 @@ WRITTEN_OUT = {
 def test_an_operator_that_is_written_out_is_onnxruntimes_own_to_a_rounding(
     name: str, dtype: type[Any]
 ) -> None:
-    graph = QuantisedGraph(dtype, seed=3)
-    a = graph.quantise(graph.input(1, 6, 7, 5), *X)
-    b = graph.quantise(graph.input(1, 6, 7, 5), 0.03, 5)
+    graph = QuantizedGraph(dtype, seed=3)
+    a = graph.quantize(graph.input(1, 6, 7, 5), *X)
+    b = graph.quantize(graph.input(1, 6, 7, 5), 0.03, 5)
     model = graph.model(WRITTEN_OUT[name](graph, a, b))
     real = definition.in_real_numbers(model)
     assert not any(node.op_type.startswith("QLinear") for node in real.graph.node)

@@ -12,11 +12,11 @@ def series(
     seed: int, *, count: int = 40, runs: int = 30, within: float = 0.02, between: float = 0.05
 ) -> list[list[int]]:
     rng = np.random.default_rng(seed)
-    centres = rng.normal(0, between, count)
+    centers = rng.normal(0, between, count)
     sizes = rng.integers(runs // 2, runs * 2, count)
     return [
-        [int(ns) for ns in 1e6 * np.exp(centre + rng.normal(0, within, size))]
-        for centre, size in zip(centres, sizes, strict=True)
+        [int(ns) for ns in 1e6 * np.exp(center + rng.normal(0, within, size))]
+        for center, size in zip(centers, sizes, strict=True)
     ]
 
 

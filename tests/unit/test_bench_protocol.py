@@ -318,7 +318,7 @@ def test_golden_outputs_compare_non_finite_values_by_identity(
 def test_a_golden_output_near_zero_has_the_rounding_error_of_the_largest(
     actual: float, right: bool
 ) -> None:
-    # The bound is 1e-4 * (1 + 0 + 2000 / 100) = 0.0021, and without the neighbour 1e-4.
+    # The bound is 1e-4 * (1 + 0 + 2000 / 100) = 0.0021, and without the neighbor 1e-4.
     expected = np.array([0, -2000], np.float32)
     reference = golden.Golden([], [expected], ["y"], "numpy")
     raw = np.array([actual, -2000], "<f4").tobytes()

@@ -49,8 +49,8 @@ def test_an_interval_over_launches_is_not_narrowed_by_more_runs_of_each() -> Non
     rng = np.random.default_rng(9)
     hits, single = 0, 0
     for _ in range(200):
-        centres = rng.normal(50.0, 2.0, 15)
-        launches = [list(rng.normal(centre, 0.5, 40)) for centre in centres]
+        centers = rng.normal(50.0, 2.0, 15)
+        launches = [list(rng.normal(center, 0.5, 40)) for center in centers]
         interval = statistics.describe(launches).interval
         hits += interval.low <= 50.0 <= interval.high
         flat = statistics.describe([[x for launch in launches for x in launch]]).interval

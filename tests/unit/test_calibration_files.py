@@ -1,4 +1,4 @@
-"""Files that a network is quantised with: what is wrong in them is said, with what to do."""
+"""Files that a network is quantized with: what is wrong in them is said, with what to do."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ import pytest
 import trimtab
 from trimtab.errors import CalibrationError, UsageError
 from trimtab.program import Program
-from trimtab.quantise import samples
-from trimtab.quantise.calibrate import calibrate
-from trimtab.quantise.ranges import Ranges
-from trimtab.quantise.seen import Range
+from trimtab.quantization import samples
+from trimtab.quantization.calibrate import calibrate
+from trimtab.quantization.ranges import Ranges
+from trimtab.quantization.seen import Range
 
 HEAD = 'network="n"\nmethod="m"\nsamples=1\n'
 INPUTS = {"data": ((1, 3, 4, 6), "float32")}

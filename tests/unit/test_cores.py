@@ -206,7 +206,7 @@ def arm(*parts: str) -> str:
     )
 
 
-def test_a_machine_is_recognised_by_its_midr(tmp_path: Path) -> None:
+def test_a_machine_is_recognized_by_its_midr(tmp_path: Path) -> None:
     assert cores.this_machine("aarch64", machine(tmp_path, arm("0xd03"))).name == "cortex-a53"
 
 
@@ -215,7 +215,7 @@ def test_of_a_big_and_a_little_core_the_machine_is_the_big_one(tmp_path: Path) -
     assert cores.this_machine("aarch64", system).name == "cortex-a76"
 
 
-def test_an_x86_machine_is_recognised_by_its_cpuid(tmp_path: Path) -> None:
+def test_an_x86_machine_is_recognized_by_its_cpuid(tmp_path: Path) -> None:
     text = "vendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: 17\nmodel name\t: AMD EPYC\n"
     assert cores.this_machine("x86_64", machine(tmp_path, text)).name == "zen4"
 

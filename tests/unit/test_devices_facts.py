@@ -65,7 +65,7 @@ def test_every_core_with_a_midr_is_called_by_its_name(implementer: int, part: in
     assert cores.find(info.cpu).midr.count((implementer, part)) == 1
 
 
-def test_a_qemu_machine_is_recognised_whatever_the_definition_says() -> None:
+def test_a_qemu_machine_is_recognized_whatever_the_definition_says() -> None:
     assert facts.parse("board=linux,dummy-virt ").is_emulated
 
 

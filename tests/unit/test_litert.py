@@ -17,7 +17,7 @@ from trimtab.instruments.peers import worker
 from trimtab.instruments.peers.litert_file import File
 from trimtab.instruments.peers.litert_network import Network
 from trimtab.instruments.peers.litert_writer import Writer
-from trimtab.instruments.peers.quantised import quantised
+from trimtab.instruments.peers.quantized import quantized
 from trimtab.zoo.blocks import squeeze_excite
 from trimtab.zoo.builder import INPUT, Net
 
@@ -66,7 +66,7 @@ def network_of_all_operators(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(
     model: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[Golden, list[Any], Counter[str]]:
-    """What onnxruntime says without optimisations, what LiteRT does, and the file's operators."""
+    """What onnxruntime says without optimizations, what LiteRT does, and the file's operators."""
     monkeypatch.syspath_prepend(Path(worker.__file__).parent)  # as it is for a script
     golden = onnx_golden(model, {})
     names = list(golden.output_names)
@@ -92,7 +92,7 @@ def test_real_numbers_are_those_of_onnxruntime(
 def test_integers_are_those_of_the_qdq_file(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    twin = quantised(model, tmp_path / "twins")
+    twin = quantized(model, tmp_path / "twins")
     golden, outputs, operators = run(twin, tmp_path, monkeypatch)
     steps = output_steps(twin)
     errors = {

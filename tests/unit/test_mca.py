@@ -50,6 +50,6 @@ def test_a_kernel_without_products_is_an_error() -> None:
 def test_the_share_is_what_the_pipes_need_of_what_a_turn_takes() -> None:
     loop = mca.hottest_loop("kernel", TEXT)
     assert (
-        mca.Modelled(loop, "cortex-a53", "cortex-a72", cycles=4.0, bound=2.0, planned=True).share
+        mca.Modeled(loop, "cortex-a53", "cortex-a72", cycles=4.0, bound=2.0, planned=True).share
         == 0.5
     )

@@ -29,7 +29,7 @@ def weights() -> tuple[list[NDArray[np.float32]], bytes]:
 def test_weights_scales_and_results_that_stay_in_integers() -> None:
     head, layers = ncnn_int8.parse(PARAM)
     arrays, data = weights()
-    made = ncnn_int8.quantise(layers, data, {"in0": 2.0, "1": 4.0, "2": 8.0})
+    made = ncnn_int8.quantize(layers, data, {"in0": 2.0, "1": 4.0, "2": 8.0})
     assert head == ["7767517", "4 4"]
     assert [layer.parameters[-1] for layer in layers[1:]] == ["8=102", "8=1", "8=2"]
     assert np.frombuffer(made, np.uint32, 1)[0] == 0x000D4B38
@@ -46,4 +46,4 @@ def test_weights_scales_and_results_that_stay_in_integers() -> None:
 def test_networks_with_weights_of_other_layers_are_refused() -> None:
     _, layers = ncnn_int8.parse(PARAM)
     with pytest.raises(ValueError, match="other layers"):
-        ncnn_int8.quantise(layers, weights()[1] + bytes(4), {"in0": 1, "1": 1, "2": 1})
+        ncnn_int8.quantize(layers, weights()[1] + bytes(4), {"in0": 1, "1": 1, "2": 1})

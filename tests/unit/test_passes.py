@@ -23,17 +23,17 @@ def test_passes_run_by_rising_distinct_order_and_say_what_they_do() -> None:
         assert importlib.import_module(f"trimtab.passes.{name}").__doc__
 
 
-def test_optimising_leaves_the_program_alone_and_records_the_passes() -> None:
+def test_optimizing_leaves_the_program_alone_and_records_the_passes() -> None:
     net = Net(x=(1, 4, 5, 5))
     program = net.finish(net("relu", net.conv("x", 8)))
-    optimised = passes.optimize(program)
+    optimized = passes.optimize(program)
     assert types(program) == ["conv", "relu"]
-    assert optimised.source is program
-    assert optimised.passes == list(passes.passes())
+    assert optimized.source is program
+    assert optimized.passes == list(passes.passes())
     assert not program.passes
 
 
-def test_an_optimised_program_is_not_optimised_again() -> None:
+def test_an_optimized_program_is_not_optimized_again() -> None:
     net = Net(x=(1, 4, 5, 5))
     once = passes.optimize(net.finish(net.conv("x", 8)))
     twice = passes.optimize(once)
@@ -121,7 +121,7 @@ def test_a_minimum_cut_is_as_cheap_as_the_best_of_all_cuts(seed: int) -> None:
     assert cost(cut.source_side()) == min(map(cost, sides))
 
 
-def test_a_session_gives_what_the_unoptimised_network_gives() -> None:
+def test_a_session_gives_what_the_unoptimized_network_gives() -> None:
     net = Net(x=(1, 3, 9, 11))
     x = net("relu", net.conv("x", 8, 3))
     y = net("add", net.conv(x, 8, 3, group=8), x)

@@ -110,39 +110,39 @@ def test_a_transpose_of_unit_dimensions_becomes_a_reshape() -> None:
 
 
 def batch_norm(net: Net, x: str, channels: int) -> str:
-    """A batch normalisation with random parameters."""
+    """A batch normalization with random parameters."""
     positive = np.abs(normal(channels)) + np.float32(0.5)
     scale, bias, mean = (normal(channels) for _ in range(3))
     return net("batch_normalization", x, scale, bias, mean, positive)
 
 
 @pytest.mark.parametrize("group", [1, 2, 8])
-def test_batch_normalisation_folds_into_a_convolution(group: int) -> None:
+def test_batch_normalization_folds_into_a_convolution(group: int) -> None:
     net = Net(x=(1, 8, 5, 5))
     program = net.finish(batch_norm(net, net.conv("x", 8, 3, group=group), 8))
     assert types(after(program, "fold_batch_norm")) == ["conv"]
 
 
 @pytest.mark.parametrize("group", [1, 2])
-def test_batch_normalisation_folds_into_a_transposed_convolution(group: int) -> None:
+def test_batch_normalization_folds_into_a_transposed_convolution(group: int) -> None:
     net = Net(x=(1, 4, 5, 5))
     y = net("conv_transpose", "x", normal(4, 6 // group, 3, 3), group=group, strides=[2, 2])
     assert types(after(net.finish(batch_norm(net, y, 6)), "fold_batch_norm")) == ["conv_transpose"]
 
 
-def test_batch_normalisation_folds_into_a_matrix_product() -> None:
+def test_batch_normalization_folds_into_a_matrix_product() -> None:
     net = Net(x=(3, 5))
     program = net.finish(batch_norm(net, net("gemm", "x", normal(7, 5)), 7))
     assert types(after(program, "fold_batch_norm")) == ["gemm"]
 
 
-def test_batch_normalisation_over_rows_does_not_fold_into_a_matrix_product() -> None:
+def test_batch_normalization_over_rows_does_not_fold_into_a_matrix_product() -> None:
     net = Net(x=(2, 7, 5))
     program = net.finish(batch_norm(net, net("gemm", "x", normal(7, 5)), 7))
     assert types(after(program, "fold_batch_norm")) == ["gemm", "batch_normalization"]
 
 
-def test_batch_normalisation_stays_when_the_convolution_is_read_elsewhere() -> None:
+def test_batch_normalization_stays_when_the_convolution_is_read_elsewhere() -> None:
     net = Net(x=(1, 4, 5, 5))
     y = net.conv("x", 4)
     program = net.finish(net("mul", batch_norm(net, y, 4), y))

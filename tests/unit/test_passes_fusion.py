@@ -1,4 +1,4 @@
-"""Passes that put operators into the epilogue of others, and that recognise formulas."""
+"""Passes that put operators into the epilogue of others, and that recognize formulas."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_a_reduction_over_pixels_becomes_a_global_pool(kind: str, keep: bool) ->
     net = Net(x=(2, 3, 5, 4))
     y = net(f"reduce_{kind}", "x", axes=[-1, 2], keep_dims=keep)
     pool = "global_average_pool" if kind == "mean" else "global_max_pool"
-    program = after(net.finish(y), "canonicalise_reduce")
+    program = after(net.finish(y), "canonicalize_reduce")
     assert types(program) == [pool, *([] if keep else ["reshape"])]
 
 
@@ -106,14 +106,14 @@ def test_a_pool_over_the_whole_image_becomes_global() -> None:
     program = net.finish(
         net("average_pool", "x", kernel_shape=[5, 4]), net("max_pool", "x", kernel_shape=[5, 3])
     )
-    assert types(after(program, "canonicalise_reduce")) == ["global_average_pool", "max_pool"]
+    assert types(after(program, "canonicalize_reduce")) == ["global_average_pool", "max_pool"]
 
 
-def test_a_spelled_out_channel_shuffle_is_recognised() -> None:
+def test_a_spelled_out_channel_shuffle_is_recognized() -> None:
     net = Net(x=(2, 6, 4, 5))
     y = net("reshape", "x", shape=[2, 3, 2, 4, 5])
     y = net("reshape", net("transpose", y, permutation=[0, 2, 1, 3, 4]), shape=[2, 6, 4, 5])
-    program = after(net.finish(y), "recognise_channel_shuffle")
+    program = after(net.finish(y), "recognize_channel_shuffle")
     assert types(program) == ["channel_shuffle"]
     assert program.ops[0].attributes["group"] == 3
 
@@ -122,7 +122,7 @@ def test_a_transpose_that_mixes_channels_and_pixels_is_no_shuffle() -> None:
     net = Net(x=(2, 6, 4, 5))
     y = net("reshape", "x", shape=[2, 3, 8, 5])
     y = net("reshape", net("transpose", y, permutation=[0, 2, 1, 3]), shape=[2, 6, 4, 5])
-    assert "channel_shuffle" not in types(after(net.finish(y), "recognise_channel_shuffle"))
+    assert "channel_shuffle" not in types(after(net.finish(y), "recognize_channel_shuffle"))
 
 
 def formula(name: str, net: Net) -> str:
@@ -180,28 +180,28 @@ def formula(name: str, net: Net) -> str:
         ("gelu-tanh", "gelu"),
     ],
 )
-def test_a_formula_is_recognised(name: str, type: str) -> None:
+def test_a_formula_is_recognized(name: str, type: str) -> None:
     net = Net(x=(1, 6, 5, 5))
     program = net.finish(formula(name, net))
-    recognise = [f"recognise_{f}" for f in ("hard_sigmoid", "hard_swish", "swish", "mish", "gelu")]
-    assert types(after(program, "eliminate_dead_code", *recognise)) == [type]
+    recognize = [f"recognize_{f}" for f in ("hard_sigmoid", "hard_swish", "swish", "mish", "gelu")]
+    assert types(after(program, "eliminate_dead_code", *recognize)) == [type]
 
 
-def test_formulas_with_another_constant_are_not_recognised() -> None:
+def test_formulas_with_another_constant_are_not_recognized() -> None:
     net = Net(x=(1, 6))
     wrong = net("mul", "x", net("clip", net("add", "x", 2.0), alpha=0.0, beta=6.0))
     shifted = net("mul", "x", net("sigmoid", net("add", "x", 1.0)))
     half = net("mul", "x", net("hard_sigmoid", "x", alpha=0.2, beta=0.5))
-    recognise = [f"recognise_{f}" for f in ("hard_sigmoid", "hard_swish", "swish")]
-    found = types(after(net.finish(wrong, shifted, half), *recognise))
+    recognize = [f"recognize_{f}" for f in ("hard_sigmoid", "hard_swish", "swish")]
+    found = types(after(net.finish(wrong, shifted, half), *recognize))
     assert not {"swish", "hard_swish"} & set(found)
 
 
-def test_a_recognised_function_leaves_what_others_read() -> None:
+def test_a_recognized_function_leaves_what_others_read() -> None:
     net = Net(x=(1, 6))
     gate = net("sigmoid", "x")
     program = net.finish(net("mul", "x", gate), net("neg", gate))
-    assert types(after(program, "recognise_swish")) == ["sigmoid", "swish", "neg"]
+    assert types(after(program, "recognize_swish")) == ["sigmoid", "swish", "neg"]
 
 
 def test_a_strided_1x1_convolution_reads_a_copy_of_its_pixels() -> None:

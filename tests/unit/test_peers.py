@@ -31,7 +31,7 @@ from trimtab.instruments.peers.compare import (
     compare,
 )
 from trimtab.instruments.peers.process import Case, Loaded, Process, probe
-from trimtab.instruments.peers.quantised import PICTURES, origin, quantised
+from trimtab.instruments.peers.quantized import PICTURES, origin, quantized
 
 LOADED = Loaded(2_000_000, 1_000_000, 5_000_048, 77, 1e-6)
 VERSIONS = {"onnxruntime": "1.0", "ncnn": "2.0", "trimtab": "3.0"}
@@ -268,11 +268,11 @@ def test_a_real_peer_and_trimtab_compute_the_same_in_processes_of_their_own(
     assert found.results[0].shipped_bytes == model.stat().st_size
 
 
-def test_the_quantised_twin_of_a_network_is_made_once_and_holds_integers(
+def test_the_quantized_twin_of_a_network_is_made_once_and_holds_integers(
     model: Path, tmp_path: Path
 ) -> None:
     pytest.importorskip("onnxruntime")
-    twin = quantised(model, tmp_path / "cache")
+    twin = quantized(model, tmp_path / "cache")
     graph = onnx.load(twin).graph
     assert {"QuantizeLinear", "DequantizeLinear"} <= {node.op_type for node in graph.node}
     assert TensorProto.INT8 in {tensor.data_type for tensor in graph.initializer}
@@ -282,26 +282,26 @@ def test_the_quantised_twin_of_a_network_is_made_once_and_holds_integers(
     with np.load(found[1]) as pictures:
         assert pictures["x"].shape == (PICTURES, 1, 3)
     made = twin.stat().st_mtime_ns
-    assert quantised(model, tmp_path / "cache") == twin
+    assert quantized(model, tmp_path / "cache") == twin
     assert twin.stat().st_mtime_ns == made
 
 
-def test_a_network_of_free_shape_is_not_quantised(model: Path, tmp_path: Path) -> None:
+def test_a_network_of_free_shape_is_not_quantized(model: Path, tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     free = onnx.load(model)
     free.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "n"
     onnx.save(free, model)
     with pytest.raises(DynamicShapeError, match="free dimensions"):
-        quantised(model, tmp_path)
+        quantized(model, tmp_path)
     assert not list(tmp_path.rglob("*.prepared"))
 
 
-def test_quantised_networks_are_for_engines_that_compute_with_integers(
+def test_quantized_networks_are_for_engines_that_compute_with_integers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("trimtab.instruments.peers.compare.probe", lambda _: VERSIONS)
     assert set(Installed("python").versions) == {"onnxruntime", "ncnn", "trimtab"}
-    assert set(Installed("python", quantised=True).versions) == set(VERSIONS)
+    assert set(Installed("python", quantized=True).versions) == set(VERSIONS)
     monkeypatch.setattr("trimtab.instruments.peers.compare.probe", lambda _: {"mnn": "1.0"})
     with pytest.raises(MissingRequirementError, match="no peer"):
-        Installed("python", quantised=True)
+        Installed("python", quantized=True)

@@ -36,7 +36,7 @@ def algorithm(program: Program, given: Plan) -> str:
 # Of one operator; tests/ops/test_separable.py has those that take several.
 @pytest.mark.parametrize(
     "name",
-    [n for n in algorithms.names() if n not in FUSED and not n.startswith("quantised")],
+    [n for n in algorithms.names() if n not in FUSED and not n.startswith("quantized")],
 )
 def test_an_operator_takes_the_algorithm_that_it_is_given(name: str) -> None:
     windows = {"strassen": 1, "winograd_5": 4}

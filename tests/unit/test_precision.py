@@ -102,11 +102,11 @@ def test_a_constant_that_is_too_large_for_f16_is_refused() -> None:
 def test_no_tile_of_winograd_in_f16_has_eight_inputs() -> None:
     net = Net(x=(1, 64, 56, 56))
     program = net.finish(net.conv("x", 64, 3))
-    optimised = passes.optimize(program)
-    key = next(op.name for op in optimised.ops if op.type == "conv")
+    optimized = passes.optimize(program)
+    key = next(op.name for op in optimized.ops if op.type == "conv")
     given = Plan(operators={key: Choice("winograd_6")}, precision="f16")
     with pytest.raises(PlanError, match="winograd_6 cannot compute"):
-        planner.plan(optimised, A76, given)
+        planner.plan(optimized, A76, given)
 
 
 def test_a_plan_says_its_precision_and_gives_the_same_again() -> None:

@@ -94,7 +94,7 @@ def test_the_index_is_the_records_and_comes_again_from_them_alone(folder: Path) 
     "query",
     [
         "prefer = 'size' AND",
-        "colour = 'red'",
+        "color = 'red'",
         "SELECT * FROM nothing",
         "1; DELETE FROM runs",
         "WITH a AS (SELECT 1) DELETE FROM runs",

@@ -87,7 +87,7 @@ BROKEN: list[tuple[bytes | dict[str, Any], str]] = [
     ({"event": "run", "i": 0, "ns": 1 << 63, "instructions": None}, "ns must be at least 1"),
     ({"event": "run", "i": 0, "ns": 5, "instructions": -1}, "instructions must be"),
     ({"event": "run", "i": 0, "ns": 5}, "without instructions"),
-    ({"event": "run", "i": 0, **SPAN, "colour": "red"}, "unknown field"),
+    ({"event": "run", "i": 0, **SPAN, "color": "red"}, "unknown field"),
     ({"event": "run", "i": 1, **SPAN}, "run 1 where 0 comes next"),
     ({"event": "run", "i": 0, **SPAN, "counters": [[1, 2]]}, "counters must be"),
     ({"event": "run", "i": 0, **SPAN, "counters": [[1, 2, 3]]}, "counters must be"),

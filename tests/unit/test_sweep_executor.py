@@ -83,9 +83,9 @@ def test_a_bundle_takes_its_files_and_rights_to_another_process(tmp_path: Path) 
     (folder / "net.ttm").write_bytes(b"weights")
     bundle = Bundle.of_folder(folder)
     assert bundle.into(tmp_path / "here") == folder, "it is there already"
-    travelled = pickle.loads(pickle.dumps(bundle))
+    traveled = pickle.loads(pickle.dumps(bundle))
     (folder / "run").unlink()
-    there = travelled.into(tmp_path / "there")
+    there = traveled.into(tmp_path / "there")
     assert (there / "net.ttm").read_bytes() == b"weights"
     assert os.access(there / "run", os.X_OK)
     assert (there / "run").read_bytes() == b"\x7fELF"

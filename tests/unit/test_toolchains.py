@@ -243,7 +243,7 @@ def read(tmp_path: Path, text: str) -> Toolchain:
     [
         (GOOD.replace('doc = "d"\n', ""), "bad or missing key: 'doc'"),
         (GOOD.replace('"zig"', '"msvc"'), "unknown compiler 'msvc'"),
-        (GOOD.replace("[flags]", "flavour = 1\n[flags]"), "unknown keys: flavour"),
+        (GOOD.replace("[flags]", "flavor = 1\n[flags]"), "unknown keys: flavor"),
         (GOOD + "[emulate]\nprogramme = 1\n", "bad or missing key"),
         (GOOD + "[emulate\n", "Expected"),
     ],

@@ -17,7 +17,7 @@ from trimtab.instruments.committed import Results
 from trimtab.instruments.traffic import Traffic
 from trimtab.planner.cost import STALLS
 from trimtab.workflow.build import Recipe
-from trimtab.workflow.modelled import model_time
+from trimtab.workflow.modeled import model_time
 
 A53 = cores.find("cortex-a53")
 LOG = """block 0 1f2003d5

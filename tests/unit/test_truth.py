@@ -1,4 +1,4 @@
-"""The benchmark of the benchmark: what it counts, and that its neighbour leaves."""
+"""The benchmark of the benchmark: what it counts, and that its neighbor leaves."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from trimtab.bench.floor import Floor
 from trimtab.errors import UsageError
-from trimtab.instruments import neighbour, truth
+from trimtab.instruments import neighbor, truth
 from trimtab.instruments.truth import KINDS, Trial
 from trimtab.workflow.truth import _Log
 
@@ -38,7 +38,7 @@ def test_alarms_and_finds_are_counted_apart_and_by_the_state_of_the_machine() ->
     assert "3 of 20" in str(truth.page(truth.rows(trials))[0])
 
 
-def test_half_of_the_trials_are_beside_a_neighbour_and_a_longer_run_begins_as_a_shorter_one() -> (
+def test_half_of_the_trials_are_beside_a_neighbor_and_a_longer_run_begins_as_a_shorter_one() -> (
     None
 ):
     due = truth.schedule(200)
@@ -53,11 +53,11 @@ def test_half_of_the_trials_are_beside_a_neighbour_and_a_longer_run_begins_as_a_
 
 
 def processes() -> set[str]:
-    """Those of neighbours; one that has ended and is not waited for yet has no arguments."""
+    """Those of neighbors; one that has ended and is not waited for yet has no arguments."""
     found = set()
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
-            if neighbour.__file__.encode() in path.read_bytes():
+            if neighbor.__file__.encode() in path.read_bytes():
                 found.add(path.parent.name)
     return found
 
@@ -65,20 +65,20 @@ def processes() -> set[str]:
 def wait_for(count: int, before: set[str]) -> None:
     deadline = time.monotonic() + 20
     while len(processes() - before) != count:
-        assert time.monotonic() < deadline, f"there are not {count} processes of a neighbour"
+        assert time.monotonic() < deadline, f"there are not {count} processes of a neighbor"
         time.sleep(0.02)
 
 
-def test_the_neighbour_has_as_many_workers_as_there_are_cpus_and_all_of_them_leave() -> None:
+def test_the_neighbor_has_as_many_workers_as_there_are_cpus_and_all_of_them_leave() -> None:
     before = processes()
-    with neighbour.beside(60):
+    with neighbor.beside(60):
         wait_for(1 + (os.cpu_count() or 1), before)
     wait_for(0, before)
 
 
-def test_the_neighbour_leaves_by_itself_at_its_time() -> None:
+def test_the_neighbor_leaves_by_itself_at_its_time() -> None:
     before = processes()
-    with neighbour.beside(2):
+    with neighbor.beside(2):
         wait_for(1 + (os.cpu_count() or 1), before)
         wait_for(0, before)
 

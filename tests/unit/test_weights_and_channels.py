@@ -13,12 +13,12 @@ import pytest
 from tests.ops.cases.case import Array
 from trimtab.errors import CalibrationError
 from trimtab.program import Op, Program
-from trimtab.quantise import equalise, rounding
-from trimtab.quantise.calibrate import check
-from trimtab.quantise.equalise import Channels
-from trimtab.quantise.methods import method
-from trimtab.quantise.ranges import Ranges
-from trimtab.quantise.seen import Range, Seen
+from trimtab.quantization import equalize, rounding
+from trimtab.quantization.calibrate import check
+from trimtab.quantization.equalize import Channels
+from trimtab.quantization.methods import method
+from trimtab.quantization.ranges import Ranges
+from trimtab.quantization.seen import Range, Seen
 from trimtab.session import Session
 
 RNG = np.random.default_rng(15)
@@ -60,15 +60,15 @@ def channels(program: Program, x: Array) -> dict[str, Channels]:
     }
 
 
-def test_an_equalised_program_is_equal_and_its_channels_have_like_ranges() -> None:
+def test_an_equalized_program_is_equal_and_its_channels_have_like_ranges() -> None:
     program = network()
     x = RNG.normal(0, 1, (1, 3, 7, 6)).astype(np.float32)
     seen = channels(program, x)
-    by = equalise.factors(program, seen)
+    by = equalize.factors(program, seen)
     assert set(by) == {"a", "bent", "b", "kept", "c", "d", "both"}
     assert by["a"] == by["bent"]
     assert by["c"] == by["d"] == by["both"]
-    twin = equalise.equalised(program, by)
+    twin = equalize.equalized(program, by)
     wanted, found = (Session(p).run({"x": x})["y"] for p in (program, twin))
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4 * abs(wanted).max())
     after = channels(twin, x)
@@ -103,16 +103,16 @@ def test_channels_on_the_shorter_side_get_room_there() -> None:
     program.outputs = block.add_op("conv", [bent, block.add_constant(deep)], given, ["y"], "y")
     x = np.stack([np.linspace(0, 10, 16), np.linspace(-10, 0, 16)])
     x4 = x.astype(np.float32).reshape(1, 2, 4, 4)
-    by = equalise.factors(program, channels(program, x4))
+    by = equalize.factors(program, channels(program, x4))
     np.testing.assert_allclose(by["bent"], (1.0, 10.0), rtol=1e-3)
     few = {n: Channels(8, c.below, c.above, c.sums) for n, c in channels(program, x4).items()}
-    np.testing.assert_allclose(equalise.factors(program, few)["bent"], (1.0, 5.0), rtol=1e-3)
+    np.testing.assert_allclose(equalize.factors(program, few)["bent"], (1.0, 5.0), rtol=1e-3)
     deep[:] = deep[::-1]
     program.vars[program.ops[-1].inputs[1]].data = deep
-    assert by != equalise.factors(program, channels(program, x4))
+    assert by != equalize.factors(program, channels(program, x4))
 
 
-def test_rounding_adds_less_to_what_an_equalised_program_computes() -> None:
+def test_rounding_adds_less_to_what_an_equalized_program_computes() -> None:
     """Rounds operands and weights as the model of it says, in numpy."""
     shape = (6, 8, 1, 1)
     program = Program("net")
@@ -124,7 +124,7 @@ def test_rounding_adds_less_to_what_an_equalised_program_computes() -> None:
     (middle,) = block.add_op("conv", ["x", names[0]], {}, ["middle"], "middle")
     program.outputs = block.add_op("conv", [middle, names[1]], {}, ["y"], "y")
     x = RNG.normal(0, 1, (1, 2, 20, 20)).astype(np.float32)
-    by = equalise.factors(program, channels(program, x))
+    by = equalize.factors(program, channels(program, x))
 
     def error(program: Program) -> float:
         seen = program.copy()
@@ -137,17 +137,17 @@ def test_rounding_adds_less_to_what_an_equalised_program_computes() -> None:
         exact = w @ reals
         return float(np.square(y - exact).mean())
 
-    assert error(equalise.equalised(program, by)) < 0.8 * error(program)
+    assert error(equalize.equalized(program, by)) < 0.8 * error(program)
 
 
 def test_tensors_that_others_than_convolutions_make_or_read_keep_their_channels() -> None:
     program = network()
-    (group,) = (g for g in equalise.groups(program) if "a" in g.tensors)
+    (group,) = (g for g in equalize.groups(program) if "a" in g.tensors)
     assert sorted(group.tensors) == ["a", "bent"]
     program.block.add_op("sigmoid", ["bent"], {}, ["gate"])
-    assert all("a" not in g.tensors for g in equalise.groups(program))
+    assert all("a" not in g.tensors for g in equalize.groups(program))
     program.outputs.append("kept")
-    assert all("b" not in g.tensors for g in equalise.groups(program))
+    assert all("b" not in g.tensors for g in equalize.groups(program))
 
 
 @pytest.mark.parametrize(

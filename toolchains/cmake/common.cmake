@@ -7,7 +7,7 @@
 foreach(language C CXX ASM)
   set(CMAKE_${language}_FLAGS "${TRIMTAB_COMPILE_FLAGS}" CACHE STRING "")
 endforeach()
-# The project names its own optimisation levels; zig would add debug information without -g0.
+# The project names its own optimization levels; zig would add debug information without -g0.
 foreach(language C CXX)
   set(CMAKE_${language}_FLAGS_RELEASE "-g0 -DNDEBUG" CACHE STRING "")
   set(CMAKE_${language}_FLAGS_DEBUG "-g" CACHE STRING "")

@@ -13,7 +13,7 @@ endforeach()
 set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
 set(CMAKE_C_COMPILER_ID_FLAGS_ALWAYS -c)
 set(CMAKE_CXX_COMPILER_ID_FLAGS_ALWAYS -c)
-# zig compiles its C library with the optimisation level and the unwinding of the link command: these three make musl a
+# zig compiles its C library with the optimization level and the unwinding of the link command: these three make musl a
 # fifth smaller. It is compiled once per set of flags, so no core (-mcpu) is named here. -g: keep the symbols.
 string(PREPEND TRIMTAB_LINK_FLAGS "-Os -g -fno-unwind-tables -fno-asynchronous-unwind-tables -Wl,-z,norelro ")
 set(TRIMTAB_LINK_DRIVER "<CMAKE_C_COMPILER>")

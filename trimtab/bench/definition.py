@@ -1,7 +1,7 @@
-"""Two forms of a quantised ONNX model that onnxruntime computes by what the model says.
+"""Two forms of a quantized ONNX model that onnxruntime computes by what the model says.
 
 Beside convolutions, products and what moves bytes, whose results follow from exact sums, a
-quantised network has operators that ONNX defines on real numbers, between integers. onnxruntime
+quantized network has operators that ONNX defines on real numbers, between integers. onnxruntime
 fuses them, or the file has them, as operators of com.microsoft, each with a way of its own to
 round. One of those is no rounding: QLinearSoftmax takes the whole part of 1 / (scale of the result)
 for it, 254 for 1/255 in float32, so that large probabilities are a step too small.
@@ -19,7 +19,7 @@ from onnx import helper, numpy_helper
 from trimtab.bench import golden
 
 _MICROSOFT = "com.microsoft"
-_FIRST_QUANTISED = 10  # the opset that has QuantizeLinear
+_FIRST_QUANTIZED = 10  # the opset that has QuantizeLinear
 _FIRST_ALONG_AXIS = 13  # the opset of Softmax from which on it is along one axis
 
 
@@ -42,7 +42,7 @@ _ROUNDED = _SOFTMAX | {
 }
 
 
-def is_quantised(model: onnx.ModelProto) -> bool:
+def is_quantized(model: onnx.ModelProto) -> bool:
     """Whether integers with a scale are computed in it, or come into it."""
     constants = {tensor.name for tensor in model.graph.initializer}
     return any(
@@ -62,7 +62,7 @@ def last_steps(model: onnx.ModelProto) -> list[float]:
     )
     bytes_ = (onnx.TensorProto.INT8, onnx.TensorProto.UINT8)
     types = [output.type.tensor_type.elem_type for output in model.graph.output]
-    integers = [is_quantised(model) and type in bytes_ for type in types]
+    integers = [is_quantized(model) and type in bytes_ for type in types]
     return [1.0 if of else step for of, step in zip(integers, steps, strict=True)]
 
 
@@ -74,13 +74,13 @@ def _step(node: onnx.NodeProto, constants: Mapping[str, onnx.TensorProto]) -> fl
 
 
 def with_real_softmax(model: onnx.ModelProto) -> onnx.ModelProto:
-    """`model`, with softmax on real numbers under any optimisation; outputs come at the end."""
+    """`model`, with softmax on real numbers under any optimization; outputs come at the end."""
     return _kept_apart(_written_out(model, _SOFTMAX), ("Softmax",))
 
 
 def in_real_numbers(model: onnx.ModelProto) -> onnx.ModelProto:
     """`model`, with operators on real numbers in place of those on integers that round their own
-    way; only without optimisations it stays so.
+    way; only without optimizations it stays so.
     """
     return _written_out(model, _ROUNDED)
 
@@ -91,7 +91,7 @@ def _written_out(model: onnx.ModelProto, types: dict[str, _Real]) -> onnx.ModelP
     opset = max((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), default=0)
     del changed.graph.node[:]
     for node in model.graph.node:
-        known = node.domain == _MICROSOFT and opset >= _FIRST_QUANTISED
+        known = node.domain == _MICROSOFT and opset >= _FIRST_QUANTIZED
         real = types.get(node.op_type) if known else None
         changed.graph.node.extend(_between(node, real, opset) if real else [node])
     return changed

@@ -32,7 +32,7 @@ HALF_TOLERANCE, HALF_COSINE = 1e-2, 0.9999
 # rounding error of those: they count with this share.
 SHARE_OF_LARGEST = 0.01
 
-# Of quantised networks: how far an element may be off, and how many may be.
+# Of quantized networks: how far an element may be off, and how many may be.
 MOST_STEPS = 2
 SHARE_OFF = 0.01
 
@@ -42,17 +42,17 @@ class Golden:
     """Inputs of a network and the outputs that they must give, both in model order.
 
     `inputs`, `outputs`: arrays in the source model's layout (NCHW) and dtype. `oracle`: what made
-    the outputs, with its version: "onnxruntime 1.31.1 (optimisations off)". `tolerance`:
+    the outputs, with its version: "onnxruntime 1.31.1 (optimizations off)". `tolerance`:
     |actual - expected| <= tolerance * (1 + |expected| + max|expected| / 100), element by element;
     the maximum is over the output's finite elements. In `precision` f16 it is |actual - expected|
     <= tolerance * max|expected|, and the cosine of both is at least HALF_COSINE.
 
-    `steps`: of each output of a quantised network, what one step of the integers is worth that it
+    `steps`: of each output of a quantized network, what one step of the integers is worth that it
     was made of last; 0 of others, or empty. Where sums of real numbers are rounded to integers,
     engines that add in another order differ by a step at times: one element of a hundred may, by
     `MOST_STEPS` at most.
 
-    `others`: outputs of a quantised network by the other way to compute its definition, or empty:
+    `others`: outputs of a quantized network by the other way to compute its definition, or empty:
     layers make more of one rounding, so that both ways may differ in more elements than that. An
     element is compared with the nearer of both.
     """
@@ -163,7 +163,7 @@ def _compare(name: str, actual: Array, expected: Array, half: bool = False) -> A
 
 
 def _within_steps(step: float, tolerance: float, actual: Array, expected: Array) -> bool:
-    """Whether few elements are off, by few steps; never of an output that is not quantised."""
+    """Whether few elements are off, by few steps; never of an output that is not quantized."""
     if not step:
         return False
     off = np.abs(actual.astype(np.float64) - expected.astype(np.float64))

@@ -106,12 +106,12 @@ def entries(directory: Path) -> list[Entry]:
         return []
     path = directory / FILE_NAME
     try:
-        return _synchronised(directory, path)
+        return _synchronized(directory, path)
     except sqlite3.DatabaseError:
         # Damaged, or written by another version: it holds nothing that the records do not.
         try:
             path.unlink(missing_ok=True)
-            return _synchronised(directory, path)
+            return _synchronized(directory, path)
         except (OSError, sqlite3.Error) as error:
             raise ResultError(
                 f"the index of runs cannot be written: {error}",
@@ -147,7 +147,7 @@ def _matches(reference: str, runs: Sequence[Entry]) -> list[Entry]:
     return [run for run in runs if run.run_id.startswith(reference)]
 
 
-def _synchronised(directory: Path, path: Path) -> list[Entry]:
+def _synchronized(directory: Path, path: Path) -> list[Entry]:
     with closing(sqlite3.connect(path)) as database, database:
         if database.execute("PRAGMA user_version").fetchone()[0] not in (0, _VERSION):
             raise sqlite3.DatabaseError("an index of another version")

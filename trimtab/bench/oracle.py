@@ -1,9 +1,9 @@
 """The expected outputs of an ONNX model, from an implementation that shares nothing with trimtab.
 
-onnxruntime with its optimisations off where it is installed (a development dependency), else the
-reference evaluator of the `onnx` package, which is slow and always there. Quantised models run
-twice, as `trimtab.bench.definition` says: optimised, because only then onnxruntime computes with
-their integers, and with optimisations off, in real numbers between integers.
+onnxruntime with its optimizations off where it is installed (a development dependency), else the
+reference evaluator of the `onnx` package, which is slow and always there. Quantized models run
+twice, as `trimtab.bench.definition` says: optimized, because only then onnxruntime computes with
+their integers, and with optimizations off, in real numbers between integers.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ def onnx_golden(path: Path, shapes: Mapping[str, tuple[int, ...]]) -> Golden:
 def _run(
     path: Path, model: onnx.ModelProto, feed: Mapping[str, Array], names: list[str]
 ) -> tuple[list[list[Array]], str]:
-    """The outputs, of a quantised model by each of its definitions, and by what."""
-    quantised = definition.is_quantised(model)
+    """The outputs, of a quantized model by each of its definitions, and by what."""
+    quantized = definition.is_quantized(model)
     if importlib.util.find_spec("onnxruntime") is None:
         from onnx.reference import ReferenceEvaluator
 
-        real = definition.in_real_numbers(model) if quantised else str(path)
+        real = definition.in_real_numbers(model) if quantized else str(path)
         values = ReferenceEvaluator(real).run(names, dict(feed))
         return [list(values)], f"onnx {onnx.__version__} (reference)"
     import onnxruntime
@@ -80,8 +80,8 @@ def _run(
 
     levels = onnxruntime.GraphOptimizationLevel
     engine = f"onnxruntime {onnxruntime.__version__}"
-    if not quantised:
-        return [outputs(path, levels.ORT_DISABLE_ALL)], f"{engine} (optimisations off)"
+    if not quantized:
+        return [outputs(path, levels.ORT_DISABLE_ALL)], f"{engine} (optimizations off)"
     integers = definition.with_real_softmax(model).SerializeToString()
     real = definition.in_real_numbers(model).SerializeToString()
     both = [outputs(integers, levels.ORT_ENABLE_ALL), outputs(real, levels.ORT_DISABLE_ALL)]

@@ -3,8 +3,8 @@
 A block is two launches of each side, in the order ABBA or BAAB; a coin decides. Of three sides and
 more it is any order of them, and then the same backwards. What is the same
 for all of a block (memory, clock, a load that stays) falls out of its ratio. Because of the coin, a
-block of two equal binaries is as likely to favour either, whatever else the machine does meanwhile:
-loads that come and go, and launches that resemble their neighbours, make an interval wider, not
+block of two equal binaries is as likely to favor either, whatever else the machine does meanwhile:
+loads that come and go, and launches that resemble their neighbors, make an interval wider, not
 wrong. A side's time in a block is the faster of its two launches, as others only ever add time.
 
 The ratio is the trimmed mean of the blocks' logarithms, its interval that of Tukey and McLaughlin
@@ -105,12 +105,12 @@ def effect(
 
 
 def _trimmed(logs: NDArray[np.float64]) -> tuple[float, float]:
-    """The trimmed mean and its standard error, from the winsorised variance."""
+    """The trimmed mean and its standard error, from the winsorized variance."""
     n, cut = len(logs), int(TRIMMED * len(logs))
     ordered = np.sort(logs)
     kept = n - 2 * cut
-    winsorised = np.clip(ordered, ordered[cut], ordered[n - 1 - cut])
-    error = math.sqrt((n - 1) / (kept * (kept - 1)) * float(winsorised.var(ddof=1)))
+    winsorized = np.clip(ordered, ordered[cut], ordered[n - 1 - cut])
+    error = math.sqrt((n - 1) / (kept * (kept - 1)) * float(winsorized.var(ddof=1)))
     return float(ordered[cut : n - cut].mean()), error
 
 

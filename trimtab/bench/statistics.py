@@ -57,7 +57,7 @@ class Ratio:
 
 
 def describe(launches: Sequence[Samples]) -> Statistic:
-    """Summarise the samples of one launch or more (at least one sample each).
+    """Summarize the samples of one launch or more (at least one sample each).
 
     The median is that of the launches' medians, and its interval comes from resampling launches. A
     single launch has but its own samples: what differs from launch to launch is not in its

@@ -119,18 +119,18 @@ def build(request: BuildRequest, progress: Progress = SILENT) -> Build:
     tree = paths.cache() / "build" / _key(request, target.core, profile, cmake_file)
     # What is not a micro-kernel runs a hundredth of the time: small matters more there. Without a
     # level of its own, -O3 for an in-order core unrolls it to more than twice the size.
-    optimisation = "-Os" if chosen.device else "-O2"
-    once = _SMALLEST[chosen.compiler] if chosen.device else optimisation
+    optimization = "-Os" if chosen.device else "-O2"
+    once = _SMALLEST[chosen.compiler] if chosen.device else optimization
     if request.build_type == "Debug":
-        optimisation = once = "-O0"
+        optimization = once = "-O0"
     with files.locked(tree / ".lock", error=BuildError, hint=CACHE_HINT):
         profile_file = tree / "profile" / f"{_safe(profile.name)}.toml"
         files.write_if_changed(profile_file, profile.to_toml(), error=BuildError, hint=CACHE_HINT)
         options = {
             "TRIMTAB_PROFILE": str(profile_file),
-            "TRIMTAB_OPTIMISE": optimisation,
-            "TRIMTAB_OPTIMISE_ONCE": once,
-            "TRIMTAB_OPTIMISE_KERNELS": "-Os" if profile.small else "-O3",
+            "TRIMTAB_OPTIMIZE": optimization,
+            "TRIMTAB_OPTIMIZE_ONCE": once,
+            "TRIMTAB_OPTIMIZE_KERNELS": "-Os" if profile.small else "-O3",
         }
         targets = ["trimtab", "trimtab-run"]
         if request.shared:

@@ -23,7 +23,7 @@ SOURCES = "sources"
 _TIMEOUT_S = 20  # of one input
 _MOST_MB = 2048  # of memory
 _MOST_ADDRESSES = 8 << 30  # of a process that reads source models; libraries take most of it
-_MINIMISE_S = 60
+_MINIMIZE_S = 60
 _SHOWN_LINES = 60  # of a target that failed
 
 
@@ -75,7 +75,7 @@ def _search(target: str, seconds: int, jobs: int) -> bool:
         if _is_broken(program, path, limits)
     ]
     for path in broken:
-        _minimise(program, path, limits)
+        _minimize(program, path, limits)
         print(f"found: {path}", flush=True)
     if not any(artefacts.iterdir()):
         artefacts.rmdir()
@@ -125,10 +125,10 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "ASAN_OPTIONS": "allocator_may_return_null=1"}
 
 
-def _minimise(program: str, path: Path, limits: list[str]) -> None:
+def _minimize(program: str, path: Path, limits: list[str]) -> None:
     small = path.with_name(path.name + ".small")
     argv = [
-        program, *limits, "-minimize_crash=1", f"-max_total_time={_MINIMISE_S}",
+        program, *limits, "-minimize_crash=1", f"-max_total_time={_MINIMIZE_S}",
         f"-exact_artifact_path={small}", str(path),
     ]  # fmt: skip
     subprocess.run(argv, env=_environment(), capture_output=True, check=False)

@@ -15,7 +15,7 @@ from trimtab import files, paths, plugins
 from trimtab.cli import _shell
 
 # The flags of each kind of build, one tree for each. The fuzz targets are built with the checks of
-# memory and of undefined behaviour, so that what runs under these needs no second build.
+# memory and of undefined behavior, so that what runs under these needs no second build.
 KINDS = {
     "address": ["-DTRIMTAB_SANITIZE=fuzzer-no-link,address,undefined", "-DTRIMTAB_FUZZ=ON"],
     "thread": ["-DTRIMTAB_SANITIZE=thread"],
@@ -42,7 +42,7 @@ def build(kind: str, *targets: str, profile: Path | None = None) -> Path:
         f"-DPython3_EXECUTABLE={sys.executable}",
         f"-DTRIMTAB_PLUGINS={';'.join(str(plugin.folder) for plugin in plugins.compiled())}",
         f"-DTRIMTAB_PROFILE={profile or 'full'}", "-DTRIMTAB_PYTHON=ON", "-DTRIMTAB_TOOLS=ON",
-        "-DTRIMTAB_OPTIMISE=-O1", "-DTRIMTAB_OPTIMISE_KERNELS=-O1", *KINDS[kind],
+        "-DTRIMTAB_OPTIMIZE=-O1", "-DTRIMTAB_OPTIMIZE_KERNELS=-O1", *KINDS[kind],
     ]  # fmt: skip
     with files.locked(tree / ".lock"):
         for argv in (configure, [_shell.tool("cmake"), "--build", str(tree), "--target", *targets]):

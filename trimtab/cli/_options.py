@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from trimtab.devices.control import Control
     from trimtab.planner.choices import Plan
     from trimtab.workflow.budget import Budget
-    from trimtab.workflow.quantise import Calibration
+    from trimtab.workflow.quantize import Calibration
 
 PLAN_HELP = "TOML file with choices of algorithms and kernels (./inv inspect --plan)"
 INPUT_HELP = "shape of a free input: NAME=1,3,224,224 (repeatable)"
@@ -26,7 +26,7 @@ BUDGET_HELP = {
     "max-memory": "what activations, prepared weights and the model file may take together",
 }
 WAIT_HELP = "wait for who has the device, a day or that many seconds, instead of giving up"
-# What tasks that quantise have, and with PRECISE those that choose a precision: default and help of
+# What tasks that quantize have, and with PRECISE those that choose a precision: default and help of
 # each option.
 CALIBRATION: dict[str, tuple[Any, str]] = {
     "calibration": (
@@ -36,7 +36,7 @@ CALIBRATION: dict[str, tuple[Any, str]] = {
     ),
     "method": (
         "",
-        "how ranges are chosen: a module of trimtab/quantise/methods; default: the best of several",
+        "calibration method: a module of trimtab/quantization/methods; default: the best",
     ),
     "ranges": ("", "a file of ranges: read, if there is one, else written"),
 }
@@ -95,7 +95,7 @@ def read_plan(
 
 def parse_calibration(given: Mapping[str, Any]) -> Calibration:
     """What the options of `PRECISE` among those given name."""
-    from trimtab.workflow.quantise import Calibration
+    from trimtab.workflow.quantize import Calibration
 
     return Calibration(*(given.get(name, default) for name, (default, _) in PRECISE.items()))
 

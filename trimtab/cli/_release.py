@@ -98,8 +98,8 @@ def sbom(locked: dict[str, Locked]) -> dict[str, Any]:
     def component(name: str, version: str) -> dict[str, Any]:
         found = {"type": "library", "name": name, "version": version}
         found |= {"bom-ref": references[name], "purl": references[name]}
-        if licence := metadata.metadata(name).json.get("license_expression"):
-            return found | {"licenses": [{"expression": licence}]}
+        if license := metadata.metadata(name).json.get("license_expression"):
+            return found | {"licenses": [{"expression": license}]}
         return found
 
     components = []

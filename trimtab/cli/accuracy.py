@@ -37,7 +37,7 @@ def accuracy(
     json: bool = False,
     update: bool = False,
 ) -> None:
-    """Compare int8 networks with float32: beside onnxruntime's quantiser, or boxes of detectors."""
+    """Compare int8 networks with float32: beside onnxruntime's quantizer, or boxes of detectors."""
     from dataclasses import asdict
     from json import dumps
     from pathlib import Path
@@ -46,8 +46,8 @@ def accuracy(
     from trimtab.errors import UsageError
     from trimtab.instruments import committed
     from trimtab.instruments.detectors import read
-    from trimtab.quantise.methods import BEST
-    from trimtab.quantise.methods import methods as all_methods
+    from trimtab.quantization.methods import BEST
+    from trimtab.quantization.methods import methods as all_methods
     from trimtab.workflow import accuracy as workflow
     from trimtab.workflow.models import target_of
     from trimtab.workflow.progress import shown

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
         "strings": "keep names and error texts; --no-strings drops them",
         "input": INPUT_HELP,
         "shared": "also libtrimtab.so: the output is a prefix for CMake and pkg-config",
-        "debug": "without optimisation, with debug information",
+        "debug": "without optimization, with debug information",
         "json": "print the build record and the sizes as JSON",
     },
 )

@@ -118,7 +118,7 @@ def instructions(
     help={
         "model": "model file or zoo network; default: the networks of bench/instructions.json",
         "cpu": f"{_CPU}; a qemu device (./inv devices) must have it",
-        "on": "core whose caches and pipes are modelled, where the binary runs on another one",
+        "on": "core whose caches and pipes are modeled, where the binary runs on another one",
         "threads": THREADS_HELP,
         "l2": "size of the L2, e.g. 512K; default: the core's row",
         "dram": "GB per second of the board's memory; default: the core's row",
@@ -158,7 +158,7 @@ def model(
     from trimtab.errors import UsageError
     from trimtab.instruments import instructions, timemodel
     from trimtab.workflow.build import Recipe
-    from trimtab.workflow.modelled import model_time
+    from trimtab.workflow.modeled import model_time
     from trimtab.workflow.progress import shown
 
     others = (model, plan, prefer, weights, precision, on, l2, dram, *given.values())

@@ -31,7 +31,7 @@ from trimtab.cli._options import (
     help={
         "model": "model file or zoo network",
         "input": INPUT_HELP,
-        "optimized": "show it before and after optimisation",
+        "optimized": "show it before and after optimization",
         "plan": "print only the plan: what to edit and give to build, bench or convert",
         "prefer": PREFER_HELP,
         "weights": WEIGHTS_HELP,
@@ -101,7 +101,7 @@ def inspect(
     iterable=["input", "tensor"],
     help={
         "model": "model file or zoo network",
-        "output": "the file to write: .ttm, or .onnx for the optimised program",
+        "output": "the file to write: .ttm, or .onnx for the optimized program",
         "input": INPUT_HELP,
         "tensor": "wanted instead of the model's outputs, such as a raw head (repeatable)",
         "toolchain": "plan for this toolchain's CPUs",
@@ -135,7 +135,7 @@ def convert(
     names: bool = True,
     **given: Any,
 ) -> None:
-    """Convert a model to .ttm, as it is or planned with --toolchain; or, optimised, to .onnx."""
+    """Convert a model to .ttm, as it is or planned with --toolchain; or, optimized, to .onnx."""
     from pathlib import Path
 
     from trimtab import exporters, files, passes, reports, session

@@ -59,7 +59,7 @@ def peers(
     from trimtab.instruments import committed
     from trimtab.instruments.peers import report
     from trimtab.instruments.peers.compare import Installed, Work, compare
-    from trimtab.instruments.peers.quantised import quantised
+    from trimtab.instruments.peers.quantized import quantized
     from trimtab.instruments.surroundings import Surroundings
     from trimtab.workflow.alone import alone
     from trimtab.workflow.models import model_path
@@ -70,17 +70,17 @@ def peers(
         raise UsageError(
             f"unknown precision {precision!r}", hint=f"use {' or '.join(report.NAMES)}"
         )
-    is_quantised = precision != "f32"
+    is_quantized = precision != "f32"
     read_plan("", prefer)  # refuses what is no preference
-    engines = Installed(python or sys.executable, quantised=is_quantised)
+    engines = Installed(python or sys.executable, quantized=is_quantized)
     names = [name for name in models.split(",") if name] or zoo.names()
     progress = shown(quiet=json)
     found = [model_path(name, progress=progress) for name in names]
-    if is_quantised:
-        with progress.step("quantise", "networks") as step:
+    if is_quantized:
+        with progress.step("quantize", "networks") as step:
             for number, path in enumerate(found):
                 step.update(number, len(found))
-                found[number] = quantised(path, paths.cache() / "peers")
+                found[number] = quantized(path, paths.cache() / "peers")
     work = Work(found, counts, rounds, prefer)
     surroundings = Surroundings()
     with alone("bench.peers", parse_wait(wait), progress):
@@ -92,7 +92,7 @@ def peers(
         progress.note(f"written: {output}")
     if update:
         options = f"--threads {threads} --rounds {rounds}" + f" --models {models}" * bool(models)
-        options += f" --precision {precision}" * is_quantised
+        options += f" --precision {precision}" * is_quantized
         options += f" --prefer {prefer}" * bool(prefer)
         options += " --python PEERS/bin/python" * bool(python)
         command = f"./inv bench.peers {options} --update"

@@ -43,7 +43,7 @@ def quantize(
     from json import dumps
     from pathlib import Path
 
-    from trimtab.workflow import quantise as workflow
+    from trimtab.workflow import quantize as workflow
     from trimtab.workflow.progress import shown
 
     calibration = parse_calibration(given)

@@ -14,7 +14,7 @@ NAMESPACE = "bench"
 @task(
     optional=["wait"],
     help={
-        "trials": "comparisons of A with A, half of them beside a noisy neighbour, and as many of "
+        "trials": "comparisons of A with A, half of them beside a noisy neighbor, and as many of "
         "A with something slower; 200 take some 25 minutes",
         "resume": "go on with a run that was interrupted",
         "wait": WAIT_HELP,

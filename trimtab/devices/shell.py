@@ -355,7 +355,7 @@ class ShellDevice(ABC):
         raise failure
 
     def _own(self, remote: str) -> str:
-        """`remote`, normalised, when it lies under the prefix."""
+        """`remote`, normalized, when it lies under the prefix."""
         path = posixpath.normpath(posixpath.join(self._prefix, remote))
         if not f"{path}/".startswith(f"{self._prefix}/") or "\0" in path:
             raise DeviceError(

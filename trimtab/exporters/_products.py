@@ -1,4 +1,4 @@
-"""Convolutions, products of matrices, and what stands between them: pools and normalisations."""
+"""Convolutions, products of matrices, and what stands between them: pools and normalizations."""
 
 from __future__ import annotations
 
@@ -116,11 +116,11 @@ def lrn(graph: Graph, op: Op) -> None:
 
 
 @emits("quantize_linear", "dequantize_linear")
-def quantisation(graph: Graph, op: Op) -> None:
+def quantization(graph: Graph, op: Op) -> None:
     """Scale and zero point are of the variable that holds integers."""
     is_made = op.type == "quantize_linear"
     stored = graph.var(op.outputs[0] if is_made else op.inputs[0])
-    found = stored.quantisation
+    found = stored.quantization
     if found is None:
         raise refusal(op, "nobody knows what its integers stand for")
     shape: tuple[int, ...] = () if found.axis is None else (-1,)

@@ -2,7 +2,7 @@
 
     ./inv convert net.ttm net.onnx
 
-What is written is the optimised program: what was folded is gone, what was fused (a residual, an
+What is written is the optimized program: what was folded is gone, what was fused (a residual, an
 activation) is a node behind its operator again, as ONNX has no operator for both.
 """
 

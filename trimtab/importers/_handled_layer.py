@@ -11,7 +11,7 @@ import numpy as np
 from trimtab import schema
 from trimtab.errors import ImportModelError
 from trimtab.importers._layers import Array, LayerImport, Operand, UnsupportedFormError, Value
-from trimtab.program import MAX_ELEMENTS, Quantisation
+from trimtab.program import MAX_ELEMENTS, Quantization
 
 Results = Operand | tuple[Operand, ...]
 """What a handler makes of a layer: its output, or all of them."""
@@ -143,7 +143,7 @@ class HandledLayer:
         """Known real numbers, of `shape` (-1: any size) up to dimensions of 1."""
         value = self.known(place, what)
         if value.dtype.kind != "f":
-            raise self.unsupported(f"its {what} holds {value.dtype}, not floats: it is quantised")
+            raise self.unsupported(f"its {what} holds {value.dtype}, not floats: it is quantized")
         if shape is None:
             return value
         if -1 not in shape and value.size == math.prod(shape):
@@ -177,10 +177,10 @@ class HandledLayer:
         return self._work.operand(operand, f"{self.name}.operand")
 
     def constant(
-        self, value: Array | float, role: str, quantisation: Quantisation | None = None
+        self, value: Array | float, role: str, quantization: Quantization | None = None
     ) -> Value:
         """A new constant operand, float32 unless it holds integers."""
-        return self._work.add_constant(value, f"{self.name}.{role}", quantisation=quantisation)
+        return self._work.add_constant(value, f"{self.name}.{role}", quantization=quantization)
 
     def add(self, op: str, *inputs: Value, **attributes: Any) -> Value:
         """Adds an operator with one output."""

@@ -21,7 +21,7 @@ from trimtab.errors import (
     TrimtabError,
     UnsupportedOperatorError,
 )
-from trimtab.program import Program, Quantisation, Var
+from trimtab.program import Program, Quantization, Var
 
 if TYPE_CHECKING:
     from trimtab.importers._handled_layer import HandledLayer
@@ -83,14 +83,14 @@ class LayerImport:
         name: str,
         *,
         exact: bool = False,
-        quantisation: Quantisation | None = None,
+        quantization: Quantization | None = None,
     ) -> Value:
         """A constant operand, float32 when it is a real number and not `exact`."""
         array = np.asarray(value)
         if array.dtype.kind == "f" and not exact:
             array = array.astype(np.float32)
         try:
-            constant = self.program.block.add_constant(array, name, quantisation)
+            constant = self.program.block.add_constant(array, name, quantization)
             return self.program.vars[constant]
         except ProgramError as error:
             raise UnsupportedFormError(f"operand '{name}': {error.what}") from error

@@ -1,7 +1,7 @@
 """Caffe networks: a .prototxt (text) with its .caffemodel (weights).
 
 Layers and parameters are those of caffe.proto, V1 and current, with the additions of the SSD fork;
-`trimtab.importers.caffe_ops` turns layers into operators. Layer catalogue:
+`trimtab.importers.caffe_ops` turns layers into operators. Layer catalog:
 https://caffe.berkeleyvision.org/tutorial/layers.html.
 """
 

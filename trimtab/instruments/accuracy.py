@@ -8,7 +8,7 @@ from statistics import median
 from typing import Any
 
 from trimtab.instruments.committed import Results, Row
-from trimtab.quantise.methods import DEFAULT
+from trimtab.quantization.methods import DEFAULT
 from trimtab.tables import Column, Page, Table, number
 
 COSINES, BOXES, MIXED = "accuracy", "boxes", "boxes_mixed"  # what is committed
@@ -30,7 +30,7 @@ class Cosine:
 class Found:
     """What a `detector` finds again in a way of ours: `boxes` of the float32 network, the shares of
     them that are `found`, closely and at all, boxes that are `new`, and the share of float32's
-    modelled cycles that it takes on `target`.
+    modeled cycles that it takes on `target`.
     """
 
     detector: str
@@ -112,7 +112,7 @@ def verdict(networks: Mapping[str, Mapping[str, float]]) -> str:
         words = f"{named}: {len(pairs) - len(behind)} of {len(pairs)}, {left:.2f}"
         said.append(words + f" (not {', '.join(behind)})" * bool(behind))
     return (
-        f"Networks that are at least as near to float32 as by {PEER}'s static quantiser, and what "
+        f"Networks that are at least as near to float32 as by {PEER}'s static quantizer, and what "
         f"is left of its distance, 1 - cosine, in the median: {'; '.join(said)}."
     )
 

@@ -18,7 +18,7 @@ from trimtab.instruments.traffic import Traffic
 
 _TRIED = tuple(0.5 * 1.01**step for step in range(470))  # GB/s, up to 53
 
-Errors = Mapping[str, float]  # by network: modelled time over measured time, less 1
+Errors = Mapping[str, float]  # by network: modeled time over measured time, less 1
 
 
 @dataclass(frozen=True)

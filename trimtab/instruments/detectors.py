@@ -95,7 +95,7 @@ def _rows(outputs: Mapping[str, Array]) -> Boxes:
     return Boxes(corners, rows[:, 5:].max(axis=1), rows[:, 5:].argmax(axis=1))
 
 
-_CENTRES, _SIZES = 0.1, 0.2  # how far offsets of SSD reach, in sizes of a prior and in powers of e
+_CENTERS, _SIZES = 0.1, 0.2  # how far offsets of SSD reach, in sizes of a prior and in powers of e
 
 
 def decoded(offsets: Array, priors: Sequence[Sequence[float]], size: tuple[int, int]) -> Array:
@@ -105,14 +105,14 @@ def decoded(offsets: Array, priors: Sequence[Sequence[float]], size: tuple[int, 
     grids = []
     for step, *sides in priors:
         rows, columns = np.indices([math.ceil(side / step) for side in size])
-        centres = (np.stack([columns, rows], axis=-1) + 0.5) * step
-        cells = np.broadcast_to(centres[:, :, None], (*rows.shape, len(sides), 2))
+        centers = (np.stack([columns, rows], axis=-1) + 0.5) * step
+        cells = np.broadcast_to(centers[:, :, None], (*rows.shape, len(sides), 2))
         squares = np.broadcast_to(np.array(sides)[:, None], cells.shape)
         grids.append(np.concatenate([cells, squares], axis=-1).reshape(-1, 4))
     prior = np.concatenate(grids) / [size[1], size[0], size[1], size[0]]
-    centre = prior[:, :2] + offsets[:, :2] * _CENTRES * prior[:, 2:]
+    center = prior[:, :2] + offsets[:, :2] * _CENTERS * prior[:, 2:]
     half = prior[:, 2:] * np.exp(offsets[:, 2:] * _SIZES) / 2
-    return np.concatenate([centre - half, centre + half], axis=1)
+    return np.concatenate([center - half, center + half], axis=1)
 
 
 _STEP, _CELL = 2, 12  # of MTCNN's first network, in pixels

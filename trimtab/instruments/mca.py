@@ -48,7 +48,7 @@ class Loop:
 
 
 @dataclass(frozen=True)
-class Modelled:
+class Modeled:
     """What one core's model says of one loop, in cycles of one turn."""
 
     loop: Loop
@@ -64,7 +64,7 @@ class Modelled:
         return self.bound / self.cycles
 
 
-def modelled_cores() -> tuple[Core, ...]:
+def modeled_cores() -> tuple[Core, ...]:
     """The cores of which LLVM has a model that bears their name, and that run what is compiled."""
     arch = toolchain.find_toolchain(_TOOLCHAIN).arch
     return tuple(
@@ -74,7 +74,7 @@ def modelled_cores() -> tuple[Core, ...]:
     )
 
 
-def model(cpu: str, progress: Progress = SILENT) -> tuple[Modelled, ...]:
+def model(cpu: str, progress: Progress = SILENT) -> tuple[Modeled, ...]:
     """Every inner loop, built for the core `cpu`, on the model of every core that LLVM has one of.
 
     MissingRequirementError without LLVM's tools; BuildError when a kernel does not compile or has
@@ -86,15 +86,15 @@ def model(cpu: str, progress: Progress = SILENT) -> tuple[Modelled, ...]:
         hottest_loop(name, output([tools["llvm-objdump"], *_OBJDUMP, str(path)]))
         for name, path in _objects(built_for, progress).items()
     ]
-    planned = {core.name: _planned(core) for core in modelled_cores()}
+    planned = {core.name: _planned(core) for core in modeled_cores()}
     return tuple(
-        _modelled(tools["llvm-mca"], loop, built_for, core, loop.kernel in planned[core.name])
+        _modeled(tools["llvm-mca"], loop, built_for, core, loop.kernel in planned[core.name])
         for loop in loops
-        for core in modelled_cores()
+        for core in modeled_cores()
     )
 
 
-def table(found: Iterable[Modelled]) -> Table:
+def table(found: Iterable[Modeled]) -> Table:
     """One row per loop and core; its records are what is committed."""
     columns = [
         *(Column("kernel"), Column("built for", key="built_for"), Column("core")),
@@ -113,7 +113,7 @@ def table(found: Iterable[Modelled]) -> Table:
     return Table(columns, rows)
 
 
-def to_results(found: Iterable[Modelled], command: str) -> Results:
+def to_results(found: Iterable[Modeled], command: str) -> Results:
     """What is committed. Errors as of `model`."""
     shown = re.search(r"LLVM version (\S+)", output([tool("llvm-mca"), "--version"]))
     versions = {"zig": metadata.version("ziglang"), "LLVM": shown[1] if shown else "unknown"}
@@ -163,7 +163,7 @@ def _objects(built_for: Core, progress: Progress) -> Mapping[str, Path]:
         and not kernel.portable
         and chosen.arch in known[kernel.isa].arch
     }
-    options = {"TRIMTAB_PROFILE": "full", "TRIMTAB_OPTIMISE": "-Os"}
+    options = {"TRIMTAB_PROFILE": "full", "TRIMTAB_OPTIMIZE": "-Os"}
     configure = builder.configure_command(tree, cmake_file, "Release", options)
     objects = [str(path) for path in found.values()]
     buildtools.run(tree, configure, objects, "build the inner loops", progress=progress)
@@ -179,7 +179,7 @@ def _planned(core: Core) -> set[str]:
     return {*best.values()}
 
 
-def _modelled(tool: str, loop: Loop, built_for: Core, core: Core, planned: bool) -> Modelled:
+def _modeled(tool: str, loop: Loop, built_for: Core, core: Core, planned: bool) -> Modeled:
     assert core.llvm_mca is not None
     arguments = [f"-mcpu={core.llvm_mca.model}", f"-iterations={_ITERATIONS}", "--json"]
     command = [tool, "-mtriple=aarch64", *arguments]
@@ -193,7 +193,7 @@ def _modelled(tool: str, loop: Loop, built_for: Core, core: Core, planned: bool)
         for line, cost in zip(loop.lines, costs, strict=True)
         if _FMA.match(line)
     )
-    return Modelled(
+    return Modeled(
         loop,
         built_for.name,
         core.name,

@@ -41,7 +41,7 @@ class Estimated:
 def estimate(
     network: str, program: Program, target: Target, before: Mapping[str, str]
 ) -> Estimated:
-    """`program`: optimised, not planned. `before`: the algorithms that it had, by operator."""
+    """`program`: optimized, not planned. `before`: the algorithms that it had, by operator."""
     old = {key: Choice(before[key]) for key in keys(program) if key in before}
     figures = []
     for given in (Plan(), Plan(operators=old)):

@@ -1,6 +1,6 @@
 """Cycles of blocks of machine code, as LLVM's scheduling models of cores give them.
 
-A block is modelled as a loop of itself, with all data in the first-level cache: where a network
+A block is modeled as a loop of itself, with all data in the first-level cache: where a network
 spends its time, blocks follow themselves. These are models, not measurements.
 """
 
@@ -60,13 +60,13 @@ def cycles(
     timing = core.llvm_mca.timing or core.llvm_mca.model
     with progress.step(f"model the blocks on {core.name}", "blocks") as step:
         turns = {}
-        for number, turn, _ in _modelled(known, arch, timing):
+        for number, turn, _ in _modeled(known, arch, timing):
             turns[number] = turn
             step.update(len(turns))
         bounds = {}
         for pattern, stand_in in core.llvm_mca.stand_ins.items():
             known = {number: re.sub(pattern, stand_in, text) for number, text in known.items()}
-        for number, _, bound in _modelled(known, arch, core.llvm_mca.model):
+        for number, _, bound in _modeled(known, arch, core.llvm_mca.model):
             bounds[number] = bound
             step.update(len(turns) + len(bounds))
     return {number: max(turns[number], bounds[number]) for number in turns.keys() & bounds.keys()}
@@ -93,9 +93,7 @@ def _words(code: bytes) -> str:
     return " ".join(f"0x{byte:02x}" for byte in code)
 
 
-def _modelled(
-    texts: Mapping[int, str], arch: str, model: str
-) -> Iterator[tuple[int, float, float]]:
+def _modeled(texts: Mapping[int, str], arch: str, model: str) -> Iterator[tuple[int, float, float]]:
     """Number, cycles of a turn, and those of its busiest pipe, of each block."""
     command = [
         tool("llvm-mca"),

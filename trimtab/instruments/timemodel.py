@@ -1,4 +1,4 @@
-"""A model of time: what counted instructions, modelled cycles and simulated misses add up to.
+"""A model of time: what counted instructions, modeled cycles and simulated misses add up to.
 
     time = STALLS x cycles / clock + (bytes read + bytes written) / bandwidth
 
@@ -19,13 +19,13 @@ from trimtab.instruments.traffic import Traffic, total
 from trimtab.planner.cost import STALLS
 from trimtab.tables import Column, Table, number
 
-BASELINE = Baseline("model", ("model", "cpu", "threads"), ("modelled_ms",))
+BASELINE = Baseline("model", ("model", "cpu", "threads"), ("modeled_ms",))
 _MEGA = 1e6
 
 
 @dataclass(frozen=True)
-class Modelled:
-    """A network on a core. `core`: whose row was modelled, with the bandwidths that hold."""
+class Modeled:
+    """A network on a core. `core`: whose row was modeled, with the bandwidths that hold."""
 
     model: str
     core: Core
@@ -39,11 +39,11 @@ class Modelled:
         return total(traffic for _, traffic in self.operators)
 
     def seconds(self, traffic: Traffic) -> float:
-        """The modelled time of what costs `traffic`."""
+        """The modeled time of what costs `traffic`."""
         return seconds(traffic, memory_of(self.core))
 
     def to_json(self) -> str:
-        """An object: the memory of the row, the total, and the operators, with `modelled_ms`."""
+        """An object: the memory of the row, the total, and the operators, with `modeled_ms`."""
         whole = self._row(self.total)
         operators = [{"label": label, **self._row(part)} for label, part in self.operators]
         facts = {"model": self.model, "cpu": self.core.name, "threads": self.threads}
@@ -63,7 +63,7 @@ class Modelled:
             *(number("instructions", ","), number("cycles", ",.0f")),
             *(number("L1 misses", ","), number("L2 misses", ",")),
             *(number("MB read", ".2f"), number("MB written", ".2f")),
-            number("modelled ms", ".3f"),
+            number("modeled ms", ".3f"),
         ]
         parts = [("inference", self.total), *((f"  {name}", part) for name, part in self.operators)]
         rows = [
@@ -77,12 +77,12 @@ class Modelled:
         return Table(columns, rows)
 
     def _row(self, traffic: Traffic) -> dict[str, object]:
-        modelled = round(self.seconds(traffic) * 1e3, 4)
-        return {**asdict(replace(traffic, cycles=round(traffic.cycles))), "modelled_ms": modelled}
+        modeled = round(self.seconds(traffic) * 1e3, 4)
+        return {**asdict(replace(traffic, cycles=round(traffic.cycles))), "modeled_ms": modeled}
 
 
 def seconds(traffic: Traffic, memory: Memory) -> float:
-    """The modelled time of what costs `traffic`."""
+    """The modeled time of what costs `traffic`."""
     computing = STALLS * traffic.cycles / (memory.clock_ghz * 1e9)
     return computing + traffic.bytes / (memory.gb_per_s * 1e9)
 
@@ -119,11 +119,11 @@ def with_board(core: Core, l2_bytes: int | None, gb_per_s: float | None) -> Core
     return core
 
 
-def totals(found: Sequence[Modelled]) -> Table:
+def totals(found: Sequence[Modeled]) -> Table:
     """A row per network."""
     columns = [
         *(Column("model"), Column("cpu"), number("threads"), number("instructions", ",")),
-        *(number("MB read", ".1f"), number("MB written", ".1f"), number("modelled ms", ".1f")),
+        *(number("MB read", ".1f"), number("MB written", ".1f"), number("modeled ms", ".1f")),
     ]
     rows = [
         (
@@ -136,10 +136,10 @@ def totals(found: Sequence[Modelled]) -> Table:
     return Table(columns, rows)
 
 
-def to_results(found: Sequence[Modelled], command: str) -> Results:
+def to_results(found: Sequence[Modeled], command: str) -> Results:
     """What is committed."""
     versions = {name: version for one in found for name, version in one.versions.items()}
-    notes = ["Modelled times, not measured ones."]
+    notes = ["Modeled times, not measured ones."]
     rows = [one.record() for one in found]
     return Results(
         command=command, versions={"trimtab": __version__, **versions}, notes=notes, rows=rows

@@ -1,4 +1,4 @@
-"""What operators move: counted instructions, simulated misses, bytes of memory, modelled cycles.
+"""What operators move: counted instructions, simulated misses, bytes of memory, modeled cycles.
 
 From the log of the plug-in that simulates caches (docs/model.md).
 """
@@ -21,7 +21,7 @@ _OP_END = 6  # the runner's marker behind an operator
 class Traffic:
     """What an operator or a network costs; sums over all threads, but for `cycles`.
 
-    `cycles`: modelled, without waiting for memory, of the thread that executes most. `l1_misses`,
+    `cycles`: modeled, without waiting for memory, of the thread that executes most. `l1_misses`,
     `l2_misses`: lines. `read_bytes`, `written_bytes`: of memory, in whole lines.
     """
 
@@ -66,12 +66,12 @@ def of_operators(log: CacheLog, core: Core, progress: Progress = SILENT) -> dict
 def _of(interval: Interval, cycles: Mapping[int, float], line: int) -> Traffic:
     counts = [cpu.instructions for cpu in interval.cpus]
     instructions = sum(counts)
-    modelled = sum(cycles.get(number, 0.0) * times for number, times in interval.ran.items())
+    modeled = sum(cycles.get(number, 0.0) * times for number, times in interval.ran.items())
     busiest = max(counts, default=0) / max(instructions, 1)
     last = interval.levels[-1] if interval.levels else None
     return Traffic(
         instructions=instructions,
-        cycles=modelled * busiest,
+        cycles=modeled * busiest,
         l1_misses=sum(cpu.l1_misses for cpu in interval.cpus),
         l2_misses=interval.levels[0].misses if interval.levels else 0,
         read_bytes=last.misses * line if last else 0,

@@ -2,7 +2,7 @@
 
 A trial is one comparison whose right answer is known: A against A, which nothing may be called
 real in, or A against a network with a known share of further layers, which is to be found. Half of
-the trials stand beside a noisy neighbour.
+the trials stand beside a noisy neighbor.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LAYERS = 100
 @dataclass(frozen=True)
 class Kind:
     """A kind of trial: how many `planted` layers more B has (of a hundred), whether beside a
-    neighbour, how many launches of a side.
+    neighbor, how many launches of a side.
     """
 
     planted: int
@@ -109,7 +109,7 @@ def table(found: Sequence[Mapping[str, Any]]) -> Table:
     cells = [
         (
             row["what"],
-            "beside a noisy neighbour" if row["is_noisy"] else "alone",
+            "beside a noisy neighbor" if row["is_noisy"] else "alone",
             row["trials"],
             row["launches"],
             f"{row['called_real']} ({row['called_real'] / row['trials']:.0%})",

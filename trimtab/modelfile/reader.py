@@ -24,7 +24,7 @@ from trimtab.modelfile.records import (
     MAGIC,
     OP,
     PER_TENSOR,
-    QUANTISATION,
+    QUANTIZATION,
     SEAL,
     TABLES_AT,
     TO_NHWC,
@@ -36,7 +36,7 @@ from trimtab.modelfile.records import (
 )
 from trimtab.program import attributes
 from trimtab.program.program import NUMPY_DTYPES, Block, Op, Program, Var
-from trimtab.program.quantisation import Quantisation
+from trimtab.program.quantization import Quantization
 
 _DTYPE_NAMES = {number: name for name, number in schema.DTYPES.items()}
 
@@ -179,7 +179,7 @@ def _decode_var(data: bytes, image: Image, index: int) -> Var:
         LAYOUTS[record.layout],
         packed=bool(record.flags & VAR_FLAG_PACKED),
         channel=record.channel,
-        quantisation=_decode_quantisation(data, record.quantisation_offset),
+        quantization=_decode_quantization(data, record.quantization_offset),
     )
     if record.data_offset:
         dtype = np.dtype(NUMPY_DTYPES[var.dtype])
@@ -195,12 +195,12 @@ def _decode_var(data: bytes, image: Image, index: int) -> Var:
     return var
 
 
-def _decode_quantisation(data: bytes, offset: int) -> Quantisation | None:
+def _decode_quantization(data: bytes, offset: int) -> Quantization | None:
     if offset == 0:
         return None
-    axis, count = QUANTISATION.unpack_from(data, offset)
-    scales_at = offset + QUANTISATION.size
-    return Quantisation(
+    axis, count = QUANTIZATION.unpack_from(data, offset)
+    scales_at = offset + QUANTIZATION.size
+    return Quantization(
         struct.unpack_from(f"<{count}f", data, scales_at),
         struct.unpack_from(f"<{count}i", data, scales_at + 4 * count),
         None if axis == PER_TENSOR else axis,

@@ -13,7 +13,7 @@ COUNTS = struct.Struct("<QIIIIIII28x")  # the rest of it
 TABLES_AT = SEAL.size + COUNTS.size
 VAR = struct.Struct("<8iQQIBBBBIIII")
 OP = struct.Struct("<HBBIIIIIII")
-QUANTISATION = struct.Struct("<iI")  # then the scales, then the zero points
+QUANTIZATION = struct.Struct("<iI")  # then the scales, then the zero points
 PER_TENSOR = -1
 ABSENT = 0xFFFFFFFF
 FLAG_PLANNED = 1
@@ -35,7 +35,7 @@ class VarRecord(NamedTuple):
     flags: int
     parent: int
     channel: int
-    quantisation_offset: int
+    quantization_offset: int
     reserved: int
 
 

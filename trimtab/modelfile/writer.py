@@ -23,7 +23,7 @@ from trimtab.modelfile.records import (
     MAGIC,
     OP,
     PER_TENSOR,
-    QUANTISATION,
+    QUANTIZATION,
     SEAL,
     TABLES_AT,
     TO_NHWC,
@@ -34,7 +34,7 @@ from trimtab.modelfile.records import (
 )
 from trimtab.program import attributes
 from trimtab.program.program import Op, Program, Var
-from trimtab.program.quantisation import Quantisation
+from trimtab.program.quantization import Quantization
 
 
 class _Tail:
@@ -122,7 +122,7 @@ def encode(program: Program, names: bool = True, consume: bool = False) -> Image
         TABLES_AT + VAR.size * len(variables) + OP.size * len(program.ops) + 4 * len(borders)
     )
     operators = [_encode_op(op, index, tail, names) for op in program.ops]
-    quantisations = _encode_quantisations(variables, tail)
+    quantizations = _encode_quantizations(variables, tail)
     name_offsets = [tail.add(_name_record(var.name), 1) if names else 0 for var in variables]
     about = {"target": program.target, "passes": program.passes}
     threads = {"threads": program.threads} if program.threads > 1 else {}
@@ -149,7 +149,7 @@ def encode(program: Program, names: bool = True, consume: bool = False) -> Image
                 flags,
                 index[var.parent] if var.parent else 0,
                 var.channel,
-                quantisations.get(var.quantisation, 0),
+                quantizations.get(var.quantization, 0),
                 0,
             )
         )
@@ -184,15 +184,15 @@ def seal(image: Image, tables_bytes: int) -> None:
     image[: SEAL.size] = np.frombuffer(parts, np.uint8)
 
 
-def _encode_quantisations(variables: list[Var], tail: _Tail) -> dict[Quantisation | None, int]:
-    """Writes each quantisation once and returns its offset; variables may share one."""
-    offsets: dict[Quantisation | None, int] = {}
+def _encode_quantizations(variables: list[Var], tail: _Tail) -> dict[Quantization | None, int]:
+    """Writes each quantization once and returns its offset; variables may share one."""
+    offsets: dict[Quantization | None, int] = {}
     for var in variables:
         var.check()
-        q = var.quantisation
+        q = var.quantization
         if q is not None and q not in offsets:
             count = len(q.scale)
-            head = QUANTISATION.pack(PER_TENSOR if q.axis is None else q.axis, count)
+            head = QUANTIZATION.pack(PER_TENSOR if q.axis is None else q.axis, count)
             numbers = struct.pack(f"<{count}f{count}i", *q.scale, *q.zero_point)
             offsets[q] = tail.add(head + numbers, 4)
     return offsets

@@ -10,7 +10,7 @@ from trimtab.tables import Page
 
 @block
 def accuracy_cosines() -> Page:
-    """Beside onnxruntime's quantiser, by each method."""
+    """Beside onnxruntime's quantizer, by each method."""
     return _page(accuracy.COSINES)
 
 

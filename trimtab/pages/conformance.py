@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trimtab.importers.onnx_ops import quantisation
+from trimtab.importers.onnx_ops import quantization
 from trimtab.importers.onnx_ops.node import HANDLERS
 from trimtab.instruments import committed
 from trimtab.instruments.conformance import COMMITTED, PASSED, UNSUPPORTED, WRONG
@@ -12,12 +12,12 @@ from trimtab.tables import Column, Page, Table, number
 
 
 @block
-def quantised_conformance() -> Page:
-    """The tests of operators that quantise, or compute with quantised numbers."""
+def quantized_conformance() -> Page:
+    """The tests of operators that quantize, or compute with quantized numbers."""
     own = {
         operator
         for operator, handler in HANDLERS.items()
-        if handler.__module__ == quantisation.__name__
+        if handler.__module__ == quantization.__name__
     }
     rows = [row for row in committed.read(COMMITTED).rows if row["operator"] in own]
     statuses = [number(status) for status in (PASSED, UNSUPPORTED, WRONG)]

@@ -1,4 +1,4 @@
-"""Counted instructions and modelled loops: what is committed of them."""
+"""Counted instructions and modeled loops: what is committed of them."""
 
 from __future__ import annotations
 

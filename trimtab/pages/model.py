@@ -10,7 +10,7 @@ from trimtab.tables import Column, Page, Table, number
 
 
 @block
-def modelled_boards() -> Page:
+def modeled_boards() -> Page:
     """A row per board and number of threads."""
     runs = boards.compare()
     columns = [
@@ -36,16 +36,16 @@ def modelled_boards() -> Page:
 
 
 @block
-def modelled_networks() -> Page:
+def modeled_networks() -> Page:
     """The committed networks."""
     columns = [
         *(Column("network"), Column("core"), number("million instructions", ".1f")),
-        *(number("MB read", ".1f"), number("MB written", ".1f"), number("modelled ms", ".1f")),
+        *(number("MB read", ".1f"), number("MB written", ".1f"), number("modeled ms", ".1f")),
     ]
     rows = [
         (
             *(row["model"], row["cpu"], row["instructions"] / 1e6),
-            *(row["read_bytes"] / 1e6, row["written_bytes"] / 1e6, row["modelled_ms"]),
+            *(row["read_bytes"] / 1e6, row["written_bytes"] / 1e6, row["modeled_ms"]),
         )
         for row in committed.read("model").rows
     ]

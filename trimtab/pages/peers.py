@@ -33,7 +33,7 @@ def peers_inference() -> Page:
 
 @block
 def peers_int8() -> Page:
-    """All of that for quantised networks."""
+    """All of that for quantized networks."""
     name = report.NAMES["int8"]
     if not committed.path_of(name).exists():
         command = (

@@ -47,7 +47,7 @@ def runner_sizes() -> Page:
     return [
         made_by(BASELINE.name),
         "Bytes of static stripped runners without their models, each with what its network needs; "
-        f"`{FULL}` has every operator, `{FLOAT32}` those of networks that are not quantised:",
+        f"`{FULL}` has every operator, `{FLOAT32}` those of networks that are not quantized:",
         _table("runner_bytes", ",.0f"),
     ]
 

@@ -83,8 +83,8 @@ def _apply(rewrite: Pass, program: Program) -> None:
 
 
 def simplify(program: Program, before: str) -> Program:
-    """A twin of a program that was not optimised, after the passes in front of the one called
-    `before`; it can be optimised as any other.
+    """A twin of a program that was not optimized, after the passes in front of the one called
+    `before`; it can be optimized as any other.
     """
     twin = program.copy()
     twin.source = program.source or program
@@ -96,9 +96,9 @@ def simplify(program: Program, before: str) -> Program:
 
 
 def optimize(program: Program) -> Program:
-    """The optimised twin of `program`, which stays as it is and becomes the twin's `source`.
+    """The optimized twin of `program`, which stays as it is and becomes the twin's `source`.
 
-    A program that was optimised before is only copied.
+    A program that was optimized before is only copied.
     """
     twin = program.copy()
     if twin.passes:

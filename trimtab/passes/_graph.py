@@ -129,7 +129,7 @@ class Graph:
         new = self.block.make_op(type, list(inputs), attributes, [out], op.name)
         assert self.block.vars[out].shape == var.shape, f"{op.name}: a pass changed the shape"
         self.block.vars[out].layout = var.layout
-        self.block.vars[out].quantisation = var.quantisation
+        self.block.vars[out].quantization = var.quantization
         self.replace(op, new)
         return new
 

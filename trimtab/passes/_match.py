@@ -1,4 +1,4 @@
-"""Recognises formulas that exporters spell out of primitive operators."""
+"""Recognizes formulas that exporters spell out of primitive operators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batch normalisation becomes part of the convolution or product before it."""
+"""Batch normalization becomes part of the convolution or product before it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def run(program: Program) -> None:
         if target is None or any(p is None for p in parameters):
             continue
         if target.type == "gemm" and rank != 2:
-            continue  # its channels are the last dimension, batch normalisation's the second
+            continue  # its channels are the last dimension, batch normalization's the second
         scale, bias, mean, variance = (np.asarray(p, np.float64) for p in parameters)
         factor = scale / np.sqrt(variance + op.attributes["epsilon"])
         _affine.apply(graph, target, factor, bias - mean * factor)

@@ -28,7 +28,7 @@ def _fits(graph: Graph, pad: Op, op: Op, amounts: tuple[int, ...]) -> bool:
     if op.type == "conv":
         return bool(value == 0)
     if op.type == "qlinear_conv":
-        found = graph.var(pad.inputs[0]).quantisation
+        found = graph.var(pad.inputs[0]).quantization
         return found is not None and found.zero_point == (value,)  # what it pads with itself
     if op.type not in ("max_pool", "average_pool") or op.attributes["ceil_mode"]:
         return False  # rounding up counts the last window from the padded end

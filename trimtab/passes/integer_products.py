@@ -1,10 +1,10 @@
-"""Convolutions and matrix products of quantised numbers become products of their integers.
+"""Convolutions and matrix products of quantized numbers become products of their integers.
 
 real(x) real(w) = sx sw (x - zx) w, for weights without zero point. So the sums of x w, less zx
 times the sums of the weights, are a result in units of sx sw; one factor per channel makes that
 the result's. onnxruntime's QLinearConv and XNNPACK compute the same numbers, to the last one.
 
-A result that nothing quantises, as at the end of a detector, is those real numbers: nothing is
+A result that nothing quantizes, as at the end of a detector, is those real numbers: nothing is
 rounded to 8 bits that operators on real numbers, or the outside, read.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trimtab.passes import _quantised as q
+from trimtab.passes import _quantized as q
 from trimtab.passes._graph import Graph
 from trimtab.program import Op, Program, Var
 
@@ -46,7 +46,7 @@ def run(program: Program) -> None:
         constants: _Constants = {"weight": weights, "bias": bias, "scale": units}
         if end is not None:
             y = graph.var(end.last.outputs[0])
-            factors = np.asarray(units / q.quantisation(y)[0], np.float32)
+            factors = np.asarray(units / q.quantization(y)[0], np.float32)
             # Kernels multiply by slopes where no factor is 1 or more.
             if end.slopes is None or np.all(np.abs(factors) < 1):
                 constants["scale"] = factors
@@ -69,7 +69,7 @@ def gives_reals(program: Program, op: Op) -> bool:
 @dataclass(frozen=True)
 class _End:
     """How the results of a product become integers: those below 0 times `slopes`, one for each
-    channel, if there are any, then bounds, then what quantises them.
+    channel, if there are any, then bounds, then what quantizes them.
     """
 
     slopes: NDArray[np.float32] | None
@@ -110,12 +110,12 @@ _Operands = tuple[NDArray[np.int8], NDArray[np.int32], NDArray[np.float32]]
 def _operands(graph: Graph, op: Op, x: Var, w: Var) -> _Operands | None:
     """Weights, biases and the units of the sums; None where integers cannot express them."""
     assert w.data is not None
-    assert w.quantisation is not None
-    if w.dtype != q.DTYPE or any(w.quantisation.zero_point) or w.quantisation.axis not in (None, 0):
+    assert w.quantization is not None
+    if w.dtype != q.DTYPE or any(w.quantization.zero_point) or w.quantization.axis not in (None, 0):
         return None
     columns = w.shape[0]
-    sx, zx = q.quantisation(x)
-    sw = np.broadcast_to(np.array(w.quantisation.scale, np.float32), (columns,))
+    sx, zx = q.quantization(x)
+    sw = np.broadcast_to(np.array(w.quantization.scale, np.float32), (columns,))
     units = sx * sw
     bias = _bias(graph, op.operand("bias"), units)
     if bias is None:
@@ -133,11 +133,11 @@ def _bias(graph: Graph, name: str, units: NDArray[np.float32]) -> NDArray[np.int
     if not name:
         return np.zeros(units.shape, np.int64)
     var = q.stored_constant(graph, name)
-    if var is not None and var.data is not None and var.quantisation is not None:
-        scales = np.array(var.quantisation.scale, np.float32)
-        if not any(var.quantisation.zero_point) and np.allclose(scales, units, 1e-6, 0):
+    if var is not None and var.data is not None and var.quantization is not None:
+        scales = np.array(var.quantization.scale, np.float32)
+        if not any(var.quantization.zero_point) and np.allclose(scales, units, 1e-6, 0):
             return var.data.astype(np.int64)
-        real = var.quantisation.real(var.data)
+        real = var.quantization.real(var.data)
     else:
         constant = graph.constant(name)
         if constant is None:
@@ -155,7 +155,7 @@ def _replace(
     constants: _Constants,
     result: dict[str, Any],
 ) -> None:
-    """The integer operator takes the place of `last`, the product or what quantised its result;
+    """The integer operator takes the place of `last`, the product or what quantized its result;
     `result`: the attributes that say what becomes of sums.
     """
     block = graph.block
@@ -171,7 +171,7 @@ def _replace(
     pixels = block.make_op("reshape", [x.name], {"shape": (rows, x.shape[-1], 1, 1)})
     product = block.make_op("qlinear_conv", [*pixels.outputs, *names], result, 1, op.name)
     y = graph.var(last.outputs[0])
-    graph.var(product.outputs[0]).quantisation = y.quantisation
+    graph.var(product.outputs[0]).quantization = y.quantization
     assert graph.shape(product.outputs[0])[1] == columns
     graph.insert_before(last, pixels, product)
     graph.substitute(last, "reshape", product.outputs, {"shape": y.shape})

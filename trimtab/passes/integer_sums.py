@@ -1,10 +1,10 @@
-"""Sums, products and means of quantised numbers, between integers and integers, are computed of
+"""Sums, products and means of quantized numbers, between integers and integers, are computed of
 these.
 """
 
 from __future__ import annotations
 
-from trimtab.passes import _quantised as q
+from trimtab.passes import _quantized as q
 from trimtab.passes._graph import Graph
 from trimtab.program import Op, Program
 

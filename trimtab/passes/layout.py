@@ -163,7 +163,7 @@ class _Converter:
         else:
             op = self.graph.block.make_op("convert_layout", [name], {"layout": layout}, [result])
         twin = self.graph.var(op.outputs[0])
-        twin.layout, twin.quantisation = layout, var.quantisation
+        twin.layout, twin.quantization = layout, var.quantization
         return op
 
     def _operand(self, name: str, wanted: Layout, reader: Op) -> str:
@@ -183,7 +183,7 @@ class _Converter:
         if var.layout == wanted:
             return name
         if var.data is not None:
-            twin = self.graph.block.add_constant(var.data, f"{name}.{wanted}", var.quantisation)
+            twin = self.graph.block.add_constant(var.data, f"{name}.{wanted}", var.quantization)
             self.graph.var(twin).layout = wanted
         else:
             conversion = self._conversion(name, wanted, f"{name}.{wanted}")
@@ -197,7 +197,7 @@ class _Converter:
         var = self.graph.var(name)
         shape = (1,) * (4 - len(var.shape)) + var.shape
         if var.data is not None:
-            return self.graph.block.add_constant(var.data.reshape(shape), name, var.quantisation)
+            return self.graph.block.add_constant(var.data.reshape(shape), name, var.quantization)
         view = self.graph.block.make_op("reshape", [name], {"shape": shape})
         self.graph.insert_before(reader, view)
         return view.outputs[0]

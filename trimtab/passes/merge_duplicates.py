@@ -15,7 +15,7 @@ def run(program: Program) -> None:
     graph = Graph(program)
     seen: dict[Any, list[str]] = {}
     for op in graph.ops():
-        made = tuple(graph.var(name).quantisation for name in op.outputs)
+        made = tuple(graph.var(name).quantization for name in op.outputs)
         key = (op.type, tuple(op.inputs), tuple(sorted(op.attributes.items())), made)
         twin = seen.setdefault(key, op.outputs)
         if twin is op.outputs or any(program.is_output(name) for name in op.outputs):

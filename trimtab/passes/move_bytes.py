@@ -1,14 +1,14 @@
-"""Operators that only move quantised numbers move them as they are stored.
+"""Operators that only move quantized numbers move them as they are stored.
 
-Where a value is dequantised and then moved, it is moved and then dequantised: then the
-dequantising operator meets the operators that compute with it, or the next quantising one.
+Where a value is dequantized and then moved, it is moved and then dequantized: then the
+dequantizing operator meets the operators that compute with it, or the next quantizing one.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from trimtab.passes import _quantised as q
+from trimtab.passes import _quantized as q
 from trimtab.passes._graph import Graph
 from trimtab.program import Op, Program, Var
 
@@ -20,7 +20,7 @@ def run(program: Program) -> None:
     graph = Graph(program)
     waiting = graph.ops("quantize_linear")
     while waiting:
-        waiting += _quantise_first(graph, waiting.pop())
+        waiting += _quantize_first(graph, waiting.pop())
     for op in graph.ops():
         if op.inputs and graph.alive(op) and _moves(op):
             if op.type == "concat":
@@ -32,17 +32,17 @@ def run(program: Program) -> None:
 _LATER = ("reshape", "transpose", "max_pool", "concat")  # rounding first changes nothing
 
 
-def _quantise_first(graph: Graph, last: Op) -> list[Op]:
-    """Lets numbers be quantised before they are moved, if a movement is what is quantised; the
-    operators that quantise then.
+def _quantize_first(graph: Graph, last: Op) -> list[Op]:
+    """Lets numbers be quantized before they are moved, if a movement is what is quantized; the
+    operators that quantize then.
     """
     y, op = graph.var(last.outputs[0]), graph.producer(last.inputs[0], *_LATER)
     alone = op is not None and graph.sole_reader(op.outputs[0]) is last
     if op is None or not alone or y.dtype != q.DTYPE or not _moves(op):
         return []
-    if y.quantisation is None or y.quantisation.axis is not None:
+    if y.quantization is None or y.quantization.axis is not None:
         return []
-    # What is quantised before a maximum are more numbers: only where a product may give them so.
+    # What is quantized before a maximum are more numbers: only where a product may give them so.
     several = op.type in ("max_pool", "concat")
     if not all(graph.is_computed(x) and (graph.sole_reader(x) or not several) for x in op.inputs):
         return []
@@ -50,7 +50,7 @@ def _quantise_first(graph: Graph, last: Op) -> list[Op]:
     for name in op.inputs:
         made = f"{y.name}.first" if len(op.inputs) == 1 else f"{name}.first"
         first = graph.block.make_op("quantize_linear", [name], {"to": q.DTYPE}, 1, made)
-        graph.var(first.outputs[0]).quantisation = y.quantisation
+        graph.var(first.outputs[0]).quantization = y.quantization
         firsts.append(first)
     graph.insert_before(op, *firsts)
     outputs = [first.outputs[0] for first in firsts]
@@ -71,15 +71,15 @@ def _moves(op: Op) -> bool:
 
 
 def _pass(graph: Graph, op: Op, xs: list[Var], kept: Var) -> None:
-    """Lets `op` read `xs`, quantised as `kept` is, and what it gave be dequantised behind it."""
+    """Lets `op` read `xs`, quantized as `kept` is, and what it gave be dequantized behind it."""
     attributes = dict(op.attributes)
     if op.type == "pad":
-        attributes["value"] = float(q.quantisation(kept)[1])
+        attributes["value"] = float(q.quantization(kept)[1])
     operands = [x.name for x in xs] + op.inputs[len(xs) :]
     moved = graph.block.make_op(op.type, operands, attributes, len(op.outputs), op.name)
     reals = []
     for stored, name in zip(moved.outputs, op.outputs, strict=True):
-        graph.var(stored).quantisation = kept.quantisation
+        graph.var(stored).quantization = kept.quantization
         del graph.block.vars[name]
         reals.append(graph.block.make_op("dequantize_linear", [stored], {}, [name]))
     graph.replace(op, moved, *reals)
@@ -92,8 +92,8 @@ def _join(graph: Graph, op: Op) -> None:
     if len(xs) < len(op.inputs):
         return
     kept = xs[0]
-    if any(x.quantisation != kept.quantisation for x in xs):
-        last = q.quantised(graph, op.outputs[0])
+    if any(x.quantization != kept.quantization for x in xs):
+        last = q.quantized(graph, op.outputs[0])
         if last is None:
             return
         kept = graph.var(last.outputs[0])
@@ -102,11 +102,11 @@ def _join(graph: Graph, op: Op) -> None:
 
 
 def _again(graph: Graph, op: Op, name: str, x: Var, wanted: Var) -> Var:
-    """An operand as it is stored when it is quantised as `wanted` is."""
-    if x.quantisation == wanted.quantisation:
+    """An operand as it is stored when it is quantized as `wanted` is."""
+    if x.quantization == wanted.quantization:
         return x
     again = graph.block.make_op("quantize_linear", [name], {"to": q.DTYPE}, 1, f"{name}.again")
     (made,) = again.outputs
-    graph.var(made).quantisation = wanted.quantisation
+    graph.var(made).quantization = wanted.quantization
     graph.insert_before(op, again)
     return graph.var(made)

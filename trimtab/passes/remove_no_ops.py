@@ -28,7 +28,7 @@ def _remove(graph: Graph, op: Op) -> bool:
     if test is None or not test(graph, op):
         return False
     x, y = graph.var(op.inputs[0]), graph.var(op.outputs[0])
-    if x.shape != y.shape or x.quantisation != y.quantisation:
+    if x.shape != y.shape or x.quantization != y.quantization:
         return False
     return graph.bypass(op)
 

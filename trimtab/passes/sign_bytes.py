@@ -1,4 +1,4 @@
-"""Quantised numbers of u8 become i8, 128 less with their zero points: they stand for the same."""
+"""Quantized numbers of u8 become i8, 128 less with their zero points: they stand for the same."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ _SHIFT = 128
 
 def run(program: Program) -> None:
     """Inside of the program. Where u8 goes in or out, or an operator looks at the numbers as they
-    are, real numbers are quantised again, which is exact.
+    are, real numbers are quantized again, which is exact.
     """
     graph = Graph(program)
-    bytes = {var.name for var in program.vars.values() if var.dtype == "u8" and var.quantisation}
+    bytes = {var.name for var in program.vars.values() if var.dtype == "u8" and var.quantization}
     for op in graph.ops("quantize_linear", "dequantize_linear"):
         border = op.outputs[0] if op.type == "quantize_linear" else op.inputs[0]
         if border in bytes and not _is_inside(graph, border):
             _part(graph, op)
     for var in list(program.vars.values()):
-        if var.dtype == "u8" and var.quantisation and _is_inside(graph, var.name):
+        if var.dtype == "u8" and var.quantization and _is_inside(graph, var.name):
             _sign(graph, var)
 
 
 def _is_inside(graph: Graph, name: str) -> bool:
-    """Whether only quantising operators know a variable."""
+    """Whether only quantizing operators know a variable."""
     maker, var = graph.producer(name), graph.var(name)
     made = maker.type == "quantize_linear" if maker else var.data is not None
     readers = graph.readers(name)
@@ -63,10 +63,10 @@ def _part(graph: Graph, op: Op) -> None:
 
 
 def _shift(outer: Var, inner: Var) -> None:
-    q = outer.quantisation
+    q = outer.quantization
     assert q
     points = tuple(point - _SHIFT for point in q.zero_point)
-    inner.quantisation = replace(q, zero_point=points)
+    inner.quantization = replace(q, zero_point=points)
 
 
 def _sign(graph: Graph, var: Var) -> None:

@@ -1,4 +1,4 @@
-"""Functions of a quantised number alone, between integers and integers, become tables."""
+"""Functions of a quantized number alone, between integers and integers, become tables."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from trimtab import schema
 from trimtab.engine import engine
-from trimtab.passes import _quantised as q
+from trimtab.passes import _quantized as q
 from trimtab.passes._graph import Graph
 from trimtab.passes.fold_constants import with_portable_kernels
 from trimtab.program import Op, Program, attributes
@@ -22,18 +22,18 @@ _BINARY = ("add", "sub", "mul", "div", "max", "min", "pow")
 
 
 def run(program: Program) -> None:
-    """The longest rows of functions that end where numbers are quantised, whose operands may be
+    """The longest rows of functions that end where numbers are quantized, whose operands may be
     several functions of one number. A table of a table's results is one table.
     """
     graph = Graph(program)
     for last in graph.ops("quantize_linear"):
         y = graph.var(last.outputs[0])
-        if not graph.alive(last) or y.dtype != q.DTYPE or y.quantisation is None:
+        if not graph.alive(last) or y.dtype != q.DTYPE or y.quantization is None:
             continue
-        if y.quantisation.axis is not None:
+        if y.quantization.axis is not None:
             continue
         x = q.stored(graph, last.inputs[0])
-        if x is not None and x.quantisation == y.quantisation:
+        if x is not None and x.quantization == y.quantization:
             if not graph.program.is_output(y.name):
                 graph.replace_uses(y.name, x.name)
                 graph.remove(last)
@@ -61,15 +61,15 @@ def _values(graph: Graph, name: str) -> tuple[str, Reals] | None:
 
 
 def _stored(graph: Graph, name: str) -> tuple[str, Reals] | None:
-    """The same of numbers that are dequantised, which may be what a table gave."""
+    """The same of numbers that are dequantized, which may be what a table gave."""
     x = q.stored(graph, name)
-    if x is None or x.quantisation is None:
+    if x is None or x.quantization is None:
         return None
-    real = x.quantisation.real(_EVERY)
+    real = x.quantization.real(_EVERY)
     if look_up := graph.producer(x.name, "look_up"):
         table = graph.constant(look_up.inputs[1])
         assert table is not None
-        return look_up.inputs[0], x.quantisation.real(table)
+        return look_up.inputs[0], x.quantization.real(table)
     return x.name, real
 
 
@@ -84,11 +84,11 @@ def _joined(graph: Graph, op: Op) -> tuple[str, Reals] | None:
 
 
 def _either(graph: Graph, name: str) -> list[tuple[str, Reals]]:
-    """An operand as a function of what is dequantised, and of what a table made that of."""
+    """An operand as a function of what is dequantized, and of what a table made that of."""
     x, behind = q.stored(graph, name), _stored(graph, name)
-    if x is None or x.quantisation is None or behind is None:
+    if x is None or x.quantization is None or behind is None:
         return []
-    return [(x.name, x.quantisation.real(_EVERY)), behind]
+    return [(x.name, x.quantization.real(_EVERY)), behind]
 
 
 def _is_function(graph: Graph, op: Op) -> bool:

@@ -1,1 +1,1 @@
-"""From an optimised program to a planned one; docs/planner.md has the rules."""
+"""From an optimized program to a planned one; docs/planner.md has the rules."""

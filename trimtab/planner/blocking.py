@@ -19,7 +19,7 @@ _POINTER = 8  # bytes, on the machines that have the most
 
 # Calls of few instructions are not worth one each; more tiles than these gain nothing.
 _MOST_CALL_TILES = 8
-# Depthwise and pooling kernels take so many neighbouring pixels at once, at most so many per call.
+# Depthwise and pooling kernels take so many neighboring pixels at once, at most so many per call.
 _PIXEL_BLOCK, _MOST_PIXELS = 4, 64
 
 
@@ -77,7 +77,7 @@ def block_rows(
 
 
 def pixels(target: Target, op: Op, window: Sequence[int], width: int, rows: int = 1) -> int:
-    """Neighbouring outputs in a call of a kernel whose `window` slides over lines of `width`
+    """Neighboring outputs in a call of a kernel whose `window` slides over lines of `width`
     outputs: pointers to their taps take a quarter of the first-level cache; pieces of a line are
     alike.
     """

@@ -34,7 +34,7 @@ import tomli_w
 from trimtab.errors import PlanError
 from trimtab.planner import algorithms
 from trimtab.planner.packing import Storage
-from trimtab.planner.precision import PRECISIONS, TYPES, is_quantised
+from trimtab.planner.precision import PRECISIONS, TYPES, is_quantized
 from trimtab.program import Op, Program
 from trimtab.target import Target
 
@@ -75,7 +75,7 @@ class Plan:
     algorithms that its rule may choose from, and what it is to `prefer`. `weights_type`: how
     weights that the engine packs are stored, where they are computed with as f32. `precision`: the
     type that operators compute in, where the target can (`trimtab.planner.precision`);
-    `precisions`: with mixed, that of each operator of the network before it is quantised, by name.
+    `precisions`: with mixed, that of each operator of the network before it is quantized, by name.
     `threads`: so many will run it; 0: as many as the target says.
     """
 
@@ -242,7 +242,7 @@ def plan_of(planned: Program) -> Plan:
                 _weights(op, makers) if algorithm else "",
             )
     results = {planned.vars[name].dtype for op in planned.steps for name in op.outputs}
-    half, bytes_ = "f16" in results, is_quantised(planned)
+    half, bytes_ = "f16" in results, is_quantized(planned)
     types_of: dict[str, str] = {}
     if half and bytes_:
         kinds = {"f16": "f16", "i8": "int8", "u8": "int8"}

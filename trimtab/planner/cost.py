@@ -21,7 +21,7 @@ STALLS = 1.1
 # Portable kernels are compiled without vectors in mind.
 _PORTABLE_PER_CYCLE = 1
 # Of a sum to an integer, in multiply-adds of one float32: five instructions for a vector of four
-# (convert, scale, round, narrow and bound): kernels/arm/requantise.h.
+# (convert, scale, round, narrow and bound): kernels/arm/requantize.h.
 ROUNDING = 5
 # Of an element of an operator without products, in the same.
 _ELEMENT = 4

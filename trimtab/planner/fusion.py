@@ -16,7 +16,7 @@ that there is no choice for.
 """
 
 
-class Neighbours:
+class Neighbors:
     """The operators of a program before one that may take them over.
 
     `ways`: those of each operator that a rule may choose from. `fixed`: the first outputs of

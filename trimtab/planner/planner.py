@@ -15,7 +15,7 @@ from trimtab.errors import PlanError, ProfileError
 from trimtab.planner import algorithms, blocking, compact, fusion, parts, precision, spacing
 from trimtab.planner.choices import Choice, Plan, Value
 from trimtab.planner.cost import Cost, of_elements
-from trimtab.planner.fusion import Neighbours, Ways
+from trimtab.planner.fusion import Neighbors, Ways
 from trimtab.planner.kernel_choice import KernelChoice
 from trimtab.planner.packing import Packer
 from trimtab.profile import Profile
@@ -94,12 +94,12 @@ def decide(program: Program, target: Target, given: Plan) -> Program:
     choices = _choices(program, given)
     usable = [_usable(of_op, given.algorithms) for of_op in ways]
     fixed = {output for output, choice in choices.items() if choice != Choice()}
-    neighbours = Neighbours(planned, usable, fixed)
+    neighbors = Neighbors(planned, usable, fixed)
     decided = [
-        _decided(of_op, by_rule, choice, neighbours)
+        _decided(of_op, by_rule, choice, neighbors)
         for of_op, by_rule, choice in zip(ways, usable, choices.values(), strict=True)
     ]
-    taken = set[str]().union(*map(neighbours.taken, decided))
+    taken = set[str]().union(*map(neighbors.taken, decided))
     planned.ops[:] = fusion.without([way.op for way in decided], taken, planned.outputs)
     _check_not_taken(fixed, program, planned)
     return planned
@@ -203,7 +203,7 @@ def _usable(ways: Ways, allowed: tuple[str, ...]) -> Ways:
     return usable or {other: possible[other]}
 
 
-def _decided(ways: Ways, usable: Ways, choice: Choice, neighbours: Neighbours) -> KernelChoice:
+def _decided(ways: Ways, usable: Ways, choice: Choice, neighbors: Neighbors) -> KernelChoice:
     """The way of the algorithm that `choice` names, or the one of the `usable` ways that takes the
     fewest cycles, with what it leaves to others; its operator has its kernels.
     """
@@ -213,7 +213,7 @@ def _decided(ways: Ways, usable: Ways, choice: Choice, neighbours: Neighbours) -
     elif len(usable) == 1:
         (way,) = usable.values()
     else:
-        left = neighbours.left(usable)
+        left = neighbors.left(usable)
         way = usable[min(usable, key=lambda name: usable[name].least_cycles() + left[name])]
     _check(way.op, choice.values)
     way.choose(choice.values)

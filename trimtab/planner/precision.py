@@ -3,8 +3,8 @@
 A program of `precision` f16 computes in f16 wherever the target's binary can; inputs and outputs of
 the program stay what they are. Casts lie where a minimum cut says: an operator gains as much as it
 has to do, and a tensor whose maker and readers differ costs a conversion, once. Which operators
-compute on integers stands in the program already, as that takes samples (`trimtab.quantise`); with
-`mixed` the plan says of the others which may compute in f16.
+compute on integers stands in the program already, as that takes samples
+(`trimtab.quantization`); with `mixed` the plan says of the others which may compute in f16.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ def assign(
             hint='--precision mixed --calibration FOLDER --budget "top1 >= 99 %" searches, or a '
             "plan with [precisions]",
         )
-    if "int8" in wanted and not is_quantised(program):
+    if "int8" in wanted and not is_quantized(program):
         raise PlanError(
-            "the network is not quantised, and what its integers stand for takes samples",
+            "the network is not quantized, and what its integers stand for takes samples",
             where=f"precision {precision}",
             hint="--calibration FILE.npz or FOLDER, or trimtab.quantize(program, samples)",
         )
@@ -66,9 +66,9 @@ def assign(
     return _Converter(program, _choose(program, target, barred)).run()
 
 
-def is_quantised(program: Program) -> bool:
-    """Whether some of its tensors are quantised integers."""
-    return any(var.quantisation is not None for var in program.vars.values())
+def is_quantized(program: Program) -> bool:
+    """Whether some of its tensors are quantized integers."""
+    return any(var.quantization is not None for var in program.vars.values())
 
 
 def has_half(target: Target) -> bool:

@@ -33,11 +33,11 @@ class Price:
         return f"estimated time x {self.time:.2f} of the plan without it: {named}{more}"
 
 
-def price(optimised: Program, target: Target, given: Plan | None = None) -> Price:
-    """What it costs to plan `optimised` within the profile of `target`."""
+def price(optimized: Program, target: Target, given: Plan | None = None) -> Price:
+    """What it costs to plan `optimized` within the profile of `target`."""
     given = given or Plan()
     open_target = replace(given.machine(target), profile=None)
-    within, free = (planner.decide(optimised, machine, given) for machine in (target, open_target))
+    within, free = (planner.decide(optimized, machine, given) for machine in (target, open_target))
     twins = {twin.outputs[0]: twin for twin in free.ops}
     own, least = (
         sum(cost.cycles for cost in planner.costs(plan, open_target)) for plan in (within, free)

@@ -1,6 +1,6 @@
 """The graph: importers make it, passes rewrite it, the planner completes it."""
 
 from trimtab.program.program import MAX_ELEMENTS, Block, Op, Program, Var
-from trimtab.program.quantisation import Quantisation
+from trimtab.program.quantization import Quantization
 
-__all__ = ["MAX_ELEMENTS", "Block", "Op", "Program", "Quantisation", "Var"]
+__all__ = ["MAX_ELEMENTS", "Block", "Op", "Program", "Quantization", "Var"]

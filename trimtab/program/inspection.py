@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from trimtab.engine import computed_by
-from trimtab.program import Op, Program, Quantisation, lineage
+from trimtab.program import Op, Program, Quantization, lineage
 from trimtab.program.memory import activation_bytes, lifetimes
 from trimtab.tables import Column, Page, Table, number
 
@@ -35,14 +35,14 @@ class OpFacts:
 @dataclass(frozen=True)
 class ProgramFacts:
     """Totals over a program. `activation_bytes` is the largest sum of computed tensors that are
-    alive at one operator. `quantised` has the variables whose integers stand for real numbers.
+    alive at one operator. `quantized` has the variables whose integers stand for real numbers.
     """
 
     name: str
     target: str
     inputs: dict[str, tuple[int, ...]]
     outputs: dict[str, tuple[int, ...]]
-    quantised: dict[str, Quantisation]
+    quantized: dict[str, Quantization]
     operators: dict[str, int]
     macs: int
     parameters: int
@@ -58,7 +58,7 @@ def inspect(program: Program) -> ProgramFacts:
         target=program.target,
         inputs={name: program.vars[name].shape for name in program.inputs},
         outputs={name: program.vars[name].shape for name in program.outputs},
-        quantised=_quantised(program),
+        quantized=_quantized(program),
         operators=dict(Counter(op.type for op in program.ops).most_common()),
         macs=sum(op.macs for op in ops),
         parameters=sum(var.count for var in _weights(program)),
@@ -67,10 +67,10 @@ def inspect(program: Program) -> ProgramFacts:
     )
 
 
-def _quantised(program: Program) -> dict[str, Quantisation]:
+def _quantized(program: Program) -> dict[str, Quantization]:
     used = {name for op in program.ops for name in (*op.inputs, *op.outputs)}
     return {
-        v.name: v.quantisation for v in program.vars.values() if v.name in used and v.quantisation
+        v.name: v.quantization for v in program.vars.values() if v.name in used and v.quantization
     }
 
 
@@ -177,7 +177,7 @@ def to_json(facts: Sequence[ProgramFacts], more: Mapping[str, Any]) -> str:
 
 
 def page(facts: Sequence[ProgramFacts]) -> Page:
-    """The operators of one program, or of one before and after it was optimised, then the totals
+    """The operators of one program, or of one before and after it was optimized, then the totals
     side by side.
     """
     columns = [Column(""), *map(number, ["model"] if len(facts) == 1 else ["before", "after"])]
@@ -194,9 +194,9 @@ def page(facts: Sequence[ProgramFacts]) -> Page:
         f"{what} {', '.join(f'{name} {list(shape)}' for name, shape in tensors.items())}"
         for what, tensors in ends.items()
     ]
-    quantised = facts[-1].quantised
-    rows = [(name, str(given)) for name, given in quantised.items()]
-    meanings = [Table([Column(""), Column("")], rows, "quantised:")] if quantised else []
+    quantized = facts[-1].quantized
+    rows = [(name, str(given)) for name, given in quantized.items()]
+    meanings = [Table([Column(""), Column("")], rows, "quantized:")] if quantized else []
     return [*map(_operators, facts), Table(columns, totals), *meanings, "\n".join(shown)]
 
 

@@ -1,4 +1,4 @@
-"""What the operators of a network became when it was optimised and planned."""
+"""What the operators of a network became when it was optimized and planned."""
 
 from __future__ import annotations
 

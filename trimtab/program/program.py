@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from trimtab import schema
 from trimtab.errors import ProgramError
 from trimtab.program import attributes, shapes
-from trimtab.program.quantisation import Quantisation
+from trimtab.program.quantization import Quantization
 
 NUMPY_DTYPES: dict[str, str] = {
     "f32": "f4",
@@ -58,9 +58,9 @@ class Var:
     `parent` names the variable in whose pixels this one lies, from its `channel` on ("" when it
     lies alone); the planner decides that (`trimtab.planner.parts`).
 
-    `quantisation` says what stored integers stand for; None: the elements are the numbers.
+    `quantization` says what stored integers stand for; None: the elements are the numbers.
 
-    ProgramError when there are too many elements or the quantisation does not fit, here, and again
+    ProgramError when there are too many elements or the quantization does not fit, here, and again
     when the program is written.
     """
 
@@ -72,7 +72,7 @@ class Var:
     packed: bool = False
     parent: str = ""
     channel: int = 0
-    quantisation: Quantisation | None = None
+    quantization: Quantization | None = None
 
     def __post_init__(self) -> None:
         self.check()
@@ -85,8 +85,8 @@ class Var:
                 where=f"variable {self.name}",
                 hint=f"a tensor has at most {MAX_ELEMENTS:,} elements",
             )
-        if self.quantisation is not None:
-            self.quantisation.check(self.name, self.shape, self.dtype)
+        if self.quantization is not None:
+            self.quantization.check(self.name, self.shape, self.dtype)
 
     @property
     def count(self) -> int:
@@ -149,13 +149,13 @@ class Block:
         self,
         data: NDArray[Any],
         hint: str = "constant",
-        quantisation: Quantisation | None = None,
+        quantization: Quantization | None = None,
     ) -> str:
-        """Adds a constant and returns its name; ProgramError when `quantisation` does not fit."""
+        """Adds a constant and returns its name; ProgramError when `quantization` does not fit."""
         name = self.new_name(hint)
         data = np.asarray(data, order="C")  # ascontiguousarray would turn a scalar into a vector
         shape, dtype = tuple(data.shape), dtype_of(data)
-        self.vars[name] = Var(name, shape, dtype, data=data, quantisation=quantisation)
+        self.vars[name] = Var(name, shape, dtype, data=data, quantization=quantization)
         return name
 
     def make_op(
@@ -185,16 +185,16 @@ class Block:
         for hint, (shape, dtype) in zip(wanted, results, strict=True):
             out = hint if hint and hint not in self.vars else self.new_name(hint or name or type)
             kept = self._kept(op_schema, inputs, dtype)
-            self.vars[out] = Var(out, shape, dtype, quantisation=kept)
+            self.vars[out] = Var(out, shape, dtype, quantization=kept)
             names.append(out)
         return Op(type, list(inputs), names, values, name or (names[0] if names else type))
 
-    def _kept(self, op: schema.Operator, inputs: Sequence[str], dtype: str) -> Quantisation | None:
+    def _kept(self, op: schema.Operator, inputs: Sequence[str], dtype: str) -> Quantization | None:
         """What the results of an operator stand for that only moves elements: what its operands
         do, where those agree. An axis may be another one afterwards: whoever knows it says so.
         """
         operands = [self.vars[i] for i in inputs if i and self.vars[i].dtype == dtype]
-        found = {var.quantisation for var in operands} if op.only_moves else set()
+        found = {var.quantization for var in operands} if op.only_moves else set()
         kept = found.pop() if len(found) == 1 else None
         return kept if kept and kept.axis is None else None
 
@@ -237,7 +237,7 @@ class _File:
 class Program:
     """A network: a block, its inputs and outputs by name, and where it came from.
 
-    `source` is the program before optimisation (None when this one is it); `target` names what a
+    `source` is the program before optimization (None when this one is it); `target` names what a
     plan was made for, `threads` how many; `passes` lists the passes that have run, in their order.
     """
 

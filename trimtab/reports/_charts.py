@@ -93,7 +93,7 @@ def _precision(found: Search | None) -> Iterator[Chart]:
         "Every precision that was tried; the ring marks the one that was chosen.",
         {
             "dots": dots,
-            "names": ["modelled Mcycles", "mean error"],
+            "names": ["modeled Mcycles", "mean error"],
             "formats": ["", ""],
         },
     )
@@ -177,7 +177,7 @@ def _graph(summary: Summary) -> Iterator[Chart]:
     yield Chart(
         "graph",
         "The network before and after the passes",
-        f"A square is an operator, coloured by its share of the {what}; before the passes by that "
+        f"A square is an operator, colored by its share of the {what}; before the passes by that "
         "of the operator that it became part of. Data flow to the right, and on in the next row.",
         {
             "graphs": [

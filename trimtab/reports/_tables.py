@@ -58,7 +58,7 @@ def _searched(found: Search) -> list[Table]:
     ]
     figures = [number(n) for n in ("largest error", "mean error", "cosine", "noise", "top1")]
     head = Column(f"to keep {found.budget}, {found.target}")
-    tried = Table([head, number("modelled Mcycles", ".3f"), *figures], rows, "Precisions tried")
+    tried = Table([head, number("modeled Mcycles", ".3f"), *figures], rows, "Precisions tried")
     operators = [
         (one.name, one.precision, f"{one.error:.3%}", one.saved / 1e6)
         for one in sorted(found.operators, key=lambda one: -one.error)

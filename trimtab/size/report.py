@@ -26,7 +26,7 @@ class SizeReport:
 
     `sections` and `groups` each sum to `file_bytes`, the size of the file: what no section holds
     is `(headers)` and `(padding)` in `sections`. `memory_bytes` is what the loader maps,
-    zero-initialised data included. `groups` has the parts that `trimtab.size.owner` lists, largest
+    zero-initialized data included. `groups` has the parts that `trimtab.size.owner` lists, largest
     first; `symbols`, largest first, is empty when there is no unstripped twin.
     """
 

@@ -14,21 +14,21 @@ import numpy as np
 import tomli_w
 
 import trimtab
-from trimtab import files, passes, paths, quantise
+from trimtab import files, passes, paths, quantization
 from trimtab.errors import CalibrationError, MissingRequirementError, UsageError
 from trimtab.instruments import detectors
 from trimtab.instruments.accuracy import PEER, Cosine, Found, Measured, of_boxes, of_cosines
 from trimtab.instruments.detectors import Detector
-from trimtab.instruments.peers import quantised as twins
+from trimtab.instruments.peers import quantized as twins
 from trimtab.planner import planner
 from trimtab.planner.choices import Plan
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
-from trimtab.quantise import rewrite
-from trimtab.quantise.accuracy import Reference, cosine
-from trimtab.quantise.calibrate import Watched, watch
-from trimtab.quantise.methods import DEFAULT, check
-from trimtab.quantise.samples import PICTURES, SETTINGS, Samples
+from trimtab.quantization import rewrite
+from trimtab.quantization.accuracy import Reference, cosine
+from trimtab.quantization.calibrate import Watched, watch
+from trimtab.quantization.methods import DEFAULT, check
+from trimtab.quantization.samples import PICTURES, SETTINGS, Samples
 from trimtab.target import Target
 from trimtab.workflow.models import model_path
 
@@ -53,13 +53,13 @@ class Boxes:
 
 
 def cosines(models: Sequence[str], ways: Sequence[str], progress: Progress = SILENT) -> Measured:
-    """Each model by the peer's quantiser and by each of our methods, with the same pictures.
+    """Each model by the peer's quantizer and by each of our methods, with the same pictures.
 
     UsageError for an unknown method; MissingRequirementError without onnxruntime.
     """
     _check(ways)
     found = []
-    with progress.step("quantise beside the peer", "networks") as step:
+    with progress.step("quantize beside the peer", "networks") as step:
         for number, model in enumerate(models):
             step.update(number, len(models), model)
             found += _cosines(model_path(model, progress=progress), ways)
@@ -94,13 +94,13 @@ def _cosines(path: Path, ways: Sequence[str]) -> list[Cosine]:
     program = trimtab.load(path)
     shapes = {name: program.vars[name].shape for name in program.inputs}
     given, others = twins.pictures(shapes)
-    twin = twins.quantised(path, paths.cache() / "peers")
+    twin = twins.quantized(path, paths.cache() / "peers")
     found = [Cosine(path.stem, PEER, _peer_cosine(path, twin, others))]
     simple = passes.simplify(program, before="fuse_residual")
     watched = watch(simple, Samples(len(given), given.__getitem__))
     reference = Reference(simple, Samples(len(others), others.__getitem__))
     for way in ways:
-        made = rewrite.quantised(simple, watched.ranges(way), (), watched.rounding)
+        made = rewrite.quantized(simple, watched.ranges(way), (), watched.rounding)
         found.append(Cosine(path.stem, way, reference.compare(made).cosine))
     return found
 
@@ -189,7 +189,9 @@ def _detector(
     program = trimtab.load(detector.model, inputs=dict(detector.inputs))
     with tempfile.TemporaryDirectory(prefix="trimtab-") as scratch:
         given, others = (
-            quantise.read_samples(_write(half, detector.pictures, Path(scratch) / name), program)
+            quantization.read_samples(
+                _write(half, detector.pictures, Path(scratch) / name), program
+            )
             for half, name in zip(halves, ("calibrating", "held_out"), strict=True)
         )
         count = _Count(detector, program, others)
@@ -197,11 +199,11 @@ def _detector(
         found = []
         for way in work.ways:
             ranges = watched.ranges(way)
-            twin = rewrite.quantised(watched.program, ranges, (), watched.rounding)
+            twin = rewrite.quantized(watched.program, ranges, (), watched.rounding)
             found += count.of(f"int8, {way}", twin, Plan(precision="int8"), work.targets)
         for budget, target in product(work.budgets, work.targets):
             ranges = watched.ranges(DEFAULT)
-            made = quantise.quantize(
+            made = quantization.quantize(
                 program, given, ranges=ranges, budget=budget, target=target, progress=progress
             )
             found += count.of(f"mixed, {budget}", made.program, made.plan, [target])

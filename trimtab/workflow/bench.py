@@ -178,7 +178,7 @@ def _last_steps(program: Program) -> list[float]:
 
     def step(names: Iterable[str]) -> float:
         stored = [program.vars[name] for name in names]
-        scales = [max(v.quantisation.scale) for v in stored if v.data is None and v.quantisation]
+        scales = [max(v.quantization.scale) for v in stored if v.data is None and v.quantization]
         return max(scales, default=0.0)
 
     reads = [

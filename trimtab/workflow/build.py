@@ -29,7 +29,7 @@ from trimtab.target import Target
 from trimtab.workflow.budget import Budget
 from trimtab.workflow.models import model_path, target_of
 from trimtab.workflow.precision import Precise, with_precision
-from trimtab.workflow.quantise import Calibration
+from trimtab.workflow.quantize import Calibration
 from trimtab.workflow.shipped import Network, survey
 
 PLAN = "plan.toml"  # beside a binary whose precisions were searched: another build need not search
@@ -77,7 +77,7 @@ class Recipe:
 
 
 def loaded(recipe: Recipe, progress: Progress = SILENT) -> Recipe:
-    """The recipe with its network, which is quantised where the plan says so, and with what that
+    """The recipe with its network, which is quantized where the plan says so, and with what that
     decided; itself where it has one, or no model.
 
     Errors of `with_precision`.
@@ -178,10 +178,10 @@ def planned(recipe: Recipe, progress: Progress = SILENT) -> tuple[Program, Progr
     assert recipe.network, "it has a model"
     source, target = recipe.network.program, _target(recipe)
     with progress.step(f"plan it for {machine_of(recipe)}"):
-        optimised = passes.optimize(source)
-        program = planner.plan(optimised, target, recipe.plan)
+        optimized = passes.optimize(source)
+        program = planner.plan(optimized, target, recipe.plan)
         if target.profile:
-            cost = price(optimised, target, recipe.plan)
+            cost = price(optimized, target, recipe.plan)
             progress.note(f"within the profile {target.profile.name}: {cost}")
         return source, program
 

@@ -1,6 +1,6 @@
 """The main job on an embedded default: what `./inv demo` does, step by step.
 
-A YOLO-class network is built on the spot, optimised, trimmed, cross-compiled for aarch64, pushed
+A YOLO-class network is built on the spot, optimized, trimmed, cross-compiled for aarch64, pushed
 over SSH to an ARM Linux that runs in QEMU, checked there against an independent implementation and
 measured; its latency comes from the build for this machine. Where the board cannot be had the demo
 goes on with QEMU's user mode, or with this machine alone, and says so.
@@ -105,9 +105,9 @@ class _Demo:
         """Records of the full configuration, which is the baseline, and the trimmed one."""
         trimmed = Recipe(toolchain=device.toolchain, cpu=device.cpu or "")
         full = Recipe(profile="full", toolchain=device.toolchain, cpu=device.cpu or "")
-        with self._progress.step(f"optimise, trim and build for {machine_of(trimmed)}"):
+        with self._progress.step(f"optimize, trim and build for {machine_of(trimmed)}"):
             program = trimtab.optimize(source, target_of(trimmed.toolchain, trimmed.cpu))
-            self._progress.note(f"{len(source.ops)} operators optimised to {len(program.ops)}")
+            self._progress.note(f"{len(source.ops)} operators optimized to {len(program.ops)}")
             subjects = [subject_of(program, recipe, self._progress) for recipe in (full, trimmed)]
             of_full, of_trimmed = (subject.binary.stat().st_size for subject in subjects)
             share = f"{of_trimmed / of_full:.0%}"

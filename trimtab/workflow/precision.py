@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from trimtab import passes, quantise
+from trimtab import passes, quantization
 from trimtab.accuracy import Accuracy, Search
 from trimtab.errors import PlanError, TrimtabError, UsageError
 from trimtab.planner.choices import Plan
-from trimtab.planner.precision import is_quantised
+from trimtab.planner.precision import is_quantized
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
 from trimtab.target import Target
-from trimtab.workflow.quantise import Calibration
+from trimtab.workflow.quantize import Calibration
 
 _SEEDED = (
     2  # inputs that tell the accuracy of f16 where no samples are named: few, they tell little
@@ -21,9 +21,9 @@ _SEEDED = (
 
 @dataclass(frozen=True)
 class Precise:
-    """`program`: not optimised yet, on integers where it is to be; `plan`: what else is decided for
+    """`program`: not optimized yet, on integers where it is to be; `plan`: what else is decided for
     it; `accuracy`: beside the float32 program, None where nothing tells; `search`: what was
-    tried to keep a budget; `is_own`: it was quantised here, so that no model file holds it.
+    tried to keep a budget; `is_own`: it was quantized here, so that no model file holds it.
     """
 
     program: Program
@@ -60,7 +60,7 @@ def with_precision(
     UsageError where samples are missing, or not needed; CalibrationError where they do not fit.
     """
     precision = plan.precision if plan else "f32"
-    if is_quantised(program) or program.planned:
+    if is_quantized(program) or program.planned:
         if calibration.budget or (plan and precision == "mixed" and not plan.precisions):
             raise UsageError(
                 f"it is {_state(program)} already, so no precisions can be searched: what they "
@@ -89,7 +89,7 @@ def with_precision(
         )
     if precision == "int8" and calibration.budget:
         raise UsageError("int8 has no budget", hint="--precision mixed keeps one")
-    made = calibration.quantised(program, types, target, progress)
+    made = calibration.quantized(program, types, target, progress)
     if made.search:
         for line in made.search.lines():
             progress.note(line)
@@ -113,7 +113,7 @@ def _check_idle(calibration: Calibration) -> None:
 
 
 def _state(program: Program) -> str:
-    return "planned" if program.planned else "quantised"
+    return "planned" if program.planned else "quantized"
 
 
 def _accuracy_of_half(
@@ -131,11 +131,11 @@ def _accuracy_of_half(
     if calibration:
         held_out = calibration.read(program, progress).held_out
     else:
-        held_out = quantise.noise(program, _SEEDED)
+        held_out = quantization.noise(program, _SEEDED)
     # Nobody asked for the figure of noise: a network that does not bear it is built all the same.
     unknown = PlanError if calibration else TrimtabError
     try:
-        return quantise.compare(program, passes.optimize(program), held_out, progress, half)
+        return quantization.compare(program, passes.optimize(program), held_out, progress, half)
     except unknown as error:
         progress.note(f"the accuracy of f16 is not known: {error}")
         return None

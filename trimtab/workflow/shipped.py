@@ -22,11 +22,11 @@ NCNN = "ncnn .bin, f16 weights (derived)"
 
 @dataclass(frozen=True)
 class Network:
-    """A network, optimised, and the machine that it is to run on. `plan`: what is decided for it;
+    """A network, optimized, and the machine that it is to run on. `plan`: what is decided for it;
     `names`: its file keeps them; `embedded`: the binary holds it.
     """
 
-    optimised: Program
+    optimized: Program
     target: Target
     plan: Plan = field(default_factory=Plan)
     names: bool = True
@@ -36,7 +36,7 @@ class Network:
         """Each preference, the fastest to load first, without a binary."""
         preferred = [replace(self.plan, prefer=name) for name in ("load", "balanced", "size")]
         names = [plan.prefer for plan in preferred]
-        made = planner.plans(self.optimised, self.target, self.plan, names)
+        made = planner.plans(self.optimized, self.target, self.plan, names)
         for plan, planned in zip(preferred, made, strict=True):
             yield plan, self._weighed(planned, plan.prefer)
 
@@ -78,14 +78,14 @@ def survey(network: Network, path: Path, binary_bytes: int) -> list[Shipped]:
     found.sort(key=lambda way: not way.is_built)
     source_bytes = sum(file.stat().st_size for file in importers.files(path))
     others = [Shipped(f"{path.name} (source)", source_bytes)]
-    return [*found, *others, Shipped(NCNN, ncnn_bytes(network.optimised))]
+    return [*found, *others, Shipped(NCNN, ncnn_bytes(network.optimized))]
 
 
-def ncnn_bytes(optimised: Program) -> int:
+def ncnn_bytes(optimized: Program) -> int:
     """What ncnn's .bin weighs, but for a tag of four bytes for each layer: two bytes for each
     weight, four for each bias.
     """
     return sum(
         var.bytes // 2 if len(var.shape) > 1 and var.dtype == "f32" else var.bytes
-        for var in optimised.constants()
+        for var in optimized.constants()
     )

@@ -46,7 +46,7 @@ from trimtab.workflow.ab import floors_folder
 from trimtab.workflow.bench import prepare, swept_folder
 from trimtab.workflow.build import Recipe, subject_of
 from trimtab.workflow.models import model_path, plan_of
-from trimtab.workflow.quantise import Calibration
+from trimtab.workflow.quantize import Calibration
 
 MOST_KEPT = 400  # builds of sweeps, beyond those of the one that goes on
 _SIDES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

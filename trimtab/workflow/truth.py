@@ -18,7 +18,7 @@ from trimtab.bench.jobs import Settings
 from trimtab.devices import Device, find_device
 from trimtab.devices.control import Control
 from trimtab.errors import UsageError
-from trimtab.instruments import neighbour, truth
+from trimtab.instruments import neighbor, truth
 from trimtab.instruments.truth import KINDS, LAYERS, Trial
 from trimtab.progress import SILENT, Progress
 from trimtab.workflow.ab import AbRequest, floor_of, measure
@@ -30,7 +30,7 @@ _DEVICE = "local"
 _CHANNELS, _SIZE = 32, 28
 _LAUNCH = Settings(warmup=2, runs=20, min_time_ms=0, timeout_s=60)  # some 40 ms of 1.5 ms each
 _FLOOR_LAUNCHES = 200  # a floor of few is wider than what is planted
-_NEIGHBOUR_S = 120.0  # a trial takes a few seconds
+_NEIGHBOR_S = 120.0  # a trial takes a few seconds
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def _trial(
     what = KINDS[kind]
     request = AbRequest(sides[0], sides[what.planted], launches=what.launches, settings=launch)
     load = os.getloadavg()[0]
-    around = neighbour.beside(_NEIGHBOUR_S) if what.is_noisy else nullcontext()
+    around = neighbor.beside(_NEIGHBOR_S) if what.is_noisy else nullcontext()
     with around, tempfile.TemporaryDirectory(prefix="trimtab-") as scratch:
         pair = [made[0], made[what.planted]]
         verdict = measure(device, pair, request, Path(scratch), floor).verdict
@@ -152,7 +152,7 @@ def _facts(device: Device, made: dict[int, Ready]) -> dict[str, Any]:
 
 
 def _side(layers: int, folder: Path) -> Side:
-    """A network of so many equal layers, 1x1 convolutions with normalisation and ReLU: a hundredth
+    """A network of so many equal layers, 1x1 convolutions with normalization and ReLU: a hundredth
     more of them is a hundredth more work, by what is executed as by what is read.
     """
     path = folder / f"layers{layers}.onnx"

@@ -2,7 +2,7 @@
 
 It writes what unfused exports of training frameworks contain: convolutions without bias followed by
 BatchNormalization, ReLU6 as Clip, SiLU as Sigmoid and Mul, channel shuffle as Reshape, Transpose,
-Reshape. Weights are He-initialised and batch-norm statistics stay near 0 and 1, so that activations
+Reshape. Weights are He-initialized and batch-norm statistics stay near 0 and 1, so that activations
 keep their range.
 """
 
@@ -39,7 +39,7 @@ class Net:
         return self._channels[x]
 
     def constant(self, name: str, value: NDArray[np.generic]) -> str:
-        """An initialiser."""
+        """An initializer."""
         self._weights.append(numpy_helper.from_array(value, name))
         return name
 
@@ -83,7 +83,7 @@ class Net:
         )
 
     def batch_norm(self, x: str, gamma: float = 1.0) -> str:
-        """Batch normalisation: scale near `gamma`, statistics near mean 0 and variance 1."""
+        """Batch normalization: scale near `gamma`, statistics near mean 0 and variance 1."""
         name, count = f"bn_{len(self._nodes)}", self.channels(x)
         ranges = {
             "weight": (gamma, 0.2 * gamma),
@@ -92,8 +92,8 @@ class Net:
             "var": (1.0, 0.2),
         }
         parameters = [
-            self.constant(f"{name}.{key}", self._uniform(count, centre, spread))
-            for key, (centre, spread) in ranges.items()
+            self.constant(f"{name}.{key}", self._uniform(count, center, spread))
+            for key, (center, spread) in ranges.items()
         ]
         return self.op("BatchNormalization", [x, *parameters], epsilon=1e-5)
 
@@ -108,7 +108,7 @@ class Net:
         groups: int = 1,
         gamma: float = 1.0,
     ) -> str:
-        """Convolution without bias, batch normalisation with scale near `gamma`, activation."""
+        """Convolution without bias, batch normalization with scale near `gamma`, activation."""
         x = self.conv(x, out, kernel, stride, groups=groups, bias=False)
         return self.act(self.batch_norm(x, gamma), act)
 
@@ -190,7 +190,7 @@ class Net:
         return self.op("Reshape", [x, self.constant(name, np.array(shape, np.int64))])
 
     def upsample(self, x: str, scale: int) -> str:
-        """Nearest-neighbour upsampling by a whole factor."""
+        """Nearest-neighbor upsampling by a whole factor."""
         scales = np.array([1, 1, scale, scale], np.float32)
         name = self.constant(f"resize_{len(self._nodes)}.scales", scales)
         return self.op(
@@ -227,6 +227,6 @@ class Net:
         return model
 
     def _uniform(
-        self, shape: int | tuple[int, ...], centre: float, spread: float
+        self, shape: int | tuple[int, ...], center: float, spread: float
     ) -> NDArray[np.float32]:
-        return self._rng.uniform(centre - spread, centre + spread, shape).astype(np.float32)
+        return self._rng.uniform(center - spread, center + spread, shape).astype(np.float32)

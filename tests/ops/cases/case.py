@@ -27,14 +27,14 @@ class Case:
 
 @dataclass(frozen=True)
 class Const:
-    """An input that is an initialiser of the model."""
+    """An input that is an initializer of the model."""
 
     value: Array
 
 
 @dataclass
 class Graph:
-    """A model under construction; inputs are named x0, x1, ... and initialisers c0, c1, ..."""
+    """A model under construction; inputs are named x0, x1, ... and initializers c0, c1, ..."""
 
     opset: int = 17
     nodes: list[onnx.NodeProto] = field(default_factory=list)
@@ -42,7 +42,7 @@ class Graph:
     constants: list[onnx.TensorProto] = field(default_factory=list)
 
     def value(self, value: Array | Const | str | None) -> str:
-        """The name of a new graph input, a new initialiser, an existing value, or none at all."""
+        """The name of a new graph input, a new initializer, an existing value, or none at all."""
         if value is None:
             return ""
         if isinstance(value, str):

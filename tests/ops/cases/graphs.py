@@ -117,10 +117,10 @@ def _decomposed() -> Iterator[Case]:
 
     g = Graph()
     x = g.value(normal(2, 5, 12))
-    centred = g.node("Sub", x, g.node("ReduceMean", x, axes=[-1]))
-    variance = g.node("ReduceMean", g.node("Pow", centred, _scalar(2)), axes=[-1])
+    centered = g.node("Sub", x, g.node("ReduceMean", x, axes=[-1]))
+    variance = g.node("ReduceMean", g.node("Pow", centered, _scalar(2)), axes=[-1])
     root = g.node("Sqrt", g.node("Add", variance, _scalar(1e-5)))
-    scaled = g.node("Mul", g.node("Div", centred, root), Const(normal(12)))
+    scaled = g.node("Mul", g.node("Div", centered, root), Const(normal(12)))
     g.node("Add", scaled, Const(normal(12, seed="bias")))
     yield g.case("decomposed-layer-norm")
 

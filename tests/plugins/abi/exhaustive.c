@@ -41,7 +41,8 @@ static const char* prepare(trimtab_call* call) {
   const trimtab_operand* bias = call->input_count > 1 ? call->inputs[1] : NULL;
   if (bias != NULL) {
     if (bias->data == NULL) return "the weights are not known";
-    if (((const float*)bias->data)[0] != ((const float*)bias->data)[0]) return "a weight is no number";
+    if (((const float*)bias->data)[0] != ((const float*)bias->data)[0])
+      return "a weight is no number";
   }
   call->scratch_bytes = sizeof(float) * (size_t)call->inputs[0]->dims[1];
   return NULL;

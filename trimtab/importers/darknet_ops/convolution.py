@@ -17,7 +17,7 @@ _EPSILON = 1e-6
 
 
 def _biases(layer: Layer, outputs: int) -> list[Array]:
-    """Bias and, when the layer is normalised, scale, mean and variance, as they follow each other
+    """Bias and, when the layer is normalized, scale, mean and variance, as they follow each other
     in the file.
     """
     normalized = layer.type == "batchnorm" or layer.options.integer("batch_normalize", 0)
@@ -26,7 +26,7 @@ def _biases(layer: Layer, outputs: int) -> list[Array]:
 
 
 def _normalized(layer: Layer, y: Value, biases: list[Array]) -> Value:
-    """`y` normalised when there are statistics; a bias alone is an operand of what made it."""
+    """`y` normalized when there are statistics; a bias alone is an operand of what made it."""
     if len(biases) == 1:
         return y
     bias, scale, mean, variance = biases
@@ -94,5 +94,5 @@ def connected(layer: Layer) -> Value:
 
 @handles("batchnorm")
 def batchnorm(layer: Layer) -> Value:
-    """A normalisation as a layer of its own."""
+    """A normalization as a layer of its own."""
     return _normalized(layer, layer.image(), _biases(layer, layer.image().shape[1]))

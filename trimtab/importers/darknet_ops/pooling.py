@@ -1,4 +1,4 @@
-"""maxpool, avgpool, upsample, normalisation."""
+"""maxpool, avgpool, upsample, normalization."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def upsample(layer: Layer) -> Results:
 
 @handles("normalization", "lrn")
 def normalization(layer: Layer) -> Results:
-    """Local response normalisation across channels; alpha is not divided by the size."""
+    """Local response normalization across channels; alpha is not divided by the size."""
     size = layer.positive("size", 5)
     if size % 2 == 0:
         raise layer.unsupported(f"its size is {size}, not odd")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trimtab.importers._handled_layer import Results
 from trimtab.importers._layers import Array, Operand
-from trimtab.importers.ncnn_ops import quantisation
+from trimtab.importers.ncnn_ops import quantization
 from trimtab.importers.ncnn_ops.layer import Layer, handles
 from trimtab.importers.vocabulary.convolution import check_groups, convolve, deconvolve
 from trimtab.importers.vocabulary.movement import padded
@@ -52,7 +52,7 @@ def _operands(
     if count != expected:
         raise layer.invalid(f"it announces {count} weights, {expected} are needed")
     shape = (group, outputs // group, channels // group, *kernel)
-    weight = layer.weights(shape, "weights", integers=quantisation.is_quantised(layer))
+    weight = layer.weights(shape, "weights", integers=quantization.is_quantized(layer))
     if transposed:
         weight = weight.swapaxes(1, 2).reshape(channels, outputs // group, *kernel)
     else:
@@ -75,10 +75,10 @@ def convolution(layer: Layer) -> Results:
     weight: Operand
     weight, bias = _operands(layer, x.shape[1], window.kernel, group, transposed=False)
     integers = None
-    if quantisation.is_quantised(layer):
+    if quantization.is_quantized(layer):
         if layer.param.real(18, 0.0):
             raise layer.unsupported("its integers have a border of another value than 0")
-        integers = quantisation.read(layer, weight, group if depthwise else None)
+        integers = quantization.read(layer, weight, group if depthwise else None)
         x, weight = integers.rounded(layer, x), integers.weight
     if set(window.pads) <= {SAME_UPPER, SAME_LOWER}:
         window = window.same(x.shape[2:], lower=window.pads[0] == SAME_LOWER)
@@ -95,8 +95,8 @@ def deconvolution(layer: Layer) -> Results:
     """Padding is cut off the result; a wanted size says how much of it."""
     group = layer.param.integer(7, 1) if layer.type == "DeconvolutionDepthWise" else 1
     _check_known(layer)
-    if quantisation.is_quantised(layer):
-        raise layer.unsupported("its weights are quantised to 8-bit integers")
+    if quantization.is_quantized(layer):
+        raise layer.unsupported("its weights are quantized to 8-bit integers")
     window = _window(layer)
     operands = _operands(layer, layer.image().shape[1], window.kernel, group, transposed=True)
     right = layer.param.integer(18, 0)

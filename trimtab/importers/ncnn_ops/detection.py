@@ -45,11 +45,11 @@ def prior_box(layer: Layer) -> Results:
     height = layer.image(1).shape[2] if height == NONE else height
     width = layer.image(1).shape[3] if width == NONE else width
     steps = [p.real(12, NONE), p.real(11, NONE)]
-    offset, rounded, centred = p.real(13, 0.0), p.integer(14, 0), p.integer(15, 0)
+    offset, rounded, centered = p.real(13, 0.0), p.integer(14, 0), p.integer(15, 0)
     for i, (size, count) in enumerate(zip((height, width), features, strict=True)):
         if steps[i] == NONE:
             steps[i] = float(math.ceil(size / count)) if rounded else size / count
-    if centred:
+    if centered:
         if steps[0] != steps[1] or steps[0] <= 0:
             raise layer.unsupported(f"its steps {steps} differ")
         offset *= (steps[0] - 1) / steps[0]
@@ -87,8 +87,8 @@ def _multi_box_prior(layer: Layer, features: tuple[int, int]) -> Value:
     steps = [1 / n if step == NONE else step for step, n in zip(given, features, strict=True)]
     y, x = ((np.arange(n) + offset) * step for n, step in zip(features, steps, strict=True))
     half = np.array(shapes) / 2
-    centres = np.stack(np.broadcast_arrays(x[None, :], y[:, None]), -1)[:, :, np.newaxis]
-    boxes = np.concatenate([centres - half, centres + half], -1)
+    centers = np.stack(np.broadcast_arrays(x[None, :], y[:, None]), -1)[:, :, np.newaxis]
+    boxes = np.concatenate([centers - half, centers + half], -1)
     if p.integer(8, 0):
         boxes = boxes.clip(0.0, 1.0)
     return layer.constant(boxes.reshape(1, -1), "boxes")

@@ -9,7 +9,7 @@ import numpy as np
 from trimtab.importers._handled_layer import Results
 from trimtab.importers._layers import Operand, Value
 from trimtab.importers.ncnn_ops.layer import Layer, handles
-from trimtab.importers.ncnn_ops.quantisation import is_quantised, read
+from trimtab.importers.ncnn_ops.quantization import is_quantized, read
 from trimtab.importers.vocabulary.matrix import attention, by_heads, flipped, joined_heads, product
 
 
@@ -28,10 +28,10 @@ def inner_product(layer: Layer) -> Results:
         raise layer.invalid(f"it has weights for {length} inputs, not {x.count}")
     weight: Operand
     integers = None
-    weight = layer.weights((outputs, length), "weights", integers=is_quantised(layer))
+    weight = layer.weights((outputs, length), "weights", integers=is_quantized(layer))
     bias = layer.raw_weights((outputs,), "bias") if layer.param.integer(1, 0) else None
     flat = x if rows else layer.reshape(x, (1, length))
-    if is_quantised(layer):
+    if is_quantized(layer):
         integers = read(layer, weight)
         flat, weight = integers.rounded(layer, flat), integers.weight
     y = layer.activate(product(layer, flat, weight, bias))
@@ -71,7 +71,7 @@ def gemm(layer: Layer) -> Results:
     for key in (12, 13, 20, 21, 22):
         p.integer(key, 0)
     if p.integer(18, 0):
-        raise layer.unsupported("its weights are quantised")
+        raise layer.unsupported("its weights are quantized")
     if p.integer(11, 0):
         raise layer.unsupported("its result has an extra dimension (output_N1M)")
     shapes = ((k, m) if turned[0] else (m, k)), ((n, k) if turned[1] else (k, n))
@@ -126,7 +126,7 @@ def multi_head_attention(layer: Layer) -> Results:
     if size < 1 or heads < 1 or size % heads or count % size:
         raise layer.invalid(f"{heads} heads do not divide {size}, or {count} weights")
     if p.integer(18, 0) or p.integer(7, 0):
-        raise layer.unsupported("it is quantised, or keeps a cache")
+        raise layer.unsupported("it is quantized, or keeps a cache")
     q_size = count // size
     factor = p.real(6, 1.0 / math.sqrt(size // heads))
     operands = layer.xs()

@@ -1,4 +1,4 @@
-"""Layers that normalise: by collected or by present statistics."""
+"""Layers that normalize: by collected or by present statistics."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def normalize(layer: Layer) -> Results:
     factors = layer.raw_weights((count,), "factors")
     axes = tuple(axis for axis, on in ((1, across), (2, spatial), (3, spatial)) if on)
     if not axes:
-        raise layer.unsupported("it normalises each number by itself")
+        raise layer.unsupported("it normalizes each number by itself")
     name = {0: "added", 1: "least"}.get(mode, "least_square")
     y = norm.l2_norm(layer, x, axes, **{name: epsilon})
     return affine(layer, y, factors, None)

@@ -58,9 +58,9 @@ class Weights(WeightsFile):
         if tag == _INT8 and integers:
             return np.frombuffer(self._take(count, what), np.int8).reshape(shape)
         if tag == _INT8:
-            # Their scales follow, but only quantised layers know how many.
+            # Their scales follow, but only quantized layers know how many.
             self.lose()
-            raise UnsupportedFormError(f"its {what} is quantised to 8-bit integers")
+            raise UnsupportedFormError(f"its {what} is quantized to 8-bit integers")
         if tag == _HALF:
             values = self._floats(count, "<f2", what)
         elif tag in (0, _RAW):

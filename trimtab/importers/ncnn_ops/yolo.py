@@ -93,8 +93,8 @@ def _select(layer: Layer, rows: Value, scores: Value) -> Value:
     of class (from 1 on), score and box [1, boxes, 6]; what is left is 0.
     """
     half = layer.scaled(_columns(layer, rows, 2, _BOX), 0.5)
-    centre = _columns(layer, rows, 0, 2)
-    corners = [layer.add(op, centre, half) for op in ("sub", "add")]
+    center = _columns(layer, rows, 0, 2)
+    corners = [layer.add(op, center, half) for op in ("sub", "add")]
     boxes = layer.add("concat", *corners, axis=2)
     best = layer.add("reduce_max", scores, axes=(2,))
     found, indices, _ = layer.add_many(

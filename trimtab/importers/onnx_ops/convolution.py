@@ -10,7 +10,7 @@ from trimtab.importers.onnx_ops import volume
 from trimtab.importers.onnx_ops import window as windows
 from trimtab.importers.onnx_ops.node import Node, handles
 from trimtab.importers.vocabulary.convolution import convolve, deconvolve
-from trimtab.importers.vocabulary.quantisation import real
+from trimtab.importers.vocabulary.quantization import real
 from trimtab.importers.vocabulary.window import image, restore
 
 

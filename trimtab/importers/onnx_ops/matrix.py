@@ -7,7 +7,7 @@ import numpy as np
 from trimtab.importers._handled_layer import Results
 from trimtab.importers.onnx_ops.node import Node, handles
 from trimtab.importers.vocabulary import matrix
-from trimtab.importers.vocabulary.quantisation import Stored, real
+from trimtab.importers.vocabulary.quantization import Stored, real
 
 
 @handles("Gemm")

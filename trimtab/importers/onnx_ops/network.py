@@ -18,7 +18,7 @@ from trimtab.importers._inputs import declared_inputs
 from trimtab.importers._layers import Array, LayerImport, UnsupportedFormError
 from trimtab.importers.onnx_ops import model as models
 from trimtab.importers.onnx_ops.node import HANDLERS, Node
-from trimtab.importers.vocabulary.quantisation import DTYPES, Stored
+from trimtab.importers.vocabulary.quantization import DTYPES, Stored
 from trimtab.program import Program
 
 if TYPE_CHECKING:

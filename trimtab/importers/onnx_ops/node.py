@@ -12,7 +12,7 @@ from onnx import helper, numpy_helper
 from trimtab.importers._attributes import AttributedLayer
 from trimtab.importers._handlers import Handlers
 from trimtab.importers._layers import Value
-from trimtab.importers.vocabulary.quantisation import Stored
+from trimtab.importers.vocabulary.quantization import Stored
 from trimtab.program.program import NUMPY_DTYPES
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ def batch_normalization(node: Node) -> Results:
     if node.integer("training_mode", 0):
         raise node.unsupported("it is in training mode")
     if not node.integer("spatial", 1):
-        raise node.unsupported("it normalises every pixel on its own (spatial = 0)")
+        raise node.unsupported("it normalizes every pixel on its own (spatial = 0)")
     names = ("scale", "bias", "mean", "variance")
     scale, bias, mean, variance = (node.known(i, name) for i, name in enumerate(names, start=1))
     epsilon = _epsilon(node)

@@ -11,7 +11,7 @@ from trimtab.importers.onnx_ops import window as windows
 from trimtab.importers.onnx_ops.node import Node, handles
 from trimtab.importers.vocabulary import pooling as pools
 from trimtab.importers.vocabulary.activation import square
-from trimtab.importers.vocabulary.quantisation import through_reals
+from trimtab.importers.vocabulary.quantization import through_reals
 from trimtab.importers.vocabulary.reduction import reduced
 from trimtab.importers.vocabulary.window import image, restore
 

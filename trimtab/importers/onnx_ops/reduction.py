@@ -34,10 +34,10 @@ def softmax(node: Node) -> Results:
     """Along one axis; before opset 13, over all dimensions from the axis on."""
     together = node.opset < 13
     axis = node.integer("axis", 1 if together else -1)
-    return normalised(node, node.x(), axis, together=together, along=_along)
+    return normalized(node, node.x(), axis, together=together, along=_along)
 
 
-def normalised(
+def normalized(
     node: Node,
     x: Value,
     axis: int,

@@ -170,7 +170,7 @@ def read(path: Path) -> ProgramDesc:
 
 
 def read_tensor(data: bytes) -> tuple[int, tuple[int, ...]]:
-    """Element type and dimensions of a serialised TensorDesc; ValueError when it is not one."""
+    """Element type and dimensions of a serialized TensorDesc; ValueError when it is not one."""
     message: Any = _class("Tensor")()
     try:
         message.ParseFromString(data)

@@ -1,4 +1,4 @@
-"""Normalisations, by collected or by present statistics."""
+"""Normalizations, by collected or by present statistics."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def rms_norm(op: Operator) -> Value:
 
 @handles("nn.LocalResponseNorm", "F.local_response_norm")
 def local_response_norm(op: Operator) -> Value:
-    """Across neighbouring channels."""
+    """Across neighboring channels."""
     numbers = op.real("alpha", 1e-4), op.real("beta", 0.75), op.real("k", 1.0)
     return normalization.lrn(op, op.x(0, "input"), op.integer("size"), *numbers)
 

@@ -20,7 +20,7 @@ import tflite
 from trimtab.errors import ModelFileError, UnsupportedOperatorError
 from trimtab.importers._files import read_bytes
 from trimtab.importers._layers import Array
-from trimtab.program import Quantisation
+from trimtab.program import Quantization
 
 LIMIT_BYTES = 2**32
 
@@ -40,7 +40,7 @@ DTYPES = {
     15: "<u4",
 }
 
-_QUANTISED = (2, 3, 7, 9)  # int32, uint8, int16, int8
+_QUANTIZED = (2, 3, 7, 9)  # int32, uint8, int16, int8
 
 _CUSTOM = 32
 _PLACEHOLDER = 127  # what the old one-byte field holds when the operator's number needs more
@@ -64,12 +64,12 @@ class Tensor:
     axis: int
     is_sparse: bool
 
-    def quantisation(self) -> Quantisation | None:
+    def quantization(self) -> Quantization | None:
         """What its integers stand for; None where they stand for themselves. It is not checked."""
-        if not self.scales or self.type not in _QUANTISED:
+        if not self.scales or self.type not in _QUANTIZED:
             return None
         axis = self.axis if len(self.scales) > 1 else None
-        return Quantisation.of(self.scales, self.zeros or 0, axis)
+        return Quantization.of(self.scales, self.zeros or 0, axis)
 
 
 @dataclass(frozen=True)

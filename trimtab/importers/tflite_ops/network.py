@@ -15,8 +15,8 @@ from trimtab.importers._layers import LayerImport, Value
 from trimtab.importers.tflite_ops.forms import Blocks, Form, Forms, value_of, with_value
 from trimtab.importers.tflite_ops.model import Model, Tensor, read
 from trimtab.importers.tflite_ops.node import HANDLERS, Node
-from trimtab.importers.vocabulary.quantisation import dequantised, quantised
-from trimtab.program import Program, Quantisation, Var
+from trimtab.importers.vocabulary.quantization import dequantized, quantized
+from trimtab.program import Program, Quantization, Var
 
 if TYPE_CHECKING:
     from trimtab.importers import Shapes
@@ -72,7 +72,7 @@ class TensorImport(LayerImport):
         self.model = model
         self.values |= {i: t.data for i, t in enumerate(model.tensors) if t.data is not None}
         self.forms = Forms(self.values)
-        # Of quantised tensors, `values` are the real numbers, and these the integers.
+        # Of quantized tensors, `values` are the real numbers, and these the integers.
         self._stored: dict[Hashable, Form] = {}
 
     def add_tensor(self, index: int, x: Value) -> None:
@@ -83,14 +83,14 @@ class TensorImport(LayerImport):
         )
         self.values[index] = x
         with self.layer(start.title, f"{self.path}: {start.title}"):
-            if quantisation := self._quantisation(start, index):
+            if quantization := self._quantization(start, index):
                 self._stored[index] = x
-                self.values[index] = dequantised(start, x, quantisation)
+                self.values[index] = dequantized(start, x, quantization)
 
-    def _quantisation(self, layer: HandledLayer, key: Hashable) -> Quantisation | None:
+    def _quantization(self, layer: HandledLayer, key: Hashable) -> Quantization | None:
         """What the integers of a computed tensor stand for."""
         assert isinstance(key, int)
-        found = self.model.tensors[key].quantisation()
+        found = self.model.tensors[key].quantization()
         if found is not None and found.axis is not None:
             raise layer.unsupported(f"its tensor '{layer.value_name(key)}' has several scales")
         return found
@@ -117,19 +117,19 @@ class TensorImport(LayerImport):
                 self.rename(stored, self.program.block.new_name(name) if taken else name)
 
     def _kept(self, layer: HandledLayer, key: Hashable, found: Form) -> Form:
-        """Real numbers as a tensor keeps them: rounded, where it is quantised."""
-        quantisation = None if key is None else self._quantisation(layer, key)
+        """Real numbers as a tensor keeps them: rounded, where it is quantized."""
+        quantization = None if key is None else self._quantization(layer, key)
         value = value_of(found)
         is_real = value.dtype.kind == "f" if isinstance(value, np.ndarray) else value.dtype == "f32"
-        if quantisation is None or not is_real:
+        if quantization is None or not is_real:
             return found
         if isinstance(found, Blocks) and any(found.pads):
             return found  # numbers that are not moved yet; padding has no integer
         assert isinstance(key, int)
         dtype = _INPUT_DTYPES.get(self.model.tensors[key].type, "i16")
         if dtype not in ("i8", "u8"):
-            raise layer.unsupported(f"its result is quantised to {dtype}, not i8 or u8")
-        stored = quantised(layer, layer.value(value), quantisation, dtype)
+            raise layer.unsupported(f"its result is quantized to {dtype}, not i8 or u8")
+        stored = quantized(layer, layer.value(value), quantization, dtype)
         self._stored[key] = with_value(found, stored)
         return with_value(found, layer.add("dequantize_linear", stored))
 
@@ -143,5 +143,5 @@ class TensorImport(LayerImport):
         if key not in self._stored:
             return self.operand(self.forms.plain(key, end), name)
         y = self.operand(Forms(self._stored).plain(key, end), name)
-        y.quantisation = self._quantisation(end, key)
+        y.quantization = self._quantization(end, key)
         return y

@@ -15,8 +15,8 @@ from trimtab.importers.tflite_ops.forms import Blocks
 from trimtab.importers.tflite_ops.model import Operator, Tensor, all_options, options
 from trimtab.importers.vocabulary.functions import Function
 from trimtab.importers.vocabulary.movement import TO_CHANNELS_FIRST
-from trimtab.importers.vocabulary.quantisation import Stored, real
-from trimtab.program import Quantisation
+from trimtab.importers.vocabulary.quantization import Stored, real
+from trimtab.program import Quantization
 from trimtab.program.program import dtype_of
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class Node(HandledLayer):
         return self._forms.image(self.key(place), self)
 
     def x(self, place: Place = 0) -> Value:
-        """An input as an operand of the engine, of real numbers where it is quantised."""
+        """An input as an operand of the engine, of real numbers where it is quantized."""
         stored = self.stored(place)
         return real(self, stored, "operand") if stored is not None else super().x(place)
 
@@ -133,24 +133,24 @@ class Node(HandledLayer):
         found = super().operands()
         return found if all(map(is_known, found)) else [*self.xs()]
 
-    # Quantised operands.
+    # Quantized operands.
 
-    def quantisation(self, place: Place) -> Quantisation | None:
+    def quantization(self, place: Place) -> Quantization | None:
         """What the integers of an input stand for; None where they stand for themselves."""
-        return self._quantisation(self.key(place))
+        return self._quantization(self.key(place))
 
-    def _quantisation(self, key: Any) -> Quantisation | None:
+    def _quantization(self, key: Any) -> Quantization | None:
         tensor: Tensor = self._model.tensors[key]
-        return tensor.quantisation()
+        return tensor.quantization()
 
     def stored(self, place: Place) -> Stored | None:
-        """A known input as it is stored, if it is quantised."""
+        """A known input as it is stored, if it is quantized."""
         key = self.key(place)
-        found, quantisation = self._work.values[key], self._quantisation(key)
-        if quantisation is None or not isinstance(found, np.ndarray):
+        found, quantization = self._work.values[key], self._quantization(key)
+        if quantization is None or not isinstance(found, np.ndarray):
             return None
-        quantisation.check(self.value_name(key), found.shape, dtype_of(found))
-        return Stored(found, quantisation)
+        quantization.check(self.value_name(key), found.shape, dtype_of(found))
+        return Stored(found, quantization)
 
     def numbers(self, place: Place, what: str) -> Array:
         """The numbers that a known input stands for."""
@@ -160,7 +160,7 @@ class Node(HandledLayer):
     def weights(
         self, place: Place, shape: Sequence[int], order: Sequence[int] | None = None
     ) -> Operand:
-        """Constant weights of `shape` (-1: any size), quantised or not, turned by `order`."""
+        """Constant weights of `shape` (-1: any size), quantized or not, turned by `order`."""
         order = range(len(shape)) if order is None else order
         stored = self.stored(place)
         if stored is None:
@@ -175,7 +175,7 @@ class Node(HandledLayer):
         """
         if not self.has(place):
             return None
-        value, of_weights, of_x = self.known(place, "bias"), *map(self.quantisation, (weights, x))
+        value, of_weights, of_x = self.known(place, "bias"), *map(self.quantization, (weights, x))
         if value.dtype.kind == "f" or of_weights is None or of_x is None:
             return self.parameter(place, "bias", (outputs,))
         if value.dtype != np.int32:
@@ -183,7 +183,7 @@ class Node(HandledLayer):
         self.check_shape("bias", value.shape, (outputs,))
         units = np.float32(of_x.scale[0]) * np.array(of_weights.scale, np.float32)
         axis = None if units.size == 1 else 0
-        return real(self, Stored(value, Quantisation.of(units, 0, axis)), "bias")
+        return real(self, Stored(value, Quantization.of(units, 0, axis)), "bias")
 
     def output_type(self) -> int:
         """TensorType of the first output."""

@@ -1,4 +1,4 @@
-"""Reductions, soft maxima, normalisations."""
+"""Reductions, soft maxima, normalizations."""
 
 from __future__ import annotations
 

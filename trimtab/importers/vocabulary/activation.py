@@ -9,7 +9,7 @@ import numpy as np
 from trimtab.importers._handled_layer import HandledLayer
 from trimtab.importers._layers import Array, Value
 
-# Self-normalising networks: Klambauer et al. 2017.
+# Self-normalizing networks: Klambauer et al. 2017.
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 

@@ -227,7 +227,7 @@ def pixel_unshuffle(layer: HandledLayer, x: Value, block: int) -> Value:
 
 
 def reorg(layer: HandledLayer, x: Value, stride: int, *, reverse: bool) -> Value:
-    """Darknet's reorganisation of pixels into channels (YOLOv2).
+    """Darknet's reorganization of pixels into channels (YOLOv2).
 
     It moves the pixels of an image [c / stride^2, h * stride, w * stride] that lies in the memory
     of [c, h, w], and calls the result [c * stride^2, h / stride, w / stride].

@@ -1,4 +1,4 @@
-"""Normalisations, by collected or by present statistics."""
+"""Normalizations, by collected or by present statistics."""
 
 from __future__ import annotations
 
@@ -133,14 +133,14 @@ def at_least(layer: HandledLayer, x: Value, least: float) -> Value:
 
 
 def lrn(layer: HandledLayer, x: Value, size: int, alpha: float, beta: float, bias: float) -> Value:
-    """Local response normalisation across channels; alpha is divided by the size."""
+    """Local response normalization across channels; alpha is divided by the size."""
     return layer.add("lrn", x, size=size, alpha=alpha, beta=beta, bias=bias)
 
 
 def lrn_within(
     layer: HandledLayer, x: Value, size: int, alpha: float, beta: float, bias: float
 ) -> Value:
-    """Local response normalisation within each channel, over a square of pixels."""
+    """Local response normalization within each channel, over a square of pixels."""
     mean = layer.add(
         "average_pool",
         square(layer, x),

@@ -9,14 +9,14 @@ from trimtab.importers._handled_layer import HandledLayer
 from trimtab.importers._layers import Value
 
 # Coordinates and rounding by which a pixel that is enlarged by a whole factor is repeated.
-_CENTRES = ("half_pixel", "half_pixel_symmetric", "pytorch_half_pixel")
+_CENTERS = ("half_pixel", "half_pixel_symmetric", "pytorch_half_pixel")
 _REPEATING = {
     ("asymmetric", "floor"),
     ("tf_half_pixel_for_nn", "floor"),
-    *((centre, f"round_prefer_{side}") for centre in _CENTRES for side in ("floor", "ceil")),
+    *((center, f"round_prefer_{side}") for center in _CENTERS for side in ("floor", "ceil")),
 }
 # Coordinates that stay where they are when the size does.
-_STILL = ("asymmetric", "align_corners", *_CENTRES)
+_STILL = ("asymmetric", "align_corners", *_CENTERS)
 
 
 def resize(

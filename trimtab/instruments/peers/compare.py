@@ -3,7 +3,7 @@
 Every engine has a process of its own, in the interpreter that has its packages. The engines take
 turns within a round, so that drift of the machine hits all alike, and each round begins with
 another one, so that none always follows the same; loading is timed in fresh processes. The expected
-outputs come from an engine that optimises nothing (`oracle`).
+outputs come from an engine that optimizes nothing (`oracle`).
 """
 
 from __future__ import annotations
@@ -129,17 +129,17 @@ class Engines(Protocol):
 
 
 class Installed:
-    """The peers that the interpreter at `python` has, and trimtab in this one; `quantised`: only
+    """The peers that the interpreter at `python` has, and trimtab in this one; `quantized`: only
     those that compute with the integers of QDQ files.
 
     MissingRequirementError when there is not one peer.
     """
 
-    def __init__(self, python: str, *, quantised: bool = False) -> None:
+    def __init__(self, python: str, *, quantized: bool = False) -> None:
         peers = {
             name: version
             for name, version in probe(python).items()
-            if name != US and (ENGINES[name].quantised or not quantised)
+            if name != US and (ENGINES[name].quantized or not quantized)
         }
         if not peers:
             raise MissingRequirementError("no peer is installed there", where=python, hint=INSTALL)

@@ -104,17 +104,17 @@ class Network:
         if node.op_type == "Constant":
             self.constants[node.output[0]] = numpy_helper.to_array(attributes["value"])
         elif node.op_type == "DequantizeLinear" and inputs[0] in self.constants:
-            self._dequantise(node.output[0], inputs, attributes.get("axis", 1))
+            self._dequantize(node.output[0], inputs, attributes.get("axis", 1))
         elif node.op_type in ("QuantizeLinear", "DequantizeLinear", "Identity", "Dropout"):
             self._aliases[node.output[0]] = inputs[0]
             if node.op_type == "QuantizeLinear":
-                self._quantise(inputs)
+                self._quantize(inputs)
         else:
             if node.op_type == "HardSigmoid" and not _has_slope_of_a_sixth(attributes):
                 raise ValueError(f"{node.output[0]} is a hard sigmoid of another slope than 1 / 6")
             self.nodes.append(Node(node.op_type, inputs, list(node.output), attributes))
 
-    def _dequantise(self, name: str, inputs: Sequence[str], axis: int) -> None:
+    def _dequantize(self, name: str, inputs: Sequence[str], axis: int) -> None:
         integers, step = (self.constants[i].astype(np.float64) for i in inputs[:2])
         zero = self.constants[inputs[2]].astype(np.float64) if len(inputs) > 2 else np.zeros(())
         along = [-1 if a == axis else 1 for a in range(integers.ndim)] if step.size > 1 else []
@@ -124,13 +124,13 @@ class Network:
         if step.size == 1 and kind.itemsize == 1:
             self.scales[name] = Scale(float(step), int(zero) - 128 * (kind == np.uint8))
 
-    def _quantise(self, inputs: Sequence[str]) -> None:
+    def _quantize(self, inputs: Sequence[str]) -> None:
         step, zero = (self.constants[name] for name in inputs[1:])
         if zero.size > 1 or zero.dtype not in (np.uint8, np.int8):
             raise ValueError(f"{inputs[0]} has other integers than 8 bits with one scale")
         scale = Scale(float(step), int(zero) - 128 * (zero.dtype == np.uint8))
         if self.scales.setdefault(inputs[0], scale) != scale:
-            raise ValueError(f"{inputs[0]} is quantised in two ways")
+            raise ValueError(f"{inputs[0]} is quantized in two ways")
 
     def _fuse(self) -> None:
         """Batch norms into convolutions, activations into what they follow; hard swish as one, but
@@ -197,7 +197,7 @@ class Network:
         return "RELU6"
 
     def _clamp(self) -> None:
-        """The quantiser leaves a ReLU out where no integer is below zero: wider scales need it."""
+        """The quantizer leaves a ReLU out where no integer is below zero: wider scales need it."""
         for node in self.nodes:
             scale = self.scales.get(node.outputs[0])
             if scale and scale.zero == -128 and node.type in _FUSING:
@@ -247,7 +247,7 @@ class Network:
                 node.outputs = [f"{name}.unit"]
                 self.shapes[node.outputs[0]] = self.shapes[name]
                 place = self.nodes.index(node) + 1
-                self.nodes.insert(place, Node("Requantise", node.outputs, [name], {}))
+                self.nodes.insert(place, Node("Requantize", node.outputs, [name], {}))
             self.scales[node.outputs[0]] = UNIT
 
 

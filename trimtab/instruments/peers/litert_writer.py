@@ -72,7 +72,7 @@ class Writer:
 
     def _numbers_of(self, value: str) -> tuple[list[float], list[int]]:
         if value not in self._net.scales:
-            raise ValueError(f"{value} is not quantised")
+            raise ValueError(f"{value} is not quantized")
         scale = self._net.scales[value]
         return [scale.step], [scale.zero]
 
@@ -316,7 +316,7 @@ _WRITERS: dict[str, Callable[[Writer, Node], None]] = {
     "Softmax": Writer._softmax,
     "Sigmoid": partial(Writer._one, name="LOGISTIC"),
     "HardSwish": partial(Writer._one, name="HARD_SWISH", form="HardSwish"),
-    "Requantise": partial(Writer._one, name="QUANTIZE"),
+    "Requantize": partial(Writer._one, name="QUANTIZE"),
     "LeakyRelu": Writer._leaky_relu,
     **dict.fromkeys(("Relu", "Clip"), Writer._activation),
     **dict.fromkeys(("Add", "Mul"), Writer._elementwise),

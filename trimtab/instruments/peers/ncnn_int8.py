@@ -49,7 +49,7 @@ class Layer:
 
     @property
     def is_product(self) -> bool:
-        """Whether it is one of those that are quantised."""
+        """Whether it is one of those that are quantized."""
         return self.type in (*_CONVOLUTIONS, "InnerProduct")
 
     @property
@@ -90,7 +90,7 @@ def parse(text: str) -> tuple[list[str], list[Layer]]:
     return head, layers
 
 
-def quantise(layers: Sequence[Layer], data: bytes, largest: dict[str, float]) -> bytes:
+def quantize(layers: Sequence[Layer], data: bytes, largest: dict[str, float]) -> bytes:
     """The twin's weights of those of real numbers, `data`; `layers` become the twin's. `largest`:
     magnitudes of blobs. ValueError where other layers have weights, which lie between.
     """
@@ -172,7 +172,7 @@ def main(real: Path, twin: Path, archive: Path) -> None:
     with np.load(archive) as arrays:
         pictures = [arrays[name] for name in arrays.files]
     largest = magnitudes(real, layers, pictures)
-    data = quantise(layers, Path(f"{real}.bin").read_bytes(), largest)
+    data = quantize(layers, Path(f"{real}.bin").read_bytes(), largest)
     text = "\n".join([*head, *(layer.line() for layer in layers)]) + "\n"
     for suffix, content in ((".bin", data), (".param", text.encode())):
         part = Path(f"{twin}{suffix}.part")

@@ -20,7 +20,7 @@ from trimtab import files
 from trimtab.bench.golden import Golden
 from trimtab.bench.oracle import onnx_golden
 from trimtab.errors import MissingRequirementError, RunnerError
-from trimtab.instruments.peers import quantised, worker
+from trimtab.instruments.peers import quantized, worker
 
 _LOOK_SECONDS = 0.03  # three ticks of a usual kernel's clock
 _REST_SECONDS = 5
@@ -68,7 +68,7 @@ class Case:
             "prefer": self.prefer,
             "inputs": str(folder / "inputs.npz"),
             "names": list(self.golden.output_names),
-            "origin": [str(path.absolute()) for path in quantised.origin(self.model) or ()],
+            "origin": [str(path.absolute()) for path in quantized.origin(self.model) or ()],
         }
         return json.dumps(job)
 

@@ -6,7 +6,7 @@
 
 JOB is JSON: {"engine", "model" (an ONNX file), "folder" (for converted files), "threads", "inputs"
 (an .npz of one array per input, in the model's order), "names" (of the outputs), "prefer" (of
-trimtab's plan, or ""), "origin" (of a quantised model: the one of real numbers, and an .npz of the
+trimtab's plan, or ""), "origin" (of a quantized model: the one of real numbers, and an .npz of the
 pictures that its ranges are of; or null)}. `serve` writes a
 line of JSON when it has loaded the model, and another for every line it reads: a number of
 inferences. It imports no trimtab, which the interpreter may not have, other than as an engine.
@@ -56,7 +56,7 @@ class Engine:
     """How an engine is used. `packages`: what pip calls them, the one with its version first.
 
     `modules` are imported before the clock starts; `create` gets them. `shipped`: the files of the
-    model that a user of the engine would ship. `quantised`: it computes with integers, those of QDQ
+    model that a user of the engine would ship. `quantized`: it computes with integers, those of QDQ
     files, or of its own.
     """
 
@@ -65,7 +65,7 @@ class Engine:
     create: Callable[..., Run]
     convert: Callable[[Job], None] = lambda job: None
     shipped: Callable[[Job], Sequence[Path]] = lambda job: [job.model]
-    quantised: bool = False
+    quantized: bool = False
 
 
 def onnxruntime(job: Job, ort: Any) -> Run:
@@ -77,7 +77,7 @@ def onnxruntime(job: Job, ort: Any) -> Run:
 
 
 def openvino(job: Job, ov: Any) -> Run:
-    """ONNX as it is; float32 throughout, but for what is quantised."""
+    """ONNX as it is; float32 throughout, but for what is quantized."""
     hints = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"}
     config = {"INFERENCE_NUM_THREADS": job.threads, **hints}
     compiled = ov.Core().compile_model(str(job.model), "CPU", config)
@@ -209,9 +209,9 @@ def trimtab(job: Job, trimtab: Any, *_: Any) -> Run:
 
 
 ENGINES = {
-    "onnxruntime": Engine(("onnxruntime",), ("onnxruntime",), onnxruntime, quantised=True),
-    "openvino": Engine(("openvino",), ("openvino",), openvino, quantised=True),
-    "ncnn": Engine(("ncnn", "pnnx"), ("ncnn",), ncnn, ncnn_convert, ncnn_shipped, quantised=True),
+    "onnxruntime": Engine(("onnxruntime",), ("onnxruntime",), onnxruntime, quantized=True),
+    "openvino": Engine(("openvino",), ("openvino",), openvino, quantized=True),
+    "ncnn": Engine(("ncnn", "pnnx"), ("ncnn",), ncnn, ncnn_convert, ncnn_shipped, quantized=True),
     "mnn": Engine(
         ("MNN",), ("MNN.nn", "MNN.expr"), mnn, mnn_convert, lambda job: [job.converted(".mnn")]
     ),
@@ -221,7 +221,7 @@ ENGINES = {
         litert,
         litert_convert,
         lambda job: [job.converted(".tflite")],
-        quantised=True,
+        quantized=True,
     ),
     "trimtab": Engine(
         ("trimtab",),
@@ -229,7 +229,7 @@ ENGINES = {
         trimtab,
         trimtab_convert,
         lambda job: [job.converted(".ttm")],
-        quantised=True,
+        quantized=True,
     ),
 }
 

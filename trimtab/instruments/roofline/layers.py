@@ -79,7 +79,7 @@ _MAKERS: dict[tuple[str, str], Callable[[Program, Op], Layer]] = {
 }
 
 
-# The zoo's networks are of real numbers: kernels that only quantised ones call are timed on as many
+# The zoo's networks are of real numbers: kernels that only quantized ones call are timed on as many
 # elements as those of functions are, or on matrix products.
 _LIKE_FUNCTIONS = (
     *("LookUpArgs", "QuantizeArgs", "QlinearAddArgs", "QlinearMeanArgs", "QlinearMulArgs"),

@@ -151,7 +151,7 @@ class Winograd:
         size, square = self._size_of(program, op), self._square_of(op)
         height, width = self._tiles(program.vars[op.outputs[0]])
         depth = square**2 * c_in
-        # Neighbouring tiles of a row share squares.
+        # Neighboring tiles of a row share squares.
         gathered = size * self.tile * depth * _GATHER_COST if square > 1 else 0
         costs = self._costs(size)
         assert costs, "the operator was lowered"

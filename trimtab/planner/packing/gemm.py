@@ -156,7 +156,7 @@ def pack_steps(w: Array, groups: int, nr: int, kr: int) -> Array:
 
 
 def fold(w: Array, pixels: int, gap: int) -> Array:
-    """w: [c_out, c_in, kh, kw] -> that of neighbouring pixels as one, [pixels * c_out, pixels *
+    """w: [c_out, c_in, kh, kw] -> that of neighboring pixels as one, [pixels * c_out, pixels *
     (depth + gap), 1, 1]: 0 from one pixel to another, and for `gap` elements behind each row.
     """
     if pixels == 1:

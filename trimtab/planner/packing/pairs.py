@@ -1,6 +1,6 @@
 """An order of weights in which two products of bytes fit 16 bits (`PairedStep` of kernel_api.h).
 
-x86 multiplies bytes without sign by bytes with one and adds two neighbours (vpmaddubsw): sums of up
+x86 multiplies bytes without sign by bytes with one and adds two neighbors (vpmaddubsw): sums of up
 to 2 x 255 x 128, which saturate at 2^15. Two weights are safe together if those that are positive
 add up to at most 128, and those that are negative too. For each panel of columns, elements of the
 depth are therefore paired so that both stand together in every column: a matching in the graph of

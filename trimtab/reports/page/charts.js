@@ -35,7 +35,7 @@ function stacked({rows, unit}, width) {
   }));
 }
 
-// An inference by operator, one after the other, and below by thread where that is known; a colour
+// An inference by operator, one after the other, and below by thread where that is known; a color
 // per type of operator.
 function timeline({spans, unit}, width) {
   let start = 0;
@@ -101,7 +101,7 @@ function memory({held, operators, arena}, width) {
     x: {label: "operator, in the order they run →", ticks: Math.max(2, width / 100)},
     y: {label: "↑ bytes held", tickFormat: bytes, grid: true, zero: true},
     marks: [
-      Plot.rectY(drawn, {x1: (r) => r.i + 0.5, x2: (r) => r.i + 1.5, y: "bytes", fill: (r) => COLOURS[r.span.first % 7], stroke: "var(--paper)", strokeWidth: 0.3, title: said, ariaLabel: said, order: "name", tip}),
+      Plot.rectY(drawn, {x1: (r) => r.i + 0.5, x2: (r) => r.i + 1.5, y: "bytes", fill: (r) => COLORS[r.span.first % 7], stroke: "var(--paper)", strokeWidth: 0.3, title: said, ariaLabel: said, order: "name", tip}),
       Plot.line(at, {x: (d) => d.i + 1, y: "sum", curve: "step", stroke: INK}),
       ...(arena ? [Plot.ruleY([arena], {stroke: "var(--c1)", strokeDasharray: "5 3"}), Plot.text([arena], {y: arena, frameAnchor: "right", dy: -8, textAnchor: "end", text: () => `arena: ${bytes(arena)}`, fill: INK})] : []),
     ],

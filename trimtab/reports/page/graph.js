@@ -1,5 +1,5 @@
 // The network as a graph: an operator is a square, from left to right as data flow, in as many rows
-// as it takes. The stronger its colour, the larger its share of the cost.
+// as it takes. The stronger its color, the larger its share of the cost.
 "use strict";
 const SHARES = [
   [0.005, "under 0.5 %"], [0.02, "0.5 to 2 %"], [0.05, "2 to 5 %"], [0.1, "5 to 10 %"], [Infinity, "over 10 %"],

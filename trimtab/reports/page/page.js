@@ -1,5 +1,5 @@
 // Draws the charts of a page: each <section class="chart"> names its kind, and the data are the
-// JSON of #data. Observable Plot draws SVG, with the colours of page.css.
+// JSON of #data. Observable Plot draws SVG, with the colors of page.css.
 "use strict";
 const draw = {bars, stacked, timeline, treemap, memory, roofline, samples, plane, graph};
 

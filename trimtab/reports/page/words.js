@@ -1,8 +1,8 @@
-// What all charts share: numbers with their units, colours and frames. Scripts of a page see each
+// What all charts share: numbers with their units, colors and frames. Scripts of a page see each
 // other's names.
 "use strict";
 const INK = "currentColor", FRAME = "var(--faint)", MARK = "var(--mark)";
-const COLOURS = d3.range(8).map((i) => `var(--c${i})`);
+const COLORS = d3.range(8).map((i) => `var(--c${i})`);
 
 const sized = d3.format(".3~s");
 const bytes = (n) => n < 1e4 ? `${n} B` : n < 1e6 ? `${+(n / 1e3).toPrecision(4)} kB` : `${+(n / 1e6).toPrecision(4)} MB`;
@@ -21,4 +21,4 @@ const tip = {fill: "var(--paper)", stroke: FRAME, lineWidth: 40};
 const base = (width, more) => ({
   width, marginBottom: 45, style: {background: "transparent", color: INK, fontSize: "12px", overflow: "visible"}, ...more,
 });
-const ordinal = (domain) => ({domain, range: domain.map((_, i) => COLOURS[i % COLOURS.length]), legend: true});
+const ordinal = (domain) => ({domain, range: domain.map((_, i) => COLORS[i % COLORS.length]), legend: true});

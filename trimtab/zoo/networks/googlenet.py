@@ -1,6 +1,6 @@
 """GoogLeNet (Szegedy et al. 2014): 7.0 M parameters, 1.6 GMAC.
 
-With batch normalisation, without the auxiliary heads.
+With batch normalization, without the auxiliary heads.
 """
 
 from __future__ import annotations

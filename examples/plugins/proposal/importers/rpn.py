@@ -12,9 +12,9 @@ _CANDIDATES, _KEEP, _OVERLAP, _LEAST = 6000, 300, 0.7, 16.0
 
 def anchors(base: int, ratios: list[float], scales: list[float]):
     """Boxes around the first cell [ratios * scales, 4] (generate_anchors.py): of each ratio, the
-    box of about base^2 pixels with whole sides, then at each scale; all around one centre.
+    box of about base^2 pixels with whole sides, then at each scale; all around one center.
     """
-    centre = (base - 1) / 2
+    center = (base - 1) / 2
     widths = [round_half_even((base * base / ratio) ** 0.5) for ratio in ratios]
     sizes = [
         (w * s, round_half_even(w * r) * s)
@@ -22,7 +22,7 @@ def anchors(base: int, ratios: list[float], scales: list[float]):
         for s in scales
     ]
     boxes = [(-(w - 1) / 2, -(h - 1) / 2, (w - 1) / 2, (h - 1) / 2) for w, h in sizes]
-    return np.array(boxes, np.float32) + np.float32(centre)
+    return np.array(boxes, np.float32) + np.float32(center)
 
 
 def round_half_even(value: float) -> float:

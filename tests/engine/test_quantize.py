@@ -1,0 +1,295 @@
+"""float32 networks in int8: onnxruntime's own quantizer beside ours, and how its outputs stay."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import trimtab
+from tests.ops.cases.case import Array
+from tests.unit.said import Said
+from trimtab import passes, quantization
+from trimtab.accuracy import demands
+from trimtab.errors import CalibrationError, ProgramError, UsageError
+from trimtab.program import Program
+from trimtab.quantization import rewrite
+from trimtab.quantization.calibrate import calibrate
+from trimtab.workflow.quantize import Calibration, quantize
+
+RNG = np.random.default_rng(8)
+SAMPLES = RNG.normal(0, 1, (20, 3, 12, 12)).astype(np.float32)
+
+
+def network(path: Path) -> Path:
+    """Convolutions of all kinds, a shortcut, a join of two branches, a mean and a product."""
+    shapes = {"a": (8, 3, 3, 3), "b": (8, 1, 3, 3), "c": (8, 8, 1, 1), "d": (6, 8, 1, 1)}
+    weights = {k: RNG.normal(0, 1 / np.prod(s[1:]) ** 0.5, s) for k, s in shapes.items()}
+    weights |= {f"{k}_bias": RNG.normal(0, 0.2, len(w)) for k, w in weights.items()}
+    weights |= {"m": RNG.normal(0, 0.3, (14, 10)), "m_bias": RNG.normal(0, 0.2, 10)}
+
+    def conv(x: str, w: str, y: str, **more: Any) -> onnx.NodeProto:
+        return helper.make_node("Conv", [x, w, f"{w}_bias"], [y], **more)
+
+    nodes = [
+        conv("x", "a", "a1", pads=[1] * 4, strides=[2, 2]),
+        helper.make_node("Relu", ["a1"], ["a2"]),
+        conv("a2", "b", "b1", pads=[1] * 4, group=8),
+        helper.make_node("HardSwish", ["b1"], ["b2"]),
+        conv("b2", "c", "c1"),
+        helper.make_node("Add", ["c1", "a2"], ["c2"]),
+        helper.make_node("MaxPool", ["c2"], ["c3"], kernel_shape=[2, 2], strides=[2, 2]),
+        conv("c3", "d", "d1"),
+        helper.make_node("Sigmoid", ["d1"], ["d2"]),
+        helper.make_node("Concat", ["c3", "d2"], ["e"], axis=1),
+        helper.make_node("GlobalAveragePool", ["e"], ["f"]),
+        helper.make_node("Flatten", ["f"], ["g"]),
+        helper.make_node("Gemm", ["g", "m", "m_bias"], ["y"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "net",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, (1, 3, 12, 12))],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, (1, 10))],
+        [numpy_helper.from_array(w.astype(np.float32), k) for k, w in weights.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    onnx.save(model, path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return network(tmp_path_factory.mktemp("net") / "net.onnx")
+
+
+def error(found: Array, wanted: Array) -> float:
+    """Root of the mean square error, as a share of the reference's."""
+    return float(np.linalg.norm(found - wanted) / np.linalg.norm(wanted))
+
+
+def test_int8_is_as_near_to_float32_as_onnxruntimes_own_quantizer(
+    source: Path, tmp_path: Path
+) -> None:
+    from onnxruntime.quantization import (
+        CalibrationDataReader,
+        CalibrationMethod,
+        QuantFormat,
+        QuantType,
+        quantize_static,
+    )
+
+    class Reader(CalibrationDataReader):  # type: ignore[misc]
+        def __init__(self) -> None:
+            self.left = [{"x": x[np.newaxis]} for i, x in enumerate(SAMPLES) if i % 5 != 4]
+
+        def get_next(self) -> dict[str, Array] | None:
+            return self.left.pop() if self.left else None
+
+    theirs = tmp_path / "int8.onnx"
+    quantize_static(
+        source,
+        theirs,
+        Reader(),
+        quant_format=QuantFormat.QDQ,
+        per_channel=True,
+        activation_type=QuantType.QInt8,
+        weight_type=QuantType.QInt8,
+        calibrate_method=CalibrationMethod.MinMax,
+    )
+    program = trimtab.load(source)
+    ours = trimtab.Session(quantization.quantize(program, {"x": SAMPLES}, method="min_max").program)
+    float32, int8 = (onnxruntime.InferenceSession(p) for p in (source, theirs))
+    fresh = np.random.default_rng(9).normal(0, 1, (64, 1, 3, 12, 12)).astype(np.float32)
+    wanted = np.array([float32.run(None, {"x": x})[0] for x in fresh])
+    their_error = error(np.array([int8.run(None, {"x": x})[0] for x in fresh]), wanted)
+    our_error = error(np.array([ours.run({"x": x})["y"] for x in fresh]), wanted)
+    assert our_error <= 1.1 * their_error
+
+
+def test_all_but_the_border_computes_on_integers(source: Path) -> None:
+    made = quantization.quantize(trimtab.load(source), {"x": SAMPLES})
+    planned = trimtab.optimize(made.program)
+    real = [op.type for op in planned.steps if planned.dtype(op) == "f32"]
+    assert real == ["quantize_linear", "reshape"]  # what enters, and the real numbers that leave
+    assert made.accuracy is not None
+    assert made.accuracy.samples == 4
+    assert made.accuracy.cosine > 0.99
+
+
+def test_operators_without_a_range_stay_in_float32(source: Path) -> None:
+    simple = passes.simplify(trimtab.load(source), before="fuse_residual")
+    given = quantization.samples.of_arrays({"x": SAMPLES}, quantization.inputs_of(simple))
+    ranges, _ = calibrate(simple, given, "min_max")
+    without = {name: found for name, found in ranges.ranges.items() if name != "c1"}
+    twin = rewrite.quantized(simple, quantization.Ranges("net", "min_max", 20, without))
+    planned = trimtab.optimize(twin)
+    real = {op.type for op in planned.steps if planned.dtype(op) == "f32"}
+    assert "conv" in {name.split("_")[0] for name in real}
+    x = {"x": SAMPLES[:1]}
+    (wanted,) = trimtab.Session(simple).run(x).values()
+    (found,) = trimtab.Session(twin).run(x).values()
+    assert error(found, wanted) < 0.1
+
+
+@pytest.mark.parametrize("read", [False, True])
+def test_what_integers_do_not_read_is_not_rounded_to_them(read: bool) -> None:
+    rng = np.random.default_rng(1)
+    program = Program("net")
+    block = program.block
+
+    def conv(x: str, name: str, group: int = 1) -> str:
+        weights = rng.normal(0, 0.5, (4, 4 // group, 1, 1)).astype(np.float32)
+        attributes = {"group": group}
+        return block.add_op("conv", [x, block.add_constant(weights)], attributes, [name])[0]
+
+    x = program.add_input("x", (1, 4, 6, 6))
+    a, b, c = conv(x, "a"), conv(x, "b"), conv(x, "c", 4)
+    (bounded,) = block.add_op("relu", [a], None, ["bounded"])
+    (joined,) = block.add_op("concat", [bounded, b], {"axis": 1}, ["joined"])
+    (moved,) = block.add_op("transpose", [joined], {"permutation": (0, 2, 3, 1)}, ["moved"])
+    program.outputs = [moved, c]
+    if read:
+        program.outputs.append(conv(b, "d"))
+    names = [name for name, var in program.vars.items() if var.data is None]
+    ranges = quantization.Ranges("n", "m", 1, dict.fromkeys(names, quantization.Range(-3, 3)))
+    twin = rewrite.quantized(program, ranges)
+    weights = [var.data for var in program.vars.values() if var.data is not None]
+    rounded = {op.inputs[0].split(".")[0] for op in twin.ops if op.type == "quantize_linear"}
+    assert rounded == {"x", "c"} | ({"b"} if read else set())
+    feed = {"x": rng.uniform(-1, 1, (1, 4, 6, 6)).astype(np.float32)}
+    wanted, got = (trimtab.Session(p).run(feed) for p in (program, twin))
+    # Four products, each of a weight and an operand that are off by half a step at most.
+    step, weight = 6 / 255, max(np.abs(w).max() for w in weights)
+    most = 4 * (weight * step / 2 + weight / 254 * (1 + step))
+    found = np.abs(wanted["moved"] - got["moved"])
+    assert found[..., :4].max() <= most
+    assert found[..., 4:].max() <= most + (step / 2 if read else 0)
+    places = got["moved"][..., :4] / step
+    places = places[places > 0]  # behind the ReLU
+    assert places.size > 20
+    assert np.abs(places - np.rint(places)).mean() > 0.1  # what was rounded is on a place
+
+
+def test_who_has_no_scores_hears_of_a_budget_that_keeps_boxes(source: Path) -> None:
+    program = trimtab.load(source)
+    said, unsaid = Said(), Said()
+    quantization.quantize(program, {"x": SAMPLES}, method="min_max", progress=unsaid)
+    program.outputs.insert(0, "c2")  # a picture is no row of scores
+    made = quantization.quantize(program, {"x": SAMPLES}, method="min_max", progress=said)
+    assert made.accuracy.noise is not None
+    assert made.accuracy.noise > 1e-4
+    (line,) = (line for line in said.lines if "boxes" in line)
+    (budget,) = re.findall('--budget "(.*)"', line)
+    assert [demand.holds(made.accuracy) for demand in demands(budget)] == [False]
+    assert not any("boxes" in line for line in unsaid.lines)
+
+
+@pytest.mark.parametrize("mean", [127.5, 127.0])
+@pytest.mark.parametrize("pad", [0, 1])
+def test_pictures_with_their_mean_in_the_middle_are_not_rounded(mean: float, pad: int) -> None:
+    program = Program("net")
+    x = program.add_input("x", (1, 3, 9, 7))
+    block = program.block
+    # Of each channel of the result the largest is 127 steps, and all are whole ones.
+    weights = RNG.integers(-127, 128, (4, 3, 3, 3)).astype(np.float32)
+    weights[:, 0, 0, 0] = 127
+    bias = RNG.integers(-500, 500, 4).astype(np.float32)
+    constants = [block.add_constant(weights), block.add_constant(bias)]
+    program.outputs = block.add_op("conv", [x, *constants], {"pads": (pad,) * 4}, ["y"])
+    pixels = RNG.integers(0, 256, (8, 1, 3, 9, 7))
+    pixels[:, 0, 0, 0, :2] = (0, 255)
+    pictures = ((pixels - mean) / 128).astype(np.float32)
+    ends = quantization.Range(float(pictures.min()), float(pictures.max()))
+    everywhere = {"x": ends, "y": quantization.Range(-1000.0, 1000.0)}
+    twin = rewrite.quantized(program, quantization.Ranges("net", "min_max", 8, everywhere))
+    real, integers = (trimtab.Session(p) for p in (program, twin))
+    wanted, found = (s.run({"x": pictures[0]})["y"] for s in (real, integers))
+    inner = (slice(None), slice(None), slice(pad, 9 - 2 - pad), slice(pad, 7 - 2 - pad))
+    # Sums of less than 2^24 are exact; the bias is rounded to units of the products.
+    np.testing.assert_allclose(found[inner], wanted[inner], rtol=1e-5, atol=1 / 128)
+    # What is padded is off by half a step of the input where 0 is none of its integers.
+    most = np.abs(weights).sum() / 4 / 256
+    assert np.abs(found - wanted).max() <= (most if pad and mean == 127.5 else 1 / 128 + 1e-3)
+
+
+def test_an_optimized_program_and_strange_ranges_are_refused(source: Path) -> None:
+    program = trimtab.load(source)
+    with pytest.raises(ProgramError, match="optimized already"):
+        quantization.quantize(passes.optimize(program), {"x": SAMPLES})
+    strange = quantization.Ranges("other", "mse", 1, {"absent": quantization.Range(0, 1)})
+    with pytest.raises(CalibrationError, match="absent"):
+        quantization.quantize(program, {"x": SAMPLES}, ranges=strange)
+
+
+def test_a_model_is_written_and_ranges_are_kept(source: Path, tmp_path: Path) -> None:
+    samples, kept = str(tmp_path / "s.npz"), str(tmp_path / "r.toml")
+    np.savez(samples, x=SAMPLES)
+    first = quantize(str(source), tmp_path / "a.ttm", {}, Calibration(samples, "entropy", kept))
+    again = quantize(str(source), tmp_path / "b.ttm", {}, Calibration(samples, ranges=kept))
+    facts = again.to_json()
+    assert facts == first.to_json() | {"file": str(tmp_path / "b.ttm")}
+    assert (facts["method"], facts["samples"], facts["accuracy"]["samples"]) == ("entropy", 16, 4)
+    assert facts["integer_operators"] == facts["operators"] - 2
+    assert (tmp_path / "a.ttm").read_bytes() == (tmp_path / "b.ttm").read_bytes()
+    session = trimtab.Session(trimtab.load(tmp_path / "b.ttm"))
+    wanted = trimtab.Session(first.made.program).run({"x": SAMPLES[:1]})["y"]
+    np.testing.assert_array_equal(session.run({"x": SAMPLES[:1]})["y"], wanted)
+    with pytest.raises(UsageError, match="by the method entropy"):
+        quantize(str(source), tmp_path / "c.ttm", {}, Calibration(samples, "mse", kept))
+    with pytest.raises(UsageError, match="samples are missing"):
+        quantize(str(source), tmp_path / "c.ttm", {}, Calibration())
+    assert not (tmp_path / "c.ttm").exists()
+    with pytest.raises(ProgramError, match="quantized already") as caught:
+        quantize(str(tmp_path / "a.ttm"), tmp_path / "c.ttm", {}, Calibration(samples))
+    assert "float32" in caught.value.hint
+    with pytest.raises(UsageError, match=r"a \.ttm file") as wrong:
+        quantize("/nowhere.onnx", tmp_path / "c.onnx", {}, Calibration(samples))
+    assert "c.ttm" in wrong.value.hint
+
+
+@pytest.mark.parametrize(("read_elsewhere", "wide"), [(True, 8.0), (False, 8.0), (True, 1.1)])
+def test_a_concatenation_does_not_widen_what_others_read(read_elsewhere: bool, wide: float) -> None:
+    program = Program("net")
+    x = program.add_input("x", (1, 4, 6, 6))
+    block = program.block
+
+    def conv(name: str) -> str:
+        weights = block.add_constant(RNG.normal(0, 0.5, (4, 4, 1, 1)).astype(np.float32))
+        return block.add_op("conv", [x, weights], None, [name])[0]
+
+    a, b = conv("a"), conv("b")
+    block.add_op("concat", [a, b], {"axis": 1}, ["joined"])
+    weights = block.add_constant(RNG.normal(0, 0.5, (4, 8, 1, 1)).astype(np.float32))
+    block.add_op("conv", ["joined", weights], None, ["last"])
+    program.outputs = ["joined", "last"]
+    if read_elsewhere:
+        weights = block.add_constant(RNG.normal(0, 0.5, (4, 4, 1, 1)).astype(np.float32))
+        block.add_op("conv", [a, weights], None, ["other"])
+        program.outputs.append("other")
+    found = {"x": 1.0, "a": 1.0, "b": wide, "joined": wide, "last": wide, "other": 1.0}
+    names = {n: quantization.Range(-r, r) for n, r in found.items() if n in program.vars}
+    names["x"] = quantization.Range(-1.0, 1.01)  # 0 lies not halfway between two integers
+    twin = rewrite.quantized(program, quantization.Ranges("net", "min_max", 1, names))
+    stored = {
+        op.outputs[0]: twin.vars[op.inputs[0]].quantization
+        for op in twin.ops
+        if op.type == "dequantize_linear"
+    }
+    assert stored["joined"] == stored["b"] == rewrite.quantization(names["b"])
+    own = read_elsewhere and wide > 2
+    assert stored["a"] == rewrite.quantization(names["a" if own else "b"])
+    planned = trimtab.optimize(twin)
+    real = {op.type for op in planned.steps if planned.dtype(op) == "f32"}
+    assert real == {"quantize_linear", "convert_layout"}  # of results that leave
+    feed = {"x": RNG.uniform(-1, 1, (1, 4, 6, 6)).astype(np.float32)}
+    wanted, got = (trimtab.Session(p).run(feed)["joined"] for p in (program, twin))
+    inside = np.clip(wanted, -1, 1) if own else wanted
+    step = 2 * wide / 255
+    assert abs(np.clip(got, -1, 1)[:, :4] - np.clip(inside, -1, 1)[:, :4]).max() < 3 * step

@@ -1,0 +1,232 @@
+"""Leaky ReLU and PReLU of sums of quantized numbers, before they are rounded: to the last integer
+onnxruntime's PRelu and QuantizeLinear of the exact sums.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+import trimtab
+from tests.ops.quantized import Array, QuantizedGraph, onnxruntime_of
+from tests.ops.test_quantized import CONVOLUTIONS, by_channel, exact_sums, loaded
+from trimtab.errors import ProgramError
+from trimtab.planner.choices import Plan
+from trimtab.quantization import quantize
+from trimtab.target import Target
+
+WINDOWS = {name: case for name, case in CONVOLUTIONS.items() if name != "1d"} | {
+    "tiles": ((2, 19, 9, 7), (33, 19, 3, 3), {"pads": [1, 1, 1, 1]}),
+}
+PRODUCTS = {"qlinear_conv", "qlinear_conv_depthwise", "qlinear_conv_winograd"}
+X_SCALE, X_POINT, Y_SCALE, Y_POINT = 0.04, 9, 0.11, -21
+
+
+def slopes_for(kind: str, channels: int, rng: np.random.Generator) -> Array:
+    """One for all channels or one for each, also at the ends of what kernels take."""
+    if kind == "leaky":
+        return np.array([0.1], np.float32)
+    found = rng.uniform(-1, 1, channels).astype(np.float32)
+    found[: min(3, channels)] = (-1, 1, 0)[: min(3, channels)]
+    return found
+
+
+def sloped(graph: QuantizedGraph, x: str, kind: str, slopes: Array, behind: int = 2) -> str:
+    """The function of `x`, whose channels have `behind` dimensions behind them."""
+    if kind == "leaky":
+        return graph.node("LeakyRelu", x, alpha=float(slopes[0]))
+    return graph.node("PRelu", x, graph.constant(slopes.reshape(-1, *[1] * behind)))
+
+
+def rounded(products: Array, slopes: Array, point: int) -> Array:
+    """What onnxruntime makes of the scaled sums [n, c, h, w]."""
+    graph = QuantizedGraph()
+    x = graph.input(*products.shape)
+    y = sloped(graph, x, "prelu", slopes, products.ndim - 2)
+    model = graph.model(graph.quantize(y, 1.0, point))
+    (found,) = onnxruntime_of(model, {x: products})
+    return found
+
+
+def case(name: str, kind: str) -> tuple[onnx.ModelProto, dict[str, Array], Array]:
+    """A convolution, the function, integers of its result; feeds; and the exact integers."""
+    shape, weights, attributes = WINDOWS[name]
+    graph = QuantizedGraph(seed=len(name))
+    w, w_scale = graph.weights(*weights, scales=weights[0])
+    q = graph.quantize(graph.input(*shape), X_SCALE, X_POINT)
+    x = graph.node("DequantizeLinear", q, *graph.scale(X_SCALE, X_POINT))
+    y = graph.conv(x, X_SCALE, w, w_scale, **attributes)
+    bias = onnx.numpy_helper.to_array(graph.constants[-3])
+    slopes = slopes_for(kind, len(w), graph.rng)
+    result = graph.quantize(sloped(graph, y, kind, slopes), Y_SCALE, Y_POINT)
+    feeds = graph.feeds()
+    (integers,) = onnxruntime_of(graph.model(q), feeds)
+    sums = exact_sums(integers, w, bias, X_POINT, attributes)
+    factors = np.float32(X_SCALE) * w_scale / np.float32(Y_SCALE)
+    want = rounded(sums * by_channel(factors, sums), slopes, Y_POINT)
+    assert len(np.unique(want)) > 20
+    return graph.model(result), feeds, want
+
+
+@pytest.mark.parametrize("kind", ["leaky", "prelu"])
+@pytest.mark.parametrize("name", WINDOWS)
+def test_a_slope_is_applied_before_sums_are_rounded(
+    name: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, feeds, want = case(name, kind)
+    program = loaded(model, tmp_path)
+    plans = [Plan(("quantized", "quantized_depthwise"))]
+    if name == "tiles":
+        plans.append(Plan(("quantized_winograd",)))
+    for isa in Target.host().isas:
+        monkeypatch.setenv("TRIMTAB_ISA", isa)
+        for plan in plans:
+            for threads in (1, 3):
+                session = trimtab.Session(program, threads, plan=plan)
+                types = {op.type for op in session.program.ops}
+                assert types & PRODUCTS
+                assert ("qlinear_conv_winograd" in types) == (plan is not plans[0])
+                assert not types & {"conv", "leaky_relu", "prelu", "look_up"}
+                (got,) = session.run(feeds).values()
+                np.testing.assert_array_equal(got, want)
+
+
+def test_so_it_is_where_pixels_are_folded(tmp_path: Path) -> None:
+    model, feeds, want = case("1x1-few-channels", "prelu")
+    planned = trimtab.optimize(loaded(model, tmp_path), Target.host())
+    (conv,) = (op for op in planned.ops if op.type == "qlinear_conv")
+    assert conv.attributes["fold"] > 1
+    (got,) = trimtab.Session(planned).run(feeds).values()
+    np.testing.assert_array_equal(got, want)
+
+
+def test_and_behind_a_matrix_product(tmp_path: Path) -> None:
+    graph = QuantizedGraph(seed=4)
+    q = graph.quantize(graph.input(5, 30), X_SCALE, X_POINT)
+    w, scales = graph.weights(30, 11, scales=11)
+    x = graph.node("DequantizeLinear", q, *graph.scale(X_SCALE, X_POINT))
+    y = graph.node("Gemm", x, graph.dequantized(w, scales, 1))
+    slopes = slopes_for("prelu", 11, graph.rng)
+    result = graph.quantize(sloped(graph, y, "prelu", slopes, 0), Y_SCALE, Y_POINT)
+    model, feeds = graph.model(result), graph.feeds()
+    sums = graph.node("MatMulInteger", q, graph.constant(w), graph.constant(graph.point(X_POINT)))
+    (exact,) = onnxruntime_of(graph.model(sums), feeds)
+    factors = np.float32(X_SCALE) * scales / np.float32(Y_SCALE)
+    want = rounded(exact.astype(np.float32) * factors, slopes, Y_POINT)
+    session = trimtab.Session(loaded(model, tmp_path))
+    assert not {op.type for op in session.program.ops} & {"gemm", "prelu"}
+    (got,) = session.run(feeds).values()
+    np.testing.assert_array_equal(got, want)
+
+
+def test_bounds_hold_after_slopes(tmp_path: Path) -> None:
+    graph = QuantizedGraph(seed=5)
+    w, scales = graph.weights(20, 16, 1, 1, scales=20)
+    x = graph.pair(graph.input(1, 16, 9, 9), X_SCALE, X_POINT)
+    y = sloped(graph, graph.conv(x, X_SCALE, w, scales), "leaky", np.array([0.25], np.float32))
+    ends = (graph.constant(np.float32(-1.5)), graph.constant(np.float32(4)))
+    result = graph.quantize(graph.node("Clip", y, *ends), Y_SCALE, Y_POINT)
+    model, feeds = graph.model(result), graph.feeds()
+    session = trimtab.Session(loaded(model, tmp_path))
+    assert not {op.type for op in session.program.ops} & {"conv", "clip", "leaky_relu"}
+    (want,), (got,) = onnxruntime_of(model, feeds), session.run(feeds).values()
+    # onnxruntime's sums are of float32.
+    assert np.abs(got.astype(int) - want).max() <= 1
+    assert (got.min(), got.max()) == (want.min(), want.max())
+
+
+@pytest.mark.parametrize("slope", [1.5, -2.0, np.nan])
+def test_other_slopes_are_of_real_numbers(slope: float, tmp_path: Path) -> None:
+    graph = QuantizedGraph(seed=6)
+    w, scales = graph.weights(20, 16, 1, 1, scales=20)
+    x = graph.pair(graph.input(1, 16, 9, 9), X_SCALE, X_POINT)
+    slopes = np.full(20, 0.5, np.float32)
+    slopes[3] = slope
+    y = sloped(graph, graph.conv(x, X_SCALE, w, scales), "prelu", slopes)
+    result = graph.quantize(y, Y_SCALE, Y_POINT)
+    model, feeds = graph.model(result), graph.feeds()
+    session = trimtab.Session(loaded(model, tmp_path))
+    assert "prelu" in {op.type for op in session.program.ops}
+    if not np.isnan(slope):  # engines differ in what is no number, as an integer
+        (want,), (got,) = onnxruntime_of(model, feeds), session.run(feeds).values()
+        assert np.abs(got.astype(int) - want).max() <= 1
+
+
+@pytest.mark.parametrize("group", [1, 16])
+def test_beside_large_factors_slopes_are_of_real_numbers(group: int, tmp_path: Path) -> None:
+    graph = QuantizedGraph(seed=9)
+    w, scales = graph.weights(16, 16 // group, 1, 1, scales=16)
+    scales[5] = 3
+    x = graph.pair(graph.input(1, 16, 9, 9), X_SCALE, X_POINT)
+    y = graph.conv(x, X_SCALE, w, scales, group=group)
+    result = graph.quantize(
+        sloped(graph, y, "leaky", np.array([0.1], np.float32)), Y_SCALE, Y_POINT
+    )
+    model, feeds = graph.model(result), graph.feeds()
+    session = trimtab.Session(loaded(model, tmp_path))
+    assert "look_up" not in {op.type for op in session.program.ops}
+    (want,), (got,) = onnxruntime_of(model, feeds), session.run(feeds).values()
+    assert np.abs(got.astype(int) - want).max() <= 1
+
+
+@pytest.mark.parametrize("name", ["1x1", "depthwise", "tiles"])
+def test_a_model_with_other_slopes_is_refused(name: str, tmp_path: Path) -> None:
+    model, _, _ = case(name, "prelu")
+    plan = Plan(("quantized_winograd",)) if name == "tiles" else Plan()
+    planned = trimtab.optimize(loaded(model, tmp_path), Target.host(), plan)
+    (op,) = (op for op in planned.ops if op.type in PRODUCTS)
+    slopes = planned.vars[op.inputs[4]]
+    assert slopes.data is not None
+    for value in (1.25, np.nan):
+        data = slopes.data.copy()
+        data[-1] = value
+        planned.vars[slopes.name] = replace(slopes, data=data)
+        with pytest.raises(
+            ProgramError, match="a slope, or a scale beside it, does not lie between -1 and 1"
+        ):
+            trimtab.Session(planned)
+
+
+@pytest.mark.parametrize("kind", ["leaky", "prelu"])
+def test_quantizing_leaves_no_function_behind_a_product(kind: str, tmp_path: Path) -> None:
+    graph = QuantizedGraph(seed=7)
+    x = graph.input(1, 8, 12, 12)
+    for shape, attributes in (
+        ((16, 8, 3, 3), {"pads": [1, 1, 1, 1]}),
+        ((16, 1, 3, 3), {"pads": [1, 1, 1, 1], "group": 16}),
+        ((12, 16, 1, 1), {}),
+    ):
+        w = graph.rng.standard_normal(shape).astype(np.float32) / np.sqrt(np.prod(shape[1:]))
+        x = graph.node("Conv", x, graph.constant(w.astype(np.float32)), **attributes)
+        x = sloped(graph, x, kind, slopes_for(kind, shape[0], graph.rng))
+    x = graph.node("Add", x, graph.constant(np.float32(0.5)))
+    model, feeds = graph.model(x), graph.feeds()
+    samples = {name: np.stack([feed, feed / 2, -feed]) for name, feed in feeds.items()}
+    (tmp_path / "case.onnx").write_bytes(model.SerializeToString())
+    made = quantize(trimtab.load(tmp_path / "case.onnx"), samples)
+    planned = trimtab.optimize(made.program, Target.host())
+    types = [op.type for op in planned.ops]
+    assert sum(type in PRODUCTS for type in types) == 3
+    assert not {"conv", "look_up"} & {*types}
+    with_slopes = [op for op in planned.ops if op.type in PRODUCTS and len(op.inputs) == 5]
+    assert len(with_slopes) == 2  # the last result stays a real number
+    (want,) = onnxruntime_of(model, feeds)
+    (got,) = trimtab.Session(made.program).run(feeds).values()
+    assert np.abs(got - want).mean() < 0.01 * np.abs(want).mean() + 0.01
+
+
+def test_a_sum_that_others_read_is_rounded_by_itself(tmp_path: Path) -> None:
+    graph = QuantizedGraph(seed=8)
+    w, scales = graph.weights(20, 16, 1, 1, scales=20)
+    x = graph.pair(graph.input(1, 16, 9, 9), X_SCALE, X_POINT)
+    y = graph.pair(graph.conv(x, X_SCALE, w, scales), Y_SCALE, Y_POINT)
+    left = graph.pair(sloped(graph, y, "leaky", np.array([0.1], np.float32)), Y_SCALE, Y_POINT)
+    model, feeds = graph.model(left, y), graph.feeds()
+    session = trimtab.Session(loaded(model, tmp_path))
+    assert "look_up" in {op.type for op in session.program.ops}
+    for got, want in zip(session.run(feeds).values(), onnxruntime_of(model, feeds), strict=True):
+        np.testing.assert_array_equal(got, want)

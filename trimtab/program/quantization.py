@@ -1,0 +1,84 @@
+"""What the integers of a quantized tensor stand for."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from trimtab.errors import ProgramError
+
+# Element types that can be quantized, and the least and largest zero point of each.
+STORED = {"i8": (-128, 127), "u8": (0, 255), "i32": (-(2**31), 2**31 - 1)}
+
+
+@dataclass(frozen=True)
+class Quantization:
+    """real = scale * (stored - zero_point), as ONNX's DequantizeLinear and TFLite have it.
+
+    `scale` (float32 values) and `zero_point` have one number for the whole tensor, where `axis` is
+    None, or one for each index of the logical dimension `axis`.
+    """
+
+    scale: tuple[float, ...]
+    zero_point: tuple[int, ...]
+    axis: int | None = None
+
+    @staticmethod
+    def of(scale: ArrayLike, zero_point: ArrayLike = 0, axis: int | None = None) -> Quantization:
+        """From numbers or arrays; one zero point may serve all scales."""
+        with np.errstate(over="ignore"):  # `check` tells of what no float32 can hold
+            scales = np.asarray(scale, np.float32).reshape(-1)
+        points = np.asarray(zero_point, np.int64).reshape(-1)
+        if points.size == 1:
+            points = np.repeat(points, scales.size)
+        return Quantization(tuple(scales.tolist()), tuple(points.tolist()), axis)
+
+    def real(self, stored: NDArray[Any]) -> NDArray[np.float32]:
+        """The float32 numbers that integers stand for, as `dequantize_linear` has them."""
+        shape = [1] * stored.ndim
+        if self.axis is not None:
+            shape[self.axis] = -1
+        scale = np.array(self.scale, np.float32).reshape(shape)
+        point = np.array(self.zero_point, np.int64).reshape(shape)
+        result: NDArray[np.float32] = (stored.astype(np.int64) - point).astype(np.float32) * scale
+        return result
+
+    def check(self, name: str, shape: tuple[int, ...], dtype: str) -> None:
+        """ProgramError when this does not fit variable `name` of that shape and element type."""
+        fault = self._fault(shape, dtype)
+        if fault:
+            raise ProgramError(
+                f"bad quantization: {fault}",
+                where=f"variable {name} ({dtype} {list(shape)})",
+                hint="scales are positive float32; zero points lie in the range of the stored type",
+            )
+
+    def _fault(self, shape: tuple[int, ...], dtype: str) -> str:
+        if dtype not in STORED:
+            return f"elements of type {dtype} stand for themselves; use {', '.join(STORED)}"
+        if self.axis is not None and not 0 <= self.axis < len(shape):
+            return f"there is no axis {self.axis}"
+        count = 1 if self.axis is None else shape[self.axis]
+        if (len(self.scale), len(self.zero_point)) != (count, count):
+            given = f"{len(self.scale)} scales and {len(self.zero_point)} zero points"
+            return f"{given}, where there must be {count} of each"
+        least, most = STORED[dtype]
+        for i, (scale, point) in enumerate(zip(self.scale, self.zero_point, strict=True)):
+            if not (math.isfinite(scale) and scale > 0):
+                return f"scale {i} is {scale}"
+            if not least <= point <= most:
+                return f"zero point {i} is {point}, which {dtype} cannot hold"
+        return ""
+
+    def __str__(self) -> str:
+        if self.axis is None:
+            return f"scale {self.scale[0]:.6g}, zero point {self.zero_point[0]}"
+        if not self.scale:
+            return f"axis {self.axis} is empty"
+        scales = f"scales {min(self.scale):.6g} to {max(self.scale):.6g}"
+        points = f"zero points {min(self.zero_point)} to {max(self.zero_point)}"
+        return f"{len(self.scale)} along axis {self.axis}: {scales}, {points}"

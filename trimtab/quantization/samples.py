@@ -1,0 +1,337 @@
+"""What a network is calibrated with: arrays in an .npz file, or pictures in a folder."""
+
+from __future__ import annotations
+
+import tomllib
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trimtab.errors import CalibrationError
+from trimtab.quantization.seen import MOST_REAL
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+Array = NDArray[Any]
+Feed = Mapping[str, Array]
+
+PICTURES = frozenset((".png", ".jpg", ".jpeg", ".bmp", ".webp", ".ppm"))
+SETTINGS = "pictures.toml"  # in the folder, beside the pictures
+_SETTINGS_HINT = (
+    'it may have mean and scale, a number each or one per channel, channels = "rgb" or "bgr", and '
+    'resize = "stretch", "crop" or "letterbox" (docs/quantization.md)'
+)
+_HELD_OUT = 5  # of so many samples one is not calibrated with
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Samples by number: `feed(i)` gives an array for every input of the network, in the shape and
+    type of that. `is_seeded`: they are noise, not data.
+    """
+
+    count: int
+    feed: Callable[[int], Feed]
+    is_seeded: bool = False
+
+    @property
+    def calibrating(self) -> Samples:
+        """Those that ranges are taken of; all where there are too few to hold any out."""
+        return self._some([i for i in range(self.count) if not self._is_held_out(i)])
+
+    @property
+    def held_out(self) -> Samples:
+        """Those that tell how well the network does afterwards: each fifth one. Where there are
+        fewer than five, those that it was calibrated with.
+        """
+        some = [i for i in range(self.count) if self._is_held_out(i)]
+        return self._some(some) if some else self
+
+    def half(self, i: int) -> int:
+        """0 or 1: the half that a sample is in, with its neighbors, which are alike."""
+        return 2 * i // self.count
+
+    def __iter__(self) -> Iterator[Feed]:
+        return map(self.feed, range(self.count))
+
+    def _is_held_out(self, i: int) -> bool:
+        return i % _HELD_OUT == _HELD_OUT - 1
+
+    def _some(self, indices: Sequence[int]) -> Samples:
+        return Samples(len(indices), lambda i: self.feed(indices[i]), self.is_seeded)
+
+
+Inputs = Mapping[str, tuple[tuple[int, ...], str]]
+"""Shape and element type (numpy's name) by input."""
+
+
+def read(path: Path, inputs: Inputs) -> Samples:
+    """The samples in the .npz file or the folder of pictures at `path`.
+
+    CalibrationError names the file and what a network with these inputs needs of it.
+    """
+    if path.is_dir():
+        return _pictures(path, inputs)
+    if not path.is_file():
+        raise CalibrationError(
+            "there is no such file or folder",
+            where=str(path),
+            hint="give an .npz file with an array for every input, or a folder of pictures",
+        )
+    return _arrays(path, inputs)
+
+
+def of_arrays(arrays: Mapping[str, Array], inputs: Inputs, where: str = "samples") -> Samples:
+    """Of `inputs` whose shape is [b, ...], arrays [n * b, ...] or [n, b, ...] are n samples."""
+    if set(arrays) != set(inputs):
+        raise CalibrationError(
+            f"it has the arrays {', '.join(arrays) or 'none'}",
+            where=where,
+            hint=f"the inputs of the network are {', '.join(inputs)}",
+        )
+    split = {name: _split(name, arrays[name], *inputs[name], where) for name in inputs}
+    counts = {name: len(parts) for name, parts in split.items()}
+    if len(set(counts.values())) != 1 or not min(counts.values()):
+        listed = ", ".join(f"{name}: {count}" for name, count in counts.items())
+        raise CalibrationError(
+            f"numbers of samples differ, or there are none: {listed}",
+            where=where,
+            hint="give as many samples of every input, 100 or more of real data if you can",
+        )
+    return Samples(
+        min(counts.values()), lambda i: {name: parts[i] for name, parts in split.items()}
+    )
+
+
+def _split(name: str, array: Array, shape: tuple[int, ...], dtype: str, where: str) -> Array:
+    whole = array.shape[1:] == shape
+    rows = array.ndim == len(shape) and array.shape[1:] == shape[1:]
+    if not (whole or (rows and array.shape[0] % shape[0] == 0)):
+        raise CalibrationError(
+            f"array '{name}' has the shape {list(array.shape)}",
+            where=where,
+            hint=f"input '{name}' is {list(shape)}: samples follow each other along the first axis",
+        )
+    if array.dtype.kind not in "fiub" or not np.isfinite(array).all():
+        raise CalibrationError(
+            f"array '{name}' of {array.dtype} holds what is no finite number",
+            where=where,
+            hint="leave out samples with NaN or infinity (numpy.isfinite finds them), and write "
+            "numbers, such as float32",
+        )
+    return array.reshape(-1, *shape).astype(dtype)
+
+
+# What numpy, zipfile and zlib raise for files that are damaged, or of a kind that they cannot read.
+_UNREADABLE = (
+    *(OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError),
+    *(MemoryError, OverflowError, KeyError),
+)
+_NPZ_HINT = "write it with numpy.savez(path, INPUT=array)"
+
+
+def _arrays(path: Path, inputs: Inputs) -> Samples:
+    if path.suffix.lower() in PICTURES:
+        raise CalibrationError(
+            "is a single picture", where=str(path), hint="give the folder that the pictures are in"
+        )
+    try:
+        with path.open("rb") as file:
+            start = file.read(len(np.lib.format.MAGIC_PREFIX))
+        if start == np.lib.format.MAGIC_PREFIX:
+            raise ValueError("it holds a single array without a name")
+        # Else numpy takes it for a pickle, and tells how one would be let in.
+        if not zipfile.is_zipfile(path):
+            raise ValueError("it is damaged, or something else")
+        with np.load(path, allow_pickle=False) as archive:
+            names = archive.files
+            arrays = {name: _array(archive, name) for name in names}
+    except _UNREADABLE as error:
+        raise CalibrationError(
+            f"is no .npz file that can be read: {error}", where=str(path), hint=_NPZ_HINT
+        ) from error
+    return of_arrays(arrays, inputs, str(path))
+
+
+def _array(archive: np.lib.npyio.NpzFile, name: str) -> Array:
+    try:
+        return np.asarray(archive[name])
+    except ValueError as error:
+        if "allow_pickle" not in str(error):
+            raise
+        raise ValueError(f"array '{name}' is of objects, not of numbers") from error
+
+
+def noise(inputs: Inputs, count: int = 20) -> Samples:
+    """Seeded smooth noise, for networks that nobody trained, such as those of the zoo: standard
+    normal on a grid of 8 by 8, with straight lines between; other shapes plainly normal. Whole
+    numbers, which may be indices, are 0 or 1.
+    """
+
+    def feed(i: int) -> Feed:
+        rng = np.random.default_rng((7, i))
+        return {name: _noise(rng, shape, dtype) for name, (shape, dtype) in inputs.items()}
+
+    return Samples(count, feed, is_seeded=True)
+
+
+def _noise(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Array:
+    is_real = np.dtype(dtype).kind == "f"
+    return (_smooth(rng, shape) if is_real else rng.integers(0, 2, shape)).astype(dtype)
+
+
+def _smooth(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    if len(shape) != 4:
+        return rng.standard_normal(shape)
+    values = rng.standard_normal((*shape[:2], 8, 8))
+    for axis in (2, 3):
+        at = np.linspace(0, 7, shape[axis])
+        low = np.minimum(at.astype(int), 6)
+        share = np.reshape(at - low, [-1 if a == axis else 1 for a in range(4)])
+        values = values.take(low, axis) * (1 - share) + values.take(low + 1, axis) * share
+    return values
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """How pictures become an input, as the network was trained: (value - mean) * scale of values 0
+    to 255, one number or one for each channel, `channels` in the order "rgb" or "bgr"; a picture is
+    resized by "stretch", "crop" (its middle) or "letterbox" (all of it, on a gray of 114).
+    """
+
+    mean: tuple[float, ...] = (0.0,)
+    scale: tuple[float, ...] = (1 / 255,)
+    channels: str = "rgb"
+    resize: str = "stretch"
+
+    @staticmethod
+    def read(path: Path) -> Pictures:
+        """What the TOML file at `path` says; the defaults where there is none."""
+        if not path.exists():
+            return Pictures()
+        try:
+            given = tomllib.loads(path.read_text())
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            raise CalibrationError(
+                f"cannot be read: {error}", where=str(path), hint=_SETTINGS_HINT
+            ) from error
+        if unknown := sorted(set(given) - {"mean", "scale", "channels", "resize"}):
+            raise CalibrationError(
+                f"unknown keys: {', '.join(unknown)}",
+                where=str(path),
+                hint=_SETTINGS_HINT,
+            )
+        numbers = {
+            key: _numbers(given[key], key, path) for key in ("mean", "scale") if key in given
+        }
+        if 0 in numbers.get("scale", ()):
+            raise CalibrationError(
+                f"scale is {given['scale']!r}: all pictures would be the same",
+                where=str(path),
+                hint="write what values are multiplied with after mean is subtracted, such as "
+                "0.0039 (1 / 255, the default)",
+            )
+        words = {
+            key: _word(given[key], key, allowed, path)
+            for key, allowed in (
+                ("channels", ("rgb", "bgr")),
+                ("resize", ("stretch", "crop", "letterbox")),
+            )
+            if key in given
+        }
+        return Pictures(**numbers, **words)  # type: ignore[arg-type]
+
+
+def _numbers(value: Any, key: str, path: Path) -> tuple[float, ...]:
+    values = value if isinstance(value, list) else [value]
+    if len(values) not in (1, 3) or not all(
+        isinstance(v, int | float) and not isinstance(v, bool) and abs(v) <= MOST_REAL
+        for v in values
+    ):
+        raise CalibrationError(
+            f"{key} is {value!r}", where=str(path), hint="write one number, or one per channel"
+        )
+    return tuple(map(float, values))
+
+
+def _word(value: Any, key: str, allowed: Sequence[str], path: Path) -> str:
+    if value not in allowed:
+        raise CalibrationError(
+            f"{key} is {value!r}", where=str(path), hint=f"it is one of {', '.join(allowed)}"
+        )
+    return str(value)
+
+
+def _pictures(folder: Path, inputs: Inputs) -> Samples:
+    shapes = [shape for shape, _ in inputs.values()]
+    if len(shapes) != 1 or len(shapes[0]) != 4 or shapes[0][0] != 1 or shapes[0][1] not in (1, 3):
+        listed = ", ".join(f"{name} {list(shape)}" for name, (shape, _) in inputs.items())
+        raise CalibrationError(
+            f"pictures do not fit the inputs {listed}",
+            where=str(folder),
+            hint="they are for one input [1, 3 or 1, h, w]; give an .npz file with arrays",
+        )
+    files = sorted(p for p in folder.iterdir() if p.suffix.lower() in PICTURES)
+    if not files:
+        raise CalibrationError(
+            "it has no pictures", where=str(folder), hint=f"it needs {', '.join(sorted(PICTURES))}"
+        )
+    ((name, (shape, dtype)),) = inputs.items()
+    settings = Pictures.read(folder / SETTINGS)
+    return Samples(len(files), lambda i: {name: _picture(files[i], shape, settings).astype(dtype)})
+
+
+def _picture(path: Path, shape: tuple[int, ...], settings: Pictures) -> Array:
+    """[1, c, h, w], float32."""
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise CalibrationError(
+            "pictures are read with Pillow, which is not installed",
+            where=str(path),
+            hint="install trimtab[pictures], or give an .npz file with arrays",
+        ) from error
+    _, channels, height, width = shape
+    try:
+        with Image.open(path) as image:
+            fitted = _fitted(
+                image.convert("RGB" if channels == 3 else "L"), width, height, settings
+            )
+    except (OSError, ValueError, Image.DecompressionBombError) as error:
+        raise CalibrationError(
+            f"is no picture: {error}",
+            where=str(path),
+            hint="take it out of the folder, or save it anew",
+        ) from error
+    values = np.asarray(fitted, np.float32).reshape(height, width, channels)
+    if settings.channels == "bgr":
+        values = values[:, :, ::-1]
+    mean, scale = (np.array(numbers, np.float32) for numbers in (settings.mean, settings.scale))
+    values = (values - mean) * scale
+    if values.shape[2] != channels:
+        raise CalibrationError(
+            f"mean and scale are for 3 channels, the input has {channels}",
+            where=str(path.parent / SETTINGS),
+            hint="write one number each",
+        )
+    return np.ascontiguousarray(values.transpose(2, 0, 1))[np.newaxis]
+
+
+def _fitted(image: Image.Image, width: int, height: int, settings: Pictures) -> Image.Image:
+    from PIL import Image, ImageOps
+
+    if settings.resize == "crop":
+        return ImageOps.fit(image, (width, height), Image.Resampling.BILINEAR)
+    if settings.resize == "letterbox":
+        gray = tuple([114] * len(image.getbands()))
+        return ImageOps.pad(
+            image, (width, height), Image.Resampling.BILINEAR, color=gray if len(gray) > 1 else 114
+        )
+    return image.resize((width, height), Image.Resampling.BILINEAR)

@@ -1,0 +1,74 @@
+"""From a model to a modeled time: its binary under the emulator that simulates caches."""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+from pathlib import Path
+
+from trimtab import __version__, cores
+from trimtab.bench import oracle, runner
+from trimtab.bench.golden import Golden
+from trimtab.cores import Core
+from trimtab.devices import CacheSimulator, find_device
+from trimtab.errors import EmulatorError, UsageError
+from trimtab.instruments import throughput, timemodel, traffic
+from trimtab.instruments.timemodel import Modeled
+from trimtab.program.program import NUMPY_DTYPES
+from trimtab.progress import SILENT, Progress
+from trimtab.workflow.bench import emulated_device
+from trimtab.workflow.build import Recipe, loaded, planned, subject_of
+
+_SECONDS = 3600.0
+
+
+def model_time(recipe: Recipe, core: Core, progress: Progress = SILENT) -> Modeled:
+    """Build a model for the recipe's core, run its binary once under QEMU beside the caches of
+    `core`, and model its time there.
+
+    UsageError when no emulated device has the recipe's core, it is of another architecture, or the
+    row of `core` lacks what the model needs; EmulatorError when QEMU has no plug-ins; raises
+    whatever ends the run, too.
+    """
+    built_for = cores.find(recipe.cpu)
+    if not built_for.features.keys() & core.features.keys():
+        raise UsageError(f"what is built for {built_for.name} does not run on {core.name}")
+    timemodel.memory_of(core)
+    throughput.require_model(core)
+    definition = find_device(emulated_device(recipe.cpu))
+    recipe = dataclasses.replace(recipe, toolchain=recipe.toolchain or definition.toolchain)
+    recipe = loaded(recipe, progress)
+    source, program = planned(recipe, progress)
+    subject = subject_of(program, recipe, progress)
+    free = [source.vars[name] for name in source.inputs]
+    values = oracle.samples((var.shape, NUMPY_DTYPES[var.dtype]) for var in free)
+    given = Golden(values, (), (), oracle="none: bench.instructions checks outputs")
+    caches = [core.l1d, core.l2, *([core.l3] if core.l3 else [])]
+    with definition.open() as device, tempfile.TemporaryDirectory(prefix="trimtab-") as folder:
+        if not isinstance(device, CacheSimulator) or not device.has_plugins():
+            raise EmulatorError(
+                "this QEMU was built without TCG plug-ins, which simulate caches",
+                where=device.name,
+                hint="use Debian's qemu-user",
+            )
+        command = runner.Command(
+            runner=device.push(subject.binary, progress).path,
+            model=device.push(subject.model, progress).path,
+            inputs=[device.push(file, progress).path for file in given.write_inputs(Path(folder))],
+            threads=recipe.threads,
+            per_op=True,
+            markers=True,
+        )
+        with progress.step(f"simulate the caches of {core.name}"):
+            result, log = device.simulate_caches(command.argv(), caches, timeout_s=_SECONDS)
+        emulator = device.describe().kernel.partition(" on ")[0]
+    if error := runner.interpret(result).error:
+        raise error
+    found = traffic.of_operators(log, core, progress)
+    return Modeled(
+        model=Path(subject.model).stem,
+        core=core,
+        threads=recipe.threads,
+        operators=tuple((subject.operators[index], cost) for index, cost in found.items()),
+        versions={"trimtab": __version__, "compiler": subject.compiler, "emulator": emulator},
+    )
