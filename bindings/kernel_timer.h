@@ -9,7 +9,7 @@
 
 namespace trimtab {
 
-// What a layer looks like to a kernel; trimtab/planner/layers.py says which sizes a type of
+// What a layer looks like to a kernel; trimtab/planner/kernel_calls.py says which sizes a type of
 // arguments has.
 using LayerSizes = std::map<std::string, size_t>;
 

@@ -18,7 +18,7 @@ namespace py = pybind11;
 
 namespace {
 
-// A function of Python as an operator: `shape` and `run` are those of trimtab/run_time.py. Never
+// A function of Python as an operator: `shape` and `run` are those of trimtab/python_operators.py. Never
 // freed: it is registered for the life of the process.
 struct Function {
   std::string type, place;

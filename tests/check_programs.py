@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from trimtab import files, paths
-from trimtab.build import builder, buildtools, checkout, toolchain
+from trimtab.build import builder, cmake_runner, host_build, toolchain
 
 
 @cache
@@ -20,7 +20,7 @@ def build(name: str, *programs: str) -> Path:
     """
     title = f"{', '.join(programs)} for {name}"
     if name == "host":
-        return checkout.build(programs, title)
+        return host_build.build(programs, title)
     chosen = toolchain.find_toolchain(name)
     if chosen.compiler == "gcc" and chosen.device and shutil.which(chosen.target + "-g++") is None:
         pytest.skip(f"no cross compiler (apt-get install {chosen.needs})")
@@ -29,5 +29,5 @@ def build(name: str, *programs: str) -> Path:
     configure = builder.configure_command(tree, toolchain.cmake_file(chosen), "Release", options)
     # Test files that run side by side want programs of the same tree.
     with files.locked(tree / ".lock"):
-        buildtools.run(tree, configure, programs, title)
+        cmake_runner.run(tree, configure, programs, title)
     return tree

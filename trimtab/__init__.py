@@ -32,16 +32,16 @@ __all__ = [
 
 if TYPE_CHECKING:
     from trimtab import plugins
-    from trimtab.build.derive import profile_of
+    from trimtab.build.derived_profile import profile_of
     from trimtab.engine import load_plugin
     from trimtab.importers import load
     from trimtab.importers._parsers import GraphBuilder, Layer, operator_parser
     from trimtab.operator_cases import OperatorCase
-    from trimtab.planner.choices import Plan
+    from trimtab.planner.plan_file import Plan
     from trimtab.profile import Profile
     from trimtab.program import Program
+    from trimtab.python_operators import operator
     from trimtab.quantization import quantize
-    from trimtab.run_time import operator
     from trimtab.session import Session, optimize
     from trimtab.target import Target
 
@@ -51,18 +51,18 @@ _HOMES = {
     "GraphBuilder": "trimtab.importers._parsers",
     "Layer": "trimtab.importers._parsers",
     "OperatorCase": "trimtab.operator_cases",
-    "Plan": "trimtab.planner.choices",
+    "Plan": "trimtab.planner.plan_file",
     "Profile": "trimtab.profile",
     "Program": "trimtab.program",
     "Session": "trimtab.session",
     "Target": "trimtab.target",
     "load": "trimtab.importers",
     "load_plugin": "trimtab.engine",
-    "operator": "trimtab.run_time",
+    "operator": "trimtab.python_operators",
     "operator_parser": "trimtab.importers._parsers",
     "optimize": "trimtab.session",
     "plugins": "trimtab.plugins",
-    "profile_of": "trimtab.build.derive",
+    "profile_of": "trimtab.build.derived_profile",
     "quantize": "trimtab.quantization",
 }
 

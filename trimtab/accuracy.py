@@ -134,7 +134,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Weighed:
+class OperatorTradeoff:
     """An operator with weights. `error`: the mean error of the network with it alone on integers;
     `saved`: the cycles that the network on integers takes more without it; `precision`: what was
     chosen.
@@ -154,7 +154,7 @@ class Search:
     target: str
     candidates: tuple[Candidate, ...]
     chosen: int
-    operators: tuple[Weighed, ...]
+    operators: tuple[OperatorTradeoff, ...]
 
     def front(self) -> list[Candidate]:
         """Those that no other is better than in both, cost and mean error (Pareto), the cheapest
@@ -194,6 +194,6 @@ class Search:
             return Candidate(**{**row, "accuracy": Accuracy.of(row["accuracy"])})
 
         found: Sequence[Mapping[str, Any]] = record["candidates"]
-        operators = tuple(Weighed(**row) for row in record["operators"])
+        operators = tuple(OperatorTradeoff(**row) for row in record["operators"])
         made = tuple(candidate(row) for row in found)
         return Search(record["budget"], record["target"], made, record["chosen"], operators)

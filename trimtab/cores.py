@@ -140,7 +140,7 @@ def find(name: str | None, arch: str | None = None) -> Core:
     if arch is not None:
         generic = spelling(f"{GENERIC}-{arch}")
         if generic not in files:
-            known = sorted({arch for core in every() for arch in core.features})
+            known = sorted({arch for core in all_cores() for arch in core.features})
             hint = f"use one of {', '.join(known)}"
             raise UsageError(f"unknown architecture {arch!r}", hint=hint)
         wanted = generic if wanted == GENERIC else wanted
@@ -155,24 +155,24 @@ def find(name: str | None, arch: str | None = None) -> Core:
     return core
 
 
-def every() -> tuple[Core, ...]:
+def all_cores() -> tuple[Core, ...]:
     """All cores, the user's own first, which replace those of the project with their names."""
     return tuple(_read(path) for path in _files().values())
 
 
-def shipped() -> tuple[Core, ...]:
+def builtin() -> tuple[Core, ...]:
     """The project's own cores, whatever the user has."""
     return tuple(_read(path) for path in _ours().values())
 
 
 def by_midr(implementer: int, part: int) -> Core | None:
     """The first ARM core that identifies itself so, None when no file knows it."""
-    return next((core for core in every() if (implementer, part) in core.midr), None)
+    return next((core for core in all_cores() if (implementer, part) in core.midr), None)
 
 
 def by_cpuid(vendor: str, family: int, model: int) -> Core | None:
     """The first x86 core that identifies itself so, None when no file knows it."""
-    for core in every():
+    for core in all_cores():
         known = core.cpuid
         if (
             known
@@ -251,7 +251,7 @@ def _files() -> dict[str, Path]:
 
 
 def _ours() -> dict[str, Path]:
-    files = plugins.with_own("cores", _folder(paths.root()))
+    files = plugins.merged_files("cores", _folder(paths.root()))
     return {spelling(name): path for name, path in files.items()}
 
 
@@ -260,7 +260,7 @@ def _folder(above: Path) -> dict[str, Path]:
 
 
 def _hint(wanted: str, arch: str | None) -> str:
-    names = [core.name for core in every() if arch is None or arch in core.features]
+    names = [core.name for core in all_cores() if arch is None or arch in core.features]
     near = difflib.get_close_matches(wanted, names)
     known = "known" if arch is None else f"known for {arch}"
     known += f": {', '.join(names)}; your own: {paths.config() / 'cores'}/NAME.toml"

@@ -18,12 +18,12 @@ from trimtab.errors import MissingRequirementError, PluginError
 
 __all__ = [
     "EngineError",
-    "computed_by",
     "engine",
     "engine_file",
     "extension",
-    "is_function",
+    "is_python",
     "load_plugin",
+    "provider_of",
 ]
 
 _NAME = "trimtab._engine"
@@ -32,7 +32,7 @@ _NAME = "trimtab._engine"
 def engine_file() -> Path:
     """The extension's file: beside the package, but in the cache when it holds plug-ins."""
     name = f"_engine{sysconfig.get_config_var('EXT_SUFFIX')}"
-    if not (compiled := plugins.compiled()):
+    if not (compiled := plugins.for_engine()):
         return paths.package() / name
     facts = "\0".join([str(paths.root()), *(str(plugin.folder) for plugin in compiled)])
     return paths.cache() / "engines" / f"{zlib.crc32(facts.encode()):08x}" / name
@@ -68,7 +68,7 @@ def engine() -> Any:
     """
     module = extension()
     for library in plugins.libraries():
-        with plugins.tolerated(library):
+        with plugins.isolated(library):
             load_plugin(library.folder)
     plugins.modules("functions")  # which register themselves
     return module
@@ -105,15 +105,15 @@ def load_plugin(path: str | Path) -> None:
     _load_library(Path(path).resolve())
 
 
-def computed_by(op_id: int) -> str:
+def provider_of(op_id: int) -> str:
     """What computes an operator at run time here: the path of a library, or `file:line` of a
     function of Python; "" for nothing.
     """
     return str(engine().origin_of(op_id))
 
 
-def is_function(place: str) -> bool:
-    """Whether what `computed_by` says is a function of Python."""
+def is_python(place: str) -> bool:
+    """Whether what `provider_of` says is a function of Python."""
     return place.rpartition(":")[2].isdigit()
 
 

@@ -38,8 +38,8 @@ def access(path: Path, *, error: Error = FileAccessError, hint: str = HINT) -> I
         raise error(f"cannot be written: {reason}", where=str(path), hint=hint) from refused
 
 
-class Part:
-    """Where the content of a file grows: `path`, until `keep` gives it the file's name.
+class PartialFile:
+    """Where the content of a file grows: `path`, until `commit` gives it the file's name.
 
     Raises OSError: whoever uses it as it stands, and not through `replacing`, stands in `access`.
     """
@@ -52,7 +52,7 @@ class Part:
         self._file.parent.mkdir(parents=True, exist_ok=True)
         self.path = self._file if is_device else _beside(self._file)
 
-    def keep(self, *, durable: bool = False) -> None:
+    def commit(self, *, durable: bool = False) -> None:
         """The part becomes the file; `durable`: so that it survives a power cut from now on."""
         if self.path == self._file:
             return
@@ -73,7 +73,7 @@ def check_writable(file: Path, *, error: Error = FileAccessError, hint: str = HI
     with access(file, error=error, hint=hint):
         if file.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(file))
-        part = Part(file)
+        part = PartialFile(file)
         part.path.touch()
         part.discard()
 
@@ -89,15 +89,15 @@ def replacing(
 ) -> Iterator[Path]:
     """Gives the path to write in place of `file`, for programs and libraries that open it
     themselves; it is kept at the end of the `with`. `mode`: its rights, if not the usual ones;
-    `durable`: see `Part.keep`.
+    `durable`: see `PartialFile.commit`.
     """
     with access(file, error=error, hint=hint):
-        part = Part(file)
+        part = PartialFile(file)
         try:
             yield part.path
             if mode is not None:
                 part.path.chmod(mode)
-            part.keep(durable=durable)
+            part.commit(durable=durable)
         finally:
             part.discard()
 

@@ -87,7 +87,7 @@ _DTYPES = {np.dtype(code).name: name for name, code in NUMPY_DTYPES.items()}
 def cases_of(plugin: plugins.Plugin) -> dict[str, OperatorCase]:
     """The cases of a plug-in by their names; PluginError when it has none, or what is none."""
     found: dict[str, OperatorCase] = {}
-    for path in plugin.parts("tests/cases"):
+    for path in plugin.files("tests/cases"):
         module = plugins.module(plugin, "tests/cases", path)
         for i, case in enumerate(getattr(module, "CASES", ())):
             if not isinstance(case, OperatorCase):
@@ -98,7 +98,7 @@ def cases_of(plugin: plugins.Plugin) -> dict[str, OperatorCase]:
                 if isinstance(error, TrimtabError):
                     raise
                 what = f"the oracle of CASES[{i}] failed: {type(error).__name__}: {error}"
-                raise plugin.error(what, plugins.line_of(plugin.folder, error)) from error
+                raise plugin.error(what, plugins.source_line(plugin.folder, error)) from error
             found[f"{path.stem}[{i}] {case.op}"] = case
     if not found:
         raise PluginError(

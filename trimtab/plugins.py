@@ -71,7 +71,7 @@ class Plugin:
     origin: str
     is_asked_for: bool = False
 
-    def parts(self, room: str) -> list[Path]:
+    def files(self, room: str) -> list[Path]:
         """The files of one of its rooms, sorted; PluginError for what lies outside its folder."""
         found = sorted(p for p in (self.folder / room).glob(ROOMS[room]) if p.is_file())
         for path in found:
@@ -90,7 +90,7 @@ def add(folder: str | Path, origin: str = "trimtab.plugins.add") -> None:
 
     UsageError when it is too late for that: operators, kernels and parsers are looked up once.
     """
-    if found.cache_info().currsize:
+    if active.cache_info().currsize:
         raise UsageError(
             "plug-ins are added before trimtab is used",
             where=str(folder),
@@ -104,11 +104,11 @@ def use_only(folders: Iterable[Path]) -> None:
     out: who found them has said so.
     """
     _settled[:] = [list(folders)]
-    found.cache_clear()
+    active.cache_clear()
 
 
 @cache
-def found() -> tuple[Plugin, ...]:
+def active() -> tuple[Plugin, ...]:
     """The plug-ins that are there, in the order in which they are found; a folder counts once.
 
     PluginError for a folder asked for that is none, and for two plug-ins of one name.
@@ -133,25 +133,25 @@ def found() -> tuple[Plugin, ...]:
     return tuple(names.values())
 
 
-def left_out() -> dict[str, PluginError]:
+def excluded() -> dict[str, PluginError]:
     """What is wrong with plug-ins, or parts of them, that were left out so far, by their places."""
     return dict(_left_out)
 
 
-def parts(room: str) -> Iterator[tuple[Plugin, Path]]:
+def files_in(room: str) -> Iterator[tuple[Plugin, Path]]:
     """The files of one room in all plug-ins."""
-    for plugin in found():
-        with tolerated(plugin):
-            yield from ((plugin, path) for path in plugin.parts(room))
+    for plugin in active():
+        with isolated(plugin):
+            yield from ((plugin, path) for path in plugin.files(room))
 
 
-def with_own(room: str, own: Mapping[str, Path]) -> dict[str, Path]:
+def merged_files(room: str, own: Mapping[str, Path]) -> dict[str, Path]:
     """The files of one room by their names: trimtab's `own`, then those of plug-ins. A name that is
     taken is an error that names both places.
     """
     result = dict(own)
-    for plugin, path in parts(room):
-        with tolerated(plugin):
+    for plugin, path in files_in(room):
+        with isolated(plugin):
             if other := result.get(path.stem):
                 raise plugin.error(f"there is {other}, too", path, _OTHERWISE)
             result[path.stem] = path
@@ -168,8 +168,8 @@ def modules(
     """
     taken = {path.stem: path for path in own.glob("*.py")} if own else {}
     result: dict[str, ModuleType] = {}
-    for plugin, path in parts(room):
-        with tolerated(plugin):
+    for plugin, path in files_in(room):
+        with isolated(plugin):
             if other := taken.get(path.stem):
                 raise plugin.error(f"there is {other}, too", path, _OTHERWISE)
             found = module(plugin, room, path)
@@ -181,7 +181,7 @@ def modules(
 
 
 @contextmanager
-def tolerated(plugin: Plugin) -> Iterator[None]:
+def isolated(plugin: Plugin) -> Iterator[None]:
     """What is wrong inside is an error where the plug-in was asked for, else a warning."""
     try:
         yield
@@ -197,17 +197,17 @@ def libraries() -> tuple[Plugin, ...]:
     return tuple(one for one in _named() if one.folder.is_file())
 
 
-def configured() -> list[Plugin]:
+def for_builds() -> list[Plugin]:
     """The plug-ins that a build must know of: those with operators, kernels or profiles."""
     rooms = ("ops", "kernels", "profiles")
-    return [p for p in found() if any((p.folder / room).is_dir() for room in rooms)]
+    return [p for p in active() if any((p.folder / room).is_dir() for room in rooms)]
 
 
-def compiled() -> list[Plugin]:
+def for_engine() -> list[Plugin]:
     """Those of them that bring what an engine is compiled with."""
     return [
         p
-        for p in configured()
+        for p in for_builds()
         if any((p.folder / room).is_dir() for room in ("kernels", "profiles"))
         or any((p.folder / "ops").glob("*.cpp"))
     ]
@@ -230,10 +230,10 @@ def module(plugin: Plugin, room: str, path: Path) -> ModuleType:
         raise
     except Exception as error:  # whatever the module does when it is imported
         what = f"{type(error).__name__}: {error}"
-        raise plugin.error(what, line_of(plugin.folder, error)) from error
+        raise plugin.error(what, source_line(plugin.folder, error)) from error
 
 
-def line_of(place: Path, error: BaseException) -> str:
+def source_line(place: Path, error: BaseException) -> str:
     """`file:line` of the code in a folder, or in a file, that `error` came through last; else the
     place itself.
     """
@@ -249,7 +249,7 @@ def owner(module: str) -> Plugin | None:
     names = module.split(".")
     if names[0] != _PACKAGE:
         return None
-    return next((plugin for plugin in found() if plugin.name == names[1]), None)
+    return next((plugin for plugin in active() if plugin.name == names[1]), None)
 
 
 def _refuse(plugin: Plugin, error: PluginError) -> None:

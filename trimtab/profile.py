@@ -94,7 +94,7 @@ class Profile:
                 families |= activations if family == "@activation" else {family}
         return families
 
-    def kept_kernels(self, arch: str) -> list[kernel_files.Kernel]:
+    def kernels_for(self, arch: str) -> list[kernel_files.Kernel]:
         """The kernels of a binary for `arch`; ProfileError when a kept operator is left without
         one.
         """
@@ -144,7 +144,7 @@ class Profile:
         Winograd's algorithm a `small` one has one tile. Nothing is planned in f16 for a CPU that
         computes it one element at a time.
         """
-        known, rows, usable = self.kept_kernels(arch), kernel_files.isas(), {*isas}
+        known, rows, usable = self.kernels_for(arch), kernel_files.isas(), {*isas}
 
         def is_common(k: kernel_files.Kernel) -> bool:
             tile, size = _SMALL_TILE
@@ -173,13 +173,13 @@ class Profile:
         named = {k.name for k in known} & {*self.kernels, *needed}
         return replace(self, kernels=tuple(sorted(kept | named)))
 
-    def merged(self, other: Profile) -> Profile:
+    def union(self, other: Profile) -> Profile:
         """The union of two profiles: a binary that runs what either runs."""
 
-        def union(a: Iterable[str], b: Iterable[str]) -> tuple[str, ...]:
+        def both(a: Iterable[str], b: Iterable[str]) -> tuple[str, ...]:
             return tuple(sorted({*a, *b}))
 
-        ops = union(self.ops, other.ops)
+        ops = both(self.ops, other.ops)
         if self._takes_all or other._takes_all:
             kept = {op.name for profile in (self, other) for op in profile.operators()}
             ops = ANY + tuple(name for name in ops if name[0] == "!" and name[1:] not in kept)
@@ -187,10 +187,10 @@ class Profile:
             name=f"{self.name}+{other.name}",
             doc=f"{self.doc} {other.doc}".strip(),
             ops=ops,
-            dtypes=union(self.dtypes, other.dtypes),
+            dtypes=both(self.dtypes, other.dtypes),
             kernels=()
             if not self.kernels or not other.kernels
-            else union(self.kernels, other.kernels),
+            else both(self.kernels, other.kernels),
             strings=self.strings or other.strings,
             threads=self.threads or other.threads,
             small=self.small and other.small,
@@ -266,4 +266,4 @@ def find_profile(name: str) -> Profile:
 
 def _files() -> dict[str, Path]:
     own = {p.stem: p for p in (paths.root() / "profiles").glob("*.toml")}
-    return plugins.with_own("profiles", own)
+    return plugins.merged_files("profiles", own)

@@ -14,7 +14,7 @@ from trimtab.errors import BudgetError, PlanError, ProgramError, TrimtabError, U
 from trimtab.program import Program
 
 if TYPE_CHECKING:  # who only runs a model needs no planner
-    from trimtab.planner.choices import Plan
+    from trimtab.planner.plan_file import Plan
     from trimtab.target import Target
 
 # By what the engine calls them (runtime/api/trimtab.h); all else is the program's.

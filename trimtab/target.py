@@ -63,7 +63,7 @@ class Target:
             isas = _up_to(limit, arch, isas)
         return Target(f"this machine ({', '.join(isas)})", arch, isas, core, threads)
 
-    def within(self, profile: Profile) -> Target:
+    def with_profile(self, profile: Profile) -> Target:
         """The same machine with a binary of `profile`: plans take what that holds."""
         return replace(self, profile=profile)
 
@@ -86,7 +86,7 @@ def _operators(profile: Profile) -> frozenset[str]:
 
 @cache
 def _kernels(profile: Profile, arch: str) -> tuple[Kernel, ...]:
-    return tuple(profile.kept_kernels(arch))
+    return tuple(profile.kernels_for(arch))
 
 
 def runnable_isas(arch: str, features: Iterable[str], core: Core) -> tuple[str, ...]:

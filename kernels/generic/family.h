@@ -3,7 +3,7 @@
 //     TRIMTAB_FAMILY(f32)
 //     inline void LogSoftmax(const SoftmaxArgs<Element>& args) { ... }
 //
-// trimtab/kernels/generic.py reads it, and trimtab/build/codegen.py writes for every instruction set that
+// trimtab/kernels/families.py reads it, and trimtab/build/codegen.py writes for every instruction set that
 // has vectors of that type (kernels/isa.toml) a file of the kernel's name:
 //
 //     #include "kernels/arm/vec_neon.h"

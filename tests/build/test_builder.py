@@ -21,7 +21,7 @@ from tests.unit import disks
 from tests.unit.said import Said
 from trimtab import kernels, paths
 from trimtab.bench.runner import interpret
-from trimtab.build import checkout, toolchain
+from trimtab.build import host_build, toolchain
 from trimtab.build.builder import Build, BuildRequest, build
 from trimtab.devices import CommandResult
 from trimtab.errors import BuildError, DeviceFullError, ProfileError, UsageError
@@ -382,12 +382,12 @@ def test_an_ndk_is_driven_through_its_own_toolchain_file(
 
 
 def test_the_engine_is_built_beside_the_package_and_stays_when_nothing_changed() -> None:
-    path = checkout.build_engine()
+    path = host_build.build_engine()
     before = path.stat().st_mtime_ns
     assert path.parent == paths.root() / "trimtab"
-    assert checkout.build_engine().stat().st_mtime_ns == before
+    assert host_build.build_engine().stat().st_mtime_ns == before
 
 
 def test_the_engine_carries_no_sanitizer_into_python() -> None:
     # zig adds one to what is compiled without an optimization level.
-    assert b"__ubsan" not in checkout.build_engine().read_bytes()
+    assert b"__ubsan" not in host_build.build_engine().read_bytes()

@@ -26,7 +26,7 @@ GCC = {
     "x86_64": "x86_64-linux-gnu-g++",
 }
 SINCE = {"zen4": 13, "zen5": 14}  # GCC's release notes
-NAMED = [core for core in cores.every() if not core.is_generic]
+NAMED = [core for core in cores.all_cores() if not core.is_generic]
 PAIRS = [(core, arch) for core in NAMED for arch in core.features]
 
 # What a compiler defines for a core that has the feature: Arm C Language Extensions; GCC's manual.

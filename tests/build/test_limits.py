@@ -56,7 +56,7 @@ def caller(machine: str) -> Path:
         trimtab.profile_of(planned(made, machine)) for made in (copies(), outputs(1, SHAPE))
     ]
     folder = paths.cache() / "test-limits" / machine
-    profile = profiles[0].merged(profiles[1])
+    profile = profiles[0].union(profiles[1])
     made = builder.build(builder.BuildRequest(profile, folder / "library", machine))
     cc = toolchain.cmake_file(toolchain.find_toolchain(machine)).with_name("cc")
     flags = [*toolchain.find_toolchain(machine).link_flags, f"-I{made.output_dir}", "-O1"]

@@ -16,7 +16,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import trimtab
-from trimtab.planner.choices import Plan
+from trimtab.planner.plan_file import Plan
 
 TUTORIAL = Path(__file__).resolve().parents[2] / "docs" / "tutorial-int8.md"
 # A cross compiler and a board are the reader's; all else stays as it is written.

@@ -21,7 +21,7 @@ import tomli_w
 
 from tests.device.servers import Android, Farm, farm_of, require, start_android
 from trimtab import paths
-from trimtab.build import buildtools, toolchain
+from trimtab.build import cmake_runner, toolchain
 from trimtab.devices import Device, InstructionCounter, board, find_device
 
 __all__ = ["require"]  # for all tests, of which few have servers
@@ -60,11 +60,11 @@ def compile_c(source: Path, name: str, folder: Path) -> Path:
     definitions = {
         "CMAKE_TOOLCHAIN_FILE": cmake_file,
         "CMAKE_BUILD_TYPE": "Release",
-        "CMAKE_MAKE_PROGRAM": buildtools.ninja(),
+        "CMAKE_MAKE_PROGRAM": cmake_runner.ninja(),
     }
-    configure = [buildtools.cmake(), "-G", "Ninja", "-S", str(folder), "-B", str(tree)]
+    configure = [cmake_runner.cmake(), "-G", "Ninja", "-S", str(folder), "-B", str(tree)]
     configure += [f"-D{key}={value}" for key, value in definitions.items()]
-    for command in (configure, [buildtools.ninja(), "-C", str(tree)]):
+    for command in (configure, [cmake_runner.ninja(), "-C", str(tree)]):
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return tree / "program"
 

@@ -12,7 +12,7 @@ from invoke.exceptions import Exit
 
 from tests.device.conftest import SshServer
 from tests.device.fake_sysfs import FakeSysfs
-from trimtab.build import checkout
+from trimtab.build import host_build
 from trimtab.cli import namespace
 from trimtab.devices import Device, find_device, lease
 from trimtab.devices.control import Control, controlled
@@ -72,7 +72,7 @@ def test_unlocking_ends_with_code_38_where_force_is_needed_and_takes_it_then(
 def test_two_who_time_things_on_this_machine_do_not_do_so_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(checkout, "build_engine", lambda _: None)
+    monkeypatch.setattr(host_build, "build_engine", lambda _: None)
     with alone("bench.peers"):
         with pytest.raises(Exit, match=r"bench\.peers") as caught:
             namespace["bench.kernels"].body(Context(), [], [], ["squeezenet"], wait="0.1")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import trimtab
-from trimtab.planner.choices import Choice, Plan
+from trimtab.planner.plan_file import Choice, Plan
 from trimtab.program import Program, Quantization
 
 

@@ -17,7 +17,7 @@ from trimtab import passes, quantization
 from trimtab.accuracy import Accuracy, demands
 from trimtab.errors import PlanError, TrimtabError, UsageError
 from trimtab.planner import planner
-from trimtab.planner.choices import Plan
+from trimtab.planner.plan_file import Plan
 from trimtab.program import Program
 from trimtab.target import Target
 from trimtab.workflow.bench import on_host
@@ -266,7 +266,7 @@ def test_the_cost_of_int8_is_that_of_its_instructions(target: Target, counted: f
     cycles = {}
     for program in (single, twin):
         planned = planner.decide(passes.optimize(program), target, Plan(("direct", "quantized")))
-        costs = [cost for cost in planner.costs(planned, target) if cost.cycles]
+        costs = [cost for cost in planner.operator_costs(planned, target) if cost.cycles]
         assert len(costs) == 1
         cycles[program is twin] = costs[0].cycles
     assert cycles[True] / cycles[False] == pytest.approx(counted / (1.2 / 4), rel=0.25)

@@ -18,7 +18,7 @@ from tests.unit.said import Said
 from trimtab import quantization
 from trimtab.cli import namespace
 from trimtab.errors import ModelFileError
-from trimtab.planner.choices import Plan
+from trimtab.planner.plan_file import Plan
 from trimtab.workflow.precision import with_precision
 from trimtab.workflow.quantize import Calibration
 

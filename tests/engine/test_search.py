@@ -40,7 +40,7 @@ def branches(head: str) -> Program:
 
 def cycles(made: Quantized) -> float:
     optimized = passes.optimize(made.program)
-    return planner.whole_cost(planner.decide(optimized, A53, made.plan), A53)
+    return planner.total_cycles(planner.decide(optimized, A53, made.plan), A53)
 
 
 def cheapest(program: Program, ranges: quantization.Ranges) -> tuple[float, set[str]]:

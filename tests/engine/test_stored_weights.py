@@ -13,8 +13,8 @@ import trimtab
 from trimtab import _engine, modelfile, passes, zoo
 from trimtab.errors import PlanError, ProgramError
 from trimtab.modelfile import records
-from trimtab.planner import choices, planner
-from trimtab.planner.choices import Choice, Plan
+from trimtab.planner import plan_file, planner
+from trimtab.planner.plan_file import Choice, Plan
 from trimtab.program import Op, Program
 from trimtab.target import Target
 
@@ -172,7 +172,7 @@ def test_weights_that_f16_cannot_hold_are_an_error() -> None:
 )
 def test_a_plan_that_was_written_packs_as_before(given: Plan, tmp_path: Path) -> None:
     first = planner.plan(network(), TARGETS[0], given)
-    (tmp_path / "plan.toml").write_text(choices.plan_of(first).to_toml())
+    (tmp_path / "plan.toml").write_text(plan_file.plan_of(first).to_toml())
     again = planner.plan(network(), TARGETS[0], Plan.read(tmp_path / "plan.toml"))
     assert [(op.type, op.inputs, op.attributes) for op in again.ops] == [
         (op.type, op.inputs, op.attributes) for op in first.ops

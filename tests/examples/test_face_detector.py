@@ -15,7 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from tests.device.conftest import require
 from trimtab import paths
-from trimtab.build import buildtools
+from trimtab.build import cmake_runner
 from trimtab.build.builder import Build
 from trimtab.devices import find_device
 from trimtab.workflow import build as workflow
@@ -156,8 +156,8 @@ def test_cmake_builds_it_too(tmp_path: Path) -> None:
     source = made.output_dir / "example"
     require("cc", "gcc")
     require("make", "make")
-    run(buildtools.cmake(), "-S", source, "-B", tmp_path / "tree", cwd=tmp_path)
-    run(buildtools.cmake(), "--build", tmp_path / "tree", cwd=tmp_path)
+    run(cmake_runner.cmake(), "-S", source, "-B", tmp_path / "tree", cwd=tmp_path)
+    run(cmake_runner.cmake(), "--build", tmp_path / "tree", cwd=tmp_path)
     picture(tmp_path / "in.ppm")
     assert run(tmp_path / "tree" / "face_detector", made.model, "in.ppm", cwd=tmp_path)
 

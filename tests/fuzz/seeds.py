@@ -31,7 +31,7 @@ from tests.ops.cases.separable import FUSED, Chain
 from tests.ops.quantized import QuantizedGraph
 from trimtab import files, modelfile, plugins, schema
 from trimtab.operator_cases import cases_of
-from trimtab.planner.choices import Plan
+from trimtab.planner.plan_file import Plan
 from trimtab.program import Program
 from trimtab.target import Target
 
@@ -135,7 +135,7 @@ def _can(op: str, dtype: str) -> bool:
 
 def of_plugins() -> Planned:
     """The cases of all plug-ins, planned."""
-    for plugin in plugins.compiled():
+    for plugin in plugins.for_engine():
         for name, case in cases_of(plugin).items():
             yield f"{plugin.name}-{name}", trimtab.optimize(case.program("case"))
 
@@ -146,7 +146,7 @@ def write(folder: Path) -> set[str]:
     scratch = folder.with_name(folder.name + "-scratch")
     scratch.mkdir(exist_ok=True)
     operators = set()
-    for name, program in of_plugins() if plugins.compiled() else programs(scratch):
+    for name, program in of_plugins() if plugins.for_engine() else programs(scratch):
         image = modelfile.encode(program)
         if image.size <= MOST_BYTES:
             decisions = random.Random(name).randbytes(DECISIONS)

@@ -48,12 +48,12 @@ import sys
 from pathlib import Path
 from trimtab import plugins
 plugins.add(sys.argv[1])
-from trimtab.build import checkout
-checkout.build_engine()
+from trimtab.build import host_build
+host_build.build_engine()
 from tests.fuzz import seeds
 print(*sorted(seeds.write(Path("seeds"))))
 programs = sys.argv[2:]
-checkout.build(programs, "targets", deliver={p: Path(p).absolute() for p in programs})
+host_build.build(programs, "targets", deliver={p: Path(p).absolute() for p in programs})
 """
 
 

@@ -12,7 +12,7 @@ from invoke.exceptions import Exit
 from onnx import TensorProto, helper
 
 from trimtab import importers, pages
-from trimtab.build import checkout
+from trimtab.build import host_build
 from trimtab.cli import namespace
 from trimtab.errors import UsageError
 from trimtab.instruments import committed, conformance
@@ -126,7 +126,7 @@ def test_the_task_fails_when_anything_is_wrong(
 ) -> None:
     case = relu(np.array([0, value], np.float32))
     monkeypatch.setattr(conformance, "cases", lambda suites: iter([case]))
-    monkeypatch.setattr(checkout, "build_engine", lambda progress: None)
+    monkeypatch.setattr(host_build, "build_engine", lambda progress: None)
     found = None
     try:
         namespace["conformance"].body(Context(), suite=[])

@@ -65,7 +65,7 @@ def check(command: list[str], isa: str = "") -> dict[str, str]:
 
 def kernels_of(arch: str) -> set[str]:
     """The kernels that operators call."""
-    return {kernel.name for kernel in find_profile("full").kept_kernels(arch)}
+    return {kernel.name for kernel in find_profile("full").kernels_for(arch)}
 
 
 def instruments_of(arch: str) -> set[str]:

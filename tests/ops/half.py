@@ -16,7 +16,7 @@ from tests.ops import oracle
 from tests.ops.cases.case import Array, Case
 from trimtab.bench.golden import HALF_COSINE, HALF_TOLERANCE
 from trimtab.planner import algorithms, precision
-from trimtab.planner.choices import Plan
+from trimtab.planner.plan_file import Plan
 from trimtab.program import Program
 from trimtab.target import Target
 

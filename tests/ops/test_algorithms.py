@@ -18,8 +18,8 @@ from trimtab.errors import SchemaError
 from trimtab.kernels import Kernel
 from trimtab.planner import algorithms, planner
 from trimtab.planner.algorithms import Algorithm, direct
-from trimtab.planner.choices import Choice, Plan
-from trimtab.planner.kernel_choice import KernelChoice
+from trimtab.planner.kernel_selection import KernelChoice
+from trimtab.planner.plan_file import Choice, Plan
 from trimtab.program import Op, Program
 from trimtab.target import Target
 
@@ -207,7 +207,7 @@ def test_an_algorithm_knows_its_operators_in_a_plan_and_what_their_kernels_are_c
         made = planned.ops[-1]
         assert made.type == op.type
         assert [a for a, found in ALGORITHMS.items() if found.made(made)] == [name], case
-        for attribute, layer, times in ALGORITHMS[name].layers(planned, made):
+        for attribute, layer, times in ALGORITHMS[name].kernel_calls(planned, made):
             assert kernels.kernel(made.attributes[attribute]).args_type == layer.args_type
             assert layer.work > 0
             assert times > 0

@@ -13,7 +13,7 @@ from tests.ops.quantized import QuantizedGraph, onnxruntime_of
 from tests.ops.test_paired import is_convolution, loaded
 from trimtab import _engine, kernels, modelfile
 from trimtab.errors import ProgramError
-from trimtab.planner.choices import Choice, Plan, keys
+from trimtab.planner.plan_file import Choice, Plan, keys
 from trimtab.program import Program
 from trimtab.target import Target
 

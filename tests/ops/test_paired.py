@@ -12,8 +12,8 @@ import pytest
 import trimtab
 from tests.ops.quantized import QuantizedGraph, onnxruntime_of
 from trimtab.errors import ProgramError
-from trimtab.planner.choices import Choice, Plan, keys
-from trimtab.planner.packing import pairs
+from trimtab.planner.packing import weight_pairs
+from trimtab.planner.plan_file import Choice, Plan, keys
 from trimtab.program import Op
 from trimtab.target import Target
 
@@ -106,21 +106,25 @@ def test_neighbors_never_saturate_and_every_element_stands_once(name: str, weigh
     _, dims, attributes = CASES[name]
     groups, nr = attributes.get("group", 1), 16
     w = WEIGHTS[weights](np.random.default_rng(7), dims).astype(np.int8)
-    order = pairs.order(w, groups, nr)
+    order = weight_pairs.order(w, groups, nr)
     panels = groups * -(-(dims[0] // groups) // nr)
-    taps, depth = pairs.rows(w)
-    packed = pairs.pack(w, groups, nr).reshape(panels, order.steps, -1)
-    assert packed.shape[2] == pairs.HEADER_BYTES + pairs.DEPTH * nr
-    body = packed[:, :, pairs.HEADER_BYTES :].reshape(panels, order.steps, 4, nr, 2, 2).astype(int)
+    taps, depth = weight_pairs.rows(w)
+    packed = weight_pairs.pack(w, groups, nr).reshape(panels, order.steps, -1)
+    assert packed.shape[2] == weight_pairs.HEADER_BYTES + weight_pairs.DEPTH * nr
+    body = (
+        packed[:, :, weight_pairs.HEADER_BYTES :]
+        .reshape(panels, order.steps, 4, nr, 2, 2)
+        .astype(int)
+    )
     assert np.maximum(body, 0).sum(axis=-1).max() <= 128
     assert np.minimum(body, 0).sum(axis=-1).min() >= -128
 
     # What a step reads is of one tap, and the packed weights, put back, are the weights.
     assert (np.diff(order.places.astype(int), axis=1) >= 0).all()
-    assert (order.places % depth + pairs.DEPTH <= depth).all()
+    assert (order.places % depth + weight_pairs.DEPTH <= depth).all()
     back = np.zeros((panels, nr, taps * depth), int)
     seen = np.zeros((panels, taps * depth), int)
-    by_slot = body.transpose(0, 1, 2, 4, 5, 3).reshape(panels, order.steps, pairs.DEPTH, nr)
+    by_slot = body.transpose(0, 1, 2, 4, 5, 3).reshape(panels, order.steps, weight_pairs.DEPTH, nr)
     for panel, step in np.ndindex(panels, order.steps):
         if step >= order.counts[panel]:
             assert not by_slot[panel, step].any()
@@ -140,7 +144,7 @@ def test_neighbors_never_saturate_and_every_element_stands_once(name: str, weigh
 def test_weights_of_a_normal_distribution_take_hardly_more_than_their_own_steps() -> None:
     w = np.random.default_rng(1).normal(size=(64, 512, 1, 1))
     w = np.rint(w / np.abs(w).max(axis=1, keepdims=True) * 127).astype(np.int8)
-    steps = pairs.order(w, 1, 16).counts
+    steps = weight_pairs.order(w, 1, 16).counts
     assert (steps >= 512 // 16).all()
     assert steps.mean() < 1.05 * 512 / 16
 
@@ -155,7 +159,7 @@ def test_steps_that_read_elsewhere_are_refused(broken: str, tmp_path: Path) -> N
     w = planned.vars[conv.inputs[1]]
     assert w.data is not None
     steps = int(conv.attributes["steps"])
-    packed = np.array(w.data).view(np.uint8).reshape(-1, steps, pairs.HEADER_BYTES + 256)
+    packed = np.array(w.data).view(np.uint8).reshape(-1, steps, weight_pairs.HEADER_BYTES + 256)
     words = packed[0, 1, :8].view("<u4")
     if broken == "place":
         packed[0, -1, :8].view("<u4")[0] = 9 * 20 - 15

@@ -15,7 +15,7 @@ import trimtab
 from tests.ops.quantized import Array, QuantizedGraph, onnxruntime_of
 from tests.ops.test_quantized import CONVOLUTIONS, by_channel, exact_sums, loaded
 from trimtab.errors import ProgramError
-from trimtab.planner.choices import Plan
+from trimtab.planner.plan_file import Plan
 from trimtab.quantization import quantize
 from trimtab.target import Target
 

@@ -11,7 +11,7 @@ import pytest
 import trimtab
 from tests.ops.quantized import Array, QuantizedGraph, onnxruntime_of
 from trimtab.planner.algorithms import quantized_winograd
-from trimtab.planner.choices import Plan
+from trimtab.planner.plan_file import Plan
 from trimtab.target import Target
 
 WINOGRAD = Plan(("quantized_winograd",))

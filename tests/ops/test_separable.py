@@ -16,7 +16,7 @@ from tests.unit.pass_checks import Net, types
 from trimtab import _engine, modelfile, passes
 from trimtab.errors import PlanError
 from trimtab.planner import algorithms, planner
-from trimtab.planner.choices import Choice, Plan, keys, plan_of
+from trimtab.planner.plan_file import Choice, Plan, keys, plan_of
 from trimtab.program import Program
 from trimtab.target import Target
 

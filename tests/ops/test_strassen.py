@@ -13,7 +13,7 @@ import trimtab
 from trimtab import kernels
 from trimtab.errors import ProgramError
 from trimtab.planner.algorithms import strassen
-from trimtab.planner.choices import Plan
+from trimtab.planner.plan_file import Plan
 from trimtab.program import Program
 from trimtab.target import Target
 

@@ -11,7 +11,7 @@ import pytest
 import trimtab
 from tests.ops import winograd
 from trimtab.errors import ProgramError
-from trimtab.planner.choices import Plan
+from trimtab.planner.plan_file import Plan
 from trimtab.program import Program
 from trimtab.target import Target
 

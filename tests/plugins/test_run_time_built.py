@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tests.device.conftest import require
 from tests.plugins.libraries import EXAMPLE, compiled
 from tests.plugins.test_examples import inv
-from trimtab.build import buildtools, toolchain
+from trimtab.build import cmake_runner, toolchain
 
 pytestmark = pytest.mark.build
 
@@ -107,8 +107,8 @@ def programs(built: Built, folder: Path) -> dict[str, Path]:
     if built.run:
         options += ["-DCMAKE_SYSTEM_NAME=Linux"]
     tree = folder / "tree"
-    done(buildtools.cmake(), "-S", source, "-B", tree, *options)
-    done(buildtools.cmake(), "--build", tree)
+    done(cmake_runner.cmake(), "-S", source, "-B", tree, *options)
+    done(cmake_runner.cmake(), "--build", tree)
     require("pkg-config", "pkgconf")
     package = built.output / "lib" / "pkgconfig"
     flags = done("pkg-config", "--cflags", "--libs", "trimtab", PKG_CONFIG_PATH=package).split()

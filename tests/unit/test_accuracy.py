@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import pytest
 
-from trimtab.accuracy import Accuracy, Candidate, Demand, Search, Weighed, demands
+from trimtab.accuracy import Accuracy, Candidate, Demand, OperatorTradeoff, Search, demands
 from trimtab.errors import UsageError
 
 FOUND = Accuracy(20, 0.02, 0.004, 0.9991, 0.99, 3e-4)
@@ -84,7 +84,11 @@ SEARCH = Search(
         candidate("1 of 3 in int8", 4e6, 0.01),
     ),
     3,
-    (Weighed("a", 0.03, 3e6, "f32"), Weighed("b", 0.01, -1, "f32"), Weighed("c", 0, 1, "int8")),
+    (
+        OperatorTradeoff("a", 0.03, 3e6, "f32"),
+        OperatorTradeoff("b", 0.01, -1, "f32"),
+        OperatorTradeoff("c", 0, 1, "int8"),
+    ),
 )
 
 

@@ -9,9 +9,9 @@ import pytest
 from tests.unit.test_planner import A53, convolution
 from trimtab import kernels
 from trimtab.cores import Cache
-from trimtab.planner import blocking, planner, products
+from trimtab.planner import blocking, gemm_work, planner
 from trimtab.planner.algorithms.direct import Direct
-from trimtab.planner.choices import Choice, Plan
+from trimtab.planner.plan_file import Choice, Plan
 from trimtab.program import Op, Program, Var
 from trimtab.target import Target
 
@@ -188,7 +188,7 @@ def test_pixels_lie_apart_where_the_cache_holds_few_of_them(
 @pytest.mark.parametrize("cpu", ["zen4", "haswell"])
 def test_the_cost_of_sums_is_that_of_the_core_or_of_its_instruction_set(cpu: str) -> None:
     target, kernel = Target.of("x86_64", cpu), kernels.kernel("gemm_f32_6x16_avx2")
-    assert products.sum_cost(target, kernel) == 1.65
+    assert gemm_work.sum_cost(target, kernel) == 1.65
     slow = replace(target, core=replace(target.core, sum_cost=2.5))
-    assert products.sum_cost(slow, kernel) == 2.5
-    assert products.sum_cost(slow, kernels.kernel("gemm_f32_portable")) == 1
+    assert gemm_work.sum_cost(slow, kernel) == 2.5
+    assert gemm_work.sum_cost(slow, kernels.kernel("gemm_f32_portable")) == 1

@@ -13,7 +13,7 @@ from invoke.exceptions import Exit
 
 from tests.unit.bench_fakes import make_golden, make_subject
 from trimtab.bench import kept
-from trimtab.build import checkout
+from trimtab.build import host_build
 from trimtab.cli import ab as commands
 from trimtab.cli import namespace
 from trimtab.devices import find_device
@@ -53,7 +53,7 @@ def test_what_measures_takes_the_same_options_of_control_and_hands_them_on(
     for task in namespace.to_contexts():
         if task.name in ("bench.run", "bench.ab", "calibrate"):
             assert names <= set(task.flags), task.name
-    monkeypatch.setattr(checkout, "build_engine", lambda _: None)
+    monkeypatch.setattr(host_build, "build_engine", lambda _: None)
     asked: list[Control] = []
 
     def take(request: AbRequest, *_: object) -> None:
@@ -87,7 +87,7 @@ def test_what_measures_takes_the_same_options_of_control_and_hands_them_on(
 def test_nonsense_is_refused_before_anything_is_built(
     wrong: dict[str, Any], says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checkout, "build_engine", lambda _: None)
+    monkeypatch.setattr(host_build, "build_engine", lambda _: None)
     monkeypatch.setattr(workflow, "compare", lambda *_: pytest.fail("too late"))
     with pytest.raises(Exit, match=says):
         namespace["bench.ab"].body(Context(), "a.onnx", "b.onnx", [], **wrong)
@@ -105,7 +105,7 @@ def test_an_option_of_one_side_goes_before_that_of_both() -> None:
 def test_an_option_of_both_sides_cannot_change_one_that_is_built(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checkout, "build_engine", lambda _: None)
+    monkeypatch.setattr(host_build, "build_engine", lambda _: None)
     (tmp_path / "built").mkdir()
     sides = "squeezenet", str(tmp_path / "built")
     with pytest.raises(Exit, match="built already: --cpu cannot change it") as caught:
@@ -116,7 +116,7 @@ def test_an_option_of_both_sides_cannot_change_one_that_is_built(
 def test_two_runs_are_repeated_and_the_json_has_ratio_interval_and_verdict(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checkout, "build_engine", lambda _: None)
+    monkeypatch.setattr(host_build, "build_engine", lambda _: None)
     one = make_subject(tmp_path)
     golden = make_golden()
     subject = kept.keep(one, golden, tmp_path / "cache" / "kept")

@@ -16,7 +16,7 @@ from onnx import TensorProto, helper, numpy_helper
 from PIL import Image
 
 from tests.device.conftest import require
-from trimtab.build import buildtools, checkout
+from trimtab.build import cmake_runner, host_build
 from trimtab.cli import namespace
 
 TASKS = [n for n in namespace.task_names if "cpu" in signature(namespace[n].body).parameters]
@@ -54,8 +54,8 @@ def compilers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[object]:
         calls.append(arguments)
         raise CompilerCalledError
 
-    monkeypatch.setattr(checkout, "build_engine", lambda progress: None)
-    monkeypatch.setattr(buildtools, "run", stop)
+    monkeypatch.setattr(host_build, "build_engine", lambda progress: None)
+    monkeypatch.setattr(cmake_runner, "run", stop)
     monkeypatch.setenv("TRIMTAB_CACHE_DIR", str(tmp_path / "cache"))
     return calls
 

@@ -9,9 +9,9 @@ import pytest
 from tests.unit.test_plan_profile import network
 from tests.unit.test_planner import A53, convolution
 from trimtab import kernels, schema
-from trimtab.planner import code_bytes, compact, planner
-from trimtab.planner.choices import Choice, Plan, plan_of
-from trimtab.planner.compact import Limits
+from trimtab.planner import code_bytes, code_selection, planner
+from trimtab.planner.code_selection import Constraints
+from trimtab.planner.plan_file import Choice, Plan, plan_of
 from trimtab.profile import find_profile
 from trimtab.program import Program
 from trimtab.target import Target
@@ -35,9 +35,11 @@ def test_size_costs_time_and_saves_more(name: str) -> None:
     assert CODE
     program = network(name)
     plans = [planner.decide(program, A53, Plan())]
-    limits = compact.limits(lambda t, g: planner.decide(program, t, g), A53, SMALL)
+    limits = code_selection.select(lambda t, g: planner.decide(program, t, g), A53, SMALL)
     plans.append(planner.decide(program, limits.target, limits.given))
-    usual, small = (compact.cost(planned, Limits(A53, SMALL), CODE) for planned in plans)
+    usual, small = (
+        code_selection.code_cost(planned, Constraints(A53, SMALL), CODE) for planned in plans
+    )
     assert small.bytes < usual.bytes
     assert small.time > usual.time
     assert small.total(SMALL) < usual.total(SMALL)
@@ -53,7 +55,9 @@ def test_a_usual_plan_gives_up_what_saves_next_to_nothing(name: str, kept: bool)
     assert CODE
     program = network(name)
     plans = planner.decide(program, A53, Plan()), planner.plan(program, A53)
-    fastest, usual = (compact.cost(planned, Limits(A53, Plan()), CODE) for planned in plans)
+    fastest, usual = (
+        code_selection.code_cost(planned, Constraints(A53, Plan()), CODE) for planned in plans
+    )
     assert usual.time <= 1.005 * fastest.time
     used = [any(op.type == "conv_strassen" for op in planned.ops) for planned in plans]
     assert used == [True, kept]
@@ -66,12 +70,14 @@ def test_nothing_more_could_be_given_up_for_less() -> None:
     def decide(target: Target, given: Plan) -> Program:
         return planner.decide(program, target, given)
 
-    limits = compact.limits(decide, A53, SMALL)
+    limits = code_selection.select(decide, A53, SMALL)
     planned = decide(limits.target, limits.given)
-    least = compact.cost(planned, limits, CODE).total(SMALL)
-    for part, fewer in compact.without(planned, limits):
-        twin = compact.attempt(decide, fewer)
-        assert twin is None or compact.cost(twin, fewer, CODE).total(SMALL) >= least, part
+    least = code_selection.code_cost(planned, limits, CODE).total(SMALL)
+    for part, fewer in code_selection.omissions(planned, limits):
+        twin = code_selection.attempt(decide, fewer)
+        assert twin is None or code_selection.code_cost(twin, fewer, CODE).total(SMALL) >= least, (
+            part
+        )
 
 
 def test_what_a_plan_file_names_stays() -> None:
@@ -82,7 +88,7 @@ def test_what_a_plan_file_names_stays() -> None:
 
 def test_a_profile_that_is_given_is_kept_to() -> None:
     program, held = network("squeezenet"), find_profile("mobilenet")
-    planned = planner.plan(program, A53.within(held), SMALL)
+    planned = planner.plan(program, A53.with_profile(held), SMALL)
     assert {op.type for op in planned.ops} <= {op.name for op in held.operators()}
 
 
@@ -98,7 +104,7 @@ def test_the_bytes_of_all_operators_and_kernels_are_known(arch: str) -> None:
     code = code_bytes.known(arch)
     assert code
     assert set(code.operators) == set(schema.operators())
-    assert set(code.kernels) == {k.name for k in code_bytes.weighed_profile().kept_kernels(arch)}
+    assert set(code.kernels) == {k.name for k in code_bytes.weighed_profile().kernels_for(arch)}
 
 
 def test_a_small_profile_has_small_kernels_where_there_are_such() -> None:

@@ -13,7 +13,7 @@ from trimtab.cores import Core
 from trimtab.errors import SchemaError, UsageError
 from trimtab.target import Target
 
-ROWS = cores.every()
+ROWS = cores.all_cores()
 
 
 @pytest.fixture(autouse=True)

@@ -15,8 +15,8 @@ from trimtab.cores import Cache, Memory
 from trimtab.instruments import plans
 from trimtab.kernels import Kernel
 from trimtab.planner import algorithms, planner
-from trimtab.planner.choices import Choice, Plan
 from trimtab.planner.cost import STALLS, Work, bytes_per_cycle, cost
+from trimtab.planner.plan_file import Choice, Plan
 from trimtab.program import Program
 from trimtab.target import Target
 
@@ -177,7 +177,9 @@ def test_a_core_whose_memory_nobody_knows_has_that_of_the_generic_one() -> None:
     assert bytes_per_cycle(wider) == 2 * bytes_per_cycle(generic)
 
 
-@pytest.mark.parametrize("arch", sorted({arch for core in cores.every() for arch in core.features}))
+@pytest.mark.parametrize(
+    "arch", sorted({arch for core in cores.all_cores() for arch in core.features})
+)
 def test_the_generic_core_of_an_architecture_has_a_memory(arch: str) -> None:
     assert cores.find(cores.GENERIC, arch).memory is not None
 
@@ -202,7 +204,10 @@ def test_no_plan_is_estimated_worse_than_the_one_with_the_fewest_instructions(
     for name in ("squeezenet", "mobilenet_v2", "shufflenet_v2"):
         program = passes.optimize(trimtab.load(zoo.write(name, paths.cache() / "zoo")))
         taken, fewest = (
-            sum(part.cycles for part in planner.costs(planner.decide(program, own, Plan()), target))
+            sum(
+                part.cycles
+                for part in planner.operator_costs(planner.decide(program, own, Plan()), target)
+            )
             for own in (target, infinite)
         )
         assert taken <= fewest

@@ -59,7 +59,9 @@ def test_an_unknown_arm_core_keeps_its_numbers() -> None:
     assert info.cpu == "arm_0x51_0xfff+arm_?_0xd03"
 
 
-@pytest.mark.parametrize(("implementer", "part"), [midr for c in cores.every() for midr in c.midr])
+@pytest.mark.parametrize(
+    ("implementer", "part"), [midr for c in cores.all_cores() for midr in c.midr]
+)
 def test_every_core_with_a_midr_is_called_by_its_name(implementer: int, part: int) -> None:
     info = facts.parse(f"CPU implementer={implementer:#x}\nCPU part={part:#x}\n")
     assert cores.find(info.cpu).midr.count((implementer, part)) == 1

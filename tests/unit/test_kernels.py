@@ -165,7 +165,7 @@ def declare(folder: Path, text: str) -> None:
 
 
 def generated(folder: Path) -> set[str]:
-    return {name for name, k in kernels.read_inventory(folder).items() if k.recipe}
+    return {name for name, k in kernels.read_inventory(folder).items() if k.template}
 
 
 LOG = "TRIMTAB_FAMILY(f32)\ninline void LogSoftmax(const SoftmaxArgs<Element>& args) {}"
@@ -185,7 +185,7 @@ def test_a_declared_family_has_a_kernel_for_every_instruction_set_with_its_vecto
     assert kernel.packing == (0, 0)
     assert kernel.path == Path("generated/kernels/log_softmax_f32_wide.cpp")
     assert kernel.args == "SoftmaxArgs<float>"
-    assert kernel.recipe == kernels.Recipe(
+    assert kernel.template == kernels.KernelTemplate(
         "kernels/arm/vec_wide.h", "kernels/generic/own.h", "LogSoftmax"
     )
 
@@ -194,7 +194,7 @@ def test_a_file_takes_the_place_of_the_generated_kernel_of_its_name(generic: Pat
     declare(generic, LOG)
     write_kernel(generic, "arm/log_softmax_f32_wide.cpp", "SoftmaxArgs<float>")
     kernel = kernels.read_inventory(generic)["log_softmax_f32_wide"]
-    assert kernel.recipe is None
+    assert kernel.template is None
     assert kernel.path == Path("kernels/arm/log_softmax_f32_wide.cpp")
 
 
@@ -218,7 +218,7 @@ def test_a_family_of_tiles_has_a_kernel_of_each_beside_a_portable_one_by_hand(
         "out_f32_2x4_wide",
         "out_f32_4x6_wide",
     }
-    recipe = found["out_f32_4x6_wide"].recipe
+    recipe = found["out_f32_4x6_wide"].template
     assert recipe is not None
     assert recipe.function == "Out<4, 6>"
     assert found["out_f32_4x6_wide"].packing == (4, 6)
@@ -284,11 +284,11 @@ def test_vectors_say_how_many_lanes_they_have(generic: Path) -> None:
 def test_the_kernels_of_this_checkout_obey_the_rules(root: Path) -> None:
     found = kernels.inventory()
     written = {path.stem for path in (root / "kernels").glob("*/*.cpp")}
-    assert {name for name, k in found.items() if k.recipe is None} == written
+    assert {name for name, k in found.items() if k.template is None} == written
     assert {k.isa for k in found.values()} <= set(kernels.isas())
     for kernel in found.values():
-        if kernel.recipe:
-            assert (root / kernel.recipe.vectors).is_file()
-            assert (root / kernel.recipe.header).is_file()
+        if kernel.template:
+            assert (root / kernel.template.vectors).is_file()
+            assert (root / kernel.template.header).is_file()
         else:
             assert (root / kernel.path).is_file()

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 import trimtab
 from tests.unit.pass_checks import Net
-from trimtab.planner.choices import Plan
+from trimtab.planner.plan_file import Plan
 from trimtab.target import Target
 
 def of_others():

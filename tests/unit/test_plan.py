@@ -15,8 +15,8 @@ from tests.ops.cases.separable import FUSED
 from tests.unit.test_planner import A53, chosen, convolution
 from trimtab import files
 from trimtab.errors import PlanError
-from trimtab.planner import algorithms, choices, planner
-from trimtab.planner.choices import Choice, Plan
+from trimtab.planner import algorithms, plan_file, planner
+from trimtab.planner.plan_file import Choice, Plan
 from trimtab.program import Op, Program
 from trimtab.target import Target
 
@@ -172,12 +172,12 @@ def test_a_plan_that_was_written_gives_the_same_program_again(
     values = {"block": 8, "gap": 3}
     first = planner.plan(source, target, Plan(operators={"conv": Choice("winograd_4", values)}))
     path = tmp_path / "plan.toml"
-    path.write_text(choices.plan_of(first).to_toml())
+    path.write_text(plan_file.plan_of(first).to_toml())
     again = planner.plan(source, target, Plan.read(path))
     assert [(op.type, op.attributes) for op in again.ops] == [
         (op.type, op.attributes) for op in first.ops
     ]
-    written = choices.plan_of(first).operators["conv"]
+    written = plan_file.plan_of(first).operators["conv"]
     assert written.algorithm == "winograd_4"
     assert written.values.items() >= values.items()
 
@@ -188,7 +188,7 @@ def test_operators_that_share_a_name_are_called_after_their_outputs(tmp_path: Pa
     attributes = dict(program.ops[0].attributes)
     program.ops.append(Op("conv", ["y", "w", "bias"], [odd], attributes, "conv"))
     path = tmp_path / "plan.toml"
-    path.write_text(choices.plan_of(planner.plan(program, A53)).to_toml())
+    path.write_text(plan_file.plan_of(planner.plan(program, A53)).to_toml())
     assert list(Plan.read(path).operators) == ["y", odd]
 
 
@@ -256,7 +256,7 @@ def test_a_session_computes_the_same_with_any_plan(
     program.outputs = program.block.add_op("conv", operands, {}, ["y"], "conv")
     inputs = {"x": rng.standard_normal((1, 16, 12, 12), np.float32)}
     wanted = trimtab.Session(program, plan=Plan(("direct",))).run(inputs)["y"]
-    portable: dict[str, choices.Value] = {
+    portable: dict[str, plan_file.Value] = {
         "kernel": "gemm_f32_portable",
         "panels": 1,
         "call_tiles": 3,
@@ -266,6 +266,6 @@ def test_a_session_computes_the_same_with_any_plan(
         for threads in (1, 2):
             given = Plan(operators={"conv": Choice(name, values)})
             session = trimtab.Session(program, threads, given)
-            planned = choices.plan_of(session.program).operators["conv"]
+            planned = plan_file.plan_of(session.program).operators["conv"]
             assert planned.values.items() >= values.items()
             np.testing.assert_allclose(session.run(inputs)["y"], wanted, atol=1e-3)

@@ -11,8 +11,8 @@ from tests.unit.test_planner import A53, convolution
 from trimtab import passes, paths, zoo
 from trimtab.errors import PlanError, ProfileError
 from trimtab.planner import algorithms, planner
-from trimtab.planner.choices import Choice, Plan
-from trimtab.planner.price import price
+from trimtab.planner.plan_file import Choice, Plan
+from trimtab.planner.profile_overhead import price
 from trimtab.profile import Profile, find_profile, list_profiles
 from trimtab.program import Program
 from trimtab.target import Target
@@ -33,7 +33,7 @@ def square(activation: str = "") -> Program:
 
 def within(profile: Profile, program: Program, given: Plan | None = None) -> str:
     """The algorithm of its first operator."""
-    planned = planner.plan(program, A53.within(profile), given)
+    planned = planner.plan(program, A53.with_profile(profile), given)
     found = algorithms.of(planned.steps[0])
     return found.name if found else ""
 
@@ -53,9 +53,9 @@ def test_a_network_is_planned_with_what_the_profile_holds(
     name: str, profile: str, target: Target
 ) -> None:
     program, held = network(name), find_profile(profile)
-    needed = trimtab.profile_of(planner.decide(program, target.within(held), Plan()))
+    needed = trimtab.profile_of(planner.decide(program, target.with_profile(held), Plan()))
     assert {*needed.ops} <= {op.name for op in held.operators()}
-    assert {*needed.kernels} <= {kernel.name for kernel in held.kept_kernels(target.arch)}
+    assert {*needed.kernels} <= {kernel.name for kernel in held.kernels_for(target.arch)}
     free = trimtab.profile_of(planner.decide(program, target, Plan()))
     assert ({*free.ops} <= {op.name for op in held.operators()}) == (free.ops == needed.ops)
 
@@ -63,7 +63,7 @@ def test_a_network_is_planned_with_what_the_profile_holds(
 @pytest.mark.parametrize("profile", list_profiles())
 def test_the_profile_of_a_family_has_a_plan_for_its_networks(profile: str) -> None:
     for name in (name for name in zoo.names() if name.startswith(profile)):
-        planner.decide(network(name), A53.within(find_profile(profile)), Plan())
+        planner.decide(network(name), A53.with_profile(find_profile(profile)), Plan())
 
 
 def test_the_best_algorithm_that_the_profile_holds_is_taken() -> None:
@@ -81,7 +81,7 @@ def test_a_depthwise_convolution_is_a_product_where_the_profile_has_no_other_way
 
 def test_the_best_kernel_that_the_profile_holds_is_taken() -> None:
     plain = replace(DIRECT_ALONE, kernels=("gemm_f32_*_neon", "gemm_f32_portable"))
-    (op,) = planner.plan(convolution(16, 16), A53.within(plain)).steps
+    (op,) = planner.plan(convolution(16, 16), A53.with_profile(plain)).steps
     assert op.attributes["kernel"] == "gemm_f32_4x16_neon"
     (op,) = planner.plan(convolution(16, 16), A53).steps
     assert op.attributes["kernel"] == "gemm_f32_4x16_neona53"
@@ -89,7 +89,7 @@ def test_the_best_kernel_that_the_profile_holds_is_taken() -> None:
 
 def test_all_that_is_missing_is_named_where_there_is_no_plan() -> None:
     with pytest.raises(ProfileError) as error:
-        planner.plan(network("yolo_fastest"), A53.within(find_profile("squeezenet")))
+        planner.plan(network("yolo_fastest"), A53.with_profile(find_profile("squeezenet")))
     assert "profile squeezenet" in error.value.where
     assert "resize" in error.value.what
     assert "leaky_relu kernel" in error.value.what
@@ -103,7 +103,7 @@ def test_the_kernel_of_a_fused_activation_is_needed_by_every_algorithm(
     lacks, has = Profile("lacks", ops=ops), Profile("has", ops=(*ops, "hard_swish"))
     program = square(activation="hard_swish")
     with pytest.raises(ProfileError, match=r"hard_swish kernel for f32 \(conv\).* leaves out"):
-        planner.plan(program, A53.within(lacks))
+        planner.plan(program, A53.with_profile(lacks))
     assert within(has, program) == ("winograd_4" if len(ops) > 1 else "direct")
 
 
@@ -122,19 +122,19 @@ def test_a_plan_that_asks_for_what_the_profile_leaves_out_is_an_error_that_names
 def test_the_price_of_a_profile_says_what_changed_and_what_that_takes() -> None:
     program = square()
     for profile, changed in ((FULL, ()), (DIRECT_ALONE, (("conv", "direct", "winograd_4"),))):
-        target = A53.within(profile)
+        target = A53.with_profile(profile)
         found = price(program, target)
         assert found.changed == changed
         assert (found.time > 1) == bool(changed)
-    (least,) = planner.costs(planner.decide(program, A53, Plan()), A53)
-    (direct,) = planner.costs(planner.decide(program, target, Plan()), A53)
+    (least,) = planner.operator_costs(planner.decide(program, A53, Plan()), A53)
+    (direct,) = planner.operator_costs(planner.decide(program, target, Plan()), A53)
     assert found.time == pytest.approx(direct.cycles / least.cycles)
     assert f"x {found.time:.2f}" in str(found)
     assert "conv direct instead of winograd_4" in str(found)
 
 
 def test_another_kernel_of_the_same_algorithm_is_part_of_the_price() -> None:
-    program, target = convolution(16, 16), A53.within(replace(FULL, kernels=("*_portable",)))
+    program, target = convolution(16, 16), A53.with_profile(replace(FULL, kernels=("*_portable",)))
     found = price(program, target)
     assert found.changed == (("conv", "gemm_f32_portable", "gemm_f32_4x16_neona53"),)
 
@@ -155,7 +155,7 @@ def test_a_profile_made_of_a_network_s_plan_gives_the_same_plan(name: str, targe
     free = planner.plan(program, target)
     held = trimtab.profile_of(free)
     assert "concat" not in held.ops
-    again = planner.plan(program, target.within(held))
+    again = planner.plan(program, target.with_profile(held))
     assert [(op.type, op.attributes) for op in again.ops] == [
         (op.type, op.attributes) for op in free.ops
     ]
@@ -165,6 +165,6 @@ def test_a_concatenation_that_has_to_copy_is_one_the_profile_must_hold() -> None
     program = Program("rows")
     x = program.add_input("x", (1, 4, 6, 6))
     program.outputs = program.block.add_op("concat", [x, x], {"axis": 2}, ["y"])
-    planner.plan(program, A53.within(Profile("some", ops=("concat",))))
+    planner.plan(program, A53.with_profile(Profile("some", ops=("concat",))))
     with pytest.raises(ProfileError, match="needs concat, which the profile leaves out"):
-        planner.plan(program, A53.within(Profile("none", ops=("relu",))))
+        planner.plan(program, A53.with_profile(Profile("none", ops=("relu",))))

@@ -11,7 +11,7 @@ from trimtab import modelfile, passes
 from trimtab.cli._options import DEFAULT, read_plan
 from trimtab.errors import PlanError, UsageError
 from trimtab.planner import planner
-from trimtab.planner.choices import MAX_THREADS, PREFERENCES, Plan, plan_of
+from trimtab.planner.plan_file import MAX_THREADS, PREFERENCES, Plan, plan_of
 from trimtab.program import Program
 from trimtab.target import Target
 from trimtab.workflow.build import Recipe

@@ -12,8 +12,8 @@ from trimtab import kernels
 from trimtab.errors import PlanError, UsageError
 from trimtab.kernels import Kernel
 from trimtab.planner import planner
-from trimtab.planner.choices import Choice, Plan
-from trimtab.planner.kernel_choice import best
+from trimtab.planner.kernel_selection import best
+from trimtab.planner.plan_file import Choice, Plan
 from trimtab.program import Op, Program, Var
 from trimtab.target import Target
 

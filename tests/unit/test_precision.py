@@ -11,7 +11,7 @@ from trimtab import passes, profile_of
 from trimtab.bench.golden import HALF_COSINE, Golden, check
 from trimtab.errors import PlanError, WrongOutputError
 from trimtab.planner import planner
-from trimtab.planner.choices import Choice, Plan, plan_of
+from trimtab.planner.plan_file import Choice, Plan, plan_of
 from trimtab.program import Program
 from trimtab.target import Target
 
@@ -77,9 +77,9 @@ def test_weights_of_f16_programs_take_half_of_the_file() -> None:
 
 def test_a_binary_of_an_f16_program_holds_f16_kernels_only() -> None:
     kept = profile_of(planned(two_convolutions()))
-    assert {k.dtype for k in kept.kept_kernels("aarch64")} == {"f16"}
+    assert {k.dtype for k in kept.kernels_for("aarch64")} == {"f16"}
     conv = next(op for op in kept.operators() if op.name == "conv")
-    assert kept.dtypes_of(conv, kept.kept_kernels("aarch64")) == ("f16",)
+    assert kept.dtypes_of(conv, kept.kernels_for("aarch64")) == ("f16",)
 
 
 @pytest.mark.parametrize(("arch", "cpu"), [("aarch64", "cortex-a53"), ("armv7", "cortex-a7")])

@@ -35,10 +35,10 @@ def test_a_known_cpu_gets_its_best_kernel_of_every_family(
     arch: str, cpu: str | None, isas: set[str]
 ) -> None:
     full, target = find_profile("full"), Target.of(arch, cpu)
-    kept = full.narrowed(arch, target.isas).kept_kernels(arch)
+    kept = full.narrowed(arch, target.isas).kernels_for(arch)
     assert {k.isa for k in kept} == isas
     has_half = any(k.family == "gemm" and k.dtype == "f16" and not k.portable for k in kept)
-    known = {k.typed_family for k in full.kept_kernels(arch) if has_half or k.dtype != "f16"}
+    known = {k.typed_family for k in full.kernels_for(arch) if has_half or k.dtype != "f16"}
     assert {k.typed_family for k in kept} == known
     rows = kernels.isas()
     ranks = {isa.name: isa.rank for isa in rows.values()}
@@ -86,17 +86,17 @@ def test_all_operators_are_those_that_take_a_type_of_the_profile() -> None:
         "quantize_linear",
         "dequantize_linear",
     }
-    tiles = {k.nr for k in float32.kept_kernels("aarch64") if k.family == "winograd_output"}
+    tiles = {k.nr for k in float32.kernels_for("aarch64") if k.family == "winograd_output"}
     assert tiles == {0, 5, 6, 7, 8}
-    assert {k.dtype for k in floats.kept_kernels("aarch64")} == {"f32"}
+    assert {k.dtype for k in floats.kernels_for("aarch64")} == {"f32"}
 
 
 def test_profiles_of_all_operators_but_some_become_one_without_those_that_both_lack() -> None:
     first = Profile("first", ops=("*", "!relu", "!softmax"))
     second = Profile("second", ops=("*", "!relu"), dtypes=("f32",))
     assert "relu" not in {op.name for op in first.operators()}
-    assert first.merged(second).ops == ("*", "!relu")
-    assert first.merged(Profile("third", ops=("relu",))).ops == ("*", "!softmax")
+    assert first.union(second).ops == ("*", "!relu")
+    assert first.union(Profile("third", ops=("relu",))).ops == ("*", "!softmax")
     with pytest.raises(ProfileError, match="unknown operators: nothing"):
         Profile("wrong", ops=("*", "!nothing")).operators()
 
@@ -115,9 +115,9 @@ def test_nothing_is_dropped_that_the_plan_of_another_cpu_names() -> None:
 
 def test_an_operator_needs_a_kernel_for_a_type_of_the_profile() -> None:
     floats = Profile("net", ops=("softmax",), dtypes=("f32", "i64"))
-    assert {k.dtype for k in floats.kept_kernels("x86_64")} == {"f32"}
+    assert {k.dtype for k in floats.kernels_for("x86_64")} == {"f32"}
     with pytest.raises(ProfileError, match="softmax needs a kernel of softmax for f32"):
-        Profile("net", ops=("softmax",), dtypes=("i64",)).kept_kernels("x86_64")
+        Profile("net", ops=("softmax",), dtypes=("i64",)).kernels_for("x86_64")
 
 
 TEXTS = strategies.text(strategies.characters(exclude_categories=["Cs"]))  # no lone surrogates

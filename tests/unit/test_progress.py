@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from trimtab.build import buildtools
+from trimtab.build import cmake_runner
 from trimtab.progress import SILENT
 from trimtab.workflow import progress
 from trimtab.workflow.progress import Shown, shown
@@ -155,7 +155,7 @@ def test_the_steps_of_a_build_are_those_that_ninja_counts(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(progress, "_WORTH_TELLING_S", 0.0)
-    with buildtools._Work("build it", Shown(is_live=False)) as work:
+    with cmake_runner._BuildSteps("build it", Shown(is_live=False)) as work:
         work.count("[0/2] Re-checking globbed directories...\n")
         assert capfd.readouterr().err == ""
         work.count("[1/3] Building CXX object x.o\n")

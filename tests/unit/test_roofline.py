@@ -15,8 +15,8 @@ from trimtab.instruments.roofline import layers, report, timing
 from trimtab.instruments.roofline.machine import Level, Machine, data_caches, working_sets
 from trimtab.instruments.roofline.timing import TimedOperator
 from trimtab.planner import algorithms, planner
-from trimtab.planner.choices import Plan
-from trimtab.planner.layers import Layer, product
+from trimtab.planner.kernel_calls import KernelCall, gemm_call
+from trimtab.planner.plan_file import Plan
 from trimtab.profile import find_profile
 from trimtab.program import Program, inspection
 from trimtab.target import Target
@@ -29,8 +29,8 @@ MACHINE = Machine(
 )
 
 
-def moving(bytes: int) -> Layer:
-    return Layer("UnaryArgs", "f32", (("n", bytes // 8),), 0, bytes)
+def moving(bytes: int) -> KernelCall:
+    return KernelCall("UnaryArgs", "f32", (("n", bytes // 8),), 0, bytes)
 
 
 def decided(name: str, target: Target, given: Plan | None = None) -> Program:
@@ -39,13 +39,13 @@ def decided(name: str, target: Target, given: Plan | None = None) -> Program:
 
 
 def test_products_are_limited_by_multiply_adds_where_these_take_longer() -> None:
-    layer = Layer("GemmArgs", "f32", (), 100_000, 1000)
+    layer = KernelCall("GemmArgs", "f32", (), 100_000, 1000)
     assert MACHINE.limit(layer, "avx2") == (1000.0, "FMA")
     assert MACHINE.limit(layer, "portable") == (10_000.0, "FMA")
 
 
 def test_products_with_much_data_are_limited_by_the_memory() -> None:
-    assert MACHINE.limit(Layer("GemmArgs", "f32", (), 100, 1000), "avx2") == (10.0, "L1")
+    assert MACHINE.limit(KernelCall("GemmArgs", "f32", (), 100, 1000), "avx2") == (10.0, "L1")
 
 
 @pytest.mark.parametrize(
@@ -104,14 +104,14 @@ def test_the_layers_of_a_network_have_its_multiply_accumulates(name: str) -> Non
 
 
 def test_a_product_reads_its_taps_from_rows_that_overlap() -> None:
-    layer = product("f32", rows=100, columns=16, k=9, taps=3, step=3, line=10)
+    layer = gemm_call("f32", rows=100, columns=16, k=9, taps=3, step=3, line=10)
     assert layer.operations == 2 * 100 * 16 * 27
     assert layer.bytes == 4 * ((100 + 2 * 10) * 3 + 16 * 27 + 100 * 16)
 
 
 def test_the_figures_are_the_medians_of_the_rounds() -> None:
     durations = iter([100.0, 900.0, 200.0])
-    kernel, layer = "gemm_f32_6x16_avx2", product("f32", 10, 16, 100)
+    kernel, layer = "gemm_f32_6x16_avx2", gemm_call("f32", 10, 16, 100)
 
     def timer(name: str, args_type: str, sizes: dict[str, int], least_ns: float) -> float:
         if name == kernel:
@@ -147,7 +147,7 @@ def test_operators_of_a_kind_are_summed_up() -> None:
 
 
 @pytest.fixture(scope="module")
-def portable_layers() -> dict[str, Counter[Layer]]:
+def portable_layers() -> dict[str, Counter[KernelCall]]:
     """The layers of networks that have all kinds of operators, on portable kernels and with every
     algorithm.
     """
@@ -164,10 +164,10 @@ def portable_layers() -> dict[str, Counter[Layer]]:
 
 
 def test_every_kernel_of_this_machine_can_be_timed(
-    portable_layers: dict[str, Counter[Layer]],
+    portable_layers: dict[str, Counter[KernelCall]],
 ) -> None:
     host = Target.host()
-    for kernel in find_profile("full").kept_kernels(host.arch):
+    for kernel in find_profile("full").kernels_for(host.arch):
         if kernel.isa not in host.isas:
             continue
         chosen = layers.assign([kernel], portable_layers, 1)[kernel.name]
@@ -210,7 +210,7 @@ def test_the_task_times_the_operators_of_a_network() -> None:
 
 def test_kernels_that_measure_the_machine_are_in_no_device_s_binary() -> None:
     for arch in ("x86_64", "aarch64", "armv7", "riscv64"):
-        families = {k.family for k in find_profile("full").kept_kernels(arch)}
+        families = {k.family for k in find_profile("full").kernels_for(arch)}
         measuring = {k.family for k in kernels.instruments(arch, families)}
         assert measuring == {"peak", "read", "copy"}
         assert not measuring & families

@@ -6,7 +6,7 @@ import pytest
 from invoke.context import Context
 from invoke.exceptions import Exit
 
-from trimtab.build import checkout
+from trimtab.build import host_build
 from trimtab.build.toolchain import find_toolchain
 from trimtab.cli import namespace
 from trimtab.errors import UsageError
@@ -52,7 +52,7 @@ def test_rows_are_what_is_committed() -> None:
 def test_a_part_of_what_is_committed_cannot_take_the_place_of_all(
     task: str, options: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checkout, "build_engine", lambda *_: None)
+    monkeypatch.setattr(host_build, "build_engine", lambda *_: None)
     with pytest.raises(Exit, match="what is committed") as refused:
         namespace[task].body(Context(), **options, update=True)
     assert refused.value.code == UsageError.exit_code

@@ -77,7 +77,7 @@ def test_a_toolchain_says_what_it_is_for_and_how_to_emulate_it(name: str) -> Non
 
 def test_a_toolchain_for_a_device_builds_for_every_core_of_its_architecture() -> None:
     for found in map(find_toolchain, NAMES):
-        own = [c for c in cores.every() if found.arch in c.features and not c.is_generic]
+        own = [c for c in cores.all_cores() if found.arch in c.features and not c.is_generic]
         if found.device:
             assert all(any(c.compiler in f for f in _dashed(found, c)) for c in own)
         else:

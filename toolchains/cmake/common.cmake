@@ -2,7 +2,7 @@
 # TRIMTAB_LINK_DRIVER.
 #
 # Executables are linked by a C driver: a C++ one would bring in the C++ standard library, 180 KB of it in a static binary.
-# TARGET.map says which object every byte came from. Symbols stay: trimtab/build/strip.py removes them from what is delivered,
+# TARGET.map says which object every byte came from. Symbols stay: trimtab/build/elf_strip.py removes them from what is delivered,
 # since not every toolchain has a strip.
 foreach(language C CXX ASM)
   set(CMAKE_${language}_FLAGS "${TRIMTAB_COMPILE_FLAGS}" CACHE STRING "")

@@ -154,7 +154,7 @@ class Writer:
         self._header = header
         self._begin_s = time.monotonic()
         with self._access():
-            self._part = files.Part(self.path)
+            self._part = files.PartialFile(self.path)
             self._file: IO[str] | None = self._part.path.open("x", encoding="utf-8")
 
     def __enter__(self) -> Writer:
@@ -179,7 +179,7 @@ class Writer:
         assert self._file is not None
         with self._access():
             self._file.close()
-            self._part.keep(durable=True)
+            self._part.commit(durable=True)
         self._file = None
 
     def __exit__(

@@ -21,9 +21,9 @@ from typing import Any
 
 import trimtab
 from trimtab import files, kernels, paths, plugins, schema
-from trimtab.build import buildtools, strip, toolchain
+from trimtab.build import cmake_runner, elf_strip, toolchain
 from trimtab.cores import Core
-from trimtab.engine import computed_by, is_function
+from trimtab.engine import is_python, provider_of
 from trimtab.errors import BuildError, PluginError, UsageError
 from trimtab.profile import Profile, find_profile
 from trimtab.progress import SILENT, Progress
@@ -103,7 +103,7 @@ def build(request: BuildRequest, progress: Progress = SILENT) -> Build:
         if isinstance(request.profile, Profile)
         else find_profile(str(request.profile))
     )
-    profile.kept_kernels(chosen.arch)
+    profile.kernels_for(chosen.arch)
     _check(request)
     _check_functions(profile)
     if request.shared and "-static" in chosen.link_flags:
@@ -145,7 +145,7 @@ def build(request: BuildRequest, progress: Progress = SILENT) -> Build:
             )
         command = configure_command(tree, cmake_file, request.build_type, options)
         title = f"build for {chosen.name}, profile {profile.name}"
-        times = buildtools.run(tree, command, targets, title, progress=progress)
+        times = cmake_runner.run(tree, command, targets, title, progress=progress)
         record = _record(request, profile, chosen, target.core, tree, times)
         return _deliver(request, tree, record)
 
@@ -156,18 +156,18 @@ def configure_command(
     """The command line that configures a build tree; PluginError for operators and kernels of a
     plug-in that was asked for. The configure step leaves wrong ones out, and nobody sees it.
     """
-    if plugins.configured():
+    if plugins.for_builds():
         schema.operators()
         kernels.inventory()
     definitions = {
         "CMAKE_TOOLCHAIN_FILE": str(cmake_file),
         "CMAKE_BUILD_TYPE": build_type,
-        "CMAKE_MAKE_PROGRAM": buildtools.ninja(),
+        "CMAKE_MAKE_PROGRAM": cmake_runner.ninja(),
         "Python3_EXECUTABLE": sys.executable,
-        "TRIMTAB_PLUGINS": ";".join(str(plugin.folder) for plugin in plugins.configured()),
+        "TRIMTAB_PLUGINS": ";".join(str(plugin.folder) for plugin in plugins.for_builds()),
         **options,
     }
-    command = [buildtools.cmake(), "-S", str(paths.root()), "-B", str(tree), "-G", "Ninja"]
+    command = [cmake_runner.cmake(), "-S", str(paths.root()), "-B", str(tree), "-G", "Ninja"]
     return command + [f"-D{key}={value}" for key, value in definitions.items()]
 
 
@@ -187,8 +187,8 @@ def _check(request: BuildRequest) -> None:
 def _check_functions(profile: Profile) -> None:
     """PluginError for operators that functions of Python compute: no binary runs these."""
     run_time = [op for op in profile.operators() if op.run_time]
-    places = {op.name: computed_by(op.id) for op in run_time}
-    functions = {name: place for name, place in places.items() if is_function(place)}
+    places = {op.name: provider_of(op.id) for op in run_time}
+    functions = {name: place for name, place in places.items() if is_python(place)}
     if functions:
         told = ", ".join(f"{name} ({place})" for name, place in functions.items())
         raise PluginError(
@@ -275,7 +275,7 @@ def _record(
         "cpu": core.name,
         "build_type": request.build_type,
         "compiler": _compiler(chosen, tree),
-        "flags": buildtools.flags(tree),
+        "flags": cmake_runner.flags(tree),
         "profile": {"name": profile.name, "digest": profile.digest()},
         "operators": contents["ops"],
         "kernels": contents["kernels"],
@@ -286,7 +286,7 @@ def _record(
 
 
 def _compiler(chosen: toolchain.Toolchain, tree: Path) -> str:
-    version = buildtools.compiler_version(tree)
+    version = cmake_runner.compiler_version(tree)
     return f"zig {metadata.version('ziglang')} ({version})" if chosen.compiler == "zig" else version
 
 
@@ -310,7 +310,7 @@ def _git_revision() -> str | None:
 def _install(tree: Path, prefix: Path) -> list[str]:
     """Makes `prefix` one with the shared library; the files that are new in it."""
     before = {path for path in prefix.rglob("*") if not path.is_dir()}
-    command = [buildtools.cmake(), "--install", str(tree), "--component", "shared"]
+    command = [cmake_runner.cmake(), "--install", str(tree), "--component", "shared"]
     done = subprocess.run(
         [*command, "--prefix", str(prefix)], capture_output=True, text=True, check=False
     )
@@ -344,7 +344,7 @@ def _deliver(request: BuildRequest, tree: Path, record: dict[str, Any]) -> Build
         for name, source in delivered.items():
             shutil.copy(source, fresh / name)
         runner = fresh / "trimtab-run"
-        files.write_bytes(runner, strip.strip((tree / "trimtab-run").read_bytes()), mode=0o755)
+        files.write_bytes(runner, elf_strip.strip((tree / "trimtab-run").read_bytes()), mode=0o755)
         installed = _install(tree, fresh) if request.shared else []
         facts = {
             name: {"bytes": (fresh / name).stat().st_size, "sha256": files.sha256(fresh / name)}

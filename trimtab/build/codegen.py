@@ -26,7 +26,7 @@ from pathlib import Path
 
 import trimtab
 from trimtab import files, kernels, paths, plugins, schema
-from trimtab.build.structs import pascal, rows_of, struct_of
+from trimtab.build.attribute_structs import pascal, rows_of, struct_of
 from trimtab.errors import SchemaError, TrimtabError
 from trimtab.profile import Profile, find_profile
 
@@ -173,7 +173,7 @@ def kernel_table_source(kept: list[kernels.Kernel]) -> str:
                 )
     out = [BANNER, '#include "runtime/core/cpu.h"\n#include "runtime/core/kernel_table.h"\n']
     # Kernels of plug-ins may have arguments that kernel_api.h does not know.
-    foreign = {k.args_type for p in plugins.found() for k in kept if k.is_of(p)}
+    foreign = {k.args_type for p in plugins.active() for k in kept if k.is_of(p)}
     out += [f"template <typename T>\nstruct {name};" for name in sorted(foreign)]
     out += [f'extern "C" void {k.name}(const {k.args}& args);' for k in kept]
     out.append("\nnamespace trimtab {\n\nconst KernelRow kKernelTable[] = {")
@@ -194,12 +194,12 @@ def kernel_table_source(kept: list[kernels.Kernel]) -> str:
     return "\n".join(out) + "\n"
 
 
-def kernel_source(kernel: kernels.Kernel, recipe: kernels.Recipe) -> str:
+def kernel_source(kernel: kernels.Kernel, template: kernels.KernelTemplate) -> str:
     """generated/kernels/NAME.cpp: one function of the kernel's name."""
     signature = f'extern "C" void {kernel.name}(const {kernel.args}& args)'
     return (
-        f'{BANNER}#include "{recipe.vectors}"\n\n#include "{recipe.header}"\n\n'
-        f"{signature} {{ {recipe.function}(args); }}\n"
+        f'{BANNER}#include "{template.vectors}"\n\n#include "{template.header}"\n\n'
+        f"{signature} {{ {template.function}(args); }}\n"
     )
 
 
@@ -244,7 +244,8 @@ def sources_cmake(profile: Profile, kept: list[kernels.Kernel], arch: str, compi
     out.append(f"set(TRIMTAB_RUN_TIME_OPERATORS {'ON' if run_time else 'OFF'})")
     out += ["set(TRIMTAB_PLUGIN_SOURCES", *(f'  "{path.as_posix()}"' for path in sources), ")"]
     places = {
-        k.name: ("${CMAKE_CURRENT_LIST_DIR}/" if k.recipe else "") + k.path.as_posix() for k in kept
+        k.name: ("${CMAKE_CURRENT_LIST_DIR}/" if k.template else "") + k.path.as_posix()
+        for k in kept
     }
     out += ["set(TRIMTAB_KERNEL_SOURCES", *(f'  "{path}"' for path in places.values()), ")"]
     has_vectors = any(arch in isa.arch and isa.features for isa in isas.values())
@@ -259,7 +260,7 @@ def sources_cmake(profile: Profile, kept: list[kernels.Kernel], arch: str, compi
     ]
     out += ["set(TRIMTAB_SLOW_KERNEL_SOURCES", *(f'  "{path}"' for path in slow), ")"]
     # Its own headers are for a plug-in's sources alone: another plug-in compiles nothing anew.
-    for plugin in plugins.found():
+    for plugin in plugins.active():
         theirs = [path.as_posix() for path in sources if path.is_relative_to(plugin.folder)]
         theirs += [places[k.name] for k in kept if k.is_of(plugin)]
         for path in theirs:
@@ -286,7 +287,7 @@ def generate(
     With `instruments` it also holds the kernels that no operator calls: those measure the machine.
     """
     ops = [op for op in schema.operators().values() if not op.run_time]
-    kept = profile.kept_kernels(arch)
+    kept = profile.kernels_for(arch)
     if instruments:
         kept += kernels.instruments(arch, {family for op in ops for family in op.families})
     generated = output / "generated"
@@ -300,8 +301,8 @@ def generate(
     files.write_if_changed(generated / "kernel_table.cpp", kernel_table_source(kept))
     files.write_if_changed(generated / "isa_table.cpp", isa_table_source(arch, profile.strings))
     for k in kept:
-        if k.recipe:
-            files.write_if_changed(output / k.path, kernel_source(k, k.recipe))
+        if k.template:
+            files.write_if_changed(output / k.path, kernel_source(k, k.template))
     files.write_if_changed(output / "sources.cmake", sources_cmake(profile, kept, arch, compiler))
     facts = {
         "profile": profile.name,

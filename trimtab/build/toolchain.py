@@ -41,7 +41,7 @@ _KEYS = {
 
 
 @dataclass(frozen=True)
-class Emulator:
+class EmulatorSpec:
     """How QEMU's user mode runs what a toolchain builds.
 
     `cpu` is in QEMU's spelling, `package` the Debian package of `program`; `sysroot` holds the
@@ -79,7 +79,7 @@ class Toolchain:
     needs: str = ""
     ndk_abi: str = ""
     ndk_platform: str = ""
-    emulator: Emulator | None = None
+    emulator: EmulatorSpec | None = None
     cxx: str = ""
 
     def core(self, name: str | None) -> Core:
@@ -149,7 +149,7 @@ def read_toolchain(path: Path) -> Toolchain:
             needs=table.get("needs", ""),
             ndk_abi=ndk.get("abi", ""),
             ndk_platform=ndk.get("platform", ""),
-            emulator=Emulator(**table["emulate"]) if "emulate" in table else None,
+            emulator=EmulatorSpec(**table["emulate"]) if "emulate" in table else None,
         )
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ToolchainError(str(error), where=str(path)) from None
@@ -271,7 +271,7 @@ def cmake_file(toolchain: Toolchain, cpu: str | None = None) -> Path:
 
 def _files() -> dict[str, Path]:
     own = {path.stem: path for path in (paths.root() / "toolchains").glob("*.toml")}
-    return plugins.with_own("toolchains", own)
+    return plugins.merged_files("toolchains", own)
 
 
 def _cmake_text(settings: Mapping[str, str], include: Path) -> str:

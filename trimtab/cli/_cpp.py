@@ -29,10 +29,10 @@ def tidy(root: Path, deep: bool) -> int:
     """Runs clang-tidy over what is compiled for this machine; 0 when it has nothing to say. `deep`:
     its analyser follows calls and paths as far as it can.
     """
-    from trimtab.build import checkout
+    from trimtab.build import host_build
     from trimtab.workflow.progress import shown
 
-    tree = checkout.build([checkout.CONFIGURED], "configure", shown())
+    tree = host_build.build([host_build.CONFIGURED], "configure", shown())
     commands = json.loads((tree / "compile_commands.json").read_text())
     compiled = {command["file"] for command in commands}
     written = {file for file in compiled if not file.startswith(str(tree))}
@@ -70,8 +70,8 @@ def _generated_kernels(tree: Path, compiled: set[str]) -> set[str]:
 
     one = {}
     for kernel in kernels.inventory().values():
-        if kernel.recipe and (file := str(tree / kernel.path)) in compiled:
-            one[kernel.recipe.vectors, kernel.recipe.header] = file
+        if kernel.template and (file := str(tree / kernel.path)) in compiled:
+            one[kernel.template.vectors, kernel.template.header] = file
     return set(one.values())
 
 

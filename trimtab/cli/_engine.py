@@ -18,10 +18,10 @@ def needs_engine(body: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(body)
     def with_engine(*args: P.args, **kwargs: P.kwargs) -> R:
-        from trimtab.build import checkout
+        from trimtab.build import host_build
         from trimtab.workflow.progress import shown
 
-        checkout.build_engine(shown(quiet=bool(kwargs.get("json"))))
+        host_build.build_engine(shown(quiet=bool(kwargs.get("json"))))
         return body(*args, **kwargs)
 
     return with_engine

@@ -31,12 +31,12 @@ def targets() -> list[str]:
     """The names of all targets; with plug-ins of those that run their operators."""
     folder = _shell.checkout() / "tests" / "fuzz"
     engine = sorted(path.stem.removeprefix("fuzz_") for path in folder.glob("fuzz_*.cpp"))
-    return engine if plugins.compiled() else [*engine, SOURCES]
+    return engine if plugins.for_engine() else [*engine, SOURCES]
 
 
 def found() -> Path:
     """The folder for what breaks something: it belongs to the first plug-in, if there are some."""
-    own = plugins.compiled()
+    own = plugins.for_engine()
     return own[0].folder / "tests" / "found" if own else _shell.checkout() / "tests/fuzz/found"
 
 
@@ -140,7 +140,7 @@ def _minimize(program: str, path: Path, limits: list[str]) -> None:
 
 def _folder() -> Path:
     """Where fuzzing keeps things between runs; plug-ins have their own."""
-    return paths.cache() / "fuzz" / "-".join(["engine", *(p.name for p in plugins.compiled())])
+    return paths.cache() / "fuzz" / "-".join(["engine", *(p.name for p in plugins.for_engine())])
 
 
 @cache
@@ -158,7 +158,7 @@ def seeds() -> Path:
     """A folder of what fuzzing begins with."""
     folder = _folder() / "seeds"
     shutil.rmtree(folder, ignore_errors=True)
-    used = os.pathsep.join(str(plugin.folder) for plugin in plugins.found())
+    used = os.pathsep.join(str(plugin.folder) for plugin in plugins.active())
     argv = [sys.executable, "-m", "tests.fuzz.seeds", str(folder)]
     if code := _shell.run(argv, {**os.environ, "TRIMTAB_PLUGIN_PATH": used}):
         raise Exit("fuzz: the seeds could not be made", code=code)

@@ -40,7 +40,7 @@ def build(kind: str, *targets: str, profile: Path | None = None) -> Path:
         f"-DCMAKE_C_COMPILER={_shell.tool('clang', REMEDY)}",
         f"-DPython_EXECUTABLE={sys.executable}",
         f"-DPython3_EXECUTABLE={sys.executable}",
-        f"-DTRIMTAB_PLUGINS={';'.join(str(plugin.folder) for plugin in plugins.compiled())}",
+        f"-DTRIMTAB_PLUGINS={';'.join(str(plugin.folder) for plugin in plugins.for_engine())}",
         f"-DTRIMTAB_PROFILE={profile or 'full'}", "-DTRIMTAB_PYTHON=ON", "-DTRIMTAB_TOOLS=ON",
         "-DTRIMTAB_OPTIMIZE=-O1", "-DTRIMTAB_OPTIMIZE_KERNELS=-O1", *KINDS[kind],
     ]  # fmt: skip

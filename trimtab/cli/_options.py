@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from trimtab.devices.control import Control
-    from trimtab.planner.choices import Plan
+    from trimtab.planner.plan_file import Plan
     from trimtab.workflow.budget import Budget
     from trimtab.workflow.quantize import Calibration
 

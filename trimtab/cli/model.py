@@ -64,7 +64,7 @@ def inspect(
     from dataclasses import asdict
 
     from trimtab import reports, session, tables
-    from trimtab.planner.choices import plan_of
+    from trimtab.planner.plan_file import plan_of
     from trimtab.program import inspection
     from trimtab.workflow.models import load, target_of
     from trimtab.workflow.precision import with_precision
@@ -203,7 +203,7 @@ def profile(
     from pathlib import Path
 
     from trimtab import files, session
-    from trimtab.build.derive import profile_of
+    from trimtab.build.derived_profile import profile_of
     from trimtab.errors import UsageError
     from trimtab.profile import Profile
     from trimtab.workflow.models import load, target_of
@@ -225,7 +225,7 @@ def profile(
         profiles.append(profile_of(planned, strings=strings))
         if precise.accuracy:
             told += [f"{name}, in {precision}", *precise.lines()]
-    union = reduce(Profile.merged, profiles)
+    union = reduce(Profile.union, profiles)
     if output:
         files.write_text(Path(output), union.to_toml())
         print("\n".join([*told, f"written: {output}"]))

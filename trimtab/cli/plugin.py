@@ -40,13 +40,13 @@ def test(_: Context, folder: str, device: list[str], json: bool = False) -> None
 
     plugins.add(folder, "plugin.test")  # before what looks up operators is imported
 
-    from trimtab.build import checkout
+    from trimtab.build import host_build
     from trimtab.workflow import plugin_test
     from trimtab.workflow.progress import shown
 
     progress = shown(quiet=json)
     plugin = plugin_test.find(folder)
-    checkout.build_engine(progress)
+    host_build.build_engine(progress)
     outcomes = plugin_test.run(plugin, device or plugin_test.EMULATED, progress)
     table = plugin_test.table(outcomes)
     print(table.json() if json else table.text())

@@ -152,7 +152,7 @@ def find_device(name: str) -> Definition:
 def _files() -> dict[str, Path]:
     own = {path.stem: path for path in (paths.root() / "devices").glob("*.toml")}
     users = {path.stem: path for path in (paths.config() / "devices").glob("*.toml")}
-    return plugins.with_own("devices", own) | users
+    return plugins.merged_files("devices", own) | users
 
 
 def _load(path: Path) -> Definition:

@@ -26,7 +26,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Self
 
-from trimtab import files, transit
+from trimtab import compression, files
 from trimtab.devices import facts
 from trimtab.devices.process import Source
 from trimtab.devices.protocol import CommandResult, DeviceInfo, Pushed, Transcript
@@ -311,7 +311,7 @@ class ShellDevice(ABC):
         if program := self._unpacker(size_bytes):
             content.seek(0)
             counted = _Counted(content, size_bytes, step)
-            packed = transit.Packed(counted, transit.PACKERS[program]())
+            packed = compression.CompressedReader(counted, compression.COMPRESSORS[program]())
             if self._store(packed, f"{program} -dc", remote, digest, size_bytes):
                 return Pushed(remote, packed.done_bytes, program)
             tried_bytes = packed.done_bytes
@@ -323,7 +323,7 @@ class ShellDevice(ABC):
         """The best program that the device has to unpack a file of this size; "" for none."""
         if not self._packs or size_bytes < _WORTH_PACKING_BYTES:
             return ""
-        script = _FIND_UNPACKERS.format(known=" ".join(transit.PACKERS))
+        script = _FIND_UNPACKERS.format(known=" ".join(compression.COMPRESSORS))
         return self._housekeeping(script, "look for programs that unpack").partition("\n")[0]
 
     def _store(

@@ -132,7 +132,7 @@ class OperatorParser:
         """Whatever is wrong inside is the fault of its plug-in, which may only have been found; of
         a script's it is always an error.
         """
-        return plugins.tolerated(self.plugin) if self.plugin else nullcontext()
+        return plugins.isolated(self.plugin) if self.plugin else nullcontext()
 
     def __call__(self, source: HandledLayer) -> Results | Mapping[str, Results]:
         """The handler of a layer. PluginError for an exception of the plug-in's own."""
@@ -144,7 +144,7 @@ class OperatorParser:
         except Exception as error:  # whatever the plug-in does
             what = f"{type(error).__name__}: {error} (in {source.where})"
             place = self.plugin.folder if self.plugin else Path(self.parse.__code__.co_filename)
-            where = plugins.line_of(place, error)
+            where = plugins.source_line(place, error)
             raise self.error(what, "mend the parser", where) from error
         if not isinstance(results, Value | np.ndarray | tuple | Mapping):
             what = f"it returned {type(results).__name__}, no operand (in {source.where})"

@@ -34,7 +34,7 @@ from trimtab.errors import (
 from trimtab.importers import onnx as importer
 from trimtab.instruments.committed import Results
 from trimtab.planner import algorithms
-from trimtab.planner.choices import Plan
+from trimtab.planner.plan_file import Plan
 from trimtab.program import Program
 from trimtab.session import Session
 from trimtab.tables import Column, Table, number

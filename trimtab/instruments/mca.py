@@ -15,7 +15,7 @@ from importlib import metadata
 from pathlib import Path
 
 from trimtab import cores, kernels, paths
-from trimtab.build import builder, buildtools, toolchain
+from trimtab.build import builder, cmake_runner, toolchain
 from trimtab.cores import Core
 from trimtab.errors import BuildError
 from trimtab.instruments.committed import Baseline, Results
@@ -69,7 +69,7 @@ def modeled_cores() -> tuple[Core, ...]:
     arch = toolchain.find_toolchain(_TOOLCHAIN).arch
     return tuple(
         core
-        for core in cores.every()
+        for core in cores.all_cores()
         if core.llvm_mca and core.llvm_mca.model == core.name and arch in core.features
     )
 
@@ -166,7 +166,7 @@ def _objects(built_for: Core, progress: Progress) -> Mapping[str, Path]:
     options = {"TRIMTAB_PROFILE": "full", "TRIMTAB_OPTIMIZE": "-Os"}
     configure = builder.configure_command(tree, cmake_file, "Release", options)
     objects = [str(path) for path in found.values()]
-    buildtools.run(tree, configure, objects, "build the inner loops", progress=progress)
+    cmake_runner.run(tree, configure, objects, "build the inner loops", progress=progress)
     return {name: tree / path for name, path in sorted(found.items())}
 
 

@@ -9,7 +9,7 @@ from trimtab import __version__
 from trimtab.instruments import committed
 from trimtab.instruments.committed import Baseline, Results
 from trimtab.planner import planner
-from trimtab.planner.choices import Choice, Plan, keys
+from trimtab.planner.plan_file import Choice, Plan, keys
 from trimtab.program import Program
 from trimtab.tables import Column, Table, number
 from trimtab.target import Target
@@ -45,7 +45,7 @@ def estimate(
     old = {key: Choice(before[key]) for key in keys(program) if key in before}
     figures = []
     for given in (Plan(), Plan(operators=old)):
-        parts = planner.costs(planner.decide(program, target, given), target)
+        parts = planner.operator_costs(planner.decide(program, target, given), target)
         figures += [sum(part.cycles for part in parts), sum(part.bytes for part in parts)]
     cycles, traffic, was_cycles, was_traffic = (round(figure / _MILLION, 3) for figure in figures)
     cpu = target.core.name

@@ -22,15 +22,15 @@ from pathlib import Path
 
 from trimtab import paths, plugins
 from trimtab.errors import SchemaError
-from trimtab.kernels.generic import read_families
+from trimtab.kernels.families import read_families
 from trimtab.kernels.isa import PORTABLE, Isa, read_isas
-from trimtab.kernels.naming import Kernel, Recipe, read_kernel
+from trimtab.kernels.naming import Kernel, KernelTemplate, read_kernel
 
 __all__ = [
     "PORTABLE",
     "Isa",
     "Kernel",
-    "Recipe",
+    "KernelTemplate",
     "instruments",
     "inventory",
     "isas",
@@ -97,9 +97,9 @@ def inventory() -> dict[str, Kernel]:
     """
     folders = [paths.root() / "kernels"]
     found = read_inventory(*folders)
-    for plugin in plugins.found():
-        with plugins.tolerated(plugin):
-            if plugin.parts("kernels"):
+    for plugin in plugins.active():
+        with plugins.isolated(plugin):
+            if plugin.files("kernels"):
                 found = read_inventory(*folders, plugin.folder / "kernels")
                 folders.append(plugin.folder / "kernels")
     return found

@@ -41,7 +41,7 @@ _NAME = re.compile(
 
 
 @dataclass(frozen=True)
-class Recipe:
+class KernelTemplate:
     """What a generated kernel is made of: the headers of its vectors and of its family, as
     #include spells them, and the function that computes it, `Depthwise<8>`.
     """
@@ -56,8 +56,8 @@ class Kernel:
     """One micro-kernel. `mr`, `nr`: its tile, 0 where it has none. `kr`: elements of the depth that
     lie side by side in its packed weights. `args_type`: the template of its
     arguments, `GemmArgs`. `path`: of the file that defines it, below `paths.root()` unless it is a
-    plug-in's; below the build folder when there is a `recipe` to write it from. `source`: the file
-    that somebody wrote, which is that one, or the header that declares its family.
+    plug-in's; below the build folder when there is a `template` to write it from. `source`: the
+    hand-written file, which is that one, or the header that declares its family.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Kernel:
     nr: int
     path: Path
     args_type: str
-    recipe: Recipe | None = None
+    template: KernelTemplate | None = None
     kr: int = 1
     source: Path = Path()
 
@@ -109,7 +109,7 @@ def named(
     path: Path,
     args_type: str,
     source: Path,
-    recipe: Recipe | None = None,
+    template: KernelTemplate | None = None,
 ) -> Kernel:
     """The kernel of that name; SchemaError, which says the `source`, when the name breaks the
     rules.
@@ -144,7 +144,7 @@ def named(
             hint="add it to ELEMENTS of trimtab/kernels/naming.py",
         )
     return Kernel(
-        *(name, match["family"], match["dtype"], match["isa"], mr, nr, path, args_type, recipe),
+        *(name, match["family"], match["dtype"], match["isa"], mr, nr, path, args_type, template),
         kr=int(match["kr"] or 1),
         source=source,
     )

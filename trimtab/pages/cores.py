@@ -15,7 +15,7 @@ def known_cores() -> Page:
     """A row per core of the project."""
     names = ("core", "runs", "features", "L1d", "L2", "L3")
     columns = [*map(Column, names), number("multiply-adds"), Column("in order"), Column("what")]
-    return [Table(columns, [_row(core) for core in sorted(cores.shipped(), key=_order)])]
+    return [Table(columns, [_row(core) for core in sorted(cores.builtin(), key=_order)])]
 
 
 def _order(core: Core) -> list[tuple[str, int]]:

@@ -37,7 +37,7 @@ def passes() -> dict[str, Pass]:
     found = {name: cast(Pass, importlib.import_module(f"{__name__}.{name}")) for name in names}
     for name, module in plugins.modules("passes", Path(__file__).parent, ("ORDER", "run")).items():
         if plugin := plugins.owner(module.__name__):
-            with plugins.tolerated(plugin):
+            with plugins.isolated(plugin):
                 _check_order(plugin, module, found)
                 found[name] = cast(Pass, module)
     ordered = sorted(found, key=lambda name: found[name].ORDER)
@@ -79,7 +79,7 @@ def _apply(rewrite: Pass, program: Program) -> None:
         if plugin is None:
             raise
         what = f"{type(error).__name__}: {error}"
-        raise plugin.error(what, plugins.line_of(plugin.folder, error)) from error
+        raise plugin.error(what, plugins.source_line(plugin.folder, error)) from error
 
 
 def simplify(program: Program, before: str) -> Program:

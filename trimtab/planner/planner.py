@@ -12,12 +12,20 @@ from dataclasses import replace
 
 from trimtab import kernels
 from trimtab.errors import PlanError, ProfileError
-from trimtab.planner import algorithms, blocking, compact, fusion, parts, precision, spacing
-from trimtab.planner.choices import Choice, Plan, Value
+from trimtab.planner import (
+    algorithms,
+    blocking,
+    code_selection,
+    concat_elision,
+    pixel_padding,
+    precision,
+    producer_fusion,
+)
 from trimtab.planner.cost import Cost, of_elements
-from trimtab.planner.fusion import Neighbors, Ways
-from trimtab.planner.kernel_choice import KernelChoice
+from trimtab.planner.kernel_selection import KernelChoice
 from trimtab.planner.packing import Packer
+from trimtab.planner.plan_file import Choice, Plan, Value
+from trimtab.planner.producer_fusion import Neighbors, Ways
 from trimtab.profile import Profile
 from trimtab.program import Op, Program
 from trimtab.target import Target
@@ -55,7 +63,7 @@ def plans(
         return made[key]
 
     for preference in preferences:
-        limits = compact.limits(decided, target, replace(given, prefer=preference))
+        limits = code_selection.select(decided, target, replace(given, prefer=preference))
         planned = decided(limits.target, limits.given).copy()
         _complete(planned, program, limits.target, limits.given)
         yield planned
@@ -65,9 +73,9 @@ def _complete(planned: Program, program: Program, target: Target, given: Plan) -
     """Adds to what `decide` made of `program`: packed weights, places and numbers."""
     choices = _choices(program, given)
     chosen = [(op, choices[op.outputs[0]]) for op in planned.ops]
-    parts.place(planned)
+    concat_elision.place(planned)
     _check_held(planned, target)
-    spacing.place(planned, target.core.l1d)
+    pixel_padding.place(planned, target.core.l1d)
     for op, choice in chosen:
         _cut(planned, op, target, choice)
     packer = Packer(planned, target)
@@ -100,7 +108,7 @@ def decide(program: Program, target: Target, given: Plan) -> Program:
         for of_op, by_rule, choice in zip(ways, usable, choices.values(), strict=True)
     ]
     taken = set[str]().union(*map(neighbors.taken, decided))
-    planned.ops[:] = fusion.without([way.op for way in decided], taken, planned.outputs)
+    planned.ops[:] = producer_fusion.without([way.op for way in decided], taken, planned.outputs)
     _check_not_taken(fixed, program, planned)
     return planned
 
@@ -132,14 +140,14 @@ def _check_not_taken(fixed: Iterable[str], program: Program, planned: Program) -
             )
 
 
-def costs(planned: Program, target: Target) -> list[Cost]:
+def operator_costs(planned: Program, target: Target) -> list[Cost]:
     """What each operator of a planned program takes by the planner's measure, nothing for those
     that there is one way to compute.
     """
     return [KernelChoice(planned, op, algorithms.of(op), target).cost() for op in planned.steps]
 
 
-def whole_cost(planned: Program, target: Target) -> float:
+def total_cycles(planned: Program, target: Target) -> float:
     """Cycles of a whole inference by the planner's measure, where what there is one way to compute
     counts with an estimate: for choices that change which operators there are.
     """
@@ -148,7 +156,7 @@ def whole_cost(planned: Program, target: Target) -> float:
         if algorithms.of(op) is None:
             name = op.attributes.get("kernel", "")
             rest += of_elements(planned, op, kernels.kernel(name) if name else None, target)
-    return rest + sum(part.cycles for part in costs(planned, target))
+    return rest + sum(part.cycles for part in operator_costs(planned, target))
 
 
 def _ways(program: Program, op: Op, target: Target) -> Ways:
@@ -181,7 +189,7 @@ def _check_held(planned: Program, target: Target) -> None:
     """ProfileError where the profile lacks what might have gone, such as a concatenation of what
     could not be written in its place.
     """
-    lacking = {op.type for op in planned.ops if op.type in parts.PLACED}
+    lacking = {op.type for op in planned.ops if op.type in concat_elision.PLACED}
     lacking = {type for type in lacking if not target.holds(type)}
     if lacking and target.profile:
         raise _left_out(", ".join(sorted(lacking)), target.profile)

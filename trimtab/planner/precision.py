@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from trimtab import schema
 from trimtab.errors import PlanError
-from trimtab.planner.half import halved
+from trimtab.planner.float16 import halved
 from trimtab.program import Op, Program
 from trimtab.program.min_cut import INFINITE, SINK, SOURCE, MinCut
 from trimtab.target import Target
@@ -63,7 +63,7 @@ def assign(
         return program
     _check(target)
     barred = {name for name, kind in types.items() if kind != "f16"}
-    return _Converter(program, _choose(program, target, barred)).run()
+    return _CastInserter(program, _choose(program, target, barred)).run()
 
 
 def is_quantized(program: Program) -> bool:
@@ -164,7 +164,7 @@ def _gain(program: Program, op: Op) -> int:
     return macs // 2 + elements * _ELEMENT
 
 
-class _Converter:
+class _CastInserter:
     """Walks forward: results get the types of their operators, operands those that these want."""
 
     def __init__(self, program: Program, half: set[int]) -> None:

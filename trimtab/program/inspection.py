@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from trimtab.engine import computed_by
+from trimtab.engine import provider_of
 from trimtab.program import Op, Program, Quantization, lineage
 from trimtab.program.memory import activation_bytes, lifetimes
 from trimtab.tables import Column, Page, Table, number
@@ -104,7 +104,7 @@ def _kernel(op: Op) -> str:
     here.
     """
     if op.schema.run_time:
-        return f"at run time: {computed_by(op.schema.id) or 'nothing here'}"
+        return f"at run time: {provider_of(op.schema.id) or 'nothing here'}"
     return str(op.attributes.get("kernel", ""))
 
 

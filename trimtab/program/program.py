@@ -56,7 +56,7 @@ class Var:
     writes it in memory order.
 
     `parent` names the variable in whose pixels this one lies, from its `channel` on ("" when it
-    lies alone); the planner decides that (`trimtab.planner.parts`).
+    lies alone); the planner decides that (`trimtab.planner.concat_elision`).
 
     `quantization` says what stored integers stand for; None: the elements are the numbers.
 

@@ -11,7 +11,7 @@ import numpy as np
 from trimtab import passes
 from trimtab.accuracy import Accuracy, Search, demands
 from trimtab.errors import PlanError, ProgramError, UsageError
-from trimtab.planner.choices import Plan
+from trimtab.planner.plan_file import Plan
 from trimtab.planner.precision import is_quantized
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress

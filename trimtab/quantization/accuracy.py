@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trimtab.accuracy import Accuracy
-from trimtab.planner.choices import Plan
+from trimtab.planner.plan_file import Plan
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
 from trimtab.quantization.samples import Samples

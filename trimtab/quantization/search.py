@@ -14,9 +14,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from trimtab import passes
-from trimtab.accuracy import Accuracy, Candidate, Demand, Search, Weighed
+from trimtab.accuracy import Accuracy, Candidate, Demand, OperatorTradeoff, Search
 from trimtab.planner import planner
-from trimtab.planner.choices import Plan
+from trimtab.planner.plan_file import Plan
 from trimtab.planner.precision import can_compute_half, has_half
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
@@ -108,7 +108,7 @@ class _Searcher:
         self._put_back(weighed)
         return self._found(weighed)
 
-    def _put_back(self, weighed: Iterable[Weighed]) -> None:
+    def _put_back(self, weighed: Iterable[OperatorTradeoff]) -> None:
         """Tries operators that were given up on integers again, one after the other, what saves
         most first: the orders do not see that an operator bears what another one does not.
         """
@@ -130,19 +130,19 @@ class _Searcher:
                 if self._keeps(tried):
                     off, best = fewer, tried
 
-    def _found(self, weighed: Iterable[Weighed]) -> Found:
+    def _found(self, weighed: Iterable[OperatorTradeoff]) -> Found:
         tried = list(self._tried.values())
         kept = [i for i, (one, _) in enumerate(tried) if self._keeps(one)]
         budget = ", ".join(map(str, self._asked))
         chosen = min(kept, key=lambda i: (tried[i][0].cycles, tried[i][0].accuracy.mean_error))
         types = tried[chosen][1]
         operators = tuple(
-            Weighed(one.name, one.error, one.saved, types[one.name]) for one in weighed
+            OperatorTradeoff(one.name, one.error, one.saved, types[one.name]) for one in weighed
         )
         candidates = tuple(one for one, _ in tried)
         return Found(types, Search(budget, self._target.name, candidates, chosen, operators))
 
-    def _weigh(self) -> list[Weighed]:
+    def _weigh(self) -> list[OperatorTradeoff]:
         """The error and the gain of each operator with weights."""
         found = []
         whole = self._cycles(self._types(()))
@@ -154,7 +154,7 @@ class _Searcher:
                 twin = rewrite.quantized(self._simple, self._ranges, keep, self._rounding)
                 error = self._looked_at.compare(twin).mean_error
                 saved = self._cycles(self._types([name])) - whole
-                found.append(Weighed(name, error, saved, "int8"))
+                found.append(OperatorTradeoff(name, error, saved, "int8"))
         return found
 
     def _try(self, given_up: Iterable[str], *, integers: bool = True) -> Candidate:
@@ -201,14 +201,14 @@ class _Searcher:
     def _cycles(self, types: Mapping[str, str]) -> float:
         program, plan = self._program(types)
         planned = planner.decide(passes.optimize(program), self._target, plan)
-        return planner.whole_cost(planned, self._target)
+        return planner.total_cycles(planned, self._target)
 
 
-def _rank(one: Weighed) -> tuple[bool, float]:
+def _rank(one: OperatorTradeoff) -> tuple[bool, float]:
     """First what saves nothing, then what errs most for what it saves."""
     return one.saved > 0, -one.error / one.saved if one.saved > 0 else one.saved
 
 
-def _rank_by_error(one: Weighed) -> tuple[bool, float]:
+def _rank_by_error(one: OperatorTradeoff) -> tuple[bool, float]:
     """First what saves nothing, then what errs most."""
     return one.saved > 0, -one.error

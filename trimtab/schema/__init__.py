@@ -39,10 +39,10 @@ def operators() -> dict[str, Operator]:
     found: dict[str, Operator] = {}
     for path in sorted((paths.root() / "runtime" / "ops").glob("*.toml")):
         _add(found, read_operator(path))
-    for plugin in plugins.found():
-        with plugins.tolerated(plugin):
+    for plugin in plugins.active():
+        with plugins.isolated(plugin):
             more = dict(found)
-            for path in plugin.parts("ops"):
+            for path in plugin.files("ops"):
                 _add(more, read_plugin_operator(path))
             found = more
     return dict(sorted(found.items(), key=lambda item: item[1].id))

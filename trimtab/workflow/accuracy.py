@@ -21,7 +21,7 @@ from trimtab.instruments.accuracy import PEER, Cosine, Found, Measured, of_boxes
 from trimtab.instruments.detectors import Detector
 from trimtab.instruments.peers import quantized as twins
 from trimtab.planner import planner
-from trimtab.planner.choices import Plan
+from trimtab.planner.plan_file import Plan
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
 from trimtab.quantization import rewrite
@@ -256,4 +256,4 @@ class _Count:
 
 
 def _cost(program: Program, target: Target, plan: Plan) -> float:
-    return planner.whole_cost(planner.decide(passes.optimize(program), target, plan), target)
+    return planner.total_cycles(planner.decide(passes.optimize(program), target, plan), target)

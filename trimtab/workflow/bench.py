@@ -18,7 +18,7 @@ from trimtab.bench.results import Header
 from trimtab.devices import find_device, list_devices
 from trimtab.errors import UsageError
 from trimtab.instruments.instructions import Counts
-from trimtab.planner.choices import Plan
+from trimtab.planner.plan_file import Plan
 from trimtab.planner.precision import can_compute_half
 from trimtab.program import Program
 from trimtab.program.program import NUMPY_DTYPES

@@ -20,8 +20,8 @@ from trimtab.build.toolchain import find_toolchain
 from trimtab.devices.definition import Definition
 from trimtab.errors import UsageError
 from trimtab.planner import planner
-from trimtab.planner.choices import Plan
-from trimtab.planner.price import price
+from trimtab.planner.plan_file import Plan
+from trimtab.planner.profile_overhead import price
 from trimtab.profile import Profile, find_profile
 from trimtab.program import Program, inspection
 from trimtab.progress import SILENT, Progress

@@ -10,7 +10,7 @@ import trimtab
 from trimtab import paths, zoo
 from trimtab.build.toolchain import find_toolchain
 from trimtab.errors import UsageError
-from trimtab.planner.choices import MAX_THREADS, PREFERENCES, WEIGHTS_TYPES, Plan
+from trimtab.planner.plan_file import MAX_THREADS, PREFERENCES, WEIGHTS_TYPES, Plan
 from trimtab.planner.precision import PRECISIONS
 from trimtab.profile import find_profile
 from trimtab.program import Program
@@ -56,7 +56,7 @@ def target_of(toolchain: str, cpu: str, threads: int = 1, profile: str = "") -> 
         target = Target.host(threads=threads)
     else:
         target = Target.of(find_toolchain(toolchain or "host").arch, cpu or None, threads)
-    return target.within(find_profile(profile)) if profile else target
+    return target.with_profile(find_profile(profile)) if profile else target
 
 
 def plan_of(

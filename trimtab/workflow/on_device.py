@@ -71,7 +71,7 @@ def computer(
     """
     target = target_of(definition.toolchain, definition.cpu or "")
     if profile:
-        target = target.within(profile.narrowed(target.arch, target.isas))
+        target = target.with_profile(profile.narrowed(target.arch, target.isas))
     wanted = Control(governor="keep", wait_s=_LAUNCH_S)
     with definition.open() as device, controlled(device, wanted, purpose=purpose):
         yield Computer(device, device.push(runner).path, target)

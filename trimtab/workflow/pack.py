@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from trimtab import files, modelfile, transit
+from trimtab import compression, files, modelfile
 from trimtab.build.builder import RECORD
 from trimtab.errors import BuildError, UsageError
 
@@ -50,13 +50,13 @@ def pack(source: Path, output: Path | None = None) -> Packed:
                 for path in shipped:
                     tar.add(path, path.name, filter=_anonymous)
             archive.seek(0)
-            _write(transit.Packed(archive, transit.PACKERS["zstd"]()), target)
+            _write(compression.CompressedReader(archive, compression.COMPRESSORS["zstd"]()), target)
         unpack = f"zstd -dc {target.name} | tar -x"
     elif source.is_file():
         modelfile.read(source)
         shipped, target = [source], output or source.with_name(source.name + MODEL_SUFFIX)
         with source.open("rb") as model:
-            _write(transit.Packed(model, transit.PACKERS["zstd"]()), target)
+            _write(compression.CompressedReader(model, compression.COMPRESSORS["zstd"]()), target)
         unpack = f"zstd -d {target.name}"
     else:
         raise UsageError(
@@ -99,6 +99,6 @@ def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
     return member
 
 
-def _write(packed: transit.Packed, target: Path) -> None:
+def _write(packed: compression.CompressedReader, target: Path) -> None:
     with files.replacing(target) as part, part.open("wb") as out:
         shutil.copyfileobj(packed, out)

@@ -22,11 +22,11 @@ def table() -> Table:
     was left out, with the reason.
     """
     rows: list[tuple[str, str, str, str]] = []
-    for plugin in plugins.found():
+    for plugin in plugins.active():
         own = [row for room in plugins.ROOMS for row in _room(plugin, room)]
         rows += [(plugin.name, *row) for row in own] or [(plugin.name, "", "", "nothing")]
         rows.append((plugin.name, "from", str(plugin.folder), plugin.origin))
-    rows += [("", "left out", error.where, error.what) for error in plugins.left_out().values()]
+    rows += [("", "left out", error.where, error.what) for error in plugins.excluded().values()]
     return Table([Column(head) for head in ("plug-in", "room", "name", "what")], rows)
 
 
@@ -43,7 +43,7 @@ def _room(plugin: plugins.Plugin, room: str) -> list[tuple[str, str, str]]:
         if room == "importers":
             own = [p for p in parsers() if plugins.owner(p.parse.__module__) == plugin]
             return [(room, f"{p.framework} {p.origin}", f"makes {', '.join(p.ops)}") for p in own]
-        files = plugin.parts(room)
+        files = plugin.files(room)
         if files and room in _MODULES:
             modules = [module.__name__ for module in _MODULES[room]()]
             theirs = [name for name in modules if plugins.owner(name) == plugin]

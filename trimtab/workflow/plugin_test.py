@@ -12,7 +12,7 @@ from pathlib import Path
 
 from trimtab import plugins
 from trimtab.build import builder
-from trimtab.build.derive import profile_of
+from trimtab.build.derived_profile import profile_of
 from trimtab.devices import find_device
 from trimtab.errors import ProgramError, RunnerError, UsageError
 from trimtab.operator_cases import Array, OperatorCase, cases_of
@@ -40,7 +40,7 @@ class Outcome:
 def find(folder: str) -> plugins.Plugin:
     """The plug-in in `folder`; UsageError when it is not in use."""
     wanted = Path(folder).expanduser().resolve()
-    for plugin in plugins.found():
+    for plugin in plugins.active():
         if plugin.folder == wanted:
             return plugin
     raise UsageError("the plug-in is not in use", where=folder, hint=f"--plugin {folder}")
@@ -96,7 +96,7 @@ def _on_device(
     profile: Profile | None = None
     for program in planned.values():
         own = profile_of(program, target)
-        profile = own if profile is None else profile.merged(own)
+        profile = own if profile is None else profile.union(own)
     if profile is None:
         return
     profile = replace(profile, name=plugin.name)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from trimtab import passes, quantization
 from trimtab.accuracy import Accuracy, Search
 from trimtab.errors import PlanError, TrimtabError, UsageError
-from trimtab.planner.choices import Plan
+from trimtab.planner.plan_file import Plan
 from trimtab.planner.precision import is_quantized
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress

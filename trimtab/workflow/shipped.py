@@ -9,7 +9,7 @@ from pathlib import Path
 from trimtab import importers, modelfile
 from trimtab.bench.shipped import Shipped
 from trimtab.planner import planner
-from trimtab.planner.choices import Plan
+from trimtab.planner.plan_file import Plan
 from trimtab.program import Program
 from trimtab.session import Session
 from trimtab.target import Target

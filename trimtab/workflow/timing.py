@@ -13,7 +13,7 @@ from trimtab.instruments.roofline.machine import Machine
 from trimtab.instruments.roofline.timing import Timed, TimedOperator
 from trimtab.kernels import Kernel
 from trimtab.planner import planner
-from trimtab.planner.choices import Plan
+from trimtab.planner.plan_file import Plan
 from trimtab.progress import SILENT, Progress
 from trimtab.target import Target
 from trimtab.workflow.models import load

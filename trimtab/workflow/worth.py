@@ -12,9 +12,9 @@ from trimtab import cores, passes
 from trimtab.build.toolchain import find_toolchain
 from trimtab.errors import UsageError
 from trimtab.instruments.sizes import TARGETS
-from trimtab.planner import code_bytes, compact, planner
-from trimtab.planner.choices import Plan
-from trimtab.planner.compact import Limits
+from trimtab.planner import code_bytes, code_selection, planner
+from trimtab.planner.code_selection import Constraints
+from trimtab.planner.plan_file import Plan
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
 from trimtab.tables import Column, Table, number
@@ -53,15 +53,15 @@ def worth(recipe: Recipe, progress: Progress = SILENT) -> list[Worth]:
     source = passes.optimize(trimtab.load(path, inputs=dict(recipe.shapes)))
     given = recipe.plan or Plan()
     planned = planner.plan(source, target, given)
-    within = Limits(target, given)
-    whole, weights = compact.cost(planned, within, code), _weights(planned)
+    within = Constraints(target, given)
+    whole, weights = code_selection.code_cost(planned, within, code), _weights(planned)
     found, needed = [], code_bytes.kernels_of(*planned.ops)
-    for part, fewer in compact.without(planned, within):
+    for part, fewer in code_selection.omissions(planned, within):
         with progress.step(f"plan without {part}"):
-            twin = compact.attempt(lambda t, g: planner.plan(source, t, g), fewer)
+            twin = code_selection.attempt(lambda t, g: planner.plan(source, t, g), fewer)
         if twin:
             needed &= code_bytes.kernels_of(*twin.ops)
-            cost = compact.cost(twin, fewer, code)
+            cost = code_selection.code_cost(twin, fewer, code)
             found.append(
                 Worth(
                     part,

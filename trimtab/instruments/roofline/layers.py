@@ -9,19 +9,19 @@ from dataclasses import replace
 from trimtab import kernels
 from trimtab.kernels import Kernel
 from trimtab.planner import algorithms
-from trimtab.planner.layers import Layer, sliding
+from trimtab.planner.kernel_calls import KernelCall, window_sizes
 from trimtab.program import Op, Program
 
 _LEAST_BYTES = 4096  # a smaller layer times the call, not the kernel
 
 
-def layers_of(program: Program) -> Iterator[tuple[str, Layer, int]]:
+def layers_of(program: Program) -> Iterator[tuple[str, KernelCall, int]]:
     """(kernel name, layer, how many times) of every call in a planned program. Operators that call
     kernels in another way than those below and in `planner.algorithms` are left out.
     """
     for op in program.ops:
         if algorithm := algorithms.of(op):
-            for attribute, made, times in algorithm.layers(program, op):
+            for attribute, made, times in algorithm.kernel_calls(program, op):
                 yield op.attributes[attribute], made, times
             for packing in algorithm.packings(program, op).values():
                 if packing.at_load:
@@ -34,41 +34,45 @@ def layers_of(program: Program) -> Iterator[tuple[str, Layer, int]]:
             yield name, _unary(program, op), 1
 
 
-def _pool(program: Program, op: Op) -> Layer:
+def _pool(program: Program, op: Op) -> KernelCall:
     return _windows(program, op, op.attributes["kernel_shape"], op.attributes["strides"][0])
 
 
-def _global_pool(program: Program, op: Op) -> Layer:
+def _global_pool(program: Program, op: Op) -> KernelCall:
     return _windows(program, op, program.vars[op.inputs[0]].shape[2:], 1)
 
 
-def _windows(program: Program, op: Op, window: tuple[int, ...], stride: int) -> Layer:
+def _windows(program: Program, op: Op, window: tuple[int, ...], stride: int) -> KernelCall:
     x, y = program.vars[op.inputs[0]], program.vars[op.outputs[0]]
-    return Layer.of("PoolArgs", x.dtype, 0, x.count + y.count, **sliding(y.shape, window, stride))
+    return KernelCall.of(
+        "PoolArgs", x.dtype, 0, x.count + y.count, **window_sizes(y.shape, window, stride)
+    )
 
 
-def _unary(program: Program, op: Op) -> Layer:
+def _unary(program: Program, op: Op) -> KernelCall:
     n = program.vars[op.outputs[0]].count
-    return Layer.of("UnaryArgs", program.dtype(op), 0, 2 * n, n=n)
+    return KernelCall.of("UnaryArgs", program.dtype(op), 0, 2 * n, n=n)
 
 
-def _binary(program: Program, op: Op) -> Layer:
+def _binary(program: Program, op: Op) -> KernelCall:
     n = program.vars[op.outputs[0]].count
     least = min(program.vars[name].count for name in op.inputs)
     if least in (1, n):
-        return Layer.of("BinaryArgs", program.dtype(op), 0, 3 * n, n=n, runs=1)
+        return KernelCall.of("BinaryArgs", program.dtype(op), 0, 3 * n, n=n, runs=1)
     # A vector of channels, as squeeze-and-excite has it.
-    return Layer.of("BinaryArgs", program.dtype(op), 0, 2 * n + least, n=least, runs=n // least)
+    return KernelCall.of(
+        "BinaryArgs", program.dtype(op), 0, 2 * n + least, n=least, runs=n // least
+    )
 
 
-def _softmax(program: Program, op: Op) -> Layer:
+def _softmax(program: Program, op: Op) -> KernelCall:
     y = program.vars[op.outputs[0]]
     n = y.shape[op.attributes["axis"]]
-    return Layer.of("SoftmaxArgs", program.dtype(op), 0, 2 * y.count, n=n, rows=y.count // n)
+    return KernelCall.of("SoftmaxArgs", program.dtype(op), 0, 2 * y.count, n=n, rows=y.count // n)
 
 
 # By (operator, type of arguments); operator "": every one that calls kernels of this type.
-_MAKERS: dict[tuple[str, str], Callable[[Program, Op], Layer]] = {
+_MAKERS: dict[tuple[str, str], Callable[[Program, Op], KernelCall]] = {
     ("max_pool", "PoolArgs"): _pool,
     ("average_pool", "PoolArgs"): _pool,
     ("global_max_pool", "PoolArgs"): _global_pool,
@@ -92,9 +96,9 @@ _ALIKE = {
 }
 
 
-def collect(programs: Iterable[Program]) -> dict[str, Counter[Layer]]:
+def collect(programs: Iterable[Program]) -> dict[str, Counter[KernelCall]]:
     """Kernel -> its layers, each with the work it is in all of the planned `programs`."""
-    found: dict[str, Counter[Layer]] = {}
+    found: dict[str, Counter[KernelCall]] = {}
     for program in programs:
         for name, layer, times in layers_of(program):
             if layer.bytes < _LEAST_BYTES:
@@ -104,17 +108,17 @@ def collect(programs: Iterable[Program]) -> dict[str, Counter[Layer]]:
 
 
 def assign(
-    chosen: Iterable[Kernel], found: Mapping[str, Counter[Layer]], most: int
-) -> dict[str, tuple[Layer, ...]]:
+    chosen: Iterable[Kernel], found: Mapping[str, Counter[KernelCall]], most: int
+) -> dict[str, tuple[KernelCall, ...]]:
     """At most `most` layers for every kernel: its own, or, as no network may call it, those of any
     kernel with arguments of the same type, at last with arguments for other elements.
     """
-    by_type: dict[tuple[str, str], Counter[Layer]] = {}
+    by_type: dict[tuple[str, str], Counter[KernelCall]] = {}
     for counts in found.values():
         for layer, work in counts.items():
             by_type.setdefault((layer.args_type, layer.dtype), Counter())[layer] += work
 
-    def fallback(k: Kernel) -> Counter[Layer]:
+    def fallback(k: Kernel) -> Counter[KernelCall]:
         own = by_type.get((k.args_type, k.dtype))
         alike = _ALIKE.get(k.args_type, k.args_type)
         others = (counts for (args, _), counts in by_type.items() if args == alike)
@@ -126,9 +130,9 @@ def assign(
     return {k.name: select(_fitting(k, found.get(k.name) or fallback(k)), most) for k in chosen}
 
 
-def _fitting(kernel: Kernel, counts: Counter[Layer]) -> Counter[Layer]:
+def _fitting(kernel: Kernel, counts: Counter[KernelCall]) -> Counter[KernelCall]:
     """Those of the layers that are for tiles as in the kernel's name, or for any."""
-    fitting = Counter[Layer]()
+    fitting = Counter[KernelCall]()
     for found, count in counts.items():
         sizes = dict(found.sizes)
         tile = sizes.get("tile", kernel.mr), sizes.get("size", kernel.nr)
@@ -137,7 +141,7 @@ def _fitting(kernel: Kernel, counts: Counter[Layer]) -> Counter[Layer]:
     return fitting
 
 
-def select(counts: Counter[Layer], most: int) -> tuple[Layer, ...]:
+def select(counts: Counter[KernelCall], most: int) -> tuple[KernelCall, ...]:
     """`most` of the layers, smallest first: those that are most of the work, the smallest and the
     largest.
     """

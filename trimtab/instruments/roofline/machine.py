@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trimtab.cores import Core
-from trimtab.planner.layers import Layer
+from trimtab.planner.kernel_calls import KernelCall
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Machine:
     peaks: dict[str, float]
     levels: tuple[Level, ...]
 
-    def limit(self, layer: Layer, isa: str) -> tuple[float, str]:
+    def limit(self, layer: KernelCall, isa: str) -> tuple[float, str]:
         """The least nanoseconds that a layer can take, and what allows no less: "FMA" or a level of
         the memory.
         """

@@ -17,7 +17,7 @@ from trimtab import kernels
 from trimtab.engine import engine
 from trimtab.instruments.roofline.machine import Level, Machine, data_caches, working_sets
 from trimtab.kernels import Kernel
-from trimtab.planner.layers import Layer
+from trimtab.planner.kernel_calls import KernelCall
 from trimtab.program import Op, Program, inspection
 from trimtab.program.program import NUMPY_DTYPES
 from trimtab.progress import SILENT, Progress
@@ -36,7 +36,7 @@ class Timed:
     """A kernel on a layer: the median of its rounds, and the least that the machine allows."""
 
     kernel: Kernel
-    layer: Layer
+    layer: KernelCall
     ns: float
     limit_ns: float
     limit: str
@@ -123,7 +123,7 @@ class _Limits:
 
 
 def time_kernels(
-    layers: Mapping[str, Sequence[Layer]],
+    layers: Mapping[str, Sequence[KernelCall]],
     rounds: int,
     timer: Timer | None = None,
     progress: Progress = SILENT,

@@ -23,7 +23,7 @@ from trimtab.target import Target
 
 if TYPE_CHECKING:
     from trimtab.planner.cost import Work
-    from trimtab.planner.layers import Layer
+    from trimtab.planner.kernel_calls import KernelCall
     from trimtab.planner.packing import Packing
 
 DIRECT = "direct"
@@ -71,7 +71,7 @@ class Algorithm(Protocol):
     def packings(self, program: Program, op: Op) -> Mapping[int, Packing]:
         """Input index -> how that constant is packed for the kernel of an operator of a plan."""
 
-    def layers(self, program: Program, op: Op) -> Iterator[tuple[str, Layer, int]]:
+    def kernel_calls(self, program: Program, op: Op) -> Iterator[tuple[str, KernelCall, int]]:
         """(plan attribute, layer, how many times): what an operator of a plan calls kernels for."""
 
 

@@ -12,7 +12,7 @@ from trimtab.kernels import Kernel
 from trimtab.planner import blocking
 from trimtab.planner.algorithms import twin
 from trimtab.planner.cost import Work
-from trimtab.planner.layers import Layer, sliding
+from trimtab.planner.kernel_calls import KernelCall, window_sizes
 from trimtab.planner.packing import Array, Form, Packing, gemm
 from trimtab.program import Op, Program, Var
 from trimtab.schema import Attribute
@@ -63,18 +63,18 @@ class Depthwise:
         w = program.vars[op.inputs[1]]
         return {1: packing(w, kernels.kernel(op.attributes["kernel"]).packing[1])}
 
-    def layers(self, program: Program, op: Op) -> Iterator[tuple[str, Layer, int]]:
+    def kernel_calls(self, program: Program, op: Op) -> Iterator[tuple[str, KernelCall, int]]:
         """All of it, in one layer."""
         x, w, y = (program.vars[name] for name in (*op.inputs[:2], op.outputs[0]))
         window, stride = w.shape[2:], op.attributes["strides"][0]
         yield (
             "kernel",
-            Layer.of(
+            KernelCall.of(
                 "DepthwiseArgs",
                 x.dtype,
                 2 * y.count * math.prod(window),
                 x.count + y.count,
-                **sliding(y.shape, window, stride),
+                **window_sizes(y.shape, window, stride),
                 rows=rows(op, window),
             ),
             1,

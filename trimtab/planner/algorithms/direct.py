@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from trimtab import kernels
 from trimtab.kernels import Kernel
-from trimtab.planner import blocking, products
+from trimtab.planner import blocking, gemm_work
 from trimtab.planner.algorithms import DIRECT, twin
+from trimtab.planner.concat_elision import pixel_stride
 from trimtab.planner.cost import Work, passes
-from trimtab.planner.layers import Layer, product
+from trimtab.planner.kernel_calls import KernelCall, gemm_call
 from trimtab.planner.packing import Packing, gemm
-from trimtab.planner.parts import pixel_stride
 from trimtab.program import Op, Program, Var
 from trimtab.program.program import element_bytes
 from trimtab.schema import Attribute
@@ -51,7 +51,7 @@ class Direct:
         rows, depth = y.count // columns, w.count // columns
         phases = math.prod(op.attributes["strides"]) if op.type == "conv_transpose" else 1
         rows, depth, columns = -(-rows // phases), -(-depth // phases), columns // groups
-        products_of_all = groups * phases * products.operations(kernel, rows, columns, depth)
+        products_of_all = groups * phases * gemm_work.operations(kernel, rows, columns, depth)
         panels, nr = blocking.panels(target, kernel, columns, depth), kernel.packing[1]
         blocks = -(-columns // (panels * nr))
         block_bytes = panels * nr * depth * element_bytes(kernel.dtype)
@@ -95,7 +95,7 @@ class Direct:
             )
         return {1: weights, 2: bias}
 
-    def layers(self, program: Program, op: Op) -> Iterator[tuple[str, Layer, int]]:
+    def kernel_calls(self, program: Program, op: Op) -> Iterator[tuple[str, KernelCall, int]]:
         """One product per group. Transposed convolutions call the kernel in another way."""
         w, y, dtype = (
             program.vars[op.inputs[1]].shape,
@@ -103,14 +103,14 @@ class Direct:
             program.dtype(op),
         )
         if op.type == "gemm":
-            yield "kernel", product(dtype, y.count // w[0], *w), 1
+            yield "kernel", gemm_call(dtype, y.count // w[0], *w), 1
         if op.type == "conv":
             groups, stride = _groups(op), op.attributes["strides"][1]
             columns, k, taps, kernel_w = w[0] // groups, w[1], w[2], w[3]
             # Away from the borders a kernel row is one piece; see docs/planner.md.
             rows, width = y.count // w[0], y.shape[3]
             step = stride * k * groups
-            yield "kernel", product(dtype, rows, columns, kernel_w * k, taps, step, width), groups
+            yield "kernel", gemm_call(dtype, rows, columns, kernel_w * k, taps, step, width), groups
 
 
 def conv_packings(w: Var, groups: int, nr: int) -> tuple[Packing, Packing]:

@@ -9,12 +9,12 @@ import numpy as np
 
 from trimtab import kernels
 from trimtab.kernels import Kernel
-from trimtab.planner import blocking, products
+from trimtab.planner import blocking, gemm_work
 from trimtab.planner.algorithms import depthwise, twin
+from trimtab.planner.concat_elision import pixel_stride
 from trimtab.planner.cost import ROUNDING, Work, rate
-from trimtab.planner.layers import Layer
-from trimtab.planner.packing import Packing, gemm, pairs
-from trimtab.planner.parts import pixel_stride
+from trimtab.planner.kernel_calls import KernelCall
+from trimtab.planner.packing import Packing, gemm, weight_pairs
 from trimtab.program import Op, Program
 from trimtab.schema import Attribute
 from trimtab.target import Target
@@ -49,7 +49,7 @@ class QuantizedProducts:
         """
         if kernel.family == _PAIRED:
             data = program.vars[op.inputs[1]].data
-            return not kernel.portable and data is not None and pairs.fits(data)
+            return not kernel.portable and data is not None and weight_pairs.fits(data)
         return not _sums_16_bits(kernel) or _above_least(program, op)
 
     def work(self, program: Program, op: Op, kernel: Kernel, target: Target) -> Work:
@@ -59,7 +59,7 @@ class QuantizedProducts:
         fold = _fold(program, op, kernel, target)
         rows, depth = y.count // channels, _depth(program, op, kernel, fold)
         columns = fold * channels // groups
-        operations: float = groups * products.operations(kernel, -(-rows // fold), columns, depth)
+        operations: float = groups * gemm_work.operations(kernel, -(-rows // fold), columns, depth)
         if (taps := math.prod(w.shape[2:])) > 1:
             panels = groups * -(-(channels // groups) // kernel.packing[1])
             operations += rows * taps * panels * kernels.isas()[kernel.isa].tap_cost * rate(kernel)
@@ -77,7 +77,7 @@ class QuantizedProducts:
             "call_tiles": blocking.call_tiles(target, kernel, depth),
             "depth_step": kernel.depth_step,
             "fold": fold,
-            "steps": depth // pairs.DEPTH if kernel.family == _PAIRED else 0,
+            "steps": depth // weight_pairs.DEPTH if kernel.family == _PAIRED else 0,
         }
 
     def packings(self, program: Program, op: Op) -> dict[int, Packing]:
@@ -92,10 +92,12 @@ class QuantizedProducts:
         if kernel.family == _PAIRED:
             w = program.vars[op.inputs[1]]
             own, key = gemm.fold(np.asarray(w.data), fold, gap), (_PAIRED, groups, nr, fold, gap)
-            paired = Packing(key, lambda data: pairs.pack(gemm.fold(data, fold, gap), groups, nr))
+            paired = Packing(
+                key, lambda data: weight_pairs.pack(gemm.fold(data, fold, gap), groups, nr)
+            )
             less = Packing(
                 (*key, w.name),
-                lambda data: pairs.pack_bias(np.tile(data, fold), own, groups, nr),
+                lambda data: weight_pairs.pack_bias(np.tile(data, fold), own, groups, nr),
             )
             return {1: paired, 2: less} | dict.fromkeys(range(3, len(op.inputs)), columns)
         weights = Packing(
@@ -104,7 +106,7 @@ class QuantizedProducts:
         )
         return {1: weights} | dict.fromkeys(range(2, len(op.inputs)), columns)
 
-    def layers(self, program: Program, op: Op) -> Iterator[tuple[str, Layer, int]]:
+    def kernel_calls(self, program: Program, op: Op) -> Iterator[tuple[str, KernelCall, int]]:
         """None that the roofline knows yet."""
         return iter(())
 
@@ -153,7 +155,7 @@ class QuantizedDepthwise:
         nr = kernels.kernel(op.attributes["kernel"]).packing[1]
         return {1: Packing(("depthwise", nr), lambda data: depthwise.pack(data, nr))}
 
-    def layers(self, program: Program, op: Op) -> Iterator[tuple[str, Layer, int]]:
+    def kernel_calls(self, program: Program, op: Op) -> Iterator[tuple[str, KernelCall, int]]:
         """None that the roofline knows yet."""
         return iter(())
 
@@ -197,8 +199,13 @@ def _depth(program: Program, op: Op, kernel: Kernel, fold: int) -> int:
         assert w.data is not None
         groups, nr = int(op.attributes["group"]), kernel.packing[1]
         if w.packed:
-            return pairs.packed_steps(w.data, fold * w.shape[0], groups, nr) * pairs.DEPTH
-        return pairs.order(gemm.fold(w.data, fold, gap), groups, nr).steps * pairs.DEPTH
+            return (
+                weight_pairs.packed_steps(w.data, fold * w.shape[0], groups, nr)
+                * weight_pairs.DEPTH
+            )
+        return (
+            weight_pairs.order(gemm.fold(w.data, fold, gap), groups, nr).steps * weight_pairs.DEPTH
+        )
     depth = fold * (math.prod(w.shape[1:]) + gap)
     return -(-depth // kernel.depth_step) * kernel.depth_step
 

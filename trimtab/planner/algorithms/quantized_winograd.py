@@ -15,10 +15,10 @@ import numpy as np
 
 from trimtab import kernels
 from trimtab.kernels import Kernel
-from trimtab.planner import blocking, products
+from trimtab.planner import blocking, gemm_work
 from trimtab.planner.algorithms import twin
 from trimtab.planner.cost import Work, passes, rate
-from trimtab.planner.layers import Layer
+from trimtab.planner.kernel_calls import KernelCall
 from trimtab.planner.packing import Array, Form, Packing, Preparation, gemm
 from trimtab.program import Op, Program
 from trimtab.schema import Attribute
@@ -66,7 +66,7 @@ class QuantizedWinograd:
         w, y = program.vars[op.inputs[1]], program.vars[op.outputs[0]]
         columns, depth = self._packed(program, op, kernel)
         tiles = y.shape[0] * -(-y.shape[2] // _TILE) * -(-y.shape[3] // _TILE)
-        multiplied = _SIZE**2 * products.operations(kernel, tiles, columns, depth)
+        multiplied = _SIZE**2 * gemm_work.operations(kernel, tiles, columns, depth)
         transforms = w.shape[1] * _INPUT_COST + w.shape[0] * _OUTPUT_COST
         weights = _SIZE**2 * columns * depth * 2
         tile, block = self._block(program, op, kernel, target)
@@ -107,7 +107,7 @@ class QuantizedWinograd:
         weights = Packing((self.name, nr, kr), lambda w: pack(w, nr, kr), at_load)
         return {1: weights} | dict.fromkeys(range(2, len(op.inputs)), columns)
 
-    def layers(self, program: Program, op: Op) -> Iterator[tuple[str, Layer, int]]:
+    def kernel_calls(self, program: Program, op: Op) -> Iterator[tuple[str, KernelCall, int]]:
         """None that the roofline knows yet."""
         return iter(())
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 from trimtab import kernels
 from trimtab.kernels import Kernel
-from trimtab.planner import blocking, kernel_choice, products, spacing
+from trimtab.planner import blocking, gemm_work, kernel_selection, pixel_padding
 from trimtab.planner.algorithms import depthwise, direct, twin
 from trimtab.planner.cost import Work, passes
-from trimtab.planner.layers import Layer, product, sliding
+from trimtab.planner.kernel_calls import KernelCall, gemm_call, window_sizes
 from trimtab.planner.packing import Packing
 from trimtab.program import Op, Program
 from trimtab.program.program import element_bytes
@@ -89,8 +89,8 @@ class Separable:
                 columns, depth = program.vars[weights].shape[:2]
                 rows, own = -(-pixels // blocks), program.vars[weights].bytes
                 operations += blocks * min(
-                    products.operations(kernel, rows, columns, depth)
-                    for kernel in kernel_choice.best(products.FAMILY, program.dtype(op), target)
+                    gemm_work.operations(kernel, rows, columns, depth)
+                    for kernel in kernel_selection.best(gemm_work.FAMILY, program.dtype(op), target)
                 )
                 weight_bytes += own
                 again += (passes(target, own, blocks, target.core.l2.bytes * 3 // 4) - 1) * own
@@ -134,25 +134,25 @@ class Separable:
                 found |= zip(both, direct.conv_packings(program.vars[name], 1, nr), strict=True)
         return found
 
-    def layers(self, program: Program, op: Op) -> Iterator[tuple[str, Layer, int]]:
+    def kernel_calls(self, program: Program, op: Op) -> Iterator[tuple[str, KernelCall, int]]:
         """Those of the convolutions, one after the other."""
         shape, dtype = _Shape.of(program, op), program.dtype(op)
         out = (1, shape.channels, shape.rows, shape.out_width)
         yield (
             "kernel",
-            Layer.of(
+            KernelCall.of(
                 "DepthwiseArgs",
                 dtype,
                 2 * math.prod(out) * math.prod(shape.window),
                 (shape.pixels_in + shape.pixels_out) * shape.channels,
-                **sliding(out, shape.window, shape.stride),
+                **window_sizes(out, shape.window, shape.stride),
                 rows=depthwise.rows(op, shape.window),
             ),
             1,
         )
         for end, pixels in (("expand", shape.pixels_in), ("project", shape.pixels_out)):
             if weights := op.operand(end):
-                yield f"{end}_kernel", product(dtype, pixels, *program.vars[weights].shape[:2]), 1
+                yield f"{end}_kernel", gemm_call(dtype, pixels, *program.vars[weights].shape[:2]), 1
 
 
 @dataclass(frozen=True)
@@ -212,7 +212,7 @@ class _Shape:
     def gap(self, target: Target) -> int:
         """Elements between the pixels in scratch memory: a line, where they would collide."""
         cache = target.core.l1d
-        collide = spacing.collide(cache, self.channels * self.bytes)
+        collide = pixel_padding.collide(cache, self.channels * self.bytes)
         return cache.line_bytes // self.bytes if collide else 0
 
     def block(self, target: Target) -> int:

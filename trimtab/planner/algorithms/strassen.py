@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from trimtab import kernels
 from trimtab.kernels import Kernel
-from trimtab.planner import blocking, kernel_choice, products
+from trimtab.planner import blocking, gemm_work, kernel_selection
 from trimtab.planner.algorithms import twin
+from trimtab.planner.concat_elision import pixel_stride
 from trimtab.planner.cost import Work, passes
-from trimtab.planner.layers import Layer, product
+from trimtab.planner.kernel_calls import KernelCall, gemm_call
 from trimtab.planner.packing import Array, Packing, Preparation
 from trimtab.planner.packing.gemm import pack_bias, pack_conv, pack_groups, panels
-from trimtab.planner.parts import pixel_stride
 from trimtab.program import Op, Program
 from trimtab.program.program import element_bytes
 from trimtab.schema import Attribute
@@ -47,7 +47,7 @@ class Strassen:
         moves = (*window, *op.attributes["strides"], *op.attributes["dilations"])
         if {*moves} != {1} or any(op.attributes["pads"]) or c_in % 2:
             return None
-        best = kernel_choice.best(products.FAMILY, program.dtype(op), target)
+        best = kernel_selection.best(gemm_work.FAMILY, program.dtype(op), target)
         halves = any(half_columns(c_out, kernel.packing[1]) for kernel in best)
         return twin(op, _OPERATOR) if halves else None
 
@@ -68,10 +68,10 @@ class Strassen:
         c_out, depth, *_ = program.vars[op.inputs[1]].shape
         rows = program.vars[op.outputs[0]].count // c_out
         half, columns = -(-rows // 2), half_columns(c_out, kernel.packing[1])
-        sum_cost = products.sum_cost(target, kernel)
+        sum_cost = gemm_work.sum_cost(target, kernel)
         sums = sum_cost * half * (depth // 2 * _SUM_INPUTS + columns * _SUM_OUTPUTS)
-        halves = 7 * products.operations(kernel, half, columns, depth // 2)
-        left = products.operations(kernel, rows, c_out - 2 * columns, depth)
+        halves = 7 * gemm_work.operations(kernel, half, columns, depth // 2)
+        left = gemm_work.operations(kernel, rows, c_out - 2 * columns, depth)
         size, block = element_bytes(kernel.dtype), self._block(target, kernel, depth, c_out)
         weights = (7 * columns * depth // 2 + (c_out - 2 * columns) * depth) * size
         blocks, block_bytes = -(-rows // block), min(block, rows) * (depth + c_out) * size
@@ -113,16 +113,16 @@ class Strassen:
             2: Packing(("bias", 1, nr), lambda b: pack_bias(b, 1, nr)),
         }
 
-    def layers(self, program: Program, op: Op) -> Iterator[tuple[str, Layer, int]]:
+    def kernel_calls(self, program: Program, op: Op) -> Iterator[tuple[str, KernelCall, int]]:
         """Seven products, and the sums around them."""
         c_out, depth, *_ = program.vars[op.inputs[1]].shape
         rows, k = program.vars[op.outputs[0]].count // c_out, depth // 2
         n = half_columns(c_out, kernels.kernel(op.attributes["kernel"]).packing[1])
         half, dtype = rows // 2, program.dtype(op)
-        yield "kernel", product(dtype, -(-rows // 2), n, k), 7
-        sums = Layer.of("StrassenSumsArgs", dtype, 0, half * k * (4 + 4), n=k, rows=half)
+        yield "kernel", gemm_call(dtype, -(-rows // 2), n, k), 7
+        sums = KernelCall.of("StrassenSumsArgs", dtype, 0, half * k * (4 + 4), n=k, rows=half)
         yield "sums_kernel", sums, 1
-        results = Layer.of("StrassenResultsArgs", dtype, 0, half * n * (3 + 1), n=n, rows=half)
+        results = KernelCall.of("StrassenResultsArgs", dtype, 0, half * n * (3 + 1), n=n, rows=half)
         yield "results_kernel", results, 1
 
 

@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from trimtab import kernels
 from trimtab.kernels import Kernel
-from trimtab.planner import blocking, products
+from trimtab.planner import blocking, gemm_work
 from trimtab.planner.algorithms import twin
 from trimtab.planner.cost import Work, last_level, passes
-from trimtab.planner.layers import Layer, product
+from trimtab.planner.kernel_calls import KernelCall, gemm_call
 from trimtab.planner.packing import Array, Packing, Preparation
 from trimtab.planner.packing.gemm import panels
 from trimtab.program import Op, Program, Var
@@ -157,7 +157,7 @@ class Winograd:
         assert costs, "the operator was lowered"
         inputs, outputs = _input_channels(c_in, square) * costs[0], c_out * costs[1]
         tiles = height * width
-        multiplied = size**2 * products.operations(kernel, tiles, c_out, depth)
+        multiplied = size**2 * gemm_work.operations(kernel, tiles, c_out, depth)
         weights = size**2 * depth * c_out * element_bytes(kernel.dtype)
         tile, block = self._block(program, op, kernel, target)
         tile_bytes = tile * element_bytes(kernel.dtype)
@@ -219,27 +219,27 @@ class Winograd:
             and (k.portable or (k.mr, k.nr) == tile)
         )
 
-    def _weights_layer(self, program: Program, op: Op, nr: int) -> Layer:
+    def _weights_layer(self, program: Program, op: Op, nr: int) -> KernelCall:
         """The transform of all weights of a place in squares, at once."""
         c_out, c_in, *_ = program.vars[op.inputs[1]].shape
         size, columns = self._size_of(program, op), c_in * -(-c_out // nr) * nr
         r = self._taps_of(program, op)
         elements = columns * (r**2 + size**2)
         sizes = {"columns": columns, "tile": self.tile, "size": size, "taps": r}
-        return Layer.of("WinogradWeightsArgs", program.dtype(op), 0, elements, **sizes)
+        return KernelCall.of("WinogradWeightsArgs", program.dtype(op), 0, elements, **sizes)
 
-    def layers(self, program: Program, op: Op) -> Iterator[tuple[str, Layer, int]]:
+    def kernel_calls(self, program: Program, op: Op) -> Iterator[tuple[str, KernelCall, int]]:
         """Products of all tiles, and their transforms."""
         c_out, c_in, *_ = program.vars[op.inputs[1]].shape
         size, square = self._size_of(program, op), self._square_of(op)
         height, width = self._tiles(program.vars[op.outputs[0]])
         dtype = program.dtype(op)
-        yield "kernel", product(dtype, height * width, c_out, square**2 * c_in), size**2
+        yield "kernel", gemm_call(dtype, height * width, c_out, square**2 * c_in), size**2
 
-        def transform(args_type: str, channels: int) -> Layer:
+        def transform(args_type: str, channels: int) -> KernelCall:
             elements = height * width * channels * (size**2 + self.tile**2)
             sizes = {"height": height, "width": width, "channels": channels}
-            return Layer.of(args_type, dtype, 0, elements, **sizes, tile=self.tile, size=size)
+            return KernelCall.of(args_type, dtype, 0, elements, **sizes, tile=self.tile, size=size)
 
         yield "input_kernel", transform("WinogradInputArgs", _input_channels(c_in, square)), 1
         yield "output_kernel", transform("WinogradOutputArgs", c_out), 1

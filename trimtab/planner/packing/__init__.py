@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trimtab.errors import PlanError
-from trimtab.planner.half import halved
-from trimtab.planner.layers import Layer
+from trimtab.planner.float16 import halved
+from trimtab.planner.kernel_calls import KernelCall
 from trimtab.program import Op, Program, Var, attributes
 from trimtab.schema import operator
 from trimtab.target import Target
@@ -49,7 +49,7 @@ class Preparation:
     operator: str
     attributes: Mapping[str, Any] = field(default_factory=dict)
     ready: bool = False
-    layers: tuple[tuple[str, Layer, int], ...] = ()
+    layers: tuple[tuple[str, KernelCall, int], ...] = ()
 
     def is_done(self, stored: str, wanted: str) -> bool:
         """Whether no operator is needed for elements of type `stored`."""

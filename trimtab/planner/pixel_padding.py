@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from trimtab.cores import Cache
 from trimtab.planner.blocking import held
-from trimtab.planner.parts import can_be_part, is_image
+from trimtab.planner.concat_elision import can_be_part, is_image
 from trimtab.program import Program, Var
 
 # Pixels that are read at once: depthwise kernels take two rows of windows, four pixels of each.

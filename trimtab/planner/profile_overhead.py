@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from trimtab.planner import algorithms, planner
-from trimtab.planner.choices import Plan, keys
+from trimtab.planner.plan_file import Plan, keys
 from trimtab.program import Op, Program
 from trimtab.target import Target
 
@@ -40,7 +40,8 @@ def price(optimized: Program, target: Target, given: Plan | None = None) -> Pric
     within, free = (planner.decide(optimized, machine, given) for machine in (target, open_target))
     twins = {twin.outputs[0]: twin for twin in free.ops}
     own, least = (
-        sum(cost.cycles for cost in planner.costs(plan, open_target)) for plan in (within, free)
+        sum(cost.cycles for cost in planner.operator_costs(plan, open_target))
+        for plan in (within, free)
     )
     changed = tuple(
         (key, *difference)

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from trimtab import files, paths, plugins
-from trimtab.build import builder, buildtools, toolchain
+from trimtab.build import builder, cmake_runner, toolchain
 from trimtab.engine import engine_file
 from trimtab.errors import BuildError
 from trimtab.progress import SILENT, Progress
@@ -28,7 +28,7 @@ def build_engine(progress: Progress = SILENT) -> Path:
     ToolchainError and BuildError.
     """
     target = engine_file()
-    if paths.is_checkout() or plugins.compiled():
+    if paths.is_checkout() or plugins.for_engine():
         build(["_engine"], "build the Python engine", progress, deliver={target.name: target})
     return target
 
@@ -55,11 +55,11 @@ def build(
         "TRIMTAB_TOOLS": "ON",
         "TRIMTAB_PROFILE": "full",
         "Python_EXECUTABLE": sys.executable,
-        "TRIMTAB_PLUGINS": ";".join(str(plugin.folder) for plugin in plugins.compiled()),
+        "TRIMTAB_PLUGINS": ";".join(str(plugin.folder) for plugin in plugins.for_engine()),
     }
     command = builder.configure_command(tree, cmake_file, "Release", options)
     with files.locked(tree / ".lock", error=BuildError, hint=builder.CACHE_HINT):
-        buildtools.run(tree, command, targets, title, progress=progress)
+        cmake_runner.run(tree, command, targets, title, progress=progress)
         for name, target in deliver.items():
             files.copy_if_changed(tree / name, target, error=BuildError, hint=builder.CACHE_HINT)
     return tree

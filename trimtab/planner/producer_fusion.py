@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping
 
-from trimtab.planner.kernel_choice import KernelChoice
+from trimtab.planner.kernel_selection import KernelChoice
 from trimtab.program import Op, Program
 
 Ways = Mapping[str, KernelChoice]

@@ -26,7 +26,7 @@ from trimtab.program.program import element_bytes
 
 
 @dataclass(frozen=True)
-class Layer:
+class KernelCall:
     """The calls that one operator makes of a kernel for `dtype`. `operations`: those of sums of
     products, 0 for kernels that rather move data; `bytes`: what is read and written at least once.
     """
@@ -38,12 +38,12 @@ class Layer:
     bytes: int
 
     @staticmethod
-    def of(args_type: str, dtype: str, operations: int, elements: int, **sizes: int) -> Layer:
+    def of(args_type: str, dtype: str, operations: int, elements: int, **sizes: int) -> KernelCall:
         """A layer that reads and writes so many elements."""
         bytes = element_bytes(dtype) * elements
-        return Layer(args_type, dtype, tuple(sizes.items()), operations, bytes)
+        return KernelCall(args_type, dtype, tuple(sizes.items()), operations, bytes)
 
-    def of_type(self, dtype: str) -> Layer:
+    def of_type(self, dtype: str) -> KernelCall:
         """The same of other elements."""
         bytes = self.bytes * element_bytes(dtype) // element_bytes(self.dtype)
         return replace(self, dtype=dtype, bytes=bytes)
@@ -59,14 +59,14 @@ class Layer:
         return " ".join(f"{name}={size}" for name, size in self.sizes if size > 1)
 
 
-def product(
+def gemm_call(
     dtype: str, rows: int, columns: int, k: int, taps: int = 1, step: int = 0, line: int = 0
-) -> Layer:
+) -> KernelCall:
     """A layer of a matrix kernel; `k`: elements of a tap; `step`: elements between pixels; `line`:
     pixels between taps. One tap of rows without gaps by default.
     """
     step = step or k
-    return Layer.of(
+    return KernelCall.of(
         "GemmArgs",
         dtype,
         2 * rows * columns * taps * k,
@@ -80,7 +80,7 @@ def product(
     )
 
 
-def sliding(output: tuple[int, ...], window: Sequence[int], stride: int) -> dict[str, int]:
+def window_sizes(output: tuple[int, ...], window: Sequence[int], stride: int) -> dict[str, int]:
     """The sizes of a layer of a kernel that slides a window over channels; `output`: n, c, h, w."""
     n, channels, height, width = output
     return {

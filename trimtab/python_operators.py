@@ -40,13 +40,13 @@ def operator(name: str, shape: Callable[..., Any] | None = None) -> Callable[[Fu
     def register(function: Function) -> Function:
         code = getattr(function, "__code__", None)
         place = f"{code.co_filename}:{code.co_firstlineno}" if code else repr(function)
-        _register(_Function(schema.operator(name), function, shape, place))
+        _register(_PythonOperator(schema.operator(name), function, shape, place))
         return function
 
     return register
 
 
-class _Function:
+class _PythonOperator:
     """What the engine calls; exceptions of the function become a PluginError with their line."""
 
     def __init__(
@@ -134,7 +134,7 @@ class _Function:
         return PluginError(f"operator {self.op.name}: the function {what}", where=self.place)
 
 
-def _register(function: _Function) -> None:
+def _register(function: _PythonOperator) -> None:
     op = function.op
     if not op.run_time:
         raise PluginError(

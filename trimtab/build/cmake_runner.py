@@ -67,7 +67,7 @@ def run(
     start = time.monotonic()
     # A tree of other options, or one whose first configuration failed, starts anew.
     stamp, text = tree / "configured.json", json.dumps(list(configure))
-    with _Work(title, progress) as work:
+    with _BuildSteps(title, progress) as work:
         if not stamp.is_file() or stamp.read_text(encoding="utf-8") != text:
             (tree / "CMakeCache.txt").unlink(missing_ok=True)
             with work.begun().step("configure"):
@@ -81,7 +81,7 @@ def run(
     return times
 
 
-class _Work:
+class _BuildSteps:
     """The step of a build, which begins when there is something to do."""
 
     def __init__(self, title: str, progress: Progress) -> None:

@@ -19,7 +19,7 @@ _SHF_ALLOC = 2
 _NAMES = ".shstrtab"
 
 
-class _Section(NamedTuple):
+class _SectionHeader(NamedTuple):
     """A section header, in the file's order of fields."""
 
     name: int
@@ -49,7 +49,7 @@ def strip(image: bytes) -> bytes:
     (table,) = struct.unpack_from(offset_format, image, offset_at)
     entry, count, names_index = struct.unpack_from(order + "HHH", image, counts_at)
     sections = [
-        _Section(*struct.unpack_from(section_format, image, table + i * entry))
+        _SectionHeader(*struct.unpack_from(section_format, image, table + i * entry))
         for i in range(count)
     ]
 
@@ -66,7 +66,7 @@ def strip(image: bytes) -> bytes:
     end = max((s.offset + s.size for s in loaded if s.type != _SHT_NOBITS), default=0)
     own_name = len(names)
     names += _NAMES.encode() + b"\0"
-    kept.append(_Section(own_name, _SHT_STRTAB, 0, 0, end, len(names), 0, 0, 1, 0))
+    kept.append(_SectionHeader(own_name, _SHT_STRTAB, 0, 0, end, len(names), 0, 0, 1, 0))
     body = image[:end] + names
     new_table = -(-len(body) // 8) * 8
     header = bytearray(body)

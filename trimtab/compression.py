@@ -18,7 +18,7 @@ _LEVEL = 3
 _CHUNK_BYTES = 128 * 1024
 
 
-class Packer(Protocol):
+class Compressor(Protocol):
     """Packs a stream piece by piece."""
 
     def compress(self, data: bytes, /) -> bytes:
@@ -35,26 +35,26 @@ class Readable(Protocol):
         """The next `size` bytes; fewer at the end."""
 
 
-def zstd() -> Packer:
+def zstd() -> Compressor:
     """One frame of zstd; a checksum of all that went in stands at its end."""
     return zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compressobj()
 
 
-def gzip() -> Packer:
+def gzip() -> Compressor:
     """gzip at its fastest: slower levels leave 3 % less of f16 and nothing less of f32."""
     return zlib.compressobj(level=1, wbits=16 + zlib.MAX_WBITS)
 
 
 # By the program that unpacks with `-dc`; the one to be preferred first.
-PACKERS: Mapping[str, Callable[[], Packer]] = {"zstd": zstd, "gzip": gzip}
+COMPRESSORS: Mapping[str, Callable[[], Compressor]] = {"zstd": zstd, "gzip": gzip}
 
 
-class Packed:
+class CompressedReader:
     """Reads as the packed form of `content`; `done_bytes` of it were read."""
 
-    def __init__(self, content: Readable, packer: Packer) -> None:
+    def __init__(self, content: Readable, packer: Compressor) -> None:
         self._content = content
-        self._packer: Packer | None = packer
+        self._packer: Compressor | None = packer
         self._ready = b""
         self.done_bytes = 0
 

@@ -14,7 +14,7 @@ from typing import Any
 from trimtab import schema
 from trimtab.errors import SchemaError
 from trimtab.kernels.isa import PORTABLE, Isa
-from trimtab.kernels.naming import Kernel, Recipe, named
+from trimtab.kernels.naming import Kernel, KernelTemplate, named
 
 _BEGIN = re.compile(r"^TRIMTAB_FAMILY\b", re.MULTILINE)
 _DECLARATION = re.compile(
@@ -69,13 +69,13 @@ class Family:
 
     def _kernel(self, isa: Isa, dtype: str, tile: str, isas: Mapping[str, Isa]) -> Kernel:
         name = "_".join(part for part in (self.name, dtype, tile, isa.name) if part)
-        recipe = Recipe(
+        template = KernelTemplate(
             vectors=f"kernels/{isa.folder}/{isa.vectors[dtype]}",
             header=f"kernels/generic/{self.header.name}",
             function=self.function + (f"<{tile.replace('x', ', ')}>" if tile else ""),
         )
         path = Path("generated", "kernels", f"{name}.cpp")
-        return named(name, isas, path, self.args_type, self.header, recipe)
+        return named(name, isas, path, self.args_type, self.header, template)
 
 
 def read_families(header: Path, root: Path) -> list[Family]:

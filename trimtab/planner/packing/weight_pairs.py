@@ -44,14 +44,14 @@ class Order:
         return int(self.places.shape[1])
 
 
-class _Weights:
+class _ByIdentity:
     """A constant's data, for a cache: equal if it is the same array."""
 
     def __init__(self, data: Array) -> None:
         self.data = data
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Weights) and self.data is other.data
+        return isinstance(other, _ByIdentity) and self.data is other.data
 
     def __hash__(self) -> int:
         return id(self.data)
@@ -75,11 +75,11 @@ def fits(w: Array) -> bool:
 
 def order(w: Array, groups: int, nr: int) -> Order:
     """The order for w: int8[c_out, c, kh, kw], in panels of nr columns."""
-    return _order(_Weights(w), groups, nr)
+    return _order(_ByIdentity(w), groups, nr)
 
 
 @lru_cache(maxsize=256)
-def _order(weights: _Weights, groups: int, nr: int) -> Order:
+def _order(weights: _ByIdentity, groups: int, nr: int) -> Order:
     panels = _panels(weights.data, groups, nr)
     count, taps, depth = panels.shape[:3]
     lines = panels.reshape(count * taps, depth, nr)

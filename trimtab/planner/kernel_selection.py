@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from trimtab import kernels, schema
 from trimtab.errors import PlanError
 from trimtab.kernels import Kernel
-from trimtab.planner import parts
+from trimtab.planner import concat_elision
 from trimtab.planner.algorithms import Algorithm
 from trimtab.planner.cost import NOTHING, Cost, cost
 from trimtab.program import Op, Program
@@ -31,7 +31,7 @@ class KernelChoice:
         """What the operator needs and the target has not, in words: itself, or kernels. One that
         may yet go (`parts`) needs nothing so far.
         """
-        if not self.target.holds(self.op.type) and self.op.type not in parts.PLACED:
+        if not self.target.holds(self.op.type) and self.op.type not in concat_elision.PLACED:
             return [self.op.type]
         return [
             f"a {' or '.join(families)} kernel for {self._dtype} ({self.op.type})"

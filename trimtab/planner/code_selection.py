@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from trimtab import kernels, schema
 from trimtab.errors import PlanError, ProfileError
 from trimtab.planner import algorithms
-from trimtab.planner.choices import Choice, Plan
 from trimtab.planner.code_bytes import CodeBytes, kernels_of, known
-from trimtab.planner.kernel_choice import KernelChoice
+from trimtab.planner.kernel_selection import KernelChoice
+from trimtab.planner.plan_file import Choice, Plan
 from trimtab.profile import Profile
 from trimtab.program import Program
 from trimtab.target import Target
@@ -29,7 +29,7 @@ Decide = Callable[[Target, Plan], Program]
 
 
 @dataclass(frozen=True)
-class Limits:
+class Constraints:
     """What a plan may take: `target` holds kernels, `given` algorithms."""
 
     target: Target
@@ -37,7 +37,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Cost:
+class CodeCost:
     """Of a plan within limits. `time`: work of the operators that have algorithms to choose from,
     in the planner's measure; `bytes`: of code.
     """
@@ -51,20 +51,20 @@ class Cost:
         return self.time * math.pow(self.bytes, weight)
 
 
-def limits(decide: Decide, target: Target, given: Plan) -> Limits:
+def select(decide: Decide, target: Target, given: Plan) -> Constraints:
     """Within which the plan has the least cost; `decide` makes a program's plan within limits. The
     binary of a profile has its code anyway, unless it is to be small, too.
     """
-    best = Limits(target, given)
+    best = Constraints(target, given)
     code = known(target.arch)
     if code is None or (target.profile and given.prefer not in _TIME_PER_SIZE):
         return best
     planned = decide(target, given)
-    least = cost(planned, best, code)
+    least = code_cost(planned, best, code)
     while True:
         tried = [
-            (cost(twin, fewer, code), fewer, twin)
-            for _, fewer in without(planned, best)
+            (code_cost(twin, fewer, code), fewer, twin)
+            for _, fewer in omissions(planned, best)
             if (twin := attempt(decide, fewer))
         ]
         found = min(tried, key=lambda one: one[0].total(given), default=None)
@@ -73,7 +73,7 @@ def limits(decide: Decide, target: Target, given: Plan) -> Limits:
         least, best, planned = found
 
 
-def attempt(decide: Decide, within: Limits) -> Program | None:
+def attempt(decide: Decide, within: Constraints) -> Program | None:
     """The plan within limits; None where an operator is left without a kernel, or a plan file names
     what they leave out.
     """
@@ -83,7 +83,7 @@ def attempt(decide: Decide, within: Limits) -> Program | None:
         return None
 
 
-def cost(planned: Program, within: Limits, code: CodeBytes) -> Cost:
+def code_cost(planned: Program, within: Constraints, code: CodeBytes) -> CodeCost:
     """That of a plan: small kernels take longer than the planner's measure says, and weights that
     are packed at load need code for it.
     """
@@ -94,7 +94,7 @@ def cost(planned: Program, within: Limits, code: CodeBytes) -> Cost:
             called = map(kernels.kernel, kernels_of(op))
             slower = max(kernels.isas()[k.isa].slower.get(k.family, 1) for k in called)
             time += slower * KernelChoice(planned, op, algorithm, target).cost().cycles
-    return Cost(time, code.of(planned.ops, _packing(planned, within.given)))
+    return CodeCost(time, code.of(planned.ops, _packing(planned, within.given)))
 
 
 def _packing(planned: Program, given: Plan) -> set[str]:
@@ -110,7 +110,7 @@ def _packing(planned: Program, given: Plan) -> set[str]:
     return found
 
 
-def without(planned: Program, within: Limits) -> Iterator[tuple[str, Limits]]:
+def omissions(planned: Program, within: Constraints) -> Iterator[tuple[str, Constraints]]:
     """What a plan could do without, and the limits that leave it out: the operator of an algorithm,
     one of several algorithms that share it, and kernels of which there are small ones.
     """
@@ -145,4 +145,4 @@ def _fewer(target: Target, operator: str = "", held: Iterable[str] = ()) -> Targ
     """The target without an operator, or with no kernels but those that are named."""
     ops = [op for op in schema.operators() if op != operator and target.holds(op)]
     kept = held or [kernel.name for kernel in target.kernels()]
-    return target.within(Profile("small", "", tuple(ops), tuple(schema.DTYPES), tuple(kept)))
+    return target.with_profile(Profile("small", "", tuple(ops), tuple(schema.DTYPES), tuple(kept)))
