@@ -66,7 +66,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "instruments": {
         *("__init__", "errors", "paths", "files", "tables", "progress", "kernels"),
         *("engine", "cores", "target", "program", "importers", "planner", "session", "build"),
-        *("bench", "devices", "quantize"),
+        *("bench", "devices", "quantization"),
     },
     "pages": {
         *("errors", "paths", "files", "tables", "schema", "kernels", "cores", "importers"),
