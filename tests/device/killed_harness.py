@@ -11,7 +11,8 @@ from pathlib import Path
 from tests.unit.bench_fakes import make_golden, make_subject
 from trimtab.bench.jobs import Settings
 from trimtab.bench.protocol import measure
-from trimtab.devices import find_device, lease
+from trimtab.devices import find_device
+from trimtab.devices.control import lease
 
 
 def main(name: str, folder: Path, lease_s: int, owner: str) -> None:

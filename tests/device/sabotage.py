@@ -27,7 +27,9 @@ from tests.device.fake_sysfs import FakeSysfs
 from tests.unit.bench_fakes import RUNNER, make_golden, make_subject
 from trimtab.bench.jobs import Settings, Subject
 from trimtab.bench.protocol import measure
-from trimtab.devices import client, facts, find_device, lease, shell, ssh, watchdog
+from trimtab.devices import facts, find_device, remote, shell
+from trimtab.devices.control import lease, watchdog
+from trimtab.devices.ssh import openssh
 from trimtab.errors import TrimtabError
 
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
@@ -190,7 +192,7 @@ def hasten(patch: Callable[[object, str, object], None], stage: Stage) -> None:
         text = getattr(module, name)
         patch(module, name, text.replace(BOOT_ID, str(stage.folder / "boot_id")))
     patch(watchdog, "_LOOK_S", 0.2)
-    patch(client, "_KILL_S", 3.0)
+    patch(remote, "_KILL_S", 3.0)
     patch(shell, "_RECONNECT_S", 1.0 if stage.fault == "server" else 20.0)
     if stage.fault == "timeout":
         patch(shell, "_HOUSEKEEPING_S", 2.0)
@@ -198,7 +200,7 @@ def hasten(patch: Callable[[object, str, object], None], stage: Stage) -> None:
         patch(lease, "LEASE_S", 4)
         patch(lease, "_RENEW_S", 1.0)
     if stage.fault == "frozen":
-        patch(ssh, "_OPTIONS", {**ssh._OPTIONS, "ServerAliveInterval": 1})
+        patch(openssh, "_OPTIONS", {**openssh._OPTIONS, "ServerAliveInterval": 1})
 
 
 def prepare(

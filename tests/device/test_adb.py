@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.device.servers import Android
-from trimtab.devices import adb, client, find_device, shell
+from trimtab.devices import adb, find_device, remote, shell
 from trimtab.errors import (
     DeviceError,
     DeviceRefusedError,
@@ -151,7 +151,7 @@ def test_a_link_that_breaks_and_comes_back(
 def test_a_frozen_device_is_lost_and_another_connection_reaches_it(
     start_adbd: Callable[..., Android], config: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client, "_KILL_S", 1.0)
+    monkeypatch.setattr(remote, "_KILL_S", 1.0)
     phone = start_adbd()
     phone.define(config, "phone")
     with find_device("phone").open() as device:

@@ -13,7 +13,8 @@ import pytest
 
 from tests.device.conftest import compile_c, require
 from trimtab.devices import board, find_device
-from trimtab.devices.cpio import CpioWriter
+from trimtab.devices.board import machine
+from trimtab.devices.board.cpio import CpioWriter
 from trimtab.errors import DeviceError, DeviceFullError, DeviceUnreachableError, EmulatorError
 
 pytestmark = pytest.mark.device
@@ -139,7 +140,7 @@ def test_a_board_that_does_not_boot_is_reported_and_stopped(
     board.down("aarch64")
     with pytest.raises(EmulatorError, match="no-such-core"):
         board.up("aarch64", cpu_model="no-such-core")
-    monkeypatch.setattr(board, "_BOOT_S", 0.2)
+    monkeypatch.setattr(machine, "_BOOT_S", 0.2)
     with pytest.raises(EmulatorError, match="did not boot"):
         board.up("aarch64")
     assert board.status("aarch64") is None

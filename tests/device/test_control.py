@@ -19,8 +19,8 @@ from trimtab.bench import protocol, results
 from trimtab.bench.jobs import Settings
 from trimtab.bench.results import Record, Status
 from trimtab.bench.summary import summarize
-from trimtab.devices import Device, find_device, governor, lease, thermal
-from trimtab.devices.control import Control, controlled
+from trimtab.devices import Device, find_device
+from trimtab.devices.control import Control, controlled, governor, lease, thermal
 from trimtab.errors import DeviceBusyError, UsageError
 from trimtab.reports import terminal
 from trimtab.workflow import ab

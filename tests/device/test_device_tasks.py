@@ -14,8 +14,8 @@ from tests.device.conftest import SshServer
 from tests.device.fake_sysfs import FakeSysfs
 from trimtab.build import host_build
 from trimtab.cli import namespace
-from trimtab.devices import Device, find_device, lease
-from trimtab.devices.control import Control, controlled
+from trimtab.devices import Device, find_device
+from trimtab.devices.control import Control, controlled, lease
 from trimtab.errors import DeviceBusyError
 from trimtab.workflow.alone import alone
 

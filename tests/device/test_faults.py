@@ -20,7 +20,8 @@ from tests.unit import disks
 from trimtab import errors
 from trimtab.bench import results
 from trimtab.bench.results import Record, Status
-from trimtab.devices import find_device, lease
+from trimtab.devices import find_device
+from trimtab.devices.control import lease
 
 pytestmark = pytest.mark.device
 

@@ -19,7 +19,9 @@ from trimtab.bench import results
 from trimtab.bench.golden import Golden
 from trimtab.bench.jobs import Settings
 from trimtab.bench.protocol import measure
-from trimtab.devices import board, find_device, lease, shell
+from trimtab.devices import board, find_device, shell
+from trimtab.devices.board import machine
+from trimtab.devices.control import lease
 
 pytestmark = [pytest.mark.device, pytest.mark.slow]
 
@@ -74,7 +76,7 @@ def lose_power(board_cache: Path, up: board.State) -> Iterator[Callable[[], None
         words = Path(f"/proc/{up.pid}/cmdline").read_bytes().decode().split("\0")[:-1]
         while STRUCK not in serial.read_text(errors="replace"):
             time.sleep(0.1)
-        board._stop(up.pid)
+        machine._stop(up.pid)
         restarted.append(subprocess.Popen(words, stdin=subprocess.DEVNULL))
 
     yield lose

@@ -18,8 +18,8 @@ from trimtab.bench import results
 from trimtab.bench.jobs import Settings
 from trimtab.bench.protocol import measure
 from trimtab.bench.results import Status
-from trimtab.devices import find_device, lease
-from trimtab.devices.control import Control
+from trimtab.devices import find_device
+from trimtab.devices.control import Control, lease
 
 pytestmark = pytest.mark.device
 

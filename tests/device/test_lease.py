@@ -16,9 +16,9 @@ import pytest
 from tests.device.conftest import SshServer, require
 from tests.device.fake_sysfs import FakeSysfs
 from tests.device.test_ssh import kill_sessions
-from trimtab.devices import find_device, lease, watchdog
-from trimtab.devices.control import Control, controlled
-from trimtab.devices.lease import Lease
+from trimtab.devices import find_device
+from trimtab.devices.control import Control, controlled, lease, watchdog
+from trimtab.devices.control.lease import Lease
 from trimtab.devices.local import LocalDevice
 from trimtab.devices.process import Source
 from trimtab.devices.protocol import CommandResult, Transcript

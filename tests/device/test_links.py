@@ -14,7 +14,8 @@ import pytest
 
 from tests.device.conftest import SshServer
 from tests.device.test_ssh import kill_sessions
-from trimtab.devices import Device, client, find_device, shell, ssh
+from trimtab.devices import Device, find_device, remote, shell, ssh
+from trimtab.devices.ssh import openssh
 from trimtab.errors import (
     DeviceError,
     DeviceOutputError,
@@ -170,7 +171,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def test_a_frozen_connection_ends(server: SshServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(ssh._OPTIONS, "ServerAliveInterval", 1)
+    monkeypatch.setitem(openssh._OPTIONS, "ServerAliveInterval", 1)
     with find_device("board1").open(trust_new=True) as device:
         started = time.monotonic()
         with frozen(server), pytest.raises(DeviceUnreachableError, match="not responding"):
@@ -182,7 +183,7 @@ def test_a_frozen_connection_ends(server: SshServer, monkeypatch: pytest.MonkeyP
 def test_a_time_out_over_a_frozen_connection_claims_no_kill(
     server: SshServer, device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client, "_KILL_S", 1.0)
+    monkeypatch.setattr(remote, "_KILL_S", 1.0)
     freeze = frozen(server)
     timer = threading.Timer(0.5, freeze.__enter__)
     timer.start()

@@ -16,7 +16,8 @@ from trimtab.bench import protocol, results
 from trimtab.bench.jobs import Settings
 from trimtab.bench.results import Record, Status
 from trimtab.bench.summary import compare, summarize
-from trimtab.devices import facts, find_device, lease, shell, watchdog
+from trimtab.devices import facts, find_device, shell
+from trimtab.devices.control import lease, watchdog
 from trimtab.errors import DeviceError, DeviceUnreachableError, TrimtabError
 from trimtab.workflow import ab
 from trimtab.workflow.ab import AbRequest

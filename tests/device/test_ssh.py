@@ -22,6 +22,7 @@ from trimtab.bench.jobs import Settings
 from trimtab.bench.protocol import measure
 from trimtab.bench.results import Status
 from trimtab.devices import find_device, ssh
+from trimtab.devices.ssh import openssh
 from trimtab.errors import (
     DeviceError,
     DeviceFullError,
@@ -143,7 +144,7 @@ def test_a_name_that_does_not_resolve_is_unreachable(sshd: SshServer, config: Pa
 def test_a_server_that_does_not_speak_ssh_is_unreachable(
     sshd: SshServer, config: Path, monkeypatch: pytest.MonkeyPatch, greeting: bytes
 ) -> None:
-    monkeypatch.setitem(ssh._OPTIONS, "ConnectTimeout", 1)
+    monkeypatch.setitem(openssh._OPTIONS, "ConnectTimeout", 1)
     with socket.create_server(("127.0.0.1", 0)) as server:
         sshd.define(config, "board1", port=server.getsockname()[1])
         answer = threading.Thread(target=lambda: server.accept()[0].sendall(greeting))

@@ -17,8 +17,9 @@ from trimtab.bench import protocol, results
 from trimtab.bench.jobs import Settings
 from trimtab.bench.results import Status, Writer
 from trimtab.bench.summary import summarize
-from trimtab.devices import Device, energy, find_device
-from trimtab.devices.energy import Kind, Sample
+from trimtab.devices import Device, find_device
+from trimtab.devices.control import energy
+from trimtab.devices.control.energy import Kind, Sample
 
 FILES = {
     "class/powercap/intel-rapl:0/name": "package-0",

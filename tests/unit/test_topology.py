@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from trimtab.devices import sysfs, thermal, topology
-from trimtab.devices.sysfs import Tree
-from trimtab.devices.thermal import Sample
+from trimtab.devices import facts
+from trimtab.devices.control import sysfs, thermal, topology
+from trimtab.devices.control.sysfs import Tree
+from trimtab.devices.control.thermal import Sample
 from trimtab.errors import UsageError
 
 CPU = "devices/system/cpu"
@@ -139,4 +140,4 @@ def test_the_temperature_is_that_of_the_hottest_zone_of_a_processor(
     zones: list[str], celsius: float
 ) -> None:
     told = [(kind, 60_000 - 10_000 * number) for number, kind in enumerate(zones)]
-    assert thermal.hottest(told) == celsius
+    assert facts.hottest(told) == celsius

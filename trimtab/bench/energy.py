@@ -14,8 +14,8 @@ from typing import Any
 
 from trimtab.bench import runner
 from trimtab.bench.results import Event, Record
-from trimtab.devices import energy
-from trimtab.devices.energy import MIN_UPDATES, Sample
+from trimtab.devices.control import energy
+from trimtab.devices.control.energy import MIN_UPDATES, Sample
 from trimtab.devices.protocol import Device
 
 SPAN_S = 10  # of the launch, at least, and of the rest before it

@@ -21,7 +21,8 @@ def show(
     _: Context, name: str, trust_new: bool = False, watch: bool = False, json: bool = False
 ) -> None:
     """Connect to a device and tell its processor, memory, clock and temperature."""
-    from trimtab.devices import find_device, listing, monitor
+    from trimtab.devices import find_device, listing
+    from trimtab.devices.control import monitor
     from trimtab.workflow.progress import redraw
 
     with find_device(name).open(trust_new=trust_new) as opened:
@@ -44,7 +45,8 @@ def show(
 )
 def unlock(_: Context, name: str, force: bool = False, trust_new: bool = False) -> None:
     """Take a device away from a measurement that has it and is gone."""
-    from trimtab.devices import find_device, lease
+    from trimtab.devices import find_device
+    from trimtab.devices.control import lease
 
     with find_device(name).open(trust_new=trust_new) as opened:
         print(f"{name}: {lease.unlock(opened, force=force)}")

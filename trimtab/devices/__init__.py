@@ -1,6 +1,5 @@
 """Where binaries run: `find_device("pi4").open()` gives a `Device` to use in a `with`."""
 
-from trimtab.devices.definition import Definition, find_device, list_devices
 from trimtab.devices.protocol import (
     CacheSimulator,
     CommandResult,
@@ -12,6 +11,7 @@ from trimtab.devices.protocol import (
     Pushed,
     Transcript,
 )
+from trimtab.devices.registry import Definition, find_device, list_devices
 
 __all__ = [
     "CacheSimulator",

@@ -23,8 +23,8 @@ import subprocess
 import time
 from collections.abc import Sequence
 
-from trimtab.devices.client import ClientDevice, missing_client
-from trimtab.devices.definition import Definition, Options
+from trimtab.devices.registry import Definition, Options
+from trimtab.devices.remote import ClientDevice, missing_client
 from trimtab.errors import DeviceError, DeviceRefusedError, DeviceUnreachableError
 
 PROGRAMS = {"adb": "adb"}  # that this transport starts, and the packages with them

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterable
 from pathlib import Path
 
 from trimtab import cores
-from trimtab.devices import thermal
 from trimtab.devices.protocol import DeviceInfo
 
 SYSFS = "/sys"
+
+# Names of thermal zones and cooling devices of a processor: "soc-thermal", "bigcore0-thermal"
+# (Rockchip), "BIG" (Exynos), "Processor".
+CPU_SENSOR = re.compile("cpu|core|soc|x86_pkg|processor|powerclamp|^(big|mid|little)$", re.I)
 
 # Every line is `key=value`; a file that is not there prints nothing. For dash, bash, busybox, mksh.
 _SCRIPT = r"""
@@ -101,4 +105,12 @@ def _arm_core(implementer: str, part: str) -> str:
 
 def _temperature(zones: list[str]) -> float | None:
     told = ((kind, _number(value)) for kind, _, value in (zone.rpartition(" ") for zone in zones))
-    return thermal.hottest((kind, milli) for kind, milli in told if milli is not None)
+    return hottest((kind, milli) for kind, milli in told if milli is not None)
+
+
+def hottest(told: Iterable[tuple[str, int]]) -> float | None:
+    """The hottest CPU zone (or zone, when none names itself a CPU), in degrees Celsius, of their
+    kinds and thousandths of a degree.
+    """
+    readings = [(bool(CPU_SENSOR.search(kind)), milli / 1000) for kind, milli in told]
+    return max(readings)[1] if readings else None

@@ -28,9 +28,9 @@ from pathlib import Path
 from typing import Self
 
 from trimtab.devices import ssh
-from trimtab.devices.definition import Definition, Options
-from trimtab.devices.host_keys import known_hosts_file
+from trimtab.devices.registry import Definition, Options
 from trimtab.devices.ssh import Address, SshDevice
+from trimtab.devices.ssh.host_keys import known_hosts_file
 from trimtab.errors import (
     DeviceBusyError,
     DeviceError,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 
-from trimtab.devices.definition import list_devices, unreadable_devices
 from trimtab.devices.protocol import DeviceInfo
+from trimtab.devices.registry import list_devices, unreadable_devices
 from trimtab.tables import Column, Table
 
 

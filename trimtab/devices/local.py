@@ -16,10 +16,10 @@ import time
 from pathlib import Path
 
 from trimtab import paths
-from trimtab.devices import watchdog
-from trimtab.devices.definition import Definition, Options
 from trimtab.devices.process import Process, Source
+from trimtab.devices.process_group import timed_out
 from trimtab.devices.protocol import CommandResult, Transcript
+from trimtab.devices.registry import Definition, Options
 from trimtab.devices.shell import ShellDevice
 from trimtab.errors import DeviceError
 
@@ -55,7 +55,7 @@ class LocalDevice(ShellDevice):
                         process.finish(time.monotonic() + _GRACE_S)
                 process.end()
                 if isinstance(error, TimeoutError):
-                    raise watchdog.timed_out(self.name, script, timeout_s, is_ended=True) from None
+                    raise timed_out(self.name, script, timeout_s, is_ended=True) from None
                 raise
         assert code is not None
         outputs = bytes(transcript.stdout), bytes(errors.stdout)

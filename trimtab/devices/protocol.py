@@ -13,6 +13,8 @@ from trimtab.devices.cache_log import CacheLog
 from trimtab.errors import DeviceOutputError
 from trimtab.progress import SILENT, Progress
 
+NO_ROOM = 81  # exit code of our scripts on the device: its disk is full; nothing they call uses it
+
 
 @dataclass(frozen=True)
 class CommandResult:

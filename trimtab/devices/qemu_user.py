@@ -26,9 +26,9 @@ from trimtab import cores, paths
 from trimtab.cores import Cache
 from trimtab.devices import cache_log, icount, tcg
 from trimtab.devices.cache_log import CacheLog
-from trimtab.devices.definition import Definition, Options
 from trimtab.devices.local import LocalDevice
 from trimtab.devices.protocol import CommandResult, DeviceInfo, InstructionCounts, Transcript
+from trimtab.devices.registry import Definition, Options
 from trimtab.devices.shell import quote
 from trimtab.errors import DeviceError, EmulatorError
 

@@ -29,7 +29,7 @@ from typing import BinaryIO, Self
 from trimtab import compression, files
 from trimtab.devices import facts
 from trimtab.devices.process import Source
-from trimtab.devices.protocol import CommandResult, DeviceInfo, Pushed, Transcript
+from trimtab.devices.protocol import NO_ROOM, CommandResult, DeviceInfo, Pushed, Transcript
 from trimtab.errors import (
     DeviceError,
     DeviceFullError,
@@ -44,7 +44,6 @@ _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.25, 8.0
 _SLOWEST_LINK_BYTES_PER_S = 64 * 1024  # what a push or pull may take at most
 _SLOWEST_HASH_BYTES_PER_S = 4 * 1024 * 1024
 # Exit codes of our scripts; nothing they call uses them.
-NO_ROOM = 81
 _DAMAGED = 82
 _NOT_READ = 83
 _WORTH_PACKING_BYTES = 1_000_000  # less is there before its packing would count

@@ -14,7 +14,8 @@ from trimtab.bench.comparison import Verdict
 from trimtab.bench.floor import Floor
 from trimtab.bench.jobs import Job, Schedule, Settings, Turn
 from trimtab.bench.results import Record
-from trimtab.devices import Device, DeviceInfo, find_device, sysfs, topology
+from trimtab.devices import Device, DeviceInfo, find_device
+from trimtab.devices.control import sysfs, topology
 from trimtab.errors import DeviceError, UsageError
 from trimtab.progress import SILENT, Progress
 from trimtab.workflow.sides import Ready, Side, check, ready

@@ -17,7 +17,7 @@ from trimtab.bench.shipped import Shipped
 from trimtab.build import builder
 from trimtab.build.builder import Build
 from trimtab.build.toolchain import find_toolchain
-from trimtab.devices.definition import Definition
+from trimtab.devices.registry import Definition
 from trimtab.errors import UsageError
 from trimtab.planner import planner
 from trimtab.planner.plan_file import Plan

@@ -13,7 +13,7 @@ from trimtab.bench import index, kept, results
 from trimtab.bench.golden import Golden
 from trimtab.bench.jobs import Settings, Subject
 from trimtab.build import builder
-from trimtab.devices.definition import Definition
+from trimtab.devices.registry import Definition
 from trimtab.errors import PlanError, UsageError
 from trimtab.program import inspection
 from trimtab.progress import SILENT, Progress

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from trimtab.devices import sysfs
+from trimtab.devices.control import sysfs
+from trimtab.devices.control.sysfs import Tree
+from trimtab.devices.facts import CPU_SENSOR, hottest
 from trimtab.devices.protocol import Device
-from trimtab.devices.sysfs import Tree
 
 GATE_S = 120.0  # a board with a heat sink cools from its trip point in less
 _POLL_S = 1.0
@@ -20,8 +21,6 @@ _NO_TRIP_CELSIUS = 65.0  # where the device names no trip point; boards throttle
 _CPU = "devices/system/cpu/cpu#/"
 _ZONE = "class/thermal/thermal_zone#/"
 _COOLER = "class/thermal/cooling_device#/"
-# Zones and coolers: "soc-thermal", "bigcore0-thermal" of Rockchip, "BIG" of Exynos, "Processor".
-_OF_CPU = re.compile("cpu|core|soc|x86_pkg|processor|powerclamp|^(big|mid|little)$", re.I)
 _SELF_CLOCKING = ("intel_pstate", "amd-pstate", "amd-pstate-epp")  # they report an average
 _SLOW = 0.9
 
@@ -59,7 +58,7 @@ def parse(tree: Tree, cores: Collection[int]) -> Sample:
         read = tree.numbers(f"{_CPU}cpufreq/{name}")
         return {core: khz / 1000 for core, khz in read.items() if core in cores}
 
-    coolers = {n: kind for n, kind in tree.find(_COOLER + "type") if _OF_CPU.search(kind)}
+    coolers = {n: kind for n, kind in tree.find(_COOLER + "type") if CPU_SENSOR.search(kind)}
     states, changes = (
         tree.numbers(_COOLER + "cur_state"),
         tree.numbers(_COOLER + "stats/total_trans"),
@@ -90,14 +89,6 @@ def zones(tree: Tree) -> dict[str, float]:
     return {f"{kinds.get(zone, 'zone')} {zone}": milli / 1000 for zone, milli in readings}
 
 
-def hottest(told: Iterable[tuple[str, int]]) -> float | None:
-    """The hottest CPU zone (or zone, when none names itself a CPU), in degrees Celsius, of their
-    kinds and thousandths of a degree.
-    """
-    readings = [(bool(_OF_CPU.search(kind)), milli / 1000) for kind, milli in told]
-    return max(readings)[1] if readings else None
-
-
 def limit_of(tree: Tree) -> float:
     """The temperature to start below: 10 degrees under the lowest trip point at which the kernel
     slows the processor down, else 65.
@@ -105,7 +96,7 @@ def limit_of(tree: Tree) -> float:
     trips = [
         _trip(tree, zone, path)
         for zone, kind in tree.find(_ZONE + "type")
-        if _OF_CPU.search(kind)
+        if CPU_SENSOR.search(kind)
         for path, text in tree.files.items()
         if re.fullmatch(rf"class/thermal/thermal_zone{zone}/trip_point_\d+_type", path)
         and text == "passive"

@@ -20,11 +20,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from trimtab.devices import governor, sysfs, thermal, topology, watchdog
-from trimtab.devices.governor import Change
-from trimtab.devices.lease import Lease, acquire
+from trimtab.devices.control import governor, sysfs, thermal, topology, watchdog
+from trimtab.devices.control.governor import Change
+from trimtab.devices.control.lease import Lease, acquire
+from trimtab.devices.control.thermal import Sample
 from trimtab.devices.protocol import Device
-from trimtab.devices.thermal import Sample
 from trimtab.errors import DeviceError, UsageError
 
 KEEP = "keep"

@@ -16,7 +16,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Sequence
 
-from trimtab.devices import watchdog
+from trimtab.devices import process_group
 from trimtab.devices.process import Process, Sink, Source
 from trimtab.devices.protocol import CommandResult, Transcript
 from trimtab.devices.shell import ShellDevice
@@ -61,8 +61,8 @@ class ClientDevice(ShellDevice):
                 is_ended = self._end(command)
                 if isinstance(error, TimeoutError):
                     if is_ended is None:
-                        raise watchdog.frozen(self.name, script, timeout_s) from None
-                    raise watchdog.timed_out(self.name, script, timeout_s, is_ended) from None
+                        raise process_group.frozen(self.name, script, timeout_s) from None
+                    raise process_group.timed_out(self.name, script, timeout_s, is_ended) from None
                 raise
             if result is None:
                 raise self._lost(command.said())
@@ -75,12 +75,12 @@ class ClientDevice(ShellDevice):
         group = command.process_group
         result = None
         with contextlib.suppress(TimeoutError, DeviceError):
-            script = "true" if group is None else watchdog.end_script(group)
+            script = "true" if group is None else process_group.end_script(group)
             with _Command(self, script, Transcript(), None) as killer:
                 result = killer.finish(time.monotonic() + _KILL_S)
             with contextlib.suppress(TimeoutError, DeviceError):
                 command.finish(time.monotonic() + _GRACE_S)
-        return None if result is None else watchdog.is_ended(result)
+        return None if result is None else process_group.is_ended(result)
 
 
 class _Command:

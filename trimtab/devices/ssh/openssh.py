@@ -31,9 +31,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from trimtab.devices import host_keys
-from trimtab.devices.client import ClientDevice, missing_client
-from trimtab.devices.definition import Definition, Options
+from trimtab.devices.registry import Definition, Options
+from trimtab.devices.remote import ClientDevice, missing_client
+from trimtab.devices.ssh import host_keys
 from trimtab.errors import DeviceError, DeviceRefusedError, DeviceUnreachableError
 
 PROGRAMS = {"ssh": "openssh-client"}  # that this transport starts, and the packages with them

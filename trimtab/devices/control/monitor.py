@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 
 from trimtab import tables
-from trimtab.devices import governor, lease, sysfs, thermal, topology
+from trimtab.devices.control import governor, lease, sysfs, thermal, topology
 from trimtab.devices.protocol import Device
 from trimtab.tables import Column, Table, number
 

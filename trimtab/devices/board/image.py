@@ -23,8 +23,8 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from trimtab import files
-from trimtab.devices.cpio import CpioWriter
-from trimtab.devices.debian import PackageSource, open_package
+from trimtab.devices.board.cpio import CpioWriter
+from trimtab.devices.board.debian import PackageSource, open_package
 from trimtab.errors import EmulatorError
 from trimtab.progress import Progress
 

@@ -11,27 +11,10 @@ from __future__ import annotations
 
 import shlex
 
-from trimtab.devices.protocol import CommandResult, Device
-from trimtab.errors import DeviceTimeoutError, DeviceUnreachableError
+from trimtab.devices import process_group
+from trimtab.devices.protocol import Device
 
 _LOOK_S = 2  # how often the watchdog looks
-
-# Prints "ended" when the group's leader was seen to be gone. SIGTERM for scripts that clean up,
-# SIGKILL a second later for all else. A zombie has ended; nobody may be there to reap it. Not every
-# `kill` knows `--`, and after an explicit signal a number that begins with `-` needs none.
-_END = r"""
-state() {
-  stat=; read -r stat 2>/dev/null </proc/$1/stat || return 1
-  set -- ${stat##*) }; state=$1; started=${20}; [ "$state" != Z ]
-}
-end() {
-  kill -15 -$1; i=0
-  while [ $i -lt 20 ] && kill -0 -$1 && state $1; do sleep 0.05; i=$((i+1)); done
-  kill -9 -$1 || kill -9 $1; i=0
-  while state $1; do [ $i -ge 40 ] && return 1; sleep 0.05; i=$((i+1)); done
-  echo ended
-} 2>/dev/null
-"""
 
 # `clean FOLDER` ends the runner that is noted there, undoes what is noted there, and tells it. Only
 # what is noted by ourselves: the folder is open to all, and we may be root.
@@ -91,44 +74,11 @@ _NOTE = (
 _LOST = 75  # sysexits.h EX_TEMPFAIL
 
 
-def end_script(group: int) -> str:
-    """Ends a process group; prints "ended" when that was seen."""
-    return f"{_END}\nend {group}\n"
-
-
-def is_ended(result: CommandResult) -> bool:
-    """Whether what `end_script` printed says that the group's end was seen."""
-    return result.stdout.split() == [b"ended"]
-
-
-def timed_out(device: str, command: str, timeout_s: float, is_ended: bool) -> DeviceTimeoutError:
-    """The error of a command that took too long, which says no more than what was seen."""
-    fate = "ended there" if is_ended else "it may still run there"
-    return DeviceTimeoutError(
-        f"no end after {timeout_s:g} s, {fate}: {command[-200:]}",
-        where=device,
-        hint="give it longer (--timeout), or look at what the device does"
-        if is_ended
-        else "the watchdog there ends a runner whose lease is not renewed; the next run looks",
-    )
-
-
-def frozen(device: str, command: str, timeout_s: float) -> DeviceUnreachableError:
-    """The error of a command that took too long on a device that does not answer any more."""
-    return DeviceUnreachableError(
-        f"no end after {timeout_s:g} s, and the device does not answer; it may still run there: "
-        f"{command[-200:]}",
-        where=device,
-        hint="is its network or cable well? The watchdog there ends a runner whose lease is not "
-        "renewed; the next run looks",
-    )
-
-
 def script(folder: str, body: str) -> str:
     """`body`, which may use `newest`, `held`, `tell` and `clean` on the leases in `folder` (of the
     device; "": where leases lie if nobody says otherwise).
     """
-    return _END + _LEASES.format(folder=shlex.quote(folder)) + body
+    return process_group.FUNCTIONS + _LEASES.format(folder=shlex.quote(folder)) + body
 
 
 def start(device: Device, root: str, number: int) -> None:

@@ -26,10 +26,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from trimtab import cores, files, paths
-from trimtab.devices import board_image, host_keys, ssh
-from trimtab.devices.board_image import MACHINES
-from trimtab.devices.definition import Definition, Options
-from trimtab.devices.ssh import Address, SshDevice
+from trimtab.devices import ssh
+from trimtab.devices.board import image as board_image
+from trimtab.devices.board.image import MACHINES
+from trimtab.devices.registry import Definition, Options
+from trimtab.devices.ssh import Address, SshDevice, host_keys
 from trimtab.errors import DeviceError, DeviceUnreachableError, EmulatorError
 from trimtab.progress import SILENT, Progress
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trimtab import cores as known_cores
-from trimtab.devices import sysfs
-from trimtab.devices.sysfs import Tree
+from trimtab.devices.control import sysfs
+from trimtab.devices.control.sysfs import Tree
 from trimtab.errors import UsageError
 
 _CPU = "devices/system/cpu/cpu#/"

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from trimtab import files, paths
-from trimtab.devices import sysfs
+from trimtab.devices.control import sysfs
 from trimtab.devices.protocol import Device
 from trimtab.errors import DeviceError
 

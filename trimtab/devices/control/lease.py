@@ -22,9 +22,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from trimtab.devices import watchdog
-from trimtab.devices.protocol import Device
-from trimtab.devices.shell import NO_ROOM
+from trimtab.devices.control import watchdog
+from trimtab.devices.protocol import NO_ROOM, Device
 from trimtab.errors import (
     DeviceBusyError,
     DeviceError,
