@@ -10,7 +10,7 @@ import onnx
 from onnx import TensorProto, helper
 
 import trimtab
-from tests.device.conftest import require
+from tests.devices.conftest import require
 from trimtab.build.builder import Build, BuildRequest, build
 from trimtab.build.toolchain import find_toolchain
 from trimtab.profile import Profile

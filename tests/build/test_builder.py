@@ -16,7 +16,7 @@ import pytest
 
 import trimtab
 from tests.build import samples
-from tests.device.conftest import require
+from tests.devices.conftest import require
 from tests.unit import disks
 from tests.unit.said import Said
 from trimtab import kernels, paths

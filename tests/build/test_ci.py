@@ -15,7 +15,7 @@ import pytest
 import yaml
 from onnx import TensorProto, helper, numpy_helper
 
-from tests.device.conftest import require
+from tests.devices.conftest import require
 from trimtab.errors import RegressionError
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.device.conftest import require
+from tests.devices.conftest import require
 from trimtab import cores, paths
 from trimtab.build import toolchain
 from trimtab.cores import Core

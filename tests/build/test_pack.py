@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import trimtab
-from tests.device.conftest import require
+from tests.devices.conftest import require
 from trimtab.errors import BuildError, TtmError, UsageError
 from trimtab.workflow.build import Recipe, build
 from trimtab.workflow.models import model_path

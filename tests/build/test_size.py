@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.build import samples
-from tests.device.conftest import require
+from tests.devices.conftest import require
 from trimtab import size, tables
 from trimtab.build.builder import Build
 from trimtab.errors import BinaryFileError

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.device.conftest import require
+from tests.devices.conftest import require
 from trimtab.bench import index, results
 
 MATRIX = """

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import trimtab
-from tests.device.conftest import require
+from tests.devices.conftest import require
 from tests.unit.said import Said
 from trimtab.bench import results, summary
 from trimtab.bench.jobs import Settings

@@ -13,7 +13,7 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from tests.device.conftest import require
+from tests.devices.conftest import require
 from trimtab import paths
 from trimtab.build import cmake_runner
 from trimtab.build.builder import Build

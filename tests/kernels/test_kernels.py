@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests import check_programs
-from tests.device.conftest import require
+from tests.devices.conftest import require
 from trimtab import kernels, schema
 from trimtab.build import toolchain
 from trimtab.profile import find_profile

@@ -19,7 +19,7 @@ import pytest
 
 import trimtab
 from tests import check_programs
-from tests.device.conftest import require
+from tests.devices.conftest import require
 from tests.ops import oracle
 from tests.ops.cases import all_cases
 from tests.ops.cases.case import Array

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.device.conftest import require
+from tests.devices.conftest import require
 from tests.plugins.libraries import EXAMPLE, compiled
 from tests.plugins.test_examples import inv
 from trimtab.build import cmake_runner, toolchain

@@ -15,7 +15,7 @@ from invoke.exceptions import Exit
 from onnx import TensorProto, helper, numpy_helper
 from PIL import Image
 
-from tests.device.conftest import require
+from tests.devices.conftest import require
 from trimtab.build import cmake_runner, host_build
 from trimtab.cli import namespace
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from trimtab.cli import _shell
 
-FOLDERS = ("runtime", "kernels", "bindings", "tests/core", "tests/device", "tests/kernels")
+FOLDERS = ("runtime", "kernels", "bindings", "tests/core", "tests/devices", "tests/kernels")
 SUFFIXES = {".c", ".cpp", ".h"}
 
 

@@ -11,7 +11,7 @@ from trimtab.pages import block
 from trimtab.pages._words import listed
 from trimtab.tables import Column, Markup, Page, Table
 
-_TABLE = "tests/device/faults.toml"
+_TABLE = "tests/devices/faults.toml"
 
 
 @block

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.device.conftest import require
+from tests.devices.conftest import require
 from tests.unit.bench_fakes import make_golden, make_header, make_subject
 from trimtab import reports
 from trimtab.bench import energy as bench_energy

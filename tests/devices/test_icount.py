@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.device.conftest import require_counting
+from tests.devices.conftest import require_counting
 from trimtab.devices import InstructionCounter, Mark, Transcript, find_device
 from trimtab.errors import DeviceTimeoutError
 

@@ -10,8 +10,8 @@ import pytest
 from invoke.context import Context
 from invoke.exceptions import Exit
 
-from tests.device.conftest import SshServer
-from tests.device.fake_sysfs import FakeSysfs
+from tests.devices.conftest import SshServer
+from tests.devices.fake_sysfs import FakeSysfs
 from trimtab.build import host_build
 from trimtab.cli import namespace
 from trimtab.devices import Device, find_device

@@ -59,7 +59,7 @@ class Android:
 
 
 def start_android(folder: Path, port: int, *features: str) -> Android:
-    """Starts the adbd of tests/device/adbd.py, with mksh and toybox as Android has them."""
+    """Starts the adbd of tests/devices/adbd.py, with mksh and toybox as Android has them."""
     toybox = require("toybox", "toybox")
     (folder / "bin").mkdir()
     (folder / "bin" / "sh").symlink_to(require("mksh", "mksh"))

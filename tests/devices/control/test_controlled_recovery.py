@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.device.conftest import SshServer
-from tests.device.fake_sysfs import FakeSysfs
-from tests.device.test_killed import runners
+from tests.devices.conftest import SshServer
+from tests.devices.control.test_watchdog_killed import runners
+from tests.devices.fake_sysfs import FakeSysfs
 from tests.unit.bench_fakes import make_golden, make_subject
 from trimtab.bench import protocol, results
 from trimtab.bench.jobs import Settings

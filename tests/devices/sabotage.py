@@ -2,7 +2,7 @@
 
 An SSH server runs a gate in place of every command, which knows the steps of the harness by what
 they ask for; the steps of a launch are the runner's own. At its step, once, the fault strikes. As
-`python -m tests.device.sabotage STAGE` it is a harness in a process of its own, to be killed.
+`python -m tests.devices.sabotage STAGE` it is a harness in a process of its own, to be killed.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from typing import Any
 
 import pytest
 
-from tests.device.conftest import SshServer
-from tests.device.fake_sysfs import FakeSysfs
+from tests.devices.conftest import SshServer
+from tests.devices.fake_sysfs import FakeSysfs
 from tests.unit.bench_fakes import RUNNER, make_golden, make_subject
 from trimtab.bench.jobs import Settings, Subject
 from trimtab.bench.protocol import measure
@@ -174,7 +174,7 @@ class Stage:
         if self.fault == "clock":
             environment["LD_PRELOAD"] = f"{self.folder}/clock.so"
             environment["CLOCK_OFFSET"] = f"{self.folder}/offset"
-        argv = [sys.executable, "-m", "tests.device.sabotage", json.dumps(about)]
+        argv = [sys.executable, "-m", "tests.devices.sabotage", json.dumps(about)]
         root = Path(__file__).resolve().parents[2]
         with subprocess.Popen(argv, cwd=root, env=environment) as process:
             (self.folder / "harness").write_text(str(process.pid))

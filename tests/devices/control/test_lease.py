@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.device.conftest import SshServer, require
-from tests.device.fake_sysfs import FakeSysfs
-from tests.device.test_ssh import kill_sessions
+from tests.devices.conftest import SshServer, require
+from tests.devices.fake_sysfs import FakeSysfs
+from tests.devices.ssh.test_transport import kill_sessions
 from trimtab.devices import find_device
 from trimtab.devices.control import Control, controlled, lease, watchdog
 from trimtab.devices.control.lease import Lease

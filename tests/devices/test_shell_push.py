@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.device.conftest import SshServer, require
-from tests.device.test_ssh import files_below, kill_sessions
+from tests.devices.conftest import SshServer, require
+from tests.devices.ssh.test_transport import files_below, kill_sessions
 from tests.unit.bench_fakes import make_golden, make_subject
 from trimtab.bench import results
 from trimtab.bench.jobs import Settings

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.device.servers import Android
+from tests.devices.servers import Android
 from trimtab.devices import adb, find_device, remote, shell
 from trimtab.errors import (
     DeviceError,

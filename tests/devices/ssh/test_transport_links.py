@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.device.conftest import SshServer
-from tests.device.test_ssh import kill_sessions
+from tests.devices.conftest import SshServer
+from tests.devices.ssh.test_transport import kill_sessions
 from trimtab.devices import Device, find_device, remote, shell, ssh
 from trimtab.devices.ssh import openssh
 from trimtab.errors import (

@@ -1,4 +1,4 @@
-"""A measurement to be killed: `python -m tests.device.killed_harness DEVICE FOLDER LEASE_S OWNER`.
+"""A measurement to be killed: `python -m tests.devices.killed_harness DEVICE FOLDER LEASE_S OWNER`.
 
 Prints "begin" when it starts to measure, "end" after it. OWNER "elsewhere" plays another machine.
 """

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from tests.device import sabotage
-from tests.device.conftest import SshServer, require
-from tests.device.sabotage import LAUNCHES, TABLE, Stage
+from tests.devices import sabotage
+from tests.devices.conftest import SshServer, require
+from tests.devices.sabotage import LAUNCHES, TABLE, Stage
 from tests.unit import disks
 from trimtab import errors
 from trimtab.bench import results
@@ -105,7 +105,7 @@ def test_what_comes_of_a_fault_is_what_the_table_says(
         (disk / "fill").unlink(missing_ok=True)
         (found / "fill").unlink(missing_ok=True)
         check_device(stage, expected)
-        if fault != "harness":  # whose journal the next run undoes, as test_killed.py has it
+        if fault != "harness":  # the next run undoes its journal (test_watchdog_killed.py)
             assert sysfs.governors() == ["schedutil", "schedutil"]
 
 

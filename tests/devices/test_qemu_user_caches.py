@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.device.conftest import HERE, compile_c, require_counting
+from tests.devices.conftest import HERE, compile_c, require_counting
 from trimtab.cores import Cache
 from trimtab.devices import CacheSimulator, find_device
 from trimtab.devices.cache_log import Interval

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.device.conftest import SshServer
-from tests.device.fake_sysfs import FakeSysfs
+from tests.devices.conftest import SshServer
+from tests.devices.fake_sysfs import FakeSysfs
 from tests.unit.bench_fakes import make_golden, make_subject
 from trimtab.bench import protocol, results
 from trimtab.bench.jobs import Settings

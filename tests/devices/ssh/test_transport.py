@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.device.conftest import SshServer, make_key
+from tests.devices.conftest import SshServer, make_key
 from tests.unit import disks
 from tests.unit.bench_fakes import make_golden, make_subject
 from trimtab.bench import results

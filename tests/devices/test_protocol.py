@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.device.conftest import Subject
+from tests.devices.conftest import Subject
 from trimtab.devices import CommandResult, Pushed, Transcript
 from trimtab.errors import DeviceError, DeviceOutputError, DeviceTimeoutError
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.device.servers import Farm
+from tests.devices.servers import Farm
 from trimtab.devices import find_device
 from trimtab.errors import (
     DeviceBusyError,

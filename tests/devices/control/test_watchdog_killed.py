@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.device.conftest import SshServer
-from tests.device.fake_sysfs import FakeSysfs
+from tests.devices.conftest import SshServer
+from tests.devices.fake_sysfs import FakeSysfs
 from tests.unit.bench_fakes import make_golden, make_subject
 from trimtab.bench import results
 from trimtab.bench.jobs import Settings
@@ -23,13 +23,13 @@ from trimtab.devices.control import Control, lease
 
 pytestmark = pytest.mark.device
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 LEASE_S = 4
 SLACK_S = 30.0  # of a busy machine, in which the watchdog looks, and the shells start
 
 
 def start_harness(folder: Path, owner: str) -> subprocess.Popen[str]:
-    words = [sys.executable, "-m", "tests.device.killed_harness", "board1", str(folder)]
+    words = [sys.executable, "-m", "tests.devices.killed_harness", "board1", str(folder)]
     process = subprocess.Popen(
         [*words, str(LEASE_S), owner], cwd=ROOT, stdout=subprocess.PIPE, text=True
     )

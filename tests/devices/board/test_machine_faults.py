@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.device.sabotage import TABLE
+from tests.devices.sabotage import TABLE
 from tests.unit.bench_fakes import make_golden, make_subject
 from trimtab.bench import results
 from trimtab.bench.golden import Golden

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.device.conftest import SshServer, make_key, require
+from tests.devices.conftest import SshServer, make_key, require
 from trimtab.devices import find_device
 from trimtab.errors import DeviceError, DeviceRefusedError, DeviceUnreachableError, HostKeyError
 

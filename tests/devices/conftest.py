@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 import tomli_w
 
-from tests.device.servers import Android, Farm, farm_of, require, start_android
+from tests.devices.servers import Android, Farm, farm_of, require, start_android
 from trimtab import paths
 from trimtab.build import cmake_runner, toolchain
 from trimtab.devices import Device, InstructionCounter, board, find_device
@@ -71,7 +71,7 @@ def compile_c(source: Path, name: str, folder: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def probe(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Compiles tests/device/probe.c with a toolchain; done once."""
+    """Compiles tests/devices/probe.c with a toolchain; done once."""
     return functools.cache(
         lambda name: compile_c(HERE / "probe.c", name, tmp_path_factory.mktemp(f"probe-{name}"))
     )
@@ -182,7 +182,7 @@ def farm(sshd: SshServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 @pytest.fixture(scope="session")
 def start_adbd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Android]]:
-    """Starts adbds of tests/device/adbd.py, each with mksh and toybox as Android has them."""
+    """Starts adbds of tests/devices/adbd.py, each with mksh and toybox as Android has them."""
     running: list[subprocess.Popen[str]] = []
 
     def start(*features: str, port: int = 0) -> Android:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.device.conftest import compile_c, require
+from tests.devices.conftest import compile_c, require
 from trimtab.devices import board, find_device
 from trimtab.devices.board import machine
 from trimtab.devices.board.cpio import CpioWriter

@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 import pytest
 
-from tests.device.conftest import require, require_counting
+from tests.devices.conftest import require, require_counting
 from trimtab import cores
 from trimtab.devices.qemu_user import QemuUserDevice
 from trimtab.errors import EmulatorError
