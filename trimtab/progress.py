@@ -1,7 +1,7 @@
 """What long work says of itself while it goes on.
 
 Every room reports through a `Progress` that it is given; only the top, which knows of terminals,
-draws one (`trimtab.workflow.progress`). Who gives none hears nothing.
+draws one (`trimtab.cli._progress`). Who gives none hears nothing.
 """
 
 from __future__ import annotations

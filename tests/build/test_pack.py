@@ -12,9 +12,9 @@ import pytest
 import trimtab
 from tests.devices.conftest import require
 from trimtab.errors import BuildError, TtmError, UsageError
-from trimtab.workflow.build import Recipe, build
-from trimtab.workflow.models import model_path
-from trimtab.workflow.pack import pack
+from trimtab.pipeline.build import Recipe, build
+from trimtab.pipeline.pack import pack
+from trimtab.pipeline.resolve import model_path
 
 NETWORK = "yolo_fastest"
 

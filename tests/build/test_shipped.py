@@ -11,11 +11,11 @@ from trimtab import importers, passes
 from trimtab.bench import results, summary
 from trimtab.bench.jobs import Settings
 from trimtab.errors import BudgetError, UsageError
-from trimtab.workflow.bench import BenchRequest, bench
-from trimtab.workflow.budget import Budget
-from trimtab.workflow.build import Recipe, build, within_budget
-from trimtab.workflow.models import model_path
-from trimtab.workflow.shipped import NCNN, ncnn_bytes
+from trimtab.pipeline.bench import BenchRequest, bench
+from trimtab.pipeline.budget import Budget
+from trimtab.pipeline.build import Recipe, build, within_budget
+from trimtab.pipeline.resolve import model_path
+from trimtab.pipeline.variants import NCNN, ncnn_bytes
 
 NETWORK = "mobilenet_v3_small"
 # Of the .ncnn.bin that pnnx 20261020 makes of the zoo's networks with its defaults.

@@ -13,10 +13,10 @@ from trimtab.bench import results, summary
 from trimtab.bench.jobs import Settings
 from trimtab.bench.results import Record, Status
 from trimtab.errors import ProfileError, UsageError
+from trimtab.pipeline.bench import BenchRequest, bench
+from trimtab.pipeline.build import Recipe, build
+from trimtab.pipeline.resolve import model_path
 from trimtab.planner.plan_file import Choice, Plan, keys
-from trimtab.workflow.bench import BenchRequest, bench
-from trimtab.workflow.build import Recipe, build
-from trimtab.workflow.models import model_path
 
 NETWORK = "mobilenet_v3_small"
 

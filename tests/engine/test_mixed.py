@@ -16,13 +16,13 @@ from tests.unit.said import Said
 from trimtab import passes, quantization
 from trimtab.accuracy import Accuracy, demands
 from trimtab.errors import PlanError, TrimtabError, UsageError
+from trimtab.pipeline.bench import on_host
+from trimtab.pipeline.precision import Precise, with_precision
+from trimtab.pipeline.quantize import Calibration
 from trimtab.planner import planner
 from trimtab.planner.plan_file import Plan
 from trimtab.program import Program
 from trimtab.target import Target
-from trimtab.workflow.bench import on_host
-from trimtab.workflow.precision import Precise, with_precision
-from trimtab.workflow.quantize import Calibration
 
 A53, A76 = (Target.of("aarch64", f"cortex-{name}") for name in ("a53", "a76"))
 

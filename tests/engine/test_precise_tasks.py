@@ -18,9 +18,9 @@ from tests.unit.said import Said
 from trimtab import quantization
 from trimtab.cli import namespace
 from trimtab.errors import ModelFileError
+from trimtab.pipeline.precision import with_precision
+from trimtab.pipeline.quantize import Calibration
 from trimtab.planner.plan_file import Plan
-from trimtab.workflow.precision import with_precision
-from trimtab.workflow.quantize import Calibration
 
 
 @pytest.fixture(scope="module")

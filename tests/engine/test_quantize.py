@@ -18,10 +18,10 @@ from tests.unit.said import Said
 from trimtab import passes, quantization
 from trimtab.accuracy import demands
 from trimtab.errors import CalibrationError, ProgramError, UsageError
+from trimtab.pipeline.quantize import Calibration, quantize
 from trimtab.program import Program
 from trimtab.quantization import rewrite
 from trimtab.quantization.calibrate import calibrate
-from trimtab.workflow.quantize import Calibration, quantize
 
 RNG = np.random.default_rng(8)
 SAMPLES = RNG.normal(0, 1, (20, 3, 12, 12)).astype(np.float32)

@@ -18,7 +18,7 @@ from trimtab import paths
 from trimtab.build import cmake_runner
 from trimtab.build.builder import Build
 from trimtab.devices import find_device
-from trimtab.workflow import build as workflow
+from trimtab.pipeline import build as workflow
 
 EXAMPLE = paths.root() / "examples" / "face_detector"
 THRESHOLD = 0.7

@@ -28,8 +28,8 @@ from trimtab.build import builder
 from trimtab.devices import find_device
 from trimtab.errors import EmulatorError, MissingRequirementError
 from trimtab.instruments import conformance
+from trimtab.pipeline.remote import Computer, computer
 from trimtab.profile import find_profile
-from trimtab.workflow.on_device import Computer, computer
 
 EMULATED = ("qemu-a53", "qemu-armv7")
 SMALL_NETWORKS = ("mobilenet_v3_small", "shufflenet_v2", "squeezenet", "yolo_fastest")

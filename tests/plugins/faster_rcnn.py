@@ -34,8 +34,8 @@ def on_device(
     """What a trimmed runner on the device computes."""
     from trimtab.build import builder
     from trimtab.devices import find_device
-    from trimtab.workflow.models import target_of
-    from trimtab.workflow.on_device import computer
+    from trimtab.pipeline.remote import computer
+    from trimtab.pipeline.resolve import target_of
 
     definition = find_device(name)
     target = target_of(definition.toolchain, definition.cpu or "")

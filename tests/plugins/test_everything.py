@@ -80,7 +80,7 @@ _COMPUTED = """
 import numpy as np
 from trimtab.program import Program
 from trimtab import passes, plugins
-from trimtab.workflow import plugin_test
+from trimtab.plugin_kit import cases as plugin_test
 wrong = [o for o in plugin_test.run(plugins.active()[0], devices=()) if o.wrong]
 print(wrong or "right")
 program = Program("net")

@@ -63,6 +63,21 @@ MAY_IMPORT: dict[str, set[str]] = {
     "bench": {"errors", "accuracy", "files", "progress", "cores", "devices"},
     "reports": {"errors", "plugins", "accuracy", "tables", "bench"},
     "sweep": {"errors", "files", "tables", "progress", "devices", "bench"},
+    "pipeline": {
+        *("__init__", "errors", "paths", "files", "tables", "compression", "progress", "cores"),
+        *("accuracy", "profile", "target", "program", "modelfile", "importers", "passes"),
+        *("planner", "session", "quantization", "build", "size", "zoo", "devices", "bench"),
+    },
+    "plugin_kit": {
+        *("errors", "paths", "plugins", "files", "tables", "progress", "schema", "kernels"),
+        *("profile", "operator_cases", "program", "session", "importers", "passes", "build"),
+        *("devices", "reports", "pipeline"),
+    },
+    "doctor": {"errors", "paths", "tables", "progress", "build", "devices"},
+    "demo": {
+        *("__init__", "errors", "paths", "files", "progress", "program", "bench", "devices"),
+        *("reports", "pipeline", "doctor"),
+    },
     "instruments": {
         *("__init__", "errors", "paths", "files", "tables", "progress", "kernels"),
         *("engine", "cores", "target", "program", "importers", "planner", "session", "build"),

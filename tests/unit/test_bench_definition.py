@@ -15,7 +15,7 @@ import trimtab
 from tests.ops.quantized import MICROSOFT, Array, QuantizedGraph, onnxruntime_of
 from trimtab.bench import definition, golden, oracle
 from trimtab.errors import WrongOutputError
-from trimtab.workflow.bench import on_host
+from trimtab.pipeline.bench import on_host
 
 X, Y = (0.04, -7), (0.09, 12)
 WIDE: dict[str, Any] = {"pads": [1, 1, 1, 1]}

@@ -9,7 +9,7 @@ import pytest
 from trimtab.bench.shipped import Shipped
 from trimtab.cli._options import parse_budget
 from trimtab.errors import BudgetError, UsageError
-from trimtab.workflow.budget import Budget
+from trimtab.pipeline.budget import Budget
 
 WAYS = [
     ("load", Shipped("prefer load", 3_000_000, memory_bytes=4_000_000)),

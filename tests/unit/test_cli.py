@@ -15,7 +15,7 @@ from scikit_build_core.metadata import regex
 import trimtab
 from trimtab import errors
 from trimtab.cli import INTERRUPTED, _guarded, namespace
-from trimtab.workflow.models import plan_of
+from trimtab.pipeline.resolve import plan_of
 
 
 def test_our_errors_become_a_message_and_their_exit_code() -> None:

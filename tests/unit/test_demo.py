@@ -9,11 +9,11 @@ from typing import Any, NoReturn
 import pytest
 
 from tests.unit.said import Said
+from trimtab import demo, doctor
 from trimtab.devices import Definition, board
 from trimtab.devices.board import State
+from trimtab.doctor import Requirement
 from trimtab.errors import EmulatorError, MissingRequirementError
-from trimtab.workflow import demo, doctor
-from trimtab.workflow.doctor import Requirement
 
 BOARD = State(pid=1, port=2222, cpu_model="cortex-a53", cpus=1, image="/nowhere")
 

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.unit.said import Said
-from trimtab import paths, tables
+from trimtab import doctor, paths, tables
 from trimtab.errors import MissingRequirementError
 from trimtab.tables import Table
-from trimtab.workflow import doctor
 
 
 @pytest.fixture

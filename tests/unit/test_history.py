@@ -14,11 +14,11 @@ from trimtab.bench import index, kept, protocol
 from trimtab.bench.jobs import Job, Settings, Turn
 from trimtab.devices import find_device
 from trimtab.errors import UsageError
+from trimtab.pipeline.bench import swept_folder
 from trimtab.sweep import history, sighting
 from trimtab.sweep.history import Series
 from trimtab.sweep.sighting import Seen
 from trimtab.workflow import history as workflow
-from trimtab.workflow.bench import swept_folder
 
 QUICK = Settings(launches=1, warmup=0, runs=4, min_time_ms=0, timeout_s=20)
 

@@ -10,13 +10,13 @@ import trimtab
 from trimtab import modelfile, passes
 from trimtab.cli._options import DEFAULT, read_plan
 from trimtab.errors import PlanError, UsageError
+from trimtab.pipeline.build import Recipe
+from trimtab.pipeline.resolve import load
+from trimtab.pipeline.variants import Network
 from trimtab.planner import planner
 from trimtab.planner.plan_file import MAX_THREADS, PREFERENCES, Plan, plan_of
 from trimtab.program import Program
 from trimtab.target import Target
-from trimtab.workflow.build import Recipe
-from trimtab.workflow.models import load
-from trimtab.workflow.shipped import Network
 
 A53 = Target.of("aarch64", "cortex-a53")
 

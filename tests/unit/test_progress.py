@@ -13,14 +13,14 @@ from collections.abc import Mapping
 import pytest
 
 from trimtab.build import cmake_runner
+from trimtab.cli import _progress as progress
+from trimtab.cli._progress import Shown, shown
 from trimtab.progress import SILENT
-from trimtab.workflow import progress
-from trimtab.workflow.progress import Shown, shown
 
 # Draws twenty times a second and tells all times, so that the tests need not last.
 BEGIN = """
 import sys, time
-from trimtab.workflow import progress
+from trimtab.cli import _progress as progress
 progress._REFRESHES_PER_S, progress._WORTH_TELLING_S = 20, 0.05
 progress = progress.shown()
 """

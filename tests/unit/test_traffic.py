@@ -15,8 +15,8 @@ from trimtab.errors import EmulatorError, UsageError
 from trimtab.instruments import boards, committed, throughput, timemodel, traffic
 from trimtab.instruments.committed import Results
 from trimtab.instruments.traffic import Traffic
+from trimtab.pipeline.build import Recipe
 from trimtab.planner.cost import STALLS
-from trimtab.workflow.build import Recipe
 from trimtab.workflow.modeled import model_time
 
 A53 = cores.find("cortex-a53")

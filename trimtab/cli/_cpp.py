@@ -30,7 +30,7 @@ def tidy(root: Path, deep: bool) -> int:
     its analyser follows calls and paths as far as it can.
     """
     from trimtab.build import host_build
-    from trimtab.workflow.progress import shown
+    from trimtab.cli._progress import shown
 
     tree = host_build.build([host_build.CONFIGURED], "configure", shown())
     commands = json.loads((tree / "compile_commands.json").read_text())

@@ -19,7 +19,7 @@ def needs_engine(body: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(body)
     def with_engine(*args: P.args, **kwargs: P.kwargs) -> R:
         from trimtab.build import host_build
-        from trimtab.workflow.progress import shown
+        from trimtab.cli._progress import shown
 
         host_build.build_engine(shown(quiet=bool(kwargs.get("json"))))
         return body(*args, **kwargs)

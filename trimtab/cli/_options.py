@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from trimtab.devices.control import Control
+    from trimtab.pipeline.budget import Budget
+    from trimtab.pipeline.quantize import Calibration
     from trimtab.planner.plan_file import Plan
-    from trimtab.workflow.budget import Budget
-    from trimtab.workflow.quantize import Calibration
 
 PLAN_HELP = "TOML file with choices of algorithms and kernels (./inv inspect --plan)"
 INPUT_HELP = "shape of a free input: NAME=1,3,224,224 (repeatable)"
@@ -87,15 +87,15 @@ def parse_inputs(given: list[str]) -> dict[str, tuple[int, ...]]:
 def read_plan(
     path: str, prefer: str = "", weights: str = "", precision: str = "", threads: int = DEFAULT
 ) -> Plan | None:
-    """The plan that options ask for; see `trimtab.workflow.models.plan_of`."""
-    from trimtab.workflow.models import plan_of
+    """The plan that options ask for; see `trimtab.pipeline.resolve.plan_of`."""
+    from trimtab.pipeline.resolve import plan_of
 
     return plan_of(path, prefer, weights, precision, given_number(threads))
 
 
 def parse_calibration(given: Mapping[str, Any]) -> Calibration:
     """What the options of `PRECISE` among those given name."""
-    from trimtab.workflow.quantize import Calibration
+    from trimtab.pipeline.quantize import Calibration
 
     return Calibration(*(given.get(name, default) for name, (default, _) in PRECISE.items()))
 
@@ -162,7 +162,7 @@ def parse_budget(model: str, binary: str, memory: str, prefer: str = "") -> Budg
     limits beside a preference.
     """
     from trimtab.errors import UsageError
-    from trimtab.workflow.budget import Budget
+    from trimtab.pipeline.budget import Budget
 
     limits = zip(BUDGET_HELP, (model, binary, memory), strict=True)
     budget = Budget(*(parse_bytes(option, text) for option, text in limits))

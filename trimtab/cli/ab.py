@@ -65,7 +65,7 @@ _SHARED_HELP = {
 
 
 def _side(what: str, letter: str, options: dict[str, Any], shapes: list[str]) -> Side:
-    from trimtab.workflow.build import Recipe
+    from trimtab.pipeline.build import Recipe
     from trimtab.workflow.sides import Side
 
     defaults = defaults_of(_OF_A_SIDE)
@@ -132,8 +132,8 @@ def ab(
 
     from trimtab.bench import comparison
     from trimtab.bench.jobs import Settings
+    from trimtab.cli._progress import shown
     from trimtab.workflow import ab as workflow
-    from trimtab.workflow.progress import shown
     from trimtab.workflow.report import compared, results_folder
 
     request = workflow.AbRequest(

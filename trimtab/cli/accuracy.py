@@ -43,14 +43,14 @@ def accuracy(
     from pathlib import Path
 
     from trimtab import tables, zoo
+    from trimtab.cli._progress import shown
     from trimtab.errors import UsageError
     from trimtab.instruments import committed
     from trimtab.instruments.detectors import read
+    from trimtab.pipeline.resolve import target_of
     from trimtab.quantization.methods import BEST
     from trimtab.quantization.methods import methods as all_methods
     from trimtab.workflow import accuracy as workflow
-    from trimtab.workflow.models import target_of
-    from trimtab.workflow.progress import shown
 
     if not detectors and (photographs or budget or toolchain or cpu):
         raise UsageError(

@@ -106,10 +106,10 @@ def run(
 ) -> None:
     """Build a model's binary, measure it on a device and record the run."""
     from trimtab.bench.jobs import Settings
+    from trimtab.cli._progress import shown
     from trimtab.cli.report import show
-    from trimtab.workflow.bench import BenchRequest, bench
-    from trimtab.workflow.build import Recipe
-    from trimtab.workflow.progress import shown
+    from trimtab.pipeline.bench import BenchRequest, bench
+    from trimtab.pipeline.build import Recipe
     from trimtab.workflow.report import check_form, report, results_folder
 
     recipe = Recipe(

@@ -19,8 +19,8 @@ _ARCH = {"arch": "aarch64 (default) or armv7"}
 )
 def up(_: Context, arch: str = "aarch64", cpu_model: str = "", cpus: int = 1) -> None:
     """Start the board; the first time, download and build its system into .cache/board."""
+    from trimtab.cli._progress import shown
     from trimtab.devices import board
-    from trimtab.workflow.progress import shown
 
     state = board.up(arch, cpu_model=cpu_model or None, cpus=cpus, progress=shown())
     print(f"board {arch}: up, {state.cpus} x {state.cpu_model}, ssh on 127.0.0.1:{state.port}")

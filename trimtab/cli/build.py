@@ -88,8 +88,8 @@ def build(
 ) -> None:
     """Build a model's runner, libtrimtab.a, header and .ttm file, and say what they weigh."""
     from trimtab import reports, size
-    from trimtab.workflow import build as workflow
-    from trimtab.workflow.progress import shown
+    from trimtab.cli._progress import shown
+    from trimtab.pipeline import build as workflow
 
     recipe = workflow.Recipe(
         model=model,
@@ -196,9 +196,9 @@ def size(
 def _show_worth(
     model: str, toolchain: str, cpu: str, plan: str, threads: int, *, json: bool
 ) -> None:
-    from trimtab.workflow.build import Recipe
-    from trimtab.workflow.progress import shown
-    from trimtab.workflow.worth import table, worth
+    from trimtab.cli._progress import shown
+    from trimtab.pipeline.build import Recipe
+    from trimtab.pipeline.plan_costs import table, worth
 
     chosen = read_plan(plan, threads=threads)
     recipe = Recipe(model=model, toolchain=toolchain, cpu=cpu, plan=chosen)

@@ -53,9 +53,9 @@ def calibrate(
     from json import dumps
 
     from trimtab.bench.jobs import Settings
+    from trimtab.cli._progress import shown
+    from trimtab.pipeline.build import Recipe
     from trimtab.workflow import ab
-    from trimtab.workflow.build import Recipe
-    from trimtab.workflow.progress import shown
     from trimtab.workflow.report import results_folder
     from trimtab.workflow.sides import Side
 

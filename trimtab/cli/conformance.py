@@ -35,10 +35,10 @@ def conformance(
 ) -> None:
     """Run ONNX's own tests: what passes, is unsupported, or wrong (then the exit code is 1)."""
     from trimtab import tables
+    from trimtab.cli._progress import shown
     from trimtab.errors import UsageError
     from trimtab.instruments import committed
     from trimtab.instruments import conformance as suites
-    from trimtab.workflow.progress import shown
 
     if update and (suite or keyword):
         raise UsageError("what is committed is all of it", hint="leave out --suite and --keyword")

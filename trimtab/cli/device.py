@@ -21,9 +21,9 @@ def show(
     _: Context, name: str, trust_new: bool = False, watch: bool = False, json: bool = False
 ) -> None:
     """Connect to a device and tell its processor, memory, clock and temperature."""
+    from trimtab.cli._progress import redraw
     from trimtab.devices import find_device, listing
     from trimtab.devices.control import monitor
-    from trimtab.workflow.progress import redraw
 
     with find_device(name).open(trust_new=trust_new) as opened:
         if watch and json:

@@ -9,8 +9,8 @@ from invoke.tasks import task
 @task(help={"json": "as JSON on standard output"})
 def doctor(_: Context, json: bool = False) -> None:
     """Say what is missing on this machine, and the command that installs it."""
+    from trimtab import doctor as checks
     from trimtab import tables
-    from trimtab.workflow import doctor as checks
 
     found = checks.examine()
     print(checks.as_json(found) if json else tables.text(checks.page(found)))
@@ -20,7 +20,7 @@ def doctor(_: Context, json: bool = False) -> None:
 @task
 def setup(_: Context) -> None:
     """Install the distribution packages that `doctor` finds missing (as root, or with sudo)."""
-    from trimtab.workflow import doctor as checks
-    from trimtab.workflow.progress import shown
+    from trimtab import doctor as checks
+    from trimtab.cli._progress import shown
 
     checks.install(checks.examine(), shown())

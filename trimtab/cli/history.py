@@ -39,11 +39,11 @@ def history(
     from json import dumps
 
     from trimtab.bench import index
+    from trimtab.cli._progress import shown
     from trimtab.errors import RegressionError, ResultError, UsageError
     from trimtab.sweep import history as histories
     from trimtab.sweep import sighting
     from trimtab.workflow import history as workflow
-    from trimtab.workflow.progress import shown
     from trimtab.workflow.report import results_folder
 
     if of not in histories.REPOSITORIES:

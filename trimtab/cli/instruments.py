@@ -75,11 +75,11 @@ def instructions(
     **given: Any,
 ) -> None:
     """Count executed instructions: per inference, per operator, of load and first inference."""
+    from trimtab.cli._progress import shown
     from trimtab.errors import UsageError
     from trimtab.instruments import instructions
-    from trimtab.workflow.bench import count_instructions
-    from trimtab.workflow.build import Recipe
-    from trimtab.workflow.progress import shown
+    from trimtab.pipeline.build import Recipe
+    from trimtab.workflow.counting import count_instructions
     from trimtab.workflow.report import results_folder
 
     if update and any((model, cpu, plan, prefer, weights, precision, *given.values())):
@@ -155,11 +155,11 @@ def model(
 ) -> None:
     """Model an inference: cache misses and bytes of memory per operator, by simulation."""
     from trimtab import cores
+    from trimtab.cli._progress import shown
     from trimtab.errors import UsageError
     from trimtab.instruments import instructions, timemodel
-    from trimtab.workflow.build import Recipe
+    from trimtab.pipeline.build import Recipe
     from trimtab.workflow.modeled import model_time
-    from trimtab.workflow.progress import shown
 
     others = (model, plan, prefer, weights, precision, on, l2, dram, *given.values())
     if update and (any(others) or threads != DEFAULT):
@@ -197,8 +197,8 @@ def mca(
     update: bool = False,
 ) -> None:
     """Model the inner loops on cores that LLVM knows: share of the FMA pipes' bound (llvm-19)."""
+    from trimtab.cli._progress import shown
     from trimtab.instruments import mca
-    from trimtab.workflow.progress import shown
 
     progress = shown(quiet=json)
     found = mca.model(cpu, progress)
@@ -231,9 +231,9 @@ def sizes(
 ) -> None:
     """Weigh the trimmed runners and model files of the zoo's networks, for several machines."""
     from trimtab import zoo
+    from trimtab.cli._progress import shown
     from trimtab.errors import UsageError
     from trimtab.instruments import sizes
-    from trimtab.workflow.progress import shown
     from trimtab.workflow.sizes import measure_code, weigh
 
     if update and (network or cpu):
@@ -272,10 +272,10 @@ def plans(
 ) -> None:
     """Estimate the plans of the zoo's networks by the planner's measure, beside those of before."""
     from trimtab import zoo
+    from trimtab.cli._progress import shown
     from trimtab.errors import UsageError
     from trimtab.instruments import plans
     from trimtab.workflow.plans import estimate
-    from trimtab.workflow.progress import shown
 
     if update and network:
         raise UsageError("what is committed is all of it", hint="leave out --network")

@@ -50,12 +50,12 @@ def kernels(
     from pathlib import Path
 
     from trimtab import files, tables
+    from trimtab.cli._progress import shown
     from trimtab.errors import UsageError
     from trimtab.instruments import committed
     from trimtab.instruments.roofline import report
     from trimtab.instruments.surroundings import Surroundings
     from trimtab.workflow.alone import alone
-    from trimtab.workflow.progress import shown
     from trimtab.workflow.timing import time_kernels, time_operators
 
     if update and (operators or isa or family or network):

@@ -64,11 +64,11 @@ def inspect(
     from dataclasses import asdict
 
     from trimtab import reports, session, tables
+    from trimtab.cli._progress import shown
+    from trimtab.pipeline.precision import with_precision
+    from trimtab.pipeline.resolve import load, target_of
     from trimtab.planner.plan_file import plan_of
     from trimtab.program import inspection
-    from trimtab.workflow.models import load, target_of
-    from trimtab.workflow.precision import with_precision
-    from trimtab.workflow.progress import shown
 
     progress, target = shown(quiet=json), target_of(toolchain, cpu)
     program = load(model, parse_inputs(input), progress=progress)
@@ -139,10 +139,10 @@ def convert(
     from pathlib import Path
 
     from trimtab import exporters, files, passes, reports, session
+    from trimtab.cli._progress import shown
     from trimtab.errors import UsageError
-    from trimtab.workflow.models import load, target_of
-    from trimtab.workflow.precision import with_precision
-    from trimtab.workflow.progress import shown
+    from trimtab.pipeline.precision import with_precision
+    from trimtab.pipeline.resolve import load, target_of
 
     wanted = read_plan(plan, prefer, weights, precision, threads)
     calibration, progress = parse_calibration(given), shown()
@@ -204,11 +204,11 @@ def profile(
 
     from trimtab import files, session
     from trimtab.build.derived_profile import profile_of
+    from trimtab.cli._progress import shown
     from trimtab.errors import UsageError
+    from trimtab.pipeline.precision import with_precision
+    from trimtab.pipeline.resolve import load, target_of
     from trimtab.profile import Profile
-    from trimtab.workflow.models import load, target_of
-    from trimtab.workflow.precision import with_precision
-    from trimtab.workflow.progress import shown
 
     if not model:
         raise UsageError(

@@ -20,7 +20,7 @@ def pack(_: Context, source: str, output: str = "", json: bool = False) -> None:
     """Pack a model, or the runner and model of a build, for transit: plain zstd."""
     from pathlib import Path
 
-    from trimtab.workflow import pack as workflow
+    from trimtab.pipeline import pack as workflow
 
     made = workflow.pack(Path(source), Path(output) if output else None)
     if json:

@@ -55,15 +55,15 @@ def peers(
     from pathlib import Path
 
     from trimtab import files, paths, tables, zoo
+    from trimtab.cli._progress import shown
     from trimtab.errors import UsageError
     from trimtab.instruments import committed
     from trimtab.instruments.peers import report
     from trimtab.instruments.peers.compare import Installed, Work, compare
     from trimtab.instruments.peers.quantized import quantized
     from trimtab.instruments.surroundings import Surroundings
+    from trimtab.pipeline.resolve import model_path
     from trimtab.workflow.alone import alone
-    from trimtab.workflow.models import model_path
-    from trimtab.workflow.progress import shown
 
     counts = _counts(threads)
     if precision not in report.NAMES:

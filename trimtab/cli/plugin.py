@@ -19,7 +19,7 @@ NAMESPACE = "plugin"
 )
 def new(_: Context, name: str, op: str, format: str = "onnx", output: str = ".") -> None:
     """Write a plug-in that builds and passes its tests, to be changed into yours."""
-    from trimtab.workflow import plugin_new
+    from trimtab.plugin_kit import scaffold as plugin_new
 
     folder = plugin_new.write(name, op, format, output)
     print(f"{folder}: a plug-in with the operator {op}\nnext: ./inv plugin.test {folder}")
@@ -41,8 +41,8 @@ def test(_: Context, folder: str, device: list[str], json: bool = False) -> None
     plugins.add(folder, "plugin.test")  # before what looks up operators is imported
 
     from trimtab.build import host_build
-    from trimtab.workflow import plugin_test
-    from trimtab.workflow.progress import shown
+    from trimtab.cli._progress import shown
+    from trimtab.plugin_kit import cases as plugin_test
 
     progress = shown(quiet=json)
     plugin = plugin_test.find(folder)

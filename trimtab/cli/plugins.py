@@ -9,7 +9,7 @@ from invoke.tasks import task
 @task(help={"json": "as JSON on standard output"})
 def plugins(_: Context, json: bool = False) -> None:
     """List the plug-ins in use, what each brings, and what is wrong with those left out."""
-    from trimtab.workflow import plugin_list
+    from trimtab.plugin_kit import listing as plugin_list
 
     table = plugin_list.table()
     print(table.json() if json else table.text())

@@ -43,8 +43,8 @@ def quantize(
     from json import dumps
     from pathlib import Path
 
-    from trimtab.workflow import quantize as workflow
-    from trimtab.workflow.progress import shown
+    from trimtab.cli._progress import shown
+    from trimtab.pipeline import quantize as workflow
 
     calibration = parse_calibration(given)
     progress = shown(quiet=json)

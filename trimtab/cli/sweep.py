@@ -34,13 +34,13 @@ def sweep(
     """Build and measure every cell of a matrix of configurations; finished ones are skipped."""
     from json import dumps
 
+    from trimtab.cli._progress import shown
     from trimtab.errors import SweepError
     from trimtab.sweep import summary
     from trimtab.sweep.campaign import duration
     from trimtab.sweep.cluster import Cluster
     from trimtab.sweep.executor import Local
     from trimtab.workflow import sweep as workflow
-    from trimtab.workflow.progress import shown
     from trimtab.workflow.report import results_folder
 
     path, folder, progress = workflow.find(file), results_folder(results), shown(quiet=json)

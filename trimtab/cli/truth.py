@@ -35,11 +35,11 @@ def truth(
     from json import dumps
 
     from trimtab import tables
+    from trimtab.cli._progress import shown
     from trimtab.instruments import committed
     from trimtab.instruments import truth as instrument
     from trimtab.instruments.surroundings import Surroundings
     from trimtab.workflow import truth as workflow
-    from trimtab.workflow.progress import shown
 
     progress, surroundings = shown(quiet=json), Surroundings()
     found = workflow.run(trials, resume=resume, wait_s=parse_wait(wait), progress=progress)

@@ -20,6 +20,7 @@ from trimtab.instruments import detectors
 from trimtab.instruments.accuracy import PEER, Cosine, Found, Measured, of_boxes, of_cosines
 from trimtab.instruments.detectors import Detector
 from trimtab.instruments.peers import quantized as twins
+from trimtab.pipeline.resolve import model_path
 from trimtab.planner import planner
 from trimtab.planner.plan_file import Plan
 from trimtab.program import Program
@@ -30,7 +31,6 @@ from trimtab.quantization.calibrate import Watched, watch
 from trimtab.quantization.methods import DEFAULT, check
 from trimtab.quantization.samples import PICTURES, SETTINGS, Samples
 from trimtab.target import Target
-from trimtab.workflow.models import model_path
 
 if TYPE_CHECKING:
     from PIL import Image

@@ -11,12 +11,12 @@ from trimtab.bench import kept, results
 from trimtab.bench.index import Entry
 from trimtab.devices import find_device
 from trimtab.errors import ResultError, UsageError
+from trimtab.pipeline.bench import store_of
 from trimtab.progress import SILENT, Progress
 from trimtab.sweep.history import Point, Series
 from trimtab.tables import Column, Table, number
 from trimtab.workflow import ab
 from trimtab.workflow.ab import AbRequest
-from trimtab.workflow.bench import store_of
 from trimtab.workflow.sides import Ready, Side
 
 

@@ -14,10 +14,10 @@ from trimtab.devices import CacheSimulator, find_device
 from trimtab.errors import EmulatorError, UsageError
 from trimtab.instruments import throughput, timemodel, traffic
 from trimtab.instruments.timemodel import Modeled
+from trimtab.pipeline.build import Recipe, loaded, planned, subject_of
 from trimtab.program.program import NUMPY_DTYPES
 from trimtab.progress import SILENT, Progress
-from trimtab.workflow.bench import emulated_device
-from trimtab.workflow.build import Recipe, loaded, planned, subject_of
+from trimtab.workflow.counting import emulated_device
 
 _SECONDS = 3600.0
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from trimtab import passes
 from trimtab.instruments import plans
 from trimtab.instruments.plans import Estimated
+from trimtab.pipeline.resolve import load
 from trimtab.progress import SILENT, Progress
-from trimtab.workflow.models import load
 
 
 def estimate(networks: Sequence[str], progress: Progress = SILENT) -> list[Estimated]:

@@ -15,10 +15,10 @@ from trimtab.bench.jobs import Settings, Subject
 from trimtab.build import builder
 from trimtab.devices.registry import Definition
 from trimtab.errors import PlanError, UsageError
+from trimtab.pipeline.bench import expected_output, kept_folder, prepare, store_of
+from trimtab.pipeline.build import Recipe
 from trimtab.program import inspection
 from trimtab.progress import SILENT, Progress
-from trimtab.workflow.bench import expected_output, kept_folder, prepare, store_of
-from trimtab.workflow.build import Recipe
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from trimtab import __version__, cores, files, size
 from trimtab.build.toolchain import find_toolchain
 from trimtab.errors import UsageError
 from trimtab.instruments.sizes import EXAMPLE, PROFILES, TARGETS, Weighed
+from trimtab.pipeline.build import Recipe, build, network_of
+from trimtab.pipeline.pack import pack
+from trimtab.pipeline.resolve import model_path
 from trimtab.planner import code_bytes
 from trimtab.planner.code_bytes import CodeBytes
 from trimtab.progress import SILENT, Progress
-from trimtab.workflow.build import Recipe, build, network_of
-from trimtab.workflow.models import model_path
-from trimtab.workflow.pack import pack
 
 # What every binary has; strings, tables and what operators share grow with its operators.
 _COMMON = ("core", "api", "runner", "libc", "compiler_rt", "linker", "elf")

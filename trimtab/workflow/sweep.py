@@ -22,6 +22,10 @@ from trimtab.bench.jobs import Job, Schedule, Settings, Turn
 from trimtab.build.toolchain import find_toolchain
 from trimtab.devices import find_device
 from trimtab.errors import ModelFileError, UsageError
+from trimtab.pipeline.bench import prepare, swept_folder
+from trimtab.pipeline.build import Recipe, subject_of
+from trimtab.pipeline.quantize import Calibration
+from trimtab.pipeline.resolve import model_path, plan_of
 from trimtab.profile import find_profile
 from trimtab.progress import SILENT, Progress
 from trimtab.sweep import matrix, revision, sighting
@@ -43,10 +47,6 @@ from trimtab.sweep.tasks import (
 from trimtab.tables import Column, Table
 from trimtab.workflow import sweep_memos as memos
 from trimtab.workflow.ab import floors_folder
-from trimtab.workflow.bench import prepare, swept_folder
-from trimtab.workflow.build import Recipe, subject_of
-from trimtab.workflow.models import model_path, plan_of
-from trimtab.workflow.quantize import Calibration
 
 MOST_KEPT = 400  # builds of sweeps, beyond those of the one that goes on
 _SIDES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -12,11 +12,11 @@ from trimtab.instruments.roofline import timing
 from trimtab.instruments.roofline.machine import Machine
 from trimtab.instruments.roofline.timing import Timed, TimedOperator
 from trimtab.kernels import Kernel
+from trimtab.pipeline.resolve import load
 from trimtab.planner import planner
 from trimtab.planner.plan_file import Plan
 from trimtab.progress import SILENT, Progress
 from trimtab.target import Target
-from trimtab.workflow.models import load
 
 
 def time_kernels(

@@ -20,9 +20,9 @@ from trimtab.devices.control import Control
 from trimtab.errors import UsageError
 from trimtab.instruments import neighbor, truth
 from trimtab.instruments.truth import KINDS, LAYERS, Trial
+from trimtab.pipeline.build import Recipe
 from trimtab.progress import SILENT, Progress
 from trimtab.workflow.ab import AbRequest, floor_of, measure
-from trimtab.workflow.build import Recipe
 from trimtab.workflow.sides import Ready, Side, ready
 from trimtab.zoo.builder import INPUT, Net
 

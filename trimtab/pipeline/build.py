@@ -19,6 +19,11 @@ from trimtab.build.builder import Build
 from trimtab.build.toolchain import find_toolchain
 from trimtab.devices.registry import Definition
 from trimtab.errors import UsageError
+from trimtab.pipeline.budget import Budget
+from trimtab.pipeline.precision import Precise, with_precision
+from trimtab.pipeline.quantize import Calibration
+from trimtab.pipeline.resolve import model_path, target_of
+from trimtab.pipeline.variants import Network, survey
 from trimtab.planner import planner
 from trimtab.planner.plan_file import Plan
 from trimtab.planner.profile_overhead import price
@@ -26,11 +31,6 @@ from trimtab.profile import Profile, find_profile
 from trimtab.program import Program, inspection
 from trimtab.progress import SILENT, Progress
 from trimtab.target import Target
-from trimtab.workflow.budget import Budget
-from trimtab.workflow.models import model_path, target_of
-from trimtab.workflow.precision import Precise, with_precision
-from trimtab.workflow.quantize import Calibration
-from trimtab.workflow.shipped import Network, survey
 
 PLAN = "plan.toml"  # beside a binary whose precisions were searched: another build need not search
 Shapes = Mapping[str, tuple[int, ...]]

@@ -14,18 +14,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import trimtab
-from trimtab import files, paths, reports
+from trimtab import doctor, files, paths, reports
 from trimtab.bench import oracle, protocol, results, summary
 from trimtab.bench.golden import Golden
 from trimtab.bench.jobs import Settings, Subject
 from trimtab.bench.results import Record
 from trimtab.devices import Definition, board, find_device
 from trimtab.errors import DeviceError, EmulatorError, MissingRequirementError
+from trimtab.pipeline.build import Recipe, machine_of, subject_of
+from trimtab.pipeline.resolve import model_path, target_of
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
-from trimtab.workflow import doctor
-from trimtab.workflow.build import Recipe, machine_of, subject_of
-from trimtab.workflow.models import model_path, target_of
 
 NETWORK = "yolo_fastest"
 _BOARD_NEEDS = ("qemu-system-aarch64",)  # as doctor calls it

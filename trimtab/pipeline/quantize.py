@@ -11,12 +11,12 @@ import trimtab
 from trimtab import files, quantization, zoo
 from trimtab.accuracy import demands
 from trimtab.errors import UsageError
+from trimtab.pipeline.resolve import load
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
 from trimtab.quantization.methods import DEFAULT
 from trimtab.tables import Column, Table, number
 from trimtab.target import Target
-from trimtab.workflow.models import load
 
 _SUFFIX = ".ttm"
 

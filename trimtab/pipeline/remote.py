@@ -15,12 +15,12 @@ from trimtab import files
 from trimtab.bench.runner import Command, interpret
 from trimtab.devices import Definition, Device
 from trimtab.devices.control import Control, controlled
+from trimtab.pipeline.resolve import target_of
 from trimtab.profile import Profile
 from trimtab.program import Program
 from trimtab.program.program import NUMPY_DTYPES
 from trimtab.session import optimize
 from trimtab.target import Target
-from trimtab.workflow.models import target_of
 
 Array = NDArray[Any]
 _LAUNCH_S = 600.0

@@ -8,23 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import trimtab
-from trimtab import cores, paths
-from trimtab.bench import golden, kept, oracle, protocol, results
-from trimtab.bench import summary as summaries
+from trimtab import paths
+from trimtab.bench import golden, kept, oracle, protocol
 from trimtab.bench.golden import Golden
 from trimtab.bench.jobs import Settings, Subject
 from trimtab.bench.protocol import Outcome
 from trimtab.bench.results import Header
-from trimtab.devices import find_device, list_devices
-from trimtab.errors import UsageError
-from trimtab.instruments.instructions import Counts
-from trimtab.planner.plan_file import Plan
-from trimtab.planner.precision import can_compute_half
-from trimtab.program import Program
-from trimtab.program.program import NUMPY_DTYPES
-from trimtab.progress import SILENT, Progress
-from trimtab.target import Target
-from trimtab.workflow.build import (
+from trimtab.devices import find_device
+from trimtab.pipeline.build import (
     Recipe,
     Shapes,
     loaded,
@@ -33,8 +24,14 @@ from trimtab.workflow.build import (
     subject_of,
     within_budget,
 )
-from trimtab.workflow.models import model_path
-from trimtab.workflow.shipped import survey
+from trimtab.pipeline.resolve import model_path
+from trimtab.pipeline.variants import survey
+from trimtab.planner.plan_file import Plan
+from trimtab.planner.precision import can_compute_half
+from trimtab.program import Program
+from trimtab.program.program import NUMPY_DTYPES
+from trimtab.progress import SILENT, Progress
+from trimtab.target import Target
 
 
 @dataclass(frozen=True)
@@ -113,31 +110,6 @@ def swept_folder() -> Path:
 def store_of(header: Header) -> Path:
     """The one of these that has what a run measured, if it is kept."""
     return swept_folder() if "sweep" in header.protocol else kept_folder()
-
-
-def count_instructions(recipe: Recipe, folder: Path, progress: Progress = SILENT) -> Counts:
-    """Build a model for the recipe's core and count what its binary executes, under QEMU; the run
-    is recorded into `folder`.
-
-    UsageError when no emulated device has that core; raises whatever ends the run, too.
-    """
-    request = BenchRequest(recipe, emulated_device(recipe.cpu), settings=Settings(per_op=True))
-    outcome = bench(request, folder, progress)
-    if outcome.error is not None:
-        raise outcome.error
-    run = summaries.summarize(results.read(outcome.path))
-    return Counts.of(run, recipe.plan.precision if recipe.plan else Plan().precision)
-
-
-def emulated_device(cpu: str) -> str:
-    """The name of the device that plays the core `cpu` under QEMU; UsageError without one."""
-    core = cores.find(cpu).name
-    known = {d.cpu: d.name for d in list_devices() if d.transport == "qemu_user" and d.cpu}
-    if core not in known:
-        raise UsageError(
-            f"no emulated device is for the core {core!r}", hint=f"known: {', '.join(known)}"
-        )
-    return known[core]
 
 
 def expected_output(path: Path, source: Program, shapes: Shapes) -> Golden:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from trimtab import passes, quantization
 from trimtab.accuracy import Accuracy, Search
 from trimtab.errors import PlanError, TrimtabError, UsageError
+from trimtab.pipeline.quantize import Calibration
 from trimtab.planner.plan_file import Plan
 from trimtab.planner.precision import is_quantized
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
 from trimtab.target import Target
-from trimtab.workflow.quantize import Calibration
 
 _SEEDED = (
     2  # inputs that tell the accuracy of f16 where no samples are named: few, they tell little

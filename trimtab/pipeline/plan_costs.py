@@ -11,7 +11,8 @@ import trimtab
 from trimtab import cores, passes
 from trimtab.build.toolchain import find_toolchain
 from trimtab.errors import UsageError
-from trimtab.instruments.sizes import TARGETS
+from trimtab.pipeline.build import Recipe
+from trimtab.pipeline.resolve import model_path, target_of
 from trimtab.planner import code_bytes, code_selection, planner
 from trimtab.planner.code_selection import Constraints
 from trimtab.planner.plan_file import Plan
@@ -19,8 +20,9 @@ from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
 from trimtab.tables import Column, Table, number
 from trimtab.target import Target
-from trimtab.workflow.build import Recipe
-from trimtab.workflow.models import model_path, target_of
+
+# Toolchains whose code sizes are known, the preferred one first.
+_TOOLCHAINS = ("aarch64-linux-musl", "armv7-linux-musleabihf", "x86_64-linux-musl")
 
 
 @dataclass(frozen=True)
@@ -77,9 +79,8 @@ def worth(recipe: Recipe, progress: Progress = SILENT) -> list[Worth]:
 
 def _toolchain(cpu: str) -> str:
     """The one that sizes are kept of, for a core or for this machine."""
-    known = dict.fromkeys(toolchain for toolchain, _ in TARGETS)
     runs = cores.find(cpu).features if cpu else {Target.host().arch}
-    return next((name for name in known if find_toolchain(name).arch in runs), "host")
+    return next((name for name in _TOOLCHAINS if find_toolchain(name).arch in runs), "host")
 
 
 def table(found: Sequence[Worth]) -> Table:

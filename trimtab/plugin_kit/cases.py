@@ -16,13 +16,13 @@ from trimtab.build.derived_profile import profile_of
 from trimtab.devices import find_device
 from trimtab.errors import ProgramError, RunnerError, UsageError
 from trimtab.operator_cases import Array, OperatorCase, cases_of
+from trimtab.pipeline.remote import Computer, computer
+from trimtab.pipeline.resolve import target_of
 from trimtab.profile import Profile
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
 from trimtab.session import Session, optimize
 from trimtab.tables import Column, Table
-from trimtab.workflow.models import target_of
-from trimtab.workflow.on_device import Computer, computer
 
 EMULATED = ("qemu-a53", "qemu-armv7")
 HERE = "this machine"

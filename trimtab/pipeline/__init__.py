@@ -1,0 +1,1 @@
+"""From a model to a measured binary: the steps that the command line and Python share."""

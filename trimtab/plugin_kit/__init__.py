@@ -1,0 +1,1 @@
+"""Tools for authors of plug-ins: list them, scaffold one, test its operators."""
