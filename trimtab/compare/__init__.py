@@ -1,0 +1,1 @@
+"""A/B comparisons: interleaved measurement of two arms, and the statistics that judge it."""

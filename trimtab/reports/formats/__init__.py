@@ -1,0 +1,1 @@
+"""Report formats: one module each, found by its file name."""
