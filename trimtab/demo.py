@@ -15,16 +15,18 @@ from pathlib import Path
 
 import trimtab
 from trimtab import doctor, files, paths, reports
-from trimtab.bench import oracle, protocol, results, summary
+from trimtab.bench import oracle, protocol
 from trimtab.bench.golden import Golden
 from trimtab.bench.jobs import Settings, Subject
-from trimtab.bench.results import Record
+from trimtab.compare import side_by_side
 from trimtab.devices import Definition, board, find_device
 from trimtab.errors import DeviceError, EmulatorError, MissingRequirementError
 from trimtab.pipeline.build import Recipe, machine_of, subject_of
 from trimtab.pipeline.resolve import model_path, target_of
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
+from trimtab.results import records, summary
+from trimtab.results.records import Record
 
 NETWORK = "yolo_fastest"
 _BOARD_NEEDS = ("qemu-system-aarch64",)  # as doctor calls it
@@ -69,13 +71,13 @@ class _Demo:
                 expected = oracle.onnx_golden(path, {})
                 made = f"expected output from {expected.oracle}"
                 self._progress.note(f"{len(source.ops)} operators; {made}")
-            records = self._full_and_trimmed(device or find_device("local"), source, expected)
+            record_files = self._full_and_trimmed(device or find_device("local"), source, expected)
             if device is not None:
-                records += self._latency_here(source, expected)
+                record_files += self._latency_here(source, expected)
         finally:
             if is_ours:
                 board.down()
-        return _report(records, self._folder)
+        return _report(record_files, self._folder)
 
     def find_device(self) -> tuple[Definition | None, bool]:
         """The board, or what there is instead; and whether the board was started here."""
@@ -129,7 +131,7 @@ class _Demo:
             )
         if outcome.error is not None:
             raise outcome.error
-        found = summary.summarize(results.read(outcome.path))
+        found = summary.summarize(records.read(outcome.path))
         if latency := found.figure("latency"):
             cost = f"{latency.value / 1e6:.2f} ms for one inference"
             self._progress.note(f"{subject.profile}: {cost}")
@@ -140,9 +142,9 @@ class _Demo:
         return outcome.path
 
 
-def _report(records: Sequence[Path], folder: Path) -> Demonstrated:
-    runs: list[Record] = [results.read(path) for path in records]
-    compared = summary.compare(runs[:2])
+def _report(record_files: Sequence[Path], folder: Path) -> Demonstrated:
+    runs: list[Record] = [records.read(path) for path in record_files]
+    compared = side_by_side.compare(runs[:2])
     alone = [summary.summarize(run) for run in runs[1:]]
     markdown, page = reports.find("markdown"), reports.find("html")
     parts = [markdown.comparison(compared), *(markdown.run(one) for one in alone)]
@@ -157,4 +159,4 @@ def _report(records: Sequence[Path], folder: Path) -> Demonstrated:
             f"(95 % interval of the median {low:.2f} .. {high:.2f} ms)\n"
         )
     text += f"Report: {in_markdown}, {in_html}; runs: ./inv report --results {folder}"
-    return Demonstrated(tuple(records), in_markdown, in_html, text)
+    return Demonstrated(tuple(record_files), in_markdown, in_html, text)

@@ -15,8 +15,9 @@ from tests.unit.bench_fakes import write_record
 from tests.unit.test_accuracy import SEARCH
 from tests.unit.test_serve import serving
 from trimtab import paths, reports
-from trimtab.bench import results, summary
-from trimtab.bench.summary import Summary
+from trimtab.compare import side_by_side
+from trimtab.results import records, summary
+from trimtab.results.summary import Summary
 from trimtab.workflow import pictures
 
 GROUPS = {"op:conv": 500, "op:relu": 50, "kernel:gemm_f32_4x8_neon": 300, "core": 100, "libc": 50}
@@ -49,7 +50,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[chromium.Page]
 def whole(directory: Path, **options: Any) -> Summary:
     """A run that knows all that there are charts of."""
     path = write_record(directory, launches=3, groups=GROUPS, **options)
-    run = summary.summarize(results.read(path))
+    run = summary.summarize(records.read(path))
     return replace(run, network=NETWORK, search=SEARCH)
 
 
@@ -86,8 +87,8 @@ def test_every_chart_of_a_run_is_drawn(
 
 
 def test_every_chart_of_a_comparison_is_drawn(browser: chromium.Page, tmp_path: Path) -> None:
-    records = [write_record(tmp_path, profile=p, groups=GROUPS) for p in ("full", "tiny")]
-    compared = summary.compare([results.read(path) for path in records])
+    paths = [write_record(tmp_path, profile=p, groups=GROUPS) for p in ("full", "tiny")]
+    compared = side_by_side.compare([records.read(path) for path in paths])
     url = written(tmp_path, reports.find("html").comparison(compared))
     browser.open(url)
     check(browser, url, charts=3)
@@ -124,7 +125,7 @@ def test_all_networks_of_a_sweep_are_answered_for_at_once(
     for name, size in (("small", 1_000), ("large", 9_000)):
         for profile in ("full", "tiny"):
             path = write_record(tmp_path, profile=profile, binary_bytes=size + len(profile))
-            run = summary.summarize(results.read(path))
+            run = summary.summarize(records.read(path))
             model = replace(run.header.model, name=f"{name}.ttm")
             runs.append(replace(run, header=replace(run.header, model=model)))
     url = written(tmp_path, reports.find_overview("html").cells(runs))
@@ -189,7 +190,7 @@ def sweep(directory: Path, count: int) -> list[Summary]:
             profile=f"profile{i % 100}",
             binary_bytes=50_000 + 997 * i,
         )
-        found.append(summary.summarize(results.read(path)))
+        found.append(summary.summarize(records.read(path)))
     return found
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.browser import chromium
 from tests.unit.bench_fakes import write_record
 from trimtab import paths, reports
-from trimtab.bench import results, summary
+from trimtab.results import records, summary
 
 READER = paths.cache() / "speedscope" / "package" / "dist" / "release" / "index.html"
 
@@ -24,7 +24,7 @@ def test_speedscope_reads_every_launch_of_a_trace(tmp_path: Path) -> None:
         pytest.skip(f"no speedscope: in {folder}, npm pack speedscope && tar xzf speedscope-*.tgz")
     # Times that no binary fraction has, so that rounding would show.
     path = write_record(tmp_path, samples=[100_003 + 7 * i for i in range(50)], launches=3)
-    trace = reports.find("trace").run(summary.summarize(results.read(path)))
+    trace = reports.find("trace").run(summary.summarize(records.read(path)))
     packed = base64.b64encode(trace.encode()).decode()
     script = tmp_path / "trace.js"
     script.write_text(f"speedscope.loadFileFromBase64({json.dumps('net.json')}, '{packed}')")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.build import samples
-from trimtab.bench import lines
-from trimtab.bench.results import Event
+from trimtab.bench import runner_events
+from trimtab.results.records import Event
 
 pytestmark = pytest.mark.build
 
@@ -25,7 +25,7 @@ def test_shares_of_every_thread_lie_within_the_operator(tmp_path: Path, threads:
         str(threads),
         "--per-op",
     ]
-    said = lines.read(subprocess.run(command, capture_output=True, check=True).stdout)
+    said = runner_events.read(subprocess.run(command, capture_output=True, check=True).stdout)
     assert said.wrong is None
     operators: list[Event] = [event for event in said.events if event["event"] == "op"]
     assert operators

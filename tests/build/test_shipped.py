@@ -8,7 +8,6 @@ import pytest
 
 import trimtab
 from trimtab import importers, passes
-from trimtab.bench import results, summary
 from trimtab.bench.jobs import Settings
 from trimtab.errors import BudgetError, UsageError
 from trimtab.pipeline.bench import BenchRequest, bench
@@ -16,6 +15,7 @@ from trimtab.pipeline.budget import Budget
 from trimtab.pipeline.build import Recipe, build, within_budget
 from trimtab.pipeline.resolve import model_path
 from trimtab.pipeline.variants import NCNN, ncnn_bytes
+from trimtab.results import records, summary
 
 NETWORK = "mobilenet_v3_small"
 # Of the .ncnn.bin that pnnx 20261020 makes of the zoo's networks with its defaults.
@@ -32,7 +32,7 @@ def test_what_ncnn_ships_is_known_to_a_thousandth(network: str) -> None:
 def test_a_record_says_what_is_shipped_and_what_else_could_be(tmp_path: Path) -> None:
     settings = Settings(launches=1, runs=1, min_time_ms=0)
     outcome = bench(BenchRequest(Recipe(model=NETWORK), settings=settings), tmp_path)
-    record = results.read(outcome.path)
+    record = records.read(outcome.path)
     run = summary.summarize(record)
     built = run.shipped[0]
     assert built.is_built

@@ -9,14 +9,14 @@ import pytest
 import trimtab
 from tests.devices.conftest import require
 from tests.unit.said import Said
-from trimtab.bench import results, summary
 from trimtab.bench.jobs import Settings
-from trimtab.bench.results import Record, Status
 from trimtab.errors import ProfileError, UsageError
 from trimtab.pipeline.bench import BenchRequest, bench
 from trimtab.pipeline.build import Recipe, build
 from trimtab.pipeline.resolve import model_path
 from trimtab.planner.plan_file import Choice, Plan, keys
+from trimtab.results import records, summary
+from trimtab.results.records import Record, Status
 
 NETWORK = "mobilenet_v3_small"
 
@@ -24,7 +24,7 @@ NETWORK = "mobilenet_v3_small"
 def measure(request: BenchRequest, folder: Path) -> Record:
     outcome = bench(request, folder)
     assert outcome.error is None
-    return results.read(outcome.path)
+    return records.read(outcome.path)
 
 
 def test_a_build_is_of_a_model_or_of_a_profile() -> None:
@@ -127,7 +127,7 @@ def test_a_network_runs_in_the_binary_of_a_profile_without_its_best_algorithms(
     settings = Settings(launches=1, runs=1, min_time_ms=0, per_op=True)
     outcome = bench(BenchRequest(recipe, settings=settings), tmp_path, said)
     assert outcome.error is None
-    record = results.read(outcome.path)
+    record = records.read(outcome.path)
     assert record.status is Status.OK
     assert record.header.profile == "yolo"
     assert "strassen" not in {op.label for op in summary.summarize(record).ops}

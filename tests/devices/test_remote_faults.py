@@ -18,10 +18,10 @@ from tests.devices.conftest import SshServer, require
 from tests.devices.sabotage import LAUNCHES, TABLE, Stage
 from tests.unit import disks
 from trimtab import errors
-from trimtab.bench import results
-from trimtab.bench.results import Record, Status
 from trimtab.devices import find_device
 from trimtab.devices.control import lease
+from trimtab.results import records
+from trimtab.results.records import Record, Status
 
 pytestmark = pytest.mark.device
 
@@ -119,14 +119,14 @@ def code_of(expected: Cell) -> int:
 
 def check_results(stage: Stage, expected: Cell) -> None:
     """There is the record of the table, or none; nothing else looks like one."""
-    records = [results.read(path) for path in stage.results.glob(f"*{results.SUFFIX}")]
-    assert [record.status.value for record in records] == [
+    runs = [records.read(path) for path in stage.results.glob(f"*{records.SUFFIX}")]
+    assert [record.status.value for record in runs] == [
         status for status in [expected["record"]] if status != "none"
     ]
-    left = {path.suffix for path in stage.results.iterdir()} - {results.SUFFIX}
+    left = {path.suffix for path in stage.results.iterdir()} - {records.SUFFIX}
     allowed = {".part"} if expected.get("error") == "SIGKILL" else set()
     assert left - {""} <= allowed, "what the fault itself wrote has no suffix"
-    for record in records:
+    for record in runs:
         assert len(record.of("resumed")) == int(bool(expected.get("resumed")))
         if record.status is Status.OK:
             check_whole(record)

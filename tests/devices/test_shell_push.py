@@ -13,12 +13,12 @@ import pytest
 from tests.devices.conftest import SshServer, require
 from tests.devices.ssh.test_transport import files_below, kill_sessions
 from tests.unit.bench_fakes import make_golden, make_subject
-from trimtab.bench import results
 from trimtab.bench.jobs import Settings
 from trimtab.bench.protocol import measure
 from trimtab.devices import Pushed, find_device, ssh
 from trimtab.errors import DeviceFullError, DeviceUnreachableError
 from trimtab.progress import SILENT
+from trimtab.results import records
 
 pytestmark = pytest.mark.device
 
@@ -190,7 +190,7 @@ def test_a_record_says_what_crossed_the_link(board: Board, weights: Path, tmp_pa
     with find_device("board1").open(trust_new=True) as device:
         for _ in range(2):
             outcome = measure(device, subject, make_golden(), Settings(runs=1), tmp_path / "runs")
-            events = results.read(outcome.path).of("push")
+            events = records.read(outcome.path).of("push")
             pushes.append({event["name"]: event for event in events})
     first, second = (push["net.ttm"] for push in pushes)
     assert first["file_bytes"] == second["file_bytes"] == SIZE_BYTES

@@ -17,8 +17,8 @@ import pytest
 
 from tests.unit.said import Said
 from tests.unit.sweep_worker import ClusterShop
-from trimtab.bench import index
 from trimtab.errors import MissingRequirementError, UsageError
+from trimtab.results import index
 from trimtab.sweep import matrix
 from trimtab.sweep.campaign import Campaign
 from trimtab.sweep.cluster import Cluster

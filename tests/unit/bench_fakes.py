@@ -11,7 +11,7 @@ import numpy as np
 
 from trimtab.bench.golden import Golden
 from trimtab.bench.jobs import Subject
-from trimtab.bench.results import FileFacts, Header, Status, Writer
+from trimtab.results.records import FileFacts, Header, Status, Writer
 
 # Doubles its inputs; prints the lines of docs/runner.md. What goes wrong is put in place of `pass`.
 RUNNER = f"""#!{sys.executable}

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tests.unit.bench_fakes import make_header
-from trimtab.bench.results import FileFacts, Status, Writer
 from trimtab.errors import BuildError, DeviceUnreachableError
+from trimtab.results.records import FileFacts, Status, Writer
 from trimtab.sweep.bundle import Bundle
 from trimtab.sweep.executor import ALL, CPU, Needs
 from trimtab.sweep.matrix import Cell, Sweep

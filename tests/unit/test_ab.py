@@ -12,15 +12,17 @@ import pytest
 
 from tests.unit.bench_fakes import make_golden, make_subject
 from trimtab import files
-from trimtab.bench import comparison, kept, paired, results, summary
-from trimtab.bench import floor as floors
-from trimtab.bench.floor import Floor
+from trimtab.bench import archive
 from trimtab.bench.jobs import Settings
-from trimtab.bench.results import Status
+from trimtab.compare import noise_floor as floors
+from trimtab.compare import paired, side_by_side, verdicts
+from trimtab.compare.noise_floor import Floor
 from trimtab.devices import Device, find_device
 from trimtab.devices.control import Control, controlled
 from trimtab.errors import DeviceError, ResultError, RunnerCrashedError, UsageError
-from trimtab.reports import terminal
+from trimtab.reports.formats import terminal
+from trimtab.results import records
+from trimtab.results.records import Status
 from trimtab.workflow import ab
 from trimtab.workflow.ab import AbRequest, Compared
 from trimtab.workflow.sides import Ready, Side, ready
@@ -88,13 +90,13 @@ def test_a_difference_is_found_and_both_runs_and_the_comparison_are_recorded(
 
 def test_a_report_of_both_runs_made_later_says_the_same(device: Device, tmp_path: Path) -> None:
     found = compared(device, tmp_path, b=side(tmp_path, "two", 1.1))
-    again = summary.compare([results.read(found.a.path), results.read(found.b.path)])
+    again = side_by_side.compare([records.read(found.a.path), records.read(found.b.path)])
     assert again.verdict == found.verdict
     (row,) = (row for row in again.rows if row.key == "latency")
     assert row.ratios[0] is not None
     assert row.ratios[0].is_real is True
     assert "apart" not in " ".join(again.notes)
-    backwards = summary.compare([found.b, found.a])
+    backwards = side_by_side.compare([found.b, found.a])
     assert backwards.verdict is None
 
 
@@ -108,7 +110,7 @@ def test_operators_that_both_sides_have_are_set_beside_each_other_and_not_judged
         NET, NET, launches=10, seed=3, settings=dataclasses.replace(QUICK, per_op=True)
     )
     found = ab.measure(device, [side(tmp_path, "one"), b], request, tmp_path / "results", None)
-    said = summary.compare([found.a, found.b])
+    said = side_by_side.compare([found.a, found.b])
     assert [row.label for row in said.operators] == ["conv conv1", "relu relu1"]
     for row, factor in zip(said.operators, (1, 3), strict=True):
         (ratio,) = row.ratios
@@ -121,7 +123,7 @@ def test_operators_that_both_sides_have_are_set_beside_each_other_and_not_judged
     other = dataclasses.replace(b.subject, operators=["conv conv1", "relu other"])
     sides = [side(tmp_path, "one"), dataclasses.replace(b, subject=other)]
     found = ab.measure(device, sides, request, tmp_path / "results", None)
-    (row,) = summary.compare([found.a, found.b]).operators
+    (row,) = side_by_side.compare([found.a, found.b]).operators
     assert row.label == "conv conv1"
 
 
@@ -180,16 +182,16 @@ def test_a_side_that_fails_leaves_both_runs_and_no_comparison(
     fault = f"open({str(count)!r}, 'a').write('x'); len(open({str(count)!r}).read()) > 3 and "
     with pytest.raises(RunnerCrashedError):
         compared(device, tmp_path, b=side(tmp_path, "two", fault=fault + "os.abort()"))
-    runs = [results.read(path) for path in (tmp_path / "results").glob("*.jsonl")]
+    runs = [records.read(path) for path in (tmp_path / "results").glob("*.jsonl")]
     assert sorted(run.status for run in runs) == [Status.CRASHED, Status.SKIPPED]
-    assert not list((tmp_path / "results").glob(f"*{comparison.SUFFIX}"))
+    assert not list((tmp_path / "results").glob(f"*{verdicts.SUFFIX}"))
     assert "beside it failed" in next(r for r in runs if r.status is Status.SKIPPED).message
 
 
 def test_a_wrong_output_of_either_side_is_never_timed(device: Device, tmp_path: Path) -> None:
     with pytest.raises(Exception, match="element 7"):
         compared(device, tmp_path, b=side(tmp_path, "two", fault="scale = 3.0"))
-    runs = [results.read(path) for path in (tmp_path / "results").glob("*.jsonl")]
+    runs = [records.read(path) for path in (tmp_path / "results").glob("*.jsonl")]
     assert len(runs) == 2
     assert not any(run.of("run") for run in runs)
 
@@ -198,7 +200,7 @@ def test_a_damaged_comparison_is_refused(device: Device, tmp_path: Path) -> None
     found = compared(device, tmp_path, b=side(tmp_path, "two", 1.1))
     cut = [event for event in found.b.events if event.get("block") != 2]
     with pytest.raises(ResultError, match="not a whole comparison"):
-        comparison.judge(found.a, dataclasses.replace(found.b, events=tuple(cut)))
+        verdicts.judge(found.a, dataclasses.replace(found.b, events=tuple(cut)))
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="a duet takes two cores")
@@ -230,7 +232,7 @@ def test_a_calibration_is_kept_and_read_again(device: Device, tmp_path: Path) ->
     floor = ab.floor_of(device, side(tmp_path, "one"), request, tmp_path / "results")
     assert floor.share == max(abs(bound - 1) for bound in floor.interval)
     assert 0 < floor.share < 0.05
-    (one, _) = (results.read(path) for path in (tmp_path / "results").glob("*.jsonl"))
+    (one, _) = (records.read(path) for path in (tmp_path / "results").glob("*.jsonl"))
     assert (floor.cores, floor.governor) == (one.header.affinity, one.header.control["governor"])
     assert floors.read("local", ab.floors_folder()) is None, "nobody asked to keep it"
     floors.write(floor, ab.floors_folder())
@@ -245,7 +247,7 @@ def test_a_run_can_be_repeated_as_long_as_its_binary_is_kept(
 ) -> None:
     store = tmp_path / "cache" / "kept"
     one = side(tmp_path, "one")
-    subject = kept.keep(one.subject, one.expected, store)
+    subject = archive.keep(one.subject, one.expected, store)
     (tmp_path / "one" / "net.ttm").unlink()
     request = AbRequest(NET, NET, launches=4, settings=QUICK)
     folder = tmp_path / "results"
@@ -270,9 +272,9 @@ def test_what_a_quantized_network_must_compute_is_kept_with_it(tmp_path: Path) -
     one = side(tmp_path, "one")
     others = [output + 1 for output in one.expected.outputs]
     expected = dataclasses.replace(one.expected, steps=[0.5], others=others)
-    kept.keep(one.subject, expected, tmp_path / "kept")
+    archive.keep(one.subject, expected, tmp_path / "kept")
     binary, model = files.sha256(one.subject.binary), files.sha256(one.subject.model)
-    _, again = kept.read(binary, model, tmp_path / "kept")
+    _, again = archive.read(binary, model, tmp_path / "kept")
     assert list(again.steps) == [0.5]
     assert [(a == b).all() for a, b in zip(again.others, others, strict=True)] == [True]
     assert len(again.inputs) == len(expected.inputs)
@@ -280,13 +282,13 @@ def test_what_a_quantized_network_must_compute_is_kept_with_it(tmp_path: Path) -
 
 def test_the_store_of_what_was_measured_forgets_the_oldest(tmp_path: Path) -> None:
     one = side(tmp_path, "one")
-    for number in range(kept.MOST + 3):
+    for number in range(archive.MOST + 3):
         one.subject.model.unlink()
         one.subject.model.write_bytes(f"model {number}".encode())
-        kept.keep(one.subject, one.expected, tmp_path / "kept")
+        archive.keep(one.subject, one.expected, tmp_path / "kept")
         oldest = min((tmp_path / "kept").iterdir(), key=lambda path: path.stat().st_mtime)
         os.utime(oldest, (number, number))
-    assert len(list((tmp_path / "kept").iterdir())) == kept.MOST
+    assert len(list((tmp_path / "kept").iterdir())) == archive.MOST
 
 
 @pytest.mark.parametrize(

@@ -60,13 +60,16 @@ MAY_IMPORT: dict[str, set[str]] = {
         "progress",
         "cores",
     },
-    "bench": {"errors", "accuracy", "files", "progress", "cores", "devices"},
-    "reports": {"errors", "plugins", "accuracy", "tables", "bench"},
-    "sweep": {"errors", "files", "tables", "progress", "devices", "bench"},
+    "results": {"errors", "accuracy", "files", "devices"},
+    "bench": {"errors", "accuracy", "files", "progress", "cores", "devices", "results"},
+    "compare": {"errors", "files", "results"},
+    "reports": {"errors", "plugins", "accuracy", "tables", "results", "compare"},
+    "sweep": {"errors", "files", "tables", "progress", "devices", "bench", "results", "compare"},
     "pipeline": {
         *("__init__", "errors", "paths", "files", "tables", "compression", "progress", "cores"),
         *("accuracy", "profile", "target", "program", "modelfile", "importers", "passes"),
         *("planner", "session", "quantization", "build", "size", "zoo", "devices", "bench"),
+        "results",
     },
     "plugin_kit": {
         *("errors", "paths", "plugins", "files", "tables", "progress", "schema", "kernels"),
@@ -76,12 +79,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "doctor": {"errors", "paths", "tables", "progress", "build", "devices"},
     "demo": {
         *("__init__", "errors", "paths", "files", "progress", "program", "bench", "devices"),
-        *("reports", "pipeline", "doctor"),
+        *("results", "compare", "reports", "pipeline", "doctor"),
     },
     "instruments": {
         *("__init__", "errors", "paths", "files", "tables", "progress", "kernels"),
         *("engine", "cores", "target", "program", "importers", "planner", "session", "build"),
-        *("bench", "devices", "quantization"),
+        *("bench", "results", "devices", "quantization"),
     },
     "pages": {
         *("errors", "paths", "files", "tables", "schema", "kernels", "cores", "importers"),

@@ -13,7 +13,7 @@ from onnx import numpy_helper
 
 import trimtab
 from tests.ops.quantized import MICROSOFT, Array, QuantizedGraph, onnxruntime_of
-from trimtab.bench import definition, golden, oracle
+from trimtab.bench import golden, oracle, qdq_form
 from trimtab.errors import WrongOutputError
 from trimtab.pipeline.bench import on_host
 
@@ -115,7 +115,7 @@ def test_a_wrong_convolution_is_wrong_by_both_definitions(
     for values in (reference.outputs[0], reference.others[0]):
         golden.check(reference, 0, values.tobytes())
     fault(model, {tensor.name: tensor for tensor in model.graph.initializer})
-    for form in (model, definition.with_real_softmax(model)):
+    for form in (model, qdq_form.with_real_softmax(model)):
         wrong = onnxruntime_of(form, feeds(reference))[0]
         with pytest.raises(WrongOutputError):
             golden.check(reference, 0, wrong.tobytes())
@@ -207,7 +207,7 @@ def test_an_operator_that_is_written_out_is_onnxruntimes_own_to_a_rounding(
     a = graph.quantize(graph.input(1, 6, 7, 5), *X)
     b = graph.quantize(graph.input(1, 6, 7, 5), 0.03, 5)
     model = graph.model(WRITTEN_OUT[name](graph, a, b))
-    real = definition.in_real_numbers(model)
+    real = qdq_form.in_real_numbers(model)
     assert not any(node.op_type.startswith("QLinear") for node in real.graph.node)
     values = graph.feeds()
     want, got = onnxruntime_of(model, values)[0], onnxruntime_of(real, values)[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trimtab.bench import launches
+from trimtab.results import variation
 
 
 def series(
@@ -22,20 +22,20 @@ def series(
 
 @pytest.mark.parametrize(("within", "between"), [(0.02, 0.05), (0.05, 0.01), (0.03, 0.0)])
 def test_the_variance_splits_as_it_was_made(within: float, between: float) -> None:
-    found = [launches.spread(series(seed, within=within, between=between)) for seed in range(20)]
+    found = [variation.spread(series(seed, within=within, between=between)) for seed in range(20)]
     assert np.median([one.within for one in found if one]) == pytest.approx(within, rel=0.05)
     assert np.median([one.between for one in found if one]) == pytest.approx(between, abs=0.003)
 
 
 def test_a_single_launch_and_single_runs_have_no_components() -> None:
-    assert launches.spread([[1, 2, 3]]) is None
-    assert launches.spread([[5], [6], [7]]) is None
+    assert variation.spread([[1, 2, 3]]) is None
+    assert variation.spread([[5], [6], [7]]) is None
 
 
 def test_the_typical_time_does_not_notice_what_hits_half_of_the_runs() -> None:
     quiet = [100] * 20
-    assert launches.typical([100] * 11 + [900] * 9) == launches.typical(quiet) == 100
-    assert launches.typical([100, 20]) == 40
+    assert variation.typical([100] * 11 + [900] * 9) == variation.typical(quiet) == 100
+    assert variation.typical([100, 20]) == 40
 
 
 def test_a_machine_that_gets_slower_is_said_to_drift() -> None:
@@ -43,7 +43,7 @@ def test_a_machine_that_gets_slower_is_said_to_drift() -> None:
     warming = [
         [int(ns) for ns in 1e6 * (1 + 0.005 * i) * rng.normal(1, 0.004, 20)] for i in range(12)
     ]
-    found = launches.drift(warming)
+    found = variation.drift(warming)
     assert found.over is not None
     assert found.over.is_drift
     assert found.over.share == pytest.approx(0.055, abs=0.01)
@@ -56,7 +56,7 @@ def test_launches_that_were_not_warm_are_said_to_drift_within() -> None:
     rng = np.random.default_rng(2)
     warming = 1e6 * np.exp(-0.003 * np.arange(20))
     cold = [[int(ns) for ns in warming * rng.normal(1, 0.004, 20)] for _ in range(10)]
-    found = launches.drift(cold)
+    found = variation.drift(cold)
     assert found.within is not None
     assert found.within.is_drift
     assert found.within.share == pytest.approx(-0.055, abs=0.01)
@@ -65,11 +65,11 @@ def test_launches_that_were_not_warm_are_said_to_drift_within() -> None:
 def test_noise_without_a_trend_is_hardly_ever_called_a_drift() -> None:
     drifts = 0
     for seed in range(200):
-        found = launches.drift(series(seed, count=10, runs=20))
+        found = variation.drift(series(seed, count=10, runs=20))
         drifts += bool(str(found))
     assert drifts <= 10
 
 
 def test_too_few_launches_and_equal_times_have_no_trend() -> None:
-    assert launches.drift([[5, 6], [7, 8]]).over is None
-    assert str(launches.drift([[5] * 10] * 10)) == ""
+    assert variation.drift([[5, 6], [7, 8]]).over is None
+    assert str(variation.drift([[5] * 10] * 10)) == ""

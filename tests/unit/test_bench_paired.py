@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from tests.unit.launch_noise import Machine
-from trimtab.bench import launches, paired, statistics
-from trimtab.bench.paired import Effect
+from trimtab.compare import paired
+from trimtab.compare.paired import Effect
+from trimtab.results import statistics, variation
 
 FLOOR = 0.004
 
@@ -15,8 +16,8 @@ FLOOR = 0.004
 def effect(machine: Machine, count: int, factor: float, seed: int) -> Effect:
     a, b = machine.sides(paired.order(count, seed), factor)
     return paired.effect(
-        [[launches.typical(launch) for launch in block] for block in a],
-        [[launches.typical(launch) for launch in block] for block in b],
+        [[variation.typical(launch) for launch in block] for block in a],
+        [[variation.typical(launch) for launch in block] for block in b],
     )
 
 

@@ -12,10 +12,8 @@ import pytest
 
 from tests.unit.bench_fakes import make_golden, make_subject
 from tests.unit.said import Said
-from trimtab.bench import golden, protocol, results
+from trimtab.bench import golden, protocol
 from trimtab.bench.jobs import Settings
-from trimtab.bench.results import Record, Status
-from trimtab.bench.summary import summarize
 from trimtab.devices import (
     CommandResult,
     Device,
@@ -32,6 +30,9 @@ from trimtab.errors import (
     UsageError,
     WrongOutputError,
 )
+from trimtab.results import records
+from trimtab.results.records import Record, Status
+from trimtab.results.summary import summarize
 
 QUICK = Settings(launches=1, warmup=1, runs=4, min_time_ms=0, timeout_s=20)
 
@@ -48,7 +49,7 @@ def measure(
 ) -> tuple[Record, TrimtabError | None]:
     subject = make_subject(tmp_path, fault)
     outcome = protocol.measure(device, subject, make_golden(), settings, tmp_path / "results")
-    return results.read(outcome.path), outcome.error
+    return records.read(outcome.path), outcome.error
 
 
 def test_a_run_keeps_every_raw_sample(device: Device, tmp_path: Path) -> None:
@@ -89,7 +90,7 @@ def test_the_record_says_what_the_network_does(device: Device, tmp_path: Path) -
     network = {"operators": [{"label": "conv conv1", "macs": 64}], "memory": []}
     subject = replace(make_subject(tmp_path), network=network)
     outcome = protocol.measure(device, subject, make_golden(), QUICK, tmp_path / "results")
-    found = dict(summarize(results.read(outcome.path)).network)
+    found = dict(summarize(records.read(outcome.path)).network)
     assert found.pop("event") == "network"
     assert found.keys() == {"operators", "memory", "gb_per_s"}
     assert found["operators"] == network["operators"]

@@ -14,15 +14,15 @@ import pytest
 
 from tests.unit.bench_fakes import make_header, write_record
 from tests.unit.disks import small_disk
-from trimtab.bench import index, results
-from trimtab.bench.results import Status, Writer
-from trimtab.bench.summary import summarize
 from trimtab.errors import ResultError, TruncatedResultError, UsageError
+from trimtab.results import index, records
+from trimtab.results.records import Status, Writer
+from trimtab.results.summary import summarize
 
 
 def test_a_record_reads_back_as_it_was_written(tmp_path: Path) -> None:
     path = write_record(tmp_path, samples=[5, 6, 7])
-    record = results.read(path)
+    record = records.read(path)
     assert record.status is Status.OK
     assert record.header.run_id in path.name
     assert [event["ns"] for event in record.of("run")] == [5, 6, 7]
@@ -34,9 +34,9 @@ def test_a_run_of_format_1_reads_as_one_launch(tmp_path: Path) -> None:
     path = write_record(tmp_path, samples=[5, 6, 7])
     text = path.read_text().replace('"format":2', '"format":1', 1)
     path.write_text("".join(line for line in text.splitlines(True) if '"launch"' not in line))
-    (launch,) = results.read(path).launches()
+    (launch,) = records.read(path).launches()
     assert [event["ns"] for event in launch if event["event"] == "run"] == [5, 6, 7]
-    latency = summarize(results.read(path)).figure("latency")
+    latency = summarize(records.read(path)).figure("latency")
     assert latency is not None
     assert latency.launches == ((5, 6, 7),)
 
@@ -80,7 +80,7 @@ def test_a_disk_that_fills_up_is_named_and_nothing_is_left(tmp_path: Path, free_
 def test_a_disk_that_fills_up_later_has_the_whole_record(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk", 48 * 1024) as disk:
         path = write_on_a_disk_with(8, disk)
-        assert results.read(path).status is Status.OK
+        assert records.read(path).status is Status.OK
         assert list(disk.glob("results/*")) == [path]
 
 
@@ -107,11 +107,11 @@ def test_every_truncation_is_refused(tmp_path: Path) -> None:
     for end in range(header, len(whole)):
         path.write_bytes(whole[:end])
         with pytest.raises(TruncatedResultError):
-            results.read(path)
+            records.read(path)
     for end in (0, 1, header - 1):
         path.write_bytes(whole[:end])
         with pytest.raises(ResultError):
-            results.read(path)
+            records.read(path)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_a_damaged_record_is_refused(tmp_path: Path, damage: object) -> None:
     assert callable(damage)
     path.write_text(damage(path.read_text()))
     with pytest.raises(ResultError) as caught:
-        results.read(path)
+        records.read(path)
     assert str(path) in str(caught.value)
 
 
@@ -142,7 +142,7 @@ def test_a_missing_record_and_a_binary_file_are_refused(tmp_path: Path) -> None:
     noise.write_bytes(bytes(range(256)))
     for path in (tmp_path / "none.jsonl", tmp_path, noise):
         with pytest.raises(ResultError):
-            results.read(path)
+            records.read(path)
 
 
 def test_a_folder_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_the_index_shows_truncated_runs_and_ignores_other_files(tmp_path: Path) 
 def test_runs_are_found_by_path_id_and_age(tmp_path: Path) -> None:
     paths = [write_record(tmp_path) for _ in range(3)]
     assert index.find(str(paths[0]), tmp_path) == paths[0]
-    run_id = results.read(paths[1]).header.run_id
+    run_id = records.read(paths[1]).header.run_id
     assert index.find(run_id, tmp_path) == paths[1]
     assert index.find("last", tmp_path) == paths[2]
     assert index.find("last~2", tmp_path) == paths[0]
@@ -201,7 +201,7 @@ def test_launches_that_were_discarded_do_not_count_and_stay_in_the_record(tmp_pa
                 writer.event({"event": "resumed", "why": "the link broke", "discarded": [1]})
                 writer.event({"event": "push", "name": "net.ttm"})
         writer.end(Status.OK)
-    record = results.read(writer.path)
+    record = records.read(writer.path)
     assert [launch[0]["index"] for launch in record.launches()] == [0, 2]
     assert [event["ns"] for event in record.of("run")] == [10, 30]
     assert [event["ns"] for event in record.events if event["event"] == "run"] == [10, 20, 30]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trimtab.bench import statistics
+from trimtab.results import statistics
 
 
 def naive_medians(samples: np.ndarray, resamples: int) -> np.ndarray:

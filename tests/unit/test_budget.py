@@ -6,15 +6,15 @@ import re
 
 import pytest
 
-from trimtab.bench.shipped import Shipped
 from trimtab.cli._options import parse_budget
 from trimtab.errors import BudgetError, UsageError
 from trimtab.pipeline.budget import Budget
+from trimtab.results.footprint import Footprint
 
 WAYS = [
-    ("load", Shipped("prefer load", 3_000_000, memory_bytes=4_000_000)),
-    ("balanced", Shipped("prefer balanced", 1_100_000, memory_bytes=3_900_000)),
-    ("size", Shipped("prefer size", 1_000_000, memory_bytes=4_500_000)),
+    ("load", Footprint("prefer load", 3_000_000, memory_bytes=4_000_000)),
+    ("balanced", Footprint("prefer balanced", 1_100_000, memory_bytes=3_900_000)),
+    ("size", Footprint("prefer size", 1_000_000, memory_bytes=4_500_000)),
 ]
 BINARIES = {"load": 60_000, "balanced": 90_000, "size": 70_000}
 

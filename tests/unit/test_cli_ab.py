@@ -12,7 +12,7 @@ from invoke.context import Context
 from invoke.exceptions import Exit
 
 from tests.unit.bench_fakes import make_golden, make_subject
-from trimtab.bench import kept
+from trimtab.bench import archive
 from trimtab.build import host_build
 from trimtab.cli import ab as commands
 from trimtab.cli import namespace
@@ -119,7 +119,7 @@ def test_two_runs_are_repeated_and_the_json_has_ratio_interval_and_verdict(
     monkeypatch.setattr(host_build, "build_engine", lambda _: None)
     one = make_subject(tmp_path)
     golden = make_golden()
-    subject = kept.keep(one, golden, tmp_path / "cache" / "kept")
+    subject = archive.keep(one, golden, tmp_path / "cache" / "kept")
     request = AbRequest(Side("x"), Side("x"), launches=4)
     folder = tmp_path / "results"
     with find_device("local").open() as device:

@@ -16,13 +16,15 @@ import pytest
 
 from tests.unit.bench_fakes import make_golden, make_header, make_subject
 from trimtab import reports
-from trimtab.bench import counters, protocol, results
-from trimtab.bench.counters import Counted, Hardware
+from trimtab.bench import counters, protocol
 from trimtab.bench.jobs import Settings
-from trimtab.bench.results import Status, Writer
-from trimtab.bench.summary import summarize
 from trimtab.devices import Device, find_device
 from trimtab.devices.protocol import DeviceInfo
+from trimtab.results import counters as hardware_counters
+from trimtab.results import records
+from trimtab.results.counters import Counted, Hardware
+from trimtab.results.records import Status, Writer
+from trimtab.results.summary import summarize
 
 A72 = DeviceInfo("aarch64", "Linux 6.1", "cortex-a72", 4, 1 << 30, None, None, (), None, False)
 ASKED = counters.wanted(A72, 1).event()
@@ -52,14 +54,14 @@ def test_counts_of_groups_that_take_turns_are_scaled_over_all_samples_together()
     for _ in range(400):
         running = rng.choice([0, 40_000, 40_000, rng.randrange(40_000)])
         samples.append([[3 * running, 40_000, running], [3 * 40_000, 40_000, 40_000]])
-    found = counters.scaled(["turns", "always"], samples)
+    found = hardware_counters.scaled(["turns", "always"], samples)
     assert found.counts["turns"] == pytest.approx(120_000, rel=1e-12)
     assert found.counts["always"] == 120_000
     assert 0.5 < found.counted_share < 0.75
 
 
 def test_an_event_that_never_ran_is_not_counted_as_zero() -> None:
-    found = counters.scaled(["a", "b", "c"], [[[0, 9, 0], None, [0, 9, 9]]] * 3)
+    found = hardware_counters.scaled(["a", "b", "c"], [[[0, 9, 0], None, [0, 9, 9]]] * 3)
     assert dict(found.counts) == {"c": 0}
     assert found.counted_share == 1
 
@@ -82,9 +84,9 @@ def test_a_last_level_that_never_missed_in_a_whole_inference_is_one_that_nobody_
 
 def test_the_last_level_is_the_deepest_that_counts() -> None:
     names = ["last_level_misses", "last_level_read_misses"]
-    both = counters.scaled(names, [[[50, 1, 1], [20, 1, 1]]])
+    both = hardware_counters.scaled(names, [[[50, 1, 1], [20, 1, 1]]])
     assert dict(both.counts) == {"last_level_misses": 20}
-    assert counters.scaled(names, [[[50, 1, 1], None]]).counts["last_level_misses"] == 50
+    assert hardware_counters.scaled(names, [[[50, 1, 1], None]]).counts["last_level_misses"] == 50
 
 
 BOUNDS = [
@@ -126,7 +128,7 @@ def record(
     readings: list[Any] | None,
     of_operator: list[Any] | None = None,
     **header: Any,
-) -> results.Record:
+) -> records.Record:
     """One with 20 runs of 1 ms and one operator, each of which counted `readings`, or the operator
     what is `of_operator`.
     """
@@ -140,7 +142,7 @@ def record(
         more = more if of_operator is None else {"counters": of_operator}
         writer.event({**op, "instructions": None, **more})
         writer.end(Status.OK)
-    return results.read(writer.path)
+    return records.read(writer.path)
 
 
 # cycles, instructions, stalls, L2 misses, last-level misses, branches, TLB, L1d
@@ -192,6 +194,6 @@ def test_counters_are_asked_for_where_the_steady_state_is_measured(
     subject = make_subject(tmp_path, fault)
     outcome = protocol.measure(device, subject, make_golden(), settings, tmp_path / "results")
     assert outcome.error is None
-    found = results.read(outcome.path)
+    found = records.read(outcome.path)
     assert found.of("counters")[0]["names"][:2] == ["cycles", "instructions"]
     assert summarize(found).hardware == ()

@@ -15,11 +15,13 @@ import pytest
 from tests.unit.bench_fakes import write_record
 from tests.unit.test_accuracy import SEARCH
 from trimtab import reports
-from trimtab.bench import results, shares, summary
-from trimtab.bench.results import Status
-from trimtab.bench.shipped import Shipped
-from trimtab.bench.summary import Comparison, Summary
+from trimtab.compare import side_by_side
+from trimtab.compare.side_by_side import Comparison
 from trimtab.errors import UsageError
+from trimtab.results import records, summary, thread_spans
+from trimtab.results.footprint import Footprint
+from trimtab.results.records import Status
+from trimtab.results.summary import Summary
 
 FULL = {"op:conv": 500, "op:relu": 50, "kernel:gemm_f32_4x8_neon": 300, "core": 100, "libc": 50}
 TRIMMED = {"op:conv": 480, "kernel:gemm_f32_4x8_neon": 300, "core": 90, "libc": 50}
@@ -37,7 +39,7 @@ def of_two(name: str, comparison: Comparison) -> str:
 
 def one(directory: Path, **options: Any) -> Summary:
     path = write_record(directory, groups=FULL, **options)
-    return summary.summarize(results.read(path))
+    return summary.summarize(records.read(path))
 
 
 def two(directory: Path, **options: Any) -> Comparison:
@@ -53,7 +55,7 @@ def two(directory: Path, **options: Any) -> Comparison:
         binary_bytes=920,
         **options,
     )
-    return summary.compare([results.read(a), results.read(b)])
+    return side_by_side.compare([records.read(a), records.read(b)])
 
 
 WHOLE = [name for name in reports.names() if reports.find(name).IS_WHOLE]
@@ -83,7 +85,7 @@ class TestEveryReport:
         assert comparison.index("shipped") < comparison.index("inference")
 
     def test_shows_other_ways_to_ship(self, name: str, tmp_path: Path) -> None:
-        way = Shipped("net.onnx (source)", 31_337)
+        way = Footprint("net.onnx (source)", 31_337)
         run = dataclasses.replace(one(tmp_path), shipped=(way,))
         compared = dataclasses.replace(two(tmp_path), runs=(run, run))
         for text in (of_run(name, run), of_two(name, compared)):
@@ -209,7 +211,7 @@ def test_html_draws_what_each_thread_did(tmp_path: Path) -> None:
         directory = tmp_path / str(i)
         directory.mkdir()
         path = write_record(directory, shares=told)
-        run = summary.summarize(results.read(path))
+        run = summary.summarize(records.read(path))
         protocol = {**run.header.protocol, "threads": 2}
         run = dataclasses.replace(run, header=dataclasses.replace(run.header, protocol=protocol))
         timeline = charts_of(reports.find("html").run(run))["timeline"]
@@ -219,12 +221,12 @@ def test_html_draws_what_each_thread_did(tmp_path: Path) -> None:
 
 
 def test_a_thread_is_drawn_that_had_a_share_in_half_of_the_inferences() -> None:
-    inferences: list[list[shares.Span]] = [
+    inferences: list[list[thread_spans.Span]] = [
         [(0, 10), (4, 8), None],
         [(2, 30), None, (1, 2)],
         [(4, 20), (6, 90), None],
     ]
-    assert list(shares.medians(inferences, 40)) == [(2, 20), (5, 40), None]
+    assert list(thread_spans.medians(inferences, 40)) == [(2, 20), (5, 40), None]
 
 
 def test_html_draws_memory_and_roofs_of_a_record_that_knows_the_network(tmp_path: Path) -> None:
@@ -280,16 +282,16 @@ def test_json_is_read_by_a_program(tmp_path: Path) -> None:
 
 
 def test_runs_that_do_not_match_are_noted(tmp_path: Path) -> None:
-    board = results.read(write_record(tmp_path))
-    emulator = results.read(write_record(tmp_path, is_emulated=True, instructions=5))
-    notes = " ".join(summary.compare([board, emulator]).notes)
+    board = records.read(write_record(tmp_path))
+    emulator = records.read(write_record(tmp_path, is_emulated=True, instructions=5))
+    notes = " ".join(side_by_side.compare([board, emulator]).notes)
     assert "different devices" in notes
     assert "Emulated" in notes
 
 
 def test_runs_that_differ_in_nothing_are_called_a_and_b(tmp_path: Path) -> None:
-    records = [results.read(write_record(tmp_path)) for _ in range(2)]
-    text = reports.find("terminal").comparison(summary.compare(records))
+    runs = [records.read(write_record(tmp_path)) for _ in range(2)]
+    text = reports.find("terminal").comparison(side_by_side.compare(runs))
     assert "A against B" in text
     assert "not judged" in text
     assert "measured apart" in text
@@ -297,7 +299,7 @@ def test_runs_that_differ_in_nothing_are_called_a_and_b(tmp_path: Path) -> None:
 
 def cell(directory: Path, ns: int, size: int, profile: str) -> Summary:
     path = write_record(directory, samples=[ns] * 3, binary_bytes=size, profile=profile)
-    return summary.summarize(results.read(path))
+    return summary.summarize(records.read(path))
 
 
 def test_cells_that_nothing_beats_are_named(tmp_path: Path) -> None:

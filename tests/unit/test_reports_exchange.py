@@ -18,18 +18,19 @@ import pytest
 from tests.unit.bench_fakes import write_record
 from tests.unit.test_reports import FULL, one, two
 from trimtab import reports
-from trimtab.bench import results, summary
-from trimtab.bench.results import Status
-from trimtab.bench.statistics import Interval, Ratio
-from trimtab.bench.summary import Comparison, Summary
+from trimtab.compare.side_by_side import Comparison
 from trimtab.errors import UsageError
+from trimtab.results import records, summary
+from trimtab.results.records import Status
+from trimtab.results.statistics import Interval, Ratio
+from trimtab.results.summary import Summary
 
 COMPARE = Path("/usr/share/benchmark/compare.py")
 
 
 def many(directory: Path, ns: int = 100_000, **options: Any) -> Summary:
     path = write_record(directory, samples=[ns + 10 * i for i in range(5)], launches=9, **options)
-    return summary.summarize(results.read(path))
+    return summary.summarize(records.read(path))
 
 
 def written(directory: Path, name: str, form: str, run: Summary) -> Path:
@@ -112,7 +113,7 @@ def test_a_trace_has_every_inference_and_operator_in_turn(tmp_path: Path) -> Non
 def test_a_trace_has_the_shares_of_every_thread(tmp_path: Path) -> None:
     shared: list[list[list[int] | None]] = [[[10, 400], [30, 380]], [None, None]]
     path = write_record(tmp_path, launches=2, shares=shared)
-    threads = spans_of(reports.find("trace").run(summary.summarize(results.read(path))))
+    threads = spans_of(reports.find("trace").run(summary.summarize(records.read(path))))
     first, second = threads[3], threads[4]  # after operators and two launches
     assert first[:2] == [("conv <1>", 0.01, 0.4), ("relu|1", 0.401, 0.802)]
     assert second == [("conv <1>", 0.03, 0.38), ("conv <1>", 0.832, 1.182)]

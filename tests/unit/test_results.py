@@ -14,9 +14,9 @@ import pyarrow.parquet
 import pytest
 
 from tests.unit.bench_fakes import make_header, write_record
-from trimtab.bench import index
-from trimtab.bench.results import Status, Writer
 from trimtab.errors import MissingRequirementError, UsageError
+from trimtab.results import index
+from trimtab.results.records import Status, Writer
 from trimtab.workflow import results as workflow
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from trimtab.bench import lines, runner
+from trimtab.bench import runner, runner_events
 from trimtab.devices import CommandResult
 from trimtab.errors import DeviceTimeoutError, RunnerError
 
@@ -121,8 +121,8 @@ def test_a_line_that_is_not_in_the_protocol_ends_the_reading(
 @pytest.mark.parametrize("event", WHOLE, ids=lambda event: event["event"])
 def test_no_line_stands_before_start_and_none_behind_the_end(event: dict[str, Any]) -> None:
     if event["event"] != "start":
-        assert lines.read(printed([event])).wrong is not None
-    assert lines.read(printed([*WHOLE, event])).wrong is not None
+        assert runner_events.read(printed([event])).wrong is not None
+    assert runner_events.read(printed([*WHOLE, event])).wrong is not None
 
 
 def test_an_error_may_come_at_any_time_and_nothing_behind_it() -> None:
@@ -130,12 +130,12 @@ def test_an_error_may_come_at_any_time_and_nothing_behind_it() -> None:
     for count in range(len(WHOLE) - 1):
         launch = interpret(printed([*WHOLE[:count], error]))
         assert "no kernel" in str(launch.error)
-    assert lines.read(printed([error, error])).wrong is not None
+    assert runner_events.read(printed([error, error])).wrong is not None
 
 
 def test_output_without_an_end_is_read_up_to_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     head = printed(WHOLE[:RUN])
-    monkeypatch.setattr(lines, "MAX_OUTPUT_BYTES", len(head))
+    monkeypatch.setattr(runner_events, "MAX_OUTPUT_BYTES", len(head))
     launch = interpret(head + printed(WHOLE[RUN:]))
     assert f"more than {len(head)} bytes" in str(launch.error)
     assert list(launch.events) == WHOLE[:RUN]

@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.unit.bench_fakes import write_record
-from trimtab.bench import results
-from trimtab.bench.results import Status
 from trimtab.errors import UsageError
+from trimtab.results import records
+from trimtab.results.records import Status
 from trimtab.workflow import serve
 
 
@@ -51,7 +51,7 @@ def test_the_index_shows_all_runs_and_leads_to_the_page_of_each(tmp_path: Path) 
         assert "2 configurations" in page
         assert "broken / pi4: CRASHED" in page
         for path in paths:
-            run_id = results.read(path).header.run_id
+            run_id = records.read(path).header.run_id
             assert f'href="/run/{run_id}"' in page
             status, run, _ = ask(server, f"/run/{run_id}")
             assert status == 200

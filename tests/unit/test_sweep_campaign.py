@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.said import Said
 from tests.unit.sweep_fakes import Shop
-from trimtab.bench import index
+from trimtab.results import index
 from trimtab.sweep import matrix, summary
 from trimtab.sweep.campaign import NOT_BUILT, Campaign, Outcome
 from trimtab.sweep.estimate import Pace

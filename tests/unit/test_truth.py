@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from trimtab.bench.floor import Floor
+from trimtab.compare.noise_floor import Floor
 from trimtab.errors import UsageError
 from trimtab.instruments import neighbor, truth
 from trimtab.instruments.truth import KINDS, Trial

@@ -20,9 +20,9 @@ from trimtab import files
 from trimtab.accuracy import Accuracy, Search
 from trimtab.bench.golden import Golden
 from trimtab.bench.jobs import Subject
-from trimtab.bench.results import Record
-from trimtab.bench.shipped import Shipped
 from trimtab.errors import ResultError
+from trimtab.results.footprint import Footprint
+from trimtab.results.records import Record
 
 MOST = 30  # folders: a comparison leaves two
 _FACTS, _ARRAYS = "subject.json", "golden.npz"
@@ -83,7 +83,7 @@ def read(binary_sha256: str, model_sha256: str, store: Path) -> tuple[Subject, G
         facts: dict[str, Any] = json.loads((folder / _FACTS).read_text(encoding="utf-8"))
         about = facts.pop("golden")
         facts["binary"], facts["model"] = folder / facts["binary"], folder / facts["model"]
-        facts["shipped"] = tuple(Shipped(**way) for way in facts["shipped"])
+        facts["shipped"] = tuple(Footprint(**way) for way in facts["shipped"])
         for key, kind in (("accuracy", Accuracy), ("search", Search)):
             facts[key] = kind.of(facts[key]) if facts[key] else None
         subject = Subject(**facts)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from trimtab.bench.results import Event
 from trimtab.devices.protocol import Mark
 from trimtab.errors import RunnerError
+from trimtab.results.records import Event
 
 # A phase begins with its number and ends with the next one.
 _LOAD, _RUN, _OP, _VERIFY = 1, 3, 5, 7

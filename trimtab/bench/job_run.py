@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from trimtab.bench import counters, energy, golden, marks, runner
+from trimtab.bench import counters, emulator_counts, energy, golden, runner
 from trimtab.bench.jobs import Job, Turn
-from trimtab.bench.results import Event, Status, Writer
 from trimtab.bench.session import Session
 from trimtab.devices.protocol import (
     CommandResult,
@@ -28,6 +27,7 @@ from trimtab.errors import (
     WrongOutputError,
 )
 from trimtab.progress import Progress
+from trimtab.results.records import Event, Status, Writer
 
 
 class JobRun:
@@ -181,11 +181,11 @@ class JobRun:
             launch = runner.cut_off(bytes(printed.stdout), error)
         if launch.error is None:
             self._session.held.check_affinity(command.cores, launch.events[0].get("affinity"))
-            return marks.merge(launch.events, printed.marks)
+            return emulator_counts.merge(launch.events, printed.marks)
         # The launch that checks the output is not timed; what it printed explains its own failures.
         if counted or isinstance(launch.error, RunnerError):
             try:
-                self._record(marks.merge(launch.events, printed.marks))
+                self._record(emulator_counts.merge(launch.events, printed.marks))
             except RunnerError:  # what was cut off may lack marks
                 self._record(launch.events)
         if isinstance(launch.error, RunnerError):  # perhaps it was ended by who took the device

@@ -12,9 +12,9 @@ from typing import Any
 from trimtab.accuracy import Accuracy, Search
 from trimtab.bench import runner
 from trimtab.bench.golden import Golden
-from trimtab.bench.shipped import Shipped
 from trimtab.devices.control import Control
 from trimtab.errors import UsageError
+from trimtab.results.footprint import Footprint
 
 MAX_THREADS = 64  # of the runner
 
@@ -42,7 +42,7 @@ class Subject:
     operators: Sequence[str]
     size: dict[str, Any]
     network: dict[str, Any] = field(default_factory=dict)
-    shipped: Sequence[Shipped] = ()
+    shipped: Sequence[Footprint] = ()
     accuracy: Accuracy | None = None
     search: Search | None = None
 

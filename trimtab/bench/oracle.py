@@ -2,7 +2,7 @@
 
 onnxruntime with its optimizations off where it is installed (a development dependency), else the
 reference evaluator of the `onnx` package, which is slow and always there. Quantized models run
-twice, as `trimtab.bench.definition` says: optimized, because only then onnxruntime computes with
+twice, as `trimtab.bench.qdq_form` says: optimized, because only then onnxruntime computes with
 their integers, and with optimizations off, in real numbers between integers.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
-from trimtab.bench import definition
+from trimtab.bench import qdq_form
 from trimtab.bench.golden import Golden
 from trimtab.errors import DynamicShapeError, ImportModelError, ModelFileError
 
@@ -53,7 +53,7 @@ def onnx_golden(path: Path, shapes: Mapping[str, tuple[int, ...]]) -> Golden:
             where=str(path),
             hint="the model must run in onnxruntime before its result can be checked",
         ) from error
-    steps = definition.last_steps(model)
+    steps = qdq_form.last_steps(model)
     other = others[0] if others else []
     return Golden(list(feed.values()), outputs, names, oracle, steps=steps, others=other)
 
@@ -62,11 +62,11 @@ def _run(
     path: Path, model: onnx.ModelProto, feed: Mapping[str, Array], names: list[str]
 ) -> tuple[list[list[Array]], str]:
     """The outputs, of a quantized model by each of its definitions, and by what."""
-    quantized = definition.is_quantized(model)
+    quantized = qdq_form.is_quantized(model)
     if importlib.util.find_spec("onnxruntime") is None:
         from onnx.reference import ReferenceEvaluator
 
-        real = definition.in_real_numbers(model) if quantized else str(path)
+        real = qdq_form.in_real_numbers(model) if quantized else str(path)
         values = ReferenceEvaluator(real).run(names, dict(feed))
         return [list(values)], f"onnx {onnx.__version__} (reference)"
     import onnxruntime
@@ -82,8 +82,8 @@ def _run(
     engine = f"onnxruntime {onnxruntime.__version__}"
     if not quantized:
         return [outputs(path, levels.ORT_DISABLE_ALL)], f"{engine} (optimizations off)"
-    integers = definition.with_real_softmax(model).SerializeToString()
-    real = definition.in_real_numbers(model).SerializeToString()
+    integers = qdq_form.with_real_softmax(model).SerializeToString()
+    real = qdq_form.in_real_numbers(model).SerializeToString()
     both = [outputs(integers, levels.ORT_ENABLE_ALL), outputs(real, levels.ORT_DISABLE_ALL)]
     return both, f"{engine} (in integers, or in real numbers between them)"
 

@@ -26,13 +26,13 @@ from pathlib import Path
 from trimtab.bench.golden import Golden
 from trimtab.bench.job_run import JobRun
 from trimtab.bench.jobs import Job, Schedule, Settings, Subject, Turn
-from trimtab.bench.results import FileFacts, Header, Writer
 from trimtab.bench.session import Session
 from trimtab.devices import facts
 from trimtab.devices.control import Controlled
 from trimtab.devices.protocol import Device, DeviceInfo, InstructionCounter
 from trimtab.errors import DeviceUnreachableError, ResultError, TrimtabError
 from trimtab.progress import SILENT, Progress
+from trimtab.results.records import FileFacts, Header, Writer
 
 MOST_LOSSES = 3  # of the device in one step: perhaps it is the step that brings it down
 

@@ -1,7 +1,7 @@
 """The on-device runner as a command: its arguments, and the events that it prints.
 
-What it prints is checked here, once, against the table in `trimtab.bench.lines`: the rest of the
-package can rely on its fields, and on at least one measured run where a launch went well.
+Its output is checked here, once, against the table in `trimtab.bench.runner_events`: the rest of
+the package can rely on its fields, and on at least one measured run in a successful launch.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from trimtab.bench import lines
-from trimtab.bench.results import Event
+from trimtab.bench import runner_events
 from trimtab.devices.protocol import CommandResult
 from trimtab.errors import DeviceError, DeviceFullError, RunnerCrashedError, RunnerError
+from trimtab.results.records import Event
 
 _SIGNAL_HINTS: Mapping[int, str] = {
     signal.SIGILL: "the CPU lacks instructions that the build uses: build with another --cpu",
@@ -65,16 +65,16 @@ class Launch:
 
 def interpret(result: CommandResult) -> Launch:
     """Read what the runner printed; events before a failure are kept, they may explain it."""
-    found = lines.read(result.stdout)
+    found = runner_events.read(result.stdout)
     return Launch(found.events, _failure(result, found))
 
 
 def cut_off(stdout: bytes, error: DeviceError) -> Launch:
     """A launch that `error` ended from outside: what the runner had printed of whole lines."""
-    return Launch(lines.read(stdout.rpartition(b"\n")[0]).events, error)
+    return Launch(runner_events.read(stdout.rpartition(b"\n")[0]).events, error)
 
 
-def _failure(result: CommandResult, found: lines.Reading) -> DeviceError | None:
+def _failure(result: CommandResult, found: runner_events.Reading) -> DeviceError | None:
     events = found.events
     stderr = result.stderr.decode(errors="replace").strip()[-400:]
     last = events[-1] if events else {}
@@ -99,7 +99,7 @@ def _failure(result: CommandResult, found: lines.Reading) -> DeviceError | None:
             f"the runner's output is not in its protocol: {found.wrong}",
             hint="the binary on the device is not a trimtab runner, or of another version",
         )
-    if lacking := lines.missing(events):
+    if lacking := runner_events.missing(events):
         return RunnerError(f"the runner's output stops{after}, without {lacking[0]}{said}")
     if events[-1]["status"] != "OK":
         return RunnerError(f"the runner ended with status {events[-1]['status']}{said}")

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trimtab.bench.results import Event
+from trimtab.results.records import Event
 
 MAX_LINE_BYTES = 4096  # the runner's own buffer holds no more
 MAX_OUTPUT_BYTES = 64 << 20  # a million runs, the most that can be asked for, print 55 MB

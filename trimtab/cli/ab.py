@@ -130,9 +130,9 @@ def ab(
     """Measure A and B in turns: the ratio of their times, and whether the difference is real."""
     from json import dumps
 
-    from trimtab.bench import comparison
     from trimtab.bench.jobs import Settings
     from trimtab.cli._progress import shown
+    from trimtab.compare import verdicts
     from trimtab.workflow import ab as workflow
     from trimtab.workflow.report import compared, results_folder
 
@@ -157,7 +157,7 @@ def ab(
     found = workflow.compare(request, results_folder(results), progress)
     if json:
         runs_of = {"a": found.a.header.run_id, "b": found.b.header.run_id}
-        values = comparison.as_json(found.verdict)
+        values = verdicts.as_json(found.verdict)
         print(dumps({**values, "runs": runs_of, "record": str(found.path)}, indent=1))
     else:
         print(compared([found.a, found.b]), end="")

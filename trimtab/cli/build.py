@@ -31,8 +31,8 @@ from trimtab.cli._options import (
 )
 
 if TYPE_CHECKING:
-    from trimtab.bench.shipped import Shipped
     from trimtab.build.builder import Build
+    from trimtab.results.footprint import Footprint
     from trimtab.size import SizeReport
 
 
@@ -124,7 +124,7 @@ def build(
         _print_summary(made, ways, report)
 
 
-def _print_summary(made: Build, ways: Sequence[Shipped], report: SizeReport) -> None:
+def _print_summary(made: Build, ways: Sequence[Footprint], report: SizeReport) -> None:
     from trimtab import reports
 
     if ways:

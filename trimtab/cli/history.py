@@ -38,9 +38,9 @@ def history(
     """Show the cells of sweeps over commits, with the steps in their figures."""
     from json import dumps
 
-    from trimtab.bench import index
     from trimtab.cli._progress import shown
     from trimtab.errors import RegressionError, ResultError, UsageError
+    from trimtab.results import index
     from trimtab.sweep import history as histories
     from trimtab.sweep import sighting
     from trimtab.workflow import history as workflow

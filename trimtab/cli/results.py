@@ -31,8 +31,8 @@ def results(
     from json import dumps
     from pathlib import Path
 
-    from trimtab.bench import index
     from trimtab.errors import UsageError
+    from trimtab.results import index
     from trimtab.workflow import results as workflow
     from trimtab.workflow.report import results_folder
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from trimtab import files
-from trimtab.bench.results import Header
 from trimtab.errors import ResultError
+from trimtab.results.records import Header
 
 UNCALIBRATED = 0.01  # of a device that nobody has calibrated
 _STATE = {"boot_id": "restarted", "kernel": "given another kernel"}

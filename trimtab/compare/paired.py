@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from trimtab.bench.statistics import Interval
+from trimtab.results.statistics import Interval
 
 CONFIDENCE = 0.99
 TRIMMED = 0.2  # of the blocks, at each end

@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from trimtab import files
-from trimtab.bench import floor as floors
-from trimtab.bench import launches, losses, paired
-from trimtab.bench.floor import Floor
-from trimtab.bench.paired import MIN_LAUNCHES, Effect
-from trimtab.bench.results import Header, Record
-from trimtab.bench.statistics import Interval
+from trimtab.compare import noise_floor as floors
+from trimtab.compare import paired
+from trimtab.compare.noise_floor import Floor
+from trimtab.compare.paired import MIN_LAUNCHES, Effect
 from trimtab.errors import ResultError
+from trimtab.results import disconnects, variation
+from trimtab.results.records import Header, Record
+from trimtab.results.statistics import Interval
 
 FORMAT = 1
 SUFFIX = ".comparison.json"
@@ -110,7 +111,7 @@ def _counted(a: Record, b: Record) -> Verdict:
     exact = Interval(ratio, ratio)
     comparison = str(a.header.protocol["comparison"])
     count = len(a.launches())
-    notes = losses.of_records([a, b])
+    notes = disconnects.of_records([a, b])
     return Verdict(
         comparison, "instructions", ratio, exact, ratio != 1, count, 0, 0, 0, 0, 0, notes
     )
@@ -129,7 +130,7 @@ def _timed(a: Record, b: Record) -> Verdict:
     notes = [said]
     if not is_real:
         notes.insert(0, _why_not(found, count, share, aim, more))
-    notes += [*losses.of_records([a, b]), *_drifts(a, b)]
+    notes += [*disconnects.of_records([a, b]), *_drifts(a, b)]
     comparison = str(role["comparison"])
     return Verdict(
         comparison,
@@ -180,7 +181,7 @@ def _floor_of(known: Floor | None, header: Header, *, is_duet: bool) -> tuple[fl
 def _drifts(a: Record, b: Record) -> list[str]:
     found = []
     for side, record in (("A", a), ("B", b)):
-        drift = launches.drift([_times(launch, "run") for launch in record.launches()])
+        drift = variation.drift([_times(launch, "run") for launch in record.launches()])
         if said := str(drift):
             found.append(f"{side}: {said}")
     return found
@@ -191,7 +192,7 @@ def _blocks(record: Record, kind: str, index: int | None) -> list[list[float]]:
     blocks: dict[int, list[float]] = {}
     for launch in record.launches():
         times = _times(launch, kind, index)
-        blocks.setdefault(launch[0]["block"], []).append(launches.typical(times))
+        blocks.setdefault(launch[0]["block"], []).append(variation.typical(times))
     wrong = [b for b, times in blocks.items() if len(times) != paired.LAUNCHES_PER_BLOCK]
     if wrong or len(blocks) < 2 or min(min(times) for times in blocks.values()) <= 0:
         raise ValueError("blocks lack launches, or a time is 0")

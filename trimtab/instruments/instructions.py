@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from trimtab import __version__, cores
-from trimtab.bench.summary import Summary, Unit
 from trimtab.errors import EmulatorError, UsageError
 from trimtab.instruments.committed import Baseline, Results
+from trimtab.results.summary import Summary, Unit
 from trimtab.tables import Column, Table, number
 
 BASELINE = Baseline("instructions", ("model", "cpu", "precision"), ("instructions_per_inference",))

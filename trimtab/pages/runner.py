@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trimtab.bench import lines
-from trimtab.bench.lines import Field
+from trimtab.bench import runner_events
+from trimtab.bench.runner_events import Field
 from trimtab.pages import block
 from trimtab.tables import Column, Markup, Page, Table
 
@@ -15,10 +15,10 @@ def runner_lines() -> Page:
     """A row per event, in the order in which they come, then one per field."""
     events = [
         tuple(map(Markup, (_code([line.event]), line.when, _code(f.name for f in line.fields))))
-        for line in lines.LINES
+        for line in runner_events.LINES
     ]
     holders: dict[Field, list[str]] = {}
-    for line in lines.LINES:
+    for line in runner_events.LINES:
         for field in line.fields:
             holders.setdefault(field, []).append(line.event)
     fields = [
@@ -27,8 +27,8 @@ def runner_lines() -> Page:
     ]
     return [
         Table([Column("event"), Column("when"), Column("fields")], events),
-        f"A line has at most {lines.MAX_LINE_BYTES:,} bytes, all of them together at most "
-        f"{lines.MAX_OUTPUT_BYTES:,}. Numbers are whole.",
+        f"A line has at most {runner_events.MAX_LINE_BYTES:,} bytes, all of them together at most "
+        f"{runner_events.MAX_OUTPUT_BYTES:,}. Numbers are whole.",
         Table([Column("field"), Column("of"), Column("value"), Column("meaning")], fields),
     ]
 

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import trimtab
 from trimtab import paths
-from trimtab.bench import golden, kept, oracle, protocol
+from trimtab.bench import archive, golden, oracle, protocol
 from trimtab.bench.golden import Golden
 from trimtab.bench.jobs import Settings, Subject
 from trimtab.bench.protocol import Outcome
-from trimtab.bench.results import Header
 from trimtab.devices import find_device
 from trimtab.pipeline.build import (
     Recipe,
@@ -31,6 +30,7 @@ from trimtab.planner.precision import can_compute_half
 from trimtab.program import Program
 from trimtab.program.program import NUMPY_DTYPES
 from trimtab.progress import SILENT, Progress
+from trimtab.results.records import Header
 from trimtab.target import Target
 
 
@@ -73,13 +73,13 @@ class Prepared:
     expected: Golden
 
     def built(self, progress: Progress = SILENT) -> tuple[Subject, Golden]:
-        """Builds it; the binary and the model are kept (see `trimtab.bench.kept`)."""
+        """Builds it; the binary and the model are kept (see `trimtab.bench.archive`)."""
         subject = subject_of(self.program, self.recipe, progress)
         with progress.step("weigh other ways to ship it"):
             network = network_of(self.source, self.recipe)
             ways = survey(network, self.path, subject.binary.stat().st_size)
         subject = dataclasses.replace(subject, shipped=ways)
-        return kept.keep(subject, self.expected, kept_folder()), self.expected
+        return archive.keep(subject, self.expected, kept_folder()), self.expected
 
 
 def prepare(recipe: Recipe, progress: Progress = SILENT) -> Prepared:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import astuple, dataclass, replace
 from typing import TypeVar
 
-from trimtab.bench.shipped import Shipped
 from trimtab.errors import BudgetError
+from trimtab.results.footprint import Footprint
 from trimtab.tables import Column, Table, number
 
 T = TypeVar("T")
@@ -26,7 +26,7 @@ class Budget:
     def __bool__(self) -> bool:
         return any(limit is not None for limit in astuple(self))
 
-    def measured(self, way: Shipped) -> list[tuple[str, int, int]]:
+    def measured(self, way: Footprint) -> list[tuple[str, int, int]]:
         """The option of each limit, the limit, and what a way takes of it, where that is known."""
         rows = [
             ("--max-model-bytes", self.model_bytes, way.model_bytes),
@@ -39,13 +39,13 @@ class Budget:
             if limit is not None and taken is not None
         ]
 
-    def exceeded(self, way: Shipped) -> list[tuple[str, int, int]]:
+    def exceeded(self, way: Footprint) -> list[tuple[str, int, int]]:
         """Those of `measured` that a way does not keep."""
         return [row for row in self.measured(way) if row[2] > row[1]]
 
     def choose(
-        self, ways: Iterable[tuple[T, Shipped]], weigh_binary: Callable[[T], int]
-    ) -> tuple[T, Shipped]:
+        self, ways: Iterable[tuple[T, Footprint]], weigh_binary: Callable[[T], int]
+    ) -> tuple[T, Footprint]:
         """The first of the ways that keeps all limits. Binaries are built (`weigh_binary`) only
         where they have a limit. BudgetError, which tells how near each comes, when none does.
         """
@@ -58,7 +58,7 @@ class Budget:
             tried.append(way)
         raise self._error(tried)
 
-    def _error(self, tried: list[Shipped]) -> BudgetError:
+    def _error(self, tried: list[Footprint]) -> BudgetError:
         nearest = min(tried, key=lambda way: max(n / limit for _, limit, n in self.exceeded(way)))
         over = [f"{n - limit:,} bytes over {option}" for option, limit, n in self.exceeded(nearest)]
         return BudgetError(
@@ -67,7 +67,7 @@ class Budget:
             hint="raise a limit; docs/size.md says what else makes a model or a binary smaller",
         )
 
-    def _table(self, tried: list[Shipped]) -> Table:
+    def _table(self, tried: list[Footprint]) -> Table:
         """What each way takes, and what it is over."""
         columns = [Column("bytes")]
         for option, limit, _ in self.measured(tried[0]):

@@ -13,7 +13,6 @@ import trimtab
 from trimtab import files, passes, paths, size
 from trimtab.accuracy import Accuracy, Search
 from trimtab.bench.jobs import Subject
-from trimtab.bench.shipped import Shipped
 from trimtab.build import builder
 from trimtab.build.builder import Build
 from trimtab.build.toolchain import find_toolchain
@@ -30,6 +29,7 @@ from trimtab.planner.profile_overhead import price
 from trimtab.profile import Profile, find_profile
 from trimtab.program import Program, inspection
 from trimtab.progress import SILENT, Progress
+from trimtab.results.footprint import Footprint
 from trimtab.target import Target
 
 PLAN = "plan.toml"  # beside a binary whose precisions were searched: another build need not search
@@ -157,7 +157,7 @@ def network_of(source: Program, recipe: Recipe) -> Network:
     )
 
 
-def shipped_of(recipe: Recipe, made: Build, progress: Progress = SILENT) -> list[Shipped]:
+def shipped_of(recipe: Recipe, made: Build, progress: Progress = SILENT) -> list[Footprint]:
     """What a build of the recipe ships, and what else could be; nothing without a model."""
     if not recipe.model:
         return []

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from trimtab import importers, modelfile
-from trimtab.bench.shipped import Shipped
 from trimtab.planner import planner
 from trimtab.planner.plan_file import Plan
 from trimtab.program import Program
+from trimtab.results.footprint import Footprint
 from trimtab.session import Session
 from trimtab.target import Target
 
@@ -32,7 +32,7 @@ class Network:
     names: bool = True
     embedded: bool = False
 
-    def ways(self) -> Iterator[tuple[Plan, Shipped]]:
+    def ways(self) -> Iterator[tuple[Plan, Footprint]]:
         """Each preference, the fastest to load first, without a binary."""
         preferred = [replace(self.plan, prefer=name) for name in ("load", "balanced", "size")]
         names = [plan.prefer for plan in preferred]
@@ -40,7 +40,7 @@ class Network:
         for plan, planned in zip(preferred, made, strict=True):
             yield plan, self._weighed(planned, plan.prefer)
 
-    def _weighed(self, planned: Program, prefer: str) -> Shipped:
+    def _weighed(self, planned: Program, prefer: str) -> Footprint:
         """A plan's model file, and the memory of an engine that runs it: the arena, the weights
         that it prepares, and what it needs of the file.
         """
@@ -49,7 +49,7 @@ class Network:
         held = Session(modelfile.decode(image, planned.name), self.target.threads).memory
         of_file = max(image.size - sum(dropped), *dropped, 0)
         memory_bytes = held["arena_bytes"] + held["prepared_bytes"] + of_file
-        return Shipped(f"trimtab, prefer {prefer}", image.size, memory_bytes=memory_bytes)
+        return Footprint(f"trimtab, prefer {prefer}", image.size, memory_bytes=memory_bytes)
 
 
 def _dropped(planned: Program) -> list[int]:
@@ -63,7 +63,7 @@ def _dropped(planned: Program) -> list[int]:
     ]
 
 
-def survey(network: Network, path: Path, binary_bytes: int) -> list[Shipped]:
+def survey(network: Network, path: Path, binary_bytes: int) -> list[Footprint]:
     """The way that was built, into a binary of that size, the others, and what else there is: the
     network's own file, which is at `path`, and what ncnn makes of it.
     """
@@ -77,8 +77,8 @@ def survey(network: Network, path: Path, binary_bytes: int) -> list[Shipped]:
         found.append(way)
     found.sort(key=lambda way: not way.is_built)
     source_bytes = sum(file.stat().st_size for file in importers.files(path))
-    others = [Shipped(f"{path.name} (source)", source_bytes)]
-    return [*found, *others, Shipped(NCNN, ncnn_bytes(network.optimized))]
+    others = [Footprint(f"{path.name} (source)", source_bytes)]
+    return [*found, *others, Footprint(NCNN, ncnn_bytes(network.optimized))]
 
 
 def ncnn_bytes(optimized: Program) -> int:

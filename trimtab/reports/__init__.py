@@ -15,11 +15,13 @@ from types import ModuleType
 from typing import Protocol, cast
 
 from trimtab import plugins
-from trimtab.bench.summary import Comparison, Summary
+from trimtab.compare.side_by_side import Comparison
 from trimtab.errors import UsageError
-from trimtab.reports._cells import Cell, cells_of
-from trimtab.reports._tables import precision, shipped
-from trimtab.reports.html import page_of, site
+from trimtab.reports import formats
+from trimtab.reports.configurations import Cell, cells_of
+from trimtab.reports.formats.html import page_of, site
+from trimtab.reports.run_tables import precision, shipped
+from trimtab.results.summary import Summary
 
 __all__ = [
     "Cell",
@@ -63,14 +65,13 @@ class Overview(Protocol):
 
 def names() -> list[str]:
     """The names of all formats, sorted: those of their modules, with dashes."""
-    found = [info.name for info in pkgutil.iter_modules(__path__)]
-    own = {name for name in found if not name.startswith("_")}
-    return sorted(name.replace("_", "-") for name in own | _of_plugins().keys())
+    found = [info.name for info in pkgutil.iter_modules(formats.__path__)]
+    return sorted(name.replace("_", "-") for name in {*found, *_of_plugins()})
 
 
 def _of_plugins() -> dict[str, ModuleType]:
     needs = ("SUFFIX", "IS_WHOLE", "run", "comparison")
-    return plugins.modules("reports", Path(__file__).parent, needs)
+    return plugins.modules("reports", Path(formats.__file__).parent, needs)
 
 
 def find(name: str) -> Format:
@@ -79,7 +80,7 @@ def find(name: str) -> Format:
         raise UsageError(f"unknown report format {name!r}", hint=f"one of: {', '.join(names())}")
     module = name.replace("-", "_")
     theirs = _of_plugins().get(module)
-    return cast(Format, theirs or importlib.import_module(f"{__name__}.{module}"))
+    return cast(Format, theirs or importlib.import_module(f"{formats.__name__}.{module}"))
 
 
 def find_overview(name: str) -> Overview:

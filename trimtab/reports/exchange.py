@@ -9,10 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trimtab.bench.statistics import Interval
-from trimtab.bench.summary import Comparison, Summary, Unit
+from trimtab.compare.side_by_side import Comparison
 from trimtab.errors import UsageError
-from trimtab.reports import _tables
+from trimtab.reports import run_tables
+from trimtab.results.statistics import Interval
+from trimtab.results.summary import Summary, Unit
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ def named(runs: Sequence[Summary]) -> list[tuple[str, Summary]]:
     networks = [run.header.model.name.split(".")[0] for run in runs]
     if len(runs) == 1:
         return list(zip(networks, runs, strict=True))
-    labels = _tables.run_labels(Comparison(tuple(runs), (), ()))
+    labels = run_tables.run_labels(Comparison(tuple(runs), (), ()))
     paired = zip(networks, labels, strict=True)
     names = [n if n == label else f"{n} [{label}]" for n, label in paired]
     return list(zip(names, runs, strict=True))

@@ -13,7 +13,7 @@ from functools import cache
 from html import escape
 from importlib import resources
 
-from trimtab.reports._charts import Chart
+from trimtab.reports.chart_data import Chart
 from trimtab.tables import Table
 
 _LIBRARIES = ("d3.min.js", "plot.umd.min.js")

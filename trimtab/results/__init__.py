@@ -1,1 +1,1 @@
-"""Records of runs: their file format, the index over a folder of them, and the figures they hold."""
+"""Records of runs: the file format, the index over a folder of them, and the figures in them."""

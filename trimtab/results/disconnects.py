@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trimtab.bench.results import Event, Record
+from trimtab.results.records import Event, Record
 
 
 def of_records(records: Sequence[Record]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Shipped:
+class Footprint:
     """One way to ship a network. `model_bytes` of an embedded model are 0: the binary holds it.
 
     `binary_bytes` and `memory_bytes` (activations, prepared weights and the file, all at once) are

@@ -15,9 +15,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from trimtab.bench import results
-from trimtab.bench.summary import Unit, summarize
 from trimtab.errors import ResultError, TruncatedResultError, UsageError
+from trimtab.results import records
+from trimtab.results.summary import Unit, summarize
 
 FILE_NAME = "index.sqlite"
 TRUNCATED = "TRUNCATED"  # not a status that a run can give itself
@@ -157,7 +157,7 @@ def _synchronized(directory: Path, path: Path) -> list[Entry]:
         for name, select in _VIEWS.items():
             database.execute(f"CREATE VIEW IF NOT EXISTS {name} AS {select}")
         known = {row[0] for row in database.execute("SELECT file_name FROM runs")}
-        present = {path.name for path in directory.glob(f"*{results.SUFFIX}")}
+        present = {path.name for path in directory.glob(f"*{records.SUFFIX}")}
         database.executemany(
             "DELETE FROM runs WHERE file_name = ?", [(n,) for n in known - present]
         )
@@ -174,7 +174,7 @@ def _synchronized(directory: Path, path: Path) -> list[Entry]:
 def _entry(path: Path) -> Entry | None:
     """The index row of one file; None for a file that is not a record at all."""
     try:
-        record = results.read(path)
+        record = records.read(path)
         summary = summarize(record)
     except TruncatedResultError:
         return Entry(path.name, "", "", TRUNCATED, "", "", "", "", 0, 0, "", 0, None, "")

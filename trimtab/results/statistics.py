@@ -83,7 +83,7 @@ def compare(
 
     `are_counts` (bytes, instructions): values that do not vary are exact, however few they are.
     Times never are, nor do many launches help: what the machine did in the time between the two
-    series is in neither. Only interleaved launches tell (`trimtab.bench.paired`).
+    series is in neither. Only interleaved launches tell (`trimtab.compare.paired`).
     """
     a, b = _medians(baseline), _medians(other)
     interval = _interval(bootstrap_medians(b, seed=1) / bootstrap_medians(a, seed=2))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from trimtab.bench.results import Event
+from trimtab.results.records import Event
 
 # From when a thread began its first share of an operator until it ended its last, in nanoseconds
 # since the operator began; None where it had none.

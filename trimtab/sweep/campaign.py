@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Protocol
 
 from trimtab import files
-from trimtab.bench import index, results
-from trimtab.bench.index import Entry
-from trimtab.bench.results import Status
 from trimtab.errors import ResultError, TrimtabError
 from trimtab.progress import SILENT, Progress, Step
+from trimtab.results import index, records
+from trimtab.results.index import Entry
+from trimtab.results.records import Status
 from trimtab.sweep.executor import CPU, Executor, Needs
 from trimtab.sweep.matrix import Cell, Sweep
 from trimtab.sweep.tasks import (
@@ -225,7 +225,7 @@ class Campaign:
         for cell, one in zip(cells, measured, strict=True):
             path = self.folder / one.file_name
             files.write_bytes(path, one.content, durable=True, error=ResultError)
-            record = results.read(path)
+            record = records.read(path)
             if record.status is Status.SKIPPED and len(cells) > 1:
                 again.append(cell)
             else:

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from trimtab.bench.index import Entry
+from trimtab.results.index import Entry
 from trimtab.sweep.matrix import Cell, Sweep
 
 _BUILD_S = 30.0  # of a network of a few million weights

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from trimtab.bench.index import Entry
-from trimtab.bench.results import Status
+from trimtab.results.index import Entry
+from trimtab.results.records import Status
 from trimtab.sweep import steps
 from trimtab.sweep.revision import Revision
 from trimtab.sweep.sighting import Seen, Sighting

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from trimtab.bench import comparison, results, summary
-from trimtab.bench.results import Record, Status
-from trimtab.bench.summary import Unit
+from trimtab.compare import verdicts
 from trimtab.errors import ResultError
+from trimtab.results import records, summary
+from trimtab.results.records import Record, Status
+from trimtab.results.summary import Unit
 from trimtab.sweep.campaign import Outcome
 from trimtab.sweep.matrix import AXES, Cell
 from trimtab.tables import Column, Table, number
@@ -42,8 +43,8 @@ def rows(outcomes: Sequence[Outcome], folder: Path) -> list[dict[str, Any]]:
             turns = record.header.protocol.get("comparison")
             if turns and not record.header.is_emulated:
                 first = firsts.setdefault(turns, record)
-                if first is not record and comparison.belong_together([first, record]):
-                    verdict = comparison.judge(first, record)
+                if first is not record and verdicts.belong_together([first, record]):
+                    verdict = verdicts.judge(first, record)
                     row["ratio"] = verdict.ratio
                     row["interval"] = [verdict.interval.low, verdict.interval.high]
                     row["is_real"] = verdict.is_real
@@ -95,7 +96,7 @@ def _figures(record: Record) -> dict[str, Any]:
 
 def _read(path: Path) -> Record | None:
     try:
-        record = results.read(path)
+        record = records.read(path)
     except ResultError:  # somebody has removed it meanwhile
         return None
     return record if record.status is Status.OK else None

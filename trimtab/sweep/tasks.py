@@ -35,7 +35,7 @@ class BuildTask:
 
 @dataclass(frozen=True)
 class Built:
-    """A build as `trimtab.bench.kept` has it."""
+    """A build as `trimtab.bench.archive` has it."""
 
     identity: Identity
     kept: Bundle

@@ -8,16 +8,18 @@ from typing import Any
 from uuid import uuid4
 
 from trimtab import paths
-from trimtab.bench import comparison, paired, protocol, results
-from trimtab.bench import floor as floors
-from trimtab.bench.comparison import Verdict
-from trimtab.bench.floor import Floor
+from trimtab.bench import protocol
 from trimtab.bench.jobs import Job, Schedule, Settings, Turn
-from trimtab.bench.results import Record
+from trimtab.compare import noise_floor as floors
+from trimtab.compare import paired, verdicts
+from trimtab.compare.noise_floor import Floor
+from trimtab.compare.verdicts import Verdict
 from trimtab.devices import Device, DeviceInfo, find_device
 from trimtab.devices.control import sysfs, topology
 from trimtab.errors import DeviceError, UsageError
 from trimtab.progress import SILENT, Progress
+from trimtab.results import records
+from trimtab.results.records import Record
 from trimtab.workflow.sides import Ready, Side, check, ready
 
 LAUNCHES = 20  # of each side
@@ -110,9 +112,9 @@ def measure(
         if outcome.error is not None:
             progress.note(f"recorded: {outcome.path}")
             raise outcome.error
-    a, b = (results.read(outcome.path) for outcome in outcomes)
-    verdict = comparison.judge(a, b)
-    return Compared(a, b, verdict, comparison.write(verdict, a, b, folder))
+    a, b = (records.read(outcome.path) for outcome in outcomes)
+    verdict = verdicts.judge(a, b)
+    return Compared(a, b, verdict, verdicts.write(verdict, a, b, folder))
 
 
 def _settings(request: AbRequest, threads: int, info: DeviceInfo) -> Settings:

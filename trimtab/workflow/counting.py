@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from trimtab import cores
-from trimtab.bench import results, summary
 from trimtab.bench.jobs import Settings
 from trimtab.devices import list_devices
 from trimtab.errors import UsageError
@@ -14,6 +13,7 @@ from trimtab.pipeline.bench import BenchRequest, bench
 from trimtab.pipeline.build import Recipe
 from trimtab.planner.plan_file import Plan
 from trimtab.progress import SILENT, Progress
+from trimtab.results import records, summary
 
 
 def count_instructions(recipe: Recipe, folder: Path, progress: Progress = SILENT) -> Counts:
@@ -26,7 +26,7 @@ def count_instructions(recipe: Recipe, folder: Path, progress: Progress = SILENT
     outcome = bench(request, folder, progress)
     if outcome.error is not None:
         raise outcome.error
-    run = summary.summarize(results.read(outcome.path))
+    run = summary.summarize(records.read(outcome.path))
     return Counts.of(run, recipe.plan.precision if recipe.plan else Plan().precision)
 
 

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trimtab.bench import floor as floors
-from trimtab.bench import kept, results
-from trimtab.bench.index import Entry
+from trimtab.bench import archive
+from trimtab.compare import noise_floor as floors
 from trimtab.devices import find_device
 from trimtab.errors import ResultError, UsageError
 from trimtab.pipeline.bench import store_of
 from trimtab.progress import SILENT, Progress
+from trimtab.results import records
+from trimtab.results.index import Entry
 from trimtab.sweep.history import Point, Series
 from trimtab.tables import Column, Table, number
 from trimtab.workflow import ab
@@ -95,13 +96,13 @@ def _check(
 
 
 def _files(run: Entry, folder: Path) -> tuple[str, str]:
-    header = results.read(folder / run.file_name).header
+    header = records.read(folder / run.file_name).header
     return header.binary.sha256, header.model.sha256
 
 
 def _ready(run: Entry, folder: Path) -> Ready:
-    record = results.read(folder / run.file_name)
-    return Ready(*kept.of_run(record, store_of(record.header)), run.threads)
+    record = records.read(folder / run.file_name)
+    return Ready(*archive.of_run(record, store_of(record.header)), run.threads)
 
 
 def table(checked: Sequence[Checked]) -> Table:

@@ -18,12 +18,12 @@ from urllib.parse import urlencode
 from xml.etree import ElementTree as ET
 
 from trimtab import __version__, files, paths, reports
-from trimtab.bench import index, results, summary
-from trimtab.bench.summary import Unit
 from trimtab.errors import MissingRequirementError, ResultError
 from trimtab.instruments import committed
 from trimtab.instruments.committed import Results
 from trimtab.reports import Cell
+from trimtab.results import index, records, summary
+from trimtab.results.summary import Unit
 
 BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
 _SHOWN = ("timeline", "graph", "treemap")  # of a report
@@ -40,8 +40,8 @@ _FOR_EARS = ("aria-label", "aria-description", "aria-hidden", "class")
 
 
 def take_run(record: Path) -> Path:
-    """Commits a record as the one that is shown; errors of `results.read`."""
-    results.read(record)
+    """Commits a record as the one that is shown; errors of `records.read`."""
+    records.read(record)
     return _write(_run(), record.read_text(encoding="utf-8"))
 
 
@@ -50,7 +50,7 @@ def take_sweep(folder: Path, command: str) -> Path:
     none.
     """
     whole = [run for run in index.entries(folder) if run.status != index.TRUNCATED]
-    runs = [summary.summarize(results.read(folder / run.file_name)) for run in whole]
+    runs = [summary.summarize(records.read(folder / run.file_name)) for run in whole]
     rows = [dataclasses.asdict(cell) for cell in reports.cells_of(runs)]
     if not rows:
         raise ResultError("no run ended well", where=str(folder), hint="./inv sweep makes some")
@@ -60,7 +60,7 @@ def take_sweep(folder: Path, command: str) -> Path:
 
 def draw() -> list[Path]:
     """Draws all anew; MissingRequirementError without a browser."""
-    run = reports.find("html").run(summary.summarize(results.read(_run())))
+    run = reports.find("html").run(summary.summarize(records.read(_run())))
     cells = [Cell(**{**row, "unit": Unit(row["unit"])}) for row in committed.read("sweep").rows]
     # Counts are the same whenever they are taken, and times are not.
     exact = [cell.facts["device"] for cell in cells if cell.unit is Unit.INSTRUCTIONS]

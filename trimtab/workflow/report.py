@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from trimtab import files, paths, reports
-from trimtab.bench import index, summary
-from trimtab.bench import results as records
+from trimtab.compare import side_by_side
 from trimtab.errors import ResultError, UsageError
+from trimtab.results import index, records, summary
 from trimtab.tables import Column, Table, number
 
 
@@ -43,7 +43,7 @@ def compare(references: Sequence[str], folder: Path, form: str = "terminal") -> 
 
 def compared(runs: Sequence[records.Record], form: str = "terminal") -> str:
     """What `compare` says, of records that were read."""
-    return reports.find(form).comparison(summary.compare(runs))
+    return reports.find(form).comparison(side_by_side.compare(runs))
 
 
 def overview(folder: Path, form: str) -> str:

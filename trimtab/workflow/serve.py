@@ -20,9 +20,9 @@ from pathlib import Path
 from urllib.parse import parse_qs, quote, urlsplit
 
 from trimtab import reports
-from trimtab.bench import index, results, summary
-from trimtab.bench.summary import Summary
 from trimtab.errors import ResultError, TrimtabError, UsageError
+from trimtab.results import index, records, summary
+from trimtab.results.summary import Summary
 
 _COOKIE = "trimtab_token"
 _LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
@@ -76,7 +76,7 @@ class Site:
             for run in entries:
                 if run.file_name not in self._summaries:
                     try:
-                        record = results.read(self._folder / run.file_name)
+                        record = records.read(self._folder / run.file_name)
                     except ResultError:  # it was removed just now
                         continue
                     self._summaries[run.file_name] = summary.summarize(record)
@@ -89,7 +89,7 @@ class Site:
             names = [run.file_name for run in self._entries() if run.run_id == run_id]
         if not names:
             return Answer(HTTPStatus.NOT_FOUND, "there is no such run\n")
-        found = summary.summarize(results.read(self._folder / names[0]))
+        found = summary.summarize(records.read(self._folder / names[0]))
         return Answer(HTTPStatus.OK, reports.find("html").run(found), _HTML)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import trimtab
 from trimtab import size, zoo
-from trimtab.bench import index, kept, results
+from trimtab.bench import archive
 from trimtab.bench.golden import Golden
 from trimtab.bench.jobs import Settings, Subject
 from trimtab.build import builder
@@ -19,6 +19,7 @@ from trimtab.pipeline.bench import expected_output, kept_folder, prepare, store_
 from trimtab.pipeline.build import Recipe
 from trimtab.program import inspection
 from trimtab.progress import SILENT, Progress
+from trimtab.results import index, records
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,8 @@ def ready(side: Side, definition: Definition, folder: Path, progress: Progress =
         return Ready(*made.built(progress), recipe.threads)
     if path.is_dir():
         return Ready(*_of_folder(path, progress), side.threads or 1)
-    record = results.read(index.find(side.what, folder))
-    subject, expected = kept.of_run(record, store_of(record.header))
+    record = records.read(index.find(side.what, folder))
+    subject, expected = archive.of_run(record, store_of(record.header))
     return Ready(subject, expected, side.threads or int(record.header.protocol["threads"]))
 
 
@@ -80,7 +81,7 @@ def check(side: Side) -> None:
 
 def _is_model(what: str) -> bool:
     path = Path(what)
-    return what in zoo.names() or (path.is_file() and path.suffix != results.SUFFIX)
+    return what in zoo.names() or (path.is_file() and path.suffix != records.SUFFIX)
 
 
 def _of_folder(folder: Path, progress: Progress) -> tuple[Subject, Golden]:
@@ -127,4 +128,4 @@ def _of_folder(folder: Path, progress: Progress) -> tuple[Subject, Golden]:
         network=inspection.network(program),
         size=size.measure(binary).to_json(),
     )
-    return kept.keep(subject, expected, kept_folder()), expected
+    return archive.keep(subject, expected, kept_folder()), expected

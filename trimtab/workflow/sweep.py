@@ -16,10 +16,11 @@ from typing import Any
 from uuid import uuid4
 
 from trimtab import files, paths, zoo
-from trimtab.bench import floor as floors
-from trimtab.bench import index, kept, paired, protocol
+from trimtab.bench import archive, protocol
 from trimtab.bench.jobs import Job, Schedule, Settings, Turn
 from trimtab.build.toolchain import find_toolchain
+from trimtab.compare import noise_floor as floors
+from trimtab.compare import paired
 from trimtab.devices import find_device
 from trimtab.errors import ModelFileError, UsageError
 from trimtab.pipeline.bench import prepare, swept_folder
@@ -28,6 +29,7 @@ from trimtab.pipeline.quantize import Calibration
 from trimtab.pipeline.resolve import model_path, plan_of
 from trimtab.profile import find_profile
 from trimtab.progress import SILENT, Progress
+from trimtab.results import index
 from trimtab.sweep import matrix, revision, sighting
 from trimtab.sweep.bundle import Bundle
 from trimtab.sweep.campaign import Campaign, Outcome, newest
@@ -124,7 +126,7 @@ def run(
             sighting.write(sweep.name, shop.revisions, seen, folder)
         return outcomes
     finally:
-        kept.trim(swept_folder(), max(MOST_KEPT, len(sweep.cells)))
+        archive.trim(swept_folder(), max(MOST_KEPT, len(sweep.cells)))
 
 
 @dataclass(frozen=True)
@@ -212,7 +214,7 @@ def build(task: BuildTask) -> Built:
         plan = task.plan.into(scratch) / Path(task.cell.plan).name if task.plan else None
         made = prepare(_recipe(task.cell, model, plan))
         subject = subject_of(made.program, made.recipe, folder=scratch / "made")
-        subject = kept.keep(subject, made.expected, swept_folder(), most=_NO_LIMIT)
+        subject = archive.keep(subject, made.expected, swept_folder(), most=_NO_LIMIT)
     identity = Identity(
         files.sha256(subject.binary), files.sha256(subject.model), time.monotonic() - begin_s
     )
@@ -233,7 +235,7 @@ def measure(task: MeasureTask) -> tuple[Measured, ...]:
     for candidate in task.candidates:
         candidate.kept.into(swept_folder())
         hashes = candidate.identity.binary_sha256, candidate.identity.model_sha256
-        sides.append(kept.read(*hashes, swept_folder()))
+        sides.append(archive.read(*hashes, swept_folder()))
     seed, count = uuid4().int % 2**32, len(sides)
     with definition.open() as device, tempfile.TemporaryDirectory(prefix="trimtab-") as scratch:
         info = device.describe()
@@ -290,7 +292,7 @@ class Workshop:
         if not memo:
             return None
         found = Identity(memo["binary"], memo["model"], memo["seconds"])
-        folder = kept.folder_of(found.binary_sha256, found.model_sha256, swept_folder())
+        folder = archive.folder_of(found.binary_sha256, found.model_sha256, swept_folder())
         return found if folder.is_dir() else None
 
     def build_task(self, cell: Cell) -> BuildTask:
@@ -330,7 +332,7 @@ class Workshop:
                 "configuration": cell.configuration,
                 "revisions": self.revisions,
             }
-            bundle = Bundle.of_folder(kept.folder_of(*hashes, swept_folder()))
+            bundle = Bundle.of_folder(archive.folder_of(*hashes, swept_folder()))
             candidates.append(Candidate(cell, identity, bundle, role))
         device = candidates[0].cell.device
         return MeasureTask(device, tuple(candidates), sweep.protocol.settings, self._sources)

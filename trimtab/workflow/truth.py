@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from trimtab import files, paths
-from trimtab.bench import floor as floors
-from trimtab.bench.floor import Floor
 from trimtab.bench.jobs import Settings
+from trimtab.compare import noise_floor as floors
+from trimtab.compare.noise_floor import Floor
 from trimtab.devices import Device, find_device
 from trimtab.devices.control import Control
 from trimtab.errors import UsageError

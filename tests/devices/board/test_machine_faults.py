@@ -15,13 +15,13 @@ import pytest
 
 from tests.devices.sabotage import TABLE
 from tests.unit.bench_fakes import make_golden, make_subject
-from trimtab.bench import results
 from trimtab.bench.golden import Golden
 from trimtab.bench.jobs import Settings
 from trimtab.bench.protocol import measure
 from trimtab.devices import board, find_device, shell
 from trimtab.devices.board import machine
 from trimtab.devices.control import lease
+from trimtab.results import records
 
 pytestmark = [pytest.mark.device, pytest.mark.slow]
 
@@ -109,7 +109,7 @@ def test_the_board_ends_as_the_table_says(
         running = device.run(["sh", "-c", "cat /proc/[0-9]*/cmdline"], timeout_s=30).stdout
         assert b"trimtab-run" not in running
     assert type(outcome.error).__name__ == expected.get("error", "NoneType"), outcome.error
-    record = results.read(outcome.path)
+    record = records.read(outcome.path)
     assert record.status.value == expected["record"]
     assert len(record.of("resumed")) == int(bool(expected.get("resumed")))
     if outcome.error is None:

@@ -15,14 +15,15 @@ import pytest
 from tests.devices.conftest import SshServer
 from tests.devices.fake_sysfs import FakeSysfs
 from tests.unit.bench_fakes import make_golden, make_subject
-from trimtab.bench import protocol, results
+from trimtab.bench import protocol
 from trimtab.bench.jobs import Settings
-from trimtab.bench.results import Record, Status
-from trimtab.bench.summary import summarize
 from trimtab.devices import Device, find_device
 from trimtab.devices.control import Control, controlled, governor, lease, thermal
 from trimtab.errors import DeviceBusyError, UsageError
-from trimtab.reports import terminal
+from trimtab.reports.formats import terminal
+from trimtab.results import records
+from trimtab.results.records import Record, Status
+from trimtab.results.summary import summarize
 from trimtab.workflow import ab
 from trimtab.workflow.ab import AbRequest
 from trimtab.workflow.sides import Ready, Side
@@ -50,7 +51,7 @@ def measure(
     subject = make_subject(tmp_path, fault)
     settings = Settings(**QUICK, launches=launches, control=Control(**control))
     outcome = protocol.measure(device, subject, make_golden(), settings, tmp_path / "results")
-    return results.read(outcome.path), outcome.error
+    return records.read(outcome.path), outcome.error
 
 
 def test_a_run_is_pinned_to_the_fastest_cores_and_tells_so_itself(
@@ -104,7 +105,7 @@ def test_a_runner_that_runs_elsewhere_than_it_was_pinned_is_no_result(
         device, subject, make_golden(), Settings(**QUICK, launches=1), tmp_path
     )
     assert "pinned to the cores 1, and runs on 0" in str(outcome.error)
-    assert results.read(outcome.path).status is Status.INFRA
+    assert records.read(outcome.path).status is Status.INFRA
 
 
 def test_the_governor_is_set_while_it_measures_and_put_back(

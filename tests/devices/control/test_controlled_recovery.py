@@ -12,13 +12,15 @@ from tests.devices.conftest import SshServer
 from tests.devices.control.test_watchdog_killed import runners
 from tests.devices.fake_sysfs import FakeSysfs
 from tests.unit.bench_fakes import make_golden, make_subject
-from trimtab.bench import protocol, results
+from trimtab.bench import protocol
 from trimtab.bench.jobs import Settings
-from trimtab.bench.results import Record, Status
-from trimtab.bench.summary import compare, summarize
+from trimtab.compare.side_by_side import compare
 from trimtab.devices import facts, find_device, shell
 from trimtab.devices.control import lease, watchdog
 from trimtab.errors import DeviceError, DeviceUnreachableError, TrimtabError
+from trimtab.results import records
+from trimtab.results.records import Record, Status
+from trimtab.results.summary import summarize
 from trimtab.workflow import ab
 from trimtab.workflow.ab import AbRequest
 from trimtab.workflow.sides import Ready, Side
@@ -118,7 +120,7 @@ def bench(board: Board, fault: str, launches: int = LAUNCHES) -> tuple[Record, T
         if outcome.error is None:
             assert runners(board.server) == []
             assert lease.look(device) is None
-    return results.read(outcome.path), outcome.error
+    return records.read(outcome.path), outcome.error
 
 
 @pytest.mark.parametrize("is_restart", [False, True])
@@ -169,7 +171,7 @@ def test_a_comparison_repeats_the_whole_block_of_both_sides(board: Board) -> Non
     (note,) = (note for note in found.verdict.notes if "lost" in note)
     assert "3 launches discarded" in note
     assert "restarted" in note
-    again = compare([results.read(found.a.path), results.read(found.b.path)])
+    again = compare([records.read(found.a.path), records.read(found.b.path)])
     assert again.verdict == found.verdict
 
 

@@ -13,13 +13,14 @@ from tests.devices.conftest import require
 from tests.unit.bench_fakes import make_golden, make_header, make_subject
 from trimtab import reports
 from trimtab.bench import energy as bench_energy
-from trimtab.bench import protocol, results
+from trimtab.bench import protocol
 from trimtab.bench.jobs import Settings
-from trimtab.bench.results import Status, Writer
-from trimtab.bench.summary import summarize
 from trimtab.devices import Device, find_device
 from trimtab.devices.control import energy
 from trimtab.devices.control.energy import Kind, Sample
+from trimtab.results import records
+from trimtab.results.records import Status, Writer
+from trimtab.results.summary import summarize
 
 FILES = {
     "class/powercap/intel-rapl:0/name": "package-0",
@@ -162,7 +163,7 @@ def test_a_source_that_hardly_changed_is_coarse() -> None:
     assert not energy.spent(series(Kind.COUNTER, list(range(30))))[0].is_coarse
 
 
-def record(directory: Path, *, tells: bool = True) -> results.Record:
+def record(directory: Path, *, tells: bool = True) -> records.Record:
     """20 s at 3 W with 100 inferences after 10 s at 1 W: 0.6 J each, 0.4 J of them above idle."""
 
     def samples(watts: int, seconds: int) -> list[list[object]]:
@@ -173,7 +174,7 @@ def record(directory: Path, *, tells: bool = True) -> results.Record:
         idle, busy = (samples(1, 10), samples(3, 20)) if tells else ([], [])
         writer.event({"event": "energy", "inferences": 100, "idle": idle, "busy": busy})
         writer.end(Status.OK)
-    return results.read(writer.path)
+    return records.read(writer.path)
 
 
 def test_an_inference_takes_its_part_of_the_launch_and_of_what_is_above_idle(
@@ -216,7 +217,7 @@ def test_a_launch_between_samples_is_recorded_with_its_inferences(
     subject = make_subject(tmp_path)
     outcome = protocol.measure(device, subject, make_golden(), settings, tmp_path / "results")
     assert outcome.error is None
-    (event,) = results.read(outcome.path).of("energy")
+    (event,) = records.read(outcome.path).of("energy")
     assert event["inferences"] == 2, "the first, and one run"
     assert len(event["idle"]) >= 2 * len(SOURCES)
-    assert len(results.read(outcome.path).of("run")) == 2, "those of the energy are not timed"
+    assert len(records.read(outcome.path).of("run")) == 2, "those of the energy are not timed"

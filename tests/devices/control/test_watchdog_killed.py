@@ -14,12 +14,12 @@ import pytest
 from tests.devices.conftest import SshServer
 from tests.devices.fake_sysfs import FakeSysfs
 from tests.unit.bench_fakes import make_golden, make_subject
-from trimtab.bench import results
 from trimtab.bench.jobs import Settings
 from trimtab.bench.protocol import measure
-from trimtab.bench.results import Status
 from trimtab.devices import find_device
 from trimtab.devices.control import Control, lease
+from trimtab.results import records
+from trimtab.results.records import Status
 
 pytestmark = pytest.mark.device
 
@@ -88,7 +88,7 @@ def test_after_a_kill_at_any_moment_the_next_run_finds_the_device_as_it_was(
             outcome = measure(device, subject, make_golden(), settings, tmp_path / "results")
             taken_s = time.monotonic() - killed
             assert outcome.error is None, where
-            record = results.read(outcome.path)
+            record = records.read(outcome.path)
             assert record.status is Status.OK, where
             assert record.header.control["governor"] == "performance", where
             assert fake.governors() == ["schedutil", "schedutil"], where

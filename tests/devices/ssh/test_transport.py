@@ -17,10 +17,8 @@ import pytest
 from tests.devices.conftest import SshServer, make_key
 from tests.unit import disks
 from tests.unit.bench_fakes import make_golden, make_subject
-from trimtab.bench import results
 from trimtab.bench.jobs import Settings
 from trimtab.bench.protocol import measure
-from trimtab.bench.results import Status
 from trimtab.devices import find_device, ssh
 from trimtab.devices.ssh import openssh
 from trimtab.errors import (
@@ -31,6 +29,8 @@ from trimtab.errors import (
     HostKeyError,
 )
 from trimtab.progress import SILENT
+from trimtab.results import records
+from trimtab.results.records import Status
 
 pytestmark = pytest.mark.device
 
@@ -191,7 +191,7 @@ def test_samples_that_arrived_before_a_time_out_are_in_its_record(
     subject = make_subject(tmp_path, f"{HANGS}time.sleep(60))")
     with find_device("board1").open(trust_new=True) as device:
         outcome = measure(device, subject, make_golden(), Settings(timeout_s=4.0), tmp_path)
-    record = results.read(outcome.path)
+    record = records.read(outcome.path)
     assert record.status is Status.TIMEOUT
     assert [event["ns"] for event in record.of("run")] == [70, 71, 72]
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trimtab.bench.summary import Comparison, Summary, Unit
-from trimtab.reports import _exchange
+from trimtab.compare.side_by_side import Comparison
+from trimtab.reports import exchange
+from trimtab.results.summary import Summary, Unit
 
 SUFFIX = ".json"
 IS_WHOLE = False
@@ -34,8 +35,8 @@ def comparison(comparison: Comparison) -> str:
 
 def _benchmarks(runs: Sequence[Summary]) -> str:
     found: dict[str, dict[str, dict[str, float]]] = {}
-    for name, summary in _exchange.named(runs):
-        for one in _exchange.measures(summary):
+    for name, summary in exchange.named(runs):
+        for one in exchange.measures(summary):
             is_op = one.key == "op"
             benchmark = f"{name}/{one.name}"[:_LONGEST_NAME] if is_op else name
             own = "latency" if one.unit is Unit.NS else "instructions"
@@ -44,4 +45,4 @@ def _benchmarks(runs: Sequence[Summary]) -> str:
             if one.interval:
                 metric |= {"lower_value": one.interval.low, "upper_value": one.interval.high}
             found.setdefault(benchmark, {})[measure] = metric
-    return _exchange.dump(found)
+    return exchange.dump(found)

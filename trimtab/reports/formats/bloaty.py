@@ -15,9 +15,10 @@ import csv
 import io
 from collections.abc import Sequence
 
-from trimtab.bench.summary import Comparison, Summary
+from trimtab.compare.side_by_side import Comparison
 from trimtab.errors import UsageError
-from trimtab.reports import _exchange
+from trimtab.reports import exchange
+from trimtab.results.summary import Summary
 
 SUFFIX = ".csv"
 IS_WHOLE = False
@@ -41,7 +42,7 @@ def _parts(runs: Sequence[Summary]) -> str:
     is_many = len(runs) > 1
     sources = ["inputfiles", "compileunits"] if is_many else ["compileunits"]
     writer.writerow([*sources, "vmsize", "filesize"])
-    for name, summary in _exchange.named(runs):
+    for name, summary in exchange.named(runs):
         if not summary.groups:
             raise UsageError(
                 f"the record of {summary.name} does not say where its bytes go",

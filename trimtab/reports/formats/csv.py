@@ -10,8 +10,9 @@ import csv
 import io
 from collections.abc import Sequence
 
-from trimtab.bench.summary import Comparison, Summary
-from trimtab.reports import _exchange
+from trimtab.compare.side_by_side import Comparison
+from trimtab.reports import exchange
+from trimtab.results.summary import Summary
 
 SUFFIX = ".csv"
 IS_WHOLE = False
@@ -32,10 +33,10 @@ def comparison(comparison: Comparison) -> str:
 def _rows(runs: Sequence[Summary]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*_exchange.facts(runs[0]), "message", *_MEASURED])
+    writer.writerow([*exchange.facts(runs[0]), "message", *_MEASURED])
     for summary in runs:
-        about = [*_exchange.facts(summary).values(), summary.message]
-        for one in _exchange.measures(summary):
+        about = [*exchange.facts(summary).values(), summary.message]
+        for one in exchange.measures(summary):
             low, high = (one.interval.low, one.interval.high) if one.interval else ("", "")
             measured = [one.key, one.name, one.unit, f"{one.value:.15g}", low, high]
             writer.writerow([_cell(str(value)) for value in (*about, *measured)])

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from trimtab.bench.summary import Comparison, Summary
-from trimtab.reports import _exchange
+from trimtab.compare.side_by_side import Comparison
+from trimtab.reports import exchange
+from trimtab.results.summary import Summary
 
 SUFFIX = ".json"
 IS_WHOLE = False
@@ -30,9 +31,9 @@ def comparison(comparison: Comparison) -> str:
 
 def _benchmarks(runs: Sequence[Summary]) -> str:
     found = []
-    for name, summary in _exchange.named(runs):
-        extra = "\n".join(f"{key}: {value}" for key, value in _exchange.facts(summary).items())
-        for one in _exchange.measures(summary):
+    for name, summary in exchange.named(runs):
+        extra = "\n".join(f"{key}: {value}" for key, value in exchange.facts(summary).items())
+        for one in exchange.measures(summary):
             entry: dict[str, Any] = {
                 "name": f"{name}: {one.name}",
                 "unit": str(one.unit),
@@ -41,4 +42,4 @@ def _benchmarks(runs: Sequence[Summary]) -> str:
             if one.interval:
                 entry["range"] = f"± {(one.interval.high - one.interval.low) / 2:.4g}"
             found.append({**entry, "extra": extra})
-    return _exchange.dump(found)
+    return exchange.dump(found)

@@ -15,8 +15,9 @@ import statistics
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from trimtab.bench.summary import Comparison, Figure, Summary, Unit
-from trimtab.reports import _exchange
+from trimtab.compare.side_by_side import Comparison
+from trimtab.reports import exchange
+from trimtab.results.summary import Figure, Summary, Unit
 
 SUFFIX = ".json"
 IS_WHOLE = False
@@ -35,7 +36,7 @@ def comparison(comparison: Comparison) -> str:
 
 
 def _benchmarks(runs: Sequence[Summary]) -> str:
-    _exchange.check_timed(runs, "google-benchmark")
+    exchange.check_timed(runs, "google-benchmark")
     first = runs[0].header
     # As for Google Benchmark, this is where the times were measured.
     context: dict[str, Any] = {
@@ -48,14 +49,14 @@ def _benchmarks(runs: Sequence[Summary]) -> str:
         "caches": [],
         "load_avg": [],
         "library_build_type": "release",
-        **_exchange.facts(runs[0]),
+        **exchange.facts(runs[0]),
     }
     found = [
         entry
-        for family, (name, summary) in enumerate(_exchange.named(runs))
+        for family, (name, summary) in enumerate(exchange.named(runs))
         for entry in _of_run(name, summary, family)
     ]
-    return _exchange.dump({"context": context, "benchmarks": found})
+    return exchange.dump({"context": context, "benchmarks": found})
 
 
 def _of_run(name: str, summary: Summary, family: int) -> Iterator[dict[str, Any]]:

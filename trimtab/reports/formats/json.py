@@ -6,8 +6,9 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from trimtab.bench.comparison import as_json
-from trimtab.bench.summary import Comparison, Summary
+from trimtab.compare.side_by_side import Comparison
+from trimtab.compare.verdicts import as_json
+from trimtab.results.summary import Summary
 
 SUFFIX = ".json"
 IS_WHOLE = True

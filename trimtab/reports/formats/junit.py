@@ -12,10 +12,11 @@ import re
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
-from trimtab.bench.results import Status
-from trimtab.bench.statistics import Ratio
-from trimtab.bench.summary import Comparison, Summary, Unit
-from trimtab.reports import _exchange, _text
+from trimtab.compare.side_by_side import Comparison
+from trimtab.reports import exchange, fmt
+from trimtab.results.records import Status
+from trimtab.results.statistics import Ratio
+from trimtab.results.summary import Summary, Unit
 
 SUFFIX = ".xml"
 IS_WHOLE = False
@@ -40,7 +41,7 @@ def comparison(comparison: Comparison) -> str:
 
 def _suites(runs: Sequence[Summary], ratios: Sequence[Ratio | None]) -> str:
     root = ElementTree.Element("testsuites", name="trimtab")
-    named = _exchange.named(runs)
+    named = exchange.named(runs)
     for (name, summary), ratio in zip(named, ratios, strict=True):
         suite = ElementTree.SubElement(root, "testsuite", name=_clean(name))
         _properties(suite, summary)
@@ -59,8 +60,8 @@ def _suites(runs: Sequence[Summary], ratios: Sequence[Ratio | None]) -> str:
 
 def _properties(suite: ElementTree.Element, summary: Summary) -> None:
     properties = ElementTree.SubElement(suite, "properties")
-    told = dict(_exchange.facts(summary))
-    for one in _exchange.measures(summary):
+    told = dict(exchange.facts(summary))
+    for one in exchange.measures(summary):
         told[f"{one.name} ({one.unit})"] = f"{one.value:.15g}"
     for name, value in told.items():
         ElementTree.SubElement(properties, "property", name=_clean(name), value=_clean(value))
@@ -82,11 +83,11 @@ def _compared(
     unit = summary.headline.unit if summary.headline else Unit.NS
     if ratio is None or ratio.is_real is None:
         why = "they were measured apart" if ratio else "there is nothing to compare"
-        _said(case, "skipped", f"{_text.ratio(ratio, unit)}: {why}")
+        _said(case, "skipped", f"{fmt.ratio(ratio, unit)}: {why}")
     elif ratio.is_real and ratio.value > 1:
-        _said(case, "failure", _text.ratio(ratio, unit))
+        _said(case, "failure", fmt.ratio(ratio, unit))
     else:
-        _said(case, "system-out", _text.ratio(ratio, unit))
+        _said(case, "system-out", fmt.ratio(ratio, unit))
 
 
 def _case(suite: ElementTree.Element, network: str, what: str) -> ElementTree.Element:

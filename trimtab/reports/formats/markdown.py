@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trimtab import tables
-from trimtab.bench.summary import Comparison, Summary
-from trimtab.reports import _tables
+from trimtab.compare.side_by_side import Comparison
+from trimtab.reports import run_tables
+from trimtab.results.summary import Summary
 from trimtab.tables import Table, escape_markdown
 
 SUFFIX = ".md"
@@ -15,14 +16,14 @@ IS_WHOLE = True
 
 def run(summary: Summary) -> str:
     """The report of one run."""
-    return _draw([summary.name], _tables.of_run(summary), summary.notes)
+    return _draw([summary.name], run_tables.of_run(summary), summary.notes)
 
 
 def comparison(comparison: Comparison) -> str:
     """The report of several runs side by side."""
-    title = " against ".join(_tables.run_labels(comparison))
+    title = " against ".join(run_tables.run_labels(comparison))
     heads = [title, *([f"{comparison.verdict}"] if comparison.verdict else [])]
-    return _draw(heads, _tables.of_comparison(comparison), comparison.notes)
+    return _draw(heads, run_tables.of_comparison(comparison), comparison.notes)
 
 
 def _draw(heads: Sequence[str], found: Sequence[Table], notes: Sequence[str]) -> str:

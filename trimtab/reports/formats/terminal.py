@@ -6,9 +6,10 @@ import string
 from collections.abc import Sequence
 
 from trimtab import tables
-from trimtab.bench.summary import Comparison, Summary, Unit
-from trimtab.reports import _cells, _plot, _tables, _text
-from trimtab.reports._cells import Cell
+from trimtab.compare.side_by_side import Comparison
+from trimtab.reports import configurations, fmt, run_tables, text_plot
+from trimtab.reports.configurations import Cell
+from trimtab.results.summary import Summary, Unit
 from trimtab.tables import Column, Table, number
 
 SUFFIX = ".txt"
@@ -20,20 +21,20 @@ _SIGNS = string.ascii_uppercase  # of the best configurations
 
 def run(summary: Summary) -> str:
     """The report of one run."""
-    found, ops = _tables.of_run(summary), sorted(summary.ops, key=lambda op: -op.cost)
+    found, ops = run_tables.of_run(summary), sorted(summary.ops, key=lambda op: -op.cost)
     if any(op.cost for op in ops):
         unit = Unit.INSTRUCTIONS if ops[0].ns is None else Unit.NS
-        rows = [(op.label, op.cost, _text.value(op.cost, unit)) for op in ops[:_BARS]]
-        drawn = f"Most expensive operators ({unit})\n{_plot.bars(rows)}"
+        rows = [(op.label, op.cost, fmt.value(op.cost, unit)) for op in ops[:_BARS]]
+        drawn = f"Most expensive operators ({unit})\n{text_plot.bars(rows)}"
         return _draw([summary.name], [*found, drawn], summary.notes)
     return _draw([summary.name], found, summary.notes)
 
 
 def comparison(comparison: Comparison) -> str:
     """The report of several runs side by side."""
-    title = " against ".join(_tables.run_labels(comparison))
+    title = " against ".join(run_tables.run_labels(comparison))
     heads = [title, *([f"{comparison.verdict}"] if comparison.verdict else [])]
-    return _draw(heads, _tables.of_comparison(comparison), comparison.notes)
+    return _draw(heads, run_tables.of_comparison(comparison), comparison.notes)
 
 
 def _draw(heads: Sequence[str], found: tables.Page, notes: Sequence[str]) -> str:
@@ -42,7 +43,7 @@ def _draw(heads: Sequence[str], found: tables.Page, notes: Sequence[str]) -> str
 
 def cells(runs: Sequence[Summary]) -> str:
     """For every network and device: cost against bytes, the best ones by letter, and the rest."""
-    found = _cells.cells_of(runs)
+    found = configurations.cells_of(runs)
     page: tables.Page = [
         part
         for key in dict.fromkeys(map(_comparable, found))
@@ -56,18 +57,18 @@ def _comparable(cell: Cell) -> tuple[str, str, str]:
 
 
 def _plane(found: Sequence[Cell]) -> list[str | Table]:
-    best = _cells.front(found)
+    best = configurations.front(found)
     signs = {cell.run_id: _SIGNS[i] if i < len(_SIGNS) else "*" for i, cell in enumerate(best)}
     unit, facts = found[0].unit, found[0].facts
     dots = [(cell.shipped_bytes, cell.cost, signs.get(cell.run_id, "·")) for cell in found]
     dots.sort(key=lambda dot: dot[2] != "·")  # the best are seen where several lie
     cost = {Unit.NS: "time of an inference"}.get(unit, "executed instructions")
-    said = _plot.plane(
+    said = text_plot.plane(
         [(float(x), y, sign) for x, y, sign in dots],
         ("bytes shipped", cost),
-        (lambda n: _text.value(n, Unit.BYTES), lambda n: _text.value(n, unit)),
+        (lambda n: fmt.value(n, Unit.BYTES), lambda n: fmt.value(n, unit)),
     )
-    shown = _cells.told(found)[2:]  # network and device stand in the title
+    shown = configurations.told(found)[2:]  # network and device stand in the title
     rows = [(signs.get(c.run_id, ""), *(c.facts[f] for f in shown), *_numbers(c)) for c in found]
     columns = [*map(Column, ("", *shown)), number("one inference"), number("shipped")]
     title = f"{facts['model']} on {facts['device']}: nothing beats those with a letter in both"
@@ -75,5 +76,5 @@ def _plane(found: Sequence[Cell]) -> list[str | Table]:
 
 
 def _numbers(cell: Cell) -> tuple[str, str, str]:
-    shipped = _text.value(cell.shipped_bytes, Unit.BYTES)
-    return _text.value(cell.cost, cell.unit), shipped, cell.run_id
+    shipped = fmt.value(cell.shipped_bytes, Unit.BYTES)
+    return fmt.value(cell.cost, cell.unit), shipped, cell.run_id

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from trimtab.bench.summary import Comparison, Summary
-from trimtab.reports import _exchange
+from trimtab.compare.side_by_side import Comparison
+from trimtab.reports import exchange
+from trimtab.results.summary import Summary
 
 SUFFIX = ".json"
 IS_WHOLE = False
@@ -35,9 +36,9 @@ def comparison(comparison: Comparison) -> str:
 
 
 def _trace(runs: Sequence[Summary]) -> str:
-    _exchange.check_timed(runs, "trace")
+    exchange.check_timed(runs, "trace")
     events: list[dict[str, Any]] = []
-    for process, (name, summary) in enumerate(_exchange.named(runs), 1):
+    for process, (name, summary) in enumerate(exchange.named(runs), 1):
         about = f"{name}: {summary.header.profile} on {summary.header.device['name']}"
         events.append(_called("process_name", about, process, 0))
         if summary.ops:
@@ -50,8 +51,8 @@ def _trace(runs: Sequence[Summary]) -> str:
             row = summary.launches + 1 + thread
             events.append(_called("thread_name", f"thread {thread + 1} by operator", process, row))
             events += _by_thread(summary, thread, process, row)
-    told = {"runs": [_exchange.facts(summary) for summary in runs]}
-    return _exchange.dump({"traceEvents": events, "displayTimeUnit": "ns", "otherData": told})
+    told = {"runs": [exchange.facts(summary) for summary in runs]}
+    return exchange.dump({"traceEvents": events, "displayTimeUnit": "ns", "otherData": told})
 
 
 def _steps(summary: Summary, launch: int) -> Iterator[Span]:

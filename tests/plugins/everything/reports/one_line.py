@@ -1,6 +1,7 @@
 """The status and the number of figures, in a line."""
 
-from trimtab.bench.summary import Comparison, Summary
+from trimtab.compare.side_by_side import Comparison
+from trimtab.results.summary import Summary
 
 SUFFIX = ".txt"
 IS_WHOLE = False

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from trimtab.accuracy import Search
-from trimtab.bench.shares import medians
-from trimtab.bench.summary import Comparison, Figure, Summary, Unit
-from trimtab.reports import _tables, _text
-from trimtab.reports._cells import FACTS, Cell
+from trimtab.compare.side_by_side import Comparison
+from trimtab.reports import fmt, run_tables
+from trimtab.reports.configurations import FACTS, Cell
+from trimtab.results.summary import Figure, Summary, Unit
+from trimtab.results.thread_spans import medians
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ def of_run(summary: Summary) -> list[Chart]:
 
 def of_comparison(comparison: Comparison) -> list[Chart]:
     """Speed and size side by side."""
-    labels = _tables.run_labels(comparison)
+    labels = run_tables.run_labels(comparison)
     paired = list(zip(labels, comparison.runs, strict=True))
     return [*_headlines(paired), *_samples(paired), *_parts(paired)]
 
@@ -121,7 +122,7 @@ def _operators(summary: Summary) -> Iterator[Chart]:
         + _told_of_threads(threads, any(op.shares for op in costly)),
         {"spans": spans, "unit": unit},
     )
-    ranked = sorted(costly, key=lambda op: -op.cost)[: _tables.TOP]
+    ranked = sorted(costly, key=lambda op: -op.cost)[: run_tables.TOP]
     yield Chart(
         "bars",
         f"Most expensive operators ({_UNITS[unit]})",
@@ -156,7 +157,7 @@ def _graph(summary: Summary) -> Iterator[Chart]:
     places = {i: place for place, i in enumerate(runs)}
     after = [
         {
-            "said": f"{op['label']}: {_text.percent(shares[i])} of the {what}",
+            "said": f"{op['label']}: {fmt.percent(shares[i])} of the {what}",
             "share": shares[i],
             "reads": [places[source] for source in op["reads"] if source in places],
         }
@@ -209,7 +210,7 @@ def _treemap(summary: Summary) -> Iterator[Chart]:
     binary: dict[str, list[dict[str, Any]]] = {}
     for group, size in summary.groups.items():
         part, _, name = group.partition(":")
-        binary.setdefault(_tables.PARTS.get(part, part), []).append(
+        binary.setdefault(run_tables.PARTS.get(part, part), []).append(
             {"name": name or part, "value": size}
         )
     trees: list[dict[str, Any]] = [
@@ -316,7 +317,7 @@ def _row(label: str, figure: Figure) -> dict[str, Any]:
 
 def _parts(runs: Iterable[tuple[str, Summary]]) -> Iterator[Chart]:
     rows = [
-        {"label": label, "parts": list(_tables.parts(run.groups).items())}
+        {"label": label, "parts": list(run_tables.parts(run.groups).items())}
         for label, run in runs
         if run.groups
     ]

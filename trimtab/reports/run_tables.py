@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from trimtab.accuracy import Accuracy, Search
-from trimtab.bench.counters import Row as HardwareRow
-from trimtab.bench.energy import Row as EnergyRow
-from trimtab.bench.shipped import Shipped
-from trimtab.bench.summary import SHIPPED_KEYS, Comparison, OpCost, Row, Summary, Unit
-from trimtab.reports import _text
+from trimtab.compare.side_by_side import Comparison, Row
+from trimtab.reports import fmt
+from trimtab.results.counters import Row as HardwareRow
+from trimtab.results.energy import Row as EnergyRow
+from trimtab.results.footprint import Footprint
+from trimtab.results.summary import SHIPPED_KEYS, OpCost, Summary, Unit
 from trimtab.tables import Column, Table, number
 
 PARTS = {"op": "operators", "kernel": "kernels", "shared": "shared by operators"}
@@ -51,8 +52,8 @@ def _searched(found: Search) -> list[Table]:
             f"{one.accuracy.max_error:.2%}",
             f"{one.accuracy.mean_error:.3%}",
             f"{one.accuracy.cosine:.6f}",
-            _text.MISSING if one.accuracy.noise is None else f"{one.accuracy.noise:.4%}",
-            _text.MISSING if one.accuracy.top1 is None else f"{one.accuracy.top1:.1%}",
+            fmt.MISSING if one.accuracy.noise is None else f"{one.accuracy.noise:.4%}",
+            fmt.MISSING if one.accuracy.top1 is None else f"{one.accuracy.top1:.1%}",
         )
         for i, one in sorted(enumerate(found.candidates), key=lambda pair: pair[1].cycles)
     ]
@@ -91,8 +92,8 @@ def _compared(rows: Sequence[Row]) -> list[list[str]]:
     return [
         [
             f"{row.label} ({row.unit})" if row.unit is Unit.INSTRUCTIONS else row.label,
-            *(_text.value(value, row.unit) for value in row.values),
-            *(_text.ratio(ratio, row.unit) for ratio in row.ratios),
+            *(fmt.value(value, row.unit) for value in row.values),
+            *(fmt.ratio(ratio, row.unit) for ratio in row.ratios),
         ]
         for row in rows
     ]
@@ -115,17 +116,17 @@ def run_labels(comparison: Comparison) -> list[str]:
     return [f"{x} {label}" for x, label in zip(letters, labels, strict=True)] if labels else letters
 
 
-def shipped(ways: Sequence[Shipped]) -> Table:
+def shipped(ways: Sequence[Footprint]) -> Table:
     """Bytes of binary and model, and the memory that the model takes, of each way to ship it."""
     rows = [
         [
             f"{way.what} (this build)" if way.is_built else way.what,
-            *(_text.value(n, Unit.BYTES) for n in (way.binary_bytes, way.model_bytes)),
-            *(_text.value(n, Unit.BYTES) for n in (way.total_bytes, way.memory_bytes)),
+            *(fmt.value(n, Unit.BYTES) for n in (way.binary_bytes, way.model_bytes)),
+            *(fmt.value(n, Unit.BYTES) for n in (way.total_bytes, way.memory_bytes)),
         ]
         for way in ways
     ]
-    return _numbers("Shipped", "", ["binary", "model", "both", "memory held"], rows)
+    return _numbers("Footprint", "", ["binary", "model", "both", "memory held"], rows)
 
 
 def _models(runs: Sequence[Summary], labels: Sequence[str]) -> Table:
@@ -135,7 +136,7 @@ def _models(runs: Sequence[Summary], labels: Sequence[str]) -> Table:
     ]
     names = dict.fromkeys(name for column in columns for name in column)
     rows = [
-        [name, *(_text.value(column.get(name), Unit.BYTES) for column in columns)] for name in names
+        [name, *(fmt.value(column.get(name), Unit.BYTES) for column in columns)] for name in names
     ]
     return _numbers("The model in other ways", "", labels, rows)
 
@@ -157,7 +158,7 @@ def _accuracies(runs: Sequence[Summary], labels: Sequence[str]) -> Table:
     """The accuracy of each run; no rows where none has any."""
     told = [dict(run.accuracy.rows()) if run.accuracy else {} for run in runs]
     names = dict.fromkeys(name for rows in told for name in rows)
-    rows = [[name, *(found.get(name, _text.MISSING) for found in told)] for name in names]
+    rows = [[name, *(found.get(name, fmt.MISSING) for found in told)] for name in names]
     return _numbers("Accuracy", "", labels, rows)
 
 
@@ -169,9 +170,9 @@ def _setup(runs: Sequence[Summary], labels: Sequence[str] = ("this run",)) -> Ta
         "compiler": [r.header.compiler for r in runs],
         "binary": [r.header.binary.sha256[:12] for r in runs],
         "device": [_device(r) for r in runs],
-        "threads": [str(r.header.protocol.get("threads", _text.MISSING)) for r in runs],
+        "threads": [str(r.header.protocol.get("threads", fmt.MISSING)) for r in runs],
         "launches": [_launches(r) for r in runs],
-        "cores": [r.header.affinity or _text.MISSING for r in runs],
+        "cores": [r.header.affinity or fmt.MISSING for r in runs],
         "control": [_control(r) for r in runs],
         "output": [r.golden for r in runs],
         "status": [f"{r.status} {r.message}".strip() for r in runs],
@@ -185,7 +186,7 @@ def _control(run: Summary) -> str:
     """Whether the device was made steady; an emulator is not, and older records do not say."""
     control = run.header.control
     if run.header.is_emulated or not control:
-        return _text.MISSING
+        return fmt.MISSING
     if lacking := run.uncontrolled:
         return f"uncontrolled: {'; '.join(lacking)}"
     return f"governor {control['governor']}, launched below {control['max_celsius']:g} °C"
@@ -204,7 +205,7 @@ def _launches(run: Summary) -> str:
         return str(run.launches)
     facts = [str(run.launches)]
     if spread := figure.spread:
-        within, between = _text.percent(spread.within), _text.percent(spread.between)
+        within, between = fmt.percent(spread.within), fmt.percent(spread.between)
         facts.append(f"runs scatter by {within} within one, launches by {between}")
     if figure.drift and (drift := str(figure.drift)):
         facts.append(drift)
@@ -218,10 +219,10 @@ def _figures(summary: Summary) -> Table:
             continue  # they are in a table of their own
         s, unit = figure.statistic, figure.unit
         label = f"{figure.label} (instructions)" if unit is Unit.INSTRUCTIONS else figure.label
-        row = [label, _text.value(figure.value, unit)]
+        row = [label, fmt.value(figure.value, unit)]
         if s.count > 1:
-            row += [_text.interval(s.interval, unit), _text.value(s.minimum, unit)]
-            row += [_text.value(s.p90, unit), str(s.count), str(s.launches)]
+            row += [fmt.interval(s.interval, unit), fmt.value(s.minimum, unit)]
+            row += [fmt.value(s.p90, unit), str(s.count), str(s.launches)]
         rows.append(row + [""] * (7 - len(row)))
     columns = ["median", "95 % interval", "minimum", "p90", "samples", "launches"]
     return _numbers("Speed and memory", "", columns, rows)
@@ -233,9 +234,9 @@ def _ops(ops: Sequence[OpCost]) -> Table:
     rows = [
         [
             op.label,
-            _text.value(op.ns, Unit.NS),
-            _text.value(op.instructions, Unit.INSTRUCTIONS),
-            _text.share(op.cost, total),
+            fmt.value(op.ns, Unit.NS),
+            fmt.value(op.instructions, Unit.INSTRUCTIONS),
+            fmt.share(op.cost, total),
         ]
         for op in ranked[:TOP]
     ]
@@ -243,8 +244,8 @@ def _ops(ops: Sequence[OpCost]) -> Table:
         cost = sum(op.cost for op in rest)
         is_timed = rest[0].ns is not None
         time, count = (cost, None) if is_timed else (None, cost)
-        row = [f"{len(rest)} others", _text.value(time, Unit.NS)]
-        rows.append([*row, _text.value(count, Unit.INSTRUCTIONS), _text.share(cost, total)])
+        row = [f"{len(rest)} others", fmt.value(time, Unit.NS)]
+        rows.append([*row, fmt.value(count, Unit.INSTRUCTIONS), fmt.share(cost, total)])
     columns = ["time", "instructions", "share"]
     return _numbers("Operators of the network", "operator", columns, rows)
 
@@ -256,13 +257,13 @@ def _hardware(rows: Sequence[HardwareRow]) -> Table:
     cells = [
         [
             row.label,
-            _text.value(row.counts.get("cycles"), Unit.INSTRUCTIONS),
-            _text.decimal(row.instructions_per_cycle),
-            _text.MISSING if row.stalled_share is None else _text.share(row.stalled_share, 1),
-            *(_text.decimal(_per_mille(row, event)) for event in per_mille),
-            _text.decimal(row.gb_per_s),
-            row.bound or _text.MISSING,
-            _text.share(row.counted_share, 1),
+            fmt.value(row.counts.get("cycles"), Unit.INSTRUCTIONS),
+            fmt.decimal(row.instructions_per_cycle),
+            fmt.MISSING if row.stalled_share is None else fmt.share(row.stalled_share, 1),
+            *(fmt.decimal(_per_mille(row, event)) for event in per_mille),
+            fmt.decimal(row.gb_per_s),
+            row.bound or fmt.MISSING,
+            fmt.share(row.counted_share, 1),
         ]
         for row in ranked[: TOP + 1]
     ]
@@ -276,8 +277,8 @@ def _energy(rows: Sequence[EnergyRow]) -> Table:
     cells = [
         [
             row.source,
-            *(_text.amount(joules, "J") for joules in (row.joules, row.joules_above_idle)),
-            *(_text.amount(watts, "W") for watts in (row.watts, row.idle_watts)),
+            *(fmt.amount(joules, "J") for joules in (row.joules, row.joules_above_idle)),
+            *(fmt.amount(watts, "W") for watts in (row.watts, row.idle_watts)),
             row.note,
         ]
         for row in rows
@@ -297,15 +298,15 @@ def _bytes(
     names = dict.fromkeys(name for column in columns for name in column)
     ranked = sorted(names, key=lambda name: -max(column.get(name, 0) for column in columns))
     rows = [
-        [name, *(_text.value(column.get(name), Unit.BYTES) for column in columns)]
+        [name, *(fmt.value(column.get(name), Unit.BYTES) for column in columns)]
         for name in ranked[:TOP]
     ]
     if rest := ranked[TOP:]:
         sums = [sum(column.get(name, 0) for name in rest) for column in columns]
-        rows.append([f"{len(rest)} others", *(_text.value(s, Unit.BYTES) for s in sums)])
+        rows.append([f"{len(rest)} others", *(fmt.value(s, Unit.BYTES) for s in sums)])
     if rows:
         sums = [sum(column.values()) for column in columns]
-        rows.append(["sum", *(_text.value(s, Unit.BYTES) for s in sums)])
+        rows.append(["sum", *(fmt.value(s, Unit.BYTES) for s in sums)])
     return _numbers(title, what, labels, rows)
 
 

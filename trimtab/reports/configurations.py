@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from trimtab.bench.results import Status
-from trimtab.bench.summary import Summary, Unit
-from trimtab.reports import _text
+from trimtab.reports import fmt
+from trimtab.results.records import Status
+from trimtab.results.summary import Summary, Unit
 from trimtab.tables import Column, Table, number
 
 # What a sweep says of its cells beside what every record does: `configuration` in their protocol.
@@ -91,9 +91,9 @@ def table(cells: Sequence[Cell]) -> Table:
         (
             "best" if cell.run_id in best else "",
             *(cell.facts[fact] for fact in shown),
-            _text.value(cell.cost, cell.unit)
+            fmt.value(cell.cost, cell.unit)
             + (" instructions" if cell.unit is Unit.INSTRUCTIONS else ""),
-            _text.value(cell.shipped_bytes, Unit.BYTES),
+            fmt.value(cell.shipped_bytes, Unit.BYTES),
             cell.run_id,
         )
         for cell in cells

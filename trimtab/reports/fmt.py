@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from trimtab.bench.statistics import Interval, Ratio
-from trimtab.bench.summary import Unit
+from trimtab.results.statistics import Interval, Ratio
+from trimtab.results.summary import Unit
 
 MISSING = "-"
 

@@ -1,0 +1,133 @@
+"""Two or more summarized runs side by side, set against the first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from trimtab.compare import verdicts
+from trimtab.compare.verdicts import Verdict
+from trimtab.results import statistics
+from trimtab.results.records import Record, Status
+from trimtab.results.statistics import Interval, Ratio
+from trimtab.results.summary import Figure, OpCost, Summary, Unit, summarize
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure over all compared runs; `ratios[i]` sets run i + 1 against run 0."""
+
+    key: str
+    label: str
+    unit: Unit
+    values: tuple[float | None, ...]
+    ratios: tuple[Ratio | None, ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two or more runs side by side, the first is the baseline; `notes` say what does not match.
+    `verdict`: of two that were measured in turns, and `operators` those that both of these have.
+    """
+
+    runs: tuple[Summary, ...]
+    rows: tuple[Row, ...]
+    notes: tuple[str, ...]
+    verdict: Verdict | None = None
+    operators: tuple[Row, ...] = ()
+
+
+def compare(records: Sequence[Record]) -> Comparison:
+    """Set runs side by side; the first one is the baseline (at least two)."""
+    runs = tuple(summarize(record) for record in records)
+    keys = dict.fromkeys(figure.key for run in runs for figure in run.figures)
+    rows = tuple(_row(key, runs) for key in keys)
+    if not verdicts.belong_together(records) or any(run.status != Status.OK for run in runs):
+        return Comparison(runs, rows, tuple(_notes(runs, is_apart=True)))
+    verdict = verdicts.judge(records[0], records[1])
+    rows = tuple(_in_turns(row, records, verdict) for row in rows)
+    said = (*verdict.notes, *_notes(runs, is_apart=False))
+    return Comparison(runs, rows, said, verdict, tuple(_operators(runs, records)))
+
+
+def _operators(runs: Sequence[Summary], records: Sequence[Record]) -> Iterator[Row]:
+    """Those that have a label of their own in both runs, which were measured in turns. No device is
+    calibrated for operators, so no difference of their times is judged.
+    """
+    a, b = map(_by_label, runs)
+    for label in (label for label in a if label in b):
+        ops = (a[label], b[label])
+        times = [op.ns for op in ops if op.ns]
+        counts = [op.instructions for op in ops if op.instructions]
+        key = f"op {ops[0].index}"
+        if len(times) == 2:
+            indices = (ops[0].index, ops[1].index)
+            found = verdicts.effect(records[0], records[1], "op", indices)
+            ratio = Ratio(found.value, found.interval, None)
+            yield Row(key, label, Unit.NS, tuple(times), (ratio,))
+        elif len(counts) == 2:
+            value = counts[1] / counts[0]
+            ratio = Ratio(value, Interval(value, value), value != 1)
+            yield Row(key, label, Unit.INSTRUCTIONS, tuple(counts), (ratio,))
+
+
+def _in_turns(row: Row, records: Sequence[Record], verdict: Verdict) -> Row:
+    """A row of times with the ratio of interleaved launches; the verdict is on inferences alone."""
+    if row.unit is not Unit.NS:
+        return row
+    if row.key == "latency":
+        return replace(row, ratios=(Ratio(verdict.ratio, verdict.interval, verdict.is_real),))
+    a, b = records
+    found = verdicts.effect(a, b, row.key)
+    return replace(row, ratios=(Ratio(found.value, found.interval, None),))
+
+
+def _by_label(run: Summary) -> dict[str, OpCost]:
+    counted = Counter(op.label for op in run.ops)
+    return {op.label: op for op in run.ops if counted[op.label] == 1}
+
+
+def _row(key: str, runs: Sequence[Summary]) -> Row:
+    figures = [run.figure(key) for run in runs]
+    some = next(figure for figure in figures if figure)
+    return Row(
+        key,
+        some.label,
+        some.unit,
+        tuple(figure.value if figure else None for figure in figures),
+        tuple(_ratio(figures[0], other) for other in figures[1:]),
+    )
+
+
+def _ratio(baseline: Figure | None, other: Figure | None) -> Ratio | None:
+    if baseline is None or other is None or min(baseline.samples) <= 0:
+        return None
+    are_counts = baseline.unit is not Unit.NS
+    return statistics.compare(baseline.launches, other.launches, are_counts=are_counts)
+
+
+def _notes(runs: Sequence[Summary], *, is_apart: bool) -> list[str]:
+    notes = []
+    first = runs[0].header
+    if any(run.header.model.name != first.model.name for run in runs):
+        notes.append("The runs are of different models.")
+    if any(run.header.device["name"] != first.device["name"] for run in runs):
+        notes.append("The runs are on different devices: ratios compare device and build at once.")
+    if any(run.header.protocol.get("threads") != first.protocol.get("threads") for run in runs):
+        notes.append("The runs used different numbers of threads.")
+    if is_apart:
+        notes += [f"{run.name}: {loss}" for run in runs for loss in run.losses]
+    if is_apart and all(run.figure("latency") for run in runs):
+        notes.append(
+            "The times were measured apart, so no difference of them is called real: "
+            "`./inv bench.ab` measures both in turns."
+        )
+    if any(run.header.is_emulated for run in runs):
+        notes.append("Emulated: instructions are exact, times are not measurements and not shown.")
+    notes += [
+        f"{run.name} ended with {run.status}: {run.message}"
+        for run in runs
+        if run.status != Status.OK
+    ]
+    return notes
