@@ -126,7 +126,7 @@ def shipped(ways: Sequence[Footprint]) -> Table:
         ]
         for way in ways
     ]
-    return _numbers("Footprint", "", ["binary", "model", "both", "memory held"], rows)
+    return _numbers("Shipped", "", ["binary", "model", "both", "memory held"], rows)
 
 
 def _models(runs: Sequence[Summary], labels: Sequence[str]) -> Table:
