@@ -10,9 +10,9 @@ from trimtab import passes, quantization
 from trimtab.errors import UsageError
 from trimtab.program import Program
 from trimtab.progress import Silent
-from trimtab.quantization import rewrite
-from trimtab.quantization.best import TRIED, best, loss
-from trimtab.quantization.calibrate import Watched, calibrate, watch
+from trimtab.quantization import insert_qdq
+from trimtab.quantization.calibration import Watched, calibrate, watch
+from trimtab.quantization.method_selection import TRIED, best, loss
 from trimtab.quantization.methods import check, method, methods
 from trimtab.quantization.ranges import Ranges
 from trimtab.session import Session
@@ -63,7 +63,9 @@ def of_half(watched: Watched, name: str, half: int) -> Ranges:
 def share(program: Program, watched: Watched, name: str) -> float:
     """What is lost on either half by ranges of the other, from its definition."""
     exact = Session(program)
-    twins = [Session(rewrite.quantized(program, of_half(watched, name, half))) for half in (0, 1)]
+    twins = [
+        Session(insert_qdq.quantized(program, of_half(watched, name, half))) for half in (0, 1)
+    ]
     feeds = [*watched.samples]
     middle = len(feeds) // 2
     lost = []

@@ -16,7 +16,7 @@ from trimtab.errors import CalibrationError, UsageError
 from trimtab.instruments import accuracy, detectors
 from trimtab.instruments.peers import quantized as twins
 from trimtab.program import Program
-from trimtab.quantization.calibrate import Watched, watch
+from trimtab.quantization.calibration import Watched, watch
 from trimtab.quantization.samples import Samples
 from trimtab.tables import Table
 from trimtab.target import Target

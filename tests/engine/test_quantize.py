@@ -20,8 +20,8 @@ from trimtab.accuracy import demands
 from trimtab.errors import CalibrationError, ProgramError, UsageError
 from trimtab.pipeline.quantize import Calibration, quantize
 from trimtab.program import Program
-from trimtab.quantization import rewrite
-from trimtab.quantization.calibrate import calibrate
+from trimtab.quantization import insert_qdq
+from trimtab.quantization.calibration import calibrate
 
 RNG = np.random.default_rng(8)
 SAMPLES = RNG.normal(0, 1, (20, 3, 12, 12)).astype(np.float32)
@@ -128,7 +128,7 @@ def test_operators_without_a_range_stay_in_float32(source: Path) -> None:
     given = quantization.samples.of_arrays({"x": SAMPLES}, quantization.inputs_of(simple))
     ranges, _ = calibrate(simple, given, "min_max")
     without = {name: found for name, found in ranges.ranges.items() if name != "c1"}
-    twin = rewrite.quantized(simple, quantization.Ranges("net", "min_max", 20, without))
+    twin = insert_qdq.quantized(simple, quantization.Ranges("net", "min_max", 20, without))
     planned = trimtab.optimize(twin)
     real = {op.type for op in planned.steps if planned.dtype(op) == "f32"}
     assert "conv" in {name.split("_")[0] for name in real}
@@ -159,7 +159,7 @@ def test_what_integers_do_not_read_is_not_rounded_to_them(read: bool) -> None:
         program.outputs.append(conv(b, "d"))
     names = [name for name, var in program.vars.items() if var.data is None]
     ranges = quantization.Ranges("n", "m", 1, dict.fromkeys(names, quantization.Range(-3, 3)))
-    twin = rewrite.quantized(program, ranges)
+    twin = insert_qdq.quantized(program, ranges)
     weights = [var.data for var in program.vars.values() if var.data is not None]
     rounded = {op.inputs[0].split(".")[0] for op in twin.ops if op.type == "quantize_linear"}
     assert rounded == {"x", "c"} | ({"b"} if read else set())
@@ -208,7 +208,7 @@ def test_pictures_with_their_mean_in_the_middle_are_not_rounded(mean: float, pad
     pictures = ((pixels - mean) / 128).astype(np.float32)
     ends = quantization.Range(float(pictures.min()), float(pictures.max()))
     everywhere = {"x": ends, "y": quantization.Range(-1000.0, 1000.0)}
-    twin = rewrite.quantized(program, quantization.Ranges("net", "min_max", 8, everywhere))
+    twin = insert_qdq.quantized(program, quantization.Ranges("net", "min_max", 8, everywhere))
     real, integers = (trimtab.Session(p) for p in (program, twin))
     wanted, found = (s.run({"x": pictures[0]})["y"] for s in (real, integers))
     inner = (slice(None), slice(None), slice(pad, 9 - 2 - pad), slice(pad, 7 - 2 - pad))
@@ -276,15 +276,15 @@ def test_a_concatenation_does_not_widen_what_others_read(read_elsewhere: bool, w
     found = {"x": 1.0, "a": 1.0, "b": wide, "joined": wide, "last": wide, "other": 1.0}
     names = {n: quantization.Range(-r, r) for n, r in found.items() if n in program.vars}
     names["x"] = quantization.Range(-1.0, 1.01)  # 0 lies not halfway between two integers
-    twin = rewrite.quantized(program, quantization.Ranges("net", "min_max", 1, names))
+    twin = insert_qdq.quantized(program, quantization.Ranges("net", "min_max", 1, names))
     stored = {
         op.outputs[0]: twin.vars[op.inputs[0]].quantization
         for op in twin.ops
         if op.type == "dequantize_linear"
     }
-    assert stored["joined"] == stored["b"] == rewrite.quantization(names["b"])
+    assert stored["joined"] == stored["b"] == insert_qdq.quantization(names["b"])
     own = read_elsewhere and wide > 2
-    assert stored["a"] == rewrite.quantization(names["a" if own else "b"])
+    assert stored["a"] == insert_qdq.quantization(names["a" if own else "b"])
     planned = trimtab.optimize(twin)
     real = {op.type for op in planned.steps if planned.dtype(op) == "f32"}
     assert real == {"quantize_linear", "convert_layout"}  # of results that leave

@@ -67,7 +67,7 @@ def test_each_is_found_by_its_name(tmp_path: Path) -> None:
     found = json.loads(python(_FOUND, str(tmp_path), cwd=tmp_path))
     assert set(found["ops"]) == {"swell", "neg", "relu", "reshape", "convert_layout"}
     assert found["neg"] == [29, str(EVERYTHING / "ops" / "neg.toml")]
-    assert found["pass"] == ["remove_no_ops", "drop_swell", "join_cuts"]
+    assert found["pass"] == ["remove_no_ops", "drop_swell", "fuse_split_concat"]
     assert found["core"] == ["workbench-core", 2]
     assert found["flags"] == ["-fno-vectorize"]
     assert found["report"]

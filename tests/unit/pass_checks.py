@@ -60,8 +60,8 @@ class Net:
 def evaluate(program: Program, inputs: dict[str, Array]) -> dict[str, Array]:
     """What the engine computes with the one pass it needs: NHWC operators want their layout."""
     twin = program.copy()
-    if "layout" not in twin.passes:
-        passes.passes()["layout"].run(twin)
+    if "assign_layouts" not in twin.passes:
+        passes.passes()["assign_layouts"].run(twin)
     return trimtab.Session(planner.plan(twin, Target.host())).run(inputs)
 
 

@@ -15,9 +15,9 @@ import trimtab
 from trimtab.errors import CalibrationError, UsageError
 from trimtab.program import Program
 from trimtab.quantization import samples
-from trimtab.quantization.calibrate import calibrate
+from trimtab.quantization.calibration import calibrate
+from trimtab.quantization.observer import Range
 from trimtab.quantization.ranges import Ranges
-from trimtab.quantization.seen import Range
 
 HEAD = 'network="n"\nmethod="m"\nsamples=1\n'
 INPUTS = {"data": ((1, 3, 4, 6), "float32")}

@@ -96,7 +96,7 @@ def test_operators_that_differ_in_an_attribute_stay_two() -> None:
 def test_constant_operands_of_commutative_operators_go_second() -> None:
     net = Net(x=(1, 4))
     program = net.finish(net("sub", 2.0, net("add", 1.0, "x")))
-    passes.passes()["order_operands"].run(program)
+    passes.passes()["canonicalize_operands"].run(program)
     assert program.ops[0].inputs[0] == "x"
     assert program.ops[1].inputs[0] != program.ops[0].outputs[0]
 

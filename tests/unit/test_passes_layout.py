@@ -16,33 +16,33 @@ def test_a_chain_of_convolutions_is_converted_at_its_ends_only() -> None:
     net = Net(x=(1, 3, 6, 5))
     y = net("sigmoid", net.conv("x", 8, 3))
     y = net("concat", y, net("neg", y), axis=1)
-    program = after(net.finish(net("exp", net.conv(y, 4))), "layout")
+    program = after(net.finish(net("exp", net.conv(y, 4))), "assign_layouts")
     assert conversions(program) == 2
 
 
 def test_inputs_and_outputs_stay_plain_and_keep_their_names() -> None:
     net = Net(x=(1, 3, 6, 5))
-    program = after(net.finish(net.conv("x", 8)), "layout")
+    program = after(net.finish(net.conv("x", 8)), "assign_layouts")
     assert {program.vars[v].layout for v in (*program.inputs, *program.outputs)} == {"plain"}
 
 
 def test_an_output_that_is_read_on_is_converted_once_for_the_border() -> None:
     net = Net(x=(1, 3, 6, 5))
     y = net.conv("x", 8)
-    program = after(net.finish(y, net.conv(y, 4)), "layout")
+    program = after(net.finish(y, net.conv(y, 4)), "assign_layouts")
     assert conversions(program) == 3
 
 
 def test_one_conversion_serves_all_readers() -> None:
     net = Net(x=(1, 3, 6, 5))
     program = net.finish(net("concat", net.conv("x", 4), net.conv("x", 4), axis=1))
-    assert conversions(after(program, "layout")) == 2
+    assert conversions(after(program, "assign_layouts")) == 2
 
 
 def test_a_network_without_convolutions_is_not_converted() -> None:
     net = Net(x=(1, 3, 6, 5))
     y = net("softmax", net("add", "x", normal(3, 1, 1)), axis=1)
-    program = after(net.finish(net("reduce_sum", y, axes=[1])), "layout")
+    program = after(net.finish(net("reduce_sum", y, axes=[1])), "assign_layouts")
     assert conversions(program) == 0
 
 
@@ -50,7 +50,7 @@ def test_the_smaller_tensor_is_converted() -> None:
     net = Net(x=(1, 3, 6, 5))
     y = net.conv("x", 16)
     small, _ = net.many("split", 2, y, axis=1, sizes=[2, 14])
-    program = after(net.finish(net("reshape", net("abs", small), shape=[2, 30])), "layout")
+    program = after(net.finish(net("reshape", net("abs", small), shape=[2, 30])), "assign_layouts")
     (last,) = [op for op in program.ops[1:] if op.type == "convert_layout"]
     assert program.vars[last.inputs[0]].shape == (1, 2, 6, 5)
 
@@ -59,21 +59,23 @@ def test_one_pixel_or_one_channel_costs_no_conversion() -> None:
     net = Net(x=(1, 1, 6, 5))
     y = net("global_average_pool", net.conv("x", 8, 3))
     y = net("gemm", net("reshape", y, shape=[1, 8]), normal(5, 8))
-    program = after(net.finish(y), "layout", "join_views")
+    program = after(net.finish(y), "assign_layouts", "merge_reshapes")
     assert types(program) == ["reshape", "conv", "global_average_pool", "reshape", "gemm"]
 
 
 def test_a_transpose_to_channels_last_behind_a_convolution_moves_nothing() -> None:
     net = Net(x=(1, 3, 6, 5))
     y = net("transpose", net.conv("x", 8), permutation=[0, 2, 3, 1])
-    program = after(net.finish(net("reshape", y, shape=[1, 60, 4])), "layout", "join_views")
+    program = after(
+        net.finish(net("reshape", y, shape=[1, 60, 4])), "assign_layouts", "merge_reshapes"
+    )
     assert types(program) == ["convert_layout", "conv", "reshape"]
 
 
 def test_a_transpose_to_channels_first_before_a_convolution_moves_nothing() -> None:
     net = Net(x=(1, 6, 5, 3))
     y = net.conv(net("transpose", "x", permutation=[0, 3, 1, 2]), 8)
-    program = after(net.finish(net("transpose", y, permutation=[0, 2, 3, 1])), "layout")
+    program = after(net.finish(net("transpose", y, permutation=[0, 2, 3, 1])), "assign_layouts")
     assert types(program) == ["reshape", "conv", "reshape"]
 
 
@@ -81,7 +83,7 @@ def test_transposes_among_plain_operators_stay() -> None:
     net = Net(x=(1, 6, 5, 3))
     y = net("transpose", "x", permutation=[0, 3, 1, 2])
     y = net("transpose", net("reduce_max", y, axes=[0]), permutation=[0, 2, 3, 1])
-    program = after(net.finish(y), "layout")
+    program = after(net.finish(y), "assign_layouts")
     assert types(program) == ["transpose", "reduce_max", "transpose"]
 
 
@@ -90,21 +92,21 @@ def test_transposes_among_plain_operators_stay() -> None:
 def test_a_constant_operand_follows_the_layout(type: str, shape: tuple[int, ...]) -> None:
     net = Net(x=(1, 3, 6, 5))
     y = net(type, net.conv("x", 8), normal(*shape))
-    assert conversions(after(net.finish(net.conv(y, 4)), "layout")) == 2
+    assert conversions(after(net.finish(net.conv(y, 4)), "assign_layouts")) == 2
 
 
 def test_a_computed_operand_of_lower_rank_is_broadcast_alike() -> None:
     net = Net(x=(1, 3, 6, 5), s=(8, 1, 1), t=(6, 5))
     y = net("mul", net("add", net.conv("x", 8), net("neg", "s")), "t")
-    after(net.finish(net.conv(y, 4)), "layout")
+    after(net.finish(net.conv(y, 4)), "assign_layouts")
 
 
 def test_a_residual_that_is_constant_lies_as_the_convolution_does() -> None:
     net = Net(x=(1, 3, 6, 5))
     program = net.finish(net("add", net.conv("x", 8), normal(1, 8, 6, 5)))
-    assert types(after(program, "fuse_residual", "layout")).count("conv") == 1
+    assert types(after(program, "fuse_residual", "assign_layouts")).count("conv") == 1
 
 
 def test_a_result_of_higher_rank_keeps_its_operands_plain() -> None:
     net = Net(x=(1, 3, 6, 5), z=(2, 1, 1, 1, 1))
-    after(net.finish(net("add", net.conv("x", 8), "z")), "layout")
+    after(net.finish(net("add", net.conv("x", 8), "z")), "assign_layouts")

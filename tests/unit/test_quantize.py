@@ -16,10 +16,10 @@ from tests.ops.cases.case import Array
 from trimtab.errors import CalibrationError, UsageError
 from trimtab.program import Program
 from trimtab.quantization import samples
+from trimtab.quantization.insert_qdq import lost, quantization, weight_scales
 from trimtab.quantization.methods import method, methods
+from trimtab.quantization.observer import BINS, Range, Seen
 from trimtab.quantization.ranges import Ranges
-from trimtab.quantization.rewrite import lost, quantization, weight_scales
-from trimtab.quantization.seen import BINS, Range, Seen
 from trimtab.session import Session
 
 HEAD = 'network="n"\nmethod="m"\nsamples=1\n'

@@ -13,12 +13,12 @@ import pytest
 from tests.ops.cases.case import Array
 from trimtab.errors import CalibrationError
 from trimtab.program import Op, Program
-from trimtab.quantization import equalize, rounding
-from trimtab.quantization.calibrate import check
-from trimtab.quantization.equalize import Channels
+from trimtab.quantization import adaptive_rounding, equalization
+from trimtab.quantization.calibration import check
+from trimtab.quantization.equalization import Channels
 from trimtab.quantization.methods import method
+from trimtab.quantization.observer import Range, Seen
 from trimtab.quantization.ranges import Ranges
-from trimtab.quantization.seen import Range, Seen
 from trimtab.session import Session
 
 RNG = np.random.default_rng(15)
@@ -64,11 +64,11 @@ def test_an_equalized_program_is_equal_and_its_channels_have_like_ranges() -> No
     program = network()
     x = RNG.normal(0, 1, (1, 3, 7, 6)).astype(np.float32)
     seen = channels(program, x)
-    by = equalize.factors(program, seen)
+    by = equalization.factors(program, seen)
     assert set(by) == {"a", "bent", "b", "kept", "c", "d", "both"}
     assert by["a"] == by["bent"]
     assert by["c"] == by["d"] == by["both"]
-    twin = equalize.equalized(program, by)
+    twin = equalization.equalized(program, by)
     wanted, found = (Session(p).run({"x": x})["y"] for p in (program, twin))
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4 * abs(wanted).max())
     after = channels(twin, x)
@@ -103,13 +103,13 @@ def test_channels_on_the_shorter_side_get_room_there() -> None:
     program.outputs = block.add_op("conv", [bent, block.add_constant(deep)], given, ["y"], "y")
     x = np.stack([np.linspace(0, 10, 16), np.linspace(-10, 0, 16)])
     x4 = x.astype(np.float32).reshape(1, 2, 4, 4)
-    by = equalize.factors(program, channels(program, x4))
+    by = equalization.factors(program, channels(program, x4))
     np.testing.assert_allclose(by["bent"], (1.0, 10.0), rtol=1e-3)
     few = {n: Channels(8, c.below, c.above, c.sums) for n, c in channels(program, x4).items()}
-    np.testing.assert_allclose(equalize.factors(program, few)["bent"], (1.0, 5.0), rtol=1e-3)
+    np.testing.assert_allclose(equalization.factors(program, few)["bent"], (1.0, 5.0), rtol=1e-3)
     deep[:] = deep[::-1]
     program.vars[program.ops[-1].inputs[1]].data = deep
-    assert by != equalize.factors(program, channels(program, x4))
+    assert by != equalization.factors(program, channels(program, x4))
 
 
 def test_rounding_adds_less_to_what_an_equalized_program_computes() -> None:
@@ -124,7 +124,7 @@ def test_rounding_adds_less_to_what_an_equalized_program_computes() -> None:
     (middle,) = block.add_op("conv", ["x", names[0]], {}, ["middle"], "middle")
     program.outputs = block.add_op("conv", [middle, names[1]], {}, ["y"], "y")
     x = RNG.normal(0, 1, (1, 2, 20, 20)).astype(np.float32)
-    by = equalize.factors(program, channels(program, x))
+    by = equalization.factors(program, channels(program, x))
 
     def error(program: Program) -> float:
         seen = program.copy()
@@ -137,17 +137,17 @@ def test_rounding_adds_less_to_what_an_equalized_program_computes() -> None:
         exact = w @ reals
         return float(np.square(y - exact).mean())
 
-    assert error(equalize.equalized(program, by)) < 0.8 * error(program)
+    assert error(equalization.equalized(program, by)) < 0.8 * error(program)
 
 
 def test_tensors_that_others_than_convolutions_make_or_read_keep_their_channels() -> None:
     program = network()
-    (group,) = (g for g in equalize.groups(program) if "a" in g.tensors)
+    (group,) = (g for g in equalization.groups(program) if "a" in g.tensors)
     assert sorted(group.tensors) == ["a", "bent"]
     program.block.add_op("sigmoid", ["bent"], {}, ["gate"])
-    assert all("a" not in g.tensors for g in equalize.groups(program))
+    assert all("a" not in g.tensors for g in equalization.groups(program))
     program.outputs.append("kept")
-    assert all("b" not in g.tensors for g in equalize.groups(program))
+    assert all("b" not in g.tensors for g in equalization.groups(program))
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_weights_are_rounded_together() -> None:
     covariance = np.cov(samples, rowvar=False, bias=True)
     weights = RNG.normal(0, 1, (rows, depth)).astype(np.float32)
     scales = (abs(weights).max(axis=1) / 127).astype(np.float32)
-    chosen = rounding.rounded(weights, scales, covariance[None], step).astype(np.float64)
+    chosen = adaptive_rounding.rounded(weights, scales, covariance[None], step).astype(np.float64)
     places, matrix = weights / scales[:, None], covariance + np.eye(depth) * step**2 / 12
     found = objective(places, chosen, matrix)
     nearest = np.rint(places)
@@ -201,9 +201,9 @@ def test_weights_are_rounded_to_the_nearest_where_operands_tell_nothing() -> Non
     weights = RNG.normal(0, 1, (6, 2, 3, 3)).astype(np.float32)
     scales = np.full(6, 0.03, np.float32)
     wanted = np.clip(np.rint(weights / scales[0]), -127, 127)
-    np.testing.assert_array_equal(rounding.rounded(weights, scales, None, 1.0), wanted)
+    np.testing.assert_array_equal(adaptive_rounding.rounded(weights, scales, None, 1.0), wanted)
     alone = np.broadcast_to(np.eye(18), (1, 18, 18))
-    np.testing.assert_array_equal(rounding.rounded(weights, scales, alone, 1.0), wanted)
+    np.testing.assert_array_equal(adaptive_rounding.rounded(weights, scales, alone, 1.0), wanted)
 
 
 @pytest.mark.parametrize(("group", "stride", "dilation"), [(1, 1, 1), (2, 2, 1), (4, 1, 2)])
@@ -221,13 +221,13 @@ def test_operands_are_what_a_convolution_multiplies(group: int, stride: int, dil
     program.outputs = program.block.add_op("conv", ["x", constant], values, ["y"])
     op: Op = program.ops[0]
     x = RNG.normal(0, 1, (1, 4, 9, 7)).astype(np.float32)
-    found = rounding.operands(program, op, x, 1, 0)  # of one sample: all places
+    found = adaptive_rounding.operands(program, op, x, 1, 0)  # of one sample: all places
     sums = found @ weights.reshape(group, -1, weights[0].size).transpose(0, 2, 1)
     (y,) = Session(program).run({"x": x}).values()
     wanted = y.reshape(group, 8 // group, -1).transpose(0, 2, 1)
     assert sums.shape == wanted.shape
     np.testing.assert_allclose(np.sort(sums, axis=1), np.sort(wanted, axis=1), atol=1e-4)
-    seen = rounding.moments(program, op)
+    seen = adaptive_rounding.moments(program, op)
     assert seen is not None
     for part in np.array_split(found, 3, axis=1):
         seen.add(part)
@@ -276,4 +276,4 @@ def test_nothing_is_cut_off_but_before_a_function() -> None:
         seen.look(values)
         seen.count(values)
         wanted = method("mse" if function else "min_max").range_of(seen)
-        assert method("reach").range_of(seen) == wanted
+        assert method("activation_aware").range_of(seen) == wanted

@@ -13,7 +13,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 from trimtab.errors import ExportModelError
-from trimtab.exporters import _functions, _movement, _products
+from trimtab.exporters import _activations, _compute, _movement
 from trimtab.exporters._graph import EMITTERS, OPSET, Graph, refusal
 from trimtab.program import Program, Var
 from trimtab.program.program import NUMPY_DTYPES
@@ -24,7 +24,7 @@ SUFFIX = ".onnx"
 
 _IR_VERSION = 9  # the one of opset 20; newer ones are refused by older runtimes
 _MOST_BYTES = 2**31 - 1  # of a protobuf message
-_FAMILIES = (_functions, _movement, _products)  # imported: they declare themselves
+_FAMILIES = (_activations, _compute, _movement)  # imported: they declare themselves
 
 
 def encode(program: Program) -> bytes:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from trimtab.passes import _affine
-from trimtab.passes._affine import Array
+from trimtab.passes import _channel_affine
+from trimtab.passes._channel_affine import Array
 from trimtab.passes._graph import Graph
 from trimtab.program import Op, Program
 
@@ -18,13 +18,13 @@ def run(program: Program) -> None:
     for op in graph.ops("add", "sub", "mul", "div", "neg"):
         swapped = op.type == "sub" and graph.constant(op.inputs[0]) is not None
         x = op.inputs[1 if swapped else 0]
-        target = _affine.producer(graph, x)
+        target = _channel_affine.producer(graph, x)
         if target is None or graph.shape(x) != graph.shape(op.outputs[0]):
             continue
         line = _line(graph, op, target, swapped)
         if line is None:
             continue
-        _affine.apply(graph, target, *line)
+        _channel_affine.apply(graph, target, *line)
         if swapped:
             graph.set_inputs(op, reversed(op.inputs))
         graph.bypass(op)
@@ -32,7 +32,7 @@ def run(program: Program) -> None:
 
 def _line(graph: Graph, op: Op, target: Op, swapped: bool) -> tuple[Array, Array] | None:
     """(scale, shift) per channel; None unless the operand is a constant that varies by it only."""
-    count = _affine.channels(graph, target)
+    count = _channel_affine.channels(graph, target)
     ones, zeros = np.ones(count), np.zeros(count)
     if op.type == "neg":
         return -ones, zeros
@@ -54,9 +54,9 @@ def _line(graph: Graph, op: Op, target: Op, swapped: bool) -> tuple[Array, Array
 def _per_channel(graph: Graph, constant: Array, target: Op) -> Array | None:
     """float64[channels] when broadcasting `constant` to the result depends on the channel only."""
     rank = len(graph.shape(target.outputs[0]))
-    axis = _affine.channel_axis(target) % rank
+    axis = _channel_affine.channel_axis(target) % rank
     shape = (1,) * (rank - constant.ndim) + constant.shape
     if any(n != 1 for i, n in enumerate(shape) if i != axis):
         return None
-    count = _affine.channels(graph, target)
+    count = _channel_affine.channels(graph, target)
     return np.broadcast_to(constant.reshape(-1).astype(np.float64), (count,))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trimtab.passes import _affine
+from trimtab.passes import _channel_affine
 from trimtab.passes._graph import Graph
 from trimtab.program import Program
 
@@ -15,7 +15,7 @@ def run(program: Program) -> None:
     """One that follows nothing it could fold into stays an operator."""
     graph = Graph(program)
     for op in graph.ops("batch_normalization"):
-        target = _affine.producer(graph, op.inputs[0])
+        target = _channel_affine.producer(graph, op.inputs[0])
         parameters = [graph.constant(name) for name in op.inputs[1:5]]
         rank = len(graph.shape(op.inputs[0]))
         if target is None or any(p is None for p in parameters):
@@ -24,5 +24,5 @@ def run(program: Program) -> None:
             continue  # its channels are the last dimension, batch normalization's the second
         scale, bias, mean, variance = (np.asarray(p, np.float64) for p in parameters)
         factor = scale / np.sqrt(variance + op.attributes["epsilon"])
-        _affine.apply(graph, target, factor, bias - mean * factor)
+        _channel_affine.apply(graph, target, factor, bias - mean * factor)
         graph.bypass(op)

@@ -40,7 +40,7 @@ def _is_foldable(graph: Graph, op: Op) -> bool:
     # NHWC operators want another memory order, weights a packing; networks compute no constants so.
     if op.schema.layout == "nhwc" or any(port.constant for port in op.schema.inputs):
         return False
-    # What integers stand for, operators are not told here: fold_dequantized comes later.
+    # What integers stand for, operators are not told here: fold_dequantize comes later.
     if op.type in ("dequantize_linear", "quantize_linear"):
         return False
     before = sum(graph.var(name).bytes for name in set(op.inputs) if name)

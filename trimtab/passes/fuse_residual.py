@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trimtab.passes import _affine
+from trimtab.passes import _channel_affine
 from trimtab.passes._graph import Graph
 from trimtab.program import Op, Program
 
@@ -22,7 +22,7 @@ def run(program: Program) -> None:
 
 def _candidate(graph: Graph, add: Op, name: str) -> Op | None:
     op = graph.producer(name)
-    if op is None or not op.schema.fuses_residual or _affine.is_epilogue_used(op):
+    if op is None or not op.schema.fuses_residual or _channel_affine.is_epilogue_used(op):
         return None
     if graph.sole_reader(name) is not add:
         return None

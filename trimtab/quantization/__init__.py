@@ -15,14 +15,14 @@ from trimtab.planner.plan_file import Plan
 from trimtab.planner.precision import is_quantized
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
-from trimtab.quantization import rewrite, samples
+from trimtab.quantization import insert_qdq, samples
 from trimtab.quantization.accuracy import compare
-from trimtab.quantization.calibrate import calibrate, check, rounding_of
+from trimtab.quantization.calibration import calibrate, check, rounding_of
 from trimtab.quantization.methods import DEFAULT
+from trimtab.quantization.observer import Array, Range
+from trimtab.quantization.precision_search import search
 from trimtab.quantization.ranges import Ranges
 from trimtab.quantization.samples import Inputs, Samples
-from trimtab.quantization.search import search
-from trimtab.quantization.seen import Array, Range
 from trimtab.target import Target
 
 __all__ = [
@@ -129,7 +129,7 @@ def quantize(
         types, searched = made.types, made.search
     plan = Plan(precision="mixed", precisions=types) if types else Plan(precision="int8")
     kept = [n for n, kind in plan.precisions.items() if kind != "int8"]
-    twin = rewrite.quantized(simple, found, kept, weights)
+    twin = insert_qdq.quantized(simple, found, kept, weights)
     if searched:
         accuracy = searched.candidates[searched.chosen].accuracy
     else:

@@ -28,7 +28,7 @@ from pathlib import Path
 
 from trimtab import files
 from trimtab.errors import CalibrationError
-from trimtab.quantization.seen import MOST_REAL, Range
+from trimtab.quantization.observer import MOST_REAL, Range
 
 _HINT = (
     'it has network, method, samples, and in [ranges] "TENSOR" = [LEAST, MOST]; delete the file, '

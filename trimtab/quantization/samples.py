@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trimtab.errors import CalibrationError
-from trimtab.quantization.seen import MOST_REAL
+from trimtab.quantization.observer import MOST_REAL
 
 if TYPE_CHECKING:
     from PIL import Image

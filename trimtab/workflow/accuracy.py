@@ -25,9 +25,9 @@ from trimtab.planner import planner
 from trimtab.planner.plan_file import Plan
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
-from trimtab.quantization import rewrite
+from trimtab.quantization import insert_qdq
 from trimtab.quantization.accuracy import Reference, cosine
-from trimtab.quantization.calibrate import Watched, watch
+from trimtab.quantization.calibration import Watched, watch
 from trimtab.quantization.methods import DEFAULT, check
 from trimtab.quantization.samples import PICTURES, SETTINGS, Samples
 from trimtab.target import Target
@@ -100,7 +100,7 @@ def _cosines(path: Path, ways: Sequence[str]) -> list[Cosine]:
     watched = watch(simple, Samples(len(given), given.__getitem__))
     reference = Reference(simple, Samples(len(others), others.__getitem__))
     for way in ways:
-        made = rewrite.quantized(simple, watched.ranges(way), (), watched.rounding)
+        made = insert_qdq.quantized(simple, watched.ranges(way), (), watched.rounding)
         found.append(Cosine(path.stem, way, reference.compare(made).cosine))
     return found
 
@@ -199,7 +199,7 @@ def _detector(
         found = []
         for way in work.ways:
             ranges = watched.ranges(way)
-            twin = rewrite.quantized(watched.program, ranges, (), watched.rounding)
+            twin = insert_qdq.quantized(watched.program, ranges, (), watched.rounding)
             found += count.of(f"int8, {way}", twin, Plan(precision="int8"), work.targets)
         for budget, target in product(work.budgets, work.targets):
             ranges = watched.ranges(DEFAULT)

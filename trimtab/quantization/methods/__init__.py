@@ -11,7 +11,7 @@ from functools import cache
 from typing import Protocol, cast
 
 from trimtab.errors import UsageError
-from trimtab.quantization.seen import Range, Seen
+from trimtab.quantization.observer import Range, Seen
 
 # Tries several methods and takes the one with the smallest output error (quantization/best.py).
 BEST = "best"

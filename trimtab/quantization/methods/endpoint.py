@@ -4,7 +4,7 @@ its distance from the second one (Robson & Whitlock 1964), which few samples lea
 
 from __future__ import annotations
 
-from trimtab.quantization.seen import Range, Seen
+from trimtab.quantization.observer import Range, Seen
 
 NEEDS_HISTOGRAM = False
 

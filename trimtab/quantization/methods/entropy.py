@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trimtab.quantization.seen import Range, Seen
+from trimtab.quantization.observer import Range, Seen
 
 NEEDS_HISTOGRAM = True
 _BINS = 2048

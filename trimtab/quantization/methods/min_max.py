@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trimtab.quantization.seen import Range, Seen
+from trimtab.quantization.observer import Range, Seen
 
 NEEDS_HISTOGRAM = False
 

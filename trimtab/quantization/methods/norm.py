@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-from trimtab.quantization.methods._norms import least
-from trimtab.quantization.seen import Range, Seen
+from trimtab.quantization.methods._error_search import least
+from trimtab.quantization.observer import Range, Seen
 
 NEEDS_HISTOGRAM = True
 _POWER = 2.4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trimtab.quantization.seen import Range, Seen
+from trimtab.quantization.observer import Range, Seen
 
 NEEDS_HISTOGRAM = True
 _CUT = 1e-5

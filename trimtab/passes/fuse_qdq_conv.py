@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trimtab.passes import _quantized as q
+from trimtab.passes import _qdq as q
 from trimtab.passes._graph import Graph
 from trimtab.program import Op, Program, Var
 

@@ -4,8 +4,8 @@ of its results: much of what it is given makes no difference to these.
 
 from __future__ import annotations
 
-from trimtab.quantization.methods._norms import least
-from trimtab.quantization.seen import Range, Seen
+from trimtab.quantization.methods._error_search import least
+from trimtab.quantization.observer import Range, Seen
 
 NEEDS_HISTOGRAM = True
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trimtab.quantization.seen import Range, Seen
+from trimtab.quantization.observer import Range, Seen
 
 _SHARES = np.linspace(1.0, 0.02, 99)  # of the whole range that are tried at each end
 _LEVELS = 255

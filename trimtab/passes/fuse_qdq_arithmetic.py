@@ -4,7 +4,7 @@ these.
 
 from __future__ import annotations
 
-from trimtab.passes import _quantized as q
+from trimtab.passes import _qdq as q
 from trimtab.passes._graph import Graph
 from trimtab.program import Op, Program
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from trimtab.exporters._functions import finished
+from trimtab.exporters._activations import finished
 from trimtab.exporters._graph import Graph, emits, refusal
 from trimtab.program import Op
 

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trimtab.passes.integer_products import SLOPED, gives_reals, slopes_of
+from trimtab.passes.fuse_qdq_conv import SLOPED, gives_reals, slopes_of
 from trimtab.program import Op, Program, Quantization
-from trimtab.quantization.equalize import equalized
+from trimtab.quantization.adaptive_rounding import MOST, NEAREST, Rounding
+from trimtab.quantization.equalization import equalized
+from trimtab.quantization.observer import Array, Range
 from trimtab.quantization.ranges import Ranges
-from trimtab.quantization.rounding import MOST, NEAREST, Rounding
-from trimtab.quantization.seen import Array, Range
 
 # Operators with constant weights whose first dimension is that of the results' channels.
 WEIGHTED = frozenset(("conv", "gemm"))

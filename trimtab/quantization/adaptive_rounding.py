@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trimtab.program import Op, Program
-from trimtab.quantization.seen import Array
+from trimtab.quantization.observer import Array
 
 MOST = 127  # of a weight; -128 has no negative
 _SWEEPS = 3

@@ -20,10 +20,10 @@ from trimtab.planner.plan_file import Plan
 from trimtab.planner.precision import can_compute_half, has_half
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
-from trimtab.quantization import rewrite
+from trimtab.quantization import insert_qdq
 from trimtab.quantization.accuracy import Reference
+from trimtab.quantization.adaptive_rounding import Rounding
 from trimtab.quantization.ranges import Ranges
-from trimtab.quantization.rounding import Rounding
 from trimtab.quantization.samples import Samples
 from trimtab.target import Target
 
@@ -74,8 +74,8 @@ class _Searcher:
         few = min(samples.calibrating.count, _LOOKED_AT)
         self._looked_at = Reference(simple, Samples(few, samples.calibrating.feed))
         self._held_out = Reference(simple, samples.held_out)
-        able = rewrite.able(simple, ranges)
-        self._weighted = [op.name for op in simple.ops if op.type in rewrite.WEIGHTED]
+        able = insert_qdq.able(simple, ranges)
+        self._weighted = [op.name for op in simple.ops if op.type in insert_qdq.WEIGHTED]
         self._weighted = [name for name in dict.fromkeys(self._weighted) if name in able]
         self._able = able
         self._float = "f32"
@@ -151,7 +151,7 @@ class _Searcher:
                 step.update(number, len(self._weighted), name)
                 alone = self._types(other for other in self._weighted if other != name)
                 keep = [other for other, kind in alone.items() if kind != "int8"]
-                twin = rewrite.quantized(self._simple, self._ranges, keep, self._rounding)
+                twin = insert_qdq.quantized(self._simple, self._ranges, keep, self._rounding)
                 error = self._looked_at.compare(twin).mean_error
                 saved = self._cycles(self._types([name])) - whole
                 found.append(OperatorTradeoff(name, error, saved, "int8"))
@@ -192,7 +192,7 @@ class _Searcher:
         plan = Plan(precision="mixed", precisions=types)
         if len(keep) == len(types):
             return self._simple, plan
-        return rewrite.quantized(self._simple, self._ranges, keep, self._rounding), plan
+        return insert_qdq.quantized(self._simple, self._ranges, keep, self._rounding), plan
 
     def _accuracy(self, types: Mapping[str, str]) -> Accuracy:
         program, plan = self._program(types)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trimtab.passes import _quantized as q
+from trimtab.passes import _qdq as q
 from trimtab.passes._graph import Graph
 from trimtab.program import Op, Program, Var
 

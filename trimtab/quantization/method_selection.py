@@ -20,14 +20,14 @@ import numpy as np
 
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
-from trimtab.quantization import rewrite
+from trimtab.quantization import insert_qdq
 from trimtab.quantization.accuracy import noise
+from trimtab.quantization.observer import Array
 from trimtab.quantization.ranges import Ranges
 from trimtab.quantization.samples import Samples
-from trimtab.quantization.seen import Array
 from trimtab.session import Session
 
-TRIED = ("reach", "min_max", "endpoint", "norm", "mse", "percentile")
+TRIED = ("activation_aware", "min_max", "endpoint", "norm", "mse", "percentile")
 _LOOKED_AT = 16  # samples
 _LEAST = 1e-12  # of a loss, where the geometric mean would forget all others
 
@@ -60,7 +60,7 @@ def best(
             if same in losses:
                 losses[name] = losses[same]
                 continue
-            twins = [Session(rewrite.quantized(program, one)) for one in made[name]]
+            twins = [Session(insert_qdq.quantized(program, one)) for one in made[name]]
             found = [twins[1 - samples.half(i)].run(samples.feed(i)) for i in looked_at]
             losses[name] = loss(wanted, found)
     chosen = min(losses, key=losses.__getitem__)

@@ -9,17 +9,17 @@ from functools import cached_property
 import numpy as np
 
 from trimtab.errors import CalibrationError
-from trimtab.passes.tabulate_bytes import computed
+from trimtab.passes.fuse_qdq_table import computed
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
-from trimtab.quantization import equalize, rewrite
-from trimtab.quantization.best import best
-from trimtab.quantization.equalize import Channels, equalized
+from trimtab.quantization import equalization, insert_qdq
+from trimtab.quantization.adaptive_rounding import Rounding, moments, operands
+from trimtab.quantization.equalization import Channels, equalized
+from trimtab.quantization.method_selection import best
 from trimtab.quantization.methods import BEST, DEFAULT, method
+from trimtab.quantization.observer import Array, Seen
 from trimtab.quantization.ranges import Ranges
-from trimtab.quantization.rounding import Rounding, moments, operands
 from trimtab.quantization.samples import Samples
-from trimtab.quantization.seen import Array, Seen
 from trimtab.session import Session
 
 
@@ -146,7 +146,7 @@ def check(program: Program, ranges: Ranges) -> None:
             raise ranges.misfit(
                 f"'{name}' has {len(means)} means, and {channels} channels in the network"
             )
-    if wrong := equalize.misfit(program, ranges.factors):
+    if wrong := equalization.misfit(program, ranges.factors):
         raise ranges.misfit(
             f"the factors of '{wrong}' do not fit the network, or those of its neighbors; "
             "ranges may be edited, factors may not"
@@ -189,7 +189,7 @@ def _factors(
     program: Program, samples: Samples, progress: Progress
 ) -> Mapping[str, tuple[float, ...]]:
     """What the channels of tensors are multiplied with, so that their ranges are alike."""
-    wanted = [tensor for group in equalize.groups(program) for tensor in group.tensors]
+    wanted = [tensor for group in equalization.groups(program) for tensor in group.tensors]
     if not wanted:
         return {}
     seen: dict[str, Channels] = {}
@@ -200,7 +200,7 @@ def _factors(
             seen[tensor] = seen[tensor].joined(found) if tensor in seen else found
 
     _go_over(program, wanted, samples, "calibrating: channels", look, progress)
-    return equalize.factors(program, seen)
+    return equalization.factors(program, seen)
 
 
 class _Operands:
@@ -208,7 +208,7 @@ class _Operands:
 
     def __init__(self, program: Program, samples: int) -> None:
         self._program, self._samples = program, samples
-        ops = [op for op in program.ops if op.type in rewrite.WEIGHTED]
+        ops = [op for op in program.ops if op.type in insert_qdq.WEIGHTED]
         known = [op for op in ops if program.vars[op.inputs[1]].data is not None]
         found = [(op, moments(program, op)) for op in known]
         self._seen = [(op, place) for op, place in found if place is not None]
@@ -239,6 +239,6 @@ def _channels(program: Program) -> dict[str, int]:
 def _function(program: Program, tensor: str) -> Callable[[Array], Array] | None:
     """What a table will hold of the tensor, where nothing else reads it."""
     reader = program.sole_reader(tensor)
-    if reader is None or reader.type not in rewrite.TABLED:
+    if reader is None or reader.type not in insert_qdq.TABLED:
         return None
     return lambda values: computed(reader, values.astype(np.float32)).astype(np.float64)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from trimtab import schema
 from trimtab.engine import engine
-from trimtab.passes import _quantized as q
+from trimtab.passes import _qdq as q
 from trimtab.passes._graph import Graph
 from trimtab.passes.fold_constants import with_portable_kernels
 from trimtab.program import Op, Program, attributes

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from trimtab.passes.integer_products import SLOPED
+from trimtab.passes.fuse_qdq_conv import SLOPED
 from trimtab.program import Op, Program
-from trimtab.quantization.seen import Array
+from trimtab.quantization.observer import Array
 
 # Computes f(s x) = s f(x) for s > 0, each channel by itself.
 _HOMOGENEOUS = frozenset(
