@@ -19,7 +19,7 @@ from trimtab.bench import oracle, protocol
 from trimtab.bench.golden import Golden
 from trimtab.bench.jobs import Settings, Subject
 from trimtab.compare import side_by_side
-from trimtab.devices import Definition, board, find_device
+from trimtab.devices import DeviceDefinition, board, find_device
 from trimtab.errors import DeviceError, EmulatorError, MissingRequirementError
 from trimtab.pipeline.build import Recipe, machine_of, subject_of
 from trimtab.pipeline.resolve import model_path, target_of
@@ -79,7 +79,7 @@ class _Demo:
                 board.down()
         return _report(record_files, self._folder)
 
-    def find_device(self) -> tuple[Definition | None, bool]:
+    def find_device(self) -> tuple[DeviceDefinition | None, bool]:
         """The board, or what there is instead; and whether the board was started here."""
         note = self._progress.note
         try:
@@ -101,7 +101,7 @@ class _Demo:
         return None, False
 
     def _full_and_trimmed(
-        self, device: Definition, source: Program, expected: Golden
+        self, device: DeviceDefinition, source: Program, expected: Golden
     ) -> list[Path]:
         """Records of the full configuration, which is the baseline, and the trimmed one."""
         trimmed = Recipe(toolchain=device.toolchain, cpu=device.cpu or "")
@@ -123,7 +123,7 @@ class _Demo:
             subject = subject_of(program, Recipe(toolchain="host"), self._progress)
             return [self._measure(find_device("local"), subject, expected)]
 
-    def _measure(self, device: Definition, subject: Subject, expected: Golden) -> Path:
+    def _measure(self, device: DeviceDefinition, subject: Subject, expected: Golden) -> Path:
         with device.open() as opened:
             settings = Settings(per_op=subject.profile != "full")  # the operators cost the same
             outcome = protocol.measure(

@@ -61,13 +61,13 @@ def test_the_users_own_definition_replaces_the_projects(config: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("doc = ", "cannot read"),
+        ("doc = ", "not a TOML file"),
         ("transport='ssh'\ntoolchain='host'", "`doc` is missing"),
         ("doc='x'\ntransport='pigeon'\ntoolchain='host'", "unknown transport 'pigeon'"),
         ("doc='x'\ntransport='../ssh'\ntoolchain='host'", "unknown transport"),
         ("doc='x'\ntransport='shell'\ntoolchain='host'", "unknown transport"),
-        ("doc='x'\ntransport=1\ntoolchain='host'", "`transport` must be a text"),
-        (SSH + "cpu=53\nhost='h'", "`cpu` must be a text"),
+        ("doc='x'\ntransport=1\ntoolchain='host'", "`transport` must be a string"),
+        (SSH + "cpu=53\nhost='h'", "`cpu` must be a string"),
         (SSH + "cpu='z80'\nhost='h'", "unknown core 'z80'"),
     ],
 )
@@ -84,11 +84,11 @@ def test_a_malformed_definition_is_rejected_with_its_file(
     ("text", "message"),
     [
         (SSH, "`host` is missing"),
-        (SSH + "host=1", "`host` must be a text"),
-        (SSH + "host='h'\nport='22'", "`port` must be a whole number"),
-        (SSH + "host='h'\nport=true", "`port` must be a whole number"),
+        (SSH + "host=1", "`host` must be a string"),
+        (SSH + "host='h'\nport='22'", "`port` must be an integer of at least 1"),
+        (SSH + "host='h'\nport=true", "`port` must be an integer of at least 1"),
         (SSH + "host='h'\ncompress=1", "`compress` must be true or false"),
-        (SSH + "host='h'\npasswort='x'", "unknown keys for transport ssh: passwort"),
+        (SSH + "host='h'\npasswort='x'", "unknown key `passwort`"),
         ("doc='x'\ntransport='board'\ntoolchain='host'\narch='sparc'", "no board for 'sparc'"),
     ],
 )
@@ -112,7 +112,7 @@ def test_one_bad_definition_leaves_the_others_in_the_listing(config: Path) -> No
     define(config, "other", SSH + "host='h'")
     rows = {row["name"]: row for row in json.loads(listing.as_json())}
     assert rows["other"]["transport"] == "ssh"
-    assert "cannot read the device's definition" in rows["mine"]["error"]
+    assert "not a TOML file" in rows["mine"]["error"]
     assert str(config / "mine.toml") in listing.as_table().text()
 
 

@@ -18,6 +18,7 @@ PACKAGE = ROOT / "trimtab"
 # first. "__init__" is the package itself: its version, and the names of the Python API.
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
+    "toml_table": {"errors"},
     "paths": set(),
     "files": {"errors"},
     "tables": set(),
@@ -51,13 +52,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "size": {"errors", "paths", "plugins", "tables", "kernels"},
     "zoo": {"errors", "files", "progress"},
     "devices": {
-        "errors",
-        "paths",
-        "plugins",
-        "files",
-        "tables",
-        "compression",
-        "progress",
+        *("errors", "toml_table", "paths", "plugins", "files", "tables", "compression", "progress"),
         "cores",
     },
     "results": {"errors", "accuracy", "files", "devices"},

@@ -10,7 +10,7 @@ import pytest
 
 from tests.unit.said import Said
 from trimtab import demo, doctor
-from trimtab.devices import Definition, board
+from trimtab.devices import DeviceDefinition, board
 from trimtab.devices.board import State
 from trimtab.doctor import Requirement
 from trimtab.errors import EmulatorError, MissingRequirementError
@@ -25,7 +25,7 @@ def raising(error: Exception) -> Callable[..., NoReturn]:
     return fail
 
 
-def find_device(said: Said) -> tuple[Definition | None, bool]:
+def find_device(said: Said) -> tuple[DeviceDefinition | None, bool]:
     return demo._Demo(Path("nowhere"), said).find_device()
 
 

@@ -11,13 +11,13 @@ from trimtab.devices.protocol import (
     Pushed,
     Transcript,
 )
-from trimtab.devices.registry import Definition, find_device, list_devices
+from trimtab.devices.registry import DeviceDefinition, find_device, list_devices
 
 __all__ = [
     "CacheSimulator",
     "CommandResult",
-    "Definition",
     "Device",
+    "DeviceDefinition",
     "DeviceInfo",
     "InstructionCounter",
     "InstructionCounts",

@@ -22,8 +22,9 @@ import shutil
 import subprocess
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from trimtab.devices.registry import Definition, Options
+from trimtab.devices.registry import DeviceDefinition
 from trimtab.devices.remote import ClientDevice, missing_client
 from trimtab.errors import DeviceError, DeviceRefusedError, DeviceUnreachableError
 
@@ -40,6 +41,15 @@ _REFUSALS = {
     "no permissions": "sudo apt-get install android-sdk-platform-tools-common (rules for udev), "
     "then plug it in again",
 }
+
+
+@dataclass(frozen=True)
+class AdbOptions:
+    """The transport's keys in a device's file."""
+
+    serial: str = ""
+    directory: str = "/data/local/tmp/trimtab"
+    compress: bool = True
 
 
 class AdbDevice(ClientDevice):
@@ -145,11 +155,7 @@ class AdbDevice(ClientDevice):
         return result.stdout.strip()
 
 
-def create(definition: Definition, *, trust_new: bool) -> AdbDevice:
+def create(definition: DeviceDefinition, *, trust_new: bool) -> AdbDevice:
     """Makes the device of a definition with this transport; keys are adb's own affair."""
-    options = Options(definition)
-    serial = options.text("serial", "")
-    directory = options.text("directory", "/data/local/tmp/trimtab")
-    packs = options.flag("compress", True)
-    options.finish()
-    return AdbDevice(definition.name, directory, serial, packs=packs)
+    options = definition.read_options(AdbOptions)
+    return AdbDevice(definition.name, options.directory, options.serial, packs=options.compress)

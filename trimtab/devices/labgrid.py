@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Self
 
 from trimtab.devices import ssh
-from trimtab.devices.registry import Definition, Options
+from trimtab.devices.registry import DeviceDefinition
 from trimtab.devices.ssh import Address, SshDevice
 from trimtab.devices.ssh.host_keys import known_hosts_file
 from trimtab.errors import (
@@ -42,6 +42,19 @@ PROGRAMS = ssh.PROGRAMS
 
 _CLIENT = "labgrid-client"
 _CLIENT_S = 60.0
+
+
+@dataclass(frozen=True)
+class LabgridOptions:
+    """The transport's keys in a device's file."""
+
+    place: str
+    coordinator: str = ""
+    resource: str = ""
+    key: str = ""
+    config: str = ""
+    directory: str = ".cache/trimtab"
+    compress: bool = True
 
 
 @dataclass(frozen=True)
@@ -198,21 +211,20 @@ def _proxy(params: dict[str, object]) -> str | None:
     return None
 
 
-def create(definition: Definition, *, trust_new: bool) -> LabgridDevice:
+def create(definition: DeviceDefinition, *, trust_new: bool) -> LabgridDevice:
     """Makes the device of a definition with this transport."""
-    options = Options(definition)
-    place = Place(
-        options.text("place"), options.text("coordinator", ""), options.text("resource", "")
-    )
+    options = definition.read_options(LabgridOptions)
     address = Address(
         host="",
         known_hosts=known_hosts_file(definition.name),
-        key=options.file("key"),
-        config=options.file("config") or ssh.own_config(),
+        key=definition.local_path(options.key),
+        config=definition.local_path(options.config) or ssh.own_config(),
     )
-    directory = options.text("directory", ".cache/trimtab")
-    packs = options.flag("compress", True)
-    options.finish()
     return LabgridDevice(
-        definition.name, directory, place, address, trust_new=trust_new, packs=packs
+        definition.name,
+        options.directory,
+        Place(options.place, options.coordinator, options.resource),
+        address,
+        trust_new=trust_new,
+        packs=options.compress,
     )

@@ -13,17 +13,25 @@ import contextlib
 import os
 import signal
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from trimtab import paths
 from trimtab.devices.process import Process, Source
 from trimtab.devices.process_group import timed_out
 from trimtab.devices.protocol import CommandResult, Transcript
-from trimtab.devices.registry import Definition, Options
+from trimtab.devices.registry import DeviceDefinition
 from trimtab.devices.shell import ShellDevice
 from trimtab.errors import DeviceError
 
 _GRACE_S = 1.0  # between SIGTERM and SIGKILL
+
+
+@dataclass(frozen=True)
+class LocalOptions:
+    """The transport's keys in a device's file; `directory`: "" for a folder in the cache."""
+
+    directory: str = ""
 
 
 class LocalDevice(ShellDevice):
@@ -64,9 +72,8 @@ class LocalDevice(ShellDevice):
         return CommandResult(code, None, *outputs)
 
 
-def create(definition: Definition, *, trust_new: bool) -> LocalDevice:
+def create(definition: DeviceDefinition, *, trust_new: bool) -> LocalDevice:
     """Makes the device of a definition with this transport; there is no key to trust."""
-    options = Options(definition)
-    directory = Path(options.text("directory", str(paths.cache() / "device"))).expanduser()
-    options.finish()
+    options = definition.read_options(LocalOptions)
+    directory = Path(options.directory or paths.cache() / "device").expanduser()
     return LocalDevice(definition.name, str(directory.absolute()))

@@ -28,11 +28,22 @@ from trimtab.devices import cache_log, icount, tcg
 from trimtab.devices.cache_log import CacheLog
 from trimtab.devices.local import LocalDevice
 from trimtab.devices.protocol import CommandResult, DeviceInfo, InstructionCounts, Transcript
-from trimtab.devices.registry import Definition, Options
+from trimtab.devices.registry import DeviceDefinition
 from trimtab.devices.shell import quote
 from trimtab.errors import DeviceError, EmulatorError
 
 _VERSION_S = 20.0
+
+
+@dataclass(frozen=True)
+class QemuUserOptions:
+    """The transport's keys in a device's file; `cpu_model`: "" for the model of the core."""
+
+    program: str
+    machine: str
+    cpu_model: str = ""
+    sysroot: str = ""
+    directory: str = ""
 
 
 @dataclass(frozen=True)
@@ -193,16 +204,16 @@ def _version(program: str, where: str) -> tuple[int, int, int]:
     return int(found[1]), int(found[2]), int(found[3])
 
 
-def create(definition: Definition, *, trust_new: bool) -> QemuUserDevice:
+def create(definition: DeviceDefinition, *, trust_new: bool) -> QemuUserDevice:
     """Makes the device of a definition with this transport; there is no key to trust."""
-    options = Options(definition)
-    model = cores.find(definition.cpu).qemu if definition.cpu else ""
-    emulator = Emulator(
-        program=options.text("program"),
-        cpu_model=options.text("cpu_model", model or None),
-        machine=options.text("machine"),
-        sysroot=options.text("sysroot", ""),
-    )
-    directory = Path(options.text("directory", str(paths.cache() / "device"))).expanduser()
-    options.finish()
+    options = definition.read_options(QemuUserOptions)
+    model = options.cpu_model or (cores.find(definition.cpu).qemu if definition.cpu else "")
+    if not model:
+        raise DeviceError(
+            "`cpu_model` is missing",
+            where=str(definition.path),
+            hint="name QEMU's model, or a `cpu` whose file names one (docs/cores.md)",
+        )
+    emulator = Emulator(options.program, model, options.machine, options.sysroot)
+    directory = Path(options.directory or paths.cache() / "device").expanduser()
     return QemuUserDevice(definition.name, str(directory.absolute()), emulator, definition.cpu)

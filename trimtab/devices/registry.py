@@ -1,106 +1,49 @@
-"""Device definitions: `devices/NAME.toml` of the project, and the user's own."""
+"""Device definitions: `devices/NAME.toml` of the project, of plug-ins and of the user."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
 import re
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, cast
 
 from trimtab import cores, paths, plugins
-from trimtab.cores import Core
 from trimtab.devices.protocol import Device
 from trimtab.devices.shell import ShellDevice
 from trimtab.errors import DeviceError, UsageError
+from trimtab.toml_table import TomlFile
 
 T = TypeVar("T")
 
-
-class Options:
-    """The keys of a definition that belong to its transport; each must be read by it."""
-
-    def __init__(self, definition: Definition) -> None:
-        """Starts with no key read."""
-        self._definition = definition
-        self._read: set[str] = set()
-
-    def text(self, key: str, default: str | None = None) -> str:
-        """A text; without `default` it is required."""
-        return self._get(key, default, str, "a text")
-
-    def integer(self, key: str, default: int | None = None) -> int:
-        """A whole number; without `default` it is required."""
-        return self._get(key, default, int, "a whole number")
-
-    def flag(self, key: str, default: bool) -> bool:
-        """true or false."""
-        return self._get(key, default, bool, "true or false")
-
-    def file(self, key: str) -> Path | None:
-        """The path of a file of this machine, relative to the definition's folder; None when it is
-        not given.
-        """
-        text = self.text(key, "")
-        return self._definition.path.parent / Path(text).expanduser() if text else None
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        """A list of texts, empty when it is not given."""
-        items: list[object] = self._get(key, [], list, "a list of texts")
-        texts = tuple(item for item in items if isinstance(item, str))
-        if len(texts) != len(items):
-            raise DeviceError(f"`{key}` must be a list of texts", where=str(self._definition.path))
-        return texts
-
-    def finish(self) -> None:
-        """Raises `DeviceError` for keys that the transport did not ask for: misspelt ones."""
-        unknown = sorted(set(self._definition.options) - self._read)
-        if unknown:
-            raise DeviceError(
-                f"unknown keys for transport {self._definition.transport}: {', '.join(unknown)}",
-                where=str(self._definition.path),
-                hint=f"known keys: {', '.join(sorted(self._read))}",
-            )
-
-    def _get(self, key: str, default: T | None, kind: type[T], what: str) -> T:
-        self._read.add(key)
-        value = self._definition.options.get(key, default)
-        if value is None:
-            raise DeviceError(
-                f"`{key}` is missing",
-                where=str(self._definition.path),
-                hint=f"transport {self._definition.transport} needs it; see docs/devices.md",
-            )
-        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            raise DeviceError(f"`{key}` must be {what}", where=str(self._definition.path))
-        return value
+_DOCS = "see docs/devices.md"
+_COMMON_KEYS = ("doc", "transport", "toolchain", "cpu", "sysfs", "lease")
 
 
 @dataclass(frozen=True)
-class Definition:
-    """One device: how it is reached, and which toolchain and core to build for.
+class DeviceDefinition:
+    """One device: its transport, and the toolchain and core to build for.
 
-    `cpu` is the name of a core in its one spelling. `sysfs`, `lease`: the folders of a `Device`,
-    "" for the usual ones. `options` are the keys that belong to the transport.
+    `cpu` is a core's canonical name. `sysfs` and `lease` are folders on the device, "" for the
+    defaults. `options` are the keys of the transport.
     """
 
     name: str
+    path: Path
+    options: Mapping[str, object]
     doc: str
     transport: str
     toolchain: str
-    cpu: str | None
-    path: Path
-    options: Mapping[str, object]
+    cpu: str | None = None
     sysfs: str = ""
     lease: str = ""
 
     def open(self, *, trust_new: bool = False) -> Device:
-        """The device itself, not yet connected: enter it with `with`.
+        """The device, not connected yet: enter it with `with`.
 
-        `trust_new`: pin a host key that was never seen (one that changed is refused regardless).
+        `trust_new` pins an unknown host key. A changed one is always refused.
         """
         create = cast("Callable[..., ShellDevice]", _transport(self.transport, self.path))
         device = create(self, trust_new=trust_new)
@@ -108,37 +51,34 @@ class Definition:
         device.lease_folder = self.lease or device.lease_folder
         return device
 
+    def read_options(self, kind: type[T]) -> T:
+        """The transport's keys as a dataclass. Raises `DeviceError` for wrong or unknown keys."""
+        hint = f"transport {self.transport}: {_DOCS}"
+        return TomlFile(self.path, DeviceError, hint=hint).record(kind, self.options)
+
+    def local_path(self, text: str) -> Path | None:
+        """A file of this machine; a relative path starts at the definition's folder. "" is None."""
+        return self.path.parent / Path(text).expanduser() if text else None
+
     @property
     def programs(self) -> Mapping[str, str]:
-        """What the transport starts on this machine, and the distribution's packages with it."""
+        """Programs that the transport starts on this machine, and their distribution packages."""
         module = importlib.import_module(f"trimtab.devices.{self.transport}")
         return cast("Mapping[str, str]", getattr(module, "PROGRAMS", {}))
 
 
-def list_devices() -> tuple[Definition, ...]:
-    """All definitions by name that can be read; the user's own replaces one of the project with the
-    same name.
-    """
-    return _loaded()[0]
+def list_devices() -> tuple[DeviceDefinition, ...]:
+    """All readable definitions by name. The user's own replaces one of the project."""
+    return _load_all()[0]
 
 
 def unreadable_devices() -> Mapping[str, DeviceError]:
-    """Why the definitions that `list_devices` leaves out cannot be read, by name."""
-    return _loaded()[1]
+    """The errors of the definitions that `list_devices` leaves out, by name."""
+    return _load_all()[1]
 
 
-def _loaded() -> tuple[tuple[Definition, ...], dict[str, DeviceError]]:
-    found, errors = [], {}
-    for name, path in sorted(_files().items()):
-        try:
-            found.append(_load(path))
-        except DeviceError as error:
-            errors[name] = error
-    return tuple(found), errors
-
-
-def find_device(name: str) -> Definition:
-    """The definition called `name`; raises `DeviceError` naming the known ones."""
+def find_device(name: str) -> DeviceDefinition:
+    """The definition called `name`. Raises a `DeviceError` that lists all names."""
     files = _files()
     if name not in files:
         raise DeviceError(
@@ -149,45 +89,47 @@ def find_device(name: str) -> Definition:
     return _load(files[name])
 
 
+def _load_all() -> tuple[tuple[DeviceDefinition, ...], dict[str, DeviceError]]:
+    definitions, errors = [], {}
+    for name, path in sorted(_files().items()):
+        try:
+            definitions.append(_load(path))
+        except DeviceError as error:
+            errors[name] = error
+    return tuple(definitions), errors
+
+
 def _files() -> dict[str, Path]:
     own = {path.stem: path for path in (paths.root() / "devices").glob("*.toml")}
     users = {path.stem: path for path in (paths.config() / "devices").glob("*.toml")}
     return plugins.merged_files("devices", own) | users
 
 
-def _load(path: Path) -> Definition:
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise DeviceError(
-            f"cannot read the device's definition: {error}", where=str(path)
-        ) from error
-    common = {key: table.pop(key, None) for key in ("doc", "transport", "toolchain", "cpu")}
-    common |= {key: table.pop(key, "") for key in ("sysfs", "lease")}
-    for key, value in common.items():
-        if value is None and key != "cpu":
-            raise DeviceError(f"`{key}` is missing", where=str(path), hint="see docs/devices.md")
-        if value is not None and not isinstance(value, str):
-            raise DeviceError(f"`{key}` must be a text", where=str(path))
-    if common["cpu"]:
-        common["cpu"] = _core(common["cpu"], path).name
-    definition = Definition(name=path.stem, path=path, options=table, **common)
+def _load(path: Path) -> DeviceDefinition:
+    file = TomlFile(path, DeviceError, hint=_DOCS)
+    table = dict(file.table)
+    common = {key: table.pop(key) for key in _COMMON_KEYS if key in table}
+    if common.get("cpu"):
+        common["cpu"] = _core_name(file, common["cpu"])
+    definition = file.record(DeviceDefinition, common, name=path.stem, path=path, options=table)
     _transport(definition.transport, path)
     return definition
 
 
-def _core(name: str, path: Path) -> Core:
+def _core_name(file: TomlFile, text: object) -> str:
+    if not isinstance(text, str):
+        raise file.wrong("cpu", "a string")
     try:
-        return cores.find(name)
+        return cores.find(text).name
     except UsageError as error:
-        raise DeviceError(error.what, where=str(path), hint=error.hint) from None
+        raise DeviceError(error.what, where=str(file.path), hint=error.hint) from None
 
 
 def _transport(name: str, path: Path) -> object:
-    """`create` of the transport's module, which is any in this folder that has one."""
+    """`create` of the transport's module: any module of this package that has one."""
     module_name = f"trimtab.devices.{name}"
     if re.fullmatch("[a-z][a-z0-9_]*", name) and importlib.util.find_spec(module_name):
         create = getattr(importlib.import_module(module_name), "create", None)
         if create is not None:
             return cast("object", create)
-    raise DeviceError(f"unknown transport {name!r}", where=str(path), hint="see docs/devices.md")
+    raise DeviceError(f"unknown transport {name!r}", where=str(path), hint=_DOCS)

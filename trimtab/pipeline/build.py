@@ -16,7 +16,7 @@ from trimtab.bench.jobs import Subject
 from trimtab.build import builder
 from trimtab.build.builder import Build
 from trimtab.build.toolchain import find_toolchain
-from trimtab.devices.registry import Definition
+from trimtab.devices.registry import DeviceDefinition
 from trimtab.errors import UsageError
 from trimtab.pipeline.budget import Budget
 from trimtab.pipeline.precision import Precise, with_precision
@@ -65,7 +65,7 @@ class Recipe:
         plan = dataclasses.replace(self.plan or Plan(), threads=threads)
         return dataclasses.replace(self, plan=plan)
 
-    def on_device(self, definition: Definition) -> Recipe:
+    def on_device(self, definition: DeviceDefinition) -> Recipe:
         """The same with the device's toolchain and core where it names none."""
         toolchain = self.toolchain or definition.toolchain
         return dataclasses.replace(self, toolchain=toolchain, cpu=self.cpu or definition.cpu or "")

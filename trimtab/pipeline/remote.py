@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from trimtab import files
 from trimtab.bench.runner import Command, interpret
-from trimtab.devices import Definition, Device
+from trimtab.devices import Device, DeviceDefinition
 from trimtab.devices.control import Control, controlled
 from trimtab.pipeline.resolve import target_of
 from trimtab.profile import Profile
@@ -64,7 +64,7 @@ class Computer:
 
 @contextmanager
 def computer(
-    definition: Definition, runner: Path, purpose: str, profile: Profile | None = None
+    definition: DeviceDefinition, runner: Path, purpose: str, profile: Profile | None = None
 ) -> Iterator[Computer]:
     """The device, taken for `purpose`, with `runner` on it; nobody's clock is changed. `profile`:
     what the runner was built for its core with; None: it holds all that a program may need.

@@ -13,7 +13,7 @@ from trimtab.bench import archive
 from trimtab.bench.golden import Golden
 from trimtab.bench.jobs import Settings, Subject
 from trimtab.build import builder
-from trimtab.devices.registry import Definition
+from trimtab.devices.registry import DeviceDefinition
 from trimtab.errors import PlanError, UsageError
 from trimtab.pipeline.bench import expected_output, kept_folder, prepare, store_of
 from trimtab.pipeline.build import Recipe
@@ -50,7 +50,9 @@ class Ready:
     threads: int
 
 
-def ready(side: Side, definition: Definition, folder: Path, progress: Progress = SILENT) -> Ready:
+def ready(
+    side: Side, definition: DeviceDefinition, folder: Path, progress: Progress = SILENT
+) -> Ready:
     """Builds a model, or finds what was built; runs are looked for in `folder`.
 
     UsageError for what is none of these, and for options of a build beside what is built; errors of

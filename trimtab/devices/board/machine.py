@@ -29,7 +29,7 @@ from trimtab import cores, files, paths
 from trimtab.devices import ssh
 from trimtab.devices.board import image as board_image
 from trimtab.devices.board.image import MACHINES
-from trimtab.devices.registry import Definition, Options
+from trimtab.devices.registry import DeviceDefinition
 from trimtab.devices.ssh import Address, SshDevice, host_keys
 from trimtab.errors import DeviceError, DeviceUnreachableError, EmulatorError
 from trimtab.progress import SILENT, Progress
@@ -119,18 +119,23 @@ def as_json(state: State | None) -> str:
     return json.dumps({"up": state is not None} | (asdict(state) if state else {}))
 
 
+@dataclass(frozen=True)
+class BoardOptions:
+    """The transport's keys in a device's file."""
+
+    arch: str
+
+
 class BoardDevice(SshDevice):
     """The running board."""
 
 
-def create(definition: Definition, *, trust_new: bool) -> BoardDevice:
+def create(definition: DeviceDefinition, *, trust_new: bool) -> BoardDevice:
     """Makes the device of a definition with this transport; the board's host key is our own.
 
     Raises `DeviceUnreachableError` when the board is not up.
     """
-    options = Options(definition)
-    arch = options.text("arch")
-    options.finish()
+    arch = definition.read_options(BoardOptions).arch
     state = status(arch)
     if state is None:
         raise DeviceUnreachableError(

@@ -29,12 +29,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Annotated, BinaryIO
 
-from trimtab.devices.registry import Definition, Options
+from trimtab.devices.registry import DeviceDefinition
 from trimtab.devices.remote import ClientDevice, missing_client
 from trimtab.devices.ssh import host_keys
 from trimtab.errors import DeviceError, DeviceRefusedError, DeviceUnreachableError
+from trimtab.toml_table import Minimum
 
 PROGRAMS = {"ssh": "openssh-client"}  # that this transport starts, and the packages with them
 
@@ -68,6 +69,19 @@ _OPTIONS: dict[str, object] = {
 # The same, from OpenSSH 8.7 on: an older one knows none of them, and refuses the words.
 _NEWER_OPTIONS = {"ForkAfterAuthentication": "no", "SessionType": "default", "StdinNull": "no"}
 _LONGEST_FOLDER = 60  # for temporary files: the name of a socket has at most 107 characters
+
+
+@dataclass(frozen=True)
+class SshOptions:
+    """The transport's keys in a device's file."""
+
+    host: str
+    port: Annotated[int, Minimum(1)] | None = None
+    user: str = ""
+    key: str = ""
+    config: str = ""
+    directory: str = ".cache/trimtab"
+    compress: bool = True
 
 
 @dataclass(frozen=True)
@@ -324,19 +338,17 @@ def own_config() -> Path | None:
     return None
 
 
-def create(definition: Definition, *, trust_new: bool) -> SshDevice:
+def create(definition: DeviceDefinition, *, trust_new: bool) -> SshDevice:
     """Makes the device of a definition with this transport."""
-    options = Options(definition)
-    key, config = options.file("key"), options.file("config")
+    options = definition.read_options(SshOptions)
     address = Address(
-        host=options.text("host"),
+        host=options.host,
         known_hosts=host_keys.known_hosts_file(definition.name),
-        port=options.integer("port", 0) or None,
-        user=options.text("user", "") or None,
-        key=key,
-        config=config or own_config(),
+        port=options.port,
+        user=options.user or None,
+        key=definition.local_path(options.key),
+        config=definition.local_path(options.config) or own_config(),
     )
-    directory = options.text("directory", ".cache/trimtab")
-    packs = options.flag("compress", True)
-    options.finish()
-    return SshDevice(definition.name, directory, address, trust_new=trust_new, packs=packs)
+    return SshDevice(
+        definition.name, options.directory, address, trust_new=trust_new, packs=options.compress
+    )
