@@ -14,8 +14,10 @@ from tests.unit.bench_fakes import make_golden, make_subject
 from trimtab import files
 from trimtab.bench import archive
 from trimtab.bench.jobs import Settings
+from trimtab.compare import ab, paired, side_by_side, verdicts
 from trimtab.compare import noise_floor as floors
-from trimtab.compare import paired, side_by_side, verdicts
+from trimtab.compare.ab import AbRequest, Compared
+from trimtab.compare.arms import Ready, Side, ready
 from trimtab.compare.noise_floor import Floor
 from trimtab.devices import Device, find_device
 from trimtab.devices.control import Control, controlled
@@ -23,9 +25,6 @@ from trimtab.errors import DeviceError, ResultError, RunnerCrashedError, UsageEr
 from trimtab.reports.formats import terminal
 from trimtab.results import records
 from trimtab.results.records import Status
-from trimtab.workflow import ab
-from trimtab.workflow.ab import AbRequest, Compared
-from trimtab.workflow.sides import Ready, Side, ready
 
 NET = Side("net")
 QUICK = Settings(warmup=0, runs=8, min_time_ms=0, timeout_s=20)

@@ -55,16 +55,22 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("errors", "toml_table", "paths", "plugins", "files", "tables", "compression", "progress"),
         "cores",
     },
-    "results": {"errors", "accuracy", "files", "devices"},
+    "results": {"errors", "paths", "accuracy", "files", "tables", "devices"},
     "bench": {"errors", "accuracy", "files", "progress", "cores", "devices", "results"},
-    "compare": {"errors", "files", "results"},
-    "reports": {"errors", "plugins", "accuracy", "tables", "results", "compare"},
-    "sweep": {"errors", "files", "tables", "progress", "devices", "bench", "results", "compare"},
     "pipeline": {
         *("__init__", "errors", "paths", "files", "tables", "compression", "progress", "cores"),
         *("accuracy", "profile", "target", "program", "modelfile", "importers", "passes"),
         *("planner", "session", "quantization", "build", "size", "zoo", "devices", "bench"),
         "results",
+    },
+    "compare": {
+        *("__init__", "errors", "paths", "files", "progress", "program", "build", "size", "zoo"),
+        *("devices", "results", "bench", "pipeline"),
+    },
+    "reports": {"errors", "plugins", "accuracy", "files", "tables", "results", "compare"},
+    "sweep": {
+        *("__init__", "errors", "paths", "files", "tables", "progress", "profile", "build"),
+        *("zoo", "devices", "results", "bench", "pipeline", "compare"),
     },
     "plugin_kit": {
         *("errors", "paths", "plugins", "files", "tables", "progress", "schema", "kernels"),

@@ -16,12 +16,12 @@ from trimtab.bench import archive
 from trimtab.build import host_build
 from trimtab.cli import ab as commands
 from trimtab.cli import namespace
+from trimtab.compare import ab as workflow
+from trimtab.compare.ab import AbRequest
+from trimtab.compare.arms import Ready, Side
 from trimtab.devices import find_device
 from trimtab.devices.control import Control
 from trimtab.errors import UsageError
-from trimtab.workflow import ab as workflow
-from trimtab.workflow.ab import AbRequest
-from trimtab.workflow.sides import Ready, Side
 
 SIDE_OPTIONS = (
     *("profile", "toolchain", "cpu", "plan", "prefer", "weights", "precision", "threads"),

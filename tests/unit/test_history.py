@@ -16,10 +16,10 @@ from trimtab.devices import find_device
 from trimtab.errors import UsageError
 from trimtab.pipeline.bench import swept_folder
 from trimtab.results import index
-from trimtab.sweep import history, sighting
+from trimtab.sweep import cell_log, history
+from trimtab.sweep import regressions as workflow
+from trimtab.sweep.cell_log import Seen
 from trimtab.sweep.history import Series
-from trimtab.sweep.sighting import Seen
-from trimtab.workflow import history as workflow
 
 QUICK = Settings(launches=1, warmup=0, runs=4, min_time_ms=0, timeout_s=20)
 
@@ -46,7 +46,7 @@ def commit(tmp_path: Path, number: int, factor: float = 1.0, *, is_changed: bool
     configuration = {"model": "net", "device": "local"}
     key = f"cell that takes {factor}"
     cells = [Seen(key, "one", configuration)]
-    sighting.write("mine", revisions, cells, tmp_path / "results")
+    cell_log.write("mine", revisions, cells, tmp_path / "results")
     if key in {entry.cell for entry in index.entries(tmp_path / "results")}:
         return  # as a sweep does
     role = {"name": "mine", "cell": key, "series": "one", "configuration": configuration}
@@ -59,7 +59,7 @@ def commit(tmp_path: Path, number: int, factor: float = 1.0, *, is_changed: bool
 
 def found(tmp_path: Path) -> list[Series]:
     return history.series(
-        index.entries(tmp_path / "results"), sighting.read_all(tmp_path / "results"), "project"
+        index.entries(tmp_path / "results"), cell_log.read_all(tmp_path / "results"), "project"
     )
 
 

@@ -15,9 +15,9 @@ import pytest
 
 from tests.unit.bench_fakes import make_header, write_record
 from trimtab.errors import MissingRequirementError, UsageError
+from trimtab.results import export as workflow
 from trimtab.results import index
 from trimtab.results.records import Status, Writer
-from trimtab.workflow import results as workflow
 
 
 def swept(folder: Path, commit: str, prefer: str, ns: int) -> None:

@@ -13,25 +13,25 @@ import pytest
 
 from tests.unit.bench_fakes import write_record
 from trimtab.errors import UsageError
+from trimtab.reports.server import Server, bind_server
 from trimtab.results import records
 from trimtab.results.records import Status
-from trimtab.workflow import serve
 
 
 @contextmanager
-def serving(folder: Path, host: str = "127.0.0.1") -> Iterator[serve.Server]:
-    server = serve.server(folder, host)
-    thread = threading.Thread(target=server.run)
+def serving(folder: Path, host: str = "127.0.0.1") -> Iterator[Server]:
+    site = bind_server(folder, host)
+    thread = threading.Thread(target=site.run)
     thread.start()
     try:
-        yield server
+        yield site
     finally:
-        server.stop()
+        site.stop()
         thread.join()
 
 
 def ask(
-    server: serve.Server, path: str, method: str = "GET", **headers: str
+    server: Server, path: str, method: str = "GET", **headers: str
 ) -> tuple[int, str, dict[str, str]]:
     connection = http.client.HTTPConnection("127.0.0.1", urlsplit(server.url).port, timeout=20)
     connection.request(method, path, headers=headers)
@@ -111,8 +111,8 @@ def test_an_address_that_cannot_be_had_is_said(tmp_path: Path) -> None:
         port = urlsplit(server.url).port
         assert port
         with pytest.raises(UsageError, match="cannot be had"):
-            serve.server(tmp_path, port=port)
+            bind_server(tmp_path, port=port)
     with pytest.raises(UsageError, match="no results"):
-        serve.server(tmp_path / "none")
+        bind_server(tmp_path / "none")
     with pytest.raises(UsageError, match="cannot be had"):
-        serve.server(tmp_path, port=70_000)
+        bind_server(tmp_path, port=70_000)

@@ -8,8 +8,8 @@ import pytest
 
 from trimtab.errors import UsageError
 from trimtab.sweep import matrix
+from trimtab.sweep import run as workflow
 from trimtab.sweep.matrix import Sweep
-from trimtab.workflow import sweep as workflow
 
 
 def sweep(tmp_path: Path, text: str) -> Sweep:

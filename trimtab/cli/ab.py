@@ -28,7 +28,7 @@ from trimtab.cli._options import (
 )
 
 if TYPE_CHECKING:
-    from trimtab.workflow.sides import Side
+    from trimtab.compare.arms import Side
 
 NAMESPACE = "bench"
 
@@ -65,8 +65,8 @@ _SHARED_HELP = {
 
 
 def _side(what: str, letter: str, options: dict[str, Any], shapes: list[str]) -> Side:
+    from trimtab.compare.arms import Side
     from trimtab.pipeline.build import Recipe
-    from trimtab.workflow.sides import Side
 
     defaults = defaults_of(_OF_A_SIDE)
     own = {name: options.get(f"{letter}_{name}", default) for name, default in defaults.items()}
@@ -132,9 +132,10 @@ def ab(
 
     from trimtab.bench.jobs import Settings
     from trimtab.cli._progress import shown
+    from trimtab.compare import ab as workflow
     from trimtab.compare import verdicts
-    from trimtab.workflow import ab as workflow
-    from trimtab.workflow.report import compared, results_folder
+    from trimtab.reports.rendering import render_records
+    from trimtab.results.folder import results_folder
 
     request = workflow.AbRequest(
         a=_side(a, "a", given, input),
@@ -160,5 +161,5 @@ def ab(
         values = verdicts.as_json(found.verdict)
         print(dumps({**values, "runs": runs_of, "record": str(found.path)}, indent=1))
     else:
-        print(compared([found.a, found.b]), end="")
+        print(render_records([found.a, found.b]), end="")
         progress.note(f"recorded: {found.path}")

@@ -110,7 +110,8 @@ def run(
     from trimtab.cli.report import show
     from trimtab.pipeline.bench import BenchRequest, bench
     from trimtab.pipeline.build import Recipe
-    from trimtab.workflow.report import check_form, report, results_folder
+    from trimtab.reports.rendering import check_format, render_run
+    from trimtab.results.folder import results_folder
 
     recipe = Recipe(
         model=model,
@@ -135,13 +136,13 @@ def run(
         energy=energy,
         control=parse_control(given),
     )
-    check_form(format, output)
+    check_format(format, output)
     folder, progress = results_folder(results), shown(quiet=json)
     outcome = bench(BenchRequest(recipe, device, trust_new, settings), folder, progress)
     if outcome.error is not None:
         progress.note(f"recorded: {outcome.path}")
         raise outcome.error
     run = str(outcome.path)
-    show(report(run, folder, "json" if json else "terminal"), "")
+    show(render_run(run, folder, "json" if json else "terminal"), "")
     if output:
-        show(report(run, folder, format), output)
+        show(render_run(run, folder, format), output)

@@ -54,10 +54,10 @@ def calibrate(
 
     from trimtab.bench.jobs import Settings
     from trimtab.cli._progress import shown
+    from trimtab.compare import ab
+    from trimtab.compare.arms import Side
     from trimtab.pipeline.build import Recipe
-    from trimtab.workflow import ab
-    from trimtab.workflow.report import results_folder
-    from trimtab.workflow.sides import Side
+    from trimtab.results.folder import results_folder
 
     model = model or ab.FLOOR_MODEL
     side = Side(model, Recipe(model=model), threads)

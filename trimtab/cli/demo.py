@@ -14,6 +14,6 @@ def demo(_: Context, output: str = "") -> None:
     """Do the main job on an embedded default: from a network to a measured ARM binary."""
     from trimtab import demo as main_job
     from trimtab.cli._progress import shown
-    from trimtab.workflow.report import results_folder
+    from trimtab.results.folder import results_folder
 
     print("\n" + main_job.demo(results_folder(output), shown()).text)

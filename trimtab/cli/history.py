@@ -41,17 +41,17 @@ def history(
     from trimtab.cli._progress import shown
     from trimtab.errors import RegressionError, ResultError, UsageError
     from trimtab.results import index
+    from trimtab.results.folder import results_folder
+    from trimtab.sweep import cell_log
     from trimtab.sweep import history as histories
-    from trimtab.sweep import sighting
-    from trimtab.workflow import history as workflow
-    from trimtab.workflow.report import results_folder
+    from trimtab.sweep import regressions as workflow
 
     if of not in histories.REPOSITORIES:
         raise UsageError(f"--of {of!r} is neither project nor trimtab")
     if tolerance < 0:
         raise UsageError(f"tolerance is {tolerance}, it must be at least 0")
     folder, progress = results_folder(results), shown(quiet=json)
-    found = histories.series(index.entries(folder), sighting.read_all(folder), of, sweep)
+    found = histories.series(index.entries(folder), cell_log.read_all(folder), of, sweep)
     if not found:
         raise UsageError(
             f"no sweep{f' {sweep!r}' * bool(sweep)} tells its commit of the {of}",

@@ -79,8 +79,8 @@ def instructions(
     from trimtab.errors import UsageError
     from trimtab.instruments import instructions
     from trimtab.pipeline.build import Recipe
+    from trimtab.results.folder import results_folder
     from trimtab.workflow.counting import count_instructions
-    from trimtab.workflow.report import results_folder
 
     if update and any((model, cpu, plan, prefer, weights, precision, *given.values())):
         raise UsageError(

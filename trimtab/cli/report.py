@@ -24,19 +24,20 @@ def report(
     _: Context, run: list[str], format: str = "", output: str = "", results: str = ""
 ) -> None:
     """Report runs: one alone, several against the first; with no run all, as a list or a page."""
-    from trimtab.workflow import report as reports
+    from trimtab.reports import rendering
+    from trimtab.results.folder import results_folder, runs_table
 
-    folder = reports.results_folder(results)
+    folder = results_folder(results)
     if not run and format:
-        show(reports.overview(folder, format), output)
+        show(rendering.render_overview(folder, format), output)
     elif not run:
-        listed = reports.runs(folder)
+        listed = runs_table(folder)
         empty = f"no runs in {folder} yet; ./inv bench makes one"
         print(listed.text() if listed.rows else empty)
     elif len(run) == 1:
-        show(reports.report(run[0], folder, format or "terminal"), output)
+        show(rendering.render_run(run[0], folder, format or "terminal"), output)
     else:
-        show(reports.compare(run, folder, format or "terminal"), output)
+        show(rendering.render_comparison(run, folder, format or "terminal"), output)
 
 
 @task(
@@ -53,9 +54,10 @@ def compare(
     _: Context, a: str, b: str, format: str = "terminal", output: str = "", results: str = ""
 ) -> None:
     """Compare two runs: size and speed side by side, and whether the difference is real."""
-    from trimtab.workflow import report as reports
+    from trimtab.reports import rendering
+    from trimtab.results.folder import results_folder
 
-    show(reports.compare([a, b], reports.results_folder(results), format), output)
+    show(rendering.render_comparison([a, b], results_folder(results), format), output)
 
 
 def show(text: str, output: str) -> None:

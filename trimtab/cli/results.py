@@ -32,9 +32,9 @@ def results(
     from pathlib import Path
 
     from trimtab.errors import UsageError
+    from trimtab.results import export as workflow
     from trimtab.results import index
-    from trimtab.workflow import results as workflow
-    from trimtab.workflow.report import results_folder
+    from trimtab.results.folder import results_folder
 
     if sum((json, csv, bool(parquet))) > 1:
         raise UsageError("one form at a time", hint="--json, --csv or --parquet FILE")

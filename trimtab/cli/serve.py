@@ -17,10 +17,10 @@ from trimtab.cli._options import RESULTS_HELP
 )
 def serve(_: Context, results: str = "", host: str = "127.0.0.1", port: int = 8077) -> None:
     """Show the results in a browser: all runs at a glance, live, and the page of each."""
-    from trimtab.workflow import report as reports
-    from trimtab.workflow.serve import server
+    from trimtab.reports.server import bind_server
+    from trimtab.results.folder import results_folder
 
-    found = server(reports.results_folder(results), host, port)
+    found = bind_server(results_folder(results), host, port)
     print(f"open {found.url}\nCtrl-C ends it", flush=True)
     try:
         found.run()

@@ -36,12 +36,12 @@ def sweep(
 
     from trimtab.cli._progress import shown
     from trimtab.errors import SweepError
+    from trimtab.results.folder import results_folder
+    from trimtab.sweep import run as workflow
     from trimtab.sweep import summary
     from trimtab.sweep.campaign import duration
     from trimtab.sweep.cluster import Cluster
     from trimtab.sweep.executor import Local
-    from trimtab.workflow import sweep as workflow
-    from trimtab.workflow.report import results_folder
 
     path, folder, progress = workflow.find(file), results_folder(results), shown(quiet=json)
     matrix = workflow.read(path)

@@ -12,6 +12,7 @@ from trimtab.bench import protocol
 from trimtab.bench.jobs import Job, Schedule, Settings, Turn
 from trimtab.compare import noise_floor as floors
 from trimtab.compare import paired, verdicts
+from trimtab.compare.arms import Ready, Side, check, ready
 from trimtab.compare.noise_floor import Floor
 from trimtab.compare.verdicts import Verdict
 from trimtab.devices import Device, DeviceInfo, find_device
@@ -20,7 +21,6 @@ from trimtab.errors import DeviceError, UsageError
 from trimtab.progress import SILENT, Progress
 from trimtab.results import records
 from trimtab.results.records import Record
-from trimtab.workflow.sides import Ready, Side, check, ready
 
 LAUNCHES = 20  # of each side
 FLOOR_LAUNCHES = 40

@@ -110,7 +110,7 @@ class Server:
     stop: Callable[[], None]
 
 
-def server(folder: Path, host: str = "127.0.0.1", port: int = 0) -> Server:
+def bind_server(folder: Path, host: str = "127.0.0.1", port: int = 0) -> Server:
     """A server of that folder, bound and not yet running; port 0: one that is free. UsageError when
     the folder does not exist, or the address cannot be had.
     """

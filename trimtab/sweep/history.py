@@ -11,8 +11,8 @@ from typing import Any
 from trimtab.results.index import Entry
 from trimtab.results.records import Status
 from trimtab.sweep import steps
+from trimtab.sweep.cell_log import Seen, Sighting
 from trimtab.sweep.revision import Revision
-from trimtab.sweep.sighting import Seen, Sighting
 from trimtab.sweep.steps import Step
 from trimtab.tables import Column, Table, number
 

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trimtab.bench import archive
+from trimtab.compare import ab
 from trimtab.compare import noise_floor as floors
+from trimtab.compare.ab import AbRequest
+from trimtab.compare.arms import Ready, Side
 from trimtab.devices import find_device
 from trimtab.errors import ResultError, UsageError
 from trimtab.pipeline.bench import store_of
@@ -16,9 +19,6 @@ from trimtab.results import records
 from trimtab.results.index import Entry
 from trimtab.sweep.history import Point, Series
 from trimtab.tables import Column, Table, number
-from trimtab.workflow import ab
-from trimtab.workflow.ab import AbRequest
-from trimtab.workflow.sides import Ready, Side
 
 
 @dataclass(frozen=True)

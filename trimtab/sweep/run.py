@@ -21,6 +21,7 @@ from trimtab.bench.jobs import Job, Schedule, Settings, Turn
 from trimtab.build.toolchain import find_toolchain
 from trimtab.compare import noise_floor as floors
 from trimtab.compare import paired
+from trimtab.compare.ab import floors_folder
 from trimtab.devices import find_device
 from trimtab.errors import ModelFileError, UsageError
 from trimtab.pipeline.bench import prepare, swept_folder
@@ -30,13 +31,14 @@ from trimtab.pipeline.resolve import model_path, plan_of
 from trimtab.profile import find_profile
 from trimtab.progress import SILENT, Progress
 from trimtab.results import index
-from trimtab.sweep import matrix, revision, sighting
+from trimtab.sweep import build_memos as memos
+from trimtab.sweep import cell_log, matrix, revision
 from trimtab.sweep.bundle import Bundle
 from trimtab.sweep.campaign import Campaign, Outcome, newest
+from trimtab.sweep.cell_log import Seen
 from trimtab.sweep.estimate import Pace
 from trimtab.sweep.executor import ALL, CPU, Executor, Needs
 from trimtab.sweep.matrix import Cell, Sweep
-from trimtab.sweep.sighting import Seen
 from trimtab.sweep.summary import varying
 from trimtab.sweep.tasks import (
     BuildTask,
@@ -47,8 +49,6 @@ from trimtab.sweep.tasks import (
     MeasureTask,
 )
 from trimtab.tables import Column, Table
-from trimtab.workflow import sweep_memos as memos
-from trimtab.workflow.ab import floors_folder
 
 MOST_KEPT = 400  # builds of sweeps, beyond those of the one that goes on
 _SIDES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -123,7 +123,7 @@ def run(
         keyed = [(cell, campaign.key(cell)) for cell in sweep.cells]
         seen = [Seen(key, sweep.series(c), c.configuration) for c, key in keyed if key]
         if seen:
-            sighting.write(sweep.name, shop.revisions, seen, folder)
+            cell_log.write(sweep.name, shop.revisions, seen, folder)
         return outcomes
     finally:
         archive.trim(swept_folder(), max(MOST_KEPT, len(sweep.cells)))

@@ -14,6 +14,8 @@ from typing import Any
 from trimtab import files, paths
 from trimtab.bench.jobs import Settings
 from trimtab.compare import noise_floor as floors
+from trimtab.compare.ab import AbRequest, floor_of, measure
+from trimtab.compare.arms import Ready, Side, ready
 from trimtab.compare.noise_floor import Floor
 from trimtab.devices import Device, find_device
 from trimtab.devices.control import Control
@@ -22,8 +24,6 @@ from trimtab.instruments import neighbor, truth
 from trimtab.instruments.truth import KINDS, LAYERS, Trial
 from trimtab.pipeline.build import Recipe
 from trimtab.progress import SILENT, Progress
-from trimtab.workflow.ab import AbRequest, floor_of, measure
-from trimtab.workflow.sides import Ready, Side, ready
 from trimtab.zoo.builder import INPUT, Net
 
 _DEVICE = "local"

@@ -17,6 +17,9 @@ from tests.devices.fake_sysfs import FakeSysfs
 from tests.unit.bench_fakes import make_golden, make_subject
 from trimtab.bench import protocol
 from trimtab.bench.jobs import Settings
+from trimtab.compare import ab
+from trimtab.compare.ab import AbRequest
+from trimtab.compare.arms import Ready, Side
 from trimtab.devices import Device, find_device
 from trimtab.devices.control import Control, controlled, governor, lease, thermal
 from trimtab.errors import DeviceBusyError, UsageError
@@ -24,9 +27,6 @@ from trimtab.reports.formats import terminal
 from trimtab.results import records
 from trimtab.results.records import Record, Status
 from trimtab.results.summary import summarize
-from trimtab.workflow import ab
-from trimtab.workflow.ab import AbRequest
-from trimtab.workflow.sides import Ready, Side
 
 pytestmark = pytest.mark.device
 

@@ -14,6 +14,9 @@ from tests.devices.fake_sysfs import FakeSysfs
 from tests.unit.bench_fakes import make_golden, make_subject
 from trimtab.bench import protocol
 from trimtab.bench.jobs import Settings
+from trimtab.compare import ab
+from trimtab.compare.ab import AbRequest
+from trimtab.compare.arms import Ready, Side
 from trimtab.compare.side_by_side import compare
 from trimtab.devices import facts, find_device, shell
 from trimtab.devices.control import lease, watchdog
@@ -21,9 +24,6 @@ from trimtab.errors import DeviceError, DeviceUnreachableError, TrimtabError
 from trimtab.results import records
 from trimtab.results.records import Record, Status
 from trimtab.results.summary import summarize
-from trimtab.workflow import ab
-from trimtab.workflow.ab import AbRequest
-from trimtab.workflow.sides import Ready, Side
 
 pytestmark = pytest.mark.device
 
