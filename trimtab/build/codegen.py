@@ -8,7 +8,7 @@ changes, so that a build stays incremental:
     generated/attributes.h      one struct per operator, in schema order
     generated/op_ids.h          operator ids
     generated/plugin_attributes.h  the same of operators of plug-ins
-    generated/config.h          op macros, switches, the version
+    generated/config.h          switches and the version
     generated/registry.cpp      the operators that are kept
     generated/kernel_table.cpp  the kernels that are kept, best first within a family
     generated/kernels/NAME.cpp  those of them that are generated
@@ -76,13 +76,11 @@ def op_ids_header(ops: Iterable[schema.Operator]) -> str:
 
 
 def config_header(profile: Profile) -> str:
-    """generated/config.h: op macros (1 or 0), switches and the version, included before everything
-    else.
+    """generated/config.h: switches and the version, included before everything else.
+
+    It names no operator, so that profiles share their objects.
     """
-    kept = {op.name for op in profile.operators()}
-    ops = [op for op in schema.operators().values() if _is_known(op)]
-    rows = [f"#define {op.macro} {int(op.name in kept)}" for op in ops]
-    rows += [
+    rows = [
         f"#define TRIMTAB_STRINGS {int(profile.strings)}",
         f"#define TRIMTAB_THREADS {int(profile.threads)}",
         f'#define TRIMTAB_VERSION "{trimtab.__version__}"',
@@ -228,7 +226,7 @@ def isa_table_source(arch: str, strings: bool) -> str:
 
 
 def sources_cmake(profile: Profile, kept: list[kernels.Kernel], arch: str, compiler: str) -> str:
-    """sources.cmake: op macros, sources, and per-file flags of the instruction sets.
+    """sources.cmake: operator switches, sources, and per-file flags of the instruction sets.
 
     Where an architecture has vectors, what is left to portable kernels is rare: they are compiled
     as everything else is, and so are those that run once, when a model is set up.

@@ -16,6 +16,7 @@ import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -263,6 +264,9 @@ def cmake_file(toolchain: Toolchain, cpu: str | None = None) -> Path:
         (*toolchain.compile_flags, *toolchain.core_options(core))
     )
     settings["TRIMTAB_LINK_FLAGS"] = " ".join(toolchain.link_flags)
+    script = Path(__file__).with_name("compile_cache.py")
+    launcher = (sys.executable, "-I", "-S", script, paths.cache() / "objects", paths.root())
+    settings["CMAKE_CXX_COMPILER_LAUNCHER"] = ";".join(map(str, launcher))
     path = folder / f"{core.name}.cmake"
     include = paths.root() / "toolchains/cmake" / f"{toolchain.compiler}.cmake"
     _write(path, _cmake_text(settings, include))
@@ -283,10 +287,12 @@ def _cmake_text(settings: Mapping[str, str], include: Path) -> str:
 def _write_zig_wrappers(toolchain: Toolchain, folder: Path) -> None:
     """Scripts cc, c++, ar and ranlib for the target: CMake wants each tool to be one program."""
     zig, cache = zig_program(), paths.zig_cache()
+    # The compile cache reads this script to know which compiler it calls.
+    version = metadata.version("ziglang")
     for tool in ("cc", "c++", "ar", "ranlib"):
         target = f" -target {toolchain.target}" if tool in ("cc", "c++") else ""
         text = (
-            "#!/bin/sh\n"
+            f"#!/bin/sh\n# zig {version}\n"
             f"export ZIG_GLOBAL_CACHE_DIR={_quoted(cache)} ZIG_LOCAL_CACHE_DIR={_quoted(cache)}\n"
             f'exec {_quoted(zig)} {tool}{target} "$@"\n'
         )

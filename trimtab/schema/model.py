@@ -169,11 +169,6 @@ class Operator:
         return int.from_bytes(sha256(text.encode())[:4], "little")
 
     @property
-    def macro(self) -> str:
-        """The op macro that decides whether the operator is compiled at all."""
-        return f"TRIMTAB_OP_{self.name.upper()}"
-
-    @property
     def class_name(self) -> str:
         """The C++ class of the operator."""
         return "".join(part.capitalize() for part in self.name.split("_"))
