@@ -14,7 +14,7 @@ from trimtab.errors import ProfileError, UsageError
 from trimtab.pipeline.bench import BenchRequest, bench
 from trimtab.pipeline.build import Recipe, build
 from trimtab.pipeline.resolve import model_path
-from trimtab.planner.plan_file import Choice, Plan, keys
+from trimtab.planner.plan_file import Choice, Plan, operator_keys
 from trimtab.results import records, summary
 from trimtab.results.records import Record, Status
 
@@ -115,7 +115,7 @@ def test_a_profile_means_the_first_network_of_its_family(tmp_path: Path) -> None
 
 def test_a_profile_that_lacks_what_the_model_needs_is_refused_before_anything_is_built() -> None:
     recipe = Recipe("yolo_fastest", profile="squeezenet", toolchain="aarch64-linux-musl")
-    with pytest.raises(ProfileError, match=r"needs .*resize.*, which the profile leaves out"):
+    with pytest.raises(ProfileError, match=r"needs .*resize.*, which the profile excludes"):
         build(recipe)
 
 
@@ -140,7 +140,9 @@ def test_the_binary_of_a_profile_has_the_kernel_that_a_plan_file_names(tmp_path:
     model = tmp_path / "net.cfg"
     model.write_text("[net]\nheight=8\nwidth=8\nchannels=3\n\n[maxpool]\nsize=2\nstride=2\n")
     free = trimtab.optimize(trimtab.load(model))
-    (pool,) = (key for key, op in zip(keys(free), free.ops, strict=True) if op.type == "max_pool")
+    (pool,) = (
+        key for key, op in zip(operator_keys(free), free.ops, strict=True) if op.type == "max_pool"
+    )
     plan = Plan(operators={pool: Choice(values={"kernel": "max_pool_f32_portable"})})
     recipe = Recipe(
         str(model), profile="yolo", toolchain="x86_64-linux-musl", cpu="haswell", plan=plan

@@ -23,7 +23,7 @@ from trimtab.target import Target
 _SUMS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
 MOST = float(np.finfo(np.float16).max)
 HALF = Plan(
-    tuple(name for name in algorithms.found() if not name.startswith(("winograd", "strassen"))),
+    tuple(name for name in algorithms.registry() if not name.startswith(("winograd", "strassen"))),
     precision="f16",
 )
 

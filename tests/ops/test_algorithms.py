@@ -18,7 +18,7 @@ from trimtab.errors import SchemaError
 from trimtab.kernels import Kernel
 from trimtab.planner import algorithms, planner
 from trimtab.planner.algorithms import Algorithm, direct
-from trimtab.planner.kernel_selection import KernelChoice
+from trimtab.planner.kernel_selection import KernelSelection
 from trimtab.planner.plan_file import Choice, Plan
 from trimtab.program import Op, Program
 from trimtab.target import Target
@@ -79,7 +79,7 @@ CASES |= {
         residual=True,
     ),
 }
-ALGORITHMS = algorithms.found()
+ALGORITHMS = algorithms.registry()
 STORED = (("file", "f32"), ("load", "f32"), ("load", "f16"))
 
 
@@ -145,7 +145,9 @@ def test_an_algorithm_computes_what_the_direct_one_does(
             computed.add(case)
             for threads in (1, 2):
                 session = trimtab.Session(program, threads, given)
-                assert ALGORITHMS[name] in [algorithms.of(op) for op in session.program.ops]
+                assert ALGORITHMS[name] in [
+                    algorithms.algorithm_of(op) for op in session.program.ops
+                ]
                 (found,) = session.run(inputs).values()
                 np.testing.assert_allclose(
                     found,
@@ -178,7 +180,7 @@ def test_weights_are_packed_for_every_kernel_that_fits_and_alike_where_operators
     for name, algorithm in ALGORITHMS.items():
         for case, program, op, target in lowered(name):
             for kernel in fitting(algorithm, program, op, op.schema.attribute("kernel"), target):
-                KernelChoice(program, op, algorithm, target).choose({"kernel": kernel.name})
+                KernelSelection(program, op, algorithm, target).assign({"kernel": kernel.name})
                 for i, packing in algorithm.packings(program, op).items():
                     constant = program.vars[op.inputs[i]]
                     packed = packing.run(np.asarray(constant.data, np.float32))
@@ -206,7 +208,7 @@ def test_an_algorithm_knows_its_operators_in_a_plan_and_what_their_kernels_are_c
         planned = planner.decide(program, target, Plan(operators={"op": Choice(name)}))
         made = planned.ops[-1]
         assert made.type == op.type
-        assert [a for a, found in ALGORITHMS.items() if found.made(made)] == [name], case
+        assert [a for a, found in ALGORITHMS.items() if found.computes(made)] == [name], case
         for attribute, layer, times in ALGORITHMS[name].kernel_calls(planned, made):
             assert kernels.kernel(made.attributes[attribute]).args_type == layer.args_type
             assert layer.work > 0
@@ -244,7 +246,7 @@ def test_an_algorithm_is_not_asked_for_types_that_it_does_not_compute() -> None:
 def test_two_algorithms_of_one_name_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(direct, "ALGORITHMS", direct.ALGORITHMS * 2)
     with pytest.raises(SchemaError, match="two algorithms direct"):
-        algorithms.found.__wrapped__()
+        algorithms.registry.__wrapped__()
 
 
 def numbers(op: Op, pick: int) -> dict[str, int | bool]:

@@ -13,7 +13,7 @@ from tests.ops.quantized import QuantizedGraph, onnxruntime_of
 from tests.ops.test_paired import is_convolution, loaded
 from trimtab import _engine, kernels, modelfile
 from trimtab.errors import ProgramError
-from trimtab.planner.plan_file import Choice, Plan, keys
+from trimtab.planner.plan_file import Choice, Plan, operator_keys
 from trimtab.program import Program
 from trimtab.target import Target
 
@@ -57,7 +57,9 @@ def convolution(name: str, shape: tuple[int, ...], real: bool) -> tuple[Quantize
 def planned_for(kernel: str, program: Program, threads: int) -> Program:
     """Planned for this machine, its convolution by this kernel."""
     planned = trimtab.optimize(program)
-    (key,) = (k for k, op in zip(keys(planned), planned.ops, strict=True) if is_convolution(op))
+    (key,) = (
+        k for k, op in zip(operator_keys(planned), planned.ops, strict=True) if is_convolution(op)
+    )
     plan = Plan(operators={key: Choice("quantized", {"kernel": kernel})})
     return trimtab.optimize(program, Target.host(threads=threads), plan)
 

@@ -13,7 +13,7 @@ import trimtab
 from tests.ops.quantized import QuantizedGraph, onnxruntime_of
 from trimtab.errors import ProgramError
 from trimtab.planner.packing import weight_pairs
-from trimtab.planner.plan_file import Choice, Plan, keys
+from trimtab.planner.plan_file import Choice, Plan, operator_keys
 from trimtab.program import Op
 from trimtab.target import Target
 
@@ -77,7 +77,9 @@ def loaded(model: onnx.ModelProto, folder: Path) -> trimtab.Program:
 def paired(program: trimtab.Program) -> Plan:
     """The plan that multiplies the one convolution of a program in pairs."""
     planned = trimtab.optimize(program)
-    (key,) = (k for k, op in zip(keys(planned), planned.ops, strict=True) if is_convolution(op))
+    (key,) = (
+        k for k, op in zip(operator_keys(planned), planned.ops, strict=True) if is_convolution(op)
+    )
     return Plan(operators={key: Choice("quantized", {"kernel": KERNEL})})
 
 
@@ -120,8 +122,8 @@ def test_neighbors_never_saturate_and_every_element_stands_once(name: str, weigh
     assert np.minimum(body, 0).sum(axis=-1).min() >= -128
 
     # What a step reads is of one tap, and the packed weights, put back, are the weights.
-    assert (np.diff(order.places.astype(int), axis=1) >= 0).all()
-    assert (order.places % depth + weight_pairs.DEPTH <= depth).all()
+    assert (np.diff(order.starts.astype(int), axis=1) >= 0).all()
+    assert (order.starts % depth + weight_pairs.DEPTH <= depth).all()
     back = np.zeros((panels, nr, taps * depth), int)
     seen = np.zeros((panels, taps * depth), int)
     by_slot = body.transpose(0, 1, 2, 4, 5, 3).reshape(panels, order.steps, weight_pairs.DEPTH, nr)
@@ -130,7 +132,7 @@ def test_neighbors_never_saturate_and_every_element_stands_once(name: str, weigh
             assert not by_slot[panel, step].any()
             continue
         for slot in np.flatnonzero(order.used[panel, step]):
-            at = int(order.places[panel, step]) + int(order.index[panel, step, slot])
+            at = int(order.starts[panel, step]) + int(order.index[panel, step, slot])
             seen[panel, at] += 1
             back[panel, :, at] = by_slot[panel, step, slot]
     assert (seen == 1).all()

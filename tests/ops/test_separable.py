@@ -16,7 +16,7 @@ from tests.unit.pass_checks import Net, types
 from trimtab import _engine, modelfile, passes
 from trimtab.errors import PlanError
 from trimtab.planner import algorithms, planner
-from trimtab.planner.plan_file import Choice, Plan, keys, plan_of
+from trimtab.planner.plan_file import Choice, Plan, operator_keys, plan_of
 from trimtab.program import Program
 from trimtab.target import Target
 
@@ -86,7 +86,7 @@ def test_sizes_may_change(kind: str, threads: int, tmp_path: Path) -> None:
 
 def fusions(planned: Program) -> list[str]:
     """Algorithms of the operators of a plan that stand for several."""
-    found = [algorithms.of(op) for op in planned.ops if op.type == "conv_separable"]
+    found = [algorithms.algorithm_of(op) for op in planned.ops if op.type == "conv_separable"]
     return [algorithm.name for algorithm in found if algorithm]
 
 
@@ -150,7 +150,9 @@ def test_a_plan_may_forbid_it_and_says_of_every_operator_one_thing() -> None:
     program = passes.optimize(chain_of(64))
     assert "conv_separable" not in types(planner.plan(program, A53, Plan(APART)))
     first, _, last = [
-        key for key, op in zip(keys(program), program.ops, strict=True) if op.type == "conv"
+        key
+        for key, op in zip(operator_keys(program), program.ops, strict=True)
+        if op.type == "conv"
     ]
     apart = Plan(operators={first: Choice("direct")})
     assert fusions(planner.plan(program, A53, apart)) == ["depthwise_project"]

@@ -169,14 +169,14 @@ def errors(
     return np.abs(got - wanted), bound
 
 
-def test_the_right_hand_sides_give_the_product() -> None:
+def test_the_right_hand_operands_give_the_product() -> None:
     rng = np.random.default_rng(0)
     a, w = rng.standard_normal((6, 8)), rng.standard_normal((10, 8))
     a11, a12, a21, a22 = a[:3, :4], a[:3, 4:], a[3:, :4], a[3:, 4:]
     s1, s3 = a21 + a22, a11 - a21
     s2 = s1 - a11
     left = [a11, s2, s3, s1, a22, a12 - s2, a12]
-    p = [x @ b.T for x, b in zip(left, strassen.right_hand_sides(w), strict=True)]
+    p = [x @ b.T for x, b in zip(left, strassen.right_hand_operands(w), strict=True)]
     u2 = p[0] + p[1]
     u3, u4 = u2 + p[2], u2 + p[3]
     c = np.block([[p[0] + p[6], u4 + p[5]], [u3 + p[4], u3 + u4 - u2]])

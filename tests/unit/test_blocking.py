@@ -47,7 +47,7 @@ def cut(program: Program, target: Target, algorithm: str = "") -> dict[str, obje
 def test_a_cache_holds_as_many_places_as_the_ways_of_the_sets_they_reach(
     cache: Cache, step: int, lines: int
 ) -> None:
-    assert blocking.held(cache, step) == lines
+    assert blocking.resident_lines(cache, step) == lines
 
 
 # 4x16 tiles of a Cortex-A53; 256 KB of weights, 16 KB of inputs.
@@ -83,7 +83,7 @@ def test_only_the_largest_phase_of_a_transposed_convolution_must_fit() -> None:
     op = Op("conv_transpose", ["x", "w"], ["y"], {**window, "group": 1}, "up")
     op.attributes |= {"kernel": "gemm_f32_4x16_neon"}
     # Four taps of 512 channels: a panel of 16 columns has 128 KB.
-    assert Direct().blocks(program, op, A53) == {"panels": 2, "call_tiles": 1}
+    assert Direct().block_sizes(program, op, A53) == {"panels": 2, "call_tiles": 1}
 
 
 @pytest.mark.parametrize(("target", "gap"), [(Target.of("x86_64", "skylake-avx512"), 16), (A53, 0)])

@@ -17,7 +17,7 @@ from trimtab.program import Program
 from trimtab.target import Target
 
 SMALL = Plan(prefer="size")
-CODE = code_bytes.known("aarch64")
+CODE = code_bytes.code_sizes("aarch64")
 
 
 def square() -> Program:
@@ -36,14 +36,14 @@ def test_size_costs_time_and_saves_more(name: str) -> None:
     program = network(name)
     plans = [planner.decide(program, A53, Plan())]
     limits = code_selection.select(lambda t, g: planner.decide(program, t, g), A53, SMALL)
-    plans.append(planner.decide(program, limits.target, limits.given))
+    plans.append(planner.decide(program, limits.target, limits.plan))
     usual, small = (
         code_selection.code_cost(planned, Constraints(A53, SMALL), CODE) for planned in plans
     )
     assert small.bytes < usual.bytes
     assert small.time > usual.time
     assert small.total(SMALL) < usual.total(SMALL)
-    used = [code_bytes.kernels_of(*planned.ops) for planned in plans]
+    used = [code_bytes.called_kernels(*planned.ops) for planned in plans]
     assert not any(is_small(kernel) for kernel in used[0])
     # What is given up is given up everywhere: no two kernels of a product are left.
     assert len([k for k in used[1] if kernels.kernel(k).family == "gemm"]) == 1
@@ -71,7 +71,7 @@ def test_nothing_more_could_be_given_up_for_less() -> None:
         return planner.decide(program, target, given)
 
     limits = code_selection.select(decide, A53, SMALL)
-    planned = decide(limits.target, limits.given)
+    planned = decide(limits.target, limits.plan)
     least = code_selection.code_cost(planned, limits, CODE).total(SMALL)
     for part, fewer in code_selection.omissions(planned, limits):
         twin = code_selection.attempt(decide, fewer)
@@ -94,17 +94,17 @@ def test_a_profile_that_is_given_is_kept_to() -> None:
 
 def test_an_architecture_that_was_not_measured_has_the_usual_plan() -> None:
     target = Target.of("riscv64")
-    assert code_bytes.known("riscv64") is None
+    assert code_bytes.code_sizes("riscv64") is None
     usual, small = (planner.plan(square(), target, given) for given in (Plan(), SMALL))
     assert plan_of(usual) == plan_of(small)
 
 
 @pytest.mark.parametrize("arch", ["aarch64", "armv7", "x86_64"])
 def test_the_bytes_of_all_operators_and_kernels_are_known(arch: str) -> None:
-    code = code_bytes.known(arch)
+    code = code_bytes.code_sizes(arch)
     assert code
     assert set(code.operators) == set(schema.operators())
-    assert set(code.kernels) == {k.name for k in code_bytes.weighed_profile().kernels_for(arch)}
+    assert set(code.kernels) == {k.name for k in code_bytes.measured_profile().kernels_for(arch)}
 
 
 def test_a_small_profile_has_small_kernels_where_there_are_such() -> None:

@@ -31,7 +31,7 @@ def with_memory(target: Target, core_gb_per_s: float, bus_gb_per_s: float = 0) -
 
 def best(program: Program, target: Target) -> str:
     (op,) = planner.decide(program, target, Plan()).ops
-    found = algorithms.of(op)
+    found = algorithms.algorithm_of(op)
     return found.name if found else ""
 
 
@@ -42,7 +42,7 @@ def works(program: Program, target: Target) -> dict[str, tuple[Work, Kernel]]:
         decided = planner.decide(program, target, Plan(operators={"conv": Choice(name)}))
         (op,) = decided.ops
         kernel = kernels.kernel(op.attributes["kernel"])
-        found[name] = algorithms.found()[name].work(decided, op, kernel, target), kernel
+        found[name] = algorithms.registry()[name].work(decided, op, kernel, target), kernel
     return found
 
 

@@ -158,7 +158,7 @@ def test_weights_of_a_strided_convolution_belong_to_squares_of_pixels() -> None:
 def test_strassen_weights_are_packed_one_right_hand_side_after_the_other() -> None:
     w, nr = numbers(8, 6, 1, 1), 4
     packed = strassen.pack(w, nr).reshape(7, 1, 3, nr)
-    sides = strassen.right_hand_sides(w[:, :, 0, 0].astype(np.float64))
+    sides = strassen.right_hand_operands(w[:, :, 0, 0].astype(np.float64))
     np.testing.assert_array_equal(packed[:, 0], sides.transpose(0, 2, 1).astype(np.float32))
     np.testing.assert_array_equal(packed[0, 0], w[:4, :3, 0, 0].T)
     np.testing.assert_array_equal(packed[5, 0], w[4:, 3:, 0, 0].T)

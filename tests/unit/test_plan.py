@@ -29,7 +29,7 @@ def square(activation: str = "") -> Program:
 
 
 def algorithm(program: Program, given: Plan) -> str:
-    found = algorithms.of(planner.plan(program, A53, given).steps[0])
+    found = algorithms.algorithm_of(planner.plan(program, A53, given).steps[0])
     return found.name if found else ""
 
 
@@ -269,3 +269,14 @@ def test_a_session_computes_the_same_with_any_plan(
             planned = plan_file.plan_of(session.program).operators["conv"]
             assert planned.values.items() >= values.items()
             np.testing.assert_allclose(session.run(inputs)["y"], wanted, atol=1e-3)
+
+
+@pytest.mark.parametrize(("former", "name"), plan_file.RENAMED_ALGORITHMS.items())
+def test_a_former_name_of_an_algorithm_is_read_with_a_warning(
+    former: str, name: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(f'algorithms = ["{former}"]\n[operators.conv]\nalgorithm = "{former}"\n')
+    with pytest.warns(plan_file.PlanWarning, match=f"{former}.* is now called .{name}"):
+        plan = Plan.read(path)
+    assert plan == Plan((name,), {"conv": Choice(name)})

@@ -12,7 +12,7 @@ from trimtab import passes, paths, zoo
 from trimtab.errors import PlanError, ProfileError
 from trimtab.planner import algorithms, planner
 from trimtab.planner.plan_file import Choice, Plan
-from trimtab.planner.profile_overhead import price
+from trimtab.planner.profile_overhead import profile_overhead
 from trimtab.profile import Profile, find_profile, list_profiles
 from trimtab.program import Program
 from trimtab.target import Target
@@ -34,7 +34,7 @@ def square(activation: str = "") -> Program:
 def within(profile: Profile, program: Program, given: Plan | None = None) -> str:
     """The algorithm of its first operator."""
     planned = planner.plan(program, A53.with_profile(profile), given)
-    found = algorithms.of(planned.steps[0])
+    found = algorithms.algorithm_of(planned.steps[0])
     return found.name if found else ""
 
 
@@ -102,7 +102,7 @@ def test_the_kernel_of_a_fused_activation_is_needed_by_every_algorithm(
 ) -> None:
     lacks, has = Profile("lacks", ops=ops), Profile("has", ops=(*ops, "hard_swish"))
     program = square(activation="hard_swish")
-    with pytest.raises(ProfileError, match=r"hard_swish kernel for f32 \(conv\).* leaves out"):
+    with pytest.raises(ProfileError, match=r"hard_swish kernel for f32 \(conv\).* excludes"):
         planner.plan(program, A53.with_profile(lacks))
     assert within(has, program) == ("winograd_4" if len(ops) > 1 else "direct")
 
@@ -110,7 +110,7 @@ def test_the_kernel_of_a_fused_activation_is_needed_by_every_algorithm(
 def test_a_plan_that_asks_for_what_the_profile_leaves_out_is_an_error_that_names_both() -> None:
     for choice, named in (
         (Choice("winograd_4"), "winograd_4.*profile plain lacks conv_winograd"),
-        (Choice("direct", {"kernel": "gemm_f32_portable"}), "portable.*profile small leaves it"),
+        (Choice("direct", {"kernel": "gemm_f32_portable"}), "portable.*profile small excludes it"),
     ):
         small = replace(DIRECT_ALONE, name="small", kernels=("gemm_*_neon", "gemm_*_neona53"))
         held = small if choice.values else DIRECT_ALONE
@@ -123,7 +123,7 @@ def test_the_price_of_a_profile_says_what_changed_and_what_that_takes() -> None:
     program = square()
     for profile, changed in ((FULL, ()), (DIRECT_ALONE, (("conv", "direct", "winograd_4"),))):
         target = A53.with_profile(profile)
-        found = price(program, target)
+        found = profile_overhead(program, target)
         assert found.changed == changed
         assert (found.time > 1) == bool(changed)
     (least,) = planner.operator_costs(planner.decide(program, A53, Plan()), A53)
@@ -135,7 +135,7 @@ def test_the_price_of_a_profile_says_what_changed_and_what_that_takes() -> None:
 
 def test_another_kernel_of_the_same_algorithm_is_part_of_the_price() -> None:
     program, target = convolution(16, 16), A53.with_profile(replace(FULL, kernels=("*_portable",)))
-    found = price(program, target)
+    found = profile_overhead(program, target)
     assert found.changed == (("conv", "gemm_f32_portable", "gemm_f32_4x16_neona53"),)
 
 
@@ -166,5 +166,5 @@ def test_a_concatenation_that_has_to_copy_is_one_the_profile_must_hold() -> None
     x = program.add_input("x", (1, 4, 6, 6))
     program.outputs = program.block.add_op("concat", [x, x], {"axis": 2}, ["y"])
     planner.plan(program, A53.with_profile(Profile("some", ops=("concat",))))
-    with pytest.raises(ProfileError, match="needs concat, which the profile leaves out"):
+    with pytest.raises(ProfileError, match="needs concat, which the profile excludes"):
         planner.plan(program, A53.with_profile(Profile("none", ops=("relu",))))

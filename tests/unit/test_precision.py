@@ -86,7 +86,7 @@ def test_a_binary_of_an_f16_program_holds_f16_kernels_only() -> None:
 def test_a_core_without_f16_arithmetic_is_refused_with_what_it_can_have(
     arch: str, cpu: str
 ) -> None:
-    with pytest.raises(PlanError, match=r"no arithmetic in f16\s+next: --weights f16"):
+    with pytest.raises(PlanError, match=r"no f16 arithmetic\s+next: --weights f16"):
         planned(two_convolutions(), Target.of(arch, cpu))
 
 

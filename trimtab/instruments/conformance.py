@@ -119,7 +119,7 @@ def run(case: Case, compute: Run | None = None) -> Outcome:
 
 # The networks of the suite "light" have equal weights. They end in a softmax of equal sums of 1e10,
 # which tells units in the last place apart.
-_PLAN = Plan(tuple(name for name, a in algorithms.found().items() if a.channels_alike))
+_PLAN = Plan(tuple(name for name, a in algorithms.registry().items() if a.channel_invariant))
 
 
 def _session(program: Program, inputs: Mapping[str, Array]) -> Mapping[str, Array]:

@@ -9,7 +9,7 @@ from trimtab import __version__
 from trimtab.instruments import committed
 from trimtab.instruments.committed import Baseline, Results
 from trimtab.planner import planner
-from trimtab.planner.plan_file import Choice, Plan, keys
+from trimtab.planner.plan_file import Choice, Plan, operator_keys
 from trimtab.program import Program
 from trimtab.tables import Column, Table, number
 from trimtab.target import Target
@@ -42,7 +42,7 @@ def estimate(
     network: str, program: Program, target: Target, before: Mapping[str, str]
 ) -> Estimated:
     """`program`: optimized, not planned. `before`: the algorithms that it had, by operator."""
-    old = {key: Choice(before[key]) for key in keys(program) if key in before}
+    old = {key: Choice(before[key]) for key in operator_keys(program) if key in before}
     figures = []
     for given in (Plan(), Plan(operators=old)):
         parts = planner.operator_costs(planner.decide(program, target, given), target)

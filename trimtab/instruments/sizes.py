@@ -9,7 +9,7 @@ from trimtab import files
 from trimtab.errors import RegressionError
 from trimtab.instruments.committed import ALLOWED, Baseline, Results
 from trimtab.planner import code_bytes as committed_code
-from trimtab.planner.code_bytes import CodeBytes
+from trimtab.planner.code_bytes import CodeSizes
 from trimtab.tables import Column, Table, number
 
 BASELINE = Baseline("sizes", ("network", "toolchain", "cpu"), ("runner_bytes", "ttm_bytes"))
@@ -78,7 +78,7 @@ def to_results(weighed: Sequence[Weighed], command: str) -> Results:
     return Results(command=command, versions=versions, rows=rows)
 
 
-def code_table(found: Mapping[str, CodeBytes]) -> Table:
+def code_table(found: Mapping[str, CodeSizes]) -> Table:
     """A row per operator and kernel, and what every binary has, with a column per architecture."""
     parts = {
         arch: {"common": code.common}
@@ -91,18 +91,18 @@ def code_table(found: Mapping[str, CodeBytes]) -> Table:
     return Table(columns, [(name, *(p.get(name) for p in parts.values())) for name in names])
 
 
-def commit_code(found: Mapping[str, CodeBytes]) -> None:
+def commit_code(found: Mapping[str, CodeSizes]) -> None:
     """Writes what the planner reads."""
     files.write_text(committed_code.PATH, committed_code.to_toml(found))
 
 
-def check_code(found: Mapping[str, CodeBytes]) -> None:
+def check_code(found: Mapping[str, CodeSizes]) -> None:
     """RegressionError where the planner's bytes of an architecture, all together or of one
     operator or kernel, are off by more than 2 % and 64 bytes.
     """
     wrong = []
     for arch, code in found.items():
-        known = committed_code.known(arch) or CodeBytes(0, {}, {})
+        known = committed_code.code_sizes(arch) or CodeSizes(0, {}, {})
         for was, now in ((known.operators, code.operators), (known.kernels, code.kernels)):
             wrong += [
                 f"{name} ({arch}): {was.get(name, 0)} to {now.get(name, 0)}"

@@ -26,7 +26,7 @@ from trimtab.pipeline.build import (
 from trimtab.pipeline.resolve import model_path
 from trimtab.pipeline.variants import survey
 from trimtab.planner.plan_file import Plan
-from trimtab.planner.precision import can_compute_half
+from trimtab.planner.precision import can_compute_f16
 from trimtab.program import Program
 from trimtab.program.program import NUMPY_DTYPES
 from trimtab.progress import SILENT, Progress
@@ -132,7 +132,7 @@ def on_host(source: Program, plan: Plan | None = None) -> Golden:
     how = "the kernels of its plan" if source.planned else "trimtab's portable kernels"
     portable = Target.portable(Target.host().arch)
     given = Plan()
-    if plan and can_compute_half(portable):
+    if plan and can_compute_f16(portable):
         given = Plan(precision=plan.precision, precisions=plan.precisions)
     runnable = source if source.planned else trimtab.optimize(source, portable, given)
     outputs = trimtab.Session(runnable).run(dict(zip(source.inputs, inputs, strict=True)))

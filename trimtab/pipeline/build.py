@@ -25,7 +25,7 @@ from trimtab.pipeline.resolve import model_path, target_of
 from trimtab.pipeline.variants import Network, survey
 from trimtab.planner import planner
 from trimtab.planner.plan_file import Plan
-from trimtab.planner.profile_overhead import price
+from trimtab.planner.profile_overhead import profile_overhead
 from trimtab.profile import Profile, find_profile
 from trimtab.program import Program, inspection
 from trimtab.progress import SILENT, Progress
@@ -181,7 +181,7 @@ def planned(recipe: Recipe, progress: Progress = SILENT) -> tuple[Program, Progr
         optimized = passes.optimize(source)
         program = planner.plan(optimized, target, recipe.plan)
         if target.profile:
-            cost = price(optimized, target, recipe.plan)
+            cost = profile_overhead(optimized, target, recipe.plan)
             progress.note(f"within the profile {target.profile.name}: {cost}")
         return source, program
 

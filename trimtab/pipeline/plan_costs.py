@@ -45,7 +45,7 @@ def worth(recipe: Recipe, progress: Progress = SILENT) -> list[Worth]:
     """
     toolchain = recipe.toolchain or _toolchain(recipe.cpu)
     target = target_of(toolchain, recipe.cpu, recipe.threads, recipe.profile)
-    code = code_bytes.known(target.arch)
+    code = code_bytes.code_sizes(target.arch)
     if code is None:
         raise UsageError(
             f"bytes of code are not known for {target.arch}",
@@ -57,12 +57,12 @@ def worth(recipe: Recipe, progress: Progress = SILENT) -> list[Worth]:
     planned = planner.plan(source, target, given)
     within = Constraints(target, given)
     whole, weights = code_selection.code_cost(planned, within, code), _weights(planned)
-    found, needed = [], code_bytes.kernels_of(*planned.ops)
+    found, needed = [], code_bytes.called_kernels(*planned.ops)
     for part, fewer in code_selection.omissions(planned, within):
         with progress.step(f"plan without {part}"):
             twin = code_selection.attempt(lambda t, g: planner.plan(source, t, g), fewer)
         if twin:
-            needed &= code_bytes.kernels_of(*twin.ops)
+            needed &= code_bytes.called_kernels(*twin.ops)
             cost = code_selection.code_cost(twin, fewer, code)
             found.append(
                 Worth(

@@ -1,7 +1,7 @@
-"""Block sizes: how much of an operator's data goes together, so that a core's caches hold it.
+"""Block sizes: how much of an operator's data is processed together, so that the caches hold it.
 
-docs/planner.md has the rules. Which numbers an operator wants are the plan attributes of its
-schema; algorithms ask here for those of their operators.
+docs/planner.md has the rules. The plan attributes of a schema say which sizes an operator has;
+algorithms compute those of their operators with the functions of this module.
 """
 
 from __future__ import annotations
@@ -15,38 +15,41 @@ from trimtab.program import Op, Program
 from trimtab.program.program import element_bytes
 from trimtab.target import Target
 
-_POINTER = 8  # bytes, on the machines that have the most
+_POINTER = 8  # bytes, on 64-bit machines
 
-# Calls of few instructions are not worth one each; more tiles than these gain nothing.
-_MOST_CALL_TILES = 8
-# Depthwise and pooling kernels take so many neighboring pixels at once, at most so many per call.
-_PIXEL_BLOCK, _MOST_PIXELS = 4, 64
+# More tiles in a call of the kernel do not reduce its overhead further.
+_MAX_CALL_TILES = 8
+# Neighboring pixels that depthwise and pooling kernels process at once, and the maximum per call.
+_PIXEL_BLOCK, _MAX_PIXELS = 4, 64
 
 
-def held(cache: Cache, step: int) -> int:
-    """Of how many places, `step` bytes apart, a cache holds a line at once: they compete for the
-    ways of the sets that they fall into.
+def resident_lines(cache: Cache, step: int) -> int:
+    """How many addresses, `step` bytes apart, a cache can hold a line of at once: they compete for
+    the ways of the sets that they map to.
     """
     way = cache.bytes // cache.ways
     return cache.ways * (way // math.gcd(step, way))
 
 
-def gap(target: Target, kernel: Kernel) -> int:
-    """Elements between rows that would fall into the same sets: a cache line."""
+def row_padding(target: Target, kernel: Kernel) -> int:
+    """Padding of the leading dimension of rows that would conflict: the elements of a cache
+    line.
+    """
     return target.core.l1d.line_bytes // element_bytes(kernel.dtype)
 
 
-def collide(target: Target, kernel: Kernel, step: int) -> bool:
+def conflicts(target: Target, kernel: Kernel, step: int) -> bool:
     """Whether the rows of a tile, `step` elements apart, evict each other from the first-level
-    cache, so that a copy with gaps is the faster source.
+    cache, so that reading from a padded copy is faster.
     """
-    return held(target.core.l1d, step * element_bytes(kernel.dtype)) < kernel.packing[0]
+    lines = resident_lines(target.core.l1d, step * element_bytes(kernel.dtype))
+    return lines < kernel.packing[0]
 
 
 def panels(target: Target, kernel: Kernel, columns: int, depth: int) -> int:
-    """Panels of weights that stay in half of the second-level cache while rows stream past them.
+    """Weight panels that stay in half of the second-level cache while rows stream past them.
 
-    All threads read the same ones.
+    All threads read the same panels.
     """
     nr = kernel.packing[1]
     resident = target.core.l2.bytes // 2 // (depth * nr * element_bytes(kernel.dtype))
@@ -54,20 +57,22 @@ def panels(target: Target, kernel: Kernel, columns: int, depth: int) -> int:
 
 
 def call_tiles(target: Target, kernel: Kernel, depth: int) -> int:
-    """Tiles of rows whose inputs stay in half of the first-level cache between panels."""
+    """Row tiles per kernel call whose inputs stay in half of the first-level cache from one panel
+    to the next.
+    """
     inputs = target.core.l1d.bytes // 2 // element_bytes(kernel.dtype)
-    return min(max(inputs // (depth * kernel.packing[0] + 1), 1), _MOST_CALL_TILES)
+    return min(max(inputs // (depth * kernel.packing[0] + 1), 1), _MAX_CALL_TILES)
 
 
 def block_rows(
     target: Target, kernel: Kernel, row: int, inputs: int, outputs: int, sharers: int, unit: int
 ) -> int:
-    """Rows of a thread that go through several products together, in whole units.
+    """Rows that one thread processes through several GEMMs together, a multiple of `unit`.
 
-    `row`: elements of a row that are read and written in between. A larger block reads the weights,
-    of `inputs` x `outputs` per product, more rarely; a smaller one stays in three quarters of the
-    second-level cache. Once the weights are more than a block's own data they are what counts:
-    `sharers` threads read them once for all their blocks.
+    `row`: intermediate elements per row. A larger block reads the weights (`inputs` x `outputs` per
+    GEMM) less often, a smaller one stays in three quarters of the second-level cache. The weights
+    decide once they are larger than the block's own data: `sharers` threads read them once for all
+    their blocks.
     """
     cache = target.core.l2
     own = cache.bytes // min(target.threads, cache.shared_by)
@@ -77,17 +82,18 @@ def block_rows(
 
 
 def pixels(target: Target, op: Op, window: Sequence[int], width: int, rows: int = 1) -> int:
-    """Neighboring outputs in a call of a kernel whose `window` slides over lines of `width`
-    outputs: pointers to their taps take a quarter of the first-level cache; pieces of a line are
-    alike.
+    """Neighboring outputs per call of a kernel whose `window` slides over lines of `width` outputs.
+
+    The pointers to their taps take at most a quarter of the first-level cache; a line is divided
+    into equal pieces.
     """
     (stride_h, stride), (_, dilation) = op.attributes["strides"], op.attributes["dilations"]
     step = stride if dilation == 1 and stride <= window[1] else window[1]
-    # The last rows of an image come together, up to one less than twice as many.
+    # The last rows of an image are processed together: up to twice as many, minus one.
     column = (2 * rows - 2) * stride_h + window[0]
-    most = target.core.l1d.bytes // 4 // _POINTER
-    count = _MOST_PIXELS
-    while count > 1 and ((count - 1) * step + window[1]) * column > most:
+    limit = target.core.l1d.bytes // 4 // _POINTER
+    count = _MAX_PIXELS
+    while count > 1 and ((count - 1) * step + window[1]) * column > limit:
         count -= _PIXEL_BLOCK if count > _PIXEL_BLOCK else 1
     pieces = -(-width // count)
     return min(count, -(-width // pieces // _PIXEL_BLOCK) * _PIXEL_BLOCK)
@@ -99,7 +105,7 @@ def _pool_pixels(program: Program, op: Op, target: Target) -> int:
 
 
 def _elements(program: Program, op: Op, target: Target) -> int:
-    """An eighth of the second-level cache holds what was just written."""
+    """Elements that fill an eighth of the second-level cache, for the operator that reads them."""
     return target.core.l2.bytes // 8 // element_bytes(program.dtype(op))
 
 
@@ -107,4 +113,4 @@ RULES: dict[str, Callable[[Program, Op, Target], int]] = {
     "pixels": _pool_pixels,
     "elements": _elements,
 }
-"""By plan attribute, for operators that no algorithm computes."""
+"""Rules by plan attribute, for operators without a choice of algorithms."""

@@ -1,8 +1,8 @@
-"""What operators and micro-kernels add to a binary: bytes of code, by architecture.
+"""Code sizes of operators and micro-kernels, in bytes by architecture.
 
-`code_bytes.toml` has them as they are in a binary of everything in float32, where an operator has
-one class. `./inv bench.sizes --code --update` makes it, `--code --check` holds it against what is
-built. A kernel of another type is taken to be as large as the largest of its family.
+`code_bytes.toml` holds the sizes in a binary of everything in float32, where an operator has one
+class. `./inv bench.sizes --code --update` writes it, and `--code --check` compares it with a build.
+A kernel of another dtype is assumed to be as large as the largest float32 kernel of its family.
 """
 
 from __future__ import annotations
@@ -24,30 +24,32 @@ PATH = Path(__file__).with_name("code_bytes.toml")
 
 
 @dataclass(frozen=True)
-class CodeBytes:
-    """`common`: of what every binary has; of an operator, of a kernel: by its name."""
+class CodeSizes:
+    """`common`: code of every binary; `operators` and `kernels`: code of each, by name."""
 
     common: int
     operators: Mapping[str, int]
     kernels: Mapping[str, int]
 
-    def of(self, ops: Iterable[Op], more: Iterable[str] = ()) -> int:
-        """Bytes of the code that runs operators of a plan, and `more` operators and kernels."""
+    def total(self, ops: Iterable[Op], more: Iterable[str] = ()) -> int:
+        """Code size of a binary that runs the operators of a plan, and `more` operators and kernels
+        by name.
+        """
         ops = [*ops]
-        names = {op.type for op in ops} | kernels_of(*ops) | {*more}
+        names = {op.type for op in ops} | called_kernels(*ops) | {*more}
         return self.common + sum(map(self._bytes, names))
 
     def _bytes(self, name: str) -> int:
-        known = {**self.operators, **self.kernels}
-        if name in known or name not in kernels.inventory():
-            return known.get(name, 0)
+        sizes = {**self.operators, **self.kernels}
+        if name in sizes or name not in kernels.inventory():
+            return sizes.get(name, 0)
         family = kernels.kernel(name).family
         return max(
             (n for k, n in self.kernels.items() if k.startswith(f"{family}_f32_")), default=0
         )
 
 
-def kernels_of(*ops: Op) -> set[str]:
+def called_kernels(*ops: Op) -> set[str]:
     """The names of the kernels that operators of a plan call."""
     return {
         str(op.attributes[attribute.name])
@@ -57,27 +59,27 @@ def kernels_of(*ops: Op) -> set[str]:
     }
 
 
-def weighed_profile() -> Profile:
-    """What is weighed: everything but what computes in other types than float32."""
+def measured_profile() -> Profile:
+    """The profile whose binary is measured: everything except the f16 kernels."""
     full = find_profile("full")
     return replace(full, dtypes=tuple(dtype for dtype in full.dtypes if dtype != "f16"))
 
 
 @cache
-def known(arch: str) -> CodeBytes | None:
-    """Those of an architecture; None where nothing was measured."""
+def code_sizes(arch: str) -> CodeSizes | None:
+    """The code sizes of an architecture, or None if it was not measured."""
     table = tomllib.loads(PATH.read_text(encoding="utf-8"))
-    return CodeBytes(**table[arch]) if arch in table else None
+    return CodeSizes(**table[arch]) if arch in table else None
 
 
-def to_toml(found: Mapping[str, CodeBytes]) -> str:
-    """The text of the file, of what was measured by architecture."""
+def to_toml(sizes: Mapping[str, CodeSizes]) -> str:
+    """The text of the file for measurements by architecture."""
     table: dict[str, Any] = {
         arch: {
             "common": code.common,
             "operators": dict(sorted(code.operators.items())),
             "kernels": dict(sorted(code.kernels.items())),
         }
-        for arch, code in sorted(found.items())
+        for arch, code in sorted(sizes.items())
     }
     return "# Made by ./inv bench.sizes --code --update.\n" + tomli_w.dumps(table)

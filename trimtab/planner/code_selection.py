@@ -1,8 +1,8 @@
-"""Which algorithms and kernels are worth their code. docs/planner.md has the rule.
+"""Code selection: drops algorithms and kernels whose benefit does not justify their code size.
 
-A program needs the code of each algorithm and kernel that one of its operators takes. So the choice
-is made for all operators together: from the plan that is fastest, what is worth its bytes least is
-given up, again and again, as long as that pays.
+A binary contains the code of each algorithm and kernel that any operator uses, so the choice is
+made for all operators together: a greedy search starts from the fastest plan and omits code as long
+as the weighted cost falls. docs/planner.md has the rule.
 """
 
 from __future__ import annotations
@@ -14,135 +14,143 @@ from dataclasses import dataclass, replace
 from trimtab import kernels, schema
 from trimtab.errors import PlanError, ProfileError
 from trimtab.planner import algorithms
-from trimtab.planner.code_bytes import CodeBytes, kernels_of, known
-from trimtab.planner.kernel_selection import KernelChoice
+from trimtab.planner.code_bytes import CodeSizes, called_kernels, code_sizes
+from trimtab.planner.kernel_selection import KernelSelection
 from trimtab.planner.plan_file import Choice, Plan
 from trimtab.profile import Profile
 from trimtab.program import Program
 from trimtab.target import Target
 
-# A hundredth of a binary is worth so many hundredths of the time, by what a plan prefers.
+# Exchange rate by `prefer`: 1 % of code size is worth this many % of run time.
 _TIME_PER_SIZE = {"size": 3.0}
-_USUALLY = 0.1
+_DEFAULT_RATE = 0.1
 
 Decide = Callable[[Target, Plan], Program]
 
 
 @dataclass(frozen=True)
 class Constraints:
-    """What a plan may take: `target` holds kernels, `given` algorithms."""
+    """The code that a plan may use: `target` limits kernels and operators, `plan` algorithms."""
 
     target: Target
-    given: Plan
+    plan: Plan
 
 
 @dataclass(frozen=True)
 class CodeCost:
-    """Of a plan within limits. `time`: work of the operators that have algorithms to choose from,
-    in the planner's measure; `bytes`: of code.
+    """The cost of a plan. `time`: modeled cycles of the operators with a choice of algorithms;
+    `bytes`: code size of the binary.
     """
 
     time: float
     bytes: int
 
-    def total(self, given: Plan) -> float:
-        """What is to be small; comparable among plans of one program."""
-        weight = _TIME_PER_SIZE.get(given.prefer, _USUALLY)
-        return self.time * math.pow(self.bytes, weight)
+    def total(self, plan: Plan) -> float:
+        """The weighted cost that is minimized; comparable among plans of one program."""
+        rate = _TIME_PER_SIZE.get(plan.prefer, _DEFAULT_RATE)
+        return self.time * math.pow(self.bytes, rate)
 
 
-def select(decide: Decide, target: Target, given: Plan) -> Constraints:
-    """Within which the plan has the least cost; `decide` makes a program's plan within limits. The
-    binary of a profile has its code anyway, unless it is to be small, too.
+def select(decide: Decide, target: Target, overrides: Plan) -> Constraints:
+    """The constraints under which the plan has the lowest cost; `decide` plans a program under
+    constraints.
+
+    The binary of a profile contains its code anyway, so nothing is omitted unless the plan prefers
+    size.
     """
-    best = Constraints(target, given)
-    code = known(target.arch)
-    if code is None or (target.profile and given.prefer not in _TIME_PER_SIZE):
+    best = Constraints(target, overrides)
+    sizes = code_sizes(target.arch)
+    if sizes is None or (target.profile and overrides.prefer not in _TIME_PER_SIZE):
         return best
-    planned = decide(target, given)
-    least = code_cost(planned, best, code)
+    planned = decide(target, overrides)
+    best_cost = code_cost(planned, best, sizes)
     while True:
-        tried = [
-            (code_cost(twin, fewer, code), fewer, twin)
-            for _, fewer in omissions(planned, best)
-            if (twin := attempt(decide, fewer))
+        candidates = [
+            (code_cost(twin, narrower, sizes), narrower, twin)
+            for _, narrower in omissions(planned, best)
+            if (twin := attempt(decide, narrower))
         ]
-        found = min(tried, key=lambda one: one[0].total(given), default=None)
-        if found is None or found[0].total(given) >= least.total(given):
+        cheapest = min(candidates, key=lambda one: one[0].total(overrides), default=None)
+        if cheapest is None or cheapest[0].total(overrides) >= best_cost.total(overrides):
             return best
-        least, best, planned = found
+        best_cost, best, planned = cheapest
 
 
-def attempt(decide: Decide, within: Constraints) -> Program | None:
-    """The plan within limits; None where an operator is left without a kernel, or a plan file names
-    what they leave out.
+def attempt(decide: Decide, constraints: Constraints) -> Program | None:
+    """The plan under constraints, or None if an operator has no kernel left or a plan file names
+    excluded code.
     """
     try:
-        return decide(within.target, within.given)
+        return decide(constraints.target, constraints.plan)
     except (PlanError, ProfileError):
         return None
 
 
-def code_cost(planned: Program, within: Constraints, code: CodeBytes) -> CodeCost:
-    """That of a plan: small kernels take longer than the planner's measure says, and weights that
-    are packed at load need code for it.
+def code_cost(planned: Program, constraints: Constraints, sizes: CodeSizes) -> CodeCost:
+    """The cost of a plan. Small kernels take longer than the cost model says, and weights that are
+    packed at load time need the code that packs them.
     """
-    target = within.target
+    target = constraints.target
     time = 0.0
     for op in planned.ops:
-        if algorithm := algorithms.of(op):
-            called = map(kernels.kernel, kernels_of(op))
-            slower = max(kernels.isas()[k.isa].slower.get(k.family, 1) for k in called)
-            time += slower * KernelChoice(planned, op, algorithm, target).cost().cycles
-    return CodeCost(time, code.of(planned.ops, _packing(planned, within.given)))
+        if algorithm := algorithms.algorithm_of(op):
+            called = map(kernels.kernel, called_kernels(op))
+            slowdown = max(kernels.isas()[k.isa].slower.get(k.family, 1) for k in called)
+            time += slowdown * KernelSelection(planned, op, algorithm, target).cost().cycles
+    return CodeCost(time, sizes.total(planned.ops, _packing_code(planned, constraints.plan)))
 
 
-def _packing(planned: Program, given: Plan) -> set[str]:
+def _packing_code(planned: Program, plan: Plan) -> set[str]:
     """Operators and kernels that pack weights when a model is set up."""
-    storage = given.storage(Choice())
-    found = set[str]()
+    storage = plan.storage(Choice())
+    names = set[str]()
     for op in planned.ops if storage.at_load else ():
-        algorithm = algorithms.of(op)
+        algorithm = algorithms.algorithm_of(op)
         for index, packing in (algorithm.packings(planned, op) if algorithm else {}).items():
-            way = packing.at_load
-            if way and op.inputs[index] and not way.is_done(storage.dtype, planned.dtype(op)):
-                found |= {way.operator, str(way.attributes.get("kernel", ""))}
-    return found
+            preparation = packing.at_load
+            if (
+                preparation
+                and op.inputs[index]
+                and not preparation.is_done(storage.dtype, planned.dtype(op))
+            ):
+                names |= {preparation.operator, str(preparation.attributes.get("kernel", ""))}
+    return names
 
 
-def omissions(planned: Program, within: Constraints) -> Iterator[tuple[str, Constraints]]:
-    """What a plan could do without, and the limits that leave it out: the operator of an algorithm,
-    one of several algorithms that share it, and kernels of which there are small ones.
+def omissions(planned: Program, constraints: Constraints) -> Iterator[tuple[str, Constraints]]:
+    """Yields (name, narrower constraints) for everything that a plan could omit: the operator of an
+    algorithm, one of several algorithms that share an operator, and kernels that have a smaller
+    alternative.
     """
     used: dict[str, set[str]] = {}
-    # Who does not allow the one that can compute everything wants the others.
-    replaceable = algorithms.DIRECT in within.given.algorithms
+    # A plan without the fallback algorithm requires the others.
+    replaceable = algorithms.DIRECT in constraints.plan.algorithms
     for op in planned.ops if replaceable else ():
-        algorithm = algorithms.of(op)
+        algorithm = algorithms.algorithm_of(op)
         if algorithm and algorithm.name != algorithms.DIRECT:
             used.setdefault(op.type, set()).add(algorithm.name)
     for type, names in sorted(used.items()):
-        yield type, replace(within, target=_fewer(within.target, operator=type))
+        yield type, replace(constraints, target=_narrowed(constraints.target, operator=type))
         for name in sorted(names) if len(names) > 1 else ():
-            allowed = tuple(other for other in within.given.algorithms if other != name)
-            yield name, replace(within, given=replace(within.given, algorithms=allowed))
-    for name in sorted(kernels_of(*planned.ops)):
+            allowed = tuple(other for other in constraints.plan.algorithms if other != name)
+            yield name, replace(constraints, plan=replace(constraints.plan, algorithms=allowed))
+    for name in sorted(called_kernels(*planned.ops)):
         kernel = kernels.kernel(name)
         if any(
             kernel.family in kernels.isas()[other.isa].slower
-            for other in within.target.kernels()
+            for other in constraints.target.kernels()
             if other.typed_family == kernel.typed_family and other.isa != kernel.isa
         ):
             smaller = [
                 k.name
-                for k in within.target.kernels()
+                for k in constraints.target.kernels()
                 if k.typed_family != kernel.typed_family or k.family in kernels.isas()[k.isa].slower
             ]
-            yield name, replace(within, target=_fewer(within.target, held=smaller))
+            yield name, replace(constraints, target=_narrowed(constraints.target, only=smaller))
 
 
-def _fewer(target: Target, operator: str = "", held: Iterable[str] = ()) -> Target:
-    """The target without an operator, or with no kernels but those that are named."""
+def _narrowed(target: Target, operator: str = "", only: Iterable[str] = ()) -> Target:
+    """The target without one operator, or with `only` the named kernels."""
     ops = [op for op in schema.operators() if op != operator and target.holds(op)]
-    kept = held or [kernel.name for kernel in target.kernels()]
-    return target.with_profile(Profile("small", "", tuple(ops), tuple(schema.DTYPES), tuple(kept)))
+    names = only or [kernel.name for kernel in target.kernels()]
+    return target.with_profile(Profile("small", "", tuple(ops), tuple(schema.DTYPES), tuple(names)))

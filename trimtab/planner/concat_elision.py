@@ -1,9 +1,10 @@
-"""Concatenation and splitting of channels without copies.
+"""Concat elision: concatenation and splitting of channels without copies.
 
-In NHWC order the channels of a tensor may lie in the pixels of a larger one. So what is to be
-concatenated is written where it ends up, and what is cut off is read where it lies: the variable
-becomes a part of another one (`Var.parent`), and `concat`, `split` or `slice` goes. That needs
-operators on all sides that can step over the channels between (`strided` in their schemas).
+In NHWC layout, the channels of a tensor can lie inside the pixels of a larger tensor. An operand of
+a concatenation is therefore written directly to its final position, and a slice is read where it
+lies: the variable becomes a sub-tensor of another one (`Var.parent`), and `concat`, `split` or
+`slice` is removed. All operators that read or write the variable must support strided pixels
+(`strided` in their schemas).
 """
 
 from __future__ import annotations
@@ -14,57 +15,60 @@ from itertools import groupby
 from trimtab.program import Op, Program, Var
 from trimtab.program.memory import activation_bytes
 
-# Of these types are the operators that go; those that stay, copy.
-PLACED = frozenset(("concat", "split", "slice"))
+ELIDED_TYPES = frozenset(("concat", "split", "slice"))
+"""Operator types that elision removes; those that remain copy."""
 
 
-def place(program: Program) -> None:
-    """Makes parts of the variables of `program` where that saves copies and costs no memory."""
-    # From the last one on, so that a result that is concatenated again lies in the larger one
-    # before its own parts are placed.
+def elide(program: Program) -> None:
+    """Turns variables into sub-tensors where that avoids copies and does not need more memory."""
+    # In reverse order, so that the result of one concatenation that feeds another is placed in the
+    # larger tensor before its own operands are.
     for op in [op for op in reversed(program.ops) if op.type == "concat"]:
-        _join(program, op)
+        _elide_concat(program, op)
     for op in [op for op in program.ops if op.type in ("split", "slice")]:
-        _cut(program, op)
+        _elide_split(program, op)
 
 
-def _join(program: Program, op: Op) -> None:
+def _elide_concat(program: Program, op: Op) -> None:
     y = program.vars[op.outputs[0]]
     if not is_image(y) or op.attributes["axis"] not in (1, -3):
         return
-    ready = {x for x in op.inputs if op.inputs.count(x) == 1 and can_be_part(program, x, op)}
-    made = [name for other in program.ops for name in other.outputs if name in ready]
-    # The earlier the first part is made, the longer the whole lives.
-    while made and not _join_some(program, op, set(made)):
-        made.pop(0)
+    eligible = {
+        x for x in op.inputs if op.inputs.count(x) == 1 and can_be_sub_tensor(program, x, op)
+    }
+    in_order = [name for other in program.ops for name in other.outputs if name in eligible]
+    # The earlier the first operand is computed, the longer the whole tensor lives.
+    while in_order and not _place_operands(program, op, set(in_order)):
+        in_order.pop(0)
 
 
-def _join_some(program: Program, op: Op, ready: set[str]) -> bool:
-    """Makes parts of the inputs `ready` of concatenation `op`, and copies the others; False, and
-    nothing changed, when that takes more memory.
+def _place_operands(program: Program, op: Op, eligible: set[str]) -> bool:
+    """Turns the `eligible` inputs of concatenation `op` into sub-tensors and copies the others.
+
+    Returns False, with the program unchanged, if that needs more memory.
     """
     y = program.vars[op.outputs[0]]
-    parts: dict[str, int] = {}
+    offsets: dict[str, int] = {}
     copies: list[Op] = []
     channel = 0
-    for is_ready, group in groupby(op.inputs, key=lambda name: name in ready):
+    for is_eligible, group in groupby(op.inputs, key=lambda name: name in eligible):
         names = list(group)
-        if not is_ready:
+        if not is_eligible:
             copy = program.block.make_op("concat", names, op.attributes, name=f"{op.name}.copy")
             program.vars[copy.outputs[0]].layout = "nhwc"
             copies.append(copy)
             names = copy.outputs
         for name in names:
-            parts[name] = channel
+            offsets[name] = channel
             channel += program.vars[name].shape[1]
-    if _replace(program, op, copies, y, parts):
+    if _replace(program, op, copies, y, offsets):
         return True
     for copy in copies:
         del program.vars[copy.outputs[0]]
     return False
 
 
-def _cut(program: Program, op: Op) -> None:
+def _elide_split(program: Program, op: Op) -> None:
     x = program.vars[op.inputs[0]]
     if not is_image(x) or x.data is not None or x.name in program.inputs:
         return
@@ -75,13 +79,13 @@ def _cut(program: Program, op: Op) -> None:
         along_channels = along_channels and op.attributes["steps"] in ((), (1,))
         start = op.attributes["starts"][0] if along_channels else 0
         channel = min(max(start + x.shape[1] if start < 0 else start, 0), x.shape[1])
-    if not along_channels or not all(can_be_part(program, y, None) for y in op.outputs):
+    if not along_channels or not all(can_be_sub_tensor(program, y, None) for y in op.outputs):
         return
-    parts = {}
+    offsets = {}
     for name in op.outputs:
-        parts[name] = channel
+        offsets[name] = channel
         channel += program.vars[name].shape[1]
-    _replace(program, op, [], x, parts)
+    _replace(program, op, [], x, offsets)
 
 
 def pixel_stride(program: Program, name: str) -> int:
@@ -91,23 +95,21 @@ def pixel_stride(program: Program, name: str) -> int:
 
 
 def is_image(var: Var) -> bool:
-    """Whether a variable holds pixels."""
+    """Whether a variable is a 4-D tensor in NHWC layout."""
     return len(var.shape) == 4 and var.layout == "nhwc"
 
 
-def can_be_part(program: Program, name: str, joined_by: Op | None) -> bool:
-    """Whether all operators at variable `name`, but the one that joins it, can step over channels
-    between its own.
+def can_be_sub_tensor(program: Program, name: str, concat: Op | None) -> bool:
+    """Whether the variable `name` can lie inside a larger one: every operator that reads or writes
+    it, except the eliminated `concat`, supports strided pixels.
     """
-    var, maker = program.vars[name], program.block.producer(name)
-    if maker is None or var.parent or 0 in var.shape or program.is_output(name):
+    var, producer = program.vars[name], program.block.producer(name)
+    if producer is None or var.parent or 0 in var.shape or program.is_output(name):
         return False
     if any(other.parent == name for other in program.vars.values()):
         return False
-    ends = [(maker.schema.outputs, maker.outputs)]
-    ends += [
-        (r.schema.inputs, r.inputs) for r in program.block.consumers(name) if r is not joined_by
-    ]
+    ends = [(producer.schema.outputs, producer.outputs)]
+    ends += [(r.schema.inputs, r.inputs) for r in program.block.consumers(name) if r is not concat]
     return all(
         ports[min(i, len(ports) - 1)].strided
         for ports, operands in ends
@@ -117,20 +119,20 @@ def can_be_part(program: Program, name: str, joined_by: Op | None) -> bool:
 
 
 def _replace(
-    program: Program, op: Op, copies: Iterable[Op], whole: Var, parts: dict[str, int]
+    program: Program, op: Op, copies: Iterable[Op], whole: Var, offsets: dict[str, int]
 ) -> bool:
-    """Puts `copies` in the place of `op` and makes `parts` (name -> first channel) those of
-    `whole`; not if the tensors would then need more memory.
+    """Replaces `op` by `copies` and turns the variables of `offsets` (name -> first channel) into
+    sub-tensors of `whole`. Undoes that and returns False if the activations then need more memory.
     """
     before, ops = activation_bytes(program), list(program.ops)
     at = next(i for i, other in enumerate(ops) if other is op)
     program.ops[at : at + 1] = copies
-    for name, channel in parts.items():
+    for name, channel in offsets.items():
         var = program.vars[name]
         var.parent, var.channel = whole.parent or whole.name, whole.channel + channel
     if activation_bytes(program) <= before:
         return True
     program.ops[:] = ops
-    for name in parts:
+    for name in offsets:
         program.vars[name].parent, program.vars[name].channel = "", 0
     return False

@@ -1,4 +1,4 @@
-"""Constants in f16."""
+"""Conversion of constants to f16."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 from trimtab.errors import PlanError
 
 
-def halved(data: NDArray[Any], name: str, hint: str) -> NDArray[np.float16]:
-    """The elements of the constant `name`, rounded to f16; PlanError, with `hint`, when one is too
-    large for it.
-    """
+def to_f16(data: NDArray[Any], name: str, hint: str) -> NDArray[np.float16]:
+    """Rounds the elements of the constant `name` to f16; PlanError with `hint` on overflow."""
     with np.errstate(over="ignore"):
         half = data.astype(np.float16)
     if np.any(np.isinf(half) & np.isfinite(data)):

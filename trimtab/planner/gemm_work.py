@@ -1,4 +1,4 @@
-"""What matrix products take of a core, in instructions."""
+"""The work of a GEMM, in multiply-adds of one vector lane."""
 
 from __future__ import annotations
 
@@ -8,28 +8,24 @@ from trimtab.target import Target
 
 FAMILY = "gemm"
 
-# Beginning and ending the sum of an output takes as long as this many multiply-adds.
-_SUM_COST = 4
+# Starting and finishing the accumulation of one output takes as long as this many multiply-adds.
+_ACCUMULATOR_COST = 4
 
 
-def cost(kernel: Kernel, rows: int, columns: int) -> int:
-    """Element products, padding included, and loads of weights and inputs, per element of
-    depth.
-    """
+def work_per_depth(kernel: Kernel, rows: int, columns: int) -> int:
+    """Multiply-adds, padding included, and loads of weights and inputs, per element of depth."""
     mr, nr = kernel.packing
     return -(-columns // nr) * (rows * nr + -(-rows // mr) * nr + rows)
 
 
 def operations(kernel: Kernel, rows: int, columns: int, depth: int) -> int:
-    """What a product of `rows` x `depth` by `depth` x `columns` takes, in multiply-adds of one
-    lane.
-    """
-    return cost(kernel, rows, columns) * depth + rows * columns * _SUM_COST
+    """Work of a GEMM of `rows` x `depth` by `depth` x `columns`, in multiply-adds of one lane."""
+    return work_per_depth(kernel, rows, columns) * depth + rows * columns * _ACCUMULATOR_COST
 
 
 def sum_cost(target: Target, kernel: Kernel) -> float:
-    """Multiply-adds of one lane that take as long as one of an instruction that adds vectors from
-    memory to others: caches may hold it up.
+    """Cost of a vector addition from memory, in multiply-adds of one lane per lane: caches may
+    delay it.
     """
-    known = None if kernel.portable else target.core.sum_cost
-    return kernels.isas()[kernel.isa].sum_cost if known is None else known
+    of_core = None if kernel.portable else target.core.sum_cost
+    return kernels.isas()[kernel.isa].sum_cost if of_core is None else of_core

@@ -1,7 +1,7 @@
-"""What operators call kernels for: the layers that instruments time kernels on.
+"""Kernel calls: the sizes with which operators call kernels, for kernel timing.
 
-A layer is described in the sizes that bindings/kernel_passes/ makes the calls from, per type of
-arguments:
+A call is described by the sizes from which bindings/kernel_passes/ makes the arguments, by argument
+type:
 
     GemmArgs                rows, columns, taps, k (elements of a tap), step (elements between
                             pixels), line (pixels between taps)
@@ -14,7 +14,7 @@ arguments:
     BinaryArgs              n, runs (all with the same second operand)
     SoftmaxArgs             n, rows
 
-`tile` and `size` are those in the names of the kernels that a layer is for.
+`tile` and `size` are those in the names of the kernels that a call is for.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from trimtab.program.program import element_bytes
 
 @dataclass(frozen=True)
 class KernelCall:
-    """The calls that one operator makes of a kernel for `dtype`. `operations`: those of sums of
-    products, 0 for kernels that rather move data; `bytes`: what is read and written at least once.
+    """The calls of one operator to a kernel for `dtype`. `operations`: multiplications and
+    additions, 0 for kernels that mainly move data; `bytes`: the minimum that is read and written.
     """
 
     args_type: str
@@ -39,31 +39,31 @@ class KernelCall:
 
     @staticmethod
     def of(args_type: str, dtype: str, operations: int, elements: int, **sizes: int) -> KernelCall:
-        """A layer that reads and writes so many elements."""
+        """A call that reads and writes `elements` elements."""
         bytes = element_bytes(dtype) * elements
         return KernelCall(args_type, dtype, tuple(sizes.items()), operations, bytes)
 
-    def of_type(self, dtype: str) -> KernelCall:
-        """The same of other elements."""
+    def with_dtype(self, dtype: str) -> KernelCall:
+        """The same call with another element type."""
         bytes = self.bytes * element_bytes(dtype) // element_bytes(self.dtype)
         return replace(self, dtype=dtype, bytes=bytes)
 
     @property
     def work(self) -> int:
-        """What layers of one kernel are compared by."""
+        """The number by which calls of one kernel are compared."""
         return self.operations or self.bytes
 
     @property
     def label(self) -> str:
-        """The sizes as people read them."""
+        """The sizes as readable text."""
         return " ".join(f"{name}={size}" for name, size in self.sizes if size > 1)
 
 
 def gemm_call(
     dtype: str, rows: int, columns: int, k: int, taps: int = 1, step: int = 0, line: int = 0
 ) -> KernelCall:
-    """A layer of a matrix kernel; `k`: elements of a tap; `step`: elements between pixels; `line`:
-    pixels between taps. One tap of rows without gaps by default.
+    """A call of a GEMM kernel. `k`: elements of a tap; `step`: elements between pixels; `line`:
+    pixels between taps. The default is one tap of contiguous rows.
     """
     step = step or k
     return KernelCall.of(
@@ -81,7 +81,7 @@ def gemm_call(
 
 
 def window_sizes(output: tuple[int, ...], window: Sequence[int], stride: int) -> dict[str, int]:
-    """The sizes of a layer of a kernel that slides a window over channels; `output`: n, c, h, w."""
+    """The sizes of a call that slides a window over channels; `output`: n, c, h, w."""
     n, channels, height, width = output
     return {
         "height": n * height,

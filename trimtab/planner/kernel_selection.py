@@ -1,4 +1,4 @@
-"""Which micro-kernel computes what: the rule of docs/planner.md, or what a plan says instead."""
+"""Kernel selection: assigns micro-kernels by the rule of docs/planner.md, or as a plan says."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from trimtab.errors import PlanError
 from trimtab.kernels import Kernel
 from trimtab.planner import concat_elision
 from trimtab.planner.algorithms import Algorithm
-from trimtab.planner.cost import NOTHING, Cost, cost
+from trimtab.planner.cost import NO_COST, Cost, cost
 from trimtab.program import Op, Program
 from trimtab.schema import Attribute
 from trimtab.target import Target
 
 
 @dataclass(frozen=True)
-class KernelChoice:
-    """The kernels that an operator may have on a target; `algorithm`: the one that it was lowered
-    by, if there is a choice of any.
+class KernelSelection:
+    """The kernels that one operator may use on a target. `algorithm`: the one that it was lowered
+    by, or None if it has no choice of algorithms.
     """
 
     program: Program
@@ -28,10 +28,11 @@ class KernelChoice:
     target: Target
 
     def missing(self) -> list[str]:
-        """What the operator needs and the target has not, in words: itself, or kernels. One that
-        may yet go (`parts`) needs nothing so far.
+        """Describes what the target lacks for this operator: the operator itself, or kernels.
+
+        Operators that concat elision may remove need nothing yet.
         """
-        if not self.target.holds(self.op.type) and self.op.type not in concat_elision.PLACED:
+        if not self.target.holds(self.op.type) and self.op.type not in concat_elision.ELIDED_TYPES:
             return [self.op.type]
         return [
             f"a {' or '.join(families)} kernel for {self._dtype} ({self.op.type})"
@@ -41,48 +42,48 @@ class KernelChoice:
             and not self._candidates(attribute)
         ]
 
-    def choose(self, wanted: Mapping[str, object]) -> None:
-        """Gives the operator its kernels: those that are `wanted`, by plan attribute, or by the
+    def assign(self, overrides: Mapping[str, object]) -> None:
+        """Sets the operator's kernels: the `overrides` by plan attribute, and the others by the
         rule.
 
-        PlanError when a wanted kernel does not fit. None is `missing`.
+        Requires that nothing is `missing`. PlanError if an override does not fit.
         """
         for attribute in self.op.schema.attributes:
             if attribute.type == "kernel":
-                name = wanted.get(attribute.name)
+                name = overrides.get(attribute.name)
                 if name is not None:
                     self._check(attribute, str(name))
                 elif self._families(attribute):
                     name = self._by_rule(attribute).name
                 self.op.attributes[attribute.name] = name or ""
 
-    def least_cycles(self) -> float:
-        """What the operator takes with the kernel that the rule chooses for its products."""
+    def min_cycles(self) -> float:
+        """Cycles of the operator with the main kernel that the rule selects."""
         return self._cost(self._by_rule(self.op.schema.attribute("kernel"))).cycles
 
     def cost(self) -> Cost:
-        """What the operator takes with the kernel that it has; nothing where there is no choice of
+        """Cost of the operator with its assigned kernel; NO_COST if it has no choice of
         algorithms.
         """
         return (
-            self._cost(kernels.kernel(self.op.attributes["kernel"])) if self.algorithm else NOTHING
+            self._cost(kernels.kernel(self.op.attributes["kernel"])) if self.algorithm else NO_COST
         )
 
     def _cost(self, kernel: Kernel) -> Cost:
         if self.algorithm is None:
-            return NOTHING
+            return NO_COST
         work = self.algorithm.work(self.program, self.op, kernel, self.target)
         return cost(self.program, self.op, work, kernel, self.target)
 
     def _by_rule(self, attribute: Attribute) -> Kernel:
-        """Of the best instruction set, the kernel that takes the fewest cycles."""
+        """The kernel with the fewest cycles among those of the highest instruction set."""
         preferred = _highest(self._candidates(attribute))
         if attribute.name != "kernel":
             return min(preferred, key=lambda kernel: kernel.name)
         return min(preferred, key=lambda kernel: (self._cost(kernel).cycles, kernel.name))
 
     def _candidates(self, attribute: Attribute) -> list[Kernel]:
-        """All kernels of the target that can compute one plan attribute."""
+        """All kernels of the target that fit one plan attribute."""
         return [
             kernel
             for family in self._families(attribute)
@@ -92,8 +93,8 @@ class KernelChoice:
         ]
 
     def _families(self, attribute: Attribute) -> tuple[str, ...]:
-        """The families that can compute a plan attribute; none for an activation that is not
-        fused, nor for what belongs to an input that is absent.
+        """The kernel families of a plan attribute; empty without a fused activation, and for an
+        optional input that is absent.
         """
         owner = attribute.name.removesuffix("_kernel")
         if "@activation" in attribute.families:
@@ -103,26 +104,26 @@ class KernelChoice:
             return attribute.families
         return ()
 
-    def _check(self, attribute: Attribute, wanted: str) -> None:
-        """PlanError unless a kernel that is `wanted` can be had; says why it cannot."""
+    def _check(self, attribute: Attribute, name: str) -> None:
+        """PlanError with the reason if the kernel called `name` is not a candidate."""
         candidates = self._candidates(attribute)
-        if wanted in {k.name for k in candidates}:
+        if name in {k.name for k in candidates}:
             return
-        known = kernels.inventory().get(wanted)
-        if known is None:
+        kernel = kernels.inventory().get(name)
+        if kernel is None:
             reason = "there is no such kernel"
-        elif known.family not in self._families(attribute):
-            reason = f"it is of the family {known.family}, which does not compute this"
-        elif known.dtype != self._dtype:
-            reason = f"it computes in {known.dtype}, the operator in {self._dtype}"
-        elif known.isa not in self.target.isas:
-            reason = f"{self.target.name} cannot run {known.isa}"
-        elif self.target.profile and known not in self.target.kernels():
-            reason = f"the profile {self.target.profile.name} leaves it out"
+        elif kernel.family not in self._families(attribute):
+            reason = f"it is of the family {kernel.family}, which does not compute this"
+        elif kernel.dtype != self._dtype:
+            reason = f"it computes in {kernel.dtype}, the operator in {self._dtype}"
+        elif kernel.isa not in self.target.isas:
+            reason = f"{self.target.name} cannot run {kernel.isa}"
+        elif self.target.profile and kernel not in self.target.kernels():
+            reason = f"the profile {self.target.profile.name} excludes it"
         else:
             reason = "it is for tiles of another size"
         raise PlanError(
-            f"{attribute.name} cannot be {wanted!r}: {reason}",
+            f"{attribute.name} cannot be {name!r}: {reason}",
             where=self._where,
             hint=f"use {', '.join(k.name for k in candidates) or 'none'}",
         )

@@ -1,12 +1,12 @@
-"""A plan as a file: what is to be decided per operator in the planner's place.
+"""Plan files: overrides of the planner's decisions, per operator and for a whole program.
 
     algorithms = ["depthwise", "direct"]       # what the rule may choose from; default: all
     prefer = "load"                            # to the size of the file: it loads at once
-    weights_type = "f32"                       # of weights that the engine packs
-    precision = "f32"                          # what operators compute in: f32, f16, int8 or mixed
-    threads = 4                                # that it will run with
+    weights_type = "f32"                       # storage of weights that the engine packs
+    precision = "f32"                          # dtype of the operators: f32, f16, int8 or mixed
+    threads = 4                                # threads that the program will run with
 
-    [precisions]                               # with mixed: those of operators, as searched
+    [precisions]                               # for mixed: by operator, as a search chose them
     "/features/conv0" = "f32"
 
     [operators."/features/conv1"]
@@ -15,14 +15,15 @@
     kernel = "gemm_f32_6x16_avx2"
     block = 24
 
-Every key may be left out: the planner's rule decides what is not said. docs/planner.md describes
-the format and the rules; `planner.plan` checks a plan against its program and target.
+Every key may be omitted: the planner's rule then decides. docs/planner.md describes the format and
+the rules; `planner.plan` checks a plan against its program and target.
 """
 
 from __future__ import annotations
 
 import json
 import tomllib
+import warnings
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -41,24 +42,34 @@ from trimtab.target import Target
 Value = str | int | bool
 
 PREFERENCES = ("balanced", "size", "load")
-"""What is to be small or fast, beside inferences: the file and the memory traffic, those and the
-binary, or the time that it takes to load."""
+"""What a plan minimizes besides latency: file size and memory traffic, those and the binary size,
+or load time."""
 
-_WORDS = ("prefer", "weights_type", "precision")  # of a plan file, each one of several
+_STRING_KEYS = ("prefer", "weights_type", "precision")
 MAX_THREADS = 64  # of an engine
 
 WEIGHTS = ("file", "load")
-"""Where weights are packed: before they are written, or when a model is set up."""
+"""When weights are packed: before they are written, or when a model is set up."""
 
 WEIGHTS_TYPES = ("f32", "f16")
-"""How weights that the engine packs are stored, where they are computed with as f32."""
+"""How weights that the engine packs are stored; they are computed with as f32."""
+
+RENAMED_ALGORITHMS = {
+    name.replace("z", "s"): name
+    for name in ("quantized", "quantized_depthwise", "quantized_winograd")
+}
+"""Former spellings of algorithms, which plan files may still use: old name -> name."""
+
+
+class PlanWarning(UserWarning):
+    """A plan file uses a former name."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What is decided for one operator. `algorithm`: the name of one, "" leaves it to the rule;
-    `values`: names of kernels, and numbers, by plan attribute; `weights`: where they are packed,
-    one of WEIGHTS, "" leaves it to the preference.
+    """The overrides of one operator. `algorithm`: its name, or "" for the rule; `values`: kernel
+    names and block sizes by plan attribute; `weights`: when they are packed, one of WEIGHTS, or ""
+    for the preference.
     """
 
     algorithm: str = ""
@@ -71,12 +82,14 @@ class Choice:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is decided in the planner's place: per operator (see `keys`), and for all others the
-    algorithms that its rule may choose from, and what it is to `prefer`. `weights_type`: how
-    weights that the engine packs are stored, where they are computed with as f32. `precision`: the
-    type that operators compute in, where the target can (`trimtab.planner.precision`);
-    `precisions`: with mixed, that of each operator of the network before it is quantized, by name.
-    `threads`: so many will run it; 0: as many as the target says.
+    """Overrides of the planner's rules.
+
+    `operators`: by operator key (see `operator_keys`). For all others: `algorithms` that the rule
+    may choose from, and what it is to `prefer`. `weights_type`: how weights that the engine packs
+    are stored if they are computed with as f32. `precision`: the dtype that operators compute in
+    where the target supports it (`trimtab.planner.precision`); `precisions`: for mixed, the dtype
+    of each operator by its name before quantization. `threads`: number of threads of the program,
+    0 for the target's.
     """
 
     algorithms: tuple[str, ...] = field(default_factory=algorithms.names)
@@ -91,73 +104,49 @@ class Plan:
         _one_of("prefer", self.prefer, PREFERENCES)
         _one_of("weights_type", self.weights_type, WEIGHTS_TYPES)
         _one_of("precision", self.precision, PRECISIONS)
-        for name, kind in self.precisions.items():
-            _one_of(f"the precision of {name}", kind, TYPES)
+        for name, dtype in self.precisions.items():
+            _one_of(f"the precision of {name}", dtype, TYPES)
         if self.precisions and self.precision != "mixed":
             raise PlanError(
-                f"precision is {self.precision}, and operators have precisions of their own",
-                hint='with [precisions] it is "mixed"',
+                f"[precisions] requires precision mixed, not {self.precision}",
+                hint='write precision = "mixed", or remove [precisions]',
             )
         if type(self.threads) is not int or not 0 <= self.threads <= MAX_THREADS:
             raise PlanError(
                 f"threads cannot be {self.threads!r}",
                 hint=f"use a number from 1 to {MAX_THREADS}",
             )
-        named = {*self.algorithms, *(c.algorithm for c in self.operators.values())}
-        known = algorithms.names()
-        if unknown := sorted(named - {*known, ""}):
+        used = {*self.algorithms, *(c.algorithm for c in self.operators.values())}
+        names = algorithms.names()
+        if unknown := sorted(used - {*names, ""}):
             raise PlanError(
-                f"unknown algorithm {', '.join(unknown)}", hint=f"use {', '.join(known)}"
+                f"unknown algorithm {', '.join(unknown)}", hint=f"use {', '.join(names)}"
             )
 
     @staticmethod
     def read(path: str | Path) -> Plan:
         """Reads a plan file; PlanError names the file and what is wrong in it."""
         try:
-            table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-            known = {"algorithms", "operators", "precisions", "threads", *_WORDS}
-            unknown = sorted(set(table) - known)
-            if unknown:
-                raise PlanError(f"unknown keys: {', '.join(unknown)}")
-            allowed = _strings(table.get("algorithms", [*algorithms.names()]), "algorithms")
-            operators = {}
-            for key, values in _table(table.get("operators", {}), "operators").items():
-                where = f"operators.{json.dumps(key, ensure_ascii=False)}"
-                row = _table(values, where)
-                wrong = [name for name, value in row.items() if not isinstance(value, Value)]
-                if wrong:
-                    raise PlanError(
-                        f"{', '.join(wrong)} of {where} must be a name, a number, true or false"
-                    )
-                algorithm, weights = (
-                    _string(row.pop(name, ""), f"{name} of {where}")
-                    for name in ("algorithm", "weights")
-                )
-                operators[key] = Choice(algorithm, row, weights)
-            words = {name: _string(table[name], name) for name in _WORDS if name in table}
-            types = _table(table.get("precisions", {}), "precisions")
-            types = {name: _string(kind, f"precisions.{name}") for name, kind in types.items()}
-            threads = table.get("threads", 0)
-            return Plan(tuple(allowed), operators, precisions=types, **words, threads=threads)
+            return _from_table(tomllib.loads(Path(path).read_text(encoding="utf-8")), str(path))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
             raise PlanError(str(e), where=str(path)) from None
         except PlanError as e:
             hint = (
                 e.hint
-                or f"a plan has algorithms, {', '.join(_WORDS)}, threads, and per operator an "
-                "algorithm, weights, kernels and numbers"
+                or f"a plan has algorithms, {', '.join(_STRING_KEYS)}, threads and per operator an "
+                "algorithm, weights, kernels and block sizes"
             )
             raise PlanError(e.what, where=str(path), hint=hint) from None
 
     def to_toml(self, title: str = "") -> str:
-        """The plan as the text of a TOML file, below a comment of a line or more."""
+        """The plan as the text of a TOML file, below `title` as a comment."""
         operators = {}
         for key, choice in self.operators.items():
             row = {"algorithm": choice.algorithm, "weights": choice.weights, **choice.values}
             operators[key] = {name: value for name, value in row.items() if value != ""}
         lines = ["".join(c if c.isprintable() else " " for c in s) for s in title.splitlines()]
         comment = "".join(f"# {line}\n" for line in lines)
-        types = {"precisions": dict(self.precisions)} if self.precisions else {}
+        precisions = {"precisions": dict(self.precisions)} if self.precisions else {}
         return comment + tomli_w.dumps(
             {
                 "algorithms": self.algorithms,
@@ -165,36 +154,75 @@ class Plan:
                 "weights_type": self.weights_type,
                 "precision": self.precision,
                 **({"threads": self.threads} if self.threads else {}),
-                **types,
+                **precisions,
                 "operators": operators,
             }
         )
 
-    def machine(self, target: Target) -> Target:
-        """The target with as many threads as the plan says."""
+    def with_threads(self, target: Target) -> Target:
+        """The target with the plan's number of threads."""
         return replace(target, threads=self.threads or target.threads)
 
     def storage(self, choice: Choice) -> Storage:
-        """What the file holds of the weights of an operator for which `choice` decides."""
+        """How the file stores the weights of an operator with these overrides."""
         at_load = (choice.weights or ("file" if self.prefer == "load" else "load")) == "load"
         return Storage(at_load, self.weights_type)
 
-    def of(self, program: Program) -> list[Choice]:
-        """What is decided for each operator of `program`; PlanError when it lacks one."""
-        left = dict(self.operators)
-        found = [left.pop(key, Choice()) for key in keys(program)]
-        if left:
+    def choices(self, program: Program) -> list[Choice]:
+        """The overrides of each operator of `program`; PlanError if an operator does not exist."""
+        unmatched = dict(self.operators)
+        choices = [unmatched.pop(key, Choice()) for key in operator_keys(program)]
+        if unmatched:
             raise PlanError(
-                f"the plan has operators that the program has not: {', '.join(map(repr, left))}",
+                "the plan has operators that are not in the program: "
+                f"{', '.join(map(repr, unmatched))}",
                 where=f"program {program.name}",
                 hint="./inv inspect MODEL --plan writes a plan with all names",
             )
-        return found
+        return choices
 
 
-def _one_of(name: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise PlanError(f"{name} cannot be {value!r}", hint=f"use {', '.join(filter(None, known))}")
+def _from_table(table: dict[str, Any], where: str) -> Plan:
+    keys = {"algorithms", "operators", "precisions", "threads", *_STRING_KEYS}
+    if unknown := sorted(set(table) - keys):
+        raise PlanError(f"unknown keys: {', '.join(unknown)}")
+    allowed = _strings(table.get("algorithms", [*algorithms.names()]), "algorithms")
+    operators = {}
+    for key, values in _table(table.get("operators", {}), "operators").items():
+        name = f"operators.{json.dumps(key, ensure_ascii=False)}"
+        row = _table(values, name)
+        if wrong := [key for key, value in row.items() if not isinstance(value, Value)]:
+            raise PlanError(f"{', '.join(wrong)} of {name} must be a name, a number, true or false")
+        algorithm, weights = (
+            _string(row.pop(key, ""), f"{key} of {name}") for key in ("algorithm", "weights")
+        )
+        operators[key] = Choice(_current_name(algorithm, where), row, weights)
+    strings = {name: _string(table[name], name) for name in _STRING_KEYS if name in table}
+    precisions = _table(table.get("precisions", {}), "precisions")
+    precisions = {name: _string(value, f"precisions.{name}") for name, value in precisions.items()}
+    return Plan(
+        tuple(_current_name(name, where) for name in allowed),
+        operators,
+        precisions=precisions,
+        threads=table.get("threads", 0),
+        **strings,
+    )
+
+
+def _current_name(algorithm: str, where: str) -> str:
+    """The present name of an algorithm; warns if it is a former one."""
+    name = RENAMED_ALGORITHMS.get(algorithm)
+    if name is None:
+        return algorithm
+    message = f"{where}: algorithm {algorithm!r} is now called {name!r}; write that instead"
+    warnings.warn(message, PlanWarning, stacklevel=2)
+    return name
+
+
+def _one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        hint = f"use {', '.join(filter(None, choices))}"
+        raise PlanError(f"{name} cannot be {value!r}", hint=hint)
 
 
 def _string(value: Any, name: str) -> str:
@@ -215,46 +243,46 @@ def _table(value: Any, name: str) -> dict[str, Any]:
     return dict(value)
 
 
-def keys(program: Program) -> list[str]:
-    """What a plan calls each operator: its name, or where several have one name, as when a node
-    became several operators, the name of its first output.
+def operator_keys(program: Program) -> list[str]:
+    """The key of each operator in a plan: its name, or the name of its first output if several
+    operators share the name, as when one node became several operators.
     """
     counts = Counter(op.name for op in program.ops)
     return [op.name if counts[op.name] == 1 else op.outputs[0] for op in program.ops]
 
 
 def plan_of(planned: Program) -> Plan:
-    """What was decided in a planned program: planning its source with it gives the same again."""
-    found, types = {}, {"f32"}
+    """The decisions in a planned program. Planning its source with them gives the same program."""
+    choices, weights_types = {}, {"f32"}
     makers = {op.outputs[0]: op for op in planned.ops if op.schema.prepares}
-    for key, op in zip(keys(planned), planned.ops, strict=True):
+    for key, op in zip(operator_keys(planned), planned.ops, strict=True):
         if op.schema.prepares:
             if planned.dtype(op) == "f32":
-                types.add(planned.vars[op.inputs[0]].dtype)
+                weights_types.add(planned.vars[op.inputs[0]].dtype)
             continue
         names = [a.name for a in op.schema.attributes if a.plan]
-        chosen = {name: value for name in names if (value := op.attributes[name]) != ""}
-        if chosen:
-            algorithm = algorithms.of(op)
-            found[key] = Choice(
+        values = {name: value for name in names if (value := op.attributes[name]) != ""}
+        if values:
+            algorithm = algorithms.algorithm_of(op)
+            choices[key] = Choice(
                 algorithm.name if algorithm else "",
-                chosen,
+                values,
                 _weights(op, makers) if algorithm else "",
             )
     results = {planned.vars[name].dtype for op in planned.steps for name in op.outputs}
-    half, bytes_ = "f16" in results, is_quantized(planned)
-    types_of: dict[str, str] = {}
-    if half and bytes_:
-        kinds = {"f16": "f16", "i8": "int8", "u8": "int8"}
-        types_of = {op.name: kinds.get(planned.dtype(op), "f32") for op in planned.steps}
+    has_f16, has_int8 = "f16" in results, is_quantized(planned)
+    precisions: dict[str, str] = {}
+    if has_f16 and has_int8:
+        by_dtype = {"f16": "f16", "i8": "int8", "u8": "int8"}
+        precisions = {op.name: by_dtype.get(planned.dtype(op), "f32") for op in planned.steps}
         precision = "mixed"
     else:
-        precision = "f16" if half else "int8" if bytes_ else PRECISIONS[0]
+        precision = "f16" if has_f16 else "int8" if has_int8 else PRECISIONS[0]
     return Plan(
-        operators=found,
-        weights_type=min(types),
+        operators=choices,
+        weights_type=min(weights_types),
         precision=precision,
-        precisions=types_of,
+        precisions=precisions,
         threads=planned.threads,
     )
 

@@ -1,8 +1,8 @@
-"""The plan: which algorithm and micro-kernels every operator takes, and weights packed for them.
+"""The planner: assigns an algorithm and micro-kernels to every operator, and packs their weights.
 
-The rules are documented in docs/planner.md. The engine follows a plan and has no rules of its own,
-so a plan is everything that depends on the target. What a `Plan` (choices.py) says goes before the
-rules.
+docs/planner.md documents the rules. The engine follows the plan and takes no decisions, so a
+planned program contains everything that depends on the target. A `Plan` (plan_file.py) overrides
+the rules.
 """
 
 from __future__ import annotations
@@ -21,95 +21,96 @@ from trimtab.planner import (
     precision,
     producer_fusion,
 )
-from trimtab.planner.cost import Cost, of_elements
-from trimtab.planner.kernel_selection import KernelChoice
+from trimtab.planner.cost import Cost, element_wise_cycles
+from trimtab.planner.kernel_selection import KernelSelection
 from trimtab.planner.packing import Packer
 from trimtab.planner.plan_file import Choice, Plan, Value
-from trimtab.planner.producer_fusion import Neighbors, Ways
+from trimtab.planner.producer_fusion import FusionCandidates, Variants
 from trimtab.profile import Profile
 from trimtab.program import Op, Program
 from trimtab.target import Target
 
 
-def plan(program: Program, target: Target, given: Plan | None = None) -> Program:
-    """The twin of `program` that is ready to run on `target`; `program` is unchanged. What `given`
-    decides, the rules do not.
+def plan(program: Program, target: Target, overrides: Plan | None = None) -> Program:
+    """Returns a copy of `program` that is ready to run on `target`; `overrides` go before the
+    rules.
 
-    PlanError when an operator has no kernel on the target, its weights are not constants, the
-    program is planned already, or `given` does not fit the program or the target. ProfileError when
-    an operator can be computed in no way that the target's profile holds.
+    Raises PlanError if the target has no kernel for an operator, weights are not constants, the
+    program is already planned, or `overrides` do not fit the program or the target. Raises
+    ProfileError if the target's profile lacks every algorithm for an operator.
     """
-    given = given or Plan()
-    (planned,) = plans(program, target, given, [given.prefer])
+    overrides = overrides or Plan()
+    (planned,) = plans(program, target, overrides, [overrides.prefer])
     return planned
 
 
 def plans(
-    program: Program, target: Target, given: Plan, preferences: Iterable[str]
+    program: Program, target: Target, overrides: Plan, preferences: Iterable[str]
 ) -> Iterator[Program]:
-    """The twins that `plan` makes of `program` with each of the preferences in place of the one of
-    `given`, in little more time than one of them: what is decided within given limits does not
-    depend on the preference.
+    """Yields the result of `plan` for each preference in place of `overrides.prefer`.
+
+    This takes little more time than one plan: algorithms and kernels under equal constraints do not
+    depend on the preference and are selected once.
     """
     _check_unplanned(program)
-    target = given.machine(target)
-    program = precision.assign(program, target, given.precision, given.precisions)
-    made: dict[tuple[Target, tuple[str, ...]], Program] = {}
+    target = overrides.with_threads(target)
+    program = precision.assign(program, target, overrides.precision, overrides.precisions)
+    memo: dict[tuple[Target, tuple[str, ...]], Program] = {}
 
-    def decided(machine: Target, within: Plan) -> Program:
-        key = machine, within.algorithms
-        if key not in made:
-            made[key] = decide(program, machine, within)
-        return made[key]
+    def select(machine: Target, constraints: Plan) -> Program:
+        key = machine, constraints.algorithms
+        if key not in memo:
+            memo[key] = decide(program, machine, constraints)
+        return memo[key]
 
     for preference in preferences:
-        limits = code_selection.select(decided, target, replace(given, prefer=preference))
-        planned = decided(limits.target, limits.given).copy()
-        _complete(planned, program, limits.target, limits.given)
+        constraints = code_selection.select(select, target, replace(overrides, prefer=preference))
+        planned = select(constraints.target, constraints.plan).copy()
+        _complete(planned, program, constraints.target, constraints.plan)
         yield planned
 
 
-def _complete(planned: Program, program: Program, target: Target, given: Plan) -> None:
-    """Adds to what `decide` made of `program`: packed weights, places and numbers."""
-    choices = _choices(program, given)
-    chosen = [(op, choices[op.outputs[0]]) for op in planned.ops]
-    concat_elision.place(planned)
-    _check_held(planned, target)
-    pixel_padding.place(planned, target.core.l1d)
-    for op, choice in chosen:
-        _cut(planned, op, target, choice)
+def _complete(planned: Program, program: Program, target: Target, overrides: Plan) -> None:
+    """Adds to the result of `decide`: concat elision, padding, block sizes and packed weights."""
+    choices = _choices(program, overrides)
+    op_choices = [(op, choices[op.outputs[0]]) for op in planned.ops]
+    concat_elision.elide(planned)
+    _check_remaining_copies(planned, target)
+    pixel_padding.pad(planned, target.core.l1d)
+    for op, choice in op_choices:
+        _set_block_sizes(planned, op, target, choice)
     packer = Packer(planned, target)
-    for op, choice in chosen:
-        if algorithm := algorithms.of(op):
-            packer.pack(op, algorithm.packings(planned, op), given.storage(choice))
+    for op, choice in op_choices:
+        if algorithm := algorithms.algorithm_of(op):
+            packer.pack(op, algorithm.packings(planned, op), overrides.storage(choice))
     packer.finish()
 
 
-def decide(program: Program, target: Target, given: Plan) -> Program:
-    """The algorithms and kernels that `plan` decides, for those who want to know no more: without
-    packed weights, places and numbers.
+def decide(program: Program, target: Target, overrides: Plan) -> Program:
+    """Selects the algorithms and kernels of `plan`, without packing, offsets and block sizes.
 
-    PlanError and ProfileError as `plan`.
+    Raises PlanError and ProfileError as `plan` does.
     """
     _check_unplanned(program)
-    target = given.machine(target)
-    program = precision.assign(program, target, given.precision, given.precisions)
+    target = overrides.with_threads(target)
+    program = precision.assign(program, target, overrides.precision, overrides.precisions)
     planned = program.copy()
     planned.source = program.source or program
     planned.target, planned.threads = target.name, target.threads
-    ways = [_ways(planned, op, target) for op in program.ops]
-    _check_possible(ways, target)
-    choices = _choices(program, given)
-    usable = [_usable(of_op, given.algorithms) for of_op in ways]
+    variants = [_variants(planned, op, target) for op in program.ops]
+    _check_possible(variants, target)
+    choices = _choices(program, overrides)
+    allowed = [_allowed(of_op, overrides.algorithms) for of_op in variants]
     fixed = {output for output, choice in choices.items() if choice != Choice()}
-    neighbors = Neighbors(planned, usable, fixed)
-    decided = [
-        _decided(of_op, by_rule, choice, neighbors)
-        for of_op, by_rule, choice in zip(ways, usable, choices.values(), strict=True)
+    candidates = FusionCandidates(planned, allowed, fixed)
+    selections = [
+        _select(of_op, by_rule, choice, candidates)
+        for of_op, by_rule, choice in zip(variants, allowed, choices.values(), strict=True)
     ]
-    taken = set[str]().union(*map(neighbors.taken, decided))
-    planned.ops[:] = producer_fusion.without([way.op for way in decided], taken, planned.outputs)
-    _check_not_taken(fixed, program, planned)
+    absorbed = set[str]().union(*map(candidates.absorbed, selections))
+    ops = [selection.op for selection in selections]
+    planned.ops[:] = producer_fusion.remove_absorbed(ops, absorbed, planned.outputs)
+    _check_not_absorbed(fixed, program, planned)
     return planned
 
 
@@ -118,172 +119,182 @@ def _check_unplanned(program: Program) -> None:
         raise PlanError(
             f"the program is already planned for {program.target}",
             where=f"program {program.name}",
-            hint="plan the program that it was made from: packed weights cannot be packed again",
+            hint="plan the source program: packed weights cannot be packed again",
         )
 
 
-def _choices(program: Program, given: Plan) -> dict[str, Choice]:
-    """What is decided for each operator, by its first output."""
+def _choices(program: Program, overrides: Plan) -> dict[str, Choice]:
+    """The override of each operator, by the name of its first output."""
     outputs = (op.outputs[0] for op in program.ops)
-    return dict(zip(outputs, given.of(program), strict=True))
+    return dict(zip(outputs, overrides.choices(program), strict=True))
 
 
-def _check_not_taken(fixed: Iterable[str], program: Program, planned: Program) -> None:
-    """PlanError when a plan says something of an operator that is not in it any more."""
-    left = {op.outputs[0] for op in planned.ops}
+def _check_not_absorbed(fixed: Iterable[str], program: Program, planned: Program) -> None:
+    """PlanError if a later operator has absorbed an operator that the plan file configures."""
+    remaining = {op.outputs[0] for op in planned.ops}
     for op in program.ops:
-        if op.outputs[0] in fixed and op.outputs[0] not in left:
+        if op.outputs[0] in fixed and op.outputs[0] not in remaining:
             raise PlanError(
-                "the plan decides something, and lets an operator behind it compute it, too",
+                "the plan configures this operator, and also an algorithm that absorbs it",
                 where=_where(op),
-                hint="leave out the one or the other",
+                hint="remove one of the two from the plan",
             )
 
 
 def operator_costs(planned: Program, target: Target) -> list[Cost]:
-    """What each operator of a planned program takes by the planner's measure, nothing for those
-    that there is one way to compute.
+    """The modeled cost of each operator of a planned program; `NO_COST` for operators with a single
+    algorithm.
     """
-    return [KernelChoice(planned, op, algorithms.of(op), target).cost() for op in planned.steps]
+    return [
+        KernelSelection(planned, op, algorithms.algorithm_of(op), target).cost()
+        for op in planned.steps
+    ]
 
 
 def total_cycles(planned: Program, target: Target) -> float:
-    """Cycles of a whole inference by the planner's measure, where what there is one way to compute
-    counts with an estimate: for choices that change which operators there are.
+    """Modeled cycles of a whole inference.
+
+    Operators with a single algorithm count with an estimate, so that programs with different
+    operators (such as those of a precision search) can be compared.
     """
-    rest = 0.0
+    others = 0.0
     for op in planned.steps:
-        if algorithms.of(op) is None:
+        if algorithms.algorithm_of(op) is None:
             name = op.attributes.get("kernel", "")
-            rest += of_elements(planned, op, kernels.kernel(name) if name else None, target)
-    return rest + sum(part.cycles for part in operator_costs(planned, target))
+            kernel = kernels.kernel(name) if name else None
+            others += element_wise_cycles(planned, op, kernel, target)
+    return others + sum(cost.cycles for cost in operator_costs(planned, target))
 
 
-def _ways(program: Program, op: Op, target: Target) -> Ways:
-    """How an operator can be computed, if the target has what that needs."""
+def _variants(program: Program, op: Op, target: Target) -> Variants:
+    """Every algorithm for an operator, whether or not the target has its kernels."""
     return {
-        name: KernelChoice(program, lowered, algorithms.found()[name], target)
+        name: KernelSelection(program, lowered, algorithms.registry()[name], target)
         for name, lowered in algorithms.lower(program, op, target).items()
-    } or {"": KernelChoice(program, op, algorithms.of(op), target)}
+    } or {"": KernelSelection(program, op, algorithms.algorithm_of(op), target)}
 
 
-def _check_possible(ways: Iterable[Ways], target: Target) -> None:
-    """ProfileError or PlanError, with all that is missing, unless there is a way for each."""
-    lacking = [
+def _check_possible(variants: Iterable[Variants], target: Target) -> None:
+    """ProfileError or PlanError that lists everything that is missing, unless each operator has a
+    possible variant.
+    """
+    missing = [
         words
-        for of_op in ways
-        if all(way.missing() for way in of_op.values())
+        for of_op in variants
+        if all(variant.missing() for variant in of_op.values())
         for words in of_op.get(algorithms.DIRECT, of_op[next(iter(of_op))]).missing()
     ]
-    what = ", ".join(sorted({*lacking}))
-    if what and target.profile:
-        raise _left_out(what, target.profile)
-    if what:
+    text = ", ".join(sorted({*missing}))
+    if text and target.profile:
+        raise _excluded(text, target.profile)
+    if text:
         raise PlanError(
-            f"the model needs {what}, which {target.name} cannot run",
+            f"the model needs {text}, which {target.name} cannot run",
             hint="add one to kernels/, at least a portable one",
         )
 
 
-def _check_held(planned: Program, target: Target) -> None:
-    """ProfileError where the profile lacks what might have gone, such as a concatenation of what
-    could not be written in its place.
-    """
-    lacking = {op.type for op in planned.ops if op.type in concat_elision.PLACED}
-    lacking = {type for type in lacking if not target.holds(type)}
-    if lacking and target.profile:
-        raise _left_out(", ".join(sorted(lacking)), target.profile)
+def _check_remaining_copies(planned: Program, target: Target) -> None:
+    """ProfileError if concat elision has left an operator that the profile lacks."""
+    types = {op.type for op in planned.ops if op.type in concat_elision.ELIDED_TYPES}
+    missing = {type for type in types if not target.holds(type)}
+    if missing and target.profile:
+        raise _excluded(", ".join(sorted(missing)), target.profile)
 
 
-def _left_out(what: str, profile: Profile) -> ProfileError:
+def _excluded(missing: str, profile: Profile) -> ProfileError:
     return ProfileError(
-        f"the model needs {what}, which the profile leaves out",
+        f"the model needs {missing}, which the profile excludes",
         where=f"profile {profile.name}",
-        hint="take another profile, or none: then the binary holds just what the model needs",
+        hint="use another profile, or none: then the binary holds exactly what the model needs",
     )
 
 
-def _usable(ways: Ways, allowed: tuple[str, ...]) -> Ways:
-    """The possible ways of those that are `allowed`, or else one that is possible: there is one."""
-    possible = {name: way for name, way in ways.items() if not way.missing()}
-    other = algorithms.DIRECT if algorithms.DIRECT in possible else next(iter(possible))
-    usable = {name: way for name, way in possible.items() if name in allowed}
-    return usable or {other: possible[other]}
+def _allowed(variants: Variants, algorithm_names: tuple[str, ...]) -> Variants:
+    """The possible variants among the allowed algorithms, or one other if there is none."""
+    possible = {name: variant for name, variant in variants.items() if not variant.missing()}
+    fallback = algorithms.DIRECT if algorithms.DIRECT in possible else next(iter(possible))
+    allowed = {name: variant for name, variant in possible.items() if name in algorithm_names}
+    return allowed or {fallback: possible[fallback]}
 
 
-def _decided(ways: Ways, usable: Ways, choice: Choice, neighbors: Neighbors) -> KernelChoice:
-    """The way of the algorithm that `choice` names, or the one of the `usable` ways that takes the
-    fewest cycles, with what it leaves to others; its operator has its kernels.
+def _select(
+    variants: Variants, allowed: Variants, choice: Choice, candidates: FusionCandidates
+) -> KernelSelection:
+    """Selects the variant that `choice` names, or else the cheapest of the `allowed` ones, and
+    assigns its kernels.
+
+    The cost of a variant includes the operators that it leaves and another variant would absorb.
     """
     if choice.algorithm:
-        _check_algorithm(choice.algorithm, ways)
-        way = ways[choice.algorithm]
-    elif len(usable) == 1:
-        (way,) = usable.values()
+        _check_algorithm(choice.algorithm, variants)
+        variant = variants[choice.algorithm]
+    elif len(allowed) == 1:
+        (variant,) = allowed.values()
     else:
-        left = neighbors.left(usable)
-        way = usable[min(usable, key=lambda name: usable[name].least_cycles() + left[name])]
-    _check(way.op, choice.values)
-    way.choose(choice.values)
-    return way
+        unfused = candidates.unfused_cycles(allowed)
+        variant = allowed[min(allowed, key=lambda name: allowed[name].min_cycles() + unfused[name])]
+    _check_values(variant.op, choice.values)
+    variant.assign(choice.values)
+    return variant
 
 
-def _check_algorithm(wanted: str, ways: Ways) -> None:
-    """PlanError unless the algorithm is among the possible ones; says why it is not."""
-    possible = [name for name, way in ways.items() if not way.missing()]
-    if wanted in possible:
+def _check_algorithm(name: str, variants: Variants) -> None:
+    """PlanError with the reason if the named algorithm is not possible."""
+    possible = [other for other, variant in variants.items() if not variant.missing()]
+    if name in possible:
         return
-    some = next(iter(ways.values()))
+    any_variant = next(iter(variants.values()))
     reason = ""
-    if wanted in ways:
-        profile = some.target.profile
-        lacks = f"the profile {profile.name}" if profile else some.target.name
-        reason = f": {lacks} lacks {', '.join(ways[wanted].missing())}"
+    if name in variants:
+        profile = any_variant.target.profile
+        owner = f"the profile {profile.name}" if profile else any_variant.target.name
+        reason = f": {owner} lacks {', '.join(variants[name].missing())}"
     raise PlanError(
-        f"{wanted} cannot compute this operator{reason}",
-        where=_where(some.op),
+        f"{name} cannot compute this operator{reason}",
+        where=_where(any_variant.op),
         hint="only operators with packed weights have a choice of algorithms"
-        if "" in ways
-        else f"leave algorithm out, or use {', '.join(possible)}",
+        if "" in variants
+        else f"remove algorithm, or use {', '.join(possible)}",
     )
 
 
-def _check(op: Op, values: Mapping[str, Value]) -> None:
-    """PlanError when the operator's plan has no such values; kernels are checked where they are
-    chosen.
+def _check_values(op: Op, values: Mapping[str, Value]) -> None:
+    """PlanError for an unknown plan attribute or a value outside its range. Kernel names are
+    checked where kernels are assigned.
     """
-    known = {a.name: a for a in op.schema.attributes if a.plan}
-    if unknown := [name for name in values if name not in known]:
+    attributes = {a.name: a for a in op.schema.attributes if a.plan}
+    if unknown := [name for name in values if name not in attributes]:
         raise PlanError(
             f"the plan of the operator has no {', '.join(unknown)}",
             where=_where(op),
-            hint=f"it has {', '.join(known) or 'nothing to decide'}",
+            hint=f"it has {', '.join(attributes) or 'nothing to decide'}",
         )
     for name, value in values.items():
-        match known[name].type:
+        match attributes[name].type:
             case "kernel":
-                fits, hint = isinstance(value, str), "use the name of a kernel, in quotes"
+                is_valid, hint = isinstance(value, str), "use the name of a kernel, in quotes"
             case "bool":
-                fits, hint = isinstance(value, bool), "use true or false"
+                is_valid, hint = isinstance(value, bool), "use true or false"
             case _:
-                least, most = known[name].range
-                fits = type(value) is int and least <= value <= most
-                hint = f"use a number from {least} to {most}"
-        if not fits:
+                low, high = attributes[name].range
+                is_valid = type(value) is int and low <= value <= high
+                hint = f"use a number from {low} to {high}"
+        if not is_valid:
             raise PlanError(f"{name} cannot be {value!r}", where=_where(op), hint=hint)
 
 
-def _cut(program: Program, op: Op, target: Target, choice: Choice) -> None:
-    """Sets the numbers of an operator's plan: to what is chosen, or by the rules."""
-    if algorithm := algorithms.of(op):
-        ruled = algorithm.blocks(program, op, target)
+def _set_block_sizes(program: Program, op: Op, target: Target, choice: Choice) -> None:
+    """Sets an operator's block sizes to the values of `choice`, or else by the rules."""
+    if algorithm := algorithms.algorithm_of(op):
+        sizes = algorithm.block_sizes(program, op, target)
     else:
-        ruled = {
+        sizes = {
             name: rule(program, op, target)
             for name, rule in blocking.RULES.items()
             if name in op.attributes
         }
-    for name, value in ruled.items():
+    for name, value in sizes.items():
         range = op.schema.attribute(name).range
         op.attributes[name] = choice.values.get(name, min(value, range[1]) if range else value)
 

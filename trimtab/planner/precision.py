@@ -1,10 +1,10 @@
-"""In which type each operator computes: docs/precision.md has the rules.
+"""Precision: in which dtype each operator computes. docs/precision.md has the rules.
 
-A program of `precision` f16 computes in f16 wherever the target's binary can; inputs and outputs of
-the program stay what they are. Casts lie where a minimum cut says: an operator gains as much as it
-has to do, and a tensor whose maker and readers differ costs a conversion, once. Which operators
-compute on integers stands in the program already, as that takes samples
-(`trimtab.quantization`); with `mixed` the plan says of the others which may compute in f16.
+A program of `precision` f16 computes in f16 wherever the target's binary can; graph inputs and
+outputs keep their dtypes. A minimum cut decides where casts are inserted: an operator in f16 gains
+in proportion to its work, and a tensor whose producer and consumers differ costs one conversion.
+Quantization needs samples, so the program itself already says which operators compute on int8
+values (`trimtab.quantization`); with `mixed`, the plan says which of the others may compute in f16.
 """
 
 from __future__ import annotations
@@ -13,94 +13,95 @@ from collections.abc import Mapping
 
 from trimtab import schema
 from trimtab.errors import PlanError
-from trimtab.planner.float16 import halved
+from trimtab.planner.float16 import to_f16
 from trimtab.program import Op, Program
 from trimtab.program.min_cut import INFINITE, SINK, SOURCE, MinCut
 from trimtab.target import Target
 
 PRECISIONS = ("f32", "f16", "int8", "mixed")
 TYPES = PRECISIONS[:3]
-"""What a plan of precision mixed may say of an operator."""
+"""The dtypes that a plan of precision mixed may assign to an operator."""
 
 _FLOATS = ("f32", "f16")
 
-# Estimates, in multiply-adds of float32: what an element costs to convert (it is loaded, converted
-# and stored, where a vector of multiply-adds is one instruction), what an operator costs to call,
-# and what an element that is computed in half the bytes saves.
+# Estimates in float32 multiply-adds: conversion of one element (load, convert, store, where a
+# vector of multiply-adds is one instruction), call of one operator, and the saving per element that
+# is computed in half the bytes.
 _CONVERT, _CALL, _ELEMENT = 4, 4096, 1
 
-# Where f16 is computed in float, element by element: slow, but what a developer tests on.
+# The architecture that emulates f16 in float32, element by element: slow, for tests on developers'
+# machines.
 _EMULATES = "x86_64"
 
-_STAY = "--precision f32, which it is by default"
+_F32_HINT = "--precision f32, which is the default"
 
 
 def assign(
     program: Program, target: Target, precision: str, types: Mapping[str, str] | None = None
 ) -> Program:
-    """`program` with the types of `precision` and casts between them; itself where it has them
-    already. `types`: with mixed, those of operators, by name.
+    """Assigns dtypes for `precision` and inserts casts; returns `program` itself if it has them
+    already. `types`: for mixed, the dtype of each operator by name.
 
-    PlanError when the target cannot compute in it, a constant does not fit, or integers are asked
-    for that the program has not.
+    PlanError if the target does not support the dtype, a constant does not fit, or int8 is
+    requested for a program that is not quantized.
     """
     types = types or {}
-    wanted = {precision} if precision != "mixed" else {*types.values()}
+    requested = {precision} if precision != "mixed" else {*types.values()}
     if precision == "mixed" and not types:
         raise PlanError(
-            "which operators compute in which type is not known",
+            "precision mixed needs the precision of each operator",
             where="precision mixed",
             hint='--precision mixed --calibration FOLDER --budget "top1 >= 99 %" searches, or a '
             "plan with [precisions]",
         )
-    if "int8" in wanted and not is_quantized(program):
+    if "int8" in requested and not is_quantized(program):
         raise PlanError(
-            "the network is not quantized, and what its integers stand for takes samples",
+            "the network is not quantized, and quantization needs samples",
             where=f"precision {precision}",
             hint="--calibration FILE.npz or FOLDER, or trimtab.quantize(program, samples)",
         )
-    if "f16" not in wanted or any(_is_half(program, op) for op in program.ops):
+    if "f16" not in requested or any(_is_f16(program, op) for op in program.ops):
         return program
     _check(target)
-    barred = {name for name, kind in types.items() if kind != "f16"}
-    return _CastInserter(program, _choose(program, target, barred)).run()
+    excluded = {name for name, dtype in types.items() if dtype != "f16"}
+    return _CastInserter(program, _choose(program, target, excluded)).run()
 
 
 def is_quantized(program: Program) -> bool:
-    """Whether some of its tensors are quantized integers."""
+    """Whether any tensor of the program is quantized."""
     return any(var.quantization is not None for var in program.vars.values())
 
 
-def has_half(target: Target) -> bool:
-    """Whether f16 is computed in, and not only stored."""
+def has_f16_kernels(target: Target) -> bool:
+    """Whether the target has f16 arithmetic, not only conversions."""
     return any(k.family == "gemm" and k.dtype == "f16" and not k.portable for k in target.kernels())
 
 
-def _is_half(program: Program, op: Op) -> bool:
+def _is_f16(program: Program, op: Op) -> bool:
     return any(program.vars[name].dtype == "f16" for name in op.outputs)
 
 
-def can_compute_half(target: Target) -> bool:
-    """Whether f16 is computed in somehow, if slowly."""
-    return has_half(target) or target.arch == _EMULATES
+def can_compute_f16(target: Target) -> bool:
+    """Whether the target can compute in f16, natively or emulated."""
+    return has_f16_kernels(target) or target.arch == _EMULATES
 
 
 def _check(target: Target) -> None:
-    if not can_compute_half(target):
+    if not can_compute_f16(target):
         raise PlanError(
-            f"{target.name} has no arithmetic in f16",
+            f"{target.name} has no f16 arithmetic",
             where="precision f16",
-            hint="--weights f16 halves the weights in the file, and computes in f32",
+            hint="--weights f16 halves the weights in the file and computes in f32",
         )
 
 
-def _choose(program: Program, target: Target, barred: set[str]) -> set[int]:
-    """The operators that compute in f16, by id(op): the source's side of the cut."""
-    held = {(k.family, k.dtype) for k in target.kernels()}
+def _choose(program: Program, target: Target, excluded: set[str]) -> set[int]:
+    """The operators that compute in f16, by id(op): the source side of the cut."""
+    families = {(k.family, k.dtype) for k in target.kernels()}
     cut = MinCut()
     nodes = {}
     for op in program.ops:
-        if op.name not in barred and _can(program, op, held):
+        if op.name not in excluded and _supports_f16(program, op, families):
             nodes[id(op)] = cut.node()
             cut.add(SOURCE, nodes[id(op)], _gain(program, op))
     makers = {name: op for op in program.ops for name in op.outputs}
@@ -112,18 +113,18 @@ def _choose(program: Program, target: Target, barred: set[str]) -> set[int]:
     for name, var in program.vars.items():
         if var.dtype != "f32" or var.data is not None:
             continue
-        made = nodes.get(id(makers[name]), SINK) if name in makers else SINK
-        read = {nodes.get(id(op), SINK) for op in readers.get(name, [])}
+        producer = nodes.get(id(makers[name]), SINK) if name in makers else SINK
+        consumers = {nodes.get(id(op), SINK) for op in readers.get(name, [])}
         if program.is_output(name):
-            read.add(SINK)
-        # One conversion serves all readers that disagree with the maker.
+            consumers.add(SINK)
+        # One conversion serves all consumers whose dtype differs from the producer's.
         cost = var.count * _CONVERT + _CALL
-        some_single, some_half = cut.node(), cut.node()
-        cut.add(made, some_single, cost)
-        cut.add(some_half, made, cost)
-        for reader in read:
-            cut.add(some_single, reader, INFINITE)
-            cut.add(reader, some_half, INFINITE)
+        any_f32, any_f16 = cut.node(), cut.node()
+        cut.add(producer, any_f32, cost)
+        cut.add(any_f16, producer, cost)
+        for reader in consumers:
+            cut.add(any_f32, reader, INFINITE)
+            cut.add(reader, any_f16, INFINITE)
     side = cut.source_side()
     return {op for op, node in nodes.items() if node in side}
 
@@ -133,8 +134,8 @@ def _port(op: Op, index: int) -> schema.Port:
     return ports[min(index, len(ports) - 1)]
 
 
-def _can(program: Program, op: Op, held: set[tuple[str, str]]) -> bool:
-    """Whether the target's binary can compute `op` in f16."""
+def _supports_f16(program: Program, op: Op, kernel_families: set[tuple[str, str]]) -> bool:
+    """Whether the kernels of the target's binary can compute `op` in f16."""
     if "f16" not in op.schema.dtypes or op.type == "cast":
         return False
     operands = [*op.inputs, *op.outputs]
@@ -147,7 +148,7 @@ def _can(program: Program, op: Op, held: set[tuple[str, str]]) -> bool:
             families = schema.operator(activation).families if activation else ()
         elif attribute.optional:
             continue
-        if families and not any((family, "f16") in held for family in families):
+        if families and not any((family, "f16") in kernel_families for family in families):
             return False
     return True
 
@@ -165,27 +166,29 @@ def _gain(program: Program, op: Op) -> int:
 
 
 class _CastInserter:
-    """Walks forward: results get the types of their operators, operands those that these want."""
+    """Inserts casts in one forward walk: results get the dtypes of their operators, and operands
+    are cast to the dtypes that their consumers need.
+    """
 
-    def __init__(self, program: Program, half: set[int]) -> None:
+    def __init__(self, program: Program, f16_ops: set[int]) -> None:
         self.program = program.copy()
         self.program.source = program.source or program
         ops = zip(program.ops, self.program.ops, strict=True)
-        self.types = {id(twin): "f16" if id(op) in half else "f32" for op, twin in ops}
+        self.types = {id(twin): "f16" if id(op) in f16_ops else "f32" for op, twin in ops}
         self.twins: dict[tuple[str, str], str] = {}
         self.ops: list[Op] = []
 
     def run(self) -> Program:
-        """The program with its types."""
+        """The program with casts."""
         for op in self.program.ops:
-            wanted = self.types[id(op)]
+            dtype = self.types[id(op)]
             op.inputs = [
-                name if not name or _port(op, i).index else self._operand(name, wanted)
+                name if not name or _port(op, i).index else self._operand(name, dtype)
                 for i, name in enumerate(op.inputs)
             ]
             self.ops.append(op)
-            if wanted == "f16":
-                self._halve_results(op)
+            if dtype == "f16":
+                self._convert_results(op)
         self.program.ops[:] = self.ops
         used = {name for op in self.ops for name in op.inputs}
         used |= {*self.program.inputs, *self.program.outputs}
@@ -194,20 +197,20 @@ class _CastInserter:
                 del self.program.vars[var.name]
         return self.program
 
-    def _operand(self, name: str, wanted: str) -> str:
-        """`name` in the type `wanted`: itself, or a twin that is made before its reader."""
-        name = self.twins.get((name, wanted), name)
+    def _operand(self, name: str, dtype: str) -> str:
+        """`name` as `dtype`: itself, or a converted twin that is computed before its consumer."""
+        name = self.twins.get((name, dtype), name)
         var = self.program.vars[name]
-        if var.dtype not in _FLOATS or var.dtype == wanted:
+        if var.dtype not in _FLOATS or var.dtype == dtype:
             return name
         if var.data is not None:
             twin = self.program.block.add_constant(
-                halved(var.data, name, _STAY), f"{name}.{wanted}"
+                to_f16(var.data, name, _F32_HINT), f"{name}.{dtype}"
             )
             self.program.vars[twin].layout = var.layout
         else:
-            twin = self._cast(name, wanted, f"{name}.{wanted}")
-        self.twins[name, wanted] = twin
+            twin = self._cast(name, dtype, f"{name}.{dtype}")
+        self.twins[name, dtype] = twin
         return twin
 
     def _cast(self, name: str, dtype: str, result: str) -> str:
@@ -216,8 +219,8 @@ class _CastInserter:
         self.ops.append(cast)
         return cast.outputs[0]
 
-    def _halve_results(self, op: Op) -> None:
-        """Those that leave the program get a twin of their name, which is what it was."""
+    def _convert_results(self, op: Op) -> None:
+        """Makes the results f16. A graph output keeps its name and dtype through a cast."""
         block = self.program.block
         for index, name in enumerate(op.outputs):
             var = block.vars[name]

@@ -1,72 +1,73 @@
-"""Operators that another one computes, too: which an algorithm takes over from those before it, and
-what it takes to leave them alone.
-"""
+"""Producer fusion: which earlier operators an algorithm absorbs, and their cost if it does not."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping
 
-from trimtab.planner.kernel_selection import KernelChoice
+from trimtab.planner.kernel_selection import KernelSelection
 from trimtab.program import Op, Program
 
-Ways = Mapping[str, KernelChoice]
-"""How an operator can be computed, by the names of algorithms; "" is the one way of an operator
-that there is no choice for.
-"""
+Variants = Mapping[str, KernelSelection]
+"""Variants of one operator by the names of algorithms; "" for an operator without a choice."""
 
 
-class Neighbors:
-    """The operators of a program before one that may take them over.
+class FusionCandidates:
+    """The operators of a program that a later operator may absorb.
 
-    `ways`: those of each operator that a rule may choose from. `fixed`: the first outputs of
-    operators that must not be taken over by a rule.
+    `variants`: the allowed variants of each operator. `fixed`: first outputs of operators that the
+    rule must not absorb, because a plan configures them.
     """
 
-    def __init__(self, program: Program, ways: Iterable[Ways], fixed: Collection[str]) -> None:
+    def __init__(
+        self, program: Program, variants: Iterable[Variants], fixed: Collection[str]
+    ) -> None:
         self._program, self._fixed = program, fixed
-        self._ways = {op.outputs[0]: usable for op, usable in zip(program.ops, ways, strict=True)}
+        pairs = zip(program.ops, variants, strict=True)
+        self._variants = {op.outputs[0]: of_op for op, of_op in pairs}
 
-    def taken(self, way: KernelChoice) -> set[str]:
-        """First outputs of the operators that are not needed for what `way` computes: those between
-        its inputs and those of the operator that it was made of.
+    def absorbed(self, variant: KernelSelection) -> set[str]:
+        """First outputs of the operators that `variant` absorbs: those between its own inputs and
+        the inputs of the operator that it was lowered from.
         """
-        maker = self._program.block.producer(way.op.outputs[0])
-        found, names = set[str](), [*maker.inputs] if maker else []
-        while names:
-            name = names.pop()
-            before = self._program.block.producer(name) if name else None
-            if before is not None and name not in way.op.inputs:
-                found.add(before.outputs[0])
-                names += before.inputs
-        return found
+        lowered_from = self._program.block.producer(variant.op.outputs[0])
+        outputs, pending = set[str](), [*lowered_from.inputs] if lowered_from else []
+        while pending:
+            name = pending.pop()
+            producer = self._program.block.producer(name) if name else None
+            if producer is not None and name not in variant.op.inputs:
+                outputs.add(producer.outputs[0])
+                pending += producer.inputs
+        return outputs
 
-    def left(self, ways: Ways) -> dict[str, float]:
-        """What each of the ways of one operator leaves to operators that another of them takes
-        over; more than anything, where it takes over one that is fixed.
+    def unfused_cycles(self, variants: Variants) -> dict[str, float]:
+        """Cycles of the operators that a variant does not absorb but another one does, by variant;
+        infinite for a variant that would absorb a fixed operator.
         """
-        taken = {name: self.taken(way) for name, way in ways.items()}
-        some = set[str]().union(*taken.values())
+        absorbed = {name: self.absorbed(variant) for name, variant in variants.items()}
+        all_absorbed = set[str]().union(*absorbed.values())
         return {
             name: math.inf
             if not own.isdisjoint(self._fixed)
-            else sum(self._alone(output) for output in sorted(some - own))
-            for name, own in taken.items()
+            else sum(self._unfused_cycles_of(output) for output in sorted(all_absorbed - own))
+            for name, own in absorbed.items()
         }
 
-    def _alone(self, output: str) -> float:
-        """What an operator takes by itself."""
-        ways = self._ways[output].values()
-        return min((way.least_cycles() for way in ways if not self.taken(way)), default=0.0)
+    def _unfused_cycles_of(self, output: str) -> float:
+        """Cycles of one operator that absorbs nothing itself."""
+        variants = self._variants[output].values()
+        return min((v.min_cycles() for v in variants if not self.absorbed(v)), default=0.0)
 
 
-def without(ops: Iterable[Op], taken: Collection[str], outputs: Iterable[str]) -> list[Op]:
-    """`ops` without those whose first outputs are `taken` and that no other one, and none of
-    `outputs`, needs.
+def remove_absorbed(
+    ops: Iterable[Op], absorbed: Collection[str], outputs: Iterable[str]
+) -> list[Op]:
+    """Removes the operators whose first outputs are `absorbed`, unless a remaining operator or one
+    of the program's `outputs` needs them.
     """
-    needed, kept = {*outputs}, list[Op]()
+    needed, remaining = {*outputs}, list[Op]()
     for op in reversed([*ops]):
-        if op.outputs[0] not in taken or not needed.isdisjoint(op.outputs):
-            kept.append(op)
+        if op.outputs[0] not in absorbed or not needed.isdisjoint(op.outputs):
+            remaining.append(op)
             needed.update(op.inputs)
-    return kept[::-1]
+    return remaining[::-1]

@@ -1,4 +1,4 @@
-"""What it costs to plan within a profile: beside the plan that nothing limits."""
+"""Overhead of a profile: how much slower a plan is than one that may use every kernel."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from trimtab.planner import algorithms, planner
-from trimtab.planner.plan_file import Plan, keys
+from trimtab.planner.plan_file import Plan, operator_keys
 from trimtab.program import Op, Program
 from trimtab.target import Target
 
@@ -14,10 +14,10 @@ _SHOWN = 4
 
 
 @dataclass(frozen=True)
-class Price:
-    """`time`: that of the operators of which there is a choice of algorithms, relative to the plan
-    without a profile, by the planner's measure. `changed`: how each operator that has another
-    algorithm or kernel is called, what it has, and what it would have.
+class ProfileOverhead:
+    """`time`: modeled time of the operators with a choice of algorithms, relative to the plan
+    without a profile. `changed`: (operator key, algorithm or kernel with the profile, without it)
+    of each operator that differs.
     """
 
     time: float
@@ -27,37 +27,43 @@ class Price:
         if not self.changed:
             return "the plan is the same as without it"
         more = f", and {len(self.changed) - _SHOWN} more" if len(self.changed) > _SHOWN else ""
-        named = ", ".join(
-            f"{key} {own} instead of {was}" for key, own, was in self.changed[:_SHOWN]
+        changes = ", ".join(
+            f"{key} {within} instead of {without}" for key, within, without in self.changed[:_SHOWN]
         )
-        return f"estimated time x {self.time:.2f} of the plan without it: {named}{more}"
+        return f"estimated time x {self.time:.2f} of the plan without it: {changes}{more}"
 
 
-def price(optimized: Program, target: Target, given: Plan | None = None) -> Price:
-    """What it costs to plan `optimized` within the profile of `target`."""
-    given = given or Plan()
-    open_target = replace(given.machine(target), profile=None)
-    within, free = (planner.decide(optimized, machine, given) for machine in (target, open_target))
-    twins = {twin.outputs[0]: twin for twin in free.ops}
-    own, least = (
-        sum(cost.cycles for cost in planner.operator_costs(plan, open_target))
-        for plan in (within, free)
+def profile_overhead(
+    optimized: Program, target: Target, overrides: Plan | None = None
+) -> ProfileOverhead:
+    """Compares the plan of `optimized` within the profile of `target` with the unrestricted
+    plan.
+    """
+    overrides = overrides or Plan()
+    unrestricted = replace(overrides.with_threads(target), profile=None)
+    restricted_plan, free_plan = (
+        planner.decide(optimized, machine, overrides) for machine in (target, unrestricted)
+    )
+    twins = {twin.outputs[0]: twin for twin in free_plan.ops}
+    restricted_cycles, free_cycles = (
+        sum(cost.cycles for cost in planner.operator_costs(plan, unrestricted))
+        for plan in (restricted_plan, free_plan)
     )
     changed = tuple(
         (key, *difference)
-        for key, op in zip(keys(within), within.ops, strict=True)
-        if (twin := twins.get(op.outputs[0]))  # another one computes it, too
+        for key, op in zip(operator_keys(restricted_plan), restricted_plan.ops, strict=True)
+        if (twin := twins.get(op.outputs[0]))  # absent if another operator absorbs it
         and (difference := next(_differences(op, twin), None))
     )
-    return Price(own / least if least else 1.0, changed)
+    return ProfileOverhead(restricted_cycles / free_cycles if free_cycles else 1.0, changed)
 
 
 def _differences(op: Op, other: Op) -> Iterator[tuple[str, str]]:
-    """Algorithms, or kernels where the algorithm is the same."""
-    own, was = algorithms.of(op), algorithms.of(other)
-    if own and was and own is not was:
-        yield own.name, was.name
-    called = [attribute.name for attribute in op.schema.attributes if attribute.type == "kernel"]
-    for name in called:
+    """Different algorithms, or different kernels of the same algorithm."""
+    algorithm, other_algorithm = algorithms.algorithm_of(op), algorithms.algorithm_of(other)
+    if algorithm and other_algorithm and algorithm is not other_algorithm:
+        yield algorithm.name, other_algorithm.name
+    names = [attribute.name for attribute in op.schema.attributes if attribute.type == "kernel"]
+    for name in names:
         if op.attributes[name] != other.attributes.get(name):
             yield op.attributes[name], other.attributes.get(name, "none")

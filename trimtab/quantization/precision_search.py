@@ -17,7 +17,7 @@ from trimtab import passes
 from trimtab.accuracy import Accuracy, Candidate, Demand, OperatorTradeoff, Search
 from trimtab.planner import planner
 from trimtab.planner.plan_file import Plan
-from trimtab.planner.precision import can_compute_half, has_half
+from trimtab.planner.precision import can_compute_f16, has_f16_kernels
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
 from trimtab.quantization import insert_qdq
@@ -84,7 +84,7 @@ class _Searcher:
     def run(self) -> Found:
         """Weighs, then gives up operators in their order."""
         self._try((), integers=False)
-        if has_half(self._target) and can_compute_half(Target.host()):
+        if has_f16_kernels(self._target) and can_compute_f16(Target.host()):
             self._float = "f16"
             if not self._keeps(self._try((), integers=False)):
                 self._float = "f32"

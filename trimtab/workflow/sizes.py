@@ -15,7 +15,7 @@ from trimtab.pipeline.build import Recipe, build, network_of
 from trimtab.pipeline.pack import pack
 from trimtab.pipeline.resolve import model_path
 from trimtab.planner import code_bytes
-from trimtab.planner.code_bytes import CodeBytes
+from trimtab.planner.code_bytes import CodeSizes
 from trimtab.progress import SILENT, Progress
 
 # What every binary has; strings, tables and what operators share grow with its operators.
@@ -51,12 +51,12 @@ def weigh(
     return weighed
 
 
-def measure_code(progress: Progress = SILENT) -> dict[str, CodeBytes]:
+def measure_code(progress: Progress = SILENT) -> dict[str, CodeSizes]:
     """What each operator and kernel adds to a binary of everything in float32, by architecture.
     Raises whatever ends a build.
     """
     found = {}
-    full = code_bytes.weighed_profile()
+    full = code_bytes.measured_profile()
     for name in dict.fromkeys(toolchain for toolchain, _ in TARGETS):
         with tempfile.TemporaryDirectory(prefix="trimtab-") as folder:
             profile = Path(folder) / f"{full.name}.toml"
@@ -91,7 +91,7 @@ def _weighed(recipe: Recipe, progress: Progress) -> Weighed:
         )
 
 
-def _code_bytes(report: size.SizeReport) -> CodeBytes:
+def _code_bytes(report: size.SizeReport) -> CodeSizes:
     """What the planner weighs, of a binary of everything."""
 
     def named(kind: str) -> dict[str, int]:
@@ -101,4 +101,4 @@ def _code_bytes(report: size.SizeReport) -> CodeBytes:
             if group.startswith(f"{kind}:")
         }
 
-    return CodeBytes(sum(report.total(kind) for kind in _COMMON), named("op"), named("kernel"))
+    return CodeSizes(sum(report.total(kind) for kind in _COMMON), named("op"), named("kernel"))

@@ -20,12 +20,12 @@ def layers_of(program: Program) -> Iterator[tuple[str, KernelCall, int]]:
     kernels in another way than those below and in `planner.algorithms` are left out.
     """
     for op in program.ops:
-        if algorithm := algorithms.of(op):
+        if algorithm := algorithms.algorithm_of(op):
             for attribute, made, times in algorithm.kernel_calls(program, op):
                 yield op.attributes[attribute], made, times
             for packing in algorithm.packings(program, op).values():
                 if packing.at_load:
-                    yield from packing.at_load.layers
+                    yield from packing.at_load.calls
         elif name := op.attributes.get("kernel", ""):
             args_type = kernels.kernel(name).args_type
             if make := _MAKERS.get((op.type, args_type)) or _MAKERS.get(("", args_type)):
@@ -122,7 +122,7 @@ def assign(
         own = by_type.get((k.args_type, k.dtype))
         alike = _ALIKE.get(k.args_type, k.args_type)
         others = (counts for (args, _), counts in by_type.items() if args == alike)
-        typed = {layer.of_type(k.dtype): n for counts in others for layer, n in counts.items()}
+        typed = {layer.with_dtype(k.dtype): n for counts in others for layer, n in counts.items()}
         return own or Counter(
             {replace(layer, args_type=k.args_type): n for layer, n in typed.items()}
         )

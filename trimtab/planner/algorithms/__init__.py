@@ -1,9 +1,9 @@
-"""Ways to compute an operator whose weights are packed: one algorithm, in its variants, per module.
+"""Algorithms for operators with packed weights: one algorithm, with its variants, per module.
 
-An algorithm is a module of this package with `ALGORITHMS`, a tuple of what `Algorithm` asks for;
-modules with a leading underscore are helpers. All that is particular to it is there: which
-operators it computes, what that takes, how weights are packed, what its kernels are called for. The
-planner compares those that it finds.
+An algorithm is a module of this package with `ALGORITHMS`, a tuple of objects that implement
+`Algorithm`; modules with a leading underscore are helpers. The module contains everything that is
+specific to the algorithm: the operators that it computes, their work, the packing of their weights
+and their kernel calls. The planner compares the algorithms by the cost model.
 """
 
 from __future__ import annotations
@@ -27,57 +27,58 @@ if TYPE_CHECKING:
     from trimtab.planner.packing import Packing
 
 DIRECT = "direct"
-"""The algorithm that computes every operator of which there is a choice: what remains where none of
-those that are allowed can."""
+"""The fallback, which computes every operator with packed weights in float32 and float16."""
 
 
 class Algorithm(Protocol):
-    """One way to compute an operator. A plan's operators have its kernels in their attributes."""
+    """One algorithm. Operators of a plan carry its kernels and block sizes as attributes."""
 
     @property
     def name(self) -> str:
-        """What plan files call it."""
+        """The name in plan files."""
 
     @property
     def dtypes(self) -> tuple[str, ...]:
         """Element types that it computes in."""
 
     @property
-    def channels_alike(self) -> bool:
-        """True when channels of equal weights get equal results, to the last bit."""
+    def channel_invariant(self) -> bool:
+        """True if channels with equal weights get bit-equal results."""
 
     def lower(self, program: Program, op: Op, target: Target) -> Op | None:
-        """The operator that computes `op` in this way, without kernels yet; None where it cannot.
-        `op` stays as it is. With inputs that lie further back than those of `op` it computes what
-        lies between, too, which nothing else may read.
+        """Returns the operator that computes `op` with this algorithm, without kernels yet, or None
+        if it is not applicable. `op` is unchanged.
+
+        If the inputs of the result lie further back than those of `op`, it absorbs the operators in
+        between, whose results nothing else may read.
         """
 
-    def made(self, op: Op) -> bool:
-        """Whether an operator of a plan is computed in this way."""
+    def computes(self, op: Op) -> bool:
+        """Whether an operator of a plan uses this algorithm."""
 
     def fits(self, program: Program, op: Op, attribute: Attribute, kernel: Kernel) -> bool:
-        """Whether a kernel of one of the plan attribute's families can serve a lowered operator."""
+        """Whether a kernel of one of the attribute's families can serve a lowered operator."""
 
     def work(self, program: Program, op: Op, kernel: Kernel, target: Target) -> Work:
-        """What a lowered operator does when `kernel` computes its products, with all that it takes
-        over from others.
+        """The work of a lowered operator with `kernel` as its main kernel, absorbed operators
+        included.
         """
 
-    def blocks(self, program: Program, op: Op, target: Target) -> Mapping[str, int | bool]:
-        """The numbers of a plan, all of the operator's: how its work is cut for the caches. The
-        operator has its kernels, its operands their places.
+    def block_sizes(self, program: Program, op: Op, target: Target) -> Mapping[str, int | bool]:
+        """All block sizes of an operator, by plan attribute. Its kernels are assigned, and its
+        operands have their final strides.
         """
 
     def packings(self, program: Program, op: Op) -> Mapping[int, Packing]:
-        """Input index -> how that constant is packed for the kernel of an operator of a plan."""
+        """Input index -> the packing of that constant for the operator's kernel."""
 
     def kernel_calls(self, program: Program, op: Op) -> Iterator[tuple[str, KernelCall, int]]:
-        """(plan attribute, layer, how many times): what an operator of a plan calls kernels for."""
+        """Yields (plan attribute, call, count) for the kernel calls of an operator of a plan."""
 
 
 @cache
-def found() -> dict[str, Algorithm]:
-    """Every algorithm by its name; SchemaError when two have one name."""
+def registry() -> dict[str, Algorithm]:
+    """All algorithms by name; SchemaError if two have the same name."""
     modules = sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
     result: dict[str, Algorithm] = {}
     for module in modules:
@@ -86,7 +87,7 @@ def found() -> dict[str, Algorithm]:
                 raise SchemaError(
                     f"there are two algorithms {algorithm.name}",
                     where=f"trimtab/planner/algorithms/{module}.py",
-                    hint="plan files name them: give one of them another name",
+                    hint="rename one of them: plan files refer to algorithms by name",
                 )
             result[algorithm.name] = algorithm
     return result
@@ -94,30 +95,28 @@ def found() -> dict[str, Algorithm]:
 
 def names() -> tuple[str, ...]:
     """The names of all algorithms."""
-    return tuple(found())
+    return tuple(registry())
 
 
 def lower(program: Program, op: Op, target: Target) -> dict[str, Op]:
-    """The algorithms that can compute `op` on `target`, and the operator that each makes of it."""
+    """Algorithm name -> lowered operator, for each algorithm that can compute `op` on `target`."""
     dtype = program.dtype(op)
     lowered = {
         name: algorithm.lower(program, op, target)
-        for name, algorithm in found().items()
+        for name, algorithm in registry().items()
         if dtype in algorithm.dtypes
     }
-    return {name: twin for name, twin in lowered.items() if twin is not None}
+    return {name: derived for name, derived in lowered.items() if derived is not None}
 
 
-def of(op: Op) -> Algorithm | None:
-    """The algorithm of an operator of a plan; None where there is no choice of any."""
-    return next((algorithm for algorithm in found().values() if algorithm.made(op)), None)
+def algorithm_of(op: Op) -> Algorithm | None:
+    """The algorithm of an operator of a plan, or None if the operator has no choice."""
+    return next((algorithm for algorithm in registry().values() if algorithm.computes(op)), None)
 
 
-def twin(op: Op, type: str, **own: object) -> Op:
-    """`op` as an operator of another type, with the attributes that both have and some of its
-    `own`.
-    """
+def derived_op(op: Op, type: str, **overrides: object) -> Op:
+    """`op` as an operator of another type, with the attributes that both have and `overrides`."""
     operator = schema.operator(type)
-    kept = {a.name: op.attributes[a.name] for a in operator.attributes if a.name in op.attributes}
-    values = attributes.complete(operator, kept | own)
+    common = {a.name: op.attributes[a.name] for a in operator.attributes if a.name in op.attributes}
+    values = attributes.complete(operator, common | overrides)
     return Op(type, list(op.inputs), list(op.outputs), values, op.name)

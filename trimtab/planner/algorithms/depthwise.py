@@ -1,4 +1,4 @@
-"""Convolution of every channel by itself, without a sum over channels."""
+"""Depthwise convolution: every channel by itself, without a sum over channels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from trimtab import kernels
 from trimtab.kernels import Kernel
 from trimtab.planner import blocking
-from trimtab.planner.algorithms import twin
+from trimtab.planner.algorithms import derived_op
 from trimtab.planner.cost import Work
 from trimtab.planner.kernel_calls import KernelCall, window_sizes
 from trimtab.planner.packing import Array, Form, Packing, gemm
@@ -19,52 +19,52 @@ from trimtab.schema import Attribute
 from trimtab.target import Target
 
 _OPERATOR = "conv_depthwise"
-_ROWS = 2  # that kernels compute at once, as they load rows that both need only once
+_ROWS = 2  # output rows per kernel call: the input rows that both need are loaded once
 
 
 class Depthwise:
-    """A window that slides over vectors of channels."""
+    """A window slides over vectors of channels."""
 
     name = "depthwise"
     dtypes = ("f32", "f16")
-    channels_alike = True
+    channel_invariant = True
 
     def lower(self, program: Program, op: Op, target: Target) -> Op | None:
-        """Convolutions of which every input channel makes one output channel of its own."""
+        """Applicable to convolutions with one output channel per input channel."""
         if op.type != "conv":
             return None
         c_in, c_out = program.vars[op.inputs[0]].shape[1], program.vars[op.inputs[1]].shape[0]
-        return twin(op, _OPERATOR) if op.attributes["group"] == c_in == c_out else None
+        return derived_op(op, _OPERATOR) if op.attributes["group"] == c_in == c_out else None
 
-    def made(self, op: Op) -> bool:
-        """It has an operator of its own."""
+    def computes(self, op: Op) -> bool:
+        """The algorithm has its own operator type."""
         return op.type == _OPERATOR
 
     def fits(self, program: Program, op: Op, attribute: Attribute, kernel: Kernel) -> bool:
-        """Kernels whose tiles the channels fill."""
+        """Any kernel whose tiles the channels fill well enough."""
         return fills(program.vars[op.inputs[1]].shape[0], kernel)
 
     def work(self, program: Program, op: Op, kernel: Kernel, target: Target) -> Work:
-        """Every tap of every output, the last tile of channels filled up."""
+        """Every tap of every output, with the last channel tile padded."""
         w, y = program.vars[op.inputs[1]], program.vars[op.outputs[0]]
         channels = y.shape[1]
         return Work(
             operations(kernel, y.count // channels, channels, math.prod(w.shape[2:])), w.bytes
         )
 
-    def blocks(self, program: Program, op: Op, target: Target) -> dict[str, int | bool]:
-        """Rows as the kernels like them, where they share taps, and pieces of lines."""
+    def block_sizes(self, program: Program, op: Op, target: Target) -> dict[str, int | bool]:
+        """Two rows per call if they share taps, and pieces of lines."""
         window, width = program.vars[op.inputs[1]].shape[2:], program.vars[op.outputs[0]].shape[3]
         count = rows(op, window)
         return {"rows": count, "pixels": blocking.pixels(target, op, window, width, count)}
 
     def packings(self, program: Program, op: Op) -> dict[int, Packing]:
-        """Tiles of channels; the bias is read as it is."""
+        """Weights in channel tiles; the bias is not packed."""
         w = program.vars[op.inputs[1]]
         return {1: packing(w, kernels.kernel(op.attributes["kernel"]).packing[1])}
 
     def kernel_calls(self, program: Program, op: Op) -> Iterator[tuple[str, KernelCall, int]]:
-        """All of it, in one layer."""
+        """One call for the whole operator."""
         x, w, y = (program.vars[name] for name in (*op.inputs[:2], op.outputs[0]))
         window, stride = w.shape[2:], op.attributes["strides"][0]
         yield (
@@ -82,8 +82,8 @@ class Depthwise:
 
 
 def fills(channels: int, kernel: Kernel) -> bool:
-    """Whether a kernel that is scheduled for a core gains more than its wide tiles lose, as what is
-    filled up is computed, too. The instruction set's other kernels, with narrower tiles, take any.
+    """Whether the tiles of a kernel that is scheduled for one core waste at most half of the work
+    on padding. The other kernels of the instruction set have narrower tiles and fit any number.
     """
     return not kernels.isas()[kernel.isa].cores or _padded(channels, kernel) * 2 <= channels * 3
 
@@ -93,19 +93,19 @@ def _padded(channels: int, kernel: Kernel) -> int:
 
 
 def operations(kernel: Kernel, pixels: int, channels: int, taps: int) -> int:
-    """What so many outputs take, in multiply-adds of one lane."""
+    """Multiply-adds of one lane for `pixels` outputs of `channels` channels."""
     return pixels * _padded(channels, kernel) * taps
 
 
 def rows(op: Op, window: Sequence[int]) -> int:
-    """Output rows in a call of the kernel."""
+    """Output rows per kernel call."""
     shared = op.attributes["dilations"][0] == 1 and op.attributes["strides"][0] <= window[0]
     return _ROWS if shared else 1
 
 
 def packing(w: Var, nr: int) -> Packing:
-    """How weights are packed for tiles of `nr` channels. The file holds the tiles, even where the
-    last one overlaps another: these weights are few.
+    """The packing of weights in tiles of `nr` channels. The file always holds packed tiles, also if
+    the last one overlaps another: depthwise weights are small.
     """
     tiles, at_load = Form(("depthwise", nr), lambda data: pack(data, nr)), None
     if w.shape[0] % nr == 0:
@@ -116,8 +116,8 @@ def packing(w: Var, nr: int) -> Packing:
 def pack(w: Array, nr: int) -> Array:
     """w: [c, 1, kh, kw] -> flat [tile][kh][kw][nr], nr channels side by side, taps outside.
 
-    The last tile ends at the last channel and overlaps the one before, so that kernels know whole
-    vectors only; fewer than nr channels are filled up with zeros.
+    The last tile ends at the last channel and overlaps the one before, so that kernels process only
+    whole vectors; fewer than nr channels are padded with zeros.
     """
     channels, _, kh, kw = w.shape
     first = np.minimum(np.arange(0, channels, nr), max(channels - nr, 0))

@@ -1,4 +1,4 @@
-"""Products as they are defined: indirect GEMM over taps of windows, or over rows of a matrix."""
+"""Direct algorithm: an indirect GEMM over the taps of windows, or a GEMM over rows of a matrix."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from trimtab import kernels
 from trimtab.kernels import Kernel
 from trimtab.planner import blocking, gemm_work
-from trimtab.planner.algorithms import DIRECT, twin
+from trimtab.planner.algorithms import DIRECT, derived_op
 from trimtab.planner.concat_elision import pixel_stride
 from trimtab.planner.cost import Work, passes
 from trimtab.planner.kernel_calls import KernelCall, gemm_call
@@ -23,27 +23,29 @@ _WINDOW = ("strides", "dilations", "pads")
 
 
 class Direct:
-    """Each group is one product: pixels by taps and input channels, times output channels."""
+    """One GEMM per group: rows are pixels, depth is taps x input channels, columns are output
+    channels.
+    """
 
     name = DIRECT
     dtypes = ("f32", "f16")
-    channels_alike = True
+    channel_invariant = True
 
     def lower(self, program: Program, op: Op, target: Target) -> Op | None:
-        """Every operator with packed weights stays what it is."""
-        return twin(op, op.type) if op.type in _OPERATORS else None
+        """Applicable to every operator with packed float weights, which keeps its type."""
+        return derived_op(op, op.type) if op.type in _OPERATORS else None
 
-    def made(self, op: Op) -> bool:
-        """The operators are its own."""
+    def computes(self, op: Op) -> bool:
+        """The operator types identify the algorithm."""
         return op.type in _OPERATORS
 
     def fits(self, program: Program, op: Op, attribute: Attribute, kernel: Kernel) -> bool:
-        """Kernels of any tile."""
+        """Kernels with any tile fit."""
         return True
 
     def work(self, program: Program, op: Op, kernel: Kernel, target: Target) -> Work:
-        """That of the products, phase by phase where strides part the output. Inputs are read
-        again for each block of columns.
+        """The GEMMs, one per output phase of a transposed convolution. Inputs are read again for
+        each block of columns.
         """
         x, w, y = (program.vars[name] for name in (*op.inputs[:2], op.outputs[0]))
         columns = _columns(program, op)
@@ -51,24 +53,24 @@ class Direct:
         rows, depth = y.count // columns, w.count // columns
         phases = math.prod(op.attributes["strides"]) if op.type == "conv_transpose" else 1
         rows, depth, columns = -(-rows // phases), -(-depth // phases), columns // groups
-        products_of_all = groups * phases * gemm_work.operations(kernel, rows, columns, depth)
+        all_gemms = groups * phases * gemm_work.operations(kernel, rows, columns, depth)
         panels, nr = blocking.panels(target, kernel, columns, depth), kernel.packing[1]
         blocks = -(-columns // (panels * nr))
         block_bytes = panels * nr * depth * element_bytes(kernel.dtype)
-        again = (passes(target, block_bytes, blocks, x.bytes) - 1) * x.bytes
-        return Work(products_of_all, w.bytes, spilled_bytes=again)
+        reread = (passes(target, block_bytes, blocks, x.bytes) - 1) * x.bytes
+        return Work(all_gemms, w.bytes, spilled_bytes=reread)
 
-    def blocks(self, program: Program, op: Op, target: Target) -> dict[str, int | bool]:
-        """Weights in the second-level cache, tiles of rows in the first."""
+    def block_sizes(self, program: Program, op: Op, target: Target) -> dict[str, int | bool]:
+        """Weight panels in the second-level cache, row tiles in the first."""
         kernel = kernels.kernel(op.attributes["kernel"])
         w = program.vars[op.inputs[1]]
         columns = _columns(program, op)
         depth = w.count // columns
-        if op.type == "conv_transpose":  # tiles are called one by one
+        if op.type == "conv_transpose":  # one tile per kernel call
             taps = gemm.taps_of_largest_phase(w.shape[2:], *(op.attributes[k] for k in _WINDOW))
             depth = depth // math.prod(w.shape[2:]) * max(taps, 1)
         columns //= _groups(op)
-        blocks: dict[str, int | bool] = {
+        sizes: dict[str, int | bool] = {
             "panels": blocking.panels(target, kernel, columns, depth),
             "call_tiles": 1
             if op.type == "conv_transpose"
@@ -76,12 +78,12 @@ class Direct:
         }
         if op.type == "conv":
             step = op.attributes["strides"][1] * pixel_stride(program, op.inputs[0])
-            collide = blocking.collide(target, kernel, step)
-            blocks["gap"] = blocking.gap(target, kernel) if collide else 0
-        return blocks
+            conflicts = blocking.conflicts(target, kernel, step)
+            sizes["gap"] = blocking.row_padding(target, kernel) if conflicts else 0
+        return sizes
 
     def packings(self, program: Program, op: Op) -> dict[int, Packing]:
-        """Panels of weights and bias."""
+        """Weights and bias in panels."""
         groups, nr = _groups(op), kernels.kernel(op.attributes["kernel"]).packing[1]
         w = program.vars[op.inputs[1]]
         weights, bias = conv_packings(w, groups, nr)
@@ -96,7 +98,7 @@ class Direct:
         return {1: weights, 2: bias}
 
     def kernel_calls(self, program: Program, op: Op) -> Iterator[tuple[str, KernelCall, int]]:
-        """One product per group. Transposed convolutions call the kernel in another way."""
+        """One GEMM call per group; none for transposed convolutions, whose calls differ."""
         w, y, dtype = (
             program.vars[op.inputs[1]].shape,
             program.vars[op.outputs[0]],
@@ -107,14 +109,14 @@ class Direct:
         if op.type == "conv":
             groups, stride = _groups(op), op.attributes["strides"][1]
             columns, k, taps, kernel_w = w[0] // groups, w[1], w[2], w[3]
-            # Away from the borders a kernel row is one piece; see docs/planner.md.
+            # Away from the padding a row of taps is contiguous; see docs/planner.md.
             rows, width = y.count // w[0], y.shape[3]
             step = stride * k * groups
             yield "kernel", gemm_call(dtype, rows, columns, kernel_w * k, taps, step, width), groups
 
 
 def conv_packings(w: Var, groups: int, nr: int) -> tuple[Packing, Packing]:
-    """How weights and bias of a convolution, or a matrix product, are packed."""
+    """The packing of weights and bias of a convolution or a GEMM operator."""
     columns, depth = w.shape[0] // groups, math.prod(w.shape[1:])
     at_load = gemm.at_load(gemm.panels(groups, nr), groups, columns, (depth,), nr)
     return (

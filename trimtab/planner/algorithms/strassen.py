@@ -1,5 +1,5 @@
 """1x1 convolution by one level of Strassen's algorithm in Winograd's form (Higham 2002, section
-23.1): seven products of halves instead of eight. docs/planner.md has the rule.
+23.1): seven GEMMs of half the size instead of eight. docs/planner.md has the rule.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from trimtab import kernels
 from trimtab.kernels import Kernel
 from trimtab.planner import blocking, gemm_work, kernel_selection
-from trimtab.planner.algorithms import twin
+from trimtab.planner.algorithms import derived_op
 from trimtab.planner.concat_elision import pixel_stride
 from trimtab.planner.cost import Work, passes
 from trimtab.planner.kernel_calls import KernelCall, gemm_call
@@ -25,22 +25,20 @@ from trimtab.target import Target
 
 _OPERATOR = "conv_strassen"
 
-# Sums of a row of each quadrant, in vector instructions per vector of channels: those of the input;
-# those of the output, most of which add six products to others.
+# Cost of the matrix sums per row of a quadrant, in vector instructions per vector of channels: sums
+# of inputs, and sums of results, most of which accumulate six GEMM results.
 _SUM_INPUTS, _SUM_OUTPUTS = 17, 30
 
 
 class Strassen:
-    """Halves of pixels, of input channels and of output channels in whole panels."""
+    """Splits pixels, input channels and output channels in halves; columns in whole panels."""
 
     name = "strassen"
     dtypes = ("f32",)
-    channels_alike = (
-        False  # columns of quadrants and those that are left round in ways of their own
-    )
+    channel_invariant = False  # remaining columns round differently from those of the quadrants
 
     def lower(self, program: Program, op: Op, target: Target) -> Op | None:
-        """Matrix products: 1x1 convolutions without strides, padding or groups."""
+        """Applicable to 1x1 convolutions without strides, padding or groups: single GEMMs."""
         if op.type != "conv" or op.attributes["group"] != 1:
             return None
         c_out, c_in, *window = program.vars[op.inputs[1]].shape
@@ -49,21 +47,21 @@ class Strassen:
             return None
         best = kernel_selection.best(gemm_work.FAMILY, program.dtype(op), target)
         halves = any(half_columns(c_out, kernel.packing[1]) for kernel in best)
-        return twin(op, _OPERATOR) if halves else None
+        return derived_op(op, _OPERATOR) if halves else None
 
-    def made(self, op: Op) -> bool:
-        """It has an operator of its own."""
+    def computes(self, op: Op) -> bool:
+        """The algorithm has its own operator type."""
         return op.type == _OPERATOR
 
     def fits(self, program: Program, op: Op, attribute: Attribute, kernel: Kernel) -> bool:
-        """Half of the columns are a panel of the matrix kernel, or more."""
+        """GEMM kernels fit if half of the columns are at least one panel."""
         if attribute.name != "kernel":
             return True
         return half_columns(program.vars[op.outputs[0]].shape[1], kernel.packing[1]) > 0
 
     def work(self, program: Program, op: Op, kernel: Kernel, target: Target) -> Work:
-        """That of the products, of the columns that are left, and of the sums. A thread reads the
-        weights for each of its blocks.
+        """The seven GEMMs, the GEMM of the remaining columns, and the matrix sums. Each thread
+        reads the weights once per block.
         """
         c_out, depth, *_ = program.vars[op.inputs[1]].shape
         rows = program.vars[op.outputs[0]].count // c_out
@@ -71,18 +69,18 @@ class Strassen:
         sum_cost = gemm_work.sum_cost(target, kernel)
         sums = sum_cost * half * (depth // 2 * _SUM_INPUTS + columns * _SUM_OUTPUTS)
         halves = 7 * gemm_work.operations(kernel, half, columns, depth // 2)
-        left = gemm_work.operations(kernel, rows, c_out - 2 * columns, depth)
+        remaining = gemm_work.operations(kernel, rows, c_out - 2 * columns, depth)
         size, block = element_bytes(kernel.dtype), self._block(target, kernel, depth, c_out)
         weights = (7 * columns * depth // 2 + (c_out - 2 * columns) * depth) * size
         blocks, block_bytes = -(-rows // block), min(block, rows) * (depth + c_out) * size
         return Work(
-            halves + left + sums,
+            halves + remaining + sums,
             weights,
             passes(target, weights, blocks, block_bytes * min(target.threads, blocks)),
         )
 
-    def blocks(self, program: Program, op: Op, target: Target) -> dict[str, int | bool]:
-        """Those of a product of halves, in blocks of rows that a thread multiplies alone."""
+    def block_sizes(self, program: Program, op: Op, target: Target) -> dict[str, int | bool]:
+        """The block sizes of a half GEMM, in blocks of rows that one thread computes alone."""
         kernel = kernels.kernel(op.attributes["kernel"])
         nr = kernel.packing[1]
         c_out, c_in, *_ = program.vars[op.inputs[1]].shape
@@ -92,8 +90,8 @@ class Strassen:
             "panels": blocking.panels(target, kernel, columns, depth),
             "call_tiles": blocking.call_tiles(target, kernel, depth),
             "block": self._block(target, kernel, c_in, c_out),
-            "gap": blocking.gap(target, kernel),
-            "copies": blocking.collide(target, kernel, step),
+            "gap": blocking.row_padding(target, kernel),
+            "copies": blocking.conflicts(target, kernel, step),
         }
 
     @staticmethod
@@ -102,7 +100,9 @@ class Strassen:
         return blocking.block_rows(target, kernel, c_in + c_out, c_in, c_out, 1, unit)
 
     def packings(self, program: Program, op: Op) -> dict[int, Packing]:
-        """The sums of the weights are made ahead of time, in float64, or at load, in float32."""
+        """The matrix sums of the weights are computed ahead of time in float64, or at load in
+        float32.
+        """
         nr = kernels.kernel(op.attributes["kernel"]).packing[1]
         return {
             1: Packing(
@@ -114,7 +114,7 @@ class Strassen:
         }
 
     def kernel_calls(self, program: Program, op: Op) -> Iterator[tuple[str, KernelCall, int]]:
-        """Seven products, and the sums around them."""
+        """Seven GEMM calls, and the matrix sums before and after them."""
         c_out, depth, *_ = program.vars[op.inputs[1]].shape
         rows, k = program.vars[op.outputs[0]].count // c_out, depth // 2
         n = half_columns(c_out, kernels.kernel(op.attributes["kernel"]).packing[1])
@@ -127,11 +127,11 @@ class Strassen:
 
 
 def half_columns(columns: int, nr: int) -> int:
-    """Of `columns`, those of a half: whole panels. What is left of them is multiplied directly."""
+    """Columns of one half, in whole panels. The remaining columns are computed directly."""
     return columns // (2 * nr) * nr
 
 
-def right_hand_sides(w: NDArray[np.float64]) -> NDArray[np.float64]:
+def right_hand_operands(w: NDArray[np.float64]) -> NDArray[np.float64]:
     """w: float64[n, k], the transpose of B -> float64[7, n / 2, k / 2]: B11, T2, T3, T1, -T4, B22,
     B21, in the order of runtime/ops/conv_strassen.cpp, each transposed.
     """
@@ -143,13 +143,13 @@ def right_hand_sides(w: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def pack(w: Array, nr: int) -> Array:
-    """w: [c_out, c_in, 1, 1] -> [7][panel][c_in / 2][nr], then [panel][c_in][nr] of what is
-    left of c_out.
+    """w: [c_out, c_in, 1, 1] -> [7][panel][c_in / 2][nr], then [panel][c_in][nr] for the
+    remaining columns.
     """
     matrix = w[:, :, 0, 0]
     columns = 2 * half_columns(len(matrix), nr)
-    sides = right_hand_sides(matrix[:columns].astype(np.float64)).astype(w.dtype)
-    return np.concatenate([pack_groups(sides, nr), pack_conv(matrix[columns:], 1, nr)])
+    operands = right_hand_operands(matrix[:columns].astype(np.float64)).astype(w.dtype)
+    return np.concatenate([pack_groups(operands, nr), pack_conv(matrix[columns:], 1, nr)])
 
 
 ALGORITHMS = (Strassen(),)

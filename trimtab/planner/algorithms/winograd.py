@@ -1,13 +1,14 @@
 """Winograd convolution F(m x m, r x r) (Lavin & Gray 2016); docs/planner.md has the rule.
 
 An output tile of m x m pixels is A^T [(G g G^T) * (B^T d B)] A for weights g and inputs d, where *
-goes element by element. The matrices are Toom-Cook's at the n = m + r - 1 points below. B^T and A^T
-are in kernels/generic/winograd.h, and G again, for weights that are transformed at load: a row can
-be scaled only here and there together. Points of small
-size with small inverses keep rounding errors small (Barabasz et al. 2020).
+is element-wise. The matrices are those of Toom-Cook at the n = m + r - 1 points below. B^T and A^T
+are in kernels/generic/winograd.h, as well as G for weights that are transformed at load time: a row
+must be scaled alike in both places. Points of small magnitude with small inverses keep rounding
+errors small (Barabasz et al. 2020).
 
-With strides of 2 (Yepez & Ko 2020) two outputs of three taps take 5 products, of 5 inputs: 3 of
-F(2, 2) for the even ones, at the points 0, 1 and infinity, and one each of the two odd ones.
+With strides of 2 (Yepez & Ko 2020), two outputs of three taps take 5 multiplications of 5 inputs: 3
+of F(2, 2) for the even inputs, at the points 0, 1 and infinity, and one for each of the two odd
+inputs.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 from trimtab import kernels
 from trimtab.kernels import Kernel
 from trimtab.planner import blocking, gemm_work
-from trimtab.planner.algorithms import twin
+from trimtab.planner.algorithms import derived_op
 from trimtab.planner.cost import Work, last_level, passes
 from trimtab.planner.kernel_calls import KernelCall, gemm_call
 from trimtab.planner.packing import Array, Packing, Preparation
@@ -34,14 +35,14 @@ from trimtab.schema import Attribute
 from trimtab.target import Target
 
 _OPERATOR = "conv_winograd"
-# The points of larger tiles take more than the 11 bits of f16 leave.
-_LARGEST = {"f32": 8, "f16": 6}
+# Larger tiles lose more precision than the 11 bits of f16 have.
+_MAX_SIZE = {"f32": 8, "f16": 6}
 _MIN_CHANNELS = 16  # kernel_api.h kMinWinogradChannels
 
 _HALF = Fraction(1, 2)
-# The points of n = 6 are multiples of it: half of the rounding error of whole ones.
+# The points of n = 6 are multiples of it: half the rounding error of integer points.
 _UNIT = Fraction(5, 8)
-# n -> the finite points, and what the row of each is scaled by so that B^T is as it is there.
+# n -> the finite points, each with the scale of its row, which must match B^T.
 _POINTS: dict[int, tuple[tuple[Fraction | int, Fraction | int], ...]] = {
     4: ((0, 1), (1, _HALF), (-1, _HALF)),
     5: ((0, _HALF), (1, -_HALF), (-1, Fraction(-1, 6)), (2, Fraction(1, 6))),
@@ -71,12 +72,12 @@ _POINTS: dict[int, tuple[tuple[Fraction | int, Fraction | int], ...]] = {
     ),
 }
 
-# (m, strides) -> G of a tile for strides themselves, which needs no squares.
+# (m, stride) -> G of a tile for strided convolutions, which need no space-to-depth.
 _STRIDED = {(2, 2): ((1, 0, 0), (1, 0, 1), (0, 0, 1), (0, 1, 0), (0, 1, 0))}
 
-# What transforms take, in vector instructions per vector of channels: n -> those of n x n inputs;
-# (m, n) -> those of m x m outputs, for every tile that there is; a tile for strides has both of its
-# own, by (m, n).
+# Cost of the transforms, in vector instructions per vector of channels: n -> transform of n x n
+# inputs; (m, n) -> transform to m x m outputs, for every tile; strided tiles have their own costs
+# of both, by (m, n).
 _INPUT_COSTS = {4: 110, 5: 225, 6: 310, 7: 480, 8: 680}
 _STRIDED_COSTS = {(2, 5): (120, 90)}
 _OUTPUT_COSTS = {
@@ -91,28 +92,29 @@ _OUTPUT_COSTS = {
     (5, 8): 460,
     (6, 8): 550,
 }
-# Gathering an element of a square of pixels, in operations of one lane.
-_GATHER_COST = 8
+# Space-to-depth of one element, in operations of one lane.
+_SPACE_TO_DEPTH_COST = 8
 
 
 @dataclass(frozen=True)
 class Winograd:
-    """Tiles of m x m outputs, m = `tile`: a product for each of the n^2 elements of a transformed
-    tile. With strides of s, the same over squares of s x s pixels, unless it is for a `stride`.
+    """Tiles of m x m outputs, m = `tile`: one GEMM for each of the n^2 elements of a transformed
+    tile. A convolution with strides of s is first rewritten by space-to-depth of s x s pixels,
+    unless the tile is for that `stride`.
     """
 
     tile: int
     stride: int = 1
     dtypes: ClassVar[tuple[str, ...]] = ("f32", "f16")
-    channels_alike: ClassVar[bool] = True
+    channel_invariant: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
-        """winograd_m, winograd_m_strided."""
+        """Returns winograd_m or winograd_m_strided."""
         return f"winograd_{self.tile}" + ("_strided" if self.stride > 1 else "")
 
     def lower(self, program: Program, op: Op, target: Target) -> Op | None:
-        """Square windows and strides of one group, with channels for the transforms' vectors."""
+        """Applicable to square windows and strides, one group, and enough channels for a vector."""
         if op.type != "conv" or op.attributes["group"] != 1 or {*op.attributes["dilations"]} != {1}:
             return None
         c_out, c_in, kernel, other = program.vars[op.inputs[1]].shape
@@ -122,19 +124,19 @@ class Winograd:
         enough = min(c_out, c_in if stride == self.stride else c_out) >= _MIN_CHANNELS
         square = kernel == other and stride == op.attributes["strides"][1]
         size = self._size(kernel, stride)
-        known = self._costs(size) is not None and size <= _LARGEST[program.dtype(op)]
-        return twin(op, _OPERATOR, tile=self.tile) if enough and square and known else None
+        has_tile = self._costs(size) is not None and size <= _MAX_SIZE[program.dtype(op)]
+        return derived_op(op, _OPERATOR, tile=self.tile) if enough and square and has_tile else None
 
-    def made(self, op: Op) -> bool:
-        """The operator has the tile."""
+    def computes(self, op: Op) -> bool:
+        """The tile of the operator identifies the algorithm."""
         has_tile = op.type == _OPERATOR and bool(op.attributes["tile"] == self.tile)
         return has_tile and self._is_for(op.attributes["strides"][0])
 
     def fits(self, program: Program, op: Op, attribute: Attribute, kernel: Kernel) -> bool:
-        """Transforms have the tile in their names; portable ones know all."""
+        """Transform kernels have their tile in the name; portable ones support every tile."""
         match attribute.name:
             case "input_kernel":
-                # That of a tile for strides has both in its name.
+                # The name of a strided input transform has both sizes.
                 tile = (self.tile if self.stride > 1 else 0), self._size_of(program, op)
                 return kernel.portable or (kernel.mr, kernel.nr) == tile
             case "output_kernel":
@@ -143,69 +145,69 @@ class Winograd:
         return True
 
     def work(self, program: Program, op: Op, kernel: Kernel, target: Target) -> Work:
-        """That of a product per element of a tile, of the transforms, and of gathering squares.
-        Weights are read for each block of all threads; what of it the cache does not hold is
-        written and read again.
+        """One GEMM per element of a tile, the transforms, and space-to-depth. Weights are read once
+        per block of all threads; the part of a block that exceeds the cache is written and read
+        again.
         """
         c_out, c_in, *_ = program.vars[op.inputs[1]].shape
-        size, square = self._size_of(program, op), self._square_of(op)
+        size, block_size = self._size_of(program, op), self._block_of(op)
         height, width = self._tiles(program.vars[op.outputs[0]])
-        depth = square**2 * c_in
-        # Neighboring tiles of a row share squares.
-        gathered = size * self.tile * depth * _GATHER_COST if square > 1 else 0
+        depth = block_size**2 * c_in
+        # Neighboring tiles of a row share inputs.
+        rearranged = size * self.tile * depth * _SPACE_TO_DEPTH_COST if block_size > 1 else 0
         costs = self._costs(size)
         assert costs, "the operator was lowered"
-        inputs, outputs = _input_channels(c_in, square) * costs[0], c_out * costs[1]
+        inputs, outputs = _input_channels(c_in, block_size) * costs[0], c_out * costs[1]
         tiles = height * width
-        multiplied = size**2 * gemm_work.operations(kernel, tiles, c_out, depth)
+        gemms = size**2 * gemm_work.operations(kernel, tiles, c_out, depth)
         weights = size**2 * depth * c_out * element_bytes(kernel.dtype)
         tile, block = self._block(program, op, kernel, target)
         tile_bytes = tile * element_bytes(kernel.dtype)
         at_once = min(block * target.threads, tiles) * tile_bytes
-        held = min(last_level(target) / at_once, 1)
+        cached = min(last_level(target) / at_once, 1)
         return Work(
-            multiplied + tiles * (gathered + inputs + outputs),
+            gemms + tiles * (rearranged + inputs + outputs),
             weights,
             passes(target, weights, -(-tiles // (block * target.threads)), at_once),
-            spilled_bytes=round(2 * tiles * tile_bytes * (1 - held)),
+            spilled_bytes=round(2 * tiles * tile_bytes * (1 - cached)),
         )
 
-    def blocks(self, program: Program, op: Op, target: Target) -> dict[str, int | bool]:
-        """Those of a product per element, in blocks of transformed tiles."""
+    def block_sizes(self, program: Program, op: Op, target: Target) -> dict[str, int | bool]:
+        """The block sizes of the GEMMs, in blocks of transformed tiles."""
         kernel = kernels.kernel(op.attributes["kernel"])
         c_out, c_in, *_ = program.vars[op.inputs[1]].shape
-        depth = self._square_of(op) ** 2 * c_in
+        depth = self._block_of(op) ** 2 * c_in
         return {
             "panels": blocking.panels(target, kernel, c_out, depth),
             "call_tiles": blocking.call_tiles(target, kernel, depth),
             "block": self._block(program, op, kernel, target)[1],
-            "gap": blocking.gap(target, kernel),
+            "gap": blocking.row_padding(target, kernel),
         }
 
     def _block(self, program: Program, op: Op, kernel: Kernel, target: Target) -> tuple[int, int]:
-        """Elements of a transformed tile, and the tiles of a thread in a block."""
+        """Elements of a transformed tile, and the number of tiles of a block per thread."""
         c_out, c_in, *_ = program.vars[op.inputs[1]].shape
-        inputs = _input_channels(c_in, self._square_of(op))
-        gaps, mr = 2 * blocking.gap(target, kernel), kernel.packing[0]
-        tile = self._size_of(program, op) ** 2 * (inputs + c_out) + gaps
+        inputs = _input_channels(c_in, self._block_of(op))
+        padding, mr = 2 * blocking.row_padding(target, kernel), kernel.packing[0]
+        tile = self._size_of(program, op) ** 2 * (inputs + c_out) + padding
         return tile, blocking.block_rows(target, kernel, tile, inputs, c_out, target.threads, mr)
 
     def packings(self, program: Program, op: Op) -> dict[int, Packing]:
-        """Weights are transformed ahead of time, in float64, or at load, in float32; the bias is
-        added after the products, as it is.
+        """Weights are transformed ahead of time in float64, or at load time in float32; the bias is
+        not packed.
         """
         stride, nr = op.attributes["strides"][0], kernels.kernel(op.attributes["kernel"]).packing[1]
         key, at_load = (self.name, stride, nr), None
-        # Of fewer weights the kernel's vectors stick out.
+        # With fewer weights the vectors of the transform would exceed them.
         if program.vars[op.inputs[1]].shape[1] * nr >= _MIN_CHANNELS:
             kernel = self._weights_kernel(program, op)
-            given = {"tile": self.tile, "stride": stride, "panel": nr, "kernel": kernel}
-            calls = (kernel, self._weights_layer(program, op, nr), self._square_of(op) ** 2)
-            at_load = Preparation(panels(1, nr), "pack_winograd", given, layers=(calls,))
+            attributes = {"tile": self.tile, "stride": stride, "panel": nr, "kernel": kernel}
+            calls = (kernel, self._weights_call(program, op, nr), self._block_of(op) ** 2)
+            at_load = Preparation(panels(1, nr), "pack_winograd", attributes, calls=(calls,))
         return {1: Packing(key, lambda w: pack(w, self.tile, stride, nr), at_load)}
 
     def _weights_kernel(self, program: Program, op: Op) -> str:
-        """The transform of weights for the instruction set of the other transforms, or for the next
+        """The weight transform for the instruction set of the input transform, or for the next
         lower one of the architecture that has it.
         """
         isas, tile = kernels.isas(), (self.tile, self._size_of(program, op))
@@ -219,8 +221,8 @@ class Winograd:
             and (k.portable or (k.mr, k.nr) == tile)
         )
 
-    def _weights_layer(self, program: Program, op: Op, nr: int) -> KernelCall:
-        """The transform of all weights of a place in squares, at once."""
+    def _weights_call(self, program: Program, op: Op, nr: int) -> KernelCall:
+        """The transform of all weights of one space-to-depth offset, in one call."""
         c_out, c_in, *_ = program.vars[op.inputs[1]].shape
         size, columns = self._size_of(program, op), c_in * -(-c_out // nr) * nr
         r = self._taps_of(program, op)
@@ -229,27 +231,27 @@ class Winograd:
         return KernelCall.of("WinogradWeightsArgs", program.dtype(op), 0, elements, **sizes)
 
     def kernel_calls(self, program: Program, op: Op) -> Iterator[tuple[str, KernelCall, int]]:
-        """Products of all tiles, and their transforms."""
+        """The GEMM calls of all tiles, and the transforms."""
         c_out, c_in, *_ = program.vars[op.inputs[1]].shape
-        size, square = self._size_of(program, op), self._square_of(op)
+        size, block_size = self._size_of(program, op), self._block_of(op)
         height, width = self._tiles(program.vars[op.outputs[0]])
         dtype = program.dtype(op)
-        yield "kernel", gemm_call(dtype, height * width, c_out, square**2 * c_in), size**2
+        yield "kernel", gemm_call(dtype, height * width, c_out, block_size**2 * c_in), size**2
 
         def transform(args_type: str, channels: int) -> KernelCall:
             elements = height * width * channels * (size**2 + self.tile**2)
             sizes = {"height": height, "width": width, "channels": channels}
             return KernelCall.of(args_type, dtype, 0, elements, **sizes, tile=self.tile, size=size)
 
-        yield "input_kernel", transform("WinogradInputArgs", _input_channels(c_in, square)), 1
+        yield "input_kernel", transform("WinogradInputArgs", _input_channels(c_in, block_size)), 1
         yield "output_kernel", transform("WinogradOutputArgs", c_out), 1
 
     def _is_for(self, stride: int) -> bool:
-        """A tile for strides takes the place of one of its size over squares."""
+        """A strided tile replaces the tile of the same size with space-to-depth."""
         return (self.stride > 1) == ((self.tile, stride) in _STRIDED)
 
     def _costs(self, size: int) -> tuple[int, int] | None:
-        """Of the transforms of inputs and outputs; None where there is no such tile."""
+        """Costs of the input and output transforms; None if there is no such tile."""
         if self.stride > 1:
             return _STRIDED_COSTS.get((self.tile, size))
         outputs = _OUTPUT_COSTS.get((self.tile, size))
@@ -258,44 +260,44 @@ class Winograd:
     def _size(self, kernel: int, stride: int) -> int:
         return self.stride * (self.tile - 1) + taps(kernel, stride // self.stride)
 
-    def _square_of(self, op: Op) -> int:
-        """Pixels of a square, down or across."""
+    def _block_of(self, op: Op) -> int:
+        """Space-to-depth block size along one axis."""
         return int(op.attributes["strides"][0]) // self.stride
 
     def _taps_of(self, program: Program, op: Op) -> int:
-        return taps(program.vars[op.inputs[1]].shape[2], self._square_of(op))
+        return taps(program.vars[op.inputs[1]].shape[2], self._block_of(op))
 
     def _size_of(self, program: Program, op: Op) -> int:
-        """n: inputs of a tile of the lowered `op`, down or across."""
+        """Returns n, the inputs of a tile of the lowered `op` along one axis."""
         return self._size(program.vars[op.inputs[1]].shape[2], op.attributes["strides"][0])
 
     def _tiles(self, y: Var) -> tuple[int, int]:
-        """Tiles that cover the images of y: down, all images together, and across."""
+        """Tiles that cover y: vertically, for all images together, and horizontally."""
         n, _, h, w = y.shape
         return n * -(-h // self.tile), -(-w // self.tile)
 
 
-def taps(kernel: int, square: int) -> int:
-    """r: the squares of square x square pixels that a kernel covers along an axis."""
-    return -(-kernel // square)
+def taps(kernel: int, block: int) -> int:
+    """Returns r, the taps of a kernel along one axis after space-to-depth by `block`."""
+    return -(-kernel // block)
 
 
-def _input_channels(c_in: int, square: int) -> int:
-    """Channels that are transformed. Those of squares are gathered, and fill up vectors."""
-    channels = square**2 * c_in
-    return -(-channels // _MIN_CHANNELS) * _MIN_CHANNELS if square > 1 else channels
+def _input_channels(c_in: int, block: int) -> int:
+    """Channels that are transformed; after space-to-depth they are padded to whole vectors."""
+    channels = block**2 * c_in
+    return -(-channels // _MIN_CHANNELS) * _MIN_CHANNELS if block > 1 else channels
 
 
 def weight_transform(size: int, taps: int) -> NDArray[np.float64]:
-    """G: float64[size, taps]; a row is (1, p, p^2, ...) at a point p, scaled, the last one at
-    infinity.
+    """Returns G: float64[size, taps]. A row is (1, p, p^2, ...) at a point p, scaled; the last row
+    is the point at infinity.
     """
     rows = [[scale * Fraction(p) ** i for i in range(taps)] for p, scale in _POINTS[size]]
     return np.array([*rows, [0] * (taps - 1) + [1]], np.float64)
 
 
 def transform_of(tile: int, kernel: int, stride: int) -> NDArray[np.float64]:
-    """G of a tile for kernels of that size, or for the squares that they cover: float64[n, r]."""
+    """Returns G of a tile for a kernel size, after space-to-depth if strided: float64[n, r]."""
     if rows := _STRIDED.get((tile, stride)):
         return np.array(rows, np.float64)
     r = taps(kernel, stride)
@@ -304,30 +306,30 @@ def transform_of(tile: int, kernel: int, stride: int) -> NDArray[np.float64]:
 
 def space_to_depth(w: Array, stride: int) -> Array:
     """w: [c_out, c_in, k, k] of a convolution with strides -> [c_out, stride^2 * c_in, r, r]
-    of the same one over squares of pixels; a square's channels are [row][column][c_in].
+    of the equivalent convolution without strides; the channels of a block are [row][column][c_in].
     """
     c_out, c_in, k, _ = w.shape
     r = taps(k, stride)
     padded = np.zeros((c_out, c_in, r * stride, r * stride), w.dtype)
     padded[:, :, :k, :k] = w
-    squares = padded.reshape(c_out, c_in, r, stride, r, stride).transpose(0, 3, 5, 1, 2, 4)
-    return squares.reshape(c_out, -1, r, r)
+    blocks = padded.reshape(c_out, c_in, r, stride, r, stride).transpose(0, 3, 5, 1, 2, 4)
+    return blocks.reshape(c_out, -1, r, r)
 
 
 def pack(w: Array, tile: int, stride: int, nr: int) -> Array:
-    """w: [c_out, c_in, k, k] -> [n^2][panel][channels of a square][nr]."""
+    """w: [c_out, c_in, k, k] -> [n^2][panel][channels of a block][nr]."""
     g = transform_of(tile, w.shape[2], stride)
     if (tile, stride) not in _STRIDED:
         w = space_to_depth(w, stride)
     size = len(g)
     c_out, c_in, *_ = w.shape
     packed = np.zeros((size**2, -(-c_out // nr), c_in, nr), w.dtype)
-    # A panel at a time: in float64 all of them take twice the memory of the result. Not `optimize`,
-    # which hands sums of three to a BLAS, whose threads wait for each other on a busy machine.
+    # One panel at a time: all of them in float64 would take twice the memory of the result. Without
+    # `optimize`, which calls a BLAS, whose threads wait for each other on a busy machine.
     for panel in range(packed.shape[1]):
-        some = w[panel * nr : (panel + 1) * nr].astype(np.float64)
-        transformed = np.einsum("bj,ajco->abco", g, np.einsum("ai,ocij->ajco", g, some))
-        packed[:, panel, :, : len(some)] = transformed.reshape(size**2, c_in, -1)
+        columns = w[panel * nr : (panel + 1) * nr].astype(np.float64)
+        transformed = np.einsum("bj,ajco->abco", g, np.einsum("ai,ocij->ajco", g, columns))
+        packed[:, panel, :, : len(columns)] = transformed.reshape(size**2, c_in, -1)
     return packed.reshape(-1)
 
 

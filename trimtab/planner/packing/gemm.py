@@ -1,7 +1,7 @@
-"""Panels for indirect GEMM (`GemmArgs`): nr output channels side by side, depth outside.
+"""Weight panels for indirect GEMM (`GemmArgs`): nr output channels side by side, depth outside.
 
-All results are flat and of the operand's type. The last panel of every group is filled up with
-zeros when it is packed; as it is stored, it has fewer columns.
+All results are flat arrays of the operand's dtype. In packed form the last panel of every group is
+padded with zeros; in stored form it has fewer columns.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ def pack_groups(w: Array, nr: int) -> Array:
 
 
 def store_groups(w: Array, nr: int) -> Array:
-    """w: [group, columns, depth] -> [group][panel][depth][columns of the panel]: nr of them but in
-    the last panel of a group, which has what is left.
+    """w: [group, columns, depth] -> [group][panel][depth][columns of the panel]: nr columns,
+    and the remaining ones in the last panel of a group.
     """
     groups, columns, depth = w.shape
     whole = columns // nr * nr
     panels = w[:, :whole].reshape(groups, whole // nr, nr, depth).transpose(0, 1, 3, 2)
-    left = w[:, whole:].transpose(0, 2, 1)
-    both = [part.reshape(groups, part[0].size) for part in (panels, left)]
+    remaining = w[:, whole:].transpose(0, 2, 1)
+    both = [part.reshape(groups, part[0].size) for part in (panels, remaining)]
     return np.concatenate(both, axis=1).ravel()
 
 
@@ -49,37 +49,39 @@ def pack_conv(w: Array, groups: int, nr: int) -> Array:
 
 
 def panels(groups: int, nr: int) -> Form:
-    """How weights of convolutions and matrix products are stored: as `pack_conv` packs them, but
-    for padding. All algorithms for them share it.
+    """The stored form of the weights of convolutions and GEMMs: that of `pack_conv` without
+    padding. All float algorithms share it.
     """
     return Form(("panels", groups, nr), lambda w: store_groups(_by_group(w, groups), nr))
 
 
 def at_load(stored: Form, groups: int, columns: int, depths: Sequence[int], nr: int) -> Preparation:
-    """How the engine fills up panels of `groups` x `columns` columns; `depths`: as pack_panels has
-    them.
+    """How the engine pads panels of `groups` x `columns` columns; `depths` as in the operator
+    pack_panels.
     """
-    given = {"groups": groups, "columns": columns, "depths": tuple(depths), "panel": nr}
-    return Preparation(stored, "pack_panels", given, ready=columns % nr == 0)
+    attributes = {"groups": groups, "columns": columns, "depths": tuple(depths), "panel": nr}
+    return Preparation(stored, "pack_panels", attributes, ready=columns % nr == 0)
 
 
 def taps_of_phase(phase: int, kernel: int, stride: int, dilation: int, pad: int) -> list[int]:
-    """Taps of one axis that reach the outputs at phase + stride * j of a transposed convolution."""
+    """Taps of one axis that contribute to the outputs phase + stride * j of a transposed
+    convolution.
+    """
     return [t for t in range(kernel) if (phase + pad - t * dilation) % stride == 0]
 
 
 def taps_of_largest_phase(
     window: Sequence[int], strides: Sequence[int], dilations: Sequence[int], pads: Sequence[int]
 ) -> int:
-    """The most taps that reach the outputs of one phase."""
-    most = [
+    """The maximum number of taps that contribute to one output phase."""
+    counts = [
         max(
             len(taps_of_phase(p, window[axis], strides[axis], dilations[axis], pads[axis]))
             for p in range(strides[axis])
         )
         for axis in (0, 1)
     ]
-    return most[0] * most[1]
+    return counts[0] * counts[1]
 
 
 def pack_conv_transpose(
@@ -91,7 +93,7 @@ def pack_conv_transpose(
     pads: Sequence[int],
 ) -> Array:
     """w: [c_in, c_out / groups, kh, kw] -> for every output phase, rows before columns, the
-    panels of the convolution that its taps make: [group][panel][tap][c_in / groups][nr].
+    panels of the convolution with its taps: [group][panel][tap][c_in / groups][nr].
     """
     return np.concatenate(
         [pack_groups(phase, nr) for phase in phases(w, groups, strides, dilations, pads)]
@@ -126,16 +128,16 @@ def phase_panels(
     dilations: Sequence[int],
     pads: Sequence[int],
 ) -> tuple[Form, tuple[int, ...]]:
-    """How weights of a transposed convolution are stored: as `pack_conv_transpose` packs them, but
-    for padding; and the depth of each phase. shape: [c_in, c_out / groups, kh, kw].
+    """The stored form of the weights of a transposed convolution, that of `pack_conv_transpose`
+    without padding, and the depth of each phase. shape: [c_in, c_out / groups, kh, kw].
     """
 
-    def of(w: Array) -> list[Array]:
+    def by_phase(w: Array) -> list[Array]:
         return [*phases(w, groups, strides, dilations, pads)]
 
-    depths = tuple(phase.shape[2] for phase in of(np.empty(shape, np.bool_)))
+    depths = tuple(phase.shape[2] for phase in by_phase(np.empty(shape, np.bool_)))
     key = ("phases", groups, nr, strides, dilations, pads)
-    return Form(key, lambda w: np.concatenate([store_groups(p, nr) for p in of(w)])), depths
+    return Form(key, lambda w: np.concatenate([store_groups(p, nr) for p in by_phase(w)])), depths
 
 
 def pack_bias(bias: Array, groups: int, nr: int) -> Array:
@@ -144,8 +146,8 @@ def pack_bias(bias: Array, groups: int, nr: int) -> Array:
 
 
 def pack_steps(w: Array, groups: int, nr: int, kr: int) -> Array:
-    """w: [c_out, c_in / groups, kh, kw] -> [group][panel][depth / kr][nr][kr], filled up with zeros
-    to whole panels, and to whole steps behind the last tap.
+    """w: [c_out, c_in / groups, kh, kw] -> [group][panel][depth / kr][nr][kr], padded with zeros to
+    whole panels and, after the last tap, to whole depth steps.
     """
     by_group = _by_group(w, groups)
     columns, depth = by_group.shape[1:]
@@ -155,11 +157,12 @@ def pack_steps(w: Array, groups: int, nr: int, kr: int) -> Array:
     return padded.reshape(groups, panels, nr, steps, kr).transpose(0, 1, 3, 2, 4).reshape(-1)
 
 
-def fold(w: Array, pixels: int, gap: int) -> Array:
-    """w: [c_out, c_in, kh, kw] -> that of neighboring pixels as one, [pixels * c_out, pixels *
-    (depth + gap), 1, 1]: 0 from one pixel to another, and for `gap` elements behind each row.
+def pack_pixels(w: Array, pixels: int, padding: int) -> Array:
+    """w: [c_out, c_in, kh, kw] -> block-diagonal weights for packed neighboring pixels, [pixels *
+    c_out, pixels * (depth + padding), 1, 1]: 0 between different pixels and in the `padding`
+    elements after each row.
     """
     if pixels == 1:
         return w
-    row = np.pad(np.moveaxis(w, 1, -1).reshape(w.shape[0], -1), ((0, 0), (0, gap)))
+    row = np.pad(np.moveaxis(w, 1, -1).reshape(w.shape[0], -1), ((0, 0), (0, padding)))
     return np.kron(np.eye(pixels, dtype=w.dtype), row)[:, :, None, None]
