@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.bench_fakes import make_golden, make_header, make_subject
+from tests.bench.fakes import make_golden, make_header, make_subject
 from trimtab import reports
 from trimtab.bench import counters, protocol
 from trimtab.bench.jobs import Settings

@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 import pytest
 
-from tests.unit.bench_fakes import make_golden, make_subject
+from tests.bench.fakes import make_golden, make_subject
 from tests.unit.said import Said
 from trimtab.bench import golden, protocol
 from trimtab.bench.jobs import Settings

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from tests.bench.fakes import write_record
 from tests.browser import chromium
-from tests.unit.bench_fakes import write_record
+from tests.reports.test_server import serving
 from tests.unit.test_accuracy import SEARCH
-from tests.unit.test_serve import serving
 from trimtab import paths, reports
 from trimtab.compare import side_by_side
 from trimtab.results import records, summary

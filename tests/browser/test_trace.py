@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.bench.fakes import write_record
 from tests.browser import chromium
-from tests.unit.bench_fakes import write_record
 from trimtab import paths, reports
 from trimtab.results import records, summary
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.bench_fakes import make_golden, make_subject
+from tests.bench.fakes import make_golden, make_subject
 from trimtab import files
 from trimtab.bench import archive
 from trimtab.bench.jobs import Settings

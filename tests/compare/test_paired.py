@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.unit.launch_noise import Machine
+from tests.compare.launch_noise import Machine
 from trimtab.compare import paired
 from trimtab.compare.paired import Effect
 from trimtab.results import statistics, variation

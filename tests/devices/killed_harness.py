@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tests.unit.bench_fakes import make_golden, make_subject
+from tests.bench.fakes import make_golden, make_subject
 from trimtab.bench.jobs import Settings
 from trimtab.bench.protocol import measure
 from trimtab.devices import find_device

@@ -22,9 +22,9 @@ from typing import Any
 
 import pytest
 
+from tests.bench.fakes import RUNNER, make_golden, make_subject
 from tests.devices.conftest import SshServer
 from tests.devices.fake_sysfs import FakeSysfs
-from tests.unit.bench_fakes import RUNNER, make_golden, make_subject
 from trimtab.bench.jobs import Settings, Subject
 from trimtab.bench.protocol import measure
 from trimtab.devices import facts, find_device, remote, shell

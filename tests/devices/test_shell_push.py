@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.bench.fakes import make_golden, make_subject
 from tests.devices.conftest import SshServer, require
 from tests.devices.ssh.test_transport import files_below, kill_sessions
-from tests.unit.bench_fakes import make_golden, make_subject
 from trimtab.bench.jobs import Settings
 from trimtab.bench.protocol import measure
 from trimtab.devices import Pushed, find_device, ssh

@@ -15,8 +15,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.unit.bench_fakes import write_record
-from tests.unit.test_reports import FULL, one, two
+from tests.bench.fakes import write_record
+from tests.reports.test_formats import FULL, one, two
 from trimtab import reports
 from trimtab.compare.side_by_side import Comparison
 from trimtab.errors import UsageError

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.bench_fakes import write_record
+from tests.bench.fakes import write_record
 from tests.unit.test_accuracy import SEARCH
 from trimtab import reports
 from trimtab.compare import side_by_side

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.unit.bench_fakes import write_record
+from tests.bench.fakes import write_record
 from trimtab.errors import UsageError
 from trimtab.reports.server import Server, bind_server
 from trimtab.results import records

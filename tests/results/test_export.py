@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 
-from tests.unit.bench_fakes import make_header, write_record
+from tests.bench.fakes import make_header, write_record
 from trimtab.errors import MissingRequirementError, UsageError
 from trimtab.results import export as workflow
 from trimtab.results import index

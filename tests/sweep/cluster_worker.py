@@ -6,7 +6,7 @@ import os
 import time
 from pathlib import Path
 
-from tests.unit.sweep_fakes import Shop
+from tests.sweep.fakes import Shop
 from trimtab.sweep.tasks import BuildTask, Built, Measured, MeasureTask
 
 

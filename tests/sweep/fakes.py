@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tests.unit.bench_fakes import make_header
+from tests.bench.fakes import make_header
 from trimtab.errors import BuildError, DeviceUnreachableError
 from trimtab.results.records import FileFacts, Status, Writer
 from trimtab.sweep.bundle import Bundle

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.sweep.fakes import Shop
 from tests.unit.said import Said
-from tests.unit.sweep_fakes import Shop
 from trimtab.results import index
 from trimtab.sweep import matrix, summary
 from trimtab.sweep.campaign import NOT_BUILT, Campaign, Outcome

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.sweep.cluster_worker import ClusterShop
 from tests.unit.said import Said
-from tests.unit.sweep_worker import ClusterShop
 from trimtab.errors import MissingRequirementError, UsageError
 from trimtab.results import index
 from trimtab.sweep import matrix

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.unit.bench_fakes import make_golden, make_subject
-from tests.unit.test_ab import JITTER
+from tests.bench.fakes import make_golden, make_subject
+from tests.compare.test_ab import JITTER
 from trimtab.bench import archive, protocol
 from trimtab.bench.jobs import Job, Settings, Turn
 from trimtab.devices import find_device

@@ -30,7 +30,7 @@ def command(file: Path, folder: Path, *options: str) -> list[str]:
     return [*argv, *options]
 
 
-def read_all(folder: Path) -> dict[str, bytes]:
+def record_bytes(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.glob("*.jsonl")}
 
 
@@ -44,11 +44,11 @@ def test_a_sweep_that_is_killed_goes_on_where_it_was(tmp_path: Path, root: Path)
     started = subprocess.Popen(
         command(file, folder), cwd=root, env=environment, start_new_session=True
     )
-    while not read_all(folder) and started.poll() is None:
+    while not record_bytes(folder) and started.poll() is None:
         time.sleep(0.05)
     os.killpg(started.pid, signal.SIGKILL)
     started.wait()
-    before = read_all(folder)
+    before = record_bytes(folder)
     assert 1 <= len(before) < 4, "it was killed in the middle"
 
     said = subprocess.run(
@@ -57,7 +57,7 @@ def test_a_sweep_that_is_killed_goes_on_where_it_was(tmp_path: Path, root: Path)
     rows: list[dict[str, Any]] = json.loads(said.stdout)["cells"]
     assert [row["status"] for row in rows] == ["OK"] * 4
     assert Counter(row["measured"] for row in rows)["earlier"] == len(before)
-    after = read_all(folder)
+    after = record_bytes(folder)
     assert before.items() <= after.items(), "what was measured stays as it was"
     assert len(after) == 4, "no cell has a second record"
     of_cells = Counter(entry.cell for entry in index.entries(folder))
@@ -78,4 +78,4 @@ def test_a_sweep_that_is_killed_goes_on_where_it_was(tmp_path: Path, root: Path)
     assert "4 cells: all are measured" in listed.stdout
     again = subprocess.run(command(file, folder), cwd=root, capture_output=True, check=True)
     assert again.returncode == 0
-    assert read_all(folder) == after
+    assert record_bytes(folder) == after

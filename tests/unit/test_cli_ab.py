@@ -11,7 +11,7 @@ import pytest
 from invoke.context import Context
 from invoke.exceptions import Exit
 
-from tests.unit.bench_fakes import make_golden, make_subject
+from tests.bench.fakes import make_golden, make_subject
 from trimtab.bench import archive
 from trimtab.build import host_build
 from trimtab.cli import ab as commands

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.bench_fakes import write_record
+from tests.bench.fakes import write_record
 
 ROOT = Path(__file__).resolve().parents[2]
 

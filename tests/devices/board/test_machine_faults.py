@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.bench.fakes import make_golden, make_subject
 from tests.devices.sabotage import TABLE
-from tests.unit.bench_fakes import make_golden, make_subject
 from trimtab.bench.golden import Golden
 from trimtab.bench.jobs import Settings
 from trimtab.bench.protocol import measure

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from tests.bench.fakes import make_golden, make_subject
 from tests.devices.conftest import SshServer
 from tests.devices.fake_sysfs import FakeSysfs
-from tests.unit.bench_fakes import make_golden, make_subject
 from trimtab.bench import protocol
 from trimtab.bench.jobs import Settings
 from trimtab.compare import ab

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.bench.fakes import make_golden, make_subject
 from tests.devices.conftest import SshServer
 from tests.devices.control.test_watchdog_killed import runners
 from tests.devices.fake_sysfs import FakeSysfs
-from tests.unit.bench_fakes import make_golden, make_subject
 from trimtab.bench import protocol
 from trimtab.bench.jobs import Settings
 from trimtab.compare import ab

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.bench.fakes import make_golden, make_header, make_subject
 from tests.devices.conftest import require
-from tests.unit.bench_fakes import make_golden, make_header, make_subject
 from trimtab import reports
 from trimtab.bench import energy as bench_energy
 from trimtab.bench import protocol

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.bench.fakes import make_golden, make_subject
 from tests.devices.conftest import SshServer
 from tests.devices.fake_sysfs import FakeSysfs
-from tests.unit.bench_fakes import make_golden, make_subject
 from trimtab.bench.jobs import Settings
 from trimtab.bench.protocol import measure
 from trimtab.devices import find_device
