@@ -260,7 +260,7 @@ def test_the_mask_of_a_pool_is_nothing_else(tmp_path: Path) -> None:
     text = head({"x": X.shape})
     text += layer("Pooling", "x", "pool mask", "pooling_param { kernel_size: 2 stride: 2 }")
     assert trimtab.load(write(tmp_path, text)).outputs == ["pool"]
-    with pytest.raises(UnsupportedOperatorError, match="where a pool found its maxima"):
+    with pytest.raises(UnsupportedOperatorError, match="positions of a pool's maxima"):
         trimtab.load(write(tmp_path, text + layer("ReLU", "mask", "y")))
 
 

@@ -162,8 +162,11 @@ def test_all_unsupported_layers_are_named_at_once_with_their_lines(tmp_path: Pat
         (net(12, 8, 6) + section("maxpool", size=-1), "'size' is -1"),
         (net(12, 8, 6) + section("maxpool", size=2, padding=-5), "pads"),
         (net(12, 8, 6) + section("upsample", stride=100000), "too large"),
-        (net(12, 8, 6) + section("route", layers="-2"), "layers 0 to -1"),
-        (net(12, 8, 6) + section("dropout") + section("route", layers="7"), "layers 0 to 0"),
+        (net(12, 8, 6) + section("route", layers="-2"), "layers before it are 0 to -1"),
+        (
+            net(12, 8, 6) + section("dropout") + section("route", layers="7"),
+            "layers before it are 0 to 0",
+        ),
         (net(12, 8, 6) + section("route"), "'layers' is missing"),
         (net(12, 8, 6) + section("yolo", classes=4), "does not fit 0 anchors"),
         (net(12, 8, 6) + section("yolo", classes=4, num=1, anchors="1,1"), "9 channels, not 6"),

@@ -21,8 +21,8 @@ from trimtab.errors import (
     TtmError,
     UnsupportedOperatorError,
 )
-from trimtab.importers._layers import Value
-from trimtab.importers.onnx_ops.node import HANDLERS, Node
+from trimtab.importers._graph import Value
+from trimtab.importers.onnx_ops.node import HANDLERS, OnnxNode
 from trimtab.zoo.builder import INPUT
 
 GARBAGE = (b"", b"\x00", b"not a model at all\n" * 20, bytes(range(256)) * 4)
@@ -103,7 +103,7 @@ for path in sys.argv[1:]:
     needed = {"onnx": "onnx", "tflite": "tflite", "caffe": "protobuf", "paddle": "protobuf"}
     said = run(code, *map(str, networks.values()), without=("onnx", "tflite", "google"))
     assert dict(zip(networks, said, strict=True)) == {
-        name: f"True; such files are read with the package {package}; pip install {package}"
+        name: f"True; the package {package}; pip install {package}"
         if (package := needed.get(name))
         else "True"
         for name in networks
@@ -140,19 +140,19 @@ def test_a_handler_that_is_added_from_outside_is_seen_at_once(
     model.opset_import.add(domain="com.acme", version=1)
     path = tmp_path / "net.onnx"
     onnx.save(model, path)
-    monkeypatch.setattr(HANDLERS, "_found", {**HANDLERS})
+    monkeypatch.setattr(HANDLERS, "_handlers", {**HANDLERS})
     with pytest.raises(UnsupportedOperatorError, match=r"com\.acme\.Fancy"):
         importers.load(path)
 
     @HANDLERS.handles("com.acme.Fancy")
-    def fancy(node: Node) -> Value:
+    def fancy(node: OnnxNode) -> Value:
         return node.add("relu", node.x())
 
     assert [op.type for op in importers.load(path).ops] == ["relu"]
 
 
 def test_a_second_handler_of_a_type_is_an_error_that_names_both() -> None:
-    def mine(node: Node) -> Value:
+    def mine(node: OnnxNode) -> Value:
         return node.x()
 
     for type, place in (("Conv", "convolution.conv"), ("Relu", "elementwise.Relu")):

@@ -127,7 +127,7 @@ def test_the_binary_form_is_refused_with_a_hint(tmp_path: Path) -> None:
 
 def test_weights_of_another_network_are_refused(tmp_path: Path) -> None:
     path = write(tmp_path, _lines(), WEIGHTS[:2])
-    with pytest.raises(ModelFileError, match=r"'scaled'.* 0 bytes are left"):
+    with pytest.raises(ModelFileError, match=r"'scaled'.* 0 bytes remain"):
         trimtab.load(path)
 
 

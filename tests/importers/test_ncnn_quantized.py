@@ -163,4 +163,4 @@ def test_a_scale_that_is_none_is_an_error_and_layers_behind_a_refusal_are_counte
     layers.convolution("b", "y", 8, 8, 1)
     with pytest.raises(UnsupportedOperatorError, match="1 layer is not supported") as caught:
         trimtab.load(layers.write(tmp_path))
-    assert "not looked at, as they read what these make: 2 more" in str(caught.value)
+    assert "not checked, because they read these results: 2 more" in str(caught.value)

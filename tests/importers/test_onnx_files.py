@@ -209,7 +209,7 @@ def test_all_unsupported_nodes_are_reported_at_once(tmp_path: Path) -> None:
     assert "6 nodes are not supported" in text
     for part in (
         "'node_n0': Sinh (opset 17)",
-        "'node_n2': MaxPool (opset 17): its further output 'n2.1' is used",
+        "'node_n2': MaxPool (opset 17): a node reads its additional output 'n2.1'",
         "'node_n3': Resize (opset 17): its mode is cubic",
         "'node_n4': Det (opset 17)",
         "'node_n5': Conv (opset 17): its weights must be constant",

@@ -249,7 +249,7 @@ def test_archives_of_another_kind_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match="compressed"):
         trimtab.load(path)
     binary.write_bytes(b"PK")
-    with pytest.raises(ModelFileError, match="does not hold the weights"):
+    with pytest.raises(ModelFileError, match="does not contain the weights"):
         trimtab.load(path)
 
 

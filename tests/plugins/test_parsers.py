@@ -34,13 +34,13 @@ EVERY = pytest.mark.parametrize("framework", FRAMEWORKS)
 @pytest.fixture(autouse=True)
 def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lets the parsers of a test end with it."""
-    monkeypatch.setattr(_parsers, "_found", list(_parsers._found))
+    monkeypatch.setattr(_parsers, "_registered", list(_parsers._registered))
     for framework in FRAMEWORKS:
         network = importlib.import_module(f"trimtab.importers.{framework}_ops.network")
         handlers: Handlers[object] = network.HANDLERS
         len(handlers)  # it has what is built in
-        monkeypatch.setattr(handlers, "_found", dict(handlers._found))
-        monkeypatch.setattr(handlers, "_parsers", handlers._parsers)
+        monkeypatch.setattr(handlers, "_handlers", dict(handlers._handlers))
+        monkeypatch.setattr(handlers, "_parser_count", handlers._parser_count)
 
 
 def origin(framework: str) -> str:
@@ -225,8 +225,8 @@ def test_weights_and_inputs_that_are_not_there_are_errors(tmp_path: Path) -> Non
     for ask, said in [
         (lambda layer: layer.weights("weight", (2, 3), "weights"), "operand or weights 'weight'"),
         (lambda layer: layer.x("mask"), "operand or weights 'mask'"),
-        (lambda layer: layer.x(1), "number 1 is missing"),
-        (lambda layer: layer.known(0, "mask"), "its mask is computed"),
+        (lambda layer: layer.x(1), "input 1 is missing"),
+        (lambda layer: layer.known(0, "mask"), "its mask must be constant"),
     ]:
         asked.append(ask)
         with pytest.raises(errors.TrimtabError, match=said):

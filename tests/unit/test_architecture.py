@@ -196,10 +196,13 @@ def test_only_the_tasks_file_is_outside_of_the_package_and_nobody_sees_it() -> N
         assert not re.search(r"^\s*(import|from)\s+tasks\b", path.read_text(), re.M), path
 
 
-def test_imports_have_no_cycle() -> None:
-    graph = {n: {t for t, top in imports(n) if top and t in MODULES and t != n} for n in MODULES}
+def test_imports_have_no_cycle_inside_functions_or_for_types_either() -> None:
+    graph = {
+        n: {t for t, _ in imports(n) if t in MODULES and t != n and (n, t) not in FRONT_DOORS}
+        for n in MODULES
+    }
     # A package's __init__ runs before its modules, so that importing one's own package is no cycle
-    # unless the package imports the module back at its top level, which the graph shows.
+    # unless the package imports the module back, which the graph shows.
     finished: set[str] = set()
 
     def visit(name: str, trail: tuple[str, ...]) -> None:

@@ -1,20 +1,20 @@
-"""Layers of formats whose attributes have types: numbers, texts, and lists of them."""
+"""Layers with typed attributes: numbers, strings, and lists of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from trimtab.importers._handled_layer import HandledLayer
+from trimtab.importers._layer import ImportedLayer
 
 T = TypeVar("T")
 
 
-class AttributedLayer(HandledLayer):
-    """A layer with attributes by name; each is read with the default of its format."""
+class AttributedLayer(ImportedLayer):
+    """A layer with attributes by name; the reader of an attribute gives its default."""
 
     def attribute(self, name: str) -> Any:
-        """A value, or a list of them; None when the attribute is not there."""
+        """The value of an attribute, or a list of values; None if it is absent."""
         raise NotImplementedError
 
     def _converted(self, name: str, default: Any, convert: Callable[[Any], T]) -> list[T]:
@@ -27,35 +27,35 @@ class AttributedLayer(HandledLayer):
             raise self.invalid(f"attribute '{name}' is malformed") from None
 
     def _one(self, name: str, default: Any, convert: Callable[[Any], T]) -> T:
-        found = self._converted(name, default, convert)
-        if len(found) != 1:
-            raise self.invalid(f"attribute '{name}' must be one value, it is {len(found)}")
-        return found[0]
+        values = self._converted(name, default, convert)
+        if len(values) != 1:
+            raise self.invalid(f"attribute '{name}' must have one value, it has {len(values)}")
+        return values[0]
 
     def has_attribute(self, name: str) -> bool:
-        """Whether the attribute is there."""
+        """Whether the attribute is present."""
         return self.attribute(name) is not None
 
     def integer(self, name: str, default: int | None = None) -> int:
-        """An integer."""
+        """An integer attribute."""
         return self._one(name, default, int)
 
     def real(self, name: str, default: float | None = None) -> float:
-        """A real number."""
+        """A floating-point attribute."""
         return self._one(name, default, float)
 
     def boolean(self, name: str, default: bool) -> bool:
-        """A flag."""
+        """A boolean attribute."""
         return self._one(name, default, bool)
 
     def text(self, name: str, default: str | None = None) -> str:
-        """A text."""
+        """A string attribute."""
         return self._one(name, default, lambda v: v.decode() if isinstance(v, bytes) else str(v))
 
     def integers(self, name: str, default: Sequence[int] = ()) -> tuple[int, ...]:
-        """A list of integers; a single one is a list of one."""
+        """A list of integers; a single value is a list of one."""
         return tuple(self._converted(name, default, int))
 
     def reals(self, name: str, default: Sequence[float] = ()) -> tuple[float, ...]:
-        """A list of real numbers; a single one is a list of one."""
+        """A list of floats; a single value is a list of one."""
         return tuple(self._converted(name, default, float))

@@ -1,4 +1,4 @@
-"""Expressions of calls, such as `add(@0,mul(2,@1))`: ncnn and PNNX compute sizes with them."""
+"""Parser for nested calls such as `add(@0,mul(2,@1))`, with which ncnn and PNNX compute sizes."""
 
 from __future__ import annotations
 
@@ -6,61 +6,61 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from trimtab.importers._handled_layer import HandledLayer
+from trimtab.importers._layer import ImportedLayer
 
-_DEEPEST = 100
+_MAX_DEPTH = 100
 
 
-class Calls:
-    """Reads expressions of a layer, whose words match `token`.
+class CallParser:
+    """Parses and evaluates the expressions of a layer, whose tokens match `token`.
 
-    `leaf` gives the value of a word, `call` that of a name with arguments; a list in brackets is
-    one of Python.
+    `leaf` evaluates a token, `call` a name with arguments. A list in brackets becomes a Python
+    list. `max_length` limits the number of characters.
     """
 
     def __init__(
         self,
-        layer: HandledLayer,
+        layer: ImportedLayer,
         token: re.Pattern[str],
-        longest: int,
+        max_length: int,
         leaf: Callable[[str], Any],
         call: Callable[[str, list[Any]], Any],
     ) -> None:
-        self._layer, self._token, self._longest = layer, token, longest
+        self._layer, self._token, self._max_length = layer, token, max_length
         self._leaf, self._call = leaf, call
-        self._waiting: list[str] = []
+        self._pending: list[str] = []
 
     def values(self, text: str) -> list[Any]:
-        """The values of expressions with commas in between."""
-        words = self._token.findall(text)
-        if "".join(words) != "".join(text.split()) or len(text) > self._longest:
+        """The values of comma-separated expressions."""
+        tokens = self._token.findall(text)
+        if "".join(tokens) != "".join(text.split()) or len(text) > self._max_length:
             raise self._layer.invalid(f"'{text[:60]}' is not an expression")
-        self._waiting = words[::-1]
+        self._pending = tokens[::-1]
         return self._terms("", 0)
 
     def _next(self) -> str:
-        return self._waiting.pop() if self._waiting else ""
+        return self._pending.pop() if self._pending else ""
 
     def _terms(self, end: str, depth: int) -> list[Any]:
         values: list[Any] = []
-        if self._waiting[-1:] == ([end] if end else []):
+        if self._pending[-1:] == ([end] if end else []):
             self._next()
             return values
         while True:
             values.append(self._term(depth))
-            mark = self._next()
-            if mark == end:
+            separator = self._next()
+            if separator == end:
                 return values
-            if mark != ",":
+            if separator != ",":
                 raise self._layer.invalid(f"'{end or ','}' is missing in its expression")
 
     def _term(self, depth: int) -> Any:
-        if not self._waiting or depth > _DEEPEST:
+        if not self._pending or depth > _MAX_DEPTH:
             raise self._layer.invalid("its expression ends too early, or is nested too deeply")
-        word = self._next()
-        if word == "[":
+        token = self._next()
+        if token == "[":
             return self._terms("]", depth + 1)
-        if self._waiting[-1:] == ["("]:
+        if self._pending[-1:] == ["("]:
             self._next()
-            return self._call(word, self._terms(")", depth + 1))
-        return self._leaf(word)
+            return self._call(token, self._terms(")", depth + 1))
+        return self._leaf(token)

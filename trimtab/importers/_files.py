@@ -1,4 +1,4 @@
-"""Reading the files of a network: one, or a text with its weights beside it."""
+"""The files of a network: a single file, or a text file with a weights file beside it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from trimtab.errors import ModelFileError
 
 
 def head(path: Path, size: int) -> bytes:
-    """The first bytes of a file, none when it cannot be read: to sniff at."""
+    """The first bytes of a file; empty if it cannot be read."""
     try:
         with path.open("rb") as file:
             return file.read(size)
@@ -18,17 +18,17 @@ def head(path: Path, size: int) -> bytes:
 
 
 def read_text(path: Path, limit_bytes: int) -> str:
-    """The text of a file that describes a network; ModelFileError when it cannot be one."""
+    """The content of a text file; ModelFileError if it is unreadable or too large."""
     return read_bytes(path, limit_bytes).decode("utf-8-sig", errors="replace")
 
 
 def read_bytes(path: Path, limit_bytes: int) -> bytes:
-    """The content of a file; ModelFileError when it is unreadable or larger than any model."""
+    """The content of a file; ModelFileError if it is unreadable or too large."""
     try:
         size = path.stat().st_size
         if size > limit_bytes:
             raise ModelFileError(
-                f"has {size} bytes, such files have at most {limit_bytes}",
+                f"has {size} bytes, the limit for such files is {limit_bytes}",
                 where=str(path),
                 hint="check that it is the right file",
             )
@@ -38,28 +38,30 @@ def read_bytes(path: Path, limit_bytes: int) -> bytes:
 
 
 def unreadable(path: Path, error: OSError) -> ModelFileError:
-    """The exception for a file that the operating system does not give."""
+    """The exception for a file that the operating system cannot read."""
     return ModelFileError(
-        f"cannot be read: {error.strerror}", where=str(path), hint="check the path and rights"
+        f"cannot be read: {error.strerror}",
+        where=str(path),
+        hint="check the path and its permissions",
     )
 
 
-def companion(path: Path, suffix: str, likely: Callable[[Path], bool]) -> Path | None:
-    """The file with `suffix` that belongs to `path`: of the same name, else the only one beside it
-    that is `likely`; None when there is none at all.
+def companion(path: Path, suffix: str, is_candidate: Callable[[Path], bool]) -> Path | None:
+    """The file with `suffix` that belongs to `path`: the one with the same stem, otherwise the only
+    candidate beside it; None if there is no candidate.
 
-    ModelFileError when there are several.
+    ModelFileError if there are several candidates.
     """
-    if (twin := path.with_suffix(suffix)).exists():
-        return twin
-    found = sorted(p for p in path.parent.glob(f"*{suffix}") if likely(p))
-    if len(found) > 1:
+    if (same_stem := path.with_suffix(suffix)).exists():
+        return same_stem
+    candidates = sorted(p for p in path.parent.glob(f"*{suffix}") if is_candidate(p))
+    if len(candidates) > 1:
         raise ModelFileError(
-            f"several files may belong to it: {', '.join(p.name for p in found)}",
+            f"several files may belong to it: {', '.join(p.name for p in candidates)}",
             where=str(path),
-            hint=f"give both files one name: {path.stem}{suffix} beside {path.name}",
+            hint=f"give both files the same name: {path.stem}{suffix} beside {path.name}",
         )
-    return found[0] if found else None
+    return candidates[0] if candidates else None
 
 
 def text_and_weights(
@@ -69,13 +71,14 @@ def text_and_weights(
     is_text: Callable[[Path], bool],
     is_weights: Callable[[Path], bool] = lambda _: True,
 ) -> tuple[Path, Path | None]:
-    """The text of a network, and its weights if there are any, of which `path` is one; `text` and
-    `weights` are their suffixes. ModelFileError for weights without a text.
+    """The text file of a network and its weights file, if there is one; `path` is one of the two.
+
+    `text` and `weights` are their suffixes. ModelFileError for weights without a text file.
     """
     if path.suffix != weights:
         return path, companion(path, weights, is_weights)
-    if found := companion(path, text, is_text):
-        return found, path
+    if text_file := companion(path, text, is_text):
+        return text_file, path
     raise ModelFileError(
         f"has no {text} beside it, which describes the network",
         where=str(path),
@@ -84,7 +87,9 @@ def text_and_weights(
 
 
 class WeightsFile:
-    """A file of weights, or none; `text` and `suffix` are the suffixes of the network's files."""
+    """A weights file, which may be absent. `text` and `suffix` are the suffixes of the text file
+    and of the weights file.
+    """
 
     text: str
     suffix: str
@@ -93,7 +98,7 @@ class WeightsFile:
         self._path = path
 
     def missing(self, where: str) -> ModelFileError:
-        """The exception for weights that are asked for when there is no file."""
+        """The exception for weights of an absent file."""
         return ModelFileError(
             "its weights are missing",
             where=where,
@@ -101,9 +106,9 @@ class WeightsFile:
         )
 
     def damaged(self, reason: str) -> ModelFileError:
-        """The exception for a file that holds something else."""
+        """The exception for a file that does not match the network."""
         return ModelFileError(
-            f"does not hold the weights of this network: {reason}",
+            f"does not contain the weights of this network: {reason}",
             where=str(self._path),
-            hint=f"take the {self.text} and the {self.suffix} of one network, and copy them again",
+            hint=f"copy the {self.text} and the {self.suffix} of the same network again",
         )

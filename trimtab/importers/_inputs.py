@@ -1,60 +1,59 @@
-"""The shapes of a network's inputs: what its file declares, and what the user gives."""
+"""The shapes of a network's inputs: declared by the file, or given by the user."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from trimtab.errors import DynamicShapeError, ImportModelError
 
-if TYPE_CHECKING:
-    from trimtab.importers import Shapes
+Shapes = Mapping[str, Sequence[int]]
+"""The shapes that the user gives, by input name."""
 
-# A size that is not positive, a text or None stand for a free dimension.
 Declared = Sequence[int | str | None]
+"""A declared shape; None, a name or a number that is not positive is a free dimension."""
 
-_SIDE = 224  # of an image, in examples
+_IMAGE_SIZE = 224  # in examples
 
 
 def declared_inputs(
-    declared: Mapping[str, Declared | None], given: Shapes, where: str, *, fixed: bool
+    declared: Mapping[str, Declared | None], shapes: Shapes, where: str, *, fixed: bool
 ) -> dict[str, tuple[int, ...]]:
-    """The shape of every input of a file that declares these; None: it does not say.
+    """The complete shape of every input; `declared` is None for an input without a shape.
 
-    A given shape fills free dimensions or, unless the others are `fixed`, replaces what is
-    declared. DynamicShapeError names all inputs that stay free, ImportModelError an input that does
-    not exist and a shape that does not fit.
+    A shape of the user fills free dimensions; unless the others are `fixed`, it replaces the
+    declared shape. DynamicShapeError lists all inputs that stay free. ImportModelError reports an
+    unknown input or a shape that does not match.
     """
-    if unknown := sorted(set(given) - set(declared)):
+    if unknown := sorted(set(shapes) - set(declared)):
         raise ImportModelError(
             f"there is no input {', '.join(map(repr, unknown))}",
             where=where,
             hint=f"its inputs are: {', '.join(declared) or 'none'}",
         )
-    open_inputs = {
+    free = {
         name: dims
         for name, dims in declared.items()
-        if name not in given and (dims is None or not all(map(_is_fixed, dims)))
+        if name not in shapes and (dims is None or not all(map(_is_fixed, dims)))
     }
-    if open_inputs:
-        raise free(open_inputs, where)
+    if free:
+        raise dynamic_shapes(free, where)
     return {
-        name: _given(name, dims, given[name], where, fixed)
-        if name in given
+        name: _user_shape(name, dims, shapes[name], where, fixed)
+        if name in shapes
         else tuple(int(size or 0) for size in dims or ())
         for name, dims in declared.items()
     }
 
 
-def _given(
-    name: str, declared: Declared | None, given: Sequence[int], where: str, fixed: bool
+def _user_shape(
+    name: str, declared: Declared | None, sizes: Sequence[int], where: str, fixed: bool
 ) -> tuple[int, ...]:
-    shape = tuple(int(size) for size in given)
-    fits = not (fixed and declared is not None) or (
+    shape = tuple(int(size) for size in sizes)
+    matches = not (fixed and declared is not None) or (
         len(shape) == len(declared)
         and all(not _is_fixed(d) or d == s for d, s in zip(declared, shape, strict=True))
     )
-    if not fits or min(shape, default=1) < 1:
+    if not matches or min(shape, default=1) < 1:
         raise ImportModelError(
             f"input '{name}' is {_text(declared)}, the given shape {shape} does not fit",
             where=where,
@@ -65,13 +64,13 @@ def _given(
     return shape
 
 
-def free(inputs: Mapping[str, Declared | None], where: str) -> DynamicShapeError:
-    """The exception for inputs with free dimensions; it shows how to give them."""
+def dynamic_shapes(inputs: Mapping[str, Declared | None], where: str) -> DynamicShapeError:
+    """The exception for inputs with free dimensions; the hint shows how to give them."""
     examples = {name: _example(declared) for name, declared in inputs.items()}
     python = ", ".join(f"'{name}': {shape}" for name, shape in examples.items())
     shell = (f"--input {name}={','.join(map(str, shape))}" for name, shape in examples.items())
     return DynamicShapeError(
-        "; ".join(f"input '{name}' {_what(declared)}" for name, declared in inputs.items()),
+        "; ".join(f"input '{name}' {_problem(declared)}" for name, declared in inputs.items()),
         where=where,
         hint=f"give {'its shape' if len(examples) == 1 else 'their shapes'}:"
         f" inputs={{{python}}} in Python, {' '.join(shell)} on the command line",
@@ -79,17 +78,17 @@ def free(inputs: Mapping[str, Declared | None], where: str) -> DynamicShapeError
 
 
 def _example(declared: Declared | None) -> tuple[int, ...]:
-    usual = (
-        int(size or 0) if _is_fixed(size) else _SIDE if i else 1
+    shape = (
+        int(size or 0) if _is_fixed(size) else _IMAGE_SIZE if i else 1
         for i, size in enumerate(declared or ())
     )
-    return tuple(usual) or (1, 3, _SIDE, _SIDE)
+    return tuple(shape) or (1, 3, _IMAGE_SIZE, _IMAGE_SIZE)
 
 
-def _what(declared: Declared | None) -> str:
+def _problem(declared: Declared | None) -> str:
     numbers = declared is not None and all(isinstance(size, int) for size in declared)
-    what = "a dimension that is not positive" if numbers else "free dimensions"
-    return f"has {what}: {_text(declared)}"
+    problem = "a dimension that is not positive" if numbers else "free dimensions"
+    return f"has {problem}: {_text(declared)}"
 
 
 def _is_fixed(size: int | str | None) -> bool:

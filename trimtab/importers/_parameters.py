@@ -1,7 +1,7 @@
-"""Parameters of a layer as a plug-in's parser reads them: by name, with a type.
+"""The parameters of a layer for a plug-in's parser: by name, with a type.
 
-Every format hands over plain data: numbers, texts, lists, arrays, and mappings for messages within
-messages. Text formats hand over texts, which are converted here.
+A format provides plain data: numbers, strings, lists, arrays, and mappings for nested messages.
+Text formats provide strings, which this module converts.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from trimtab.errors import ImportModelError
-from trimtab.importers._layers import Array
+from trimtab.importers._graph import Array
 
 T = TypeVar("T")
 Name = str | int
-"""What a format calls a parameter; ncnn's have numbers."""
+"""The name of a parameter in the file; ncnn uses numbers."""
 
-# The class below has methods of these names.
+# `Parameters` has methods with the names of these types.
 _Int: TypeAlias = int
 _Float: TypeAlias = float
 _Bool: TypeAlias = bool
@@ -28,21 +28,21 @@ _FLAGS = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": F
 
 
 class CommaSeparated(str):
-    """A text of a format in which commas part the elements of a list, where one is asked for."""
+    """A string that a reader may take as a comma-separated list."""
 
     __slots__ = ()
 
     @property
     def elements(self) -> list[str]:
-        """What is between the commas."""
+        """The elements of the list."""
         return self.strip(",").split(",") if self else []
 
 
 class Parameters:
-    """Named values of a layer, or of a message in it; `path` is how errors call the message.
+    """The named values of a layer, or of a message inside it; `path` names the message in errors.
 
-    A value that is not there is its default; without a default it is an error that names layer and
-    parameter. What nobody reads is found by `unread`.
+    An absent value is its default; without a default it is an error that names the layer and the
+    parameter. `unread` lists the values that were never read.
     """
 
     def __init__(self, values: Mapping[str, Any], where: str, path: str = "") -> None:
@@ -51,27 +51,27 @@ class Parameters:
         self._messages: list[Parameters] = []
 
     def has(self, name: Name) -> _Bool:
-        """Whether a parameter is given."""
+        """Whether a parameter is present."""
         return str(name) in self._values
 
     def int(self, name: Name, default: _Int = _REQUIRED) -> _Int:
-        """A whole number of any size: int64 and uint64 included."""
+        """An integer of any size, including int64 and uint64."""
         return self._one(name, default, _integer, "a whole number")
 
     def float(self, name: Name, default: _Float = _REQUIRED) -> _Float:
-        """A real number, as precise as the format stores it: a double stays one."""
+        """A float with the precision of the file: a double stays a double."""
         return self._one(name, default, _real, "a number")
 
     def bool(self, name: Name, default: _Bool = _REQUIRED) -> _Bool:
-        """true or false."""
+        """A boolean."""
         return self._one(name, default, _flag, "true or false")
 
     def text(self, name: Name, default: str = _REQUIRED) -> str:
-        """A text."""
+        """A string."""
         return self._one(name, default, _text, "a text")
 
     def enum(self, name: Name, values: Sequence[str], default: str = _REQUIRED) -> str:
-        """One of `values`, written by its name or its place among them."""
+        """One of `values`; the file has its name or its index."""
 
         def choice(value: Any) -> str:
             text = _text(value)
@@ -80,29 +80,29 @@ class Parameters:
         return self._one(name, default, choice, f"one of {', '.join(values)}")
 
     def ints(self, name: Name, default: Sequence[_Int] = _REQUIRED) -> list[_Int]:
-        """Whole numbers; a single one is a list of one."""
+        """A list of integers; a single value is a list of one."""
         return self._all(name, default, _integer, "whole numbers")
 
     def floats(self, name: Name, default: Sequence[_Float] = _REQUIRED) -> list[_Float]:
-        """Real numbers; a single one is a list of one."""
+        """A list of floats; a single value is a list of one."""
         return self._all(name, default, _real, "numbers")
 
     def texts(self, name: Name, default: Sequence[str] = _REQUIRED) -> list[str]:
-        """Texts; a single one is a list of one."""
+        """A list of strings; a single value is a list of one."""
         return self._all(name, default, _text, "texts")
 
     def array(self, name: Name) -> Array:
-        """A tensor, or numbers as one."""
-        value = self._given(name, _REQUIRED)
+        """A tensor, or a list of numbers as a tensor."""
+        value = self._raw(name, _REQUIRED)
         return np.asarray(self.floats(name) if isinstance(value, CommaSeparated) else value)
 
     def messages(self, name: Name) -> list[Parameters]:
-        """A repeated message; empty when there is none. Where a format has no messages, a text
-        says them as JSON.
+        """A repeated message; empty if it is absent. In a format without messages it is a string
+        of JSON.
         """
-        found = self.json(name, [])
+        values = self.json(name, [])
         result = []
-        for i, value in enumerate(found if isinstance(found, list) else [found]):
+        for i, value in enumerate(values if isinstance(values, list) else [values]):
             if not isinstance(value, Mapping):
                 raise self.invalid(name, "messages")
             result.append(Parameters(value, self._where, f"{self._spelled(name)}[{i}]."))
@@ -110,15 +110,15 @@ class Parameters:
         return result
 
     def message(self, name: Name) -> Parameters:
-        """A message; one without values when it is not there."""
-        found = self.messages(name)
-        if found:
-            return found[-1]
+        """A message; an empty one if it is absent."""
+        messages = self.messages(name)
+        if messages:
+            return messages[-1]
         return Parameters({}, self._where, f"{self._spelled(name)}.")
 
     def json(self, name: Name, default: Any = _REQUIRED) -> Any:
-        """A parameter whole: a message as dictionaries and lists, a text as what its JSON says."""
-        value = self._given(name, default)
+        """A message as dictionaries and lists, or the decoded JSON of a string."""
+        value = self._raw(name, default)
         if not isinstance(value, str | bytes) or value is default:
             return value
         try:
@@ -127,13 +127,13 @@ class Parameters:
             raise self.invalid(name, "JSON") from None
 
     def unread(self) -> Iterator[str]:
-        """The names of parameters that nobody has asked for, those in messages included."""
+        """The names of parameters that were never read, including those in messages."""
         yield from (self._path + name for name in self._values if name not in self._read)
         for message in self._messages:
             yield from message.unread()
 
     def invalid(self, name: Name, expected: str) -> ImportModelError:
-        """The error of a parameter that is not what it must be."""
+        """The exception for a parameter of the wrong type."""
         value = str(self._values.get(str(name)))[:60]
         return ImportModelError(
             f"its parameter {self._spelled(name)} is {value}, not {expected}",
@@ -144,7 +144,7 @@ class Parameters:
     def _spelled(self, name: Name) -> str:
         return f"{self._path}{name}"
 
-    def _given(self, name: Name, default: Any) -> Any:
+    def _raw(self, name: Name, default: Any) -> Any:
         self._read.add(str(name))
         if str(name) in self._values:
             return self._values[str(name)]
@@ -152,12 +152,12 @@ class Parameters:
             raise ImportModelError(
                 f"it lacks the parameter {self._spelled(name)}",
                 where=self._where,
-                hint="check the file, or give the plug-in's parser a default",
+                hint="check the file, or add a default to the plug-in's parser",
             )
         return default
 
     def _one(self, name: Name, default: T, convert: Callable[[Any], T], expected: str) -> T:
-        value = self._given(name, default)
+        value = self._raw(name, default)
         if value is default:
             return default
         values = value if isinstance(value, list) else [value]
@@ -168,7 +168,7 @@ class Parameters:
     def _all(
         self, name: Name, default: Sequence[T], convert: Callable[[Any], T], expected: str
     ) -> list[T]:
-        value = self._given(name, default)
+        value = self._raw(name, default)
         if isinstance(value, np.ndarray):
             value = value.reshape(-1).tolist()
         if isinstance(value, CommaSeparated):

@@ -1,4 +1,4 @@
-"""Parsers of plug-ins: functions that make operators of a layer that trimtab does not know.
+"""Parsers of plug-ins: functions that translate a layer type which trimtab does not support.
 
     from trimtab import GraphBuilder, Layer, operator_parser
 
@@ -6,8 +6,8 @@
     def parse(layer: Layer, graph: GraphBuilder):
         return graph.add("swirl", layer.x(0), factor=layer.float("factor", 2.0))
 
-A parser may make one operator or many, of its plug-in and of trimtab's own, and returns the layer's
-outputs. Parameters that it did not read are refused: they may change the result.
+A parser adds one operator or several, of its plug-in or of trimtab, and returns the outputs of the
+layer. Parameters that it does not read are errors, because they may change the result.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ import numpy as np
 
 from trimtab import plugins, schema
 from trimtab.errors import PluginError, TrimtabError
-from trimtab.importers._handled_layer import HandledLayer, Place, Results
-from trimtab.importers._layers import Array, UnsupportedFormError, Value
+from trimtab.importers._graph import Array, UnsupportedFormError, Value
+from trimtab.importers._layer import ImportedLayer, Place, Results
 from trimtab.importers._parameters import Parameters
 
-_HANDLERS = "_ops"  # how the packages of handlers end, one for each format
+_HANDLERS = "_ops"  # the suffix of the packages with handlers, one per format
 FRAMEWORKS = tuple(
     sorted(
         package.name.removesuffix(_HANDLERS)
@@ -38,13 +38,13 @@ FRAMEWORKS = tuple(
 
 
 class Layer(Parameters):
-    """A layer of a file: its parameters, its operands, its weights.
+    """A layer of a file: its parameters, operands and weights.
 
-    `name` and `type` are the file's; `source` is what handlers of this format see, for what is
-    particular to it.
+    `name` and `type` are those of the file. `source` is the layer as the built-in handlers see it,
+    for anything that is specific to the format.
     """
 
-    def __init__(self, source: HandledLayer) -> None:
+    def __init__(self, source: ImportedLayer) -> None:
         super().__init__(source.parameters(), source.where)
         self.source = source
         self.name, self.type = source.name, source.type
@@ -54,56 +54,55 @@ class Layer(Parameters):
         return self.source.count()
 
     def x(self, place: Place = 0) -> Value:
-        """An input as an operand, whose `shape` and `dtype` are known: by its number, or by what
-        the format calls it (a slot of Paddle, a key of PNNX).
+        """An input as a tensor with `shape` and `dtype`, by its index or its name in the file (a
+        slot of Paddle, a key of PNNX).
         """
         return self.source.x(place)
 
     def known(self, place: Place, what: str) -> Array:
-        """The value of an input, which must be a constant; `what` is its role, for errors."""
+        """The value of a constant input; `what` is its role, for errors."""
         return self.source.known(place, what)
 
     def weights(self, place: Place, shape: Sequence[int], what: str) -> Array:
-        """Weights of the layer, float32 of that shape (-1: any size, where the file says it): a
-        Caffe layer's blob of that number, the next ones of an ncnn or Darknet file whatever the
-        place, a PNNX module's of that name; else the constant input at `place`.
+        """Weights of the layer: float32 of that shape (-1: any size, if the file stores it).
+
+        `place` is the index of a Caffe blob, the name of a PNNX attribute, or the index or slot of
+        a constant input. ncnn and Darknet ignore it and read the next weights of the file.
         """
         return self.source.stored_weights(place, shape, what)
 
     def unsupported(self, reason: str) -> UnsupportedFormError:
-        """The exception to raise for a form of the layer that the parser cannot express."""
+        """The exception to raise if the parser cannot translate this form of the layer."""
         return self.source.unsupported(reason)
 
 
 class GraphBuilder:
-    """Adds operators for a layer to the program. Shapes are checked at once, by the operators' own
-    rules.
-    """
+    """Adds the operators of a layer to the program. The operators' shape rules apply at once."""
 
-    def __init__(self, source: HandledLayer) -> None:
+    def __init__(self, source: ImportedLayer) -> None:
         self._source = source
         self.constant = source.constant
         self.reshape = source.reshape
         self.transpose = source.transpose
 
     def add(self, op: str, *inputs: Value, **attributes: Any) -> Value:
-        """An operator with one output."""
+        """Adds an operator with one output."""
         return self._source.add(op, *inputs, **attributes)
 
     def add_many(
         self, op: str, *inputs: Value, outputs: int, **attributes: Any
     ) -> tuple[Value, ...]:
-        """An operator with several outputs."""
+        """Adds an operator with several outputs."""
         return self._source.add_many(op, *inputs, outputs=outputs, **attributes)
 
 
 Parse = Callable[[Layer, GraphBuilder], Results | Mapping[str, Results]]
-"""What a plug-in writes; it returns the layer's output, several, or in Paddle those of slots."""
+"""The function of a plug-in; it returns one output, several, or a mapping of Paddle's slots."""
 
 
 @dataclass(frozen=True)
 class OperatorParser:
-    """A parser of a plug-in for the layers of type `origin` in files of `framework`."""
+    """The parser of a plug-in for layers of type `origin` in files of `framework`."""
 
     framework: str
     origin: str
@@ -119,43 +118,43 @@ class OperatorParser:
 
     @property
     def plugin(self) -> plugins.Plugin | None:
-        """The plug-in that it is of; a script's is of none."""
+        """The plug-in of the parser; None for a parser of a script."""
         return plugins.owner(self.parse.__module__)
 
     def error(self, what: str, hint: str, where: str = "") -> PluginError:
-        """What is wrong with it; `where`: its place unless given."""
+        """The exception for an error in the parser; `where` defaults to its place."""
         if self.plugin is None:
             return PluginError(what, where=where or self.place, hint=hint)
         return self.plugin.error(what, where or self.place, hint)
 
     def blamed(self) -> AbstractContextManager[None]:
-        """Whatever is wrong inside is the fault of its plug-in, which may only have been found; of
-        a script's it is always an error.
+        """A context whose errors are those of the plug-in, and warnings if it was only discovered;
+        the errors of a script are always raised.
         """
         return plugins.isolated(self.plugin) if self.plugin else nullcontext()
 
-    def __call__(self, source: HandledLayer) -> Results | Mapping[str, Results]:
-        """The handler of a layer. PluginError for an exception of the plug-in's own."""
+    def __call__(self, source: ImportedLayer) -> Results | Mapping[str, Results]:
+        """Handles a layer. PluginError for an exception inside the plug-in."""
         layer = Layer(source)
         try:
             results = self.parse(layer, GraphBuilder(source))
         except (TrimtabError, UnsupportedFormError):
             raise
-        except Exception as error:  # whatever the plug-in does
+        except Exception as error:  # from the plug-in's code
             what = f"{type(error).__name__}: {error} (in {source.where})"
             place = self.plugin.folder if self.plugin else Path(self.parse.__code__.co_filename)
             where = plugins.source_line(place, error)
-            raise self.error(what, "mend the parser", where) from error
+            raise self.error(what, "fix the parser", where) from error
         if not isinstance(results, Value | np.ndarray | tuple | Mapping):
-            what = f"it returned {type(results).__name__}, no operand (in {source.where})"
-            raise self.error(what, "return what graph.add gives, or a tuple of these")
+            what = f"it returned {type(results).__name__}, not a tensor (in {source.where})"
+            raise self.error(what, "return the result of graph.add, or a tuple of results")
         for name in layer.unread():
             if not source.is_harmless(name):
                 raise layer.unsupported(f"its parameter {name} is not known")
         return results
 
 
-_found: list[OperatorParser] = []
+_registered: list[OperatorParser] = []
 
 
 def operator_parser(
@@ -163,8 +162,8 @@ def operator_parser(
 ) -> Callable[[Parse], Parse]:
     """Registers the decorated function for layers of type `origin` in files of `framework`.
 
-    `op`: the operator, or operators, that it makes. `replaces`: it takes the place of trimtab's own
-    handler. PluginError for a framework or operator that does not exist.
+    `op`: the operator or operators that it adds. `replaces`: whether it replaces trimtab's own
+    handler. PluginError for an unknown framework or operator.
     """
 
     def register(parse: Parse) -> Parse:
@@ -181,15 +180,15 @@ def operator_parser(
                 raise PluginError(
                     f"there is no operator {name!r}",
                     where=parser.place,
-                    hint="the plug-in's room ops/ has a schema for each of its own",
+                    hint="add its schema to ops/ of the plug-in, or check the name",
                 )
-        _found.append(parser)
+        _registered.append(parser)
         return parse
 
     return register
 
 
 def parsers(framework: str = "") -> list[OperatorParser]:
-    """The parsers of all plug-ins, or of those for files of `framework`, as they are found."""
+    """All registered parsers, or those for `framework`, in the order of their registration."""
     plugins.modules("importers")
-    return [parser for parser in _found if framework in ("", parser.framework)]
+    return [parser for parser in _registered if framework in ("", parser.framework)]

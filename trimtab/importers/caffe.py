@@ -8,13 +8,10 @@ https://caffe.berkeleyvision.org/tutorial/layers.html.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from trimtab.importers._files import head, text_and_weights
+from trimtab.importers._inputs import Shapes
 from trimtab.program import Program
-
-if TYPE_CHECKING:
-    from trimtab.importers import Shapes
 
 SUFFIXES = (".prototxt", ".caffemodel")
 

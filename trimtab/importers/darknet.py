@@ -10,13 +10,10 @@ is called by its type and index, such as `convolutional_120`.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from trimtab.importers._files import head, text_and_weights
+from trimtab.importers._inputs import Shapes
 from trimtab.program import Program
-
-if TYPE_CHECKING:
-    from trimtab.importers import Shapes
 
 SUFFIXES = (".cfg", ".weights")
 

@@ -8,15 +8,12 @@ batch that ncnn lacks: a blob [c, h, w] is a tensor [1, c, h, w].
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from trimtab.errors import ModelFileError
 from trimtab.importers._files import text_and_weights
+from trimtab.importers._inputs import Shapes
 from trimtab.importers._param_text import has_magic
 from trimtab.program import Program
-
-if TYPE_CHECKING:
-    from trimtab.importers import Shapes
 
 SUFFIXES = (".param", ".bin")
 

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from trimtab.importers._files import head
-from trimtab.importers._layers import Array
+from trimtab.importers._graph import Array
+from trimtab.importers._inputs import Shapes
 from trimtab.program import Program
-
-if TYPE_CHECKING:
-    from trimtab.importers import Shapes
 
 SUFFIXES = (".onnx",)
 

@@ -9,14 +9,11 @@ into those of the engine. The format is that of Paddle's framework.proto and Ser
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from trimtab.errors import ModelFileError
 from trimtab.importers._files import companion, head
+from trimtab.importers._inputs import Shapes
 from trimtab.program import Program
-
-if TYPE_CHECKING:
-    from trimtab.importers import Shapes
 
 SUFFIXES = (".pdmodel", ".pdiparams", "__model__", "__params__")
 

@@ -7,14 +7,11 @@ https://github.com/Tencent/ncnn/blob/master/tools/pnnx/README.md.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from trimtab.importers._files import text_and_weights
+from trimtab.importers._inputs import Shapes
 from trimtab.importers._param_text import has_magic
 from trimtab.program import Program
-
-if TYPE_CHECKING:
-    from trimtab.importers import Shapes
 
 SUFFIXES = (".pnnx.param", ".pnnx.bin")
 

@@ -8,13 +8,10 @@ https://github.com/tensorflow/tensorflow/blob/master/tensorflow/lite/schema/sche
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from trimtab.importers._files import head
+from trimtab.importers._inputs import Shapes
 from trimtab.program import Program
-
-if TYPE_CHECKING:
-    from trimtab.importers import Shapes
 
 SUFFIXES = (".tflite",)
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from trimtab import modelfile
 from trimtab.errors import ImportModelError
+from trimtab.importers._inputs import Shapes
 from trimtab.modelfile import sniff
 from trimtab.program import Program
-
-if TYPE_CHECKING:
-    from trimtab.importers import Shapes
 
 __all__ = ["SUFFIXES", "load", "sniff"]
 

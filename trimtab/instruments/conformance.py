@@ -287,7 +287,7 @@ def _why(reason: str) -> str:
     """A reason without the place of a node, which differs from test to test, and without what the
     importer says of the layers behind.
     """
-    return reason.rpartition("): ")[2].partition(" not looked at, ")[0]
+    return reason.rpartition("): ")[2].partition(" not checked, ")[0]
 
 
 def tables(outcomes: Sequence[Outcome]) -> list[Table]:

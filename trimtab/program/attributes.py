@@ -43,7 +43,7 @@ def complete(op: schema.Operator, given: dict[str, Any], where: str = "") -> dic
     return values
 
 
-class Record(dict[str, Any]):
+class AttributeRecord(dict[str, Any]):
     """An element of an attribute that is a list of records. Nobody changes one: two operators are
     the same when their attributes are.
     """
@@ -52,12 +52,12 @@ class Record(dict[str, Any]):
         return hash(tuple(self.items()))
 
 
-def _record(fields: tuple[schema.Attribute, ...], given: Any) -> Record:
+def _record(fields: tuple[schema.Attribute, ...], given: Any) -> AttributeRecord:
     if not isinstance(given, Mapping):
         raise TypeError(f"{given!r} is no record of {', '.join(f.name for f in fields)}")
     if unknown := sorted(given.keys() - {f.name for f in fields}):
         raise ValueError(f"a record has no {', '.join(unknown)}")
-    values = Record()
+    values = AttributeRecord()
     for field in fields:
         value = given.get(field.name, field.default)
         if value is None:
@@ -198,7 +198,7 @@ def _values(attributes: tuple[schema.Attribute, ...], block: bytes, start: int) 
             case "records":
                 stride = SLOT_BYTES * len(attribute.fields)
                 values[attribute.name] = tuple(
-                    Record(_values(attribute.fields, block, word + i * stride))
+                    AttributeRecord(_values(attribute.fields, block, word + i * stride))
                     for i in range(count)
                 )
             case _:

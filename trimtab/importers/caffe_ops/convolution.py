@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 
-from trimtab.importers._handled_layer import Results
-from trimtab.importers._layers import Array
-from trimtab.importers.caffe_ops.layer import Layer, handles
+from trimtab.importers._graph import Array
+from trimtab.importers._layer import Results
+from trimtab.importers.caffe_ops.layer import CaffeLayer, handles
 from trimtab.importers.caffe_ops.prototxt import Message
 from trimtab.importers.vocabulary import matrix, movement
 from trimtab.importers.vocabulary.convolution import check_groups, convolve, deconvolve
 from trimtab.importers.vocabulary.window import Pair, Window
 
 
-def spatial(layer: Layer, param: Message, name: str, stem: str, default: int | None) -> Pair:
+def spatial(layer: CaffeLayer, param: Message, name: str, stem: str, default: int | None) -> Pair:
     """Height and width: `stem`_h and `stem`_w, or the repeated field `name`."""
     if param.has(f"{stem}_h") or param.has(f"{stem}_w"):
         fallback = -1 if default is None else default
@@ -32,7 +32,7 @@ def spatial(layer: Layer, param: Message, name: str, stem: str, default: int | N
 
 
 @handles("Convolution", "Deconvolution", "DepthwiseConvolution", "ConvolutionDepthwise")
-def convolution(layer: Layer) -> Results:
+def convolution(layer: CaffeLayer) -> Results:
     """Every bottom [n, c, h, w] by the same weights; Deconvolution stores them [c, m / g, h, w]."""
     param = layer.param("convolution_param")
     if param.integer("axis", 1) not in (1, -3):
@@ -59,7 +59,7 @@ def convolution(layer: Layer) -> Results:
 
 
 @handles("InnerProduct")
-def inner_product(layer: Layer) -> Results:
+def inner_product(layer: CaffeLayer) -> Results:
     """Dimensions from the axis on are one vector."""
     param = layer.param("inner_product_param")
     axis = layer.axis(param.integer("axis", 1))

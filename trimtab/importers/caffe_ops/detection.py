@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from trimtab.importers._handled_layer import Results
-from trimtab.importers.caffe_ops.layer import Layer, handles
+from trimtab.importers._layer import Results
+from trimtab.importers.caffe_ops.layer import CaffeLayer, handles
 from trimtab.importers.caffe_ops.prototxt import Message
 from trimtab.importers.vocabulary.prior_boxes import PriorBoxes
 
@@ -14,7 +14,7 @@ def _pair(param: Message, both: str, stem: str) -> tuple[float, float]:
 
 
 @handles("PriorBox")
-def prior_box(layer: Layer) -> Results:
+def prior_box(layer: CaffeLayer) -> Results:
     """Boxes for the first operand's pixels, in the image that the second one is."""
     param = layer.param("prior_box_param")
     features, image = layer.image(0).shape[2:], layer.image(1).shape[2:]
@@ -34,7 +34,7 @@ def prior_box(layer: Layer) -> Results:
 
 
 @handles("DetectionOutput")
-def detection_output(layer: Layer) -> Results:
+def detection_output(layer: CaffeLayer) -> Results:
     """Locations, scores and priors become rows of image, class, score and box."""
     param = layer.param("detection_output_param")
     for name in ("save_output_param", "visualize", "visualize_threshold", "save_file"):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from trimtab.importers._handled_layer import Results
-from trimtab.importers._layers import Value
-from trimtab.importers.caffe_ops.layer import HANDLERS, Layer, handles
+from trimtab.importers._graph import Value
+from trimtab.importers._layer import Results
+from trimtab.importers.caffe_ops.layer import HANDLERS, CaffeLayer, handles
 from trimtab.importers.vocabulary import activation, elementwise
 from trimtab.importers.vocabulary.functions import Function, Number, handle_functions
 
@@ -37,7 +37,7 @@ handle_functions(
 
 
 @handles("PReLU")
-def prelu(layer: Layer) -> Results:
+def prelu(layer: CaffeLayer) -> Results:
     """A slope per channel, or one."""
     shared = layer.param("prelu_param").boolean("channel_shared", False)
     slope = layer.blob(0, (1 if shared else layer.x().shape[1],), "slope")
@@ -45,7 +45,7 @@ def prelu(layer: Layer) -> Results:
 
 
 @handles("Eltwise")
-def eltwise(layer: Layer) -> Results:
+def eltwise(layer: CaffeLayer) -> Results:
     """Product, sum with coefficients, or maximum of operands of one shape."""
     param = layer.param("eltwise_param")
     operation = param.choice("operation", ("PROD", "SUM", "MAX"), "SUM")
@@ -56,7 +56,7 @@ def eltwise(layer: Layer) -> Results:
     return elementwise.of_one_shape(layer, op, layer.xs(), coefficients)
 
 
-def _operand(layer: Layer, axis: int, axes: int, role: str) -> Value:
+def _operand(layer: CaffeLayer, axis: int, axes: int, role: str) -> Value:
     """A second operand, or learned numbers for `axes` dimensions (-1: all that follow), with ones
     behind so that it lies at `axis` of the first operand.
     """
@@ -74,7 +74,7 @@ def _operand(layer: Layer, axis: int, axes: int, role: str) -> Value:
 
 
 @handles("Scale")
-def scale(layer: Layer) -> Results:
+def scale(layer: CaffeLayer) -> Results:
     """Times a second operand or learned factors, plus learned offsets."""
     param = layer.param("scale_param")
     factor = _operand(layer, param.integer("axis", 1), param.integer("num_axes", 1), "scale")
@@ -86,7 +86,7 @@ def scale(layer: Layer) -> Results:
 
 
 @handles("Bias")
-def bias(layer: Layer) -> Results:
+def bias(layer: CaffeLayer) -> Results:
     """Plus a second operand or learned offsets."""
     param = layer.param("bias_param")
     offset = _operand(layer, param.integer("axis", 1), param.integer("num_axes", 1), "bias")
@@ -94,7 +94,7 @@ def bias(layer: Layer) -> Results:
 
 
 @handles("Axpy")
-def axpy(layer: Layer) -> Results:
+def axpy(layer: CaffeLayer) -> Results:
     """A factor per image and channel [n, c(, 1, 1)] times an image, plus another (SENet)."""
     factor = layer.reshape(layer.x(0), (*layer.x(0).shape[:2], 1, 1))
     return layer.add("add", layer.add("mul", factor, layer.image(1)), layer.image(2))

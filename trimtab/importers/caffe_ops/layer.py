@@ -1,38 +1,39 @@
-"""What a handler sees of a Caffe layer: parameters, operands, weights, and how to add operators."""
+"""A Caffe layer during its import: parameters, operands and weights."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from trimtab.errors import ImportModelError
-from trimtab.importers._handled_layer import HandledLayer, Place
+from trimtab.importers._graph import Array, ImportGraph, Operand
 from trimtab.importers._handlers import Handlers
-from trimtab.importers._layers import Array, Operand
+from trimtab.importers._layer import ImportedLayer, Place
 from trimtab.importers.caffe_ops.net import NetLayer
 from trimtab.importers.caffe_ops.prototxt import Message
 
-if TYPE_CHECKING:
-    from trimtab.importers.caffe_ops.network import NetImport
-
-# Fields that concern training, or on which hardware a layer runs.
+# Fields for training, or for the choice of hardware.
 HARMLESS = frozenset(
     ("engine", "force_nd_im2col", "stable_prod_grad", "cudnn_convolution_algo_seeker")
 )
 
-
-# Messages of parameters that every layer may have, none of which changes what it computes.
+# Parameter messages that every layer may have and that never change its result.
 _GENERAL = frozenset(("loss_param", "transform_param"))
 
+Masks = dict[str, dict[str, Any]]
+"""Max pools whose second top is the position of the maxima: pool attributes by that top."""
 
-class Layer(HandledLayer):
-    """One layer while it is imported."""
 
-    def __init__(self, work: NetImport, layer: NetLayer) -> None:
+class CaffeLayer(ImportedLayer):
+    """One layer of a network."""
+
+    def __init__(
+        self, graph: ImportGraph, layer: NetLayer, blobs: Sequence[Array], masks: Masks
+    ) -> None:
         super().__init__(
-            work,
+            graph,
             _type(layer),
             layer.name,
             layer.bottoms,
@@ -41,53 +42,51 @@ class Layer(HandledLayer):
             title=f"{layer.title}, line {layer.line}",
         )
         self._message = layer.message
-        self._blobs = work.blobs.get(layer.name, ())
-        self._touched: list[tuple[str, Message]] = []
-        self.masks = work.masks
+        self._blobs = blobs
+        self._read: list[tuple[str, Message]] = []
+        self.masks = masks
 
     def param(self, name: str) -> Message:
-        """The layer's message of parameters, empty when it has none."""
+        """A parameter message of the layer; empty if it is absent."""
         message = self._message.message(name)
-        self._touched.append((name, message))
+        self._read.append((name, message))
         return message
 
     def check_unread(self) -> None:
-        """Refuses parameters that a handler does not know: they may change the result."""
-        for name, message in self._touched:
+        """Rejects fields that the handler did not read, because they may change the result."""
+        for name, message in self._read:
             for field in message.unread():
                 if not self.is_harmless(field):
                     raise self.unsupported(f"'{field}' in {name} is not known")
 
     def parameters(self) -> Mapping[str, Any]:
-        """The fields of its messages of parameters, whatever their names; one that several have is
-        called `message.field`.
-        """
-        found: dict[str, Any] = {}
+        """The fields of all parameter messages; `message.field` if several messages have it."""
+        fields: dict[str, Any] = {}
         for message, values in self._message.data().items():
             if message.endswith("_param") and message not in _GENERAL:
                 for name, value in values.items():
-                    found[name if name not in found else f"{message}.{name}"] = value
-        return found
+                    fields[name if name not in fields else f"{message}.{name}"] = value
+        return fields
 
     def is_harmless(self, name: str) -> bool:
-        """Whether a field concerns training, or on which hardware a layer runs."""
+        """Whether a field is for training, or for the choice of hardware."""
         field = name.rpartition(".")[2]
         return field in HARMLESS or field.endswith("filler")
 
     def stored_weights(self, place: Place, shape: Sequence[int], what: str) -> Array:
-        """The blob of that number."""
+        """The weight blob with index `place`."""
         assert isinstance(place, int)
         return self.blob(place, shape, what)
 
     def real(self, name: str, default: float | None = None) -> float:
-        """A real number in a message of parameters: `message.field`."""
+        """A floating-point field of a parameter message: `message.field`."""
         message, _, field = name.partition(".")
         return self.param(message).real(field, default or 0.0)
 
     def operand(self, place: Place = 0) -> Operand:
-        """An operand, which is no mask but where one is expected."""
+        """An operand; only Upsample may read a mask."""
         if self.type != "Upsample" and self.key(place) in self.masks:
-            raise self.unsupported("it reads where a pool found its maxima")
+            raise self.unsupported("it reads the positions of a pool's maxima")
         return super().operand(place)
 
     @property
@@ -96,13 +95,13 @@ class Layer(HandledLayer):
         return len(self._blobs)
 
     def blob(self, i: int, shape: Sequence[int], role: str) -> Array:
-        """Weights, in the shape that the layer's parameters ask for."""
+        """Weight blob `i` in the shape that follows from the layer's parameters."""
         if not self._blobs:
             raise ImportModelError(
                 "its weights are missing",
                 where=self.where,
-                hint="put the .caffemodel that belongs to the network beside it, under the same"
-                " name; layers are found by their names",
+                hint="put the .caffemodel of this network beside it, under the same name; it must"
+                " have a layer of this name",
             )
         if i >= len(self._blobs):
             raise self.invalid(f"it has {len(self._blobs)} weight blobs, its {role} is missing")
@@ -111,17 +110,17 @@ class Layer(HandledLayer):
             raise ImportModelError(
                 f"its {role} has shape {list(blob.shape)}, expected {list(shape)}",
                 where=self.where,
-                hint="the network and its weights do not fit together",
+                hint="use the .caffemodel that belongs to this .prototxt",
             )
         return blob.reshape(shape)
 
 
 def _type(layer: NetLayer) -> str:
-    """The type of a layer; of one that is written in Python, which it is: Python.ProposalLayer."""
+    """The layer type; a layer in Python adds its class, such as Python.ProposalLayer."""
     if layer.type != "Python":
         return layer.type
     return f"Python.{layer.message.message('python_param').text('layer')}"
 
 
-HANDLERS = Handlers[Layer](__name__)
+HANDLERS = Handlers[CaffeLayer](__name__)
 handles = HANDLERS.handles

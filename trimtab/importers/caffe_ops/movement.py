@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from trimtab.importers._handled_layer import Results
-from trimtab.importers.caffe_ops.layer import Layer, handles
+from trimtab.importers._layer import Results
+from trimtab.importers.caffe_ops.layer import CaffeLayer, handles
 from trimtab.importers.vocabulary import movement
 
 
 @handles("Dropout")
-def identity(layer: Layer) -> Results:
+def identity(layer: CaffeLayer) -> Results:
     """What acts in training only."""
     return layer.x()
 
 
 @handles("Split")
-def split(layer: Layer) -> Results:
+def split(layer: CaffeLayer) -> Results:
     """The same operand under several names."""
     return (layer.x(),) * len(layer.outputs)
 
 
 @handles("Concat")
-def concat(layer: Layer) -> Results:
+def concat(layer: CaffeLayer) -> Results:
     """Along the channels unless an axis is given."""
     param = layer.param("concat_param")
     axis = layer.axis(param.integer("axis", param.integer("concat_dim", 1)))
@@ -30,7 +30,7 @@ def concat(layer: Layer) -> Results:
 
 
 @handles("Slice")
-def slice_(layer: Layer) -> Results:
+def slice_(layer: CaffeLayer) -> Results:
     """At the given points, or into equal parts."""
     param = layer.param("slice_param")
     axis = layer.axis(param.integer("axis", param.integer("slice_dim", 1)))
@@ -45,7 +45,7 @@ def slice_(layer: Layer) -> Results:
 
 
 @handles("Crop")
-def crop(layer: Layer) -> Results:
+def crop(layer: CaffeLayer) -> Results:
     """To the size of a second operand, from the axis on."""
     param = layer.param("crop_param")
     x, wanted = layer.x(), layer.x(1).shape
@@ -62,7 +62,7 @@ def crop(layer: Layer) -> Results:
 
 
 @handles("Flatten")
-def flatten(layer: Layer) -> Results:
+def flatten(layer: CaffeLayer) -> Results:
     """Dimensions from axis to end_axis become one."""
     param = layer.param("flatten_param")
     first, last = param.integer("axis", 1), param.integer("end_axis", -1)
@@ -70,7 +70,7 @@ def flatten(layer: Layer) -> Results:
 
 
 @handles("Reshape")
-def reshape(layer: Layer) -> Results:
+def reshape(layer: CaffeLayer) -> Results:
     """0 copies a dimension, -1 takes what is left; dimensions before the axis stay."""
     param = layer.param("reshape_param")
     dims = param.message("shape").integers("dim")
@@ -86,7 +86,7 @@ def reshape(layer: Layer) -> Results:
 
 
 @handles("Permute")
-def permute(layer: Layer) -> Results:
+def permute(layer: CaffeLayer) -> Results:
     """Dimensions that are not named follow in their order."""
     named = layer.param("permute_param").integers("order")
     rest = (i for i in range(len(layer.x().shape)) if i not in named)
@@ -94,7 +94,7 @@ def permute(layer: Layer) -> Results:
 
 
 @handles("Tile")
-def tile(layer: Layer) -> Results:
+def tile(layer: CaffeLayer) -> Results:
     """Repeats along one axis."""
     param = layer.param("tile_param")
     repeats = [1] * len(layer.x().shape)
@@ -103,14 +103,14 @@ def tile(layer: Layer) -> Results:
 
 
 @handles("ShuffleChannel")
-def shuffle_channel(layer: Layer) -> Results:
+def shuffle_channel(layer: CaffeLayer) -> Results:
     """Interleaves groups of channels (ShuffleNet)."""
     group = layer.param("shuffle_channel_param").integer("group", 1)
     return layer.add("channel_shuffle", layer.image(), group=group)
 
 
 @handles("Reorg")
-def reorg(layer: Layer) -> Results:
+def reorg(layer: CaffeLayer) -> Results:
     """Pixels of blocks become channels, as Darknet orders them (YOLOv2)."""
     param = layer.param("reorg_param")
     stride, reverse = param.integer("stride", 2), param.boolean("reverse", False)

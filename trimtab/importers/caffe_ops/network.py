@@ -1,77 +1,72 @@
-"""The layers of a Caffe network in their order, one after the other into a program."""
+"""Imports a Caffe network layer by layer."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trimtab.errors import ImportModelError, ModelFileError
 from trimtab.importers._files import read_text
-from trimtab.importers._handled_layer import HandledLayer
-from trimtab.importers._inputs import declared_inputs
-from trimtab.importers._layers import Array, LayerImport
+from trimtab.importers._inputs import Shapes, declared_inputs
+from trimtab.importers._layer import ImportedLayer
+from trimtab.importers._walk import NetworkImport
 from trimtab.importers.caffe_ops import net, prototxt, weights
-from trimtab.importers.caffe_ops.layer import HANDLERS, Layer
+from trimtab.importers.caffe_ops.layer import HANDLERS, CaffeLayer, Masks
 from trimtab.program import Program
 
-if TYPE_CHECKING:
-    from trimtab.importers import Shapes
-
-LIMIT_BYTES = 2**22  # of a network as text; Inception-ResNet has 0.4 MB
+LIMIT_BYTES = 2**22  # of a .prototxt; Inception-ResNet has 0.4 MB
 
 
 def load(text: Path, binary: Path | None, inputs: Shapes) -> Program:
-    """The program of the network in the file `text`."""
+    """The program of the .prototxt file `text`."""
     message = prototxt.parse(read_text(text, LIMIT_BYTES), str(text))
     layers = net.layers(message)
     if not layers:
         raise ModelFileError(
             "is not a Caffe network: it has no layers",
             where=str(text),
-            hint="give the .prototxt of the network; a solver's is not one",
+            hint="give the .prototxt of the network, not of its solver",
         )
-    work = NetImport(text, layers, weights.read(binary) if binary else {})
+    blobs = weights.read(binary) if binary else {}
+    walk = CaffeImport(text, layers)
     declared = {i.name: i.shape or None for i in net.inputs(message, layers)}
     for name, shape in declared_inputs(declared, inputs, str(text), fixed=False).items():
-        work.values[name] = work.add_input(name, shape)
+        walk.values[name] = walk.add_input(name, shape)
     for layer in layers:
         if layer.type not in net.DATA:
-            work.add(Layer(work, layer))
+            walk.add(CaffeLayer(walk, layer, blobs.get(layer.name, ()), walk.masks))
     hidden = net.silenced(message)
-    return work.finish({name: name for name in work.results if name not in hidden})
+    return walk.finish({name: name for name in walk.unread_blobs if name not in hidden})
 
 
-class NetImport(LayerImport):
-    """Blobs are known by name, and layers that work in place take a name over.
+class CaffeImport(NetworkImport):
+    """Values are blobs by name; an in-place layer redefines the name of its input.
 
-    `masks`: the windows of pools whose second tops say where the maxima were, by the name of that
-    top; its value is what the pool read. `results`: blobs that nobody has read yet.
+    The value of a mask is the input of its pool.
     """
 
     input_word = "bottom"
 
-    def __init__(
-        self, path: Path, layers: list[net.NetLayer], blobs: dict[str, list[Array]]
-    ) -> None:
+    def __init__(self, path: Path, layers: list[net.NetLayer]) -> None:
         super().__init__(path, HANDLERS, len(layers))
-        self.blobs = blobs
-        self.masks: dict[str, dict[str, Any]] = {}
-        self.results: dict[str, None] = {}
+        self.masks: Masks = {}
+        self.unread_blobs: dict[str, None] = {}
         self._read = frozenset(bottom for layer in layers for bottom in layer.bottoms)
 
     def is_used(self, key: object) -> bool:
         """Whether a layer reads the blob."""
         return key in self._read
 
-    def add(self, layer: HandledLayer) -> None:
-        """Adds a layer, and remembers what nobody has read."""
+    def add(self, layer: ImportedLayer) -> None:
+        """Adds a layer and updates the set of unread blobs."""
         for bottom in layer.inputs:
-            self.results.pop(str(bottom), None)
+            self.unread_blobs.pop(str(bottom), None)
         super().add(layer)
-        self.results |= dict.fromkeys(str(top) for top in layer.outputs if top not in self.masks)
+        tops = (str(top) for top in layer.outputs if top not in self.masks)
+        self.unread_blobs |= dict.fromkeys(tops)
 
-    def check_defined(self, layer: HandledLayer) -> None:
-        """Says what is often the reason for a blob that nothing makes."""
+    def check_defined(self, layer: ImportedLayer) -> None:
+        """Adds the usual cause to the error for an undefined blob."""
         try:
             super().check_defined(layer)
         except ImportModelError as error:
@@ -82,4 +77,4 @@ class NetImport(LayerImport):
             raise
 
     def name(self, value: Any, name: str, first_op: int) -> None:
-        """Operands keep the names of their layers: those that work in place share a blob's."""
+        """Keeps the name of the layer, because in-place layers share the name of a blob."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from trimtab.importers._handled_layer import Results
-from trimtab.importers.caffe_ops.layer import Layer, handles
+from trimtab.importers._layer import Results
+from trimtab.importers.caffe_ops.layer import CaffeLayer, handles
 from trimtab.importers.vocabulary import normalization
 from trimtab.importers.vocabulary.activation import affine
 
 
 @handles("BatchNorm")
-def batch_norm(layer: Layer) -> Results:
+def batch_norm(layer: CaffeLayer) -> Results:
     """By collected statistics, which are sums: the third blob says of how many batches."""
     param = layer.param("batch_norm_param")
     if not param.boolean("use_global_stats", True):
@@ -31,7 +31,7 @@ def batch_norm(layer: Layer) -> Results:
 
 
 @handles("BN")
-def bn(layer: Layer) -> Results:
+def bn(layer: CaffeLayer) -> Results:
     """Scale and shift, then, unless they are folded in, mean and variance (SegNet, PSPNet)."""
     param = layer.param("bn_param")
     for name in ("bn_mode", "frozen", "momentum"):
@@ -47,7 +47,7 @@ def bn(layer: Layer) -> Results:
 
 
 @handles("LRN")
-def lrn(layer: Layer) -> Results:
+def lrn(layer: CaffeLayer) -> Results:
     """Across channels, or within each channel over a square of pixels."""
     param = layer.param("lrn_param")
     x = layer.image()
@@ -63,7 +63,7 @@ def lrn(layer: Layer) -> Results:
 
 
 @handles("MVN")
-def mvn(layer: Layer) -> Results:
+def mvn(layer: CaffeLayer) -> Results:
     """Mean 0 and deviation 1, of each channel or of each image; eps is added to the deviation."""
     param = layer.param("mvn_param")
     first = 1 if param.boolean("across_channels", False) else 2
@@ -75,7 +75,7 @@ def mvn(layer: Layer) -> Results:
 
 
 @handles("Normalize")
-def normalize(layer: Layer) -> Results:
+def normalize(layer: CaffeLayer) -> Results:
     """Length 1 of each pixel's channels, or of the image, then factors per channel (SSD)."""
     param = layer.param("norm_param")
     x = layer.image()
@@ -86,7 +86,7 @@ def normalize(layer: Layer) -> Results:
 
 
 @handles("Softmax")
-def softmax(layer: Layer) -> Results:
+def softmax(layer: CaffeLayer) -> Results:
     """Along one axis, the channels unless it is given."""
     axis = layer.axis(layer.param("softmax_param").integer("axis", 1))
     return layer.add("softmax", layer.x(), axis=axis)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from trimtab.importers._handled_layer import Results
-from trimtab.importers._layers import Value
+from trimtab.importers._graph import Value
+from trimtab.importers._layer import Results
 from trimtab.importers.caffe_ops.convolution import spatial
-from trimtab.importers.caffe_ops.layer import Layer, handles
+from trimtab.importers.caffe_ops.layer import CaffeLayer, handles
 from trimtab.importers.caffe_ops.prototxt import Message
 from trimtab.importers.vocabulary import pooling as pools
 from trimtab.importers.vocabulary.movement import sliced
@@ -16,7 +16,7 @@ _KINDS: dict[str, pools.Kind] = {"MAX": "max", "AVE": "average"}
 
 
 @handles("Pooling")
-def pooling(layer: Layer) -> Results:
+def pooling(layer: CaffeLayer) -> Results:
     """Sizes are rounded up; means divide by all pixels of the window inside the padded image."""
     param = layer.param("pooling_param")
     x = layer.image()
@@ -48,7 +48,7 @@ def pooling(layer: Layer) -> Results:
     return y, x
 
 
-def _check_global(layer: Layer, param: Message) -> None:
+def _check_global(layer: CaffeLayer, param: Message) -> None:
     """A global pool has neither padding nor steps; the size of its window is of no use."""
     pads = spatial(layer, param, "pad", "pad", 0)
     strides = spatial(layer, param, "stride", "stride", 1)
@@ -58,7 +58,7 @@ def _check_global(layer: Layer, param: Message) -> None:
         param.texts(name)
 
 
-def _check_windows(layer: Layer, x: Value, kernel: Pair, strides: Pair) -> None:
+def _check_windows(layer: CaffeLayer, x: Value, kernel: Pair, strides: Pair) -> None:
     """Without padding, Caffe keeps a last window that lies outside the image altogether."""
     for size, k, stride in zip(x.shape[2:], kernel, strides, strict=True):
         if -(-(size - k) // stride) * stride >= size:
@@ -66,7 +66,7 @@ def _check_windows(layer: Layer, x: Value, kernel: Pair, strides: Pair) -> None:
 
 
 @handles("Interp")
-def interp(layer: Layer) -> Results:
+def interp(layer: CaffeLayer) -> Results:
     """Bilinear, corners aligned (DeepLab); negative pads crop; a second bottom gives the size."""
     param = layer.param("interp_param")
     x = layer.image()
@@ -89,7 +89,7 @@ def interp(layer: Layer) -> Results:
 
 
 @handles("Upsample")
-def upsample(layer: Layer) -> Results:
+def upsample(layer: CaffeLayer) -> Results:
     """Repeats pixels (YOLOv3 for Caffe), or with a pool's mask puts its maxima back (SegNet)."""
     param = layer.param("upsample_param")
     x = layer.image()

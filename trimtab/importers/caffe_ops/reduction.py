@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from trimtab.importers._handled_layer import Results
-from trimtab.importers.caffe_ops.layer import Layer, handles
+from trimtab.importers._layer import Results
+from trimtab.importers.caffe_ops.layer import CaffeLayer, handles
 from trimtab.importers.vocabulary import movement
 from trimtab.importers.vocabulary.reduction import reduced
 
@@ -11,7 +11,7 @@ _KINDS = {"SUM": "sum", "ASUM": "l1", "SUMSQ": "sum_square", "MEAN": "mean"}
 
 
 @handles("Reduction")
-def reduction(layer: Layer) -> Results:
+def reduction(layer: CaffeLayer) -> Results:
     """Over all dimensions from the axis on, which disappear."""
     param = layer.param("reduction_param")
     operation = param.choice("operation", ("", *_KINDS), "SUM")
@@ -21,7 +21,7 @@ def reduction(layer: Layer) -> Results:
 
 
 @handles("ArgMax")
-def arg_max(layer: Layer) -> Results:
+def arg_max(layer: CaffeLayer) -> Results:
     """Where the maximum is, as a real number: along an axis, or in all of an image."""
     param = layer.param("argmax_param")
     if param.integer("top_k", 1) != 1:

@@ -16,7 +16,7 @@ import numpy as np
 
 from trimtab.errors import ModelFileError
 from trimtab.importers._files import read_bytes
-from trimtab.importers._layers import Array
+from trimtab.importers._graph import Array
 from trimtab.importers._protobuf import Field, message_class, parsed
 
 LIMIT_BYTES = 2**31 - 1  # what a protobuf message may have

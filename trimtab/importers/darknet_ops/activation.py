@@ -4,46 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from trimtab.importers._layers import Value
-from trimtab.importers.darknet_ops.layer import Layer, handles
+from trimtab.importers._graph import Value
+from trimtab.importers.darknet_ops.layer import DarknetLayer, handles
 from trimtab.importers.vocabulary.activation import selu
 from trimtab.importers.vocabulary.functions import Function
 
-Activation = Callable[[Layer, Value], Value]
+Activation = Callable[[DarknetLayer, Value], Value]
 
 # Darknet adds it to sums that it divides by.
 _TINY = 0.0001
 
 
-def _loggy(layer: Layer, x: Value) -> Value:
+def _loggy(layer: DarknetLayer, x: Value) -> Value:
     return layer.scale_and_shift(layer.add("sigmoid", x), 2.0, -1.0)
 
 
-def _ramp(layer: Layer, x: Value) -> Value:
+def _ramp(layer: DarknetLayer, x: Value) -> Value:
     """x + x / 10 above 0, x / 10 below."""
     return layer.scaled(layer.add("leaky_relu", x, alpha=1.0 / 11.0), 1.1)
 
 
-def _bent(layer: Layer, x: Value, low: float, high: float, outside: float, inside: float) -> Value:
+def _bent(
+    layer: DarknetLayer, x: Value, low: float, high: float, outside: float, inside: float
+) -> Value:
     """A line of slope `outside` that is steeper, `inside`, between `low` and `high`."""
     middle = layer.scaled(layer.add("clip", x, alpha=low, beta=high), inside - outside)
     return layer.add("add", layer.scaled(x, outside), middle)
 
 
-def _plse(layer: Layer, x: Value) -> Value:
+def _plse(layer: DarknetLayer, x: Value) -> Value:
     return layer.shifted(_bent(layer, x, -4.0, 4.0, 0.01, 0.125), 0.5)
 
 
-def _lhtan(layer: Layer, x: Value) -> Value:
+def _lhtan(layer: DarknetLayer, x: Value) -> Value:
     return _bent(layer, x, 0.0, 1.0, 0.001, 1.0)
 
 
-def _hard_mish(layer: Layer, x: Value) -> Value:
+def _hard_mish(layer: DarknetLayer, x: Value) -> Value:
     """x above 0, x^2 / 2 + x down to -2, 0 below."""
     return layer.add("mul", x, layer.add("hard_sigmoid", x, alpha=0.5, beta=1.0))
 
 
-def _floor(layer: Layer, x: Value) -> Value:
+def _floor(layer: DarknetLayer, x: Value) -> Value:
     """Conversion to an integer cuts off the fraction, which rounds negative numbers up."""
     cut = layer.add("cast", layer.add("cast", x, to="i32"), to="f32")
     # 1 where the cut number is greater, however little, else 0.
@@ -51,30 +53,30 @@ def _floor(layer: Layer, x: Value) -> Value:
     return layer.add("sub", cut, layer.add("clip", above, alpha=0.0, beta=1.0))
 
 
-def _stair(layer: Layer, x: Value) -> Value:
+def _stair(layer: DarknetLayer, x: Value) -> Value:
     """Level from even numbers to odd ones, slope 1 from there: half of x on the average."""
     low, half = _floor(layer, x), _floor(layer, layer.scaled(x, 0.5))
     odd = layer.add("sub", low, layer.scaled(half, 2.0))
     return layer.add("add", half, layer.add("mul", odd, layer.add("sub", x, low)))
 
 
-def _normalize_channels(layer: Layer, x: Value) -> Value:
+def _normalize_channels(layer: DarknetLayer, x: Value) -> Value:
     """Positive channels of a pixel divided by their sum."""
     positive = layer.add("relu", x)
     return layer.add("div", positive, _sum_of_channels(layer, positive))
 
 
-def _normalize_channels_softmax(layer: Layer, x: Value) -> Value:
+def _normalize_channels_softmax(layer: DarknetLayer, x: Value) -> Value:
     powers = layer.add("exp", x)
     return layer.add("div", powers, _sum_of_channels(layer, powers))
 
 
-def _normalize_channels_softmax_maxval(layer: Layer, x: Value) -> Value:
+def _normalize_channels_softmax_maxval(layer: DarknetLayer, x: Value) -> Value:
     rest = layer.add("sub", x, layer.add("reduce_max", x, axes=(1,)))
     return _normalize_channels_softmax(layer, rest)
 
 
-def _sum_of_channels(layer: Layer, x: Value) -> Value:
+def _sum_of_channels(layer: DarknetLayer, x: Value) -> Value:
     return layer.shifted(layer.add("reduce_sum", x, axes=(1,)), _TINY)
 
 
@@ -105,7 +107,7 @@ ACTIVATIONS: dict[str, Activation] = {
 }
 
 
-def activate(layer: Layer, x: Value, default: str) -> Value:
+def activate(layer: DarknetLayer, x: Value, default: str) -> Value:
     """x through the activation that the layer names."""
     name = layer.options.text("activation", default)
     if name not in ACTIVATIONS:
@@ -114,12 +116,12 @@ def activate(layer: Layer, x: Value, default: str) -> Value:
 
 
 @handles("activation")
-def activation(layer: Layer) -> Value:
+def activation(layer: DarknetLayer) -> Value:
     """An activation as a layer of its own."""
     return activate(layer, layer.image(), "linear")
 
 
 @handles("logistic")
-def logistic(layer: Layer) -> Value:
+def logistic(layer: DarknetLayer) -> Value:
     """What is left of a logistic cost after training."""
     return layer.add("sigmoid", layer.image())

@@ -9,7 +9,7 @@ from trimtab.errors import ImportModelError, ModelFileError
 
 
 @dataclass
-class Section:
+class CfgSection:
     """`[type]` and what follows; `line` counts from 1."""
 
     type: str
@@ -61,16 +61,16 @@ class Section:
         )
 
 
-def parse(text: str, path: str) -> list[Section]:
+def parse(text: str, path: str) -> list[CfgSection]:
     """All sections; ModelFileError names the line that is neither a section nor an option."""
-    sections: list[Section] = []
+    sections: list[CfgSection] = []
     for number, written in enumerate(text.splitlines(), 1):
         # Darknet drops spaces anywhere, and comments only where a line begins.
         line = "".join(written.split())
         if not line or line[0] in "#;":
             continue
         if line[0] == "[":
-            sections.append(Section(line[1:].split("]")[0].lower(), path, number))
+            sections.append(CfgSection(line[1:].split("]")[0].lower(), path, number))
             continue
         name, equals, value = line.partition("=")
         if not equals or not sections:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from trimtab.importers._layers import Array, Value
+from trimtab.importers._graph import Array, Value
 from trimtab.importers.darknet_ops.activation import activate
-from trimtab.importers.darknet_ops.layer import Layer, handles
+from trimtab.importers.darknet_ops.layer import DarknetLayer, handles
 from trimtab.importers.vocabulary.convolution import check_groups, convolve, deconvolve
 from trimtab.importers.vocabulary.matrix import product
 from trimtab.importers.vocabulary.normalization import batch_norm
@@ -16,7 +16,7 @@ from trimtab.importers.vocabulary.window import Window
 _EPSILON = 1e-6
 
 
-def _biases(layer: Layer, outputs: int) -> list[Array]:
+def _biases(layer: DarknetLayer, outputs: int) -> list[Array]:
     """Bias and, when the layer is normalized, scale, mean and variance, as they follow each other
     in the file.
     """
@@ -25,7 +25,7 @@ def _biases(layer: Layer, outputs: int) -> list[Array]:
     return [layer.weights((outputs,), role) for role in roles]
 
 
-def _normalized(layer: Layer, y: Value, biases: list[Array]) -> Value:
+def _normalized(layer: DarknetLayer, y: Value, biases: list[Array]) -> Value:
     """`y` normalized when there are statistics; a bias alone is an operand of what made it."""
     if len(biases) == 1:
         return y
@@ -37,21 +37,21 @@ def _bias(biases: list[Array]) -> Array | None:
     return biases[0] if len(biases) == 1 else None
 
 
-def _padding(layer: Layer, size: int) -> int:
+def _padding(layer: DarknetLayer, size: int) -> int:
     if layer.options.integer("pad", 0):
         return size // 2
     return layer.options.integer("padding", 0)
 
 
-def _strides(layer: Layer) -> tuple[int, int]:
+def _strides(layer: DarknetLayer) -> tuple[int, int]:
     stride = layer.positive("stride", 1)
     return layer.positive("stride_y", stride), layer.positive("stride_x", stride)
 
 
 @handles("convolutional", "conv")
-def convolutional(layer: Layer) -> Value:
+def convolutional(layer: DarknetLayer) -> Value:
     """`pad` asks for half of the window, `padding` for a number of pixels."""
-    layer.refuse("binary", "xnor", "antialiasing", "share_index", "sway", "rotate", "stretch")
+    layer.reject("binary", "xnor", "antialiasing", "share_index", "sway", "rotate", "stretch")
     filters, size = layer.positive("filters", 1), layer.positive("size", 1)
     group = layer.positive("groups", 1)
     channels = layer.image().shape[1]
@@ -66,7 +66,7 @@ def convolutional(layer: Layer) -> Value:
 
 
 @handles("deconvolutional", "deconv")
-def deconvolutional(layer: Layer) -> Value:
+def deconvolutional(layer: DarknetLayer) -> Value:
     """The transposed convolution; weights are [inputs, outputs, size, size]."""
     filters, size = layer.positive("filters", 1), layer.positive("size", 1)
     biases = _biases(layer, filters)
@@ -78,7 +78,7 @@ def deconvolutional(layer: Layer) -> Value:
 
 
 @handles("connected", "conn")
-def connected(layer: Layer) -> Value:
+def connected(layer: DarknetLayer) -> Value:
     """All of an image is one vector; the result is one pixel of `output` channels."""
     outputs = layer.positive("output", 1)
     n, inputs = layer.image().shape[0], math.prod(layer.image().shape[1:])
@@ -93,6 +93,6 @@ def connected(layer: Layer) -> Value:
 
 
 @handles("batchnorm")
-def batchnorm(layer: Layer) -> Value:
+def batchnorm(layer: DarknetLayer) -> Value:
     """A normalization as a layer of its own."""
     return _normalized(layer, layer.image(), _biases(layer, layer.image().shape[1]))

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from trimtab.importers._layers import Value
-from trimtab.importers.darknet_ops.layer import Layer, handles
+from trimtab.importers._graph import Value
+from trimtab.importers.darknet_ops.layer import DarknetLayer, handles
 
 # OpenCV's: lower scores become 0, in a region layer also those of boxes that overlap.
 _YOLO_THRESHOLD, _REGION_THRESHOLD, _REGION_OVERLAP = 0.2, 0.001, 0.4
 
 
-def _decode(layer: Layer, anchors: list[float], threshold: float, **attributes: Any) -> Value:
+def _decode(
+    layer: DarknetLayer, anchors: list[float], threshold: float, **attributes: Any
+) -> Value:
     """Boxes of one image are [boxes, values], of several [n, boxes, values]."""
     classes = layer.options.integer("classes", 20)
     expected = len(anchors) // 2 * (5 + classes)
@@ -26,13 +28,13 @@ def _decode(layer: Layer, anchors: list[float], threshold: float, **attributes: 
 
 
 @handles("yolo")
-def yolo(layer: Layer) -> Value:
+def yolo(layer: DarknetLayer) -> Value:
     """Anchors are in pixels of the image; the mask says which ones this head has."""
     anchors = layer.options.reals("anchors")
     mask = layer.options.integers("mask") or list(range(layer.positive("num", 1)))
     if any(not 0 <= i < len(anchors) // 2 for i in mask):
         raise layer.invalid(f"its mask {mask} does not fit {len(anchors) // 2} anchors")
-    height, width = layer.picture
+    height, width = layer.input_size
     chosen = [v for i in mask for v in (anchors[2 * i] / width, anchors[2 * i + 1] / height)]
     # Scaled YOLOv4 activates everything in the convolution before.
     activated = bool(layer.options.integer("new_coords", 0))
@@ -47,9 +49,9 @@ def yolo(layer: Layer) -> Value:
 
 
 @handles("region")
-def region(layer: Layer) -> Value:
+def region(layer: DarknetLayer) -> Value:
     """Anchors are in pixels of the head."""
-    layer.refuse("tree", "background", "rescore_tree")
+    layer.reject("tree", "background", "rescore_tree")
     if layer.options.integer("coords", 4) != 4:
         raise layer.unsupported("its coords are not 4")
     anchors = layer.options.reals("anchors")
@@ -65,7 +67,7 @@ def region(layer: Layer) -> Value:
 
 
 @handles("detection")
-def detection(layer: Layer) -> Value:
+def detection(layer: DarknetLayer) -> Value:
     """What YOLOv1's last layer gave; Darknet decodes it outside of the network."""
-    layer.refuse("softmax")
+    layer.reject("softmax")
     return layer.image()

@@ -1,4 +1,4 @@
-"""What a handler sees of a Darknet layer: options, operands, weights, and how to add operators."""
+"""A Darknet layer during its import: options, operands and weights."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trimtab.errors import ImportModelError
-from trimtab.importers._handled_layer import HandledLayer, Place
+from trimtab.importers._graph import Array, ImportGraph, Value
 from trimtab.importers._handlers import Handlers
-from trimtab.importers._layers import Array, LayerImport, Value
+from trimtab.importers._layer import ImportedLayer, Place
 from trimtab.importers._parameters import CommaSeparated
-from trimtab.importers.darknet_ops.cfg import Section
-from trimtab.importers.darknet_ops.weights import Weights
+from trimtab.importers.darknet_ops.cfg import CfgSection
+from trimtab.importers.darknet_ops.weights import DarknetWeights
 from trimtab.importers.vocabulary.window import Pair
 
-INPUT = -1  # as the index of a layer
+INPUT = -1  # the index of the network's input
 
-# Options by which a layer names others, by layer type.
+# The option that lists the indices of other layers to read, by layer type.
 _SOURCES = {
     "route": "layers",
     "shortcut": "from",
@@ -25,44 +25,42 @@ _SOURCES = {
 }
 
 
-class Layer(HandledLayer):
-    """One layer while it is imported: `index` counts from the first one, `picture` is the height
-    and width of the network's input. Operands are known by the index of the layer that makes them.
+class DarknetLayer(ImportedLayer):
+    """One layer. The key of its output is its `index`, counted from 0.
+
+    `input_size`: height and width of the network's input.
     """
 
     def __init__(
-        self, work: LayerImport, section: Section, index: int, picture: Pair, weights: Weights
+        self,
+        graph: ImportGraph,
+        section: CfgSection,
+        index: int,
+        input_size: Pair,
+        weights: DarknetWeights,
     ) -> None:
         name = f"{section.type}_{index}"
         where = f"{section.where}: {name}"
-        named = _named(section, index, where)
-        sources = named if section.type == "route" else [index - 1, *named]
+        listed = _listed_sources(section, index, where)
+        sources = listed if section.type == "route" else [index - 1, *listed]
         title = f"{name}, line {section.line}"
-        super().__init__(work, section.type, name, sources, [index], where=where, title=title)
+        super().__init__(graph, section.type, name, sources, [index], where=where, title=title)
         self._weights = weights
         self.options = section
-        self.picture = picture
+        self.input_size = input_size
 
     def value_name(self, key: object) -> str:
-        """A result is called as its layer."""
+        """The name of the layer, which is also the name of its output."""
         return self.name
 
-    # Operands.
-
-    def image(self, place: Place = 0) -> Value:
-        """An operand that must be [n, c, h, w]."""
-        if len(self.x(place).shape) != 4:
-            raise self.unsupported("it reads what is not an image")
-        return self.x(place)
-
-    def sides(self) -> list[Value]:
-        """Operands that the layer names."""
+    def listed_operands(self) -> list[Value]:
+        """The outputs of the layers that the section lists."""
         return [self.image(i) for i in range(self.type != "route", len(self.inputs))]
 
     # Options and weights.
 
     def parameters(self) -> Mapping[str, Any]:
-        """Its options."""
+        """The options of the section."""
         return {name: CommaSeparated(text) for name, text in self.options.options.items()}
 
     def stored_weights(self, place: Place, shape: Sequence[int], what: str) -> Array:
@@ -70,14 +68,14 @@ class Layer(HandledLayer):
         return self.weights(tuple(shape), what)
 
     def positive(self, name: str, default: int) -> int:
-        """An option that must be positive."""
+        """An integer option that must be positive."""
         value = self.options.integer(name, default)
         if value < 1:
-            raise self.invalid(f"'{name}' is {value}")
+            raise self.invalid(f"'{name}' is {value}, it must be positive")
         return value
 
-    def refuse(self, *names: str) -> None:
-        """Refuses options that change what a layer computes, unless they are 0."""
+    def reject(self, *names: str) -> None:
+        """Rejects options that change the result, unless they are 0."""
         for name in names:
             if self.options.text(name, "0") not in ("0", "none"):
                 raise self.unsupported(f"it has {name}={self.options.text(name, '')}")
@@ -88,25 +86,25 @@ class Layer(HandledLayer):
 
     @property
     def transposed_weights(self) -> bool:
-        """Whether fully connected layers store their matrix [inputs, outputs]."""
+        """Whether fully connected layers store their matrix as [inputs, outputs]."""
         return self._weights.transposed
 
 
-HANDLERS = Handlers[Layer](__name__)
+HANDLERS = Handlers[DarknetLayer](__name__)
 handles = HANDLERS.handles
 
 
-def _named(section: Section, index: int, where: str) -> list[int]:
-    """Indices of the layers that a section names; negative ones count back from it."""
+def _listed_sources(section: CfgSection, index: int, where: str) -> list[int]:
+    """The indices of the layers that a section lists; negative ones count back from `index`."""
     option = _SOURCES.get(section.type)
     if option is None:
         return []
-    found = section.integers(option)
-    result = [i + index if i < 0 else i for i in found]
-    if not found or any(not 0 <= i < index for i in result):
+    listed = section.integers(option)
+    sources = [i + index if i < 0 else i for i in listed]
+    if not listed or any(not 0 <= i < index for i in sources):
         raise ImportModelError(
-            f"'{option}' is {found or 'missing'}, there are layers 0 to {index - 1}",
+            f"'{option}' is {listed or 'missing'}, the layers before it are 0 to {index - 1}",
             where=where,
-            hint="check that no section before it is lost",
+            hint="check that no section is missing before this one",
         )
-    return result
+    return sources

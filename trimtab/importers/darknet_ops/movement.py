@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import math
 
-from trimtab.importers._handled_layer import Results
-from trimtab.importers._layers import Value
+from trimtab.importers._graph import Value
+from trimtab.importers._layer import Results
 from trimtab.importers.darknet_ops.activation import activate
-from trimtab.importers.darknet_ops.layer import Layer, handles
+from trimtab.importers.darknet_ops.layer import DarknetLayer, handles
 from trimtab.importers.vocabulary import movement
 
 
 @handles("dropout", "noise", "empty", "silence")
-def identity(layer: Layer) -> Results:
+def identity(layer: DarknetLayer) -> Results:
     """What acts in training only."""
     return layer.image()
 
 
 @handles("route")
-def route(layer: Layer) -> Results:
+def route(layer: DarknetLayer) -> Results:
     """Joins channels of other layers, or of each a part when it has groups."""
     groups, part = layer.positive("groups", 1), layer.options.integer("group_id", 0)
-    operands = layer.sides()
+    operands = layer.listed_operands()
     if groups > 1:
         if not 0 <= part < groups or any(x.shape[1] % groups for x in operands):
             raise layer.invalid(f"there is no part {part} of {groups}")
@@ -29,21 +29,21 @@ def route(layer: Layer) -> Results:
     return movement.concat(layer, operands, axis=1)
 
 
-def _share(layer: Layer, x: Value, part: int, channels: int) -> Value:
+def _share(layer: DarknetLayer, x: Value, part: int, channels: int) -> Value:
     return movement.part(layer, x, 1, part * channels, (part + 1) * channels)
 
 
 @handles("shortcut")
-def shortcut(layer: Layer) -> Results:
+def shortcut(layer: DarknetLayer) -> Results:
     """Adds other layers; channels that only one has are cut off, or count as 0."""
-    layer.refuse("weights_type", "weights_normalization")
+    layer.reject("weights_type", "weights_normalization")
     y = layer.image()
-    for side in layer.sides():
+    for side in layer.listed_operands():
         y = layer.add("add", y, _fitted(layer, side, y.shape))
     return activate(layer, y, "linear")
 
 
-def _fitted(layer: Layer, x: Value, shape: tuple[int, ...]) -> Value:
+def _fitted(layer: DarknetLayer, x: Value, shape: tuple[int, ...]) -> Value:
     """`x` with the channels and pixels of `shape`, as far as Darknet can do that."""
     steps = [have // want for have, want in zip(x.shape[2:], shape[2:], strict=True)]
     if x.shape[2:] != shape[2:]:
@@ -57,32 +57,32 @@ def _fitted(layer: Layer, x: Value, shape: tuple[int, ...]) -> Value:
 
 
 @handles("scale_channels")
-def scale_channels(layer: Layer) -> Results:
+def scale_channels(layer: DarknetLayer) -> Results:
     """The other layer times this one's factor per channel, or per pixel (scale_wh)."""
-    (side,) = layer.sides()
+    (side,) = layer.listed_operands()
     return activate(layer, layer.add("mul", side, layer.image()), "linear")
 
 
 @handles("sam")
-def sam(layer: Layer) -> Results:
+def sam(layer: DarknetLayer) -> Results:
     """The other layer times this one, element by element."""
-    (side,) = layer.sides()
+    (side,) = layer.listed_operands()
     if side.shape != layer.image().shape:
         raise layer.invalid(f"it multiplies {list(side.shape)} by {list(layer.image().shape)}")
     return activate(layer, layer.add("mul", side, layer.image()), "linear")
 
 
 @handles("reorg")
-def reorg(layer: Layer) -> Results:
+def reorg(layer: DarknetLayer) -> Results:
     """Pixels of blocks become channels (YOLOv2), or with `reverse` the other way."""
-    layer.refuse("flatten", "extra")
+    layer.reject("flatten", "extra")
     stride = layer.positive("stride", 1)
     reverse = bool(layer.options.integer("reverse", 0))
     return movement.reorg(layer, layer.image(), stride, reverse=reverse)
 
 
 @handles("crop")
-def crop(layer: Layer) -> Results:
+def crop(layer: DarknetLayer) -> Results:
     """The middle of the image, stretched from [0, 1] to [-1, 1] unless `noadjust`."""
     height, width = layer.positive("crop_height", 1), layer.positive("crop_width", 1)
     x = layer.image()
@@ -95,9 +95,9 @@ def crop(layer: Layer) -> Results:
 
 
 @handles("softmax", "soft")
-def softmax(layer: Layer) -> Results:
+def softmax(layer: DarknetLayer) -> Results:
     """Over all of an image, in groups; `spatial`: over the channels of every pixel."""
-    layer.refuse("tree")
+    layer.reject("tree")
     groups = layer.positive("groups", 1)
     temperature = layer.options.real("temperature", 1.0)
     if temperature == 0.0:

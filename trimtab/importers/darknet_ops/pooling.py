@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from trimtab.importers._handled_layer import Results
-from trimtab.importers.darknet_ops.layer import Layer, handles
+from trimtab.importers._layer import Results
+from trimtab.importers.darknet_ops.layer import DarknetLayer, handles
 from trimtab.importers.vocabulary.normalization import l2_norm, lrn
 from trimtab.importers.vocabulary.pooling import Kind, adaptive_pool
 from trimtab.importers.vocabulary.pooling import pool as windowed_pool
@@ -12,9 +12,9 @@ from trimtab.importers.vocabulary.window import Window
 
 
 @handles("maxpool", "max", "local_avgpool")
-def pool(layer: Layer) -> Results:
+def pool(layer: DarknetLayer) -> Results:
     """`padding` counts both sides together; the odd pixel is at the right and bottom."""
-    layer.refuse("maxpool_depth", "antialiasing")
+    layer.reject("maxpool_depth", "antialiasing")
     stride = layer.positive("stride", 1)
     strides = layer.positive("stride_y", stride), layer.positive("stride_x", stride)
     size = layer.positive("size", stride)
@@ -26,13 +26,13 @@ def pool(layer: Layer) -> Results:
 
 
 @handles("avgpool", "avg")
-def avgpool(layer: Layer) -> Results:
+def avgpool(layer: DarknetLayer) -> Results:
     """The mean of every channel."""
     return adaptive_pool(layer, "average", layer.image(), (1, 1))
 
 
 @handles("upsample")
-def upsample(layer: Layer) -> Results:
+def upsample(layer: DarknetLayer) -> Results:
     """Repeats pixels, times a factor."""
     stride = layer.options.integer("stride", 2)
     if stride < 1:
@@ -43,7 +43,7 @@ def upsample(layer: Layer) -> Results:
 
 
 @handles("normalization", "lrn")
-def normalization(layer: Layer) -> Results:
+def normalization(layer: DarknetLayer) -> Results:
     """Local response normalization across channels; alpha is not divided by the size."""
     size = layer.positive("size", 5)
     if size % 2 == 0:
@@ -53,6 +53,6 @@ def normalization(layer: Layer) -> Results:
 
 
 @handles("l2norm")
-def l2norm(layer: Layer) -> Results:
+def l2norm(layer: DarknetLayer) -> Results:
     """Length 1 of every pixel's channels."""
     return l2_norm(layer, layer.image(), (1,))

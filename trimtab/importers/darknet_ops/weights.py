@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from trimtab.importers._files import WeightsFile, read_bytes
-from trimtab.importers._layers import Array
+from trimtab.importers._graph import Array
 
 LIMIT_BYTES = 2**32
 
@@ -16,7 +16,7 @@ LIMIT_BYTES = 2**32
 _VERSION_BYTES = 12
 
 
-class Weights(WeightsFile):
+class DarknetWeights(WeightsFile):
     """Values in the order in which layers take them; none without a file."""
 
     text, suffix = ".cfg", ".weights"

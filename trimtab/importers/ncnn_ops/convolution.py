@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from trimtab.importers._handled_layer import Results
-from trimtab.importers._layers import Array, Operand
+from trimtab.importers._graph import Array, Operand
+from trimtab.importers._layer import Results
 from trimtab.importers.ncnn_ops import quantization
-from trimtab.importers.ncnn_ops.layer import Layer, handles
+from trimtab.importers.ncnn_ops.layer import NcnnLayer, handles
 from trimtab.importers.vocabulary.convolution import check_groups, convolve, deconvolve
 from trimtab.importers.vocabulary.movement import padded
 from trimtab.importers.vocabulary.window import NO_PADS, Pads, Pair, Window, shared
@@ -14,13 +14,13 @@ from trimtab.importers.vocabulary.window import NO_PADS, Pads, Pair, Window, sha
 SAME_UPPER, SAME_LOWER = -233, -234
 
 
-def pair(layer: Layer, key: int, default: int) -> Pair:
+def pair(layer: NcnnLayer, key: int, default: int) -> Pair:
     """Height (parameter `key` + 10) and width; the width stands for both."""
     width = layer.param.integer(key, default)
     return layer.param.integer(key + 10, width), width
 
 
-def _window(layer: Layer) -> Window:
+def _window(layer: NcnnLayer) -> Window:
     """The window of a convolution, whose padding may be a request."""
     border = pads(layer, 4, 14, 15, 16)
     window = Window(pair(layer, 1, 0), pair(layer, 3, 1), border, pair(layer, 2, 1))
@@ -28,7 +28,7 @@ def _window(layer: Layer) -> Window:
     return window
 
 
-def pads(layer: Layer, left: int, top: int, right: int, bottom: int) -> Pads:
+def pads(layer: NcnnLayer, left: int, top: int, right: int, bottom: int) -> Pads:
     """Top, left, bottom, right from the parameters with these numbers."""
     x0 = layer.param.integer(left, 0)
     y0 = layer.param.integer(top, x0)
@@ -36,13 +36,13 @@ def pads(layer: Layer, left: int, top: int, right: int, bottom: int) -> Pads:
     return y0, x0, y1, x1
 
 
-def _check_known(layer: Layer) -> None:
+def _check_known(layer: NcnnLayer) -> None:
     if layer.param.integer(19, 0) or layer.param.integer(28, 0):
         raise layer.unsupported("its weights are computed (dynamic_weight)")
 
 
 def _operands(
-    layer: Layer, channels: int, kernel: Pair, group: int, transposed: bool
+    layer: NcnnLayer, channels: int, kernel: Pair, group: int, transposed: bool
 ) -> tuple[Array, Array | None]:
     """Weights, whose files have them by group, output, input, row and column, and the bias."""
     outputs = layer.param.integer(0, 0)
@@ -52,7 +52,7 @@ def _operands(
     if count != expected:
         raise layer.invalid(f"it announces {count} weights, {expected} are needed")
     shape = (group, outputs // group, channels // group, *kernel)
-    weight = layer.weights(shape, "weights", integers=quantization.is_quantized(layer))
+    weight = layer.weights(shape, "weights", int8=quantization.is_quantized(layer))
     if transposed:
         weight = weight.swapaxes(1, 2).reshape(channels, outputs // group, *kernel)
     else:
@@ -61,7 +61,7 @@ def _operands(
 
 
 @handles("Convolution", "ConvolutionDepthWise")
-def convolution(layer: Layer) -> Results:
+def convolution(layer: NcnnLayer) -> Results:
     """x: [1, c, h, w], or [1, c] for a kernel of one pixel; the border may have another value
     than 0. In real numbers, or in 8-bit integers (int8_scale_term).
     """
@@ -91,7 +91,7 @@ def convolution(layer: Layer) -> Results:
 
 
 @handles("Deconvolution", "DeconvolutionDepthWise")
-def deconvolution(layer: Layer) -> Results:
+def deconvolution(layer: NcnnLayer) -> Results:
     """Padding is cut off the result; a wanted size says how much of it."""
     group = layer.param.integer(7, 1) if layer.type == "DeconvolutionDepthWise" else 1
     _check_known(layer)

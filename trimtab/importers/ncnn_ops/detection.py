@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trimtab.importers._handled_layer import Results
-from trimtab.importers._layers import Value
-from trimtab.importers.ncnn_ops.layer import NONE, Layer, handles
+from trimtab.importers._graph import Value
+from trimtab.importers._layer import Results
+from trimtab.importers.ncnn_ops.layer import NONE, NcnnLayer, handles
 from trimtab.importers.vocabulary.movement import part
 from trimtab.importers.vocabulary.prior_boxes import MOST_BOXES, PriorBoxes
 
@@ -35,7 +35,7 @@ class _Boxes(PriorBoxes):
 
 
 @handles("PriorBox")
-def prior_box(layer: Layer) -> Results:
+def prior_box(layer: NcnnLayer) -> Results:
     """Boxes for the first operand's pixels, in the image that the second one is."""
     p = layer.param
     features = layer.image().shape[2:]
@@ -67,7 +67,7 @@ def prior_box(layer: Layer) -> Results:
     return layer.constant(boxes.make(layer, *sizes), "boxes")
 
 
-def _multi_box_prior(layer: Layer, features: tuple[int, int]) -> Value:
+def _multi_box_prior(layer: NcnnLayer, features: tuple[int, int]) -> Value:
     """MXNet's boxes [1, 4 * boxes], relative to the image: all sizes, then all ratios but the
     first of the first size.
     """
@@ -95,7 +95,7 @@ def _multi_box_prior(layer: Layer, features: tuple[int, int]) -> Value:
 
 
 @handles("DetectionOutput")
-def detection_output(layer: Layer) -> Results:
+def detection_output(layer: NcnnLayer) -> Results:
     """Locations, scores and priors become rows of class, score and box, best first, then of 0."""
     p = layer.param
     classes = p.integer(0, 0)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from trimtab.importers._handled_layer import Results
-from trimtab.importers._layers import Value
-from trimtab.importers.ncnn_ops.layer import HANDLERS, NONE, Layer, handles
+from trimtab.importers._graph import Value
+from trimtab.importers._layer import Results
+from trimtab.importers.ncnn_ops.layer import HANDLERS, NONE, NcnnLayer, handles
 from trimtab.importers.vocabulary import activation, elementwise
 from trimtab.importers.vocabulary.functions import Function, handle_functions
 
@@ -37,13 +37,13 @@ handle_functions(
 
 
 @handles("Dropout")
-def dropout(layer: Layer) -> Results:
+def dropout(layer: NcnnLayer) -> Results:
     """Inference scales only."""
     return layer.scaled(layer.x(), layer.param.real(0, 1.0))
 
 
 @handles("PReLU")
-def prelu(layer: Layer) -> Results:
+def prelu(layer: NcnnLayer) -> Results:
     """A slope per channel, or one."""
     count, channels = layer.param.integer(0, 0), layer.x().shape[1]
     if count not in (1, channels):
@@ -79,7 +79,7 @@ _MISSING = {
 
 
 @handles("UnaryOp")
-def unary(layer: Layer) -> Results:
+def unary(layer: NcnnLayer) -> Results:
     """One function of many."""
     kind = layer.param.integer(0, 0)
     if kind not in _UNARY:
@@ -93,7 +93,7 @@ _SWAPPED = {7: "sub", 8: "div", 9: "pow"}
 
 
 @handles("BinaryOp")
-def binary(layer: Layer) -> Results:
+def binary(layer: NcnnLayer) -> Results:
     """Of two operands, or of one and a number; fewer dimensions are the first ones, not the last
     ones as elsewhere.
     """
@@ -109,7 +109,7 @@ def binary(layer: Layer) -> Results:
     return layer.add(_SWAPPED[kind], b, a) if kind in _SWAPPED else layer.add(_BINARY[kind], a, b)
 
 
-def _lift(layer: Layer, x: Value, other: Value) -> Value:
+def _lift(layer: NcnnLayer, x: Value, other: Value) -> Value:
     """`x` with as many dimensions as the other operand."""
     missing = len(other.shape) - len(x.shape)
     if missing <= 0:
@@ -120,7 +120,7 @@ def _lift(layer: Layer, x: Value, other: Value) -> Value:
 
 
 @handles("Eltwise")
-def eltwise(layer: Layer) -> Results:
+def eltwise(layer: NcnnLayer) -> Results:
     """Product, sum with coefficients, or maximum of operands of one shape."""
     kind, coefficients = layer.param.integer(0, 0), layer.param.reals(1)
     if kind not in (0, 1, 2):
@@ -130,14 +130,14 @@ def eltwise(layer: Layer) -> Results:
 
 
 @handles("Bias")
-def bias(layer: Layer) -> Results:
+def bias(layer: NcnnLayer) -> Results:
     """Plus an offset per channel of an image."""
     offset = layer.raw_weights((_channels(layer, layer.param.integer(0, 0)),), "bias")
     return activation.affine(layer, layer.image(), None, offset)
 
 
 @handles("Scale")
-def scale(layer: Layer) -> Results:
+def scale(layer: NcnnLayer) -> Results:
     """Times a factor per channel, learned or computed, plus learned offsets."""
     count = layer.param.integer(0, 0)
     y, factors = layer.x(), None
@@ -154,7 +154,7 @@ def scale(layer: Layer) -> Results:
     return activation.affine(layer, y, factors, offsets)
 
 
-def _channels(layer: Layer, count: int) -> int:
+def _channels(layer: NcnnLayer, count: int) -> int:
     if count != layer.x().shape[1]:
         raise layer.invalid(f"it is for {count} channels, not {layer.x().shape[1]}")
     return count

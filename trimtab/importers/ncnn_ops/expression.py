@@ -10,8 +10,8 @@ import operator
 import re
 from collections.abc import Callable
 
-from trimtab.importers._calls import Calls
-from trimtab.importers.ncnn_ops.layer import Layer
+from trimtab.importers._calls import CallParser
+from trimtab.importers.ncnn_ops.layer import NcnnLayer
 
 _TOKEN = re.compile(r"[0-9][whdc]|-?[0-9.]+(?:e-?[0-9]+)?|[a-z_0-9]+|//|[-+*/(),]")
 _NUMBER = re.compile(r"-?[0-9.]+(e-?[0-9]+)?")
@@ -38,7 +38,7 @@ _FUNCTIONS: dict[str, Callable[..., float]] = {
 }
 
 
-def evaluate(layer: Layer, text: str) -> list[int]:
+def evaluate(layer: NcnnLayer, text: str) -> list[int]:
     """The values of an expression, in its order; operands are the layer's."""
 
     def leaf(word: str) -> float:
@@ -54,7 +54,7 @@ def evaluate(layer: Layer, text: str) -> list[int]:
             raise layer.unsupported(f"its expression has '{name}'")
         return float(_FUNCTIONS[name](*values))
 
-    return [int(value) for value in Calls(layer, _TOKEN, _LONGEST, leaf, call).values(text)]
+    return [int(value) for value in CallParser(layer, _TOKEN, _LONGEST, leaf, call).values(text)]
 
 
 def spread(shape: tuple[int, ...]) -> tuple[int, int, int, int]:

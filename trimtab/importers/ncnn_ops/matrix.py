@@ -6,15 +6,15 @@ import math
 
 import numpy as np
 
-from trimtab.importers._handled_layer import Results
-from trimtab.importers._layers import Operand, Value
-from trimtab.importers.ncnn_ops.layer import Layer, handles
+from trimtab.importers._graph import Operand, Value
+from trimtab.importers._layer import Results
+from trimtab.importers.ncnn_ops.layer import NcnnLayer, handles
 from trimtab.importers.ncnn_ops.quantization import is_quantized, read
 from trimtab.importers.vocabulary.matrix import attention, by_heads, flipped, joined_heads, product
 
 
 @handles("InnerProduct")
-def inner_product(layer: Layer) -> Results:
+def inner_product(layer: NcnnLayer) -> Results:
     """Of all elements, or of each row when the rows are as long as the weights; in real numbers, or
     in 8-bit integers (int8_scale_term).
     """
@@ -28,7 +28,7 @@ def inner_product(layer: Layer) -> Results:
         raise layer.invalid(f"it has weights for {length} inputs, not {x.count}")
     weight: Operand
     integers = None
-    weight = layer.weights((outputs, length), "weights", integers=is_quantized(layer))
+    weight = layer.weights((outputs, length), "weights", int8=is_quantized(layer))
     bias = layer.raw_weights((outputs,), "bias") if layer.param.integer(1, 0) else None
     flat = x if rows else layer.reshape(x, (1, length))
     if is_quantized(layer):
@@ -39,7 +39,7 @@ def inner_product(layer: Layer) -> Results:
 
 
 @handles("MatMul")
-def mat_mul(layer: Layer) -> Results:
+def mat_mul(layer: NcnnLayer) -> Results:
     """As numpy's matmul; a vector is a row on the left, a column on the right."""
     a, b = layer.x(0), layer.x(1)
     row, column = len(a.shape) == 2, len(b.shape) == 2
@@ -60,7 +60,7 @@ _ROWS_AND_COLUMNS = {0: (1, 1), 1: (-1, 1), 2: (-1, 1), 3: (-1, -1), 4: (1, -1)}
 
 
 @handles("Gemm")
-def gemm(layer: Layer) -> Results:
+def gemm(layer: NcnnLayer) -> Results:
     """alpha (a b + beta c), each operand a constant or computed, the first two maybe transposed."""
     p = layer.param
     alpha, beta = p.real(0, 1.0), p.real(1, 1.0)
@@ -108,7 +108,7 @@ def gemm(layer: Layer) -> Results:
     return flipped(layer, y) if p.integer(14, 0) else y
 
 
-def _matrix(layer: Layer, matrix: Operand | None, turn: bool) -> Operand:
+def _matrix(layer: NcnnLayer, matrix: Operand | None, turn: bool) -> Operand:
     """An operand [1, rows, columns], or a constant [rows, columns]."""
     if matrix is None or len(matrix.shape) not in (2, 3):
         raise layer.unsupported("it reads what is no matrix")
@@ -118,7 +118,7 @@ def _matrix(layer: Layer, matrix: Operand | None, turn: bool) -> Operand:
 
 
 @handles("MultiHeadAttention")
-def multi_head_attention(layer: Layer) -> Results:
+def multi_head_attention(layer: NcnnLayer) -> Results:
     """softmax(q k + mask) v by heads, of projected rows; the result is projected, too."""
     p = layer.param
     size, heads, count = p.integer(0, 0), p.integer(1, 1), p.integer(2, 0)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 
-from trimtab.importers._handled_layer import Results
+from trimtab.importers._layer import Results
 from trimtab.importers.ncnn_ops.expression import evaluate, spread
-from trimtab.importers.ncnn_ops.layer import NONE, Layer, handles
+from trimtab.importers.ncnn_ops.layer import NONE, NcnnLayer, handles
 from trimtab.importers.vocabulary import movement
 
 # Blobs have at most four dimensions.
@@ -14,7 +14,7 @@ _MOST_DIMS = 4
 
 
 @handles("MemoryData")
-def memory_data(layer: Layer) -> Results:
+def memory_data(layer: NcnnLayer) -> Results:
     """A constant."""
     sizes = [layer.param.integer(key, 0) for key in (2, 11, 1, 0)]
     shape = (1, *(n for n in sizes if n))
@@ -24,7 +24,7 @@ def memory_data(layer: Layer) -> Results:
 
 
 @handles("Split", "Noop", "DeepCopy")
-def split(layer: Layer) -> Results:
+def split(layer: NcnnLayer) -> Results:
     """The same blob for several readers, or each blob as it is."""
     if layer.type == "Noop":
         return tuple(layer.x(i) for i in range(len(layer.outputs)))
@@ -32,14 +32,14 @@ def split(layer: Layer) -> Results:
 
 
 @handles("Concat")
-def concat(layer: Layer) -> Results:
+def concat(layer: NcnnLayer) -> Results:
     """Along one axis."""
     axis = layer.blob_axis(layer.param.integer(0, 0))
     return movement.concat(layer, layer.xs(), axis)
 
 
 @handles("Slice")
-def slice_(layer: Layer) -> Results:
+def slice_(layer: NcnnLayer) -> Results:
     """Sizes of the parts (-233: an equal part of what is left), or where they end."""
     x = layer.x()
     axis = layer.blob_axis(layer.param.integer(1, 0))
@@ -64,7 +64,7 @@ def slice_(layer: Layer) -> Results:
 
 
 @handles("Crop")
-def crop(layer: Layer) -> Results:
+def crop(layer: NcnnLayer) -> Results:
     """From start to end along axes, or by offsets and sizes, or to the size of another blob."""
     x = layer.x()
     dims = len(x.shape) - 1
@@ -99,12 +99,12 @@ def _pick(values: tuple[int, ...], dims: int) -> list[int]:
     return {1: [w], 2: [h, w], 3: [c, h, w]}.get(dims, [c, d, h, w])
 
 
-def _dims(layer: Layer, keys: tuple[int, ...], dims: int) -> list[int]:
+def _dims(layer: NcnnLayer, keys: tuple[int, ...], dims: int) -> list[int]:
     values = [layer.param.integer(key, 0) for key in keys]
     return _pick((values[0], values[1], values[2], values[3]), dims)
 
 
-def _cut(layer: Layer, starts: list[int], ends: list[int], axes: list[int]) -> Results:
+def _cut(layer: NcnnLayer, starts: list[int], ends: list[int], axes: list[int]) -> Results:
     """As numpy slices, but that an end of 0 is the end of the dimension."""
     axes = axes or list(range(len(starts)))
     if not len(starts) == len(ends) == len(axes):
@@ -122,13 +122,13 @@ def _cut(layer: Layer, starts: list[int], ends: list[int], axes: list[int]) -> R
 
 
 @handles("Flatten")
-def flatten(layer: Layer) -> Results:
+def flatten(layer: NcnnLayer) -> Results:
     """To one dimension."""
     return movement.flattened(layer, layer.x(), 1)
 
 
 @handles("Reshape")
-def reshape(layer: Layer) -> Results:
+def reshape(layer: NcnnLayer) -> Results:
     """0 copies a dimension, -1 takes what is left, -233 drops one."""
     x = layer.x()
     if expression := layer.param.text(6):
@@ -161,7 +161,7 @@ _NAMES = {2: "HW", 3: "CHW", 4: "CDHW"}
 
 
 @handles("Permute")
-def permute(layer: Layer) -> Results:
+def permute(layer: NcnnLayer) -> Results:
     """Dimensions in another order."""
     x, order = layer.x(), layer.param.integer(0, 0)
     dims = len(x.shape) - 1
@@ -175,7 +175,7 @@ def permute(layer: Layer) -> Results:
 
 
 @handles("Squeeze")
-def squeeze(layer: Layer) -> Results:
+def squeeze(layer: NcnnLayer) -> Results:
     """Drops dimensions that are 1, by axis or by name."""
     x = layer.x()
     dims = len(x.shape) - 1
@@ -188,7 +188,7 @@ def squeeze(layer: Layer) -> Results:
 
 
 @handles("ExpandDims")
-def expand_dims(layer: Layer) -> Results:
+def expand_dims(layer: NcnnLayer) -> Results:
     """New dimensions of 1, at places in the result."""
     axes = layer.param.integers(3)
     rank = len(layer.x().shape) + len(axes)
@@ -198,7 +198,7 @@ def expand_dims(layer: Layer) -> Results:
 
 
 @handles("Padding")
-def padding(layer: Layer) -> Results:
+def padding(layer: NcnnLayer) -> Results:
     """Height and width, and channels of an image, by a number, the edge or a reflection."""
     x = layer.x()
     dims = len(x.shape) - 1
@@ -221,7 +221,7 @@ def padding(layer: Layer) -> Results:
 
 
 @handles("Tile")
-def tile(layer: Layer) -> Results:
+def tile(layer: NcnnLayer) -> Results:
     """Repeats along one axis, or along the last ones."""
     x = layer.x()
     if given := layer.param.integers(2):
@@ -235,7 +235,7 @@ def tile(layer: Layer) -> Results:
 
 
 @handles("ShuffleChannel")
-def shuffle_channel(layer: Layer) -> Results:
+def shuffle_channel(layer: NcnnLayer) -> Results:
     """Interleaves groups of channels (ShuffleNet), or undoes it."""
     group, channels = layer.param.integer(0, 1), layer.image().shape[1]
     if group < 1 or channels % group:
@@ -245,7 +245,7 @@ def shuffle_channel(layer: Layer) -> Results:
 
 
 @handles("PixelShuffle")
-def pixel_shuffle(layer: Layer) -> Results:
+def pixel_shuffle(layer: NcnnLayer) -> Results:
     """Channels become pixels; the place within a block varies fastest, or slowest."""
     mode = "dcr" if layer.param.integer(1, 0) else "crd"
     factor = layer.param.integer(0, 1)
@@ -253,7 +253,7 @@ def pixel_shuffle(layer: Layer) -> Results:
 
 
 @handles("Reorg")
-def reorg(layer: Layer) -> Results:
+def reorg(layer: NcnnLayer) -> Results:
     """Pixels become channels; the place within a block varies fastest, or slowest."""
     stride = layer.param.integer(0, 1)
     slowest = layer.param.integer(1, 0)

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from trimtab.importers._handled_layer import Results
-from trimtab.importers.ncnn_ops.layer import Layer, handles
+from trimtab.importers._layer import Results
+from trimtab.importers.ncnn_ops.layer import NcnnLayer, handles
 from trimtab.importers.vocabulary import normalization as norm
 from trimtab.importers.vocabulary.activation import affine
 
@@ -16,7 +16,7 @@ _LEAST_DEVIATION = 1e-4
 
 
 @handles("BatchNorm")
-def batch_norm(layer: Layer) -> Results:
+def batch_norm(layer: NcnnLayer) -> Results:
     """By collected statistics; files hold scales, means, variances, offsets."""
     x, epsilon = layer.x(), layer.param.real(1, 0.0)
     channels = (layer.param.integer(0, 0),)
@@ -32,7 +32,7 @@ def batch_norm(layer: Layer) -> Results:
 
 
 @handles("LRN")
-def lrn(layer: Layer) -> Results:
+def lrn(layer: NcnnLayer) -> Results:
     """Across channels, or within each channel over a square of pixels."""
     x = layer.image()
     region, size = layer.param.integer(0, 0), layer.param.integer(1, 5)
@@ -46,7 +46,7 @@ def lrn(layer: Layer) -> Results:
 
 
 @handles("MVN")
-def mvn(layer: Layer) -> Results:
+def mvn(layer: NcnnLayer) -> Results:
     """Mean 0 and deviation 1, of each channel or of the image; eps is added to the deviation."""
     axes = (1, 2, 3) if layer.param.integer(1, 0) else (2, 3)
     epsilon, scaled = layer.param.real(2, 1e-4), layer.param.integer(0, 0) != 0
@@ -54,7 +54,7 @@ def mvn(layer: Layer) -> Results:
 
 
 @handles("Normalize")
-def normalize(layer: Layer) -> Results:
+def normalize(layer: NcnnLayer) -> Results:
     """Length 1 of the image, of each channel, or of each pixel's channels, then factors."""
     x = layer.image()
     spatial, shared = layer.param.integer(0, 0), layer.param.integer(1, 0)
@@ -72,7 +72,7 @@ def normalize(layer: Layer) -> Results:
     return affine(layer, y, factors, None)
 
 
-def _affine(layer: Layer, key: int, shape: tuple[int, ...]) -> norm.Affine:
+def _affine(layer: NcnnLayer, key: int, shape: tuple[int, ...]) -> norm.Affine:
     """Factors and offsets, when parameter `key` says that there are some."""
     if layer.param.integer(key, 1):
         return layer.raw_weights(shape, "factors"), layer.raw_weights(shape, "offsets")
@@ -80,7 +80,7 @@ def _affine(layer: Layer, key: int, shape: tuple[int, ...]) -> norm.Affine:
 
 
 @handles("InstanceNorm")
-def instance_norm(layer: Layer) -> Results:
+def instance_norm(layer: NcnnLayer) -> Results:
     """Each channel over its pixels."""
     x, epsilon = layer.image(), layer.param.real(1, 1e-3)
     channels, affine = layer.param.integer(0, 0), layer.param.integer(2, 1)
@@ -90,7 +90,7 @@ def instance_norm(layer: Layer) -> Results:
 
 
 @handles("GroupNorm")
-def group_norm(layer: Layer) -> Results:
+def group_norm(layer: NcnnLayer) -> Results:
     """Groups of channels over their pixels, then factors and offsets per channel."""
     x, epsilon = layer.x(), layer.param.real(2, 1e-3)
     group, channels = layer.param.integer(0, 1), layer.param.integer(1, 0)
@@ -99,7 +99,7 @@ def group_norm(layer: Layer) -> Results:
     return norm.group_norm(layer, x, group, _affine(layer, 3, (channels,)), epsilon)
 
 
-def _normalized_axis(layer: Layer, size: int) -> int:
+def _normalized_axis(layer: NcnnLayer, size: int) -> int:
     """The first of the dimensions that have `size` elements together."""
     shape = layer.x().shape
     for axis in range(len(shape) - 1, 0, -1):
@@ -109,7 +109,7 @@ def _normalized_axis(layer: Layer, size: int) -> int:
 
 
 @handles("LayerNorm")
-def layer_norm(layer: Layer) -> Results:
+def layer_norm(layer: NcnnLayer) -> Results:
     """Rows, or channels, by themselves."""
     axis = _normalized_axis(layer, layer.param.integer(0, 0))
     epsilon = layer.param.real(1, 1e-3)
@@ -118,7 +118,7 @@ def layer_norm(layer: Layer) -> Results:
 
 
 @handles("Softmax")
-def softmax(layer: Layer) -> Results:
+def softmax(layer: NcnnLayer) -> Results:
     """Along one axis."""
     axis = layer.param.integer(0, 0)
     if axis and not layer.param.integer(1, 0):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from trimtab.errors import ImportModelError, ModelFileError
-from trimtab.importers._param_text import Dialect, Row, rows
+from trimtab.importers._param_text import Dialect, ParamLine, rows
 
 _DIALECT = Dialect("an ncnn network", "layers", "blobs", ".param", exact=False)
 
@@ -26,7 +26,7 @@ T = TypeVar("T", int, float)
 
 
 @dataclass
-class LayerText:
+class ParamLayer:
     """One line: type, name, blobs by name, and parameters by their numbers, as text."""
 
     type: str
@@ -90,15 +90,15 @@ class LayerText:
         return values[0] if values else default
 
 
-def parse(text: str, path: str) -> list[LayerText]:
+def parse(text: str, path: str) -> list[ParamLayer]:
     """The layers of a .param file; ModelFileError with the line where it is none."""
     return [_layer(row, path) for row in rows(text, path, _DIALECT)]
 
 
-def _layer(row: Row, path: str) -> LayerText:
+def _layer(row: ParamLine, path: str) -> ParamLayer:
     where = f"{path}:{row.number}: layer '{row.name}' ({row.type})"
-    params = _params(row.rest, where)
-    return LayerText(row.type, row.name, row.inputs, row.outputs, row.number, where, params)
+    params = _params(row.arguments, where)
+    return ParamLayer(row.type, row.name, row.inputs, row.outputs, row.number, where, params)
 
 
 def _params(text: str, where: str) -> dict[int, list[str]]:

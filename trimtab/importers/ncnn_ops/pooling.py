@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from trimtab.importers._handled_layer import Results
-from trimtab.importers._layers import Value
+from trimtab.importers._graph import Value
+from trimtab.importers._layer import Results
 from trimtab.importers.ncnn_ops.convolution import pads, pair
 from trimtab.importers.ncnn_ops.expression import evaluate
-from trimtab.importers.ncnn_ops.layer import NONE, Layer, handles
+from trimtab.importers.ncnn_ops.layer import NONE, NcnnLayer, handles
 from trimtab.importers.vocabulary import pooling as pools
 from trimtab.importers.vocabulary.movement import expanded
 from trimtab.importers.vocabulary.resize import resize
@@ -21,7 +21,7 @@ _FULL, _VALID, _SAME_UPPER, _SAME_LOWER = range(4)
 
 
 @handles("Pooling")
-def pooling(layer: Layer) -> Results:
+def pooling(layer: NcnnLayer) -> Results:
     """Over a window, over everything (the result has one dimension), or to a given size."""
     kind = layer.param.integer(0, 0)
     if kind not in (0, 1):
@@ -38,7 +38,7 @@ def pooling(layer: Layer) -> Results:
     return _windowed(layer, x, _KINDS[kind])
 
 
-def _adaptive(layer: Layer, x: Value, kind: pools.Kind) -> Value:
+def _adaptive(layer: NcnnLayer, x: Value, kind: pools.Kind) -> Value:
     width = layer.param.integer(8, 0)
     wanted = (layer.param.integer(18, width), width)
     height, width = (
@@ -47,7 +47,7 @@ def _adaptive(layer: Layer, x: Value, kind: pools.Kind) -> Value:
     return pools.adaptive_pool(layer, kind, x, (height, width))
 
 
-def _windowed(layer: Layer, x: Value, kind: pools.Kind) -> Value:
+def _windowed(layer: NcnnLayer, x: Value, kind: pools.Kind) -> Value:
     window = Window(pair(layer, 1, 0), pair(layer, 2, 1), pads(layer, 3, 13, 14, 15))
     mode = layer.param.integer(5, 0)
     counted = bool(layer.param.integer(6, 0))
@@ -75,7 +75,7 @@ def _windowed(layer: Layer, x: Value, kind: pools.Kind) -> Value:
 
 
 @handles("Interp")
-def interp(layer: Layer) -> Results:
+def interp(layer: NcnnLayer) -> Results:
     """Resizes images by nearest pixels or linearly; a vector [1, c] is spread over an image."""
     kind = layer.param.integer(0, 0)
     aligned = bool(layer.param.integer(6, 0))
@@ -113,7 +113,7 @@ def interp(layer: Layer) -> Results:
     return layer.reshape(y, y.shape[1:]) if len(shape) == 3 else y
 
 
-def _scaled(layer: Layer, size: int, scale: float) -> int:
+def _scaled(layer: NcnnLayer, size: int, scale: float) -> int:
     if not 0 < scale < 2**20:
         raise layer.invalid(f"its scale is {scale}")
     return int(np.float32(size) * np.float32(scale))

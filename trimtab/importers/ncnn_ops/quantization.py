@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trimtab.importers._layers import Array, Operand, Value
-from trimtab.importers.ncnn_ops.layer import Layer
+from trimtab.importers._graph import Array, Operand, Value
+from trimtab.importers.ncnn_ops.layer import NcnnLayer
 from trimtab.importers.vocabulary.quantization import Stored, dequantized, quantized, real
 from trimtab.program import Quantization
 
@@ -30,23 +30,23 @@ class Integers:
     x: Quantization
     y: Quantization | None
 
-    def rounded(self, layer: Layer, x: Value) -> Value:
+    def rounded(self, layer: NcnnLayer, x: Value) -> Value:
         """The operand as the layer takes it."""
         return dequantized(layer, quantized(layer, x, self.x, "i8"), self.x)
 
-    def result(self, layer: Layer, y: Value) -> Value:
+    def result(self, layer: NcnnLayer, y: Value) -> Value:
         """The result, behind its activation, as the layer gives it."""
         if self.y is None:
             return y
         return dequantized(layer, quantized(layer, y, self.y, "i8"), self.y)
 
 
-def is_quantized(layer: Layer) -> bool:
+def is_quantized(layer: NcnnLayer) -> bool:
     """Whether the layer computes in integers."""
     return layer.param.integer(_TERM, 0) != 0
 
 
-def read(layer: Layer, weight: Array, groups: int | None = None) -> Integers:
+def read(layer: NcnnLayer, weight: Array, groups: int | None = None) -> Integers:
     """What follows weights and bias; `groups` are those of a depthwise layer.
 
     Weights [outputs, ...] that are no integers yet are rounded, as ncnn does when it loads them.
@@ -63,7 +63,7 @@ def read(layer: Layer, weight: Array, groups: int | None = None) -> Integers:
     return Integers(_weight(layer, weight, np.repeat(scales, outputs // count)), x, y)
 
 
-def _weight(layer: Layer, weight: Array, scales: Array) -> Operand:
+def _weight(layer: NcnnLayer, weight: Array, scales: Array) -> Operand:
     """Weights as operands, with a scale for each output."""
     column = scales.reshape(-1, *[1] * (weight.ndim - 1))
     if weight.dtype != np.int8:
@@ -77,7 +77,7 @@ def _weight(layer: Layer, weight: Array, scales: Array) -> Operand:
     return real(layer, Stored(np.ascontiguousarray(weight), units), "weight")
 
 
-def _quantization(layer: Layer, scales: Array) -> Quantization:
+def _quantization(layer: NcnnLayer, scales: Array) -> Quantization:
     if not np.all((scales > 0) & np.isfinite(scales)):
         raise layer.invalid(f"a scale of its integers is {float(scales.min())}")
     units = np.float32(1) / scales.astype(np.float32)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from trimtab.importers._handled_layer import Results
-from trimtab.importers.ncnn_ops.layer import Layer, handles
+from trimtab.importers._layer import Results
+from trimtab.importers.ncnn_ops.layer import NcnnLayer, handles
 from trimtab.importers.vocabulary.reduction import reduced
 
 _PRODUCT = "prod"
@@ -23,7 +23,7 @@ _KINDS = (
 
 
 @handles("Reduction")
-def reduction(layer: Layer) -> Results:
+def reduction(layer: NcnnLayer) -> Results:
     """Over some axes or all; a factor comes last."""
     x, axes = layer.x(), layer.param.integers(3)
     kind = layer.param.integer(0, 0)
@@ -41,7 +41,7 @@ def reduction(layer: Layer) -> Results:
 
 
 @handles("ArgMax")
-def arg_max(layer: Layer) -> Results:
+def arg_max(layer: NcnnLayer) -> Results:
     """Where the maximum is, as a real number."""
     if layer.param.integer(0, 0) or layer.param.integer(1, 1) != 1:
         raise layer.unsupported("it gives values, or more than one place")

@@ -1,4 +1,4 @@
-"""Weights as .bin files: buffers in the order of the layers, each with or without a tag.
+"""The weights of a .bin file: buffers in the order of the layers, each with or without a tag.
 
 Format: ncnn, docs/developer-guide/param-and-model-file-structure.md, "weight buffer".
 """
@@ -12,19 +12,18 @@ from pathlib import Path
 import numpy as np
 
 from trimtab.importers._files import WeightsFile, read_bytes
-from trimtab.importers._layers import Array, UnsupportedFormError
+from trimtab.importers._graph import Array, UnsupportedFormError
 
 LIMIT_BYTES = 2**32
 
 _HALF = 0x01306B47
 _INT8 = 0x000D4B38
-# Values as they are, for layers that take their precision from elsewhere.
-_RAW = 0x0002C056
+_RAW = 0x0002C056  # float32, for layers with another source of their precision
 _TABLE = 256
 
 
-class Weights(WeightsFile):
-    """Values in the order in which layers take them; none without a file."""
+class NcnnWeights(WeightsFile):
+    """Layers take their weights in the order of the file; without a file, all are missing."""
 
     text, suffix = ".param", ".bin"
 
@@ -32,34 +31,34 @@ class Weights(WeightsFile):
         super().__init__(path)
         self._data = read_bytes(path, LIMIT_BYTES) if path else b""
         self._next = 0
-        self._lost = False
+        self._is_lost = False
 
-    def lose(self) -> None:
-        """From here on, nobody knows where weights begin: a layer took an unknown number. To find
-        what else is wrong with the network, layers get zeros, though no more than there are bytes.
+    def lose_position(self) -> None:
+        """Marks the position as unknown, because a layer has an unknown number of weights.
+
+        From then on layers get zeros, at most as many as the file has bytes, so that the import can
+        report further unsupported layers.
         """
-        self._lost = True
+        self._is_lost = True
 
     def raw(self, shape: Sequence[int], what: str) -> Array:
-        """The next values, float32 without a tag."""
-        if self._lost:
+        """The next float32 values, without a tag."""
+        if self._is_lost:
             return self._zeros(shape)
         count = self._check(shape, 4, what)
         return self._floats(count, "<f4", what).reshape(shape)
 
-    def tagged(self, shape: Sequence[int], what: str, *, integers: bool = False) -> Array:
-        """The next values, as float32, whatever the tag in front of them says they are; where
-        `integers` are allowed, these may be int8.
-        """
-        if self._lost:
+    def tagged(self, shape: Sequence[int], what: str, *, int8: bool = False) -> Array:
+        """The next values in the encoding of their tag, as float32, or int8 if that is allowed."""
+        if self._is_lost:
             return self._zeros(shape)
         count = self._check(shape, 1, what)
         tag = int.from_bytes(self._take(4, what), "little")
-        if tag == _INT8 and integers:
+        if tag == _INT8 and int8:
             return np.frombuffer(self._take(count, what), np.int8).reshape(shape)
         if tag == _INT8:
-            # Their scales follow, but only quantized layers know how many.
-            self.lose()
+            # Scales follow, but only quantized layers know how many.
+            self.lose_position()
             raise UnsupportedFormError(f"its {what} is quantized to 8-bit integers")
         if tag == _HALF:
             values = self._floats(count, "<f2", what)
@@ -73,18 +72,18 @@ class Weights(WeightsFile):
     def _zeros(self, shape: Sequence[int]) -> Array:
         count = math.prod(shape)
         if min(shape, default=1) < 1 or count > len(self._data) - self._next:
-            raise UnsupportedFormError("its weights cannot be found behind the layers above")
+            raise UnsupportedFormError("its weights cannot be located after the layers above")
         self._next += count
         return np.zeros(shape, np.float32)
 
-    def _check(self, shape: Sequence[int], least_bytes: int, what: str) -> int:
-        """The number of elements, which must be able to follow."""
+    def _check(self, shape: Sequence[int], element_bytes: int, what: str) -> int:
+        """The number of elements, checked against the size of the file."""
         if self._path is None:
             raise self.missing(what)
         count = math.prod(shape)
-        left = len(self._data) - self._next
-        if min(shape, default=1) < 1 or count * least_bytes > left:
-            raise self.damaged(f"{what} has the shape {list(shape)}, {left} bytes are left")
+        remaining = len(self._data) - self._next
+        if min(shape, default=1) < 1 or count * element_bytes > remaining:
+            raise self.damaged(f"{what} has the shape {list(shape)}, {remaining} bytes remain")
         return count
 
     def _floats(self, count: int, code: str, what: str) -> Array:
@@ -95,5 +94,5 @@ class Weights(WeightsFile):
         """The next bytes; buffers begin at multiples of four."""
         begin, self._next = self._next, self._next + size + -size % 4
         if self._next > len(self._data):
-            raise self.damaged(f"{what} needs {size} bytes, {len(self._data) - begin} are left")
+            raise self.damaged(f"{what} needs {size} bytes, {len(self._data) - begin} remain")
         return self._data[begin : begin + size]

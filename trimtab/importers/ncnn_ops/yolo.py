@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import struct
 
-from trimtab.importers._handled_layer import Results
-from trimtab.importers._layers import Value
-from trimtab.importers.ncnn_ops.layer import Layer, handles
+from trimtab.importers._graph import Value
+from trimtab.importers._layer import Results
+from trimtab.importers.ncnn_ops.layer import NcnnLayer, handles
 from trimtab.importers.vocabulary import movement
 
 # Values of a box: x, y, width, height, objectness; scores follow.
@@ -15,7 +15,7 @@ _BOX, _OBJECTNESS, _SCORES = 4, 4, 5
 
 
 @handles("YoloDetectionOutput")
-def yolo_v2(layer: Layer) -> Results:
+def yolo_v2(layer: NcnnLayer) -> Results:
     """Anchors are in pixels of each head; scores are the softmax of the classes."""
     boxes, anchors = layer.param.integer(1, 5), layer.param.reals(4)
     _check(layer, boxes, anchors, boxes)
@@ -29,7 +29,7 @@ def yolo_v2(layer: Layer) -> Results:
 
 
 @handles("Yolov3DetectionOutput")
-def yolo_v3(layer: Layer) -> Results:
+def yolo_v3(layer: NcnnLayer) -> Results:
     """Anchors are in pixels of the image, whose size is given by that of each head."""
     p = layer.param
     boxes, anchors = p.integer(1, 5), p.reals(4)
@@ -67,7 +67,7 @@ def _place(value: float) -> int:
     return int(value)
 
 
-def _check(layer: Layer, boxes: int, anchors: list[float], least: int) -> None:
+def _check(layer: NcnnLayer, boxes: int, anchors: list[float], least: int) -> None:
     classes = layer.param.integer(0, 20)
     layer.x()
     if not 1 <= boxes <= 2**10 or len(anchors) < 2 * least or classes < 1:
@@ -80,15 +80,15 @@ def _check(layer: Layer, boxes: int, anchors: list[float], least: int) -> None:
             raise layer.invalid(f"it reads {expected} channels, not {layer.image(i).shape[1]}")
 
 
-def _decode(layer: Layer, x: Value, anchors: list[float], scores: str) -> Value:
+def _decode(layer: NcnnLayer, x: Value, anchors: list[float], scores: str) -> Value:
     return layer.add("yolo", x, anchors=anchors, scores=scores, threshold=0.0)
 
 
-def _columns(layer: Layer, rows: Value, begin: int, end: int = movement.FAR) -> Value:
+def _columns(layer: NcnnLayer, rows: Value, begin: int, end: int = movement.FAR) -> Value:
     return movement.part(layer, rows, len(rows.shape) - 1, begin, end)
 
 
-def _select(layer: Layer, rows: Value, scores: Value) -> Value:
+def _select(layer: NcnnLayer, rows: Value, scores: Value) -> Value:
     """The best boxes: each has its best class, and a better box of any class suppresses it. Rows
     of class (from 1 on), score and box [1, boxes, 6]; what is left is 0.
     """

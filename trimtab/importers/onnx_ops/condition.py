@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from trimtab.importers._handled_layer import Results
-from trimtab.importers._layers import Array, Value
-from trimtab.importers.onnx_ops.node import Node, handles
+from trimtab.importers._graph import Array, Value
+from trimtab.importers._layer import Results
+from trimtab.importers.onnx_ops.node import OnnxNode, handles
 
 # ONNX operator: relation of the engine, whether the operands change places.
 COMPARE = {
@@ -21,7 +21,7 @@ COMPARE = {
 
 
 @handles(*COMPARE)
-def compare(node: Node) -> Results:
+def compare(node: OnnxNode) -> Results:
     """Whether a relation holds; numpy broadcasting."""
     relation, swapped = COMPARE[node.type]
     a, b = node.x(0), node.x(1)
@@ -29,19 +29,19 @@ def compare(node: Node) -> Results:
 
 
 @handles("Where")
-def where(node: Node) -> Results:
+def where(node: OnnxNode) -> Results:
     """a where the condition holds, else b; numpy broadcasting."""
     return node.add("where", *(node.x(i) for i in range(3)))
 
 
 @handles("Not")
-def not_(node: Node) -> Results:
+def not_(node: OnnxNode) -> Results:
     """Equal to false."""
     return _is(node, node.x(0), False)
 
 
 @handles("And", "Or", "Xor")
-def logic(node: Node) -> Results:
+def logic(node: OnnxNode) -> Results:
     """And takes b where a holds, Or where it does not; Xor says whether they differ."""
     a, b = node.x(0), node.x(1)
     if node.type == "Xor":
@@ -49,12 +49,12 @@ def logic(node: Node) -> Results:
     return node.add("where", *((a, b, a) if node.type == "And" else (a, a, b)))
 
 
-def _is(node: Node, x: Value, value: bool) -> Value:
+def _is(node: OnnxNode, x: Value, value: bool) -> Value:
     return node.add("compare", x, node.constant(np.array(value), "value"), relation="equal")
 
 
 @handles("IsNaN", "IsInf")
-def is_special(node: Node) -> Results:
+def is_special(node: OnnxNode) -> Results:
     """A NaN is not equal to itself; detect_positive and detect_negative choose the infinities."""
     x = node.x(0)
     if node.type == "IsNaN":
@@ -68,7 +68,7 @@ def is_special(node: Node) -> Results:
 
 
 @handles("Sign")
-def sign(node: Node) -> Results:
+def sign(node: OnnxNode) -> Results:
     """1, -1, or x where it is neither above nor below 0."""
     x, zero = node.x(0), node.constant(0.0, "zero")
     above = node.add("compare", zero, x, relation="less")
@@ -78,7 +78,7 @@ def sign(node: Node) -> Results:
 
 
 @handles("ThresholdedRelu")
-def thresholded_relu(node: Node) -> Results:
+def thresholded_relu(node: OnnxNode) -> Results:
     """x above alpha, else 0."""
     x, alpha = node.x(0), node.constant(node.real("alpha", 1.0), "alpha")
     above = node.add("compare", alpha, x, relation="less")
@@ -86,7 +86,7 @@ def thresholded_relu(node: Node) -> Results:
 
 
 @handles("Shrink")
-def shrink(node: Node) -> Results:
+def shrink(node: OnnxNode) -> Results:
     """x - bias above lambd, x + bias below -lambd, else 0."""
     x, bias, threshold = node.x(0), node.real("bias", 0.0), node.real("lambd", 0.5)
     above = node.add("compare", node.constant(threshold, "lambd"), x, relation="less")
@@ -100,7 +100,7 @@ def shrink(node: Node) -> Results:
 
 
 @handles("Trilu")
-def trilu(node: Node) -> Results:
+def trilu(node: OnnxNode) -> Results:
     """The triangle above or below a diagonal, which must be known."""
     x = node.x(0)
     diagonal = int(node.number(1, "diagonal")) if node.has(1) else 0
@@ -110,7 +110,7 @@ def trilu(node: Node) -> Results:
 
 
 @handles("TopK")
-def top_k(node: Node) -> Results:
+def top_k(node: OnnxNode) -> Results:
     """Values and indices, always sorted; how many must be known."""
     x = node.x(0)
     return node.add_many(
@@ -124,7 +124,7 @@ def top_k(node: Node) -> Results:
 
 
 @handles("GatherElements")
-def gather_elements(node: Node) -> Results:
+def gather_elements(node: OnnxNode) -> Results:
     """An index per element of the result, constant or computed."""
     axis = node.axis(node.integer("axis", 0), len(node.shape(0)))
     return node.add("gather_elements", node.x(0), node.x(1), axis=axis)

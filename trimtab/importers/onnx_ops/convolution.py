@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from trimtab.importers._handled_layer import Results
-from trimtab.importers._layers import Array, Operand
+from trimtab.importers._graph import Array, Operand
+from trimtab.importers._layer import Results
 from trimtab.importers.onnx_ops import volume
 from trimtab.importers.onnx_ops import window as windows
-from trimtab.importers.onnx_ops.node import Node, handles
+from trimtab.importers.onnx_ops.node import OnnxNode, handles
 from trimtab.importers.vocabulary.convolution import convolve, deconvolve
 from trimtab.importers.vocabulary.quantization import real
 from trimtab.importers.vocabulary.window import image, restore
 
 
-def _weights(node: Node) -> tuple[Array, Array | None]:
+def _weights(node: OnnxNode) -> tuple[Array, Array | None]:
     """Constant weights [m, c, (kd,) kh, kw] (a 1-D kernel gets a height of 1) and bias [m]."""
     weight = node.known(1, "weights")
     if weight.ndim not in (3, 4, 5) or weight.ndim != len(node.x(0).shape):
@@ -30,7 +30,7 @@ def _weights(node: Node) -> tuple[Array, Array | None]:
 
 
 @handles("Conv")
-def conv(node: Node) -> Results:
+def conv(node: OnnxNode) -> Results:
     """x: [n, c, (d,) (h,) w], w: [m, c / group, (kd,) (kh,) kw], b: [m], weights constant."""
     weight, bias = _weights(node)
     if weight.ndim == 5:
@@ -43,14 +43,14 @@ def conv(node: Node) -> Results:
     return restore(node, y, spatial, node.x())
 
 
-def _as_stored(node: Node, i: int, data: Array) -> Operand:
+def _as_stored(node: OnnxNode, i: int, data: Array) -> Operand:
     """The constant of input `i` as the file stores it, where that has the shape of `data`."""
     stored = node.stored(i)
     return real(node, stored, f"input{i}") if stored and stored.data.shape == data.shape else data
 
 
 @handles("ConvTranspose")
-def conv_transpose(node: Node) -> Results:
+def conv_transpose(node: OnnxNode) -> Results:
     """x: [n, c, (h,) w], w: [c, m / group, (kh,) kw], b: [m], weights constant."""
     weight, bias = _weights(node)
     if weight.ndim == 5:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from trimtab.importers._handled_layer import Results
-from trimtab.importers._layers import Value
-from trimtab.importers.onnx_ops.node import HANDLERS, Node, handles
+from trimtab.importers._graph import Value
+from trimtab.importers._layer import Results
+from trimtab.importers.onnx_ops.node import HANDLERS, OnnxNode, handles
 from trimtab.importers.vocabulary import activation
 from trimtab.importers.vocabulary.functions import Function, handle_functions
 
@@ -45,17 +45,17 @@ handle_functions(
 
 
 @handles("Gelu")
-def gelu(node: Node) -> Results:
+def gelu(node: OnnxNode) -> Results:
     """The engine's alpha selects the approximation."""
     return activation.gelu(node, node.x(), node.text("approximate", "none") == "tanh")
 
 
 @handles("Clip")
-def clip(node: Node) -> Results:
+def clip(node: OnnxNode) -> Results:
     """Bounds are attributes before opset 11, then inputs, which may be computed."""
     x = node.x(0)
     if node.opset < 11:
-        bounds = {"alpha": node.given("min").get("min"), "beta": node.given("max").get("max")}
+        bounds = {"alpha": node.present("min").get("min"), "beta": node.present("max").get("max")}
         return node.add("clip", x, **{k: v for k, v in bounds.items() if v is not None})
     given = [i for i in (1, 2) if node.has(i)]
     if x.dtype == "f32" and all(node.is_known(i) for i in given):
@@ -66,7 +66,7 @@ def clip(node: Node) -> Results:
     return x
 
 
-def _combine(node: Node, op: str, a: Value, b: Value) -> Value:
+def _combine(node: OnnxNode, op: str, a: Value, b: Value) -> Value:
     """a op b; the larger or smaller of integers is chosen by comparison."""
     if op not in ("max", "min") or a.dtype == "f32":
         return node.add(op, a, b)
@@ -75,7 +75,7 @@ def _combine(node: Node, op: str, a: Value, b: Value) -> Value:
 
 
 @handles("PRelu")
-def prelu(node: Node) -> Results:
+def prelu(node: OnnxNode) -> Results:
     """The slope broadcasts to x only; before opset 7 a vector has one per channel."""
     slope = node.known(1, "slope")
     if node.opset < 7:
@@ -84,7 +84,7 @@ def prelu(node: Node) -> Results:
 
 
 @handles(*BINARY)
-def binary(node: Node) -> Results:
+def binary(node: OnnxNode) -> Results:
     """y = a op b; an integer exponent is computed as a float one."""
     a, b = node.x(0), _as_type_of(node, 1)
     if node.opset < 7 and node.integer("broadcast", 0) and len(b.shape) < len(a.shape):
@@ -94,7 +94,7 @@ def binary(node: Node) -> Results:
     return node.add(BINARY[node.type], a, b)
 
 
-def _as_type_of(node: Node, i: int) -> Value:
+def _as_type_of(node: OnnxNode, i: int) -> Value:
     if node.type != "Pow" or node.x(0).dtype != "f32" or node.dtype(i) == "f32":
         return node.x(i)
     if node.is_known(i):
@@ -103,7 +103,7 @@ def _as_type_of(node: Node, i: int) -> Value:
 
 
 @handles(*VARIADIC)
-def variadic(node: Node) -> Results:
+def variadic(node: OnnxNode) -> Results:
     """Any number of operands, taken two by two."""
     y, *others = node.xs()
     for x in others:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from trimtab.importers._handled_layer import Results
-from trimtab.importers.onnx_ops.node import Node, handles
+from trimtab.importers._layer import Results
+from trimtab.importers.onnx_ops.node import OnnxNode, handles
 from trimtab.importers.vocabulary import matrix
 from trimtab.importers.vocabulary.quantization import Stored, real
 
 
 @handles("Gemm")
-def gemm(node: Node) -> Results:
+def gemm(node: OnnxNode) -> Results:
     """alpha a b + beta c with a: [m, k] and b: [k, n], each possibly transposed."""
     alpha, beta = node.real("alpha", 1.0), node.real("beta", 1.0)
     weights, shift = node.stored(1), node.stored(2)
@@ -29,7 +29,7 @@ def gemm(node: Node) -> Results:
     return node.add("add", y, node.scaled(node.x(2), beta)) if has_c else y
 
 
-def _stored_product(node: Node, weights: Stored, bias: Stored | None) -> Results:
+def _stored_product(node: OnnxNode, weights: Stored, bias: Stored | None) -> Results:
     """The same with b, and c if there is one, as the file stores them."""
     a = matrix.flipped(node, node.x()) if node.integer("transA", 0) else node.x()
     w = weights if node.integer("transB", 0) else weights.transposed()
@@ -42,7 +42,7 @@ def _stored_product(node: Node, weights: Stored, bias: Stored | None) -> Results
 
 
 @handles("MatMul")
-def mat_mul(node: Node) -> Results:
+def mat_mul(node: OnnxNode) -> Results:
     """numpy.matmul: vectors get a unit dimension, which the result then loses."""
     weights = node.stored(1)
     if weights and weights.data.ndim == 2 and len(node.shape()) >= 2:

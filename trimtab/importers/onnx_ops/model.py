@@ -10,7 +10,7 @@ from google.protobuf.message import DecodeError
 from onnx import inliner, numpy_helper
 
 from trimtab.errors import ImportModelError, ModelFileError
-from trimtab.importers._layers import Array
+from trimtab.importers._graph import Array
 from trimtab.importers.onnx_ops.node import DTYPE_NAMES, dtype_name
 
 OLDEST_OPSET = 6

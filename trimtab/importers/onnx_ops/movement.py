@@ -5,20 +5,20 @@ from __future__ import annotations
 import numpy as np
 from onnx import helper
 
-from trimtab.importers._handled_layer import Results
-from trimtab.importers._layers import Array
-from trimtab.importers.onnx_ops.node import Node, handles
+from trimtab.importers._graph import Array
+from trimtab.importers._layer import Results
+from trimtab.importers.onnx_ops.node import OnnxNode, handles
 from trimtab.importers.vocabulary import movement
 
 
 @handles("Identity")
-def identity(node: Node) -> Results:
+def identity(node: OnnxNode) -> Results:
     """Another name."""
     return node.x()
 
 
 @handles("Dropout")
-def dropout(node: Node) -> Results:
+def dropout(node: OnnxNode) -> Results:
     """Inference drops nothing, and says so in the mask."""
     x = node.x()
     if node.has(2) and node.number(2, "training mode"):
@@ -33,20 +33,20 @@ def dropout(node: Node) -> Results:
 
 
 @handles("Cast")
-def cast(node: Node) -> Results:
+def cast(node: OnnxNode) -> Results:
     """To one of the engine's element types."""
     return movement.cast(node, node.x(), helper.tensor_dtype_to_np_dtype(node.integer("to")))
 
 
 @handles("CastLike")
-def cast_like(node: Node) -> Results:
+def cast_like(node: OnnxNode) -> Results:
     """To the type of another operand, whose values do not matter."""
     x, to = node.x(), node.dtype(1)
     return x if x.dtype == to else node.add("cast", x, to=to)
 
 
 @handles("Concat")
-def concat(node: Node) -> Results:
+def concat(node: OnnxNode) -> Results:
     """Empty operands add nothing, but there is a result where all of them are empty."""
     operands = range(len(node.inputs))
     xs = [node.x(i) for i in [i for i in operands if 0 not in node.shape(i)] or operands]
@@ -54,7 +54,7 @@ def concat(node: Node) -> Results:
 
 
 @handles("Split")
-def split(node: Node) -> Results:
+def split(node: OnnxNode) -> Results:
     """Sizes are an attribute, an input, or equal parts (the last one may be smaller)."""
     x = node.x()
     axis = node.axis(node.integer("axis", 0))
@@ -67,7 +67,7 @@ def split(node: Node) -> Results:
 
 
 @handles("Slice")
-def slice_(node: Node) -> Results:
+def slice_(node: OnnxNode) -> Results:
     """Bounds are attributes before opset 10, then inputs."""
     if node.opset < 10:
         starts, ends, axes = node.integers("starts"), node.integers("ends"), node.integers("axes")
@@ -81,7 +81,7 @@ def slice_(node: Node) -> Results:
 
 
 @handles("Reshape")
-def reshape(node: Node) -> Results:
+def reshape(node: OnnxNode) -> Results:
     """0 copies a dimension (unless allowzero), -1 takes what is left."""
     wanted = node.integers("shape") or node.ints(1, "shape")
     if node.integer("allowzero", 0):
@@ -90,14 +90,14 @@ def reshape(node: Node) -> Results:
 
 
 @handles("Flatten")
-def flatten(node: Node) -> Results:
+def flatten(node: OnnxNode) -> Results:
     """To two dimensions, cut at the axis."""
     axis = node.integer("axis", 1)
     return movement.matrix(node, node.x(), axis + len(node.shape()) if axis < 0 else axis)
 
 
 @handles("Squeeze")
-def squeeze(node: Node) -> Results:
+def squeeze(node: OnnxNode) -> Results:
     """Drops the given dimensions, or all that are 1."""
     axes = node.integers("axes") or node.optional_ints(1, "axes")
     if any(node.shape()[node.axis(axis)] != 1 for axis in axes):
@@ -106,19 +106,19 @@ def squeeze(node: Node) -> Results:
 
 
 @handles("Unsqueeze")
-def unsqueeze(node: Node) -> Results:
+def unsqueeze(node: OnnxNode) -> Results:
     """The axes count in the result."""
     return movement.unsqueezed(node, node.x(), *(node.integers("axes") or node.ints(1, "axes")))
 
 
 @handles("Transpose")
-def transpose(node: Node) -> Results:
+def transpose(node: OnnxNode) -> Results:
     """Reverses the dimensions by default."""
     return node.transpose(node.x(), node.integers("perm") or range(len(node.shape()))[::-1])
 
 
 @handles("Pad")
-def pad(node: Node) -> Results:
+def pad(node: OnnxNode) -> Results:
     """Amounts are an attribute before opset 11, then an input; later they may name their axes."""
     x, axes = node.x(), tuple(range(len(node.shape())))
     if node.opset < 11:
@@ -134,33 +134,33 @@ def pad(node: Node) -> Results:
 
 
 @handles("Gather")
-def gather(node: Node) -> Results:
+def gather(node: OnnxNode) -> Results:
     """Indices of any shape, constant or computed."""
     return movement.gathered(node, node.x(0), node.x(1), node.integer("axis", 0))
 
 
 @handles("Expand")
-def expand(node: Node) -> Results:
+def expand(node: OnnxNode) -> Results:
     """Both shapes broadcast."""
     x = node.x()
     return movement.expanded(node, x, np.broadcast_shapes(x.shape, node.ints(1, "shape")))
 
 
 @handles("Tile")
-def tile(node: Node) -> Results:
+def tile(node: OnnxNode) -> Results:
     """One count per dimension."""
     return movement.tiled(node, node.x(), node.ints(1, "repeats"))
 
 
 @handles("DepthToSpace")
-def depth_to_space(node: Node) -> Results:
+def depth_to_space(node: OnnxNode) -> Results:
     """x: [n, c, h, w]."""
     mode = node.text("mode", "DCR").lower()
     return node.add("depth_to_space", node.x(), block_size=node.integer("blocksize"), mode=mode)
 
 
 @handles("SpaceToDepth")
-def space_to_depth(node: Node) -> Results:
+def space_to_depth(node: OnnxNode) -> Results:
     """x: [n, c, h, w]; the mode says whether pixels of a block (DCR) or channels lie apart."""
     block = node.integer("blocksize")
     if node.text("mode", "DCR") == "DCR":

@@ -1,11 +1,10 @@
-"""Walks an ONNX graph: what is known now is computed now, the rest goes to the handlers."""
+"""Imports an ONNX graph node by node; nodes with constant inputs are computed at import time."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
@@ -13,18 +12,16 @@ from onnx import helper, numpy_helper, shape_inference
 from onnx.reference import ReferenceEvaluator
 
 from trimtab.errors import ImportModelError
-from trimtab.importers._handled_layer import is_known
-from trimtab.importers._inputs import declared_inputs
-from trimtab.importers._layers import Array, LayerImport, UnsupportedFormError
+from trimtab.importers._graph import Array, UnsupportedFormError
+from trimtab.importers._inputs import Shapes, declared_inputs
+from trimtab.importers._layer import is_known
+from trimtab.importers._walk import NetworkImport
 from trimtab.importers.onnx_ops import model as models
-from trimtab.importers.onnx_ops.node import HANDLERS, Node
-from trimtab.importers.vocabulary.quantization import DTYPES, Stored
+from trimtab.importers.onnx_ops.node import HANDLERS, OnnxContext, OnnxNode
+from trimtab.importers.vocabulary.quantization import DTYPES
 from trimtab.program import Program
 
-if TYPE_CHECKING:
-    from trimtab.importers import Shapes
-
-# Computing these ahead of time would freeze what should differ from run to run.
+# Constant folding would give these the same result in every run.
 RANDOM = frozenset(
     (
         "Bernoulli",
@@ -36,91 +33,83 @@ RANDOM = frozenset(
     )
 )
 
-# What may be computed ahead of time in all: networks compute shapes and rearrange their weights.
-_LEAST_COMPUTED_BYTES = 1 << 30  # VGG19 without weights, as ONNX has it for tests, makes 575 MB
-_COMPUTED_PER_WEIGHT_BYTE = 8
-_SIZES = 64  # operands of no more elements may say how large a result is
+# The budget for constant folding: networks compute shapes and rearrange their weights. VGG19
+# without weights, one of ONNX's own test models, makes 575 MB.
+_MIN_BUDGET_BYTES = 1 << 30
+_BUDGET_PER_WEIGHT_BYTE = 8
+_MAX_SHAPE_ELEMENTS = 64  # larger operands are not shapes
 
-# Operators that need no handler, as their results are known while importing.
-_MEASURES = ("Shape", "Size")
+# Operators on shapes: their results are constant even if their inputs are not.
+_SHAPE_OPERATORS = ("Shape", "Size")
 
 
 def load(path: Path, shapes: Shapes, values: Mapping[str, Array]) -> Program:
-    """The program of the model at `path`, of which some inputs have known values."""
+    """The program of the model at `path`; `values` replaces inputs by constants."""
     model = models.read(path)
     opset, graph = models.opset(model, path), models.expanded(model, path)
     constants = {**models.constants(graph, path), **values}
     infos = [info for info in graph.input if info.name not in constants]
     dtypes = {info.name: models.input_dtype(info, path) for info in infos}
     declared = {info.name: models.declared_shape(info) for info in infos}
-    work = GraphImport(path, opset, graph)
-    work.values |= constants
-    work.allow_computing(sum(weights.nbytes for weights in constants.values()))
+    weights_bytes = sum(weights.nbytes for weights in constants.values())
+    walk = OnnxImport(path, opset, graph, weights_bytes)
+    walk.values |= constants
     for name, shape in declared_inputs(declared, shapes, str(path), fixed=True).items():
-        work.values[name] = work.add_input(name, shape, dtypes[name])
-    work.add_nodes(graph.node)
-    return work.finish({info.name: info.name for info in graph.output})
+        walk.values[name] = walk.add_input(name, shape, dtypes[name])
+    walk.add_nodes(graph.node)
+    return walk.finish({info.name: info.name for info in graph.output})
 
 
-class GraphImport(LayerImport):
-    """A program in the making, with what is known of every value of the ONNX graph.
-
-    `stored`: how the file stores those that are known and were scaled integers.
-    """
+class OnnxImport(NetworkImport):
+    """Values are tensors and constants by name. Constant folding has a budget in bytes."""
 
     layer_word = "node"
     exact_types = True
     single_assignment = True
 
-    def __init__(self, path: Path, opset: int, graph: onnx.GraphProto) -> None:
+    def __init__(self, path: Path, opset: int, graph: onnx.GraphProto, weights_bytes: int) -> None:
         count = sum(node.op_type != "Constant" for node in graph.node)
         super().__init__(path, HANDLERS, count)
-        self.opset = opset
-        self.stored: dict[Hashable, Stored] = {}
-        self._used: set[str] = set()
-        self._note_uses(graph)
-        self._computable_bytes = _LEAST_COMPUTED_BYTES
+        self._context = OnnxContext(opset)
+        self._add_uses(graph)
+        self._budget_bytes = _MIN_BUDGET_BYTES + weights_bytes * _BUDGET_PER_WEIGHT_BYTE
 
-    def _note_uses(self, graph: onnx.GraphProto) -> None:
-        self._used |= {name for node in graph.node for name in node.input}
-        self._used |= {info.name for info in graph.output}
-
-    def allow_computing(self, weights_bytes: int) -> None:
-        """Raises what may be computed ahead of time to what suits a network with such weights."""
-        self._computable_bytes += weights_bytes * _COMPUTED_PER_WEIGHT_BYTE
+    def _add_uses(self, graph: onnx.GraphProto) -> None:
+        self._context.used.update(name for node in graph.node for name in node.input)
+        self._context.used.update(info.name for info in graph.output)
 
     def is_used(self, key: object) -> bool:
-        """Whether anything reads the ONNX value `key`."""
-        return key in self._used
+        """Whether a node or an output reads the value `key`."""
+        return key in self._context.used
 
     def add_nodes(self, nodes: Iterable[onnx.NodeProto]) -> None:
-        """Imports nodes in their order."""
+        """Imports nodes in topological order."""
         for index, proto in enumerate(nodes):
-            node = Node(self, proto, index)
+            node = OnnxNode(self, self._context, proto, index)
             self.check_defined(node)
             with self.layer(node.title, node.where):
                 if not self._evaluate(node, proto):
                     self.add(node)
             self.missing.update(n for n in node.outputs if n and n not in self.values)
 
-    def _evaluate(self, node: Node, proto: onnx.NodeProto) -> bool:
-        """Does without a node whose results, or whose branch, are known; False: it is needed."""
+    def _evaluate(self, node: OnnxNode, proto: onnx.NodeProto) -> bool:
+        """Replaces a node by constants, or an If by one of its branches; False if it cannot."""
         inputs = [name for name in proto.input if name]
         if not self.missing.isdisjoint(inputs):
-            return node.type in _MEASURES
-        known = all(is_known(self.values[name]) for name in inputs)
-        if node.type in _MEASURES and not known:
-            self.values[proto.output[0]] = _measure(node, node.shape())
+            return node.type in _SHAPE_OPERATORS
+        constant = all(is_known(self.values[name]) for name in inputs)
+        if node.type in _SHAPE_OPERATORS and not constant:
+            self.values[proto.output[0]] = _shape_or_size(node, node.shape())
         elif node.type == "If" and is_known(self.values[inputs[0]]):
             self._add_branch(proto)
-        elif known and _is_foldable(node, proto):
+        elif constant and _is_foldable(node, proto):
             self.values |= self._compute(proto, inputs)
         else:
             return False
         return True
 
     def _compute(self, proto: onnx.NodeProto, inputs: list[str]) -> dict[str, Array]:
-        """The outputs of a node whose inputs are all known, by ONNX's reference implementation."""
+        """The outputs of a node with constant inputs, by ONNX's reference implementation."""
         if proto.op_type == "Constant" and proto.attribute[0].name == "value":
             return {proto.output[0]: numpy_helper.to_array(proto.attribute[0].t)}
         feeds = {name: self.values[name] for name in inputs}
@@ -132,7 +121,7 @@ class GraphImport(LayerImport):
         empty = [helper.make_empty_tensor_value_info(name) for name in outputs]
         model = helper.make_model(
             helper.make_graph([proto], "constant", infos, empty),
-            opset_imports=[helper.make_opsetid("", self.opset)],
+            opset_imports=[helper.make_opsetid("", self._context.opset)],
         )
         self._check_budget(_expected_bytes(model, feeds), proto)
         try:
@@ -140,26 +129,26 @@ class GraphImport(LayerImport):
         except Exception as error:
             raise UnsupportedFormError(f"it cannot be computed ahead of time: {error}") from error
         results = {name: np.asarray(value) for name, value in zip(outputs, values, strict=True)}
-        computed = sum(value.nbytes for value in results.values())
-        self._check_budget(computed, proto)
-        self._computable_bytes -= computed
+        result_bytes = sum(value.nbytes for value in results.values())
+        self._check_budget(result_bytes, proto)
+        self._budget_bytes -= result_bytes
         return results
 
-    def _check_budget(self, bytes: int, proto: onnx.NodeProto) -> None:
-        """ImportModelError when results of so many bytes are more than a network computes."""
-        if bytes > self._computable_bytes:
+    def _check_budget(self, result_bytes: int, proto: onnx.NodeProto) -> None:
+        """ImportModelError if constant folding exceeds its budget."""
+        if result_bytes > self._budget_bytes:
             raise ImportModelError(
-                f"it makes constants of {bytes:,} bytes, which with others is far more than the "
-                "weights of the file",
+                f"it makes constants of {result_bytes:,} bytes, which with others is far more than"
+                " the weights of the file",
                 where=f"{self.path}: '{proto.name}'",
                 hint="export the model with constants folded, or check where it is from",
             )
 
     def _add_branch(self, proto: onnx.NodeProto) -> None:
-        """The branch of an If whose condition is known takes the place of the If."""
-        wanted = "then_branch" if self.values[proto.input[0]].reshape(-1)[0] else "else_branch"
-        branch = next(a.g for a in proto.attribute if a.name == wanted)
-        self._note_uses(branch)
+        """Replaces an If with a constant condition by one of its branches."""
+        name = "then_branch" if self.values[proto.input[0]].reshape(-1)[0] else "else_branch"
+        branch = next(a.g for a in proto.attribute if a.name == name)
+        self._add_uses(branch)
         for tensor in branch.initializer:
             self.values[tensor.name] = numpy_helper.to_array(tensor)
         self.add_nodes(branch.node)
@@ -168,16 +157,16 @@ class GraphImport(LayerImport):
 
 
 def _expected_bytes(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> int:
-    """The size of what a model of one node computes, as far as ONNX's rules tell it; else 0."""
-    small = {name: value for name, value in feeds.items() if value.size <= _SIZES}
+    """The size of the results of a one-node model by shape inference; 0 if that fails."""
+    small = {name: value for name, value in feeds.items() if value.size <= _MAX_SHAPE_ELEMENTS}
     model.graph.initializer.extend(numpy_helper.from_array(v, name) for name, v in small.items())
     try:
-        found = shape_inference.infer_shapes(model).graph.output
-    except Exception:  # of a damaged node: computing it says what is wrong
+        outputs = shape_inference.infer_shapes(model).graph.output
+    except Exception:  # a damaged node: the error comes when it is computed
         return 0
     finally:
         del model.graph.initializer[:]
-    types = [info.type.tensor_type for info in found]
+    types = [info.type.tensor_type for info in outputs]
     return sum(
         math.prod(dim.dim_value for dim in t.shape.dim)
         * helper.tensor_dtype_to_np_dtype(t.elem_type).itemsize
@@ -186,18 +175,18 @@ def _expected_bytes(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> int:
     )
 
 
-def _is_foldable(node: Node, proto: onnx.NodeProto) -> bool:
-    """Whether ONNX says what comes out of a node when all its inputs are known."""
+def _is_foldable(node: OnnxNode, proto: onnx.NodeProto) -> bool:
+    """Whether a node with constant inputs has a deterministic result."""
     if proto.domain not in ("", "ai.onnx") or node.type in RANDOM:
         return False
     if any(a.HasField("g") or a.graphs for a in proto.attribute):
         return False
     if node.type == "DequantizeLinear" and node.dtype(0) in DTYPES:
-        return False  # its handler keeps the integers
+        return False  # the handler keeps the quantized form
     return node.type == "Constant" or bool(proto.input)
 
 
-def _measure(node: Node, shape: tuple[int, ...]) -> Array:
+def _shape_or_size(node: OnnxNode, shape: tuple[int, ...]) -> Array:
     if node.type == "Size":
         return np.array(math.prod(shape), np.int64)
     return np.array(shape[node.integer("start", 0) : node.integer("end", len(shape))], np.int64)

@@ -1,114 +1,124 @@
-"""What a handler sees of an ONNX node: its attributes, its operands, and how to add operators."""
+"""An ONNX node during its import: attributes and operands."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
 from trimtab.importers._attributes import AttributedLayer
+from trimtab.importers._graph import ImportGraph, Value
 from trimtab.importers._handlers import Handlers
-from trimtab.importers._layers import Value
 from trimtab.importers.vocabulary.quantization import Stored
 from trimtab.program.program import NUMPY_DTYPES
 
-if TYPE_CHECKING:
-    from trimtab.importers.onnx_ops.network import GraphImport
-
-# numpy's name of an element type: the engine's.
 DTYPE_NAMES = {np.dtype(code).name: name for name, code in NUMPY_DTYPES.items()}
+"""The engine's name of an element type by numpy's."""
 
 
 def dtype_name(elem_type: int) -> str | None:
-    """The engine's name of an ONNX element type, if it has that type."""
+    """The engine's name of an ONNX element type; None if the engine has no such type."""
     try:
         return DTYPE_NAMES.get(helper.tensor_dtype_to_np_dtype(elem_type).name)
     except KeyError:
         return None
 
 
-class Node(AttributedLayer):
-    """One ONNX node while it is imported."""
+@dataclass
+class OnnxContext:
+    """The state that all nodes of a graph share.
 
-    _work: GraphImport
+    `used` holds the names that nodes or outputs read. `stored` holds the quantized form of
+    constants that `DequantizeLinear` dequantizes, by name.
+    """
 
-    def __init__(self, work: GraphImport, proto: onnx.NodeProto, index: int) -> None:
+    opset: int
+    used: set[Hashable] = field(default_factory=set)
+    stored: dict[Hashable, Stored] = field(default_factory=dict)
+
+
+class OnnxNode(AttributedLayer):
+    """One node of a graph."""
+
+    def __init__(
+        self, graph: ImportGraph, context: OnnxContext, proto: onnx.NodeProto, index: int
+    ) -> None:
         name = proto.name or next(filter(None, proto.output), f"{proto.op_type}_{index}")
         domain = "" if proto.domain in ("", "ai.onnx") else f"{proto.domain}."
         type = f"{domain}{proto.op_type}"
         super().__init__(
-            work,
+            graph,
             type,
             name,
             [name or None for name in proto.input],
             [name or None for name in proto.output],
-            where=f"{work.path}: node '{name}' ({proto.op_type})",
-            title=f"node '{name}': {type} (opset {work.opset})",
+            where=f"{graph.path}: node '{name}' ({proto.op_type})",
+            title=f"node '{name}': {type} (opset {context.opset})",
         )
         self._attributes = {a.name: helper.get_attribute_value(a) for a in proto.attribute}
-        self.opset = work.opset
+        self._context = context
+        self.opset = context.opset
 
     def attribute(self, name: str) -> Any:
-        """An attribute as ONNX has it."""
+        """The value of an attribute; None if it is absent."""
         return self._attributes.get(name)
 
     def parameters(self) -> Mapping[str, Any]:
-        """Its attributes; tensors as arrays."""
+        """All attributes; tensors become arrays."""
         return {
             name: numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
             for name, value in self._attributes.items()
         }
 
-    def given(self, *names: str) -> dict[str, Any]:
-        """Those of the real attributes that the node has: the engine's defaults are ONNX's."""
+    def present(self, *names: str) -> dict[str, float]:
+        """The float attributes that are present; the engine's defaults are those of ONNX."""
         return {name: self.real(name) for name in names if name in self._attributes}
 
     # Operands.
 
     def dtype(self, i: int) -> str:
         """The engine's name of the element type of input `i`."""
-        found = self.operand(i)
-        if isinstance(found, Value):
-            return found.dtype
-        if found.dtype.name not in DTYPE_NAMES:
-            raise self.unsupported(f"input {i} is of {found.dtype.name}")
-        return DTYPE_NAMES[found.dtype.name]
+        operand = self.operand(i)
+        if isinstance(operand, Value):
+            return operand.dtype
+        if operand.dtype.name not in DTYPE_NAMES:
+            raise self.unsupported(f"input {i} has element type {operand.dtype.name}")
+        return DTYPE_NAMES[operand.dtype.name]
 
     def floats(self, i: int, what: str) -> tuple[float, ...]:
-        """A known vector of real numbers."""
+        """A constant vector of floats."""
         return tuple(float(v) for v in self.known(i, what).reshape(-1))
 
     def optional_ints(self, i: int, what: str) -> tuple[int, ...]:
-        """A known vector of integers, empty when input `i` is not there."""
+        """A constant vector of integers; empty if input `i` is absent."""
         return self.ints(i, what) if self.has(i) else ()
 
     def number(self, i: int, what: str) -> float:
-        """A known number."""
+        """A constant scalar."""
         return float(self.known(i, what).reshape(()))
 
     def uses_output(self, i: int) -> bool:
         """Whether anything reads output `i`."""
-        return i < len(self.outputs) and self._work.is_used(self.outputs[i])
+        return i < len(self.outputs) and self.outputs[i] in self._context.used
 
-    # Constants that the file stores as integers.
+    # Quantized constants.
 
     def note_stored(self, stored: Stored) -> None:
-        """Says that the node's result is a constant that the file stores in this way."""
-        self._work.stored[self.outputs[0]] = stored
+        """Records the quantized form of the node's constant output."""
+        self._context.stored[self.outputs[0]] = stored
 
     def stored(self, i: int) -> Stored | None:
-        """How the file stores input `i`, if it is a constant of scaled integers."""
-        return self._work.stored.get(self.key(i)) if self.has(i) else None
-
-    # What becomes of it.
+        """The quantized form of input `i`, if it is a quantized constant."""
+        return self._context.stored.get(self.key(i)) if self.has(i) else None
 
     def zero_of(self, x: Value) -> Value:
-        """A constant 0 without dimensions, of the type of `x`."""
+        """A scalar 0 with the element type of `x`."""
         return self.value(np.zeros((), NUMPY_DTYPES[x.dtype]))
 
 
-HANDLERS = Handlers[Node](__name__)
+HANDLERS = Handlers[OnnxNode](__name__)
 handles = HANDLERS.handles

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from trimtab.importers._handled_layer import Results
-from trimtab.importers.onnx_ops.node import Node, handles
+from trimtab.importers._layer import Results
+from trimtab.importers.onnx_ops.node import OnnxNode, handles
 from trimtab.importers.vocabulary import normalization
 
 
-def _epsilon(node: Node) -> float:
+def _epsilon(node: OnnxNode) -> float:
     return node.real("epsilon", 1e-5)
 
 
-def _affine(node: Node) -> normalization.Affine:
+def _affine(node: OnnxNode) -> normalization.Affine:
     scale, bias = (node.known(i, "scale and bias") if node.has(i) else None for i in (1, 2))
     return scale, bias
 
 
 @handles("BatchNormalization")
-def batch_normalization(node: Node) -> Results:
+def batch_normalization(node: OnnxNode) -> Results:
     """x: [n, c, ...] with constant scale, bias, mean, variance: [c]."""
     if node.integer("training_mode", 0):
         raise node.unsupported("it is in training mode")
@@ -32,34 +32,34 @@ def batch_normalization(node: Node) -> Results:
 
 
 @handles("InstanceNormalization")
-def instance_normalization(node: Node) -> Results:
+def instance_normalization(node: OnnxNode) -> Results:
     """x: [n, c, ...] with constant scale and bias: [c]."""
     return normalization.instance_norm(node, node.x(), _affine(node), _epsilon(node))
 
 
 @handles("LayerNormalization")
-def layer_normalization(node: Node) -> Results:
+def layer_normalization(node: OnnxNode) -> Results:
     """Constant scale and bias, broadcast to the dimensions of x from axis on."""
     axis = node.axis(node.integer("axis", -1))
     return normalization.layer_norm(node, node.x(), axis, _affine(node), _epsilon(node))
 
 
 @handles("LRN")
-def lrn(node: Node) -> Results:
+def lrn(node: OnnxNode) -> Results:
     """x: [n, c, ...]."""
     size = node.integer("size")
-    return node.add("lrn", node.x(), size=size, **node.given("alpha", "beta", "bias"))
+    return node.add("lrn", node.x(), size=size, **node.present("alpha", "beta", "bias"))
 
 
 @handles("RMSNormalization")
-def rms_normalization(node: Node) -> Results:
+def rms_normalization(node: OnnxNode) -> Results:
     """x / sqrt(mean(x^2) + epsilon) * scale, over the dimensions from axis on."""
     axis = node.axis(node.integer("axis", -1))
     return node.add("mul", normalization.rms_norm(node, node.x(), axis, _epsilon(node)), node.x(1))
 
 
 @handles("GroupNormalization")
-def group_normalization(node: Node) -> Results:
+def group_normalization(node: OnnxNode) -> Results:
     """x: [n, c, ...]; scale and bias, constant: [groups] before opset 21, then [c]."""
     x, groups = node.x(), node.integer("num_groups")
     scale, bias = (
@@ -70,7 +70,7 @@ def group_normalization(node: Node) -> Results:
 
 
 @handles("MeanVarianceNormalization")
-def mean_variance_normalization(node: Node) -> Results:
+def mean_variance_normalization(node: OnnxNode) -> Results:
     """(x - mean) / (deviation + 1e-9), over batch and pixels unless axes are given."""
     axes = sorted(node.axis(axis) for axis in node.integers("axes", (0, 2, 3)))
     return normalization.mean_variance_norm(node, node.x(), axes, 1e-9)

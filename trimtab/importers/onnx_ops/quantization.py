@@ -11,11 +11,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from trimtab.importers._handled_layer import Results
-from trimtab.importers._layers import Array, Operand, Value
+from trimtab.importers._graph import Array, Operand, Value
+from trimtab.importers._layer import Results
 from trimtab.importers.onnx_ops import pooling
 from trimtab.importers.onnx_ops import window as windows
-from trimtab.importers.onnx_ops.node import DTYPE_NAMES, Node, dtype_name, handles
+from trimtab.importers.onnx_ops.node import DTYPE_NAMES, OnnxNode, dtype_name, handles
 from trimtab.importers.onnx_ops.reduction import normalized
 from trimtab.importers.vocabulary import matrix
 from trimtab.importers.vocabulary.convolution import convolve
@@ -26,11 +26,11 @@ from trimtab.program import Quantization
 _ACTIVATIONS = ("i8", "u8")
 
 
-def _dtype(node: Node, array: Array) -> str:
+def _dtype(node: OnnxNode, array: Array) -> str:
     return DTYPE_NAMES.get(array.dtype.name, array.dtype.name)
 
 
-def _scales(node: Node, i: int, rank: int, axis: int) -> tuple[Array, int | None]:
+def _scales(node: OnnxNode, i: int, rank: int, axis: int) -> tuple[Array, int | None]:
     """The scales in input `i`, and the axis of an operand of `rank` dimensions that they go along;
     None where one is for all.
     """
@@ -43,7 +43,7 @@ def _scales(node: Node, i: int, rank: int, axis: int) -> tuple[Array, int | None
 
 
 def _quantization(
-    node: Node, i: int, rank: int, axis: int = 0, default: str = "u8"
+    node: OnnxNode, i: int, rank: int, axis: int = 0, default: str = "u8"
 ) -> tuple[Quantization, str]:
     """What the scale in input `i` and the zero point behind it say of an operand of `rank`
     dimensions, and the type of its integers.
@@ -53,13 +53,13 @@ def _quantization(
     return Quantization.of(scale, point, along), _dtype(node, point)
 
 
-def _check_dtype(node: Node, dtype: str, allowed: Sequence[str] = _ACTIVATIONS) -> None:
+def _check_dtype(node: OnnxNode, dtype: str, allowed: Sequence[str] = _ACTIVATIONS) -> None:
     if dtype not in allowed:
         raise node.unsupported(f"its integers are {dtype}, not {', '.join(allowed)}")
 
 
 @handles("QuantizeLinear", "com.microsoft.QuantizeLinear")
-def quantize_linear(node: Node) -> Results:
+def quantize_linear(node: OnnxNode) -> Results:
     """Constant scales, for all elements or along an axis, to int8 or uint8."""
     x = node.x()
     default = "u8"
@@ -72,7 +72,7 @@ def quantize_linear(node: Node) -> Results:
 
 
 @handles("DequantizeLinear", "com.microsoft.DequantizeLinear")
-def dequantize_linear(node: Node) -> Results:
+def dequantize_linear(node: OnnxNode) -> Results:
     """Constant scales, for all elements or along an axis, of int8, uint8 or int32."""
     x = node.operand()
     dtype = node.dtype(0)
@@ -88,21 +88,21 @@ def dequantize_linear(node: Node) -> Results:
 # Operators on quantized operands.
 
 
-def _operand(node: Node, i: int) -> Value:
+def _operand(node: OnnxNode, i: int) -> Value:
     """Input `i` as real numbers; its scale and zero point follow."""
     _check_dtype(node, node.dtype(i))
     q, _ = _quantization(node, i + 1, len(node.shape(i)))
     return dequantized(node, node.operand(i), q)
 
 
-def _weights(node: Node, i: int, what: str, axis: int) -> Stored:
+def _weights(node: OnnxNode, i: int, what: str, axis: int) -> Stored:
     """Constant weights in input `i`, whose scales go along `axis`; scale and zero point follow."""
     data = node.known(i, what)
     _check_dtype(node, node.dtype(i))
     return Stored(data, _quantization(node, i + 1, data.ndim, axis)[0])
 
 
-def _bias(node: Node, i: int, weights: Stored) -> Stored | None:
+def _bias(node: OnnxNode, i: int, weights: Stored) -> Stored | None:
     """A bias of int32, which has the scale of the products of the first operand and weights."""
     if not node.has(i):
         return None
@@ -112,7 +112,7 @@ def _bias(node: Node, i: int, weights: Stored) -> Stored | None:
     return Stored(data, Quantization.of(scales, 0, None if scales.size == 1 else 0))
 
 
-def _result(node: Node, y: Value, i: int) -> Value:
+def _result(node: OnnxNode, y: Value, i: int) -> Value:
     """The real numbers `y` as integers of the scale in input `i` and the zero point behind it."""
     q, dtype = _quantization(node, i, len(y.shape))
     _check_dtype(node, dtype)
@@ -120,7 +120,7 @@ def _result(node: Node, y: Value, i: int) -> Value:
 
 
 @handles("QLinearConv", "com.microsoft.QLinearConv")
-def qlinear_conv(node: Node) -> Results:
+def qlinear_conv(node: OnnxNode) -> Results:
     """x: [n, c, (h,) w] with scale and zero point, w: [m, c / group, (kh,) kw] with those of each
     m, scale and zero point of the result, bias: int32 [m]; weights constant.
     """
@@ -141,13 +141,13 @@ def qlinear_conv(node: Node) -> Results:
 
 
 @handles("QLinearMatMul", "com.microsoft.QLinearMatMul")
-def qlinear_mat_mul(node: Node) -> Results:
+def qlinear_mat_mul(node: OnnxNode) -> Results:
     """numpy.matmul of a and b, each with scale and zero point, then those of the result."""
     a = _operand(node, 0)
     return _result(node, _product(node, a, 3), 6)
 
 
-def _product(node: Node, a: Value, i: int) -> Value:
+def _product(node: OnnxNode, a: Value, i: int) -> Value:
     if node.is_known(i) and len(node.shape(i)) == 2 and len(a.shape) >= 2:
         weights = _weights(node, i, "weights", 1).transposed()
         return matrix.product(node, a, real(node, weights, "weight"))
@@ -155,7 +155,7 @@ def _product(node: Node, a: Value, i: int) -> Value:
 
 
 @handles("com.microsoft.QGemm")
-def qgemm(node: Node) -> Results:
+def qgemm(node: OnnxNode) -> Results:
     """a b + c with a: [m, k], b: [k, n] constant, each possibly transposed, c: int32 [n] constant;
     without a scale for the result it is of real numbers.
     """
@@ -177,14 +177,14 @@ def qgemm(node: Node) -> Results:
 
 
 @handles("com.microsoft.QLinearAdd", "com.microsoft.QLinearMul")
-def qlinear_binary(node: Node) -> Results:
+def qlinear_binary(node: OnnxNode) -> Results:
     """a + b or a b, each with scale and zero point, then those of the result."""
     op = "add" if node.type.endswith("Add") else "mul"
     return _result(node, node.add(op, _operand(node, 0), _operand(node, 3)), 6)
 
 
 @handles("com.microsoft.QLinearConcat")
-def qlinear_concat(node: Node) -> Results:
+def qlinear_concat(node: OnnxNode) -> Results:
     """Scale and zero point of the result, then any number of operands with theirs."""
     xs = [_operand(node, i) for i in range(2, node.count(), 3)]
     axis = node.axis(node.integer("axis"), len(xs[0].shape))
@@ -192,7 +192,7 @@ def qlinear_concat(node: Node) -> Results:
 
 
 @handles("com.microsoft.QLinearSigmoid", "com.microsoft.QLinearLeakyRelu")
-def qlinear_activation(node: Node) -> Results:
+def qlinear_activation(node: OnnxNode) -> Results:
     """x with scale and zero point, then those of the result."""
     x = _operand(node, 0)
     if node.type.endswith("Sigmoid"):
@@ -201,7 +201,7 @@ def qlinear_activation(node: Node) -> Results:
 
 
 @handles("com.microsoft.QLinearSoftmax")
-def qlinear_softmax(node: Node) -> Results:
+def qlinear_softmax(node: OnnxNode) -> Results:
     """x with scale and zero point, then those of the result; its `opset` says which Softmax it is.
 
     The axis is the last one unless given, before opset 13, too: onnxruntime's schema says so.
@@ -217,7 +217,7 @@ def qlinear_softmax(node: Node) -> Results:
 
 
 @handles("com.microsoft.QLinearGlobalAveragePool", "com.microsoft.QLinearAveragePool")
-def qlinear_pool(node: Node) -> Results:
+def qlinear_pool(node: OnnxNode) -> Results:
     """x: [n, c, h, w] with scale and zero point, then those of the result."""
     if node.integer("channels_last", 0):
         raise node.unsupported("its channels are the last dimension")
@@ -232,7 +232,7 @@ def qlinear_pool(node: Node) -> Results:
 
 
 @handles("MatMulInteger", "ConvInteger")
-def integer_product(node: Node) -> Results:
+def integer_product(node: OnnxNode) -> Results:
     """Sums of products of 8-bit integers, as far as float32 holds all of them exactly."""
     a = node.add("cast", node.x(0), to="f32")
     b = _shifted(node, node.known(1, "second operand"), 3)
@@ -250,7 +250,7 @@ def integer_product(node: Node) -> Results:
     return node.add("cast", y, to="i32")
 
 
-def _shifted(node: Node, b: Array, i: int) -> Array:
+def _shifted(node: OnnxNode, b: Array, i: int) -> Array:
     """Known integers less their zero point, as float32."""
     point = node.known(i, "zero point").astype(np.float32) if node.has(i) else np.float32(0)
     if point.ndim == 1 and node.type == "ConvInteger":
@@ -258,7 +258,7 @@ def _shifted(node: Node, b: Array, i: int) -> Array:
     return b.astype(np.float32) - point
 
 
-def _less_zero_point(node: Node, a: Value) -> Value:
+def _less_zero_point(node: OnnxNode, a: Value) -> Value:
     if not node.has(2):
         return a
     point: Operand = node.operand(2)
@@ -271,6 +271,6 @@ def _less_zero_point(node: Node, a: Value) -> Value:
 
 
 @handles("DynamicQuantizeLinear")
-def dynamic_quantize_linear(node: Node) -> Results:
+def dynamic_quantize_linear(node: OnnxNode) -> Results:
     """Its scale depends on the input: that is not known when operators on integers are planned."""
     raise node.unsupported("its scale is computed from its input: quantize the network statically")

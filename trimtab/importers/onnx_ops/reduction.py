@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from trimtab.importers._handled_layer import Results
-from trimtab.importers._layers import Value
-from trimtab.importers.onnx_ops.node import Node, handles
+from trimtab.importers._graph import Value
+from trimtab.importers._layer import Results
+from trimtab.importers.onnx_ops.node import OnnxNode, handles
 from trimtab.importers.vocabulary import normalization
 from trimtab.importers.vocabulary.movement import matrix
 from trimtab.importers.vocabulary.reduction import reduced
@@ -30,7 +30,7 @@ KINDS = {
 
 
 @handles(*SOFTMAX, "Hardmax")
-def softmax(node: Node) -> Results:
+def softmax(node: OnnxNode) -> Results:
     """Along one axis; before opset 13, over all dimensions from the axis on."""
     together = node.opset < 13
     axis = node.integer("axis", 1 if together else -1)
@@ -38,12 +38,12 @@ def softmax(node: Node) -> Results:
 
 
 def normalized(
-    node: Node,
+    node: OnnxNode,
     x: Value,
     axis: int,
     *,
     together: bool,
-    along: Callable[[Node, Value, int], Value],
+    along: Callable[[OnnxNode, Value, int], Value],
 ) -> Value:
     """What `along` makes of `x`, or, where all dimensions from `axis` on are one `together`, of `x`
     as a matrix.
@@ -54,7 +54,7 @@ def normalized(
     return node.reshape(along(node, node.value(matrix(node, x, axis)), 1), x.shape)
 
 
-def _along(node: Node, x: Value, axis: int) -> Value:
+def _along(node: OnnxNode, x: Value, axis: int) -> Value:
     if node.type in SOFTMAX:
         return node.add(SOFTMAX[node.type], x, axis=axis)
     # Hardmax: the row of a unit matrix that belongs to the first of the largest elements.
@@ -67,7 +67,7 @@ def _along(node: Node, x: Value, axis: int) -> Value:
 
 
 @handles(*KINDS)
-def reduce(node: Node) -> Results:
+def reduce(node: OnnxNode) -> Results:
     """Axes are an attribute or, in later opsets, an input; none at all means every axis."""
     axes = node.integers("axes") or node.optional_ints(1, "axes")
     if not axes and not node.integer("noop_with_empty_axes", 0):
@@ -77,14 +77,14 @@ def reduce(node: Node) -> Results:
 
 
 @handles("LpNormalization")
-def lp_normalization(node: Node) -> Results:
+def lp_normalization(node: OnnxNode) -> Results:
     """x / |x| along an axis; where the norm is 0, the result is."""
     axes = (node.axis(node.integer("axis", -1)),)
     return normalization.lp_norm(node, node.x(), axes, node.integer("p", 2))
 
 
 @handles("ArgMax", "ArgMin")
-def arg_max(node: Node) -> Results:
+def arg_max(node: OnnxNode) -> Results:
     """The least element is the largest of the negated ones."""
     x = node.x()
     return node.add(

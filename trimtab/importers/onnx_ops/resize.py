@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from trimtab.importers._handled_layer import Results
-from trimtab.importers._layers import Value
-from trimtab.importers.onnx_ops.node import Node, handles
+from trimtab.importers._graph import Value
+from trimtab.importers._layer import Results
+from trimtab.importers.onnx_ops.node import OnnxNode, handles
 from trimtab.importers.vocabulary import movement
 from trimtab.importers.vocabulary import resize as images
 
 
 @dataclass(frozen=True)
-class Target:
+class ResizeTarget:
     """What becomes of every dimension of the input; `roi` is empty when there is no crop."""
 
     sizes: tuple[int, ...]
@@ -30,18 +30,18 @@ def _scaled(size: float, scale: float) -> float:
 
 
 @handles("Upsample")
-def upsample(node: Node) -> Results:
+def upsample(node: OnnxNode) -> Results:
     """Opset 7 and 9: what Resize does with asymmetric coordinates, rounded down."""
     x = node.x(0)
     scales = node.reals("scales") or node.floats(1, "scales")
     sizes = tuple(math.floor(_scaled(n, s)) for n, s in zip(x.shape, scales, strict=True))
-    target = Target(sizes, scales, ())
+    target = ResizeTarget(sizes, scales, ())
     mode = node.text("mode", "nearest")
     return _resize(node, x, target, mode, coordinate_mode="asymmetric", nearest_mode="floor")
 
 
 @handles("Resize")
-def resize(node: Node) -> Results:
+def resize(node: OnnxNode) -> Results:
     """Opset 10 has scales only; later ones sizes, regions and many modes."""
     x, mode = node.x(0), node.text("mode", "nearest")
     if node.opset < 11:
@@ -51,7 +51,7 @@ def resize(node: Node) -> Results:
         rounding = "ceil" if min(scales) < 1 else "floor"
         if min(scales) < 1 < max(scales):
             raise node.unsupported("it grows and shrinks at once, before opset 11")
-        target = Target(sizes, scales, ())
+        target = ResizeTarget(sizes, scales, ())
         return _resize(node, x, target, mode, coordinate_mode="asymmetric", nearest_mode=rounding)
     coordinates = node.text("coordinate_transformation_mode", "half_pixel")
     target = _target(node, x.shape, cropped=coordinates == "tf_crop_and_resize")
@@ -74,7 +74,7 @@ def resize(node: Node) -> Results:
     )
 
 
-def _target(node: Node, shape: tuple[int, ...], *, cropped: bool) -> Target:
+def _target(node: OnnxNode, shape: tuple[int, ...], *, cropped: bool) -> ResizeTarget:
     """Sizes of all dimensions; scales only where the model gives them, else they are the ratio."""
     rank = len(shape)
     axes = [node.axis(a, rank) for a in node.integers("axes") or range(rank)]
@@ -104,10 +104,10 @@ def _target(node: Node, shape: tuple[int, ...], *, cropped: bool) -> Target:
             sizes[axis] = size
         if policy == "stretch":
             scales = []
-    return Target(tuple(sizes), tuple(scales), tuple(roi) if cropped else ())
+    return ResizeTarget(tuple(sizes), tuple(scales), tuple(roi) if cropped else ())
 
 
-def _resize(node: Node, x: Value, target: Target, mode: str, **attributes: Any) -> Value:
+def _resize(node: OnnxNode, x: Value, target: ResizeTarget, mode: str, **attributes: Any) -> Value:
     """Resizes the last two dimensions, or the middle two of four (an image with channels last)."""
     mode = {"bilinear": "linear"}.get(mode, mode)
     lift = 4 - len(x.shape)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from trimtab.importers._layers import Array, Value
-from trimtab.importers.onnx_ops.node import Node
+from trimtab.importers._graph import Array, Value
+from trimtab.importers.onnx_ops.node import OnnxNode
 from trimtab.importers.vocabulary import pooling as pools
 from trimtab.importers.vocabulary.convolution import convolve
 from trimtab.importers.vocabulary.movement import concat, padded, sliced
@@ -20,7 +20,7 @@ def _each(values: Sequence[int]) -> tuple[int, ...]:
     return tuple(values) or (1, 1, 1)
 
 
-def _pads(node: Node, x: Value, kernel: Sequence[int]) -> tuple[int, ...]:
+def _pads(node: OnnxNode, x: Value, kernel: Sequence[int]) -> tuple[int, ...]:
     """Pads of depth, height and width at the front, then at the far end."""
     mode = node.text("auto_pad", "NOTSET")
     if mode == "NOTSET":
@@ -39,7 +39,7 @@ def _flat(
     return Window(plane(kernel[1:], 1), plane(strides[1:], 1), sides, plane(dilations[1:], 1))
 
 
-def pool(node: Node, kind: Kind, *, ceil_mode: bool, counted: bool) -> Value:
+def pool(node: OnnxNode, kind: Kind, *, ceil_mode: bool, counted: bool) -> Value:
     """Pools images, then depths: maxima and means of equally many values can be nested.
 
     So can means over the pixels inside the image: all depths have as many of them.
@@ -57,7 +57,7 @@ def pool(node: Node, kind: Kind, *, ceil_mode: bool, counted: bool) -> Value:
     return node.reshape(y, (n, c, y.shape[2], h, w))
 
 
-def conv(node: Node, weight: Array, bias: Array | None) -> Value:
+def conv(node: OnnxNode, weight: Array, bias: Array | None) -> Value:
     """The slices that a kernel sees at once become channels, and depths become images.
 
     weight: [m, c / group, kd, kh, kw], bias: [m].

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trimtab.importers.onnx_ops.node import Node
+from trimtab.importers.onnx_ops.node import OnnxNode
 from trimtab.importers.vocabulary.window import NO_PADS, Pads, Pair, Window, plane, shared
 
 
-def of(node: Node, kernel: Sequence[int], size: Sequence[int]) -> Window:
+def of(node: OnnxNode, kernel: Sequence[int], size: Sequence[int]) -> Window:
     """The window of a node, for an input of `size`; `kernel` may be that of a signal."""
     window, mode = _unpadded(node, kernel), node.text("auto_pad", "NOTSET")
     if mode.startswith("SAME"):
@@ -16,7 +16,7 @@ def of(node: Node, kernel: Sequence[int], size: Sequence[int]) -> Window:
     return window if mode == "VALID" else window.padded(_four(node.integers("pads")))
 
 
-def transposed(node: Node, kernel: Sequence[int], size: Sequence[int]) -> tuple[Window, Pair]:
+def transposed(node: OnnxNode, kernel: Sequence[int], size: Sequence[int]) -> tuple[Window, Pair]:
     """The window, and output padding, of a transposed convolution of an input of `size`."""
     window, mode = _unpadded(node, kernel), node.text("auto_pad", "NOTSET")
     extra = plane(node.integers("output_padding"), 0)
@@ -33,7 +33,7 @@ def transposed(node: Node, kernel: Sequence[int], size: Sequence[int]) -> tuple[
     return window.padded(pads), (extra[0] + missing[0], extra[1] + missing[1])
 
 
-def _unpadded(node: Node, kernel: Sequence[int]) -> Window:
+def _unpadded(node: OnnxNode, kernel: Sequence[int]) -> Window:
     strides, dilations = plane(node.integers("strides"), 1), plane(node.integers("dilations"), 1)
     return Window(plane(kernel, 1), strides, dilations=dilations)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from trimtab.importers._layers import Value
-from trimtab.importers.paddle_ops.node import HANDLERS, Node, Results, handles
+from trimtab.importers._graph import Value
+from trimtab.importers.paddle_ops.node import HANDLERS, PaddleNode, Results, handles
 from trimtab.importers.vocabulary import activation
 from trimtab.importers.vocabulary.functions import Function, handle_functions
 
@@ -43,7 +43,7 @@ _FUSED = {
 }
 
 
-def activate(node: Node, y: Value, name: str) -> Value:
+def activate(node: PaddleNode, y: Value, name: str) -> Value:
     """What other operators call their activation: a name, empty for none."""
     if name in ("", "identity"):
         return y
@@ -53,7 +53,7 @@ def activate(node: Node, y: Value, name: str) -> Value:
 
 
 @handles("clip")
-def clip(node: Node) -> Results:
+def clip(node: PaddleNode) -> Results:
     """Bounds are attributes, or constant inputs."""
     low, high = node.numbers("Min"), node.numbers("Max")
     return node.add(
@@ -65,7 +65,7 @@ def clip(node: Node) -> Results:
 
 
 @handles("hard_swish")
-def hard_swish(node: Node) -> Results:
+def hard_swish(node: PaddleNode) -> Results:
     """x min(max(x + offset, 0), threshold) / scale."""
     x = node.x()
     parameters = node.real("threshold", 6.0), node.real("scale", 6.0), node.real("offset", 3.0)
@@ -77,7 +77,7 @@ def hard_swish(node: Node) -> Results:
 
 
 @handles("softplus")
-def softplus(node: Node) -> Results:
+def softplus(node: PaddleNode) -> Results:
     """log(1 + exp(beta x)) / beta; from the threshold on, x, which is the same in float32."""
     if node.real("threshold", 20.0) < 15:
         raise node.unsupported("its threshold is so low that the result is another function")
@@ -85,7 +85,7 @@ def softplus(node: Node) -> Results:
 
 
 @handles("pow")
-def power(node: Node) -> Results:
+def power(node: PaddleNode) -> Results:
     """x to a constant power."""
     factor = node.numbers("FactorTensor")
     exponent = factor[0] if factor else node.real("factor", 1.0)
@@ -93,7 +93,7 @@ def power(node: Node) -> Results:
 
 
 @handles("prelu")
-def prelu(node: Node) -> Results:
+def prelu(node: PaddleNode) -> Results:
     """One slope for all, one per channel, or one per element."""
     x, slope, mode = node.x(), node.weights("Alpha"), node.text("mode", "all")
     if mode == "element":

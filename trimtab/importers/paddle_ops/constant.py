@@ -6,17 +6,17 @@ import math
 
 import numpy as np
 
-from trimtab.importers.paddle_ops.node import Node, Results, handles
+from trimtab.importers.paddle_ops.node import PaddleNode, Results, handles
 
 
 @handles("shape")
-def shape(node: Node) -> Results:
+def shape(node: PaddleNode) -> Results:
     """Known, as all shapes are."""
     return np.array(node.shape("Input"), np.int32)
 
 
 @handles("fill_constant", "fill_constant_batch_size_like", "fill_any_like")
-def fill(node: Node) -> Results:
+def fill(node: PaddleNode) -> Results:
     """One value in a shape, of which one dimension may be that of another tensor."""
     if node.type == "fill_any_like":
         x = node.operand()
@@ -39,7 +39,7 @@ def fill(node: Node) -> Results:
 
 
 @handles("assign_value")
-def assign_value(node: Node) -> Results:
+def assign_value(node: PaddleNode) -> Results:
     """Values that attributes hold."""
     dims, code = node.integers("shape"), node.dtype("dtype", 5)
     names = ("fp32_values", "int32_values", "int64_values", "bool_values", "fp64_values", "values")
@@ -50,7 +50,7 @@ def assign_value(node: Node) -> Results:
 
 
 @handles("range")
-def range_(node: Node) -> Results:
+def range_(node: PaddleNode) -> Results:
     """From start to end, by a step."""
     start, end, step = (node.known(slot).reshape(-1)[0] for slot in ("Start", "End", "Step"))
     if step == 0:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from trimtab.importers._layers import Array, Value
+from trimtab.importers._graph import Array, Value
 from trimtab.importers.paddle_ops.activation import activate
-from trimtab.importers.paddle_ops.node import Node, Results, handles
+from trimtab.importers.paddle_ops.node import PaddleNode, Results, handles
 from trimtab.importers.paddle_ops.window import channels_first, pair, restored, window
 from trimtab.importers.vocabulary.convolution import check_groups, convolve, deconvolve
 from trimtab.importers.vocabulary.window import Window
 
 
 @handles("conv2d", "depthwise_conv2d", "conv2d_fusion", "fused_conv2d")
-def convolution(node: Node) -> Results:
+def convolution(node: PaddleNode) -> Results:
     """x: [n, c, h, w], weights [m, c / groups, kh, kw]; what follows may be fused already."""
     x = channels_first(node, "Input")
     channels, groups = x.shape[1], node.integer("groups", 1)
@@ -28,7 +28,7 @@ def convolution(node: Node) -> Results:
 
 
 @handles("conv2d_transpose", "depthwise_conv2d_transpose")
-def transposed_convolution(node: Node) -> Results:
+def transposed_convolution(node: PaddleNode) -> Results:
     """x: [n, c, h, w], weights [c, m / groups, kh, kw]; a size may be asked for."""
     x = channels_first(node, "Input")
     groups = node.integer("groups", 1)
@@ -47,10 +47,10 @@ def transposed_convolution(node: Node) -> Results:
     return activate(node, y, "relu" if node.boolean("fuse_relu", False) else "")
 
 
-def _window(node: Node, x: Value, weight: Array) -> Window:
+def _window(node: PaddleNode, x: Value, weight: Array) -> Window:
     kernel = weight.shape[2], weight.shape[3]
     return window(node, x.shape[2:], kernel, pair(node, "dilations", 1))
 
 
-def _bias(node: Node, outputs: int) -> Value | None:
+def _bias(node: PaddleNode, outputs: int) -> Value | None:
     return node.constant_of(node.weights("Bias", (outputs,)), "Bias") if node.has("Bias") else None

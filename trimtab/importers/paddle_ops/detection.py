@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from trimtab.importers.paddle_ops.node import Node, Results, handles
+from trimtab.importers.paddle_ops.node import PaddleNode, Results, handles
 from trimtab.importers.vocabulary.prior_boxes import PriorBoxes
 
 
 @handles("prior_box")
-def prior_box(node: Node) -> Results:
+def prior_box(node: PaddleNode) -> Results:
     """Boxes for the feature map's pixels, in the image: known, as sizes are."""
     features, image = node.shape("Input"), node.shape("Image")
     if len(features) != 4 or len(image) != 4:
@@ -34,7 +34,7 @@ def prior_box(node: Node) -> Results:
 
 
 @handles("box_coder")
-def box_coder(node: Node) -> Results:
+def box_coder(node: PaddleNode) -> Results:
     """Offsets become boxes; the other direction serves training."""
     code = node.text("code_type", "encode_center_size")
     if code != "decode_center_size":
@@ -52,7 +52,7 @@ def box_coder(node: Node) -> Results:
 
 
 @handles("yolo_box")
-def yolo_box(node: Node) -> Results:
+def yolo_box(node: PaddleNode) -> Results:
     """A head of YOLOv3; sizes of the original images are an input of the network."""
     boxes, scores = node.add_many(
         "yolo_box",
@@ -72,7 +72,7 @@ def yolo_box(node: Node) -> Results:
 
 
 @handles("multiclass_nms", "multiclass_nms2", "multiclass_nms3")
-def multiclass_nms(node: Node) -> Results:
+def multiclass_nms(node: PaddleNode) -> Results:
     """Paddle's results have as many rows as there are detections; here they have as many as there
     can be, filled up with -1.
     """

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from trimtab.importers._layers import Operand
+from trimtab.importers._graph import Operand
 from trimtab.importers.paddle_ops.activation import activate
-from trimtab.importers.paddle_ops.node import Node, Results, handles
+from trimtab.importers.paddle_ops.node import PaddleNode, Results, handles
 from trimtab.importers.vocabulary import elementwise
 
 _BINARY = {
@@ -23,7 +23,7 @@ _BINARY = {
 
 
 @handles(*_BINARY)
-def binary(node: Node) -> Results:
+def binary(node: PaddleNode) -> Results:
     """The operand of fewer dimensions stands at `axis` of the other; -1: at its end."""
     operands = _aligned(node, node.operand("X"), node.operand("Y"))
     y = elementwise.binary(node, _BINARY[node.type], *operands)
@@ -32,7 +32,7 @@ def binary(node: Node) -> Results:
     return activate(node, y, node.text("fuse_activation", ""))
 
 
-def _aligned(node: Node, x: Operand, y: Operand) -> tuple[Operand, Operand]:
+def _aligned(node: PaddleNode, x: Operand, y: Operand) -> tuple[Operand, Operand]:
     """Both operands in shapes that numpy's rule of broadcasting fits together."""
     axis = node.integer("axis", -1)
     lack = len(x.shape) - len(y.shape)
@@ -43,7 +43,7 @@ def _aligned(node: Node, x: Operand, y: Operand) -> tuple[Operand, Operand]:
     return x, _placed(node, y, x, axis)
 
 
-def _placed(node: Node, small: Operand, large: Operand, axis: int) -> Operand:
+def _placed(node: PaddleNode, small: Operand, large: Operand, axis: int) -> Operand:
     """`small` in the rank of `large`, from dimension `axis` on; 1 at its end may be too much."""
     dims = list(small.shape)
     while dims and axis + len(dims) > len(large.shape) and dims[-1] == 1:
@@ -56,13 +56,13 @@ def _placed(node: Node, small: Operand, large: Operand, axis: int) -> Operand:
 
 
 @handles("sum")
-def sum_(node: Node) -> Results:
+def sum_(node: PaddleNode) -> Results:
     """Any number of operands."""
     return node.combined("add", node.xs())
 
 
 @handles("scale")
-def scale(node: Node) -> Results:
+def scale(node: PaddleNode) -> Results:
     """scale x + bias, or scale (x + bias)."""
     given = node.numbers("ScaleTensor")
     factor = given[0] if given else node.real("scale", 1.0)
@@ -76,7 +76,7 @@ def scale(node: Node) -> Results:
 
 
 @handles("dropout")
-def dropout(node: Node) -> Results:
+def dropout(node: PaddleNode) -> Results:
     """What is dropped in training is made up for then, or by a factor now."""
     kept = 1.0 - node.real("dropout_prob", 0.5)
     later = node.text("dropout_implementation", "downgrade_in_infer") == "downgrade_in_infer"
@@ -84,7 +84,7 @@ def dropout(node: Node) -> Results:
 
 
 @handles("affine_channel")
-def affine_channel(node: Node) -> Results:
+def affine_channel(node: PaddleNode) -> Results:
     """scale x + bias, by channel."""
     x = node.image()
     shape = (1, 1, -1) if node.text("data_layout", "NCHW") == "NHWC" else (-1, 1, 1)

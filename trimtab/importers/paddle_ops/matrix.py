@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 
-from trimtab.importers._layers import Operand
+from trimtab.importers._graph import Operand
 from trimtab.importers.paddle_ops.activation import activate
-from trimtab.importers.paddle_ops.node import Node, Results, handles
+from trimtab.importers.paddle_ops.node import PaddleNode, Results, handles
 from trimtab.importers.vocabulary import matrix, movement
 
 
-def _right(node: Node) -> Operand:
+def _right(node: PaddleNode) -> Operand:
     """Operand Y, which holds real numbers when it is known."""
     return node.weights("Y") if node.is_known("Y") else node.x("Y")
 
 
 @handles("mul")
-def mul(node: Node) -> Results:
+def mul(node: PaddleNode) -> Results:
     """Both operands are matrices, cut after so many dimensions."""
     x, y = node.x("X"), _right(node)
     x_cut = node.axis(node.integer("x_num_col_dims", 1), len(x.shape))
@@ -27,7 +27,7 @@ def mul(node: Node) -> Results:
 
 
 @handles("fc")
-def fully_connected(node: Node) -> Results:
+def fully_connected(node: PaddleNode) -> Results:
     """x, cut after some dimensions, times w [k, n]."""
     x = node.x("Input")
     cut = node.axis(node.integer("in_num_col_dims", 1), len(x.shape))
@@ -42,7 +42,7 @@ def fully_connected(node: Node) -> Results:
 
 
 @handles("matmul", "matmul_v2", "bmm")
-def mat_mul(node: Node) -> Results:
+def mat_mul(node: PaddleNode) -> Results:
     """numpy.matmul with transpositions: vectors get a unit dimension, which the result loses."""
     alpha = node.real("alpha", 1.0)
     old = node.type == "matmul"

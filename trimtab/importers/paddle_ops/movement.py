@@ -6,38 +6,38 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from trimtab.importers.paddle_ops.node import Node, Results, handles
+from trimtab.importers.paddle_ops.node import PaddleNode, Results, handles
 from trimtab.importers.vocabulary import movement
 
 
 @handles("reshape", "reshape2")
-def reshape(node: Node) -> Results:
+def reshape(node: PaddleNode) -> Results:
     """0 copies a dimension, -1 takes what is left."""
     wanted = node.int_list("shape", "Shape", "ShapeTensor")
     return node.reshape(node.operand(), movement.copied(node, node.operand(), wanted))
 
 
 @handles("flatten", "flatten2")
-def flatten(node: Node) -> Results:
+def flatten(node: PaddleNode) -> Results:
     """To two dimensions, cut at the axis."""
     return movement.matrix(node, node.operand(), node.integer("axis", 1))
 
 
 @handles("flatten_contiguous_range")
-def flatten_range(node: Node) -> Results:
+def flatten_range(node: PaddleNode) -> Results:
     """Dimensions from one to another, inclusive, become one."""
     start, stop = node.integer("start_axis", 1), node.integer("stop_axis", 1)
     return movement.flattened(node, node.operand(), start, stop)
 
 
 @handles("squeeze", "squeeze2")
-def squeeze(node: Node) -> Results:
+def squeeze(node: PaddleNode) -> Results:
     """Drops the given dimensions, or all, as far as they are 1."""
     return movement.squeezed(node, node.operand(), node.integers("axes"))
 
 
 @handles("unsqueeze", "unsqueeze2")
-def unsqueeze(node: Node) -> Results:
+def unsqueeze(node: PaddleNode) -> Results:
     """One after the other: each axis counts in what those before it made."""
     shape = list(node.shape())
     for axis in node.int_list("axes", "AxesTensor", "AxesTensorList"):
@@ -46,31 +46,31 @@ def unsqueeze(node: Node) -> Results:
 
 
 @handles("transpose", "transpose2")
-def transpose(node: Node) -> Results:
+def transpose(node: PaddleNode) -> Results:
     """A permutation of the dimensions."""
     return node.transpose(node.operand(), [node.axis(axis) for axis in node.integers("axis")])
 
 
-def _axis(node: Node) -> int:
+def _axis(node: PaddleNode) -> int:
     """An axis that an input may hold."""
     given = node.numbers("AxisTensor")
     return int(given[0]) if given else node.integer("axis", 0)
 
 
 @handles("concat")
-def concat(node: Node) -> Results:
+def concat(node: PaddleNode) -> Results:
     """Along an axis, which an input may hold."""
     return movement.concat(node, node.operands(), node.axis(_axis(node)))
 
 
 @handles("stack")
-def stack(node: Node) -> Results:
+def stack(node: PaddleNode) -> Results:
     """Along a new axis."""
     return {"Y": movement.stack(node, node.operands(), node.integer("axis", 0))}
 
 
 @handles("split")
-def split(node: Node) -> Results:
+def split(node: PaddleNode) -> Results:
     """Into equal parts, or parts of given sizes, of which one may be -1."""
     x, axis = node.x(), node.axis(_axis(node))
     count = node.output_count("Out")
@@ -82,7 +82,7 @@ def split(node: Node) -> Results:
 
 
 @handles("unstack", "unbind")
-def unstack(node: Node) -> Results:
+def unstack(node: PaddleNode) -> Results:
     """Into parts of one, without their dimension."""
     slot = "Y" if node.type == "unstack" else "Out"
     count, axis = node.output_count(slot), node.axis(node.integer("axis", 0))
@@ -92,7 +92,7 @@ def unstack(node: Node) -> Results:
 
 
 @handles("slice", "strided_slice")
-def slice_(node: Node) -> Results:
+def slice_(node: PaddleNode) -> Results:
     """Bounds that inputs may hold; then some dimensions of 1 are dropped."""
     x = node.operand("Input")
     rank = len(x.shape)
@@ -110,7 +110,7 @@ def slice_(node: Node) -> Results:
 
 
 @handles("pad", "pad2d", "pad3d")
-def pad(node: Node) -> Results:
+def pad(node: PaddleNode) -> Results:
     """pad2d: top, bottom, left, right; pad3d: left, right, top, bottom, front, back."""
     x = node.x()
     amounts = node.int_list("paddings", "Paddings")
@@ -130,7 +130,7 @@ def pad(node: Node) -> Results:
 
 
 @handles("gather", "index_select")
-def gather(node: Node) -> Results:
+def gather(node: PaddleNode) -> Results:
     """Along an axis, at indices that are a vector."""
     given = node.numbers("Axis")
     name = "dim" if node.type == "index_select" else "axis"
@@ -140,7 +140,7 @@ def gather(node: Node) -> Results:
 
 
 @handles("expand_v2", "expand_as_v2", "broadcast_to")
-def expand(node: Node) -> Results:
+def expand(node: PaddleNode) -> Results:
     """To a shape, in which -1 keeps a dimension."""
     wanted = node.integers("target_shape") if node.has_attribute("target_shape") else ()
     wanted = wanted or node.int_list("shape", "Shape", "expand_shapes_tensor")
@@ -148,7 +148,7 @@ def expand(node: Node) -> Results:
 
 
 @handles("expand", "tile")
-def tile(node: Node) -> Results:
+def tile(node: PaddleNode) -> Results:
     """Repeats dimensions; of fewer counts, the first dimensions are not repeated."""
     if node.type == "expand":
         counts = node.int_list("expand_times", "ExpandTimes", "expand_times_tensor")
@@ -158,14 +158,14 @@ def tile(node: Node) -> Results:
 
 
 @handles("pixel_shuffle")
-def pixel_shuffle(node: Node) -> Results:
+def pixel_shuffle(node: PaddleNode) -> Results:
     """Channels become pixels."""
     factor = node.integer("upscale_factor", 1)
     return node.add("depth_to_space", node.image(), block_size=factor, mode="crd")
 
 
 @handles("space_to_depth", "pixel_unshuffle")
-def pixel_unshuffle(node: Node) -> Results:
+def pixel_unshuffle(node: PaddleNode) -> Results:
     """Pixels become channels: next to those of the same channel, or behind all (space_to_depth)."""
     if node.type == "space_to_depth":
         raise node.unsupported("it orders pixels as Darknet does")
@@ -173,13 +173,13 @@ def pixel_unshuffle(node: Node) -> Results:
 
 
 @handles("shuffle_channel")
-def shuffle_channel(node: Node) -> Results:
+def shuffle_channel(node: PaddleNode) -> Results:
     """x: [n, c, h, w]."""
     return node.add("channel_shuffle", node.image(), group=node.integer("group", 1))
 
 
 @handles("assign", "share_data", "memcpy", "cast")
-def identity(node: Node) -> Results:
+def identity(node: PaddleNode) -> Results:
     """The same, or in another element type; float64 is float32."""
     x = node.operand()
     if node.type != "cast":

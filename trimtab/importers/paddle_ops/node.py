@@ -1,39 +1,36 @@
-"""What a handler sees of a Paddle operator: attributes, operands by slot, how to add operators."""
+"""A Paddle operator during its import: attributes, and operands by slot."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from trimtab.importers._attributes import AttributedLayer
-from trimtab.importers._handled_layer import Place
+from trimtab.importers._graph import Array, ImportGraph, Operand, Value
 from trimtab.importers._handlers import Handlers
-from trimtab.importers._layers import Array, Operand, Value
+from trimtab.importers._layer import Place
 from trimtab.importers.paddle_ops.framework import DTYPES, OpDesc, VarNames
 
-if TYPE_CHECKING:
-    from trimtab.importers.paddle_ops.network import DescImport
-
-# The main output, or several by slot.
 Results = Operand | Mapping[str, Operand | Sequence[Operand]]
+"""The result of a handler: the main output, or several outputs by slot."""
 
-# Output slots of which an operator has one that matters.
+# Names of the main output slot.
 _MAIN_OUTPUTS = ("Out", "Output", "Y", "OutputBox")
 
-# Attributes that Paddle gives to every operator, for its own book-keeping.
+# Attributes that Paddle gives to every operator, for its own bookkeeping.
 _GENERAL = frozenset(
     ("op_role", "op_role_var", "op_namescope", "op_callstack", "op_device", "with_quant_attr")
 )
 
-_EMPTY = "@EMPTY@"  # the name of no variable at all
+_EMPTY = "@EMPTY@"  # stands for an absent variable
 
 
-class Node(AttributedLayer):
-    """One operator while it is imported; its operands are in slots."""
+class PaddleNode(AttributedLayer):
+    """One operator of a program. A slot names its first variable, a number one of slot X."""
 
-    def __init__(self, work: DescImport, desc: OpDesc, index: int) -> None:
+    def __init__(self, graph: ImportGraph, desc: OpDesc, index: int) -> None:
         slots = (*_MAIN_OUTPUTS, *desc.outputs)
         self.main_output = next((slot for slot in slots if desc.outputs.get(slot)), "")
         name = next(iter(desc.outputs.get(self.main_output, ())), f"{desc.type}_{index}")
@@ -41,42 +38,42 @@ class Node(AttributedLayer):
         self.output_slots, self._slots = desc.outputs, desc.inputs
         self._attributes = desc.attributes
         super().__init__(
-            work,
+            graph,
             desc.type,
             name,
             [n for names in desc.inputs.values() for n in names if n != _EMPTY],
             [n for names in desc.outputs.values() for n in names if n != _EMPTY],
-            where=f"{work.path}: {title}",
+            where=f"{graph.path}: {title}",
             title=title,
         )
 
     def attribute(self, name: str) -> Any:
-        """An attribute, which variables may hold."""
+        """An attribute; variables may hold its value."""
         value = self._attributes.get(name)
         if not isinstance(value, VarNames):
             return value
-        return np.concatenate([self._known(n, name).reshape(-1) for n in value.names]).tolist()
+        return np.concatenate([self._constant(n, name).reshape(-1) for n in value.names]).tolist()
 
     def parameters(self) -> Mapping[str, Any]:
-        """Its attributes; lists as lists."""
+        """All attributes; tuples become lists."""
         return {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in ((name, self.attribute(name)) for name in self._attributes)
         }
 
     def is_harmless(self, name: str) -> bool:
-        """Whether every operator may have the attribute."""
+        """Whether Paddle gives the attribute to every operator."""
         return name in _GENERAL
 
     def dtype(self, name: str, default: int) -> str:
-        """numpy's name of the element type that an attribute holds; -1 and absent: `default`."""
+        """numpy's name of the element type in an attribute; -1 stands for `default`."""
         number = self.integer(name, default)
         number = default if number < 0 else number
         if number not in DTYPES:
             raise self.unsupported(f"its element type is number {number}")
         return DTYPES[number]
 
-    # Operands. A slot stands for its first variable, a number for one of slot X.
+    # Operands.
 
     def names(self, slot: str) -> list[str]:
         """Names of the variables in an input slot."""
@@ -87,7 +84,7 @@ class Node(AttributedLayer):
         return len(self.output_slots.get(slot, ()))
 
     def has(self, place: Place) -> bool:
-        """Whether an input slot holds anything, or slot X so many variables."""
+        """Whether an input slot has a variable, or slot X one with that index."""
         slot, i = (place, 0) if isinstance(place, str) else ("X", place)
         return i < len(self.names(slot))
 
@@ -104,35 +101,35 @@ class Node(AttributedLayer):
         return len(self.names("X"))
 
     def known(self, place: Place, what: str = "") -> Array:
-        """The value of an input, which must be known now."""
+        """The value of a constant input."""
         return super().known(place, what or str(place))
 
-    def _known(self, name: str, role: str) -> Array:
-        value = self._work.values.get(name)
+    def _constant(self, name: str, role: str) -> Array:
+        value = self._graph.values.get(name)
         if not isinstance(value, np.ndarray):
             raise self.unsupported(f"its {role} must be constant")
         return value
 
     def weights(self, slot: str, shape: Sequence[int] | None = None) -> Array:
-        """Constant float operands, of `shape` (-1: any size) up to dimensions of 1."""
+        """Constant float values; `shape` (-1: any size) may differ in dimensions of 1."""
         return self.parameter(slot, slot, shape)
 
     def constant_of(self, array: Array, slot: str) -> Value:
-        """The operand of the known value of an input slot, under the variable's name."""
-        return self._work.operand(array, self.key(slot))
+        """The constant `array` as a tensor with the name of the variable in `slot`."""
+        return self._graph.operand(array, self.key(slot))
 
     def numbers(self, slot: str, list_slot: str = "") -> tuple[float, ...] | None:
-        """Numbers that inputs hold instead of an attribute: one tensor, or a list of scalars."""
+        """Numbers in the tensor of `slot`, or in the scalars of `list_slot`; None without both."""
         if list_slot and self.has(list_slot):
-            arrays = [self._known(n, list_slot).reshape(-1) for n in self.names(list_slot)]
+            arrays = [self._constant(n, list_slot).reshape(-1) for n in self.names(list_slot)]
             return tuple(np.concatenate(arrays).tolist())
         return tuple(self.known(slot).reshape(-1).tolist()) if slot and self.has(slot) else None
 
     def int_list(self, name: str, slot: str = "", list_slot: str = "") -> tuple[int, ...]:
-        """An attribute that inputs may hold instead."""
-        given = self.numbers(slot, list_slot)
-        return self.integers(name) if given is None else tuple(int(v) for v in given)
+        """Integers from the input slots if they are present, otherwise from an attribute."""
+        numbers = self.numbers(slot, list_slot)
+        return self.integers(name) if numbers is None else tuple(int(v) for v in numbers)
 
 
-HANDLERS = Handlers[Node](__name__)
+HANDLERS = Handlers[PaddleNode](__name__)
 handles = HANDLERS.handles

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 
 from trimtab.importers.paddle_ops.activation import activate
-from trimtab.importers.paddle_ops.node import Node, Results, handles
+from trimtab.importers.paddle_ops.node import PaddleNode, Results, handles
 from trimtab.importers.vocabulary import normalization
 from trimtab.importers.vocabulary.reduction import reduced
 
 
 @handles("batch_norm", "sync_batch_norm")
-def batch_norm(node: Node) -> Results:
+def batch_norm(node: PaddleNode) -> Results:
     """x: [n, c, ...], or [n, ..., c]; statistics of training are constants."""
     x = node.x()
     last = node.text("data_layout", "NCHW") == "NHWC" and len(x.shape) > 2
@@ -26,7 +26,7 @@ def batch_norm(node: Node) -> Results:
     return {"Y": activate(node, y, "relu" if node.boolean("fuse_with_relu", False) else "")}
 
 
-def _affine(node: Node, shape: tuple[int, ...]) -> normalization.Affine:
+def _affine(node: PaddleNode, shape: tuple[int, ...]) -> normalization.Affine:
     count = (math.prod(shape),)
     scale, shift = (
         node.weights(slot, count).reshape(shape) if node.has(slot) else None
@@ -36,14 +36,14 @@ def _affine(node: Node, shape: tuple[int, ...]) -> normalization.Affine:
 
 
 @handles("instance_norm")
-def instance_norm(node: Node) -> Results:
+def instance_norm(node: PaddleNode) -> Results:
     """x: [n, c, ...]."""
     x, epsilon = node.x(), node.real("epsilon", 1e-5)
     return {"Y": normalization.instance_norm(node, x, _affine(node, x.shape[1:2]), epsilon)}
 
 
 @handles("layer_norm")
-def layer_norm(node: Node) -> Results:
+def layer_norm(node: PaddleNode) -> Results:
     """Over all dimensions from an axis on."""
     x, epsilon = node.x(), node.real("epsilon", 1e-5)
     axis = node.axis(node.integer("begin_norm_axis", 1))
@@ -51,7 +51,7 @@ def layer_norm(node: Node) -> Results:
 
 
 @handles("group_norm")
-def group_norm(node: Node) -> Results:
+def group_norm(node: PaddleNode) -> Results:
     """x: [n, c, ...]: groups of channels are instances of their own."""
     x, groups = node.x(), node.integer("groups")
     if node.text("data_layout", "NCHW") == "NHWC":
@@ -61,7 +61,7 @@ def group_norm(node: Node) -> Results:
 
 
 @handles("lrn")
-def lrn(node: Node) -> Results:
+def lrn(node: PaddleNode) -> Results:
     """Unlike the engine's, alpha is not divided by the size."""
     size = node.integer("n", 5)
     alpha, beta = node.real("alpha", 1e-4) * size, node.real("beta", 0.75)
@@ -69,7 +69,7 @@ def lrn(node: Node) -> Results:
 
 
 @handles("norm", "p_norm")
-def norm(node: Node) -> Results:
+def norm(node: PaddleNode) -> Results:
     """The length of vectors along an axis (p_norm), or vectors of length 1 (norm)."""
     x = node.x()
     if node.type == "norm":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trimtab.importers.paddle_ops.node import Node, Results, handles
+from trimtab.importers.paddle_ops.node import PaddleNode, Results, handles
 from trimtab.importers.paddle_ops.window import channels_first, pair, restored, window
 from trimtab.importers.vocabulary import pooling as pools
 
@@ -10,7 +10,7 @@ _KINDS: dict[str, pools.Kind] = {"max": "max", "avg": "average"}
 
 
 @handles("pool2d", "max_pool2d_with_index")
-def pool(node: Node) -> Results:
+def pool(node: PaddleNode) -> Results:
     """x: [n, c, h, w]; the sizes that ceil_mode asks for are reached by padding."""
     indexed = node.type == "max_pool2d_with_index"
     method = "max" if indexed else node.text("pooling_type", "max")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trimtab.importers.paddle_ops.node import Node, Results, handles
+from trimtab.importers.paddle_ops.node import PaddleNode, Results, handles
 from trimtab.importers.vocabulary import reduction
 from trimtab.importers.vocabulary.reduction import at_least_a_vector, reduced
 
@@ -10,13 +10,13 @@ _SOFTMAX = {"softmax": "softmax", "log_softmax": "log_softmax"}
 
 
 @handles(*_SOFTMAX)
-def softmax(node: Node) -> Results:
+def softmax(node: PaddleNode) -> Results:
     """Along one axis."""
     return node.add(_SOFTMAX[node.type], node.x(), axis=node.axis(node.integer("axis", -1)))
 
 
 @handles("reduce_mean", "reduce_sum", "reduce_max", "reduce_min")
-def reduce(node: Node) -> Results:
+def reduce(node: PaddleNode) -> Results:
     """Over some dimensions, or over all; all together leave a vector of one."""
     axes = node.integers("dim", (0,))
     if node.boolean("reduce_all", False) or not axes:
@@ -27,14 +27,14 @@ def reduce(node: Node) -> Results:
 
 
 @handles("mean")
-def mean(node: Node) -> Results:
+def mean(node: PaddleNode) -> Results:
     """Of everything."""
     y = reduced(node, "mean", node.x(), range(len(node.shape())), keep_dims=False)
     return at_least_a_vector(node, y)
 
 
 @handles("arg_max", "arg_min")
-def arg_max(node: Node) -> Results:
+def arg_max(node: PaddleNode) -> Results:
     """The least element is the largest of the negated ones."""
     x, axis = node.x(), node.integer("axis", -1)
     if node.boolean("flatten", False):

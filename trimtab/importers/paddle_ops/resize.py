@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trimtab.importers.paddle_ops.node import Node, Results, handles
+from trimtab.importers.paddle_ops.node import PaddleNode, Results, handles
 from trimtab.importers.paddle_ops.window import channels_first, restored
 from trimtab.importers.vocabulary.resize import resize
 from trimtab.importers.vocabulary.window import Pair
 
 
 @handles("nearest_interp", "nearest_interp_v2", "bilinear_interp", "bilinear_interp_v2")
-def interpolate(node: Node) -> Results:
+def interpolate(node: PaddleNode) -> Results:
     """x: [n, c, h, w]. An output of one pixel is the first one, whatever the mode."""
     x = channels_first(node, "X", "data_layout")
     scales = _scales(node)
@@ -27,7 +27,7 @@ def interpolate(node: Node) -> Results:
     return restored(node, y, "data_layout")
 
 
-def _scales(node: Node) -> tuple[float, float] | None:
+def _scales(node: PaddleNode) -> tuple[float, float] | None:
     """Vertical and horizontal; None when sizes are given instead."""
     if node.has("SizeTensor"):
         return None
@@ -37,7 +37,7 @@ def _scales(node: Node) -> tuple[float, float] | None:
     return scales[0], scales[-1]
 
 
-def _sizes(node: Node, size: Sequence[int], scales: tuple[float, float] | None) -> Pair:
+def _sizes(node: PaddleNode, size: Sequence[int], scales: tuple[float, float] | None) -> Pair:
     """Height and width of the result; sizes that inputs hold outrank everything else."""
     if given := node.numbers("OutSize", "SizeTensor"):
         return int(given[0]), int(given[-1])

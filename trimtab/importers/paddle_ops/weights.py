@@ -16,7 +16,7 @@ import numpy as np
 
 from trimtab.errors import ModelFileError
 from trimtab.importers._files import companion, read_bytes
-from trimtab.importers._layers import Array
+from trimtab.importers._graph import Array
 from trimtab.importers.paddle_ops.framework import (
     BFLOAT16,
     DTYPES,

@@ -5,29 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from trimtab.importers._layers import Value
-from trimtab.importers.paddle_ops.node import Node
+from trimtab.importers._graph import Value
+from trimtab.importers.paddle_ops.node import PaddleNode
 from trimtab.importers.vocabulary.movement import TO_CHANNELS_FIRST, TO_CHANNELS_LAST
 from trimtab.importers.vocabulary.window import Pair, Window
 
 
-def has_channels_last(node: Node, attribute: str = "data_format") -> bool:
+def has_channels_last(node: PaddleNode, attribute: str = "data_format") -> bool:
     """Whether operands are [n, h, w, c]; AnyLayout, of old programs, means that they are not."""
     return node.text(attribute, "NCHW") == "NHWC"
 
 
-def channels_first(node: Node, slot: str, attribute: str = "data_format") -> Value:
+def channels_first(node: PaddleNode, slot: str, attribute: str = "data_format") -> Value:
     """The image in an input slot as [n, c, h, w]."""
     x = node.image(slot)
     return node.transpose(x, TO_CHANNELS_FIRST) if has_channels_last(node, attribute) else x
 
 
-def restored(node: Node, y: Value, attribute: str = "data_format") -> Value:
+def restored(node: PaddleNode, y: Value, attribute: str = "data_format") -> Value:
     """A result [n, c, h, w] in the order that the node's operands have."""
     return node.transpose(y, TO_CHANNELS_LAST) if has_channels_last(node, attribute) else y
 
 
-def pair(node: Node, name: str, default: int | None = None) -> Pair:
+def pair(node: PaddleNode, name: str, default: int | None = None) -> Pair:
     """A vertical and a horizontal value."""
     values = node.integers(name, () if default is None else (default, default))
     if len(values) not in (1, 2):
@@ -35,7 +35,7 @@ def pair(node: Node, name: str, default: int | None = None) -> Pair:
     return values[0], values[-1]
 
 
-def window(node: Node, size: Sequence[int], kernel: Pair, dilations: Pair = (1, 1)) -> Window:
+def window(node: PaddleNode, size: Sequence[int], kernel: Pair, dilations: Pair = (1, 1)) -> Window:
     """The window of an operator with an input of `size`; SAME does not know dilations."""
     algorithm = node.text("padding_algorithm", "EXPLICIT")
     found = Window(kernel, pair(node, "strides", 1), dilations=dilations)

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from trimtab.importers._layers import Value
-from trimtab.importers.pnnx_ops.operator import HANDLERS, Operator, handles
+from trimtab.importers._graph import Value
+from trimtab.importers.pnnx_ops.operator import HANDLERS, PnnxOperator, handles
 from trimtab.importers.vocabulary import activation, movement
 from trimtab.importers.vocabulary.functions import Function, handle_functions
 
@@ -56,13 +56,13 @@ handle_functions(
     "torch.clone",
     "torch.positive",
 )
-def identity(op: Operator) -> Value:
+def identity(op: PnnxOperator) -> Value:
     """Inference drops nothing."""
     return op.x(0, "input", "self")
 
 
 @handles("Tensor.to")
-def to(op: Operator) -> Value:
+def to(op: PnnxOperator) -> Value:
     """To another element type: real numbers are all the same to the engine."""
     dtype = op.text("dtype", "torch.float")
     if dtype not in ("torch.float", "torch.float32", "torch.half", "torch.float16"):
@@ -72,14 +72,14 @@ def to(op: Operator) -> Value:
 
 
 @handles("nn.RReLU", "F.rrelu")
-def rrelu(op: Operator) -> Value:
+def rrelu(op: PnnxOperator) -> Value:
     """Inference takes the mean of both slopes."""
     slope = (op.real("lower", 1 / 8) + op.real("upper", 1 / 3)) / 2
     return op.add("leaky_relu", op.x(0, "input"), alpha=slope)
 
 
 @handles("nn.PReLU", "F.prelu")
-def prelu(op: Operator) -> Value:
+def prelu(op: PnnxOperator) -> Value:
     """A slope per channel, or one."""
     x = op.x(0, "input")
     slope = op.constant_operand("weight", 1)
@@ -89,27 +89,27 @@ def prelu(op: Operator) -> Value:
 
 
 @handles("nn.GELU", "F.gelu")
-def gelu(op: Operator) -> Value:
+def gelu(op: PnnxOperator) -> Value:
     """Exactly, or by a hyperbolic tangent."""
     return activation.gelu(op, op.x(0, "input"), op.text("approximate", "none") == "tanh")
 
 
 @handles("nn.Softplus", "F.softplus")
-def softplus(op: Operator) -> Value:
+def softplus(op: PnnxOperator) -> Value:
     """ln(1 + e^(beta x)) / beta."""
     op.static("threshold")
     return activation.softplus(op, op.x(0, "input"), op.real("beta", 1.0))
 
 
 @handles("nn.Tanhshrink", "F.tanhshrink")
-def tanhshrink(op: Operator) -> Value:
+def tanhshrink(op: PnnxOperator) -> Value:
     """x - tanh(x)."""
     x = op.x(0, "input")
     return op.add("sub", x, op.add("tanh", x))
 
 
 @handles("nn.GLU", "F.glu")
-def glu(op: Operator) -> Value:
+def glu(op: PnnxOperator) -> Value:
     """One half, gated by the other."""
     x = op.x(0, "input")
     axis = op.axis(op.integer("dim", -1), len(x.shape))
@@ -128,7 +128,7 @@ def glu(op: Operator) -> Value:
     "torch.log_softmax",
     "nn.Softmax2d",
 )
-def softmax(op: Operator) -> Value:
+def softmax(op: PnnxOperator) -> Value:
     """Along one dimension."""
     x = op.x(0, "input")
     rank = len(x.shape)
@@ -141,7 +141,7 @@ def softmax(op: Operator) -> Value:
 
 
 @handles("nn.Threshold", "F.threshold")
-def threshold(op: Operator) -> Value:
+def threshold(op: PnnxOperator) -> Value:
     """The one threshold that is a ReLU."""
     if op.real("threshold") != 0 or op.real("value") != 0:
         raise op.unsupported("its threshold and value are not 0")
@@ -149,7 +149,7 @@ def threshold(op: Operator) -> Value:
 
 
 @handles("pnnx.Attribute")
-def attribute(op: Operator) -> Value:
+def attribute(op: PnnxOperator) -> Value:
     """A constant."""
     data = op.weight("data")
     if data is None:

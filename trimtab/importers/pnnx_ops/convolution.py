@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from trimtab.importers._layers import Array, Value
-from trimtab.importers.pnnx_ops.operator import Operator, handles
+from trimtab.importers._graph import Array, Value
+from trimtab.importers.pnnx_ops.operator import PnnxOperator, handles
 from trimtab.importers.vocabulary.convolution import convolve, deconvolve
 from trimtab.importers.vocabulary.movement import PAD_MODES, padded
 from trimtab.importers.vocabulary.window import NO_PADS, Pads, Window, image, plane, restore
 
 
-def _weights(op: Operator, spatial: int) -> tuple[Array, Array | None]:
+def _weights(op: PnnxOperator, spatial: int) -> tuple[Array, Array | None]:
     """Weights with two dimensions behind the channels, and the bias."""
     weight = op.constant_operand("weight", 1)
     if weight is None or weight.ndim != spatial + 2:
@@ -20,14 +20,14 @@ def _weights(op: Operator, spatial: int) -> tuple[Array, Array | None]:
     return weight if spatial == 2 else weight[:, :, np.newaxis], op.constant_operand("bias", 2)
 
 
-def _window(op: Operator, spatial: int, weight: Array, pads: Pads) -> Window:
+def _window(op: PnnxOperator, spatial: int, weight: Array, pads: Pads) -> Window:
     strides = plane(op.integers("stride", spatial, 1), 1)
     dilations = plane(op.integers("dilation", spatial, 1), 1)
     return Window((weight.shape[2], weight.shape[3]), strides, pads, dilations)
 
 
 @handles("nn.Conv1d", "nn.Conv2d", "F.conv1d", "F.conv2d")
-def convolution(op: Operator) -> Value:
+def convolution(op: PnnxOperator) -> Value:
     """x: [n, c, h, w]; padding is a number, or `same`, whose odd pixel goes to the end."""
     spatial = int(op.type[-2])
     given = op.x(0, "input")
@@ -50,7 +50,7 @@ def convolution(op: Operator) -> Value:
 
 
 @handles("nn.ConvTranspose1d", "nn.ConvTranspose2d", "F.conv_transpose1d", "F.conv_transpose2d")
-def transposed(op: Operator) -> Value:
+def transposed(op: PnnxOperator) -> Value:
     """Padding is cut off the result."""
     spatial = int(op.type[-2])
     given = op.x(0, "input")

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from trimtab.importers._calls import Calls
-from trimtab.importers._layers import Value
-from trimtab.importers.pnnx_ops.operator import Operand, Operator, handles
+from trimtab.importers._calls import CallParser
+from trimtab.importers._graph import Value
+from trimtab.importers.pnnx_ops.operator import Operand, PnnxOperator, handles
 from trimtab.importers.vocabulary import activation
 from trimtab.program import Var
 
@@ -63,17 +63,17 @@ _UNARY: dict[str, tuple[str, Callable[..., Any]]] = {
 
 
 @handles("pnnx.Expression")
-def expression(op: Operator) -> Operand:
+def expression(op: PnnxOperator) -> Operand:
     """The value of an expression: a tensor, a number or a list of numbers."""
     text = op.text("expr", "")
-    calls = Calls(op, _TOKEN, _LONGEST, partial(_leaf, op), partial(_call, op))
+    calls = CallParser(op, _TOKEN, _LONGEST, partial(_leaf, op), partial(_call, op))
     values: list[Operand] = calls.values(text)
     if len(values) != 1:
         raise op.invalid(f"'{text[:60]}' is not one expression")
     return values[0]
 
 
-def _leaf(op: Operator, word: str) -> Operand:
+def _leaf(op: PnnxOperator, word: str) -> Operand:
     if word in _WORDS:
         return _WORDS[word]
     if word[0].isalpha():
@@ -86,7 +86,7 @@ def _leaf(op: Operator, word: str) -> Operand:
         raise op.invalid(f"its expression has '{word}'") from None
 
 
-def _call(op: Operator, name: str, values: list[Any]) -> Operand:
+def _call(op: PnnxOperator, name: str, values: list[Any]) -> Operand:
     if name == "size" and values and isinstance(values[0], Var):
         shape = list(values[0].shape)
         return shape[op.axis(values[1], len(shape))] if len(values) > 1 else shape
@@ -106,7 +106,7 @@ def _call(op: Operator, name: str, values: list[Any]) -> Operand:
     raise op.unsupported(f"the engine has no '{name}'")
 
 
-def _of_tensor(op: Operator, name: str, x: Value) -> Value:
+def _of_tensor(op: PnnxOperator, name: str, x: Value) -> Value:
     if _UNARY.get(name, ("",))[0]:
         return op.add(_UNARY[name][0], x)
     if name == "square":
@@ -120,7 +120,7 @@ def _of_tensor(op: Operator, name: str, x: Value) -> Value:
     raise op.unsupported(f"the engine has no '{name}'")
 
 
-def _tensor(op: Operator, value: Value | float) -> Value:
+def _tensor(op: PnnxOperator, value: Value | float) -> Value:
     """An operand of real numbers."""
     if not isinstance(value, Var):
         return op.constant(float(value), "number")
@@ -131,7 +131,7 @@ def _tensor(op: Operator, value: Value | float) -> Value:
     return op.add("cast", value, to="f32")
 
 
-def _number(op: Operator, name: str, values: list[Any]) -> float:
+def _number(op: PnnxOperator, name: str, values: list[Any]) -> float:
     function = (_BINARY if len(values) == 2 else _UNARY).get(name)
     if function is None:
         raise op.unsupported(f"its expression has '{name}'")

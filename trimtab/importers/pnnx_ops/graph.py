@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field
 
 from trimtab.errors import ModelFileError
-from trimtab.importers._param_text import Dialect, Row, rows
+from trimtab.importers._param_text import Dialect, ParamLine, rows
 
 _DIALECT = Dialect("a PNNX network", "operators", "operands", ".pnnx.param", exact=True)
 
@@ -52,10 +52,10 @@ def parse(text: str, path: str) -> list[OperatorText]:
     return [_operator(row, path) for row in rows(text, path, _DIALECT)]
 
 
-def _operator(row: Row, path: str) -> OperatorText:
+def _operator(row: ParamLine, path: str) -> OperatorText:
     where = f"{path}:{row.number}: operator '{row.name}' ({row.type})"
     result = OperatorText(row.type, row.name, row.inputs, row.outputs, row.number, where)
-    for word in row.rest.split():
+    for word in row.arguments.split():
         key, equals, value = word.partition("=")
         if not (key and equals):
             raise ModelFileError(f"expected name=value, not '{word[:40]}'", where=where)

@@ -6,14 +6,14 @@ import math
 
 import numpy as np
 
-from trimtab.importers._layers import Array, Value
-from trimtab.importers.pnnx_ops.operator import Operator, handles
+from trimtab.importers._graph import Array, Value
+from trimtab.importers.pnnx_ops.operator import PnnxOperator, handles
 from trimtab.importers.vocabulary import matrix
 from trimtab.importers.vocabulary.reduction import at_least_a_vector
 
 
 @handles("nn.Linear", "F.linear")
-def linear(op: Operator) -> Value:
+def linear(op: PnnxOperator) -> Value:
     """x w^T + b over the last dimension."""
     x = op.x(0, "input")
     weight, bias = op.constant_operand("weight", 1), op.constant_operand("bias", 2)
@@ -23,14 +23,14 @@ def linear(op: Operator) -> Value:
 
 
 @handles("torch.matmul", "torch.mm", "torch.bmm", "Tensor.matmul")
-def mat_mul(op: Operator) -> Value:
+def mat_mul(op: PnnxOperator) -> Value:
     """As numpy's matmul; a vector is a row on the left, a column on the right."""
     a, b = op.x(0, "input", "self"), op.x(1, "other", "mat2", "tensor2")
     return at_least_a_vector(op, matrix.mat_mul(op, a, b))
 
 
 @handles("torch.addmm", "torch.baddbmm")
-def add_mat_mul(op: Operator) -> Value:
+def add_mat_mul(op: PnnxOperator) -> Value:
     """beta c + alpha a b."""
     c = op.x(0, "input")
     a, b = op.x(1, "mat1", "batch1"), op.x(2, "mat2", "batch2")
@@ -38,14 +38,14 @@ def add_mat_mul(op: Operator) -> Value:
     return op.add("add", y, op.scaled(c, op.real("beta", 1.0)))
 
 
-def _attention(op: Operator, q: Value, k: Value, v: Value, mask: Value | None) -> Value:
+def _attention(op: PnnxOperator, q: Value, k: Value, v: Value, mask: Value | None) -> Value:
     if mask is not None and mask.dtype != "f32":
         raise op.unsupported("its mask is of truth values")
     return matrix.attention(op, q, k, v, mask)
 
 
 @handles("F.scaled_dot_product_attention")
-def scaled_dot_product_attention(op: Operator) -> Value:
+def scaled_dot_product_attention(op: PnnxOperator) -> Value:
     """Queries, keys, values [..., rows, size]."""
     q, k, v = op.x(0, "query"), op.x(1, "key"), op.x(2, "value")
     mask = op.optional(3, "attn_mask")
@@ -57,7 +57,7 @@ def scaled_dot_product_attention(op: Operator) -> Value:
 
 
 @handles("nn.MultiheadAttention")
-def multi_head_attention(op: Operator) -> Value:
+def multi_head_attention(op: PnnxOperator) -> Value:
     """Projections by heads, attention, and a projection of what comes out."""
     size, heads = op.integer("embed_dim"), op.integer("num_heads")
     if size < 1 or heads < 1 or size % heads:
@@ -97,7 +97,7 @@ def multi_head_attention(op: Operator) -> Value:
     return y if first else op.swap(y, 0, 1)
 
 
-def _projections(op: Operator, size: int) -> tuple[list[Array], list[Array | None]]:
+def _projections(op: PnnxOperator, size: int) -> tuple[list[Array], list[Array | None]]:
     """Weights and biases for queries, keys, values: in one matrix, or in three."""
     joint = op.weight("in_proj_weight", (3 * size, size))
     weights = list(np.split(joint, 3)) if joint is not None else []

@@ -7,40 +7,40 @@ import math
 
 import numpy as np
 
-from trimtab.importers.pnnx_ops.operator import Operator, Results, handles
+from trimtab.importers.pnnx_ops.operator import PnnxOperator, Results, handles
 from trimtab.importers.vocabulary import movement
 from trimtab.importers.vocabulary.movement import FAR
 from trimtab.importers.vocabulary.reduction import at_least_a_vector
 
 
 @handles("prim::TupleConstruct", "prim::ListConstruct")
-def construct(op: Operator) -> Results:
+def construct(op: PnnxOperator) -> Results:
     """A list of its operands."""
     return op.positional
 
 
 @handles("prim::TupleUnpack", "prim::ListUnpack")
-def unpack(op: Operator) -> Results:
+def unpack(op: PnnxOperator) -> Results:
     """The elements of a list."""
     parts = op.positional[0] if op.has(0) else None
     return tuple(parts) if isinstance(parts, list) else parts
 
 
 @handles("torch.cat", "torch.concat", "Tensor.cat")
-def cat(op: Operator) -> Results:
+def cat(op: PnnxOperator) -> Results:
     """Along one dimension."""
     xs = op.tensors()
     return movement.concat(op, xs, op.axis(op.integer("dim", 0), len(xs[0].shape)))
 
 
 @handles("torch.stack")
-def stack(op: Operator) -> Results:
+def stack(op: PnnxOperator) -> Results:
     """Along a new dimension."""
     return movement.stack(op, op.tensors(), op.integer("dim", 0))
 
 
 @handles("torch.split", "torch.chunk", "torch.tensor_split", "Tensor.split", "Tensor.chunk")
-def split(op: Operator) -> Results:
+def split(op: PnnxOperator) -> Results:
     """Parts of given sizes, or a number of parts as equal as can be."""
     x = op.x(0, "input", "tensor", "self")
     axis = op.axis(op.integer("dim", 0), len(x.shape))
@@ -52,7 +52,7 @@ def split(op: Operator) -> Results:
     return parts if len(op.outputs) > 1 or len(parts) == 1 else list(parts)
 
 
-def _parts(op: Operator, length: int) -> list[int]:
+def _parts(op: PnnxOperator, length: int) -> list[int]:
     if op.type.endswith("chunk"):
         count = op.integer("chunks")
         step = -(-length // count) if count > 0 else 0
@@ -78,7 +78,7 @@ def _parts(op: Operator, length: int) -> list[int]:
 
 
 @handles("torch.unbind", "Tensor.unbind")
-def unbind(op: Operator) -> Results:
+def unbind(op: PnnxOperator) -> Results:
     """The slices along a dimension, without it."""
     x, axis = op.x(0, "input", "self"), op.integer("dim", 0)
     count = x.shape[op.axis(axis, len(x.shape))]
@@ -89,7 +89,7 @@ def unbind(op: Operator) -> Results:
 
 
 @handles("Tensor.slice", "torch.narrow", "Tensor.select", "torch.select")
-def slice_(op: Operator) -> Results:
+def slice_(op: PnnxOperator) -> Results:
     """Several dimensions at once (some may be single elements, which drop them), or one."""
     x = op.x(0, "input", "self")
     rows: list[tuple[int, ...]]
@@ -122,14 +122,14 @@ def slice_(op: Operator) -> Results:
 
 
 @handles("torch.index_select")
-def index_select(op: Operator) -> Results:
+def index_select(op: PnnxOperator) -> Results:
     """Elements of a dimension, by a list of places."""
     x, index = op.x(0, "input"), op.x(1, "index")
     return movement.gathered(op, x, index, op.integer("dim"))
 
 
 @handles("Tensor.permute", "torch.permute")
-def permute(op: Operator) -> Results:
+def permute(op: PnnxOperator) -> Results:
     """Dimensions in another order."""
     x = op.x(0, "input", "self")
     order = [op.axis(axis, len(x.shape)) for axis in op.integers("dims")]
@@ -137,7 +137,7 @@ def permute(op: Operator) -> Results:
 
 
 @handles("torch.transpose", "Tensor.transpose", "torch.t")
-def transpose(op: Operator) -> Results:
+def transpose(op: PnnxOperator) -> Results:
     """Two dimensions exchanged."""
     x = op.x(0, "input", "self")
     if len(x.shape) < 2:
@@ -147,27 +147,27 @@ def transpose(op: Operator) -> Results:
 
 
 @handles("Tensor.reshape", "Tensor.view", "torch.reshape")
-def reshape(op: Operator) -> Results:
+def reshape(op: PnnxOperator) -> Results:
     """-1 takes what is left."""
     x = op.x(0, "input", "self")
     return op.reshape(x, op.integers("shape" if op.has("shape") else "size"))
 
 
 @handles("Tensor.reshape_as", "Tensor.view_as")
-def reshape_as(op: Operator) -> Results:
+def reshape_as(op: PnnxOperator) -> Results:
     """The shape of another tensor."""
     return op.reshape(op.x(0, "input", "self"), op.x(1, "other").shape)
 
 
 @handles("torch.flatten", "nn.Flatten")
-def flatten(op: Operator) -> Results:
+def flatten(op: PnnxOperator) -> Results:
     """Some dimensions become one."""
     first = op.integer("start_dim", 1 if op.type == "nn.Flatten" else 0)
     return movement.flattened(op, op.x(0, "input"), first, op.integer("end_dim", -1))
 
 
 @handles("Tensor.unflatten", "nn.Unflatten")
-def unflatten(op: Operator) -> Results:
+def unflatten(op: PnnxOperator) -> Results:
     """One dimension becomes several."""
     x = op.x(0, "input", "self")
     axis = op.axis(op.integer("dim"), len(x.shape))
@@ -179,7 +179,7 @@ def unflatten(op: Operator) -> Results:
 
 
 @handles("torch.squeeze", "Tensor.squeeze")
-def squeeze(op: Operator) -> Results:
+def squeeze(op: PnnxOperator) -> Results:
     """Drops dimensions that are 1."""
     x = op.x(0, "input", "self")
     y = movement.squeezed(op, x, op.axes("dim", len(x.shape)))
@@ -187,14 +187,14 @@ def squeeze(op: Operator) -> Results:
 
 
 @handles("torch.unsqueeze", "Tensor.unsqueeze")
-def unsqueeze(op: Operator) -> Results:
+def unsqueeze(op: PnnxOperator) -> Results:
     """A new dimension."""
     x = op.x(0, "input", "self")
     return movement.unsqueezed(op, x, op.integer("dim"))
 
 
 @handles("Tensor.expand", "Tensor.expand_as")
-def expand(op: Operator) -> Results:
+def expand(op: PnnxOperator) -> Results:
     """Dimensions of 1 are repeated; -1 keeps one as it is."""
     x = op.x(0, "input", "self")
     if op.type.endswith("_as"):
@@ -205,7 +205,7 @@ def expand(op: Operator) -> Results:
 
 
 @handles("Tensor.repeat", "torch.tile")
-def repeat(op: Operator) -> Results:
+def repeat(op: PnnxOperator) -> Results:
     """Repeats every dimension."""
     x = op.x(0, "input", "self")
     counts = op.integers(next((n for n in ("sizes", "repeats", "dims") if op.has(n)), "sizes"))
@@ -213,7 +213,7 @@ def repeat(op: Operator) -> Results:
 
 
 @handles("torch.flip")
-def flip(op: Operator) -> Results:
+def flip(op: PnnxOperator) -> Results:
     """Dimensions in reverse."""
     x = op.x(0, "input")
     cuts = [(axis, -1, -FAR, -1) for axis in op.axes("dims", len(x.shape))]
@@ -221,7 +221,7 @@ def flip(op: Operator) -> Results:
 
 
 @handles("torch.roll")
-def roll(op: Operator) -> Results:
+def roll(op: PnnxOperator) -> Results:
     """Elements move along dimensions; what falls off comes in at the other end."""
     x = op.x(0, "input")
     shifts, dims = op.integers("shifts"), op.integers("dims")
@@ -242,7 +242,7 @@ _PADS["ReplicationPad"] = "replicate"
 
 
 @handles("F.pad", *(f"nn.{name}{d}d" for name in _PADS for d in (1, 2)))
-def pad(op: Operator) -> Results:
+def pad(op: PnnxOperator) -> Results:
     """Amounts are for the last dimension, then for the one before, and so on."""
     x = op.x(0, "input")
     rank = len(x.shape)
@@ -259,33 +259,33 @@ def pad(op: Operator) -> Results:
 
 
 @handles("nn.PixelShuffle", "F.pixel_shuffle")
-def pixel_shuffle(op: Operator) -> Results:
+def pixel_shuffle(op: PnnxOperator) -> Results:
     """Channels become pixels."""
     factor = op.integer("upscale_factor")
     return op.add("depth_to_space", op.x(0, "input"), block_size=factor, mode="crd")
 
 
 @handles("nn.PixelUnshuffle", "F.pixel_unshuffle")
-def pixel_unshuffle(op: Operator) -> Results:
+def pixel_unshuffle(op: PnnxOperator) -> Results:
     """Pixels become channels; the place within a block varies fastest."""
     return movement.pixel_unshuffle(op, op.x(0, "input"), op.integer("downscale_factor"))
 
 
 @handles("nn.ChannelShuffle", "F.channel_shuffle")
-def channel_shuffle(op: Operator) -> Results:
+def channel_shuffle(op: PnnxOperator) -> Results:
     """Interleaves groups of channels (ShuffleNet)."""
     return op.add("channel_shuffle", op.x(0, "input"), group=op.integer("groups"))
 
 
 @handles("Tensor.size", "torch.size")
-def size(op: Operator) -> Results:
+def size(op: PnnxOperator) -> Results:
     """Sizes, which are known."""
     x = op.x(0, "input", "self")
     return x.shape[op.axis(op.integer("dim"), len(x.shape))] if op.has("dim") else list(x.shape)
 
 
 @handles("torch.arange")
-def arange(op: Operator) -> Results:
+def arange(op: PnnxOperator) -> Results:
     """Numbers in steps."""
     start, end, step = op.real("start", 0.0), op.real("end"), op.real("step", 1.0)
     if step == 0 or not 0 < (end - start) / step < 2**20:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from trimtab.importers._layers import Value
-from trimtab.importers.pnnx_ops.operator import Operator, handles
+from trimtab.importers._graph import Value
+from trimtab.importers.pnnx_ops.operator import PnnxOperator, handles
 from trimtab.importers.vocabulary import normalization
 
 
-def _affine(op: Operator, shape: tuple[int, ...], first: int) -> normalization.Affine:
+def _affine(op: PnnxOperator, shape: tuple[int, ...], first: int) -> normalization.Affine:
     """Factors and offsets, as far as there are some; functions have them from `first` on."""
     parts = []
     for i, name in enumerate(("weight", "bias")):
@@ -21,7 +21,7 @@ def _affine(op: Operator, shape: tuple[int, ...], first: int) -> normalization.A
 
 
 @handles("nn.BatchNorm1d", "nn.BatchNorm2d", "nn.BatchNorm3d", "F.batch_norm")
-def batch_norm(op: Operator) -> Value:
+def batch_norm(op: PnnxOperator) -> Value:
     """By collected statistics."""
     x = op.x(0, "input")
     channels = (x.shape[1] if len(x.shape) > 1 else 0,)
@@ -35,7 +35,7 @@ def batch_norm(op: Operator) -> Value:
 
 
 @handles("nn.InstanceNorm1d", "nn.InstanceNorm2d", "nn.InstanceNorm3d", "F.instance_norm")
-def instance_norm(op: Operator) -> Value:
+def instance_norm(op: PnnxOperator) -> Value:
     """Each channel of each image over its pixels."""
     x = op.x(0, "input")
     if len(x.shape) < 3:
@@ -48,14 +48,14 @@ def instance_norm(op: Operator) -> Value:
 
 
 @handles("nn.GroupNorm", "F.group_norm")
-def group_norm(op: Operator) -> Value:
+def group_norm(op: PnnxOperator) -> Value:
     """Groups of channels over their pixels, then factors and offsets per channel."""
     x, group = op.x(0, "input"), op.integer("num_groups")
     affine = _affine(op, x.shape[1:2], 1)
     return normalization.group_norm(op, x, group, affine, op.real("eps", 1e-5))
 
 
-def _last_dims(op: Operator, x: Value) -> tuple[int, ...]:
+def _last_dims(op: PnnxOperator, x: Value) -> tuple[int, ...]:
     shape = op.integers("normalized_shape")
     if not shape or x.shape[-len(shape) :] != shape:
         raise op.invalid(f"its normalized_shape is {list(shape)}, of {list(x.shape)}")
@@ -63,7 +63,7 @@ def _last_dims(op: Operator, x: Value) -> tuple[int, ...]:
 
 
 @handles("nn.LayerNorm", "F.layer_norm")
-def layer_norm(op: Operator) -> Value:
+def layer_norm(op: PnnxOperator) -> Value:
     """The last dimensions by themselves."""
     x = op.x(0, "input")
     shape = _last_dims(op, x)
@@ -72,7 +72,7 @@ def layer_norm(op: Operator) -> Value:
 
 
 @handles("nn.RMSNorm", "F.rms_norm")
-def rms_norm(op: Operator) -> Value:
+def rms_norm(op: PnnxOperator) -> Value:
     """x / sqrt(mean(x^2) + eps), times factors."""
     x = op.x(0, "input")
     axis = len(x.shape) - len(_last_dims(op, x))
@@ -83,14 +83,14 @@ def rms_norm(op: Operator) -> Value:
 
 
 @handles("nn.LocalResponseNorm", "F.local_response_norm")
-def local_response_norm(op: Operator) -> Value:
+def local_response_norm(op: PnnxOperator) -> Value:
     """Across neighboring channels."""
     numbers = op.real("alpha", 1e-4), op.real("beta", 0.75), op.real("k", 1.0)
     return normalization.lrn(op, op.x(0, "input"), op.integer("size"), *numbers)
 
 
 @handles("F.normalize")
-def normalize(op: Operator) -> Value:
+def normalize(op: PnnxOperator) -> Value:
     """Length 1 along dimensions; lengths below eps are taken for eps."""
     x = op.x(0, "input")
     axes = tuple(op.axis(axis, len(x.shape)) for axis in op.integers("dim", 0, 1))

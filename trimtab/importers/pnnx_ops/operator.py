@@ -1,30 +1,28 @@
-"""What a handler sees of a PNNX operator: arguments, operands, weights, and how to add operators.
+"""A PNNX operator during its import: arguments, operands and weights.
 
-Operators are those of PyTorch under their names there, with its arguments and defaults. An operand
-is a tensor, or what is known when the network is imported: numbers and lists of them.
+Operators have PyTorch's names, arguments and defaults. An operand is a tensor, or a constant: a
+number, a word, or a list of these.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from trimtab.importers._handled_layer import HandledLayer, Place
+from trimtab.importers._graph import Array, ImportGraph, Value
 from trimtab.importers._handlers import Handlers
-from trimtab.importers._layers import Array, Value
+from trimtab.importers._layer import ImportedLayer, Place
 from trimtab.importers.pnnx_ops.graph import OperatorText, Static
+from trimtab.importers.pnnx_ops.weights import PnnxWeights
 from trimtab.program import Var
-
-if TYPE_CHECKING:
-    from trimtab.importers.pnnx_ops.network import OperandImport
 
 Operand = Value | Array | Static | list[Any]
 Results = Operand | tuple[Operand, ...]
 
-# Arguments that repeat what weights say, or that concern training, memory or gradients.
+# Arguments that follow from the weights, or that are for training, memory or gradients.
 HARMLESS = frozenset(
     (
         "in_channels",
@@ -63,63 +61,63 @@ HARMLESS = frozenset(
 )
 
 
-class Operator(HandledLayer):
-    """One operator while it is imported; operands are in the order of the file, or by keys."""
+class PnnxOperator(ImportedLayer):
+    """One operator; its operands have an index in the file, and possibly a key."""
 
-    def __init__(self, work: OperandImport, text: OperatorText) -> None:
+    def __init__(self, graph: ImportGraph, text: OperatorText, weights: PnnxWeights) -> None:
         title = f"'{text.name}' ({text.type}), line {text.line}"
         names = text.type, text.name, text.inputs, text.outputs
-        super().__init__(work, *names, where=text.where, title=title)
-        self._weights = work.weights
+        super().__init__(graph, *names, where=text.where, title=title)
+        self._weights = weights
         self._text = text
         self._read: set[str] = set()
 
     @property
     def positional(self) -> list[Operand]:
         """The operands in the order of the file."""
-        return [self._work.values[name] for name in self.inputs]
+        return [self._graph.values[name] for name in self.inputs]
 
     @property
     def _keyed(self) -> dict[str, Operand]:
         keys = self._text.keys.items()
-        return {key: self._work.values[name] for key, name in keys if name in self.inputs}
+        return {key: self._graph.values[name] for key, name in keys if name in self.inputs}
 
     def check_unread(self) -> None:
-        """Refuses arguments that a handler does not know: they may change the result."""
+        """Rejects arguments that the handler did not read, because they may change the result."""
         for name, value in self._text.params.items():
             if name not in self._read and not self.is_harmless(name):
                 raise self.unsupported(f"its argument {name}={value} is not known")
 
     def parameters(self) -> Mapping[str, Any]:
-        """Its arguments, those included that are operands and known; None is none."""
+        """All arguments except None, including those that are constant operands."""
         self._read.update(self._text.params)
-        given = self._text.params | self._keyed
+        arguments = self._text.params | self._keyed
         return {
             name: value
-            for name, value in given.items()
+            for name, value in arguments.items()
             if value is not None and not isinstance(value, Var | np.ndarray)
         }
 
     def is_harmless(self, name: str) -> bool:
-        """Whether an argument repeats what weights say, concerns training, or asks for nothing."""
+        """Whether an argument follows from the weights, is for training, or is off."""
         return name in HARMLESS or self._text.params.get(name) in (None, False)
 
     def stored_weights(self, place: Place, shape: Sequence[int], what: str) -> Array:
-        """The attribute of that name, or the constant operand of that key or number."""
-        if isinstance(place, str) and (found := self.weight(place, shape)) is not None:
-            return found
+        """The attribute with that name, or the constant operand with that key or index."""
+        if isinstance(place, str) and (weight := self.weight(place, shape)) is not None:
+            return weight
         value = self.known(place, what)
         self.check_shape(what, value.shape, shape)
         return value
 
-    # Arguments, from the line or from an operand that is known.
+    # Arguments, from the line or from a constant operand.
 
     def has(self, place: Place) -> bool:
-        """Whether an argument is given, and not None; or an operand, by its number."""
+        """Whether an argument is present and not None; or whether an operand is, by its index."""
         return self.static(place) is not None if isinstance(place, str) else super().has(place)
 
     def static(self, name: str, default: Static = None) -> Static:
-        """The argument as it is, None included."""
+        """The value of an argument, which may be None."""
         self._read.add(name)
         if name in self._keyed:
             value = self._keyed[name]
@@ -136,7 +134,7 @@ class Operator(HandledLayer):
         return int(value)
 
     def real(self, name: str, default: float | None = None) -> float:
-        """A real number."""
+        """A floating-point number."""
         return float(self._number(name, default))
 
     def boolean(self, name: str, default: bool) -> bool:
@@ -149,11 +147,11 @@ class Operator(HandledLayer):
         return default if value is None else str(value)
 
     def integers(self, name: str, count: int = 0, default: int | None = None) -> tuple[int, ...]:
-        """A list of integers; with `count`, one number stands for all of them."""
+        """A list of integers; a single number is repeated `count` times."""
         return tuple(int(value) for value in self.reals(name, count, default))
 
     def reals(self, name: str, count: int = 0, default: float | None = None) -> tuple[float, ...]:
-        """A list of numbers; with `count`, one number stands for all of them."""
+        """A list of numbers; a single number is repeated `count` times."""
         value = self.static(name)
         if value is None or value == []:
             if default is None:
@@ -179,14 +177,14 @@ class Operator(HandledLayer):
     # Operands and weights.
 
     def x(self, place: Place = 0, *keys: str) -> Value:
-        """The operand with one of these keys, else the one at `place`, which must be a tensor."""
+        """The tensor with one of these keys, otherwise the one at `place`."""
         for key in keys:
             if key in self._keyed:
                 return self._tensor(self._keyed[key])
         return self._tensor(self.operand(place))
 
     def key(self, place: Place) -> Hashable:
-        """What the file calls the operand with that key, or of that number."""
+        """The name of the operand with that key or index."""
         if not isinstance(place, str):
             return super().key(place)
         if place not in self._text.keys:
@@ -195,13 +193,13 @@ class Operator(HandledLayer):
 
     def known(self, place: Place, what: str) -> Array:
         """The value of a constant operand."""
-        found = self.x(place)
-        if found.data is None:
-            raise self.unsupported(f"its {what} is computed")
-        return found.data
+        tensor = self.x(place)
+        if tensor.data is None:
+            raise self.unsupported(f"its {what} must be constant")
+        return tensor.data
 
     def optional(self, i: int, *keys: str) -> Value | None:
-        """The operand with one of these keys, else operand `i` when operands have no keys."""
+        """The tensor with one of these keys, otherwise operand `i` if operands have no keys."""
         for key in keys:
             if key in self._keyed:
                 return self._tensor(self._keyed[key])
@@ -209,7 +207,7 @@ class Operator(HandledLayer):
         return self._tensor(operands[0]) if operands and operands[0] is not None else None
 
     def tensors(self) -> list[Value]:
-        """All operands, or the elements of a list that is the only one."""
+        """All operands; a list that is the only operand stands for its elements."""
         operands: list[Any] = self.positional
         if len(operands) == 1 and isinstance(operands[0], list):
             operands = operands[0]
@@ -219,42 +217,42 @@ class Operator(HandledLayer):
 
     def _tensor(self, operand: Operand) -> Value:
         if not isinstance(operand, Var):
-            raise self.unsupported("it reads what is no tensor")
+            raise self.unsupported("its operand is not a tensor")
         return operand
 
     def axes(self, name: str, rank: int) -> tuple[int, ...]:
-        """Dimensions counted from the front; all when none is given."""
+        """Non-negative axes; all axes if the argument is absent."""
         if self.static(name) in (None, []):
             return tuple(range(rank))
         return tuple(self.axis(axis, rank) for axis in self.integers(name))
 
     def weight(self, name: str, shape: Sequence[int] | None = None) -> Array | None:
-        """An attribute, of this shape; None when there is none."""
+        """A weight attribute, which must have this shape; None if it is absent."""
         if name not in self._text.attributes:
             return None
         array = self._weights.read(self._text, name)
         if shape is not None and array.shape != tuple(shape):
-            raise self.invalid(f"its {name} is {list(array.shape)}, not {list(shape)}")
+            raise self.invalid(f"its {name} has shape {list(array.shape)}, expected {list(shape)}")
         return array
 
     def constant_operand(self, name: str, i: int) -> Array | None:
-        """Weights as an attribute (of modules) or as a constant operand (of functions)."""
+        """Weights: an attribute of a module, or a constant operand of a function."""
         if name in self._text.attributes:
             return self.weight(name)
         operand = None if self.type.startswith("nn.") else self.optional(i, name)
         if operand is None:
             return None
         if operand.data is None:
-            raise self.unsupported(f"its {name} is computed")
+            raise self.unsupported(f"its {name} must be constant")
         return operand.data
 
     def swap(self, x: Value, a: int, b: int) -> Value:
-        """`x` with two dimensions exchanged."""
+        """`x` with two axes swapped."""
         order = list(range(len(x.shape)))
         a, b = self.axis(a, len(order)), self.axis(b, len(order))
         order[a], order[b] = order[b], order[a]
         return self.transpose(x, order)
 
 
-HANDLERS = Handlers[Operator](__name__)
+HANDLERS = Handlers[PnnxOperator](__name__)
 handles = HANDLERS.handles

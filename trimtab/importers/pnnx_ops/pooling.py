@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from trimtab.importers._layers import Value
-from trimtab.importers.pnnx_ops.operator import Operator, handles
+from trimtab.importers._graph import Value
+from trimtab.importers.pnnx_ops.operator import PnnxOperator, handles
 from trimtab.importers.vocabulary import pooling as pools
 from trimtab.importers.vocabulary.window import Window, image, plane, restore
 
@@ -16,7 +16,7 @@ def _types(name: str, function: str) -> tuple[str, ...]:
 
 
 @handles(*_types("MaxPool", "max_pool"), *_types("AvgPool", "avg_pool"))
-def pool(op: Operator) -> Value:
+def pool(op: PnnxOperator) -> Value:
     """Maximum or mean over a window; without strides windows do not overlap."""
     spatial = int(op.type[-2])
     given = op.x(0, "input")
@@ -41,7 +41,7 @@ def pool(op: Operator) -> Value:
     return restore(op, op.scaled(y, area / divisor if divisor else 1.0), spatial, given)
 
 
-def _check_places(op: Operator) -> None:
+def _check_places(op: PnnxOperator) -> None:
     if op.boolean("return_indices", False) and len(op.outputs) > 1:
         raise op.unsupported("it returns places")
 
@@ -50,7 +50,7 @@ def _check_places(op: Operator) -> None:
     *_types("AdaptiveMaxPool", "adaptive_max_pool"),
     *_types("AdaptiveAvgPool", "adaptive_avg_pool"),
 )
-def adaptive(op: Operator) -> Value:
+def adaptive(op: PnnxOperator) -> Value:
     """To a size; None or 0 stands for that of the input."""
     spatial = int(op.type[-2])
     given = op.x(0, "input")

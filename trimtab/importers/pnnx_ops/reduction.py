@@ -6,19 +6,19 @@ import math
 
 import numpy as np
 
-from trimtab.importers._layers import Value
-from trimtab.importers.pnnx_ops.operator import Operator, handles
+from trimtab.importers._graph import Value
+from trimtab.importers.pnnx_ops.operator import PnnxOperator, handles
 from trimtab.importers.vocabulary.reduction import arg_max, at_least_a_vector, reduced
 
 
-def _reduced(op: Operator, kind: str, x: Value, axes: tuple[int, ...]) -> Value:
+def _reduced(op: PnnxOperator, kind: str, x: Value, axes: tuple[int, ...]) -> Value:
     """`x` reduced, without the dimensions that are 1 now unless they stay."""
     y = reduced(op, kind, x, axes, keep_dims=op.boolean("keepdim", False))
     return at_least_a_vector(op, y)
 
 
 @handles("torch.mean", "torch.sum", "torch.amax", "torch.amin")
-def reduce(op: Operator) -> Value:
+def reduce(op: PnnxOperator) -> Value:
     """Over some dimensions, or all."""
     x = op.x(0, "input")
     kind = op.type.removeprefix("torch.").removeprefix("a")
@@ -26,7 +26,7 @@ def reduce(op: Operator) -> Value:
 
 
 @handles("torch.max", "torch.min")
-def extremum(op: Operator) -> Value | tuple[Value, ...]:
+def extremum(op: PnnxOperator) -> Value | tuple[Value, ...]:
     """Over all dimensions, or over one; then also the places of maxima."""
     x = op.x(0, "input")
     axes = op.axes("dim", len(x.shape))
@@ -38,20 +38,20 @@ def extremum(op: Operator) -> Value | tuple[Value, ...]:
     return values, _places(op, x, axes[0])
 
 
-def _places(op: Operator, x: Value, axis: int) -> Value:
+def _places(op: PnnxOperator, x: Value, axis: int) -> Value:
     keep = op.boolean("keepdim", False)
     return at_least_a_vector(op, arg_max(op, x, axis, keep_dims=keep))
 
 
 @handles("torch.argmax")
-def arg_maximum(op: Operator) -> Value:
+def arg_maximum(op: PnnxOperator) -> Value:
     """Where the maximum is along a dimension."""
     x = op.x(0, "input")
     return _places(op, x if op.has("dim") else op.reshape(x, (-1,)), op.integer("dim", 0))
 
 
 @handles("torch.norm")
-def norm(op: Operator) -> Value:
+def norm(op: PnnxOperator) -> Value:
     """Sum of amounts, or root of the sum of squares."""
     x = op.x(0, "input")
     order = op.static("p", 2)
@@ -62,14 +62,14 @@ def norm(op: Operator) -> Value:
 
 
 @handles("torch.logsumexp")
-def log_sum_exp(op: Operator) -> Value:
+def log_sum_exp(op: PnnxOperator) -> Value:
     """max + ln(sum(e^(x - max)))."""
     x = op.x(0, "input")
     return _reduced(op, "log_sum_exp", x, op.axes("dim", len(x.shape)))
 
 
 @handles("torch.var", "torch.std")
-def spread(op: Operator) -> Value:
+def spread(op: PnnxOperator) -> Value:
     """Variance, or its root; as estimated from a sample unless told otherwise."""
     x = op.x(0, "input")
     axes = op.axes("dim", len(x.shape))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from trimtab.importers._layers import Value
-from trimtab.importers.pnnx_ops.operator import Operator, handles
+from trimtab.importers._graph import Value
+from trimtab.importers.pnnx_ops.operator import PnnxOperator, handles
 from trimtab.importers.vocabulary import resize as images
 from trimtab.importers.vocabulary.window import image, plane, restore
 
@@ -27,7 +27,7 @@ _HOW = {
 
 
 @handles("nn.Upsample", "F.interpolate", "F.upsample", *_MODES)
-def resize(op: Operator) -> Value:
+def resize(op: PnnxOperator) -> Value:
     """To a size, or by factors; with factors, they say where pixels lie."""
     given = op.x(0, "input")
     spatial = len(given.shape) - 2

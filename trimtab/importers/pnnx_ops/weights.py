@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from trimtab.importers._files import WeightsFile, unreadable
-from trimtab.importers._layers import Array, UnsupportedFormError
+from trimtab.importers._graph import Array, UnsupportedFormError
 from trimtab.importers.pnnx_ops.graph import OperatorText
 
 # Element types of files: how they are stored, and what the engine gets.
@@ -26,7 +26,7 @@ _DTYPES = {
 }
 
 
-class Weights(WeightsFile):
+class PnnxWeights(WeightsFile):
     """The archive; none without a file."""
 
     text, suffix = ".pnnx.param", ".pnnx.bin"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from trimtab.importers._layers import Operand, Value
-from trimtab.importers.tflite_ops.forms import Blocks, Image, Results
-from trimtab.importers.tflite_ops.node import Node, handles
+from trimtab.importers._graph import Operand, Value
+from trimtab.importers.tflite_ops.forms import Blocks, NchwImage, Results
+from trimtab.importers.tflite_ops.node import TfliteNode, handles
 from trimtab.importers.vocabulary.convolution import convolve, deconvolve
 from trimtab.importers.vocabulary.pooling import Kind
 from trimtab.importers.vocabulary.pooling import pool as windowed_pool
@@ -17,7 +17,7 @@ _SAME, _VALID = 0, 1
 
 
 def _window(
-    node: Node, options: Any, size: Sequence[int], kernel: Pair, dilations: Pair = (1, 1)
+    node: TfliteNode, options: Any, size: Sequence[int], kernel: Pair, dilations: Pair = (1, 1)
 ) -> Window:
     """The window of an operator; SAME puts the odd pixel at the end."""
     window = Window(kernel, (options.StrideH(), options.StrideW()), dilations=dilations)
@@ -26,7 +26,7 @@ def _window(
 
 
 @handles("CONV_2D")
-def convolution(node: Node) -> Results:
+def convolution(node: TfliteNode) -> Results:
     """Weights [m, kh, kw, c / groups]."""
     x = _image(node)
     weight = node.weights(1, (-1, -1, -1, -1), (0, 3, 1, 2))
@@ -37,7 +37,7 @@ def convolution(node: Node) -> Results:
 
 
 @handles("DEPTHWISE_CONV_2D")
-def depthwise_convolution(node: Node) -> Results:
+def depthwise_convolution(node: TfliteNode) -> Results:
     """Weights [1, kh, kw, c * multiplier]."""
     x = _image(node)
     weight = node.weights(1, (1, -1, -1, -1), (3, 0, 1, 2))
@@ -46,13 +46,13 @@ def depthwise_convolution(node: Node) -> Results:
     return _convolved(node, node.options("DepthwiseConv2DOptions"), weight, x.shape[1])
 
 
-def _image(node: Node) -> Value:
+def _image(node: TfliteNode) -> Value:
     """The image, or the one whose blocks are convolved."""
     blocks = node.blocks()
     return blocks.value if blocks else node.image()
 
 
-def _convolved(node: Node, options: Any, weight: Operand, group: int) -> Results:
+def _convolved(node: TfliteNode, options: Any, weight: Operand, group: int) -> Results:
     kernel, bias = (weight.shape[2], weight.shape[3]), node.bias(2, weight.shape[0])
     blocks, dilations = node.blocks(), (options.DilationHFactor(), options.DilationWFactor())
     if blocks and options.Padding() == _VALID:
@@ -65,11 +65,11 @@ def _convolved(node: Node, options: Any, weight: Operand, group: int) -> Results
     x = node.image()
     window = _window(node, options, x.shape[2:], kernel, dilations)
     y = convolve(node, x, weight, bias, window, group)
-    return Image(node.activated(y, options.FusedActivationFunction()))
+    return NchwImage(node.activated(y, options.FusedActivationFunction()))
 
 
 @handles("TRANSPOSE_CONV")
-def transposed_convolution(node: Node) -> Results:
+def transposed_convolution(node: TfliteNode) -> Results:
     """The size of the result, weights [m, kh, kw, c], x."""
     options, x = node.options("TransposeConvOptions"), node.image(2)
     size = node.ints(0, "output size")
@@ -84,14 +84,14 @@ def transposed_convolution(node: Node) -> Results:
     window = window.padded((*begin, *(max(0, end) for end in ends)))
     extra = max(0, -ends[0]), max(0, -ends[1])
     y = deconvolve(node, x, weight, node.bias(3, outputs, x=2), window, 1, extra)
-    return Image(node.activated(y, options.FusedActivationFunction()))
+    return NchwImage(node.activated(y, options.FusedActivationFunction()))
 
 
 @handles("MAX_POOL_2D", "AVERAGE_POOL_2D")
-def pool(node: Node) -> Results:
+def pool(node: TfliteNode) -> Results:
     """Means do not count padding."""
     options, x = node.options("Pool2DOptions"), node.image()
     kind: Kind = "max" if node.type == "MAX_POOL_2D" else "average"
     kernel = options.FilterHeight(), options.FilterWidth()
     y = windowed_pool(node, kind, x, _window(node, options, x.shape[2:], kernel))
-    return Image(node.activated(y, options.FusedActivationFunction()))
+    return NchwImage(node.activated(y, options.FusedActivationFunction()))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from trimtab.importers._layers import Array, Value
+from trimtab.importers._graph import Array, Value
 from trimtab.importers.tflite_ops.forms import Results, form
-from trimtab.importers.tflite_ops.node import HANDLERS, Node, handles
+from trimtab.importers.tflite_ops.node import HANDLERS, TfliteNode, handles
 from trimtab.importers.vocabulary import activation, elementwise
 from trimtab.importers.vocabulary.functions import Function, handle_functions
 from trimtab.importers.vocabulary.movement import TO_CHANNELS_FIRST
@@ -25,7 +25,7 @@ _BINARY = {
 }
 
 
-def _applied(node: Node, function: Function) -> Results:
+def _applied(node: TfliteNode, function: Function) -> Results:
     x, image = node.either()
     return form(function(node, x), image)
 
@@ -55,14 +55,14 @@ handle_functions(
 
 
 @handles("LEAKY_RELU")
-def leaky_relu(node: Node) -> Results:
+def leaky_relu(node: TfliteNode) -> Results:
     """x, or alpha x."""
     x, image = node.either()
     return form(node.add("leaky_relu", x, alpha=node.options("LeakyReluOptions").Alpha()), image)
 
 
 @handles("GELU")
-def gelu(node: Node) -> Results:
+def gelu(node: TfliteNode) -> Results:
     """The engine's alpha selects the approximation."""
     x, image = node.either()
     approximate = node.has_options("GeluOptions") and node.options("GeluOptions").Approximate()
@@ -70,7 +70,7 @@ def gelu(node: Node) -> Results:
 
 
 @handles("PRELU")
-def prelu(node: Node) -> Results:
+def prelu(node: TfliteNode) -> Results:
     """The slope, often [1, 1, c], is broadcast to x."""
     x, image = node.either()
     slope = node.numbers(1, "slope")
@@ -84,7 +84,7 @@ def _turned(value: Array) -> Array:
     return np.ascontiguousarray(lifted.transpose(TO_CHANNELS_FIRST))
 
 
-def _pair(node: Node) -> tuple[Value, Value, bool]:
+def _pair(node: TfliteNode) -> tuple[Value, Value, bool]:
     """Both operands in one form: as images if one is, and the other can be seen so."""
     shapes = [node.shape(i) for i in range(2)]
     image = any(node.is_image(i) for i in range(2)) and all(
@@ -103,7 +103,7 @@ def _pair(node: Node) -> tuple[Value, Value, bool]:
 
 
 @handles(*_BINARY)
-def binary(node: Node) -> Results:
+def binary(node: TfliteNode) -> Results:
     """numpy's broadcasting; some have a fused activation."""
     op, options = _BINARY[node.type]
     if node.is_known(0) and node.is_known(1):
@@ -116,13 +116,13 @@ def binary(node: Node) -> Results:
 
 
 @handles("SQUARED_DIFFERENCE")
-def squared_difference(node: Node) -> Results:
+def squared_difference(node: TfliteNode) -> Results:
     """(a - b)^2."""
     a, b, image = _pair(node)
     return form(activation.square(node, node.add("sub", a, b)), image)
 
 
 @handles("ADD_N")
-def add_n(node: Node) -> Results:
+def add_n(node: TfliteNode) -> Results:
     """The sum of any number of operands."""
     return node.combined("add", node.xs())

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from trimtab.importers._handled_layer import HandledLayer
-from trimtab.importers._layers import Operand, Value
+from trimtab.importers._graph import Operand, Value
+from trimtab.importers._layer import ImportedLayer
 from trimtab.importers.vocabulary.movement import TO_CHANNELS_FIRST, TO_CHANNELS_LAST
 
 
 @dataclass(frozen=True)
-class Image:
+class NchwImage:
     """A value [n, c, h, w] that stands for a tensor [n, h, w, c]."""
 
     value: Value
@@ -30,7 +30,7 @@ class Image:
         """The shape of the tensor that it stands for."""
         return tuple(self.value.shape[i] for i in TO_CHANNELS_LAST)
 
-    def made(self, layer: HandledLayer) -> Value:
+    def made(self, layer: ImportedLayer) -> Value:
         """The tensor that it stands for."""
         return layer.transpose(self.value, TO_CHANNELS_LAST)
 
@@ -55,7 +55,7 @@ class Blocks:
         rows, columns = self.block
         return rows * columns * n, (h + top + bottom) // rows, (w + left + right) // columns, c
 
-    def made(self, layer: HandledLayer) -> Value:
+    def made(self, layer: ImportedLayer) -> Value:
         """The tensor that it stands for."""
         top, left, bottom, right = self.pads
         x = layer.transpose(self.value, TO_CHANNELS_LAST)
@@ -67,23 +67,23 @@ class Blocks:
         return layer.reshape(layer.transpose(x, (2, 4, 0, 1, 3, 5)), self.shape)
 
 
-Form = Operand | Image | Blocks
+Form = Operand | NchwImage | Blocks
 Results = Form | tuple[Form, ...]
 
 
 def value_of(found: Form) -> Operand:
     """What a tensor stands for, in the form that is there."""
-    return found.value if isinstance(found, (Image, Blocks)) else found
+    return found.value if isinstance(found, (NchwImage, Blocks)) else found
 
 
 def with_value(found: Form, value: Value) -> Form:
     """Another value in the same form."""
-    return replace(found, value=value) if isinstance(found, (Image, Blocks)) else value
+    return replace(found, value=value) if isinstance(found, (NchwImage, Blocks)) else value
 
 
 def form(value: Value, image: bool) -> Form:
     """The result of a handler that kept the form of its operand."""
-    return Image(value) if image else value
+    return NchwImage(value) if image else value
 
 
 class Forms:
@@ -100,10 +100,10 @@ class Forms:
             self._plain.pop(key, None)
             self._images.pop(key, None)
 
-    def plain(self, key: Hashable, layer: HandledLayer) -> Operand:
+    def plain(self, key: Hashable, layer: ImportedLayer) -> Operand:
         """A tensor as the file has it."""
         found = self._values[key]
-        if not isinstance(found, (Image, Blocks)):
+        if not isinstance(found, (NchwImage, Blocks)):
             return found
         if key not in self._plain:
             self._plain[key] = found.made(layer)
@@ -111,12 +111,12 @@ class Forms:
 
     def is_image(self, key: Hashable) -> bool:
         """Whether a tensor is there as an image already."""
-        return isinstance(self._values[key], Image) or key in self._images
+        return isinstance(self._values[key], NchwImage) or key in self._images
 
-    def image(self, key: Hashable, layer: HandledLayer) -> Value:
+    def image(self, key: Hashable, layer: ImportedLayer) -> Value:
         """A tensor of four dimensions as an image of the engine."""
         found = self._values[key]
-        if isinstance(found, Image):
+        if isinstance(found, NchwImage):
             return found.value
         if key not in self._images:
             x = self.plain(key, layer)

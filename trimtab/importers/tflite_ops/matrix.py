@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 from trimtab.importers.tflite_ops.forms import Results
-from trimtab.importers.tflite_ops.node import Node, handles
+from trimtab.importers.tflite_ops.node import TfliteNode, handles
 from trimtab.importers.vocabulary.matrix import flipped, mat_mul, product
 
 
 @handles("FULLY_CONNECTED")
-def fully_connected(node: Node) -> Results:
+def fully_connected(node: TfliteNode) -> Results:
     """x as rows of k, weights [n, k]."""
     options, x = node.options("FullyConnectedOptions"), node.x(0)
     if options.WeightsFormat():
@@ -27,7 +27,7 @@ def fully_connected(node: Node) -> Results:
 
 
 @handles("BATCH_MATMUL")
-def batch_mat_mul(node: Node) -> Results:
+def batch_mat_mul(node: TfliteNode) -> Results:
     """numpy.matmul, with transpositions."""
     options = node.options("BatchMatMulOptions")
     a, b = node.x(0), node.numbers(1, "operand") if node.is_known(1) else node.x(1)

@@ -19,7 +19,7 @@ import tflite
 
 from trimtab.errors import ModelFileError, UnsupportedOperatorError
 from trimtab.importers._files import read_bytes
-from trimtab.importers._layers import Array
+from trimtab.importers._graph import Array
 from trimtab.program import Quantization
 
 LIMIT_BYTES = 2**32
@@ -47,7 +47,7 @@ _PLACEHOLDER = 127  # what the old one-byte field holds when the operator's numb
 
 
 @dataclass(frozen=True)
-class Tensor:
+class TfliteTensor:
     """A tensor; `signature` has -1 where a dimension is free. `data` is None when it is computed.
 
     `scales`, `zeros` and `axis` say what integers stand for. The elements of one that `is_sparse`
@@ -73,7 +73,7 @@ class Tensor:
 
 
 @dataclass(frozen=True)
-class Operator:
+class TfliteOperator:
     """An operator: operands by index, -1 where one is left out; `table` holds its options, `custom`
     those of a custom one, as it has written them.
     """
@@ -87,16 +87,16 @@ class Operator:
 
 
 @dataclass(frozen=True)
-class Model:
+class TfliteModel:
     """The first subgraph."""
 
-    tensors: Sequence[Tensor]
-    operators: Sequence[Operator]
+    tensors: Sequence[TfliteTensor]
+    operators: Sequence[TfliteOperator]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
 
 
-def read(path: Path) -> Model:
+def read(path: Path) -> TfliteModel:
     """The model at `path`; ModelFileError when it is not one."""
     data = read_bytes(path, LIMIT_BYTES)
     if data[4:8] != b"TFL3":
@@ -106,7 +106,7 @@ def read(path: Path) -> Model:
             hint="convert the network with tf.lite.TFLiteConverter",
         )
     try:
-        return _Reader(data, str(path)).model()
+        return _ModelReader(data, str(path)).model()
     except UnsupportedOperatorError:
         raise
     except Exception as error:
@@ -125,7 +125,7 @@ def _names() -> dict[int, str]:
     return {n: name for name, n in found if isinstance(n, int) and not name.startswith("_")}
 
 
-class _Reader:
+class _ModelReader:
     def __init__(self, data: bytes, path: str) -> None:
         self._data, self._path = data, path
         # Vectors of an honest file do not overlap, so that all together fit into it.
@@ -148,7 +148,7 @@ class _Reader:
         read = getattr(table, name)
         return [read(i) for i in range(count)]
 
-    def model(self) -> Model:
+    def model(self) -> TfliteModel:
         model = tflite.Model.GetRootAs(self._data, 0)
         codes = [self._code(code) for code in self._tables(model, "OperatorCodes")]
         buffers = self._tables(model, "Buffers")
@@ -171,7 +171,7 @@ class _Reader:
         wrong += [i for i in (*inputs, *outputs) if not 0 <= i < len(tensors)]
         if wrong:
             raise ValueError(f"tensor {wrong[0]} is used, it has {len(tensors)}")
-        return Model(tensors, operators, inputs, outputs)
+        return TfliteModel(tensors, operators, inputs, outputs)
 
     def _code(self, code: Any) -> str:
         number = max(code.BuiltinCode(), code.DeprecatedBuiltinCode())
@@ -183,7 +183,7 @@ class _Reader:
         self._count(len(value or b""), 1)
         return (value or b"").decode("utf-8", errors="replace")
 
-    def _tensor(self, tensor: Any, index: int, buffers: list[Any]) -> Tensor:
+    def _tensor(self, tensor: Any, index: int, buffers: list[Any]) -> TfliteTensor:
         shape = self._numbers(tensor, "Shape")
         signature = self._numbers(tensor, "ShapeSignature") or shape
         if max(len(shape), len(signature)) > _MOST_DIMENSIONS:
@@ -201,7 +201,7 @@ class _Reader:
         is_sparse = tensor.Sparsity() is not None
         type = int(tensor.Type())
         data = None if is_sparse else self._buffer(tensor.Buffer(), type, shape, buffers)
-        return Tensor(name, shape, signature, type, data, scales, zeros, axis, is_sparse)
+        return TfliteTensor(name, shape, signature, type, data, scales, zeros, axis, is_sparse)
 
     def _buffer(
         self, index: int, type: int, shape: tuple[int, ...], buffers: list[Any]
@@ -235,11 +235,11 @@ class _Reader:
             )
         return np.frombuffer(data, dtype).reshape(shape)
 
-    def _operator(self, op: Any, codes: list[str]) -> Operator:
+    def _operator(self, op: Any, codes: list[str]) -> TfliteOperator:
         code = op.OpcodeIndex()
         if not 0 <= code < len(codes):
             raise ValueError(f"operator code {code} is used, it has {len(codes)}")
-        return Operator(
+        return TfliteOperator(
             codes[code],
             self._numbers(op, "Inputs"),
             self._numbers(op, "Outputs"),
@@ -249,7 +249,7 @@ class _Reader:
         )
 
 
-def options(operator: Operator, name: str) -> Any:
+def options(operator: TfliteOperator, name: str) -> Any:
     """The options of an operator as the class `name` of the package; None when it has none."""
     if operator.table is None or operator.options_type != getattr(tflite.BuiltinOptions, name):
         return None
@@ -258,7 +258,7 @@ def options(operator: Operator, name: str) -> Any:
     return found
 
 
-def all_options(operator: Operator) -> dict[str, Any]:
+def all_options(operator: TfliteOperator) -> dict[str, Any]:
     """The options of an operator that has some, by the names of TFLite's schema; lists as lists."""
     types = {number: name for name, number in vars(tflite.BuiltinOptions).items()}
     found = options(operator, types[operator.options_type])

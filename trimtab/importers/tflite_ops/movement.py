@@ -9,13 +9,13 @@ import numpy as np
 
 from trimtab.importers.tflite_ops.forms import Results, form
 from trimtab.importers.tflite_ops.model import DTYPES
-from trimtab.importers.tflite_ops.node import Node, handles
+from trimtab.importers.tflite_ops.node import TfliteNode, handles
 from trimtab.importers.vocabulary import movement
 from trimtab.importers.vocabulary.movement import FAR, TO_CHANNELS_LAST
 
 
 @handles("RESHAPE")
-def reshape(node: Node) -> Results:
+def reshape(node: TfliteNode) -> Results:
     """The shape is an input, or an option of old models; -1 takes what is left."""
     if node.has(1):
         return node.reshape(node.operand(), node.ints(1, "shape"))
@@ -25,7 +25,7 @@ def reshape(node: Node) -> Results:
 
 
 @handles("SQUEEZE")
-def squeeze(node: Node) -> Results:
+def squeeze(node: TfliteNode) -> Results:
     """Drops the given dimensions, or all that are 1."""
     shape, options = node.shape(), node.options("SqueezeOptions")
     given = [options.SqueezeDims(i) for i in range(min(9, options.SqueezeDimsLength()))]
@@ -35,14 +35,14 @@ def squeeze(node: Node) -> Results:
 
 
 @handles("EXPAND_DIMS")
-def expand_dims(node: Node) -> Results:
+def expand_dims(node: TfliteNode) -> Results:
     """Adds a dimension of 1."""
     (axis,) = node.ints(1, "axis")
     return movement.unsqueezed(node, node.operand(), axis)
 
 
 @handles("TRANSPOSE")
-def transpose(node: Node) -> Results:
+def transpose(node: TfliteNode) -> Results:
     """A permutation; an image may get the order that it has already."""
     order = node.ints(1, "permutation")
     if node.is_image() and max(order, default=0) < 4:
@@ -51,7 +51,7 @@ def transpose(node: Node) -> Results:
 
 
 @handles("CONCATENATION")
-def concatenation(node: Node) -> Results:
+def concatenation(node: TfliteNode) -> Results:
     """Along an axis; images stay images if all can be."""
     options, rank = node.options("ConcatenationOptions"), len(node.shape())
     axis = node.axis(options.Axis(), rank)
@@ -65,13 +65,13 @@ def concatenation(node: Node) -> Results:
 
 
 @handles("PACK")
-def pack(node: Node) -> Results:
+def pack(node: TfliteNode) -> Results:
     """Joins along a new axis."""
     return movement.stack(node, node.operands(), node.options("PackOptions").Axis())
 
 
 @handles("UNPACK")
-def unpack(node: Node) -> Results:
+def unpack(node: TfliteNode) -> Results:
     """Cuts into parts of one, without their dimension."""
     axis = node.axis(node.options("UnpackOptions").Axis())
     if node.shape()[axis] != len(node.outputs):
@@ -80,7 +80,7 @@ def unpack(node: Node) -> Results:
 
 
 @handles("SPLIT", "SPLIT_V")
-def split(node: Node) -> Results:
+def split(node: TfliteNode) -> Results:
     """Into equal parts, or parts of given sizes, of which one may be -1."""
     equal = node.type == "SPLIT"
     source = 1 if equal else 0
@@ -96,7 +96,7 @@ def split(node: Node) -> Results:
 
 
 def _sliced(
-    node: Node, starts: Sequence[int], ends: Sequence[int], steps: Sequence[int]
+    node: TfliteNode, starts: Sequence[int], ends: Sequence[int], steps: Sequence[int]
 ) -> Results:
     """One bound for every dimension of the file."""
     rank, image = len(starts), node.is_image()
@@ -107,7 +107,7 @@ def _sliced(
 
 
 @handles("SLICE")
-def slice_(node: Node) -> Results:
+def slice_(node: TfliteNode) -> Results:
     """Begin and size; -1: to the end."""
     shape, begin, size = node.shape(), node.ints(1, "begin"), node.ints(2, "size")
     if not len(shape) == len(begin) == len(size):
@@ -117,7 +117,7 @@ def slice_(node: Node) -> Results:
 
 
 @handles("STRIDED_SLICE")
-def strided_slice(node: Node) -> Results:
+def strided_slice(node: TfliteNode) -> Results:
     """Bounds with masks: open ends, dimensions that are taken at one place and dropped."""
     options, shape = node.options("StridedSliceOptions"), node.shape()
     if options.EllipsisMask() or options.NewAxisMask():
@@ -145,7 +145,7 @@ def strided_slice(node: Node) -> Results:
 
 
 @handles("PAD", "PADV2", "MIRROR_PAD")
-def pad(node: Node) -> Results:
+def pad(node: TfliteNode) -> Results:
     """Pairs of amounts for every dimension."""
     rank, amounts = len(node.shape()), node.known(1, "amounts")
     if amounts.shape != (rank, 2):
@@ -165,13 +165,13 @@ def pad(node: Node) -> Results:
 
 
 @handles("SHAPE")
-def shape(node: Node) -> Results:
+def shape(node: TfliteNode) -> Results:
     """Known, as all shapes are."""
     return np.array(node.shape(), np.int32)
 
 
 @handles("GATHER")
-def gather(node: Node) -> Results:
+def gather(node: TfliteNode) -> Results:
     """Along an axis, at indices of any shape."""
     options = node.options("GatherOptions")
     if options.BatchDims():
@@ -180,7 +180,7 @@ def gather(node: Node) -> Results:
 
 
 @handles("TILE", "BROADCAST_TO")
-def repeat(node: Node) -> Results:
+def repeat(node: TfliteNode) -> Results:
     """Repeats dimensions, or broadcasts to a shape."""
     wanted = node.ints(1, "shape")
     if node.type == "BROADCAST_TO":
@@ -191,7 +191,7 @@ def repeat(node: Node) -> Results:
 
 
 @handles("FILL")
-def fill(node: Node) -> Results:
+def fill(node: TfliteNode) -> Results:
     """One value in a shape."""
     dims, value = node.ints(0, "shape"), node.known(1, "value")
     node.check_elements(dims)
@@ -199,7 +199,7 @@ def fill(node: Node) -> Results:
 
 
 @handles("RANGE")
-def range_(node: Node) -> Results:
+def range_(node: TfliteNode) -> Results:
     """From start to limit, by a step."""
     start, limit, delta = (node.known(i, "bounds").reshape(-1)[0] for i in range(3))
     if delta == 0:
@@ -209,7 +209,7 @@ def range_(node: Node) -> Results:
 
 
 @handles("QUANTIZE", "DEQUANTIZE")
-def quantize(node: Node) -> Results:
+def quantize(node: TfliteNode) -> Results:
     """The same real numbers: what integers of a tensor stand for says the tensor. Constants may be
     float16 or integers.
     """
@@ -222,7 +222,7 @@ def quantize(node: Node) -> Results:
 
 
 @handles("CAST")
-def cast(node: Node) -> Results:
+def cast(node: TfliteNode) -> Results:
     """To the type of the output."""
     code = DTYPES.get(node.output_type())
     if code is None:

@@ -1,25 +1,21 @@
-"""The operators of a TFLite model in their order, one after the other into a program."""
+"""Imports a TFLite model operator by operator."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import Any
 
 from trimtab.errors import ImportModelError
-from trimtab.importers._handled_layer import HandledLayer
-from trimtab.importers._inputs import Declared, declared_inputs
-from trimtab.importers._layers import LayerImport, Value
+from trimtab.importers._graph import Value
+from trimtab.importers._inputs import Declared, Shapes, declared_inputs
+from trimtab.importers._layer import ImportedLayer
+from trimtab.importers._walk import NetworkImport
 from trimtab.importers.tflite_ops.forms import Blocks, Form, Forms, value_of, with_value
-from trimtab.importers.tflite_ops.model import Model, Tensor, read
-from trimtab.importers.tflite_ops.node import HANDLERS, Node
+from trimtab.importers.tflite_ops.model import TfliteModel, TfliteTensor, read
+from trimtab.importers.tflite_ops.node import HANDLERS, TfliteNode
 from trimtab.importers.vocabulary.quantization import dequantized, quantized
 from trimtab.program import Program, Quantization, Var
-
-if TYPE_CHECKING:
-    from trimtab.importers import Shapes
 
 _INPUT_DTYPES = {0: "f32", 2: "i32", 3: "u8", 4: "i64", 6: "bool", 9: "i8"}
 
@@ -27,58 +23,60 @@ _INPUT_DTYPES = {0: "f32", 2: "i32", 3: "u8", 4: "i64", 6: "bool", 9: "i8"}
 def load(path: Path, inputs: Shapes) -> Program:
     """The program of the model at `path`."""
     model = read(path)
-    work = TensorImport(path, model)
+    walk = TfliteImport(path, model)
     for index, shape in _inputs(path, model, inputs).items():
         tensor = model.tensors[index]
-        work.add_tensor(index, work.add_input(tensor.name, shape, _INPUT_DTYPES[tensor.type]))
+        walk.add_tensor(index, walk.add_input(tensor.name, shape, _INPUT_DTYPES[tensor.type]))
     for index, op in enumerate(model.operators):
-        work.add(Node(work, op, index))
+        walk.add(TfliteNode(walk, op, index, model, walk.forms))
     outputs: dict[str, Hashable] = {}
     for index in dict.fromkeys(model.outputs):
         name = model.tensors[index].name
         outputs[f"{name}_{index}" if name in outputs else name] = index
-    return work.finish(outputs)
+    return walk.finish(outputs)
 
 
-def _inputs(path: Path, model: Model, given: Shapes) -> dict[int, tuple[int, ...]]:
-    """The shape of every input, by the number of the tensor."""
-    found = {model.tensors[i].name: i for i in model.inputs}
-    if len(found) != len(model.inputs):
-        raise ImportModelError("two inputs have one name", where=str(path))
-    for name, index in found.items():
+def _inputs(path: Path, model: TfliteModel, shapes: Shapes) -> dict[int, tuple[int, ...]]:
+    """The shape of every input, by the index of its tensor."""
+    indices = {model.tensors[i].name: i for i in model.inputs}
+    if len(indices) != len(model.inputs):
+        raise ImportModelError(
+            "two inputs have the same name", where=str(path), hint="rename one and convert again"
+        )
+    for name, index in indices.items():
         if model.tensors[index].type not in _INPUT_DTYPES:
             raise ImportModelError(
                 f"input '{name}' has element type number {model.tensors[index].type}",
                 where=str(path),
                 hint=f"it must be one of {', '.join(_INPUT_DTYPES.values())}",
             )
-    declared = {name: _declared(model.tensors[i], given.get(name)) for name, i in found.items()}
-    shapes = declared_inputs(declared, given, str(path), fixed=True)
-    return {found[name]: shape for name, shape in shapes.items()}
+    declared = {name: _declared(model.tensors[i], shapes.get(name)) for name, i in indices.items()}
+    complete = declared_inputs(declared, shapes, str(path), fixed=True)
+    return {indices[name]: shape for name, shape in complete.items()}
 
 
-def _declared(tensor: Tensor, given: Sequence[int] | None) -> Declared:
-    """What the file says; its signature, when sizes are given, says which ones are free."""
-    if given is None and min(tensor.shape, default=1) > 0:
+def _declared(tensor: TfliteTensor, shape: Sequence[int] | None) -> Declared:
+    """The declared shape; if the user gives one, the signature says which dimensions are free."""
+    if shape is None and min(tensor.shape, default=1) > 0:
         return tensor.shape
     return [size if size > 0 else None for size in tensor.signature]
 
 
-class TensorImport(LayerImport):
-    """Tensors are known by number, and stand for values in either of two forms."""
+class TfliteImport(NetworkImport):
+    """Values are tensors by index, in one of the forms of `forms.py`."""
 
-    def __init__(self, path: Path, model: Model) -> None:
+    def __init__(self, path: Path, model: TfliteModel) -> None:
         super().__init__(path, HANDLERS, len(model.operators))
         self.model = model
         self.values |= {i: t.data for i, t in enumerate(model.tensors) if t.data is not None}
         self.forms = Forms(self.values)
-        # Of quantized tensors, `values` are the real numbers, and these the integers.
+        # Quantized tensors: `values` holds the dequantized tensor, `_stored` the quantized one.
         self._stored: dict[Hashable, Form] = {}
 
     def add_tensor(self, index: int, x: Value) -> None:
-        """Lets a tensor stand for an input."""
+        """Binds an input of the program to a tensor."""
         name = self.model.tensors[index].name
-        start = HandledLayer(
+        start = ImportedLayer(
             self, "input", f"{name}.real", [], [index], where=self.path, title=f"input '{name}'"
         )
         self.values[index] = x
@@ -87,59 +85,62 @@ class TensorImport(LayerImport):
                 self._stored[index] = x
                 self.values[index] = dequantized(start, x, quantization)
 
-    def _quantization(self, layer: HandledLayer, key: Hashable) -> Quantization | None:
-        """What the integers of a computed tensor stand for."""
+    def _quantization(self, layer: ImportedLayer, key: Hashable) -> Quantization | None:
+        """The quantization of a computed tensor."""
         assert isinstance(key, int)
-        found = self.model.tensors[key].quantization()
-        if found is not None and found.axis is not None:
+        quantization = self.model.tensors[key].quantization()
+        if quantization is not None and quantization.axis is not None:
             raise layer.unsupported(f"its tensor '{layer.value_name(key)}' has several scales")
-        return found
+        return quantization
 
-    def check_defined(self, layer: HandledLayer) -> None:
-        """Refuses operators that write to constants, besides."""
+    def check_defined(self, layer: ImportedLayer) -> None:
+        """Also rejects operators that write to constants."""
         super().check_defined(layer)
         if any(
             isinstance(i, int) and self.model.tensors[i].data is not None for i in layer.outputs
         ):
-            raise ImportModelError("it writes to a constant", where=layer.where)
+            raise ImportModelError(
+                "it writes to a constant", where=layer.where, hint="convert the network again"
+            )
 
-    def bind(self, layer: HandledLayer, results: Mapping[Hashable, Any], first_op: int) -> None:
-        """Lets tensors stand for results, and for nothing else."""
+    def bind(self, layer: ImportedLayer, results: Mapping[Hashable, Any], first_op: int) -> None:
+        """Binds the results to tensors, rounded where a tensor is quantized."""
         self.forms.forget(layer.outputs)
-        made = {key: self._kept(layer, key, found) for key, found in results.items()}
-        super().bind(layer, made, first_op)
+        rounded = {key: self._rounded(layer, key, form) for key, form in results.items()}
+        super().bind(layer, rounded, first_op)
         recent = {name for op in self.program.ops[first_op:] for name in op.outputs}
-        for key in made:
+        for key in rounded:
             stored = value_of(self._stored[key]) if key in self._stored else None
             if isinstance(stored, Var):
                 name = layer.value_name(key)
                 taken = name in self.program.vars and name not in recent
                 self.rename(stored, self.program.block.new_name(name) if taken else name)
 
-    def _kept(self, layer: HandledLayer, key: Hashable, found: Form) -> Form:
-        """Real numbers as a tensor keeps them: rounded, where it is quantized."""
+    def _rounded(self, layer: ImportedLayer, key: Hashable, form: Form) -> Form:
+        """A float result, quantized and dequantized again if its tensor is quantized."""
         quantization = None if key is None else self._quantization(layer, key)
-        value = value_of(found)
-        is_real = value.dtype.kind == "f" if isinstance(value, np.ndarray) else value.dtype == "f32"
-        if quantization is None or not is_real:
-            return found
-        if isinstance(found, Blocks) and any(found.pads):
-            return found  # numbers that are not moved yet; padding has no integer
+        value = value_of(form)
+        dtype = value.dtype
+        is_float = dtype == "f32" if isinstance(dtype, str) else dtype.kind == "f"
+        if quantization is None or not is_float:
+            return form
+        if isinstance(form, Blocks) and any(form.pads):
+            return form  # the padding is not part of the value yet
         assert isinstance(key, int)
-        dtype = _INPUT_DTYPES.get(self.model.tensors[key].type, "i16")
-        if dtype not in ("i8", "u8"):
-            raise layer.unsupported(f"its result is quantized to {dtype}, not i8 or u8")
-        stored = quantized(layer, layer.value(value), quantization, dtype)
-        self._stored[key] = with_value(found, stored)
-        return with_value(found, layer.add("dequantize_linear", stored))
+        to = _INPUT_DTYPES.get(self.model.tensors[key].type, "i16")
+        if to not in ("i8", "u8"):
+            raise layer.unsupported(f"its result is quantized to {to}, not i8 or u8")
+        stored = quantized(layer, layer.value(value), quantization, to)
+        self._stored[key] = with_value(form, stored)
+        return with_value(form, layer.add("dequantize_linear", stored))
 
     def name(self, value: Any, name: str, first_op: int) -> None:
-        """Names an operand; tensors may share a name."""
+        """Names a tensor of the program; tensors of the file may share a name."""
         super().name(value_of(value), self.program.block.new_name(name), first_op)
 
     def result(self, key: Hashable, name: str) -> Value:
-        """A tensor as the file has it."""
-        end = HandledLayer(self, "output", "output", [key], [], where=self.path, title=name)
+        """The tensor that leaves the program, in the file's form."""
+        end = ImportedLayer(self, "output", "output", [key], [], where=self.path, title=name)
         if key not in self._stored:
             return self.operand(self.forms.plain(key, end), name)
         y = self.operand(Forms(self._stored).plain(key, end), name)

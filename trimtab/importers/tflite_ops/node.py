@@ -1,29 +1,32 @@
-"""What a handler sees of a TFLite operator: options, operands, how to add operators."""
+"""A TFLite operator during its import: options and operands."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from flatbuffers import flexbuffers
 
-from trimtab.importers._handled_layer import HandledLayer, Place, is_known
+from trimtab.importers._graph import Array, ImportGraph, Operand, Value
 from trimtab.importers._handlers import Handlers
-from trimtab.importers._layers import Array, Operand, Value
-from trimtab.importers.tflite_ops.forms import Blocks
-from trimtab.importers.tflite_ops.model import Operator, Tensor, all_options, options
+from trimtab.importers._layer import ImportedLayer, Place, is_known
+from trimtab.importers.tflite_ops.forms import Blocks, Forms
+from trimtab.importers.tflite_ops.model import (
+    TfliteModel,
+    TfliteOperator,
+    TfliteTensor,
+    all_options,
+    options,
+)
 from trimtab.importers.vocabulary.functions import Function
 from trimtab.importers.vocabulary.movement import TO_CHANNELS_FIRST
 from trimtab.importers.vocabulary.quantization import Stored, real
 from trimtab.program import Quantization
 from trimtab.program.program import dtype_of
 
-if TYPE_CHECKING:
-    from trimtab.importers.tflite_ops.network import TensorImport
-
-# Where the dimensions of [n, h, w, c] are in an image of the engine.
-_PLACES = (0, 2, 3, 1)
+# The axes of [n, h, w, c] in [n, c, h, w].
+_NCHW_AXES = (0, 2, 3, 1)
 
 # ActivationFunctionType.
 _FUSED = {
@@ -34,52 +37,54 @@ _FUSED = {
 }
 
 
-class Node(HandledLayer):
-    """One operator while it is imported."""
+class TfliteNode(ImportedLayer):
+    """One operator of a model."""
 
-    def __init__(self, work: TensorImport, op: Operator, index: int) -> None:
-        self._model, self._forms, self._op = work.model, work.forms, op
+    def __init__(
+        self, graph: ImportGraph, op: TfliteOperator, index: int, model: TfliteModel, forms: Forms
+    ) -> None:
+        self._model, self._forms, self._op = model, forms, op
         outputs = [i if i >= 0 else None for i in op.outputs]
         named = [i for i in outputs if i is not None]
         title = f"operator {index} ({op.type})"
         super().__init__(
-            work,
+            graph,
             op.type,
             self.value_name(named[0]) if named else op.type.lower(),
             [i if i >= 0 else None for i in op.inputs],
             outputs,
-            where=f"{work.path}: {title}",
+            where=f"{graph.path}: {title}",
             title=title,
         )
 
     def value_name(self, key: Any) -> str:
-        """A tensor's name, without those of the operators that became one with what made it."""
+        """The name of a tensor; of several names of fused operators, the first."""
         return str(self._model.tensors[key].name.split(";")[0])
 
     def options(self, name: str) -> Any:
-        """The operator's options, whose fields all have defaults."""
-        found = options(self._op, name)
-        if found is None:
+        """The operator's options; every field has a default."""
+        table = options(self._op, name)
+        if table is None:
             raise self.invalid(f"it lacks its options ({name})")
-        return found
+        return table
 
     def has_options(self, name: str) -> bool:
         """Whether it has these options."""
         return options(self._op, name) is not None
 
     def parameters(self) -> Mapping[str, Any]:
-        """Those of a custom operator, which are a flexbuffer with a map in it; those of another are
-        called as in TFLite's schema: stride_w.
+        """All options by name: the flexbuffer map of a custom operator, or the fields of TFLite's
+        schema, such as stride_w.
         """
         if self._op.table is not None:
             return all_options(self._op)
-        found = flexbuffers.Loads(self._op.custom) if self._op.custom else {}
-        if not isinstance(found, dict):
-            raise self.unsupported("its options are no map")
-        return {str(name): value for name, value in found.items()}
+        custom = flexbuffers.Loads(self._op.custom) if self._op.custom else {}
+        if not isinstance(custom, dict):
+            raise self.unsupported("its options are not a map")
+        return {str(name): value for name, value in custom.items()}
 
     def stored_weights(self, place: Place, shape: Sequence[int], what: str) -> Array:
-        """The real numbers of a constant input."""
+        """A constant input as float32, dequantized if necessary."""
         value = np.asarray(self.numbers(place, what), np.float32)
         self.check_shape(what, value.shape, shape)
         return value
@@ -87,80 +92,80 @@ class Node(HandledLayer):
     # Operands.
 
     def operand(self, place: Place = 0) -> Operand:
-        """An input as the file has it, known or computed."""
+        """An input in the file's form, constant or computed."""
         return self._forms.plain(self.key(place), self)
 
     def image(self, place: Place = 0) -> Value:
-        """An input that must be [n, h, w, c], as [n, c, h, w]."""
+        """An input [n, h, w, c] as [n, c, h, w]."""
         stored = self.stored(place)
         if stored is not None and stored.data.ndim == 4:
             return real(self, stored.transposed(TO_CHANNELS_FIRST), "operand")
         return self._forms.image(self.key(place), self)
 
     def x(self, place: Place = 0) -> Value:
-        """An input as an operand of the engine, of real numbers where it is quantized."""
+        """An input as a tensor of the program, dequantized if necessary."""
         stored = self.stored(place)
         return real(self, stored, "operand") if stored is not None else super().x(place)
 
     def blocks(self) -> Blocks | None:
-        """The first input as blocks of an image, if it is that."""
-        found = self._work.values[self.key(0)]
-        return found if isinstance(found, Blocks) else None
+        """The first input as blocks of an image, if it has that form."""
+        value = self._graph.values[self.key(0)]
+        return value if isinstance(value, Blocks) else None
 
     def is_image(self, place: Place = 0) -> bool:
-        """Whether an input is there as an image already."""
+        """Whether an input already has the form of an image."""
         return self._forms.is_image(self.key(place))
 
     def shape(self, place: Place = 0) -> tuple[int, ...]:
-        """The shape of an input as the file has it."""
-        return tuple(self._work.values[self.key(place)].shape)
+        """The shape of an input in the file's form."""
+        return tuple(self._graph.values[self.key(place)].shape)
 
     def is_known(self, place: Place) -> bool:
-        """Whether the value of an input is known now."""
-        return isinstance(self._work.values[self.key(place)], np.ndarray)
+        """Whether an input is constant."""
+        return isinstance(self._graph.values[self.key(place)], np.ndarray)
 
     def either(self, i: int = 0) -> tuple[Value, bool]:
-        """Input `i` in the form that is there, and whether that is an image."""
+        """Input `i` in its current form, and whether that is an image."""
         return (self.image(i), True) if self.is_image(i) else (self.x(i), False)
 
     def place(self, axis: int, rank: int, image: bool) -> int:
-        """Where a dimension of the file is in the given form."""
+        """An axis of the file in the current form."""
         axis = self.axis(axis, rank)
-        return _PLACES[axis] if image else axis
+        return _NCHW_AXES[axis] if image else axis
 
     def operands(self) -> list[Operand]:
-        """All inputs: as the file has them if all are known, else as operands of the engine."""
-        found = super().operands()
-        return found if all(map(is_known, found)) else [*self.xs()]
+        """All inputs: arrays if all are constant, otherwise tensors of the program."""
+        operands = super().operands()
+        return operands if all(map(is_known, operands)) else [*self.xs()]
 
     # Quantized operands.
 
     def quantization(self, place: Place) -> Quantization | None:
-        """What the integers of an input stand for; None where they stand for themselves."""
+        """The quantization of an input; None if it is not quantized."""
         return self._quantization(self.key(place))
 
     def _quantization(self, key: Any) -> Quantization | None:
-        tensor: Tensor = self._model.tensors[key]
+        tensor: TfliteTensor = self._model.tensors[key]
         return tensor.quantization()
 
     def stored(self, place: Place) -> Stored | None:
-        """A known input as it is stored, if it is quantized."""
+        """A constant input in its stored form, if it is quantized."""
         key = self.key(place)
-        found, quantization = self._work.values[key], self._quantization(key)
-        if quantization is None or not isinstance(found, np.ndarray):
+        value, quantization = self._graph.values[key], self._quantization(key)
+        if quantization is None or not isinstance(value, np.ndarray):
             return None
-        quantization.check(self.value_name(key), found.shape, dtype_of(found))
-        return Stored(found, quantization)
+        quantization.check(self.value_name(key), value.shape, dtype_of(value))
+        return Stored(value, quantization)
 
     def numbers(self, place: Place, what: str) -> Array:
-        """The numbers that a known input stands for."""
+        """The values of a constant input, dequantized if necessary."""
         stored = self.stored(place)
         return stored.real() if stored is not None else self.known(place, what)
 
     def weights(
         self, place: Place, shape: Sequence[int], order: Sequence[int] | None = None
     ) -> Operand:
-        """Constant weights of `shape` (-1: any size), quantized or not, turned by `order`."""
+        """Constant weights of `shape` (-1: any size), quantized or not, transposed by `order`."""
         order = range(len(shape)) if order is None else order
         stored = self.stored(place)
         if stored is None:
@@ -170,8 +175,8 @@ class Node(HandledLayer):
         return real(self, stored.transposed(order), "weight")
 
     def bias(self, place: int, outputs: int, weights: Place = 1, x: Place = 0) -> Operand | None:
-        """A constant bias, None where it is left out. One of integers is in units of the products
-        of weights and operand, as TFLite takes it, whatever scale the file has for it.
+        """A constant bias; None if it is absent. The scale of an int32 bias is the product of the
+        scales of weights and operand, as in TFLite, whatever scale the file declares.
         """
         if not self.has(place):
             return None
@@ -181,16 +186,16 @@ class Node(HandledLayer):
         if value.dtype != np.int32:
             raise self.unsupported(f"its bias is {value.dtype}, not int32")
         self.check_shape("bias", value.shape, (outputs,))
-        units = np.float32(of_x.scale[0]) * np.array(of_weights.scale, np.float32)
-        axis = None if units.size == 1 else 0
-        return real(self, Stored(value, Quantization.of(units, 0, axis)), "bias")
+        scales = np.float32(of_x.scale[0]) * np.array(of_weights.scale, np.float32)
+        axis = None if scales.size == 1 else 0
+        return real(self, Stored(value, Quantization.of(scales, 0, axis)), "bias")
 
     def output_type(self) -> int:
         """TensorType of the first output."""
         return self._model.tensors[self._op.outputs[0]].type
 
     def activated(self, y: Value, function: int) -> Value:
-        """`y` after a fused activation."""
+        """Applies a fused activation."""
         if function == 0:
             return y
         if function not in _FUSED:
@@ -198,5 +203,5 @@ class Node(HandledLayer):
         return _FUSED[function](self, y)
 
 
-HANDLERS = Handlers[Node](__name__)
+HANDLERS = Handlers[TfliteNode](__name__)
 handles = HANDLERS.handles

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from trimtab.importers.tflite_ops.forms import Image, Results, form
-from trimtab.importers.tflite_ops.node import Node, handles
+from trimtab.importers.tflite_ops.forms import NchwImage, Results, form
+from trimtab.importers.tflite_ops.node import TfliteNode, handles
 from trimtab.importers.vocabulary import reduction
 from trimtab.importers.vocabulary.normalization import l2_norm, lrn
 
@@ -11,7 +11,7 @@ _REDUCE = {"MEAN": "mean", "SUM": "sum", "REDUCE_MAX": "max", "REDUCE_MIN": "min
 
 
 @handles(*_REDUCE)
-def reduce(node: Node) -> Results:
+def reduce(node: TfliteNode) -> Results:
     """Over constant axes; what is left of an image after both its sides are gone is in order."""
     rank = len(node.shape())
     keep = bool(node.options("ReducerOptions").KeepDims())
@@ -24,7 +24,7 @@ def reduce(node: Node) -> Results:
 
 
 @handles("SOFTMAX", "LOG_SOFTMAX")
-def softmax(node: Node) -> Results:
+def softmax(node: TfliteNode) -> Results:
     """Along the last dimension."""
     x, image = node.either()
     op = "softmax"
@@ -36,7 +36,7 @@ def softmax(node: Node) -> Results:
 
 
 @handles("ARG_MAX", "ARG_MIN")
-def arg_max(node: Node) -> Results:
+def arg_max(node: TfliteNode) -> Results:
     """The least element is the largest of the negated ones."""
     (axis,) = node.ints(1, "axis")
     least = node.type == "ARG_MIN"
@@ -45,16 +45,16 @@ def arg_max(node: Node) -> Results:
 
 
 @handles("LOCAL_RESPONSE_NORMALIZATION")
-def local_response_normalization(node: Node) -> Results:
+def local_response_normalization(node: TfliteNode) -> Results:
     """Unlike the engine's, alpha is not divided by the size."""
     options = node.options("LocalResponseNormalizationOptions")
     size = 2 * options.Radius() + 1
     numbers = options.Alpha() * size, options.Beta(), options.Bias()
-    return Image(lrn(node, node.image(), size, *numbers))
+    return NchwImage(lrn(node, node.image(), size, *numbers))
 
 
 @handles("L2_NORMALIZATION")
-def l2_normalization(node: Node) -> Results:
+def l2_normalization(node: TfliteNode) -> Results:
     """Along the last dimension."""
     x, image = node.either()
     y = l2_norm(node, x, (1 if image else len(x.shape) - 1,), least_square=1e-6)

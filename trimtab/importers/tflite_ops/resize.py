@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from trimtab.importers.tflite_ops.forms import Blocks, Image, Results
-from trimtab.importers.tflite_ops.node import Node, handles
+from trimtab.importers.tflite_ops.forms import Blocks, NchwImage, Results
+from trimtab.importers.tflite_ops.node import TfliteNode, handles
 from trimtab.importers.vocabulary import resize as images
 from trimtab.importers.vocabulary.movement import padded
 
 
 @handles("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR")
-def resize(node: Node) -> Results:
+def resize(node: TfliteNode) -> Results:
     """To a constant height and width."""
     linear = node.type == "RESIZE_BILINEAR"
     options = node.options("ResizeBilinearOptions" if linear else "ResizeNearestNeighborOptions")
@@ -19,20 +19,20 @@ def resize(node: Node) -> Results:
     elif options.HalfPixelCenters():
         coordinates = "half_pixel" if linear else "tf_half_pixel_for_nn"
     mode, sizes = "linear" if linear else "nearest", node.ints(1, "size")
-    return Image(images.resize(node, node.image(), sizes, mode, coordinates, rounding))
+    return NchwImage(images.resize(node, node.image(), sizes, mode, coordinates, rounding))
 
 
 @handles("DEPTH_TO_SPACE", "SPACE_TO_DEPTH")
-def blocks(node: Node) -> Results:
+def blocks(node: TfliteNode) -> Results:
     """Channels of a block are behind those of the one before."""
     if node.type == "SPACE_TO_DEPTH":
         size = node.options("SpaceToDepthOptions").BlockSize()
-        return Image(node.add("space_to_depth", node.image(), block_size=size))
+        return NchwImage(node.add("space_to_depth", node.image(), block_size=size))
     size = node.options("DepthToSpaceOptions").BlockSize()
-    return Image(node.add("depth_to_space", node.image(), block_size=size, mode="dcr"))
+    return NchwImage(node.add("depth_to_space", node.image(), block_size=size, mode="dcr"))
 
 
-def _block(node: Node) -> tuple[tuple[int, int], tuple[int, int, int, int]]:
+def _block(node: TfliteNode) -> tuple[tuple[int, int], tuple[int, int, int, int]]:
     """The block, and amounts at top, left, bottom, right."""
     block, amounts = node.ints(1, "block"), node.known(2, "amounts")
     if len(node.shape()) != 4 or len(block) != 2 or amounts.shape != (2, 2):
@@ -44,7 +44,7 @@ def _block(node: Node) -> tuple[tuple[int, int], tuple[int, int, int, int]]:
 
 
 @handles("SPACE_TO_BATCH_ND")
-def space_to_batch(node: Node) -> Results:
+def space_to_batch(node: TfliteNode) -> Results:
     """Pixels of a block become images: how old models dilate convolutions."""
     block, pads = _block(node)
     x = node.image()
@@ -55,14 +55,14 @@ def space_to_batch(node: Node) -> Results:
 
 
 @handles("BATCH_TO_SPACE_ND")
-def batch_to_space(node: Node) -> Results:
+def batch_to_space(node: TfliteNode) -> Results:
     """The reverse, and then the image is cropped."""
     blocks = node.blocks()
     if blocks and (node.ints(1, "block") != blocks.block or any(blocks.pads)):
         blocks = None
     (rows, columns), (top, left, bottom, right) = _block(node)
     if blocks:
-        return Image(padded(node, blocks.value, {2: (-top, -bottom), 3: (-left, -right)}))
+        return NchwImage(padded(node, blocks.value, {2: (-top, -bottom), 3: (-left, -right)}))
     x = node.x()
     n, h, w, c = x.shape
     if n % (rows * columns):

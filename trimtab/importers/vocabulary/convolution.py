@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from trimtab.importers._handled_layer import HandledLayer
-from trimtab.importers._layers import Operand, Value
+from trimtab.importers._graph import Operand, Value
+from trimtab.importers._layer import ImportedLayer
 from trimtab.importers.vocabulary.window import Pair, Window
 
 
-def check_groups(layer: HandledLayer, group: int, channels: int, outputs: int) -> None:
+def check_groups(layer: ImportedLayer, group: int, channels: int, outputs: int) -> None:
     """Refuses groups that do not divide the channels, or the outputs."""
     if group < 1 or outputs < 1 or channels % group or outputs % group:
         raise layer.invalid(f"{group} groups do not divide {channels} inputs, {outputs} outputs")
 
 
 def convolve(
-    layer: HandledLayer, x: Value, weight: Operand, bias: Operand | None, window: Window, group: int
+    layer: ImportedLayer,
+    x: Value,
+    weight: Operand,
+    bias: Operand | None,
+    window: Window,
+    group: int,
 ) -> Value:
     """x: [n, c, h, w], weight: [m, c / group, kh, kw], bias: [m]."""
     return layer.add(
@@ -29,7 +34,7 @@ def convolve(
 
 
 def deconvolve(
-    layer: HandledLayer,
+    layer: ImportedLayer,
     x: Value,
     weight: Operand,
     bias: Operand | None,
@@ -50,7 +55,7 @@ def deconvolve(
     )
 
 
-def _operands(layer: HandledLayer, weight: Operand, bias: Operand | None) -> list[Value]:
+def _operands(layer: ImportedLayer, weight: Operand, bias: Operand | None) -> list[Value]:
     """What is not an operand yet becomes a new constant."""
     return [
         x if isinstance(x, Value) else layer.constant(x, role)

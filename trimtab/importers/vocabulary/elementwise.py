@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from trimtab.importers._handled_layer import HandledLayer
-from trimtab.importers._layers import Operand, Value
+from trimtab.importers._graph import Operand, Value
+from trimtab.importers._layer import ImportedLayer
 
 # The engine's operators of two operands, and what numpy has for what is known.
 _KNOWN = {
@@ -24,7 +24,7 @@ _KNOWN = {
 }
 
 
-def binary(layer: HandledLayer, op: str, a: Operand, b: Operand) -> Operand:
+def binary(layer: ImportedLayer, op: str, a: Operand, b: Operand) -> Operand:
     """a op b; of what is known, in the element type of a."""
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         layer.check_elements(np.broadcast_shapes(a.shape, b.shape))
@@ -37,7 +37,7 @@ def binary(layer: HandledLayer, op: str, a: Operand, b: Operand) -> Operand:
 
 
 def of_one_shape(
-    layer: HandledLayer, op: str, operands: Sequence[Value], coefficients: Sequence[float]
+    layer: ImportedLayer, op: str, operands: Sequence[Value], coefficients: Sequence[float]
 ) -> Value:
     """`op` over operands of one shape, each times its coefficient when there are some."""
     if any(x.shape != operands[0].shape for x in operands):

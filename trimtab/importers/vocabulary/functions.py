@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from trimtab import schema
-from trimtab.importers._handled_layer import HandledLayer
+from trimtab.importers._graph import Value
 from trimtab.importers._handlers import Handlers
-from trimtab.importers._layers import Value
+from trimtab.importers._layer import ImportedLayer
 
-L = TypeVar("L", bound=HandledLayer)
+L = TypeVar("L", bound=ImportedLayer)
 
 Number = float | tuple[Any, float]
 """A fixed number, or what a format calls a parameter, and its default."""
@@ -36,7 +36,7 @@ class Function:
             doc = re.sub(rf"\b{own}\b", _word(number) or own, doc)
         return doc
 
-    def __call__(self, layer: HandledLayer, x: Value) -> Value:
+    def __call__(self, layer: ImportedLayer, x: Value) -> Value:
         """The function of `x`."""
         values = [layer.real(*n) if isinstance(n, tuple) else n for n in self._numbers]
         if not isinstance(self._make, str):

@@ -6,13 +6,13 @@ from typing import overload
 
 import numpy as np
 
-from trimtab.importers._handled_layer import HandledLayer
-from trimtab.importers._layers import Operand, Value
+from trimtab.importers._graph import Operand, Value
+from trimtab.importers._layer import ImportedLayer
 from trimtab.importers.vocabulary.movement import without
 
 
 def product(
-    layer: HandledLayer, x: Value, weight: Operand, bias: Operand | None = None, role: str = ""
+    layer: ImportedLayer, x: Value, weight: Operand, bias: Operand | None = None, role: str = ""
 ) -> Value:
     """x: [..., k] times constant weights [n, k], plus bias [n]."""
     if not x.shape or x.shape[-1] != weight.shape[1]:
@@ -31,16 +31,16 @@ def product(
 
 
 @overload
-def flipped(layer: HandledLayer, x: Value) -> Value: ...
+def flipped(layer: ImportedLayer, x: Value) -> Value: ...
 @overload
-def flipped(layer: HandledLayer, x: Operand) -> Operand: ...
-def flipped(layer: HandledLayer, x: Operand) -> Operand:
+def flipped(layer: ImportedLayer, x: Operand) -> Operand: ...
+def flipped(layer: ImportedLayer, x: Operand) -> Operand:
     """`x` with its last two dimensions exchanged."""
     rank = len(x.shape)
     return layer.transpose(x, (*range(rank - 2), rank - 1, rank - 2))
 
 
-def mat_mul(layer: HandledLayer, a: Operand, b: Operand, alpha: float = 1.0) -> Value:
+def mat_mul(layer: ImportedLayer, a: Operand, b: Operand, alpha: float = 1.0) -> Value:
     """alpha times numpy's matmul: vectors get a unit dimension, which the result loses."""
     row, column = len(a.shape) == 1, len(b.shape) == 1
     left = layer.value(layer.reshape(a, (1, -1)) if row else a)
@@ -55,7 +55,7 @@ def mat_mul(layer: HandledLayer, a: Operand, b: Operand, alpha: float = 1.0) -> 
     return layer.reshape(y, without(y.shape, lost | {rank - 1} if column else lost))
 
 
-def attention(layer: HandledLayer, q: Value, k: Value, v: Value, mask: Value | None) -> Value:
+def attention(layer: ImportedLayer, q: Value, k: Value, v: Value, mask: Value | None) -> Value:
     """softmax(q k^T + mask) v, of [..., rows, size]."""
     scores = layer.add("mat_mul", q, flipped(layer, k))
     if mask is not None:
@@ -64,13 +64,13 @@ def attention(layer: HandledLayer, q: Value, k: Value, v: Value, mask: Value | N
     return layer.add("mat_mul", shares, v)
 
 
-def by_heads(layer: HandledLayer, x: Value, heads: int) -> Value:
+def by_heads(layer: ImportedLayer, x: Value, heads: int) -> Value:
     """[n, rows, heads * size] as [n, heads, rows, size]."""
     split = layer.reshape(x, (*x.shape[:2], heads, -1))
     return layer.transpose(split, (0, 2, 1, 3))
 
 
-def joined_heads(layer: HandledLayer, x: Value) -> Value:
+def joined_heads(layer: ImportedLayer, x: Value) -> Value:
     """The reverse of `by_heads`."""
     rows = layer.transpose(x, (0, 2, 1, 3))
     return layer.reshape(rows, (*rows.shape[:2], -1))

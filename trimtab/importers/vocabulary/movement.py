@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from trimtab.importers._handled_layer import HandledLayer
-from trimtab.importers._layers import Array, Operand, Value
+from trimtab.importers._graph import Array, Operand, Value
+from trimtab.importers._layer import ImportedLayer
 from trimtab.program.program import NUMPY_DTYPES
 
 # Bounds mean "to the very end" long before they need 64 bits.
@@ -38,7 +38,7 @@ def without(shape: Sequence[int], axes: Collection[int]) -> tuple[int, ...]:
     return tuple(n for i, n in enumerate(shape) if i not in axes)
 
 
-def sliced(layer: HandledLayer, x: Operand, cuts: Iterable[Cut]) -> Operand:
+def sliced(layer: ImportedLayer, x: Operand, cuts: Iterable[Cut]) -> Operand:
     """`x` with some dimensions cut."""
     places = {}
     for axis, start, end, step in cuts:
@@ -66,12 +66,12 @@ def _near(bound: int) -> int:
     return max(-FAR, min(FAR, bound))
 
 
-def part(layer: HandledLayer, x: Value, axis: int, begin: int, end: int) -> Value:
+def part(layer: ImportedLayer, x: Value, axis: int, begin: int, end: int) -> Value:
     """A part of one dimension."""
     return layer.value(sliced(layer, x, [(axis, begin, end, 1)]))
 
 
-def split(layer: HandledLayer, x: Value, axis: int, sizes: Sequence[int]) -> tuple[Value, ...]:
+def split(layer: ImportedLayer, x: Value, axis: int, sizes: Sequence[int]) -> tuple[Value, ...]:
     """Parts of the given sizes, of which one may be -1: what the others leave."""
     sizes = list(sizes)
     if sizes.count(-1) == 1:
@@ -81,14 +81,14 @@ def split(layer: HandledLayer, x: Value, axis: int, sizes: Sequence[int]) -> tup
     return layer.add_many("split", x, outputs=len(sizes), axis=axis, sizes=tuple(sizes))
 
 
-def equal_parts(layer: HandledLayer, size: int, count: int) -> list[int]:
+def equal_parts(layer: ImportedLayer, size: int, count: int) -> list[int]:
     """`size` as so many equal sizes."""
     if count < 1 or size % count:
         raise layer.invalid(f"{size} cannot be cut into {count} equal parts")
     return [size // count] * count
 
 
-def concat(layer: HandledLayer, operands: Sequence[Operand], axis: int) -> Operand:
+def concat(layer: ImportedLayer, operands: Sequence[Operand], axis: int) -> Operand:
     """Operands behind each other along a dimension."""
     if known := _all_known(operands):
         return np.concatenate(known, axis)
@@ -96,7 +96,7 @@ def concat(layer: HandledLayer, operands: Sequence[Operand], axis: int) -> Opera
     return values[0] if len(values) == 1 else layer.add("concat", *values, axis=axis)
 
 
-def stack(layer: HandledLayer, operands: Sequence[Operand], axis: int) -> Operand:
+def stack(layer: ImportedLayer, operands: Sequence[Operand], axis: int) -> Operand:
     """Operands behind each other along a new dimension; a negative one counts in the result."""
     axis = layer.axis(axis, len(operands[0].shape) + 1 if operands else 0)
     if known := _all_known(operands):
@@ -104,7 +104,7 @@ def stack(layer: HandledLayer, operands: Sequence[Operand], axis: int) -> Operan
     return concat(layer, [unsqueezed(layer, x, axis) for x in operands], axis)
 
 
-def unstack(layer: HandledLayer, x: Value, axis: int) -> tuple[Value, ...]:
+def unstack(layer: ImportedLayer, x: Value, axis: int) -> tuple[Value, ...]:
     """The slices along a dimension, without it."""
     axis = layer.axis(axis, len(x.shape))
     shape = without(x.shape, [axis]) or (1,)
@@ -117,7 +117,7 @@ def _all_known(operands: Sequence[Operand]) -> list[Array]:
     return known if len(known) == len(operands) else []
 
 
-def unsqueezed(layer: HandledLayer, x: Operand, *axes: int) -> Operand:
+def unsqueezed(layer: ImportedLayer, x: Operand, *axes: int) -> Operand:
     """`x` with new dimensions of 1; axes count in the result."""
     shape = list(x.shape)
     for axis in sorted(layer.axis(axis, len(shape) + len(axes)) for axis in axes):
@@ -125,13 +125,13 @@ def unsqueezed(layer: HandledLayer, x: Operand, *axes: int) -> Operand:
     return layer.reshape(x, shape)
 
 
-def squeezed(layer: HandledLayer, x: Operand, axes: Iterable[int] = ()) -> Operand:
+def squeezed(layer: ImportedLayer, x: Operand, axes: Iterable[int] = ()) -> Operand:
     """`x` without the given dimensions, or all, as far as they are 1."""
     chosen = {layer.axis(axis, len(x.shape)) for axis in axes} or set(range(len(x.shape)))
     return layer.reshape(x, without(x.shape, {axis for axis in chosen if x.shape[axis] == 1}))
 
 
-def flattened(layer: HandledLayer, x: Operand, first: int, last: int = -1) -> Operand:
+def flattened(layer: ImportedLayer, x: Operand, first: int, last: int = -1) -> Operand:
     """`x` with the dimensions from `first` to `last` as one."""
     first, last = (layer.axis(axis, len(x.shape)) for axis in (first, last))
     if last < first:
@@ -140,14 +140,14 @@ def flattened(layer: HandledLayer, x: Operand, first: int, last: int = -1) -> Op
     return layer.reshape(x, (*x.shape[:first], middle, *x.shape[last + 1 :]))
 
 
-def matrix(layer: HandledLayer, x: Operand, cut: int) -> Operand:
+def matrix(layer: ImportedLayer, x: Operand, cut: int) -> Operand:
     """`x` as a matrix, whose columns are the dimensions from `cut` on."""
     if not 0 <= cut <= len(x.shape):
         raise layer.invalid(f"axis {cut} is outside {len(x.shape)} dimensions")
     return layer.reshape(x, (math.prod(x.shape[:cut]), math.prod(x.shape[cut:])))
 
 
-def copied(layer: HandledLayer, x: Operand, wanted: Sequence[int]) -> list[int]:
+def copied(layer: ImportedLayer, x: Operand, wanted: Sequence[int]) -> list[int]:
     """`wanted`, in which 0 stands for the dimension of `x` at that place."""
     if any(n == 0 and i >= len(x.shape) for i, n in enumerate(wanted)):
         raise layer.invalid(f"{list(wanted)} copies a dimension that {list(x.shape)} lacks")
@@ -155,7 +155,7 @@ def copied(layer: HandledLayer, x: Operand, wanted: Sequence[int]) -> list[int]:
 
 
 def padded(
-    layer: HandledLayer,
+    layer: ImportedLayer,
     x: Value,
     amounts: Mapping[int, Sequence[int]],
     mode: str = "constant",
@@ -172,7 +172,7 @@ def padded(
     return layer.add("pad", x, pads=pads, mode=PAD_MODES[mode], value=value)
 
 
-def expanded(layer: HandledLayer, x: Operand, wanted: Sequence[int]) -> Operand:
+def expanded(layer: ImportedLayer, x: Operand, wanted: Sequence[int]) -> Operand:
     """`x` broadcast to a shape, in which -1 keeps a dimension."""
     lift = len(wanted) - len(x.shape)
     if lift < 0:
@@ -188,7 +188,7 @@ def expanded(layer: HandledLayer, x: Operand, wanted: Sequence[int]) -> Operand:
     return x if shape == x.shape else layer.add("expand", x, shape=shape)
 
 
-def tiled(layer: HandledLayer, x: Operand, counts: Sequence[int]) -> Operand:
+def tiled(layer: ImportedLayer, x: Operand, counts: Sequence[int]) -> Operand:
     """`x` repeated along its dimensions; counts and dimensions meet at the end."""
     rank = max(len(counts), len(x.shape))
     counts = (1,) * (rank - len(counts)) + tuple(counts)
@@ -200,7 +200,7 @@ def tiled(layer: HandledLayer, x: Operand, counts: Sequence[int]) -> Operand:
     return y if set(counts) <= {1} else layer.add("tile", y, repeats=counts)
 
 
-def gathered(layer: HandledLayer, x: Operand, indices: Operand, axis: int) -> Operand:
+def gathered(layer: ImportedLayer, x: Operand, indices: Operand, axis: int) -> Operand:
     """Elements of a dimension at indices of any shape."""
     axis = layer.axis(axis, len(x.shape))
     if isinstance(x, np.ndarray) and isinstance(indices, np.ndarray):
@@ -208,7 +208,7 @@ def gathered(layer: HandledLayer, x: Operand, indices: Operand, axis: int) -> Op
     return layer.add("gather", layer.value(x), layer.value(indices), axis=axis)
 
 
-def cast(layer: HandledLayer, x: Operand, code: str | np.dtype[Any]) -> Operand:
+def cast(layer: ImportedLayer, x: Operand, code: str | np.dtype[Any]) -> Operand:
     """`x` in another element type of numpy."""
     if isinstance(x, np.ndarray):
         return x.astype(code)
@@ -218,7 +218,7 @@ def cast(layer: HandledLayer, x: Operand, code: str | np.dtype[Any]) -> Operand:
     return x if x.dtype == to else layer.add("cast", x, to=to)
 
 
-def pixel_unshuffle(layer: HandledLayer, x: Value, block: int) -> Value:
+def pixel_unshuffle(layer: ImportedLayer, x: Value, block: int) -> Value:
     """Pixels of a block become channels, next to those of the same channel."""
     if block < 1 or any(size % block for size in x.shape[2:]):
         raise layer.invalid(f"blocks of {block} do not divide {list(x.shape[2:])}")
@@ -226,7 +226,7 @@ def pixel_unshuffle(layer: HandledLayer, x: Value, block: int) -> Value:
     return layer.add("channel_shuffle", y, group=block * block)
 
 
-def reorg(layer: HandledLayer, x: Value, stride: int, *, reverse: bool) -> Value:
+def reorg(layer: ImportedLayer, x: Value, stride: int, *, reverse: bool) -> Value:
     """Darknet's reorganization of pixels into channels (YOLOv2).
 
     It moves the pixels of an image [c / stride^2, h * stride, w * stride] that lies in the memory

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from trimtab.importers._handled_layer import HandledLayer
-from trimtab.importers._layers import Array, Value
+from trimtab.importers._graph import Array, Value
+from trimtab.importers._layer import ImportedLayer
 from trimtab.importers.vocabulary import activation
 from trimtab.importers.vocabulary.activation import power, square
 
@@ -26,7 +26,7 @@ def whole(affine: Affine, shape: tuple[int, ...]) -> tuple[Array, Array]:
 
 
 def batch_norm(
-    layer: HandledLayer,
+    layer: ImportedLayer,
     x: Value,
     scale: Array,
     shift: Array,
@@ -40,7 +40,7 @@ def batch_norm(
     return layer.add("batch_normalization", x, *constants, epsilon=epsilon)
 
 
-def instance_norm(layer: HandledLayer, x: Value, affine: Affine, epsilon: float) -> Value:
+def instance_norm(layer: ImportedLayer, x: Value, affine: Affine, epsilon: float) -> Value:
     """x: [n, c, ...]: each channel of each image over its pixels, then factors float32[c]."""
     scale, shift = whole(affine, x.shape[1:2])
     constants = layer.constant(scale, "scale"), layer.constant(shift, "shift")
@@ -48,7 +48,7 @@ def instance_norm(layer: HandledLayer, x: Value, affine: Affine, epsilon: float)
 
 
 def group_norm(
-    layer: HandledLayer,
+    layer: ImportedLayer,
     x: Value,
     groups: int,
     affine: Affine,
@@ -63,7 +63,7 @@ def group_norm(
 
 
 def layer_norm(
-    layer: HandledLayer,
+    layer: ImportedLayer,
     x: Value,
     axis: int,
     affine: Affine,
@@ -79,7 +79,7 @@ def layer_norm(
     return layer.add("layer_normalization", x, *constants, axis=axis, epsilon=epsilon)
 
 
-def rms_norm(layer: HandledLayer, x: Value, axis: int, epsilon: float) -> Value:
+def rms_norm(layer: ImportedLayer, x: Value, axis: int, epsilon: float) -> Value:
     """x / sqrt(mean(x^2) + epsilon), over its dimensions from `axis` on."""
     axes = tuple(range(axis, len(x.shape)))
     mean = layer.add("reduce_mean", square(layer, x), axes=axes)
@@ -87,7 +87,7 @@ def rms_norm(layer: HandledLayer, x: Value, axis: int, epsilon: float) -> Value:
 
 
 def mean_variance_norm(
-    layer: HandledLayer, x: Value, axes: Sequence[int], epsilon: float, *, scaled: bool = True
+    layer: ImportedLayer, x: Value, axes: Sequence[int], epsilon: float, *, scaled: bool = True
 ) -> Value:
     """Mean 0 and, if it is `scaled`, deviation 1; epsilon is added to the deviation."""
     y = layer.add("sub", x, layer.add("reduce_mean", x, axes=axes))
@@ -98,7 +98,7 @@ def mean_variance_norm(
 
 
 def l2_norm(
-    layer: HandledLayer,
+    layer: ImportedLayer,
     x: Value,
     axes: Sequence[int],
     *,
@@ -113,7 +113,7 @@ def l2_norm(
 
 
 def lp_norm(
-    layer: HandledLayer, x: Value, axes: Sequence[int], order: float, least: float = _TINY
+    layer: ImportedLayer, x: Value, axes: Sequence[int], order: float, least: float = _TINY
 ) -> Value:
     """x / |x|, the sum of amounts (order 1) or the root of that of squares, or a least number."""
     if order == 2:
@@ -124,7 +124,7 @@ def lp_norm(
     return layer.add("div", x, at_least(layer, length, least))
 
 
-def at_least(layer: HandledLayer, x: Value, least: float) -> Value:
+def at_least(layer: ImportedLayer, x: Value, least: float) -> Value:
     """`x`, which is not negative, or `least`, which float32 must not round to 0."""
     if not math.isfinite(least):
         raise layer.invalid(f"its least number is {least}")
@@ -132,13 +132,13 @@ def at_least(layer: HandledLayer, x: Value, least: float) -> Value:
     return layer.add("max", x, layer.constant(least, "least")) if least else x
 
 
-def lrn(layer: HandledLayer, x: Value, size: int, alpha: float, beta: float, bias: float) -> Value:
+def lrn(layer: ImportedLayer, x: Value, size: int, alpha: float, beta: float, bias: float) -> Value:
     """Local response normalization across channels; alpha is divided by the size."""
     return layer.add("lrn", x, size=size, alpha=alpha, beta=beta, bias=bias)
 
 
 def lrn_within(
-    layer: HandledLayer, x: Value, size: int, alpha: float, beta: float, bias: float
+    layer: ImportedLayer, x: Value, size: int, alpha: float, beta: float, bias: float
 ) -> Value:
     """Local response normalization within each channel, over a square of pixels."""
     mean = layer.add(

@@ -7,8 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from trimtab.importers._handled_layer import HandledLayer
-from trimtab.importers._layers import Array, Value
+from trimtab.importers._graph import Array, Value
+from trimtab.importers._layer import ImportedLayer
 from trimtab.importers.vocabulary.movement import part
 from trimtab.importers.vocabulary.window import Pair, Window
 
@@ -22,7 +22,7 @@ _MOST_PIXELS = 2**16
 
 
 def pool(
-    layer: HandledLayer,
+    layer: ImportedLayer,
     kind: Kind,
     x: Value,
     window: Window,
@@ -53,7 +53,7 @@ def pool(
     )
 
 
-def adaptive_pool(layer: HandledLayer, kind: Kind, x: Value, size: Pair) -> Value:
+def adaptive_pool(layer: ImportedLayer, kind: Kind, x: Value, size: Pair) -> Value:
     """x: [n, c, h, w] pooled to `size` (height, width), as PyTorch does: window i of n over a
     length l goes from floor(i l / n) to ceil((i + 1) l / n).
     """
@@ -100,7 +100,7 @@ def _means(windows: list[tuple[int, int]]) -> Array:
     return matrix
 
 
-def _maxima(layer: HandledLayer, x: Value, axis: int, windows: list[tuple[int, int]]) -> Value:
+def _maxima(layer: ImportedLayer, x: Value, axis: int, windows: list[tuple[int, int]]) -> Value:
     if len(windows) == x.shape[axis]:
         return x
     parts = [

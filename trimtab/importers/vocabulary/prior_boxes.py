@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trimtab.importers._handled_layer import HandledLayer
-from trimtab.importers._layers import Array
+from trimtab.importers._graph import Array
+from trimtab.importers._layer import ImportedLayer
 from trimtab.importers.vocabulary.window import Pair
 
 # Boxes that one layer may make; a damaged file asks for any number.
@@ -75,7 +75,7 @@ class PriorBoxes:
             result += [(small * np.sqrt(r), small / np.sqrt(r)) for r in ratios]
         return result
 
-    def make(self, layer: HandledLayer, features: Pair, image: Pair) -> Array:
+    def make(self, layer: ImportedLayer, features: Pair, image: Pair) -> Array:
         """float32[1, 2, boxes * 4]: xmin, ymin, xmax, ymax of every box relative to the image, then
         their variances; `features` and `image` are (height, width). Refuses wrong parameters.
         """

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trimtab.importers._handled_layer import HandledLayer
-from trimtab.importers._layers import Array, Operand, Value
+from trimtab.importers._graph import Array, Operand, Value
+from trimtab.importers._layer import ImportedLayer
 from trimtab.program import Quantization
 from trimtab.program.quantization import STORED
 
@@ -38,7 +38,7 @@ class Stored:
         return Stored(turned, replace(self.quantization, axis=place))
 
 
-def dequantized(layer: HandledLayer, x: Operand, quantization: Quantization) -> Value:
+def dequantized(layer: ImportedLayer, x: Operand, quantization: Quantization) -> Value:
     """The real numbers that integers `x` stand for."""
     if not isinstance(x, Value):
         return real(layer, Stored(x, quantization), "operand")
@@ -49,13 +49,13 @@ def dequantized(layer: HandledLayer, x: Operand, quantization: Quantization) -> 
     return layer.add("dequantize_linear", x)
 
 
-def real(layer: HandledLayer, stored: Stored, role: str) -> Value:
+def real(layer: ImportedLayer, stored: Stored, role: str) -> Value:
     """The real numbers that a stored constant stands for, as an operand."""
     constant = layer.constant(stored.data, role, stored.quantization)
     return layer.add("dequantize_linear", constant)
 
 
-def quantized(layer: HandledLayer, x: Value, quantization: Quantization, dtype: str) -> Value:
+def quantized(layer: ImportedLayer, x: Value, quantization: Quantization, dtype: str) -> Value:
     """Real numbers as integers of type i8 or u8."""
     y = layer.add("quantize_linear", x, to=dtype)
     y.quantization = quantization
@@ -63,7 +63,7 @@ def quantized(layer: HandledLayer, x: Value, quantization: Quantization, dtype: 
     return y
 
 
-def through_reals(layer: HandledLayer, x: Value, apply: Callable[[Value], Value]) -> Value:
+def through_reals(layer: ImportedLayer, x: Value, apply: Callable[[Value], Value]) -> Value:
     """Of integers `x`, what gives one of the real numbers that it is given."""
     kept = x.quantization or Quantization.of(1.0)
     return quantized(layer, apply(dequantized(layer, x, kept)), kept, x.dtype)

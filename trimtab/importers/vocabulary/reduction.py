@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from trimtab.importers._handled_layer import HandledLayer
-from trimtab.importers._layers import Value
+from trimtab.importers._graph import Value
+from trimtab.importers._layer import ImportedLayer
 from trimtab.importers.vocabulary.activation import square
 from trimtab.importers.vocabulary.movement import without
 
-Function = Callable[[HandledLayer, Value], Value]
+Function = Callable[[ImportedLayer, Value], Value]
 
 
 def _plain(op: str) -> Function:
     return lambda layer, x: layer.add(op, x)
 
 
-def _same(_: HandledLayer, x: Value) -> Value:
+def _same(_: ImportedLayer, x: Value) -> Value:
     return x
 
 
@@ -32,7 +32,7 @@ KINDS = ("mean", "sum", "max", "min", *_SUMS, "log_sum_exp")
 
 
 def reduced(
-    layer: HandledLayer, kind: str, x: Value, axes: Sequence[int], *, keep_dims: bool
+    layer: ImportedLayer, kind: str, x: Value, axes: Sequence[int], *, keep_dims: bool
 ) -> Value:
     """One of `KINDS` over some dimensions, which become 1 or disappear; over none, of each number.
 
@@ -47,7 +47,7 @@ def reduced(
     return after(layer, reduced(layer, "sum", before(layer, x), axes, keep_dims=keep_dims))
 
 
-def _log_sum_exp(layer: HandledLayer, x: Value, axes: tuple[int, ...], keep_dims: bool) -> Value:
+def _log_sum_exp(layer: ImportedLayer, x: Value, axes: tuple[int, ...], keep_dims: bool) -> Value:
     """About the largest element: no exponential overflows."""
     largest = layer.add("reduce_max", x, axes=axes)
     exponentials = layer.add("exp", layer.add("sub", x, largest))
@@ -56,13 +56,13 @@ def _log_sum_exp(layer: HandledLayer, x: Value, axes: tuple[int, ...], keep_dims
     return y if keep_dims else layer.reshape(y, without(y.shape, axes))
 
 
-def at_least_a_vector(layer: HandledLayer, x: Value) -> Value:
+def at_least_a_vector(layer: ImportedLayer, x: Value) -> Value:
     """`x`, or [x] for one without dimensions."""
     return x if x.shape else layer.reshape(x, (1,))
 
 
 def arg_max(
-    layer: HandledLayer, x: Value, axis: int, *, keep_dims: bool, least: bool = False
+    layer: ImportedLayer, x: Value, axis: int, *, keep_dims: bool, least: bool = False
 ) -> Value:
     """Where the largest element is; the least one is the largest of the negated ones."""
     x = layer.add("neg", x) if least else x

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from trimtab.importers._handled_layer import HandledLayer
-from trimtab.importers._layers import Value
+from trimtab.importers._graph import Value
+from trimtab.importers._layer import ImportedLayer
 
 # Coordinates and rounding by which a pixel that is enlarged by a whole factor is repeated.
 _CENTERS = ("half_pixel", "half_pixel_symmetric", "pytorch_half_pixel")
@@ -20,7 +20,7 @@ _STILL = ("asymmetric", "align_corners", *_CENTERS)
 
 
 def resize(
-    layer: HandledLayer,
+    layer: ImportedLayer,
     x: Value,
     sizes: Sequence[int],
     mode: str,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from trimtab.importers._handled_layer import HandledLayer
-from trimtab.importers._layers import Value
+from trimtab.importers._graph import Value
+from trimtab.importers._layer import ImportedLayer
 
 Pair = tuple[int, int]
 Pads = tuple[int, ...]
@@ -24,7 +24,7 @@ class Window:
     pads: Pads = NO_PADS
     dilations: Pair = (1, 1)
 
-    def check(self, layer: HandledLayer) -> None:
+    def check(self, layer: ImportedLayer) -> None:
         """Refuses sizes and steps that are not positive."""
         if min(*self.kernel, *self.strides, *self.dilations) < 1:
             raise layer.invalid(f"its window is {self.kernel}, its strides {self.strides}")
@@ -98,7 +98,7 @@ def plane(values: Sequence[int], fill: int) -> Pair:
     return (fill, values[0]) if len(values) == 1 else (values[0], values[1])
 
 
-def image(layer: HandledLayer, x: Value, spatial: int) -> Value:
+def image(layer: ImportedLayer, x: Value, spatial: int) -> Value:
     """x: [n, c, h, w]; what lacks the batch, or the height of a signal, gets a 1 there."""
     rank = len(x.shape)
     if spatial not in (1, 2) or rank not in (spatial + 1, spatial + 2):
@@ -107,7 +107,7 @@ def image(layer: HandledLayer, x: Value, spatial: int) -> Value:
     return layer.reshape(x, shape if spatial == 2 else (*shape[:2], 1, shape[2]))
 
 
-def restore(layer: HandledLayer, y: Value, spatial: int, like: Value) -> Value:
+def restore(layer: ImportedLayer, y: Value, spatial: int, like: Value) -> Value:
     """Undoes `image`, by what it was given."""
     shape = y.shape if spatial == 2 else (*y.shape[:2], y.shape[3])
     return layer.reshape(y, shape if len(like.shape) == spatial + 2 else shape[1:])
