@@ -1,34 +1,37 @@
-"""Tables: columns and rows that draw themselves as text, Markdown, HTML and JSON.
+"""Tables: typed columns and rows, rendered as plain text, Markdown, HTML, or JSON.
 
     columns = [Column("operator"), number("MACs", ",")]
     table = Table(columns, [("conv1", 118_013_952), ("relu1", None)])
     print(table.text())
     print(table.markdown())
 
-A page is paragraphs and tables in their order; what shows several things returns one, and whoever
-prints it chooses the form.
+`tabulate` lays out text and Markdown. A page is a sequence of paragraphs and tables: a function
+that reports several things returns a page, and its caller picks the output form.
 """
 
 from __future__ import annotations
 
 import html
 import json
-import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Literal
 
 from rich.cells import cell_len
+from tabulate import SEPARATING_LINE, DataRow, Line, TableFormat, tabulate
 
-_WIDE = 40  # cells of Markdown that are wider do not widen the others
+_MAX_PADDED_WIDTH = 40  # a wider Markdown cell does not widen the other cells of its column
+_MIN_MARKDOWN_WIDTH = 3
 
 
 @dataclass(frozen=True)
 class Column:
-    """How one column is drawn. `form`: what `format()` makes of its numbers, such as ",", ".2f" or
-    ".0%"; `absent` stands for None; `key`: its name in JSON, which is the header where none is
-    given.
+    """How to render one column.
+
+    `form` is the `format()` spec of its numbers, such as ",", ".2f" or ".0%". `absent` stands for
+    None. `key` is the column's name in JSON, by default its header.
     """
 
     header: str
@@ -38,46 +41,56 @@ class Column:
     key: str = ""
 
     def cell(self, value: object) -> str:
-        """`value` as text; texts are taken as they are."""
+        """`value` as text; strings pass through unchanged."""
         if value is None:
             return self.absent
         return value if isinstance(value, str) else format(value, self.form)
 
 
 def number(header: str, form: str = "", *, absent: str = "", key: str = "") -> Column:
-    """A column of numbers, or of texts that stand for numbers: on the right."""
+    """A right-aligned column, for numbers and for text that stands for numbers."""
     return Column(header, form, "right", absent, key)
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of values, one for each column, under an optional title."""
+    """Rows with one value per column, under an optional title."""
 
     columns: Sequence[Column]
     rows: Sequence[Sequence[Any]]
     title: str = ""
 
     def text(self) -> str:
-        """For a terminal: columns under their headers; a cell may have several lines."""
+        """Plain text for a terminal. Cells may span several lines."""
+        rows = [line for row in self._cells() for line in _split_lines(row)]
         head = [column.header for column in self.columns]
-        cells = [head, *self._cells()] if any(head) else self._cells()
-        rows = self._padded([line for row in cells for line in _lines(row)])
         if any(head):
-            rows.insert(1, ["-" * cell_len(cell) for cell in rows[0]])
-        lines = ["  ".join(row).rstrip() for row in rows]
+            rows = [*_split_lines(head), [SEPARATING_LINE], *rows]
+        lines = [line.rstrip() for line in self._layout(rows, _TEXT).splitlines()]
         return "\n".join([self.title, *lines] if self.title else lines)
 
     def markdown(self) -> str:
-        """Between pipes, under a heading of the second level."""
-        cells = [[column.header for column in self.columns], *self._cells()]
-        rows = self._padded([[_marked(cell) for cell in row] for row in cells], 3, _WIDE)
-        ends = ["-" if column.align == "left" else ":" for column in self.columns]
-        rules = ["-" * (cell_len(c) - 1) + end for c, end in zip(rows[0], ends, strict=True)]
-        lines = [f"| {' | '.join(row)} |" for row in (rows[0], rules, *rows[1:])]
-        return "\n".join([f"## {self.title}\n", *lines] if self.title else lines)
+        """A GitHub pipe table, under a level-2 heading if it has a title."""
+        head = [
+            f"{_markdown_cell(c.header):{'<' if c.align == 'left' else '>'}{_MIN_MARKDOWN_WIDTH}}"
+            for c in self.columns
+        ]
+        wide_cells: list[str] = []
+
+        def fitted(cell: str) -> str:
+            if cell_len(cell) <= _MAX_PADDED_WIDTH:
+                return cell
+            wide_cells.append(cell)
+            return _PLACEHOLDER
+
+        rows = [[fitted(_markdown_cell(cell)) for cell in row] for row in self._cells()]
+        drawn = self._layout([head, [SEPARATING_LINE], *rows], _MARKDOWN)
+        remaining = iter(wide_cells)
+        drawn = re.sub(f" *{_PLACEHOLDER} *(?= \\|)", lambda _: " " + next(remaining), drawn)
+        return f"## {self.title}\n\n{drawn}" if self.title else drawn
 
     def html(self) -> str:
-        """A `table` under an `h2`; cells of the class "left" are texts, the others numbers."""
+        """A `<table>` under an `<h2>`; cells of text have the class "left"."""
 
         def row(tag: str, cells: Iterable[str]) -> str:
             kinds = (' class="left"' if c.align == "left" else "" for c in self.columns)
@@ -90,11 +103,11 @@ class Table:
         return heading + "<table>" + "\n".join(rows) + "</table>"
 
     def json(self) -> str:
-        """An array of objects, one per row, with the values as they are."""
+        """A JSON array with one object per row; values are unformatted."""
         return json.dumps(self.records(), indent=1)
 
     def records(self) -> list[dict[str, Any]]:
-        """The values of each row by the keys of their columns."""
+        """One dictionary per row: values by column key."""
         keys = [column.key or column.header for column in self.columns]
         return [dict(zip(keys, row, strict=True)) for row in self.rows]
 
@@ -104,31 +117,51 @@ class Table:
             for row in self.rows
         ]
 
-    def _padded(
-        self, rows: list[list[str]], least: int = 0, most: float = math.inf
-    ) -> list[list[str]]:
-        """`rows` with all cells of a column as wide as its widest, counted as terminals show it;
-        those that are wider than `most` stick out.
-        """
-        if not rows:
-            return []
-        widths = [
-            max([least, *(width for width in map(cell_len, column) if width <= most)])
-            for column in zip(*rows, strict=True)
-        ]
-        return [
-            [
-                " " * (width - cell_len(cell)) + cell
-                if column.align == "right"
-                else cell + " " * (width - cell_len(cell))
-                for column, cell, width in zip(self.columns, row, widths, strict=True)
-            ]
-            for row in rows
-        ]
+    def _layout(self, rows: Sequence[Sequence[str]], form: TableFormat) -> str:
+        drawn = tabulate(
+            [[_widened(cell) for cell in row] for row in rows],
+            tablefmt=form,
+            colalign=[column.align for column in self.columns],
+            disable_numparse=True,
+            preserve_whitespace=True,
+        )
+        return drawn.replace(_FILLER, "")
+
+
+# Headers are laid out as an ordinary first row: tabulate pads real headers by two more columns.
+def _pipe_rule(widths: Sequence[int], aligns: Sequence[str]) -> str:
+    ends = ["-" if align == "left" else ":" for align in aligns]
+    rules = ["-" * (width - 1) + end for width, end in zip(widths, ends, strict=True)]
+    return f"| {' | '.join(rules)} |"
+
+
+_TEXT_ROW = DataRow("", "  ", "")
+_TEXT = TableFormat(
+    lineabove=None,
+    linebelowheader=Line("", "-", "  ", ""),
+    linebetweenrows=None,
+    linebelow=None,
+    headerrow=_TEXT_ROW,
+    datarow=_TEXT_ROW,
+    padding=0,
+    with_header_hide=None,
+)
+_MARKDOWN = _TEXT._replace(
+    linebelowheader=_pipe_rule,
+    headerrow=DataRow("| ", " | ", " |"),
+    datarow=DataRow("| ", " | ", " |"),
+)
+_PLACEHOLDER = "\ue000"  # stands for a wide cell during layout; private use area
+_FILLER = "\u2060"  # word joiner: adds to a cell's length and takes no space
+
+
+def _widened(cell: str) -> str:
+    """`cell` with a length that equals its width on a terminal, where CJK takes two columns."""
+    return cell + _FILLER * (cell_len(cell) - len(cell))
 
 
 class Markup(str):
-    """A cell that is Markdown already; elsewhere it is drawn as it stands."""
+    """A cell that is Markdown source already; other forms show it as it stands."""
 
     __slots__ = ()
 
@@ -137,28 +170,28 @@ Page = Sequence[str | Table]
 
 
 def text(page: Page) -> str:
-    """A page for a terminal."""
+    """A page as plain text."""
     return "\n\n".join(p if isinstance(p, str) else p.text() for p in page)
 
 
 def markdown(page: Page) -> str:
-    """A page in Markdown."""
+    """A page as Markdown."""
     return "\n\n".join(p if isinstance(p, str) else p.markdown() for p in page)
 
 
 def escape_markdown(text: str) -> str:
-    """`text` in one line that is not taken for syntax of Markdown or for the end of a cell."""
+    """`text` on one line, with Markdown syntax and cell separators escaped."""
     for character in "\\`*|<":
         text = text.replace(character, "\\" + character)
     return " ".join(text.split())
 
 
-def _marked(cell: str) -> str:
+def _markdown_cell(cell: str) -> str:
     if isinstance(cell, Markup):
         return " ".join(cell.replace("|", "\\|").split())
     return escape_markdown(cell)
 
 
-def _lines(row: Sequence[str]) -> Iterable[list[str]]:
-    """A row whose cells have several lines, as rows of one line."""
+def _split_lines(row: Sequence[str]) -> Iterable[list[str]]:
+    """A row whose cells span several lines, as one row per line."""
     return map(list, zip_longest(*(cell.split("\n") for cell in row), fillvalue=""))
