@@ -1,43 +1,42 @@
-"""The main job on an embedded default: what `./inv demo` does, step by step.
+"""The main job on an embedded device, step by step, as `./inv demo` shows it.
 
-A YOLO-class network is built on the spot, optimized, trimmed, cross-compiled for aarch64, pushed
-over SSH to an ARM Linux that runs in QEMU, checked there against an independent implementation and
-measured; its latency comes from the build for this machine. Where the board cannot be had the demo
-goes on with QEMU's user mode, or with this machine alone, and says so.
+A YOLO-class network from the zoo is optimized, trimmed and cross-compiled for aarch64, pushed over
+SSH to an ARM Linux in QEMU, checked there against an independent engine, and measured. Its latency
+comes from a build for this machine. Without the board, the demo continues in QEMU's user mode or on
+this machine alone, and reports that.
 """
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-import trimtab
 from trimtab import doctor, files, paths, reports
-from trimtab.bench import oracle, protocol
+from trimtab.bench import protocol
 from trimtab.bench.golden import Golden
 from trimtab.bench.jobs import Settings, Subject
 from trimtab.compare import side_by_side
 from trimtab.devices import DeviceDefinition, board, find_device
 from trimtab.errors import DeviceError, EmulatorError, MissingRequirementError
-from trimtab.pipeline.build import Recipe, machine_of, subject_of
-from trimtab.pipeline.resolve import model_path, target_of
-from trimtab.program import Program
+from trimtab.pipeline.built import build, subject_of
+from trimtab.pipeline.loaded import Loaded, load
+from trimtab.pipeline.measured import expected_output
+from trimtab.pipeline.planned import plan
+from trimtab.pipeline.recipe import Measurement, Recipe
 from trimtab.progress import SILENT, Progress
 from trimtab.results import records, summary
 from trimtab.results.records import Record
 
 NETWORK = "yolo_fastest"
-_BOARD_NEEDS = ("qemu-system-aarch64",)  # as doctor calls it
+_BOARD_NEEDS = ("qemu-system-aarch64",)  # a name of doctor's
 _USER_MODE = "qemu-a53"
 
 
 @dataclass(frozen=True)
-class Demonstrated:
-    """What the demo leaves behind: one record per run, the report of all in two formats, and what
-    it comes to, as text for a terminal.
-    """
+class DemoResult:
+    """The run records of the demo, its report in two formats, and a summary for the terminal."""
 
     records: tuple[Path, ...]
     markdown: Path
@@ -45,8 +44,8 @@ class Demonstrated:
     text: str
 
 
-def demo(folder: Path, progress: Progress = SILENT) -> Demonstrated:
-    """Do it all; records and reports go into `folder`. Raises the first TrimtabError."""
+def demo(folder: Path, progress: Progress = SILENT) -> DemoResult:
+    """Runs all steps; records and reports go into `folder`. Raises the first TrimtabError."""
     progress.note(
         f"Python packages are in {paths.root() / '.venv'} (./inv put them there); builds, compiler "
         f"caches and the board's system go into {paths.cache()}, results into {folder}"
@@ -55,32 +54,30 @@ def demo(folder: Path, progress: Progress = SILENT) -> Demonstrated:
 
 
 class _Demo:
-    """The steps; holds what they share."""
+    """The steps and what they share."""
 
     def __init__(self, folder: Path, progress: Progress) -> None:
         self._folder, self._progress = folder, progress
 
-    def run(self) -> Demonstrated:
+    def run(self) -> DemoResult:
         """All steps in order."""
         with self._progress.step("an ARM Linux to measure on"):
             device, is_ours = self.find_device()
         try:
+            target = device or find_device("local")
             with self._progress.step(f"the network: {NETWORK} from the zoo, seeded weights"):
-                path = model_path(NETWORK, progress=self._progress)
-                source = trimtab.load(path)
-                expected = oracle.onnx_golden(path, {})
-                made = f"expected output from {expected.oracle}"
-                self._progress.note(f"{len(source.ops)} operators; {made}")
-            record_files = self._full_and_trimmed(device or find_device("local"), source, expected)
+                loaded = load(self._recipe(target), self._progress)
+                self._progress.note(f"{len(loaded.source.ops)} operators")
+            record_files = self._full_and_trimmed(target, loaded)
             if device is not None:
-                record_files += self._latency_here(source, expected)
+                record_files += self._latency_here()
         finally:
             if is_ours:
                 board.down()
         return _report(record_files, self._folder)
 
     def find_device(self) -> tuple[DeviceDefinition | None, bool]:
-        """The board, or what there is instead; and whether the board was started here."""
+        """The board or its substitute, None for this machine; and whether the demo started it."""
         note = self._progress.note
         try:
             # Only these packages: `./inv setup` would install every cross compiler as well.
@@ -95,68 +92,72 @@ class _Demo:
             note(f"no board: {error}")
         device = find_device(_USER_MODE)
         if shutil.which(str(device.options["program"])):
-            note(f"going on with QEMU's user mode ({device.name}): no SSH, no Linux of its own")
+            note(f"continuing in QEMU's user mode ({device.name}): no SSH, no Linux of its own")
             return device, False
-        note("going on with this machine alone: no ARM code is run")
+        note("continuing on this machine alone: no ARM code is run")
         return None, False
 
-    def _full_and_trimmed(
-        self, device: DeviceDefinition, source: Program, expected: Golden
-    ) -> list[Path]:
-        """Records of the full configuration, which is the baseline, and the trimmed one."""
-        trimmed = Recipe(toolchain=device.toolchain, cpu=device.cpu or "")
-        full = Recipe(profile="full", toolchain=device.toolchain, cpu=device.cpu or "")
-        with self._progress.step(f"optimize, trim and build for {machine_of(trimmed)}"):
-            program = trimtab.optimize(source, target_of(trimmed.toolchain, trimmed.cpu))
-            self._progress.note(f"{len(source.ops)} operators optimized to {len(program.ops)}")
-            subjects = [subject_of(program, recipe, self._progress) for recipe in (full, trimmed)]
-            of_full, of_trimmed = (subject.binary.stat().st_size for subject in subjects)
-            share = f"{of_trimmed / of_full:.0%}"
-            self._progress.note(f"full {of_full:,} bytes, trimmed {of_trimmed:,} bytes ({share})")
-        with self._progress.step(f"push to {device.name}, check the output, measure"):
-            return [self._measure(device, subject, expected) for subject in subjects]
+    def _recipe(self, device: DeviceDefinition) -> Recipe:
+        measurement = Measurement(device.name, results=self._folder)
+        return Recipe(model=NETWORK, measurement=measurement).on_device(device)
 
-    def _latency_here(self, source: Program, expected: Golden) -> list[Path]:
-        """The record of the trimmed configuration on this machine, whose clock can be believed."""
+    def _full_and_trimmed(self, device: DeviceDefinition, loaded: Loaded) -> list[Path]:
+        """Records of the full profile, which is the baseline, and of the trimmed one."""
+        with self._progress.step(f"optimize, trim and build for {loaded.recipe.machine}"):
+            planned = plan(loaded, self._progress)
+            count = f"{len(loaded.source.ops)} operators optimized to {len(planned.program.ops)}"
+            self._progress.note(count)
+            builds = [build(one, self._progress) for one in (planned.with_profile("full"), planned)]
+            full, trimmed = (built.delivered.runner.stat().st_size for built in builds)
+            share = f"{trimmed / full:.0%}"
+            self._progress.note(f"full {full:,} bytes, trimmed {trimmed:,} bytes ({share})")
+        expected = expected_output(builds[0])
+        self._progress.note(f"expected output from {expected.oracle}")
+        with self._progress.step(f"push to {device.name}, check the output, measure"):
+            return [self._measure(device, subject_of(built), expected) for built in builds]
+
+    def _latency_here(self) -> list[Path]:
+        """The record of the trimmed profile on this machine, whose clock is real."""
         with self._progress.step("latency of the build for this machine"):
-            program = trimtab.optimize(source, target_of("host", ""))
-            subject = subject_of(program, Recipe(toolchain="host"), self._progress)
-            return [self._measure(find_device("local"), subject, expected)]
+            device = find_device("local")
+            recipe = replace(self._recipe(device), toolchain="host", cpu="")
+            built = build(plan(load(recipe, self._progress), self._progress), self._progress)
+            return [self._measure(device, subject_of(built), expected_output(built))]
 
     def _measure(self, device: DeviceDefinition, subject: Subject, expected: Golden) -> Path:
-        with device.open() as opened:
-            settings = Settings(per_op=subject.profile != "full")  # the operators cost the same
+        with device.open() as connection:
+            settings = Settings(per_op=subject.profile != "full")  # its operators cost the same
             outcome = protocol.measure(
-                opened, subject, expected, settings, self._folder, self._progress
+                connection, subject, expected, settings, self._folder, self._progress
             )
         if outcome.error is not None:
             raise outcome.error
-        found = summary.summarize(records.read(outcome.path))
-        if latency := found.figure("latency"):
+        run = summary.summarize(records.read(outcome.path))
+        if latency := run.figure("latency"):
             cost = f"{latency.value / 1e6:.2f} ms for one inference"
             self._progress.note(f"{subject.profile}: {cost}")
-        elif count := found.figure("latency_instructions"):
+        elif count := run.figure("latency_instructions"):
             cost = f"{count.value:,.0f} instructions for one inference"
             self._progress.note(f"{subject.profile}: {cost}")
-        self._progress.note(f"{subject.profile}: {found.golden}")
+        self._progress.note(f"{subject.profile}: {run.golden}")
         return outcome.path
 
 
-def _report(record_files: Sequence[Path], folder: Path) -> Demonstrated:
+def _report(record_files: Sequence[Path], folder: Path) -> DemoResult:
     runs: list[Record] = [records.read(path) for path in record_files]
-    compared = side_by_side.compare(runs[:2])
+    comparison = side_by_side.compare(runs[:2])
     alone = [summary.summarize(run) for run in runs[1:]]
     markdown, page = reports.find("markdown"), reports.find("html")
-    parts = [markdown.comparison(compared), *(markdown.run(one) for one in alone)]
-    in_markdown, in_html = folder / "demo.md", folder / "demo.html"
-    files.write_text(in_markdown, "\n".join(parts))
-    files.write_text(in_html, page.comparison(compared))
-    text = reports.find("terminal").comparison(compared)
+    sections = [markdown.comparison(comparison), *(markdown.run(one) for one in alone)]
+    markdown_path, html_path = folder / "demo.md", folder / "demo.html"
+    files.write_text(markdown_path, "\n".join(sections))
+    files.write_text(html_path, page.comparison(comparison))
+    text = reports.find("terminal").comparison(comparison)
     if (latency := alone[-1].figure("latency")) and len(runs) > 2:
         low, high = latency.statistic.interval.low / 1e6, latency.statistic.interval.high / 1e6
         text += (
             f"On this machine, one thread: {latency.value / 1e6:.2f} ms for one inference "
             f"(95 % interval of the median {low:.2f} .. {high:.2f} ms)\n"
         )
-    text += f"Report: {in_markdown}, {in_html}; runs: ./inv report --results {folder}"
-    return Demonstrated(tuple(record_files), in_markdown, in_html, text)
+    text += f"Report: {markdown_path}, {html_path}; runs: ./inv report --results {folder}"
+    return DemoResult(tuple(record_files), markdown_path, html_path, text)

@@ -15,7 +15,7 @@ import trimtab
 from tests.ops.quantized import MICROSOFT, Array, QuantizedGraph, onnxruntime_of
 from trimtab.bench import golden, oracle, qdq_form
 from trimtab.errors import WrongOutputError
-from trimtab.pipeline.bench import on_host
+from trimtab.pipeline.reference import host_output
 
 X, Y = (0.04, -7), (0.09, 12)
 WIDE: dict[str, Any] = {"pads": [1, 1, 1, 1]}
@@ -150,7 +150,7 @@ def test_an_output_has_the_steps_that_it_is_made_of(tmp_path: Path) -> None:
     model = graph.model(moved, fine, real, integers)
     reference = expected(model, tmp_path)
     np.testing.assert_allclose(reference.steps, [0.5, 1 / 256, 0, 1])
-    program = on_host(trimtab.load(tmp_path / "case.onnx"))
+    program = host_output(trimtab.load(tmp_path / "case.onnx"))
     np.testing.assert_allclose(program.steps, [0.5, 1 / 256, 0, 1])
     off = [output.copy() for output in reference.outputs]
     for output, step in zip(off, (0.5, 1 / 256, 0.01, 1), strict=True):

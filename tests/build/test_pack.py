@@ -12,8 +12,11 @@ import pytest
 import trimtab
 from tests.devices.conftest import require
 from trimtab.errors import BuildError, TtmError, UsageError
-from trimtab.pipeline.build import Recipe, build
+from trimtab.pipeline.built import build
+from trimtab.pipeline.loaded import load
 from trimtab.pipeline.pack import pack
+from trimtab.pipeline.planned import plan
+from trimtab.pipeline.recipe import Recipe
 from trimtab.pipeline.resolve import model_path
 
 NETWORK = "yolo_fastest"
@@ -72,7 +75,7 @@ def test_what_is_no_model_is_not_packed(model: Path, tmp_path: Path) -> None:
 
 @pytest.mark.build
 def test_of_a_build_the_runner_and_the_model_are_packed(tmp_path: Path) -> None:
-    built = build(Recipe(model=NETWORK), tmp_path / "out")
+    built = build(plan(load(Recipe(model=NETWORK, output=tmp_path / "out")))).delivered
     made = pack(built.output_dir)
     assert made.path == tmp_path / "out.tar.zst"
     assert made.content == ["trimtab-run", f"{NETWORK}.ttm"]

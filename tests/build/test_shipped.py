@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,12 @@ import trimtab
 from trimtab import importers, passes
 from trimtab.bench.jobs import Settings
 from trimtab.errors import BudgetError, UsageError
-from trimtab.pipeline.bench import BenchRequest, bench
 from trimtab.pipeline.budget import Budget
-from trimtab.pipeline.build import Recipe, build, within_budget
+from trimtab.pipeline.built import build, build_profile
+from trimtab.pipeline.loaded import load
+from trimtab.pipeline.measured import bench
+from trimtab.pipeline.planned import plan
+from trimtab.pipeline.recipe import Measurement, Recipe
 from trimtab.pipeline.resolve import model_path
 from trimtab.pipeline.variants import NCNN, ncnn_bytes
 from trimtab.results import records, summary
@@ -31,7 +35,8 @@ def test_what_ncnn_ships_is_known_to_a_thousandth(network: str) -> None:
 @pytest.mark.build
 def test_a_record_says_what_is_shipped_and_what_else_could_be(tmp_path: Path) -> None:
     settings = Settings(launches=1, runs=1, min_time_ms=0)
-    outcome = bench(BenchRequest(Recipe(model=NETWORK), settings=settings), tmp_path)
+    measurement = Measurement(settings=settings, results=tmp_path)
+    outcome = bench(Recipe(model=NETWORK, measurement=measurement)).outcome
     record = records.read(outcome.path)
     run = summary.summarize(record)
     built = run.shipped[0]
@@ -68,27 +73,26 @@ def test_a_model_of_two_files_weighs_both(tmp_path: Path) -> None:
 
 def test_a_budget_that_fits_changes_no_more_than_the_preference() -> None:
     recipe = Recipe(model=NETWORK, toolchain="host", budget=Budget(model_bytes=100_000_000))
-    found = within_budget(recipe)
-    assert (found.model, found.toolchain) == (recipe.model, recipe.toolchain)
-    assert not found.budget
+    planned = plan(load(recipe))
+    assert planned.recipe == recipe
+    assert replace(planned.plan, prefer="balanced") == recipe.plan
 
 
 @pytest.mark.parametrize(("limit", "prefer"), [(20_000_000, "load"), (5_000_000, "balanced")])
 def test_a_budget_takes_the_fastest_preference_that_fits(limit: int, prefer: str) -> None:
     budget = Budget(model_bytes=limit)
     recipe = Recipe("squeezenet", toolchain="aarch64-linux-musl", cpu="cortex-a53", budget=budget)
-    plan = within_budget(recipe).plan
-    assert plan is not None
-    assert plan.prefer == prefer
+    assert plan(load(recipe)).plan.prefer == prefer
 
 
 def test_a_budget_that_nothing_fits_ends_before_anything_is_delivered(tmp_path: Path) -> None:
-    recipe = Recipe(model=NETWORK, budget=Budget(memory_bytes=1_000_000))
+    output = tmp_path / "out"
+    recipe = Recipe(model=NETWORK, budget=Budget(memory_bytes=1_000_000), output=output)
     with pytest.raises(BudgetError, match=r"bytes over --max-memory"):
-        build(recipe, tmp_path / "out")
-    assert not (tmp_path / "out").exists()
+        build(plan(load(recipe)))
+    assert not output.exists()
 
 
 def test_a_budget_is_for_a_model() -> None:
-    with pytest.raises(UsageError, match="for a model"):
-        build(Recipe(profile="yolo", budget=Budget(binary_bytes=1)))
+    with pytest.raises(UsageError, match="needs a model"):
+        build_profile(Recipe(profile="yolo", budget=Budget(binary_bytes=1)))

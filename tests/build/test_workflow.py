@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,11 @@ from tests.devices.conftest import require
 from tests.unit.said import Said
 from trimtab.bench.jobs import Settings
 from trimtab.errors import ProfileError, UsageError
-from trimtab.pipeline.bench import BenchRequest, bench
-from trimtab.pipeline.build import Recipe, build
+from trimtab.pipeline.built import build, build_profile
+from trimtab.pipeline.loaded import load
+from trimtab.pipeline.measured import bench
+from trimtab.pipeline.planned import plan
+from trimtab.pipeline.recipe import Measurement, Recipe
 from trimtab.pipeline.resolve import model_path
 from trimtab.planner.plan_file import Choice, Plan, operator_keys
 from trimtab.results import records, summary
@@ -21,15 +25,16 @@ from trimtab.results.records import Record, Status
 NETWORK = "mobilenet_v3_small"
 
 
-def measure(request: BenchRequest, folder: Path) -> Record:
-    outcome = bench(request, folder)
+def measure(recipe: Recipe, folder: Path, settings: Settings, device: str = "local") -> Record:
+    measurement = Measurement(device, settings, folder)
+    outcome = bench(replace(recipe, measurement=measurement)).outcome
     assert outcome.error is None
     return records.read(outcome.path)
 
 
 def test_a_build_is_of_a_model_or_of_a_profile() -> None:
-    with pytest.raises(UsageError, match="what is to be built"):
-        build(Recipe())
+    with pytest.raises(UsageError, match="neither a model nor a profile"):
+        build_profile(Recipe())
 
 
 @pytest.mark.build
@@ -37,7 +42,7 @@ def test_a_build_delivers_the_model_beside_a_binary_that_holds_what_it_needs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    made = build(Recipe(model=NETWORK))
+    made = build(plan(load(Recipe(model=NETWORK)))).delivered
     assert made.output_dir == tmp_path / "dist" / f"{NETWORK}-host"
     assert made.model is not None
     delivered = trimtab.load(made.model)
@@ -49,7 +54,7 @@ def test_a_build_delivers_the_model_beside_a_binary_that_holds_what_it_needs(
 def test_weights_in_f16_are_right_to_the_roundings_of_f16(tmp_path: Path) -> None:
     recipe = Recipe(model="squeezenet", plan=Plan(weights_type="f16"))
     settings = Settings(launches=1, runs=1, min_time_ms=0)
-    record = measure(BenchRequest(recipe, settings=settings), tmp_path)
+    record = measure(recipe, tmp_path, settings)
     (checked,) = record.of("golden")
     # Too far off for f32. A rounding of 2^-11 in each of 26 layers: sqrt(26) times that, 0.0025, is
     # expected of the values' size; not more than twice as much may be.
@@ -59,7 +64,7 @@ def test_weights_in_f16_are_right_to_the_roundings_of_f16(tmp_path: Path) -> Non
 @pytest.mark.build
 def test_a_network_is_built_checked_and_measured_on_this_machine(tmp_path: Path) -> None:
     settings = Settings(launches=1, runs=5, min_time_ms=0, per_op=True)
-    record = measure(BenchRequest(Recipe(model=NETWORK), settings=settings), tmp_path)
+    record = measure(Recipe(model=NETWORK), tmp_path, settings)
     assert record.status is Status.OK
     assert record.header.profile == "trimmed"
     assert len(record.of("run")) == 5
@@ -76,7 +81,7 @@ def test_a_network_is_built_checked_and_measured_on_this_machine(tmp_path: Path)
 def test_the_record_of_a_network_in_f16_tells_its_accuracy_without_samples(tmp_path: Path) -> None:
     settings = Settings(launches=1, runs=1, min_time_ms=0)
     recipe = Recipe(model=NETWORK, plan=Plan(precision="f16"))
-    record = measure(BenchRequest(recipe, settings=settings), tmp_path)
+    record = measure(recipe, tmp_path, settings)
     told = summary.summarize(record).accuracy
     assert told
     assert told.is_seeded
@@ -88,8 +93,8 @@ def test_the_record_of_a_network_in_f16_tells_its_accuracy_without_samples(tmp_p
 def test_instructions_under_emulation_are_the_same_each_time(tmp_path: Path) -> None:
     require("qemu-aarch64", "qemu-user")
     recipe = Recipe(model=NETWORK, embed_model=True)
-    request = BenchRequest(recipe, device="qemu-a53", settings=Settings(per_op=True))
-    first, second = measure(request, tmp_path), measure(request, tmp_path)
+    settings = Settings(per_op=True)
+    first, second = (measure(recipe, tmp_path, settings, "qemu-a53") for _ in range(2))
     assert first.header.is_model_embedded
     counts = [event["instructions"] for event in first.of("run") + second.of("run")]
     assert len(set(counts)) == 1
@@ -116,16 +121,17 @@ def test_a_profile_means_the_first_network_of_its_family(tmp_path: Path) -> None
 def test_a_profile_that_lacks_what_the_model_needs_is_refused_before_anything_is_built() -> None:
     recipe = Recipe("yolo_fastest", profile="squeezenet", toolchain="aarch64-linux-musl")
     with pytest.raises(ProfileError, match=r"needs .*resize.*, which the profile excludes"):
-        build(recipe)
+        plan(load(recipe))
 
 
 @pytest.mark.build
 def test_a_network_runs_in_the_binary_of_a_profile_without_its_best_algorithms(
     tmp_path: Path,
 ) -> None:
-    recipe, said = Recipe("mobilenet_v1", profile="yolo"), Said()
     settings = Settings(launches=1, runs=1, min_time_ms=0, per_op=True)
-    outcome = bench(BenchRequest(recipe, settings=settings), tmp_path, said)
+    measurement, said = Measurement(settings=settings, results=tmp_path), Said()
+    recipe = Recipe("mobilenet_v1", profile="yolo", measurement=measurement)
+    outcome = bench(recipe, said).outcome
     assert outcome.error is None
     record = records.read(outcome.path)
     assert record.status is Status.OK
@@ -143,11 +149,16 @@ def test_the_binary_of_a_profile_has_the_kernel_that_a_plan_file_names(tmp_path:
     (pool,) = (
         key for key, op in zip(operator_keys(free), free.ops, strict=True) if op.type == "max_pool"
     )
-    plan = Plan(operators={pool: Choice(values={"kernel": "max_pool_f32_portable"})})
+    choices = Plan(operators={pool: Choice(values={"kernel": "max_pool_f32_portable"})})
     recipe = Recipe(
-        str(model), profile="yolo", toolchain="x86_64-linux-musl", cpu="haswell", plan=plan
+        str(model),
+        profile="yolo",
+        toolchain="x86_64-linux-musl",
+        cpu="haswell",
+        plan=choices,
+        output=tmp_path / "made",
     )
-    made = build(recipe, tmp_path / "made")
+    made = build(plan(load(recipe))).delivered
     assert "max_pool_f32_portable" in made.record["kernels"]
 
 
@@ -159,8 +170,8 @@ def test_a_model_of_another_format_is_checked_against_the_host_and_the_record_sa
         "[net]\nheight=8\nwidth=8\nchannels=3\n\n[maxpool]\nsize=2\nstride=2\n\n[avgpool]\n"
     )
     recipe = Recipe(model=str(tmp_path / "net.cfg"))
-    request = BenchRequest(recipe, settings=Settings(launches=1, runs=1, min_time_ms=0))
-    record = measure(request, tmp_path / "results")
+    settings = Settings(launches=1, runs=1, min_time_ms=0)
+    record = measure(recipe, tmp_path / "results", settings)
     assert record.status is Status.OK
     (golden,) = record.of("golden")
     assert "not independent" in golden["oracle"]

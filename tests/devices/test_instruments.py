@@ -16,7 +16,7 @@ from trimtab import cores
 from trimtab.devices.qemu_user import QemuUserDevice
 from trimtab.errors import EmulatorError
 from trimtab.instruments import instructions, mca, sizes
-from trimtab.pipeline.build import Recipe
+from trimtab.pipeline.recipe import Recipe
 from trimtab.workflow.counting import count_instructions
 from trimtab.workflow.modeled import model_time
 from trimtab.workflow.sizes import weigh

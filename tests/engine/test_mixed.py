@@ -16,9 +16,9 @@ from tests.unit.said import Said
 from trimtab import passes, quantization
 from trimtab.accuracy import Accuracy, demands
 from trimtab.errors import PlanError, TrimtabError, UsageError
-from trimtab.pipeline.bench import on_host
-from trimtab.pipeline.precision import Precise, with_precision
-from trimtab.pipeline.quantize import Calibration
+from trimtab.pipeline.calibration import Calibration
+from trimtab.pipeline.precision import ConvertedNetwork, convert
+from trimtab.pipeline.reference import host_output
 from trimtab.planner import planner
 from trimtab.planner.plan_file import Plan
 from trimtab.program import Program
@@ -41,9 +41,9 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def precise(
     source: Path, plan: Plan, calibration: Calibration, target: Target = A76
-) -> tuple[Precise, Program]:
+) -> tuple[ConvertedNetwork, Program]:
     """A network in the precision of a plan, and planned for the target."""
-    found = with_precision(trimtab.load(source), plan, calibration, target)
+    found = convert(trimtab.load(source), plan, calibration, target)
     return found, trimtab.optimize(found.program, target, found.plan)
 
 
@@ -65,7 +65,7 @@ def types(planned: Program) -> set[str]:
     return {planned.dtype(op) for op in planned.steps if "kernel" in op.attributes}
 
 
-def independent(reference: Program, made: Precise, count: int = 4) -> tuple[float, float]:
+def independent(reference: Program, made: ConvertedNetwork, count: int = 4) -> tuple[float, float]:
     """The largest error on each fifth sample, and the noise of the one output, as the figures are
     defined, from sessions alone.
     """
@@ -82,7 +82,7 @@ def independent(reference: Program, made: Precise, count: int = 4) -> tuple[floa
 def test_int8_is_made_of_samples_and_tells_its_accuracy(source: Path, samples: str) -> None:
     made, planned = precise(source, Plan(precision="int8"), Calibration(samples))
     assert types(planned) == {"f32", "i8"}
-    assert made.is_own
+    assert made.quantized
     assert made.accuracy is not None
     assert made.accuracy.samples == 4
     figures = made.accuracy.max_error, made.accuracy.noise
@@ -91,7 +91,7 @@ def test_int8_is_made_of_samples_and_tells_its_accuracy(source: Path, samples: s
 
 def test_f16_tells_its_accuracy_where_there_are_samples(tmp_path: Path) -> None:
     given = Calibration(written(LARGER_SAMPLES, tmp_path))
-    made = with_precision(larger(), Plan(precision="f16"), given, A76)
+    made = convert(larger(), Plan(precision="f16"), given, A76)
     assert made.accuracy is not None
     assert 0 < made.accuracy.max_error < 0.01
 
@@ -106,27 +106,27 @@ def test_f16_tells_its_accuracy_where_there_are_samples(tmp_path: Path) -> None:
         (Plan(precision="int8"), {"samples": "s", "budget": "top1 >= 1"}, "int8 has no budget"),
         (Plan(), {"samples": "s"}, "samples are for a precision below f32"),
         (Plan(), {"method": "mse"}, "a method and ranges are for a precision below f32"),
-        (None, {"budget": "top1 >= 1"}, "a budget is for mixed precision, and this is f32"),
+        (Plan(), {"budget": "top1 >= 1"}, "a budget is for mixed precision, and this is f32"),
         (Plan(precision="f16"), {"samples": "s", "method": "mse"}, "f16 has neither"),
         (Plan(precision="int8"), {"samples": "s", "method": "guess"}, "unknown method"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(
-    plan: Plan | None, given: Mapping[str, str], text: str, source: Path, samples: str
+    plan: Plan, given: Mapping[str, str], text: str, source: Path, samples: str
 ) -> None:
     keys = ("samples", "method", "ranges", "budget")
     named, *words = [given.get(key, "") for key in keys]
     method, ranges, wanted = words
     calibration = Calibration(samples if named else "", method, ranges, wanted)
     with pytest.raises(UsageError, match=text) as caught:
-        with_precision(trimtab.load(source), plan, calibration, A76)
+        convert(trimtab.load(source), plan, calibration, A76)
     assert caught.value.hint
 
 
 def test_a_float_network_is_not_planned_for_integers_without_samples(source: Path) -> None:
     with pytest.raises(PlanError, match="not quantized"):
         trimtab.optimize(trimtab.load(source), A76, Plan(precision="int8"))
-    with pytest.raises(PlanError, match="in which type is not known"):
+    with pytest.raises(PlanError, match="needs the precision of each operator"):
         trimtab.optimize(trimtab.load(source), A76, Plan(precision="mixed"))
     given = Plan(precision="mixed", precisions={"c1": "int8"})
     with pytest.raises(PlanError, match="not quantized"):
@@ -136,10 +136,10 @@ def test_a_float_network_is_not_planned_for_integers_without_samples(source: Pat
 def test_a_network_that_is_quantized_already_needs_no_samples(source: Path, samples: str) -> None:
     quantized = quantization.quantize(trimtab.load(source), samples).program
     said = Said()
-    made = with_precision(quantized, Plan(precision="int8"), Calibration(samples), A76, said)
+    made = convert(quantized, Plan(precision="int8"), Calibration(samples), A76, said)
     assert made.program is quantized
     assert made.accuracy is None
-    assert "quantized already" in "\n".join(said.lines)
+    assert "already quantized" in "\n".join(said.lines)
     assert "i8" in types(trimtab.optimize(made.program, A76, made.plan))
 
 
@@ -149,8 +149,8 @@ def test_a_budget_for_a_network_that_is_quantized_already_asks_for_the_float_one
 ) -> None:
     quantized = quantization.quantize(trimtab.load(source), samples).program
     given = Calibration(samples, budget=budget)
-    with pytest.raises(UsageError, match="quantized already") as caught:
-        with_precision(quantized, Plan(precision="mixed"), given, A76)
+    with pytest.raises(UsageError, match="already quantized") as caught:
+        convert(quantized, Plan(precision="mixed"), given, A76)
     assert "give the float32 model" in caught.value.hint
 
 
@@ -187,11 +187,11 @@ def test_a_tight_budget_takes_fewer_integers_than_a_loose_one(source: Path, samp
 
 def test_a_core_with_f16_computes_in_it_what_is_not_on_integers(tmp_path: Path) -> None:
     samples, program = written(LARGER_SAMPLES, tmp_path), larger()  # whose weights are drawn
-    half = with_precision(program, Plan(precision="f16"), Calibration(samples), A76).accuracy
+    half = convert(program, Plan(precision="f16"), Calibration(samples), A76).accuracy
     assert half
     given = Calibration(samples, budget=f"error <= {half.max_error + 1e-6:.6f}")
     for target, wanted in ((A76, "f16"), (A53, "f32")):
-        made = with_precision(program, Plan(precision="mixed"), given, target)
+        made = convert(program, Plan(precision="mixed"), given, target)
         assert made.plan
         assert {*made.plan.precisions.values()} == {wanted}
         assert types(trimtab.optimize(made.program, target, made.plan)) == {wanted}
@@ -243,12 +243,12 @@ def test_plans_with_precisions_that_cannot_be_are_refused(text: str, tmp_path: P
 
 def test_zoo_networks_are_calibrated_with_noise_and_say_so(source: Path) -> None:
     said = Said()
-    given = Calibration().of("squeezenet")
+    given = Calibration().for_model("squeezenet")
     assert given.noise
-    assert not Calibration().of(str(source)).noise
-    made = with_precision(trimtab.load(source), Plan(precision="int8"), given, A76, said)
+    assert not Calibration().for_model(str(source)).noise
+    made = convert(trimtab.load(source), Plan(precision="int8"), given, A76, said)
     assert isinstance(made.accuracy, Accuracy)
-    assert "noise takes their place" in "\n".join(said.lines)
+    assert "seeded noise replaces them" in "\n".join(said.lines)
 
 
 @pytest.mark.parametrize(
@@ -275,9 +275,9 @@ def test_the_cost_of_int8_is_that_of_its_instructions(target: Target, counted: f
 def test_what_a_binary_must_compute_has_the_roundings_of_its_precisions() -> None:
     program = larger()
     half = Plan(precision="mixed", precisions={op.name: "f16" for op in program.ops})
-    (exact,), (rounded,) = (on_host(program, plan).outputs for plan in (None, half))
+    (exact,), (rounded,) = (host_output(program, plan).outputs for plan in (None, half))
     assert not np.array_equal(exact, rounded)
     np.testing.assert_allclose(rounded, exact, atol=0.01 * abs(exact).max())
-    (x,) = on_host(program).inputs
+    (x,) = host_output(program).inputs
     own = trimtab.Session(program, plan=half).run({"x": x})
     np.testing.assert_allclose(rounded, next(iter(own.values())), atol=2e-3 * abs(exact).max())

@@ -18,8 +18,8 @@ from tests.unit.said import Said
 from trimtab import quantization
 from trimtab.cli import namespace
 from trimtab.errors import ModelFileError
-from trimtab.pipeline.precision import with_precision
-from trimtab.pipeline.quantize import Calibration
+from trimtab.pipeline.calibration import Calibration
+from trimtab.pipeline.precision import convert
 from trimtab.planner.plan_file import Plan
 
 
@@ -67,7 +67,7 @@ def test_all_forms_tell_the_accuracy(
     form: dict[str, bool], source: Path, int8: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked, given = Plan(precision="int8"), Calibration(int8["calibration"])
-    made = with_precision(trimtab.load(source), asked, given, A76)
+    made = convert(trimtab.load(source), asked, given, A76)
     error, noise = independent(trimtab.load(source), made)
     shown = inspected(source, capsys, **form, **int8)
     if form.get("json"):
@@ -96,7 +96,7 @@ def test_a_profile_tells_the_accuracy_and_is_one_all_the_same(
 
 
 def test_f16_tells_its_accuracy_on_seeded_noise_where_there_are_no_samples() -> None:
-    made = with_precision(larger(), Plan(precision="f16"), Calibration(), A76)
+    made = convert(larger(), Plan(precision="f16"), Calibration(), A76)
     assert made.accuracy
     assert made.accuracy.is_seeded
     assert made.accuracy.rows()[0][1] == f"{made.accuracy.samples} of seeded noise"
@@ -106,7 +106,7 @@ def test_f16_tells_its_accuracy_on_seeded_noise_where_there_are_no_samples() -> 
 def test_accuracy_of_data_is_not_called_seeded(tmp_path: Path) -> None:
     np.savez(tmp_path / "s.npz", x=LARGER_SAMPLES)
     given = Calibration(str(tmp_path / "s.npz"))
-    made = with_precision(larger(), Plan(precision="f16"), given, A76)
+    made = convert(larger(), Plan(precision="f16"), given, A76)
     assert made.accuracy
     assert not made.accuracy.is_seeded
     assert made.accuracy.rows()[0][1] == str(made.accuracy.samples)
@@ -120,6 +120,6 @@ def test_a_network_that_noise_cannot_be_computed_of_is_built_without_a_figure(
 
     monkeypatch.setattr(quantization, "compare", refused)
     said = Said()
-    made = with_precision(larger(), Plan(precision="f16"), Calibration(), A76, said)
+    made = convert(larger(), Plan(precision="f16"), Calibration(), A76, said)
     assert made.accuracy is None
-    assert "the accuracy of f16 is not known: an index is out of range" in said.lines
+    assert "the accuracy of f16 is unknown: an index is out of range" in said.lines

@@ -18,7 +18,9 @@ from tests.unit.said import Said
 from trimtab import passes, quantization
 from trimtab.accuracy import demands
 from trimtab.errors import CalibrationError, ProgramError, UsageError
-from trimtab.pipeline.quantize import Calibration, quantize
+from trimtab.pipeline.calibration import Calibration
+from trimtab.pipeline.quantized_file import QuantizedFile, quantize
+from trimtab.pipeline.recipe import Recipe
 from trimtab.program import Program
 from trimtab.quantization import insert_qdq
 from trimtab.quantization.calibration import calibrate
@@ -231,26 +233,34 @@ def test_an_optimized_program_and_strange_ranges_are_refused(source: Path) -> No
 def test_a_model_is_written_and_ranges_are_kept(source: Path, tmp_path: Path) -> None:
     samples, kept = str(tmp_path / "s.npz"), str(tmp_path / "r.toml")
     np.savez(samples, x=SAMPLES)
-    first = quantize(str(source), tmp_path / "a.ttm", {}, Calibration(samples, "entropy", kept))
-    again = quantize(str(source), tmp_path / "b.ttm", {}, Calibration(samples, ranges=kept))
+    outputs = [tmp_path / f"{name}.ttm" for name in "abc"]
+
+    def quantized(
+        output: Path, method: str = "", ranges: str = "", model: str = str(source)
+    ) -> QuantizedFile:
+        calibration = Calibration(samples, method, ranges)
+        return quantize(Recipe(model, calibration=calibration), output)
+
+    first = quantized(outputs[0], "entropy", kept)
+    again = quantized(outputs[1], "", kept)
     facts = again.to_json()
     assert facts == first.to_json() | {"file": str(tmp_path / "b.ttm")}
     assert (facts["method"], facts["samples"], facts["accuracy"]["samples"]) == ("entropy", 16, 4)
     assert facts["integer_operators"] == facts["operators"] - 2
     assert (tmp_path / "a.ttm").read_bytes() == (tmp_path / "b.ttm").read_bytes()
     session = trimtab.Session(trimtab.load(tmp_path / "b.ttm"))
-    wanted = trimtab.Session(first.made.program).run({"x": SAMPLES[:1]})["y"]
+    wanted = trimtab.Session(first.quantized.program).run({"x": SAMPLES[:1]})["y"]
     np.testing.assert_array_equal(session.run({"x": SAMPLES[:1]})["y"], wanted)
-    with pytest.raises(UsageError, match="by the method entropy"):
-        quantize(str(source), tmp_path / "c.ttm", {}, Calibration(samples, "mse", kept))
+    with pytest.raises(UsageError, match="from the method entropy"):
+        quantized(outputs[2], "mse", kept)
     with pytest.raises(UsageError, match="samples are missing"):
-        quantize(str(source), tmp_path / "c.ttm", {}, Calibration())
+        quantize(Recipe(str(source)), outputs[2])
     assert not (tmp_path / "c.ttm").exists()
-    with pytest.raises(ProgramError, match="quantized already") as caught:
-        quantize(str(tmp_path / "a.ttm"), tmp_path / "c.ttm", {}, Calibration(samples))
+    with pytest.raises(ProgramError, match="already quantized") as caught:
+        quantized(outputs[2], model=str(outputs[0]))
     assert "float32" in caught.value.hint
     with pytest.raises(UsageError, match=r"a \.ttm file") as wrong:
-        quantize("/nowhere.onnx", tmp_path / "c.onnx", {}, Calibration(samples))
+        quantized(tmp_path / "c.onnx", model="/nowhere.onnx")
     assert "c.ttm" in wrong.value.hint
 
 

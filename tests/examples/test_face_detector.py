@@ -18,7 +18,10 @@ from trimtab import paths
 from trimtab.build import cmake_runner
 from trimtab.build.builder import Build
 from trimtab.devices import find_device
-from trimtab.pipeline import build as workflow
+from trimtab.pipeline.built import build
+from trimtab.pipeline.loaded import load
+from trimtab.pipeline.planned import plan
+from trimtab.pipeline.recipe import Recipe
 
 EXAMPLE = paths.root() / "examples" / "face_detector"
 THRESHOLD = 0.7
@@ -101,8 +104,8 @@ def read(text: str) -> np.ndarray:
 
 
 def built(model: Path, folder: Path, toolchain: str = "host", cpu: str = "") -> Build:
-    recipe = workflow.Recipe(model=str(model), toolchain=toolchain, cpu=cpu, example=True)
-    return workflow.build(recipe, folder)
+    recipe = Recipe(str(model), toolchain=toolchain, cpu=cpu, example=True, output=folder)
+    return build(plan(load(recipe))).delivered
 
 
 def run(*argv: object, cwd: Path) -> str:

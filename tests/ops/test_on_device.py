@@ -28,7 +28,7 @@ from trimtab.build import builder
 from trimtab.devices import find_device
 from trimtab.errors import EmulatorError, MissingRequirementError
 from trimtab.instruments import conformance
-from trimtab.pipeline.remote import Computer, computer
+from trimtab.pipeline.remote import RemoteRunner, remote_runner
 from trimtab.profile import find_profile
 
 EMULATED = ("qemu-a53", "qemu-armv7")
@@ -49,7 +49,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture(scope="session")
 def subject(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Computer]:
+) -> Iterator[RemoteRunner]:
     """The device of that name, with every operator and all kernels that its core is built with."""
     definition, config = find_device(request.param), request.config
     full, profile = find_profile("full"), None
@@ -66,7 +66,7 @@ def subject(
         runner = runner_of(definition.toolchain)
     with ExitStack() as stack:
         try:
-            yielded = stack.enter_context(computer(definition, runner, "test", profile))
+            yielded = stack.enter_context(remote_runner(definition, runner, "test", profile))
         except (EmulatorError, MissingRequirementError) as error:
             if config.getoption("--device") or os.environ.get("CI") == "true":
                 raise
@@ -76,7 +76,7 @@ def subject(
 
 @pytest.mark.parametrize("family", by_family())
 def test_a_family_of_operators_computes_the_same_on_the_device(
-    subject: Computer, family: str, tmp_path: Path, pytestconfig: pytest.Config
+    subject: RemoteRunner, family: str, tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
     every = pytestconfig.getoption("--full") or pytestconfig.getoption("--device")
     wrong = {}
@@ -93,7 +93,7 @@ def test_a_family_of_operators_computes_the_same_on_the_device(
 
 @pytest.mark.parametrize("suite", ["node", "pytorch-converted"])
 def test_onnx_s_own_tests_are_right_or_refused_on_the_device(
-    subject: Computer, suite: str, tmp_path: Path, pytestconfig: pytest.Config
+    subject: RemoteRunner, suite: str, tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
     every = pytestconfig.getoption("--full") or pytestconfig.getoption("--device")
     cases = [*conformance.cases([suite])][:: 1 if every else 10]
@@ -111,7 +111,7 @@ def test_onnx_s_own_tests_are_right_or_refused_on_the_device(
     ],
 )
 def test_a_network_computes_the_same_on_the_device(
-    subject: Computer, name: str, tmp_path: Path
+    subject: RemoteRunner, name: str, tmp_path: Path
 ) -> None:
     path = zoo.write(name, paths.cache() / "zoo")
     outputs = subject.compute(trimtab.load(path), zoo.sample_input(name), tmp_path)
@@ -133,7 +133,7 @@ def test_a_network_computes_the_same_on_the_device(
     ],
 )
 def test_a_published_model_computes_its_golden_output_on_the_device(
-    subject: Computer, known: models.Published, tmp_path: Path
+    subject: RemoteRunner, known: models.Published, tmp_path: Path
 ) -> None:
     path = models.model(known.folder, known.file)
     inputs, wanted = models.golden(path)

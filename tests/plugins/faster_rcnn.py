@@ -34,16 +34,16 @@ def on_device(
     """What a trimmed runner on the device computes."""
     from trimtab.build import builder
     from trimtab.devices import find_device
-    from trimtab.pipeline.remote import computer
-    from trimtab.pipeline.resolve import target_of
+    from trimtab.pipeline.remote import remote_runner
+    from trimtab.pipeline.resolve import find_target
 
     definition = find_device(name)
-    target = target_of(definition.toolchain, definition.cpu or "")
+    target = find_target(definition.toolchain, definition.cpu or "")
     profile = trimtab.profile_of(program, target)
     assert {"proposal", "roi_pooling"} <= {*profile.ops}
     request = builder.BuildRequest(profile, folder / "build", definition.toolchain, definition.cpu)
     build = builder.build(request)
-    with computer(definition, build.runner, "test") as subject:
+    with remote_runner(definition, build.runner, "test") as subject:
         return subject.compute(program, arrays, folder, threads=2)
 
 

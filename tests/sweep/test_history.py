@@ -14,7 +14,7 @@ from trimtab.bench import archive, protocol
 from trimtab.bench.jobs import Job, Settings, Turn
 from trimtab.devices import find_device
 from trimtab.errors import UsageError
-from trimtab.pipeline.bench import swept_folder
+from trimtab.pipeline.stores import sweep_store
 from trimtab.results import index
 from trimtab.sweep import cell_log, history
 from trimtab.sweep import regressions as workflow
@@ -35,7 +35,7 @@ def commit(tmp_path: Path, number: int, factor: float = 1.0, *, is_changed: bool
     folder = tmp_path / f"commit{number}"
     folder.mkdir(exist_ok=True)
     subject = make_subject(folder, JITTER.format(factor=factor))
-    subject = archive.keep(subject, make_golden(), swept_folder())
+    subject = archive.keep(subject, make_golden(), sweep_store())
     revision: dict[str, Any] = {
         "commit": f"{number:x}" * 40,
         "time": f"2026-01-{number + 1:02}T00:00:00+00:00",
@@ -144,7 +144,7 @@ def test_bytes_are_worse_by_one(tmp_path: Path) -> None:
 def test_what_is_kept_no_more_is_not_told_and_not_called_good(tmp_path: Path) -> None:
     commit(tmp_path, 0, 1.0)
     commit(tmp_path, 1, 1.2)
-    archive.trim(swept_folder(), 1)
+    archive.trim(sweep_store(), 1)
     series = [figure(found(tmp_path), "latency_ns")]
     (checked,) = workflow.check(series, tmp_path / "results", launches=10)
     assert checked.ratio is None

@@ -79,7 +79,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "doctor": {"errors", "paths", "tables", "progress", "build", "devices"},
     "demo": {
-        *("__init__", "errors", "paths", "files", "progress", "program", "bench", "devices"),
+        *("errors", "paths", "files", "progress", "bench", "devices"),
         *("results", "compare", "reports", "pipeline", "doctor"),
     },
     "instruments": {

@@ -15,7 +15,7 @@ from scikit_build_core.metadata import regex
 import trimtab
 from trimtab import errors
 from trimtab.cli import INTERRUPTED, _guarded, namespace
-from trimtab.pipeline.resolve import plan_of
+from trimtab.pipeline.resolve import read_plan
 
 
 def test_our_errors_become_a_message_and_their_exit_code() -> None:
@@ -144,7 +144,7 @@ def test_every_option_s_spellings_are_words_or_letters() -> None:
 @pytest.mark.parametrize("option", ["prefer", "weights", "precision"])
 def test_a_misspelt_word_of_an_option_is_a_usage_error_that_lists_the_words(option: str) -> None:
     with pytest.raises(errors.UsageError, match=f"{option} cannot be 'intt8'") as caught:
-        plan_of("", **{option: "intt8"})  # type: ignore[arg-type]
+        read_plan("", **{option: "intt8"})  # type: ignore[arg-type]
     assert "use " in caught.value.hint
 
 

@@ -10,9 +10,9 @@ import trimtab
 from trimtab import modelfile, passes
 from trimtab.cli._options import DEFAULT, read_plan
 from trimtab.errors import PlanError, UsageError
-from trimtab.pipeline.build import Recipe
-from trimtab.pipeline.resolve import load
-from trimtab.pipeline.variants import Network
+from trimtab.pipeline.recipe import Recipe
+from trimtab.pipeline.resolve import load_program
+from trimtab.pipeline.variants import Variants
 from trimtab.planner import planner
 from trimtab.planner.plan_file import MAX_THREADS, PREFERENCES, Plan, plan_of
 from trimtab.program import Program
@@ -23,7 +23,7 @@ A53 = Target.of("aarch64", "cortex-a53")
 
 @pytest.fixture(name="network", scope="module")
 def squeezenet() -> Program:
-    return passes.optimize(load("squeezenet"))
+    return passes.optimize(load_program("squeezenet"))
 
 
 def decided(program: Program) -> list[tuple[str, dict[str, object]]]:
@@ -61,9 +61,8 @@ def test_the_option_goes_before_the_file(tmp_path: Path) -> None:
     path.write_text("threads = 2\n")
     for option, threads in ((DEFAULT, 2), (4, 4)):
         plan = read_plan(str(path), threads=option)
-        assert plan is not None
         assert plan.threads == Recipe(plan=plan).threads == threads
-    assert read_plan("") is None
+    assert read_plan("") == Plan()
     assert Recipe().threads == 1
     assert Recipe().on_threads(3).threads == 3
     for wrong in (0, MAX_THREADS + 1):
@@ -89,8 +88,8 @@ def test_a_program_is_decided_once_for_all_preferences(
         return decide(program, target, given)
 
     monkeypatch.setattr(planner, "decide", counted)
-    ways = [way for _, way in Network(network, A53).ways()]
-    assert [way.what for way in ways] == [
+    variants = Variants(network, A53, Plan()).planned()
+    assert [variant.footprint.what for variant in variants] == [
         f"trimtab, prefer {name}" for name in ("load", "balanced", "size")
     ]
     made = [key for key in asked if asked.count(key) == 1]

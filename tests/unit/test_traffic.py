@@ -15,7 +15,7 @@ from trimtab.errors import EmulatorError, UsageError
 from trimtab.instruments import boards, committed, throughput, timemodel, traffic
 from trimtab.instruments.committed import Results
 from trimtab.instruments.traffic import Traffic
-from trimtab.pipeline.build import Recipe
+from trimtab.pipeline.recipe import Recipe
 from trimtab.planner.cost import STALLS
 from trimtab.workflow.modeled import model_time
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from trimtab.devices.control import Control
     from trimtab.pipeline.budget import Budget
-    from trimtab.pipeline.quantize import Calibration
+    from trimtab.pipeline.calibration import Calibration
     from trimtab.planner.plan_file import Plan
 
 PLAN_HELP = "TOML file with choices of algorithms and kernels (./inv inspect --plan)"
@@ -86,16 +86,16 @@ def parse_inputs(given: list[str]) -> dict[str, tuple[int, ...]]:
 
 def read_plan(
     path: str, prefer: str = "", weights: str = "", precision: str = "", threads: int = DEFAULT
-) -> Plan | None:
-    """The plan that options ask for; see `trimtab.pipeline.resolve.plan_of`."""
-    from trimtab.pipeline.resolve import plan_of
+) -> Plan:
+    """The plan that options ask for; see `trimtab.pipeline.resolve.read_plan`."""
+    from trimtab.pipeline import resolve
 
-    return plan_of(path, prefer, weights, precision, given_number(threads))
+    return resolve.read_plan(path, prefer, weights, precision, given_number(threads))
 
 
 def parse_calibration(given: Mapping[str, Any]) -> Calibration:
     """What the options of `PRECISE` among those given name."""
-    from trimtab.pipeline.quantize import Calibration
+    from trimtab.pipeline.calibration import Calibration
 
     return Calibration(*(given.get(name, default) for name, (default, _) in PRECISE.items()))
 

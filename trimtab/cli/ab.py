@@ -66,7 +66,7 @@ _SHARED_HELP = {
 
 def _side(what: str, letter: str, options: dict[str, Any], shapes: list[str]) -> Side:
     from trimtab.compare.arms import Side
-    from trimtab.pipeline.build import Recipe
+    from trimtab.pipeline.recipe import Recipe
 
     defaults = defaults_of(_OF_A_SIDE)
     own = {name: options.get(f"{letter}_{name}", default) for name, default in defaults.items()}

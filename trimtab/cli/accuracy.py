@@ -47,7 +47,7 @@ def accuracy(
     from trimtab.errors import UsageError
     from trimtab.instruments import committed
     from trimtab.instruments.detectors import read
-    from trimtab.pipeline.resolve import target_of
+    from trimtab.pipeline.resolve import find_target
     from trimtab.quantization.methods import BEST
     from trimtab.quantization.methods import methods as all_methods
     from trimtab.workflow import accuracy as workflow
@@ -61,7 +61,9 @@ def accuracy(
     ways = [name for name in methods.split(",") if name] or [BEST, *all_methods()]
     progress = shown(quiet=json)
     if detectors:
-        targets = [target_of(toolchain, name) for name in [c for c in cpu.split(",") if c] or [""]]
+        targets = [
+            find_target(toolchain, name) for name in [c for c in cpu.split(",") if c] or [""]
+        ]
         work = workflow.Boxes(read(Path(detectors)), Path(photographs), ways, budget, targets)
         measured = workflow.boxes(work, progress)
     else:

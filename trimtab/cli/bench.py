@@ -108,24 +108,12 @@ def run(
     from trimtab.bench.jobs import Settings
     from trimtab.cli._progress import shown
     from trimtab.cli.report import show
-    from trimtab.pipeline.bench import BenchRequest, bench
-    from trimtab.pipeline.build import Recipe
+    from trimtab.pipeline.measured import bench
+    from trimtab.pipeline.recipe import Measurement, Recipe
     from trimtab.reports.rendering import check_format, render_run
     from trimtab.results.folder import results_folder
 
-    recipe = Recipe(
-        model=model,
-        profile=profile,
-        toolchain=toolchain,
-        cpu=cpu,
-        shapes=parse_inputs(input),
-        plan=read_plan(plan, prefer, weights, precision, threads),
-        calibration=parse_calibration(given),
-        embed_model=embed_model,
-        budget=parse_budget(max_model_bytes, max_binary_bytes, max_memory, prefer),
-    )
     settings = Settings(
-        threads=recipe.threads,
         launches=given_number(launches),
         runs=given_number(runs),
         warmup=given_number(warmup),
@@ -138,7 +126,19 @@ def run(
     )
     check_format(format, output)
     folder, progress = results_folder(results), shown(quiet=json)
-    outcome = bench(BenchRequest(recipe, device, trust_new, settings), folder, progress)
+    recipe = Recipe(
+        model=model,
+        profile=profile,
+        toolchain=toolchain,
+        cpu=cpu,
+        shapes=parse_inputs(input),
+        plan=read_plan(plan, prefer, weights, precision, threads),
+        calibration=parse_calibration(given),
+        embed_model=embed_model,
+        budget=parse_budget(max_model_bytes, max_binary_bytes, max_memory, prefer),
+        measurement=Measurement(device, settings, folder, trust_new),
+    )
+    outcome = bench(recipe, progress).outcome
     if outcome.error is not None:
         progress.note(f"recorded: {outcome.path}")
         raise outcome.error

@@ -89,9 +89,12 @@ def build(
     """Build a model's runner, libtrimtab.a, header and .ttm file, and say what they weigh."""
     from trimtab import reports, size
     from trimtab.cli._progress import shown
-    from trimtab.pipeline import build as workflow
+    from trimtab.pipeline import built
+    from trimtab.pipeline.loaded import load
+    from trimtab.pipeline.planned import plan as plan_network
+    from trimtab.pipeline.recipe import Recipe
 
-    recipe = workflow.Recipe(
+    recipe = Recipe(
         model=model,
         profile=profile,
         toolchain=toolchain,
@@ -105,30 +108,37 @@ def build(
         build_type="Debug" if debug else "Release",
         shared=shared,
         budget=parse_budget(max_model_bytes, max_binary_bytes, max_memory, prefer),
+        output=Path(output) if output else None,
     )
     progress = shown(quiet=json)
-    recipe = workflow.loaded(recipe, progress=progress) if model else recipe
-    made = workflow.build(recipe, Path(output) if output else None, progress)
-    ways = workflow.shipped_of(recipe, made, progress)
-    report = size.measure(made.output_dir)
-    accuracy, search = recipe.told
+    footprints: list[Footprint] = []
+    accuracy = search = None
+    if model:
+        loaded = load(recipe, progress)
+        accuracy, search = loaded.network.accuracy, loaded.network.search
+        result = built.build(plan_network(loaded, progress), progress)
+        footprints = built.footprints(result, progress)
+        delivered = result.delivered
+    else:
+        delivered = built.build_profile(recipe, progress)
+    report = size.measure(delivered.output_dir)
     if json:
-        facts: dict[str, object] = {"output": str(made.output_dir)}
-        facts |= {"shipped": [asdict(way) for way in ways]}
+        facts: dict[str, object] = {"output": str(delivered.output_dir)}
+        facts |= {"shipped": [asdict(footprint) for footprint in footprints]}
         facts |= {"accuracy": asdict(accuracy) if accuracy else None}
         facts |= {"search": asdict(search) if search else None}
-        _print_json({**made.record, **facts, "size": report.to_json()})
+        _print_json({**delivered.record, **facts, "size": report.to_json()})
     else:
         for table in reports.precision(accuracy, search):
             print(table.text() + "\n")
-        _print_summary(made, ways, report)
+        _print_summary(delivered, footprints, report)
 
 
-def _print_summary(made: Build, ways: Sequence[Footprint], report: SizeReport) -> None:
+def _print_summary(made: Build, footprints: Sequence[Footprint], report: SizeReport) -> None:
     from trimtab import reports
 
-    if ways:
-        print(reports.shipped(ways).text() + "\n")
+    if footprints:
+        print(reports.shipped(footprints).text() + "\n")
     kinds = {group.partition(":")[0]: None for group in report.groups}
     parts = ", ".join(f"{kind} {report.total(kind):,}" for kind in kinds if report.total(kind) > 99)
     print(f"{made.output_dir}:")
@@ -197,10 +207,17 @@ def _show_worth(
     model: str, toolchain: str, cpu: str, plan: str, threads: int, *, json: bool
 ) -> None:
     from trimtab.cli._progress import shown
-    from trimtab.pipeline.build import Recipe
-    from trimtab.pipeline.plan_costs import table, worth
+    from trimtab.pipeline.loaded import load
+    from trimtab.pipeline.plan_costs import plan_costs, table, toolchain_with_code_sizes
+    from trimtab.pipeline.planned import plan as plan_network
+    from trimtab.pipeline.recipe import Recipe
 
-    chosen = read_plan(plan, threads=threads)
-    recipe = Recipe(model=model, toolchain=toolchain, cpu=cpu, plan=chosen)
-    made = table(worth(recipe, shown(quiet=json)))
-    print(made.json() if json else made.text())
+    recipe = Recipe(
+        model=model,
+        toolchain=toolchain or toolchain_with_code_sizes(cpu),
+        cpu=cpu,
+        plan=read_plan(plan, threads=threads),
+    )
+    progress = shown(quiet=json)
+    costs = table(plan_costs(plan_network(load(recipe, progress), progress), progress))
+    print(costs.json() if json else costs.text())

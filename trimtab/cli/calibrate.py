@@ -56,7 +56,7 @@ def calibrate(
     from trimtab.cli._progress import shown
     from trimtab.compare import ab
     from trimtab.compare.arms import Side
-    from trimtab.pipeline.build import Recipe
+    from trimtab.pipeline.recipe import Recipe
     from trimtab.results.folder import results_folder
 
     model = model or ab.FLOOR_MODEL

@@ -78,7 +78,7 @@ def instructions(
     from trimtab.cli._progress import shown
     from trimtab.errors import UsageError
     from trimtab.instruments import instructions
-    from trimtab.pipeline.build import Recipe
+    from trimtab.pipeline.recipe import Recipe
     from trimtab.results.folder import results_folder
     from trimtab.workflow.counting import count_instructions
 
@@ -158,7 +158,7 @@ def model(
     from trimtab.cli._progress import shown
     from trimtab.errors import UsageError
     from trimtab.instruments import instructions, timemodel
-    from trimtab.pipeline.build import Recipe
+    from trimtab.pipeline.recipe import Recipe
     from trimtab.workflow.modeled import model_time
 
     others = (model, plan, prefer, weights, precision, on, l2, dram, *given.values())
@@ -172,7 +172,10 @@ def model(
     found = [
         model_time(
             Recipe(
-                *(name, "", "", cpu, parse_inputs(input), chosen),
+                model=name,
+                cpu=cpu,
+                shapes=parse_inputs(input),
+                plan=chosen,
                 calibration=parse_calibration(given),
             ),
             *(core, progress),

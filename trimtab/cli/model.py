@@ -63,38 +63,43 @@ def inspect(
     """Show a model's operators, shapes, MACs, parameters and activation memory; or its plan."""
     from dataclasses import asdict
 
-    from trimtab import reports, session, tables
+    from trimtab import reports, tables
     from trimtab.cli._progress import shown
-    from trimtab.pipeline.precision import with_precision
-    from trimtab.pipeline.resolve import load, target_of
+    from trimtab.pipeline.loaded import load
+    from trimtab.pipeline.planned import plan as plan_network
+    from trimtab.pipeline.recipe import Recipe
     from trimtab.planner.plan_file import plan_of
     from trimtab.program import inspection
 
-    progress, target = shown(quiet=json), target_of(toolchain, cpu)
-    program = load(model, parse_inputs(input), progress=progress)
-    wanted = read_plan("", prefer, weights, precision, threads)
-    calibration = parse_calibration(given).of(model)
-    precise = with_precision(program, wanted, calibration, target, progress)
+    progress = shown(quiet=json)
+    recipe = Recipe(
+        model=model,
+        toolchain=toolchain,
+        cpu=cpu,
+        shapes=parse_inputs(input),
+        plan=read_plan("", prefer, weights, precision, threads),
+        calibration=parse_calibration(given),
+    )
+    loaded = load(recipe, progress)
+    source, network = loaded.source, loaded.network
     if plan:
-        planned = program
-        if not program.planned:
-            planned = session.optimize(precise.program, target, precise.plan)
-        lines = [f"{planned.name}, planned for {planned.target}", *precise.lines()]
-        print(precise.kept(plan_of(planned)).to_toml("\n".join(lines)), end="")
+        planned = source if source.planned else plan_network(loaded, progress).program
+        title = [f"{planned.name}, planned for {planned.target}", *network.comments()]
+        print(network.with_precisions(plan_of(planned)).to_toml("\n".join(title)), end="")
         return
-    # In which type an operator is the plan alone says.
-    is_precise = bool(wanted and wanted.precision != "f32" and not program.planned)
-    shown_as = [] if is_precise and not optimized else [program]
-    if optimized or is_precise:
-        shown_as.append(session.optimize(precise.program, target, precise.plan))
-    facts = [inspection.inspect(one) for one in shown_as]
+    # Only a plan knows the type that an operator computes in.
+    is_converted = recipe.plan.precision != "f32" and not source.planned
+    programs = [] if is_converted and not optimized else [source]
+    if optimized or is_converted:
+        programs.append(plan_network(loaded, progress).program)
+    facts = [inspection.inspect(program) for program in programs]
     if json:
-        kinds = ("accuracy", precise.accuracy), ("search", precise.search)
+        kinds = ("accuracy", network.accuracy), ("search", network.search)
         print(inspection.to_json(facts, {key: asdict(one) for key, one in kinds if one}))
         return
-    told = reports.precision(precise.accuracy, precise.search)
-    order = ["passes, in order: " + ", ".join(shown_as[-1].passes)] if optimized else []
-    print(tables.text([*told, *order, *inspection.page(facts)]))
+    accuracy = reports.precision(network.accuracy, network.search)
+    order = ["passes, in order: " + ", ".join(programs[-1].passes)] if optimized else []
+    print(tables.text([*accuracy, *order, *inspection.page(facts)]))
 
 
 @task(
@@ -138,15 +143,25 @@ def convert(
     """Convert a model to .ttm, as it is or planned with --toolchain; or, optimized, to .onnx."""
     from pathlib import Path
 
-    from trimtab import exporters, files, passes, reports, session
+    from trimtab import exporters, files, passes, reports
     from trimtab.cli._progress import shown
     from trimtab.errors import UsageError
-    from trimtab.pipeline.precision import with_precision
-    from trimtab.pipeline.resolve import load, target_of
+    from trimtab.pipeline.loaded import load
+    from trimtab.pipeline.planned import plan as plan_network
+    from trimtab.pipeline.recipe import Recipe
 
-    wanted = read_plan(plan, prefer, weights, precision, threads)
-    calibration, progress = parse_calibration(given), shown()
-    if (wanted or calibration or cpu or profile) and not toolchain:
+    recipe = Recipe(
+        model=model,
+        profile=profile,
+        toolchain=toolchain,
+        cpu=cpu,
+        shapes=parse_inputs(input),
+        outputs=tuple(tensor),
+        plan=read_plan(plan, prefer, weights, precision, threads),
+        calibration=parse_calibration(given),
+    )
+    planning = plan, prefer, weights, precision, threads != DEFAULT, cpu, profile
+    if (any(planning) or recipe.calibration) and not toolchain:
         raise UsageError("a plan is for a machine: which?", hint="--toolchain NAME, or host")
     exporter = exporters.of(Path(output))
     if exporter and toolchain:
@@ -154,20 +169,20 @@ def convert(
             f"{output} cannot hold a plan for {toolchain}",
             hint="leave out --toolchain, or name a .ttm file",
         )
-    program = load(model, parse_inputs(input), tensor, progress)
+    progress = shown()
+    loaded = load(recipe, progress)
+    program = loaded.source
     if toolchain:
-        target = target_of(toolchain, cpu, profile=profile)
-        precise = with_precision(program, wanted, calibration.of(model), target, progress)
-        program = session.optimize(precise.program, target, precise.plan)
-        for table in reports.precision(precise.accuracy, precise.search):
+        program = plan_network(loaded, progress).program
+        for table in reports.precision(loaded.network.accuracy, loaded.network.search):
             print(table.text() + "\n")
     if exporter:
         program = program if program.planned else passes.optimize(program)
         files.write_bytes(Path(output), exporter.encode(program))
     else:
         program.save(output, names=names)
-    size, plan = Path(output).stat().st_size, program.target or "not planned"
-    print(f"written: {output} ({size:,} bytes, {len(program.ops)} operators, {plan})")
+    size, target = Path(output).stat().st_size, program.target or "not planned"
+    print(f"written: {output} ({size:,} bytes, {len(program.ops)} operators, {target})")
 
 
 @task(
@@ -199,38 +214,43 @@ def profile(
     **given: Any,
 ) -> None:
     """Show which operators, dtypes and kernels one or more models need; write it as a profile."""
+    from dataclasses import replace
     from functools import reduce
     from pathlib import Path
 
-    from trimtab import files, session
+    from trimtab import files
     from trimtab.build.derived_profile import profile_of
     from trimtab.cli._progress import shown
     from trimtab.errors import UsageError
-    from trimtab.pipeline.precision import with_precision
-    from trimtab.pipeline.resolve import load, target_of
+    from trimtab.pipeline.loaded import load
+    from trimtab.pipeline.planned import plan
+    from trimtab.pipeline.recipe import Recipe
     from trimtab.profile import Profile
 
     if not model:
         raise UsageError(
             "name at least one model", hint="--model net.onnx, or --model NAME of a zoo network"
         )
-    target, shapes, progress = target_of(toolchain, cpu), parse_inputs(input), shown()
-    plan = read_plan("", precision=precision, threads=threads)
-    calibration = parse_calibration(given)
-    profiles, told = [], []
+    shared = Recipe(
+        toolchain=toolchain,
+        cpu=cpu,
+        shapes=parse_inputs(input),
+        plan=read_plan("", precision=precision, threads=threads),
+        calibration=parse_calibration(given),
+    )
+    progress, profiles, comments = shown(), [], []
     for name in model:
-        program = load(name, shapes, progress=progress)
-        precise = with_precision(program, plan, calibration.of(name), target, progress)
-        planned = session.optimize(precise.program, target, precise.plan)
-        profiles.append(profile_of(planned, strings=strings))
-        if precise.accuracy:
-            told += [f"{name}, in {precision}", *precise.lines()]
+        planned = plan(load(replace(shared, model=name), progress), progress)
+        network = planned.loaded.network
+        profiles.append(profile_of(planned.program, strings=strings))
+        if network.accuracy:
+            comments += [f"{name}, in {precision}", *network.comments()]
     union = reduce(Profile.union, profiles)
     if output:
         files.write_text(Path(output), union.to_toml())
-        print("\n".join([*told, f"written: {output}"]))
+        print("\n".join([*comments, f"written: {output}"]))
     else:
-        print("".join(f"# {line}\n" for line in told) + union.to_toml(), end="")
+        print("".join(f"# {line}\n" for line in comments) + union.to_toml(), end="")
 
 
 @task

@@ -44,13 +44,13 @@ def quantize(
     from pathlib import Path
 
     from trimtab.cli._progress import shown
-    from trimtab.pipeline import quantize as workflow
+    from trimtab.pipeline import quantized_file
+    from trimtab.pipeline.recipe import Recipe
 
-    calibration = parse_calibration(given)
-    progress = shown(quiet=json)
-    made = workflow.quantize(model, Path(output), parse_inputs(input), calibration, progress)
+    recipe = Recipe(model=model, shapes=parse_inputs(input), calibration=parse_calibration(given))
+    result = quantized_file.quantize(recipe, Path(output), shown(quiet=json))
     if json:
-        print(dumps(made.to_json(), indent=2))
+        print(dumps(result.to_json(), indent=2))
         return
-    print(made.table().text())
-    print(f"written: {output} ({made.file_bytes:,} bytes)")
+    print(result.table().text())
+    print(f"written: {output} ({result.file_bytes:,} bytes)")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,13 @@ from trimtab.bench.jobs import Settings, Subject
 from trimtab.build import builder
 from trimtab.devices.registry import DeviceDefinition
 from trimtab.errors import PlanError, UsageError
-from trimtab.pipeline.bench import expected_output, kept_folder, prepare, store_of
-from trimtab.pipeline.build import Recipe
+from trimtab.pipeline.built import build
+from trimtab.pipeline.loaded import load
+from trimtab.pipeline.measured import archived
+from trimtab.pipeline.planned import plan
+from trimtab.pipeline.recipe import Measurement, Recipe
+from trimtab.pipeline.reference import reference_output
+from trimtab.pipeline.stores import run_store, store_of
 from trimtab.program import inspection
 from trimtab.progress import SILENT, Progress
 from trimtab.results import index, records
@@ -62,8 +67,9 @@ def ready(
     path = Path(side.what)
     if _is_model(side.what):
         recipe = side.recipe.on_threads(side.threads or side.recipe.threads)
-        made = prepare(recipe.on_device(definition), progress)
-        return Ready(*made.built(progress), recipe.threads)
+        recipe = replace(recipe, measurement=Measurement(definition.name)).on_device(definition)
+        built = build(plan(load(recipe, progress), progress), progress)
+        return Ready(*archived(built, progress), recipe.threads)
     if path.is_dir():
         return Ready(*_of_folder(path, progress), side.threads or 1)
     record = records.read(index.find(side.what, folder))
@@ -109,7 +115,7 @@ def _of_folder(folder: Path, progress: Progress) -> tuple[Subject, Golden]:
     program = trimtab.load(model)
     try:
         with progress.step("compute the expected output"):
-            expected = expected_output(model, program, {})
+            expected = reference_output(model, program, {})
     except PlanError as error:
         raise UsageError(
             f"this machine cannot tell what the build must compute: {error.what}",
@@ -130,4 +136,4 @@ def _of_folder(folder: Path, progress: Progress) -> tuple[Subject, Golden]:
         network=inspection.network(program),
         size=size.measure(binary).to_json(),
     )
-    return archive.keep(subject, expected, kept_folder()), expected
+    return archive.keep(subject, expected, run_store()), expected

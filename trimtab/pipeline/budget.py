@@ -1,4 +1,4 @@
-"""Budgets: what a model, a binary and the memory of an engine may take at most."""
+"""Budgets: upper limits for the size of a model, of a binary, and for an engine's memory."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Budget:
-    """Bytes at most; None: as many as it takes. `memory_bytes` is for what an engine holds at once:
-    activations and scratch memory, weights that it prepares, and the model file, all of it mapped.
+    """Limits in bytes; None: unlimited. `memory_bytes` covers all that an engine holds at once:
+    activations and scratch memory, prepared weights, and the mapped model file.
     """
 
     model_bytes: int | None = None
@@ -26,56 +26,63 @@ class Budget:
     def __bool__(self) -> bool:
         return any(limit is not None for limit in astuple(self))
 
-    def measured(self, way: Footprint) -> list[tuple[str, int, int]]:
-        """The option of each limit, the limit, and what a way takes of it, where that is known."""
+    def usage(self, footprint: Footprint) -> list[tuple[str, int, int]]:
+        """The option of each limit, the limit, and the footprint's figure where it is known."""
         rows = [
-            ("--max-model-bytes", self.model_bytes, way.model_bytes),
-            ("--max-binary-bytes", self.binary_bytes, way.binary_bytes),
-            ("--max-memory", self.memory_bytes, way.memory_bytes),
+            ("--max-model-bytes", self.model_bytes, footprint.model_bytes),
+            ("--max-binary-bytes", self.binary_bytes, footprint.binary_bytes),
+            ("--max-memory", self.memory_bytes, footprint.memory_bytes),
         ]
         return [
-            (option, limit, taken)
-            for option, limit, taken in rows
-            if limit is not None and taken is not None
+            (option, limit, figure)
+            for option, limit, figure in rows
+            if limit is not None and figure is not None
         ]
 
-    def exceeded(self, way: Footprint) -> list[tuple[str, int, int]]:
-        """Those of `measured` that a way does not keep."""
-        return [row for row in self.measured(way) if row[2] > row[1]]
+    def exceeded(self, footprint: Footprint) -> list[tuple[str, int, int]]:
+        """The rows of `usage` that are over their limit."""
+        return [row for row in self.usage(footprint) if row[2] > row[1]]
 
     def choose(
-        self, ways: Iterable[tuple[T, Footprint]], weigh_binary: Callable[[T], int]
+        self, candidates: Iterable[tuple[T, Footprint]], binary_bytes: Callable[[T], int]
     ) -> tuple[T, Footprint]:
-        """The first of the ways that keeps all limits. Binaries are built (`weigh_binary`) only
-        where they have a limit. BudgetError, which tells how near each comes, when none does.
-        """
-        tried = []
-        for plan, way in ways:
-            if self.binary_bytes is not None:
-                way = replace(way, binary_bytes=weigh_binary(plan))  # noqa: PLW2901
-            if not self.exceeded(way):
-                return plan, way
-            tried.append(way)
-        raise self._error(tried)
+        """The first candidate within all limits; `binary_bytes` builds a binary, and is called only
+        if binaries are limited.
 
-    def _error(self, tried: list[Footprint]) -> BudgetError:
-        nearest = min(tried, key=lambda way: max(n / limit for _, limit, n in self.exceeded(way)))
+        BudgetError, with every candidate's figures, if none fits.
+        """
+        rejected = []
+        for candidate, footprint in candidates:
+            if self.binary_bytes is not None:
+                footprint = replace(footprint, binary_bytes=binary_bytes(candidate))  # noqa: PLW2901
+            if not self.exceeded(footprint):
+                return candidate, footprint
+            rejected.append(footprint)
+        raise self._error(rejected)
+
+    def _error(self, rejected: list[Footprint]) -> BudgetError:
+        nearest = min(
+            rejected, key=lambda one: max(n / limit for _, limit, n in self.exceeded(one))
+        )
         over = [f"{n - limit:,} bytes over {option}" for option, limit, n in self.exceeded(nearest)]
         return BudgetError(
             f"nothing fits; {nearest.what} comes nearest, {' and '.join(over)}\n\n"
-            f"{self._table(tried).text()}\n",
-            hint="raise a limit; docs/size.md says what else makes a model or a binary smaller",
+            f"{self._table(rejected).text()}\n",
+            hint="raise a limit; docs/size.md describes what else reduces a model or a binary",
         )
 
-    def _table(self, tried: list[Footprint]) -> Table:
-        """What each way takes, and what it is over."""
+    def _excess(self, footprint: Footprint) -> float:
+        return max(figure / limit for _, limit, figure in self.exceeded(footprint))
+
+    def _table(self, rejected: list[Footprint]) -> Table:
+        """Each candidate's figures, and their excess over the limits."""
         columns = [Column("bytes")]
-        for option, limit, _ in self.measured(tried[0]):
+        for option, limit, _ in self.usage(rejected[0]):
             columns += [number(f"{option} {limit:,}", ","), number("over", ",", absent="fits")]
         rows = []
-        for way in tried:
-            row: list[str | int | None] = [way.what]
-            for _, limit, taken in self.measured(way):
-                row += [taken, max(0, taken - limit) or None]
+        for footprint in rejected:
+            row: list[str | int | None] = [footprint.what]
+            for _, limit, figure in self.usage(footprint):
+                row += [figure, max(0, figure - limit) or None]
             rows.append(row)
         return Table(columns, rows)

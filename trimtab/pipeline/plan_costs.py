@@ -1,4 +1,4 @@
-"""What each algorithm and kernel of a model's plan is worth: bytes of code and of weights, and the
+"""The cost and benefit of each algorithm and kernel of a plan: bytes of code and weights, and the
 time that they save.
 """
 
@@ -7,15 +7,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import trimtab
-from trimtab import cores, passes
+from trimtab import cores
 from trimtab.build.toolchain import find_toolchain
 from trimtab.errors import UsageError
-from trimtab.pipeline.build import Recipe
-from trimtab.pipeline.resolve import model_path, target_of
+from trimtab.pipeline.planned import Planned
 from trimtab.planner import code_bytes, code_selection, planner
 from trimtab.planner.code_selection import Constraints
-from trimtab.planner.plan_file import Plan
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
 from trimtab.tables import Column, Table, number
@@ -26,10 +23,10 @@ _TOOLCHAINS = ("aarch64-linux-musl", "armv7-linux-musleabihf", "x86_64-linux-mus
 
 
 @dataclass(frozen=True)
-class Worth:
-    """Of one part of a plan. `code_bytes`, `model_bytes`: what a binary and a model have less
-    without it; `time`: of the plan without it, relative to the plan with it, by the planner's
-    measure. None: there is no plan without it.
+class PlanCost:
+    """An algorithm or kernel of a plan. `code_bytes`, `model_bytes`: how much smaller the binary
+    and the model are without it; `time`: the estimated time of the plan without it, relative to the
+    plan with it. None: the network cannot be planned without it.
     """
 
     part: str
@@ -38,62 +35,60 @@ class Worth:
     time: float | None
 
 
-def worth(recipe: Recipe, progress: Progress = SILENT) -> list[Worth]:
-    """Of every algorithm and kernel of the plan that `recipe` has for its model.
+def plan_costs(planned: Planned, progress: Progress = SILENT) -> list[PlanCost]:
+    """The cost of every algorithm and kernel of a plan, by planning the network without it.
 
-    UsageError where the bytes of code of its architecture are not known.
+    UsageError if no code sizes are known for the architecture.
     """
-    toolchain = recipe.toolchain or _toolchain(recipe.cpu)
-    target = target_of(toolchain, recipe.cpu, recipe.threads, recipe.profile)
+    target, source, program = planned.loaded.target, planned.optimized, planned.program
     code = code_bytes.code_sizes(target.arch)
     if code is None:
         raise UsageError(
-            f"bytes of code are not known for {target.arch}",
-            hint="./inv size FOLDER takes a build apart",
+            f"code sizes are not known for {target.arch}",
+            hint="./inv size FOLDER shows the sizes in a build",
         )
-    path = model_path(recipe.model, progress=progress)
-    source = passes.optimize(trimtab.load(path, inputs=dict(recipe.shapes)))
-    given = recipe.plan or Plan()
-    planned = planner.plan(source, target, given)
-    within = Constraints(target, given)
-    whole, weights = code_selection.code_cost(planned, within, code), _weights(planned)
-    found, needed = [], code_bytes.called_kernels(*planned.ops)
-    for part, fewer in code_selection.omissions(planned, within):
+    constraints = Constraints(target, planned.plan)
+    cost, weights = code_selection.code_cost(program, constraints, code), _weight_bytes(program)
+    costs, needed = [], code_bytes.called_kernels(*program.ops)
+    for part, without in code_selection.omissions(program, constraints):
         with progress.step(f"plan without {part}"):
-            twin = code_selection.attempt(lambda t, g: planner.plan(source, t, g), fewer)
-        if twin:
-            needed &= code_bytes.called_kernels(*twin.ops)
-            cost = code_selection.code_cost(twin, fewer, code)
-            found.append(
-                Worth(
+            other = code_selection.attempt(lambda t, p: planner.plan(source, t, p), without)
+        if other:
+            needed &= code_bytes.called_kernels(*other.ops)
+            other_cost = code_selection.code_cost(other, without, code)
+            costs.append(
+                PlanCost(
                     part,
-                    whole.bytes - cost.bytes,
-                    weights - _weights(twin),
-                    cost.time / whole.time if whole.time else 1.0,
+                    cost.bytes - other_cost.bytes,
+                    weights - _weight_bytes(other),
+                    other_cost.time / cost.time if cost.time else 1.0,
                 )
             )
     sizes = {name: code.kernels.get(name, 0) for name in needed}
-    needed_first = sorted(needed, key=lambda name: (-sizes[name], name))
-    return [*found, *(Worth(name, sizes[name], None, None) for name in needed_first)]
+    largest_first = sorted(needed, key=lambda name: (-sizes[name], name))
+    return [*costs, *(PlanCost(name, sizes[name], None, None) for name in largest_first)]
 
 
-def _toolchain(cpu: str) -> str:
-    """The one that sizes are kept of, for a core or for this machine."""
-    runs = cores.find(cpu).features if cpu else {Target.host().arch}
-    return next((name for name in _TOOLCHAINS if find_toolchain(name).arch in runs), "host")
+def toolchain_with_code_sizes(cpu: str) -> str:
+    """The toolchain for a core, or for this machine's architecture, whose code sizes are known;
+    "host" if there is none.
+    """
+    architectures = cores.find(cpu).features if cpu else {Target.host().arch}
+    matches = (name for name in _TOOLCHAINS if find_toolchain(name).arch in architectures)
+    return next(matches, "host")
 
 
-def table(found: Sequence[Worth]) -> Table:
-    """A row for each part."""
+def table(costs: Sequence[PlanCost]) -> Table:
+    """One row per algorithm or kernel."""
     columns = [
         Column("algorithm or kernel"),
         number("bytes of code", ",", key="code_bytes"),
         number("bytes of model", ",", absent="", key="model_bytes"),
         number("time without it", ".3f", absent="needed", key="time"),
     ]
-    rows = [(one.part, one.code_bytes, one.model_bytes, one.time) for one in found]
+    rows = [(cost.part, cost.code_bytes, cost.model_bytes, cost.time) for cost in costs]
     return Table(columns, rows)
 
 
-def _weights(program: Program) -> int:
+def _weight_bytes(program: Program) -> int:
     return sum(var.data.nbytes for var in program.vars.values() if var.data is not None)

@@ -1,4 +1,4 @@
-"""A network in the precision that its plan asks for, and how near to float32 that is."""
+"""Converts a network to the precision of its plan, and measures its accuracy beside float32."""
 
 from __future__ import annotations
 
@@ -7,79 +7,78 @@ from dataclasses import dataclass, replace
 from trimtab import passes, quantization
 from trimtab.accuracy import Accuracy, Search
 from trimtab.errors import PlanError, TrimtabError, UsageError
-from trimtab.pipeline.quantize import Calibration
+from trimtab.pipeline.calibration import Calibration
 from trimtab.planner.plan_file import Plan
 from trimtab.planner.precision import is_quantized
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
+from trimtab.quantization import Quantized
 from trimtab.target import Target
 
-_SEEDED = (
-    2  # inputs that tell the accuracy of f16 where no samples are named: few, they tell little
-)
+_NOISE_SAMPLES = 2  # for the accuracy of f16 without samples: a rough figure
 
 
 @dataclass(frozen=True)
-class Precise:
-    """`program`: not optimized yet, on integers where it is to be; `plan`: what else is decided for
-    it; `accuracy`: beside the float32 program, None where nothing tells; `search`: what was
-    tried to keep a budget; `is_own`: it was quantized here, so that no model file holds it.
+class ConvertedNetwork:
+    """A network in its plan's precision. `program` is not optimized yet, and quantized if the plan
+    says so; `plan` has the precisions that were searched; `accuracy` is relative to float32, None
+    if it is unknown; `search` is the search of precisions that met the budget.
+    `quantized`: the result of quantization, if it happened here: then no model file holds this
+    network.
     """
 
     program: Program
-    plan: Plan | None
+    plan: Plan
     accuracy: Accuracy | None = None
     search: Search | None = None
-    is_own: bool = False
+    quantized: Quantized | None = None
 
-    def lines(self) -> list[str]:
-        """The accuracy, and what was chosen and why, for comments: names in it may hold anything,
-        so that none ends its line.
-        """
+    def comments(self) -> list[str]:
+        """The accuracy and the search as lines for comments, without characters that end a line."""
         rows = self.accuracy.rows() if self.accuracy else []
-        told = [f"{what}: {figure}" for what, figure in rows]
-        told += self.search.lines() if self.search else []
-        return ["".join(c if c.isprintable() else " " for c in line) for line in told]
+        lines = [f"{what}: {figure}" for what, figure in rows]
+        lines += self.search.lines() if self.search else []
+        return ["".join(c if c.isprintable() else " " for c in line) for line in lines]
 
-    def kept(self, plan: Plan) -> Plan:
-        """`plan` with the precisions that were decided here."""
-        if self.plan is None or not self.is_own:
+    def with_precisions(self, plan: Plan) -> Plan:
+        """`plan` with the precisions that were chosen when the network was quantized here."""
+        if self.quantized is None:
             return plan
         return replace(plan, precision=self.plan.precision, precisions=self.plan.precisions)
 
 
-def with_precision(
+def convert(
     program: Program,
-    plan: Plan | None,
+    plan: Plan,
     calibration: Calibration,
     target: Target,
     progress: Progress = SILENT,
-) -> Precise:
-    """`program` with the precision of `plan` for `target`.
+) -> ConvertedNetwork:
+    """Converts `program` to the precision of `plan` for `target`.
 
-    UsageError where samples are missing, or not needed; CalibrationError where they do not fit.
+    UsageError if samples are missing or not needed; CalibrationError if they do not fit.
     """
-    precision = plan.precision if plan else "f32"
+    precision = plan.precision
     if is_quantized(program) or program.planned:
-        if calibration.budget or (plan and precision == "mixed" and not plan.precisions):
+        state = "planned" if program.planned else "quantized"
+        if calibration.budget or (precision == "mixed" and not plan.precisions):
             raise UsageError(
-                f"it is {_state(program)} already, so no precisions can be searched: what they "
-                "lose is told beside the float32 network",
+                f"the model is already {state}, so no precisions can be searched: their loss is "
+                "measured beside the float32 network",
                 where=program.name,
-                hint="give the float32 model; or take this one as it is, without --budget and "
-                "--precision mixed",
+                hint="give the float32 model, or leave out --budget and --precision mixed to use "
+                "this one as it is",
             )
         if calibration:
             progress.note(
-                f"{program.name} is {_state(program)} already, and taken as it is: samples are not "
-                "needed"
+                f"{program.name} is already {state} and used as it is: samples are not needed"
             )
-        return Precise(program, plan)
-    if plan is None or precision == "f32":
-        _check_idle(calibration)
-        return Precise(program, plan)
+        return ConvertedNetwork(program, plan)
+    if precision == "f32":
+        _check_unused(calibration)
+        return ConvertedNetwork(program, plan)
     if precision == "f16":
-        return Precise(program, plan, _accuracy_of_half(program, plan, calibration, progress))
+        return ConvertedNetwork(program, plan, _half_accuracy(program, calibration, progress))
     types = plan.precisions
     if precision == "mixed" and not (calibration.budget or types):
         raise UsageError(
@@ -88,54 +87,52 @@ def with_precision(
             '"noise <= 0.01 %", or a plan with [precisions]',
         )
     if precision == "int8" and calibration.budget:
-        raise UsageError("int8 has no budget", hint="--precision mixed keeps one")
-    made = calibration.quantized(program, types, target, progress)
-    if made.search:
-        for line in made.search.lines():
+        raise UsageError("int8 has no budget", hint="--precision mixed takes one")
+    quantized = calibration.quantize(program, types, target, progress)
+    if quantized.search:
+        for line in quantized.search.lines():
             progress.note(line)
-    plan = replace(plan, precision=made.plan.precision, precisions=made.plan.precisions)
-    return Precise(made.program, plan, made.accuracy, made.search, is_own=True)
+    plan = replace(plan, precision=quantized.plan.precision, precisions=quantized.plan.precisions)
+    return ConvertedNetwork(
+        quantized.program, plan, quantized.accuracy, quantized.search, quantized
+    )
 
 
-def _check_idle(calibration: Calibration) -> None:
-    """UsageError for what f32 has no use for."""
+def _check_unused(calibration: Calibration) -> None:
+    """UsageError for options that have no effect on a float32 network."""
     if calibration.budget:
         raise UsageError(
             "a budget is for mixed precision, and this is f32",
-            hint="--precision mixed --calibration FILE.npz or FOLDER, or without --budget",
+            hint="--precision mixed --calibration FILE.npz or FOLDER, or leave out --budget",
         )
     if calibration:
         what = "samples are" if calibration.samples else "a method and ranges are"
         raise UsageError(
             f"{what} for a precision below f32",
-            hint="--precision int8, or none of --calibration, --method and --ranges",
+            hint="--precision int8, or leave out --calibration, --method and --ranges",
         )
 
 
-def _state(program: Program) -> str:
-    return "planned" if program.planned else "quantized"
-
-
-def _accuracy_of_half(
-    program: Program, plan: Plan, calibration: Calibration, progress: Progress
+def _half_accuracy(
+    program: Program, calibration: Calibration, progress: Progress
 ) -> Accuracy | None:
-    """That of f16 on the samples held out, or where there are none on seeded noise; None where
-    this machine cannot compute it.
+    """The accuracy of f16 on the held-out samples, or on seeded noise without samples; None if this
+    machine cannot compute it.
     """
     if calibration.method or calibration.ranges or calibration.budget:
         raise UsageError(
             "f16 has neither ranges nor a budget",
-            hint="leave out --method, --ranges and --budget, or --precision mixed",
+            hint="leave out --method, --ranges and --budget, or use --precision mixed",
         )
-    half = Plan(precision=plan.precision)
     if calibration:
         held_out = calibration.read(program, progress).held_out
     else:
-        held_out = quantization.noise(program, _SEEDED)
-    # Nobody asked for the figure of noise: a network that does not bear it is built all the same.
-    unknown = PlanError if calibration else TrimtabError
+        held_out = quantization.noise(program, _NOISE_SAMPLES)
+    # Without samples the figure is a bonus: whatever prevents it does not stop the build.
+    expected_errors = PlanError if calibration else TrimtabError
     try:
-        return quantization.compare(program, passes.optimize(program), held_out, progress, half)
-    except unknown as error:
-        progress.note(f"the accuracy of f16 is not known: {error}")
+        optimized = passes.optimize(program)
+        return quantization.compare(program, optimized, held_out, progress, Plan(precision="f16"))
+    except expected_errors as error:
+        progress.note(f"the accuracy of f16 is unknown: {error}")
         return None

@@ -1,4 +1,4 @@
-"""Programs computed on a device, with the runner that is shipped."""
+"""Runs programs on a device, with the runner of a build."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from trimtab import files
 from trimtab.bench.runner import Command, interpret
 from trimtab.devices import Device, DeviceDefinition
 from trimtab.devices.control import Control, controlled
-from trimtab.pipeline.resolve import target_of
+from trimtab.pipeline.resolve import find_target
 from trimtab.profile import Profile
 from trimtab.program import Program
 from trimtab.program.program import NUMPY_DTYPES
@@ -27,8 +27,8 @@ _LAUNCH_S = 600.0
 
 
 @dataclass(frozen=True)
-class Computer:
-    """A connected device with a runner on it, and the target to plan for."""
+class RemoteRunner:
+    """A runner on a connected device, and the target to plan programs for."""
 
     device: Device
     runner: str
@@ -37,8 +37,9 @@ class Computer:
     def compute(
         self, program: Program, inputs: Mapping[str, Array], folder: Path, threads: int = 1
     ) -> dict[str, Array]:
-        """The outputs of a program by their names; `folder` is for files on this side. Raises what
-        the runner says is wrong.
+        """The outputs of a program, by name. `folder` takes temporary files of this machine.
+
+        Raises the error that the runner reports.
         """
         program = optimize(program, self.target)
         program.save(folder / "model.ttm")
@@ -63,15 +64,16 @@ class Computer:
 
 
 @contextmanager
-def computer(
+def remote_runner(
     definition: DeviceDefinition, runner: Path, purpose: str, profile: Profile | None = None
-) -> Iterator[Computer]:
-    """The device, taken for `purpose`, with `runner` on it; nobody's clock is changed. `profile`:
-    what the runner was built for its core with; None: it holds all that a program may need.
+) -> Iterator[RemoteRunner]:
+    """Leases the device for `purpose` and pushes `runner`; clocks stay as they are.
+
+    `profile`: the contents of the runner; None: everything that a program may need.
     """
-    target = target_of(definition.toolchain, definition.cpu or "")
+    target = find_target(definition.toolchain, definition.cpu or "")
     if profile:
         target = target.with_profile(profile.narrowed(target.arch, target.isas))
-    wanted = Control(governor="keep", wait_s=_LAUNCH_S)
-    with definition.open() as device, controlled(device, wanted, purpose=purpose):
-        yield Computer(device, device.push(runner).path, target)
+    control = Control(governor="keep", wait_s=_LAUNCH_S)
+    with definition.open() as device, controlled(device, control, purpose=purpose):
+        yield RemoteRunner(device, device.push(runner).path, target)

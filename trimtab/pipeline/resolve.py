@@ -1,8 +1,8 @@
-"""Which model, which machine and which plan a command means."""
+"""Resolves the names of a command line: a model, a target machine, a plan."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,9 +19,10 @@ from trimtab.target import Target
 
 
 def model_path(model: str, profile: str = "", progress: Progress = SILENT) -> Path:
-    """The file of a model, of a zoo network by its name, or of the zoo's first of a family.
+    """The file of a model or of a zoo network.
 
-    A profile is called after its family, as the networks are: `yolo` means `yolo_fastest`.
+    Without a model, the first zoo network of the profile's family: `yolo` means `yolo_fastest`.
+    UsageError if there is none.
     """
     if not model:
         family = [name for name in zoo.names() if profile and name.startswith(profile)]
@@ -35,22 +36,18 @@ def model_path(model: str, profile: str = "", progress: Progress = SILENT) -> Pa
     return Path(model)
 
 
-def load(
-    model: str,
-    shapes: Mapping[str, tuple[int, ...]] | None = None,
-    outputs: Sequence[str] | None = None,
-    progress: Progress = SILENT,
+def load_program(
+    model: str, shapes: Mapping[str, tuple[int, ...]] | None = None, progress: Progress = SILENT
 ) -> Program:
-    """The program of a model file, or of a zoo network by its name; see `trimtab.load`."""
-    path = model_path(model, progress=progress)
-    return trimtab.load(path, dict(shapes or {}), list(outputs) if outputs else None)
+    """The program of a model file or of a zoo network; errors of `trimtab.load`."""
+    return trimtab.load(model_path(model, progress=progress), dict(shapes or {}))
 
 
-def target_of(toolchain: str, cpu: str, threads: int = 1, profile: str = "") -> Target:
-    """The machine that a toolchain builds for: any with the core `cpu`, or any at all without one;
-    with a binary of the profile, if one is named.
+def find_target(toolchain: str, cpu: str = "", threads: int = 1, profile: str = "") -> Target:
+    """The machine that a toolchain builds for: with the core `cpu`, or any of the architecture.
 
-    `host` or "" without a core is this machine with all it can do.
+    `host` or "" without a core is this machine with all its features. `profile` limits the plan to
+    the contents of that profile's binary.
     """
     if toolchain in ("", "host") and not cpu:
         target = Target.host(threads=threads)
@@ -59,25 +56,22 @@ def target_of(toolchain: str, cpu: str, threads: int = 1, profile: str = "") -> 
     return target.with_profile(find_profile(profile)) if profile else target
 
 
-def plan_of(
+def read_plan(
     path: str, prefer: str = "", weights: str = "", precision: str = "", threads: int | None = None
-) -> Plan | None:
-    """The plan in a TOML file, with another preference, type of weights, precision and number of
-    threads where these are given; None where nothing is, which leaves all to the planner's rules.
-    UsageError for a number of threads, or a word, that cannot be.
+) -> Plan:
+    """The plan of a TOML file, "" for the planner's own, with the other options in place of its
+    values. UsageError for a number of threads or a word that is not valid.
     """
     words = {
         "prefer": (prefer, PREFERENCES),
         "weights": (weights, WEIGHTS_TYPES),
         "precision": (precision, PRECISIONS),
     }
-    for option, (word, known) in words.items():
-        if word and word not in known:
-            raise UsageError(f"{option} cannot be {word!r}", hint=f"use {', '.join(known)}")
+    for option, (word, choices) in words.items():
+        if word and word not in choices:
+            raise UsageError(f"{option} cannot be {word!r}", hint=f"use {', '.join(choices)}")
     if threads is not None and not 1 <= threads <= MAX_THREADS:
         raise UsageError(f"threads is {threads}, it must be 1 to {MAX_THREADS}")
-    if not (path or prefer or weights or precision or threads):
-        return None
     plan = Plan.read(path) if path else Plan()
     return replace(
         plan,

@@ -16,8 +16,8 @@ from trimtab.build.derived_profile import profile_of
 from trimtab.devices import find_device
 from trimtab.errors import ProgramError, RunnerError, UsageError
 from trimtab.operator_cases import Array, OperatorCase, cases_of
-from trimtab.pipeline.remote import Computer, computer
-from trimtab.pipeline.resolve import target_of
+from trimtab.pipeline.remote import RemoteRunner, remote_runner
+from trimtab.pipeline.resolve import find_target
 from trimtab.profile import Profile
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
@@ -86,7 +86,7 @@ def _on_device(
     plugin: plugins.Plugin, cases: Mapping[str, OperatorCase], name: str, progress: Progress
 ) -> Iterator[Outcome]:
     definition = find_device(name)
-    target = target_of(definition.toolchain, definition.cpu or "")
+    target = find_target(definition.toolchain, definition.cpu or "")
     planned: dict[str, Program] = {}
     for key, case in cases.items():
         try:
@@ -107,11 +107,11 @@ def _on_device(
         build = builder.build(request, progress)
         with (
             progress.step(f"{len(planned)} cases on {name}"),
-            computer(definition, build.runner, f"plug-in {plugin.name}") as subject,
+            remote_runner(definition, build.runner, f"plug-in {plugin.name}") as subject,
         ):
             there = partial(_there, subject, Path(folder))
             yield from (Outcome(name, key, _tried(cases[key], there)) for key in planned)
 
 
-def _there(subject: Computer, folder: Path, case: OperatorCase) -> list[Array]:
+def _there(subject: RemoteRunner, folder: Path, case: OperatorCase) -> list[Array]:
     return [*subject.compute(case.program("case"), case.operands(), folder, threads=2).values()]

@@ -13,7 +13,7 @@ from trimtab.compare.ab import AbRequest
 from trimtab.compare.arms import Ready, Side
 from trimtab.devices import find_device
 from trimtab.errors import ResultError, UsageError
-from trimtab.pipeline.bench import store_of
+from trimtab.pipeline.stores import store_of
 from trimtab.progress import SILENT, Progress
 from trimtab.results import records
 from trimtab.results.index import Entry

@@ -24,10 +24,15 @@ from trimtab.compare import paired
 from trimtab.compare.ab import floors_folder
 from trimtab.devices import find_device
 from trimtab.errors import ModelFileError, UsageError
-from trimtab.pipeline.bench import prepare, swept_folder
-from trimtab.pipeline.build import Recipe, subject_of
-from trimtab.pipeline.quantize import Calibration
-from trimtab.pipeline.resolve import model_path, plan_of
+from trimtab.pipeline.built import build as build_network
+from trimtab.pipeline.built import subject_of
+from trimtab.pipeline.calibration import Calibration
+from trimtab.pipeline.loaded import load
+from trimtab.pipeline.measured import expected_output
+from trimtab.pipeline.planned import plan as plan_network
+from trimtab.pipeline.recipe import Measurement, Recipe
+from trimtab.pipeline.resolve import model_path, read_plan
+from trimtab.pipeline.stores import sweep_store
 from trimtab.profile import find_profile
 from trimtab.progress import SILENT, Progress
 from trimtab.results import index
@@ -126,7 +131,7 @@ def run(
             cell_log.write(sweep.name, shop.revisions, seen, folder)
         return outcomes
     finally:
-        archive.trim(swept_folder(), max(MOST_KEPT, len(sweep.cells)))
+        archive.trim(sweep_store(), max(MOST_KEPT, len(sweep.cells)))
 
 
 @dataclass(frozen=True)
@@ -189,7 +194,7 @@ def _transports(sweep: Sweep, name: str) -> list[str]:
 
 
 def _recipe(cell: Cell, model: Path, plan: Path | None) -> Recipe:
-    chosen = plan_of(str(plan or ""), cell.prefer, cell.weights, cell.precision, cell.threads)
+    chosen = read_plan(str(plan or ""), cell.prefer, cell.weights, cell.precision, cell.threads)
     return Recipe(
         model=cell.model if cell.model in zoo.names() else str(model),
         profile=cell.profile,
@@ -212,9 +217,14 @@ def build(task: BuildTask) -> Built:
         if task.network:
             model = task.network.into(scratch) / model.name
         plan = task.plan.into(scratch) / Path(task.cell.plan).name if task.plan else None
-        made = prepare(_recipe(task.cell, model, plan))
-        subject = subject_of(made.program, made.recipe, folder=scratch / "made")
-        subject = archive.keep(subject, made.expected, swept_folder(), most=_NO_LIMIT)
+        recipe = dataclasses.replace(
+            _recipe(task.cell, model, plan),
+            output=scratch / "made",
+            measurement=Measurement(task.cell.device),
+        )
+        built = build_network(plan_network(load(recipe)))
+        subject = subject_of(built)
+        subject = archive.keep(subject, expected_output(built), sweep_store(), most=_NO_LIMIT)
     identity = Identity(
         files.sha256(subject.binary), files.sha256(subject.model), time.monotonic() - begin_s
     )
@@ -233,9 +243,9 @@ def measure(task: MeasureTask) -> tuple[Measured, ...]:
     definition = find_device(task.device)
     sides = []
     for candidate in task.candidates:
-        candidate.kept.into(swept_folder())
+        candidate.kept.into(sweep_store())
         hashes = candidate.identity.binary_sha256, candidate.identity.model_sha256
-        sides.append(archive.read(*hashes, swept_folder()))
+        sides.append(archive.read(*hashes, sweep_store()))
     seed, count = uuid4().int % 2**32, len(sides)
     with definition.open() as device, tempfile.TemporaryDirectory(prefix="trimtab-") as scratch:
         info = device.describe()
@@ -292,7 +302,7 @@ class Workshop:
         if not memo:
             return None
         found = Identity(memo["binary"], memo["model"], memo["seconds"])
-        folder = archive.folder_of(found.binary_sha256, found.model_sha256, swept_folder())
+        folder = archive.folder_of(found.binary_sha256, found.model_sha256, sweep_store())
         return found if folder.is_dir() else None
 
     def build_task(self, cell: Cell) -> BuildTask:
@@ -310,7 +320,7 @@ class Workshop:
 
     def keep(self, cell: Cell, built: Built) -> None:
         """Keeps what was built, and that this cell is it."""
-        built.kept.into(swept_folder())
+        built.kept.into(sweep_store())
         identity = built.identity
         memo = {
             "build": str(cell),
@@ -332,7 +342,7 @@ class Workshop:
                 "configuration": cell.configuration,
                 "revisions": self.revisions,
             }
-            bundle = Bundle.of_folder(archive.folder_of(*hashes, swept_folder()))
+            bundle = Bundle.of_folder(archive.folder_of(*hashes, sweep_store()))
             candidates.append(Candidate(cell, identity, bundle, role))
         device = candidates[0].cell.device
         return MeasureTask(device, tuple(candidates), sweep.protocol.settings, self._sources)

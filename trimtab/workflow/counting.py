@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from trimtab import cores
@@ -9,9 +10,8 @@ from trimtab.bench.jobs import Settings
 from trimtab.devices import list_devices
 from trimtab.errors import UsageError
 from trimtab.instruments.instructions import Counts
-from trimtab.pipeline.bench import BenchRequest, bench
-from trimtab.pipeline.build import Recipe
-from trimtab.planner.plan_file import Plan
+from trimtab.pipeline.measured import bench
+from trimtab.pipeline.recipe import Measurement, Recipe
 from trimtab.progress import SILENT, Progress
 from trimtab.results import records, summary
 
@@ -22,12 +22,12 @@ def count_instructions(recipe: Recipe, folder: Path, progress: Progress = SILENT
 
     UsageError when no emulated device has that core; raises whatever ends the run, too.
     """
-    request = BenchRequest(recipe, emulated_device(recipe.cpu), settings=Settings(per_op=True))
-    outcome = bench(request, folder, progress)
+    measurement = Measurement(emulated_device(recipe.cpu), Settings(per_op=True), folder)
+    outcome = bench(replace(recipe, measurement=measurement), progress).outcome
     if outcome.error is not None:
         raise outcome.error
     run = summary.summarize(records.read(outcome.path))
-    return Counts.of(run, recipe.plan.precision if recipe.plan else Plan().precision)
+    return Counts.of(run, recipe.plan.precision)
 
 
 def emulated_device(cpu: str) -> str:

@@ -14,7 +14,10 @@ from trimtab.devices import CacheSimulator, find_device
 from trimtab.errors import EmulatorError, UsageError
 from trimtab.instruments import throughput, timemodel, traffic
 from trimtab.instruments.timemodel import Modeled
-from trimtab.pipeline.build import Recipe, loaded, planned, subject_of
+from trimtab.pipeline.built import build, subject_of
+from trimtab.pipeline.loaded import load
+from trimtab.pipeline.planned import plan
+from trimtab.pipeline.recipe import Recipe
 from trimtab.program.program import NUMPY_DTYPES
 from trimtab.progress import SILENT, Progress
 from trimtab.workflow.counting import emulated_device
@@ -37,31 +40,34 @@ def model_time(recipe: Recipe, core: Core, progress: Progress = SILENT) -> Model
     throughput.require_model(core)
     definition = find_device(emulated_device(recipe.cpu))
     recipe = dataclasses.replace(recipe, toolchain=recipe.toolchain or definition.toolchain)
-    recipe = loaded(recipe, progress)
-    source, program = planned(recipe, progress)
-    subject = subject_of(program, recipe, progress)
-    free = [source.vars[name] for name in source.inputs]
-    values = oracle.samples((var.shape, NUMPY_DTYPES[var.dtype]) for var in free)
-    given = Golden(values, (), (), oracle="none: bench.instructions checks outputs")
-    caches = [core.l1d, core.l2, *([core.l3] if core.l3 else [])]
-    with definition.open() as device, tempfile.TemporaryDirectory(prefix="trimtab-") as folder:
-        if not isinstance(device, CacheSimulator) or not device.has_plugins():
-            raise EmulatorError(
-                "this QEMU was built without TCG plug-ins, which simulate caches",
-                where=device.name,
-                hint="use Debian's qemu-user",
+    with tempfile.TemporaryDirectory(prefix="trimtab-") as folder:
+        recipe = dataclasses.replace(recipe, output=Path(folder) / "build")
+        loaded = load(recipe, progress)
+        subject = subject_of(build(plan(loaded, progress), progress))
+        source = loaded.network.program
+        inputs = [source.vars[name] for name in source.inputs]
+        values = oracle.samples((var.shape, NUMPY_DTYPES[var.dtype]) for var in inputs)
+        expected = Golden(values, (), (), oracle="none: bench.instructions checks outputs")
+        caches = [core.l1d, core.l2, *([core.l3] if core.l3 else [])]
+        with definition.open() as device:
+            if not isinstance(device, CacheSimulator) or not device.has_plugins():
+                raise EmulatorError(
+                    "this QEMU was built without TCG plug-ins, which simulate caches",
+                    where=device.name,
+                    hint="use Debian's qemu-user",
+                )
+            pushed = [device.push(file, progress) for file in expected.write_inputs(Path(folder))]
+            command = runner.Command(
+                runner=device.push(subject.binary, progress).path,
+                model=device.push(subject.model, progress).path,
+                inputs=[file.path for file in pushed],
+                threads=recipe.threads,
+                per_op=True,
+                markers=True,
             )
-        command = runner.Command(
-            runner=device.push(subject.binary, progress).path,
-            model=device.push(subject.model, progress).path,
-            inputs=[device.push(file, progress).path for file in given.write_inputs(Path(folder))],
-            threads=recipe.threads,
-            per_op=True,
-            markers=True,
-        )
-        with progress.step(f"simulate the caches of {core.name}"):
-            result, log = device.simulate_caches(command.argv(), caches, timeout_s=_SECONDS)
-        emulator = device.describe().kernel.partition(" on ")[0]
+            with progress.step(f"simulate the caches of {core.name}"):
+                result, log = device.simulate_caches(command.argv(), caches, timeout_s=_SECONDS)
+            emulator = device.describe().kernel.partition(" on ")[0]
     if error := runner.interpret(result).error:
         raise error
     found = traffic.of_operators(log, core, progress)

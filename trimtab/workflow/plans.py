@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from trimtab import passes
 from trimtab.instruments import plans
 from trimtab.instruments.plans import Estimated
-from trimtab.pipeline.resolve import load
+from trimtab.pipeline.resolve import load_program
 from trimtab.progress import SILENT, Progress
 
 
@@ -17,7 +17,7 @@ def estimate(networks: Sequence[str], progress: Progress = SILENT) -> list[Estim
     with progress.step("plan the networks", "networks") as step:
         for done, name in enumerate(networks):
             step.update(done, len(networks), name)
-            program = passes.optimize(load(name, progress=progress))
+            program = passes.optimize(load_program(name, progress=progress))
             for target in plans.targets():
                 found.append(plans.estimate(name, program, target, plans.before(name, target)))
         step.update(len(networks), len(networks))

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-import trimtab
 from trimtab import __version__, cores, files, size
 from trimtab.build.toolchain import find_toolchain
 from trimtab.errors import UsageError
 from trimtab.instruments.sizes import EXAMPLE, PROFILES, TARGETS, Weighed
-from trimtab.pipeline.build import Recipe, build, network_of
+from trimtab.pipeline.built import build, build_profile
+from trimtab.pipeline.loaded import load
 from trimtab.pipeline.pack import pack
+from trimtab.pipeline.planned import plan
+from trimtab.pipeline.recipe import Recipe
 from trimtab.pipeline.resolve import model_path
 from trimtab.planner import code_bytes
 from trimtab.planner.code_bytes import CodeSizes
@@ -61,19 +64,23 @@ def measure_code(progress: Progress = SILENT) -> dict[str, CodeSizes]:
         with tempfile.TemporaryDirectory(prefix="trimtab-") as folder:
             profile = Path(folder) / f"{full.name}.toml"
             files.write_text(profile, full.to_toml())
-            recipe = Recipe("", str(profile), name)
-            report = size.measure(build(recipe, Path(folder) / "build", progress).output_dir)
+            recipe = Recipe("", str(profile), name, output=Path(folder) / "build")
+            report = size.measure(build_profile(recipe, progress).output_dir)
             found[find_toolchain(name).arch] = _code_bytes(report)
     return found
 
 
 def _weighed(recipe: Recipe, progress: Progress) -> Weighed:
     with tempfile.TemporaryDirectory(prefix="trimtab-") as folder:
-        made = build(recipe, Path(folder) / "build", progress)
+        recipe = replace(recipe, output=Path(folder) / "build")
         models = {}
         if recipe.model:
-            network = network_of(trimtab.load(model_path(recipe.model)), recipe)
-            models = {plan.prefer: way.model_bytes for plan, way in network.ways()}
+            built = build(plan(load(recipe, progress), progress), progress)
+            made = built.delivered
+            variants = built.planned.variants.planned()
+            models = {one.plan.prefer: one.footprint.model_bytes for one in variants}
+        else:
+            made = build_profile(recipe, progress)
         return Weighed(
             recipe.model or recipe.profile,
             recipe.toolchain,

@@ -12,7 +12,7 @@ from trimtab.instruments.roofline import timing
 from trimtab.instruments.roofline.machine import Machine
 from trimtab.instruments.roofline.timing import Timed, TimedOperator
 from trimtab.kernels import Kernel
-from trimtab.pipeline.resolve import load
+from trimtab.pipeline.resolve import load_program
 from trimtab.planner import planner
 from trimtab.planner.plan_file import Plan
 from trimtab.progress import SILENT, Progress
@@ -39,7 +39,7 @@ def time_kernels(
     names = networks or zoo.names()
     with progress.step("plan the networks", "networks") as step:
         for number, name in enumerate(names, 1):
-            source = passes.optimize(load(name, progress=progress))
+            source = passes.optimize(load_program(name, progress=progress))
             programs += [planner.decide(source, target, Plan()) for target in targets]
             step.update(number, len(names), name)
     found = roofline_layers.assign(chosen, roofline_layers.collect(programs), layers)
@@ -50,5 +50,5 @@ def time_operators(
     model: str, rounds: int, progress: Progress = SILENT
 ) -> tuple[Machine, list[TimedOperator]]:
     """Time the operators of a model on this machine, in inferences."""
-    program = trimtab.optimize(load(model, progress=progress))
+    program = trimtab.optimize(load_program(model, progress=progress))
     return timing.time_operators(program, rounds, progress)

@@ -22,7 +22,7 @@ from trimtab.devices.control import Control
 from trimtab.errors import UsageError
 from trimtab.instruments import neighbor, truth
 from trimtab.instruments.truth import KINDS, LAYERS, Trial
-from trimtab.pipeline.build import Recipe
+from trimtab.pipeline.recipe import Recipe
 from trimtab.progress import SILENT, Progress
 from trimtab.zoo.builder import INPUT, Net
 

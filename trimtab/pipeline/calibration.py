@@ -1,0 +1,94 @@
+"""Calibration options: the samples, method and ranges that a network is quantized with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from trimtab import files, quantization, zoo
+from trimtab.accuracy import demands
+from trimtab.errors import UsageError
+from trimtab.program import Program
+from trimtab.progress import SILENT, Progress
+from trimtab.quantization.methods import DEFAULT
+from trimtab.target import Target
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How to quantize a network; "" takes a default. `samples`: an .npz file or a folder of
+    pictures; `method`: a module of `trimtab.quantization.methods`, default: the best of several;
+    `ranges`: a file of ranges, read if it exists and written otherwise; `budget`: the accuracy that
+    mixed precision must keep; `noise`: seeded noise may replace missing samples.
+    """
+
+    samples: str = ""
+    method: str = ""
+    ranges: str = ""
+    budget: str = ""
+    noise: bool = False
+
+    def for_model(self, model: str) -> Calibration:
+        """Allows noise for networks of the zoo: their weights are seeded, so no data fits them."""
+        return replace(self, noise=model in zoo.names())
+
+    def __bool__(self) -> bool:
+        return bool(self.samples or self.method or self.ranges or self.budget)
+
+    def check(self) -> None:
+        """UsageError without samples, or for a malformed budget; FileAccessError if the ranges
+        cannot be written.
+        """
+        if self.budget:
+            demands(self.budget)
+        if not (self.samples or self.noise):
+            raise UsageError(
+                "samples are missing",
+                hint="--calibration FILE.npz or FOLDER: real data; a part of it measures accuracy",
+            )
+        if self.ranges and not Path(self.ranges).exists():
+            files.check_writable(Path(self.ranges))
+
+    def read(self, program: Program, progress: Progress = SILENT) -> quantization.Samples:
+        """Reads the samples for the inputs of `program`."""
+        self.check()
+        if self.samples:
+            return quantization.read_samples(self.samples, program)
+        progress.note("no samples: seeded noise replaces them and says little about accuracy")
+        return quantization.noise(program)
+
+    def quantize(
+        self,
+        program: Program,
+        types: Mapping[str, str] | None = None,
+        target: Target | None = None,
+        progress: Progress = SILENT,
+    ) -> quantization.Quantized:
+        """Quantizes a float32 program to int8, except the operators that `types` gives another
+        type, or that a search for `target` keeps in one to meet the budget.
+
+        UsageError if samples are missing, or the ranges are from another method; CalibrationError
+        if samples or ranges do not fit.
+        """
+        self.check()
+        path = Path(self.ranges) if self.ranges else None
+        ranges = quantization.Ranges.read(path) if path and path.exists() else None
+        if ranges and self.method not in ("", DEFAULT, ranges.method):
+            raise UsageError(
+                f"the ranges in {self.ranges} are from the method {ranges.method}",
+                hint="leave out --method, or name another file of ranges",
+            )
+        quantized = quantization.quantize(
+            program,
+            self.read(program, progress),
+            method=self.method or DEFAULT,
+            ranges=ranges,
+            budget=self.budget,
+            target=target,
+            types=types,
+            progress=progress,
+        )
+        if path and not ranges:
+            quantized.ranges.write(path)
+        return quantized

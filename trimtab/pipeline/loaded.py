@@ -1,0 +1,43 @@
+"""The second stage of the pipeline: a recipe's network in the precision of its plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import trimtab
+from trimtab.pipeline.precision import ConvertedNetwork, convert
+from trimtab.pipeline.recipe import Recipe
+from trimtab.pipeline.resolve import find_target, model_path
+from trimtab.program import Program
+from trimtab.progress import SILENT, Progress
+from trimtab.target import Target
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A network that is not optimized yet. `recipe` has its toolchain filled in; `path` is the
+    model file and `source` its program; `target` is the recipe's machine, limited to its profile.
+    """
+
+    recipe: Recipe
+    path: Path
+    target: Target
+    source: Program
+    network: ConvertedNetwork
+
+
+def load(recipe: Recipe, progress: Progress = SILENT) -> Loaded:
+    """Reads the model of a recipe and converts it to the precision of the plan.
+
+    Without a model, the profile's name chooses a network of the zoo. UsageError without either;
+    errors of the importers and of `convert`.
+    """
+    recipe = replace(recipe, toolchain=recipe.toolchain or "host")
+    path = model_path(recipe.model, recipe.profile, progress)
+    with progress.step(f"load {path.name}"):
+        source = trimtab.load(path, dict(recipe.shapes), list(recipe.outputs) or None)
+    target = find_target(recipe.toolchain, recipe.cpu, recipe.threads, recipe.profile)
+    calibration = recipe.calibration.for_model(recipe.model)
+    network = convert(source, recipe.plan, calibration, target, progress)
+    return Loaded(recipe, path, target, source, network)

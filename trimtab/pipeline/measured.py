@@ -1,0 +1,67 @@
+"""The last stage of the pipeline: a binary measured on its device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from trimtab.bench import archive, protocol
+from trimtab.bench.golden import Golden
+from trimtab.bench.jobs import Subject
+from trimtab.bench.protocol import Outcome
+from trimtab.devices import find_device
+from trimtab.pipeline import reference
+from trimtab.pipeline.built import Built, build, footprints, subject_of
+from trimtab.pipeline.loaded import load
+from trimtab.pipeline.planned import plan
+from trimtab.pipeline.recipe import Measurement, Recipe
+from trimtab.pipeline.stores import run_store
+from trimtab.progress import SILENT, Progress
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A binary and the outcome of its run: the path of the record, and the error that ended it."""
+
+    built: Built
+    outcome: Outcome
+
+
+def measure(built: Built, progress: Progress = SILENT) -> Measured:
+    """Measures a binary as its recipe asks, and records the run.
+
+    A run that fails on the device is recorded, and its error is in the outcome.
+    """
+    measurement = built.recipe.measurement or Measurement()
+    settings = replace(measurement.settings, threads=built.recipe.threads)
+    subject, expected = archived(built, progress)
+    with find_device(measurement.device).open(trust_new=measurement.trust_new) as device:
+        outcome = protocol.measure(
+            device, subject, expected, settings, measurement.results, progress
+        )
+    return Measured(built, outcome)
+
+
+def archived(built: Built, progress: Progress = SILENT) -> tuple[Subject, Golden]:
+    """The subject of a measurement, with its files in the store of recent runs, and the outputs
+    that it must compute.
+    """
+    subject = replace(subject_of(built), shipped=footprints(built, progress))
+    expected = expected_output(built)
+    return archive.keep(subject, expected, run_store()), expected
+
+
+def expected_output(built: Built) -> Golden:
+    """The outputs that a binary must compute: those of its plan, or computed now."""
+    return built.planned.expected or reference.expected_output(built.planned.loaded)
+
+
+def bench(recipe: Recipe, progress: Progress = SILENT) -> Measured:
+    """The whole pipeline: loads, plans, builds and measures. A recipe without toolchain or core
+    takes those of the device.
+
+    Raises every error from before the measurement; errors of the run as `measure`.
+    """
+    measurement = recipe.measurement or Measurement()
+    definition = find_device(measurement.device)
+    recipe = replace(recipe, measurement=measurement).on_device(definition)
+    return measure(build(plan(load(recipe, progress), progress), progress), progress)

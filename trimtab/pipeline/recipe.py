@@ -1,0 +1,77 @@
+"""The first stage of the pipeline: what to build, for which machine, and how to measure it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from trimtab.bench.jobs import Settings
+from trimtab.build.toolchain import find_toolchain
+from trimtab.devices import DeviceDefinition
+from trimtab.pipeline.budget import Budget
+from trimtab.pipeline.calibration import Calibration
+from trimtab.planner.plan_file import Plan
+
+Shapes = Mapping[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """How to measure a binary. `results`: the folder for the run's record; `settings`: their number
+    of threads is the recipe's. `trust_new`: pin the host key of a device on first contact.
+    """
+
+    device: str = "local"
+    settings: Settings = field(default_factory=Settings)
+    results: Path = Path("results")
+    trust_new: bool = False
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A request to build, and optionally to measure, one binary; "" takes a default.
+
+    `model`: a model file or a zoo network; `outputs`: tensors that replace the model's outputs.
+    `profile`: the name or file of a profile; default: exactly what the model needs. `output`: the
+    folder to deliver into; default: dist/NAME-TOOLCHAIN, or the cache if the binary is measured.
+    `measurement`: None if the binary is only built.
+    """
+
+    model: str = ""
+    profile: str = ""
+    toolchain: str = ""
+    cpu: str = ""
+    shapes: Shapes = field(default_factory=dict)
+    outputs: tuple[str, ...] = ()
+    plan: Plan = field(default_factory=Plan)
+    calibration: Calibration = field(default_factory=Calibration)
+    budget: Budget = field(default_factory=Budget)
+    embed_model: bool = False
+    example: bool = False
+    strings: bool = True
+    build_type: str = "Release"
+    shared: bool = False
+    output: Path | None = None
+    measurement: Measurement | None = None
+
+    @property
+    def threads(self) -> int:
+        """The number of threads that the binary will run with."""
+        return self.plan.threads or 1
+
+    @property
+    def machine(self) -> str:
+        """The target machine in words: toolchain, core and threads."""
+        toolchain = find_toolchain(self.toolchain or "host")
+        threads = f", {self.threads} threads" if self.threads > 1 else ""
+        return f"{toolchain.name}, {toolchain.core(self.cpu).name}{threads}"
+
+    def on_threads(self, threads: int) -> Recipe:
+        """The same recipe for this number of threads."""
+        return replace(self, plan=replace(self.plan, threads=threads))
+
+    def on_device(self, definition: DeviceDefinition) -> Recipe:
+        """The same recipe with the device's toolchain and core where it names none."""
+        toolchain = self.toolchain or definition.toolchain
+        return replace(self, toolchain=toolchain, cpu=self.cpu or definition.cpu or "")
