@@ -1,5 +1,6 @@
-"""The project's tasks, for `./inv` and for plain `invoke`. They live in `trimtab/cli/`."""
+"""The project's tasks for plain `invoke`: users' from `trimtab/cli/`, developers' from `lab/`."""
 
-from trimtab.cli import namespace
+import lab
+from trimtab import cli
 
-__all__ = ["namespace"]
+namespace = cli.collect(lab.modules("tasks")).namespace

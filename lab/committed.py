@@ -1,8 +1,7 @@
-"""Results that are committed: what pages are made of, and what checks hold later figures against.
+"""Committed results: the source of the figures in pages, and the baseline of later measurements.
 
-`bench/NAME.json` is what one command found out: when, where, with which versions, and a row of
-figures for each thing that was measured. A command replaces the whole file, so that all of it
-belongs together.
+A result file holds the output of one command: date, command, machine, versions, and one row of
+figures per measured item. A command replaces the whole file, so that all rows belong together.
 """
 
 from __future__ import annotations
@@ -14,10 +13,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from trimtab import files, paths
+import lab
+from trimtab import files
 from trimtab.errors import FileAccessError, RegressionError
+from trimtab.progress import Progress
 
-ALLOWED = 0.02  # a part of the committed figure
+ALLOWED = 0.02  # relative increase over the committed figure
 
 Row = Mapping[str, Any]
 
@@ -28,10 +29,11 @@ def _today() -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Results:
-    """What a command found out.
+    """The content of a result file.
 
-    `date`: ISO 8601; `command` makes it again; `machine`: facts of it, where figures depend on it;
-    `versions`: of the programs that they depend on; `notes`: what a reader must know beside.
+    `date`: ISO 8601; `command`: repeats the measurement; `machine`: properties of the machine, for
+    figures that depend on it; `versions`: of the programs that the figures depend on; `notes`:
+    sentences that the reader of the figures needs.
     """
 
     date: str = field(default_factory=_today)
@@ -44,10 +46,11 @@ class Results:
 
 @dataclass(frozen=True)
 class Baseline:
-    """Figures that may not grow: in rows of the file `name` that are known by their `keys`.
+    """Figures that must not grow: columns `figures` of the result file `name`, whose rows are
+    identified by the columns `keys`.
 
-    They do not depend on the load of a machine (bytes, counted instructions, a model's cycles), so
-    a small allowance is enough.
+    The figures do not depend on the load of the machine (bytes, counted instructions, modeled
+    cycles), so that a small allowance is sufficient.
     """
 
     name: str
@@ -55,31 +58,32 @@ class Baseline:
     figures: tuple[str, ...]
 
     def check(self, rows: Sequence[Row]) -> None:
-        """RegressionError when a figure is worse than the committed one by more than 2 %, or has
-        none; FileAccessError without a committed file.
+        """Compares `rows` with the committed ones.
+
+        RegressionError for a figure more than 2 % above the committed one, or without a committed
+        one; FileAccessError without a result file.
         """
-        known, new = self._by_name(read(self.name).rows), self._by_name(rows)
+        baseline, current = self._by_key(read(self.name).rows), self._by_key(rows)
         where = str(path_of(self.name))
-        if missing := sorted(set(new) - set(known)):
+        if missing := sorted(set(current) - set(baseline)):
             raise RegressionError(
                 f"no figure is committed for {', '.join(missing)}",
                 where=where,
                 hint="write it with --update, and commit it",
             )
         worse = [
-            f"{key}: {known[key]:.6g} to {value:.6g} ({value / known[key] - 1:+.1%})"
-            for key, value in new.items()
-            if value > known[key] * (1 + ALLOWED)
+            f"{key}: {baseline[key]:.6g} to {value:.6g} ({value / baseline[key] - 1:+.1%})"
+            for key, value in current.items()
+            if value > baseline[key] * (1 + ALLOWED)
         ]
         if worse:
             raise RegressionError(
                 f"worse than the baseline by more than {ALLOWED:.0%}: {'; '.join(worse)}",
                 where=where,
-                hint="find the change that did it; if it is worth its price, use --update and "
-                "commit",
+                hint="find the change that caused it; to accept the cost, use --update and commit",
             )
 
-    def _by_name(self, rows: Sequence[Row]) -> dict[str, float]:
+    def _by_key(self, rows: Sequence[Row]) -> dict[str, float]:
         return {
             " ".join([*(str(row[key]) for key in self.keys), figure]): row[figure]
             for row in rows
@@ -89,33 +93,45 @@ class Baseline:
 
 
 def path_of(name: str) -> Path:
-    """The committed file `name`, in a checkout."""
-    return paths.root() / "bench" / f"{name}.json"
+    """The result file `name`: lab/sizes/result.json for "sizes", lab/peers/int8.json for
+    "peers/int8".
+    """
+    return lab.FOLDER / f"{name if '/' in name else f'{name}/result'}.json"
 
 
 def read(name: str) -> Results:
-    """What is committed as `name`; FileAccessError when it is missing or damaged."""
+    """Reads the result file `name`; FileAccessError when it is missing or damaged."""
     path = path_of(name)
     try:
-        found = Results(**json.loads(path.read_text(encoding="utf-8")))
-        for row in found.rows:
+        results = Results(**json.loads(path.read_text(encoding="utf-8")))
+        for row in results.rows:
             dict(row)
     except (OSError, ValueError, TypeError) as error:
         raise FileAccessError(
             f"the committed results cannot be read: {error}",
             where=str(path),
-            hint="make them again with the --update of their task",
+            hint="write them again with --update of their task",
         ) from error
-    return found
+    return results
 
 
 def write(name: str, results: Results) -> Path:
-    """Commits to `results` as `name`: a line per row. Returns the path."""
+    """Replaces the result file `name`, one line per row; returns its path."""
     path = path_of(name)
     facts = {key.name: getattr(results, key.name) for key in fields(results)}
     rows = ",\n  ".join(json.dumps(row) for row in facts.pop("rows"))
     lines = [*(f'"{key}": {json.dumps(value)}' for key, value in facts.items())]
     lines.append(f'"rows": [\n  {rows}\n ]')
     text = "{\n " + ",\n ".join(lines) + "\n}\n"
-    files.write_text(path, text, hint="committed results belong to a checkout")
+    files.write_text(path, text, hint="results are committed in a checkout")
     return path
+
+
+def hold(
+    baseline: Baseline, results: Results, check: bool, update: bool, progress: Progress
+) -> None:
+    """The options --update and --check of a task: writes `results`, compares them."""
+    if update:
+        progress.note(f"written: {write(baseline.name, results)}")
+    if check:
+        baseline.check(results.rows)

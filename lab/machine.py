@@ -1,4 +1,4 @@
-"""The machine that something is timed on, and what else it did meanwhile."""
+"""Properties of the machine that runs a measurement, and its other load meanwhile."""
 
 from __future__ import annotations
 
@@ -14,21 +14,23 @@ from trimtab.target import Target
 _PROC = Path("/proc")
 
 
-class Surroundings:
-    """From its making on: how busy the machine was with others, as Linux tells it."""
+class MachineMonitor:
+    """Observes this machine from construction on."""
 
     def __init__(self, proc: Path = _PROC) -> None:
-        """`proc`: where Linux shows its facts."""
+        """`proc`: the procfs to read."""
         self._proc = proc
         self._load = os.getloadavg()[0]
         self._ticks = self._read_ticks()
         self._hand_over = _hand_over_ns()
 
     def facts(self) -> dict[str, Any]:
-        """The machine, and its noise: `load_before`: the load average of the last minute before;
-        `stolen`: the part of its time that a hypervisor gave to other guests since then;
-        `hand_over_ns`: what a number takes from a core to another and back, before and after.
-        Where a host moves virtual cores, it tells which of two machines the figures are of.
+        """The machine and its noise.
+
+        `load_before`: the load average of the minute before construction; `stolen`: the share of
+        CPU time that the hypervisor gave to other guests since then; `hand_over_ns`: the latency of
+        passing a value to another core and back, before and after. Where a host moves virtual
+        cores, this latency distinguishes the placements.
         """
         info = self._text("cpuinfo")
         model = re.search(r"^model name\s*:\s*(.*)$", info, re.M)
@@ -50,11 +52,11 @@ class Surroundings:
         return round(ticks[-1] / total, 4) if total else None
 
     def _read_ticks(self) -> list[int]:
-        """user, nice, system, idle, iowait, irq, softirq, steal (proc(5)); the guests' own times,
-        which are in user and nice, are left out.
+        """user, nice, system, idle, iowait, irq, softirq, steal (proc(5)), without the guests'
+        times, which user and nice include.
         """
-        found = re.match(r"cpu +([\d ]+)\n", self._text("stat"))
-        return [int(word) for word in found[1].split()[:8]] if found else []
+        match = re.match(r"cpu +([\d ]+)\n", self._text("stat"))
+        return [int(word) for word in match[1].split()[:8]] if match else []
 
     def _text(self, name: str) -> str:
         try:
@@ -64,7 +66,7 @@ class Surroundings:
 
 
 def _hand_over_ns() -> float | None:
-    """Between the first two cores that this process may run on; None where there is but one."""
+    """Latency between the first two cores available to this process; None with a single core."""
     cores = sorted(os.sched_getaffinity(0))[:2]
-    taken = engine().hand_over_ns(tuple(cores)) if len(cores) == 2 else -1
-    return round(taken, 1) if taken > 0 else None
+    latency = engine().hand_over_ns(tuple(cores)) if len(cores) == 2 else -1
+    return round(latency, 1) if latency > 0 else None

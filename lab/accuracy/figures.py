@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any
 
-from trimtab.instruments.committed import Results, Row
+from lab.committed import Results, Row
 from trimtab.quantization.methods import DEFAULT
 from trimtab.tables import Column, Page, Table, number
 
-COSINES, BOXES, MIXED = "accuracy", "boxes", "boxes_mixed"  # what is committed
+COSINES, BOXES, MIXED = "accuracy", "accuracy/boxes", "accuracy/boxes_mixed"  # what is committed
 PEER = "onnxruntime"
 
 

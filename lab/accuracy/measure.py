@@ -14,12 +14,12 @@ import numpy as np
 import tomli_w
 
 import trimtab
+from lab.accuracy import detectors
+from lab.accuracy.detectors import Detector
+from lab.accuracy.figures import PEER, Cosine, Found, Measured, of_boxes, of_cosines
+from lab.peers import quantized as twins
 from trimtab import files, passes, paths, quantization
 from trimtab.errors import CalibrationError, MissingRequirementError, UsageError
-from trimtab.instruments import detectors
-from trimtab.instruments.accuracy import PEER, Cosine, Found, Measured, of_boxes, of_cosines
-from trimtab.instruments.detectors import Detector
-from trimtab.instruments.peers import quantized as twins
 from trimtab.pipeline.resolve import model_path
 from trimtab.planner import planner
 from trimtab.planner.plan_file import Plan

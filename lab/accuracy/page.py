@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from trimtab.instruments import accuracy, committed
-from trimtab.pages import block
-from trimtab.pages._words import made_by
+from lab import committed
+from lab.accuracy import figures as accuracy
+from lab.docs.generator import block
+from lab.docs.words import made_by
 from trimtab.tables import Page
 
 

@@ -42,15 +42,15 @@ def accuracy(
     from json import dumps
     from pathlib import Path
 
+    from lab import committed
+    from lab.accuracy import measure as workflow
+    from lab.accuracy.detectors import read
     from trimtab import tables, zoo
     from trimtab.cli._progress import shown
     from trimtab.errors import UsageError
-    from trimtab.instruments import committed
-    from trimtab.instruments.detectors import read
     from trimtab.pipeline.resolve import find_target
     from trimtab.quantization.methods import BEST
     from trimtab.quantization.methods import methods as all_methods
-    from trimtab.workflow import accuracy as workflow
 
     if not detectors and (photographs or budget or toolchain or cpu):
         raise UsageError(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from lab import committed
+from lab.conformance.suites import COMMITTED, PASSED, UNSUPPORTED, WRONG
+from lab.docs.generator import block
+from lab.docs.words import made_by
 from trimtab.importers.onnx_ops import quantization
 from trimtab.importers.onnx_ops.node import HANDLERS
-from trimtab.instruments import committed
-from trimtab.instruments.conformance import COMMITTED, PASSED, UNSUPPORTED, WRONG
-from trimtab.pages import block
-from trimtab.pages._words import made_by
 from trimtab.tables import Column, Page, Table, number
 
 

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from onnx import numpy_helper
 from onnx.backend.test import loader
 
+from lab.committed import Results
 from trimtab import files
 from trimtab.errors import (
     ImportModelError,
@@ -32,7 +33,6 @@ from trimtab.errors import (
     UsageError,
 )
 from trimtab.importers import onnx as importer
-from trimtab.instruments.committed import Results
 from trimtab.planner import algorithms
 from trimtab.planner.plan_file import Plan
 from trimtab.program import Program

@@ -11,7 +11,7 @@ from invoke.tasks import task
 from trimtab.cli._engine import needs_engine
 
 if TYPE_CHECKING:
-    from trimtab.instruments.conformance import Outcome
+    from lab.conformance.suites import Outcome
 
 
 @task(
@@ -34,11 +34,11 @@ def conformance(
     update: bool = False,
 ) -> None:
     """Run ONNX's own tests: what passes, is unsupported, or wrong (then the exit code is 1)."""
+    from lab import committed
+    from lab.conformance import suites
     from trimtab import tables
     from trimtab.cli._progress import shown
     from trimtab.errors import UsageError
-    from trimtab.instruments import committed
-    from trimtab.instruments import conformance as suites
 
     if update and (suite or keyword):
         raise UsageError("what is committed is all of it", hint="leave out --suite and --keyword")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+from lab.committed import Results, Row
 from trimtab import __version__
-from trimtab.instruments.committed import Results, Row
 from trimtab.tables import Column, Page, Table
 
 NAME = "coverage"

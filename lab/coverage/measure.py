@@ -12,17 +12,18 @@ from pathlib import Path
 
 from invoke.exceptions import Exit
 
-from trimtab.cli import _fuzz, _instrumented, _shell
-from trimtab.instruments import coverage
+from lab.coverage import figures as coverage
+from lab.dev import instrumented, shell
+from lab.fuzz import search
 
 
 def measure(html: str) -> list[coverage.File]:
     """The files of the engine's core and operators, with the lines that were reached. `html`: a
     folder for the sources with the count of each line, "" for none.
     """
-    targets = [name for name in _fuzz.targets() if name != _fuzz.SOURCES]
+    targets = [name for name in search.targets() if name != search.SOURCES]
     replays = [f"replay_{name}" for name in targets]
-    tree = _instrumented.build("coverage", "_engine", *replays)
+    tree = instrumented.build("coverage", "_engine", *replays)
     with tempfile.TemporaryDirectory() as scratch:
         # A profile for each process; the tests run in one, which ends as Python does.
         environment = {**os.environ, "LLVM_PROFILE_FILE": f"{scratch}/%p.profraw"}
@@ -30,20 +31,20 @@ def measure(html: str) -> list[coverage.File]:
         tests += ["-m", "not build and not device"]  # those compile binaries of their own
         _run(tests, environment)
         for name in targets:
-            inputs = [_fuzz.seeds(), *(f for f in [_fuzz.found() / name] if f.is_dir())]
+            inputs = [search.seeds(), *(f for f in [search.found() / name] if f.is_dir())]
             _run([str(tree / f"replay_{name}"), *map(str, inputs)], environment, quiet=True)
         profile = f"{scratch}/all.profdata"
         raw = map(str, Path(scratch).glob("*.profraw"))
-        merge = _shell.tool("llvm-profdata", _instrumented.REMEDY)
+        merge = shell.tool("llvm-profdata", instrumented.REMEDY)
         _run([merge, "merge", "-sparse", "-o", profile, *raw], environment)
         return _read(tree, replays, profile, html)
 
 
 def _read(tree: Path, programs: Sequence[str], profile: str, html: str) -> list[coverage.File]:
-    root = _shell.checkout()
+    root = shell.ROOT
     (library,) = tree.glob("_engine*.so")
     objects = [str(library), *(f"-object={tree / name}" for name in programs)]
-    cov = [_shell.tool("llvm-cov", _instrumented.REMEDY)]
+    cov = [shell.tool("llvm-cov", instrumented.REMEDY)]
     what = [*objects, f"-instr-profile={profile}"]
     if html:
         _run([*cov, "show", "-format=html", f"-output-dir={Path(html).absolute()}", *what], {})
@@ -64,7 +65,7 @@ def _read(tree: Path, programs: Sequence[str], profile: str, html: str) -> list[
 
 def _run(argv: list[str], environment: Mapping[str, str], *, quiet: bool = False) -> None:
     done = subprocess.run(
-        argv, cwd=_shell.checkout(), env={**os.environ, **environment}, check=False,
+        argv, cwd=shell.ROOT, env={**os.environ, **environment}, check=False,
         stderr=subprocess.PIPE if quiet else None, text=True,
     )  # fmt: skip
     if done.returncode:

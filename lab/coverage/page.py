@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from trimtab.instruments import committed, coverage
-from trimtab.pages import block
-from trimtab.pages._words import made_by
+from lab import committed
+from lab.coverage import figures as coverage
+from lab.docs.generator import block
+from lab.docs.words import made_by
 from trimtab.tables import Page
 
 

@@ -1,4 +1,4 @@
-"""The C++ sources for the tasks that check and format them."""
+"""The C++ sources, and clang-tidy over them."""
 
 from __future__ import annotations
 
@@ -9,25 +9,26 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from trimtab.cli import _shell
+from lab.dev import shell
 
 FOLDERS = ("runtime", "kernels", "bindings", "tests/core", "tests/devices", "tests/kernels")
 SUFFIXES = {".c", ".cpp", ".h"}
 
 
-def sources(root: Path) -> list[str]:
-    """All C and C++ files, relative to `root`."""
+def sources() -> list[str]:
+    """All C and C++ files, relative to the checkout's root."""
     return [
-        str(path.relative_to(root))
+        str(path.relative_to(shell.ROOT))
         for folder in FOLDERS
-        for path in sorted((root / folder).rglob("*"))
+        for path in sorted((shell.ROOT / folder).rglob("*"))
         if path.suffix in SUFFIXES
     ]
 
 
-def tidy(root: Path, deep: bool) -> int:
-    """Runs clang-tidy over what is compiled for this machine; 0 when it has nothing to say. `deep`:
-    its analyser follows calls and paths as far as it can.
+def tidy(deep: bool) -> int:
+    """Runs clang-tidy over the sources compiled for this machine; returns 0 when it finds nothing.
+
+    `deep`: its analyzer follows all calls and paths.
     """
     from trimtab.build import host_build
     from trimtab.cli._progress import shown
@@ -37,7 +38,7 @@ def tidy(root: Path, deep: bool) -> int:
     compiled = {command["file"] for command in commands}
     written = {file for file in compiled if not file.startswith(str(tree))}
     files = sorted(written | _generated_kernels(tree, compiled))
-    arguments = [_shell.tool("clang-tidy"), "--quiet", f"-p={tree}"]
+    arguments = [shell.tool("clang-tidy"), "--quiet", f"-p={tree}"]
     arguments += [
         f"--extra-arg={flag}" for flag in _zig_library(Path(commands[0]["command"].split()[0]))
     ]
@@ -48,23 +49,23 @@ def tidy(root: Path, deep: bool) -> int:
 
     def check(file: str) -> tuple[int, str]:
         done = subprocess.run(
-            [*arguments, file], cwd=root, capture_output=True, text=True, check=False
+            [*arguments, file], cwd=shell.ROOT, capture_output=True, text=True, check=False
         )
         return done.returncode, done.stdout
 
-    code, said = 0, []
+    code, messages = 0, []
     with shown().step("clang-tidy", "files") as step, ThreadPoolExecutor(os.cpu_count()) as pool:
         for done, (failed, text) in enumerate(pool.map(check, files), 1):
             code |= failed
-            said.append(text.strip())
+            messages.append(text.strip())
             step.update(done, len(files))
-    print("\n".join(filter(None, said)), end="\n" * any(said))
+    print("\n".join(filter(None, messages)), end="\n" * any(messages))
     return code
 
 
 def _generated_kernels(tree: Path, compiled: set[str]) -> set[str]:
-    """Generated kernels, one of each family with each instruction set: the others of a family are
-    the same two headers. What else is generated are tables.
+    """One generated kernel per family and instruction set: the others instantiate the same two
+    headers. All other generated sources are tables.
     """
     from trimtab import kernels
 
@@ -76,16 +77,16 @@ def _generated_kernels(tree: Path, compiled: set[str]) -> set[str]:
 
 
 def _zig_library(compiler: Path) -> list[str]:
-    """Flags that give clang-tidy zig's C and C++ libraries; the compiler's own it has itself."""
+    """Flags that give clang-tidy zig's C and C++ headers; it has its own compiler headers."""
     probe = subprocess.run(
         [compiler, "-dM", "-E", "-v", "-x", "c++", os.devnull],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     listed = probe.stderr.partition("search starts here:\n#include <...> search starts here:\n")[2]
     lines = listed.partition("End of search list")[0].splitlines()
-    # zig prints paths relative to where it was called.
+    # zig prints paths relative to its working directory.
     folders = [str(Path(line.strip()).absolute()) for line in lines]
-    # It configures its libraries on the command line, where others have a generated header.
+    # zig configures its C++ library by macros on the command line, not by a generated header.
     macros = re.findall(r"#define (_LIBC\w+|__GLIBC_MINOR__) (.*)", probe.stdout)
     return [
         "-nostdlibinc",

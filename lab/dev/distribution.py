@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import trimtab
+from lab.dev import shell
 from trimtab import files
-from trimtab.cli import _shell
 from trimtab.errors import BuildError
 
 SUMS = "SHA256SUMS"
@@ -64,7 +64,7 @@ def build_wheel(source: Path, output: Path) -> Path:
         _run([*argv, "--no-build-isolation", f"--wheel-dir={folder}", str(source)])
         (built,) = Path(folder).glob("*.whl")
         platform = f"--plat=manylinux_{GLIBC}_{os.uname().machine}"
-        argv = [_shell.tool("auditwheel"), "repair", platform, "--only-plat"]
+        argv = [shell.tool("auditwheel"), "repair", platform, "--only-plat"]
         _run([*argv, f"--wheel-dir={output}", str(built)])
     (wheel,) = output.glob("*.whl")
     return wheel

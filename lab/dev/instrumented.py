@@ -11,8 +11,8 @@ from pathlib import Path
 
 from invoke.exceptions import Exit
 
+from lab.dev import shell
 from trimtab import files, paths, plugins
-from trimtab.cli import _shell
 
 # The flags of each kind of build, one tree for each. The fuzz targets are built with the checks of
 # memory and of undefined behavior, so that what runs under these needs no second build.
@@ -30,14 +30,14 @@ def build(kind: str, *targets: str, profile: Path | None = None) -> Path:
 
     Raises MissingRequirementError without clang, and Exit when it fails.
     """
-    root, tree = _shell.checkout(), paths.cache() / "instrumented" / kind
+    root, tree = shell.ROOT, paths.cache() / "instrumented" / kind
     if profile:
         tree = tree.with_name(f"{kind}-{profile.stem}")
     configure = [
-        _shell.tool("cmake"), "-S", str(root), "-B", str(tree), "-G", "Ninja",
-        f"-DCMAKE_MAKE_PROGRAM={_shell.tool('ninja')}",
-        f"-DCMAKE_CXX_COMPILER={_shell.tool('clang++', REMEDY)}",
-        f"-DCMAKE_C_COMPILER={_shell.tool('clang', REMEDY)}",
+        shell.tool("cmake"), "-S", str(root), "-B", str(tree), "-G", "Ninja",
+        f"-DCMAKE_MAKE_PROGRAM={shell.tool('ninja')}",
+        f"-DCMAKE_CXX_COMPILER={shell.tool('clang++', REMEDY)}",
+        f"-DCMAKE_C_COMPILER={shell.tool('clang', REMEDY)}",
         f"-DPython_EXECUTABLE={sys.executable}",
         f"-DPython3_EXECUTABLE={sys.executable}",
         f"-DTRIMTAB_PLUGINS={';'.join(str(plugin.folder) for plugin in plugins.for_engine())}",
@@ -45,7 +45,7 @@ def build(kind: str, *targets: str, profile: Path | None = None) -> Path:
         "-DTRIMTAB_OPTIMIZE=-O1", "-DTRIMTAB_OPTIMIZE_KERNELS=-O1", *KINDS[kind],
     ]  # fmt: skip
     with files.locked(tree / ".lock"):
-        for argv in (configure, [_shell.tool("cmake"), "--build", str(tree), "--target", *targets]):
+        for argv in (configure, [shell.tool("cmake"), "--build", str(tree), "--target", *targets]):
             # Hundreds of lines, which matter when something fails.
             done = subprocess.run(argv, cwd=root, capture_output=True, text=True, check=False)
             if done.returncode:
@@ -56,7 +56,7 @@ def build(kind: str, *targets: str, profile: Path | None = None) -> Path:
 
 def version() -> str:
     """Of the clang that builds."""
-    argv = [_shell.tool("clang", REMEDY), "-dumpversion"]
+    argv = [shell.tool("clang", REMEDY), "-dumpversion"]
     return subprocess.run(argv, capture_output=True, text=True, check=False).stdout.strip()
 
 
@@ -68,7 +68,7 @@ def preloaded() -> dict[str, str]:
     """
     libraries = []
     for name in (f"libclang_rt.asan-{os.uname().machine}.so", "libstdc++.so.6"):
-        argv = [_shell.tool("clang", REMEDY), f"-print-file-name={name}"]
+        argv = [shell.tool("clang", REMEDY), f"-print-file-name={name}"]
         done = subprocess.run(argv, capture_output=True, text=True, check=False)
         libraries.append(done.stdout.strip())
     return {

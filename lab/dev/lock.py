@@ -1,34 +1,34 @@
-"""The versions and hashes that ./inv installs."""
+"""The versions and hashes that ./inv installs: `requirements.lock`."""
 
 from __future__ import annotations
 
-from invoke.context import Context
+import sys
+import tempfile
+
 from invoke.exceptions import Exit
-from invoke.tasks import task
+
+from lab.dev import shell
 
 LOCK = "requirements.lock"
-# What the lock promises to serve, with wheels alone.
+# Interpreters and machines for which every locked package must have a wheel.
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 MACHINES = ("x86_64", "aarch64")
 _OLDEST_GLIBC, _NEWEST_GLIBC = 17, 28
 
 
-@task(help={"upgrade": "to the newest versions that pyproject.toml allows"})
-def lock(_: Context, upgrade: bool = False) -> None:
-    """Renew requirements.lock from pyproject.toml; versions stay where they still fit."""
-    import sys
-    import tempfile
+def renew(upgrade: bool) -> None:
+    """Resolves pyproject.toml into the lock, then checks that pip can install it everywhere.
 
-    from trimtab.cli import _shell
-
+    Invoke's Exit, with the program's code, when a version or a wheel is missing.
+    """
     argv = [
-        _shell.tool("uv"), "pip", "compile", "--quiet", "--universal",
+        shell.tool("uv"), "pip", "compile", "--quiet", "--universal",
         f"--python-version={PYTHONS[0]}", "--generate-hashes", "--extra=dev",
         "--custom-compile-command=./inv lock", f"--output-file={LOCK}", "pyproject.toml",
     ]  # fmt: skip
-    if code := _shell.run([*argv, "--upgrade"] if upgrade else argv):
+    if code := shell.run([*argv, "--upgrade"] if upgrade else argv):
         raise Exit("lock: uv found no set of versions, see above", code=code)
-    # pip installs them, and heeds more of what packages say than uv does.
+    # pip honors metadata that uv ignores, such as the newest supported Python.
     pip = [
         sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--no-deps",
         "--ignore-installed", "--only-binary=:all:", "--require-hashes", f"--requirement={LOCK}",
@@ -38,7 +38,7 @@ def lock(_: Context, upgrade: bool = False) -> None:
             for machine in MACHINES:
                 glibcs = range(_OLDEST_GLIBC, _NEWEST_GLIBC + 1)
                 tags = [f"manylinux2014_{machine}", *(f"manylinux_2_{n}_{machine}" for n in glibcs)]
-                place = [f"--target={folder}", f"--python-version={python}"]
-                if code := _shell.run([*pip, *place, *(f"--platform={tag}" for tag in tags)]):
+                target = [f"--target={folder}", f"--python-version={python}"]
+                if code := shell.run([*pip, *target, *(f"--platform={tag}" for tag in tags)]):
                     raise Exit(f"lock: Python {python} on {machine} lacks a wheel", code=code)
-                print(f"Python {python} on {machine}: every wheel is there", flush=True)
+                print(f"Python {python} on {machine}: every wheel exists", flush=True)

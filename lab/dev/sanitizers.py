@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from lab.dev import instrumented, shell
 from trimtab import files, paths
-from trimtab.cli import _instrumented, _shell
 
 THREADS = (1, 2, 3, 4)
 _EVERY = 24  # of the operator tests, in the small form
@@ -24,11 +24,11 @@ def memory(small: bool, keyword: str, jobs: int) -> list[str]:
     """The kernels' own checks and the tests of the engine with AddressSanitizer and UBSan; what
     failed.
     """
-    tree = _instrumented.build("address", "_engine", "check_kernels", "check_core")
+    tree = instrumented.build("address", "_engine", "check_kernels", "check_core")
     failed = [
         program
         for program in ("check_kernels", "check_core")
-        if not keyword and _shell.run([str(tree / program)])
+        if not keyword and shell.run([str(tree / program)])
     ]
     argv = [sys.executable, "-m", "pytest", "-q", f"--engine={tree}", "-n", str(jobs)]
     argv += ["-m", "not build and not device"]  # those compile binaries of their own
@@ -37,7 +37,7 @@ def memory(small: bool, keyword: str, jobs: int) -> list[str]:
     argv += ["tests/ops", *(() if small else ("tests/engine", "tests/unit"))]
     if keyword:
         argv += ["-k", keyword]
-    if _shell.run(argv, _instrumented.preloaded()):
+    if shell.run(argv, instrumented.preloaded()):
         failed.append("tests under AddressSanitizer and UBSan")
     return failed
 
@@ -54,12 +54,12 @@ def threads(small: bool) -> list[str]:
             network = trimtab.load(zoo.write(_SMALL_NETWORK, folder))
             profile = paths.cache() / "instrumented" / f"{_SMALL_NETWORK}.toml"
             files.write_if_changed(profile, trimtab.profile_of(network).to_toml())
-            tree = _instrumented.build("thread", *programs, profile=profile)
+            tree = instrumented.build("thread", *programs, profile=profile)
         else:
             names = zoo.names()
-            tree = _instrumented.build("thread", *programs)
+            tree = instrumented.build("thread", *programs)
         failed = []
-        if _shell.run([str(tree / "check_thread_pool")]):
+        if shell.run([str(tree / "check_thread_pool")]):
             failed.append("check_thread_pool")
         for name in names:
             failed += _network(tree / "trimtab-run", name, Path(folder))

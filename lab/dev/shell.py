@@ -1,4 +1,4 @@
-"""How tasks run the programs of a developer: from the checkout's root, output passed through."""
+"""Runs the developer's programs in the root of the checkout, with their output passed through."""
 
 from __future__ import annotations
 
@@ -8,36 +8,28 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from trimtab import paths
-from trimtab.errors import MissingRequirementError, UsageError
+import lab
+from trimtab.errors import MissingRequirementError
 
-
-def checkout() -> Path:
-    """The checkout's root; UsageError for an installed trimtab, which has no sources."""
-    if not paths.is_checkout():
-        raise UsageError(
-            "this task works on the source tree, and trimtab is installed without it",
-            hint="run it as ./inv in a clone of the repository",
-        )
-    return paths.root()
+ROOT = lab.FOLDER.parent
+"""The root of the checkout."""
 
 
 def tool(name: str, remedy: str = 'pip install -e ".[dev]"') -> str:
-    """The program of that name from this Python environment, else from PATH.
+    """The path of the program `name` in this Python environment, else on PATH.
 
-    Raises MissingRequirementError with the `remedy` that installs it.
+    MissingRequirementError, with the `remedy` that installs it.
     """
-    beside = Path(sys.executable).with_name(name)
-    found = str(beside) if beside.exists() else shutil.which(name)
-    if not found:
+    path = shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
+    if not path:
         raise MissingRequirementError(f"{name} is not installed", hint=remedy)
-    return found
+    return path
 
 
 def run(argv: Sequence[str], env: Mapping[str, str] | None = None) -> int:
-    """Runs `argv` in the checkout's root and returns its exit code; its output is the user's."""
+    """Runs `argv` in the checkout's root; returns its exit code."""
     sys.stdout.flush()
     try:
-        return subprocess.run(argv, cwd=checkout(), env=env, check=False).returncode
+        return subprocess.run(argv, cwd=ROOT, env=env, check=False).returncode
     except OSError as error:
         raise MissingRequirementError(str(error), where=argv[0]) from None

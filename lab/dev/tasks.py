@@ -1,4 +1,4 @@
-"""Formatters and linters: what a developer runs before a commit, and CI after it."""
+"""Tasks of development: build, check, format, test, sanitize, lock, release."""
 
 from __future__ import annotations
 
@@ -6,52 +6,161 @@ from invoke.context import Context
 from invoke.exceptions import Exit
 from invoke.tasks import task
 
+from trimtab.cli._engine import needs_engine
+
+
+@task
+@needs_engine
+def engine(_: Context) -> None:
+    """Build the Python engine of this checkout, incrementally."""
+
 
 @task(
     help={
-        "tidy": "with clang-tidy, which is the slow one (--no-tidy leaves it out)",
-        "deep": "clang-tidy's analyser follows all paths: some five times as long",
+        "tidy": "with clang-tidy, the slowest check (--no-tidy skips it)",
+        "deep": "clang-tidy's analyzer follows all paths: about five times as long",
     }
 )
 def lint(_: Context, tidy: bool = True, deep: bool = False) -> None:
     """Check formatting, lint and types of the Python and C++ sources."""
-    from trimtab.cli import _cpp, _shell
+    from lab.dev import cpp, shell
 
-    root = _shell.checkout()
     checks = {
-        "ruff format": [_shell.tool("ruff"), "format", "--check", "--quiet", "."],
-        "ruff check": [_shell.tool("ruff"), "check", "--quiet", "."],
-        "mypy": [_shell.tool("mypy"), "--no-error-summary"],
-        "clang-format": [
-            _shell.tool("clang-format"), "--dry-run", "--Werror", *_cpp.sources(root),
-        ],
-    }  # fmt: skip
-    failed = []
-    for name, argv in checks.items():
-        code = _shell.run(argv)
-        print(f"{name}: {'FAILED' if code else 'ok'}", flush=True)
-        if code:
-            failed.append(name)
+        "ruff format": [shell.tool("ruff"), "format", "--check", "--quiet", "."],
+        "ruff check": [shell.tool("ruff"), "check", "--quiet", "."],
+        "mypy": [shell.tool("mypy"), "--no-error-summary"],
+        "clang-format": [shell.tool("clang-format"), "--dry-run", "--Werror", *cpp.sources()],
+    }
+    codes = {name: shell.run(argv) for name, argv in checks.items()}
     if tidy:
-        code = _cpp.tidy(root, deep)
-        print(f"clang-tidy: {'FAILED' if code else 'ok'}", flush=True)
-        if code:
-            failed.append("clang-tidy")
-    if failed:
-        raise Exit(f"lint failed: {', '.join(failed)}\n  next: ./inv format mends the formatting")
+        codes["clang-tidy"] = cpp.tidy(deep)
+    for name, code in codes.items():
+        print(f"{name}: {'FAILED' if code else 'ok'}")
+    if failed := [name for name, code in codes.items() if code]:
+        raise Exit(f"lint failed: {', '.join(failed)}\n  next: ./inv format fixes the formatting")
 
 
 @task(name="format")
 def format_(_: Context) -> None:
     """Format the Python and C++ sources in place."""
-    from trimtab.cli import _cpp, _shell
+    from lab.dev import cpp, shell
 
-    root = _shell.checkout()
-    ruff = _shell.tool("ruff")
+    ruff = shell.tool("ruff")
     codes = [
-        _shell.run([ruff, "check", "--quiet", "--select", "I", "--fix", "."]),
-        _shell.run([ruff, "format", "--quiet", "."]),
-        _shell.run([_shell.tool("clang-format"), "-i", *_cpp.sources(root)]),
+        shell.run([ruff, "check", "--quiet", "--select", "I", "--fix", "."]),
+        shell.run([ruff, "format", "--quiet", "."]),
+        shell.run([shell.tool("clang-format"), "-i", *cpp.sources()]),
     ]
     if any(codes):
         raise Exit("format failed: see above")
+
+
+@task(
+    name="test",
+    help={
+        "full": "also the slow tests",
+        "fast": "skip tests that need a cross compiler, an emulator or a device",
+        "device": "only the operator vectors and networks, on this device (see `devices`)",
+        "keyword": "only tests whose name matches this pytest expression",
+        "path": "only this test file or folder",
+        "jobs": "processes that run tests; default: one per core, or one for selected tests",
+    },
+)
+@needs_engine
+def run_tests(
+    _: Context,
+    full: bool = False,
+    fast: bool = False,
+    device: str = "",
+    keyword: str = "",
+    path: str = "",
+    jobs: int = 0,
+) -> None:
+    """Build the engine for this machine and run the tests."""
+    import os
+    import sys
+
+    from lab.dev import shell
+
+    argv = [sys.executable, "-m", "pytest"]
+    if full:
+        argv.append("--full")
+    if fast:
+        argv += ["-m", "not build and not device and not slow"]
+    if device:
+        argv.append(f"--device={device}")
+        # All other tests are about this machine.
+        path = path or "tests/ops/test_on_device.py"
+    if keyword:
+        argv += ["-k", keyword]
+    if not jobs:
+        jobs = 1 if path or keyword else os.cpu_count() or 1
+    if jobs > 1:
+        # Tests of a file share builds. Files start in the order set by tests/conftest.py.
+        argv += ["-n", str(jobs), "--dist=loadfile", "--no-loadscope-reorder"]
+    if path:
+        argv.append(path)
+    if code := shell.run(argv):
+        raise Exit(code=code)
+
+
+@task(
+    help={
+        "part": "only memory (AddressSanitizer and UBSan) or threads (ThreadSanitizer)",
+        "small": "every 24th operator test and one small network, as in CI",
+        "keyword": "only tests whose name matches this pytest expression",
+        "jobs": "processes that run tests; default: one per core",
+    },
+)
+@needs_engine
+def sanitize(
+    _: Context, part: str = "", small: bool = False, keyword: str = "", jobs: int = 0
+) -> None:
+    """Run the engine's tests under AddressSanitizer and UBSan, whole networks under TSan."""
+    import os
+
+    from lab.dev import sanitizers
+    from trimtab.errors import UsageError
+
+    if part not in ("", "memory", "threads"):
+        raise UsageError(f"unknown part {part!r}", hint="use memory or threads")
+    failed = []
+    if part != "memory" and not keyword:
+        failed += sanitizers.threads(small)
+    if part != "threads":
+        failed += sanitizers.memory(small, keyword, jobs or os.cpu_count() or 1)
+    if failed:
+        raise Exit("sanitize: " + "; ".join(failed) + ": failed, see above", code=1)
+
+
+@task(help={"upgrade": "to the newest versions that pyproject.toml allows"})
+def lock(_: Context, upgrade: bool = False) -> None:
+    """Update requirements.lock from pyproject.toml; valid versions do not change."""
+    from lab.dev import lock as requirements
+
+    requirements.renew(upgrade)
+
+
+@task(
+    help={
+        "wheels": "folder of wheels built by cibuildwheel; default: build one for this Python",
+        "output": "folder, which must not exist; default: dist",
+    }
+)
+def release(_: Context, wheels: str = "", output: str = "dist") -> None:
+    """Build source distribution, manylinux wheels, SBOM and SHA-256 sums of the last commit."""
+    from pathlib import Path
+
+    from lab.dev import distribution, shell
+    from trimtab import files
+    from trimtab.errors import UsageError
+
+    folder = Path(output)
+    if folder.exists():
+        raise UsageError("the folder exists", where=output, hint="move it away, or name another")
+    built = sorted(Path(wheels).glob("*.whl")) if wheels else []
+    if wheels and not built:
+        raise UsageError("the folder has no wheels", where=wheels)
+    with files.replacing_folder(folder.absolute()) as fresh:
+        distribution.build(shell.ROOT, fresh, built)
+    print((folder / distribution.SUMS).read_text(), end="")

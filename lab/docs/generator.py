@@ -1,12 +1,12 @@
-"""Pages of the documentation, as far as the code writes them.
+"""Generated parts of the documentation's pages.
 
-A part of a page that is made stands between two marks:
+A generated part of a page stands between two marks:
 
     <!-- made by ./inv docs: NAME -->
     <!-- end -->
 
-NAME is a function with the decorator `block` in a module of this package; what it returns, Markdown
-or a page of tables, takes the part's place. There is no list to edit.
+NAME is a function decorated with `block`, in the `page.py` of an experiment or in a module of
+`lab/docs/pages/`. It returns Markdown or tables. Blocks are found by these file names.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from trimtab import files, paths, tables
+import lab
+from lab.docs import pages
+from trimtab import files, tables
 from trimtab.errors import FileAccessError
 from trimtab.tables import Page
 
@@ -30,83 +32,80 @@ _PART = re.compile(rf"^{_MARK}(\w+) -->\n(.*?)^<!-- end -->$", re.MULTILINE | re
 
 @dataclass(frozen=True)
 class Block:
-    """A part that pages can ask for by its name."""
+    """A generated part, which pages include by its name."""
 
     name: str
     make: Callable[[], str | Page]
 
     def text(self) -> str:
-        """What stands between the marks."""
-        made = self.make()
-        return made if isinstance(made, str) else tables.markdown(made)
+        """The Markdown between the marks."""
+        content = self.make()
+        return content if isinstance(content, str) else tables.markdown(content)
 
 
 def block(make: Callable[[], str | Page]) -> Block:
-    """Lets pages ask for what `make` returns, under its name."""
+    """Declares the function `make` as the block of its name."""
     return Block(make.__name__, make)
 
 
 @cache
 def blocks() -> dict[str, Block]:
-    """All parts there are, by name."""
-    found: dict[str, Block] = {}
-    for info in pkgutil.iter_modules(__path__):
-        for item in vars(importlib.import_module(f"{__name__}.{info.name}")).values():
+    """All blocks by name."""
+    names = [info.name for info in pkgutil.iter_modules(pages.__path__)]
+    modules = [importlib.import_module(f"{pages.__name__}.{name}") for name in names]
+    by_name: dict[str, Block] = {}
+    for module in (*lab.modules("page"), *modules):
+        for item in vars(module).values():
             if isinstance(item, Block):
-                assert found.setdefault(item.name, item) is item, f"two blocks {item.name}"
-    return found
+                assert by_name.setdefault(item.name, item) is item, f"two blocks {item.name}"
+    return by_name
 
 
 def renewed(page: str, where: str) -> str:
-    """The text of a page with its parts as the code writes them now.
+    """The text of a page with all blocks generated anew.
 
-    FileAccessError, at `where`, for a part without its end or of a name that nobody makes.
+    FileAccessError, at `where`, for a block without an end or with an unknown name.
     """
 
     def part(match: re.Match[str]) -> str:
         name, old = match[1], match[2]
         if _BEGIN.search(old):
-            raise FileAccessError(f"the part {name} has no end", where=where, hint="<!-- end -->")
+            raise FileAccessError(f"the block {name} has no end", where=where, hint="<!-- end -->")
         if name not in blocks():
-            known = ", ".join(sorted(blocks()))
-            raise FileAccessError(f"nobody makes {name!r}", where=where, hint=f"known: {known}")
+            names = ", ".join(sorted(blocks()))
+            raise FileAccessError(
+                f"unknown block {name!r}", where=where, hint=f"use one of {names}"
+            )
         return f"{_MARK}{name} -->\n\n{blocks()[name].text()}\n\n<!-- end -->"
 
-    made, count = _PART.subn(part, page)
+    text, count = _PART.subn(part, page)
     if count != len(_BEGIN.findall(page)):
         raise FileAccessError(
-            "a part has no end, or an odd name",
+            "a block has no end, or an invalid name",
             where=where,
-            hint=f"write {_MARK}NAME -->, and below it <!-- end -->, each in a line of its own",
+            hint=f"write {_MARK}NAME -->, and below it <!-- end -->, each on its own line",
         )
-    return made
+    return text
 
 
 def stale() -> dict[Path, str]:
-    """The pages of this checkout that are not what the code writes, with what it writes.
-
-    FileAccessError where there are no pages, in an installed trimtab.
-    """
-    found = {}
-    for path in _pages():
+    """The out-of-date pages of this checkout, with their new text."""
+    changed = {}
+    for path in _paths():
         page = path.read_text(encoding="utf-8")
-        if (made := renewed(page, str(path))) != page:
-            found[path] = made
-    return found
+        if (text := renewed(page, str(path))) != page:
+            changed[path] = text
+    return changed
 
 
 def renew() -> list[Path]:
-    """Writes the stale pages; returns which these were."""
-    written = stale()
-    for path, made in written.items():
-        files.write_text(path, made)
-    return [*written]
+    """Writes the out-of-date pages; returns their paths."""
+    changed = stale()
+    for path, text in changed.items():
+        files.write_text(path, text)
+    return [*changed]
 
 
-def _pages() -> Iterator[Path]:
-    root = paths.root()
-    if not (root / "docs").is_dir():
-        raise FileAccessError(
-            "there are no pages", where=str(root), hint="they belong to a checkout of the sources"
-        )
+def _paths() -> Iterator[Path]:
+    root = lab.FOLDER.parent
     yield from (*sorted(root.glob("*.md")), *sorted((root / "docs").rglob("*.md")))

@@ -17,10 +17,11 @@ from pathlib import Path
 from urllib.parse import urlencode
 from xml.etree import ElementTree as ET
 
+import lab
+from lab import committed
+from lab.committed import Results
 from trimtab import __version__, files, paths, reports
 from trimtab.errors import MissingRequirementError, ResultError
-from trimtab.instruments import committed
-from trimtab.instruments.committed import Results
 from trimtab.reports import Cell
 from trimtab.results import index, records, summary
 from trimtab.results.summary import Unit
@@ -55,13 +56,15 @@ def take_sweep(folder: Path, command: str) -> Path:
     if not rows:
         raise ResultError("no run ended well", where=str(folder), hint="./inv sweep makes some")
     found = Results(command=command, versions={"trimtab": __version__}, rows=rows)
-    return committed.write("sweep", found)
+    return committed.write("docs/sweep", found)
 
 
 def draw() -> list[Path]:
     """Draws all anew; MissingRequirementError without a browser."""
     run = reports.find("html").run(summary.summarize(records.read(_run())))
-    cells = [Cell(**{**row, "unit": Unit(row["unit"])}) for row in committed.read("sweep").rows]
+    cells = [
+        Cell(**{**row, "unit": Unit(row["unit"])}) for row in committed.read("docs/sweep").rows
+    ]
     # Counts are the same whenever they are taken, and times are not.
     exact = [cell.facts["device"] for cell in cells if cell.unit is Unit.INSTRUCTIONS]
     chosen = urlencode({"model": "all", "device": exact[0] if exact else ""})
@@ -79,7 +82,7 @@ def folder() -> Path:
 
 
 def _run() -> Path:
-    return paths.root() / "bench" / "report.jsonl"
+    return lab.FOLDER / "docs" / "report.jsonl"
 
 
 def _write(path: Path, text: str) -> Path:

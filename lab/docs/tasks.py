@@ -21,9 +21,9 @@ def docs(
     """Bring the generated parts of all pages up to date, and pictures on demand."""
     from pathlib import Path
 
-    from trimtab import pages
+    from lab.docs import generator as pages
+    from lab.docs import pictures as drawing
     from trimtab.errors import StalePagesError
-    from trimtab.workflow import pictures as drawing
 
     if run:
         print(f"written: {drawing.take_run(Path(run))}")

@@ -1,14 +1,15 @@
-"""Words that several parts use."""
+"""Sentences that several blocks share."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trimtab.instruments import committed
+import lab
+from lab import committed
 
 
 def made_by(name: str) -> str:
-    """When, where, with which versions and how the committed results `name` were made."""
+    """The provenance of the committed results `name`: date, machine, versions, command."""
     results = committed.read(name)
     words = [f"Figures of {results.date}"]
     if machine := results.machine:
@@ -23,11 +24,12 @@ def made_by(name: str) -> str:
         if before and after:
             words.append(f"{before:.0f} ns from core to core and back before, {after:.0f} after")
     words += [f"{program} {version}" for program, version in results.versions.items()]
+    path = committed.path_of(name).relative_to(lab.FOLDER.parent)
     by = f", made by `{results.command}`" if results.command else ""
-    return " ".join([f"{', '.join(words)}: `bench/{name}.json`{by}.", *results.notes])
+    return " ".join([f"{', '.join(words)}: `{path}`{by}.", *results.notes])
 
 
 def listed(words: Iterable[str]) -> str:
-    """ "a, b and c", of at least one word."""
+    """Joins one or more words as "a, b and c"."""
     *most, last = words
     return f"{', '.join(most)} and {last}" if most else last

@@ -11,6 +11,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from lab.false_positives import neighbor
+from lab.false_positives import trials as truth
+from lab.false_positives.trials import KINDS, LAYERS, Trial
 from trimtab import files, paths
 from trimtab.bench.jobs import Settings
 from trimtab.compare import noise_floor as floors
@@ -18,10 +21,8 @@ from trimtab.compare.ab import AbRequest, floor_of, measure
 from trimtab.compare.arms import Ready, Side, ready
 from trimtab.compare.noise_floor import Floor
 from trimtab.devices import Device, find_device
-from trimtab.devices.control import Control
+from trimtab.devices.control.controlled import Control
 from trimtab.errors import UsageError
-from trimtab.instruments import neighbor, truth
-from trimtab.instruments.truth import KINDS, LAYERS, Trial
 from trimtab.pipeline.recipe import Recipe
 from trimtab.progress import SILENT, Progress
 from trimtab.zoo.builder import INPUT, Net

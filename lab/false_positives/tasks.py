@@ -9,6 +9,7 @@ from trimtab.cli._engine import needs_engine
 from trimtab.cli._options import WAIT_HELP, parse_wait
 
 NAMESPACE = "bench"
+RENAMED = {"bench.truth": "bench.false-positives"}
 
 
 @task(
@@ -23,7 +24,7 @@ NAMESPACE = "bench"
     },
 )
 @needs_engine
-def truth(
+def false_positives(
     _: Context,
     trials: int = 200,
     resume: bool = False,
@@ -34,14 +35,14 @@ def truth(
     """Compare what is known to be equal, and what is known to be slower, on this machine."""
     from json import dumps
 
+    from lab import committed
+    from lab.false_positives import experiment as workflow
+    from lab.false_positives import trials as instrument
+    from lab.machine import MachineMonitor
     from trimtab import tables
     from trimtab.cli._progress import shown
-    from trimtab.instruments import committed
-    from trimtab.instruments import truth as instrument
-    from trimtab.instruments.surroundings import Surroundings
-    from trimtab.workflow import truth as workflow
 
-    progress, surroundings = shown(quiet=json), Surroundings()
+    progress, monitor = shown(quiet=json), MachineMonitor()
     found = workflow.run(trials, resume=resume, wait_s=parse_wait(wait), progress=progress)
     rows = instrument.rows(found.trials)
     if json:
@@ -50,6 +51,6 @@ def truth(
     else:
         print(tables.text(instrument.page(rows)))
     if update:
-        command = f"./inv bench.truth --trials {trials} --update"
-        made = instrument.to_results(found.trials, found.floor.share, command, surroundings.facts())
+        command = f"./inv bench.false-positives --trials {trials} --update"
+        made = instrument.to_results(found.trials, found.floor.share, command, monitor.facts())
         progress.note(f"written: {committed.write(instrument.NAME, made)}")

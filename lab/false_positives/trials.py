@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from trimtab.instruments.committed import Results
+from lab.committed import Results
 from trimtab.tables import Column, Page, Table, number
 
-NAME = "truth"
+NAME = "false_positives"
 LAYERS = 100
 
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from invoke.exceptions import Exit
 
+from lab.dev import instrumented, shell
 from trimtab import files, paths, plugins
-from trimtab.cli import _instrumented, _shell
 
 SOURCES = "sources"
 _TIMEOUT_S = 20  # of one input
@@ -29,7 +29,7 @@ _SHOWN_LINES = 60  # of a target that failed
 
 def targets() -> list[str]:
     """The names of all targets; with plug-ins of those that run their operators."""
-    folder = _shell.checkout() / "tests" / "fuzz"
+    folder = shell.ROOT / "tests" / "fuzz"
     engine = sorted(path.stem.removeprefix("fuzz_") for path in folder.glob("fuzz_*.cpp"))
     return engine if plugins.for_engine() else [*engine, SOURCES]
 
@@ -37,7 +37,7 @@ def targets() -> list[str]:
 def found() -> Path:
     """The folder for what breaks something: it belongs to the first plug-in, if there are some."""
     own = plugins.for_engine()
-    return own[0].folder / "tests" / "found" if own else _shell.checkout() / "tests/fuzz/found"
+    return own[0].folder / "tests" / "found" if own else shell.ROOT / "tests/fuzz/found"
 
 
 def search(names: Sequence[str], seconds: int, jobs: int) -> list[str]:
@@ -147,7 +147,7 @@ def _folder() -> Path:
 def _programs() -> Path:
     """A folder of the targets. They are copies: another build does not change what searches."""
     names = [f"fuzz_{name}" for name in targets() if name != SOURCES]
-    tree = _instrumented.build("address", *names)
+    tree = instrumented.build("address", *names)
     for name in names:
         files.copy_if_changed(tree / name, _folder() / name)
     return _folder()
@@ -160,7 +160,7 @@ def seeds() -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     used = os.pathsep.join(str(plugin.folder) for plugin in plugins.active())
     argv = [sys.executable, "-m", "tests.fuzz.seeds", str(folder)]
-    if code := _shell.run(argv, {**os.environ, "TRIMTAB_PLUGIN_PATH": used}):
+    if code := shell.run(argv, {**os.environ, "TRIMTAB_PLUGIN_PATH": used}):
         raise Exit("fuzz: the seeds could not be made", code=code)
     return folder
 
@@ -169,13 +169,13 @@ def _search_sources(seconds: int) -> bool:
     """The tests that damage source models, with other damage each time."""
     print(f"fuzz {SOURCES}: {seconds} s", flush=True)
     end, seed = time.monotonic() + seconds, int(time.time())
-    argv = [_shell.tool("prlimit", "sudo apt-get install util-linux"), f"--as={_MOST_ADDRESSES}"]
+    argv = [shell.tool("prlimit", "sudo apt-get install util-linux"), f"--as={_MOST_ADDRESSES}"]
     argv += [sys.executable, "-m", "pytest", "-q", "-x", "--hypothesis-profile=search"]
     argv += [f"--found={found() / SOURCES}", "tests/importers/test_damaged.py"]
     turns = 0
     while turns == 0 or time.monotonic() < end:
         turns += 1
-        if _shell.run([*argv, f"--hypothesis-seed={seed + turns}"]):
+        if shell.run([*argv, f"--hypothesis-seed={seed + turns}"]):
             return False
     print(f"{SOURCES}: {turns} turns of all formats", flush=True)
     return True

@@ -26,15 +26,15 @@ def fuzz(_: Context, target: list[str], minutes: float = 1.0, jobs: int = 0) -> 
     """
     import os
 
-    from trimtab.cli import _fuzz
+    from lab.fuzz import search
     from trimtab.errors import UsageError
 
-    names = _fuzz.targets()
+    names = search.targets()
     chosen = target or names
     if unknown := [name for name in chosen if name not in names]:
         raise UsageError(f"no target {unknown[0]!r}", hint=f"there are {', '.join(names)}")
     if not 0 < minutes < float("inf"):
         raise UsageError(f"minutes is {minutes}, it must be more than 0")
     seconds, jobs = max(1, round(minutes * 60)), jobs or os.cpu_count() or 1
-    if failed := _fuzz.search(chosen, seconds, jobs):
+    if failed := search.search(chosen, seconds, jobs):
         raise Exit(f"fuzz: {', '.join(failed)} failed, see above", code=1)

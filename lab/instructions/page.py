@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from trimtab.instruments import committed
-from trimtab.instruments.peers.report import geometric_mean
-from trimtab.pages import block
-from trimtab.pages._words import made_by
+from lab import committed
+from lab.docs.generator import block
+from lab.docs.words import made_by
+from lab.peers.report import geometric_mean
 from trimtab.tables import Column, Page, Table, number
 
 _MILLION = 1e6
@@ -17,7 +17,7 @@ def instructions() -> Page:
     ways: dict[tuple[str, str], list[committed.Row]] = {}
     for row in committed.read("instructions").rows:
         ways.setdefault((row["cpu"], row["precision"]), []).append(row)
-    theirs = committed.read("instructions-peers").rows
+    theirs = committed.read("instructions/peers").rows
     rows: list[tuple[str | float | None, ...]] = []
     for way, ours in ways.items():
         ratios = []
@@ -42,7 +42,7 @@ def instructions() -> Page:
     columns += [_count("best peer"), Column("which"), number("ratio", ".2f", absent="-")]
     return [
         made_by("instructions"),
-        made_by("instructions-peers"),
+        made_by("instructions/peers"),
         "Millions of executed instructions of an inference, one thread, beside the peer that takes "
         "fewest in that precision, and of loading:",
         Table([*columns, number("loading", ".2f", absent="")], rows),

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
+from lab.committed import Baseline, Results
+from lab.llvm import output, tool
 from trimtab import cores, kernels, paths
 from trimtab.build import builder, cmake_runner, toolchain
 from trimtab.cores import Core
 from trimtab.errors import BuildError
-from trimtab.instruments.committed import Baseline, Results
-from trimtab.instruments.llvm import output, tool
 from trimtab.progress import SILENT, Progress
 from trimtab.tables import Column, Table, number
 from trimtab.target import Target

@@ -17,9 +17,9 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from lab.peers.process import Case, Loaded, Process, prepare, probe
+from lab.peers.worker import ENGINES
 from trimtab.errors import MissingRequirementError, RunnerError
-from trimtab.instruments.peers.process import Case, Loaded, Process, prepare, probe
-from trimtab.instruments.peers.worker import ENGINES
 from trimtab.progress import SILENT, Progress, Step
 
 US = "trimtab"

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from trimtab.instruments.peers.litert_file import File
-    from trimtab.instruments.peers.litert_network import Network, Node
+    from lab.peers.litert_file import File
+    from lab.peers.litert_network import Network, Node
 
 Array = NDArray[Any]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from trimtab.instruments import committed
-from trimtab.instruments.peers import report
-from trimtab.instruments.peers.report import Figures, Kind
-from trimtab.pages import block
-from trimtab.pages._words import listed, made_by
+from lab import committed
+from lab.docs.generator import block
+from lab.docs.words import listed, made_by
+from lab.peers import report
+from lab.peers.report import Figures, Kind
 from trimtab.tables import Page, Table
 
 

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import onnx
 
+from lab.peers import quantized, worker
 from trimtab import files
 from trimtab.bench.golden import Golden
 from trimtab.bench.oracle import onnx_golden
 from trimtab.errors import MissingRequirementError, RunnerError
-from trimtab.instruments.peers import quantized, worker
 
 _LOOK_SECONDS = 0.03  # three ticks of a usual kernel's clock
 _REST_SECONDS = 5

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from trimtab.instruments.committed import Results, Row
-from trimtab.instruments.peers.compare import US, Comparison, Result
+from lab.committed import Results, Row
+from lab.peers.compare import US, Comparison, Result
 from trimtab.tables import Column, Page, Table, number
 
-NAMES = {"f32": "peers", "int8": "peers_int8"}  # of the committed results, by precision
+NAMES = {"f32": "peers", "int8": "peers/int8"}  # of the committed results, by precision
 NAME = NAMES["f32"]
 
 

@@ -54,16 +54,16 @@ def peers(
     import sys
     from pathlib import Path
 
+    from lab import committed
+    from lab.exclusive import exclusive
+    from lab.machine import MachineMonitor
+    from lab.peers import report
+    from lab.peers.compare import Installed, Work, compare
+    from lab.peers.quantized import quantized
     from trimtab import files, paths, tables, zoo
     from trimtab.cli._progress import shown
     from trimtab.errors import UsageError
-    from trimtab.instruments import committed
-    from trimtab.instruments.peers import report
-    from trimtab.instruments.peers.compare import Installed, Work, compare
-    from trimtab.instruments.peers.quantized import quantized
-    from trimtab.instruments.surroundings import Surroundings
     from trimtab.pipeline.resolve import model_path
-    from trimtab.workflow.alone import alone
 
     counts = _counts(threads)
     if precision not in report.NAMES:
@@ -82,8 +82,8 @@ def peers(
                 step.update(number, len(found))
                 found[number] = quantized(path, paths.cache() / "peers")
     work = Work(found, counts, rounds, prefer)
-    surroundings = Surroundings()
-    with alone("bench.peers", parse_wait(wait), progress):
+    monitor = MachineMonitor()
+    with exclusive("bench.peers", parse_wait(wait), progress):
         comparison = compare(work, engines, paths.cache() / "peers", progress)
     page = report.page(comparison)
     print(report.to_json(comparison) if json else tables.text(page))
@@ -96,5 +96,5 @@ def peers(
         options += f" --prefer {prefer}" * bool(prefer)
         options += " --python PEERS/bin/python" * bool(python)
         command = f"./inv bench.peers {options} --update"
-        made = report.to_results(comparison, command, surroundings.facts())
+        made = report.to_results(comparison, command, monitor.facts())
         progress.note(f"written: {committed.write(report.NAMES[precision], made)}")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from trimtab.instruments import committed
-from trimtab.instruments.plans import BASELINE
-from trimtab.pages import block
-from trimtab.pages._words import made_by
+from lab import committed
+from lab.docs.generator import block
+from lab.docs.words import made_by
+from lab.plans.estimates import BASELINE
 from trimtab.tables import Column, Page, Table, number
 
 

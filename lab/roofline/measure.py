@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import trimtab
+from lab.roofline import layers as roofline_layers
+from lab.roofline import timing
+from lab.roofline.machine import Machine
+from lab.roofline.timing import Timed, TimedOperator
 from trimtab import passes, zoo
-from trimtab.instruments.roofline import layers as roofline_layers
-from trimtab.instruments.roofline import timing
-from trimtab.instruments.roofline.machine import Machine
-from trimtab.instruments.roofline.timing import Timed, TimedOperator
 from trimtab.kernels import Kernel
 from trimtab.pipeline.resolve import load_program
 from trimtab.planner import planner

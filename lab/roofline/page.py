@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from lab import committed
+from lab.docs.generator import block
+from lab.docs.words import made_by
+from lab.roofline import report
 from trimtab import kernels
-from trimtab.instruments import committed
-from trimtab.instruments.roofline import report
-from trimtab.pages import block
-from trimtab.pages._words import made_by
 from trimtab.tables import Page
 
 

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any
 
+from lab.committed import Results, Row
+from lab.roofline.machine import Machine
+from lab.roofline.timing import Timed, TimedOperator, by_kind
 from trimtab import __version__
-from trimtab.instruments.committed import Results, Row
-from trimtab.instruments.roofline.machine import Machine
-from trimtab.instruments.roofline.timing import Timed, TimedOperator, by_kind
 from trimtab.tables import Column, Page, Table, number
 
-NAME = "kernels"  # of the committed results
+NAME = "roofline"  # of the committed results
 
 
 def kernels_page(machine: Machine, timed: Sequence[Timed]) -> Page:

@@ -29,7 +29,7 @@ NAMESPACE = "bench"
         "wait": WAIT_HELP,
         "json": "print JSON",
         "output": "also write the table to this Markdown file",
-        "update": "commit to the shares of all kernels: write them into bench/",
+        "update": "write the shares of all kernels to lab/roofline/",
     },
 )
 @needs_engine
@@ -49,29 +49,29 @@ def kernels(
     """Time every micro-kernel on layers of the zoo: GFLOP/s or GB/s, and share of the roofline."""
     from pathlib import Path
 
+    from lab import committed
+    from lab.exclusive import exclusive
+    from lab.machine import MachineMonitor
+    from lab.roofline import report
+    from lab.roofline.measure import time_kernels, time_operators
     from trimtab import files, tables
     from trimtab.cli._progress import shown
     from trimtab.errors import UsageError
-    from trimtab.instruments import committed
-    from trimtab.instruments.roofline import report
-    from trimtab.instruments.surroundings import Surroundings
-    from trimtab.workflow.alone import alone
-    from trimtab.workflow.timing import time_kernels, time_operators
 
     if update and (operators or isa or family or network):
         raise UsageError(
-            "what is committed are all kernels on layers of all networks",
+            "an update writes all kernels on layers of all networks",
             hint="leave out --operators, --isa, --family and --network",
         )
-    progress, surroundings = shown(quiet=json), Surroundings()
+    progress, monitor = shown(quiet=json), MachineMonitor()
     if operators:
-        with alone("bench.kernels", parse_wait(wait), progress):
+        with exclusive("bench.kernels", parse_wait(wait), progress):
             machine, found = time_operators(operators, rounds, progress)
         text = report.operators_json(machine, found) if json else ""
         page = report.operators_page(machine, found)
     else:
         chosen = _choose(isa, family)
-        with alone("bench.kernels", parse_wait(wait), progress):
+        with exclusive("bench.kernels", parse_wait(wait), progress):
             machine, timed = time_kernels(chosen, network, layers, rounds, progress)
         text = report.kernels_json(machine, timed) if json else ""
         page = report.kernels_page(machine, timed)
@@ -81,7 +81,7 @@ def kernels(
         progress.note(f"written: {output}")
     if update:
         command = f"./inv bench.kernels --layers {layers} --rounds {rounds} --update"
-        made = report.to_results(machine, timed, command, surroundings.facts())
+        made = report.to_results(machine, timed, command, monitor.facts())
         progress.note(f"written: {committed.write(report.NAME, made)}")
 
 

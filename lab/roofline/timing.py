@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from lab.roofline.machine import Level, Machine, data_caches, working_sets
 from trimtab import kernels
 from trimtab.engine import engine
-from trimtab.instruments.roofline.machine import Level, Machine, data_caches, working_sets
 from trimtab.kernels import Kernel
 from trimtab.planner.kernel_calls import KernelCall
 from trimtab.program import Op, Program, inspection

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from lab.committed import ALLOWED, Baseline, Results
 from trimtab import files
 from trimtab.errors import RegressionError
-from trimtab.instruments.committed import ALLOWED, Baseline, Results
 from trimtab.planner import code_bytes as committed_code
 from trimtab.planner.code_bytes import CodeSizes
 from trimtab.tables import Column, Table, number

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from lab.sizes.figures import EXAMPLE, PROFILES, TARGETS, Weighed
 from trimtab import __version__, cores, files, size
 from trimtab.build.toolchain import find_toolchain
 from trimtab.errors import UsageError
-from trimtab.instruments.sizes import EXAMPLE, PROFILES, TARGETS, Weighed
 from trimtab.pipeline.built import build, build_profile
 from trimtab.pipeline.loaded import load
 from trimtab.pipeline.pack import pack

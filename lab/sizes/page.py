@@ -6,12 +6,12 @@ from collections.abc import Collection
 from itertools import takewhile
 from statistics import median
 
+from lab import committed
+from lab.committed import Row
+from lab.docs.generator import block
+from lab.docs.words import made_by
+from lab.sizes.figures import BASELINE, EXAMPLE, FLOAT32, FULL
 from trimtab import kernels, paths, schema
-from trimtab.instruments import committed
-from trimtab.instruments.committed import Row
-from trimtab.instruments.sizes import BASELINE, EXAMPLE, FLOAT32, FULL
-from trimtab.pages import block
-from trimtab.pages._words import made_by
 from trimtab.tables import Column, Page, Table, number
 
 _DEMO = ("yolo_fastest", "cortex-a53")

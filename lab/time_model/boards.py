@@ -1,7 +1,7 @@
 """The model of time, held against what boards did: published times of a peer, and its traffic.
 
-`bench/ncnn-boards.json` has minimum times of ncnn's benchmark that users measured on boards;
-`bench/ncnn-traffic.json` what the same networks cost under the emulator.
+`ncnn_boards.json` has minimum times of ncnn's benchmark that users measured on boards;
+`ncnn_traffic.json` what the same networks cost under the emulator.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from lab import committed
+from lab.committed import Row
+from lab.time_model.figures import seconds
+from lab.time_model.traffic import Traffic
 from trimtab.cores import Memory
-from trimtab.instruments import committed
-from trimtab.instruments.committed import Row
-from trimtab.instruments.timemodel import seconds
-from trimtab.instruments.traffic import Traffic
 
 _TRIED = tuple(0.5 * 1.01**step for step in range(470))  # GB/s, up to 53
 
@@ -51,9 +51,9 @@ def worst(errors: Errors) -> tuple[str, float]:
 
 def compare() -> list[Run]:
     """Every run on a board of which there are counts. FileAccessError without committed files."""
-    known = {_key(row): row for row in committed.read("ncnn-traffic").rows}
+    known = {_key(row): row for row in committed.read("time_model/ncnn_traffic").rows}
     boards: dict[str, dict[int, list[_Pair]]] = {}
-    for row in committed.read("ncnn-boards").rows:
+    for row in committed.read("time_model/ncnn_boards").rows:
         if counts := known.get(_key(row)):
             runs = boards.setdefault(row["board"], {})
             runs.setdefault(row["threads"], []).append(_Pair(row, counts))

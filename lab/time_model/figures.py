@@ -11,15 +11,15 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
+from lab.committed import Baseline, Results
+from lab.time_model.traffic import Traffic, total
 from trimtab import __version__
 from trimtab.cores import Core, Memory
 from trimtab.errors import UsageError
-from trimtab.instruments.committed import Baseline, Results
-from trimtab.instruments.traffic import Traffic, total
 from trimtab.planner.cost import STALLS
 from trimtab.tables import Column, Table, number
 
-BASELINE = Baseline("model", ("model", "cpu", "threads"), ("modeled_ms",))
+BASELINE = Baseline("time_model", ("model", "cpu", "threads"), ("modeled_ms",))
 _MEGA = 1e6
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from trimtab.instruments import boards, committed
-from trimtab.instruments.boards import Errors
-from trimtab.pages import block
-from trimtab.pages._words import made_by
+from lab import committed
+from lab.docs.generator import block
+from lab.docs.words import made_by
+from lab.time_model import boards
+from lab.time_model.boards import Errors
 from trimtab.tables import Column, Page, Table, number
 
 
@@ -28,8 +29,8 @@ def modeled_boards() -> Page:
         for run in runs
     ]
     return [
-        made_by("ncnn-traffic"),
-        made_by("ncnn-boards"),
+        made_by("time_model/ncnn_traffic"),
+        made_by("time_model/ncnn_boards"),
         "Off by: the median over the networks.",
         Table(columns, rows),
     ]
@@ -47,9 +48,9 @@ def modeled_networks() -> Page:
             *(row["model"], row["cpu"], row["instructions"] / 1e6),
             *(row["read_bytes"] / 1e6, row["written_bytes"] / 1e6, row["modeled_ms"]),
         )
-        for row in committed.read("model").rows
+        for row in committed.read("time_model").rows
     ]
-    return [made_by("model"), Table(columns, rows)]
+    return [made_by("time_model"), Table(columns, rows)]
 
 
 def _shown(errors: Errors) -> tuple[str, str]:

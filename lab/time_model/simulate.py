@@ -6,21 +6,22 @@ import dataclasses
 import tempfile
 from pathlib import Path
 
+from lab.time_model import figures as timemodel
+from lab.time_model import throughput, traffic
+from lab.time_model.figures import Modeled
 from trimtab import __version__, cores
 from trimtab.bench import oracle, runner
 from trimtab.bench.golden import Golden
 from trimtab.cores import Core
 from trimtab.devices import CacheSimulator, find_device
 from trimtab.errors import EmulatorError, UsageError
-from trimtab.instruments import throughput, timemodel, traffic
-from trimtab.instruments.timemodel import Modeled
 from trimtab.pipeline.built import build, subject_of
+from trimtab.pipeline.instructions import emulated_device
 from trimtab.pipeline.loaded import load
 from trimtab.pipeline.planned import plan
 from trimtab.pipeline.recipe import Recipe
 from trimtab.program.program import NUMPY_DTYPES
 from trimtab.progress import SILENT, Progress
-from trimtab.workflow.counting import emulated_device
 
 _SECONDS = 3600.0
 

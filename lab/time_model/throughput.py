@@ -10,9 +10,9 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from lab.llvm import output, tool
 from trimtab.cores import Core
 from trimtab.errors import BuildError, UsageError
-from trimtab.instruments.llvm import output, tool
 from trimtab.progress import SILENT, Progress
 
 _ITERATIONS = 50

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 
+from lab.time_model import throughput
 from trimtab.cores import Core
 from trimtab.devices.cache_log import CacheLog, Interval
 from trimtab.errors import EmulatorError
-from trimtab.instruments import throughput
 from trimtab.progress import SILENT, Progress
 
 _OP_END = 6  # the runner's marker behind an operator

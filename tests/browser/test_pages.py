@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from lab.docs import pictures
 from tests.bench.fakes import write_record
 from tests.browser import chromium
 from tests.reports.test_server import serving
@@ -18,7 +19,6 @@ from trimtab import paths, reports
 from trimtab.compare import side_by_side
 from trimtab.results import records, summary
 from trimtab.results.summary import Summary
-from trimtab.workflow import pictures
 
 GROUPS = {"op:conv": 500, "op:relu": 50, "kernel:gemm_f32_4x8_neon": 300, "core": 100, "libc": 50}
 NETWORK: dict[str, Any] = {

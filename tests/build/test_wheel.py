@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from trimtab.cli import _release
+from lab.dev import distribution as _release
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -10,14 +10,14 @@ import pytest
 from invoke.context import Context
 from invoke.exceptions import Exit
 
+from lab.exclusive import exclusive
+from tasks import namespace
 from tests.devices.conftest import SshServer
 from tests.devices.fake_sysfs import FakeSysfs
 from trimtab.build import host_build
-from trimtab.cli import namespace
 from trimtab.devices import Device, find_device
 from trimtab.devices.control import Control, controlled, lease
 from trimtab.errors import DeviceBusyError
-from trimtab.workflow.alone import alone
 
 pytestmark = pytest.mark.device
 
@@ -73,11 +73,11 @@ def test_two_who_time_things_on_this_machine_do_not_do_so_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(host_build, "build_engine", lambda _: None)
-    with alone("bench.peers"):
+    with exclusive("bench.peers"):
         with pytest.raises(Exit, match=r"bench\.peers") as caught:
             namespace["bench.kernels"].body(Context(), [], [], ["squeezenet"], wait="0.1")
         assert caught.value.code == 38
-    with alone("bench.kernels"):
+    with exclusive("bench.kernels"):
         pass
 
 
@@ -86,6 +86,6 @@ def test_figures_of_a_machine_that_was_taken_away_are_no_result() -> None:
     with (
         find_device("local").open() as other,
         pytest.raises(DeviceBusyError, match="taken away"),
-        alone("bench.peers"),
+        exclusive("bench.peers"),
     ):
         lease.unlock(other, force=True)

@@ -10,17 +10,18 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from PIL import Image
 
+from lab.accuracy import detectors
+from lab.accuracy import figures as accuracy
+from lab.accuracy import measure as workflow
+from lab.peers import quantized as twins
 from tests.ops.cases.case import Array
 from trimtab import paths
 from trimtab.errors import CalibrationError, UsageError
-from trimtab.instruments import accuracy, detectors
-from trimtab.instruments.peers import quantized as twins
 from trimtab.program import Program
 from trimtab.quantization.calibration import Watched, watch
 from trimtab.quantization.samples import Samples
 from trimtab.tables import Table
 from trimtab.target import Target
-from trimtab.workflow import accuracy as workflow
 
 RNG = np.random.default_rng(12)
 
@@ -74,7 +75,7 @@ def test_each_method_stands_beside_the_peer_with_the_same_pictures(
         calibrated.extend(feed["x"] for feed in samples)
         return watch(program, samples)
 
-    monkeypatch.setattr("trimtab.workflow.accuracy.watch", watched)
+    monkeypatch.setattr("lab.accuracy.measure.watch", watched)
     found = workflow.cosines([str(detector.with_name("net.onnx"))], ["mse", "min_max"])
     assert [row["way"] for row in found.rows] == ["onnxruntime", "mse", "min_max"]
     assert all(row["cosine"] > 0.999 for row in found.rows)

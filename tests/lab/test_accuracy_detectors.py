@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lab.accuracy import detectors
+from lab.accuracy.detectors import HEADS, Boxes
 from tests.ops.cases.case import Array
 from trimtab.errors import UsageError
-from trimtab.instruments import detectors
-from trimtab.instruments.detectors import HEADS, Boxes
 
 RNG = np.random.default_rng(11)
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from trimtab import paths
+import lab
+from lab import committed
+from lab.committed import Baseline, Results
 from trimtab.errors import FileAccessError, RegressionError
-from trimtab.instruments import committed
-from trimtab.instruments.committed import Baseline, Results
 
 COUNTS = Baseline("counts", ("network", "core"), ("count", "bytes"))
 ROWS = [
@@ -21,9 +21,9 @@ ROWS = [
 
 @pytest.fixture(autouse=True)
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(paths, "root", lambda: tmp_path)
+    monkeypatch.setattr(lab, "FOLDER", tmp_path)
     committed.write("counts", Results(command="./inv count", versions={"it": "1.0"}, rows=ROWS))
-    return tmp_path / "bench" / "counts.json"
+    return tmp_path / "counts" / "result.json"
 
 
 def row(network: str, count: float, size: int | None = None) -> dict[str, object]:

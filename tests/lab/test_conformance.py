@@ -11,12 +11,14 @@ from invoke.context import Context
 from invoke.exceptions import Exit
 from onnx import TensorProto, helper
 
-from trimtab import importers, pages
+from lab import committed
+from lab.conformance import suites as conformance
+from lab.conformance.suites import PASSED, UNSUPPORTED, WRONG, Array, Case, DataSet
+from lab.docs import generator as pages
+from tasks import namespace
+from trimtab import importers
 from trimtab.build import host_build
-from trimtab.cli import namespace
 from trimtab.errors import UsageError
-from trimtab.instruments import committed, conformance
-from trimtab.instruments.conformance import PASSED, UNSUPPORTED, WRONG, Array, Case, DataSet
 from trimtab.program import Program
 
 # How many tests of a suite must pass; what the others lack is refused.

@@ -12,7 +12,7 @@ from cyclonedx.validation.json import JsonStrictValidator
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from trimtab.cli import _release
+from lab.dev import distribution as _release
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from lab.false_positives import neighbor
+from lab.false_positives import trials as truth
+from lab.false_positives.experiment import _Log
+from lab.false_positives.trials import KINDS, Trial
 from trimtab.compare.noise_floor import Floor
 from trimtab.errors import UsageError
-from trimtab.instruments import neighbor, truth
-from trimtab.instruments.truth import KINDS, Trial
-from trimtab.workflow.truth import _Log
 
 FLOOR = Floor(
     *("local", 0.004, 1.0, (0.996, 1.004), 40, False, "net", "2026-01-31T00:00:00Z"),

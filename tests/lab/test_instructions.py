@@ -11,15 +11,17 @@ import numpy as np
 import onnx
 import pytest
 
+from lab.instructions import counts as instructions
+from lab.mca import loops as mca
+from lab.sizes import figures as sizes
+from lab.sizes.measure import weigh
+from lab.time_model.simulate import model_time
 from tests.devices.conftest import require, require_counting
 from trimtab import cores
 from trimtab.devices.qemu_user import QemuUserDevice
 from trimtab.errors import EmulatorError
-from trimtab.instruments import instructions, mca, sizes
+from trimtab.pipeline.instructions import count_instructions
 from trimtab.pipeline.recipe import Recipe
-from trimtab.workflow.counting import count_instructions
-from trimtab.workflow.modeled import model_time
-from trimtab.workflow.sizes import weigh
 
 MODELS = (pytest.param("mobilenet_v1", marks=pytest.mark.slow), "squeezenet")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from lab.machine import MachineMonitor
 from trimtab.engine import engine
-from trimtab.instruments.surroundings import Surroundings
 
 CPUINFO = """\
 processor\t: 0
@@ -19,20 +19,20 @@ flags\t\t: fpu sse2 hypervisor avx2
 def test_the_noise_is_the_time_that_went_to_other_guests(tmp_path: Path) -> None:
     (tmp_path / "cpuinfo").write_text(CPUINFO)
     (tmp_path / "stat").write_text("cpu  100 0 50 800 0 0 0 10 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n")
-    surroundings = Surroundings(tmp_path)
+    monitor = MachineMonitor(tmp_path)
     (tmp_path / "stat").write_text("cpu  150 0 60 830 0 0 0 20 40 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n")
-    facts = surroundings.facts()
+    facts = monitor.facts()
     assert (facts["cpu"], facts["virtual"], facts["stolen"]) == ("AMD EPYC", True, 0.1)
 
 
 def test_a_machine_that_tells_nothing_has_facts_too(tmp_path: Path) -> None:
-    facts = Surroundings(tmp_path).facts()
+    facts = MachineMonitor(tmp_path).facts()
     assert (facts["virtual"], facts["stolen"]) == (False, None)
     assert facts["cpu"]
 
 
 def test_it_is_told_how_far_cores_are_from_each_other_before_and_after() -> None:
-    before, after = Surroundings().facts()["hand_over_ns"]
+    before, after = MachineMonitor().facts()["hand_over_ns"]
     if len(os.sched_getaffinity(0)) < 2:
         assert before is after is None
     else:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from lab.mca import loops as mca
 from trimtab.errors import BuildError
-from trimtab.instruments import mca
 
 # As llvm-objdump writes it: an outer loop around a loop of two, and a loop of one in a section of
 # its own.

@@ -16,12 +16,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from trimtab import tables
-from trimtab.bench.golden import Golden
-from trimtab.cli.peers import _counts
-from trimtab.errors import DynamicShapeError, MissingRequirementError, RunnerError, UsageError
-from trimtab.instruments.peers import report
-from trimtab.instruments.peers.compare import (
+from lab.peers import report
+from lab.peers.compare import (
     LOADS,
     Comparison,
     Installed,
@@ -30,8 +26,12 @@ from trimtab.instruments.peers.compare import (
     Work,
     compare,
 )
-from trimtab.instruments.peers.process import Case, Loaded, Process, probe
-from trimtab.instruments.peers.quantized import PICTURES, origin, quantized
+from lab.peers.process import Case, Loaded, Process, probe
+from lab.peers.quantized import PICTURES, origin, quantized
+from lab.peers.tasks import _counts
+from trimtab import tables
+from trimtab.bench.golden import Golden
+from trimtab.errors import DynamicShapeError, MissingRequirementError, RunnerError, UsageError
 
 LOADED = Loaded(2_000_000, 1_000_000, 5_000_048, 77, 1e-6)
 VERSIONS = {"onnxruntime": "1.0", "ncnn": "2.0", "trimtab": "3.0"}
@@ -299,9 +299,9 @@ def test_a_network_of_free_shape_is_not_quantized(model: Path, tmp_path: Path) -
 def test_quantized_networks_are_for_engines_that_compute_with_integers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("trimtab.instruments.peers.compare.probe", lambda _: VERSIONS)
+    monkeypatch.setattr("lab.peers.compare.probe", lambda _: VERSIONS)
     assert set(Installed("python").versions) == {"onnxruntime", "ncnn", "trimtab"}
     assert set(Installed("python", quantized=True).versions) == set(VERSIONS)
-    monkeypatch.setattr("trimtab.instruments.peers.compare.probe", lambda _: {"mnn": "1.0"})
+    monkeypatch.setattr("lab.peers.compare.probe", lambda _: {"mnn": "1.0"})
     with pytest.raises(MissingRequirementError, match="no peer"):
         Installed("python", quantized=True)

@@ -11,13 +11,13 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from lab.peers import worker
+from lab.peers.litert_file import File
+from lab.peers.litert_network import Network
+from lab.peers.litert_writer import Writer
+from lab.peers.quantized import quantized
 from trimtab.bench.golden import Golden
 from trimtab.bench.oracle import onnx_golden
-from trimtab.instruments.peers import worker
-from trimtab.instruments.peers.litert_file import File
-from trimtab.instruments.peers.litert_network import Network
-from trimtab.instruments.peers.litert_writer import Writer
-from trimtab.instruments.peers.quantized import quantized
 from trimtab.zoo.blocks import squeeze_excite
 from trimtab.zoo.builder import INPUT, Net
 

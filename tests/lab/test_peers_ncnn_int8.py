@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from trimtab.instruments.peers import ncnn_int8
+from lab.peers import ncnn_int8
 
 PARAM = """7767517
 4 4

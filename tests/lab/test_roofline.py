@@ -8,19 +8,19 @@ from collections import Counter
 import pytest
 
 import trimtab
+from lab.roofline import layers, report, timing
+from lab.roofline.machine import Level, Machine, data_caches, working_sets
+from lab.roofline.measure import time_kernels, time_operators
+from lab.roofline.timing import TimedOperator
 from tests.unit.said import Said
 from tests.unit.test_planner import convolution
 from trimtab import cores, kernels, passes, paths, tables, zoo
-from trimtab.instruments.roofline import layers, report, timing
-from trimtab.instruments.roofline.machine import Level, Machine, data_caches, working_sets
-from trimtab.instruments.roofline.timing import TimedOperator
 from trimtab.planner import algorithms, planner
 from trimtab.planner.kernel_calls import KernelCall, gemm_call
 from trimtab.planner.plan_file import Plan
 from trimtab.profile import find_profile
 from trimtab.program import Program, inspection
 from trimtab.target import Target
-from trimtab.workflow.timing import time_kernels, time_operators
 
 HASWELL = Target.of("x86_64", "haswell")
 MACHINE = Machine(

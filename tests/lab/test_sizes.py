@@ -6,13 +6,13 @@ import pytest
 from invoke.context import Context
 from invoke.exceptions import Exit
 
+from lab.sizes.figures import TARGETS, Weighed, table, to_results
+from lab.sizes.measure import weigh
+from tasks import namespace
 from trimtab.build import host_build
 from trimtab.build.toolchain import find_toolchain
-from trimtab.cli import namespace
 from trimtab.errors import UsageError
-from trimtab.instruments.sizes import TARGETS, Weighed, table, to_results
 from trimtab.target import Target
-from trimtab.workflow.sizes import weigh
 
 ROWS = [
     Weighed("net", "aarch64-linux-musl", "cortex-a53", 90_000, {"compiler": "zig"}, 1, 3, 2, 4, 3),
@@ -44,15 +44,16 @@ def test_rows_are_what_is_committed() -> None:
     [
         ("bench.sizes", {"network": ["squeezenet"], "cpu": []}),
         ("bench.sizes", {"network": [], "cpu": ["cortex-a53"]}),
-        ("bench.instructions", {"input": [], "model": "squeezenet"}),
+        ("bench.zoo-instructions", {"network": ["squeezenet"]}),
+        ("bench.zoo-instructions", {"network": [], "precision": "int8"}),
         ("bench.kernels", {"isa": [], "family": ["gemm"], "network": []}),
         ("bench.kernels", {"isa": [], "family": [], "network": [], "operators": "squeezenet"}),
     ],
 )
-def test_a_part_of_what_is_committed_cannot_take_the_place_of_all(
+def test_an_update_refuses_a_selection_of_rows(
     task: str, options: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(host_build, "build_engine", lambda *_: None)
-    with pytest.raises(Exit, match="what is committed") as refused:
+    with pytest.raises(Exit, match="an update writes all") as refused:
         namespace[task].body(Context(), **options, update=True)
     assert refused.value.code == UsageError.exit_code

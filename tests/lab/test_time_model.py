@@ -7,17 +7,19 @@ from typing import Any
 
 import pytest
 
+from lab import committed
+from lab.committed import Results
+from lab.time_model import boards, throughput, traffic
+from lab.time_model import figures as timemodel
+from lab.time_model.simulate import model_time
+from lab.time_model.traffic import Traffic
 from trimtab import cores
 from trimtab.cores import Memory
 from trimtab.devices import cache_log
 from trimtab.devices.cache_log import CacheLog, CpuCounts, LevelCounts
 from trimtab.errors import EmulatorError, UsageError
-from trimtab.instruments import boards, committed, throughput, timemodel, traffic
-from trimtab.instruments.committed import Results
-from trimtab.instruments.traffic import Traffic
 from trimtab.pipeline.recipe import Recipe
 from trimtab.planner.cost import STALLS
-from trimtab.workflow.modeled import model_time
 
 A53 = cores.find("cortex-a53")
 LOG = """block 0 1f2003d5
@@ -131,7 +133,7 @@ def test_the_bandwidth_of_a_board_is_found_again(monkeypatch: pytest.MonkeyPatch
         counts.append({**key, "instructions": 1, **moved})
         ms = 1.1 * cycles / 1.5e6 + 1.5 * read / 3e6  # at 1.5 GHz and 3 GB/s
         measured.append({**key, "board": "board", "ghz": 1.5, "ms": ms})
-    files = {"ncnn-traffic": counts, "ncnn-boards": measured}
+    files = {"time_model/ncnn_traffic": counts, "time_model/ncnn_boards": measured}
     monkeypatch.setattr(committed, "read", lambda name: results(files[name]))
     (run,) = boards.compare()
     assert run.gb_per_s == pytest.approx(3, rel=0.01)

@@ -19,6 +19,7 @@ import onnx
 import pytest
 
 import trimtab
+from lab.conformance import suites as conformance
 from tests.importers import models
 from tests.ops import oracle
 from tests.ops.cases import by_family
@@ -27,7 +28,6 @@ from trimtab import paths, zoo
 from trimtab.build import builder
 from trimtab.devices import find_device
 from trimtab.errors import EmulatorError, MissingRequirementError
-from trimtab.instruments import conformance
 from trimtab.pipeline.remote import RemoteRunner, remote_runner
 from trimtab.profile import find_profile
 

@@ -251,7 +251,7 @@ def test_a_wrong_kernel_of_one_that_was_asked_for_stops_before_anything_is_built
     tmp_path: Path,
 ) -> None:
     bad = wrong_kernel(tmp_path / "bad")
-    argv = [sys.executable, "-m", "trimtab.cli", "engine", "--plugin", str(bad)]
+    argv = [sys.executable, "-m", "lab", "engine", "--plugin", str(bad)]
     done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == errors.PluginError.exit_code, done.stderr
     assert "plug-in bad: family bad: it has no element type" in done.stderr

@@ -12,6 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "trimtab"
+LABORATORY = ROOT / "lab"
 
 # A room is a module or folder directly below trimtab/. Each names the rooms that it may import, and
 # imports all of them: an allowance that nothing uses goes. The order is that of the layers, lowest
@@ -82,20 +83,11 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("errors", "paths", "files", "progress", "bench", "devices"),
         *("results", "compare", "reports", "pipeline", "doctor"),
     },
-    "instruments": {
-        *("__init__", "errors", "paths", "files", "tables", "progress", "kernels"),
-        *("engine", "cores", "target", "program", "importers", "planner", "session", "build"),
-        *("bench", "results", "devices", "quantization"),
-    },
-    "pages": {
-        *("errors", "paths", "files", "tables", "schema", "kernels", "cores", "importers"),
-        *("bench", "instruments"),
-    },
 }
 # Front doors that the API promises below their layer; they import when they are called.
 FRONT_DOORS = {("trimtab.program.program", "trimtab.modelfile")}  # Program.save
 # These stand above everything: the front doors.
-FRONT = {"__init__", "cli", "workflow"}
+FRONT = {"__init__", "cli"}
 
 CPP_FOLDERS = ("runtime", "kernels", "bindings")
 ISA_HEADERS = re.compile(
@@ -108,23 +100,24 @@ ARCHITECTURE_MACRO = re.compile(
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
-def modules() -> dict[str, Path]:
-    found = {}
-    for path in sorted(PACKAGE.rglob("*.py")):
+def modules(package: Path) -> dict[str, Path]:
+    by_name = {}
+    for path in sorted(package.rglob("*.py")):
         if "_resources" in path.parts:
             continue
         parts = path.relative_to(ROOT).with_suffix("").parts
-        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    return found
+        by_name[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return by_name
 
 
-MODULES = modules()
-IMPORTABLE = {*MODULES, "trimtab._engine"}  # the compiled engine has no source here
+MODULES = modules(PACKAGE)
+OWN = MODULES | modules(LABORATORY)
+IMPORTABLE = {*OWN, "trimtab._engine"}  # the compiled engine has no source here
 
 
 def imports(name: str) -> Iterator[tuple[str, bool]]:
     """(module of ours, whether at the top level) for every import in the module called `name`."""
-    tree = ast.parse(MODULES[name].read_text())
+    tree = ast.parse(OWN[name].read_text())
     top = set(map(id, tree.body))
     for node in ast.walk(tree):
         targets = []
@@ -137,7 +130,7 @@ def imports(name: str) -> Iterator[tuple[str, bool]]:
                 for alias in node.names
             ]
         for target in targets:
-            if target.split(".")[0] == "trimtab":
+            if target.split(".")[0] in ("trimtab", "lab"):
                 yield target, id(node) in top
 
 
@@ -191,15 +184,37 @@ def test_only_the_command_line_imports_the_workflow() -> None:
             assert not [t for t, _ in imports(name) if room(t) == "workflow"], name
 
 
-def test_only_the_tasks_file_is_outside_of_the_package_and_nobody_sees_it() -> None:
+def test_the_package_imports_nothing_of_the_laboratory_or_of_the_tasks_file() -> None:
     for path in MODULES.values():
-        assert not re.search(r"^\s*(import|from)\s+tasks\b", path.read_text(), re.M), path
+        assert not re.search(r"^\s*(import|from)\s+(tasks|lab)\b", path.read_text(), re.M), path
+
+
+def finds_parts(name: str) -> bool:
+    """Whether a module finds the modules beside and below it by their file names."""
+    return bool(re.search(r"iter_modules|import_module\(f|plugins\.", MODULES[name].read_text()))
+
+
+def test_the_package_has_no_module_that_only_developers_use() -> None:
+    """Every module can be reached from the command line, the Python API or CMake."""
+    reached: set[str] = set()
+    waiting = ["trimtab", "trimtab.cli", "trimtab.cli.__main__", "trimtab.build.codegen"]
+    while waiting:
+        name = waiting.pop()
+        if name in reached or name not in MODULES:
+            continue
+        reached.add(name)
+        waiting += [target for target, _ in imports(name)]
+        waiting.append(name.rpartition(".")[0])
+        package = name if MODULES[name].name == "__init__.py" else name.rpartition(".")[0]
+        if finds_parts(name):
+            waiting += [other for other in MODULES if other.startswith(f"{package}.")]
+    assert sorted(MODULES.keys() - reached) == []
 
 
 def test_imports_have_no_cycle_inside_functions_or_for_types_either() -> None:
     graph = {
-        n: {t for t, _ in imports(n) if t in MODULES and t != n and (n, t) not in FRONT_DOORS}
-        for n in MODULES
+        n: {t for t, _ in imports(n) if t in OWN and t != n and (n, t) not in FRONT_DOORS}
+        for n in OWN
     }
     # A package's __init__ runs before its modules, so that importing one's own package is no cycle
     # unless the package imports the module back, which the graph shows.
@@ -221,7 +236,7 @@ LOGS = {
     "trimtab.build.cmake_runner",
     "trimtab.devices.board.machine",
     "trimtab.devices.ssh.openssh",
-    "trimtab.instruments.peers.process",
+    "lab.peers.process",
 }
 
 
@@ -236,15 +251,15 @@ def is_write(call: ast.Call) -> bool:
     return called in {"write_text", "write_bytes", "fsync", "flock"} and receiver != "files"
 
 
-@pytest.mark.parametrize("name", sorted(MODULES.keys() - LOGS - {"trimtab.files"}))
+@pytest.mark.parametrize("name", sorted(OWN.keys() - LOGS - {"trimtab.files"}))
 def test_files_are_written_in_one_way(name: str) -> None:
-    calls = [n for n in ast.walk(ast.parse(MODULES[name].read_text())) if isinstance(n, ast.Call)]
+    calls = [n for n in ast.walk(ast.parse(OWN[name].read_text())) if isinstance(n, ast.Call)]
     by_hand = [call.lineno for call in calls if is_write(call)]
-    assert not by_hand, f"{MODULES[name]} writes files by itself in lines {by_hand}"
+    assert not by_hand, f"{OWN[name]} writes files by itself in lines {by_hand}"
 
 
 def test_absolute_imports_only() -> None:
-    for name, path in MODULES.items():
+    for name, path in OWN.items():
         for node in ast.walk(ast.parse(path.read_text())):
             assert not (isinstance(node, ast.ImportFrom) and node.level), f"{name}: {node.lineno}"
 
@@ -339,7 +354,7 @@ def test_a_kernel_file_is_named_as_its_function_after_the_grammar(path: Path) ->
 def test_nine_files_of_ten_are_under_400_lines_and_none_is_over_700() -> None:
     own = [
         path
-        for pattern in ("trimtab/**/*.py", "tests/**/*.py", "*.py")
+        for pattern in ("trimtab/**/*.py", "lab/**/*.py", "tests/**/*.py", "*.py")
         for path in ROOT.glob(pattern)
         if "_resources" not in path.parts
     ] + cpp_sources()

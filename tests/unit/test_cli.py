@@ -13,8 +13,9 @@ from invoke.exceptions import Exit
 from scikit_build_core.metadata import regex
 
 import trimtab
+from tasks import namespace
 from trimtab import errors
-from trimtab.cli import INTERRUPTED, _guarded, namespace
+from trimtab.cli import INTERRUPTED, _guarded
 from trimtab.pipeline.resolve import read_plan
 
 

@@ -11,11 +11,11 @@ import pytest
 from invoke.context import Context
 from invoke.exceptions import Exit
 
+from tasks import namespace
 from tests.bench.fakes import make_golden, make_subject
 from trimtab.bench import archive
 from trimtab.build import host_build
 from trimtab.cli import ab as commands
-from trimtab.cli import namespace
 from trimtab.compare import ab as workflow
 from trimtab.compare.ab import AbRequest
 from trimtab.compare.arms import Ready, Side

@@ -15,9 +15,9 @@ from invoke.exceptions import Exit
 from onnx import TensorProto, helper, numpy_helper
 from PIL import Image
 
+from tasks import namespace
 from tests.devices.conftest import require
 from trimtab.build import cmake_runner, host_build
-from trimtab.cli import namespace
 
 TASKS = [n for n in namespace.task_names if "cpu" in signature(namespace[n].body).parameters]
 NEEDS = {

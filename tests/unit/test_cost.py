@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
 
 import pytest
 from hypothesis import given, strategies
 
-import trimtab
 from tests.unit.test_planner import A53, chosen, convolution
-from trimtab import cores, kernels, passes, paths, zoo
+from trimtab import cores, kernels
 from trimtab.cores import Cache, Memory
-from trimtab.instruments import plans
 from trimtab.kernels import Kernel
 from trimtab.planner import algorithms, planner
 from trimtab.planner.cost import STALLS, Work, bytes_per_cycle, cost
@@ -182,42 +179,3 @@ def test_a_core_whose_memory_nobody_knows_has_that_of_the_generic_one() -> None:
 )
 def test_the_generic_core_of_an_architecture_has_a_memory(arch: str) -> None:
     assert cores.find(cores.GENERIC, arch).memory is not None
-
-
-@pytest.mark.parametrize("target", plans.targets(), ids=lambda t: f"{t.core.name}, {t.threads}")
-def test_no_plan_is_estimated_worse_than_that_of_before(target: Target) -> None:
-    for name in ("squeezenet", "mobilenet_v2", "shufflenet_v2"):
-        program = passes.optimize(trimtab.load(zoo.write(name, paths.cache() / "zoo")))
-        before = plans.before(name, target)
-        assert before
-        found = plans.estimate(name, program, target, before)
-        assert found.mcycles <= found.was_mcycles
-        if target.threads == 4 and target.core.name == "cortex-a53":
-            assert found.mcycles < 0.99 * found.was_mcycles
-
-
-@pytest.mark.parametrize("target", plans.targets(), ids=lambda t: f"{t.core.name}, {t.threads}")
-def test_no_plan_is_estimated_worse_than_the_one_with_the_fewest_instructions(
-    target: Target,
-) -> None:
-    infinite = with_memory(target, 1e9)
-    for name in ("squeezenet", "mobilenet_v2", "shufflenet_v2"):
-        program = passes.optimize(trimtab.load(zoo.write(name, paths.cache() / "zoo")))
-        taken, fewest = (
-            sum(
-                part.cycles
-                for part in planner.operator_costs(planner.decide(program, own, Plan()), target)
-            )
-            for own in (target, infinite)
-        )
-        assert taken <= fewest
-
-
-def test_more_threads_never_make_an_estimate_worse() -> None:
-    program = passes.optimize(trimtab.load(zoo.write("squeezenet", paths.cache() / "zoo")))
-    for cpu in plans.CPUS:
-        found = [
-            plans.estimate("squeezenet", program, Target.of("aarch64", cpu, threads), {}).mcycles
-            for threads in (1, 2, 4)
-        ]
-        assert all(more <= fewer for fewer, more in pairwise(found))

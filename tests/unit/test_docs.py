@@ -18,8 +18,8 @@ import pytest
 from invoke.exceptions import ParseError
 from invoke.parser import Parser
 
-from trimtab import pages
-from trimtab.cli import namespace
+from lab.docs import generator as pages
+from tasks import namespace
 from trimtab.cli._words import spread, without_plugins
 from trimtab.devices import find_device
 from trimtab.errors import DeviceUnreachableError
@@ -104,7 +104,7 @@ def test_links_to_headings_lead_to_one(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.relative_to(ROOT).as_posix())
 def test_the_files_that_a_page_names_exist(page: Path) -> None:
     # Not of kernels/: pages say where kernels go that are not there yet.
-    folders = "bench|bindings|cores|devices|docs|profiles|runtime|tests|toolchains|trimtab"
+    folders = "lab|bindings|cores|devices|docs|profiles|runtime|tests|toolchains|trimtab"
     for name in re.findall(rf"`((?:{folders})/[\w./-]+)`", page.read_text()):
         is_made = "_resources" in name  # by the build of a wheel
         assert is_made or re.search("NAME|ARCH", name) or (ROOT / name).exists(), name
@@ -179,7 +179,7 @@ def test_the_docstring_of_a_transport_is_the_definition_of_a_device(
 
 
 def inv(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-P", "-m", "trimtab.cli", *arguments]
+    command = [sys.executable, "-P", "-m", "lab", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
 
 
@@ -188,7 +188,7 @@ def test_the_list_of_tasks_names_every_task_in_a_line() -> None:
     assert listed.returncode == 0
     for name in namespace.task_names:
         alias = r"(?: \([\w.]+\))?"  # the default task of a group also goes by the group's name
-        assert re.search(rf"^{re.escape(name)}{alias} +\w.*\.$", listed.stdout, re.M), name
+        assert re.search(rf"^  {re.escape(name)}{alias} +\w.*\.$", listed.stdout, re.M), name
 
 
 def test_doctor_reports_as_json() -> None:

@@ -19,7 +19,7 @@ case "$*" in
     "-c import pip")          exit 0 ;;
     "-m venv --clear "*)      mkdir -p "$4/bin" && cp "$0" "$4/bin/python" ;;
     *"pip install"*|*" install "*) echo start >>$log; sleep 0.2; echo end >>$log ;;
-    "-P -m trimtab.cli "*)    echo "tasks got: $*"; pwd ;;
+    "-P -m lab "*)    echo "tasks got: $*"; pwd ;;
 esac
 """
 
@@ -73,7 +73,7 @@ def test_installs_once_and_hands_over_to_the_tasks(scratch: Scratch) -> None:
     scratch.python()
     code, out, err = scratch.run("build", "--model", "a b.onnx")
     assert code == 0
-    assert "tasks got: -P -m trimtab.cli build --model a b.onnx" in out
+    assert "tasks got: -P -m lab build --model a b.onnx" in out
     assert str(scratch.root / ".venv") in err
     before = scratch.installs()
     assert scratch.run("x")[2] == ""

@@ -1,8 +1,9 @@
 """The command line: every module of this package contributes its tasks.
 
 A module's `@task` functions become tasks of the same name; with `NAMESPACE = "board"` in the module
-they become `board.<name>`. There is no list to edit. Modules import trimtab inside their task
-bodies, so that `--list` stays fast.
+they become `board.<name>`. `GROUP` is the title they are listed under, one of `GROUPS`. Modules
+are found by iterating over the package. They import trimtab inside their task bodies, so that
+`--list` stays fast.
 
 This is the one place where an error becomes a message and an exit code. It holds for `./inv`,
 `trimtab` and plain `invoke` alike, because it wraps the bodies of the tasks themselves.
@@ -10,14 +11,17 @@ This is the one place where an error becomes a message and an exit code. It hold
 
 from __future__ import annotations
 
+import copy
 import functools
 import importlib
 import os
 import pkgutil
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from invoke.collection import Collection
@@ -29,6 +33,45 @@ from trimtab.cli._words import WordsProgram
 from trimtab.errors import FileAccessError, TrimtabError
 
 INTERRUPTED = 130  # what a shell reports for a process that Ctrl-C ended
+
+GROUPS = ("Build", "Measure", "Compare and report", "Devices", "Plug-ins", "Set up")
+"""Titles in the order of `--list`; titles of other groups follow these."""
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """All tasks of a command line.
+
+    `groups`: the title of each task's group, by the task's full name. `renamed`: old names that go
+    on working, with the new ones.
+    """
+
+    namespace: Collection = field(default_factory=Collection)
+    groups: dict[str, str] = field(default_factory=dict)
+    renamed: dict[str, str] = field(default_factory=dict)
+
+    def add(self, module: ModuleType, title: str) -> None:
+        """Adds the tasks that a module defines, in a group of that title."""
+        prefix, target = "", self.namespace
+        if group := getattr(module, "NAMESPACE", ""):
+            prefix = f"{group}."
+            if group not in self.namespace.collections:
+                self.namespace.add_collection(Collection(group))
+            target = self.namespace.collections[group]
+        for item in vars(module).values():
+            # A task imported from a sibling (for `pre=`) belongs to that sibling.
+            if isinstance(item, Task) and item.__module__ == module.__name__:
+                task = copy.copy(item)
+                task.body = _guarded(task.body)
+                task.arg_opts = _without_dash(task.arg_opts)  # type: ignore[method-assign]
+                target.add_task(task)
+                self.groups[prefix + target.transform(task.name)] = title
+        self.renamed.update(getattr(module, "RENAMED", {}))
+
+    def titles(self) -> list[str]:
+        """Titles of the groups in the order of `--list`."""
+        order = dict.fromkeys([*GROUPS, *self.groups.values()])
+        return [title for title in order if title in self.groups.values()]
 
 
 def _guarded(body: Callable[..., Any]) -> Callable[..., Any]:
@@ -43,64 +86,63 @@ def _guarded(body: Callable[..., Any]) -> Callable[..., Any]:
         except KeyboardInterrupt:
             raise Exit("interrupted", code=INTERRUPTED) from None
         except BrokenPipeError:
-            raise  # for `main`: Invoke's own output, such as --list, meets it as well
+            raise  # `main` handles it: Invoke's own output, such as --list, raises it as well
         except OSError as error:
-            # Whoever knows the file's purpose says it better; this is for disks that are full and
-            # folders that are not ours, which can happen anywhere.
+            # A full disk or a folder without write permission can occur anywhere; code that knows
+            # what the file is for reports it better.
             refused = FileAccessError(
                 error.strerror or str(error),
                 where=str(error.filename or ""),
-                hint="check the path, its rights and the room on its disk",
+                hint="check the path, its permissions and the free space on its disk",
             )
             raise Exit(f"error: {refused}", code=refused.exit_code) from None
 
     return guarded
 
 
-def _spelled(opts: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
-    """Invoke's choice of an option's spellings, without "-": it takes that for a letter where all
-    before it are taken.
+def _without_dash(opts: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+    """Invoke's `Task.arg_opts` without the short option "-".
+
+    When the letters of an option's name are all taken, Invoke uses its dash as a short option.
     """
 
-    def spelled(name: str, default: str, taken_names: set[str]) -> dict[str, Any]:
-        found = opts(name, default, taken_names)
-        taken_names.update(found["names"])
-        return {**found, "names": tuple(n for n in found["names"] if n != "-")}
+    def arg_opts(name: str, default: str, taken_names: set[str]) -> dict[str, Any]:
+        options = opts(name, default, taken_names)
+        taken_names.update(options["names"])
+        return {**options, "names": tuple(n for n in options["names"] if n != "-")}
 
-    return spelled
+    return arg_opts
 
 
-def _collect() -> Collection:
-    root = Collection()
+def modules() -> Iterator[ModuleType]:
+    """The modules of this package that contribute tasks."""
     for info in pkgutil.iter_modules(__path__):
-        if info.name.startswith("_"):
-            continue
-        module = importlib.import_module(f"{__name__}.{info.name}")
-        target = root
-        if group := getattr(module, "NAMESPACE", None):
-            target = root.collections.get(group) or Collection(group)
-            if group not in root.collections:
-                root.add_collection(target)
-        for item in vars(module).values():
-            # Tasks imported from a sibling (as `pre=`) belong to that sibling.
-            if isinstance(item, Task) and item.__module__ == module.__name__:
-                item.body = _guarded(item.body)
-                item.arg_opts = _spelled(item.arg_opts)  # type: ignore[method-assign]
-                target.add_task(item)
-    return root
+        if not info.name.startswith("_"):
+            yield importlib.import_module(f"{__name__}.{info.name}")
 
 
-namespace = _collect()
+def collect(developers: Iterable[ModuleType] = ()) -> Tasks:
+    """The users' tasks and, in a last group, those of `developers`."""
+    tasks = Tasks()
+    for module in modules():
+        tasks.add(module, getattr(module, "GROUP", "Other"))
+    for module in developers:
+        tasks.add(module, "Developers' tasks")
+    return tasks
 
 
-def main() -> None:
-    """Entry point of the console script `trimtab` and of `python -m trimtab.cli`."""
+namespace = collect().namespace
+"""The users' tasks, for `invoke` as a library."""
+
+
+def main(developers: Iterable[ModuleType] = ()) -> None:
+    """Entry point of the console script `trimtab`; `./inv` adds the developers' tasks."""
     warnings.formatwarning = lambda message, *_: f"warning: {message}\n"
     name = "trimtab" if Path(sys.argv[0]).name == "trimtab" else "inv"
-    program = WordsProgram(name=name, binary=name, namespace=namespace, version=__version__)
+    program = WordsProgram(collect(developers), name=name, version=__version__)
     try:
         program.run()
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader (`| head`) has left; without this, Python complains once more at exit.
+        # The reader (`| head`) has closed the pipe; without this, Python complains again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

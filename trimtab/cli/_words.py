@@ -7,10 +7,12 @@ task has an option that may be repeated and all its positional arguments are giv
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
+from invoke.collection import Collection
 from invoke.exceptions import ParseError
 from invoke.parser import Parser
 from invoke.parser.argument import Argument
@@ -67,13 +69,33 @@ def _repeatable(task: ParserContext) -> str | None:
     return next((flag for flag, arg in task.flags.items() if arg.kind is list), None)
 
 
+class Listed(Protocol):
+    """The tasks of a command line: see `trimtab.cli.Tasks`."""
+
+    @property
+    def namespace(self) -> Collection:
+        """The tasks themselves."""
+
+    @property
+    def groups(self) -> Mapping[str, str]:
+        """The title of each task's group, by the task's full name."""
+
+    @property
+    def renamed(self) -> Mapping[str, str]:
+        """Old names of tasks, with the new ones."""
+
+    def titles(self) -> Sequence[str]:
+        """Titles of the groups in the order of `--list`."""
+
+
 class WordsProgram(Program):
-    """An Invoke program that understands several words for one option, and lists tasks in lines."""
+    """An Invoke program that accepts several words for one option, and lists tasks in groups."""
 
     _one_parser: Parser | None = None
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, tasks: Listed, *, name: str, version: str) -> None:
+        super().__init__(name=name, binary=name, namespace=tasks.namespace, version=version)
+        self._tasks = tasks
         self._plugins: list[str] = []
 
     def _make_parser(self) -> Parser:
@@ -86,7 +108,7 @@ class WordsProgram(Program):
         """Spread the words, then parse as Invoke does, but that takes the `--help` of `TASK --help`
         for an argument of the task.
         """
-        words, tasks = self.core.unparsed, self._make_parser().contexts
+        words, tasks = self._with_new_names(self.core.unparsed), self._make_parser().contexts
         if words and words[0] in tasks and "--help" in words:
             self.args["help"].value, words = tasks[words[0]].name, []
         words, self._plugins = without_plugins(words)
@@ -96,6 +118,13 @@ class WordsProgram(Program):
         except ValueError as error:  # of a number's own type: Invoke does not say which option
             raise ParseError(f"a number is expected: {error}") from None
         self._use_plugins()
+
+    def _with_new_names(self, words: Sequence[str]) -> list[str]:
+        """`words`, of which the first is replaced where it is an old name of a task."""
+        if words and (new := self._tasks.renamed.get(words[0])):
+            warnings.warn(f"{words[0]} is called {new} now", stacklevel=2)
+            return [new, *words[1:]]
+        return [*words]
 
     def core_args(self) -> list[Argument]:
         """Invoke's own, and those that every task of ours takes."""
@@ -112,7 +141,12 @@ class WordsProgram(Program):
             os.environ["TRIMTAB_PLUGIN_PATH"] = os.pathsep.join(filter(None, folders + known))
 
     def list_flat(self) -> None:
-        """A line per task, whatever the width of the terminal: for reading, and for `grep`."""
+        """A line per task, whatever the width of the terminal, below the titles of the groups."""
         pairs = self._make_pairs(self.scoped_collection)
         width = max(len(name) for name, _ in pairs)
-        print("\n".join(f"{name:{width}}  {text or ''}".rstrip() for name, text in pairs))
+        groups: dict[str, list[str]] = {title: [] for title in self._tasks.titles()}
+        for name, text in pairs:
+            title = self._tasks.groups.get(name.partition(" ")[0].strip(), "")
+            groups.setdefault(title, []).append(f"  {name:{width}}  {text or ''}".rstrip())
+        blocks = ["\n".join([title, *lines]) for title, lines in groups.items() if lines]
+        print("\n\n".join(blocks))

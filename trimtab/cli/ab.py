@@ -30,6 +30,7 @@ from trimtab.cli._options import (
 if TYPE_CHECKING:
     from trimtab.compare.arms import Side
 
+GROUP = "Measure"
 NAMESPACE = "bench"
 
 # What both sides have, and, with a- or b- in front, one of them: name, default, help.

@@ -31,6 +31,7 @@ from trimtab.cli._options import (
     with_options,
 )
 
+GROUP = "Measure"
 NAMESPACE = "bench"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from invoke.context import Context
 from invoke.tasks import task
 
+GROUP = "Devices"
 NAMESPACE = "board"
 
 _ARCH = {"arch": "aarch64 (default) or armv7"}

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from trimtab.results.footprint import Footprint
     from trimtab.size import SizeReport
 
+GROUP = "Build"
+
 
 @task(
     iterable=["input"],

@@ -17,6 +17,8 @@ from trimtab.cli._options import (
     with_options,
 )
 
+GROUP = "Measure"
+
 
 @task(
     positional=["device"],

@@ -7,6 +7,8 @@ from invoke.tasks import task
 
 from trimtab.cli._engine import needs_engine
 
+GROUP = "Measure"
+
 
 @task(help={"output": "folder for records and reports (default: results/)"})
 @needs_engine

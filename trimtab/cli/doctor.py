@@ -5,6 +5,8 @@ from __future__ import annotations
 from invoke.context import Context
 from invoke.tasks import task
 
+GROUP = "Set up"
+
 
 @task(help={"json": "as JSON on standard output"})
 def doctor(_: Context, json: bool = False) -> None:

@@ -8,6 +8,8 @@ from invoke.tasks import task
 from trimtab.cli._engine import needs_engine
 from trimtab.cli._options import RESULTS_HELP
 
+GROUP = "Compare and report"
+
 
 @task(
     auto_shortflags=False,

@@ -25,6 +25,8 @@ from trimtab.cli._options import (
     with_options,
 )
 
+GROUP = "Build"
+
 
 @task(
     iterable=["input"],

@@ -7,6 +7,8 @@ from invoke.tasks import task
 
 from trimtab.cli._engine import needs_engine
 
+GROUP = "Build"
+
 
 @task(
     help={

@@ -6,6 +6,7 @@ from invoke.context import Context
 from invoke.exceptions import Exit
 from invoke.tasks import task
 
+GROUP = "Plug-ins"
 NAMESPACE = "plugin"
 
 

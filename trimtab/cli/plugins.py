@@ -5,6 +5,8 @@ from __future__ import annotations
 from invoke.context import Context
 from invoke.tasks import task
 
+GROUP = "Plug-ins"
+
 
 @task(help={"json": "as JSON on standard output"})
 def plugins(_: Context, json: bool = False) -> None:

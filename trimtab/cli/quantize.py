@@ -18,6 +18,8 @@ from trimtab.cli._options import (
     with_options,
 )
 
+GROUP = "Build"
+
 
 @task(
     iterable=["input"],

@@ -7,6 +7,8 @@ from invoke.tasks import task
 
 from trimtab.cli._options import RESULTS_HELP
 
+GROUP = "Compare and report"
+
 _FORMAT = "terminal, markdown, html, json, or another of docs/bench.md#formats"
 _WRITE = "file to write instead of printing"
 

@@ -7,6 +7,8 @@ from invoke.tasks import task
 
 from trimtab.cli._options import RESULTS_HELP
 
+GROUP = "Compare and report"
+
 
 @task(
     help={

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from lab.docs.generator import block
 from trimtab import cores
 from trimtab.cores import Cache, Core
-from trimtab.pages import block
 from trimtab.tables import Column, Page, Table, number
 
 

@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from lab.docs.generator import block
 from trimtab import importers
 from trimtab.importers import Importer
-from trimtab.pages import block
 from trimtab.tables import Column, Markup, Page, Table
 
 

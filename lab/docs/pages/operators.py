@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from lab.docs.generator import block
 from trimtab import schema
-from trimtab.pages import block
 from trimtab.schema import Attribute, Operator, Port
 from trimtab.tables import Column, Markup, Page, Table
 

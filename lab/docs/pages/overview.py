@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from lab import committed
+from lab.docs.generator import block
+from lab.peers import report
+from lab.sizes.figures import BASELINE
 from trimtab.errors import FileAccessError
-from trimtab.instruments import committed
-from trimtab.instruments.peers import report
-from trimtab.instruments.sizes import BASELINE
-from trimtab.pages import block
 from trimtab.tables import Column, Page, Table, number
 
 _CPU = "cortex-a53"
@@ -19,12 +19,12 @@ def overview() -> Page:
     counted = {row["model"]: row for row in _of_core("instructions") if row["precision"] == "f32"}
     others = {
         row["model"]: row["instructions_per_inference"]
-        for row in _of_core("instructions-peers")
+        for row in _of_core("instructions/peers")
         if (row["engine"], row["precision"]) == ("ncnn", "f32")
     }
     moved = {
         row["model"]: row["read_bytes"] + row["written_bytes"]
-        for row in _of_core("model")
+        for row in _of_core("time_model")
         if row["threads"] == 1
     }
     found = report.figures(committed.read(report.NAME).rows)

@@ -6,9 +6,9 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from lab.docs.generator import block
+from lab.docs.words import listed
 from trimtab import errors, paths
-from trimtab.pages import block
-from trimtab.pages._words import listed
 from trimtab.tables import Column, Markup, Page, Table
 
 _TABLE = "tests/devices/faults.toml"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from lab.docs.generator import block
 from trimtab.bench import runner_events
 from trimtab.bench.runner_events import Field
-from trimtab.pages import block
 from trimtab.tables import Column, Markup, Page, Table
 
 

@@ -1,0 +1,6 @@
+"""The entry point of `./inv`: the users' tasks and the developers'."""
+
+import lab
+from trimtab import cli
+
+cli.main(lab.modules("tasks"))
