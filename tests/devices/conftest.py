@@ -28,7 +28,9 @@ __all__ = ["require"]  # for all tests, of which few have servers
 
 HERE = Path(__file__).parent
 CACHE = str(paths.cache())  # before a test puts another cache in its place
-TRANSPORTS = ("local", "qemu_user", "ssh", "labgrid", "adb", "board")
+TRANSPORTS = ("local", "qemu_user", "ssh", "ssh-openssh", "labgrid", "adb", "board")
+CLIENTS = ("paramiko", "openssh")
+CLIENT = {"name": ""}  # of the devices that `SshServer.define` writes; "" is chosen by itself
 
 
 def require_counting() -> None:
@@ -98,6 +100,7 @@ class SshServer:
             "user": getpass.getuser(),
             "key": str(self.client_key),
             "config": os.devnull,
+            "client": CLIENT["name"],
             "directory": str(self.folder / "remote"),
         } | changes
         plain = {key: v if isinstance(v, int) else str(v) for key, v in fields.items()}
@@ -105,10 +108,17 @@ class SshServer:
         (config / "devices" / f"{name}.toml").write_text(tomli_w.dumps(plain))
 
 
-def make_key(path: Path, passphrase: str = "") -> Path:
+@pytest.fixture(params=CLIENTS)
+def each_client(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Each SSH client in turn, for all servers that the test defines as devices."""
+    monkeypatch.setitem(CLIENT, "name", request.param)
+    return str(request.param)
+
+
+def make_key(path: Path, passphrase: str = "", *, kind: str = "ed25519") -> Path:
     """A new key for SSH, and beside it its public half."""
     keygen = require("ssh-keygen", "openssh-client")
-    subprocess.run([keygen, "-q", "-t", "ed25519", "-N", passphrase, "-f", path], check=True)
+    subprocess.run([keygen, "-q", "-t", kind, "-N", passphrase, "-f", path], check=True)
     return path
 
 
@@ -120,7 +130,9 @@ def start_sshd(
     sshd = require("sshd", "openssh-server")
     running: list[subprocess.Popen[bytes]] = []
 
-    def start(*extra: str, port: int = 0, again: SshServer | None = None) -> SshServer:
+    def start(
+        *extra: str, port: int = 0, again: SshServer | None = None, kbd_interactive: str = "no"
+    ) -> SshServer:
         folder = again.folder if again else tmp_path_factory.mktemp("sshd")
         port = again.port if again else port
         folder.chmod(0o700)
@@ -142,7 +154,7 @@ def start_sshd(
             StrictModes no
             UsePAM no
             PasswordAuthentication no
-            KbdInteractiveAuthentication no
+            KbdInteractiveAuthentication {kbd_interactive}
             PermitRootLogin prohibit-password
             {chr(10).join(extra)}
             # No start-up file of the one who tests; of several lines the first one counts.
@@ -285,15 +297,17 @@ def subject(
     program = probe("aarch64-linux-musl" if kind in {"qemu_user", "board"} else "host")
     if kind == "qemu_user":
         require("qemu-aarch64", "qemu-user")
-    elif kind == "ssh":
-        request.getfixturevalue("sshd").define(config, "loopback")
+    elif kind.startswith("ssh"):
+        client = kind.partition("-")[2] or "paramiko"
+        request.getfixturevalue("sshd").define(config, "loopback", client=client)
     elif kind == "labgrid":
         request.getfixturevalue("farm").define(config, "place")
     elif kind == "adb":
         request.getfixturevalue("android").define(config, "phone")
     elif kind == "board":
         monkeypatch.setenv("TRIMTAB_CACHE_DIR", str(request.getfixturevalue("board_cache")))
-    names = {"qemu_user": "qemu-a53", "ssh": "loopback", "labgrid": "place", "adb": "phone"}
+    names = {"qemu_user": "qemu-a53", "labgrid": "place", "adb": "phone"}
+    names |= dict.fromkeys(("ssh", "ssh-openssh"), "loopback")
     name = names.get(kind, kind)
     with find_device(name).open(trust_new=True) as device:
         yield Subject(device, program)

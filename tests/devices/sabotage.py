@@ -29,7 +29,7 @@ from trimtab.bench.jobs import Settings, Subject
 from trimtab.bench.protocol import measure
 from trimtab.devices import facts, find_device, remote, shell
 from trimtab.devices.control import lease, watchdog
-from trimtab.devices.ssh import openssh
+from trimtab.devices.ssh import client
 from trimtab.errors import TrimtabError
 
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
@@ -200,7 +200,7 @@ def hasten(patch: Callable[[object, str, object], None], stage: Stage) -> None:
         patch(lease, "LEASE_S", 4)
         patch(lease, "_RENEW_S", 1.0)
     if stage.fault == "frozen":
-        patch(openssh, "_OPTIONS", {**openssh._OPTIONS, "ServerAliveInterval": 1})
+        patch(client, "ALIVE_S", 1)
 
 
 def prepare(

@@ -23,7 +23,7 @@ from trimtab.devices.control import lease
 from trimtab.results import records
 from trimtab.results.records import Record, Status
 
-pytestmark = pytest.mark.device
+pytestmark = [pytest.mark.device, pytest.mark.usefixtures("each_client")]
 
 Cell = dict[str, Any]
 STEPS = tuple(TABLE["steps"])

@@ -20,7 +20,7 @@ from trimtab.errors import DeviceFullError, DeviceUnreachableError
 from trimtab.progress import SILENT
 from trimtab.results import records
 
-pytestmark = pytest.mark.device
+pytestmark = [pytest.mark.device, pytest.mark.usefixtures("each_client")]
 
 SIZE_BYTES = 4_000_000
 PROGRAMS = ("cat", "chmod", "df", "mkdir", "mv", "rm", "setsid", "sh", "sha256sum", "sleep", "tail")

@@ -32,9 +32,9 @@ def show(
         elif watch:
             redraw(lambda: monitor.look(opened).text())
         elif json:
-            print(listing.info_as_json(name, opened.describe()))
+            print(listing.info_as_json(name, opened.describe(), opened.connection))
         else:
-            print(listing.info_as_table(name, opened.describe()).text())
+            print(listing.info_as_table(name, opened.describe(), opened.connection).text())
 
 
 @task(

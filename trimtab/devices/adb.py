@@ -21,11 +21,11 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 
+from trimtab.devices.process import Process, Sink, Source
 from trimtab.devices.registry import DeviceDefinition
-from trimtab.devices.remote import ClientDevice, missing_client
+from trimtab.devices.remote import RemoteDevice, missing_client
 from trimtab.errors import DeviceError, DeviceRefusedError, DeviceUnreachableError
 
 PROGRAMS = {"adb": "adb"}  # that this transport starts, and the packages with them
@@ -52,7 +52,7 @@ class AdbOptions:
     compress: bool = True
 
 
-class AdbDevice(ClientDevice):
+class AdbDevice(RemoteDevice):
     """One Android device of those that adb's server knows."""
 
     def __init__(self, name: str, directory: str, serial: str, *, packs: bool) -> None:
@@ -98,14 +98,15 @@ class AdbDevice(ClientDevice):
                 self._adb("disconnect", self._address)
         self._serial = ""  # adb's server, which others use as well, keeps what it has
 
-    def _client(self, script: str) -> Sequence[str]:
+    def _start(self, script: str, stdout: Sink, stderr: Sink, stdin: Source | None) -> Process:
         if not self._serial:
             raise DeviceUnreachableError("not connected", where=self.name)
-        return ["adb", "-s", self._serial, "shell", "-T", script]
+        argv = ["adb", "-s", self._serial, "shell", "-T", script]
+        return Process(argv, stdout, stderr, stdin=stdin)
 
-    def _lost(self, said: str) -> DeviceError:
+    def _cut_off(self, output: str) -> DeviceError:
         return DeviceUnreachableError(
-            f"the connection was lost while a command was running: {said}",
+            f"the connection broke while a command was running: {output}",
             where=self._where,
             hint="check the cable or the network, and `adb devices`",
         )

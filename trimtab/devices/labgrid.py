@@ -25,7 +25,7 @@ import subprocess
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 from trimtab.devices import ssh
 from trimtab.devices.registry import DeviceDefinition
@@ -53,6 +53,7 @@ class LabgridOptions:
     resource: str = ""
     key: str = ""
     config: str = ""
+    client: Literal["openssh", "paramiko", ""] = ""
     directory: str = ".cache/trimtab"
     compress: bool = True
 
@@ -76,11 +77,12 @@ class LabgridDevice(SshDevice):
         place: Place,
         address: Address,
         *,
+        client: str,
         trust_new: bool,
         packs: bool,
     ) -> None:
         """`address`: all but the host, which the place tells once it is acquired."""
-        super().__init__(name, directory, address, trust_new=trust_new, packs=packs)
+        super().__init__(name, directory, address, client=client, trust_new=trust_new, packs=packs)
         self._place = place
         self._is_acquired = False  # by us
 
@@ -225,6 +227,7 @@ def create(definition: DeviceDefinition, *, trust_new: bool) -> LabgridDevice:
         options.directory,
         Place(options.place, options.coordinator, options.resource),
         address,
+        client=options.client,
         trust_new=trust_new,
         packs=options.compress,
     )

@@ -31,13 +31,14 @@ def as_json() -> str:
     return json.dumps(rows, indent=2)
 
 
-def info_as_json(name: str, info: DeviceInfo) -> str:
-    """The facts of one device."""
-    return json.dumps({"name": name} | asdict(info), indent=2)
+def info_as_json(name: str, info: DeviceInfo, connection: str = "") -> str:
+    """The facts of one device. `connection`: of the `Device`, left out if it is empty."""
+    carried = {"connection": connection} if connection else {}
+    return json.dumps({"name": name} | asdict(info) | carried, indent=2)
 
 
-def info_as_table(name: str, info: DeviceInfo) -> Table:
-    """The facts of one device, one per line; what it does not tell is a dash."""
+def info_as_table(name: str, info: DeviceInfo, connection: str = "") -> Table:
+    """The facts of one device, one per line; an unknown one is a dash."""
     memory = None if info.memory_bytes is None else f"{info.memory_bytes / 2**20:.0f} MiB"
     frequencies = " ".join(f"{mhz:g}" for mhz in info.frequencies_mhz)
     temperature = info.temperature_celsius
@@ -52,5 +53,6 @@ def info_as_table(name: str, info: DeviceInfo) -> Table:
         ("MHz", frequencies or None),
         ("temperature", None if temperature is None else f"{temperature:.1f} °C"),
         ("emulated", "yes: its times are not speeds" if info.is_emulated else "no"),
+        *([("connection", connection)] if connection else []),
     ]
     return Table([Column(""), Column("", absent="-")], rows)

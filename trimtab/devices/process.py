@@ -1,4 +1,4 @@
-"""A process of this machine: its input is fed and both outputs are read as they come."""
+"""A process of this machine whose stdin is fed and whose outputs are read as they arrive."""
 
 from __future__ import annotations
 
@@ -10,23 +10,26 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Protocol, Self
 
-_CHUNK_BYTES = 64 * 1024
+CHUNK_BYTES = 64 * 1024
 
 Sink = Callable[[bytes], object]
+IsDone = Callable[[], bool]
 
 
 class Source(Protocol):
-    """What a process gets as its stdin."""
+    """The bytes for a process's stdin."""
 
     def read(self, size: int = -1, /) -> bytes:
         """The next `size` bytes; fewer at the end."""
 
 
 class Process:
-    """A child in a session of its own, so that no terminal reaches it and it can ask nobody.
+    """A child process in a session of its own, without a terminal that could ask questions.
 
-    To be used in a `with`, which closes the pipes and leaves the process itself as it is.
+    Use it in a `with`, which closes the pipes and does not end the process.
     """
+
+    complaint = ""
 
     def __init__(
         self,
@@ -37,7 +40,7 @@ class Process:
         stdin: Source | None = None,
         env: Mapping[str, str] | None = None,
     ) -> None:
-        """Starts `argv`; raises OSError. `env`: what is added to our own environment."""
+        """Starts `argv`; raises OSError. `env` is added to this process's environment."""
         self._stdin, self._unsent = stdin, b""
         self._process = subprocess.Popen(
             argv,
@@ -67,28 +70,28 @@ class Process:
                 with contextlib.suppress(OSError):
                     pipe.close()
 
-    def finish(self, deadline: float, is_done: Callable[[], bool] = lambda: False) -> int | None:
-        """The return code, once both outputs have ended; None when `is_done` says so before that.
+    def finish(self, deadline: float, is_done: IsDone = lambda: False) -> int | None:
+        """The return code after both outputs have ended, or None as soon as `is_done`.
 
-        Raises TimeoutError at `deadline` (of the monotonic clock), and what the sinks raise.
+        Raises TimeoutError at `deadline` (monotonic clock), and what the sinks raise.
         """
         while self._open.get_map():
             if is_done():
                 return None
-            for key, _ in self._open.select(_left_s(deadline)):
+            for key, _ in self._open.select(remaining_s(deadline)):
                 if key.fileobj is self._process.stdin:
                     self._feed(self._process.stdin)
-                elif data := os.read(key.fd, _CHUNK_BYTES):
+                elif data := os.read(key.fd, CHUNK_BYTES):
                     key.data(data)
                 else:
                     self._open.unregister(key.fileobj)
         try:
-            return self._process.wait(_left_s(deadline))
+            return self._process.wait(remaining_s(deadline))
         except subprocess.TimeoutExpired:
             raise TimeoutError from None
 
     def end(self, grace_s: float = 0.0) -> None:
-        """Ends this process, but none that it started; `grace_s`: so long it may end by itself."""
+        """Ends this process, but not its children. It may end by itself within `grace_s`."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(grace_s)
         self._process.kill()
@@ -96,21 +99,22 @@ class Process:
 
     def _feed(self, pipe: IO[bytes]) -> None:
         assert self._stdin
-        self._unsent = self._unsent or self._stdin.read(_CHUNK_BYTES)
+        self._unsent = self._unsent or self._stdin.read(CHUNK_BYTES)
         try:
             if self._unsent:
                 self._unsent = self._unsent[os.write(pipe.fileno(), self._unsent) :]
                 return
         except BlockingIOError:
             return
-        except BrokenPipeError:  # it ended without reading all; its return code says why
+        except BrokenPipeError:  # the process ended early; its return code says why
             pass
         self._open.unregister(pipe)
         pipe.close()
 
 
-def _left_s(deadline: float) -> float:
-    left_s = deadline - time.monotonic()
-    if left_s <= 0:
+def remaining_s(deadline: float) -> float:
+    """Seconds until `deadline` of the monotonic clock. Raises TimeoutError when it has passed."""
+    remaining = deadline - time.monotonic()
+    if remaining <= 0:
         raise TimeoutError
-    return left_s
+    return remaining

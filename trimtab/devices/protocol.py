@@ -119,6 +119,11 @@ class Device(Protocol):
         ...
 
     @property
+    def connection(self) -> str:
+        """The client of the connection and why it was chosen; "" if there is no choice."""
+        ...
+
+    @property
     def sysfs(self) -> str:
         """Where its kernel tells of processors and heat: /sys, or what stands in for it."""
         ...

@@ -109,6 +109,7 @@ class ShellDevice(ABC):
 
     sysfs = facts.SYSFS
     lease_folder = ""
+    connection = ""
 
     def __init__(
         self, name: str, directory: str, *, is_emulated: bool = False, packs: bool = False

@@ -25,7 +25,7 @@ from trimtab.results import records
 from trimtab.results.records import Record, Status
 from trimtab.results.summary import summarize
 
-pytestmark = pytest.mark.device
+pytestmark = [pytest.mark.device, pytest.mark.usefixtures("each_client")]
 
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 LAUNCHES = 4

@@ -21,7 +21,7 @@ from trimtab.devices.control import Control, lease
 from trimtab.results import records
 from trimtab.results.records import Status
 
-pytestmark = pytest.mark.device
+pytestmark = [pytest.mark.device, pytest.mark.usefixtures("each_client")]
 
 ROOT = Path(__file__).resolve().parents[3]
 LEASE_S = 4

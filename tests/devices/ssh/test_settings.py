@@ -2,62 +2,18 @@
 
 from __future__ import annotations
 
-import getpass
-import os
-import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.devices.conftest import SshServer, make_key, require
+from tests.devices.conftest import SshServer, make_key
+from tests.devices.ssh.conftest import Home, port_reached, stop
 from trimtab.devices import find_device
 from trimtab.errors import DeviceError, DeviceRefusedError, DeviceUnreachableError, HostKeyError
 
-pytestmark = pytest.mark.device
-
-DEFINITION = "doc = 'x'\ntransport = 'ssh'\ntoolchain = 'host'\nhost = 'alias'\n"
-
-
-class Home:
-    """A home folder whose .ssh holds what a test says."""
-
-    def __init__(self, folder: Path, config: Path) -> None:
-        self.ssh = folder / ".ssh"
-        self.ssh.mkdir(parents=True, mode=0o700)
-        (config / "devices").mkdir(parents=True)
-        (config / "devices" / "board1.toml").write_text(DEFINITION)
-        self.known_hosts = self.ssh / "known_hosts"
-
-    def write(self, text: str, name: str = "config") -> None:
-        (self.ssh / name).write_text(text)
-
-    def knows(self, server: SshServer, name: str = "") -> None:
-        """As after a first login by ssh."""
-        with self.known_hosts.open("a") as file:
-            file.write(f"{name or f'[127.0.0.1]:{server.port}'} {server.host_key.read_text()}")
-
-    def host(self, name: str, server: SshServer, *lines: str) -> str:
-        """The lines for one host in a configuration."""
-        own = [f"HostName 127.0.0.1\nPort {server.port}\nIdentityFile {server.client_key}\n"]
-        own += [f"User {getpass.getuser()}\nUserKnownHostsFile {self.known_hosts}\n"]
-        return "".join([f"Host {name}\n", *own, *(f"{line}\n" for line in lines)])
-
-
-@pytest.fixture
-def home(tmp_path: Path, config: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
-    """Ours in place of the user's; no agent."""
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
-    return Home(tmp_path / "home", config)
-
-
-def port_reached() -> int:
-    """Connects to the device; the port of the server that it came to."""
-    with find_device("board1").open() as device:
-        words = ["sh", "-c", "echo $SSH_CONNECTION"]
-        return int(device.run(words, timeout_s=30).stdout.split()[3])
+pytestmark = [pytest.mark.device, pytest.mark.usefixtures("each_client")]
 
 
 def test_an_alias_is_all_that_a_definition_needs(home: Home, sshd: SshServer) -> None:
@@ -79,13 +35,12 @@ def test_what_a_definition_says_comes_before_the_configuration(
 ) -> None:
     home.write(home.host("alias", sshd).replace(str(sshd.port), "9").replace("client", "absent"))
     home.knows(sshd)
-    more = f"port = {sshd.port}\nkey = '{sshd.client_key}'\n"
-    (config / "devices" / "board1.toml").write_text(DEFINITION + more)
+    home.define(config, f"port = {sshd.port}", f"key = '{sshd.client_key}'")
     assert port_reached() == sshd.port
 
 
 def test_another_configuration_may_be_named(home: Home, config: Path, sshd: SshServer) -> None:
-    (config / "devices" / "board1.toml").write_text(DEFINITION + "config = 'lab/ssh'\n")
+    home.define(config, "config = 'lab/ssh'")
     with pytest.raises(DeviceError, match="lab/ssh does not exist"):
         port_reached()
     (config / "devices" / "lab").mkdir()
@@ -119,11 +74,6 @@ def test_a_pinned_key_bars_new_ones_of_other_types(
         find_device("board1").open(trust_new=True).__enter__()
 
 
-def stop(server: SshServer) -> None:
-    os.kill(server.pid, signal.SIGTERM)
-    os.waitpid(server.pid, 0)
-
-
 def test_a_chain_of_hosts_is_passed(
     home: Home, sshd: SshServer, start_sshd: Callable[..., SshServer]
 ) -> None:
@@ -137,13 +87,13 @@ def test_a_chain_of_hosts_is_passed(
     assert f"target 127.0.0.1 port {sshd.port}" in (far.folder / "log").read_text()
 
 
-def test_an_unknown_host_on_the_way_is_told_from_the_device(
+def test_an_unknown_jump_host_is_named_as_such(
     home: Home, sshd: SshServer, start_sshd: Callable[..., SshServer]
 ) -> None:
     jump = home.host("jump", start_sshd())
     home.write(jump + home.host("alias", sshd, "ProxyJump jump"))
     home.knows(sshd)
-    with pytest.raises(HostKeyError, match="on the way"):
+    with pytest.raises(HostKeyError, match="jump host"):
         find_device("board1").open(trust_new=True).__enter__()
 
 
@@ -164,22 +114,10 @@ def test_a_proxy_command_that_fails_is_unreachable(home: Home, sshd: SshServer) 
 
 
 @pytest.fixture
-def agent(
-    home: Home, sshd: SshServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[None]:
-    """An agent that holds a key of no use, and the one of the server."""
-    socket = tmp_path / "agent"
-    process = subprocess.Popen(
-        [require("ssh-agent", "openssh-client"), "-D", "-a", socket], stdout=subprocess.DEVNULL
-    )
-    monkeypatch.setenv("SSH_AUTH_SOCK", str(socket))
-    while not socket.exists():
-        assert process.poll() is None
+def agent(empty_agent: None, sshd: SshServer, tmp_path: Path) -> None:
+    """An agent that holds a useless key and the key of the server."""
     for key in (make_key(tmp_path / "useless"), sshd.client_key):
         subprocess.run(["ssh-add", "-q", key], check=True)
-    yield
-    process.terminate()
-    process.wait()
 
 
 @pytest.mark.usefixtures("agent")
@@ -191,23 +129,6 @@ def test_an_agent_has_the_key(home: Home, sshd: SshServer, tmp_path: Path) -> No
     home.write(text.replace(str(sshd.client_key), f"{tmp_path}/useless") + "IdentitiesOnly yes\n")
     with pytest.raises(DeviceRefusedError, match="authentication"):
         port_reached()
-
-
-def test_certificates_stand_for_users_and_hosts(
-    home: Home, start_sshd: Callable[..., SshServer], tmp_path: Path
-) -> None:
-    authority, mine = make_key(tmp_path / "ca"), make_key(tmp_path / "mine")
-    sign = ["ssh-keygen", "-q", "-s", str(authority), "-I", "test"]
-    subprocess.run([*sign, "-n", getpass.getuser(), f"{mine}.pub"], check=True)
-    server = start_sshd()
-    stop(server)
-    subprocess.run([*sign, "-h", "-n", "127.0.0.1", server.host_key], check=True)
-    certificate = server.host_key.with_name("host-cert.pub")
-    start_sshd(f"TrustedUserCAKeys {authority}.pub", f"HostCertificate {certificate}", again=server)
-    home.write(home.host("alias", server).replace(str(server.client_key), str(mine)))
-    public = (tmp_path / "ca.pub").read_text()
-    home.known_hosts.write_text(f"@cert-authority [127.0.0.1]:{server.port} {public}")
-    assert port_reached() == server.port
 
 
 def test_what_is_wrong_in_the_configuration_is_named(home: Home, sshd: SshServer) -> None:

@@ -20,7 +20,7 @@ from tests.unit import disks
 from trimtab.bench.jobs import Settings
 from trimtab.bench.protocol import measure
 from trimtab.devices import find_device, ssh
-from trimtab.devices.ssh import openssh
+from trimtab.devices.ssh import client
 from trimtab.errors import (
     DeviceError,
     DeviceFullError,
@@ -32,7 +32,7 @@ from trimtab.progress import SILENT
 from trimtab.results import records
 from trimtab.results.records import Status
 
-pytestmark = pytest.mark.device
+pytestmark = [pytest.mark.device, pytest.mark.usefixtures("each_client")]
 
 
 def connect(name: str, *, trust_new: bool = False) -> None:
@@ -144,7 +144,7 @@ def test_a_name_that_does_not_resolve_is_unreachable(sshd: SshServer, config: Pa
 def test_a_server_that_does_not_speak_ssh_is_unreachable(
     sshd: SshServer, config: Path, monkeypatch: pytest.MonkeyPatch, greeting: bytes
 ) -> None:
-    monkeypatch.setitem(openssh._OPTIONS, "ConnectTimeout", 1)
+    monkeypatch.setattr(client, "CONNECT_S", 1)
     with socket.create_server(("127.0.0.1", 0)) as server:
         sshd.define(config, "board1", port=server.getsockname()[1])
         answer = threading.Thread(target=lambda: server.accept()[0].sendall(greeting))

@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import paramiko
 import pytest
 
 from tests.devices.conftest import SshServer
 from tests.devices.ssh.test_transport import kill_sessions
 from trimtab.devices import Device, find_device, remote, shell, ssh
-from trimtab.devices.ssh import openssh
+from trimtab.devices.ssh import client
+from trimtab.devices.ssh.openssh import OpenSshClient
 from trimtab.errors import (
     DeviceError,
     DeviceOutputError,
@@ -25,7 +27,7 @@ from trimtab.errors import (
     RunnerError,
 )
 
-pytestmark = pytest.mark.device
+pytestmark = [pytest.mark.device, pytest.mark.usefixtures("each_client")]
 
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
@@ -171,7 +173,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def test_a_frozen_connection_ends(server: SshServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(openssh._OPTIONS, "ServerAliveInterval", 1)
+    monkeypatch.setattr(client, "ALIVE_S", 1)
     with find_device("board1").open(trust_new=True) as device:
         started = time.monotonic()
         with frozen(server), pytest.raises(DeviceUnreachableError, match="not responding"):
@@ -195,17 +197,25 @@ def test_a_time_out_over_a_frozen_connection_claims_no_kill(
 
 def test_nothing_is_left_of_a_connection(device: Device, server: SshServer) -> None:
     assert isinstance(device, ssh.SshDevice)
-    folder = device._folder
-    assert folder
-    assert (folder / "s").exists()
+    connection = device._client
+    folder = connection._folder if isinstance(connection, OpenSshClient) else None
+    assert folder is None or (folder / "s").exists()
     device.__exit__()
-    assert not folder.exists()
+    assert folder is None or not folder.exists()
     deadline = time.monotonic() + 5
-    while descendants(server.pid) and time.monotonic() < deadline:
+    while (descendants(server.pid) or threads()) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert descendants(server.pid) == []
+    assert threads() == []
 
 
+def threads() -> list[threading.Thread]:
+    """The threads of paramiko's connections."""
+    running = threading.enumerate()
+    return [t for t in running if isinstance(t, paramiko.Transport) or "_watch" in t.name]
+
+
+@pytest.mark.parametrize("each_client", ["openssh"], indirect=True)  # paramiko needs no session
 def test_no_command_begins_before_the_session_of_the_connection_itself(
     start_sshd: Callable[..., SshServer], config: Path, tmp_path: Path
 ) -> None:

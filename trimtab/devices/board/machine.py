@@ -24,6 +24,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Literal
 
 from trimtab import cores, files, paths
 from trimtab.devices import ssh
@@ -124,6 +125,7 @@ class BoardOptions:
     """The transport's keys in a device's file."""
 
     arch: str
+    client: Literal["openssh", "paramiko", ""] = ""
 
 
 class BoardDevice(SshDevice):
@@ -135,7 +137,8 @@ def create(definition: DeviceDefinition, *, trust_new: bool) -> BoardDevice:
 
     Raises `DeviceUnreachableError` when the board is not up.
     """
-    arch = definition.read_options(BoardOptions).arch
+    options = definition.read_options(BoardOptions)
+    arch = options.arch
     state = status(arch)
     if state is None:
         raise DeviceUnreachableError(
@@ -150,7 +153,7 @@ def create(definition: DeviceDefinition, *, trust_new: bool) -> BoardDevice:
         known_hosts=_folder(arch) / "known_hosts",
         config=Path(os.devnull),
     )
-    return BoardDevice(definition.name, "trimtab", address, is_emulated=True)
+    return BoardDevice(definition.name, "trimtab", address, client=options.client, is_emulated=True)
 
 
 def _machine(arch: str) -> board_image.Machine:

@@ -1,5 +1,7 @@
-"""Transport `ssh`: a board with an SSH server."""
+"""Transport `ssh`: a board with an SSH server, through paramiko or through OpenSSH's client."""
 
-from trimtab.devices.ssh.openssh import PROGRAMS, Address, SshDevice, create, own_config
+from trimtab.devices.ssh.address import Address, own_config
+from trimtab.devices.ssh.choice import PROGRAMS
+from trimtab.devices.ssh.transport import SshDevice, create
 
 __all__ = ["PROGRAMS", "Address", "SshDevice", "create", "own_config"]

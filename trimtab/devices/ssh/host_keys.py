@@ -1,24 +1,49 @@
-"""Pinned SSH host keys: one known-hosts file per device, ours alone."""
+"""Known SSH host keys: the user's known_hosts files, and one file of pinned keys per device."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import hashlib
+import hmac
 import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from trimtab import files, paths
 from trimtab.errors import DeviceError, HostKeyError
 
+CERT_AUTHORITY, REVOKED = "@cert-authority", "@revoked"
+
+
+@dataclass(frozen=True)
+class KnownKey:
+    """One line of a known_hosts file that applies to a host.
+
+    `marker`: "", `@cert-authority` or `@revoked`. `type`: of the key, such as `ssh-ed25519`.
+    """
+
+    file: Path
+    line: int
+    marker: str
+    type: str
+    key: bytes
+
+    @property
+    def place(self) -> str:
+        """FILE:LINE."""
+        return f"{self.file}:{self.line}"
+
 
 def known_hosts_file(device: str) -> Path:
-    """Where the keys of `device` are pinned, in OpenSSH's known_hosts format."""
+    """The file of pinned keys of `device`, in OpenSSH's known_hosts format."""
     return paths.config() / "known_hosts" / device
 
 
 def pin(file: Path, host: str, key: str) -> None:
-    """Adds `key` (`TYPE BASE64`) as that of `host`; the file is replaced as a whole."""
+    """Adds `key` (`TYPE BASE64`) as a key of `host`; replaces the file as a whole."""
     with files.access(file, error=DeviceError):
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     before = "".join(f"{line}\n" for line in _lines(file))
@@ -26,52 +51,129 @@ def pin(file: Path, host: str, key: str) -> None:
 
 
 def is_pinned(file: Path, host: str) -> bool:
-    """Whether any key of `host` (`[NAME]:PORT` but for port 22) is in `file`."""
+    """Whether `file` has any key of `host` (`[NAME]:PORT` unless the port is 22)."""
     return any(host in line.partition(" ")[0].split(",") for line in _lines(file))
 
 
-def refusal(device: str, log: str) -> HostKeyError | None:
-    """The error for a host key that OpenSSH's client refused, by what it wrote at DEBUG1; None when
-    that was not it.
+def find(known_hosts: Iterable[Path], host: str) -> list[KnownKey]:
+    """The lines of known_hosts files that apply to `host`, hashed names and patterns included.
+
+    Unreadable files and malformed lines are skipped, as OpenSSH does.
     """
-    offered = re.search(r"^debug1: Server host key: (\S+ \S+)", log, re.M)
-    if "REMOTE HOST IDENTIFICATION HAS CHANGED" in log or "REVOKED HOST KEY" in log:
-        known = re.search(r"^Offending \S+ key in (.+):(\d+)", log, re.M)
-        file, pinned = (
-            (known[1], _fingerprint(Path(known[1]), int(known[2]))) if known else ("", "")
-        )
-        return HostKeyError(
-            f"the host key changed: pinned {pinned or 'another'}, "
-            f"offered {offered[1] if offered else 'another'}; someone may be in between",
-            where=device,
-            hint=f"if the device was installed anew, remove {file or 'its line of known_hosts'} "
-            "and use --trust-new once",
-        )
-    if "Host key verification failed" not in log:
-        return None
-    unknown = re.search(r"^No \S+ host key is known for (\S+)", log, re.M)
-    if unknown and offered:
-        return HostKeyError(
-            f"unknown host key {offered[1]}",
-            where=f"{device} ({unknown[1]})",
-            hint="compare it with the output of `ssh-keygen -lf "
-            "/etc/ssh/ssh_host_ed25519_key.pub` on the device, then use --trust-new once",
-        )
+    keys = []
+    for file in known_hosts:
+        try:
+            lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError:
+            continue
+        for number, line in enumerate(lines, 1):
+            words = line.split()
+            marker = words.pop(0) if words and words[0].startswith("@") else ""
+            if len(words) < 3 or words[0].startswith("#") or not _applies(words[0], host):
+                continue
+            try:
+                key = base64.b64decode(words[2], validate=True)
+            except binascii.Error:
+                continue
+            keys.append(KnownKey(file, number, marker, words[1], key))
+    return keys
+
+
+def judge(known: Sequence[KnownKey], key_type: str, key: bytes, where: str) -> bool:
+    """Whether `key`, which a server offers, is among the `known` keys of its host.
+
+    False if no key of its type is known. Raises `HostKeyError` for a revoked or changed key.
+    """
+    for line in known:
+        if line.marker == REVOKED and line.key == key:
+            raise _changed(where, f"{line.place} revokes", fingerprint(key), line.place)
+    plain = [line for line in known if not line.marker]
+    if any(line.key == key for line in plain):
+        return True
+    for line in plain:
+        if line.type == key_type:
+            raise _changed(where, fingerprint(line.key), fingerprint(key), str(line.file))
+    return False
+
+
+def unknown(where: str, host: str, key_fingerprint: str) -> HostKeyError:
+    """The error for a device whose key is not known yet."""
     return HostKeyError(
-        "unknown host key of a host on the way (ProxyJump)",
-        where=device,
-        hint="log in there by `ssh` once: hosts on the way are known by your own known_hosts",
+        f"unknown host key {key_fingerprint}",
+        where=f"{where} ({host})",
+        hint="compare it with the output of `ssh-keygen -lf "
+        "/etc/ssh/ssh_host_ed25519_key.pub` on the device, then use --trust-new once",
     )
 
 
-def _fingerprint(file: Path, number: int) -> str:
-    """As OpenSSH shows it, of the key in a line of a known-hosts file."""
+def unknown_jump_host(where: str) -> HostKeyError:
+    """The error for a jump host whose key is not known."""
+    return HostKeyError(
+        "unknown host key of a jump host (ProxyJump)",
+        where=where,
+        hint="log in there by `ssh` once: jump hosts must be in your own known_hosts",
+    )
+
+
+def refusal(where: str, log: str) -> HostKeyError | None:
+    """The error for a host key that OpenSSH's client refused, from its log at level DEBUG1.
+
+    None if the log shows another problem.
+    """
+    offered = re.search(r"^debug1: Server host key: \S+ (\S+)", log, re.M)
+    if "REMOTE HOST IDENTIFICATION HAS CHANGED" in log or "REVOKED HOST KEY" in log:
+        offending = re.search(r"^Offending \S+ key in (.+):(\d+)", log, re.M)
+        file = offending[1] if offending else ""
+        pinned = _fingerprint_at(Path(file), int(offending[2])) if offending else ""
+        return _changed(where, pinned, offered[1] if offered else "", file)
+    if "Host key verification failed" not in log:
+        return None
+    host = re.search(r"^No \S+ host key is known for (\S+)", log, re.M)
+    if host and offered:
+        return unknown(where, host[1], offered[1])
+    return unknown_jump_host(where)
+
+
+def fingerprint(key: bytes) -> str:
+    """The fingerprint of a public key, as OpenSSH prints it."""
+    return "SHA256:" + base64.b64encode(hashlib.sha256(key).digest()).decode().rstrip("=")
+
+
+def _changed(where: str, pinned: str, offered: str, file: str) -> HostKeyError:
+    return HostKeyError(
+        f"the host key changed: pinned {pinned or 'another'}, offered {offered or 'another'}; "
+        "the connection may be intercepted",
+        where=where,
+        hint=f"if the device was installed anew, remove {file or 'its line of known_hosts'} "
+        "and use --trust-new once",
+    )
+
+
+def _applies(names: str, host: str) -> bool:
+    """Whether the first field of a line applies to `host`: names, patterns, or one hashed name."""
+    if names.startswith("|1|"):
+        _, _, salt, digest = (*names.split("|"), "", "")[:4]
+        try:
+            expected = hmac.digest(base64.b64decode(salt), host.encode(), "sha1")
+            return hmac.compare_digest(base64.b64decode(digest), expected)
+        except binascii.Error:
+            return False
+    matches = False
+    for pattern in names.split(","):
+        escaped = pattern.replace("[", "[[]")  # of the patterns, only * and ? are OpenSSH's
+        if escaped.startswith("!") and fnmatchcase(host, escaped[1:]):
+            return False
+        matches = matches or fnmatchcase(host, escaped)
+    return matches
+
+
+def _fingerprint_at(file: Path, number: int) -> str:
     try:
         words = _lines(file)[number - 1].split()
         key = base64.b64decode(words[words[0].startswith("@") :][2], validate=True)
     except (IndexError, binascii.Error):
         return ""
-    return "SHA256:" + base64.b64encode(hashlib.sha256(key).digest()).decode().rstrip("=")
+    return fingerprint(key)
 
 
 def _lines(file: Path) -> list[str]:

@@ -1,0 +1,60 @@
+"""What both SSH clients share: the protocol that they implement, and its time limits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from trimtab.devices.process import Sink, Source
+from trimtab.devices.remote import RunningCommand
+from trimtab.errors import DeviceRefusedError
+
+CONNECT_S = 10  # for TCP and the handshake with one host, if the configuration sets no limit
+ROUTE_S = 30  # for jump hosts, or a proxy program, in addition
+ALIVE_S = 5  # silence after which the server is asked for a sign of life
+ALIVE_COUNT = 3  # unanswered questions after which the link counts as frozen
+CLOSE_S = 2.0
+
+
+class SshClient(Protocol):
+    """One connection to an SSH server; each command is a session of its own in it."""
+
+    def connect(self) -> None:
+        """Connects and authenticates. Raises the `DeviceError` that says why it cannot."""
+
+    def disconnect(self) -> None:
+        """Closes the connection. Harmless if there is none."""
+
+    def start(
+        self, script: str, stdout: Sink, stderr: Sink, stdin: Source | None
+    ) -> RunningCommand:
+        """Starts a script in the login shell of the server."""
+
+    def failure(self) -> str | None:
+        """Why the connection broke, None if it still stands."""
+
+
+def refused(where: str, reason: str) -> DeviceRefusedError:
+    """The error of a server that accepts no key."""
+    return DeviceRefusedError(
+        f"authentication failed: {reason}",
+        where=where,
+        hint="`ssh` alone must get in without a password: put your public key there with "
+        "ssh-copy-id, and set `user` and `key` in the device's definition (a key with a "
+        "passphrase must be in ssh-agent)",
+    )
+
+
+def wants_a_person(where: str, methods: Sequence[str], accepts_key: bool) -> DeviceRefusedError:
+    """The error of a server that asks for a method which needs a person, such as a password.
+
+    `accepts_key`: it asks in addition to a key.
+    """
+    wants = ", ".join(methods) or "a method that trimtab does not have"
+    first = "the server accepts the key and then asks for" if accepts_key else "it asks for"
+    return DeviceRefusedError(
+        f"authentication failed: {first} {wants}, which only a person can answer",
+        where=where,
+        hint="let this login in by a public key alone (AuthenticationMethods publickey in the "
+        "server's sshd_config)",
+    )
