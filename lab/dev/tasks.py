@@ -22,7 +22,9 @@ def engine(_: Context) -> None:
     }
 )
 def lint(_: Context, tidy: bool = True, deep: bool = False) -> None:
-    """Check formatting, lint and types of the Python and C++ sources."""
+    """Check formatting, lint, types and words of the sources and pages."""
+    import sys
+
     from lab.dev import cpp, shell
 
     checks = {
@@ -30,6 +32,7 @@ def lint(_: Context, tidy: bool = True, deep: bool = False) -> None:
         "ruff check": [shell.tool("ruff"), "check", "--quiet", "."],
         "mypy": [shell.tool("mypy"), "--no-error-summary"],
         "clang-format": [shell.tool("clang-format"), "--dry-run", "--Werror", *cpp.sources()],
+        "words": [sys.executable, "-P", "-m", "lab.dev.words"],
     }
     codes = {name: shell.run(argv) for name, argv in checks.items()}
     if tidy:
