@@ -1,8 +1,8 @@
-"""How far a program's results are from those of the float32 program: the figures, what is asked of
-them, and what a search among precisions found.
+"""Accuracy of a program relative to its float32 program, accuracy budgets, and the result of a
+search among precisions.
 
-    asked = demands("top1 >= 99 %, error <= 0.05")
-    all(demand.holds(accuracy) for demand in asked)
+    budget = parse_budget("top1 >= 99 %, error <= 0.05")
+    all(bound.holds(accuracy) for bound in budget)
 
 Uses the standard library only.
 """
@@ -19,13 +19,14 @@ from trimtab.errors import UsageError
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Over all outputs of `samples` samples: `max_error` and `mean_error`, absolute, as shares of
-    the largest magnitude of that output in float32; `cosine` of the angle between outputs, the
-    mean; `top1`: in how many samples the largest element of the first output is the same, None
-    where that output is no row of scores. `noise`: the energy of errors, as a share of that of an
-    output's deviations from their mean, of the output where it is most (the inverse of its
-    signal-to-noise ratio); None in records that are older than this figure. `is_seeded`: the
-    samples were seeded noise, which tells little of real data.
+    """Deviation from the float32 program over all outputs of `samples` samples.
+
+    `max_error`, `mean_error`: absolute errors relative to the largest magnitude of the output in
+    float32. `cosine`: mean cosine similarity of the outputs. `top1`: share of the samples in which
+    the largest element of the first output is the same, or None if that output is not a row of
+    scores. `noise`: energy of the errors relative to the variance of the output, for the output
+    with the largest ratio (the inverse of its signal-to-noise ratio); None in records from before
+    this figure. `is_seeded`: the samples were seeded noise, which says little about real data.
     """
 
     samples: int
@@ -37,7 +38,7 @@ class Accuracy:
     is_seeded: bool = False
 
     def rows(self) -> list[tuple[str, str]]:
-        """What each figure is called, and the figure, as people read them."""
+        """The name and the formatted value of each figure."""
         samples = f"{self.samples} of seeded noise" if self.is_seeded else str(self.samples)
         rows = [
             ("samples compared with float32", samples),
@@ -51,19 +52,19 @@ class Accuracy:
 
     @staticmethod
     def of(record: Mapping[str, Any]) -> Accuracy:
-        """From what `dataclasses.asdict` made of one; other keys do not count."""
-        known = {field.name for field in fields(Accuracy)}
-        return Accuracy(**{name: value for name, value in record.items() if name in known})
+        """Reads the dictionary that `dataclasses.asdict` makes; unknown keys are ignored."""
+        names = {field.name for field in fields(Accuracy)}
+        return Accuracy(**{name: value for name, value in record.items() if name in names})
 
 
-# What may be asked for: the figure, and whether less of it is better.
-_ASKED = {
+# Name in a budget -> the figure and the direction of its bound.
+_FIGURES = {
     "top1": ("top1", ">="),
     "error": ("max_error", "<="),
     "cosine": ("cosine", ">="),
     "noise": ("noise", "<="),
 }
-_DEMAND = re.compile(r"\s*(\w+)\s*(>=|<=)\s*([\d.]+(?:e-?\d+)?)\s*(%?)\s*", re.ASCII)
+_BOUND = re.compile(r"\s*(\w+)\s*(>=|<=)\s*([\d.]+(?:e-?\d+)?)\s*(%?)\s*", re.ASCII)
 _HINT = (
     'write it as "top1 >= 99 %", "error <= 0.02", "cosine >= 0.999" or "noise <= 0.01 %", or '
     "several with commas"
@@ -71,60 +72,62 @@ _HINT = (
 
 
 @dataclass(frozen=True)
-class Demand:
-    """A bound on a figure of `Accuracy`: `top1` or `cosine` from below, `error` (the largest one)
-    or `noise` from above.
+class AccuracyBound:
+    """A bound on one figure of `Accuracy`: a minimum of `top1` or `cosine`, a maximum of `error`
+    (`max_error`) or `noise`.
     """
 
-    what: str
+    figure: str
     bound: float
 
-    def holds(self, found: Accuracy) -> bool:
-        """Whether the figure keeps the bound.
+    def holds(self, accuracy: Accuracy) -> bool:
+        """Whether the figure is within the bound.
 
-        UsageError for top1 of a network whose first output is no row of scores.
+        UsageError for top1 of a network whose first output is not a row of scores.
         """
-        figure, sign = _ASKED[self.what]
-        value = getattr(found, figure)
+        attribute, sign = _FIGURES[self.figure]
+        value = getattr(accuracy, attribute)
         if value is None:
             raise UsageError(
-                "the first output is no row of scores, so it has no top1",
+                "the first output is not a row of scores, so it has no top1",
                 where=f"budget {self}",
-                hint='ask for "error <= 0.02" or "cosine >= 0.999"',
+                hint='use "error <= 0.02" or "cosine >= 0.999"',
             )
         return bool(value <= self.bound) if sign == "<=" else bool(value >= self.bound)
 
     def __str__(self) -> str:
-        return f"{self.what} {_ASKED[self.what][1]} {self.bound:g}"
+        return f"{self.figure} {_FIGURES[self.figure][1]} {self.bound:g}"
 
 
-def demands(text: str) -> tuple[Demand, ...]:
-    """ "top1 >= 99 %" -> (Demand("top1", 0.99),); UsageError for what cannot be read or kept."""
-    found = []
+def parse_budget(text: str) -> tuple[AccuracyBound, ...]:
+    """Parses "top1 >= 99 %" to (AccuracyBound("top1", 0.99),); UsageError for a malformed budget or
+    a bound outside of 0 to 1.
+    """
+    bounds = []
     for part in text.split(","):
-        match = _DEMAND.fullmatch(part)
+        match = _BOUND.fullmatch(part)
         try:
             number = float(match[3]) if match else None
         except ValueError:
             number = None
-        if match is None or number is None or match[1] not in _ASKED:
-            raise UsageError(f"the budget {text!r} cannot be read", hint=_HINT)
-        sign, bound = _ASKED[match[1]][1], number / 100 if match[4] else number
+        if match is None or number is None or match[1] not in _FIGURES:
+            raise UsageError(f"malformed budget {text!r}", hint=_HINT)
+        sign, bound = _FIGURES[match[1]][1], number / 100 if match[4] else number
         if match[2] != sign:
             raise UsageError(f"{match[1]} is bounded with {sign}: {part.strip()!r}", hint=_HINT)
         if not 0 <= bound <= 1:
             raise UsageError(
                 f"{match[1]} is between 0 and 1: {part.strip()!r}",
-                hint="write a share, or a percentage with its sign",
+                hint="write a fraction, or a percentage with its sign",
             )
-        found.append(Demand(match[1], bound))
-    return tuple(found)
+        bounds.append(AccuracyBound(match[1], bound))
+    return tuple(bounds)
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """A network in one choice of precisions: `label` says which, `integers`: how many operators
-    with weights compute on integers; `cycles`: what it takes by the planner's measure.
+class SearchCandidate:
+    """A network with one assignment of precisions. `label`: its description; `integers`: number of
+    operators with weights that compute on int8 values; `cycles`: its cost by the cost model.
     """
 
     label: str
@@ -135,9 +138,9 @@ class Candidate:
 
 @dataclass(frozen=True)
 class OperatorTradeoff:
-    """An operator with weights. `error`: the mean error of the network with it alone on integers;
-    `saved`: the cycles that the network on integers takes more without it; `precision`: what was
-    chosen.
+    """Benefit and error of int8 for one operator with weights. `error`: mean error of the network
+    if only this operator computes on int8 values; `saved`: cycles that the quantized network takes
+    more without it; `precision`: the choice.
     """
 
     name: str
@@ -148,52 +151,52 @@ class OperatorTradeoff:
 
 @dataclass(frozen=True)
 class Search:
-    """What was tried to keep a `budget`, on a machine: `chosen` is an index of `candidates`."""
+    """A search for the cheapest precisions within a `budget` on a machine. `chosen` is an index of
+    `candidates`.
+    """
 
     budget: str
     target: str
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[SearchCandidate, ...]
     chosen: int
     operators: tuple[OperatorTradeoff, ...]
 
-    def front(self) -> list[Candidate]:
-        """Those that no other is better than in both, cost and mean error (Pareto), the cheapest
-        first.
-        """
+    def front(self) -> list[SearchCandidate]:
+        """The Pareto front of cost and mean error, cheapest first."""
         ranked = sorted(self.candidates, key=lambda c: (c.cycles, c.accuracy.mean_error))
-        kept: list[Candidate] = []
+        front: list[SearchCandidate] = []
         for one in ranked:
-            if not kept or one.accuracy.mean_error < kept[-1].accuracy.mean_error:
-                kept.append(one)
-        return kept
+            if not front or one.accuracy.mean_error < front[-1].accuracy.mean_error:
+                front.append(one)
+        return front
 
     def lines(self) -> list[str]:
-        """What was chosen and why, in sentences."""
+        """The choice and its reasons, in sentences."""
         best = self.candidates[self.chosen]
-        least, most = (f(c.cycles for c in self.candidates) for f in (min, max))
-        share = best.cycles / most if most else 1.0
+        lowest, highest = (f(c.cycles for c in self.candidates) for f in (min, max))
+        share = best.cycles / highest if highest else 1.0
         floats = [one for one in self.operators if one.precision != "int8"]
         idle = [one.name for one in floats if one.saved <= 0]
         costly = [one.name for one in floats if one.saved > 0]
-        said = [
+        sentences = [
             f"{best.label}: {share:.0%} of the modeled cycles of the most expensive choice"
-            + (", and the cheapest of all" if best.cycles == least else "")
+            + (", and the cheapest of all" if best.cycles == lowest else "")
             + f", within {self.budget} ({self.target})"
         ]
         if idle:
-            said.append(f"int8 saves nothing: {', '.join(idle)}")
+            sentences.append(f"int8 saves nothing: {', '.join(idle)}")
         if costly:
-            said.append(f"int8 errs too much: {', '.join(costly)}")
-        return said
+            sentences.append(f"the error of int8 is too large: {', '.join(costly)}")
+        return sentences
 
     @staticmethod
     def of(record: Mapping[str, Any]) -> Search:
-        """From what `dataclasses.asdict` made of one."""
+        """Reads the dictionary that `dataclasses.asdict` makes."""
 
-        def candidate(row: Mapping[str, Any]) -> Candidate:
-            return Candidate(**{**row, "accuracy": Accuracy.of(row["accuracy"])})
+        def candidate(row: Mapping[str, Any]) -> SearchCandidate:
+            return SearchCandidate(**{**row, "accuracy": Accuracy.of(row["accuracy"])})
 
-        found: Sequence[Mapping[str, Any]] = record["candidates"]
+        rows: Sequence[Mapping[str, Any]] = record["candidates"]
         operators = tuple(OperatorTradeoff(**row) for row in record["operators"])
-        made = tuple(candidate(row) for row in found)
-        return Search(record["budget"], record["target"], made, record["chosen"], operators)
+        candidates = tuple(candidate(row) for row in rows)
+        return Search(record["budget"], record["target"], candidates, record["chosen"], operators)

@@ -1,9 +1,9 @@
-"""Files on their way: packed here, unpacked by a program that is on the other side already.
+"""Stream compression for transfers, decompressed by a standard program on the other side.
 
-Weights are noise but for their exponents. Of trained weights (SqueezeNet's) zstd leaves 93 % in
-f32 and 68 % in f16, at 60 MB/s and more; its slowest level leaves 93 and 65 %. gzip leaves as much
-at a tenth of that speed, LZ4 all of f32 and 83 % of f16. With the four bytes of each f32 sorted
-apart zstd would leave 86 %, but then no plain `zstd -d` makes a model of the file.
+The mantissas of weights are incompressible. For trained weights (SqueezeNet), zstd compresses to
+93 % in f32 and 68 % in f16 at 60 MB/s or more; its slowest level to 93 and 65 %. gzip reaches the
+same ratios at a tenth of the speed, LZ4 100 % of f32 and 83 % of f16. Shuffling the bytes of each
+f32 would reach 86 %, but then `zstd -d` alone could not restore the model file.
 """
 
 from __future__ import annotations
@@ -19,54 +19,56 @@ _CHUNK_BYTES = 128 * 1024
 
 
 class Compressor(Protocol):
-    """Packs a stream piece by piece."""
+    """An incremental compressor."""
 
     def compress(self, data: bytes, /) -> bytes:
-        """What is ready of the packed stream after `data`."""
+        """Adds `data` and returns the compressed bytes that are ready."""
 
     def flush(self) -> bytes:
-        """The rest of it, at the end."""
+        """Returns the remaining compressed bytes."""
 
 
 class Readable(Protocol):
-    """Something to pack."""
+    """A binary stream."""
 
     def read(self, size: int = -1, /) -> bytes:
         """The next `size` bytes; fewer at the end."""
 
 
 def zstd() -> Compressor:
-    """One frame of zstd; a checksum of all that went in stands at its end."""
+    """A zstd compressor that writes one frame with a checksum."""
     return zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compressobj()
 
 
 def gzip() -> Compressor:
-    """gzip at its fastest: slower levels leave 3 % less of f16 and nothing less of f32."""
+    """A gzip compressor at its fastest level: slower ones gain 3 % on f16 and nothing on f32."""
     return zlib.compressobj(level=1, wbits=16 + zlib.MAX_WBITS)
 
 
-# By the program that unpacks with `-dc`; the one to be preferred first.
+# By the program that decompresses with `-dc`, in order of preference.
 COMPRESSORS: Mapping[str, Callable[[], Compressor]] = {"zstd": zstd, "gzip": gzip}
 
 
 class CompressedReader:
-    """Reads as the packed form of `content`; `done_bytes` of it were read."""
+    """A stream that reads as the compressed form of `content`. `done_bytes`: compressed bytes that
+    have been read.
+    """
 
-    def __init__(self, content: Readable, packer: Compressor) -> None:
+    def __init__(self, content: Readable, compressor: Compressor) -> None:
         self._content = content
-        self._packer: Compressor | None = packer
+        self._compressor: Compressor | None = compressor
         self._ready = b""
         self.done_bytes = 0
 
     def read(self, size: int = -1, /) -> bytes:
-        """The next `size` packed bytes, or all; fewer at the end."""
+        """The next `size` compressed bytes, or all; fewer at the end."""
         pieces = [self._ready]
         length = len(self._ready)
-        while self._packer and (size < 0 or length < size):
+        while self._compressor and (size < 0 or length < size):
             data = self._content.read(_CHUNK_BYTES)
-            piece = self._packer.compress(data) if data else self._packer.flush()
+            piece = self._compressor.compress(data) if data else self._compressor.flush()
             if not data:
-                self._packer = None
+                self._compressor = None
             pieces.append(piece)
             length += len(piece)
         ready = b"".join(pieces)

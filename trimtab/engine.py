@@ -1,4 +1,4 @@
-"""The C++ engine's Python extension, or a clear error when it has not been built."""
+"""Loads the Python extension of the C++ engine, with the operators of plug-ins."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ _NAME = "trimtab._engine"
 
 
 def engine_file() -> Path:
-    """The extension's file: beside the package, but in the cache when it holds plug-ins."""
+    """The extension's file: in the package folder, or in the cache if it contains plug-ins."""
     name = f"_engine{sysconfig.get_config_var('EXT_SUFFIX')}"
-    if not (compiled := plugins.for_engine()):
+    if not (compiled_in := plugins.for_engine()):
         return paths.package() / name
-    facts = "\0".join([str(paths.root()), *(str(plugin.folder) for plugin in compiled)])
+    facts = "\0".join([str(paths.root()), *(str(plugin.folder) for plugin in compiled_in)])
     return paths.cache() / "engines" / f"{zlib.crc32(facts.encode()):08x}" / name
 
 
 def _loaded() -> ModuleType:
-    """The extension, imported once; ImportError."""
+    """The extension, imported once; ImportError if it is missing."""
     if _NAME not in sys.modules:
         spec = importlib.util.spec_from_file_location(_NAME, engine_file())
         if spec is None or spec.loader is None:
-            raise ImportError(f"{engine_file()} is no extension module")
+            raise ImportError(f"{engine_file()} is not an extension module")
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         sys.modules[_NAME] = module
@@ -55,70 +55,70 @@ if TYPE_CHECKING:
 else:
     try:
         EngineError = _loaded().EngineError
-    except ImportError:  # not built yet: `engine()` says so when somebody needs it
+    except ImportError:  # not built yet: `engine()` reports that when it is needed
 
         class EngineError(Exception):
-            """Stands in for trimtab._engine.EngineError; never raised."""
+            """Placeholder for trimtab._engine.EngineError; never raised."""
 
 
 @cache
 def engine() -> Any:
-    """The extension, with the operators of shared libraries and functions that plug-ins bring;
-    MissingRequirementError when it has not been built for this Python.
+    """The extension, with the operators that plug-ins provide in shared libraries and Python
+    functions; MissingRequirementError if it has not been built for this Python.
     """
     module = extension()
     for library in plugins.libraries():
         with plugins.isolated(library):
             load_plugin(library.folder)
-    plugins.modules("functions")  # which register themselves
+    plugins.modules("functions")  # importing a module registers its operators
     return module
 
 
 @cache
 def _load_library(path: Path) -> None:
-    _outlive(path)
+    _check_loadable(path)
     try:
         extension().load_library(str(path))
     except EngineError as e:
-        hint = "docs/run-time-plugins.md says what a shared library must hold"
+        hint = "docs/run-time-plugins.md describes the interface of a shared library"
         raise PluginError(e.args[1], hint=hint) from None
 
 
-def _outlive(path: Path) -> None:
-    """PluginError when a process that loads the library dies of it: this one shall not."""
+def _check_loadable(path: Path) -> None:
+    """PluginError if loading the library crashes a separate process."""
     script = "import ctypes, sys; ctypes.CDLL(sys.argv[1])"
     argv = [sys.executable, "-I", "-S", "-c", script, str(path)]
-    done = subprocess.run(argv, capture_output=True, check=False)
-    if done.returncode < 0:
+    result = subprocess.run(argv, capture_output=True, check=False)
+    if result.returncode < 0:
         raise PluginError(
-            f"the library crashes while it is loaded ({signal.strsignal(-done.returncode)})",
+            f"loading the library crashes ({signal.strsignal(-result.returncode)})",
             where=str(path),
-            hint="look at its constructors: they run before anything of it is called",
+            hint="check its constructors, which run while it is loaded",
         )
 
 
 def load_plugin(path: str | Path) -> None:
-    """Has the engine know the operators of a shared library, for the life of this process; once,
-    however often it is asked. PluginError when it cannot be loaded, is of another ABI, or has an
-    operator that there is already.
+    """Registers the operators of a shared library with the engine, for the life of this process;
+    repeated calls have no effect. PluginError if the library cannot be loaded, has another ABI, or
+    has an operator that exists already.
     """
     _load_library(Path(path).resolve())
 
 
 def provider_of(op_id: int) -> str:
-    """What computes an operator at run time here: the path of a library, or `file:line` of a
-    function of Python; "" for nothing.
+    """The provider of an operator at run time: the path of a shared library, `file:line` of a
+    Python function, or "" if there is none.
     """
     return str(engine().origin_of(op_id))
 
 
-def is_python(place: str) -> bool:
-    """Whether what `provider_of` says is a function of Python."""
-    return place.rpartition(":")[2].isdigit()
+def is_python(provider: str) -> bool:
+    """Whether a result of `provider_of` is a Python function."""
+    return provider.rpartition(":")[2].isdigit()
 
 
 def extension() -> Any:
-    """The extension module; MissingRequirementError when it has not been built for this Python."""
+    """The extension module; MissingRequirementError if it has not been built for this Python."""
     try:
         return _loaded()
     except ImportError as e:

@@ -1,17 +1,17 @@
-"""Every error a user can meet, each with its own exit code.
+"""All errors that a user can meet, each with its own exit code.
 
-A message says what is wrong, where, and what to do next. Foreign exceptions (OSError, subprocess,
-protobuf, ...) are turned into one of these at the border of the module that meets them; the command
-line catches `TrimtabError` in one place and prints the message without a traceback.
+A message says what is wrong, where, and what to do next. Exceptions of other libraries (OSError,
+subprocess, protobuf, ...) are converted to one of these in the module that calls the library; the
+command line catches `TrimtabError` in one place and prints the message without a traceback.
 """
 
 from __future__ import annotations
 
-_LONGEST = 4000  # characters: what a file says may be quoted, and be of any length
+_MAX_LENGTH = 4000  # characters: messages may quote files, whose text can have any length
 
 
 class TrimtabError(Exception):
-    """Base of all errors that are the user's or the environment's, not a bug."""
+    """Base of all errors that are caused by the user or the environment, not by a bug."""
 
     exit_code = 1
 
@@ -26,42 +26,42 @@ class TrimtabError(Exception):
 
 
 def _shortened(text: str) -> str:
-    left = len(text) - _LONGEST
-    return text if left <= 0 else f"{text[:_LONGEST]} ... ({left:,} more characters)"
+    excess = len(text) - _MAX_LENGTH
+    return text if excess <= 0 else f"{text[:_MAX_LENGTH]} ... ({excess:,} more characters)"
 
 
 class UsageError(TrimtabError):
-    """The command line asks for something that does not exist or does not fit together."""
+    """An argument is unknown, invalid, or does not fit the others."""
 
     exit_code = 2
 
 
 class FileAccessError(TrimtabError):
-    """The operating system refused to read or write a file: no room, no right, no such folder."""
+    """The operating system refuses to read or write a file: disk full, no permission, no folder."""
 
     exit_code = 3
 
 
 class ModelFileError(TrimtabError):
-    """A model file is missing, unreadable, or not of the format it claims."""
+    """A model file is missing, unreadable, or not in the format of its suffix."""
 
     exit_code = 10
 
 
 class ImportModelError(TrimtabError):
-    """A model file is well formed but cannot become a program."""
+    """A model file is well formed but cannot be imported."""
 
     exit_code = 11
 
 
 class UnsupportedOperatorError(ImportModelError):
-    """The model uses operators, or forms of operators, that trimtab does not have."""
+    """The model uses operators, or forms of operators, that trimtab does not support."""
 
     exit_code = 12
 
 
 class DynamicShapeError(ImportModelError):
-    """A dimension is free and no value was given for it."""
+    """A dimension is dynamic and no value was passed for it."""
 
     exit_code = 13
 
@@ -79,13 +79,13 @@ class TtmError(TrimtabError):
 
 
 class PlanError(TrimtabError):
-    """No kernel fits an operator on the target that was asked for."""
+    """No kernel fits an operator on the target, or a plan file does not fit the program."""
 
     exit_code = 16
 
 
 class CalibrationError(TrimtabError):
-    """Samples or ranges that a network is quantized with are missing, or do not fit it."""
+    """Samples or ranges for quantization are missing, or do not fit the network."""
 
     exit_code = 17
 
@@ -97,13 +97,13 @@ class ExportModelError(TrimtabError):
 
 
 class SchemaError(TrimtabError):
-    """An operator schema, isa.toml, kernel or core's file breaks the rules of its format."""
+    """An operator schema, isa.toml, a kernel or a core's file breaks the rules of its format."""
 
     exit_code = 20
 
 
 class ProfileError(TrimtabError):
-    """A profile is unknown, malformed, or lacks something a kept operator depends on."""
+    """A profile is unknown, malformed, or lacks a dependency of an operator that it includes."""
 
     exit_code = 21
 
@@ -127,25 +127,25 @@ class EmulatorError(TrimtabError):
 
 
 class BinaryFileError(TrimtabError):
-    """A file whose size is asked for is missing, or is not an ELF executable."""
+    """A file to measure the size of is missing, or is not an ELF executable."""
 
     exit_code = 25
 
 
 class BudgetError(TrimtabError):
-    """No way to build and store a network keeps within the bytes that were asked for."""
+    """No variant of a network fits the requested number of bytes."""
 
     exit_code = 26
 
 
 class PluginError(TrimtabError):
-    """A plug-in is missing, or something in it is wrong."""
+    """A plug-in is missing or invalid."""
 
     exit_code = 27
 
 
 class DeviceError(TrimtabError):
-    """A device is unknown, or something on it failed."""
+    """A device is unknown, or an operation on it failed."""
 
     exit_code = 30
 
@@ -157,31 +157,31 @@ class DeviceUnreachableError(DeviceError):
 
 
 class DeviceRefusedError(DeviceError):
-    """The device answers but refuses us: authentication, protocol."""
+    """The device answers but refuses the connection: authentication or protocol."""
 
     exit_code = 32
 
 
 class HostKeyError(DeviceError):
-    """The device's host key is unknown, or is not the pinned one."""
+    """The device's host key is unknown, or differs from the pinned one."""
 
     exit_code = 33
 
 
 class DeviceFullError(DeviceError):
-    """No room for a file on the device."""
+    """The device has no room for a file."""
 
     exit_code = 34
 
 
 class DeviceTimeoutError(DeviceError):
-    """A command on the device ran longer than it was given."""
+    """A command on the device exceeded its time limit."""
 
     exit_code = 35
 
 
 class RunnerError(DeviceError):
-    """The runner on the device reported an error, or printed what is not its protocol."""
+    """The runner on the device reported an error, or its output is not in its protocol."""
 
     exit_code = 36
 
@@ -193,19 +193,19 @@ class RunnerCrashedError(RunnerError):
 
 
 class DeviceBusyError(DeviceError):
-    """Another measurement has the device, or has taken it from this one."""
+    """Another measurement holds the lease of the device, or has taken it over."""
 
     exit_code = 38
 
 
 class DeviceRebootedError(DeviceUnreachableError):
-    """A device restarted while it was used."""
+    """The device restarted during a measurement."""
 
     exit_code = 39
 
 
 class DeviceOutputError(RunnerError):
-    """A command on the device printed without end."""
+    """A command on the device printed more than the limit."""
 
     exit_code = 45
 
@@ -223,30 +223,30 @@ class ResultError(TrimtabError):
 
 
 class TruncatedResultError(ResultError):
-    """A result file has no end marker: its run was cut off."""
+    """A result file has no end marker: its run was interrupted."""
 
     exit_code = 42
 
 
 class RegressionError(TrimtabError):
-    """A figure is worse than the committed baseline allows, or has none."""
+    """A figure is worse than the committed baseline allows, or has no baseline."""
 
     exit_code = 43
 
 
 class StalePagesError(TrimtabError):
-    """Pages of the documentation are not what the code writes."""
+    """Generated parts of the documentation differ from what the code generates."""
 
     exit_code = 44
 
 
 class SweepError(TrimtabError):
-    """Cells of a sweep failed, or none of them has a result."""
+    """Cells of a sweep failed, or no cell has a result."""
 
     exit_code = 46
 
 
 class MissingRequirementError(TrimtabError):
-    """Something the machine needs is missing (a package, a program, rights)."""
+    """The machine lacks a requirement: a package, a program or a permission."""
 
     exit_code = 50

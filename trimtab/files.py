@@ -1,12 +1,11 @@
-"""Files and folders that are there complete or not at all, and locks between processes.
+"""Atomic writes of files and folders, and locks between processes.
 
-The one way in which trimtab writes what somebody may read later. New content grows in a part beside
-the file, under a name that no other process has, and takes the file's name when it is complete. On
-any error, Ctrl-C included, the part goes away, and what was there before stays as it was.
+All files of trimtab are written through this module. New content is written to a partial file in
+the same folder, with a unique name, which is renamed when it is complete. On any error, Ctrl-C
+included, the partial file is removed and the previous file remains.
 
-What the operating system refuses becomes the `error` that the caller names, with the file and a
-`hint` of what to do. This module needs nothing but the standard library: CMake runs the code
-generator with little else.
+An OSError becomes the `error` class that the caller passes, with the path and a `hint`. This module
+uses the standard library only: CMake runs the code generator without other packages.
 """
 
 from __future__ import annotations
@@ -22,38 +21,38 @@ from pathlib import Path
 from trimtab.errors import FileAccessError, TrimtabError
 
 Error = type[TrimtabError]
-HINT = "check the path, its rights and the room on its disk"
+HINT = "check the path, its permissions and the free space of its disk"
 
 
 @contextmanager
 def access(path: Path, *, error: Error = FileAccessError, hint: str = HINT) -> Iterator[None]:
-    """Raises `error` for what the operating system refuses while `path` is written."""
+    """Converts an OSError to `error` while `path` is written."""
     try:
         yield
-    except OSError as refused:
-        reason = refused.strerror or str(refused)
-        culprit = str(refused.filename or "")
+    except OSError as os_error:
+        reason = os_error.strerror or str(os_error)
+        culprit = str(os_error.filename or "")
         if culprit and path.name not in culprit:
             reason += f": {culprit}"
-        raise error(f"cannot be written: {reason}", where=str(path), hint=hint) from refused
+        raise error(f"cannot be written: {reason}", where=str(path), hint=hint) from os_error
 
 
 class PartialFile:
-    """Where the content of a file grows: `path`, until `commit` gives it the file's name.
+    """A file that is being written: its content is at `path` until `commit` renames it.
 
-    Raises OSError: whoever uses it as it stands, and not through `replacing`, stands in `access`.
+    Methods raise OSError. Use it through `replacing`, or inside `access`.
     """
 
     def __init__(self, file: Path) -> None:
-        """Makes the file's folder. A link stays one, and what it leads to is replaced."""
-        # /dev/stdout and pipes are written to; a rename would put a file in their place.
+        """Creates the file's folder. A symbolic link is kept, and its target is replaced."""
+        # /dev/stdout and pipes are written in place: a rename would replace them by a file.
         is_device = file.exists() and not (file.is_file() or file.is_dir())
         self._file = file if is_device else Path(os.path.realpath(file))
         self._file.parent.mkdir(parents=True, exist_ok=True)
         self.path = self._file if is_device else _beside(self._file)
 
     def commit(self, *, durable: bool = False) -> None:
-        """The part becomes the file; `durable`: so that it survives a power cut from now on."""
+        """Renames the partial file to its final name. `durable`: it survives a power loss."""
         if self.path == self._file:
             return
         if durable:
@@ -63,13 +62,13 @@ class PartialFile:
             _sync(self._file.parent)
 
     def discard(self) -> None:
-        """Removes the part, unless it was kept."""
+        """Removes the partial file, unless it was committed."""
         if self.path != self._file:
             self.path.unlink(missing_ok=True)
 
 
 def check_writable(file: Path, *, error: Error = FileAccessError, hint: str = HINT) -> None:
-    """Raises `error` where `file` cannot be written: for what takes long before it writes."""
+    """Raises `error` if `file` cannot be written, before a long operation starts."""
     with access(file, error=error, hint=hint):
         if file.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(file))
@@ -87,9 +86,9 @@ def replacing(
     error: Error = FileAccessError,
     hint: str = HINT,
 ) -> Iterator[Path]:
-    """Gives the path to write in place of `file`, for programs and libraries that open it
-    themselves; it is kept at the end of the `with`. `mode`: its rights, if not the usual ones;
-    `durable`: see `PartialFile.commit`.
+    """Yields the path of a partial file, for programs and libraries that open a path themselves,
+    and renames it to `file` at the end. `mode`: its permissions; `durable`: see
+    `PartialFile.commit`.
     """
     with access(file, error=error, hint=hint):
         part = PartialFile(file)
@@ -111,7 +110,7 @@ def write_bytes(
     error: Error = FileAccessError,
     hint: str = HINT,
 ) -> None:
-    """Writes `file` anew; the options are those of `replacing`."""
+    """Replaces the content of `file`; the options are those of `replacing`."""
     with replacing(file, mode=mode, durable=durable, error=error, hint=hint) as part:
         part.write_bytes(data)
 
@@ -125,7 +124,7 @@ def write_text(
     error: Error = FileAccessError,
     hint: str = HINT,
 ) -> None:
-    """Writes `file` anew, in UTF-8."""
+    """Replaces the content of `file`, in UTF-8."""
     write_bytes(file, text.encode(), mode=mode, durable=durable, error=error, hint=hint)
 
 
@@ -137,7 +136,9 @@ def write_if_changed(
     error: Error = FileAccessError,
     hint: str = HINT,
 ) -> None:
-    """As `write_text`; an equal file keeps its time stamp, so that nothing is built again."""
+    """Like `write_text`, but a file with equal content keeps its time stamp, so that nothing is
+    rebuilt.
+    """
     with access(file, error=error, hint=hint):
         if file.is_file() and file.read_bytes() == text.encode():
             return
@@ -146,7 +147,7 @@ def write_if_changed(
 
 def sha256(file: Path) -> str:
     """The SHA-256 of a file's content, in hexadecimal digits."""
-    import hashlib  # who runs a model needs none, and OpenSSL takes its time
+    import hashlib  # loads OpenSSL, which running a model does not need
 
     with file.open("rb") as content:
         return hashlib.file_digest(content, "sha256").hexdigest()
@@ -155,8 +156,8 @@ def sha256(file: Path) -> str:
 def copy_if_changed(
     source: Path, file: Path, *, error: Error = FileAccessError, hint: str = HINT
 ) -> None:
-    """Copies with rights and time. An equal file stays; a process that has the old one mapped
-    keeps that.
+    """Copies a file with its permissions and time, unless the contents are equal. A process that
+    has mapped the old file keeps it.
     """
     if not file.is_file() or sha256(source) != sha256(file):
         with replacing(file, error=error, hint=hint) as part:
@@ -167,8 +168,8 @@ def copy_if_changed(
 def replacing_folder(
     folder: Path, *, error: Error = FileAccessError, hint: str = HINT
 ) -> Iterator[Path]:
-    """Gives an empty folder to fill, which takes the place of `folder` at the end of the `with`; a
-    link stays one, and what it leads to is replaced.
+    """Yields an empty folder to fill, which replaces `folder` at the end. A symbolic link is kept,
+    and its target is replaced.
     """
     folder = Path(os.path.realpath(folder))
     fresh, old = _beside(folder), _beside(folder)
@@ -185,16 +186,16 @@ def replacing_folder(
                     old.rename(folder)
                 raise
         finally:
-            for left_over in (fresh, old):
-                shutil.rmtree(left_over, ignore_errors=True)
+            for leftover in (fresh, old):
+                shutil.rmtree(leftover, ignore_errors=True)
 
 
 @contextmanager
 def locked(file: Path, *, error: Error = FileAccessError, hint: str = HINT) -> Iterator[None]:
-    """Waits until no other process is in a `with` of this `file`, which is for the lock alone.
+    """Holds an exclusive lock between processes; `file` is used for the lock only.
 
-    The lock ends with its process, however that ends. The file stays: who removed it would let a
-    third process in beside the second, which waits for the file that is gone.
+    The operating system releases the lock when its process ends. The file is never removed: a
+    process could then lock a new file while another still waits for the removed one.
     """
     with access(file, error=error, hint=hint):
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -205,7 +206,7 @@ def locked(file: Path, *, error: Error = FileAccessError, hint: str = HINT) -> I
 
 
 def _beside(path: Path) -> Path:
-    """A name in the same folder, so that a rename suffices, which no other process takes."""
+    """A unique name in the same folder, so that a rename is atomic."""
     return path.with_name(f".{path.name}.{os.urandom(4).hex()}.part")
 
 

@@ -1,7 +1,7 @@
-"""Cases of a plug-in's operators: what goes in, and what an independent oracle says comes out.
+"""Test cases of a plug-in's operators: inputs, and the outputs of an independent oracle.
 
-A module of a plug-in's `tests/cases/` has a list `CASES` of them, with odd sizes and every
-attribute. `./inv plugin.test` runs them here and on devices, as trimtab's own operators are run.
+A module in a plug-in's `tests/cases/` defines them as a list `CASES`, with odd sizes and every
+attribute. `./inv plugin.test` runs them on this machine and on devices, like trimtab's own cases.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class OperatorCase:
-    """One operator on one set of operands.
+    """One operator with one set of operands.
 
-    `inputs` are computed by the network, `constants` (behind them, in the order of the schema) are
-    weights. `expected` says the outputs, as arrays or as a function of all operands and the
-    attributes by name, which must not be trimtab's own code. `rtol`, `atol`: how near the results
-    must be; `atol` is relative to the largest expected value.
+    `inputs` are activations; `constants` (after them, in the order of the schema) are weights.
+    `expected`: the outputs, as arrays or as a function of all operands and the attributes by name,
+    which must not call trimtab. `rtol`, `atol`: tolerances of the results; `atol` is relative to
+    the largest expected value.
     """
 
     op: str
@@ -40,7 +40,7 @@ class OperatorCase:
     atol: float = 1e-5
 
     def program(self, name: str) -> Program:
-        """A program of this operator alone."""
+        """A program that consists of this operator only."""
         program = Program(name)
         operands = []
         for i, array in enumerate(self.inputs):
@@ -55,29 +55,28 @@ class OperatorCase:
         return program
 
     def operands(self) -> dict[str, Array]:
-        """The inputs by the names that the program has for them."""
+        """The inputs by their names in the program."""
         return {f"in{i}": array for i, array in enumerate(self.inputs)}
 
     def outputs(self) -> list[Array]:
-        """What the oracle says, in the order of the schema's outputs."""
-        found = self.expected
-        if callable(found):
-            found = found(*self.inputs, *self.constants, **self.attributes)
-        return [np.asarray(a) for a in (found if isinstance(found, list | tuple) else [found])]
+        """The expected outputs, in the order of the schema."""
+        result = self.expected
+        if callable(result):
+            result = result(*self.inputs, *self.constants, **self.attributes)
+        return [np.asarray(a) for a in (result if isinstance(result, list | tuple) else [result])]
 
-    def wrong(self, results: Sequence[Array]) -> str:
-        """How `results` differ from what is expected; "" where they agree."""
-        for i, (got, want) in enumerate(zip(results, self.outputs(), strict=True)):
-            if got.shape != want.shape:
-                return f"output {i} is {list(got.shape)}, expected {list(want.shape)}"
-            scale = max(1.0, float(np.abs(want[np.isfinite(want)]).max(initial=0)))
-            close = np.isclose(got, want, self.rtol, self.atol * scale, equal_nan=True)
+    def mismatch(self, results: Sequence[Array]) -> str:
+        """Describes how `results` differ from the expected outputs; "" if they do not."""
+        for i, (actual, expected) in enumerate(zip(results, self.outputs(), strict=True)):
+            if actual.shape != expected.shape:
+                return f"output {i} is {list(actual.shape)}, expected {list(expected.shape)}"
+            scale = max(1.0, float(np.abs(expected[np.isfinite(expected)]).max(initial=0)))
+            close = np.isclose(actual, expected, self.rtol, self.atol * scale, equal_nan=True)
             if not close.all():
                 at = tuple(int(n) for n in np.argwhere(~close)[0])
                 share = f"{close.size - int(close.sum())} of {close.size} elements differ"
-                return (
-                    f"output {i}: {share} differ, the first at {at}: {got[at]}, expected {want[at]}"
-                )
+                values = f"{actual[at]}, expected {expected[at]}"
+                return f"output {i}: {share}, the first at {at}: {values}"
         return ""
 
 
@@ -85,25 +84,25 @@ _DTYPES = {np.dtype(code).name: name for name, code in NUMPY_DTYPES.items()}
 
 
 def cases_of(plugin: plugins.Plugin) -> dict[str, OperatorCase]:
-    """The cases of a plug-in by their names; PluginError when it has none, or what is none."""
-    found: dict[str, OperatorCase] = {}
+    """The cases of a plug-in by name; PluginError if it has none, or an entry is not a case."""
+    cases: dict[str, OperatorCase] = {}
     for path in plugin.files("tests/cases"):
         module = plugins.module(plugin, "tests/cases", path)
         for i, case in enumerate(getattr(module, "CASES", ())):
             if not isinstance(case, OperatorCase):
-                raise plugin.error(f"CASES[{i}] is no trimtab.OperatorCase", path)
+                raise plugin.error(f"CASES[{i}] is not a trimtab.OperatorCase", path)
             try:
                 case.outputs()
-            except Exception as error:  # whatever the oracle does
+            except Exception as error:  # the oracle may raise anything
                 if isinstance(error, TrimtabError):
                     raise
                 what = f"the oracle of CASES[{i}] failed: {type(error).__name__}: {error}"
                 raise plugin.error(what, plugins.source_line(plugin.folder, error)) from error
-            found[f"{path.stem}[{i}] {case.op}"] = case
-    if not found:
+            cases[f"{path.stem}[{i}] {case.op}"] = case
+    if not cases:
         raise PluginError(
-            f"plug-in {plugin.name}: it has no cases",
+            f"plug-in {plugin.name} has no cases",
             where=str(plugin.folder / "tests/cases"),
             hint="write a module with CASES = [OperatorCase(...)]: docs/plugins.md",
         )
-    return found
+    return cases

@@ -1,9 +1,9 @@
-"""Where trimtab's resources lie and where it keeps what it can make again.
+"""Folders of trimtab: its resources, the user's configuration, the cache and persistent state.
 
-Resources are everything that a build needs beside the Python code: ``runtime/``, ``kernels/``,
+Resources are all files that a build needs besides the Python code: ``runtime/``, ``kernels/``,
 ``toolchains/``, ``cores/``, ``profiles/``, ``devices/``, ``sweeps/``, ``templates/`` and
-``CMakeLists.txt``. In a checkout they are beside the package; a wheel carries them as
-``trimtab/_resources``. Devices and cores may also be the user's own, in `config()`.
+``CMakeLists.txt``. In a checkout they lie beside the package; a wheel contains them as
+``trimtab/_resources``. Users add their own devices and cores in `config()`.
 """
 
 import os
@@ -13,7 +13,7 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def package() -> Path:
-    """The folder of the Python package itself, where the compiled engine lies."""
+    """The folder of the Python package, which also contains the compiled engine."""
     return _PACKAGE
 
 
@@ -28,7 +28,7 @@ def root() -> Path:
 
 
 def config() -> Path:
-    """The folder of the user's own: ``devices/``, ``cores/``, pinned host keys.
+    """The folder of the user's configuration: ``devices/``, ``cores/``, pinned host keys.
 
     ``TRIMTAB_CONFIG_DIR`` overrides it; the default is ``$XDG_CONFIG_HOME/trimtab``
     (``~/.config/trimtab``).
@@ -45,7 +45,7 @@ def cache() -> Path:
 
     ``TRIMTAB_CACHE_DIR`` overrides it. The default is ``.cache`` in a checkout and
     ``$XDG_CACHE_HOME/trimtab`` (``~/.cache/trimtab``) for an installed package. The folder is not
-    created here: whoever writes into it makes its own sub-folder.
+    created here: code that writes into it creates its own sub-folder.
     """
     override = os.environ.get("TRIMTAB_CACHE_DIR")
     if override:
@@ -57,7 +57,7 @@ def cache() -> Path:
 
 
 def state() -> Path:
-    """The folder for what trimtab has found out and cannot make again by itself: noise floors.
+    """The folder of measured state that cannot be regenerated: noise floors.
 
     ``TRIMTAB_STATE_DIR`` overrides it; the default is ``$XDG_STATE_HOME/trimtab``
     (``~/.local/state/trimtab``).
@@ -70,5 +70,7 @@ def state() -> Path:
 
 
 def zig_cache() -> Path:
-    """The one folder for zig's global and local cache: all toolchains share its compiled libc."""
+    """The folder for zig's global and local cache. All toolchains share it, and thus the compiled
+    libc.
+    """
     return cache() / "zig"

@@ -1,40 +1,38 @@
-"""Profiles: which operators, element types and kernels a binary holds, and its switches.
+"""Profiles: the operators, dtypes and kernels of a binary, and its switches.
 
 `profiles/NAME.toml` is written by hand for a family of networks; `trimtab.profile_of` derives one
-from an optimized program. Both become the same frozen dataclass, and `trimtab.build.codegen` turns
-it into op macros and tables.
+from an optimized program. Both are the same frozen dataclass. `trimtab.build.codegen` generates
+operator macros and tables from it.
 """
 
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
 
 from trimtab import kernels as kernel_files
 from trimtab import paths, plugins, schema
 from trimtab.errors import ProfileError
+from trimtab.toml_table import TomlFile
 
 ANY = ("*",)
-# The one Winograd tile that a small binary holds for networks that it does not know: of four
-# outputs and six inputs, 3x3, which most plans ask for. The transforms of the others are 14 KB.
+# The only Winograd tile of a small binary for unknown networks: four outputs and six inputs, 3x3,
+# which most plans use. The transforms of the other tiles are 14 KB.
 _SMALL_TILE = (4, 6)
 _TRANSFORMS = ("winograd_input", "winograd_output", "winograd_weights")
 
 
 @dataclass(frozen=True)
 class Profile:
-    """A choice of (operator, dtype, kernel) plus switches.
+    """A selection of operators, dtypes and kernels, plus switches.
 
-    `ops` are names, or "*" for all that take one of the `dtypes`, but those that are named with a
-    "!" before; `kernels` are glob patterns
-    over kernel names, () meaning those that the kept operators may call; `strings`: keep operator
-    and variable names and error texts; `threads`: the thread pool; `small`: kernels with little
-    code where there are such, all of them compiled for size.
+    `ops`: names, or "*" for all operators that support one of the `dtypes`, except those listed as
+    "!name". `kernels`: glob patterns of kernel names; () for all that the operators may call.
+    `strings`: include names of operators and variables and error texts; `threads`: include the
+    thread pool; `small`: prefer kernels with little code, and compile all of them for size.
     """
 
     name: str
@@ -47,59 +45,57 @@ class Profile:
     small: bool = False
 
     def operators(self) -> list[schema.Operator]:
-        """The kept operators in the order of their ids; ProfileError for unknown names and broken
-        dependencies.
+        """The included operators in the order of their ids; ProfileError for unknown names and
+        missing dependencies.
         """
-        known = schema.operators()
+        all_ops = schema.operators()
         where = f"profile {self.name}"
-        named = {name.removeprefix("!") if self._takes_all else name for name in self.ops}
-        if unknown := sorted(named - set(known) - set(ANY)):
+        named = {name.removeprefix("!") if self._has_wildcard else name for name in self.ops}
+        if unknown := sorted(named - set(all_ops) - set(ANY)):
             raise ProfileError(
                 f"unknown operators: {', '.join(unknown)}",
                 where=where,
-                hint="runtime/ops/ holds one TOML file per operator",
+                hint="runtime/ops/ has one TOML file per operator",
             )
-        kept = [op for op in known.values() if op.name in self.ops or self._takes(op)]
-        held = {op.name for op in kept}
-        for op in kept:
-            if missing := sorted(set(op.depends) - held):
+        included = [op for op in all_ops.values() if op.name in self.ops or self._matches(op)]
+        names = {op.name for op in included}
+        for op in included:
+            if missing := sorted(set(op.depends) - names):
                 raise ProfileError(
-                    f"operator {op.name} depends on {', '.join(missing)}, which it leaves out",
+                    f"operator {op.name} depends on the excluded {', '.join(missing)}",
                     where=where,
                     hint=f"add {', '.join(missing)} to ops",
                 )
-        return kept
+        return included
 
     @property
-    def _takes_all(self) -> bool:
+    def _has_wildcard(self) -> bool:
         return ANY[0] in self.ops
 
-    def _takes(self, op: schema.Operator) -> bool:
-        """Whether "*" means this operator."""
-        has_type = not {*self.dtypes}.isdisjoint(op.dtypes)
-        return self._takes_all and has_type and f"!{op.name}" not in self.ops
+    def _matches(self, op: schema.Operator) -> bool:
+        """Whether "*" includes this operator."""
+        has_dtype = not {*self.dtypes}.isdisjoint(op.dtypes)
+        return self._has_wildcard and has_dtype and f"!{op.name}" not in self.ops
 
     def families(self) -> set[str]:
-        """Kernel families that the kept operators may call.
+        """Kernel families that the included operators may call.
 
-        A fused activation is a kernel without its operator: a profile that names kernels may use
-        any, one that does not gets those of the operators it keeps.
+        A fused activation is a kernel without its operator: a profile with `kernels` may use any
+        activation, one without gets those of its operators.
         """
-        kept = self.operators()
-        candidates = schema.operators().values() if self.kernels else kept
+        included = self.operators()
+        candidates = schema.operators().values() if self.kernels else included
         activations = {f for op in candidates if op.activation for f in op.families}
         families: set[str] = set()
-        for op in kept:
+        for op in included:
             for family in op.families:
                 families |= activations if family == "@activation" else {family}
         return families
 
     def kernels_for(self, arch: str) -> list[kernel_files.Kernel]:
-        """The kernels of a binary for `arch`; ProfileError when a kept operator is left without
-        one.
-        """
+        """The kernels of a binary for `arch`; ProfileError if an operator has no kernel."""
         families, patterns, isas = self.families(), self.kernels or ANY, kernel_files.isas()
-        kept = [
+        selected = [
             k
             for k in kernel_files.inventory().values()
             if k.family in families
@@ -110,43 +106,41 @@ class Profile:
         for op in self.operators():
             for attribute in op.attributes:
                 needed = attribute.families if not attribute.optional else ()
-                if needed and not self.dtypes_of(op, kept):
-                    wanted = [d for d in op.dtypes if d in self.dtypes] or op.dtypes
+                if needed and not self.dtypes_of(op, selected):
+                    dtypes = [d for d in op.dtypes if d in self.dtypes] or op.dtypes
                     raise ProfileError(
                         f"operator {op.name} needs a kernel of {' or '.join(needed)} for "
-                        f"{' or '.join(wanted)}, and none is left for {arch}",
+                        f"{' or '.join(dtypes)}, and the profile has none for {arch}",
                         where=f"profile {self.name}",
-                        hint="widen `kernels`, narrow `dtypes`, or drop the operator",
+                        hint="widen `kernels`, narrow `dtypes`, or remove the operator",
                     )
-        return kept
+        return selected
 
     def dtypes_of(
-        self, op: schema.Operator, kept: Iterable[kernel_files.Kernel]
+        self, op: schema.Operator, available: Iterable[kernel_files.Kernel]
     ) -> tuple[str, ...]:
-        """The element types that a kept operator can compute in: those of the profile for which the
-        `kept` kernels have one of each that it needs.
-        """
-        held = {(k.family, k.dtype) for k in kept}
+        """The dtypes of the profile in which the `available` kernels can compute an operator."""
+        pairs = {(k.family, k.dtype) for k in available}
         needed = [a.families for a in op.attributes if a.families and not a.optional]
         return tuple(
             dtype
             for dtype in op.dtypes
             if dtype in self.dtypes
-            and all(any((family, dtype) in held for family in one) for one in needed)
+            and all(any((family, dtype) in pairs for family in one) for one in needed)
         )
 
     def narrowed(self, arch: str, isas: Iterable[str], needed: Iterable[str] = ()) -> Profile:
-        """The profile for a CPU that is known: of every family the kernels of the best of its
-        instruction sets, as nothing else would be chosen, those that are named in full, and those
-        that a plan of a lower one has `needed`. Kernels that are scheduled for a core may be for
-        tiles that not every layer fills: for what is left, which is rare, those with the least code
-        are kept, too, as a model that wants others is built with them. Of
-        Winograd's algorithm a `small` one has one tile. Nothing is planned in f16 for a CPU that
-        computes it one element at a time.
-        """
-        known, rows, usable = self.kernels_for(arch), kernel_files.isas(), {*isas}
+        """The profile for a specific CPU, without kernels that a plan for it would never use.
 
-        def is_common(k: kernel_files.Kernel) -> bool:
+        It keeps, for every family: the kernels of the best of the CPU's instruction sets, kernels
+        that are listed by their full names, and the `needed` ones of a plan for a lower instruction
+        set. Kernels that are scheduled for one core may have tiles that do not suit every layer;
+        for each of their other tiles the kernel with the least code is kept as well. A `small`
+        profile keeps one Winograd tile. f16 kernels are dropped if the CPU only emulates f16.
+        """
+        candidates, rows, usable = self.kernels_for(arch), kernel_files.isas(), {*isas}
+
+        def has_common_tile(k: kernel_files.Kernel) -> bool:
             tile, size = _SMALL_TILE
             return k.family not in _TRANSFORMS or (k.mr in (0, tile) and k.nr in (0, size))
 
@@ -154,35 +148,38 @@ class Profile:
             def order(k: kernel_files.Kernel) -> tuple[bool, int]:
                 return small and k.family in rows[k.isa].slower, rows[k.isa].rank
 
-            found = [k for k in kernels if k.isa in usable and (is_common(k) or not self.small)]
+            eligible = [
+                k for k in kernels if k.isa in usable and (has_common_tile(k) or not self.small)
+            ]
             top = {
-                family: max(order(k) for k in found if k.typed_family == family)
-                for family in {k.typed_family for k in found}
+                family: max(order(k) for k in eligible if k.typed_family == family)
+                for family in {k.typed_family for k in eligible}
             }
-            return [k for k in found if order(k) == top[k.typed_family]]
+            return [k for k in eligible if order(k) == top[k.typed_family]]
 
-        chosen = best(known, self.small)
+        chosen = best(candidates, self.small)
         if not any(k.family == "gemm" and k.dtype == "f16" and not k.portable for k in chosen):
             chosen = [k for k in chosen if k.dtype != "f16"]
         tiles = {(k.typed_family, k.packing) for k in chosen}
         scheduled = {k.typed_family for k in chosen if rows[k.isa].cores}
-        unscheduled = [k for k in known if k.typed_family in scheduled and not rows[k.isa].cores]
+        unscheduled = [
+            k for k in candidates if k.typed_family in scheduled and not rows[k.isa].cores
+        ]
         others = best(unscheduled, small=True)
         chosen += [k for k in others if (k.typed_family, k.packing) not in tiles]
-        kept = {k.name for k in chosen}
-        named = {k.name for k in known} & {*self.kernels, *needed}
-        return replace(self, kernels=tuple(sorted(kept | named)))
+        by_name = {k.name for k in candidates} & {*self.kernels, *needed}
+        return replace(self, kernels=tuple(sorted({k.name for k in chosen} | by_name)))
 
     def union(self, other: Profile) -> Profile:
-        """The union of two profiles: a binary that runs what either runs."""
+        """The union of two profiles: a binary that runs everything that either runs."""
 
         def both(a: Iterable[str], b: Iterable[str]) -> tuple[str, ...]:
             return tuple(sorted({*a, *b}))
 
         ops = both(self.ops, other.ops)
-        if self._takes_all or other._takes_all:
-            kept = {op.name for profile in (self, other) for op in profile.operators()}
-            ops = ANY + tuple(name for name in ops if name[0] == "!" and name[1:] not in kept)
+        if self._has_wildcard or other._has_wildcard:
+            names = {op.name for profile in (self, other) for op in profile.operators()}
+            ops = ANY + tuple(name for name in ops if name[0] == "!" and name[1:] not in names)
         return Profile(
             name=f"{self.name}+{other.name}",
             doc=f"{self.doc} {other.doc}".strip(),
@@ -197,15 +194,15 @@ class Profile:
         )
 
     def digest(self) -> str:
-        """16 hexadecimal digits over everything but the name and the documentation."""
-        import hashlib  # as in trimtab.schema: not for who only runs a model
+        """16 hexadecimal digits over everything except the name and the documentation."""
+        import hashlib  # loads OpenSSL, which running a model does not need
 
         facts = asdict(replace(self, name="", doc=""))
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
     def to_toml(self) -> str:
-        """The profile as the text of a TOML file, which is called after its name."""
-        import tomli_w  # not where CMake asks for tables: there is only the standard library
+        """The text of the profile's TOML file, which is named after it."""
+        import tomli_w  # not available when CMake runs the code generator
 
         table = {key: value for key, value in asdict(self).items() if key != "name"}
         if not self.kernels:
@@ -215,27 +212,8 @@ class Profile:
 
 def read_profile(path: Path) -> Profile:
     """Reads a profile file; ProfileError names the file and the key that is wrong."""
-    try:
-        table: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
-        raise ProfileError(str(e), where=str(path)) from None
-    for key in ("ops", "dtypes", "kernels"):
-        if key in table:
-            if not isinstance(table[key], list) or not all(isinstance(v, str) for v in table[key]):
-                raise ProfileError(f"{key} must be a list of names", where=str(path))
-            table[key] = tuple(table[key])
-    for key in ("strings", "threads", "small"):
-        if not isinstance(table.get(key, False), bool):
-            raise ProfileError(f"{key} must be true or false", where=str(path))
-    try:
-        profile = Profile(name=path.stem, **table)
-    except TypeError:
-        keys = sorted(set(table) - ({key.name for key in fields(Profile)} - {"name"}))
-        raise ProfileError(
-            f"unknown keys: {', '.join(keys)}",
-            where=str(path),
-            hint="a profile has doc, ops, dtypes, kernels, strings, threads, small",
-        ) from None
+    file = TomlFile(path, ProfileError)
+    profile = file.record(Profile, name=path.stem)
     if unknown := sorted(set(profile.dtypes) - set(schema.DTYPES)):
         raise ProfileError(
             f"unknown dtypes: {', '.join(unknown)}",
@@ -247,7 +225,7 @@ def read_profile(path: Path) -> Profile:
 
 
 def list_profiles() -> list[str]:
-    """Names of the profiles that ship with trimtab, and of those of plug-ins."""
+    """Names of the profiles of trimtab and of plug-ins."""
     return sorted(_files())
 
 
@@ -256,11 +234,11 @@ def find_profile(name: str) -> Profile:
     path = Path(name)
     if path.suffix == ".toml" and path.is_file():
         return read_profile(path)
-    if known := _files().get(name):
-        return read_profile(known)
+    if file := _files().get(name):
+        return read_profile(file)
     raise ProfileError(
         f"there is no profile {name!r}",
-        hint=f"known: {', '.join(list_profiles())}, or the path of a TOML file",
+        hint=f"use {', '.join(list_profiles())}, or the path of a TOML file",
     )
 
 

@@ -1,7 +1,7 @@
-"""What long work says of itself while it goes on.
+"""Progress reports of long operations.
 
-Every room reports through a `Progress` that it is given; only the top, which knows of terminals,
-draws one (`trimtab.cli._progress`). Who gives none hears nothing.
+Functions report through a `Progress` argument, which is silent by default. Only the command line
+draws one (`trimtab.cli._progress`).
 """
 
 from __future__ import annotations
@@ -12,32 +12,30 @@ from typing import Protocol
 
 
 class Step(Protocol):
-    """Work that goes on."""
+    """One operation in progress."""
 
     def update(self, done: int, total: int = 0, detail: str = "") -> None:
-        """So many of `total` (0: nobody knows how many) in the unit of the step, and with what it
-        is busy right now.
-        """
+        """Reports `done` of `total` units (0: unknown), and the item that is being processed."""
 
 
 class Progress(Protocol):
-    """Takes what is said."""
+    """A receiver of progress reports."""
 
     def note(self, text: str) -> None:
-        """A line that stays."""
+        """Prints a permanent line."""
 
     def step(
         self, title: str, unit: str = "", *, still: bool = False
     ) -> AbstractContextManager[Step]:
-        """Work that takes a while, for the time of a `with`; steps may hold others.
+        """A context manager for one long operation; steps may be nested.
 
-        `unit`: what `update` counts, in the plural; of "bytes" megabytes are shown. `still`: this
-        machine is measured meanwhile, so that nothing may happen between updates.
+        `unit`: what `update` counts, in the plural; "bytes" are displayed as megabytes. `still`:
+        this machine is being measured, so nothing may be drawn between updates.
         """
 
 
 class Silent:
-    """Says nothing."""
+    """Ignores all reports."""
 
     def note(self, text: str) -> None:
         """See `Progress`."""

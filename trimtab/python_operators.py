@@ -1,13 +1,13 @@
-"""Operators that functions of Python compute, so that a network runs here before their C++ exists.
+"""Operators in Python: a network runs on this machine before the C++ of its operators exists.
 
     @trimtab.operator("twist")
     def twist(x, factor):
         return x * factor
 
-The operator has its schema, `ops/twist.toml` of a plug-in with `run_time = true`. The function gets
-the inputs as arrays (None: absent) and the attributes as keywords, and returns an array, or several
-in a tuple. It may stand in a module of the plug-in's room `functions`, which is imported when the
-engine is first used, or anywhere else that has run by then. docs/run-time-plugins.md has more.
+The operator has a schema with `run_time = true`, `ops/twist.toml` of a plug-in. The function gets
+the inputs as arrays (None: absent) and the attributes as keyword arguments, and returns an array or
+a tuple of arrays. It is in a module of the plug-in's folder `functions/`, which is imported when
+the engine is first used, or in any code that runs before. docs/run-time-plugins.md has the details.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _NUMPY = {"f32": "f4", "f16": "f2", "i8": "i1", "u8": "u1", "i32": "i4", "i64": 
 
 
 def operator(name: str, shape: Callable[..., Any] | None = None) -> Callable[[Function], Function]:
-    """Registers the function below as the operator `name`, for the life of this process.
+    """Decorator that registers a function as the operator `name`, for the life of this process.
 
-    `shape`: takes the shapes of the inputs and the attributes, and returns that of the result, or a
-    list of several; its type is then the first input's. Without, the function computes zeros once
-    to tell. PluginError when the operator is compiled in, or something else computes it already.
+    `shape`: a function of the input shapes and the attributes that returns the shape of the result,
+    or a list of shapes; the dtype is then that of the first input. Without it, the function is
+    called once with zeros. PluginError if the operator is compiled in or already has a provider.
     """
 
     def register(function: Function) -> Function:
@@ -47,7 +47,7 @@ def operator(name: str, shape: Callable[..., Any] | None = None) -> Callable[[Fu
 
 
 class _PythonOperator:
-    """What the engine calls; exceptions of the function become a PluginError with their line."""
+    """The engine's callbacks. Exceptions of the function become a PluginError with their line."""
 
     def __init__(
         self,
@@ -63,20 +63,20 @@ class _PythonOperator:
     def shapes(
         self,
         inputs: Sequence[tuple[tuple[int, ...], int] | None],
-        given: dict[str, Any],
+        attributes: dict[str, Any],
         count: int,
     ) -> list[tuple[tuple[int, ...], int]]:
-        """(shape, dtype) of every output, from those of the inputs."""
+        """Infers (shape, dtype) of every output from those of the inputs."""
         if self._shape is not None:
             dims = [None if i is None else i[0] for i in inputs]
-            said = self._called(self._shape, dims, given)
-            shapes = said if isinstance(said, list) else [said]
+            result_shapes = self._call(self._shape, dims, attributes)
+            shapes = result_shapes if isinstance(result_shapes, list) else [result_shapes]
             dtype = next((i[1] for i in inputs if i), schema.DTYPES["f32"])
             result = [(tuple(map(int, one)), dtype) for one in shapes]
         else:
             zeros = [None if i is None else np.zeros(i[0], _NUMPY[_NAMES[i[1]]]) for i in inputs]
             with np.errstate(all="ignore"):
-                arrays = self._arrays(zeros, given)
+                arrays = self._arrays(zeros, attributes)
             result = [(array.shape, self._dtype(array)) for array in arrays]
         self._check_count(len(result), count)
         return result
@@ -84,37 +84,38 @@ class _PythonOperator:
     def run(
         self,
         inputs: Sequence[NDArray[Any] | None],
-        given: dict[str, Any],
+        attributes: dict[str, Any],
         outputs: Sequence[NDArray[Any]],
     ) -> None:
-        """Computes `inputs` into `outputs`."""
+        """Computes `outputs` from `inputs`."""
         for array in inputs:
             if array is not None:
-                array.flags.writeable = False  # others may read it after this
-        results = self._arrays(inputs, given)
+                array.flags.writeable = False  # later operators may read it
+        results = self._arrays(inputs, attributes)
         self._check_count(len(results), len(outputs))
         for result, output in zip(results, outputs, strict=True):
             if result.shape != output.shape or self._dtype(result) != self._dtype(output):
                 raise self._error(
-                    f"gives {result.dtype}{list(result.shape)}, where "
-                    f"{output.dtype}{list(output.shape)} was told before"
+                    f"returns {result.dtype}{list(result.shape)}, but its inferred result is "
+                    f"{output.dtype}{list(output.shape)}"
                 )
             output[...] = result
 
     def _arrays(
-        self, inputs: Sequence[NDArray[Any] | None], given: dict[str, Any]
+        self, inputs: Sequence[NDArray[Any] | None], attributes: dict[str, Any]
     ) -> list[NDArray[Any]]:
-        said = self._called(self._function, inputs, given)
-        arrays = [np.asarray(one) for one in (said if isinstance(said, tuple) else (said,))]
+        result = self._call(self._function, inputs, attributes)
+        results = result if isinstance(result, tuple) else (result,)
+        arrays = [np.asarray(one) for one in results]
         return [a.astype(np.float32) if a.dtype == np.float64 else a for a in arrays]
 
-    def _called(
-        self, function: Callable[..., Any], inputs: Sequence[Any], given: dict[str, Any]
+    def _call(
+        self, function: Callable[..., Any], inputs: Sequence[Any], attributes: dict[str, Any]
     ) -> Any:
-        values = {name: bool(v) if name in self._bools else v for name, v in given.items()}
+        values = {name: bool(v) if name in self._bools else v for name, v in attributes.items()}
         try:
             return function(*inputs, **values)
-        except Exception as error:  # whatever somebody's function does
+        except Exception as error:  # the function may raise anything
             frames = traceback.extract_tb(error.__traceback__)[1:]  # the first is this function
             own = [f"{f.filename}:{f.lineno}" for f in frames]
             what = f"operator {self.op.name}: {type(error).__name__}: {error}"
@@ -124,11 +125,11 @@ class _PythonOperator:
         for name, code in _NUMPY.items():
             if array.dtype == np.dtype(code):
                 return schema.DTYPES[name]
-        raise self._error(f"gives {array.dtype}, which is none of {', '.join(_NUMPY)}")
+        raise self._error(f"returns {array.dtype}, which is not one of {', '.join(_NUMPY)}")
 
-    def _check_count(self, given: int, wanted: int) -> None:
-        if given != wanted:
-            raise self._error(f"gives {given} results, where {wanted} are wanted")
+    def _check_count(self, actual: int, expected: int) -> None:
+        if actual != expected:
+            raise self._error(f"returns {actual} instead of {expected} results")
 
     def _error(self, what: str) -> PluginError:
         return PluginError(f"operator {self.op.name}: the function {what}", where=self.place)
@@ -140,7 +141,7 @@ def _register(function: _PythonOperator) -> None:
         raise PluginError(
             f"operator {op.name} is compiled in ({op.path})",
             where=function.place,
-            hint="a function computes one whose schema says run_time = true",
+            hint="Python functions need a schema with run_time = true",
         )
 
     def mask(trait: str) -> int:
@@ -160,4 +161,6 @@ def _register(function: _PythonOperator) -> None:
             function.run,
         )
     except EngineError as e:
-        raise PluginError(e.args[1], hint="one function or library for each operator") from None
+        raise PluginError(
+            e.args[1], hint="an operator has one provider: a function or a library"
+        ) from None

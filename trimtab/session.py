@@ -1,4 +1,6 @@
-"""Runs a program on this machine, by the way a device goes: optimize, plan, model file, engine."""
+"""Runs a program on this machine through the same steps as on a device: optimize, plan, model file,
+engine.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,11 @@ from trimtab.engine import EngineError, engine
 from trimtab.errors import BudgetError, PlanError, ProgramError, TrimtabError, UsageError
 from trimtab.program import Program
 
-if TYPE_CHECKING:  # who only runs a model needs no planner
+if TYPE_CHECKING:  # running a planned model must not load the planner
     from trimtab.planner.plan_file import Plan
     from trimtab.target import Target
 
-# By what the engine calls them (runtime/api/trimtab.h); all else is the program's.
+# By the engine's status code (runtime/api/trimtab.h); all others are a ProgramError.
 _ERRORS: Mapping[int, type[TrimtabError]] = {
     4: PlanError,  # TRIMTAB_MISSING_OP
     5: PlanError,  # TRIMTAB_MISSING_KERNEL
@@ -26,15 +28,17 @@ _ERRORS: Mapping[int, type[TrimtabError]] = {
 
 
 class Session:
-    """A program ready to run here. A program that is already planned is run as it is, in place in
-    the .ttm file that it was loaded from; for another, what `plan` says goes before the planner's
-    rules. `program` is what runs: planned, its constants in the memory that the engine uses;
-    `input_names` and `output_names` are those of its inputs and outputs in the model's order.
-    Threads may share a session: their runs take place one after the other. Activations and prepared
-    weights may take `max_memory_bytes` together; 0: 2 GiB.
+    """A program that is ready to run on this machine.
 
-    Raises PlanError when the plan needs kernels this machine lacks, BudgetError when it needs more
-    memory than that, ProgramError when the program breaks its rules.
+    A program that is already planned runs unchanged, in place in the .ttm file that it was loaded
+    from; another one is optimized and planned, with `plan` as overrides of the planner's rules.
+    `program` is the planned program, whose constants lie in the memory that the engine uses;
+    `input_names` and `output_names` are in the model's order. Several threads may share a session;
+    their runs are serialized. Activations and prepared weights may use up to `max_memory_bytes`
+    together; 0 means 2 GiB.
+
+    Raises PlanError if the plan needs kernels that this machine lacks, BudgetError if it needs more
+    memory than allowed, ProgramError if the program breaks the rules of its operators.
     """
 
     def __init__(
@@ -51,8 +55,8 @@ class Session:
         if plan or not program.planned:
             from trimtab.target import Target
 
-            made = optimize(program, Target.host(threads=threads), plan)
-            program = modelfile.decode(modelfile.encode(made, consume=True), program.name)
+            planned = optimize(program, Target.host(threads=threads), plan)
+            program = modelfile.decode(modelfile.encode(planned, consume=True), program.name)
         elif program.image is None:
             program = modelfile.decode(modelfile.encode(program), program.name)
         self.program = program
@@ -70,50 +74,53 @@ class Session:
 
     @property
     def memory(self) -> dict[str, int]:
-        """arena_bytes, arena_lower_bound_bytes, weights_bytes and prepared_bytes."""
+        """Memory use in bytes: arena_bytes, arena_lower_bound_bytes, weights_bytes and
+        prepared_bytes.
+        """
         return dict(self._executor.memory())
 
     def run(self, inputs: Mapping[str, ArrayLike]) -> dict[str, NDArray[Any]]:
-        """Computes the outputs by name, in the layout of the source model (NCHW for images).
+        """Runs one inference and returns the outputs by name, in the layout of the source model
+        (NCHW for images).
 
-        inputs: an array for every input name, of its exact shape; UsageError when one is missing,
-        unknown or misshapen.
+        `inputs`: one array of the exact shape per input name; UsageError if one is missing, unknown
+        or of another shape.
         """
         names = self.input_names, self.output_names
         outputs: dict[str, NDArray[Any]] | None = self._executor.run_by_name(*names, inputs)
         if outputs is None:
-            raise self._refused(inputs)
+            raise self._input_error(inputs)
         return outputs
 
     def time_operators(self) -> list[float]:
-        """Nanoseconds of every operator of the program in one more inference, with the inputs of
-        the last `run`.
+        """Runs another inference with the inputs of the last `run` and returns the nanoseconds of
+        each operator.
         """
         return list(self._executor.time_operators())
 
-    def _refused(self, inputs: Mapping[str, ArrayLike]) -> UsageError:
+    def _input_error(self, inputs: Mapping[str, ArrayLike]) -> UsageError:
         names = ", ".join(self.input_names)
         if unknown := sorted(set(inputs) - set(self.input_names)):
             hint = f"the model has: {names}"
             return UsageError(f"unknown inputs: {', '.join(unknown)}", hint=hint)
         if missing := sorted(set(self.input_names) - set(inputs)):
-            hint = f"give arrays for: {names}"
+            hint = f"pass arrays for: {names}"
             return UsageError(f"inputs are missing: {', '.join(missing)}", hint=hint)
-        wanted = dict(zip(self.input_names, self._executor.inputs(), strict=True))
-        name, shape, right = next(
-            (name, found, shape)
-            for name, (shape, _) in wanted.items()
-            if (found := np.shape(inputs[name])) != shape
+        expected = dict(zip(self.input_names, self._executor.inputs(), strict=True))
+        name, shape, expected_shape = next(
+            (name, actual, shape)
+            for name, (shape, _) in expected.items()
+            if (actual := np.shape(inputs[name])) != shape
         )
         return UsageError(
-            f"input {name!r} has shape {shape}, the model wants {right}",
+            f"input {name!r} has shape {shape}, the model expects {expected_shape}",
             hint="load the model with inputs={name: shape} to use another shape",
         )
 
 
 def optimize(program: Program, target: Target | None = None, plan: Plan | None = None) -> Program:
-    """The optimized and planned twin of `program` for `target` (default: this machine). `program`
-    is unchanged. What `plan` says goes before the planner's rules.
+    """Returns an optimized and planned copy of `program` for `target` (default: this machine), with
+    `plan` as overrides of the planner's rules.
     """
     from trimtab import passes
     from trimtab.planner import planner

@@ -1,4 +1,4 @@
-"""The machine that a program is planned for, and what the binary for it may hold."""
+"""The target that a program is planned for: a machine, and optionally the profile of its binary."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ from trimtab.profile import Profile
 
 @dataclass(frozen=True)
 class Target:
-    """An architecture, the rows of isa.toml that its CPU can run (lowest rank first), its core, and
-    threads.
+    """A machine: its architecture, the rows of isa.toml that its CPU supports (lowest rank first),
+    its core and the number of threads.
 
-    `threads` is the number that the program will run with; planning may depend on it and on the
-    core, results do not. `profile`: a binary that holds no more than this is to run the program;
-    None: its binary holds what it needs.
+    The plan may depend on `threads` and `core`, results do not. `profile`: the plan uses only what
+    a binary of this profile contains; None: the binary is made to contain what the plan needs.
     """
 
     name: str
@@ -34,9 +33,10 @@ class Target:
 
     @staticmethod
     def of(arch: str, cpu: str | None = None, threads: int = 1) -> Target:
-        """A machine by architecture and core ("cortex-a53"); no core means any of that kind.
+        """A machine by architecture and core ("cortex-a53"); without a core, any machine of the
+        architecture.
 
-        UsageError when there is no such core, or it does not run the architecture.
+        UsageError if there is no such core, or it does not run the architecture.
         """
         core = cores.find(cpu, arch)
         isas = runnable_isas(arch, core.features[arch], core)
@@ -45,13 +45,15 @@ class Target:
 
     @staticmethod
     def portable(arch: str = "x86_64") -> Target:
-        """A machine with nothing but the portable kernels."""
+        """A machine with only the portable kernels."""
         generic = cores.find(None, arch)
         return Target(f"{arch} portable", arch, (kernels.PORTABLE,), generic)
 
     @staticmethod
     def host(threads: int = 1) -> Target:
-        """This machine, as the engine sees it; TRIMTAB_ISA limits it to that row and lower ones."""
+        """This machine, as the engine detects it; TRIMTAB_ISA limits it to one row of isa.toml and
+        the lower ones.
+        """
         from trimtab.engine import engine
 
         arch = {"AMD64": "x86_64", "arm64": "aarch64", "armv7l": "armv7"}.get(
@@ -64,19 +66,21 @@ class Target:
         return Target(f"this machine ({', '.join(isas)})", arch, isas, core, threads)
 
     def with_profile(self, profile: Profile) -> Target:
-        """The same machine with a binary of `profile`: plans take what that holds."""
+        """The same machine with a binary of `profile`."""
         return replace(self, profile=profile)
 
     def holds(self, operator: str) -> bool:
-        """Whether its binary may have an operator, by its name."""
+        """Whether the binary may contain an operator, by name."""
         return self.profile is None or operator in _operators(self.profile)
 
     def kernels(self) -> list[Kernel]:
-        """Those that it can run and its binary may have; ProfileError when the profile leaves one
-        of its own operators without a kernel.
+        """The kernels that the CPU supports and the binary may contain; ProfileError if the profile
+        has no kernel for one of its operators.
         """
-        held = _kernels(self.profile, self.arch) if self.profile else kernels.inventory().values()
-        return [kernel for kernel in held if kernel.isa in self.isas]
+        available = (
+            _kernels(self.profile, self.arch) if self.profile else kernels.inventory().values()
+        )
+        return [kernel for kernel in available if kernel.isa in self.isas]
 
 
 @cache
@@ -90,29 +94,29 @@ def _kernels(profile: Profile, arch: str) -> tuple[Kernel, ...]:
 
 
 def runnable_isas(arch: str, features: Iterable[str], core: Core) -> tuple[str, ...]:
-    """The rows of isa.toml for `arch` that need no more than `features`, lowest rank first.
+    """The rows of isa.toml for `arch` that need only these CPU `features`, lowest rank first.
 
-    Those that are scheduled for some cores only if `core` is one of them.
+    Rows that are scheduled for specific cores are included only if `core` is one of them.
     """
-    have = set(features)
+    available = set(features)
     return tuple(
         isa.name
         for isa in kernels.isas().values()
         if isa.name == kernels.PORTABLE
         or (
             arch in isa.arch
-            and have.issuperset(isa.features)
+            and available.issuperset(isa.features)
             and (not isa.cores or core.name in isa.cores)
         )
     )
 
 
 def _up_to(limit: str, arch: str, isas: tuple[str, ...]) -> tuple[str, ...]:
-    known = {name: isa for name, isa in kernels.isas().items() if arch in isa.arch}
-    if limit not in known:
+    rows = {name: isa for name, isa in kernels.isas().items() if arch in isa.arch}
+    if limit not in rows:
         raise UsageError(
             f"unknown instruction set {limit!r}",
             where="environment variable TRIMTAB_ISA",
-            hint=f"use one of {', '.join(known)}",
+            hint=f"use one of {', '.join(rows)}",
         )
-    return tuple(name for name in isas if known[name].rank <= known[limit].rank)
+    return tuple(name for name in isas if rows[name].rank <= rows[limit].rank)

@@ -14,7 +14,7 @@ from tests.ops.cases.case import Array
 from tests.unit.pass_checks import Net
 from tests.unit.said import Said
 from trimtab import passes, quantization
-from trimtab.accuracy import Accuracy, demands
+from trimtab.accuracy import Accuracy, parse_budget
 from trimtab.errors import PlanError, TrimtabError, UsageError
 from trimtab.pipeline.calibration import Calibration
 from trimtab.pipeline.precision import ConvertedNetwork, convert
@@ -102,7 +102,7 @@ def test_f16_tells_its_accuracy_where_there_are_samples(tmp_path: Path) -> None:
         (Plan(precision="int8"), {}, "samples are missing"),
         (Plan(precision="mixed"), {"samples": "s"}, "mixed precision needs a budget"),
         (Plan(precision="mixed"), {"budget": "top1 >= 99 %"}, "samples are missing"),
-        (Plan(precision="mixed"), {"samples": "s", "budget": "top1"}, "cannot be read"),
+        (Plan(precision="mixed"), {"samples": "s", "budget": "top1"}, "malformed budget"),
         (Plan(precision="int8"), {"samples": "s", "budget": "top1 >= 1"}, "int8 has no budget"),
         (Plan(), {"samples": "s"}, "samples are for a precision below f32"),
         (Plan(), {"method": "mse"}, "a method and ranges are for a precision below f32"),
@@ -168,7 +168,7 @@ def test_a_search_keeps_its_budget_on_samples_held_out(
     assert made.accuracy == best.accuracy
     figures = best.accuracy.max_error, best.accuracy.noise
     assert figures == pytest.approx(independent(trimtab.load(source), made))
-    (demand,) = demands(budget)
+    (demand,) = parse_budget(budget)
     kept = [one for one in made.search.candidates if demand.holds(one.accuracy)]
     assert best in kept
     assert best.cycles == min(one.cycles for one in kept)

@@ -16,7 +16,7 @@ import trimtab
 from tests.ops.cases.case import Array
 from tests.unit.said import Said
 from trimtab import passes, quantization
-from trimtab.accuracy import demands
+from trimtab.accuracy import parse_budget
 from trimtab.errors import CalibrationError, ProgramError, UsageError
 from trimtab.pipeline.calibration import Calibration
 from trimtab.pipeline.quantized_file import QuantizedFile, quantize
@@ -189,7 +189,7 @@ def test_who_has_no_scores_hears_of_a_budget_that_keeps_boxes(source: Path) -> N
     assert made.accuracy.noise > 1e-4
     (line,) = (line for line in said.lines if "boxes" in line)
     (budget,) = re.findall('--budget "(.*)"', line)
-    assert [demand.holds(made.accuracy) for demand in demands(budget)] == [False]
+    assert [demand.holds(made.accuracy) for demand in parse_budget(budget)] == [False]
     assert not any("boxes" in line for line in unsaid.lines)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.unit.pass_checks import Net, normal
 from trimtab import passes, quantization
-from trimtab.accuracy import demands
+from trimtab.accuracy import parse_budget
 from trimtab.planner import planner
 from trimtab.program import Program
 from trimtab.quantization import Quantized
@@ -49,7 +49,7 @@ def cheapest(program: Program, ranges: quantization.Ranges) -> tuple[float, set[
     """
     simple = passes.simplify(program, before="fuse_residual")
     convolutions = [op.name for op in simple.ops if op.type == "conv"]
-    (demand,) = demands(BUDGET)
+    (demand,) = parse_budget(BUDGET)
     found = []
     for count in range(1, len(convolutions) + 1):
         for off in combinations(convolutions, count):

@@ -61,7 +61,7 @@ def test_any_mapping_will_do_and_outputs_are_the_callers(session: trimtab.Sessio
         ({"left": LEFT, "right": LEFT, "top": LEFT}, "unknown inputs: top", "left, right"),
         (
             {"left": LEFT, "right": LEFT.T},
-            r"input 'right' has shape \(3, 2\), the model wants \(2, 3\)",
+            r"input 'right' has shape \(3, 2\), the model expects \(2, 3\)",
             "inputs=",
         ),
         ({"left": 1, "right": LEFT}, r"input 'left' has shape \(\)", "inputs="),

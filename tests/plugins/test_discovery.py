@@ -173,19 +173,19 @@ def test_wrong_passes_and_reports_are_left_out_with_their_files_and_the_others_g
     tmp_path: Path,
 ) -> None:
     wrong = {
-        "passes/bare.py": ("def run(program):\n    pass\n", "has no ORDER"),
-        "passes/empty.py": ("x = 1\n", "has no ORDER and no run"),
+        "passes/bare.py": ("def run(program):\n    pass\n", "does not define ORDER"),
+        "passes/empty.py": ("x = 1\n", "does not define ORDER, run"),
         "passes/first.py": (PASS.format(order="'first'", body="pass"), "ORDER must be a whole"),
         "passes/late.py": (
             PASS.format(order=200, body="pass"),
             f"ORDER 200 is that of remove_no_ops in {PACKAGE}/passes/remove_no_ops.py",
         ),
-        "passes/layout.py": (
+        "passes/fuse_pad.py": (
             PASS.format(order=201, body="pass"),
-            f"there is {PACKAGE}/passes/layout.py, too",
+            f"{PACKAGE}/passes/fuse_pad.py has the same name",
         ),
-        "reports/csv.py": ("x = 1\n", f"there is {PACKAGE}/reports/csv.py, too"),
-        "reports/mute.py": ("SUFFIX = '.txt'\n", "has no IS_WHOLE and no run and no comparison"),
+        "reports/csv.py": ("x = 1\n", f"{PACKAGE}/reports/csv.py has the same name"),
+        "reports/mute.py": ("SUFFIX = '.txt'\n", "does not define IS_WHOLE, run, comparison"),
     }
     folders = []
     for name, (text, _) in wrong.items():

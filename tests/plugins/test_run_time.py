@@ -94,7 +94,7 @@ BAD = {
     "NO_ENTRY": "has no trimtab_plugin_entry",
     "UNRESOLVED": "nobody_defines_this",
     "TAKEN": "there is an operator weave of {weave}",
-    "CRASHES": "the library crashes while it is loaded",
+    "CRASHES": "loading the library crashes",
 }
 LOAD = """
 import json, sys, trimtab
@@ -258,7 +258,7 @@ def test_a_function_of_python_is_an_operator(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     for text in (
         "bring_up.py:10: operator weave: ValueError: too bright",
-        "gives 1 results, where 2 are wanted",
+        "returns 1 instead of 2 results",
         "at run time: bring_up.py:5",
         "there is an operator weave of bring_up.py:5",
         "operator relu is compiled in",

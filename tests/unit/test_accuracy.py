@@ -1,4 +1,4 @@
-"""What is asked of accuracy, and what a search tells."""
+"""Accuracy budgets, and the report of a precision search."""
 
 from __future__ import annotations
 
@@ -6,7 +6,14 @@ from dataclasses import asdict
 
 import pytest
 
-from trimtab.accuracy import Accuracy, Candidate, Demand, OperatorTradeoff, Search, demands
+from trimtab.accuracy import (
+    Accuracy,
+    AccuracyBound,
+    OperatorTradeoff,
+    Search,
+    SearchCandidate,
+    parse_budget,
+)
 from trimtab.errors import UsageError
 
 FOUND = Accuracy(20, 0.02, 0.004, 0.9991, 0.99, 3e-4)
@@ -15,29 +22,32 @@ FOUND = Accuracy(20, 0.02, 0.004, 0.9991, 0.99, 3e-4)
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        ("top1 >= 99 %", (Demand("top1", 0.99),)),
-        ("top1>=0.99", (Demand("top1", 0.99),)),
-        (" error <= 2% ", (Demand("error", 0.02),)),
-        ("noise <= 0.01 %", (Demand("noise", 0.01 / 100),)),
-        (str(Demand("noise", 3e-05)), (Demand("noise", 3e-05),)),
-        ("cosine >= 0.999, error <= 0.1", (Demand("cosine", 0.999), Demand("error", 0.1))),
+        ("top1 >= 99 %", (AccuracyBound("top1", 0.99),)),
+        ("top1>=0.99", (AccuracyBound("top1", 0.99),)),
+        (" error <= 2% ", (AccuracyBound("error", 0.02),)),
+        ("noise <= 0.01 %", (AccuracyBound("noise", 0.01 / 100),)),
+        (str(AccuracyBound("noise", 3e-05)), (AccuracyBound("noise", 3e-05),)),
+        (
+            "cosine >= 0.999, error <= 0.1",
+            (AccuracyBound("cosine", 0.999), AccuracyBound("error", 0.1)),
+        ),
     ],
 )
-def test_a_budget_is_read(text: str, wanted: tuple[Demand, ...]) -> None:
-    assert demands(text) == wanted
+def test_a_budget_is_read(text: str, wanted: tuple[AccuracyBound, ...]) -> None:
+    assert parse_budget(text) == wanted
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "cannot be read"),
-        ("top1", "cannot be read"),
-        ("top1 > 99 %", "cannot be read"),
-        ("top5 >= 99 %", "cannot be read"),
-        ("top1 >= 9.9.9", "cannot be read"),
-        ("noise <= e-5", "cannot be read"),
-        ("noise <= 1e-", "cannot be read"),
-        ("top1 >= 99 %,", "cannot be read"),
+        ("", "malformed budget"),
+        ("top1", "malformed budget"),
+        ("top1 > 99 %", "malformed budget"),
+        ("top5 >= 99 %", "malformed budget"),
+        ("top1 >= 9.9.9", "malformed budget"),
+        ("noise <= e-5", "malformed budget"),
+        ("noise <= 1e-", "malformed budget"),
+        ("top1 >= 99 %,", "malformed budget"),
         ("top1 <= 99 %", "top1 is bounded with >="),
         ("error >= 0.1", "error is bounded with <="),
         ("noise >= 0.1", "noise is bounded with <="),
@@ -46,7 +56,7 @@ def test_a_budget_is_read(text: str, wanted: tuple[Demand, ...]) -> None:
 )
 def test_a_budget_that_cannot_be_kept_or_read_is_refused(text: str, reason: str) -> None:
     with pytest.raises(UsageError, match=reason) as caught:
-        demands(text)
+        parse_budget(text)
     assert caught.value.hint
 
 
@@ -64,16 +74,16 @@ def test_a_budget_that_cannot_be_kept_or_read_is_refused(text: str, reason: str)
     ],
 )
 def test_a_bound_includes_its_end(text: str, holds: bool) -> None:
-    assert [demand.holds(FOUND) for demand in demands(text)] == [holds]
+    assert [demand.holds(FOUND) for demand in parse_budget(text)] == [holds]
 
 
 def test_top1_of_what_has_no_scores_is_refused() -> None:
-    with pytest.raises(UsageError, match="no row of scores"):
-        Demand("top1", 0.9).holds(Accuracy(1, 0, 0, 1, None))
+    with pytest.raises(UsageError, match="not a row of scores"):
+        AccuracyBound("top1", 0.9).holds(Accuracy(1, 0, 0, 1, None))
 
 
-def candidate(label: str, cycles: float, error: float) -> Candidate:
-    return Candidate(label, 0, cycles, Accuracy(4, error, error, 1 - error, None))
+def candidate(label: str, cycles: float, error: float) -> SearchCandidate:
+    return SearchCandidate(label, 0, cycles, Accuracy(4, error, error, 1 - error, None))
 
 
 SEARCH = Search(
@@ -100,7 +110,7 @@ def test_a_search_says_what_it_chose_and_why() -> None:
     said = SEARCH.lines()
     assert said[0].startswith("1 of 3 in int8: 50% of the modeled cycles")
     assert "within error <= 0.02" in said[0]
-    assert said[1:] == ["int8 saves nothing: b", "int8 errs too much: a"]
+    assert said[1:] == ["int8 saves nothing: b", "the error of int8 is too large: a"]
 
 
 def test_a_search_is_read_from_its_record() -> None:

@@ -77,7 +77,7 @@ def _here(case: OperatorCase) -> list[Array]:
 
 def _tried(case: OperatorCase, compute: Callable[[OperatorCase], list[Array]]) -> str:
     try:
-        return case.wrong(compute(case))
+        return case.mismatch(compute(case))
     except (ProgramError, RunnerError) as refused:
         return str(refused)
 

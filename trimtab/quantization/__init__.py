@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from trimtab import passes
-from trimtab.accuracy import Accuracy, Search, demands
+from trimtab.accuracy import Accuracy, Search, parse_budget
 from trimtab.errors import PlanError, ProgramError, UsageError
 from trimtab.planner.plan_file import Plan
 from trimtab.planner.precision import is_quantized
@@ -110,7 +110,7 @@ def quantize(
             where=program.name,
             hint="give the float32 network; build, bench and convert take this one as it is",
         )
-    asked = demands(budget) if budget else ()
+    asked = parse_budget(budget) if budget else ()
     _check_kinds(given, ranges)
     if isinstance(given, str | Path):
         given = read_samples(given, program)
@@ -134,7 +134,7 @@ def quantize(
         accuracy = searched.candidates[searched.chosen].accuracy
     else:
         accuracy = compare(simple, twin, given.held_out, progress, plan if types else None)
-        keeps = all(demand.holds(accuracy) for demand in demands(_BOXES))
+        keeps = all(demand.holds(accuracy) for demand in parse_budget(_BOXES))
         if not types and accuracy.top1 is None and not keeps:
             progress.note(
                 "int8 may move boxes, if these are what the network finds: count them, or let "

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from trimtab import passes
-from trimtab.accuracy import Accuracy, Candidate, Demand, OperatorTradeoff, Search
+from trimtab.accuracy import Accuracy, AccuracyBound, OperatorTradeoff, Search, SearchCandidate
 from trimtab.planner import planner
 from trimtab.planner.plan_file import Plan
 from trimtab.planner.precision import can_compute_f16, has_f16_kernels
@@ -45,7 +45,7 @@ def search(
     ranges: Ranges,
     rounding: Rounding,
     samples: Samples,
-    asked: tuple[Demand, ...],
+    asked: tuple[AccuracyBound, ...],
     target: Target,
     progress: Progress = SILENT,
 ) -> Found:
@@ -64,7 +64,7 @@ class _Searcher:
         ranges: Ranges,
         rounding: Rounding,
         samples: Samples,
-        asked: tuple[Demand, ...],
+        asked: tuple[AccuracyBound, ...],
         target: Target,
         progress: Progress,
     ) -> None:
@@ -79,7 +79,9 @@ class _Searcher:
         self._weighted = [name for name in dict.fromkeys(self._weighted) if name in able]
         self._able = able
         self._float = "f32"
-        self._tried: dict[tuple[str, frozenset[str]], tuple[Candidate, Mapping[str, str]]] = {}
+        self._tried: dict[
+            tuple[str, frozenset[str]], tuple[SearchCandidate, Mapping[str, str]]
+        ] = {}
 
     def run(self) -> Found:
         """Weighs, then gives up operators in their order."""
@@ -157,7 +159,7 @@ class _Searcher:
                 found.append(OperatorTradeoff(name, error, saved, "int8"))
         return found
 
-    def _try(self, given_up: Iterable[str], *, integers: bool = True) -> Candidate:
+    def _try(self, given_up: Iterable[str], *, integers: bool = True) -> SearchCandidate:
         """The network without integers in these operators with weights, or anywhere."""
         off = frozenset(given_up) if integers else frozenset(self._weighted)
         key = (self._float, off)
@@ -168,11 +170,11 @@ class _Searcher:
             label = label if left else self._float
             label = "int8" if left == len(self._weighted) and left else label
             accuracy = self._accuracy(types)
-            one = Candidate(label, left, self._cycles(types), accuracy)
+            one = SearchCandidate(label, left, self._cycles(types), accuracy)
             self._tried[key] = one, types
         return self._tried[key][0]
 
-    def _keeps(self, one: Candidate) -> bool:
+    def _keeps(self, one: SearchCandidate) -> bool:
         return all(demand.holds(one.accuracy) for demand in self._asked)
 
     def _types(self, given_up: Iterable[str]) -> dict[str, str]:

@@ -1,0 +1,40 @@
+"""Names in the package: a class name means one thing, wherever it stands."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDERS = ("trimtab", "lab")
+
+ALLOWED_TWICE = frozenset(
+    """
+    Block Boxes Case Cell Cluster Command Comparison Core Counted Engine File Found Graph
+    Image Interval Job Kind Launch Layer Line Machine Measured Modeled Network Node Operator
+    Outcome Process Reader Record Row Sample Section Seen Session Step Target Weights Work
+    Workshop Writer
+    """.split()  # noqa: SIM905 - one name a line takes a page
+)
+"""Class names that still occur twice. This set only shrinks."""
+
+
+def classes() -> Iterator[tuple[str, str]]:
+    """(name without leading underscores, module) of every class in trimtab and lab."""
+    for folder in FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if "_resources" in path.parts:
+                continue
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.ClassDef):
+                    yield node.name.strip("_"), str(path.relative_to(ROOT))
+
+
+def test_no_class_name_occurs_twice() -> None:
+    modules = defaultdict(list)
+    for name, module in classes():
+        modules[name].append(module)
+    twice = {name: places for name, places in modules.items() if len(places) > 1}
+    assert not {name: twice[name] for name in twice.keys() - ALLOWED_TWICE}
