@@ -184,7 +184,7 @@ def test_wrong_passes_and_reports_are_left_out_with_their_files_and_the_others_g
             PASS.format(order=201, body="pass"),
             f"{PACKAGE}/passes/fuse_pad.py has the same name",
         ),
-        "reports/csv.py": ("x = 1\n", f"{PACKAGE}/reports/csv.py has the same name"),
+        "reports/csv.py": ("x = 1\n", f"{PACKAGE}/reports/formats/csv.py has the same name"),
         "reports/mute.py": ("SUFFIX = '.txt'\n", "does not define IS_WHOLE, run, comparison"),
     }
     folders = []
