@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trimtab import files, quantization, zoo
-from trimtab.accuracy import demands
+from trimtab.accuracy import parse_budget
 from trimtab.errors import UsageError
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
@@ -41,7 +41,7 @@ class Calibration:
         cannot be written.
         """
         if self.budget:
-            demands(self.budget)
+            parse_budget(self.budget)
         if not (self.samples or self.noise):
             raise UsageError(
                 "samples are missing",
