@@ -1,9 +1,9 @@
-"""trimtab beside other inference engines, on the same ONNX models and in the same minutes.
+"""Measures trimtab and other inference engines on the same ONNX models, in interleaved rounds.
 
-Every engine has a process of its own, in the interpreter that has its packages. The engines take
-turns within a round, so that drift of the machine hits all alike, and each round begins with
-another one, so that none always follows the same; loading is timed in fresh processes. The expected
-outputs come from an engine that optimizes nothing (`oracle`).
+Each engine runs in a process of its own, in the interpreter that has its packages. A round runs
+every engine once, so that drift of the machine affects all alike, and rotates their order; loading
+is timed in fresh processes. The expected outputs come from onnxruntime without optimizations
+(`oracle`).
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from trimtab.errors import MissingRequirementError, RunnerError
 from trimtab.progress import SILENT, Progress, Step
 
 US = "trimtab"
-RUNS_PER_TURN = 4
+RUNS_PER_ROUND = 4
 LOADS = 5  # fresh processes whose loading is timed
 INSTALL = (
     "python3 -m venv peers && peers/bin/pip install numpy onnxruntime openvino ncnn pnnx MNN "
-    "ai-edge-litert onnx, then ./inv bench.peers --python peers/bin/python"
+    "onnx, then ./inv bench.peers --python peers/bin/python"
 )
 
 A = TypeVar("A")
@@ -36,7 +36,7 @@ B = TypeVar("B")
 
 @dataclass(frozen=True)
 class Result:
-    """One engine on one network. `loads`: of fresh processes; `run_ns`: steady-state inferences."""
+    """One engine on one network. `loads`: fresh processes; `run_ns`: steady-state inferences."""
 
     network: str
     engine: str
@@ -47,43 +47,43 @@ class Result:
 
     @property
     def median_ms(self) -> float:
-        """Of an inference in the steady state."""
+        """Median of a steady-state inference."""
         return statistics.median(self.run_ns) / 1e6
 
     @property
     def minimum_ms(self) -> float:
-        """Of an inference in the steady state."""
+        """Minimum of a steady-state inference."""
         return min(self.run_ns) / 1e6
 
     @property
     def start_ms(self) -> float:
-        """Loading and the first inference, as the median of the fresh processes."""
+        """Loading and first inference, the median of the fresh processes."""
         return statistics.median(load.create_ns + load.first_ns for load in self.loads) / 1e6
 
     @property
     def peak_bytes(self) -> float:
-        """Peak resident memory of the engine, weights included, as the median of the processes."""
+        """Peak resident memory, weights included, the median of the fresh processes."""
         return statistics.median(load.peak_bytes for load in self.loads)
 
     @property
     def beyond_weights_bytes(self) -> float:
-        """Peak resident memory of the engine without what the ONNX model's weights take."""
+        """Peak resident memory minus the size of the ONNX model's weights."""
         return max(self.peak_bytes - self.weights_bytes, 0)
 
     @property
     def shipped_bytes(self) -> int:
-        """Of the model's files, as a user of the engine would ship them."""
+        """Size of the model's files, as a user of the engine would ship them."""
         return self.loads[0].shipped_bytes
 
     @property
     def error(self) -> float:
-        """The largest of all loads."""
+        """The largest error of all loads."""
         return max(load.error for load in self.loads)
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """All results, the engines' versions, and what was left out and why."""
+    """All results, the engines' versions, and the reasons for missing ones."""
 
     versions: Mapping[str, str]
     results: tuple[Result, ...]
@@ -92,9 +92,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Work:
-    """What is compared: models, thread counts, rounds of inferences, and what plans of trimtab
-    `prefer`.
-    """
+    """The scope of a comparison. `prefer`: the preference of trimtab's plans, or ""."""
 
     models: Sequence[Path]
     threads: Sequence[int] = (1,)
@@ -103,7 +101,7 @@ class Work:
 
 
 class Engine(Protocol):
-    """An engine that has loaded a model."""
+    """A running engine with a loaded model."""
 
     loaded: Loaded
 
@@ -111,28 +109,27 @@ class Engine(Protocol):
         """Nanoseconds of each of `count` inferences."""
 
     def close(self) -> None:
-        """Ends it."""
+        """Ends the engine."""
 
 
 Start = Callable[[], Engine]
 
 
 class Engines(Protocol):
-    """The engines that there are."""
+    """The engines to compare."""
 
     @property
     def versions(self) -> Mapping[str, str]:
-        """Name to version."""
+        """Versions by name."""
 
     def prepare(self, engine: str, case: Case, threads: int) -> Start:
-        """Makes what the engine reads of the model; returns what starts it. RunnerError."""
+        """Converts the model for the engine; returns the function that starts it. RunnerError."""
 
 
 class Installed:
-    """The peers that the interpreter at `python` has, and trimtab in this one; `quantized`: only
-    those that compute with the integers of QDQ files.
+    """The peers installed for the interpreter `python`, and trimtab in this one.
 
-    MissingRequirementError when there is not one peer.
+    `quantized`: only engines that run QDQ files in int8. MissingRequirementError without a peer.
     """
 
     def __init__(self, python: str, *, quantized: bool = False) -> None:
@@ -142,7 +139,7 @@ class Installed:
             if name != US and (ENGINES[name].quantized or not quantized)
         }
         if not peers:
-            raise MissingRequirementError("no peer is installed there", where=python, hint=INSTALL)
+            raise MissingRequirementError("no peer is installed", where=python, hint=INSTALL)
         self.versions = {**peers, US: probe(sys.executable).get(US, "")}
         self._python = python
 
@@ -154,8 +151,9 @@ class Installed:
 
 
 def compare(work: Work, engines: Engines, cache: Path, progress: Progress = SILENT) -> Comparison:
-    """Measures all engines on each model. A peer that fails on a model is left out there;
-    RunnerError when trimtab fails. `cache` is for files in the engines' own formats.
+    """Measures all engines on each model. `cache`: folder for files in the engines' own formats.
+
+    A peer that fails on a model is left out for it; RunnerError when trimtab fails.
     """
     results: list[Result] = []
     left_out: list[str] = []
@@ -164,7 +162,7 @@ def compare(work: Work, engines: Engines, cache: Path, progress: Progress = SILE
             case = Case.of(model, cache, work.prefer)
             for threads in work.threads:
                 title = f"{model.stem}, {threads} thread{'s' * (threads > 1)}"
-                with progress.step(title, "turns", still=True) as step:
+                with progress.step(title, "rounds", still=True) as step:
                     results += _on_one(case, threads, work.rounds, engines, left_out, step)
             networks.update(number, len(work.models))
     return Comparison(engines.versions, tuple(results), tuple(left_out))
@@ -173,7 +171,7 @@ def compare(work: Work, engines: Engines, cache: Path, progress: Progress = SILE
 def _on_one(
     case: Case, threads: int, rounds: int, engines: Engines, left_out: list[str], step: Step
 ) -> list[Result]:
-    """The results of all engines on one model; those that fail go to `left_out`."""
+    """The results of all engines on one model; adds the reasons of failures to `left_out`."""
     loads: dict[str, list[Loaded]] = {name: [] for name in engines.versions}
     samples: dict[str, list[int]] = {name: [] for name in engines.versions}
 
@@ -182,23 +180,23 @@ def _on_one(
             loads[name].append(fresh.loaded)
         return start
 
-    def take_turn(name: str, engine: Engine) -> Engine:
-        # The first finds the caches full of another engine's weights.
-        samples[name] += engine.run(1 + RUNS_PER_TURN)[1:]
+    def run(name: str, engine: Engine) -> Engine:
+        # The first inference finds another engine's weights in the caches.
+        samples[name] += engine.run(1 + RUNS_PER_ROUND)[1:]
         return engine
 
     starts = _each(engines.versions, lambda name, _: engines.prepare(name, case, threads), left_out)
-    turns = LOADS + rounds
-    for turn in range(LOADS):
-        step.update(turn, turns, "load")
+    total = LOADS + rounds
+    for number in range(LOADS):
+        step.update(number, total, "load")
         starts = _each(starts, load, left_out)
     with ExitStack() as stack:
         running = _each(starts, lambda _, start: stack.enter_context(closing(start())), left_out)
-        for turn in range(LOADS, turns):
-            step.update(turn, turns, "run")
-            running = _each(running, take_turn, left_out)
+        for number in range(LOADS, total):
+            step.update(number, total, "run")
+            running = _each(running, run, left_out)
             running = _rotated(running)
-    step.update(turns, turns)
+    step.update(total, total)
     return [
         Result(
             case.model.stem, name, threads, case.weights_bytes,
@@ -210,7 +208,7 @@ def _on_one(
 
 
 def _rotated(engines: Mapping[str, A]) -> dict[str, A]:
-    """The first one at the end."""
+    """`engines` with the first one moved to the end."""
     first, *others = engines
     return {name: engines[name] for name in (*others, first)}
 
@@ -218,15 +216,13 @@ def _rotated(engines: Mapping[str, A]) -> dict[str, A]:
 def _each(
     engines: Mapping[str, A], step: Callable[[str, A], B], left_out: list[str]
 ) -> dict[str, B]:
-    """What `step` makes of every engine; a peer that fails is not there, and its reason is in
-    `left_out`.
-    """
-    done = {}
+    """Maps `step` over the engines, without peers that fail, whose reasons go to `left_out`."""
+    results = {}
     for name, engine in engines.items():
         try:
-            done[name] = step(name, engine)
+            results[name] = step(name, engine)
         except RunnerError as error:
             if name == US:
                 raise
             left_out.append(str(error))
-    return done
+    return results

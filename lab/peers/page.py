@@ -1,4 +1,4 @@
-"""trimtab beside other engines: what the committed comparison says."""
+"""Parts of pages from the committed comparison with other engines."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from lab import committed
 from lab.docs.generator import block
 from lab.docs.words import listed, made_by
 from lab.peers import report
-from lab.peers.report import Figures, Kind
+from lab.peers.report import FigureKind, Figures
 from trimtab.tables import Page, Table
 
 
 @block
 def peers_made() -> Page:
-    """Where the figures are from, and how far they vary."""
+    """Provenance, variation and errors of the figures."""
     return _made(report.NAMES["f32"])
 
 
 @block
 def peers_verdict() -> str:
-    """Where trimtab is slower than a peer, in words."""
+    """The networks on which trimtab is slower than a peer."""
     return _verdict(report.NAMES["f32"])
 
 
 @block
 def peers_inference() -> Page:
-    """Medians of inferences, for each number of threads."""
+    """Median inference times, for each number of threads."""
     return _inference(report.NAMES["f32"])
 
 
 @block
 def peers_int8() -> Page:
-    """All of that for quantized networks."""
+    """Provenance, verdict and medians of int8 networks."""
     name = report.NAMES["int8"]
     if not committed.path_of(name).exists():
         command = (
@@ -45,7 +45,7 @@ def peers_int8() -> Page:
 
 @block
 def peers_start() -> Page:
-    """Loading and the first inference."""
+    """Loading and first inference."""
     return _table(report.START, min(_threads(_figures())))
 
 
@@ -63,47 +63,49 @@ def peers_memory() -> Page:
 
 @block
 def peers_shipped() -> Page:
-    """What each engine's files of a model weigh."""
+    """Size of each engine's model files."""
     return _table(report.SHIPPED, min(_threads(_figures())))
 
 
 @block
 def peers_threads() -> Page:
-    """What more threads give."""
-    found = _figures()
-    few, *_, many = _threads(found)
-    table = report.speed_ups(found, few, many, _engines(found))
-    return [f"How many times as fast with {_counted(many)} as with {_counted(few)}:", table]
+    """Speed-up from more threads."""
+    measured = _figures()
+    few, *_, many = _threads(measured)
+    table = report.speed_ups(measured, few, many, _engines(measured))
+    return [f"Speed-up from {_counted(few)} to {_counted(many)}:", table]
 
 
 def _table(
-    kind: Kind, threads: int, end: str = "", of: Sequence[Figures] = ()
+    kind: FigureKind, threads: int, end: str = "", of: Sequence[Figures] = ()
 ) -> list[str | Table]:
-    found = of or _figures()
-    if all(kind.of(figures) is None for figures in found):
+    measured = of or _figures()
+    if all(kind.of(figures) is None for figures in measured):
         return [f"{kind.title}{end}: not measured yet."]
-    return [f"{kind.title}{end}:", report.table(kind, found, threads, _engines(found))]
+    return [f"{kind.title}{end}:", report.table(kind, measured, threads, _engines(measured))]
 
 
 def _made(name: str) -> Page:
-    found = _figures(name)
+    measured = _figures(name)
     parts: list[str | Table] = [made_by(name)]
-    ranges = [(f.quartiles_ms, f.median_ms) for f in found if f.quartiles_ms]
+    ranges = [(f.quartiles_ms, f.median_ms) for f in measured if f.quartiles_ms]
     if spreads := [(high - low) / middle for (low, high), middle in ranges]:
         parts.append(
             f"The middle half of an engine's inferences on a network spans {median(spreads):.0%} "
             f"of their median ({max(spreads):.0%} at worst)."
         )
-    if worst := _worst_of_each(found):
+    if worst := _worst_of_each(measured):
         parts.append(f"The largest error of each engine, relative to the largest output: {worst}.")
     return parts
 
 
-def _worst_of_each(found: Sequence[Figures]) -> str:
-    """The largest error of each engine that has one, and the network that has it."""
+def _worst_of_each(measured: Sequence[Figures]) -> str:
+    """The largest error of each engine, with its network."""
     words = []
-    for engine in _engines(found):
-        errors = [(f.error, f.network) for f in found if f.engine == engine and f.error is not None]
+    for engine in _engines(measured):
+        errors = [
+            (f.error, f.network) for f in measured if f.engine == engine and f.error is not None
+        ]
         if errors:
             error, network = max(errors)
             words.append(f"{engine} {error:.2g} ({network})")
@@ -111,10 +113,10 @@ def _worst_of_each(found: Sequence[Figures]) -> str:
 
 
 def _verdict(name: str) -> str:
-    found = _figures(name)
+    measured = _figures(name)
     sentences = []
-    for threads in _threads(found):
-        ratios = report.ratios_of(report.MEDIAN, found, threads)
+    for threads in _threads(measured):
+        ratios = report.ratios_of(report.MEDIAN, measured, threads)
         slower = [f"{network} ({ratio:.2f})" for network, ratio in ratios.items() if ratio > 1]
         sentences.append(
             f"With {_counted(threads)}, {len(slower) or 'none'} of these {len(ratios)} networks "
@@ -125,11 +127,11 @@ def _verdict(name: str) -> str:
 
 
 def _inference(name: str) -> Page:
-    found = _figures(name)
+    measured = _figures(name)
     return [
         part
-        for n in _threads(found)
-        for part in _table(report.MEDIAN, n, f", {_counted(n)}", found)
+        for n in _threads(measured)
+        for part in _table(report.MEDIAN, n, f", {_counted(n)}", measured)
     ]
 
 
@@ -137,13 +139,13 @@ def _figures(name: str = report.NAME) -> list[Figures]:
     return report.figures(committed.read(name).rows)
 
 
-def _engines(found: Sequence[Figures]) -> dict[str, str]:
-    """Headers of columns; versions stand above the tables."""
-    return {f.engine: f.engine for f in found}
+def _engines(measured: Sequence[Figures]) -> dict[str, str]:
+    """Column headers; versions are in the provenance above the tables."""
+    return {f.engine: f.engine for f in measured}
 
 
-def _threads(found: Sequence[Figures]) -> list[int]:
-    return sorted({f.threads for f in found})
+def _threads(measured: Sequence[Figures]) -> list[int]:
+    return sorted({f.threads for f in measured})
 
 
 def _counted(threads: int) -> str:

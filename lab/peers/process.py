@@ -1,4 +1,4 @@
-"""An inference engine in a process of its own, and what it is to compute there."""
+"""An inference engine in a process of its own, and the test case it runs."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ from typing import Any
 import numpy as np
 import onnx
 
-from lab.peers import quantized, worker
+from lab.peers import worker
 from trimtab import files
 from trimtab.bench.golden import Golden
 from trimtab.bench.oracle import onnx_golden
 from trimtab.errors import MissingRequirementError, RunnerError
 
-_LOOK_SECONDS = 0.03  # three ticks of a usual kernel's clock
-_REST_SECONDS = 5
+_POLL_SECONDS = 0.03  # three scheduler ticks of a usual kernel
+_SETTLE_SECONDS = 5
 
 
 @dataclass(frozen=True)
 class Case:
-    """A model and what is expected of it; `folder` is for files made of it. trimtab's plan has the
-    preference `prefer`, unless that is "".
+    """A model with its expected outputs.
+
+    `folder`: for converted files; `prefer`: the preference of trimtab's plan, or "".
     """
 
     model: Path
@@ -41,7 +42,7 @@ class Case:
 
     @classmethod
     def of(cls, model: Path, cache: Path, prefer: str = "") -> Case:
-        """The case of an ONNX file; errors as of `onnx_golden`."""
+        """The case of an ONNX file. Raises the errors of `onnx_golden`."""
         golden = onnx_golden(model, {})
         graph = onnx.load(model, load_external_data=False).graph
         initial = {tensor.name for tensor in graph.initializer}
@@ -54,7 +55,7 @@ class Case:
         return cls(model, golden, names, weights, cache / f"{model.stem}-{digest}", prefer)
 
     def job(self, engine: str, threads: int) -> str:
-        """The job for `worker`; its inputs are written where it says."""
+        """The JSON job for `worker`; writes the input file it names."""
         folder = self.folder.absolute()
         folder.mkdir(parents=True, exist_ok=True)
         arrays: dict[str, Any] = dict(zip(self.input_names, self.golden.inputs, strict=True))
@@ -68,30 +69,33 @@ class Case:
             "prefer": self.prefer,
             "inputs": str(folder / "inputs.npz"),
             "names": list(self.golden.output_names),
-            "origin": [str(path.absolute()) for path in quantized.origin(self.model) or ()],
         }
         return json.dumps(job)
 
     def error(self) -> float:
-        """How far the outputs that a worker has written are from the expected ones: the largest
-        difference, relative to the largest expected magnitude of its output, or to 1 where nothing
-        but zeros is expected: steps of 1/256 are more than the probabilities of a thousand classes.
+        """The largest error of the outputs written by a worker, relative to the largest expected
+        magnitude of the output.
+
+        The divisor is 1 for an output expected to be all zeros, which occurs in int8: 1/256 is
+        larger than most probabilities of a thousand classes.
         """
         with np.load(self.folder / "outputs.npz") as archive:
-            found = [archive[name] for name in archive.files]
-        if [a.size for a in found] != [e.size for e in self.golden.outputs]:
+            outputs = [archive[name] for name in archive.files]
+        if [a.size for a in outputs] != [e.size for e in self.golden.outputs]:
             return math.inf
         return max(
             float(np.abs(a.ravel() - e.ravel()).max(initial=0) / (np.abs(e).max(initial=0) or 1))
-            for a, e in zip(found, self.golden.outputs, strict=True)
+            for a, e in zip(outputs, self.golden.outputs, strict=True)
         )
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """What an engine said when it had loaded a model and run it. `peak_bytes`: of its process,
-    pages of mapped files included, beyond what was resident before the engine's packages were
-    imported; `shipped_bytes`: of the model's files; `error`: see `Case.error`.
+    """Figures of loading a model and the first inference.
+
+    `peak_bytes`: peak resident memory of the process, mapped files included, minus the resident
+    memory before the engine's packages were imported; `shipped_bytes`: size of the model's files;
+    `error`: see `Case.error`.
     """
 
     create_ns: int
@@ -102,7 +106,7 @@ class Loaded:
 
 
 class Process:
-    """An engine that has loaded a model. RunnerError, with its last words, when it fails."""
+    """A running engine with a loaded model. RunnerError with its last message when it fails."""
 
     def __init__(self, python: str, case: Case, engine: str, threads: int) -> None:
         self._name = f"{engine} on {case.model.stem}"
@@ -124,33 +128,34 @@ class Process:
         if not line:
             self._process.wait()
             self._log.seek(0)
-            raise RunnerError(f"it ended: {_last_line(self._log.read())}", where=self._name)
+            raise RunnerError(
+                f"the process ended: {_last_line(self._log.read())}", where=self._name
+            )
         answer: Mapping[str, Any] = json.loads(line)
         return answer
 
     def run(self, count: int) -> Sequence[int]:
-        """Nanoseconds of each of `count` inferences; all of its threads sleep when this returns."""
+        """Nanoseconds of each of `count` inferences; returns when all its threads are idle."""
         assert self._process.stdin
-        with contextlib.suppress(BrokenPipeError):  # it has died: the answer will say so
+        with contextlib.suppress(BrokenPipeError):  # it has died, which the missing answer shows
             print(count, file=self._process.stdin, flush=True)
-        taken = [int(ns) for ns in self._answer()["ns"]]
+        samples = [int(ns) for ns in self._answer()["ns"]]
         self._settle()
-        return taken
+        return samples
 
     def _settle(self) -> None:
-        """Waits until it takes no processor's time and wants none: threads of some engines go on
-        spinning after an inference, where the next engine's would run. RunnerError when it never
-        comes to rest.
+        """Waits until the process is idle: threads of some engines spin after an inference and
+        would disturb the next engine. RunnerError when it does not become idle.
         """
-        end = time.monotonic() + _REST_SECONDS
+        end = time.monotonic() + _SETTLE_SECONDS
         _, ticks = _threads(self._process.pid)
         while time.monotonic() < end:
-            time.sleep(_LOOK_SECONDS)
+            time.sleep(_POLL_SECONDS)
             before = ticks
-            wants, ticks = _threads(self._process.pid)
-            if ticks == before and not wants:
+            is_runnable, ticks = _threads(self._process.pid)
+            if ticks == before and not is_runnable:
                 return
-        raise RunnerError(f"it still computes {_REST_SECONDS} s after its answer", where=self._name)
+        raise RunnerError(f"still busy {_SETTLE_SECONDS} s after its answer", where=self._name)
 
     def close(self) -> None:
         """Ends the process."""
@@ -168,20 +173,21 @@ class Process:
 
 
 def _threads(pid: int) -> tuple[bool, int]:
-    """Whether a thread of a process runs or waits for a processor, and the time that all took, in
-    ticks: fields 3, 14 and 15 of /proc/PID/task/TID/stat (proc(5)).
+    """Whether a thread of a process is runnable, and the CPU time of all its threads in ticks.
+
+    Source: fields 3, 14 and 15 of /proc/PID/task/TID/stat (proc(5)).
     """
-    wants, ticks = False, 0
-    with contextlib.suppress(OSError):  # it has ended, which the next turn will say
+    is_runnable, ticks = False, 0
+    with contextlib.suppress(OSError):  # it has ended, which the next answer shows
         for file in Path(f"/proc/{pid}/task").glob("*/stat"):
             fields = file.read_text().rpartition(") ")[2].split()
-            wants |= fields[0] == "R"
+            is_runnable |= fields[0] == "R"
             ticks += int(fields[11]) + int(fields[12])
-    return wants, ticks
+    return is_runnable, ticks
 
 
 def prepare(python: str, case: Case, engine: str, threads: int) -> None:
-    """Converts the model for the engine, apart from its process, whose memory is measured."""
+    """Converts the model, not in the process whose memory is measured."""
     command = [python, worker.__file__, "prepare", case.job(engine, threads)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -192,20 +198,20 @@ def prepare(python: str, case: Case, engine: str, threads: int) -> None:
 
 
 def probe(python: str) -> dict[str, str]:
-    """The versions of the engines that the interpreter at `python` has."""
+    """The versions of the engines installed for the interpreter `python`."""
     command = [python, worker.__file__, "probe"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError) as e:
-        words = e.stderr if isinstance(e, subprocess.CalledProcessError) else str(e)
+        message = e.stderr if isinstance(e, subprocess.CalledProcessError) else str(e)
         raise MissingRequirementError(
-            f"it does not run the peers: {_last_line(words)}",
+            f"it does not run the peers: {_last_line(message)}",
             where=python,
             hint="name the Python of an environment that has numpy and the peers",
         ) from None
-    found: dict[str, str] = json.loads(done.stdout)
-    return found
+    versions: dict[str, str] = json.loads(done.stdout)
+    return versions
 
 
 def _last_line(text: str) -> str:
-    return text.strip().rpartition("\n")[2][-300:] or "it said nothing"
+    return text.strip().rpartition("\n")[2][-300:] or "no message"

@@ -1,14 +1,12 @@
-"""Quantized twins of ONNX networks: what every engine that reads QDQ files gets alike. Those that
-do not get the network of real numbers and the same pictures, and quantize it themselves.
+"""QDQ versions of float32 ONNX networks, the common input of all engines that run int8.
 
-onnxruntime's static quantizer makes them: weights int8 per channel, activations uint8 per tensor,
-ranges of seeded pictures of smooth noise (white noise says little of real activations).
+onnxruntime's static quantizer writes them: int8 weights per channel, uint8 activations per tensor,
+calibrated on seeded images of smooth noise (white noise does not resemble real activations).
 """
 
 from __future__ import annotations
 
 import hashlib
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,43 +20,25 @@ from trimtab.errors import DynamicShapeError, MissingRequirementError
 
 PICTURES = 16
 _SEED = 7
-_OTHERS_SEED = 2016
-_COARSE = 8  # pixels of noise to a side, before they are interpolated
+_TEST_SEED = 2016
+_COARSE = 8  # width and height of the noise before interpolation
 
 
 def quantized(model: Path, folder: Path) -> Path:
-    """The QDQ twin of the float model, of the same name in a folder below `folder`; made once, with
-    the float model and the pictures beside it, where `origin` finds them.
+    """The QDQ version of a float32 model, cached below `folder` under the model's file name.
 
-    MissingRequirementError without onnxruntime; DynamicShapeError for an input of free shape.
+    MissingRequirementError without onnxruntime; DynamicShapeError for free dimensions.
     """
     digest = hashlib.sha256(model.read_bytes()).hexdigest()[:16]
-    twin = folder / f"{model.stem}-qdq-{digest}" / model.name
-    if not twin.exists():
-        real, pictures = _origin(twin)
-        real.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(model, real)
-        with files.replacing(twin) as part:
-            feeds = _quantize(model, part)
-            np.savez(pictures, **feeds)
-    return twin
+    qdq = folder / f"{model.stem}-qdq-{digest}" / model.name
+    if not qdq.exists():
+        qdq.parent.mkdir(parents=True, exist_ok=True)
+        with files.replacing(qdq) as part:
+            _quantize(model, part)
+    return qdq
 
 
-def origin(twin: Path) -> tuple[Path, Path] | None:
-    """The float model that a twin was made of, and an .npz of the pictures that its ranges are of,
-    an array [n, ...] for each input; None for other models.
-    """
-    found = _origin(twin)
-    return found if all(path.exists() for path in found) else None
-
-
-def _origin(twin: Path) -> tuple[Path, Path]:
-    folder = twin.parent / "real"
-    return folder / twin.name, folder / "pictures.npz"
-
-
-def _quantize(model: Path, target: Path) -> dict[str, Any]:
-    """Writes the twin; returns the pictures by input."""
+def _quantize(model: Path, target: Path) -> None:
     try:
         from onnxruntime import quantization
         from onnxruntime.quantization.shape_inference import quant_pre_process
@@ -79,7 +59,7 @@ def _quantize(model: Path, target: Path) -> dict[str, Any]:
     for name, shape in inputs.items():
         if not all(shape):
             raise DynamicShapeError(
-                f"input {name} of {model} has free dimensions", hint="give every dimension a length"
+                f"input {name} of {model} has free dimensions", hint="give every dimension a size"
             )
 
     feeds = list(_feeds(inputs))
@@ -106,7 +86,6 @@ def _quantize(model: Path, target: Path) -> dict[str, Any]:
         )
     finally:
         prepared.unlink(missing_ok=True)
-    return {name: np.stack([feed[name] for feed in feeds]) for name in inputs}
 
 
 def _feeds(inputs: dict[str, tuple[int, ...]]) -> Iterator[dict[str, Any]]:
@@ -116,7 +95,7 @@ def _feeds(inputs: dict[str, tuple[int, ...]]) -> Iterator[dict[str, Any]]:
 
 
 def _smooth(shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.float32]:
-    """Noise of a few pixels to a side, linearly interpolated to an image; other shapes: noise."""
+    """Coarse noise, linearly interpolated to an image; white noise for shapes other than NCHW."""
     if len(shape) != 4:
         return rng.standard_normal(shape).astype(np.float32)
     x = rng.standard_normal((*shape[:2], _COARSE, _COARSE))
@@ -132,9 +111,7 @@ def _smooth(shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.floa
 def pictures(
     inputs: dict[str, tuple[int, ...]],
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The pictures that ranges are of, for inputs of these shapes, and as many others of the same
-    kind.
-    """
-    rng = np.random.default_rng(_OTHERS_SEED)
-    others = [{name: _smooth(s, rng) for name, s in inputs.items()} for _ in range(PICTURES)]
-    return list(_feeds(inputs)), others
+    """Calibration images for inputs of these shapes, and as many test images."""
+    rng = np.random.default_rng(_TEST_SEED)
+    tests = [{name: _smooth(s, rng) for name, s in inputs.items()} for _ in range(PICTURES)]
+    return list(_feeds(inputs)), tests

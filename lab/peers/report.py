@@ -1,4 +1,4 @@
-"""What a comparison with the peers says: figures, tables of them, and JSON."""
+"""Figures of a comparison with the peers, as tables, JSON and committed results."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from lab.committed import Results, Row
 from lab.peers.compare import US, Comparison, Result
 from trimtab.tables import Column, Page, Table, number
 
-NAMES = {"f32": "peers", "int8": "peers/int8"}  # of the committed results, by precision
+NAMES = {"f32": "peers", "int8": "peers/int8"}  # result files by precision
 NAME = NAMES["f32"]
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What counts of one engine on one network. `quartiles_ms`: half of the inferences took between
-    these; `start_ms`: loading and the first inference; `error`: relative to the largest magnitude
-    of an output; `peak_bytes`: of memory, weights included; `shipped_bytes`: of the model's files.
-    None: not measured, or not kept.
+    """Figures of one engine on one network.
+
+    `quartiles_ms`: of the inferences; `start_ms`: loading and first inference; `error`: relative to
+    the largest magnitude of an output; `peak_bytes`: memory, weights included; `shipped_bytes`: the
+    model's files. None: not measured.
     """
 
     network: str
@@ -40,7 +41,7 @@ class Figures:
 
     @classmethod
     def of(cls, result: Result) -> Figures:
-        """Those of all samples."""
+        """The figures of a result."""
         return cls(
             result.network,
             result.engine,
@@ -58,19 +59,19 @@ class Figures:
 
 @dataclass(frozen=True)
 class Against:
-    """Whom trimtab's figures are divided by: the best of the peers, or of those named."""
+    """The divisor of trimtab's figures: the smallest figure of all peers, or of those named."""
 
     title: str
     names: tuple[str, ...] = ()
 
     def among(self, engines: Iterable[str]) -> set[str]:
-        """Those of `engines` that count."""
+        """The `engines` to compare with."""
         return {name for name in engines if (name in self.names if self.names else name != US)}
 
 
 @dataclass(frozen=True)
-class Kind:
-    """A figure that engines are compared by; less is better."""
+class FigureKind:
+    """A figure to compare engines by; smaller is better."""
 
     title: str
     of: Callable[[Figures], float | None]
@@ -79,33 +80,33 @@ class Kind:
 
 
 _BEST = Against("the best peer")
-MEDIAN = Kind("Median milliseconds of an inference", lambda f: f.median_ms, ".2f", _BEST)
-MINIMUM = Kind("Minimum milliseconds of an inference", lambda f: f.minimum_ms, ".2f", _BEST)
-START = Kind(
+MEDIAN = FigureKind("Median milliseconds of an inference", lambda f: f.median_ms, ".2f", _BEST)
+MINIMUM = FigureKind("Minimum milliseconds of an inference", lambda f: f.minimum_ms, ".2f", _BEST)
+START = FigureKind(
     "Milliseconds of loading and the first inference",
     lambda f: f.start_ms,
     ".1f",
     Against("onnxruntime", ("onnxruntime",)),
 )
-PEAK = Kind(
+PEAK = FigureKind(
     "Peak resident megabytes, weights included",
     lambda f: _megabytes(f.peak_bytes),
     ".1f",
     Against("the leanest peer"),
 )
-MEMORY = Kind(
+MEMORY = FigureKind(
     "Peak resident megabytes beyond the weights",
     lambda f: _megabytes(f.beyond_weights_bytes),
     ".1f",
     _BEST,
 )
-SHIPPED = Kind(
+SHIPPED = FigureKind(
     "Megabytes of model files, as an engine's own converter makes them",
     lambda f: _megabytes(f.shipped_bytes),
     ".2f",
     Against("the smallest peer"),
 )
-ERROR = Kind(
+ERROR = FigureKind(
     "Largest error, relative to the largest magnitude of the output",
     lambda f: f.error,
     ".0e",
@@ -118,14 +119,14 @@ def _megabytes(count: float | None) -> float | None:
 
 
 def to_json(comparison: Comparison) -> str:
-    """The figures, and the samples that they come from."""
+    """The figures with the samples they come from."""
     rows = [{**asdict(result), **asdict(Figures.of(result))} for result in comparison.results]
     facts = {"versions": dict(comparison.versions), "left_out": comparison.left_out}
     return json.dumps(facts | {"results": rows}, indent=1)
 
 
 def to_results(comparison: Comparison, command: str, machine: Mapping[str, Any]) -> Results:
-    """What is committed: the figures without the samples."""
+    """The content of the result file: the figures without the samples."""
     return Results(
         command=command,
         machine=machine,
@@ -136,42 +137,47 @@ def to_results(comparison: Comparison, command: str, machine: Mapping[str, Any])
 
 
 def figures(rows: Iterable[Row]) -> list[Figures]:
-    """Committed figures; TypeError for rows of something else."""
+    """The figures of committed rows."""
     return [Figures(**row) for row in rows]
 
 
 def page(comparison: Comparison) -> Page:
-    """A table of each figure, and what was left out."""
-    found = [*_tables([Figures.of(r) for r in comparison.results], comparison.versions)]
+    """One table per figure, and the reasons for missing results."""
+    parts = [*_tables([Figures.of(r) for r in comparison.results], comparison.versions)]
     if comparison.left_out:
-        found.append(Table([Column("reason")], [[why] for why in comparison.left_out], "Left out"))
-    return found
+        parts.append(Table([Column("reason")], [[why] for why in comparison.left_out], "Left out"))
+    return parts
 
 
-def _tables(found: Sequence[Figures], versions: Mapping[str, str]) -> Iterator[Table]:
+def _tables(measured: Sequence[Figures], versions: Mapping[str, str]) -> Iterator[Table]:
     engines = {name: f"{name} {version}" for name, version in versions.items()}
-    counts = sorted({f.threads for f in found})
+    counts = sorted({f.threads for f in measured})
     for threads in counts:
         end = f", {threads} thread{'s' * (threads > 1)}"
         for kind in (MEDIAN, MINIMUM):
-            yield table(kind, found, threads, engines, kind.title + end)
+            yield table(kind, measured, threads, engines, kind.title + end)
     for kind in (START, PEAK, MEMORY, SHIPPED, ERROR):
-        yield table(kind, found, counts[0], engines, kind.title)
+        yield table(kind, measured, counts[0], engines, kind.title)
     if len(counts) > 1:
         title = f"Speed-up from {counts[0]} to {counts[-1]} threads"
-        yield speed_ups(found, counts[0], counts[-1], engines, title)
+        yield speed_ups(measured, counts[0], counts[-1], engines, title)
 
 
 def table(
-    kind: Kind, found: Iterable[Figures], threads: int, engines: Mapping[str, str], title: str = ""
+    kind: FigureKind,
+    measured: Iterable[Figures],
+    threads: int,
+    engines: Mapping[str, str],
+    title: str = "",
 ) -> Table:
-    """A row per network, a column per engine under the header that `engines` gives it, and, where
-    trimtab is held against others, the ratios and their geometric mean.
+    """One row per network and one column per engine; `engines` maps names to column headers.
+
+    Kinds that compare add trimtab's ratios and their geometric mean.
     """
     columns = [Column("network"), *(number(h, kind.form, absent="-") for h in engines.values())]
     rows: list[list[str | float | None]] = []
-    ratios = ratios_of(kind, found := list(found), threads)
-    for network, results in _by_network(found, threads).items():
+    ratios = ratios_of(kind, measured := list(measured), threads)
+    for network, results in _by_network(measured, threads).items():
         values = {name: kind.of(result) for name, result in results.items()}
         rows.append([network, *map(values.get, engines)])
         if kind.against:
@@ -183,10 +189,10 @@ def table(
 
 
 def speed_ups(
-    found: Sequence[Figures], few: int, many: int, engines: Mapping[str, str], title: str = ""
+    measured: Sequence[Figures], few: int, many: int, engines: Mapping[str, str], title: str = ""
 ) -> Table:
-    """How many times as fast each engine is with `many` threads as with `few`."""
-    slow, fast = _by_network(found, few), _by_network(found, many)
+    """The speed-up of each engine from `few` to `many` threads."""
+    slow, fast = _by_network(measured, few), _by_network(measured, many)
     rows = [
         [
             network,
@@ -203,10 +209,10 @@ def speed_ups(
     return Table(columns, rows, title)
 
 
-def ratios_of(kind: Kind, found: Iterable[Figures], threads: int) -> dict[str, float]:
-    """trimtab's figure by the smallest of the peers' that count; of networks that have both."""
+def ratios_of(kind: FigureKind, measured: Iterable[Figures], threads: int) -> dict[str, float]:
+    """trimtab's figure divided by the smallest peer's, for networks with both."""
     ratios = {}
-    for network, results in _by_network(found, threads).items():
+    for network, results in _by_network(measured, threads).items():
         values = {n: value for n, f in results.items() if (value := kind.of(f)) is not None}
         peers = [values[name] for name in kind.against.among(values)] if kind.against else []
         if peers and US in values and min(peers) > 0:
@@ -214,16 +220,16 @@ def ratios_of(kind: Kind, found: Iterable[Figures], threads: int) -> dict[str, f
     return ratios
 
 
-def _by_network(found: Iterable[Figures], threads: int) -> dict[str, dict[str, Figures]]:
-    """By network and engine."""
+def _by_network(measured: Iterable[Figures], threads: int) -> dict[str, dict[str, Figures]]:
+    """Figures with that number of threads, by network and engine."""
     networks: dict[str, dict[str, Figures]] = {}
-    for row in found:
+    for row in measured:
         if row.threads == threads:
             networks.setdefault(row.network, {})[row.engine] = row
     return networks
 
 
 def geometric_mean(ratios: Iterable[float]) -> float | None:
-    """Of those that are not 0; None when none is."""
+    """Geometric mean of the ratios other than 0; None without any."""
     logs = [math.log(ratio) for ratio in ratios if ratio]
     return math.exp(sum(logs) / len(logs)) if logs else None

@@ -1,4 +1,4 @@
-"""trimtab beside other inference engines."""
+"""Measures trimtab beside other inference engines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NAMESPACE = "bench"
 
 
 def _counts(text: str) -> list[int]:
-    """Thread counts as they are written on the command line."""
+    """The thread counts of a command line; UsageError when malformed."""
     from trimtab.errors import UsageError
 
     counts = [int(word) for word in text.split(",") if word.isdecimal()]
@@ -24,16 +24,16 @@ def _counts(text: str) -> list[int]:
 @task(
     optional=["wait"],
     help={
-        "models": "zoo networks or ONNX files, with commas between them; default: all of the zoo",
-        "threads": "thread counts, with commas between them",
-        "rounds": "turns of each engine on each model",
-        "precision": "f32, or int8: QDQ files that onnxruntime makes of the networks",
+        "models": "comma-separated zoo networks or ONNX files; default: the whole zoo",
+        "threads": "comma-separated thread counts",
+        "rounds": "rounds of inferences of each engine on each model",
+        "precision": "f32, or int8: QDQ files quantized by onnxruntime",
         "prefer": PREFER_HELP,
         "python": "interpreter that has the peers; default: this one",
         "wait": WAIT_HELP,
         "json": "print JSON",
         "output": "also write the tables to this Markdown file",
-        "update": "commit to the figures: write them into bench/",
+        "update": "write the figures to lab/peers/",
     },
 )
 @needs_engine
@@ -50,7 +50,7 @@ def peers(
     output: str = "",
     update: bool = False,
 ) -> None:
-    """Measure trimtab beside onnxruntime, OpenVINO, ncnn, MNN, LiteRT: time, loading, memory."""
+    """Measure trimtab beside onnxruntime, OpenVINO, ncnn and MNN: time, loading, memory."""
     import sys
     from pathlib import Path
 
@@ -71,17 +71,17 @@ def peers(
             f"unknown precision {precision!r}", hint=f"use {' or '.join(report.NAMES)}"
         )
     is_quantized = precision != "f32"
-    read_plan("", prefer)  # refuses what is no preference
+    read_plan("", prefer)  # UsageError for an unknown preference
     engines = Installed(python or sys.executable, quantized=is_quantized)
     names = [name for name in models.split(",") if name] or zoo.names()
     progress = shown(quiet=json)
-    found = [model_path(name, progress=progress) for name in names]
+    model_files = [model_path(name, progress=progress) for name in names]
     if is_quantized:
         with progress.step("quantize", "networks") as step:
-            for number, path in enumerate(found):
-                step.update(number, len(found))
-                found[number] = quantized(path, paths.cache() / "peers")
-    work = Work(found, counts, rounds, prefer)
+            for number, path in enumerate(model_files):
+                step.update(number, len(model_files))
+                model_files[number] = quantized(path, paths.cache() / "peers")
+    work = Work(model_files, counts, rounds, prefer)
     monitor = MachineMonitor()
     with exclusive("bench.peers", parse_wait(wait), progress):
         comparison = compare(work, engines, paths.cache() / "peers", progress)
@@ -96,5 +96,5 @@ def peers(
         options += f" --prefer {prefer}" * bool(prefer)
         options += " --python PEERS/bin/python" * bool(python)
         command = f"./inv bench.peers {options} --update"
-        made = report.to_results(comparison, command, monitor.facts())
-        progress.note(f"written: {committed.write(report.NAMES[precision], made)}")
+        results = report.to_results(comparison, command, monitor.facts())
+        progress.note(f"written: {committed.write(report.NAMES[precision], results)}")

@@ -1,4 +1,4 @@
-"""Comparing with the peers: fake engines for the arithmetic, one real peer for the processes."""
+"""The comparison with peers: fake engines for the arithmetic, one real peer for the processes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from lab.peers.compare import (
     compare,
 )
 from lab.peers.process import Case, Loaded, Process, probe
-from lab.peers.quantized import PICTURES, origin, quantized
+from lab.peers.quantized import quantized
 from lab.peers.tasks import _counts
 from trimtab import tables
 from trimtab.bench.golden import Golden
@@ -56,7 +56,7 @@ def small_model(tmp_path: Path) -> Path:
 
 @dataclass
 class FakeEngine:
-    """Takes as long as it is told; notes its turns."""
+    """Reports a given duration; logs its rounds."""
 
     name: str
     run_ns: int
@@ -95,13 +95,13 @@ class FakeEngines:
         return lambda: FakeEngine(engine, taken // threads, self.log, turns)
 
 
-def test_engines_take_turns_and_warm_up_in_each(model: Path, tmp_path: Path) -> None:
+def test_rounds_interleave_the_engines_and_warm_up_each(model: Path, tmp_path: Path) -> None:
     engines = FakeEngines({"ncnn": 4_000_000, "trimtab": 2_000_000})
-    found = compare(Work([model], rounds=2), engines, tmp_path)
+    outcome = compare(Work([model], rounds=2), engines, tmp_path)
     loads = ["close ncnn", "close trimtab"] * LOADS
     rounds = ["ncnn", "trimtab", "trimtab", "ncnn"]
     assert engines.log == [*loads, *rounds, "close trimtab", "close ncnn"]
-    ncnn, ours = found.results
+    ncnn, ours = outcome.results
     assert (ncnn.median_ms, ours.median_ms, ours.minimum_ms) == (4.0, 2.0, 2.0)
     assert ours.start_ms == 3.0
     assert ours.weights_bytes == 48
@@ -112,26 +112,26 @@ def test_engines_take_turns_and_warm_up_in_each(model: Path, tmp_path: Path) -> 
 
 def test_a_peer_that_fails_is_left_out_and_named(model: Path, tmp_path: Path) -> None:
     engines = FakeEngines({"ncnn": None, "trimtab": 2_000_000})
-    found = compare(Work([model], rounds=1), engines, tmp_path)
-    assert [result.engine for result in found.results] == ["trimtab"]
-    assert found.left_out == ("ncnn on small: it cannot",)
-    assert "\nncnn on small: it cannot" in tables.text(report.page(found))
+    outcome = compare(Work([model], rounds=1), engines, tmp_path)
+    assert [result.engine for result in outcome.results] == ["trimtab"]
+    assert outcome.left_out == ("ncnn on small: it cannot",)
+    assert "\nncnn on small: it cannot" in tables.text(report.page(outcome))
 
 
 def test_a_peer_that_dies_between_inferences_is_left_out(model: Path, tmp_path: Path) -> None:
     engines = FakeEngines({"ncnn": 1_000, "trimtab": 1_000}, turns={"ncnn": 1})
-    found = compare(Work([model], rounds=3), engines, tmp_path)
-    assert [(r.engine, len(r.run_ns)) for r in found.results] == [("trimtab", 12)]
-    assert found.left_out == ("ncnn: it ended: killed",)
+    outcome = compare(Work([model], rounds=3), engines, tmp_path)
+    assert [(r.engine, len(r.run_ns)) for r in outcome.results] == [("trimtab", 12)]
+    assert outcome.left_out == ("ncnn: it ended: killed",)
     assert "close ncnn" in engines.log[-2:]
 
 
-def test_a_process_that_dies_says_its_last_words(model: Path, tmp_path: Path) -> None:
+def test_the_error_of_a_process_that_dies_has_its_last_message(model: Path, tmp_path: Path) -> None:
     python = tmp_path / "python"
     python.write_text("#!/bin/sh\necho out of luck >&2\nexit 1\n")
     python.chmod(0o755)
     case = Case.of(model, tmp_path)
-    with pytest.raises(RunnerError, match="it ended: out of luck"):
+    with pytest.raises(RunnerError, match="the process ended: out of luck"):
         Process(str(python), case, "ncnn", 1)
 
 
@@ -149,7 +149,7 @@ for line in sys.stdin:
 """
 
 
-def test_the_next_engine_waits_until_the_threads_of_the_last_one_rest(
+def test_the_next_engine_waits_until_the_threads_of_the_last_one_are_idle(
     model: Path, tmp_path: Path
 ) -> None:
     python = tmp_path / "python"
@@ -172,7 +172,7 @@ def result(network: str, engine: str, threads: int, ms: float) -> Result:
     return Result(network, engine, threads, 100, loads, (int(ms * 1e6),))
 
 
-def test_tables_hold_ratios_to_the_best_peer_and_their_geometric_mean() -> None:
+def test_tables_have_ratios_to_the_best_peer_and_their_geometric_mean() -> None:
     times = {"a": {"onnxruntime": 8, "ncnn": 4, "trimtab": 2}, "b": {"ncnn": 1, "trimtab": 2}}
     results = [
         result(network, engine, threads, ms / threads)
@@ -207,15 +207,15 @@ def test_tables_hold_ratios_to_the_best_peer_and_their_geometric_mean() -> None:
     assert speed_up[2:] == [["a", "2.00", "2.00", "2.00"], ["b", "-", "2.00", "2.00"]]
 
 
-def test_json_holds_every_sample_and_the_figures() -> None:
-    found = Comparison(VERSIONS, (result("a", "trimtab", 1, 2.0),), ())
-    (row,) = json.loads(report.to_json(found))["results"]
+def test_json_has_every_sample_and_the_figures() -> None:
+    outcome = Comparison(VERSIONS, (result("a", "trimtab", 1, 2.0),), ())
+    (row,) = json.loads(report.to_json(outcome))["results"]
     assert row["run_ns"] == [2_000_000]
     assert row["start_ms"] == 8.0
     assert row["loads"][0]["peak_bytes"] == 2_000_100
 
 
-def test_an_interpreter_without_peers_is_an_error_that_says_how_to_get_them(tmp_path: Path) -> None:
+def test_the_error_of_an_interpreter_without_peers_says_how_to_install_them(tmp_path: Path) -> None:
     python = tmp_path / "python"
     python.write_text("#!/bin/sh\necho '{}'\n")
     python.chmod(0o755)
@@ -233,7 +233,7 @@ def test_bad_thread_counts_are_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("expected", "found", "error"),
+    ("expected", "output", "error"),
     [
         ([2.0, -4.0], [2.0, -3.0], 0.25),
         ([0.0, 0.0], [0.0, 0.002], 0.002),
@@ -242,10 +242,10 @@ def test_bad_thread_counts_are_refused(text: str) -> None:
     ids=["of the largest magnitude", "zeros are expected", "another number of elements"],
 )
 def test_errors_are_relative_to_the_largest_expected_magnitude(
-    model: Path, tmp_path: Path, expected: list[float], found: list[float], error: float
+    model: Path, tmp_path: Path, expected: list[float], output: list[float], error: float
 ) -> None:
     golden = Golden((), [np.array(expected, np.float32)], ("y",), "by hand")
-    np.savez(tmp_path / "outputs.npz", np.array(found, np.float32))
+    np.savez(tmp_path / "outputs.npz", np.array(output, np.float32))
     assert Case(model, golden, (), 0, tmp_path).error() == pytest.approx(error)
 
 
@@ -255,38 +255,31 @@ def test_a_real_peer_and_trimtab_compute_the_same_in_processes_of_their_own(
 ) -> None:
     engines = Installed(sys.executable)
     engines.versions = {name: engines.versions[name] for name in ("onnxruntime", "trimtab")}
-    found = compare(Work([model], rounds=2), engines, tmp_path / "cache")
-    assert found.left_out == ()
-    assert [r.engine for r in found.results] == ["onnxruntime", "trimtab"]
-    for taken in found.results:
-        assert taken.error < 1e-6
-        assert len(taken.run_ns) == 8
-        assert len(taken.loads) == LOADS
-        assert min(taken.run_ns) > 0
-        assert taken.beyond_weights_bytes > 0
-        assert taken.peak_bytes > taken.weights_bytes
-    assert found.results[0].shipped_bytes == model.stat().st_size
+    outcome = compare(Work([model], rounds=2), engines, tmp_path / "cache")
+    assert outcome.left_out == ()
+    assert [r.engine for r in outcome.results] == ["onnxruntime", "trimtab"]
+    for measured in outcome.results:
+        assert measured.error < 1e-6
+        assert len(measured.run_ns) == 8
+        assert len(measured.loads) == LOADS
+        assert min(measured.run_ns) > 0
+        assert measured.beyond_weights_bytes > 0
+        assert measured.peak_bytes > measured.weights_bytes
+    assert outcome.results[0].shipped_bytes == model.stat().st_size
 
 
-def test_the_quantized_twin_of_a_network_is_made_once_and_holds_integers(
-    model: Path, tmp_path: Path
-) -> None:
+def test_a_network_is_quantized_once_and_has_int8_weights(model: Path, tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
-    twin = quantized(model, tmp_path / "cache")
-    graph = onnx.load(twin).graph
+    qdq = quantized(model, tmp_path / "cache")
+    graph = onnx.load(qdq).graph
     assert {"QuantizeLinear", "DequantizeLinear"} <= {node.op_type for node in graph.node}
     assert TensorProto.INT8 in {tensor.data_type for tensor in graph.initializer}
-    found = origin(twin)
-    assert found
-    assert found[0].read_bytes() == model.read_bytes()
-    with np.load(found[1]) as pictures:
-        assert pictures["x"].shape == (PICTURES, 1, 3)
-    made = twin.stat().st_mtime_ns
-    assert quantized(model, tmp_path / "cache") == twin
-    assert twin.stat().st_mtime_ns == made
+    written = qdq.stat().st_mtime_ns
+    assert quantized(model, tmp_path / "cache") == qdq
+    assert qdq.stat().st_mtime_ns == written
 
 
-def test_a_network_of_free_shape_is_not_quantized(model: Path, tmp_path: Path) -> None:
+def test_a_network_with_free_dimensions_is_not_quantized(model: Path, tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     free = onnx.load(model)
     free.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "n"
@@ -296,12 +289,12 @@ def test_a_network_of_free_shape_is_not_quantized(model: Path, tmp_path: Path) -
     assert not list(tmp_path.rglob("*.prepared"))
 
 
-def test_quantized_networks_are_for_engines_that_compute_with_integers(
+def test_int8_networks_run_only_on_engines_that_read_qdq_files(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("lab.peers.compare.probe", lambda _: VERSIONS)
     assert set(Installed("python").versions) == {"onnxruntime", "ncnn", "trimtab"}
-    assert set(Installed("python", quantized=True).versions) == set(VERSIONS)
+    assert set(Installed("python", quantized=True).versions) == {"onnxruntime", "trimtab"}
     monkeypatch.setattr("lab.peers.compare.probe", lambda _: {"mnn": "1.0"})
     with pytest.raises(MissingRequirementError, match="no peer"):
         Installed("python", quantized=True)
