@@ -116,9 +116,12 @@ def _names_and_docstrings(path: str, source: str) -> Iterator[Finding]:
                     line = node.body[0].lineno
                     message = f"docstring begins with {opening!r}: name its subject"
                     yield Finding(path, line, message)
-        name = node.id if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else None
-        name = node.arg if isinstance(node, ast.arg) else name
-        if name in PARTICIPLES:
+        name = None
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            name = node.id
+        elif isinstance(node, ast.arg):
+            name = node.arg
+        if name in PARTICIPLES and isinstance(node, ast.Name | ast.arg):
             yield Finding(path, node.lineno, f"`{name}` does not say what the value is")
 
 
