@@ -311,7 +311,7 @@ def test_a_folder_with_files_of_others_is_refused_and_stays(tmp_path: Path) -> N
     note = made.output_dir / "notes.txt"
     note.write_text("mine")
     before = made.runner.stat().st_mtime_ns
-    with pytest.raises(BuildError, match=r"no build put there: notes\.txt"):
+    with pytest.raises(BuildError, match=r"is not from a build: notes\.txt"):
         samples.tiny(tmp_path, "host")
     assert note.read_text() == "mine"
     assert made.runner.stat().st_mtime_ns == before

@@ -59,7 +59,7 @@ def caller(machine: str) -> Path:
     profile = profiles[0].union(profiles[1])
     made = builder.build(builder.BuildRequest(profile, folder / "library", machine))
     cc = toolchain.cmake_file(toolchain.find_toolchain(machine)).with_name("cc")
-    flags = [*toolchain.find_toolchain(machine).link_flags, f"-I{made.output_dir}", "-O1"]
+    flags = [*toolchain.find_toolchain(machine).flags.link, f"-I{made.output_dir}", "-O1"]
     source = Path(__file__).with_name("limits.c")
     files = [str(path) for path in (cc, source, made.library)]
     command = [files[0], *flags, *files[1:], "-lm", "-pthread", "-o", str(folder / "limits")]

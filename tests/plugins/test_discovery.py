@@ -243,7 +243,7 @@ def test_a_wrong_kernel_is_left_out_where_its_plug_in_was_only_found(tmp_path: P
     found = parts(done)
     assert ("good", "kernels", "good_f32_portable") in found
     assert not {row for row in found if row[:2] == ("bad", "kernels")}
-    assert "plug-in bad: family bad: it has no element type" in done.stderr
+    assert "plug-in bad: family bad: it has no dtype" in done.stderr
     assert "bad.h:2" in done.stderr
 
 
@@ -254,7 +254,7 @@ def test_a_wrong_kernel_of_one_that_was_asked_for_stops_before_anything_is_built
     argv = [sys.executable, "-m", "lab", "engine", "--plugin", str(bad)]
     done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == errors.PluginError.exit_code, done.stderr
-    assert "plug-in bad: family bad: it has no element type" in done.stderr
+    assert "plug-in bad: family bad: it has no dtype" in done.stderr
     assert "bad.h:2" in done.stderr
     assert "compile" not in done.stderr
 

@@ -57,7 +57,7 @@ print(json.dumps({
     "neg": [schema.operator("neg").id, str(schema.operator("neg").path)],
     "pass": names[names.index("drop_swell") - 1 :][:3],
     "core": [device.cpu, tools.core(device.cpu).pipes.issue_width],
-    "flags": tools.compile_flags,
+    "flags": tools.flags.compile,
     "report": "one-line" in reports.names(),
 }))
 """

@@ -262,6 +262,6 @@ def test_a_function_of_python_is_an_operator(tmp_path: Path) -> None:
         "at run time: bring_up.py:5",
         "there is an operator weave of bring_up.py:5",
         "operator relu is compiled in",
-        "functions of Python compute, and no binary can: weave (bring_up.py:5)",
+        "a binary cannot run operators that are Python functions: weave (bring_up.py:5)",
     ):
         assert text in done.stdout, done.stdout

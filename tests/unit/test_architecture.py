@@ -28,7 +28,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "progress": set(),
     "plugins": {"errors"},
     "schema": {"errors", "paths", "plugins"},
-    "kernels": {"errors", "paths", "plugins", "schema"},
+    "kernels": {"errors", "paths", "plugins", "schema", "toml_table"},
     "profile": {"errors", "paths", "plugins", "schema", "kernels", "toml_table"},
     "engine": {"errors", "paths", "plugins", "_engine"},
     "cores": {"errors", "paths", "plugins", "toml_table"},
@@ -47,7 +47,8 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("planner", "session"),
     },
     "build": {
-        *("__init__", "errors", "paths", "plugins", "files", "progress", "schema", "kernels"),
+        *("__init__", "errors", "toml_table", "paths", "plugins", "files", "progress", "schema"),
+        "kernels",
         *("profile", "engine", "cores", "target", "program", "session"),
     },
     "size": {"errors", "paths", "plugins", "tables", "kernels"},

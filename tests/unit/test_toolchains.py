@@ -241,11 +241,11 @@ def read(tmp_path: Path, text: str) -> Toolchain:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (GOOD.replace('doc = "d"\n', ""), "bad or missing key: 'doc'"),
-        (GOOD.replace('"zig"', '"msvc"'), "unknown compiler 'msvc'"),
-        (GOOD.replace("[flags]", "flavor = 1\n[flags]"), "unknown keys: flavor"),
-        (GOOD + "[emulate]\nprogramme = 1\n", "bad or missing key"),
-        (GOOD + "[emulate\n", "Expected"),
+        (GOOD.replace('doc = "d"\n', ""), "`doc` is missing"),
+        (GOOD.replace('"zig"', '"msvc"'), "`compiler` must be one of zig, gcc, ndk"),
+        (GOOD.replace("[flags]", "flavor = 1\n[flags]"), "unknown key `flavor`"),
+        (GOOD + "[emulate]\nprogramme = 1\n", "unknown key `emulate.programme`"),
+        (GOOD + "[emulate\n", "not a TOML file: Expected"),
     ],
 )
 def test_a_malformed_toolchain_file_is_refused_by_name(

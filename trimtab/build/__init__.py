@@ -1,1 +1,1 @@
-"""From a profile and a planned program to binaries: toolchains, tables, CMake, deliveries."""
+"""Builds binaries from a profile and a planned program: toolchains, code generation, CMake."""

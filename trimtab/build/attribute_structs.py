@@ -1,6 +1,6 @@
-"""C++ structs of attributes and of the records in them, and the rows by which they are decoded.
+"""Generates C++ structs of attributes and their records, and the tables that decode them.
 
-Standard library only, as `trimtab.build.codegen`.
+Uses the standard library only, like `trimtab.build.codegen`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ CPP_TYPES = {
     "op": "uint32_t",
     "kernel": "KernelRef",
 }
-# The order of a struct's members: without gaps, and what unary operators have stands in one order.
+# The order of a struct's members: without padding, and equal for all unary operators.
 MEMBER_ORDER = (
     *(
         "int",
@@ -39,13 +39,13 @@ MEMBER_ORDER = (
 
 
 def pascal(name: str) -> str:
-    """snake_case to PascalCase."""
+    """Converts snake_case to PascalCase."""
     return "".join(part.capitalize() for part in name.split("_"))
 
 
 def struct_of(name: str, attributes: Iterable[schema.Attribute], *more: str) -> list[str]:
-    """The struct of an operator's attributes, or of a record: `name` is what their types begin
-    with, `more` stands in it besides.
+    """The struct of an operator's attributes, or of a record. `name`: prefix of the type names;
+    `more`: additional member declarations.
     """
     out, own = [], list(attributes)
     for a in own:
@@ -71,13 +71,13 @@ def struct_of(name: str, attributes: Iterable[schema.Attribute], *more: str) -> 
 
 
 def rows_of(struct: str, name: str, a: schema.Attribute) -> Iterator[str]:
-    """The row of an attribute, member of a struct; those of a record's fields follow."""
+    """The table row of an attribute, followed by those of its record's fields."""
     kind = "Int" if a.type in ("uint", "double") else pascal(a.type)
-    least, limit = a.range or (
+    low, limit = a.range or (
         0,
         {"enum": len(a.values), "records": len(a.fields)}.get(a.type, a.length),
     )
-    yield f"    {{AttributeType::k{kind}, {least}, offsetof({struct}, {a.name}), {limit}}},"
+    yield f"    {{AttributeType::k{kind}, {low}, offsetof({struct}, {a.name}), {limit}}},"
     record = name + pascal(a.name)
     for field in a.fields:
         yield from rows_of(record, record, field)

@@ -1,8 +1,8 @@
-"""Builds: toolchain + profile -> CMake and ninja -> a folder with everything that is shipped.
+"""Builds a runner and library for a toolchain, core and profile, and delivers them to a folder.
 
-A build tree lives in the cache under a key of toolchain, core and profile, so that after a change
-of one operator only its file is compiled again. What the user gets is delivered from there in one
-step: a folder is complete, or it is not there.
+A build tree lives in the cache under a key of toolchain, core and profile, so that a change of one
+operator recompiles only its file. The delivery is atomic: the output folder is complete or
+unchanged.
 """
 
 from __future__ import annotations
@@ -32,22 +32,21 @@ from trimtab.target import Target
 RECORD = "build.json"
 RECORD_FORMAT = 1
 BUILD_TYPES = ("Release", "Debug")
-# The least code that a compiler makes, as CMake's list; zig spells -Oz as -Os.
+# The optimization level with the smallest code, as a CMake list. zig passes -Oz on as -Os.
 _SMALLEST = {"zig": "-Os;-Xclang;-Oz", "ndk": "-Oz", "gcc": "-Os"}
 _ELSEWHERE = "name another folder with --output"
-CACHE_HINT = "set TRIMTAB_CACHE_DIR to a folder with room"
+CACHE_HINT = "set TRIMTAB_CACHE_DIR to a folder with free space"
 
 
 @dataclass(frozen=True)
 class BuildRequest:
-    """What to build.
+    """The options of a build.
 
     `profile`: a Profile, or the path of its file. `model`: a .ttm file to deliver beside the
-    runner, or inside it with `embed_model`; `kernels`: those of the profile that its plan names.
-    `example`: deliver examples/face_detector, too, ready to compile.
-    `cpu`: a core such as `cortex-a53`, None for any machine of the architecture. `build_type`:
-    Release or Debug. `shared`: the folder is also a prefix with libtrimtab.so, its headers, and
-    what CMake and pkg-config find it by.
+    runner, or inside it with `embed_model`; `kernels`: the kernels that its plan names. `example`:
+    also deliver examples/face_detector, ready to compile. `cpu`: a core such as `cortex-a53`, None
+    for any machine of the architecture. `build_type`: Release or Debug. `shared`: also install
+    libtrimtab.so, its headers, and its CMake and pkg-config files into the folder.
     """
 
     profile: Profile | Path
@@ -64,10 +63,11 @@ class BuildRequest:
 
 @dataclass(frozen=True)
 class Build:
-    """What a build delivered. Paths are inside `output_dir`; `record` is the content of build.json.
+    """The files of a delivery. Paths are inside `output_dir`; `record` is the content of
+    build.json.
 
-    `unstripped` has the code of `runner` with its symbols, `link_map` says which object every byte
-    came from. `model` is None when no model was given or when it is inside the runner.
+    `unstripped`: the runner with its symbols; `link_map`: the origin of every byte of it. `model`
+    is None if there is no model or it is embedded in the runner.
     """
 
     output_dir: Path
@@ -93,9 +93,9 @@ class Build:
 def build(request: BuildRequest, progress: Progress = SILENT) -> Build:
     """Builds and delivers into `request.output_dir`.
 
-    Raises ToolchainError (unknown, or no compiler), ProfileError, UsageError (options that do not
-    fit together) and BuildError (compiler, linker, disk), which names the log file. On any error
-    the output folder is as it was before.
+    Raises ToolchainError (unknown toolchain, missing compiler), ProfileError, UsageError
+    (conflicting options) and BuildError (compiler, linker, disk; it names the log file). After an
+    error the output folder is unchanged.
     """
     chosen = toolchain.find_toolchain(request.toolchain)
     profile = (
@@ -106,19 +106,19 @@ def build(request: BuildRequest, progress: Progress = SILENT) -> Build:
     profile.kernels_for(chosen.arch)
     _check(request)
     _check_functions(profile)
-    if request.shared and "-static" in chosen.link_flags:
+    if request.shared and "-static" in chosen.flags.link:
         raise UsageError(
-            "its binaries are static, which load no shared library",
+            "its binaries are static and cannot load a shared library",
             where=f"toolchain {chosen.name}",
-            hint="aarch64-linux-gnu or another dynamic one; or link the libtrimtab.a of a build",
+            hint="use aarch64-linux-gnu or another dynamic toolchain, or link libtrimtab.a",
         )
     cmake_file = toolchain.cmake_file(chosen, request.cpu)
     target = Target.of(chosen.arch, request.cpu)
     if not target.core.is_generic:
         profile = profile.narrowed(chosen.arch, target.isas, request.kernels)
     tree = paths.cache() / "build" / _key(request, target.core, profile, cmake_file)
-    # What is not a micro-kernel runs a hundredth of the time: small matters more there. Without a
-    # level of its own, -O3 for an in-order core unrolls it to more than twice the size.
+    # Code other than micro-kernels takes a hundredth of the time, so its size matters more. With
+    # the level of the kernels, -O3, in-order cores would unroll it to more than twice the size.
     optimization = "-Os" if chosen.device else "-O2"
     once = _SMALLEST[chosen.compiler] if chosen.device else optimization
     if request.build_type == "Debug":
@@ -137,8 +137,8 @@ def build(request: BuildRequest, progress: Progress = SILENT) -> Build:
             options["TRIMTAB_SHARED"] = "ON"
             targets.append("trimtab-shared")
         if request.embed_model and request.model:
-            # A fixed name inside the tree, so that another model means a new link and not a new
-            # configuration.
+            # The name inside the tree is constant, so that another model needs a new link only, and
+            # no new configuration.
             options["TRIMTAB_EMBED_MODEL"] = str(tree / "embedded.ttm")
             files.copy_if_changed(
                 request.model, tree / "embedded.ttm", error=BuildError, hint=CACHE_HINT
@@ -153,8 +153,10 @@ def build(request: BuildRequest, progress: Progress = SILENT) -> Build:
 def configure_command(
     tree: Path, cmake_file: Path, build_type: str, options: dict[str, str]
 ) -> list[str]:
-    """The command line that configures a build tree; PluginError for operators and kernels of a
-    plug-in that was asked for. The configure step leaves wrong ones out, and nobody sees it.
+    """The command line that configures a build tree.
+
+    PluginError for invalid operators and kernels of a requested plug-in: the configure step would
+    exclude them silently.
     """
     if plugins.for_builds():
         schema.operators()
@@ -178,29 +180,29 @@ def _check(request: BuildRequest) -> None:
             hint=f"use one of {', '.join(BUILD_TYPES)}",
         )
     if request.embed_model and request.model is None:
-        raise UsageError("there is no model to embed", hint="name one with --model")
+        raise UsageError("there is no model to embed", hint="add --model")
     if request.model is not None and not request.model.is_file():
         raise UsageError("the model file does not exist", where=str(request.model))
     _check_output(request.output_dir)
 
 
 def _check_functions(profile: Profile) -> None:
-    """PluginError for operators that functions of Python compute: no binary runs these."""
+    """PluginError for operators that are Python functions, which a binary cannot run."""
     run_time = [op for op in profile.operators() if op.run_time]
     places = {op.name: provider_of(op.id) for op in run_time}
     functions = {name: place for name, place in places.items() if is_python(place)}
     if functions:
-        told = ", ".join(f"{name} ({place})" for name, place in functions.items())
+        names = ", ".join(f"{name} ({place})" for name, place in functions.items())
         raise PluginError(
-            f"functions of Python compute, and no binary can: {told}",
+            f"a binary cannot run operators that are Python functions: {names}",
             where=f"profile {profile.name}",
-            hint="write ops/NAME.cpp, and leave run_time = true out of its schema; or a shared"
-            " library, docs/run-time-plugins.md, and name it in place of the function",
+            hint="write ops/NAME.cpp and remove run_time = true from its schema, or build a shared"
+            " library (docs/run-time-plugins.md) and use it in place of the function",
         )
 
 
 def _check_output(output: Path) -> None:
-    """A delivery replaces the whole folder, so nothing in it may be anybody else's."""
+    """BuildError if the folder contains foreign files: a delivery replaces the whole folder."""
     if not output.exists():
         return
     if not output.is_dir():
@@ -212,14 +214,14 @@ def _check_output(output: Path) -> None:
     present = {str(path.relative_to(output)) for path in output.rglob("*") if not path.is_dir()}
     if foreign := sorted(present - _delivered(output)):
         raise BuildError(
-            f"the output folder holds a file that no build put there: {foreign[0]}",
+            f"the output folder contains a file that is not from a build: {foreign[0]}",
             where=str(output),
             hint=f"move it away, or {_ELSEWHERE}",
         )
 
 
 def _delivered(output: Path) -> set[str]:
-    """The files of an earlier delivery, by its record."""
+    """The files of an earlier delivery, according to its record."""
     try:
         files = json.loads((output / RECORD).read_text(encoding="utf-8"))["files"]
         return {*map(str, files), RECORD}
@@ -228,7 +230,7 @@ def _delivered(output: Path) -> set[str]:
 
 
 def _key(request: BuildRequest, core: Core, profile: Profile, cmake_file: Path) -> str:
-    """Name of the build tree: readable, then whatever asks for another configuration."""
+    """Name of the build tree: a readable part and a hash of everything that is configured."""
     shared = sorted((paths.root() / "toolchains/cmake").glob("*.cmake"))
     facts = [
         str(paths.root()),
@@ -256,7 +258,7 @@ def _record(
     tree: Path,
     times: dict[str, float],
 ) -> dict[str, Any]:
-    """Everything of build.json but the delivered files."""
+    """The content of build.json without the delivered files."""
     model = None
     if request.model is not None:
         model = {
@@ -291,7 +293,7 @@ def _compiler(chosen: toolchain.Toolchain, tree: Path) -> str:
 
 
 def _git_revision() -> str | None:
-    """Commit of the checkout, with `+` when tracked files differ from it; None without one."""
+    """The commit of the checkout, with `+` if tracked files are modified, or None."""
     if not paths.is_checkout():
         return None
     git = ["git", "-C", str(paths.root())]
@@ -308,20 +310,20 @@ def _git_revision() -> str | None:
 
 
 def _install(tree: Path, prefix: Path) -> list[str]:
-    """Makes `prefix` one with the shared library; the files that are new in it."""
+    """Installs the shared library into `prefix`; returns the new files."""
     before = {path for path in prefix.rglob("*") if not path.is_dir()}
     command = [cmake_runner.cmake(), "--install", str(tree), "--component", "shared"]
-    done = subprocess.run(
+    result = subprocess.run(
         [*command, "--prefix", str(prefix)], capture_output=True, text=True, check=False
     )
-    if done.returncode != 0:
-        raise BuildError(f"cmake --install: {done.stderr.strip()}", where=str(prefix))
+    if result.returncode != 0:
+        raise BuildError(f"cmake --install: {result.stderr.strip()}", where=str(prefix))
     after = {path for path in prefix.rglob("*") if not path.is_dir()}
     return sorted(str(path.relative_to(prefix)) for path in after - before)
 
 
 def _deliver(request: BuildRequest, tree: Path, record: dict[str, Any]) -> Build:
-    """Fills a folder beside the output and puts it in its place with a rename."""
+    """Fills a folder beside the output folder and renames it."""
     output = request.output_dir.absolute()
     delivered = {
         "libtrimtab.a": tree / "libtrimtab.a",

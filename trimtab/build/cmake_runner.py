@@ -1,4 +1,4 @@
-"""Runs CMake and ninja, and says what went wrong in a few lines."""
+"""Runs CMake and ninja, and reports their errors in a few lines."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from trimtab.errors import BuildError, ToolchainError
 from trimtab.progress import SILENT, Progress, Step
 
 _SHOWN_ERRORS = 8
-# `[0/2] Re-checking globbed directories...` is not work.
+# `[0/2] Re-checking globbed directories...` does not count as work.
 _COUNTER = re.compile(r"^\[(\d+)/(\d+)\] (?!Re-)")
-# What a record of flags leaves out: places and names, which differ from machine to machine.
-_PLACES = {"-o", "-I", "-include", "-c", "-MF", "-MT", "-isystem"}
+# Flags whose values are paths, which a record omits: they differ between machines.
+_PATH_FLAGS = {"-o", "-I", "-include", "-c", "-MF", "-MT", "-isystem"}
 
 
 def cmake() -> str:
-    """The cmake program of the PyPI package, called directly, else the one on PATH."""
+    """The cmake program of the PyPI package, or else the one on PATH."""
     return _program("cmake", "CMAKE_BIN_DIR")
 
 
 def ninja() -> str:
-    """The ninja program of the PyPI package, called directly, else the one on PATH."""
+    """The ninja program of the PyPI package, or else the one on PATH."""
     return _program("ninja", "BIN_DIR")
 
 
@@ -56,21 +56,21 @@ def run(
     title: str,
     progress: Progress = SILENT,
 ) -> dict[str, float]:
-    """Configures where needed, compiles `targets`, and returns the seconds of each step.
+    """Configures if needed, compiles `targets`, and returns the seconds of each step.
 
-    ninja itself configures again when a CMake file, a schema or a profile has changed. `progress`
-    hears of a step `title`, and of nothing when nothing is to be done. Raises BuildError with the
-    first error lines and the path of the log.
+    ninja reconfigures by itself if a CMake file, a schema or a profile has changed. `progress` gets
+    a step `title`, unless everything is up to date. Raises BuildError with the first error lines
+    and the path of the log.
     """
     log = tree / "build.log"
     times = {}
     start = time.monotonic()
-    # A tree of other options, or one whose first configuration failed, starts anew.
+    # After a change of options, or a failed first configuration, the tree is configured anew.
     stamp, text = tree / "configured.json", json.dumps(list(configure))
     with _BuildSteps(title, progress) as work:
         if not stamp.is_file() or stamp.read_text(encoding="utf-8") != text:
             (tree / "CMakeCache.txt").unlink(missing_ok=True)
-            with work.begun().step("configure"):
+            with work.start().step("configure"):
                 _execute(configure, log, "w", "CMake cannot configure the build", lambda _: None)
             files.write_text(stamp, text, error=BuildError)
             times["configure"] = round(time.monotonic() - start, 2)
@@ -82,12 +82,12 @@ def run(
 
 
 class _BuildSteps:
-    """The step of a build, which begins when there is something to do."""
+    """The progress steps of a build, which start when there is work."""
 
     def __init__(self, title: str, progress: Progress) -> None:
         self._title, self._progress = title, progress
         self._steps = ExitStack()
-        self._has_begun = False
+        self._has_started = False
         self._compile: Step | None = None
 
     def __enter__(self) -> Self:
@@ -96,25 +96,25 @@ class _BuildSteps:
     def __exit__(self, *exc_info: Any) -> None:
         self._steps.__exit__(*exc_info)
 
-    def begun(self) -> Progress:
-        """For the steps within."""
-        if not self._has_begun:
+    def start(self) -> Progress:
+        """Starts the outer step, once; returns the progress for inner steps."""
+        if not self._has_started:
             self._steps.enter_context(self._progress.step(self._title))
-            self._has_begun = True
+            self._has_started = True
         return self._progress
 
     def count(self, line: str) -> None:
-        """Reads ninja's `[3/80] Building ...`."""
+        """Parses a line of ninja such as `[3/80] Building ...`."""
         if match := _COUNTER.match(line):
             if self._compile is None:
-                self._compile = self._steps.enter_context(self.begun().step("compile", "steps"))
+                self._compile = self._steps.enter_context(self.start().step("compile", "steps"))
             self._compile.update(int(match[1]), int(match[2]), line[match.end() :].strip())
 
 
 def _execute(
     command: Sequence[str], log: Path, mode: str, failure: str, on_line: Callable[[str], None]
 ) -> None:
-    # Flags from the environment would end up in a binary whose record does not show them.
+    # Flags from the environment would affect the binary without being in its record.
     hidden = {
         "CFLAGS",
         "CXXFLAGS",
@@ -146,11 +146,11 @@ def _execute(
     except OSError as error:
         raise BuildError(f"{failure}: {error.strerror}", where=str(error.filename or log)) from None
     if process.returncode:
-        raise BuildError(f"{failure}:\n{first_errors(log)}", hint=f"the whole output is in {log}")
+        raise BuildError(f"{failure}:\n{first_errors(log)}", hint=f"the full output is in {log}")
 
 
 def first_errors(log: Path) -> str:
-    """The lines of the last command in a log that say what went wrong, indented."""
+    """The error lines of the last command in a log, indented."""
     text = log.read_text(encoding="utf-8", errors="replace").rpartition("\n$ ")[2]
     lines = text.splitlines()
     errors = [
@@ -164,7 +164,7 @@ def first_errors(log: Path) -> str:
 
 
 def flags(tree: Path) -> dict[str, list[str]]:
-    """What was really passed, without paths: `compile` of the core, `link` of the runner."""
+    """The actual flags, without paths: `compile` of the engine's core, `link` of the runner."""
     with (tree / "compile_commands.json").open(encoding="utf-8") as file:
         commands = {entry["file"]: entry["command"] for entry in json.load(file)}
     source = next(name for name in sorted(commands) if "/runtime/core/" in name)
@@ -179,21 +179,21 @@ def flags(tree: Path) -> dict[str, list[str]]:
 
 
 def _options(command: str) -> list[str]:
-    found: list[str] = []
+    options: list[str] = []
     skip = False
     for word in shlex.split(command)[1:]:
-        if skip or word in _PLACES:
+        if skip or word in _PATH_FLAGS:
             skip = not skip and word != "-c"
-        elif word.startswith("-") and not word.startswith("-I") and word not in found:
-            found.append(word)
-    return found
+        elif word.startswith("-") and not word.startswith("-I") and word not in options:
+            options.append(word)
+    return options
 
 
 def compiler_version(tree: Path) -> str:
-    """The first line of `--version` of the compiler that a tree is configured for."""
+    """The first line of `--version` of the compiler of a build tree."""
     cache = (tree / "CMakeCache.txt").read_text(encoding="utf-8")
-    found = sorted(tree.glob("CMakeFiles/*/CMakeCXXCompiler.cmake"))
-    settings = found[-1].read_text(encoding="utf-8") if found else cache
+    descriptions = sorted(tree.glob("CMakeFiles/*/CMakeCXXCompiler.cmake"))
+    settings = descriptions[-1].read_text(encoding="utf-8") if descriptions else cache
     match = re.search(r'CMAKE_CXX_COMPILER "([^"]+)"', settings)
     program = match[1] if match else "c++"
     result = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)

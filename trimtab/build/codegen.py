@@ -1,19 +1,19 @@
-"""Generates the engine's tables, and the kernels that need no file of their own, from the operator
-schemas, the inventory of kernels and a profile.
+"""Generates the engine's tables and kernel sources from schemas, the kernel inventory and a
+profile.
 
 CMake runs this at configure time: `python -m trimtab.build.codegen --profile FILE --arch aarch64
---output DIR`. It needs nothing but the standard library. Files are rewritten only when their text
-changes, so that a build stays incremental:
+--output DIR`. It uses the standard library only. Files are rewritten only if their text changes, so
+that builds stay incremental:
 
     generated/attributes.h      one struct per operator, in schema order
     generated/op_ids.h          operator ids
-    generated/plugin_attributes.h  the same of operators of plug-ins
+    generated/plugin_attributes.h  the same for operators of plug-ins
     generated/config.h          switches and the version
-    generated/registry.cpp      the operators that are kept
-    generated/kernel_table.cpp  the kernels that are kept, best first within a family
-    generated/kernels/NAME.cpp  those of them that are generated
-    generated/isa_table.cpp     the instruction sets that TRIMTAB_ISA may name
-    sources.cmake               what CMake compiles, with the flags of each instruction set
+    generated/registry.cpp      the operators of the profile
+    generated/kernel_table.cpp  the kernels of the profile, best first within a family
+    generated/kernels/NAME.cpp  the generated kernels among them
+    generated/isa_table.cpp     the valid values of TRIMTAB_ISA
+    sources.cmake               the sources for CMake, with the flags of each instruction set
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ LAYOUT_RULES = {"any": "kAny", "plain": "kPlain", "nhwc": "kNhwc", "converts": "
 
 
 def _is_own(op: schema.Operator) -> bool:
-    """Whether an operator's source is trimtab's own, not a plug-in's."""
+    """Whether an operator's source belongs to trimtab and not to a plug-in."""
     return op.path.is_relative_to(paths.root() / "runtime")
 
 
 def _is_known(op: schema.Operator) -> bool:
-    """Whether trimtab has an operator of that name, with these attributes, whoever computes it:
-    what is generated for all sources stays as it is when a plug-in replaces it.
+    """Whether trimtab has an operator with this name and these attributes: headers for all sources
+    do not change if a plug-in replaces its implementation.
     """
     return _is_own(op) or bool(op.replaces)
 
@@ -51,11 +51,11 @@ def attributes_header(
     guard: str = "ATTRIBUTES",
     include: str = "runtime/core/attributes.h",
 ) -> str:
-    """generated/attributes.h: enums and attribute structs of `ops`, whose members are ordered by
+    """Text of generated/attributes.h: enums and attribute structs of `ops`, with members ordered by
     type.
 
-    Those of plug-ins stand in a header of their own, which includes that one, so that one more of
-    them compiles no other operator anew.
+    The structs of plug-ins are in a separate header that includes this one, so that adding a
+    plug-in does not recompile other operators.
     """
     guard = f"TRIMTAB_GENERATED_{guard}_H_"
     out = [BANNER, f"#ifndef {guard}\n#define {guard}\n"]
@@ -67,7 +67,7 @@ def attributes_header(
 
 
 def op_ids_header(ops: Iterable[schema.Operator]) -> str:
-    """generated/op_ids.h: an enumerator per operator."""
+    """Text of generated/op_ids.h: one enumerator per operator."""
     rows = "\n".join(f"  kOp{op.class_name} = {op.id}," for op in ops)
     guard = "#ifndef TRIMTAB_GENERATED_OP_IDS_H_\n#define TRIMTAB_GENERATED_OP_IDS_H_\n"
     enum = f"enum OpId : uint16_t {{\n{rows}\n}};"
@@ -76,9 +76,9 @@ def op_ids_header(ops: Iterable[schema.Operator]) -> str:
 
 
 def config_header(profile: Profile) -> str:
-    """generated/config.h: switches and the version, included before everything else.
+    """Text of generated/config.h: switches and the version, included before everything else.
 
-    It names no operator, so that profiles share their objects.
+    It does not depend on operators, so that profiles share their objects.
     """
     rows = [
         f"#define TRIMTAB_STRINGS {int(profile.strings)}",
@@ -97,9 +97,9 @@ def _mask(ports: tuple[schema.Port, ...], trait: str) -> str:
     return hex(sum(bits))
 
 
-def registry_source(profile: Profile, kept: list[kernels.Kernel]) -> str:
-    """generated/registry.cpp: one row per kept operator, with its classes that have `kept`
-    kernels.
+def registry_source(profile: Profile, selected: list[kernels.Kernel]) -> str:
+    """Text of generated/registry.cpp: one row per operator of the profile, with a class for each
+    dtype that `selected` kernels compute.
     """
     ops = [op for op in profile.operators() if not op.run_time]
     out = [
@@ -112,7 +112,9 @@ def registry_source(profile: Profile, kept: list[kernels.Kernel]) -> str:
     for op in ops:
         struct = f"{op.class_name}Attributes"
         classes = (
-            [pascal(d) for d in profile.dtypes_of(op, kept) or op.dtypes[:1]] if op.typed else [""]
+            [pascal(d) for d in profile.dtypes_of(op, selected) or op.dtypes[:1]]
+            if op.typed
+            else [""]
         )
         factories = [f"k{op.class_name}{name}Factory" for name in classes]
         out += [f"extern const OperatorFactory {factory};" for factory in factories]
@@ -126,13 +128,13 @@ def registry_source(profile: Profile, kept: list[kernels.Kernel]) -> str:
             out.append(f"static const AttributeField {fields}[] = {{")
             out += [row for a in op.attributes for row in rows_of(struct, op.class_name, a)]
             out.append("};")
-        (least_in, most_in), (least_out, most_out) = op.input_counts, op.output_counts
-        dtypes = hex(sum(1 << schema.DTYPES[d] for d in profile.dtypes_of(op, kept)))
+        (min_in, max_in), (min_out, max_out) = op.input_counts, op.output_counts
+        dtypes = hex(sum(1 << schema.DTYPES[d] for d in profile.dtypes_of(op, selected)))
         traits = ("optional", "constant", "index", "half", "real", "in_place")
         masks = ", ".join(_mask(op.inputs, trait) for trait in traits)
         strided = ", ".join(_mask(ports, "strided") for ports in (op.inputs, op.outputs))
         rows.append(
-            f"    {{{op.schema_hash:#x}u, {op.id}, {least_in}, {most_in}, {least_out}, {most_out}, "
+            f"    {{{op.schema_hash:#x}u, {op.id}, {min_in}, {max_in}, {min_out}, {max_out}, "
             f"LayoutRule::{LAYOUT_RULES[op.layout]}, {str(op.view).lower()}, "
             f"{str(op.prepares).lower()}, {dtypes}, {masks}, "
             f"{len(op.attributes)}, {len(factories)}, {strided}, "
@@ -150,9 +152,9 @@ def registry_source(profile: Profile, kept: list[kernels.Kernel]) -> str:
     return "\n".join(out) + "\n"
 
 
-def kernel_table_source(kept: list[kernels.Kernel]) -> str:
-    """generated/kernel_table.cpp: rows of a family together, highest rank first; SchemaError when
-    two hashes are equal.
+def kernel_table_source(selected: list[kernels.Kernel]) -> str:
+    """Text of generated/kernel_table.cpp: the rows of a family together, highest rank first;
+    SchemaError if two names have the same hash.
     """
     isas = kernels.isas()
     activations = {f for op in schema.operators().values() if op.activation for f in op.families}
@@ -160,7 +162,7 @@ def kernel_table_source(kept: list[kernels.Kernel]) -> str:
     for name in {n for k in kernels.inventory().values() for n in (k.name, k.typed_family)}:
         for key in (
             (schema.name_hash(name), schema.name_hash(name) & 0xFFFF)
-            if name in {k.typed_family for k in kept}
+            if name in {k.typed_family for k in selected}
             else (schema.name_hash(name),)
         ):
             if hashes.setdefault(key, name) != name:
@@ -170,12 +172,12 @@ def kernel_table_source(kept: list[kernels.Kernel]) -> str:
                     hint="rename one of the two",
                 )
     out = [BANNER, '#include "runtime/core/cpu.h"\n#include "runtime/core/kernel_table.h"\n']
-    # Kernels of plug-ins may have arguments that kernel_api.h does not know.
-    foreign = {k.args_type for p in plugins.active() for k in kept if k.is_of(p)}
+    # Kernels of plug-ins may have argument types that kernel_api.h does not declare.
+    foreign = {k.args_type for p in plugins.active() for k in selected if k.is_of(p)}
     out += [f"template <typename T>\nstruct {name};" for name in sorted(foreign)]
-    out += [f'extern "C" void {k.name}(const {k.args}& args);' for k in kept]
+    out += [f'extern "C" void {k.name}(const {k.args}& args);' for k in selected]
     out.append("\nnamespace trimtab {\n\nconst KernelRow kKernelTable[] = {")
-    rows = sorted(kept, key=lambda k: (k.family, k.dtype, -isas[k.isa].rank, k.name))
+    rows = sorted(selected, key=lambda k: (k.family, k.dtype, -isas[k.isa].rank, k.name))
     for k in rows:
         features = " | ".join(f"kCpu{pascal(f)}" for f in isas[k.isa].features) or "0"
         family = schema.name_hash(k.typed_family) & 0xFFFF
@@ -184,16 +186,16 @@ def kernel_table_source(kept: list[kernels.Kernel]) -> str:
             f"DType::k{pascal(k.dtype) if k.family in activations else 'None'}, {features}, "
             f"reinterpret_cast<KernelFunction>({k.name})}},"
         )
-    if not kept:
+    if not selected:
         out.append("    {0, 0, 0, 0, DType::kNone, 0, nullptr},")
-    out.append(f"}};\nconst size_t kKernelTableSize = {len(kept)};")
+    out.append(f"}};\nconst size_t kKernelTableSize = {len(selected)};")
     names = [f'    "{k.name}",' for k in rows] or ["    nullptr,"]
     out += ["const char* const kKernelNames[] = {", *names, "};", "\n}  // namespace trimtab"]
     return "\n".join(out) + "\n"
 
 
 def kernel_source(kernel: kernels.Kernel, template: kernels.KernelTemplate) -> str:
-    """generated/kernels/NAME.cpp: one function of the kernel's name."""
+    """Text of generated/kernels/NAME.cpp: one function with the kernel's name."""
     signature = f'extern "C" void {kernel.name}(const {kernel.args}& args)'
     return (
         f'{BANNER}#include "{template.vectors}"\n\n#include "{template.header}"\n\n'
@@ -202,8 +204,8 @@ def kernel_source(kernel: kernels.Kernel, template: kernels.KernelTemplate) -> s
 
 
 def isa_table_source(arch: str, strings: bool) -> str:
-    """generated/isa_table.cpp: the rows of isa.toml for `arch`, each with its CPU features and
-    those of lower rows.
+    """Text of generated/isa_table.cpp: the rows of isa.toml for `arch`, each with its CPU features
+    and those of lower rows.
     """
     isas = [isa for isa in kernels.isas().values() if arch in isa.arch]
     rows = []
@@ -225,47 +227,49 @@ def isa_table_source(arch: str, strings: bool) -> str:
     )
 
 
-def sources_cmake(profile: Profile, kept: list[kernels.Kernel], arch: str, compiler: str) -> str:
-    """sources.cmake: operator switches, sources, and per-file flags of the instruction sets.
+def sources_cmake(
+    profile: Profile, selected: list[kernels.Kernel], arch: str, compiler: str
+) -> str:
+    """Text of sources.cmake: operator switches, sources, and per-file flags of instruction sets.
 
-    Where an architecture has vectors, what is left to portable kernels is rare: they are compiled
-    as everything else is, and so are those that run once, when a model is set up.
+    On architectures with vector kernels, portable kernels run rarely, so they are not optimized for
+    speed; neither are kernels that run only once, when a model is set up.
     """
     isas, run_time = kernels.isas(), any(op.run_time for op in profile.operators())
-    kept_ops = [op for op in profile.operators() if not op.run_time]
-    names = {op.name for op in kept_ops if _is_own(op)}
+    ops = [op for op in profile.operators() if not op.run_time]
+    names = {op.name for op in ops if _is_own(op)}
     own = sorted(path.stem for path in (paths.root() / "runtime" / "ops").glob("*.toml"))
     out = ["# Generated by trimtab/build/codegen.py. Do not edit."]
     out += [f"set(TRIMTAB_OP_{name.upper()} {'ON' if name in names else 'OFF'})" for name in own]
-    sources = [op.path.with_suffix(".cpp") for op in kept_ops if not _is_own(op)]
+    sources = [op.path.with_suffix(".cpp") for op in ops if not _is_own(op)]
     sources += sorted({helper for path in sources for helper in _helpers(path.parent)})
     out.append(f"set(TRIMTAB_RUN_TIME_OPERATORS {'ON' if run_time else 'OFF'})")
     out += ["set(TRIMTAB_PLUGIN_SOURCES", *(f'  "{path.as_posix()}"' for path in sources), ")"]
     places = {
         k.name: ("${CMAKE_CURRENT_LIST_DIR}/" if k.template else "") + k.path.as_posix()
-        for k in kept
+        for k in selected
     }
     out += ["set(TRIMTAB_KERNEL_SOURCES", *(f'  "{path}"' for path in places.values()), ")"]
     has_vectors = any(arch in isa.arch and isa.features for isa in isas.values())
     callers = {
         family: {op.prepares for op in schema.operators().values() if family in op.families}
-        for family in {k.family for k in kept}
+        for family in {k.family for k in selected}
     }
     slow = [
         places[k.name]
-        for k in kept
+        for k in selected
         if callers[k.family] == {True} or (has_vectors and not isas[k.isa].features)
     ]
     out += ["set(TRIMTAB_SLOW_KERNEL_SOURCES", *(f'  "{path}"' for path in slow), ")"]
-    # Its own headers are for a plug-in's sources alone: another plug-in compiles nothing anew.
+    # Only a plug-in's own sources see its headers: other plug-ins do not recompile anything.
     for plugin in plugins.active():
         theirs = [path.as_posix() for path in sources if path.is_relative_to(plugin.folder)]
-        theirs += [places[k.name] for k in kept if k.is_of(plugin)]
+        theirs += [places[k.name] for k in selected if k.is_of(plugin)]
         for path in theirs:
             out.append(
                 f'set_property(SOURCE "{path}" PROPERTY INCLUDE_DIRECTORIES "{plugin.folder}")'
             )
-    for k in kept:
+    for k in selected:
         if flags := ";".join(isas[k.isa].flags_for(compiler)):
             path = places[k.name]
             out.append(f'set_property(SOURCE "{path}" PROPERTY COMPILE_OPTIONS "{flags}")')
@@ -273,7 +277,7 @@ def sources_cmake(profile: Profile, kept: list[kernels.Kernel], arch: str, compi
 
 
 def _helpers(ops: Path) -> list[Path]:
-    """The sources in a plug-in's room of operators that have no schema: what several share."""
+    """Sources in a plug-in's `ops/` without a schema: code that several operators share."""
     return [path for path in ops.glob("*.cpp") if not path.with_suffix(".toml").is_file()]
 
 
@@ -282,12 +286,12 @@ def generate(
 ) -> None:
     """Writes all generated files of a binary with `profile` for `arch` into `output`.
 
-    With `instruments` it also holds the kernels that no operator calls: those measure the machine.
+    `instruments`: include the kernels that no operator calls, which measure the machine.
     """
     ops = [op for op in schema.operators().values() if not op.run_time]
-    kept = profile.kernels_for(arch)
+    selected = profile.kernels_for(arch)
     if instruments:
-        kept += kernels.instruments(arch, {family for op in ops for family in op.families})
+        selected += kernels.instruments(arch, {family for op in ops for family in op.families})
     generated = output / "generated"
     own, foreign = [op for op in ops if _is_known(op)], [op for op in ops if not _is_known(op)]
     files.write_if_changed(generated / "attributes.h", attributes_header(own))
@@ -295,31 +299,37 @@ def generate(
     files.write_if_changed(generated / "plugin_attributes.h", header)
     files.write_if_changed(generated / "op_ids.h", op_ids_header(own))
     files.write_if_changed(generated / "config.h", config_header(profile))
-    files.write_if_changed(generated / "registry.cpp", registry_source(profile, kept))
-    files.write_if_changed(generated / "kernel_table.cpp", kernel_table_source(kept))
+    files.write_if_changed(generated / "registry.cpp", registry_source(profile, selected))
+    files.write_if_changed(generated / "kernel_table.cpp", kernel_table_source(selected))
     files.write_if_changed(generated / "isa_table.cpp", isa_table_source(arch, profile.strings))
-    for k in kept:
+    for k in selected:
         if k.template:
             files.write_if_changed(output / k.path, kernel_source(k, k.template))
-    files.write_if_changed(output / "sources.cmake", sources_cmake(profile, kept, arch, compiler))
+    files.write_if_changed(
+        output / "sources.cmake", sources_cmake(profile, selected, arch, compiler)
+    )
     facts = {
         "profile": profile.name,
         "arch": arch,
         "ops": [op.name for op in profile.operators()],
-        "kernels": [k.name for k in kept],
+        "kernels": [k.name for k in selected],
     }
     files.write_if_changed(output / "contents.json", json.dumps(facts, indent=1) + "\n")
 
 
 def main() -> int:
-    """Command line of the configure step; 0, or the exit code of the error that was printed."""
+    """Command line of the configure step. Returns 0, or the exit code of the printed error."""
     parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
     parser.add_argument("--profile", required=True)
     parser.add_argument("--arch", required=True)
     parser.add_argument("--compiler", default="gcc", help="zig, or gcc for GCC and clang")
     parser.add_argument("--output", required=True, type=Path)
-    parser.add_argument("--instruments", action="store_true", help="also what measures the machine")
-    parser.add_argument("--plugin", action="append", default=[], type=Path, help="its folder")
+    parser.add_argument(
+        "--instruments", action="store_true", help="include the kernels that measure the machine"
+    )
+    parser.add_argument(
+        "--plugin", action="append", default=[], type=Path, help="folder of a plug-in"
+    )
     arguments = parser.parse_args()
     try:
         plugins.use_only(arguments.plugin)

@@ -1,4 +1,4 @@
-"""Derives a profile from a program: exactly the operators and kernels that it uses."""
+"""Derived profiles: exactly the operators, dtypes and kernels that a program uses."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from trimtab.target import Target
 def profile_of(
     program: Program, target: Target | None = None, strings: bool = True, threads: bool = True
 ) -> Profile:
-    """The smallest profile that runs `program`, planned for `target` (default: this machine) unless
-    it already is.
+    """The smallest profile that runs `program`, which is planned for `target` (default: this
+    machine) if it is not planned yet.
     """
     planned = program if program.planned else optimize(program, target)
     names = set()

@@ -1,9 +1,9 @@
 """Removes symbols and debug information from an ELF file, for any architecture.
 
-Not every toolchain has a `strip`: zig's `objcopy` cannot do it, and binutils know only their own
-target. Everything that is loaded keeps its place, so that the stripped file and its unstripped twin
-have the same addresses. Layout and names of the fields are those of the System V ABI, chapter 4
-(ELF header, section header).
+Not every toolchain has a `strip`: zig's `objcopy` does not support it, and binutils support only
+their own target. Loaded sections keep their offsets, so that the stripped and the unstripped file
+have the same addresses. Field names are those of the System V ABI, chapter 4 (ELF header, section
+header).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NAMES = ".shstrtab"
 
 
 class _SectionHeader(NamedTuple):
-    """A section header, in the file's order of fields."""
+    """A section header, with the fields in file order."""
 
     name: int
     type: int
@@ -35,9 +35,9 @@ class _SectionHeader(NamedTuple):
 
 
 def strip(image: bytes) -> bytes:
-    """The ELF file `image` without the sections that are not loaded.
+    """Returns the ELF file `image` without the sections that are not loaded.
 
-    BuildError when it is not an ELF file, or one whose order of sections is unknown.
+    BuildError if it is not an ELF file, or its sections have an unsupported order.
     """
     if image[:4] != b"\x7fELF":
         raise BuildError("the linker did not write an ELF file")
@@ -55,22 +55,22 @@ def strip(image: bytes) -> bytes:
 
     loaded = [s for s in sections[1:] if s.flags & _SHF_ALLOC]
     if loaded != sections[1 : 1 + len(loaded)]:
-        # Links between sections are indices, which stay right only if nothing moves.
-        raise BuildError("cannot strip: a section that is loaded follows one that is not")
-    names, kept = b"\0", [sections[0]]
+        # Sections refer to each other by index, so the loaded ones must keep their indices.
+        raise BuildError("cannot strip: a loaded section follows one that is not loaded")
+    names, headers = b"\0", [sections[0]]
     all_names = sections[names_index].offset
     for s in loaded:
         start = all_names + s.name
-        kept.append(s._replace(name=len(names)))
+        headers.append(s._replace(name=len(names)))
         names += image[start : image.index(b"\0", start) + 1]
     end = max((s.offset + s.size for s in loaded if s.type != _SHT_NOBITS), default=0)
     own_name = len(names)
     names += _NAMES.encode() + b"\0"
-    kept.append(_SectionHeader(own_name, _SHT_STRTAB, 0, 0, end, len(names), 0, 0, 1, 0))
+    headers.append(_SectionHeader(own_name, _SHT_STRTAB, 0, 0, end, len(names), 0, 0, 1, 0))
     body = image[:end] + names
     new_table = -(-len(body) // 8) * 8
     header = bytearray(body)
     struct.pack_into(offset_format, header, offset_at, new_table)
-    struct.pack_into(order + "HHH", header, counts_at, entry, len(kept), len(kept) - 1)
-    headers = b"".join(struct.pack(section_format, *s) for s in kept)
-    return bytes(header).ljust(new_table, b"\0") + headers
+    struct.pack_into(order + "HHH", header, counts_at, entry, len(headers), len(headers) - 1)
+    table_bytes = b"".join(struct.pack(section_format, *s) for s in headers)
+    return bytes(header).ljust(new_table, b"\0") + table_bytes

@@ -1,5 +1,5 @@
-"""The build tree of this checkout: the Python engine, the engine's own test programs, and the
-commands that clang-tidy reads. One tree, so that nothing is compiled twice for this machine.
+"""The build tree for this machine: the Python engine, the engine's test programs, and the
+compilation database for clang-tidy. A single tree, so that nothing is compiled twice.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from trimtab.engine import engine_file
 from trimtab.errors import BuildError
 from trimtab.progress import SILENT, Progress
 
-# ninja's file of itself: nothing is compiled, but headers and commands are up to date.
+# A target without compilation: it updates generated headers and the compilation database.
 CONFIGURED = "build.ninja"
 
 
 def build_engine(progress: Progress = SILENT) -> Path:
-    """Builds the Python extension of this checkout, or what has changed of it; with the operators
-    and kernels of plug-ins it is another one.
+    """Builds the Python extension of this checkout and returns its path. Plug-ins with operators or
+    kernels have a separate extension.
 
-    Returns its path. An installed trimtab has the one without plug-ins already. Raises
-    ToolchainError and BuildError.
+    An installed trimtab already contains the extension without plug-ins. Raises ToolchainError and
+    BuildError.
     """
     target = engine_file()
     if paths.is_checkout() or plugins.for_engine():
@@ -39,11 +39,11 @@ def build(
     progress: Progress = SILENT,
     deliver: Mapping[str, Path] = MappingProxyType({}),
 ) -> Path:
-    """Builds these targets of CMakeLists.txt for this machine, with every operator and kernel, also
-    those that measure; returns the build tree. Raises ToolchainError and BuildError.
+    """Builds targets of CMakeLists.txt for this machine with all operators and kernels, including
+    the measurement kernels, and returns the build tree. Raises ToolchainError and BuildError.
 
-    `deliver`: files of the tree and where they are copied to, before another process may build
-    them with other plug-ins.
+    `deliver`: files of the tree and the paths that they are copied to while the tree is locked:
+    another process may rebuild them with other plug-ins.
     """
     cmake_file = toolchain.cmake_file(toolchain.find_toolchain("host"))
     key = hashlib.sha256(

@@ -1,9 +1,9 @@
-"""Toolchains: which compiler builds for which machine, with which flags, and how to emulate it.
+"""Toolchains: compiler, target machine, flags and emulator, one file `toolchains/NAME.toml` each.
 
-`toolchains/NAME.toml` describes one; there is no list to edit. This module checks that its compiler
-is there and writes the CMake toolchain file that `builder.py`, and a plain `pip install`, configure
-with. It needs nothing but the standard library, because CMake runs it (`python -m
-trimtab.build.toolchain host`) in an environment that has little else.
+There is no list to edit. This module checks that the compiler is installed and writes the CMake
+toolchain file that `builder.py`, and a plain `pip install`, configure with. It uses the standard
+library only, because CMake runs it (`python -m trimtab.build.toolchain host`) in an environment
+without other packages.
 """
 
 from __future__ import annotations
@@ -13,40 +13,26 @@ import os
 import platform
 import shutil
 import sys
-import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 from trimtab import cores, files, paths, plugins
 from trimtab.cores import Core
 from trimtab.errors import ToolchainError, TrimtabError
+from trimtab.toml_table import TomlFile
 
-COMPILERS = ("zig", "gcc", "ndk")
 _MACHINES = {"arm64": "aarch64", "amd64": "x86_64"}
-_KEYS = {
-    "doc",
-    "compiler",
-    "system",
-    "arch",
-    "target",
-    "device",
-    "needs",
-    "flags",
-    "cores",
-    "ndk",
-    "emulate",
-}
 
 
 @dataclass(frozen=True)
 class EmulatorSpec:
-    """How QEMU's user mode runs what a toolchain builds.
+    """The user-mode QEMU that runs what a toolchain builds.
 
-    `cpu` is in QEMU's spelling, `package` the Debian package of `program`; `sysroot` holds the
-    target's shared libraries (`-L`), empty for static binaries.
+    `cpu`: in QEMU's spelling; `package`: the Debian package of `program`; `sysroot`: the folder
+    with the target's shared libraries (`-L`), empty for static binaries.
     """
 
     program: str
@@ -56,53 +42,74 @@ class EmulatorSpec:
 
 
 @dataclass(frozen=True)
+class Flags:
+    """Flags of every compilation and of the link."""
+
+    compile: tuple[str, ...]
+    link: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CoreFlags:
+    """Templates of compiler flags for a core, in which `{core}` is its name in the compiler's
+    spelling, and the `generic` flags that are used without a core.
+    """
+
+    flags: tuple[str, ...] = ()
+    generic: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Ndk:
+    """The Android NDK's names of the ABI and the platform."""
+
+    abi: str = ""
+    platform: str = ""
+
+
+@dataclass(frozen=True)
 class Toolchain:
     """One file of `toolchains/`.
 
-    `arch` is what TRIMTAB_ARCH gets; `target` the compiler's own name of the machine. `device`:
-    builds for another machine than this one. `core_flags` are templates: `{core}` is the core as
-    the compiler spells it; `generic_flags` stand where none is named. `needs`: the Debian package
-    of the compiler, when it is not zig. `cxx`: another C++ compiler that the environment asked
-    for, host only.
+    `arch`: the value of TRIMTAB_ARCH; `target`: the compiler's name of the machine; `device`:
+    builds for another machine than this one; `needs`: the Debian package of the compiler, unless it
+    is zig; `cxx`: a C++ compiler from the environment, for the host only.
     """
 
     name: str
     doc: str
-    compiler: str
+    compiler: Literal["zig", "gcc", "ndk"]
     system: str
     arch: str
     target: str
     device: bool
-    compile_flags: tuple[str, ...] = ()
-    link_flags: tuple[str, ...] = ()
-    core_flags: tuple[str, ...] = ()
-    generic_flags: tuple[str, ...] = ()
+    flags: Flags
+    for_cores: CoreFlags = field(default=CoreFlags(), metadata={"key": "cores"})
     needs: str = ""
-    ndk_abi: str = ""
-    ndk_platform: str = ""
-    emulator: EmulatorSpec | None = None
+    ndk: Ndk = Ndk()
+    emulator: EmulatorSpec | None = field(default=None, metadata={"key": "emulate"})
     cxx: str = ""
 
     def core(self, name: str | None) -> Core:
-        """The core that `name` means here; None and "generic": any machine of the architecture.
+        """The core called `name`; None and "generic" mean any machine of the architecture.
 
-        UsageError when there is none, ToolchainError when the toolchain builds for no core.
+        UsageError if there is no such core, ToolchainError if the toolchain does not support cores.
         """
-        found = cores.find(name, self.arch)
-        if not found.is_generic and not self.core_flags:
+        core = cores.find(name, self.arch)
+        if not core.is_generic and not self.for_cores.flags:
             raise ToolchainError(
-                f"cannot build for the core {found.name}",
+                f"cannot build for the core {core.name}",
                 where=f"toolchain {self.name}",
-                hint="this toolchain takes no core: leave it out",
+                hint="this toolchain does not support cores: omit the core",
             )
-        return found
+        return core
 
     def core_options(self, core: Core) -> tuple[str, ...]:
         """Compiler flags for a core."""
         if core.is_generic:
-            return self.generic_flags
+            return self.for_cores.generic
         name = core.compiler_name(self.compiler)
-        return tuple(flag.format(core=name) for flag in self.core_flags)
+        return tuple(flag.format(core=name) for flag in self.for_cores.flags)
 
 
 def list_toolchains() -> list[str]:
@@ -112,67 +119,35 @@ def list_toolchains() -> list[str]:
 
 
 def find_toolchain(name: str) -> Toolchain:
-    """The toolchain of that name; ToolchainError when there is none or its file is wrong.
+    """The toolchain called `name`; ToolchainError if there is none or its file is invalid.
 
-    Its compiler need not be there: `require` checks that.
+    The compiler need not be installed: `require` checks that.
     """
     if name not in list_toolchains():
         raise ToolchainError(
-            f"there is no toolchain {name!r}", hint=f"known: {', '.join(list_toolchains())}"
+            f"there is no toolchain {name!r}", hint=f"use one of {', '.join(list_toolchains())}"
         )
-    found = read_toolchain(_files()[name])
+    toolchain = read_toolchain(_files()[name])
     cxx = os.environ.get("TRIMTAB_HOST_CXX") or os.environ.get("CXX")
-    if found.device or not cxx:
-        return found
-    return replace(found, compiler="gcc", target="", cxx=cxx)
+    if toolchain.device or not cxx:
+        return toolchain
+    return replace(toolchain, compiler="gcc", target="", cxx=cxx)
 
 
 def read_toolchain(path: Path) -> Toolchain:
     """Reads one toolchain file; ToolchainError names the file and what is wrong in it."""
     machine = _MACHINES.get(platform.machine().lower(), platform.machine().lower())
-    try:
-        table: dict[str, Any] = tomllib.loads(
-            path.read_text(encoding="utf-8").replace("{machine}", machine)
-        )
-        flags, own, ndk = table["flags"], table.get("cores", {}), table.get("ndk", {})
-        found = Toolchain(
-            name=path.stem,
-            doc=table["doc"],
-            compiler=table["compiler"],
-            system=table["system"],
-            arch=table["arch"],
-            target=table["target"],
-            device=table["device"],
-            compile_flags=tuple(flags["compile"]),
-            link_flags=tuple(flags["link"]),
-            core_flags=tuple(own.get("flags", ())),
-            generic_flags=tuple(own.get("generic", ())),
-            needs=table.get("needs", ""),
-            ndk_abi=ndk.get("abi", ""),
-            ndk_platform=ndk.get("platform", ""),
-            emulator=EmulatorSpec(**table["emulate"]) if "emulate" in table else None,
-        )
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ToolchainError(str(error), where=str(path)) from None
-    except (AttributeError, KeyError, TypeError) as error:
-        raise ToolchainError(
-            f"bad or missing key: {error}", where=str(path), hint="docs/toolchains.md"
-        ) from None
-    if unknown := sorted(set(table) - _KEYS):
-        raise ToolchainError(
-            f"unknown keys: {', '.join(unknown)}", where=str(path), hint="docs/toolchains.md"
-        )
-    if found.compiler not in COMPILERS:
-        raise ToolchainError(
-            f"unknown compiler {found.compiler!r}",
-            where=str(path),
-            hint=f"use one of {', '.join(COMPILERS)}",
-        )
-    return found
+    file = TomlFile(
+        path,
+        ToolchainError,
+        hint="docs/toolchains.md explains the keys",
+        edit=lambda text: text.replace("{machine}", machine),
+    )
+    return file.record(Toolchain, name=path.stem, cxx="")
 
 
 def require(toolchain: Toolchain) -> None:
-    """ToolchainError, with the remedy, when the toolchain's compiler is not on this machine."""
+    """ToolchainError with a remedy if the toolchain's compiler is not installed."""
     if toolchain.compiler == "zig":
         zig_program()
     elif toolchain.compiler == "ndk":
@@ -182,7 +157,9 @@ def require(toolchain: Toolchain) -> None:
 
 
 def zig_program() -> Path:
-    """The compiler inside the `ziglang` package, without 30 ms of Python's start-up per file."""
+    """The compiler in the `ziglang` package, called directly: its Python wrapper takes 30 ms per
+    file.
+    """
     spec = importlib.util.find_spec("ziglang")
     program = Path(spec.origin).with_name("zig") if spec and spec.origin else None
     if program is None or not program.is_file():
@@ -198,9 +175,9 @@ def gcc_drivers(toolchain: Toolchain) -> tuple[str, str]:
     # The C driver of the same compiler: g++ -> gcc, clang++-19 -> clang-19, c++ -> cc.
     folder, name = os.path.split(cxx)
     name = name.replace("clang++", "clang").replace("g++", "gcc").replace("c++", "cc")
-    found = [shutil.which(driver) for driver in (os.path.join(folder, name), cxx)]  # noqa: PTH118 - may be a bare name
-    if not found[0] or not found[1]:
-        missing = os.path.join(folder, name) if found[1] else cxx  # noqa: PTH118
+    drivers = [shutil.which(driver) for driver in (os.path.join(folder, name), cxx)]  # noqa: PTH118 - may be a bare name
+    if not drivers[0] or not drivers[1]:
+        missing = os.path.join(folder, name) if drivers[1] else cxx  # noqa: PTH118
         hint = (
             f"sudo apt-get install {toolchain.needs}"
             if toolchain.needs
@@ -211,11 +188,11 @@ def gcc_drivers(toolchain: Toolchain) -> tuple[str, str]:
             where=f"toolchain {toolchain.name}",
             hint=hint,
         )
-    return found[0], found[1]
+    return drivers[0], drivers[1]
 
 
 def ndk_folder(toolchain: Toolchain) -> Path:
-    """The Android NDK that ANDROID_NDK_HOME points to."""
+    """The folder of the Android NDK, from ANDROID_NDK_HOME."""
     where = f"toolchain {toolchain.name}"
     home = os.environ.get("ANDROID_NDK_HOME")
     if not home:
@@ -224,23 +201,23 @@ def ndk_folder(toolchain: Toolchain) -> Path:
             where=where,
             hint="unpack the NDK from https://developer.android.com/ndk/downloads and set"
             " ANDROID_NDK_HOME to its folder; or use aarch64-linux-musl or armv7-linux-musleabihf,"
-            " whose static binaries run on Android too",
+            " whose static binaries run on Android as well",
         )
     if not (Path(home) / "build/cmake/android.toolchain.cmake").is_file():
         raise ToolchainError(
-            "ANDROID_NDK_HOME is no NDK: it lacks build/cmake/android.toolchain.cmake",
+            "ANDROID_NDK_HOME is not an NDK: it lacks build/cmake/android.toolchain.cmake",
             where=home,
-            hint="set it to the folder that holds ndk-build",
+            hint="set it to the folder that contains ndk-build",
         )
     return Path(home)
 
 
 def cmake_file(toolchain: Toolchain, cpu: str | None = None) -> Path:
-    """Writes the CMake toolchain file for this toolchain and core, and returns its path.
+    """Writes the CMake toolchain file for a toolchain and a core, and returns its path.
 
-    Everything is inside the file, nothing on the command line: CMake reads it again in its own
-    small test projects, which do not see the variables of the command line. ToolchainError when the
-    compiler is missing or the core unknown.
+    The file contains all settings: CMake also reads it in its own test projects, which do not get
+    the variables of the command line. ToolchainError if the compiler is missing or the core is not
+    supported.
     """
     core = toolchain.core(cpu)
     folder = paths.cache() / "toolchains" / toolchain.name
@@ -250,8 +227,8 @@ def cmake_file(toolchain: Toolchain, cpu: str | None = None) -> Path:
         settings["TRIMTAB_ZIG_BIN"] = str(folder)
     elif toolchain.compiler == "ndk":
         settings["TRIMTAB_NDK"] = str(ndk_folder(toolchain))
-        settings["ANDROID_ABI"] = toolchain.ndk_abi
-        settings["ANDROID_PLATFORM"] = toolchain.ndk_platform
+        settings["ANDROID_ABI"] = toolchain.ndk.abi
+        settings["ANDROID_PLATFORM"] = toolchain.ndk.platform
         settings["ANDROID_STL"] = "c++_static"
     else:
         settings["TRIMTAB_CC"], settings["TRIMTAB_CXX"] = gcc_drivers(toolchain)
@@ -261,9 +238,9 @@ def cmake_file(toolchain: Toolchain, cpu: str | None = None) -> Path:
     settings["TRIMTAB_ARCH"] = toolchain.arch
     settings["TRIMTAB_COMPILER"] = toolchain.compiler
     settings["TRIMTAB_COMPILE_FLAGS"] = " ".join(
-        (*toolchain.compile_flags, *toolchain.core_options(core))
+        (*toolchain.flags.compile, *toolchain.core_options(core))
     )
-    settings["TRIMTAB_LINK_FLAGS"] = " ".join(toolchain.link_flags)
+    settings["TRIMTAB_LINK_FLAGS"] = " ".join(toolchain.flags.link)
     script = Path(__file__).with_name("compile_cache.py")
     launcher = (sys.executable, "-I", "-S", script, paths.cache() / "objects", paths.root())
     settings["CMAKE_CXX_COMPILER_LAUNCHER"] = ";".join(map(str, launcher))
@@ -285,7 +262,7 @@ def _cmake_text(settings: Mapping[str, str], include: Path) -> str:
 
 
 def _write_zig_wrappers(toolchain: Toolchain, folder: Path) -> None:
-    """Scripts cc, c++, ar and ranlib for the target: CMake wants each tool to be one program."""
+    """Writes the scripts cc, c++, ar and ranlib: CMake requires that each tool is one program."""
     zig, cache = zig_program(), paths.zig_cache()
     # The compile cache reads this script to know which compiler it calls.
     version = metadata.version("ziglang")
@@ -304,13 +281,13 @@ def _quoted(path: Path) -> str:
 
 
 def _write(path: Path, text: str, mode: int = 0o644) -> None:
-    """Leaves an equal file alone: builds of the same moment share these files."""
-    hint = "set TRIMTAB_CACHE_DIR to a folder with room"
+    """Writes a file unless its content is equal: concurrent builds share these files."""
+    hint = "set TRIMTAB_CACHE_DIR to a folder with free space"
     files.write_if_changed(path, text, mode=mode, error=ToolchainError, hint=hint)
 
 
 def main() -> int:
-    """`python -m trimtab.build.toolchain NAME` prints the path of the CMake toolchain file."""
+    """Prints the path of the CMake toolchain file: `python -m trimtab.build.toolchain NAME`."""
     try:
         print(cmake_file(find_toolchain(sys.argv[1])))
     except TrimtabError as error:

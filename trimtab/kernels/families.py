@@ -1,6 +1,6 @@
-"""The families that `kernels/generic/` declares, and the kernels that are generated of them.
+"""Kernel families: parses the declarations in `kernels/generic/` and derives their kernels.
 
-`kernels/generic/family.h` says what a declaration looks like.
+`kernels/generic/family.h` documents the syntax of a declaration.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _LANES = re.compile(r"^constexpr size_t kLanes = (\d+);", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Family:
-    """One declaration. `root`: the folder of kernels whose vectors it is for. Tiles are spelled as
-    in a kernel's name; none: its kernels have no tile.
+    """One declaration. `root`: the kernel folder with its vector headers. Tiles are spelled as in a
+    kernel's name; a family may have none.
     """
 
     name: str
@@ -46,12 +46,12 @@ class Family:
     tile_by_lanes: tuple[tuple[int, str], ...] = ()
 
     def kernels(self, isas: Mapping[str, Isa]) -> Iterator[Kernel]:
-        """What is generated of it, by instruction set and type."""
+        """The generated kernels, by instruction set and dtype."""
         if unknown := {*self.needs} - {lack for isa in isas.values() for lack in isa.lacks}:
             raise SchemaError(
-                f"family {self.name} needs {', '.join(sorted(unknown))}, which no row lacks",
+                f"family {self.name} has unknown needs: {', '.join(sorted(unknown))}",
                 where=str(self.header),
-                hint="`lacks` of kernels/isa.toml says what vectors cannot do",
+                hint="use a name from `lacks` in kernels/isa.toml",
             )
         for isa in isas.values():
             if not {*self.needs} & {*isa.lacks} and (isa.name == PORTABLE or not self.portable):
@@ -79,17 +79,17 @@ class Family:
 
 
 def read_families(header: Path, root: Path) -> list[Family]:
-    """The families that a header declares, for the vectors below `root`; SchemaError names the line
-    of a wrong declaration.
+    """The families that a header declares, for the vector headers in `root`; SchemaError names the
+    line of a malformed declaration.
     """
     text = _text(header)
-    found = []
+    families = []
     for begin in _BEGIN.finditer(text):
         where = f"{header}:{text.count(chr(10), 0, begin.start()) + 1}"
         match = _DECLARATION.match(text, begin.start())
         if match is None:
             raise SchemaError(
-                "a family is declared at an inline void Function(const ...Args<Element>& args)",
+                "TRIMTAB_FAMILY must precede an inline void Function(const ...Args<Element>& args)",
                 where=where,
                 hint="kernels/generic/family.h has the rules",
             )
@@ -100,16 +100,16 @@ def read_families(header: Path, root: Path) -> list[Family]:
             raise SchemaError(
                 f"family {name}: {e}", where=where, hint="kernels/generic/family.h has the rules"
             ) from None
-        found.append(Family(name, header, root, match["function"], match["args"], **options))
-    return found
+        families.append(Family(name, header, root, match["function"], match["args"], **options))
+    return families
 
 
 def _options(text: str) -> dict[str, Any]:
-    """Fields of a Family; ValueError says what is wrong."""
+    """The options as fields of a Family; ValueError if one is malformed."""
     fields: dict[str, Any] = {"dtypes": ()}
     for option in filter(None, re.split(r",\s*(?![^()]*\))", text.strip())):
-        word, _, rest = option.partition("(")
-        values = tuple(value.strip() for value in rest.removesuffix(")").split(",") if value)
+        word, _, arguments = option.partition("(")
+        values = tuple(value.strip() for value in arguments.removesuffix(")").split(",") if value)
         pairs = [_TILE_OF_LANES.fullmatch(value) for value in values]
         if word in schema.DTYPES and not values:
             fields["dtypes"] += (word,)
@@ -122,14 +122,14 @@ def _options(text: str) -> dict[str, Any]:
         elif word == "tile_by_lanes" and values and all(pairs):
             fields["tile_by_lanes"] = tuple((int(m[1]), m[2]) for m in pairs if m)
         else:
-            raise ValueError(f"{option} is no element type or option")
+            raise ValueError(f"{option} is not a dtype or an option")
     if not fields["dtypes"]:
-        raise ValueError("it has no element type")
+        raise ValueError("it has no dtype")
     return fields
 
 
 def _lanes(header: Path) -> int:
-    """Elements of a vector, as its header has them, or the vectors that this is made of."""
+    """The number of vector elements, from a vector header or the header that it is based on."""
     text = _text(header)
     match = _LANES.search(text)
     if match is None and (base := _BASE.search(text)):

@@ -1,14 +1,13 @@
-"""The instruction sets of `kernels/isa.toml`."""
+"""Instruction sets: the rows of `kernels/isa.toml`."""
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from trimtab.errors import SchemaError
+from trimtab.toml_table import TomlFile
 
 PORTABLE = "portable"
 
@@ -17,12 +16,12 @@ PORTABLE = "portable"
 class Isa:
     """One row of isa.toml: an instruction set, its compiler flags and the CPU features it needs.
 
-    `vectors`: the header of its vectors by their element type, in `folder`; `lacks`: what these
-    cannot do. `sum_cost`: multiply-adds that take as long as an instruction of Strassen's sums.
-    `cores`: those of `cores/` that its kernels are scheduled for; none: any core. `slower`: the
-    families whose kernels have less code than in higher rows -> how many times as long they take.
-    `i8_rate`: families -> multiply-adds of int8 in the time of one of float32. `tap_cost`:
-    multiply-adds that take as long as a tap of a row and a panel of int8.
+    `vectors`: the header of its vector type in `folder`, by dtype; `lacks`: what these vectors
+    cannot do. `sum_cost`: cost of an instruction of Strassen's matrix sums, in multiply-adds.
+    `cores`: the cores that its kernels are scheduled for; empty: any. `slower`: families whose
+    kernels have less code than those of higher rows -> their relative run time. `i8_rate`: families
+    -> int8 multiply-adds in the time of one of float32. `tap_cost`: cost of a tap of an int8 row
+    and panel, in multiply-adds.
     """
 
     name: str
@@ -41,26 +40,12 @@ class Isa:
     tap_cost: float = 0
 
     def flags_for(self, compiler: str) -> tuple[str, ...]:
-        """The flags as `compiler` ("zig", or any other for GCC's spelling) wants them."""
+        """The flags in the spelling of `compiler`: "zig", or any other for GCC's."""
         return self.zig_flags if compiler == "zig" and self.zig_flags else self.flags
 
 
 def read_isas(path: Path) -> dict[str, Isa]:
-    """The instruction sets of one isa.toml, lowest rank first; SchemaError names a wrong row."""
-    try:
-        table: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
-        raise SchemaError(str(e), where=str(path)) from None
-    found = []
-    for name, row in table.items():
-        try:
-            row |= {key: tuple(row[key]) for key in ("arch", "flags", "features")}
-            row |= {key: tuple(row.get(key, ())) for key in ("zig_flags", "cores", "lacks")}
-            found.append(Isa(name=name, **row))
-        except (AttributeError, KeyError, TypeError) as e:
-            raise SchemaError(
-                f"instruction set {name}: bad or missing key: {e}",
-                where=str(path),
-                hint="a row has folder, arch, flags, features and rank",
-            ) from None
-    return {isa.name: isa for isa in sorted(found, key=lambda isa: isa.rank)}
+    """The instruction sets of an isa.toml, lowest rank first; SchemaError names a malformed row."""
+    file = TomlFile(path, SchemaError)
+    isas = [file.record(Isa, row, key=name, name=name) for name, row in file.table.items()]
+    return {isa.name: isa for isa in sorted(isas, key=lambda isa: isa.rank)}

@@ -1,4 +1,4 @@
-"""What a micro-kernel is, and what its name says."""
+"""The `Kernel` dataclass, and the grammar of kernel names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trimtab.kernels.isa import PORTABLE, Isa
 MAX_TILE_ROWS = 32  # kernel_api.h kMaxTileRows
 MAX_TILE_COLUMNS = 64  # kernel_api.h kMaxTileColumns
 
-# What C++ calls an element.
+# The C++ type of an element.
 ELEMENTS = {
     "f32": "float",
     "f16": "Half",
@@ -24,8 +24,8 @@ ELEMENTS = {
     "i64": "int64_t",
 }
 
-# The packing of a program that is planned for a portable kernel, which understands any: that of
-# the small ARM kernels, so that they can stand in.
+# The packing for portable kernels, which support any: that of the small ARM kernels, so that these
+# can run the same program.
 _PORTABLE_PACKING = {"gemm": (4, 8), "depthwise": (0, 8)}
 _PORTABLE_PACKING_I8 = {
     **dict.fromkeys(("gemm", "paired_gemm", "winograd_product"), (4, 16)),
@@ -42,8 +42,8 @@ _NAME = re.compile(
 
 @dataclass(frozen=True)
 class KernelTemplate:
-    """What a generated kernel is made of: the headers of its vectors and of its family, as
-    #include spells them, and the function that computes it, `Depthwise<8>`.
+    """The parts of a generated kernel: the paths of its vector header and its family header, and
+    the function that it calls, such as `Depthwise<8>`.
     """
 
     vectors: str
@@ -53,11 +53,13 @@ class KernelTemplate:
 
 @dataclass(frozen=True)
 class Kernel:
-    """One micro-kernel. `mr`, `nr`: its tile, 0 where it has none. `kr`: elements of the depth that
-    lie side by side in its packed weights. `args_type`: the template of its
-    arguments, `GemmArgs`. `path`: of the file that defines it, below `paths.root()` unless it is a
-    plug-in's; below the build folder when there is a `template` to write it from. `source`: the
-    hand-written file, which is that one, or the header that declares its family.
+    """One micro-kernel.
+
+    `mr`, `nr`: its tile, 0 if it has none; `kr`: depth elements that are adjacent in its packed
+    weights. `args_type`: the template of its arguments, such as `GemmArgs`. `path`: its file,
+    relative to `paths.root()`, absolute for a plug-in, or relative to the build folder for a
+    generated kernel, which has a `template`. `source`: the hand-written file, which is the kernel
+    itself or the header of its family.
     """
 
     name: str
@@ -73,33 +75,35 @@ class Kernel:
     source: Path = Path()
 
     def is_of(self, plugin: plugins.Plugin) -> bool:
-        """Whether a plug-in brings it, or declares its family."""
+        """Whether the kernel or its family belongs to a plug-in."""
         return self.source.is_relative_to(plugin.folder)
 
     @property
     def typed_family(self) -> str:
-        """Family and type, `gemm_f32`: what kernels can stand in for each other."""
+        """Family and dtype, such as `gemm_f32`: its kernels are interchangeable."""
         return f"{self.family}_{self.dtype}"
 
     @property
     def args(self) -> str:
-        """The C++ type of its arguments, `GemmArgs<float>`."""
+        """The C++ type of its arguments, such as `GemmArgs<float>`."""
         return f"{self.args_type}<{ELEMENTS[self.dtype]}>"
 
     @property
     def portable(self) -> bool:
-        """True for the family's reference, which runs anywhere and understands every packing."""
+        """True for the reference kernel of a family, which runs anywhere and supports every
+        packing.
+        """
         return self.isa == PORTABLE
 
     @property
     def packing(self) -> tuple[int, int]:
-        """(mr, nr) that weights are packed for; (0, 0) where the kernel reads none."""
+        """The tile (mr, nr) that weights are packed for; (0, 0) if the kernel reads no weights."""
         portable = _PORTABLE_PACKING_I8 if self.dtype == "i8" else _PORTABLE_PACKING
         return portable.get(self.family, (0, 0)) if self.portable else (self.mr, self.nr)
 
     @property
     def depth_step(self) -> int:
-        """Elements of the depth that lie side by side in weights that are packed for it."""
+        """Depth elements that are adjacent in its packed weights."""
         return _PORTABLE_DEPTH_STEP_I8 if self.portable and self.dtype == "i8" else self.kr
 
 
@@ -111,9 +115,7 @@ def named(
     source: Path,
     template: KernelTemplate | None = None,
 ) -> Kernel:
-    """The kernel of that name; SchemaError, which says the `source`, when the name breaks the
-    rules.
-    """
+    """The kernel called `name`; SchemaError at `source` if the name breaks the grammar."""
     where = str(source)
     match = _NAME.fullmatch(name)
     if match is None:
@@ -135,11 +137,11 @@ def named(
         )
     if match["isa"] == PORTABLE and nr != 0:
         raise SchemaError(
-            "a portable kernel has no tile: it must understand every packing", where=where
+            "a portable kernel has no tile: it must support every packing", where=where
         )
     if match["dtype"] not in ELEMENTS:
         raise SchemaError(
-            f"nobody has said what C++ calls an element of {match['dtype']}",
+            f"the C++ type of dtype {match['dtype']} is not defined",
             where=where,
             hint="add it to ELEMENTS of trimtab/kernels/naming.py",
         )
@@ -151,7 +153,7 @@ def named(
 
 
 def read_kernel(path: Path, isas: Mapping[str, Isa], root: Path) -> Kernel:
-    """The kernel in one file, below `root` or a plug-in's; SchemaError when its name, folder or
+    """The kernel in one file, in `root` or in a plug-in; SchemaError if its name, folder or
     function breaks the rules.
     """
     where, name = str(path), path.stem
@@ -164,7 +166,7 @@ def read_kernel(path: Path, isas: Mapping[str, Isa], root: Path) -> Kernel:
         raise SchemaError(
             f'must define extern "C" void {name}(const ...Args<...>& args)',
             where=where,
-            hint="the function has the name of its file; kernel_api.h holds the argument types",
+            hint="the function has the name of its file; kernel_api.h declares the argument types",
         )
     folder = path.parent.name
     own = path.is_relative_to(root)
