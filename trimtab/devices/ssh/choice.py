@@ -19,7 +19,7 @@ PROGRAMS = {"ssh": "openssh-client"}
 
 
 @dataclass(frozen=True)
-class Choice:
+class ClientChoice:
     """The client of a connection, and why it was chosen."""
 
     client: str
@@ -29,13 +29,15 @@ class Choice:
         return f"{self.client} ({self.reason})"
 
 
-def choose(route: Sequence[HostSettings], address: Address, requested: str, where: str) -> Choice:
+def choose(
+    route: Sequence[HostSettings], address: Address, requested: str, where: str
+) -> ClientChoice:
     """The client for a route. `requested`: the client that the device's file names, or "".
 
     Raises `DeviceError` if the route needs OpenSSH and it is not installed or not requested.
     """
     if requested == OPENSSH:
-        choice = Choice(OPENSSH, "as the device's definition says")
+        choice = ClientChoice(OPENSSH, "as the device's definition says")
     elif need := next(openssh_needs(route, address), ""):
         if requested == PARAMIKO:
             raise DeviceError(
@@ -43,10 +45,10 @@ def choose(route: Sequence[HostSettings], address: Address, requested: str, wher
                 where=where,
                 hint='leave out `client = "paramiko"` in the device\'s definition',
             )
-        choice = Choice(OPENSSH, f"paramiko has no {need}")
+        choice = ClientChoice(OPENSSH, f"paramiko has no {need}")
     else:
         requested_reason = "as the device's definition says" if requested else "the default"
-        choice = Choice(PARAMIKO, requested_reason)
+        choice = ClientChoice(PARAMIKO, requested_reason)
     if choice.client == OPENSSH and shutil.which("ssh") is None:
         error = missing_client("ssh", PROGRAMS["ssh"], where)
         error.what += f", and the client openssh is needed: {choice.reason}"

@@ -27,7 +27,7 @@ from trimtab.devices.registry import DeviceDefinition
 from trimtab.devices.remote import RemoteDevice, RunningCommand
 from trimtab.devices.ssh import choice, host_keys
 from trimtab.devices.ssh.address import Address, own_config
-from trimtab.devices.ssh.choice import Choice
+from trimtab.devices.ssh.choice import ClientChoice
 from trimtab.devices.ssh.client import SshClient
 from trimtab.devices.ssh.openssh import OpenSshClient
 from trimtab.devices.ssh.settings import HostSettings, route
@@ -69,7 +69,7 @@ class SshDevice(RemoteDevice):
         self._requested_client = client
         self._trust_new = trust_new
         self._client: SshClient | None = None
-        self._choice: Choice | None = None
+        self._choice: ClientChoice | None = None
 
     def beside(self) -> Self:
         """See `Device.beside`."""
