@@ -1,4 +1,4 @@
-"""How near int8 networks are to their float32 twins: what was measured, as rows and as tables."""
+"""Figures of the accuracy of int8 networks: rows of the result files, and tables of them."""
 
 from __future__ import annotations
 
@@ -11,54 +11,57 @@ from lab.committed import Results, Row
 from trimtab.quantization.methods import DEFAULT
 from trimtab.tables import Column, Page, Table, number
 
-COSINES, BOXES, MIXED = "accuracy", "accuracy/boxes", "accuracy/boxes_mixed"  # what is committed
+COSINES, BOXES, MIXED = "accuracy", "accuracy/boxes", "accuracy/boxes_mixed"  # result files
 PEER = "onnxruntime"
 
 
 @dataclass(frozen=True)
 class Cosine:
-    """Of the outputs of a `network` in int8 with those in float32, on pictures that ranges were not
-    taken of, the mean; `way`: the peer, or a method of ours.
+    """Mean cosine of a network's int8 outputs with its float32 outputs, on test images.
+
+    `method`: the peer, or one of our calibration methods.
     """
 
     network: str
-    way: str
+    method: str
     cosine: float
 
 
 @dataclass(frozen=True)
-class Found:
-    """What a `detector` finds again in a way of ours: `boxes` of the float32 network, the shares of
-    them that are `found`, closely and at all, boxes that are `new`, and the share of float32's
-    modeled cycles that it takes on `target`.
+class BoxScore:
+    """Boxes of a quantized detector compared with those of the float32 detector.
+
+    `boxes`: of float32; `recall_90`, `recall_50`: the share of them matched with an intersection
+    over union of at least 0.9 and 0.5; `false_positives`: unmatched boxes of the quantized detector
+    at 0.9; `cycles`: modeled cycles on `target`, relative to float32.
     """
 
     detector: str
-    way: str
-    pictures: int
+    method: str
+    images: int
     boxes: int
-    found: float
-    found_roughly: float
-    new: int
+    recall_90: float
+    recall_50: float
+    false_positives: int
     cosine: float
     target: str
     cycles: float
 
 
 @dataclass(frozen=True)
-class Measured:
-    """All of one run, for the committed results `name`; `notes`: what pictures these were."""
+class Measurement:
+    """The rows for the result file `name`. `notes`: the images that were used."""
 
     name: str
     rows: Sequence[Row]
     notes: Sequence[str] = ()
 
     def page(self) -> Page:
-        """What was found, as tables."""
+        """The rows as tables."""
         return PAGES[self.name](self.rows)
 
     def results(self, command: str) -> Results:
-        """What is committed to."""
+        """The content of the result file."""
         import onnxruntime
 
         import trimtab
@@ -69,65 +72,67 @@ class Measured:
         return Results(command=command, versions=versions, notes=self.notes, rows=self.rows)
 
 
-def of_cosines(found: Iterable[Cosine]) -> Measured:
-    """Those of one run."""
-    return Measured(COSINES, _rows(found))
+def of_cosines(cosines: Iterable[Cosine]) -> Measurement:
+    """The measurement of cosines."""
+    return Measurement(COSINES, _rows(cosines))
 
 
-def of_boxes(found: Iterable[Found], notes: Sequence[str], *, mixed: bool = False) -> Measured:
-    """Those of one run; `mixed`: with a budget for mixed precision."""
-    return Measured(MIXED if mixed else BOXES, _rows(found), notes)
+def of_boxes(
+    scores: Iterable[BoxScore], notes: Sequence[str], *, mixed: bool = False
+) -> Measurement:
+    """The measurement of boxes. `mixed`: with budgets for mixed precision."""
+    return Measurement(MIXED if mixed else BOXES, _rows(scores), notes)
 
 
-def _rows(found: Iterable[Cosine | Found]) -> list[dict[str, Any]]:
+def _rows(figures: Iterable[Cosine | BoxScore]) -> list[dict[str, Any]]:
     return [
         {key: round(v, 6) if isinstance(v, float) else v for key, v in asdict(one).items()}
-        for one in found
+        for one in figures
     ]
 
 
 def cosine_page(rows: Iterable[Row]) -> Page:
-    """How the methods stand beside the peer, in words; and a line per network."""
+    """A summary of the methods beside the peer, and one row per network."""
     networks: dict[str, dict[str, float]] = {}
     for row in rows:
-        networks.setdefault(row["network"], {})[row["way"]] = row["cosine"]
-    ways = list(dict.fromkeys(way for found in networks.values() for way in found))
+        networks.setdefault(row["network"], {})[row["method"]] = row["cosine"]
+    methods = list(dict.fromkeys(method for cosines in networks.values() for method in cosines))
     lines = [
-        (name, *(f"{found[way]:.5f}" if way in found else "" for way in ways))
-        for name, found in networks.items()
+        (name, *(f"{cosines[method]:.5f}" if method in cosines else "" for method in methods))
+        for name, cosines in networks.items()
     ]
-    return [verdict(networks), Table([Column("network"), *map(number, ways)], lines)]
+    return [summary(networks), Table([Column("network"), *map(number, methods)], lines)]
 
 
-def verdict(networks: Mapping[str, Mapping[str, float]]) -> str:
-    """By each of our methods: how many networks are as near to float32 as by the peer's, and how
-    much of the peer's distance (1 - cosine) is left, the median.
+def summary(networks: Mapping[str, Mapping[str, float]]) -> str:
+    """For each of our methods: the networks at least as close to float32 as the peer's, and the
+    median ratio of the distances 1 - cosine.
     """
-    said = []
-    for way in dict.fromkeys(w for found in networks.values() for w in found if w != PEER):
-        pairs = {n: (f[way], f[PEER]) for n, f in networks.items() if way in f}
+    parts = []
+    for method in dict.fromkeys(m for cosines in networks.values() for m in cosines if m != PEER):
+        pairs = {n: (c[method], c[PEER]) for n, c in networks.items() if method in c}
         behind = [n for n, (ours, theirs) in pairs.items() if ours < theirs]
-        left = median((1 - ours) / max(1 - theirs, 1e-12) for ours, theirs in pairs.values())
-        named = f"`{way}`" + " (the default)" * (way == DEFAULT)
-        words = f"{named}: {len(pairs) - len(behind)} of {len(pairs)}, {left:.2f}"
-        said.append(words + f" (not {', '.join(behind)})" * bool(behind))
+        ratio = median((1 - ours) / max(1 - theirs, 1e-12) for ours, theirs in pairs.values())
+        name = f"`{method}`" + " (the default)" * (method == DEFAULT)
+        part = f"{name}: {len(pairs) - len(behind)} of {len(pairs)}, {ratio:.2f}"
+        parts.append(part + f" (not {', '.join(behind)})" * bool(behind))
     return (
-        f"Networks that are at least as near to float32 as by {PEER}'s static quantizer, and what "
-        f"is left of its distance, 1 - cosine, in the median: {'; '.join(said)}."
+        f"Networks that are at least as close to float32 as with {PEER}'s static quantizer, and "
+        f"the median ratio of the distances 1 - cosine: {'; '.join(parts)}."
     )
 
 
 def boxes_page(rows: Iterable[Row]) -> Page:
-    """A line per detector and way."""
+    """One row per detector and method."""
     heads = ("boxes", "IoU >= 0.9", "IoU >= 0.5", "new ones", "cosine", "of the cycles of f32")
     lines = [
         (
             row["detector"],
-            row["way"],
+            row["method"],
             row["boxes"],
-            f"{row['found']:.1%}",
-            f"{row['found_roughly']:.1%}",
-            row["new"],
+            f"{row['recall_90']:.1%}",
+            f"{row['recall_50']:.1%}",
+            row["false_positives"],
             f"{row['cosine']:.5f}",
             f"{row['cycles']:.0%} {row['target']}",
         )

@@ -1,4 +1,4 @@
-"""Measures how near int8 networks are to their float32 twins, on this machine."""
+"""Measures the accuracy of int8 networks against their float32 originals, on this machine."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ import tomli_w
 import trimtab
 from lab.accuracy import detectors
 from lab.accuracy.detectors import Detector
-from lab.accuracy.figures import PEER, Cosine, Found, Measured, of_boxes, of_cosines
-from lab.peers import quantized as twins
+from lab.accuracy.figures import PEER, BoxScore, Cosine, Measurement, of_boxes, of_cosines
+from lab.peers import quantized as qdq
 from trimtab import files, passes, paths, quantization
 from trimtab.errors import CalibrationError, MissingRequirementError, UsageError
 from trimtab.pipeline.resolve import model_path
@@ -35,94 +35,99 @@ from trimtab.target import Target
 if TYPE_CHECKING:
     from PIL import Image
 
-_CROP = 0.7  # of a photograph's sides
-_PLACES = ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (0.5, 0.5))
+_CROP = 0.7  # of a photograph's width and height
+_POSITIONS = ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (0.5, 0.5))
 
 
 @dataclass(frozen=True)
-class Boxes:
-    """What is counted: boxes of `detectors` on `photographs`, a folder; in int8 by each of `ways`,
-    and in mixed precision with each of `budgets`, for each of `targets`.
+class BoxRequest:
+    """A comparison of the boxes of `detectors` on a folder of `photographs`.
+
+    In int8 with each calibration method, and in mixed precision with each of `budgets`, for each of
+    `targets`.
     """
 
     detectors: Sequence[Detector]
     photographs: Path
-    ways: Sequence[str]
+    methods: Sequence[str]
     budgets: Sequence[str]
     targets: Sequence[Target]
 
 
-def cosines(models: Sequence[str], ways: Sequence[str], progress: Progress = SILENT) -> Measured:
-    """Each model by the peer's quantizer and by each of our methods, with the same pictures.
+def cosines(
+    models: Sequence[str], methods: Sequence[str], progress: Progress = SILENT
+) -> Measurement:
+    """Quantizes each model with the peer and with each of our methods, on the same images.
 
     UsageError for an unknown method; MissingRequirementError without onnxruntime.
     """
-    _check(ways)
-    found = []
+    _check(methods)
+    similarities = []
     with progress.step("quantize beside the peer", "networks") as step:
         for number, model in enumerate(models):
             step.update(number, len(models), model)
-            found += _cosines(model_path(model, progress=progress), ways)
-    return of_cosines(found)
+            similarities += _cosines(model_path(model, progress=progress), methods)
+    return of_cosines(similarities)
 
 
-def boxes(work: Boxes, progress: Progress = SILENT) -> Measured:
-    """What is found again of the boxes in float32, for each detector and way.
+def boxes(request: BoxRequest, progress: Progress = SILENT) -> Measurement:
+    """Counts the float32 boxes that each quantized version of each detector finds as well.
 
-    UsageError without photographs, or where float32 finds no box on them, or for an unknown method.
+    UsageError without photographs, for photographs without boxes in float32, and for an unknown
+    method.
     """
-    _check(work.ways)
-    halves = _halves(work.photographs)
-    found: list[Found] = []
+    _check(request.methods)
+    halves = _halves(request.photographs)
+    scores: list[BoxScore] = []
     with progress.step("count boxes", "detectors") as step:
-        for number, detector in enumerate(work.detectors):
-            step.update(number, len(work.detectors), detector.name)
-            found += _detector(detector, halves, work, progress)
-    settings = f"Detectors: {'; '.join(map(str, work.detectors))}."
-    return of_boxes(found, [_told(halves), settings], mixed=bool(work.budgets))
+        for number, detector in enumerate(request.detectors):
+            step.update(number, len(request.detectors), detector.name)
+            scores += _detector(detector, halves, request, progress)
+    settings = f"Detectors: {'; '.join(map(str, request.detectors))}."
+    return of_boxes(scores, [_photographs_note(halves), settings], mixed=bool(request.budgets))
 
 
-def _check(ways: Sequence[str]) -> None:
-    for way in ways:
-        check(way)
+def _check(methods: Sequence[str]) -> None:
+    for method in methods:
+        check(method)
 
 
 # Beside onnxruntime.
 
 
-def _cosines(path: Path, ways: Sequence[str]) -> list[Cosine]:
+def _cosines(path: Path, methods: Sequence[str]) -> list[Cosine]:
     program = trimtab.load(path)
     shapes = {name: program.vars[name].shape for name in program.inputs}
-    given, others = twins.pictures(shapes)
-    twin = twins.quantized(path, paths.cache() / "peers")
-    found = [Cosine(path.stem, PEER, _peer_cosine(path, twin, others))]
+    calibration, tests = qdq.pictures(shapes)
+    peer = qdq.quantized(path, paths.cache() / "peers")
+    similarities = [Cosine(path.stem, PEER, _peer_cosine(path, peer, tests))]
     simple = passes.simplify(program, before="fuse_residual")
-    watched = watch(simple, Samples(len(given), given.__getitem__))
-    reference = Reference(simple, Samples(len(others), others.__getitem__))
-    for way in ways:
-        made = insert_qdq.quantized(simple, watched.ranges(way), (), watched.rounding)
-        found.append(Cosine(path.stem, way, reference.compare(made).cosine))
-    return found
+    watched = watch(simple, Samples(len(calibration), calibration.__getitem__))
+    reference = Reference(simple, Samples(len(tests), tests.__getitem__))
+    for method in methods:
+        quantized = insert_qdq.quantized(simple, watched.ranges(method), (), watched.rounding)
+        similarities.append(Cosine(path.stem, method, reference.compare(quantized).cosine))
+    return similarities
 
 
 def _watched(program: Program, samples: Samples) -> Watched:
-    """What all methods take ranges of, so that the network runs once for all."""
+    """Statistics for the ranges of all methods, from a single run of the network."""
     return watch(passes.simplify(program, before="fuse_residual"), samples.calibrating)
 
 
-def _peer_cosine(model: Path, twin: Path, pictures: Sequence[Mapping[str, Any]]) -> float:
-    """That of the peer's int8 network with the peer's float32 one."""
+def _peer_cosine(model: Path, quantized: Path, images: Sequence[Mapping[str, Any]]) -> float:
+    """Mean cosine of the peer's int8 outputs with the peer's float32 outputs."""
     import onnxruntime
 
     def run(path: Path) -> list[list[Any]]:
         session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-        return [session.run(None, dict(feed)) for feed in pictures]
+        return [session.run(None, dict(feed)) for feed in images]
 
-    pairs = zip(run(model), run(twin), strict=True)
+    pairs = zip(run(model), run(quantized), strict=True)
     each = [
         cosine(a.astype(np.float64).ravel(), b.astype(np.float64).ravel())
-        for real, integers in pairs
-        for a, b in zip(real, integers, strict=True)
+        for float32, int8 in pairs
+        for a, b in zip(float32, int8, strict=True)
     ]
     return float(np.mean(each))
 
@@ -131,26 +136,26 @@ def _peer_cosine(model: Path, twin: Path, pictures: Sequence[Mapping[str, Any]])
 
 
 def _halves(folder: Path) -> tuple[list[Path], list[Path]]:
-    """Photographs to calibrate with and others, in turns by name."""
+    """Photographs for calibration and for the test, alternately by name."""
     if not folder.is_dir():
-        raise UsageError("is no folder", where=str(folder), hint="--photographs FOLDER")
-    found = sorted(path for path in folder.iterdir() if path.suffix.lower() in PICTURES)
-    if len(found) < 2:
-        raise UsageError("one photograph or none", where=str(folder), hint="it needs two or more")
-    return found[::2], found[1::2]
+        raise UsageError("not a folder", where=str(folder), hint="--photographs FOLDER")
+    photographs = sorted(path for path in folder.iterdir() if path.suffix.lower() in PICTURES)
+    if len(photographs) < 2:
+        raise UsageError("fewer than two photographs", where=str(folder), hint="add some")
+    return photographs[::2], photographs[1::2]
 
 
-def _told(halves: tuple[list[Path], list[Path]]) -> str:
-    """Which photographs these were, by name and digest of what is in them."""
-    named = [
+def _photographs_note(halves: tuple[list[Path], list[Path]]) -> str:
+    """Names and content hashes of the photographs."""
+    calibration, tests = (
         ", ".join(f"{p.name} ({hashlib.sha256(p.read_bytes()).hexdigest()[:8]})" for p in half)
         for half in halves
-    ]
-    return f"Photographs that ranges are of: {named[0]}; that boxes are counted on: {named[1]}."
+    )
+    return f"Calibration photographs: {calibration}; test photographs: {tests}."
 
 
 def _views(path: Path) -> Iterator[Image.Image]:
-    """The whole photograph and parts of it, each also mirrored."""
+    """The whole photograph and crops of it, each also mirrored."""
     try:
         from PIL import Image, ImageOps
     except ImportError as error:
@@ -161,20 +166,20 @@ def _views(path: Path) -> Iterator[Image.Image]:
         with Image.open(path) as file:
             whole = file.convert("RGB")
     except (OSError, ValueError, Image.DecompressionBombError) as error:
-        raise CalibrationError(f"is no picture: {error}", where=str(path)) from error
+        raise CalibrationError(f"not an image: {error}", where=str(path)) from error
     width, height = (round(side * _CROP) for side in whole.size)
-    for view in (whole, *(_part(whole, width, height, *place) for place in _PLACES)):
+    for view in (whole, *(_crop(whole, width, height, *position) for position in _POSITIONS)):
         yield view
         yield ImageOps.mirror(view)
 
 
-def _part(whole: Image.Image, width: int, height: int, x: float, y: float) -> Image.Image:
+def _crop(whole: Image.Image, width: int, height: int, x: float, y: float) -> Image.Image:
     left, top = round(x * (whole.width - width)), round(y * (whole.height - height))
     return whole.crop((left, top, left + width, top + height))
 
 
 def _write(photographs: Sequence[Path], settings: Mapping[str, Any], folder: Path) -> Path:
-    """The views of photographs as a folder of pictures, as a network is calibrated with."""
+    """Writes the views of photographs as a folder of calibration images."""
     folder.mkdir()
     for photograph in photographs:
         for number, view in enumerate(_views(photograph)):
@@ -184,34 +189,38 @@ def _write(photographs: Sequence[Path], settings: Mapping[str, Any], folder: Pat
 
 
 def _detector(
-    detector: Detector, halves: tuple[list[Path], list[Path]], work: Boxes, progress: Progress
-) -> list[Found]:
+    detector: Detector,
+    halves: tuple[list[Path], list[Path]],
+    request: BoxRequest,
+    progress: Progress,
+) -> list[BoxScore]:
     program = trimtab.load(detector.model, inputs=dict(detector.inputs))
     with tempfile.TemporaryDirectory(prefix="trimtab-") as scratch:
-        given, others = (
+        calibration, tests = (
             quantization.read_samples(
                 _write(half, detector.pictures, Path(scratch) / name), program
             )
             for half, name in zip(halves, ("calibrating", "held_out"), strict=True)
         )
-        count = _Count(detector, program, others)
-        watched = _watched(program, given)
-        found = []
-        for way in work.ways:
-            ranges = watched.ranges(way)
-            twin = insert_qdq.quantized(watched.program, ranges, (), watched.rounding)
-            found += count.of(f"int8, {way}", twin, Plan(precision="int8"), work.targets)
-        for budget, target in product(work.budgets, work.targets):
+        reference = _ReferenceBoxes(detector, program, tests)
+        watched = _watched(program, calibration)
+        scores = []
+        for method in request.methods:
+            ranges = watched.ranges(method)
+            int8 = insert_qdq.quantized(watched.program, ranges, (), watched.rounding)
+            plan = Plan(precision="int8")
+            scores += reference.compare(f"int8, {method}", int8, plan, request.targets)
+        for budget, target in product(request.budgets, request.targets):
             ranges = watched.ranges(DEFAULT)
-            made = quantization.quantize(
-                program, given, ranges=ranges, budget=budget, target=target, progress=progress
+            mixed = quantization.quantize(
+                program, calibration, ranges=ranges, budget=budget, target=target, progress=progress
             )
-            found += count.of(f"mixed, {budget}", made.program, made.plan, [target])
-    return found
+            scores += reference.compare(f"mixed, {budget}", mixed.program, mixed.plan, [target])
+    return scores
 
 
-class _Count:
-    """Counts the boxes of a float32 program that others find again."""
+class _ReferenceBoxes:
+    """The boxes of a float32 program on the test images, to compare other programs with."""
 
     def __init__(self, detector: Detector, program: Program, samples: Samples) -> None:
         self._detector, self._program, self._samples = detector, program, samples
@@ -221,32 +230,35 @@ class _Count:
         self._size = height, width
         self._boxes = [detector.boxes(outputs, self._size) for outputs in self._outputs]
 
-    def of(self, way: str, program: Program, plan: Plan, targets: Iterable[Target]) -> list[Found]:
-        """What `program` with `plan` finds again, and what it costs on each of `targets`."""
+    def compare(
+        self, method: str, program: Program, plan: Plan, targets: Iterable[Target]
+    ) -> list[BoxScore]:
+        """The recall of `program` with `plan`, and its cost on each of `targets`."""
         session = trimtab.Session(program, plan=plan)
-        overlaps, cosines, new = [], [], 0
+        overlaps, cosines, false_positives = [], [], 0
         for number, feed in enumerate(self._samples):
-            wanted, outputs = self._outputs[number], session.run(feed)
+            expected, outputs = self._outputs[number], session.run(feed)
             boxes = self._detector.boxes(outputs, self._size)
-            overlaps.append(detectors.again(self._boxes[number], boxes))
-            new += int((detectors.again(boxes, self._boxes[number]) < detectors.FOUND).sum())
-            cosines += [cosine(wanted[n].ravel(), outputs[n].ravel()) for n in wanted]
+            overlaps.append(detectors.best_overlaps(self._boxes[number], boxes))
+            unmatched = detectors.best_overlaps(boxes, self._boxes[number]) < detectors.CLOSE
+            false_positives += int(unmatched.sum())
+            cosines += [cosine(expected[n].ravel(), outputs[n].ravel()) for n in expected]
         each = np.concatenate(overlaps)
         if not each.size:
             raise UsageError(
                 "float32 finds no box on these photographs",
                 where=self._detector.name,
-                hint="give photographs of what it detects, and look at its pictures and score",
+                hint="use photographs of objects it detects; check `pictures` and `score`",
             )
         return [
-            Found(
+            BoxScore(
                 self._detector.name,
-                way,
+                method,
                 self._samples.count,
                 len(each),
-                float((each >= detectors.FOUND).mean()),
-                float((each >= detectors.ROUGHLY).mean()),
-                new,
+                float((each >= detectors.CLOSE).mean()),
+                float((each >= detectors.LOOSE).mean()),
+                false_positives,
                 float(np.mean(cosines)),
                 target.name,
                 _cost(program, target, plan) / _cost(self._program, target, Plan()),

@@ -1,9 +1,9 @@
-"""How near int8 networks are to float32: what is committed of it."""
+"""Parts of pages from the committed accuracy of int8 networks."""
 
 from __future__ import annotations
 
 from lab import committed
-from lab.accuracy import figures as accuracy
+from lab.accuracy import figures
 from lab.docs.generator import block
 from lab.docs.words import made_by
 from trimtab.tables import Page
@@ -11,21 +11,21 @@ from trimtab.tables import Page
 
 @block
 def accuracy_cosines() -> Page:
-    """Beside onnxruntime's quantizer, by each method."""
-    return _page(accuracy.COSINES)
+    """Cosines of each method, beside onnxruntime's quantizer."""
+    return _page(figures.COSINES)
 
 
 @block
 def accuracy_boxes() -> Page:
-    """Boxes that are found again."""
-    return _page(accuracy.BOXES)
+    """Boxes of int8 detectors."""
+    return _page(figures.BOXES)
 
 
 @block
 def accuracy_boxes_mixed() -> Page:
-    """The same in mixed precision, and what it costs."""
-    return _page(accuracy.MIXED)
+    """Boxes of detectors in mixed precision, with the cost."""
+    return _page(figures.MIXED)
 
 
 def _page(name: str) -> Page:
-    return [made_by(name), *accuracy.PAGES[name](committed.read(name).rows)]
+    return [made_by(name), *figures.PAGES[name](committed.read(name).rows)]

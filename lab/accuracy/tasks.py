@@ -1,4 +1,4 @@
-"""How near int8 networks are to their float32 twins."""
+"""Measures the accuracy of int8 networks against float32."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ NAMESPACE = "bench"
 @task(
     iterable=["budget"],
     help={
-        "models": "zoo networks or ONNX files, with commas between them; default: all of the zoo",
-        "methods": "of calibration, with commas between them; default: all",
-        "detectors": "a TOML file (docs/precision.md): boxes of detectors are counted instead",
-        "photographs": "folder of what the detectors see: half to calibrate with, half to count on",
-        "budget": "of mixed precision, for the detectors, too (repeatable)",
-        "toolchain": "what mixed precision is searched for; default: this machine",
-        "cpu": "cores that it is searched for, with commas between them",
+        "models": "comma-separated zoo networks or ONNX files; default: the whole zoo",
+        "methods": "comma-separated calibration methods; default: all",
+        "detectors": "TOML file of detectors to compare the boxes of (docs/precision.md)",
+        "photographs": "folder of photographs for the detectors: half calibrate, half test",
+        "budget": "also detectors in mixed precision with this budget (repeatable)",
+        "toolchain": "toolchain of the target of mixed precision; default: this machine",
+        "cpu": "comma-separated cores of that target",
         "json": "print JSON",
-        "update": "commit to the figures: accuracy.json, boxes.json or boxes_mixed.json in bench/",
+        "update": "write the figures to lab/accuracy/",
     },
 )
 @needs_engine
@@ -37,13 +37,13 @@ def accuracy(
     json: bool = False,
     update: bool = False,
 ) -> None:
-    """Compare int8 networks with float32: beside onnxruntime's quantizer, or boxes of detectors."""
+    """Compare int8 networks with float32: cosines beside onnxruntime, or boxes of detectors."""
     from dataclasses import asdict
     from json import dumps
     from pathlib import Path
 
     from lab import committed
-    from lab.accuracy import measure as workflow
+    from lab.accuracy import measure
     from lab.accuracy.detectors import read
     from trimtab import tables, zoo
     from trimtab.cli._progress import shown
@@ -54,30 +54,32 @@ def accuracy(
 
     if not detectors and (photographs or budget or toolchain or cpu):
         raise UsageError(
-            "photographs, budgets and targets are for detectors", hint="--detectors FILE.toml"
+            "photographs, budgets and targets need detectors", hint="add --detectors FILE.toml"
         )
     if detectors and models:
-        raise UsageError("detectors have models of their own", hint="leave out --models")
-    ways = [name for name in methods.split(",") if name] or [BEST, *all_methods()]
+        raise UsageError("the file of detectors names its models", hint="leave out --models")
+    names = [name for name in methods.split(",") if name] or [BEST, *all_methods()]
     progress = shown(quiet=json)
     if detectors:
         targets = [
             find_target(toolchain, name) for name in [c for c in cpu.split(",") if c] or [""]
         ]
-        work = workflow.Boxes(read(Path(detectors)), Path(photographs), ways, budget, targets)
-        measured = workflow.boxes(work, progress)
+        request = measure.BoxRequest(
+            read(Path(detectors)), Path(photographs), names, budget, targets
+        )
+        measurement = measure.boxes(request, progress)
     else:
-        names = [name for name in models.split(",") if name] or zoo.names()
-        measured = workflow.cosines(names, ways, progress)
+        networks = [name for name in models.split(",") if name] or zoo.names()
+        measurement = measure.cosines(networks, names, progress)
     if json:
-        print(dumps(asdict(measured), indent=1))
+        print(dumps(asdict(measurement), indent=1))
     else:
-        print(tables.text(measured.page()))
+        print(tables.text(measurement.page()))
     if update:
         words = [f"--models {models}"] * bool(models) + [f"--methods {methods}"] * bool(methods)
         words += ["--detectors FILE.toml --photographs FOLDER"] * bool(detectors)
         words += [f'--budget "{one}"' for one in budget]
         words += [f"--toolchain {toolchain}"] * bool(toolchain) + [f"--cpu {cpu}"] * bool(cpu)
         command = " ".join(["./inv bench.accuracy", *words, "--update"])
-        path = committed.write(measured.name, measured.results(command))
+        path = committed.write(measurement.name, measurement.results(command))
         progress.note(f"written: {path}")

@@ -1,9 +1,9 @@
-"""What ONNX's own tests say of operators: what is committed of it."""
+"""The part of a page with the committed outcomes of ONNX's own tests."""
 
 from __future__ import annotations
 
 from lab import committed
-from lab.conformance.suites import COMMITTED, PASSED, UNSUPPORTED, WRONG
+from lab.conformance.suites import NAME, PASSED, UNSUPPORTED, WRONG
 from lab.docs.generator import block
 from lab.docs.words import made_by
 from trimtab.importers.onnx_ops import quantization
@@ -13,16 +13,16 @@ from trimtab.tables import Column, Page, Table, number
 
 @block
 def quantized_conformance() -> Page:
-    """The tests of operators that quantize, or compute with quantized numbers."""
+    """Tests of operators that quantize, dequantize or compute in int8."""
     own = {
         operator
         for operator, handler in HANDLERS.items()
         if handler.__module__ == quantization.__name__
     }
-    rows = [row for row in committed.read(COMMITTED).rows if row["operator"] in own]
+    rows = [row for row in committed.read(NAME).rows if row["operator"] in own]
     statuses = [number(status) for status in (PASSED, UNSUPPORTED, WRONG)]
     return [
-        made_by(COMMITTED),
+        made_by(NAME),
         Table(
             [Column("operator"), *statuses, Column("what is refused")],
             [

@@ -1,8 +1,8 @@
-"""ONNX's own test suites through the engine: what passes, what is refused, what is wrong.
+"""Runs ONNX's own test suites: a test passes, is unsupported, or is wrong.
 
-The `onnx` package carries them: a test per form of an operator (`node`), models that PyTorch
-exported (`pytorch-converted`, `pytorch-operator`), and classifiers whose weights are constants
-(`light`). A test brings its inputs and what must come out.
+The `onnx` package has them: tests of operators (`node`), models exported by PyTorch
+(`pytorch-converted`, `pytorch-operator`), and classifiers with constant weights (`light`). A test
+has inputs and expected outputs.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ from trimtab.tables import Column, Table, number
 Array = NDArray[Any]
 Run = Callable[[Program, Mapping[str, Array]], Mapping[str, Array]]
 
-COMMITTED = "conformance"
+NAME = "conformance"
 
 SUITES = ("node", "pytorch-converted", "pytorch-operator", "light")
 
 PASSED, WRONG, UNSUPPORTED = STATUSES = ("passed", "wrong", "unsupported")
 
-# Floating-point sums in another order than the reference's, relative to the largest value.
+# Tolerance for another order of summation than the reference's, relative to the largest value.
 ROUNDING = 2e-6
 
-EXPANDED = "_expanded"  # the operator's definition by simpler ones takes its place
+EXPANDED = "_expanded"  # suffix of tests with the operator expanded into simpler ones
 
 
 @dataclass(frozen=True)
 class DataSet:
-    """Inputs by name, and the outputs they lead to, in the model's order."""
+    """Inputs by name, and the expected outputs in the model's order."""
 
     inputs: Mapping[str, Any]
     outputs: Sequence[Any]
@@ -64,7 +64,7 @@ class DataSet:
 
 @dataclass(frozen=True)
 class Case:
-    """One test of a suite; `operator` is what it tests, or the name of a network."""
+    """One test of a suite. `operator`: the tested operator, or the name of a network."""
 
     suite: str
     name: str
@@ -77,10 +77,10 @@ class Case:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a test: a status, and why when it did not pass.
+    """The status of a test, with the reason when it did not pass.
 
-    `known` are the inputs whose values the importer was given, as it cannot do without: weights,
-    axes, shapes.
+    `constants`: inputs passed to the importer as constants, because it requires their values:
+    weights, axes, shapes.
     """
 
     suite: str
@@ -88,37 +88,37 @@ class Outcome:
     operator: str
     status: str
     reason: str = ""
-    known: tuple[str, ...] = ()
+    constants: tuple[str, ...] = ()
 
 
 def run(case: Case, compute: Run | None = None) -> Outcome:
-    """Runs a test; `compute` runs a program elsewhere than in a session on this machine.
+    """Runs a test. `compute`: runs a program; the default is a session on this machine.
 
-    Only what the importer or the planner says is a refusal: any other exception is wrong.
+    Errors of the importer and the planner mean unsupported; any other exception is wrong.
     """
 
-    def outcome(status: str, reason: object = "", known: Sequence[str] = ()) -> Outcome:
+    def outcome(status: str, reason: object = "") -> Outcome:
         text = " ".join(str(reason).split())
-        return Outcome(case.suite, case.name, case.operator, status, text, tuple(known))
+        return Outcome(case.suite, case.name, case.operator, status, text, constants)
 
-    known: tuple[str, ...] = ()
+    constants: tuple[str, ...] = ()
     try:
         for data in case.data_sets:
-            program, known = load(case.model, data)
+            program, constants = load(case.model, data)
             feeds = {name: data.inputs[name] for name in program.inputs}
             actual = (compute or _session)(program, feeds)
             _assert_equal(case, actual, data.outputs)
     except (ImportModelError, PlanError, ProfileError) as error:
-        return outcome(UNSUPPORTED, error.what, known)
+        return outcome(UNSUPPORTED, error.what)
     except AssertionError as error:
-        return outcome(WRONG, error, known)
+        return outcome(WRONG, error)
     except Exception as error:
-        return outcome(WRONG, f"{type(error).__name__}: {error}", known)
-    return outcome(PASSED, known=known)
+        return outcome(WRONG, f"{type(error).__name__}: {error}")
+    return outcome(PASSED)
 
 
-# The networks of the suite "light" have equal weights. They end in a softmax of equal sums of 1e10,
-# which tells units in the last place apart.
+# The networks of the suite "light" have equal weights and end in a softmax of equal sums of 1e10,
+# which amplifies differences in the last place. All channels must be computed alike.
 _PLAN = Plan(tuple(name for name, a in algorithms.registry().items() if a.channel_invariant))
 
 
@@ -127,11 +127,11 @@ def _session(program: Program, inputs: Mapping[str, Array]) -> Mapping[str, Arra
 
 
 def load(model: onnx.ModelProto, data: DataSet) -> tuple[Program, tuple[str, ...]]:
-    """The program of a test's model, and the inputs that became constants of it.
+    """The program of a test's model, and the names of inputs imported as constants.
 
-    All inputs are computed with when they can be, but for lists without elements. Else those after
-    the first one that hold integers are given as values, else all after the first one: in a network
-    they are constants. Raises what the importer raises in the last case.
+    The first attempt makes only empty inputs constants; the second also integer inputs, except the
+    first input; the third all inputs but the first, which are constants in networks. Raises the
+    importer's error of the last attempt.
     """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
@@ -153,28 +153,26 @@ def load(model: onnx.ModelProto, data: DataSet) -> tuple[Program, tuple[str, ...
 
 def _assert_equal(case: Case, actual: Mapping[str, Array], expected: Sequence[Any]) -> None:
     assert len(actual) == len(expected), f"{len(actual)} outputs, not {len(expected)}"
-    for (name, got), want in zip(actual.items(), expected, strict=True):
-        assert got.shape == want.shape, f"{name} has shape {got.shape}, not {want.shape}"
-        assert got.dtype == want.dtype, f"{name} is of {got.dtype}, not {want.dtype}"
+    for (name, output), want in zip(actual.items(), expected, strict=True):
+        assert output.shape == want.shape, f"{name} has shape {output.shape}, not {want.shape}"
+        assert output.dtype == want.dtype, f"{name} is of {output.dtype}, not {want.dtype}"
         finite = np.abs(want[np.isfinite(want)].astype(np.float64))
         atol = max(case.atol, ROUNDING * finite.max(initial=0.0))
-        np.testing.assert_allclose(got, want, case.rtol, atol, err_msg=name)
+        np.testing.assert_allclose(output, want, case.rtol, atol, err_msg=name)
 
 
 def cases(suites: Iterable[str] = SUITES) -> Iterator[Case]:
-    """The tests of the suites, by name within each; UsageError for a suite that does not exist."""
+    """The tests of the suites, sorted by name within each; UsageError for an unknown suite."""
     for suite in suites:
         if suite not in SUITES:
-            raise UsageError(
-                f"there is no suite '{suite}'", hint=f"choose from {', '.join(SUITES)}"
-            )
+            raise UsageError(f"unknown suite '{suite}'", hint=f"use {', '.join(SUITES)}")
         yield from _READERS.get(suite, _stored)(suite)
 
 
 def _node(suite: str) -> Iterator[Case]:
     tests = {test.name: test for test in _node_tests()}
     for name, test in sorted(tests.items()):
-        # What a test with the operator's definition is about only its twin without says.
+        # The operator of an expanded test is known from the test that is not expanded.
         plain = tests.get(name.partition(EXPANDED)[0], test).model.graph.node
         names = [info.name for info in test.model.graph.input]
         yield Case(
@@ -210,7 +208,7 @@ def _types(nodes: Iterable[onnx.NodeProto]) -> set[str]:
 
 
 def _rarest(nodes: Iterable[onnx.NodeProto], frequencies: Counter[str]) -> str:
-    """What a model of several operators is most likely about."""
+    """The rarest operator of a model, which is most likely the tested one."""
     return min(sorted(_types(nodes)), key=lambda op: frequencies[op])
 
 
@@ -240,8 +238,8 @@ def _tensor(file: Path) -> Array:
 
 
 def _array(value: Any) -> Any:
-    """A tensor or number as an array; sequences and absent optional values, which the importer
-    refuses, as they are.
+    """Converts tensors and numbers to arrays; sequences and absent optional values, which the
+    importer refuses, are returned unchanged.
     """
     if isinstance(value, onnx.TensorProto):
         return numpy_helper.to_array(value)
@@ -249,14 +247,14 @@ def _array(value: Any) -> Any:
 
 
 def _light(suite: str) -> Iterator[Case]:
-    """Their input is the ramp that ONNX's own runner makes."""
+    """Networks, with the same ramp of inputs as in ONNX's own runner."""
     for test in sorted(loader.load_model_tests(kind="real"), key=lambda test: str(test.name)):
         path = Path(loader.DATA_DIR) / suite / Path(test.url or "").name
         model = onnx.load(path)
-        given = {tensor.name for tensor in model.graph.initializer}
+        initializers = {tensor.name for tensor in model.graph.initializer}
         inputs = {}
         for info in model.graph.input:
-            if info.name not in given:
+            if info.name not in initializers:
                 shape = [dim.dim_value for dim in info.type.tensor_type.shape.dim]
                 count = int(np.prod(shape))
                 ramp = np.arange(count).reshape(shape) / count
@@ -273,25 +271,25 @@ _READERS: dict[str, Callable[[str], Iterator[Case]]] = {"node": _node, "light": 
 
 
 def to_results(outcomes: Sequence[Outcome], command: str) -> Results:
-    """What is committed: a row for each operator of each suite, with the reasons of refusals."""
+    """The content of the result file: one row per operator of each suite, with the reasons."""
     rows = []
     for suite, operator in sorted({(o.suite, o.operator) for o in outcomes}):
         own = [o for o in outcomes if (o.suite, o.operator) == (suite, operator)]
         counts = {status: sum(o.status == status for o in own) for status in STATUSES}
-        reasons = sorted({_why(o.reason) for o in own if o.status == UNSUPPORTED})
+        reasons = sorted({_reason(o.reason) for o in own if o.status == UNSUPPORTED})
         rows.append({"suite": suite, "operator": operator, **counts, "reasons": reasons})
     return Results(command=command, versions={"onnx": onnx.__version__}, rows=rows)
 
 
-def _why(reason: str) -> str:
-    """A reason without the place of a node, which differs from test to test, and without what the
-    importer says of the layers behind.
+def _reason(reason: str) -> str:
+    """A reason without the node's location, which differs between tests, and without the
+    importer's remark on later layers.
     """
     return reason.rpartition("): ")[2].partition(" not checked, ")[0]
 
 
 def tables(outcomes: Sequence[Outcome]) -> list[Table]:
-    """How many tests of every operator had which status, then of every suite."""
+    """Numbers of tests by operator and status, and by suite and status."""
     counts = Counter((o.suite, o.operator, o.status) for o in outcomes)
     totals = Counter((o.suite, o.status) for o in outcomes)
     statuses = [number(status) for status in STATUSES]

@@ -1,4 +1,4 @@
-"""Conformance to public test suites."""
+"""Runs ONNX's own test suites."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     help={
         "suite": "only this one: node, pytorch-converted, pytorch-operator, light (repeatable)",
         "keyword": "only tests whose name contains this",
-        "verbose": "say of every test that did not pass why",
-        "json": "every outcome as JSON on standard output",
-        "update": "replace the committed figures; takes no --suite and no --keyword",
+        "verbose": "print the reason of each test that did not pass",
+        "json": "print all outcomes as JSON",
+        "update": "write the figures to lab/conformance/; takes no --suite and no --keyword",
     },
 )
 @needs_engine
@@ -33,7 +33,7 @@ def conformance(
     json: bool = False,
     update: bool = False,
 ) -> None:
-    """Run ONNX's own tests: what passes, is unsupported, or wrong (then the exit code is 1)."""
+    """Run ONNX's own tests: passed, unsupported or wrong (the exit code is 1 if any is wrong)."""
     from lab import committed
     from lab.conformance import suites
     from trimtab import tables
@@ -41,7 +41,7 @@ def conformance(
     from trimtab.errors import UsageError
 
     if update and (suite or keyword):
-        raise UsageError("what is committed is all of it", hint="leave out --suite and --keyword")
+        raise UsageError("an update writes all outcomes", hint="leave out --suite and --keyword")
     tests = [c for c in suites.cases(suite or suites.SUITES) if keyword in c.name]
     outcomes = []
     with shown(quiet=json).step("run ONNX's own tests", "tests") as step:
@@ -53,12 +53,12 @@ def conformance(
         _print_json(outcomes)
     else:
         print(tables.text(suites.tables(outcomes)))
-        told = [o for o in outcomes if o.status != suites.PASSED] if verbose else wrong
-        for outcome in told:
+        shown_outcomes = [o for o in outcomes if o.status != suites.PASSED] if verbose else wrong
+        for outcome in shown_outcomes:
             print(f"{outcome.status}: {outcome.suite} {outcome.name}: {outcome.reason}")
     if update:
-        made = suites.to_results(outcomes, "./inv conformance --update")
-        path = committed.write(suites.COMMITTED, made)
+        results = suites.to_results(outcomes, "./inv conformance --update")
+        path = committed.write(suites.NAME, results)
         print(f"written: {path}")
     if wrong:
         raise Exit(code=1)

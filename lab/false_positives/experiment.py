@@ -1,4 +1,4 @@
-"""Runs the benchmark of the benchmark on this machine."""
+"""Runs A/B comparisons with known answers on this machine."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.false_positives import neighbor
-from lab.false_positives import trials as truth
-from lab.false_positives.trials import KINDS, LAYERS, Trial
+from lab.false_positives.trials import KINDS, LAYERS, Trial, schedule
 from trimtab import files, paths
 from trimtab.bench.jobs import Settings
 from trimtab.compare import noise_floor as floors
@@ -29,14 +28,17 @@ from trimtab.zoo.builder import INPUT, Net
 
 _DEVICE = "local"
 _CHANNELS, _SIZE = 32, 28
-_LAUNCH = Settings(warmup=2, runs=20, min_time_ms=0, timeout_s=60)  # some 40 ms of 1.5 ms each
-_FLOOR_LAUNCHES = 200  # a floor of few is wider than what is planted
+# About 40 ms per launch, at 1.5 ms per run.
+_LAUNCH = Settings(warmup=2, runs=20, min_time_ms=0, timeout_s=60)
+    warmup=2, runs=20, min_time_ms=0, timeout_s=60
+)  # about 40 ms per launch, at 1.5 ms per run
+_FLOOR_LAUNCHES = 200  # a noise floor of fewer launches exceeds the planted differences
 _NEIGHBOR_S = 120.0  # a trial takes a few seconds
 
 
 @dataclass(frozen=True)
-class Found:
-    """All trials so far, and the noise floor that held for them."""
+class TrialRun:
+    """All trials so far, and the noise floor they were judged by."""
 
     trials: tuple[Trial, ...]
     floor: Floor
@@ -44,61 +46,61 @@ class Found:
 
 def run(
     trials: int, *, resume: bool = False, wait_s: float = 0.0, progress: Progress = SILENT
-) -> Found:
-    """So many trials of A against A, and as many with a planted difference.
+) -> TrialRun:
+    """Runs `trials` comparisons of A with A, and as many with a planted difference.
 
-    Every trial that is complete is kept in the cache; `resume` goes on with them. UsageError when
-    there is nothing to go on with, or it was of other binaries or another start of the machine.
-    DeviceBusyError when another measures here for longer than `wait_s` when a trial begins.
+    Finished trials are saved in the cache; `resume` continues them. UsageError when there are none,
+    or they are of other binaries or from before a restart. DeviceBusyError when another
+    measurement uses this machine for longer than `wait_s`.
     """
     if trials < 1:
-        raise UsageError(f"trials is {trials}, it must be at least 1")
+        raise UsageError(f"trials is {trials}, but must be at least 1")
     definition = find_device(_DEVICE)
     launch = replace(_LAUNCH, control=Control(wait_s=wait_s))
     with progress.step("build the networks"):
-        folder = paths.cache() / "truth"
+        folder = paths.cache() / "false_positives"
         planted = sorted({kind.planted for kind in KINDS})
         sides = {n: _side(LAYERS + n * LAYERS // 100, folder) for n in planted}
-        made = {n: ready(side, definition, folder, progress) for n, side in sides.items()}
+        built = {n: ready(side, definition, folder, progress) for n, side in sides.items()}
     with definition.open() as device, tempfile.TemporaryDirectory(prefix="trimtab-") as scratch:
-        log = _Log(folder / "trials.jsonl", _facts(device, made))
+        log = _Log(folder / "trials.jsonl", _facts(device, built))
         if resume:
             log.read()
         else:
             with progress.step("calibrate"):
                 same = AbRequest(sides[0], sides[0], launches=_FLOOR_LAUNCHES, settings=launch)
-                log.begin(floor_of(device, made[0], same, Path(scratch)))
+                log.begin(floor_of(device, built[0], same, Path(scratch)))
         assert log.floor is not None
-        due = truth.schedule(trials)
-        with progress.step("compare what is known", "trials", still=True) as step:
+        due = schedule(trials)
+        with progress.step("run the trials", "trials", still=True) as step:
             for done, kind in enumerate(due[len(log.trials) :], len(log.trials)):
-                step.update(done, len(due), KINDS[kind].what)
-                log.add(_trial(device, made, sides, kind, log.floor, launch))
+                step.update(done, len(due), KINDS[kind].title)
+                log.add(_trial(device, built, sides, kind, log.floor, launch))
             step.update(len(due), len(due))
-    return Found(tuple(log.trials), log.floor)
+    return TrialRun(tuple(log.trials), log.floor)
 
 
 def _trial(
     device: Device,
-    made: dict[int, Ready],
+    built: dict[int, Ready],
     sides: dict[int, Side],
     kind: int,
     floor: Floor,
     launch: Settings,
 ) -> Trial:
-    what = KINDS[kind]
-    request = AbRequest(sides[0], sides[what.planted], launches=what.launches, settings=launch)
+    trial = KINDS[kind]
+    request = AbRequest(sides[0], sides[trial.planted], launches=trial.launches, settings=launch)
     load = os.getloadavg()[0]
-    around = neighbor.beside(_NEIGHBOR_S) if what.is_noisy else nullcontext()
-    with around, tempfile.TemporaryDirectory(prefix="trimtab-") as scratch:
-        pair = [made[0], made[what.planted]]
+    load_generator = neighbor.running(_NEIGHBOR_S) if trial.is_noisy else nullcontext()
+    with load_generator, tempfile.TemporaryDirectory(prefix="trimtab-") as scratch:
+        pair = [built[0], built[trial.planted]]
         verdict = measure(device, pair, request, Path(scratch), floor).verdict
     low, high = verdict.interval.low, verdict.interval.high
     return Trial(kind, verdict.ratio, low, high, verdict.is_real, round(load, 2))
 
 
 class _Log:
-    """The trials of one run of the benchmark: a line of facts, then one for each."""
+    """The saved trials of one run: a line of facts, then one line per trial."""
 
     def __init__(self, path: Path, facts: dict[str, Any]) -> None:
         self._path, self._facts = path, facts
@@ -106,29 +108,29 @@ class _Log:
         self.trials: list[Trial] = []
 
     def begin(self, floor: Floor) -> None:
-        """A new one, in place of the one before."""
+        """Starts a new log; replaces the old one."""
         self.floor = floor
         self._write()
 
     def read(self) -> None:
-        """Goes on with the one that is there; UsageError when it is of something else."""
+        """Continues the saved log; UsageError when its facts differ."""
         again = "leave out --resume"
         try:
             first, *lines = self._lines()
             self.floor = floors.of(first.pop("floor"))
             self.trials = [Trial(**line) for line in lines]
         except (OSError, ValueError, KeyError, TypeError) as error:
-            message = f"there is nothing to go on with: {error}"
+            message = f"there are no trials to resume: {error}"
             raise UsageError(message, where=str(self._path), hint=again) from error
         if first != self._facts:
             raise UsageError(
-                "the trials so far are of other binaries, or from before the last restart",
+                "the saved trials are of other binaries, or from before the last restart",
                 where=str(self._path),
                 hint=again,
             )
 
     def add(self, trial: Trial) -> None:
-        """Keeps a trial."""
+        """Adds a trial and saves it."""
         self.trials.append(trial)
         self._write()
 
@@ -142,19 +144,19 @@ class _Log:
             yield json.loads(line)
 
 
-def _facts(device: Device, made: dict[int, Ready]) -> dict[str, Any]:
-    """What has to be the same for trials to belong together."""
+def _facts(device: Device, built: dict[int, Ready]) -> dict[str, Any]:
+    """Facts that all trials of a log must share."""
     return {
         "boot_id": device.describe().boot_id,
-        "kept": [made[n].subject.binary.parent.name for n in sorted(made)],
+        "kept": [built[n].subject.binary.parent.name for n in sorted(built)],
         "launch": asdict(_LAUNCH),
         "kinds": [asdict(kind) for kind in KINDS],
     }
 
 
 def _side(layers: int, folder: Path) -> Side:
-    """A network of so many equal layers, 1x1 convolutions with normalization and ReLU: a hundredth
-    more of them is a hundredth more work, by what is executed as by what is read.
+    """A network of equal layers, 1x1 convolutions with batch normalization and ReLU: 1 % more
+    layers are 1 % more instructions and memory traffic.
     """
     path = folder / f"layers{layers}.onnx"
     net = Net(path.stem, (1, _CHANNELS, _SIZE, _SIZE))

@@ -1,8 +1,8 @@
-"""A noisy neighbor: processes that come and go, for a measurement that is to bear them.
+"""A noisy neighbor: processes that load the machine irregularly during a measurement.
 
-`python neighbor.py SECONDS` starts as many workers as there are CPUs. Each is
-busy and idle in turns of random lengths, and when busy computes and moves memory, so that at times
-none and at times all CPUs are taken. All end after SECONDS, or as soon as their parent has gone.
+`python neighbor.py SECONDS` starts one worker per CPU. Each alternates between idle and busy
+periods of random length, and computes and copies memory when busy, so that between none and all
+CPUs are loaded. All end after SECONDS, or as soon as their parent ends.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from contextlib import contextmanager, suppress
 
 BUSY_S = (0.02, 0.4)
 IDLE_S = (0.02, 0.6)
-_BLOCK_BYTES = 4 << 20  # more than a core's own caches hold
+_BLOCK_BYTES = 4 << 20  # larger than a core's private caches
 
 
 @contextmanager
-def beside(seconds: float) -> Iterator[None]:
-    """A neighbor for the time of a `with`, `seconds` at most."""
-    command = [sys.executable, "-IS", __file__, str(seconds)]  # alone, it is there at once
+def running(seconds: float) -> Iterator[None]:
+    """Runs a neighbor during a `with` block, for `seconds` at most."""
+    command = [sys.executable, "-IS", __file__, str(seconds)]  # starts fast
     process = subprocess.Popen(command, start_new_session=True, stdin=subprocess.DEVNULL)
     try:
         yield
     finally:
         with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)  # its own: it was not waited for yet
+            os.killpg(process.pid, signal.SIGKILL)  # its group exists until it is waited for
         process.wait()
 
 
 def main(seconds: float) -> None:
-    """Starts the workers and waits for them."""
+    """Starts the workers, and ends after `seconds` or with its parent."""
     parent, until = os.getpid(), time.monotonic() + seconds
     grandparent = os.getppid()
     for _ in range(os.cpu_count() or 1):
@@ -44,7 +44,7 @@ def main(seconds: float) -> None:
             os._exit(0)
     while time.monotonic() < until and os.getppid() == grandparent:
         time.sleep(0.05)
-    # Workers look whether this process is still there.
+    # Workers poll for the end of this process.
 
 
 def _work(parent: int, until: float) -> None:

@@ -1,15 +1,15 @@
-"""How often comparisons tell the truth: what the committed trials say."""
+"""The part of a page with the committed trials."""
 
 from __future__ import annotations
 
 from lab import committed
 from lab.docs.generator import block
 from lab.docs.words import made_by
-from lab.false_positives import trials as truth
+from lab.false_positives import trials
 from trimtab.tables import Page
 
 
 @block
-def truth_trials() -> Page:
-    """False alarms, and what was found of planted differences."""
-    return [made_by(truth.NAME), *truth.page(committed.read(truth.NAME).rows)]
+def false_positive_trials() -> Page:
+    """False-positive and detection rates, and one row per kind of trial."""
+    return [made_by(trials.NAME), *trials.page(committed.read(trials.NAME).rows)]

@@ -1,4 +1,4 @@
-"""How often the benchmark itself tells the truth."""
+"""Measures the false-positive and detection rates of `bench.ab`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ RENAMED = {"bench.truth": "bench.false-positives"}
 @task(
     optional=["wait"],
     help={
-        "trials": "comparisons of A with A, half of them beside a noisy neighbor, and as many of "
-        "A with something slower; 200 take some 25 minutes",
-        "resume": "go on with a run that was interrupted",
+        "trials": "comparisons of A with A, half of them beside a noisy neighbor, and as many with "
+        "a planted difference; 200 take about 25 minutes",
+        "resume": "continue an interrupted run",
         "wait": WAIT_HELP,
         "json": "print JSON",
-        "update": "commit to the figures: write bench/truth.json",
+        "update": "write the figures to lab/false_positives/",
     },
 )
 @needs_engine
@@ -32,25 +32,25 @@ def false_positives(
     json: bool = False,
     update: bool = False,
 ) -> None:
-    """Compare what is known to be equal, and what is known to be slower, on this machine."""
+    """Measure the false-positive and detection rates of `bench.ab` on this machine."""
     from json import dumps
 
     from lab import committed
-    from lab.false_positives import experiment as workflow
-    from lab.false_positives import trials as instrument
+    from lab.false_positives import experiment
+    from lab.false_positives import trials as tallies
     from lab.machine import MachineMonitor
     from trimtab import tables
     from trimtab.cli._progress import shown
 
     progress, monitor = shown(quiet=json), MachineMonitor()
-    found = workflow.run(trials, resume=resume, wait_s=parse_wait(wait), progress=progress)
-    rows = instrument.rows(found.trials)
+    run = experiment.run(trials, resume=resume, wait_s=parse_wait(wait), progress=progress)
+    rows = tallies.rows(run.trials)
     if json:
-        floor = found.floor.share
-        print(dumps({**instrument.tally(rows), "floor": floor, "rows": rows}, indent=1))
+        floor = run.floor.share
+        print(dumps({**tallies.tally(rows), "floor": floor, "rows": rows}, indent=1))
     else:
-        print(tables.text(instrument.page(rows)))
+        print(tables.text(tallies.page(rows)))
     if update:
         command = f"./inv bench.false-positives --trials {trials} --update"
-        made = instrument.to_results(found.trials, found.floor.share, command, monitor.facts())
-        progress.note(f"written: {committed.write(instrument.NAME, made)}")
+        results = tallies.to_results(run.trials, run.floor.share, command, monitor.facts())
+        progress.note(f"written: {committed.write(tallies.NAME, results)}")

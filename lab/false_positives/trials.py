@@ -1,8 +1,8 @@
-"""The benchmark of the benchmark: how often comparisons tell the truth, tallied.
+"""Trials of A/B comparisons with known answers, and their tallies.
 
-A trial is one comparison whose right answer is known: A against A, which nothing may be called
-real in, or A against a network with a known share of further layers, which is to be found. Half of
-the trials stand beside a noisy neighbor.
+A trial compares A with itself, where a significant difference is a false positive, or with a
+network that has a known share of additional layers, which has to be detected. Half of the trials
+run beside a noisy neighbor.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ LAYERS = 100
 
 
 @dataclass(frozen=True)
-class Kind:
-    """A kind of trial: how many `planted` layers more B has (of a hundred), whether beside a
-    neighbor, how many launches of a side.
+class TrialKind:
+    """A kind of trial. `planted`: additional layers of B, in percent; `is_noisy`: beside a noisy
+    neighbor; `launches`: of each arm.
     """
 
     planted: int
@@ -31,22 +31,22 @@ class Kind:
     launches: int
 
     @property
-    def what(self) -> str:
-        """In words."""
+    def title(self) -> str:
+        """The kind in words."""
         return f"B {self.planted} % slower" if self.planted else "A against A"
 
 
 KINDS = (
-    Kind(0, is_noisy=False, launches=10),
-    Kind(0, is_noisy=True, launches=10),
-    Kind(3, is_noisy=False, launches=30),
-    Kind(10, is_noisy=True, launches=30),
+    TrialKind(0, is_noisy=False, launches=10),
+    TrialKind(0, is_noisy=True, launches=10),
+    TrialKind(3, is_noisy=False, launches=30),
+    TrialKind(10, is_noisy=True, launches=30),
 )
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One trial's outcome; `load`: the machine's load average when it began."""
+    """The outcome of a trial. `load`: the load average of the machine at its start."""
 
     kind: int
     ratio: float
@@ -57,84 +57,87 @@ class Trial:
 
 
 def schedule(trials: int) -> list[int]:
-    """The kind of each trial, in turns: half as many of each as there are trials of A against A."""
+    """The kind of each trial, interleaved: half as many of each kind as trials of A with A."""
     return [kind for _ in range((trials + 1) // 2) for kind in range(len(KINDS))]
 
 
 def rows(trials: Sequence[Trial]) -> list[dict[str, Any]]:
-    """A row per kind that has trials."""
-    found = []
+    """One row per kind with trials."""
+    tallies = []
     for index, kind in enumerate(KINDS):
         of_kind = [trial for trial in trials if trial.kind == index]
         if not of_kind:
             continue
-        found.append(
+        tallies.append(
             {
-                "what": kind.what,
+                "trial": kind.title,
                 **asdict(kind),
                 "trials": len(of_kind),
-                "called_real": sum(trial.is_real for trial in of_kind),
+                "significant": sum(trial.is_real for trial in of_kind),
                 "ratio": round(float(np.median([trial.ratio for trial in of_kind])), 5),
                 "half_width": round(float(np.median([(t.high - t.low) / 2 for t in of_kind])), 5),
                 "load": round(float(np.median([trial.load for trial in of_kind])), 2),
             }
         )
-    return found
+    return tallies
 
 
-def tally(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """`false_alarms` in so many `trials` of A against A, and the share of planted differences that
-    was `found`, over all and by the machine's state; None without such trials.
+def tally(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The totals of all rows, and of those on a quiet and on a noisy machine.
+
+    `false_positives` in `trials` of A with A; `detected`: the share of `planted_trials` with a
+    significant difference, None without such trials.
     """
-    quiet = [row for row in found if not row["is_noisy"]]
-    noisy = [row for row in found if row["is_noisy"]]
-    return {**_tally(found), "quiet": _tally(quiet), "noisy": _tally(noisy)}
+    quiet = [row for row in rows if not row["is_noisy"]]
+    noisy = [row for row in rows if row["is_noisy"]]
+    return {**_tally(rows), "quiet": _tally(quiet), "noisy": _tally(noisy)}
 
 
-def _tally(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    same = [row for row in found if not row["planted"]]
-    planted = [row for row in found if row["planted"]]
+def _tally(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    same = [row for row in rows if not row["planted"]]
+    planted = [row for row in rows if row["planted"]]
     count = sum(row["trials"] for row in planted)
     return {
-        "false_alarms": sum(row["called_real"] for row in same),
+        "false_positives": sum(row["significant"] for row in same),
         "trials": sum(row["trials"] for row in same),
-        "found": sum(row["called_real"] for row in planted) / count if count else None,
+        "detected": sum(row["significant"] for row in planted) / count if count else None,
         "planted_trials": count,
     }
 
 
-def table(found: Sequence[Mapping[str, Any]]) -> Table:
-    """A line per kind."""
-    heads = ("trials", "launches a side", "called real", "ratio", "interval, half", "load average")
+def table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """One row per kind of trial."""
+    heads = ("trials", "launches per arm", "significant", "ratio", "interval, half", "load average")
     cells = [
         (
-            row["what"],
+            row["trial"],
             "beside a noisy neighbor" if row["is_noisy"] else "alone",
             row["trials"],
             row["launches"],
-            f"{row['called_real']} ({row['called_real'] / row['trials']:.0%})",
+            f"{row['significant']} ({row['significant'] / row['trials']:.0%})",
             f"{row['ratio']:.4f}",
             f"{row['half_width']:.2%}",
             f"{row['load']:.1f}",
         )
-        for row in found
+        for row in rows
     ]
     return Table([Column("trial"), Column("machine"), *map(number, heads)], cells)
 
 
-def page(found: Sequence[Mapping[str, Any]]) -> Page:
-    """The table, and what it comes to."""
-    total = tally(found)
-    said = f"False alarms: {total['false_alarms']} of {total['trials']} comparisons of A with A."
-    if total["found"] is not None:
-        said += f" Planted differences found: {total['found']:.0%} of {total['planted_trials']}."
-    return [said, table(found)]
+def page(rows: Sequence[Mapping[str, Any]]) -> Page:
+    """The totals and the table."""
+    total = tally(rows)
+    text = f"False positives: {total['false_positives']} of {total['trials']} trials of A with A."
+    if total["detected"] is not None:
+        text += f" Planted differences detected: {total['detected']:.0%} of "
+        text += f"{total['planted_trials']}."
+    return [text, table(rows)]
 
 
 def to_results(
     trials: Sequence[Trial], floor: float, command: str, machine: Mapping[str, Any]
 ) -> Results:
-    """What is committed to."""
+    """The content of the result file."""
     import trimtab
 
     note = f"The machine's noise floor, from a calibration before the trials, was {floor:.2%}."

@@ -1,4 +1,4 @@
-"""What `bench.accuracy` measures: cosines beside onnxruntime's quantizer, and boxes."""
+"""The measurements of `bench.accuracy`: cosines beside onnxruntime's quantizer, and boxes."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from PIL import Image
 
-from lab.accuracy import detectors
-from lab.accuracy import figures as accuracy
-from lab.accuracy import measure as workflow
-from lab.peers import quantized as twins
+from lab.accuracy import detectors, figures, measure
+from lab.peers import quantized as qdq
 from tests.ops.cases.case import Array
 from trimtab import paths
 from trimtab.errors import CalibrationError, UsageError
@@ -45,8 +43,8 @@ def detector(tmp_path: Path) -> Path:
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, (4, 6))],
         [numpy_helper.from_array(value, name) for name, value in constants.items()],
     )
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
-    onnx.save(made, tmp_path / "net.onnx")
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    onnx.save(model, tmp_path / "net.onnx")
     path = tmp_path / "detectors.toml"
     path.write_text(
         '[net]\nmodel = "net.onnx"\nhead = "rows"\nscore = 0.5\noverlap = 0.9\n'
@@ -65,7 +63,7 @@ def photographs(tmp_path: Path) -> Path:
     return folder
 
 
-def test_each_method_stands_beside_the_peer_with_the_same_pictures(
+def test_each_method_and_the_peer_are_calibrated_with_the_same_images(
     detector: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(paths, "cache", lambda: tmp_path)
@@ -76,71 +74,71 @@ def test_each_method_stands_beside_the_peer_with_the_same_pictures(
         return watch(program, samples)
 
     monkeypatch.setattr("lab.accuracy.measure.watch", watched)
-    found = workflow.cosines([str(detector.with_name("net.onnx"))], ["mse", "min_max"])
-    assert [row["way"] for row in found.rows] == ["onnxruntime", "mse", "min_max"]
-    assert all(row["cosine"] > 0.999 for row in found.rows)
-    wanted = [feed["x"] for feed in twins._feeds({"x": (1, 3, 8, 8)})]
-    np.testing.assert_array_equal(calibrated, wanted)
-    words, table = found.page()
+    measurement = measure.cosines([str(detector.with_name("net.onnx"))], ["mse", "min_max"])
+    assert [row["method"] for row in measurement.rows] == ["onnxruntime", "mse", "min_max"]
+    assert all(row["cosine"] > 0.999 for row in measurement.rows)
+    expected = [feed["x"] for feed in qdq._feeds({"x": (1, 3, 8, 8)})]
+    np.testing.assert_array_equal(calibrated, expected)
+    words, table = measurement.page()
     assert "`mse`: 1 of 1" in str(words)
     assert isinstance(table, Table)
     assert len(table.rows) == 1
     with pytest.raises(UsageError, match="unknown method"):
-        workflow.cosines([], ["guess"])
+        measure.cosines([], ["guess"])
 
 
-def test_boxes_are_counted_on_photographs_that_ranges_are_not_of(
+def test_boxes_are_counted_on_other_photographs_than_those_of_calibration(
     detector: Path, photographs: Path
 ) -> None:
     targets = [Target.host(), Target.of("aarch64", "cortex-a76")]
-    work = workflow.Boxes(
+    work = measure.BoxRequest(
         detectors.read(detector), photographs, ["min_max"], ["cosine >= 0.5"], targets
     )
-    found = workflow.boxes(work)
-    assert found.name == accuracy.MIXED
-    assert [(row["way"], row["target"]) for row in found.rows] == [
-        (way, target.name)
-        for way in ("int8, min_max", "mixed, cosine >= 0.5")
+    measurement = measure.boxes(work)
+    assert measurement.name == figures.MIXED
+    assert [(row["method"], row["target"]) for row in measurement.rows] == [
+        (method, target.name)
+        for method in ("int8, min_max", "mixed, cosine >= 0.5")
         for target in targets
     ]
-    for row in found.rows:
-        assert row["pictures"] == 2 * 12
-        assert 0 < row["boxes"] <= 4 * row["pictures"]
-        assert row["found"] <= row["found_roughly"] <= 1
-        assert row["found_roughly"] > 0.9
+    for row in measurement.rows:
+        assert row["images"] == 2 * 12
+        assert 0 < row["boxes"] <= 4 * row["images"]
+        assert row["recall_90"] <= row["recall_50"] <= 1
+        assert row["recall_50"] > 0.9
         assert row["cycles"] > 0
-    note, settings = found.notes
+    note, settings = measurement.notes
     assert "net (net.onnx, rows, score 0.5, overlap 0.9, mean 127, scale 0.0078125)" in settings
     before, after = note.split("; ")
     assert "a.png" in before
     assert "c.png" in before
     assert "b.png" in after
     assert "d.png" in after
-    (table,) = found.page()
+    (table,) = measurement.page()
     assert isinstance(table, Table)
     assert len(table.rows) == 4
 
 
 def test_photographs_that_cannot_be_used_are_refused(detector: Path, photographs: Path) -> None:
-    def measure(folder: Path) -> None:
-        found = detectors.read(detector)
-        workflow.boxes(workflow.Boxes(found, folder, [], [], [Target.host()]))
+    def count(folder: Path) -> None:
+        rows = detectors.read(detector)
+        measure.boxes(measure.BoxRequest(rows, folder, [], [], [Target.host()]))
 
-    with pytest.raises(UsageError, match="is no folder"):
-        measure(photographs / "absent")
+    with pytest.raises(UsageError, match="not a folder"):
+        count(photographs / "absent")
     (photographs / "c.png").write_bytes(b"no picture")
-    with pytest.raises(CalibrationError, match="is no picture"):
-        measure(photographs)
+    with pytest.raises(CalibrationError, match="not an image"):
+        count(photographs)
     for path in [*photographs.iterdir()][1:]:
         path.unlink()
-    with pytest.raises(UsageError, match="one photograph or none"):
-        measure(photographs)
+    with pytest.raises(UsageError, match="fewer than two photographs"):
+        count(photographs)
 
 
-def test_what_is_left_of_the_peer_s_distance_is_the_median() -> None:
+def test_the_summary_has_the_median_ratio_of_the_distances() -> None:
     networks = {
         "a": {"onnxruntime": 0.9, "mse": 0.95},
         "b": {"onnxruntime": 0.8, "mse": 0.98},
         "c": {"onnxruntime": 0.99, "mse": 0.98},
     }
-    assert "2 of 3, 0.50 (not c)" in accuracy.verdict(networks)
+    assert "2 of 3, 0.50 (not c)" in figures.summary(networks)

@@ -1,4 +1,4 @@
-"""ONNX's own suites pass or are refused, and the page of formats says what is supported."""
+"""ONNX's own tests pass or are unsupported, and the page of formats lists the operators."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from trimtab.build import host_build
 from trimtab.errors import UsageError
 from trimtab.program import Program
 
-# How many tests of a suite must pass; what the others lack is refused.
-LEAST = {"node": 850, "pytorch-converted": 82, "pytorch-operator": 28, "light": 9}
+# Numbers of tests that must pass; the others are unsupported.
+MINIMUM = {"node": 850, "pytorch-converted": 82, "pytorch-operator": 28, "light": 9}
 
 
 def judge(suite: str, step: int = 1) -> Counter[str]:
@@ -34,34 +34,34 @@ def judge(suite: str, step: int = 1) -> Counter[str]:
 
 
 @pytest.mark.parametrize("suite", ["pytorch-converted", "pytorch-operator"])
-def test_what_pytorch_exported_is_right_or_refused(suite: str) -> None:
-    assert judge(suite)[PASSED] >= LEAST[suite]
+def test_models_exported_by_pytorch_pass_or_are_unsupported(suite: str) -> None:
+    assert judge(suite)[PASSED] >= MINIMUM[suite]
 
 
-def test_a_sample_of_onnx_s_tests_of_operators_is_right_or_refused() -> None:
-    assert judge("node", step=10)[PASSED] >= LEAST["node"] // 12
+def test_a_sample_of_onnx_s_operator_tests_passes_or_is_unsupported() -> None:
+    assert judge("node", step=10)[PASSED] >= MINIMUM["node"] // 12
 
 
-def test_every_test_of_a_quantized_operator_comes_out_as_it_is_committed() -> None:
+def test_the_tests_of_quantized_operators_have_the_committed_outcomes() -> None:
     own = {
         *("QuantizeLinear", "DequantizeLinear", "QLinearConv", "QLinearMatMul"),
         *("ConvInteger", "MatMulInteger", "DynamicQuantizeLinear"),
     }
-    found = conformance.to_results(
+    current = conformance.to_results(
         [conformance.run(case) for case in conformance.cases(["node"]) if case.operator in own], ""
     )
-    known = committed.read(conformance.COMMITTED)
-    assert {row["operator"] for row in found.rows} == own
-    assert not any(row[WRONG] for row in known.rows)
-    if known.versions["onnx"] == found.versions["onnx"]:
-        rows = [row for row in known.rows if row["suite"] == "node" and row["operator"] in own]
-        assert found.rows == rows
+    baseline = committed.read(conformance.NAME)
+    assert {row["operator"] for row in current.rows} == own
+    assert not any(row[WRONG] for row in baseline.rows)
+    if baseline.versions["onnx"] == current.versions["onnx"]:
+        rows = [row for row in baseline.rows if row["suite"] == "node" and row["operator"] in own]
+        assert current.rows == rows
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("suite", ["node", "light"])
-def test_the_large_suites_of_onnx_are_right_or_refused(suite: str) -> None:
-    assert judge(suite)[PASSED] >= LEAST[suite]
+def test_the_large_suites_of_onnx_pass_or_are_unsupported(suite: str) -> None:
+    assert judge(suite)[PASSED] >= MINIMUM[suite]
 
 
 def relu(want: Array) -> Case:
@@ -103,11 +103,11 @@ def test_the_first_input_of_a_test_is_never_a_constant() -> None:
     for case in conformance.cases(["pytorch-operator"]):
         for data in case.data_sets:
             outcome = conformance.run(case)
-            assert not {*list(data.inputs)[:1]} & {*outcome.known}
+            assert not {*list(data.inputs)[:1]} & {*outcome.constants}
 
 
-def test_a_suite_that_does_not_exist_is_an_error_that_names_those_that_do() -> None:
-    with pytest.raises(UsageError, match="no suite 'nodes'") as caught:
+def test_the_error_of_an_unknown_suite_names_the_suites() -> None:
+    with pytest.raises(UsageError, match="unknown suite 'nodes'") as caught:
         list(conformance.cases(["nodes"]))
     assert "pytorch-converted" in str(caught.value)
 
@@ -129,18 +129,18 @@ def test_the_task_fails_when_anything_is_wrong(
     case = relu(np.array([0, value], np.float32))
     monkeypatch.setattr(conformance, "cases", lambda suites: iter([case]))
     monkeypatch.setattr(host_build, "build_engine", lambda progress: None)
-    found = None
+    exit_code = None
     try:
         namespace["conformance"].body(Context(), suite=[])
     except Exit as stopped:
-        found = stopped.code
-    assert found == code
+        exit_code = stopped.code
+    assert exit_code == code
     printed = capsys.readouterr().out
     assert "Relu" in printed
     assert ("wrong: mine relu: Not equal" in printed) == (code is not None)
 
 
-def test_the_page_of_formats_names_every_operator_that_has_a_handler() -> None:
+def test_the_page_of_formats_names_operators_with_handlers() -> None:
     page = pages.blocks()["formats"].text()
     for suffix in importers.suffixes():
         assert f"`{suffix}`" in page

@@ -1,4 +1,4 @@
-"""The benchmark of the benchmark: what it counts, and that its neighbor leaves."""
+"""Tallies of trials with known answers, and the end of the noisy neighbor."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lab.false_positives import neighbor
-from lab.false_positives import trials as truth
+from lab.false_positives import trials as tallies
 from lab.false_positives.experiment import _Log
 from lab.false_positives.trials import KINDS, Trial
 from trimtab.compare.noise_floor import Floor
@@ -27,22 +27,20 @@ def trial(kind: int, *, is_real: bool) -> Trial:
     return Trial(kind, 1.01, 0.99, 1.03, is_real, 0.5)
 
 
-def test_alarms_and_finds_are_counted_apart_and_by_the_state_of_the_machine() -> None:
+def test_false_positives_and_detections_are_counted_by_the_state_of_the_machine() -> None:
     trials = [trial(0, is_real=False)] * 9 + [trial(0, is_real=True)]
     trials += [trial(1, is_real=True)] * 2 + [trial(1, is_real=False)] * 8
     trials += [trial(2, is_real=True)] * 9 + [trial(2, is_real=False)]
     trials += [trial(3, is_real=True)] * 10
-    tally = truth.tally(truth.rows(trials))
-    assert (tally["false_alarms"], tally["trials"], tally["found"]) == (3, 20, 0.95)
-    assert (tally["quiet"]["false_alarms"], tally["quiet"]["found"]) == (1, 0.9)
-    assert (tally["noisy"]["false_alarms"], tally["noisy"]["found"]) == (2, 1.0)
-    assert "3 of 20" in str(truth.page(truth.rows(trials))[0])
+    tally = tallies.tally(tallies.rows(trials))
+    assert (tally["false_positives"], tally["trials"], tally["detected"]) == (3, 20, 0.95)
+    assert (tally["quiet"]["false_positives"], tally["quiet"]["detected"]) == (1, 0.9)
+    assert (tally["noisy"]["false_positives"], tally["noisy"]["detected"]) == (2, 1.0)
+    assert "3 of 20" in str(tallies.page(tallies.rows(trials))[0])
 
 
-def test_half_of_the_trials_are_beside_a_neighbor_and_a_longer_run_begins_as_a_shorter_one() -> (
-    None
-):
-    due = truth.schedule(200)
+def test_half_of_the_trials_are_noisy_and_a_longer_schedule_extends_a_shorter_one() -> None:
+    due = tallies.schedule(200)
     same = [KINDS[kind] for kind in due if not KINDS[kind].planted]
     assert len(same) == 200
     assert sum(kind.is_noisy for kind in same) == 100
@@ -50,17 +48,17 @@ def test_half_of_the_trials_are_beside_a_neighbor_and_a_longer_run_begins_as_a_s
         3: 100,
         10: 100,
     }
-    assert due[:20] == truth.schedule(10)
+    assert due[:20] == tallies.schedule(10)
 
 
 def processes() -> set[str]:
-    """Those of neighbors; one that has ended and is not waited for yet has no arguments."""
-    found = set()
+    """Process ids of neighbors; an ended process that is not waited for has no arguments."""
+    ids = set()
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
             if neighbor.__file__.encode() in path.read_bytes():
-                found.add(path.parent.name)
-    return found
+                ids.add(path.parent.name)
+    return ids
 
 
 def wait_for(count: int, before: set[str]) -> None:
@@ -70,21 +68,21 @@ def wait_for(count: int, before: set[str]) -> None:
         time.sleep(0.02)
 
 
-def test_the_neighbor_has_as_many_workers_as_there_are_cpus_and_all_of_them_leave() -> None:
+def test_the_neighbor_has_one_worker_per_cpu_and_all_of_them_end() -> None:
     before = processes()
-    with neighbor.beside(60):
+    with neighbor.running(60):
         wait_for(1 + (os.cpu_count() or 1), before)
     wait_for(0, before)
 
 
-def test_the_neighbor_leaves_by_itself_at_its_time() -> None:
+def test_the_neighbor_ends_by_itself() -> None:
     before = processes()
-    with neighbor.beside(2):
+    with neighbor.running(2):
         wait_for(1 + (os.cpu_count() or 1), before)
         wait_for(0, before)
 
 
-def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_an_interrupted_run_is_resumed(tmp_path: Path) -> None:
     path, facts = tmp_path / "trials.jsonl", {"boot_id": "x", "kept": ["a"]}
     log = _Log(path, facts)
     log.begin(FLOOR)
@@ -100,5 +98,5 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path) -> None:
     assert third.trials == again.trials
     with pytest.raises(UsageError, match="other binaries"):
         _Log(path, {**facts, "boot_id": "y"}).read()
-    with pytest.raises(UsageError, match="nothing to go on with"):
+    with pytest.raises(UsageError, match="no trials to resume"):
         _Log(tmp_path / "none.jsonl", facts).read()
