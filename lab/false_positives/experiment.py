@@ -30,8 +30,6 @@ _DEVICE = "local"
 _CHANNELS, _SIZE = 32, 28
 # About 40 ms per launch, at 1.5 ms per run.
 _LAUNCH = Settings(warmup=2, runs=20, min_time_ms=0, timeout_s=60)
-    warmup=2, runs=20, min_time_ms=0, timeout_s=60
-)  # about 40 ms per launch, at 1.5 ms per run
 _FLOOR_LAUNCHES = 200  # a noise floor of fewer launches exceeds the planted differences
 _NEIGHBOR_S = 120.0  # a trial takes a few seconds
 
