@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.unit import pass_checks
+from tests import small_programs
 from trimtab.devices.shell import ShellDevice
 
 # The same examples each time: what fails, fails again. `./inv fuzz sources` searches for others.
@@ -93,7 +93,7 @@ def shared_models() -> Path:
 @pytest.fixture(autouse=True)
 def _same_numbers_in_any_order(request: pytest.FixtureRequest) -> None:
     """A test draws the same numbers from generators called `RNG` in any order and on any worker."""
-    for module in (pass_checks, request.module):
+    for module in (small_programs, request.module):
         if rng := getattr(module, "RNG", None):
             generator = rng.bit_generator
             generator.state = type(generator)(generator.seed_seq).state

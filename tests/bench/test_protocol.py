@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.bench.fakes import make_golden, make_subject
-from tests.unit.said import Said
+from tests.recorded_progress import RecordedProgress
 from trimtab.bench import golden, protocol
 from trimtab.bench.jobs import Settings
 from trimtab.devices import (
@@ -67,12 +67,12 @@ def test_a_run_keeps_every_raw_sample(device: Device, tmp_path: Path) -> None:
 def test_progress_counts_pushed_bytes_and_launches_and_is_still_where_it_would_disturb(
     device: Device, tmp_path: Path
 ) -> None:
-    said, subject = Said(), make_subject(tmp_path)
+    said, subject = RecordedProgress(), make_subject(tmp_path)
     protocol.measure(device, subject, make_golden(), QUICK, tmp_path / "results", said)
     assert [line.split()[0] for line in said.lines] == ["push", "push", "push", "check", "measure"]
     assert said.still == ["measure on local"]
     assert said.last == (1, 1)
-    again = Said()
+    again = RecordedProgress()
     protocol.measure(device, subject, make_golden(), QUICK, tmp_path / "results", again)
     assert [line.split()[0] for line in again.lines] == ["check", "measure"]
 

@@ -14,7 +14,7 @@ from lab.docs import pictures
 from tests.bench.fakes import write_record
 from tests.browser import chromium
 from tests.reports.test_server import serving
-from tests.unit.test_accuracy import SEARCH
+from tests.test_accuracy import SEARCH
 from trimtab import paths, reports
 from trimtab.compare import side_by_side
 from trimtab.results import records, summary

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 import trimtab
+from tests import disks
 from tests.build import samples
 from tests.devices.conftest import require
-from tests.unit import disks
-from tests.unit.said import Said
+from tests.recorded_progress import RecordedProgress
 from trimtab import kernels, paths
 from trimtab.bench.runner import interpret
 from trimtab.build import host_build, toolchain
@@ -253,7 +253,7 @@ def test_an_embedded_model_needs_no_file_beside_the_runner(tmp_path: Path) -> No
 
 def test_nothing_is_compiled_twice_and_one_operator_is_one_file(tmp_path: Path) -> None:
     samples.tiny(tmp_path, "host")
-    said = Said()
+    said = RecordedProgress()
     samples.tiny(tmp_path, "host", said)
     assert said.lines == []
     logs = (paths.cache() / "build").glob("host-generic-*-relu-*/build.log")

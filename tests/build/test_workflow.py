@@ -9,7 +9,7 @@ import pytest
 
 import trimtab
 from tests.devices.conftest import require
-from tests.unit.said import Said
+from tests.recorded_progress import RecordedProgress
 from trimtab.bench.jobs import Settings
 from trimtab.errors import ProfileError, UsageError
 from trimtab.pipeline.built import build, build_profile
@@ -129,7 +129,7 @@ def test_a_network_runs_in_the_binary_of_a_profile_without_its_best_algorithms(
     tmp_path: Path,
 ) -> None:
     settings = Settings(launches=1, runs=1, min_time_ms=0, per_op=True)
-    measurement, said = Measurement(settings=settings, results=tmp_path), Said()
+    measurement, said = Measurement(settings=settings, results=tmp_path), RecordedProgress()
     recipe = Recipe("mobilenet_v1", profile="yolo", measurement=measurement)
     outcome = bench(recipe, said).outcome
     assert outcome.error is None

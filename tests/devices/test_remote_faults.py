@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from tests import disks
 from tests.devices import sabotage
 from tests.devices.conftest import SshServer, require
 from tests.devices.sabotage import LAUNCHES, TABLE, Stage
-from tests.unit import disks
 from trimtab import errors
 from trimtab.devices import find_device
 from trimtab.devices.control import lease

@@ -11,8 +11,8 @@ import pytest
 import trimtab
 from tests.engine.test_quantize import SAMPLES, network
 from tests.ops.cases.case import Array
-from tests.unit.pass_checks import Net
-from tests.unit.said import Said
+from tests.recorded_progress import RecordedProgress
+from tests.small_programs import Net
 from trimtab import passes, quantization
 from trimtab.accuracy import Accuracy, parse_budget
 from trimtab.errors import PlanError, TrimtabError, UsageError
@@ -135,7 +135,7 @@ def test_a_float_network_is_not_planned_for_integers_without_samples(source: Pat
 
 def test_a_network_that_is_quantized_already_needs_no_samples(source: Path, samples: str) -> None:
     quantized = quantization.quantize(trimtab.load(source), samples).program
-    said = Said()
+    said = RecordedProgress()
     made = convert(quantized, Plan(precision="int8"), Calibration(samples), A76, said)
     assert made.program is quantized
     assert made.accuracy is None
@@ -242,7 +242,7 @@ def test_plans_with_precisions_that_cannot_be_are_refused(text: str, tmp_path: P
 
 
 def test_zoo_networks_are_calibrated_with_noise_and_say_so(source: Path) -> None:
-    said = Said()
+    said = RecordedProgress()
     given = Calibration().for_model("squeezenet")
     assert given.noise
     assert not Calibration().for_model(str(source)).noise

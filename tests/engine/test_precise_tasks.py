@@ -14,7 +14,7 @@ from invoke.context import Context
 import trimtab
 from tests.engine.test_mixed import A76, LARGER_SAMPLES, independent, larger
 from tests.engine.test_quantize import SAMPLES, network
-from tests.unit.said import Said
+from tests.recorded_progress import RecordedProgress
 from trimtab import quantization
 from trimtab.cli import namespace
 from trimtab.errors import ModelFileError
@@ -119,7 +119,7 @@ def test_a_network_that_noise_cannot_be_computed_of_is_built_without_a_figure(
         raise ModelFileError("an index is out of range")
 
     monkeypatch.setattr(quantization, "compare", refused)
-    said = Said()
+    said = RecordedProgress()
     made = convert(larger(), Plan(precision="f16"), Calibration(), A76, said)
     assert made.accuracy is None
     assert "the accuracy of f16 is unknown: an index is out of range" in said.lines

@@ -14,7 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import trimtab
 from tests.ops.cases.case import Array
-from tests.unit.said import Said
+from tests.recorded_progress import RecordedProgress
 from trimtab import passes, quantization
 from trimtab.accuracy import parse_budget
 from trimtab.errors import CalibrationError, ProgramError, UsageError
@@ -181,7 +181,7 @@ def test_what_integers_do_not_read_is_not_rounded_to_them(read: bool) -> None:
 
 def test_who_has_no_scores_hears_of_a_budget_that_keeps_boxes(source: Path) -> None:
     program = trimtab.load(source)
-    said, unsaid = Said(), Said()
+    said, unsaid = RecordedProgress(), RecordedProgress()
     quantization.quantize(program, {"x": SAMPLES}, method="min_max", progress=unsaid)
     program.outputs.insert(0, "c2")  # a picture is no row of scores
     made = quantization.quantize(program, {"x": SAMPLES}, method="min_max", progress=said)

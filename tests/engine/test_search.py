@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from tests.unit.pass_checks import Net, normal
+from tests.small_programs import Net, normal
 from trimtab import passes, quantization
 from trimtab.accuracy import parse_budget
 from trimtab.planner import planner

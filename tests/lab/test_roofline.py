@@ -12,8 +12,8 @@ from lab.roofline import layers, report, timing
 from lab.roofline.machine import Level, Machine, data_caches, working_sets
 from lab.roofline.measure import time_kernels, time_operators
 from lab.roofline.timing import TimedOperator
-from tests.unit.said import Said
-from tests.unit.test_planner import convolution
+from tests.planner.test_planner import convolution
+from tests.recorded_progress import RecordedProgress
 from trimtab import cores, kernels, passes, paths, tables, zoo
 from trimtab.planner import algorithms, planner
 from trimtab.planner.kernel_calls import KernelCall, gemm_call
@@ -190,7 +190,7 @@ def _once(name: str, args_type: str, sizes: dict[str, int], _: float) -> float:
 def test_the_task_times_kernels_on_the_layers_of_a_network() -> None:
     chosen = [k for k in kernels.inventory().values() if k.family == "max_pool"]
     here = [k for k in chosen if k.isa in Target.host().isas]
-    said = Said()
+    said = RecordedProgress()
     machine, timed = time_kernels(here, ["squeezenet"], 1, 1, said)
     assert [t.kernel for t in timed] == here
     assert set(machine.peaks) == {k.isa for k in here}

@@ -12,7 +12,7 @@ import trimtab
 from tests.ops import oracle
 from tests.ops.cases.case import Case, normal
 from tests.ops.cases.separable import FUSED, Chain
-from tests.unit.pass_checks import Net, types
+from tests.small_programs import Net, types
 from trimtab import _engine, modelfile, passes
 from trimtab.errors import PlanError
 from trimtab.planner import algorithms, planner

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.plugins.test_discovery import parts, run
 from tests.plugins.test_examples import inv
+from tests.plugins.test_plugins import parts, run
 from trimtab import paths
 from trimtab.build.toolchain import find_toolchain
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.plugins.test_discovery import parts, run
+from tests.plugins.test_plugins import parts, run
 from trimtab import paths
 from trimtab.importers._parsers import FRAMEWORKS
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.bench.fakes import write_record
-from tests.unit.test_accuracy import SEARCH
+from tests.test_accuracy import SEARCH
 from trimtab import reports
 from trimtab.compare import side_by_side
 from trimtab.compare.side_by_side import Comparison

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.bench.fakes import make_header, write_record
-from tests.unit.disks import small_disk
+from tests.disks import small_disk
 from trimtab.errors import ResultError, TruncatedResultError, UsageError
 from trimtab.results import index, records
 from trimtab.results.records import Status, Writer

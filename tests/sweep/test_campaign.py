@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.recorded_progress import RecordedProgress
 from tests.sweep.fakes import Shop
-from tests.unit.said import Said
 from trimtab.results import index
 from trimtab.sweep import matrix, summary
 from trimtab.sweep.campaign import NOT_BUILT, Campaign, Outcome
@@ -34,15 +34,20 @@ def sweep(tmp_path: Path) -> Sweep:
 
 
 def run(
-    sweep: Sweep, shop: Shop, tmp_path: Path, *, resume: bool = False, said: Said | None = None
+    sweep: Sweep,
+    shop: Shop,
+    tmp_path: Path,
+    *,
+    resume: bool = False,
+    said: RecordedProgress | None = None,
 ) -> list[Outcome]:
     folder = tmp_path / "results"
-    campaign = Campaign(sweep, shop, Local(4), folder, resume, said or Said())
+    campaign = Campaign(sweep, shop, Local(4), folder, resume, said or RecordedProgress())
     return campaign.run()
 
 
 def test_cells_share_builds_and_each_is_measured_once(sweep: Sweep, tmp_path: Path) -> None:
-    shop, said = Shop(tmp_path), Said()
+    shop, said = Shop(tmp_path), RecordedProgress()
     outcomes = run(sweep, shop, tmp_path, said=said)
     assert [outcome.cell for outcome in outcomes] == list(sweep.cells)
     assert all(outcome.is_good for outcome in outcomes)
@@ -112,7 +117,7 @@ def test_a_device_that_is_not_there_leaves_no_record_and_stops_nothing_else(
 
 
 def test_a_build_that_fails_costs_its_own_cells(sweep: Sweep, tmp_path: Path) -> None:
-    shop, said = Shop(tmp_path), Said()
+    shop, said = Shop(tmp_path), RecordedProgress()
     shop.broken.add("squeezenet")
     outcomes = run(sweep, shop, tmp_path, said=said)
     failed = [o for o in outcomes if not o.is_good]
@@ -139,7 +144,7 @@ def test_who_took_turns_with_a_cell_that_failed_is_measured_without_it(
 
 
 def test_a_bug_in_one_cell_is_told_and_stops_nothing_else(sweep: Sweep, tmp_path: Path) -> None:
-    shop, said = Shop(tmp_path), Said()
+    shop, said = Shop(tmp_path), RecordedProgress()
     measure = shop.measure
 
     def with_a_bug(task: object) -> object:

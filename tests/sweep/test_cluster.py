@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.recorded_progress import RecordedProgress
 from tests.sweep.cluster_worker import ClusterShop
-from tests.unit.said import Said
 from trimtab.errors import MissingRequirementError, UsageError
 from trimtab.results import index
 from trimtab.sweep import matrix
@@ -115,7 +115,7 @@ def test_nothing_is_lost_and_nothing_there_twice_when_a_worker_is_killed(
     killer.start()
     shop, folder = ClusterShop(tmp_path), tmp_path / "results"
     with Cluster(scheduler) as cluster:
-        outcomes = Campaign(sweep, shop, cluster, folder, False, Said()).run()
+        outcomes = Campaign(sweep, shop, cluster, folder, False, RecordedProgress()).run()
     killer.join()
     assert sorted(process.poll() is None for process in workers) == [False, True]
     assert [outcome.status for outcome in outcomes] == ["OK"] * 9
@@ -134,7 +134,9 @@ def test_a_device_that_no_worker_has_is_infra_and_the_rest_goes_on(
     shop = ClusterShop(tmp_path)
     with Cluster(scheduler, patience_s=3) as cluster:
         until(lambda: bool(cluster._workers()))
-        outcomes = Campaign(sweep, shop, cluster, tmp_path / "results", False, Said()).run()
+        outcomes = Campaign(
+            sweep, shop, cluster, tmp_path / "results", False, RecordedProgress()
+        ).run()
     assert {outcome.status for outcome in outcomes} == {"INFRA"}
     assert "no worker has what this takes: qemu-x86-64" in outcomes[0].message
     assert len(shop._kept) == 9, "all is built"

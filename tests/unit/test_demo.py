@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from tests.unit.said import Said
+from tests.recorded_progress import RecordedProgress
 from trimtab import demo, doctor
 from trimtab.devices import DeviceDefinition, board
 from trimtab.devices.board import State
@@ -25,7 +25,7 @@ def raising(error: Exception) -> Callable[..., NoReturn]:
     return fail
 
 
-def find_device(said: Said) -> tuple[DeviceDefinition | None, bool]:
+def find_device(said: RecordedProgress) -> tuple[DeviceDefinition | None, bool]:
     return demo._Demo(Path("nowhere"), said).find_device()
 
 
@@ -40,11 +40,11 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
 
 def test_the_board_is_taken_and_stopped_again_if_it_was_down(machine: pytest.MonkeyPatch) -> None:
-    device, is_ours = find_device(Said())
+    device, is_ours = find_device(RecordedProgress())
     assert device is not None
     assert (device.name, is_ours) == ("board", True)
     machine.setattr(board, "status", lambda: BOARD)
-    assert find_device(Said())[1] is False
+    assert find_device(RecordedProgress())[1] is False
 
 
 def test_only_what_the_board_needs_is_installed(machine: pytest.MonkeyPatch) -> None:
@@ -53,7 +53,7 @@ def test_only_what_the_board_needs_is_installed(machine: pytest.MonkeyPatch) -> 
     names = ("cpio", "g++", "ssh-keygen", "qemu-system-aarch64")
     found = tuple(Requirement(name, "", "", name, "", needed=False) for name in names)
     machine.setattr(doctor, "examine", lambda: found)
-    find_device(Said())
+    find_device(RecordedProgress())
     assert [requirement.name for requirement in installed] == ["qemu-system-aarch64"]
 
 
@@ -68,7 +68,7 @@ def test_without_the_board_it_goes_on_in_user_mode_and_says_so(
         machine.setattr(doctor, "install", raising(MissingRequirementError("needs root")))
     else:
         machine.setattr(board, "up", raising(EmulatorError("did not boot")))
-    said = Said()
+    said = RecordedProgress()
     device, is_ours = find_device(said)
     assert device is not None
     assert (device.name, is_ours) == ("qemu-a53", False)
@@ -77,7 +77,7 @@ def test_without_the_board_it_goes_on_in_user_mode_and_says_so(
 
 
 def test_without_any_emulator_it_goes_on_with_this_machine(machine: pytest.MonkeyPatch) -> None:
-    said = Said()
+    said = RecordedProgress()
     machine.setattr(board, "up", raising(EmulatorError("not installed")))
     machine.setattr("shutil.which", lambda program: None)
     assert find_device(said) == (None, False)

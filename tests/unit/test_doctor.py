@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.said import Said
+from tests.recorded_progress import RecordedProgress
 from trimtab import doctor, paths, tables
 from trimtab.errors import MissingRequirementError
 from trimtab.tables import Table
@@ -79,7 +79,7 @@ def test_setup_installs_all_missing_packages_at_once(apt: Path) -> None:
 
 
 def test_setup_goes_on_without_a_package_that_the_release_lacks(apt: Path) -> None:
-    said = Said()
+    said = RecordedProgress()
     doctor.install(doctor.examine(), said)
     assert "cpio" not in apt.read_text().split()
     assert "this release has no cpio: going on without" in said.lines

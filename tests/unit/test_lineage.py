@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.unit.pass_checks import Net
+from tests.small_programs import Net
 from trimtab import passes
 from trimtab.planner import planner
 from trimtab.program import inspection, lineage

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import trimtab
-from tests.unit.pass_checks import Net, normal, types
+from tests.small_programs import Net, normal, types
 from trimtab import passes
 from trimtab.passes._graph import Graph
 from trimtab.program.min_cut import SINK, SOURCE, MinCut

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from tests.unit.pass_checks import Net, after, normal, types
+from tests.small_programs import Net, after, normal, types
 
 
 def test_what_depends_on_constants_is_computed() -> None:

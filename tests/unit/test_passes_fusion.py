@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from tests.unit.pass_checks import Net, after, normal, types
+from tests.small_programs import Net, after, normal, types
 from trimtab import schema
 
 ACTIVATIONS = sorted(

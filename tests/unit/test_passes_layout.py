@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.pass_checks import Net, after, normal, types
+from tests.small_programs import Net, after, normal, types
 from trimtab.program import Program
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import trimtab
-from tests.unit.pass_checks import types
+from tests.small_programs import types
 from trimtab.errors import ProgramError
 from trimtab.program import Program, Quantization, Var, inspection
 from trimtab.target import Target

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from tests import disks
 from tests.bench.fakes import make_golden, make_subject
 from tests.devices.conftest import SshServer, make_key
-from tests.unit import disks
 from trimtab.bench.jobs import Settings
 from trimtab.bench.protocol import measure
 from trimtab.devices import find_device, ssh

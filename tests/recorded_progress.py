@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from trimtab.progress import Step
 
 
-class Said:
+class RecordedProgress:
     """Every note and every title of a step, in order; and how far the last step came."""
 
     def __init__(self) -> None:

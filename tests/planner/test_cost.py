@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, strategies
 
-from tests.unit.test_planner import A53, chosen, convolution
+from tests.planner.test_planner import A53, chosen, convolution
 from trimtab import cores, kernels
 from trimtab.cores import Cache, Memory
 from trimtab.kernels import Kernel

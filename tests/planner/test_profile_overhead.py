@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import trimtab
-from tests.unit.test_planner import A53, convolution
+from tests.planner.test_planner import A53, convolution
 from trimtab import passes, paths, zoo
 from trimtab.errors import PlanError, ProfileError
 from trimtab.planner import algorithms, planner

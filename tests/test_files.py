@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.disks import small_disk
+from tests.disks import small_disk
 from trimtab import files
 from trimtab.errors import FileAccessError, ModelFileError
 

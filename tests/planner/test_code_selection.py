@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from tests.unit.test_plan_profile import network
-from tests.unit.test_planner import A53, convolution
+from tests.planner.test_planner import A53, convolution
+from tests.planner.test_profile_overhead import network
 from trimtab import kernels, schema
 from trimtab.planner import code_bytes, code_selection, planner
 from trimtab.planner.code_selection import Constraints

@@ -11,7 +11,7 @@ import pytest
 import trimtab
 from tests.ops import oracle
 from tests.ops.cases.case import Case, Const, Graph, normal
-from tests.unit.pass_checks import Net, types
+from tests.small_programs import Net, types
 from trimtab import _engine, modelfile
 from trimtab.modelfile import records
 from trimtab.program import Program

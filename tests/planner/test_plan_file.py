@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, example, given, settings, strategies
 
 import trimtab
 from tests.ops.cases.separable import FUSED
-from tests.unit.test_planner import A53, chosen, convolution
+from tests.planner.test_planner import A53, chosen, convolution
 from trimtab import files
 from trimtab.errors import PlanError
 from trimtab.planner import algorithms, plan_file, planner

@@ -13,7 +13,7 @@ _PACKS = """
 import sys
 from pathlib import Path
 import trimtab
-from tests.unit.pass_checks import Net
+from tests.small_programs import Net
 from trimtab.planner.plan_file import Plan
 from trimtab.target import Target
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import trimtab
-from tests.unit.pass_checks import Net
+from tests.small_programs import Net
 from trimtab import passes, profile_of
 from trimtab.bench.golden import HALF_COSINE, Golden, check
 from trimtab.errors import PlanError, WrongOutputError

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.unit.test_planner import A53, convolution
+from tests.planner.test_planner import A53, convolution
 from trimtab import kernels
 from trimtab.cores import Cache
 from trimtab.planner import blocking, gemm_work, planner

@@ -56,7 +56,7 @@ def test_a_core_is_complete_and_consistent(core: Core, root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", sorted((Path(__file__).parents[2] / "cores").iterdir()), ids=lambda path: path.stem
+    "path", sorted((Path(__file__).parents[1] / "cores").iterdir()), ids=lambda path: path.stem
 )
 def test_a_core_cites_where_its_caches_and_pipes_come_from(path: Path) -> None:
     text = path.read_text()
