@@ -24,15 +24,15 @@ import pytest
 
 from tests.bench.fakes import RUNNER, make_golden, make_subject
 from tests.devices.conftest import SshServer
+from tests.devices.fake_boot_id import play_boot_id
 from tests.devices.fake_sysfs import FakeSysfs
 from trimtab.bench.jobs import Settings, Subject
 from trimtab.bench.protocol import measure
-from trimtab.devices import facts, find_device, remote, shell
+from trimtab.devices import find_device, remote, shell
 from trimtab.devices.control import lease, watchdog
 from trimtab.devices.ssh import client
 from trimtab.errors import TrimtabError
 
-BOOT_ID = "/proc/sys/kernel/random/boot_id"
 TABLE: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("faults.toml").read_text())
 LAUNCHES = 2
 BACK_S = -36_000  # so far the clock jumps
@@ -43,7 +43,7 @@ _ASKS = {
     "push": ("*'.$$.part'*", 1),
     "pull": ("*'cat /'*'/out0.bin'*", 1),
     "record": ("*/proc/meminfo*", 3),  # `measure`, and `controlled`, have asked for facts before
-    "release": ("""*'"$d/until" "$d/undo"'*""", 1),
+    "release": ('*"/lease release "*', 1),
 }
 _GATE = """#!/bin/sh
 ask=$SSH_ORIGINAL_COMMAND
@@ -188,10 +188,8 @@ def gate_of(folder: Path) -> Path:
 
 def hasten(patch: Callable[[object, str, object], None], stage: Stage) -> None:
     """Waits shorter than for real boards, and has the boot id played."""
-    for module, name in ((shell, "_SETTLE"), (watchdog, "_LEASES"), (facts, "_SCRIPT")):
-        text = getattr(module, name)
-        patch(module, name, text.replace(BOOT_ID, str(stage.folder / "boot_id")))
-    patch(watchdog, "_LOOK_S", 0.2)
+    play_boot_id(patch, stage.folder / "boot_id")
+    patch(watchdog, "_PAUSE_S", 0.2)
     patch(remote, "_KILL_S", 3.0)
     patch(shell, "_RECONNECT_S", 1.0 if stage.fault == "server" else 20.0)
     if stage.fault == "timeout":

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
 from trimtab import cores
+from trimtab.devices import scripts
 from trimtab.devices.protocol import DeviceInfo
 
 SYSFS = "/sys"
@@ -16,29 +16,10 @@ SYSFS = "/sys"
 # (Rockchip), "BIG" (Exynos), "Processor".
 CPU_SENSOR = re.compile("cpu|core|soc|x86_pkg|processor|powerclamp|^(big|mid|little)$", re.I)
 
-# Every line is `key=value`; a file that is not there prints nothing. For dash, bash, busybox, mksh.
-_SCRIPT = r"""
-sysfs={sysfs}
-echo "machine=$(uname -m)"; echo "kernel=$(uname -sr)"
-read -r id 2>/dev/null </proc/sys/kernel/random/boot_id && echo "boot_id=$id"
-grep -E '^(processor|model name|CPU implementer|CPU part|uarch)[[:space:]]*:' /proc/cpuinfo \
-  2>/dev/null | sed 's/[[:space:]]*:[[:space:]]*/=/'
-grep '^MemTotal:' /proc/meminfo 2>/dev/null | sed 's/:[[:space:]]*/=/'
-for f in "$sysfs"/devices/system/cpu/cpu[0-9]*/cpufreq; do
-  [ -r "$f/scaling_governor" ] && echo "governor=$(cat "$f/scaling_governor")"
-  [ -r "$f/scaling_cur_freq" ] && echo "khz=$(cat "$f/scaling_cur_freq")"
-done
-for z in "$sysfs"/class/thermal/thermal_zone[0-9]*; do
-  [ -r "$z/temp" ] && echo "zone=$(cat "$z/type" 2>/dev/null) $(cat "$z/temp" 2>/dev/null)"
-done
-[ -r /proc/device-tree/compatible ] && echo "board=$(tr '\0' ' ' </proc/device-tree/compatible)"
-true
-"""
-
 
 def script(sysfs: str = SYSFS) -> str:
-    """What prints the facts of the device that runs it; `sysfs` is where its /sys is."""
-    return _SCRIPT.replace("{sysfs}", shlex.quote(sysfs))
+    """The script that prints the facts of the device that runs it; `sysfs` is its /sys."""
+    return scripts.script("facts", sysfs)
 
 
 _QEMU_VIRT = "linux,dummy-virt"  # what QEMU's `virt` board writes into its device tree

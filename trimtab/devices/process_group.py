@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
+from trimtab.devices import scripts
 from trimtab.devices.protocol import CommandResult
 from trimtab.errors import DeviceTimeoutError, DeviceUnreachableError
 
-# Prints "ended" when the group's leader was seen to be gone. SIGTERM for scripts that clean up,
-# SIGKILL a second later for all else. A zombie has ended; nobody may be there to reap it. Not every
-# `kill` knows `--`, and after an explicit signal a number that begins with `-` needs none.
-FUNCTIONS = r"""
-state() {
-  stat=; read -r stat 2>/dev/null </proc/$1/stat || return 1
-  set -- ${stat##*) }; state=$1; started=${20}; [ "$state" != Z ]
-}
-end() {
-  kill -15 -$1; i=0
-  while [ $i -lt 20 ] && kill -0 -$1 && state $1; do sleep 0.05; i=$((i+1)); done
-  kill -9 -$1 || kill -9 $1; i=0
-  while state $1; do [ $i -ge 40 ] && return 1; sleep 0.05; i=$((i+1)); done
-  echo ended
-} 2>/dev/null
-"""
-
 
 def end_script(group: int) -> str:
-    """Ends a process group; prints "ended" when that was seen."""
-    return f"{FUNCTIONS}\nend {group}\n"
+    """The script that ends a process group, and prints "ended" if that was observed."""
+    return scripts.script("end_group", str(group))
 
 
 def is_ended(result: CommandResult) -> bool:

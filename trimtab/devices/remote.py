@@ -16,7 +16,7 @@ import time
 from abc import abstractmethod
 from typing import Protocol, Self
 
-from trimtab.devices import process_group
+from trimtab.devices import process_group, scripts
 from trimtab.devices.process import IsDone, Sink, Source
 from trimtab.devices.protocol import CommandResult, Transcript
 from trimtab.devices.shell import ShellDevice
@@ -26,17 +26,7 @@ _KILL_S = 10.0
 _GRACE_S = 1.0  # for output that is still on its way when a command has ended
 _NOISE_BYTES = 64 * 1024
 _MAX_SIGNAL = 64
-
-# The inner shell leads the process group and prints its number. Descriptor 3 carries the program's
-# stderr past the outer shell, which comments on children that die by a signal. A subshell is needed
-# because shells apply the redirections of a plain command to themselves. `setsid` runs in a child:
-# as the leader of a group it would fork and not wait. Without it only the process itself is killed.
-_INNER = "echo {mark}; echo {mark} $$ >&2; {script}"
-_OUTER = (
-    "exec 3>&2 2>/dev/null; s=; command -v setsid >/dev/null && s=setsid; "
-    "(exec 2>&3 3>&- {stdin}; exec $s sh -c {inner}); r=$?; "
-    "echo {mark}; echo {mark} $r >&3; exit $r"
-)
+_HALF = 8  # characters of a token
 
 
 class RunningCommand(Protocol):
@@ -114,13 +104,13 @@ class _MarkedCommand:
         self, device: RemoteDevice, script: str, transcript: Transcript, stdin: Source | None
     ) -> None:
         token = f"trimtab-{secrets.token_hex(8)}"
-        mark = token[:8] + '""' + token[8:]  # a shell that echoes its input shows no marker
         self._transcript, self._errors = transcript, Transcript()
         self._stdout = _MarkedStream(token, transcript.wrote)
         self._stderr = _MarkedStream(token, self._errors.wrote)
-        inner = shlex.quote(_INNER.format(mark=mark, script=script))
-        outer = _OUTER.format(mark=mark, inner=inner, stdin="" if stdin else "</dev/null")
-        line = f"sh -c {shlex.quote(outer)}"
+        # In two halves: a shell that echoes its input shows no marker.
+        halves = token[:_HALF], token[_HALF:]
+        text = scripts.script("run_marked", *halves, "open" if stdin else "empty", script)
+        line = f"sh -c {shlex.quote(text)}"
         try:
             self._running = device._start(line, self._stdout.feed, self._stderr.feed, stdin)
         except OSError as error:

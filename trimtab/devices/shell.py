@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import BinaryIO, Self
 
 from trimtab import compression, files
-from trimtab.devices import facts
+from trimtab.devices import facts, scripts
 from trimtab.devices.process import Source
 from trimtab.devices.protocol import NO_ROOM, CommandResult, DeviceInfo, Pushed, Transcript
 from trimtab.errors import (
@@ -48,29 +48,7 @@ _DAMAGED = 82
 _NOT_READ = 83
 _WORTH_PACKING_BYTES = 1_000_000  # less is there before its packing would count
 
-_PUSH = """
-LC_ALL=C; export LC_ALL; umask 077
-part={file}.$$.part
-mkdir -p {folder} || exit 1
-set -- $(df -Pk {folder} 2>/dev/null | tail -n 1)
-[ "${{4:-x}}" -lt {need_kib} ] 2>/dev/null && exit 81
-trap 'rm -f "$part"' EXIT; trap 'exit 1' HUP INT TERM
-{reader} >"$part" || exit 83
-case "$(sha256sum <"$part")" in {digest}*) ;; *) exit 82 ;; esac
-chmod 755 "$part" && mv -f "$part" {file}
-"""
-# By age, since some who are not measuring take no lease.
-_TIDY = """
-cd {prefix} && find scratch cache '(' -path 'scratch/?*' -o -name '*.part' ')' -prune -mtime +0 \
-  -exec rm -rf '{{}}' ';' 2>/dev/null
-true
-"""
-_PLAIN = "cat"  # what reads bytes that go as they are
-_SETTLE = """
-umask 077; boot=; {{ read -r boot </proc/sys/kernel/random/boot_id; }} 2>/dev/null; echo "$boot"
-mkdir -p {folder} && cd {folder} && pwd -P
-"""
-_FIND_UNPACKERS = "for p in {known}; do command -v $p >/dev/null && echo $p; done; true"
+_PLAIN = ("cat",)  # the reader of uncompressed bytes
 
 
 def quote(argv: Sequence[str], env: Mapping[str, str] | None, cwd: str) -> str:
@@ -240,8 +218,7 @@ class ShellDevice(ABC):
 
     def tidy(self) -> None:
         """See `Device.tidy`."""
-        script = _TIDY.format(prefix=shlex.quote(self._prefix))
-        self._housekeeping(script, "remove what was left")
+        self._housekeeping(scripts.script("tidy", self._prefix), "remove stale files")
 
     def shell(self, script: str, purpose: str) -> str:
         """See `Device.shell`."""
@@ -262,8 +239,8 @@ class ShellDevice(ABC):
 
     def _settle(self) -> None:
         """Makes the prefix; notes where it is and since when the device has been up."""
-        script = _SETTLE.format(folder=shlex.quote(self._directory))
-        answer = self._housekeeping(script, "create the directory of trimtab")
+        text = scripts.script("settle", self._directory)
+        answer = self._housekeeping(text, "create the directory of trimtab")
         self._boot_id, _, folder = answer.removesuffix("\n").partition("\n")
         if not folder.startswith("/"):
             raise DeviceError(f"its directory cannot be {folder[:200]!r}", where=self.name)
@@ -312,7 +289,7 @@ class ShellDevice(ABC):
             content.seek(0)
             counted = _Counted(content, size_bytes, step)
             packed = compression.CompressedReader(counted, compression.COMPRESSORS[program]())
-            if self._store(packed, f"{program} -dc", remote, digest, size_bytes):
+            if self._store(packed, (program, "-dc"), remote, digest, size_bytes):
                 return Pushed(remote, packed.done_bytes, program)
             tried_bytes = packed.done_bytes
         content.seek(0)
@@ -323,24 +300,18 @@ class ShellDevice(ABC):
         """The best program that the device has to unpack a file of this size; "" for none."""
         if not self._packs or size_bytes < _WORTH_PACKING_BYTES:
             return ""
-        script = _FIND_UNPACKERS.format(known=" ".join(compression.COMPRESSORS))
-        return self._housekeeping(script, "look for programs that unpack").partition("\n")[0]
+        text = scripts.script("find_programs", *compression.COMPRESSORS)
+        return self._housekeeping(text, "look for programs that unpack").partition("\n")[0]
 
     def _store(
-        self, content: Source, reader: str, remote: str, digest: str, size_bytes: int
+        self, content: Source, reader: Sequence[str], remote: str, digest: str, size_bytes: int
     ) -> bool:
         """Sends `content` through the command `reader` into a file; False when that refuses it,
         which leaves nothing.
         """
-        script = _PUSH.format(
-            file=shlex.quote(remote),
-            folder=shlex.quote(posixpath.dirname(remote)),
-            need_kib=size_bytes // 1024 + 1,
-            reader=reader,
-            digest=digest,
-        )
+        text = scripts.script("push", remote, str(size_bytes // 1024 + 1), digest, *reader)
         seconds = _HOUSEKEEPING_S + size_bytes / _SLOWEST_LINK_BYTES_PER_S
-        result = self._execute(script, timeout_s=seconds, stdin=content)
+        result = self._execute(text, timeout_s=seconds, stdin=content)
         if result.ok:
             return True
         if result.exit_code == _DAMAGED:

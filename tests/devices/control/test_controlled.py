@@ -256,7 +256,7 @@ def test_a_lease_that_is_taken_away_ends_the_runner_and_is_no_crash_of_it(
     hangs = f"is_golden or (open({str(told)!r}, 'w'), time.sleep(60))"
     record, error = measure(device, tmp_path, hangs)
     thread.join()
-    assert "ended a runner that was left" in taken[0]
+    assert "ended a stale runner" in taken[0]
     assert isinstance(error, DeviceBusyError)
     assert record.status is Status.INFRA
 

@@ -11,6 +11,7 @@ import pytest
 from tests.bench.fakes import make_golden, make_subject
 from tests.devices.conftest import SshServer
 from tests.devices.control.test_watchdog_killed import runners
+from tests.devices.fake_boot_id import play_boot_id
 from tests.devices.fake_sysfs import FakeSysfs
 from trimtab.bench import protocol
 from trimtab.bench.jobs import Settings
@@ -18,8 +19,8 @@ from trimtab.compare import ab
 from trimtab.compare.ab import AbRequest
 from trimtab.compare.arms import Ready, Side
 from trimtab.compare.side_by_side import compare
-from trimtab.devices import facts, find_device, shell
-from trimtab.devices.control import lease, watchdog
+from trimtab.devices import find_device, shell
+from trimtab.devices.control import lease
 from trimtab.errors import DeviceError, DeviceUnreachableError, TrimtabError
 from trimtab.results import records
 from trimtab.results.records import Record, Status
@@ -27,7 +28,6 @@ from trimtab.results.summary import summarize
 
 pytestmark = [pytest.mark.device, pytest.mark.usefixtures("each_client")]
 
-BOOT_ID = "/proc/sys/kernel/random/boot_id"
 LAUNCHES = 4
 DIES = "os._exit(1)"  # no process outlives a restart, nor do those that look at a lease
 END_WATCHDOGS = (
@@ -104,10 +104,7 @@ def board(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Board:
     board = Board(start_sshd(), config, tmp_path)
-    for module, name in ((shell, "_SETTLE"), (watchdog, "_LEASES"), (facts, "_SCRIPT")):
-        text = getattr(module, name)
-        assert BOOT_ID in text
-        monkeypatch.setattr(module, name, text.replace(BOOT_ID, str(board.boot_id)))
+    play_boot_id(monkeypatch.setattr, board.boot_id)
     monkeypatch.setattr(shell, "_RECONNECT_S", 5.0)
     return board
 

@@ -199,7 +199,7 @@ def start_runner(device: LocalDevice, held: Lease) -> tuple[threading.Thread, in
         with contextlib.suppress(DeviceError):
             device.run(["sh", "-c", "sleep 300 & wait"], timeout_s=200)
 
-    device.supervise(watchdog.note_of_launch(held.folder))
+    device.supervise(watchdog.launch_note(held.folder))
     thread = threading.Thread(target=run)
     thread.start()
     wait_until(lambda: noted_in(held) != [])
@@ -246,7 +246,7 @@ def watchdogs(held: Lease) -> list[str]:
     words = ["ps", "-ww", "-eo", "stat,args"]
     shown = subprocess.run(words, capture_output=True, text=True, check=True).stdout
     lines = [line for line in shown.splitlines() if not line.startswith("Z")]
-    return [line for line in lines if f"folder={held.root}" in line.replace("'", "")]
+    return [line for line in lines if f"{held.root} watch" in line]
 
 
 def test_who_takes_over_ends_the_runner_that_was_left(device: OtherShell) -> None:
@@ -255,7 +255,7 @@ def test_who_takes_over_ends_the_runner_that_was_left(device: OtherShell) -> Non
         thread, pid = start_runner(device, held)
         Path(held.folder, "until").write_text(f"{uptime() - 1}\n")
         later = acquire(device)
-        assert later.found == f"ended a runner that was left (process {pid})"
+        assert later.found == f"ended a stale runner (process {pid})"
         assert not runs(pid)
         thread.join()
         later.release()

@@ -14,6 +14,7 @@ import paramiko
 import pytest
 
 from tests.devices.conftest import SshServer
+from tests.devices.fake_boot_id import BOOT_ID, play_boot_id
 from tests.devices.ssh.test_transport import kill_sessions
 from trimtab.devices import Device, find_device, remote, shell, ssh
 from trimtab.devices.ssh import client
@@ -28,8 +29,6 @@ from trimtab.errors import (
 )
 
 pytestmark = [pytest.mark.device, pytest.mark.usefixtures("each_client")]
-
-BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
 
 @pytest.fixture
@@ -142,7 +141,7 @@ def test_a_device_that_restarted_says_so_once(
 ) -> None:
     boot_id = tmp_path / "boot_id"
     boot_id.write_text("first\n")
-    monkeypatch.setattr(shell, "_SETTLE", shell._SETTLE.replace(BOOT_ID, str(boot_id)))
+    play_boot_id(monkeypatch.setattr, boot_id)
     with find_device("board1").open(trust_new=True) as device:
         for words, is_rebooted in (("first\n", False), ("second\n", True), ("second\n", False)):
             kill_sessions(server)

@@ -7,6 +7,7 @@ dynamically) and the kernel modules for the network: 26 MB to download for aarch
 from __future__ import annotations
 
 import fnmatch
+import hashlib
 import lzma
 import posixpath
 import tarfile
@@ -23,6 +24,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from trimtab import files
+from trimtab.devices import scripts
 from trimtab.devices.board.cpio import CpioWriter
 from trimtab.devices.board.debian import PackageSource, open_package
 from trimtab.errors import EmulatorError
@@ -65,25 +67,13 @@ _MODULES = (
     "virtio_net",
 )
 _INITTAB = "::sysinit:/etc/rc\n"
-_RC = f"""#!/bin/sh
-/bin/busybox --install -s
-mount -t proc proc /proc
-mount -t sysfs sysfs /sys
-mount -t devtmpfs devtmpfs /dev
-mkdir -p /dev/pts /dev/shm
-mount -t devpts devpts /dev/pts
-mount -t tmpfs -o mode=1777 tmpfs /tmp
-mount -t tmpfs -o size=75%,mode=700 tmpfs /root
-mkdir -m 700 /root/.ssh
-cp /etc/authorized_keys /root/.ssh/
-for module in {" ".join(_MODULES)}; do
-  [ -f /modules/$module.ko ] && insmod /modules/$module.ko
-done
-ip link set lo up
-ip addr add 10.0.2.15/24 dev eth0
-ip link set eth0 up
-dropbear -s -j -k -W 1048576 -r /etc/dropbear_host_key && echo "{READY_LINE}" >/dev/console
-"""
+_RC = scripts.FOLDER / "board_rc.sh"
+
+
+def recipe() -> str:
+    """A short hash of everything in this package that an image depends on."""
+    texts = Path(__file__).read_bytes() + _RC.read_bytes()
+    return hashlib.sha256(texts).hexdigest()[:12]
 
 
 def build(arch: str, work: Path, image: Path, progress: Progress) -> None:
@@ -128,7 +118,8 @@ def _write_skeleton(cpio: CpioWriter) -> None:
     cpio.file("etc/passwd", b"root:x:0:0:root:/root:/bin/sh\n")
     cpio.file("etc/group", b"root:x:0:\n")
     cpio.file("etc/inittab", _INITTAB.encode())
-    cpio.file("etc/rc", _RC.encode(), 0o755)
+    cpio.file("etc/rc", _RC.read_bytes(), 0o755)
+    cpio.file("modules/order", "".join(f"{name}\n" for name in _MODULES).encode())
 
 
 def _unpack_kernel(package: Path, kernel: Path) -> dict[str, bytes]:

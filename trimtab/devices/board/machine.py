@@ -13,7 +13,6 @@ exact counts, the same at each run.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import shutil
@@ -201,8 +200,7 @@ def _command(pid: int) -> bytes:
 
 def _image(arch: str, folder: Path, progress: Progress) -> Path:
     """The image's folder; its name tells the recipe, so that a changed recipe makes a new one."""
-    recipe = Path(board_image.__file__).read_bytes()
-    image = folder / f"image-{hashlib.sha256(recipe).hexdigest()[:12]}"
+    image = folder / f"image-{board_image.recipe()}"
     if not image.is_dir():
         board_image.build(arch, folder, image, progress)
         for old in folder.glob("image-*"):

@@ -225,7 +225,7 @@ def controlled(
             note(f"{device.name}: {what}")
         device.tidy()
         watchdog.start(device, lease.root, lease.number)
-        device.supervise(watchdog.note_of_launch(lease.folder))
+        device.supervise(watchdog.launch_note(lease.folder))
         on_exit.callback(device.supervise, "")
         patterns = (*sysfs.TOPOLOGY, *sysfs.GOVERNORS, *sysfs.TEMPERATURES, *sysfs.TRIP_POINTS)
         tree = sysfs.read(device, *patterns)

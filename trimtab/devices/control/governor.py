@@ -9,21 +9,18 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from trimtab import files, paths
+from trimtab.devices import scripts
 from trimtab.devices.control import sysfs
 from trimtab.devices.protocol import Device
 from trimtab.errors import DeviceError
 
 GOVERNOR = "devices/system/cpu/cpu#/cpufreq/scaling_governor"
 DRIVER = "devices/system/cpu/cpu#/cpufreq/scaling_driver"
-
-_SET = "echo {now} >{file}; "
-_PUT_BACK = 'read -r now <{file} && [ "$now" = {now} ] && echo {was} >{file}; '
 
 
 @dataclass(frozen=True)
@@ -60,9 +57,9 @@ def apply(device: Device, changes: Sequence[Change], journal: Path, undo_file: s
         return ""
     text = json.dumps({"device": device.name, "changes": [asdict(change) for change in changes]})
     files.write_text(journal, text, durable=True, error=DeviceError)  # before anything is changed
-    undo = shlex.quote(_text(device, _PUT_BACK, changes))
-    note = f"umask 022; printf '%s\\n' {undo} >{shlex.quote(undo_file)} || exit 1; "
-    refused = _run(device, note + _text(device, _SET, changes))
+    undo = _script("restore_governor", device, changes)
+    device.shell(scripts.script("write_file", undo_file, undo), "note how to undo the governor")
+    refused = _run(device, _script("set_governor", device, changes))
     found = sysfs.read(device, *(change.file for change in changes))
     missed = sorted({found.files.get(c.file, "") for c in changes} - {changes[0].now})
     if not missed:
@@ -78,7 +75,7 @@ def put_back(device: Device, changes: Sequence[Change], journal: Path) -> None:
     """
     if not changes:
         return
-    refused = _run(device, _text(device, _PUT_BACK, changes))
+    refused = _run(device, _script("restore_governor", device, changes))
     found = sysfs.read(device, *(change.file for change in changes))
     stuck = [c for c in changes if found.files.get(c.file) == c.now]
     if stuck:
@@ -107,21 +104,14 @@ def undo_journal(device: Device, journal: Path) -> str:
     return f"put the governor back to {before}, which a run that was killed had left changed"
 
 
-def _run(device: Device, script: str) -> str:
-    """Gives what the device said of what it refused."""
-    return device.shell(f"exec 2>&1; {script} true", "set the governor")
+def _run(device: Device, text: str) -> str:
+    """Runs a script; its complaints."""
+    return device.shell(f"exec 2>&1\n{text}", "set the governor")
 
 
-def _text(device: Device, form: str, changes: Sequence[Change]) -> str:
-    quoted = (
-        {
-            "file": shlex.quote(f"{device.sysfs}/{change.file}"),
-            "was": shlex.quote(change.was),
-            "now": shlex.quote(change.now),
-        }
-        for change in changes
-    )
-    return "".join(form.format(**words) for words in quoted)
+def _script(name: str, device: Device, changes: Sequence[Change]) -> str:
+    arguments = ((f"{device.sysfs}/{c.file}", c.was, c.now) for c in changes)
+    return scripts.script(name, *(word for words in arguments for word in words))
 
 
 def _read(journal: Path) -> tuple[str, list[Change]]:

