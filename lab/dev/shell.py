@@ -33,3 +33,8 @@ def run(argv: Sequence[str], env: Mapping[str, str] | None = None) -> int:
         return subprocess.run(argv, cwd=ROOT, env=env, check=False).returncode
     except OSError as error:
         raise MissingRequirementError(str(error), where=argv[0]) from None
+
+
+def scripts() -> list[str]:
+    """All shell scripts of the package."""
+    return sorted(str(path.relative_to(ROOT)) for path in (ROOT / "trimtab").rglob("*.sh"))
