@@ -24,7 +24,7 @@ from trimtab.pipeline.built import build, subject_of
 from trimtab.pipeline.loaded import Loaded, load
 from trimtab.pipeline.measured import expected_output
 from trimtab.pipeline.planned import plan
-from trimtab.pipeline.recipe import Measurement, Recipe
+from trimtab.pipeline.recipe import MeasurementRequest, Recipe
 from trimtab.progress import SILENT, Progress
 from trimtab.results import records, summary
 from trimtab.results.records import Record
@@ -98,7 +98,7 @@ class _Demo:
         return None, False
 
     def _recipe(self, device: DeviceDefinition) -> Recipe:
-        measurement = Measurement(device.name, results=self._folder)
+        measurement = MeasurementRequest(device.name, results=self._folder)
         return Recipe(model=NETWORK, measurement=measurement).on_device(device)
 
     def _full_and_trimmed(self, device: DeviceDefinition, loaded: Loaded) -> list[Path]:

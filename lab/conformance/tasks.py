@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from invoke.context import Context
 from invoke.exceptions import Exit
-from invoke.tasks import task
 
+from trimtab.cli._command import task
 from trimtab.cli._engine import needs_engine
 
 if TYPE_CHECKING:

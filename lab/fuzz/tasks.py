@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from invoke.context import Context
 from invoke.exceptions import Exit
-from invoke.tasks import task
 
+from trimtab.cli._command import task
 from trimtab.cli._engine import needs_engine
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from invoke.context import Context
-from invoke.tasks import task
 
+from trimtab.cli._command import task
 from trimtab.cli._engine import needs_engine
 
 NAMESPACE = "bench"
@@ -34,11 +34,11 @@ def zoo_instructions(
     """Count executed instructions of the zoo's networks, beside the committed counts."""
     from lab import committed
     from lab.instructions import counts
-    from trimtab.cli._options import read_plan
     from trimtab.cli._progress import shown
     from trimtab.errors import UsageError
     from trimtab.pipeline.instructions import count_instructions
     from trimtab.pipeline.recipe import Recipe
+    from trimtab.pipeline.resolve import read_plan
     from trimtab.results.folder import results_folder
 
     if update and (network or cpu or precision):

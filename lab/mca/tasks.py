@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from invoke.context import Context
-from invoke.tasks import task
+
+from trimtab.cli._command import task
 
 NAMESPACE = "bench"
 

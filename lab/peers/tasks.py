@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from invoke.context import Context
-from invoke.tasks import task
 
+from trimtab.cli._command import task
 from trimtab.cli._engine import needs_engine
-from trimtab.cli._options import PREFER_HELP, WAIT_HELP, parse_wait, read_plan
+from trimtab.cli._options import PREFER_HELP, WAIT_HELP, parse_wait
 
 NAMESPACE = "bench"
 
@@ -63,7 +63,7 @@ def peers(
     from trimtab import files, paths, tables, zoo
     from trimtab.cli._progress import shown
     from trimtab.errors import UsageError
-    from trimtab.pipeline.resolve import model_path
+    from trimtab.pipeline.resolve import model_path, read_plan
 
     counts = _counts(threads)
     if precision not in report.NAMES:

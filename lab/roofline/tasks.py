@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from invoke.context import Context
-from invoke.tasks import task
 
+from trimtab.cli._command import task
 from trimtab.cli._engine import needs_engine
 from trimtab.cli._options import WAIT_HELP, parse_wait
 

@@ -2,74 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
-from invoke.context import Context
-from invoke.tasks import task
-
-from trimtab.cli._engine import needs_engine
+from trimtab.cli._command import changed, command, group, option
 from trimtab.cli._options import (
-    DEFAULT,
     INPUT_HELP,
-    PLAN_HELP,
-    PRECISE,
-    PRECISION_HELP,
-    PREFER_HELP,
-    THREADS_HELP,
-    WEIGHTS_HELP,
-    defaults_of,
-    help_of,
+    PlanOptions,
+    PrecisionOptions,
     parse_bytes,
-    parse_calibration,
     parse_inputs,
-    read_plan,
-    with_options,
 )
 
 NAMESPACE = "bench"
 
 
-@task(
-    iterable=["input"],
-    help={
-        "model": "model file or zoo network; default: the networks of lab/instructions/",
-        "cpu": "core to build for, e.g. cortex-a53 (docs/cores.md); a qemu device (./inv devices) "
-        "must emulate it",
-        "on": "core whose caches and pipes are modeled; default: --cpu",
-        "threads": THREADS_HELP,
-        "l2": "size of the L2, e.g. 512K; default: the core's row",
-        "dram": "GB per second of the board's memory; default: the core's row",
-        "input": INPUT_HELP,
-        "plan": PLAN_HELP,
-        "prefer": PREFER_HELP,
-        "weights": WEIGHTS_HELP,
-        "precision": PRECISION_HELP,
-        **help_of(PRECISE),
-        "json": "print JSON",
-        "check": "fail when a figure is more than 2 % above the committed one",
-        "update": "write the figures to lab/time_model/; takes only --cpu",
-    },
-)
-@with_options(defaults_of(PRECISE))
-@needs_engine
-def model(
-    _: Context,
-    input: list[str],
-    model: str = "",
-    cpu: str = "cortex-a53",
-    on: str = "",
-    threads: int = DEFAULT,
-    l2: str = "",
-    dram: float = 0.0,
-    plan: str = "",
-    prefer: str = "",
-    weights: str = "",
-    precision: str = "",
-    json: bool = False,
-    check: bool = False,
-    update: bool = False,
-    **given: Any,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions:
+    """Options of `bench.model`."""
+
+    input: tuple[str, ...] = option(INPUT_HELP, ())
+    model: str = option("model file or zoo network; default: the networks of lab/instructions/")
+    cpu: str = option(
+        "core to build for, e.g. cortex-a53 (docs/cores.md); a qemu device (./inv devices) must "
+        "emulate it",
+        "cortex-a53",
+    )
+    on: str = option("core whose caches and pipes are modeled; default: --cpu")
+    l2: str = option("size of the L2, e.g. 512K; default: the core's row")
+    dram: float = option("GB per second of the board's memory; default: the core's row", 0.0)
+    plan: PlanOptions = group(PlanOptions)
+    json: bool = option("print JSON", False)
+    check: bool = option("fail when a figure is more than 2 % above the committed one", False)
+    update: bool = option("write the figures to lab/time_model/; takes only --cpu", False)
+    precision: PrecisionOptions = group(PrecisionOptions)
+
+
+@command(ModelOptions, engine=True)
+def model(options: ModelOptions) -> None:
     """Model an inference: cache misses and bytes of memory per operator, by simulation."""
     from lab import committed
     from lab.instructions import counts
@@ -80,31 +49,33 @@ def model(
     from trimtab.errors import UsageError
     from trimtab.pipeline.recipe import Recipe
 
-    others = (model, plan, prefer, weights, precision, on, l2, dram, *given.values())
-    if update and (any(others) or threads != DEFAULT):
+    if options.update and changed(options).keys() - {"cpu", "update", "check", "json"}:
         raise UsageError(
             "an update writes the networks of the zoo, for the unchanged core, with one thread",
             hint="leave out all options but --cpu",
         )
-    core = figures.with_board(cores.find(on or cpu), parse_bytes("l2", l2), dram or None)
-    progress, options = shown(quiet=json), read_plan(plan, prefer, weights, precision, threads)
+    cpu, progress = options.cpu, shown(quiet=options.json)
+    core = figures.with_board(
+        cores.find(options.on or cpu), parse_bytes("l2", options.l2), options.dram or None
+    )
     modeled = [
         model_time(
             Recipe(
                 model=name,
                 cpu=cpu,
-                shapes=parse_inputs(input),
-                plan=options,
-                calibration=parse_calibration(given),
+                shapes=parse_inputs(options.input),
+                plan=options.plan.read(),
+                calibration=options.precision.read(),
             ),
-            *(core, progress),
+            core,
+            progress,
         )
-        for name in ([model] if model else counts.NETWORKS)
+        for name in ([options.model] if options.model else counts.NETWORKS)
     ]
-    if model:
-        print(modeled[0].to_json() if json else modeled[0].table().text())
+    if options.model:
+        print(modeled[0].to_json() if options.json else modeled[0].table().text())
     else:
         table = figures.totals(modeled)
-        print(table.json() if json else table.text())
+        print(table.json() if options.json else table.text())
     results = figures.to_results(modeled, f"./inv bench.model --cpu {core.name} --update")
-    committed.hold(figures.BASELINE, results, check, update, progress)
+    committed.hold(figures.BASELINE, results, options.check, options.update, progress)

@@ -8,10 +8,9 @@ import pytest
 
 import trimtab
 from trimtab import modelfile, passes
-from trimtab.cli._options import DEFAULT, read_plan
 from trimtab.errors import PlanError, UsageError
 from trimtab.pipeline.recipe import Recipe
-from trimtab.pipeline.resolve import load_program
+from trimtab.pipeline.resolve import load_program, read_plan
 from trimtab.pipeline.variants import Variants
 from trimtab.planner import planner
 from trimtab.planner.plan_file import MAX_THREADS, PREFERENCES, Plan, plan_of
@@ -59,7 +58,7 @@ def test_a_number_of_threads_that_cannot_be_is_refused(wrong: str, tmp_path: Pat
 def test_the_option_goes_before_the_file(tmp_path: Path) -> None:
     path = tmp_path / "plan.toml"
     path.write_text("threads = 2\n")
-    for option, threads in ((DEFAULT, 2), (4, 4)):
+    for option, threads in ((None, 2), (4, 4)):
         plan = read_plan(str(path), threads=option)
         assert plan.threads == Recipe(plan=plan).threads == threads
     assert read_plan("") == Plan()

@@ -17,10 +17,12 @@ from pathlib import Path
 import pytest
 from invoke.exceptions import ParseError
 from invoke.parser import Parser
+from invoke.parser.context import ParserContext
 
 from lab.docs import generator as pages
 from tasks import namespace
-from trimtab.cli._words import spread, without_plugins
+from trimtab.cli._argv import normalize
+from trimtab.cli._program import contexts
 from trimtab.devices import find_device
 from trimtab.errors import DeviceUnreachableError
 
@@ -28,8 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # `./inv x   # why` and `A=1 ./inv x | y` are ways in which pages show commands.
 COMMAND = re.compile(r"\s*(?:\$ )?(?:\w+=\S+ )*\./inv ((?:\"[^\"]*\"|[^#|>\"])*)")
-# Asked for once: invoke hands out an option's help text only the first time.
-CONTEXTS = {context.name: context for context in namespace.to_contexts() if context.name}
+CONTEXTS = contexts(namespace)
 TRANSPORTS = sorted(
     path.stem
     for path in (ROOT / "trimtab" / "devices").glob("*.py")
@@ -61,9 +62,9 @@ def test_a_documented_command_exists_with_its_options(page: str, command: str) -
         return
     # Square brackets mark what may be left out; what they hold is checked as well.
     arguments = [piece for word in arguments if (piece := word.strip("[]"))]
-    parser = Parser(contexts=list(CONTEXTS.values()))
+    parser = Parser(contexts=namespace.to_contexts())
     try:
-        parser.parse_argv(spread(without_plugins(arguments)[0], CONTEXTS))
+        parser.parse_argv(normalize(arguments, ParserContext(), CONTEXTS).words)
     except ParseError as error:
         pytest.fail(f"{page}: ./inv {command}: {error}")
 

@@ -29,7 +29,7 @@ from invoke.exceptions import Exit
 from invoke.tasks import Task
 
 from trimtab import __version__
-from trimtab.cli._words import WordsProgram
+from trimtab.cli._program import TaskProgram
 from trimtab.errors import FileAccessError, TrimtabError
 
 INTERRUPTED = 130  # what a shell reports for a process that Ctrl-C ended
@@ -63,7 +63,6 @@ class Tasks:
             if isinstance(item, Task) and item.__module__ == module.__name__:
                 task = copy.copy(item)
                 task.body = _guarded(task.body)
-                task.arg_opts = _without_dash(task.arg_opts)  # type: ignore[method-assign]
                 target.add_task(task)
                 self.groups[prefix + target.transform(task.name)] = title
         self.renamed.update(getattr(module, "RENAMED", {}))
@@ -100,20 +99,6 @@ def _guarded(body: Callable[..., Any]) -> Callable[..., Any]:
     return guarded
 
 
-def _without_dash(opts: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
-    """Invoke's `Task.arg_opts` without the short option "-".
-
-    When the letters of an option's name are all taken, Invoke uses its dash as a short option.
-    """
-
-    def arg_opts(name: str, default: str, taken_names: set[str]) -> dict[str, Any]:
-        options = opts(name, default, taken_names)
-        taken_names.update(options["names"])
-        return {**options, "names": tuple(n for n in options["names"] if n != "-")}
-
-    return arg_opts
-
-
 def modules() -> Iterator[ModuleType]:
     """The modules of this package that contribute tasks."""
     for info in pkgutil.iter_modules(__path__):
@@ -139,7 +124,7 @@ def main(developers: Iterable[ModuleType] = ()) -> None:
     """Entry point of the console script `trimtab`; `./inv` adds the developers' tasks."""
     warnings.formatwarning = lambda message, *_: f"warning: {message}\n"
     name = "trimtab" if Path(sys.argv[0]).name == "trimtab" else "inv"
-    program = WordsProgram(collect(developers), name=name, version=__version__)
+    program = TaskProgram(collect(developers), name=name, version=__version__)
     try:
         program.run()
         sys.stdout.flush()

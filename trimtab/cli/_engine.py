@@ -10,18 +10,22 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def needs_engine(body: Callable[P, R]) -> Callable[P, R]:
-    """`body`, after the engine of this checkout was built, or what has changed of it.
-
-    An installed trimtab has its engine already.
+def build_engine(*, quiet: bool = False) -> None:
+    """Builds the engine of this checkout, or what has changed of it; an installed trimtab has its
+    engine already.
     """
+    from trimtab.build import host_build
+    from trimtab.cli._progress import shown
+
+    host_build.build_engine(shown(quiet=quiet))
+
+
+def needs_engine(body: Callable[P, R]) -> Callable[P, R]:
+    """`body`, preceded by `build_engine`."""
 
     @functools.wraps(body)
     def with_engine(*args: P.args, **kwargs: P.kwargs) -> R:
-        from trimtab.build import host_build
-        from trimtab.cli._progress import shown
-
-        host_build.build_engine(shown(quiet=bool(kwargs.get("json"))))
+        build_engine(quiet=bool(kwargs.get("json")))
         return body(*args, **kwargs)
 
     return with_engine

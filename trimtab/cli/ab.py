@@ -1,166 +1,133 @@
-"""Is B faster than A? Both measured in turns, and the noise that a difference has to exceed."""
+"""Is B faster than A? Interleaved rounds of both, judged against the device's noise floor."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from invoke.context import Context
-from invoke.tasks import task
-
-from trimtab.cli._engine import needs_engine
+from trimtab.cli._command import argument, changed, command, group, option, parse
 from trimtab.cli._options import (
-    CONTROL,
-    DEFAULT,
     INPUT_HELP,
-    PLAN_HELP,
-    PRECISION_HELP,
-    PREFER_HELP,
     RESULTS_HELP,
-    THREADS_HELP,
-    WEIGHTS_HELP,
-    defaults_of,
-    given_number,
-    help_of,
-    parse_control,
+    TRUST_HELP,
+    ControlOptions,
+    PlanOptions,
     parse_inputs,
-    read_plan,
-    with_options,
 )
 
 if TYPE_CHECKING:
+    from trimtab.bench.jobs import Settings
     from trimtab.compare.arms import Side
 
 GROUP = "Measure"
 NAMESPACE = "bench"
 
-# What both sides have, and, with a- or b- in front, one of them: name, default, help.
-_OF_A_SIDE: dict[str, tuple[Any, str]] = {
-    "profile": ("", "what the binary holds; default: just what the model needs"),
-    "toolchain": ("", "default: the device's"),
-    "cpu": ("", "core to build for; default: the device's"),
-    "plan": ("", PLAN_HELP),
-    "prefer": ("", PREFER_HELP),
-    "weights": ("", WEIGHTS_HELP),
-    "precision": ("", PRECISION_HELP),
-    "threads": (DEFAULT, f"{THREADS_HELP}, or those of the run that is repeated"),
-}
-_SIDES = {
-    f"{side}{option}": (default, f"--{option} of {side[0].upper()} alone" if side else text)
-    for side in ("", "a_", "b_")
-    for option, (default, text) in _OF_A_SIDE.items()
-}
-_WHAT = "model file, zoo network, folder of `build`, or run to repeat (file, id, `last`)"
-_SHARED_HELP = {
-    "device": "where to measure (./inv devices)",
-    "duet": "both sides at the same moment, on two cores that swap",
-    "seed": "of the random order; default: a new one",
-    "runs": "of the steady state of each launch at least; default 5",
-    "min-time-ms": "steady state of each launch at least; default 250",
-    "warmup": "runs before it; default 3",
-    "timeout": "seconds for one launch of the runner",
-    "per-op": "also measure each operator, and set those that both have side by side",
-    "trust-new": "pin the host key of a device that was never seen",
-    "results": RESULTS_HELP,
-    "json": "print JSON",
-}
+_ARM = "model file, zoo network, folder of `build`, or run to repeat (file, id, `last`)"
 
 
-def _side(what: str, letter: str, options: dict[str, Any], shapes: list[str]) -> Side:
-    from trimtab.compare.arms import Side
-    from trimtab.pipeline.recipe import Recipe
+@dataclass(frozen=True, kw_only=True)
+class ArmOptions:
+    """How an arm that is a model is built; for both arms, or with a- or b- in front for one."""
 
-    defaults = defaults_of(_OF_A_SIDE)
-    own = {name: options.get(f"{letter}_{name}", default) for name, default in defaults.items()}
-    own = {name: value for name, value in own.items() if value != defaults[name]}
-    chosen = {name: own.get(name, options.get(name, d)) for name, d in defaults.items()}
-    recipe = Recipe(
-        model=what,
-        profile=chosen["profile"],
-        toolchain=chosen["toolchain"],
-        cpu=chosen["cpu"],
-        shapes=parse_inputs(shapes),
-        plan=read_plan(
-            *(chosen[name] for name in ("plan", "prefer", "weights", "precision", "threads"))
-        ),
+    profile: str = option("contents of the binary; default: exactly what the model needs")
+    toolchain: str = option("default: the device's")
+    cpu: str = option("core to build for; default: the device's")
+    plan: PlanOptions = group(PlanOptions)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AbOptions:
+    """Options of `bench.ab`."""
+
+    a: str = argument(f"the baseline: {_ARM}")
+    b: str = argument("what is compared with it: as A")
+    input: tuple[str, ...] = option(INPUT_HELP, ())
+    device: str = option("device to measure on (./inv devices)", "local")
+    launches: int = option(
+        "launches of each arm; default 20, at least 10 before a difference counts as real", 20
     )
-    shared = (name for name, default in defaults.items() if options.get(name, default) != default)
-    given = tuple(
-        option
-        for option in (*(f"{letter}-{name}" for name in own), *shared)
-        if option not in ("threads", f"{letter}-threads")  # which any binary takes
+    duet: bool = option("run both arms at the same time, on two cores that swap", False)
+    seed: int | None = option("seed of the random order; default: a new one", None)
+    runs: int | None = option("minimum of steady-state runs in each launch; default 5", None)
+    min_time_ms: int | None = option(
+        "minimum duration of the steady state in each launch; default 250", None
     )
-    return Side(what, recipe, given_number(chosen["threads"]), given)
+    warmup: int | None = option("warm-up runs of each launch; default 3", None)
+    timeout: float = option("seconds for one launch of the runner", 600.0)
+    per_op: bool = option("also measure each operator, and compare those of both arms", False)
+    trust_new: bool = option(TRUST_HELP, False)
+    results: str = option(RESULTS_HELP)
+    json: bool = option("print JSON", False)
+    control: ControlOptions = group(ControlOptions)
+    shared: ArmOptions = group(ArmOptions)
+    only_a: ArmOptions = group(ArmOptions, "a_", "--{name} of A alone")
+    only_b: ArmOptions = group(ArmOptions, "b_", "--{name} of B alone")
+
+    def settings(self) -> Settings:
+        """The settings of each launch; UsageError for invalid values."""
+        from trimtab.bench.jobs import Settings
+
+        return Settings(
+            warmup=self.warmup,
+            runs=self.runs,
+            min_time_ms=self.min_time_ms,
+            timeout_s=self.timeout,
+            per_op=self.per_op,
+            control=self.control.read(),
+        )
+
+    def arms(self) -> tuple[Side, Side]:
+        """Both arms."""
+        return self._arm(self.a, "a", self.only_a), self._arm(self.b, "b", self.only_b)
+
+    def _arm(self, what: str, letter: str, own: ArmOptions) -> Side:
+        from trimtab.compare.arms import Side
+        from trimtab.pipeline.recipe import Recipe
+
+        shared, alone = changed(self.shared), changed(own)
+        chosen = parse(ArmOptions, {**shared, **alone})
+        recipe = Recipe(
+            model=what,
+            profile=chosen.profile,
+            toolchain=chosen.toolchain,
+            cpu=chosen.cpu,
+            shapes=parse_inputs(self.input),
+            plan=chosen.plan.read(),
+        )
+        # Threads apply to any binary, all else only to one that is still to be built.
+        of_build = [*(f"{letter}-{name}" for name in alone if name != "threads")]
+        of_build += [name for name in shared if name != "threads"]
+        return Side(what, recipe, chosen.plan.choices.threads, tuple(of_build))
 
 
-@task(
-    positional=["a", "b"],
-    auto_shortflags=False,
-    iterable=["input"],
-    optional=["wait"],
-    help={
-        "a": f"the baseline: {_WHAT}",
-        "b": "what is set against it: as A",
-        "launches": "of each side; default 20, at least 10 before a difference is called real",
-        "input": INPUT_HELP,
-        **_SHARED_HELP,
-        **help_of(CONTROL),
-        **help_of(_SIDES),
-    },
-)
-@with_options(defaults_of(CONTROL | _SIDES))
-@needs_engine
-def ab(
-    _: Context,
-    a: str,
-    b: str,
-    input: list[str],
-    device: str = "local",
-    launches: int = 20,
-    duet: bool = False,
-    seed: int = DEFAULT,
-    runs: int = DEFAULT,
-    min_time_ms: int = DEFAULT,
-    warmup: int = DEFAULT,
-    timeout: float = 600.0,
-    per_op: bool = False,
-    trust_new: bool = False,
-    results: str = "",
-    json: bool = False,
-    **given: Any,
-) -> None:
-    """Measure A and B in turns: the ratio of their times, and whether the difference is real."""
+@command(AbOptions, engine=True, short_options=False)
+def ab(options: AbOptions) -> None:
+    """Measure A and B in interleaved rounds: the ratio of their times, and whether it is real."""
     from json import dumps
 
-    from trimtab.bench.jobs import Settings
     from trimtab.cli._progress import shown
-    from trimtab.compare import ab as workflow
+    from trimtab.compare import ab as comparison
     from trimtab.compare import verdicts
     from trimtab.reports.rendering import render_records
     from trimtab.results.folder import results_folder
 
-    request = workflow.AbRequest(
-        a=_side(a, "a", given, input),
-        b=_side(b, "b", given, input),
-        device=device,
-        launches=launches,
-        duet=duet,
-        seed=given_number(seed),
-        trust_new=trust_new,
-        settings=Settings(
-            warmup=given_number(warmup),
-            runs=given_number(runs),
-            min_time_ms=given_number(min_time_ms),
-            timeout_s=timeout,
-            per_op=per_op,
-            control=parse_control(given),
-        ),
+    a, b = options.arms()
+    request = comparison.AbRequest(
+        a=a,
+        b=b,
+        device=options.device,
+        launches=options.launches,
+        duet=options.duet,
+        seed=options.seed,
+        trust_new=options.trust_new,
+        settings=options.settings(),
     )
-    progress = shown(quiet=json)
-    found = workflow.compare(request, results_folder(results), progress)
-    if json:
-        runs_of = {"a": found.a.header.run_id, "b": found.b.header.run_id}
-        values = verdicts.as_json(found.verdict)
-        print(dumps({**values, "runs": runs_of, "record": str(found.path)}, indent=1))
+    progress = shown(quiet=options.json)
+    compared = comparison.compare(request, results_folder(options.results), progress)
+    if options.json:
+        run_ids = {"a": compared.a.header.run_id, "b": compared.b.header.run_id}
+        values = verdicts.as_json(compared.verdict)
+        print(dumps({**values, "runs": run_ids, "record": str(compared.path)}, indent=1))
     else:
-        print(render_records([found.a, found.b]), end="")
-        progress.note(f"recorded: {found.path}")
+        print(render_records([compared.a, compared.b]), end="")
+        progress.note(f"recorded: {compared.path}")

@@ -1,130 +1,100 @@
-"""Tasks that make binaries and weigh them: build, size."""
+"""Tasks that build binaries and show their size: build, size."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from invoke.context import Context
-from invoke.tasks import task
-
-from trimtab.cli._engine import needs_engine
+from trimtab.cli._command import command, group, option
+from trimtab.cli._engine import build_engine
 from trimtab.cli._options import (
-    BUDGET_HELP,
-    DEFAULT,
     INPUT_HELP,
-    PLAN_HELP,
-    PRECISE,
-    PRECISION_HELP,
-    PREFER_HELP,
     THREADS_HELP,
-    WEIGHTS_HELP,
-    defaults_of,
-    help_of,
-    parse_budget,
-    parse_calibration,
+    BudgetOptions,
+    PlanOptions,
+    PrecisionOptions,
     parse_inputs,
-    read_plan,
-    with_options,
 )
 
 if TYPE_CHECKING:
     from trimtab.build.builder import Build
+    from trimtab.pipeline.recipe import Recipe
     from trimtab.results.footprint import Footprint
     from trimtab.size import SizeReport
 
 GROUP = "Build"
 
 
-@task(
-    iterable=["input"],
-    help={
-        "model": "a model file, or a zoo network by name",
-        "profile": "what the binary holds: a name or a file; default: just what the model needs",
-        "toolchain": "which machine to build for (see docs/toolchains.md)",
-        "cpu": "and which core, e.g. cortex-a53; default: any of the architecture",
-        "output": "folder to deliver into; default: dist/NAME-TOOLCHAIN",
-        "embed-model": "link the model into the runner: a single file",
-        "example": "also a C program that uses the library, ready to compile",
-        "plan": PLAN_HELP,
-        "prefer": PREFER_HELP,
-        "weights": WEIGHTS_HELP,
-        "precision": PRECISION_HELP,
-        "threads": THREADS_HELP,
-        **help_of(PRECISE),
-        **BUDGET_HELP,
-        "strings": "keep names and error texts; --no-strings drops them",
-        "input": INPUT_HELP,
-        "shared": "also libtrimtab.so: the output is a prefix for CMake and pkg-config",
-        "debug": "without optimization, with debug information",
-        "json": "print the build record and the sizes as JSON",
-    },
-)
-@with_options(defaults_of(PRECISE))
-@needs_engine
-def build(
-    _: Context,
-    input: list[str],
-    model: str = "",
-    profile: str = "",
-    toolchain: str = "host",
-    cpu: str = "",
-    output: str = "",
-    embed_model: bool = False,
-    example: bool = False,
-    plan: str = "",
-    prefer: str = "",
-    weights: str = "",
-    precision: str = "",
-    threads: int = DEFAULT,
-    max_model_bytes: str = "",
-    max_binary_bytes: str = "",
-    max_memory: str = "",
-    strings: bool = True,
-    shared: bool = False,
-    debug: bool = False,
-    json: bool = False,
-    **given: Any,
-) -> None:
-    """Build a model's runner, libtrimtab.a, header and .ttm file, and say what they weigh."""
+@dataclass(frozen=True, kw_only=True)
+class BuildOptions:
+    """Options of `build`."""
+
+    input: tuple[str, ...] = option(INPUT_HELP, ())
+    model: str = option("model file, or zoo network by name")
+    profile: str = option(
+        "contents of the binary: a profile's name or file; default: exactly what the model needs"
+    )
+    toolchain: str = option("machine to build for (docs/toolchains.md)", "host")
+    cpu: str = option("core to build for, e.g. cortex-a53; default: any of the architecture")
+    output: str = option("folder to deliver into; default: dist/NAME-TOOLCHAIN")
+    embed_model: bool = option("link the model into the runner: a single file", False)
+    example: bool = option("also deliver a C program that uses the library", False)
+    plan: PlanOptions = group(PlanOptions)
+    limits: BudgetOptions = group(BudgetOptions)
+    strings: bool = option("keep names and error texts; --no-strings drops them", True)
+    shared: bool = option(
+        "also deliver libtrimtab.so: the output is a prefix for CMake and pkg-config", False
+    )
+    debug: bool = option("without optimization, with debug information", False)
+    json: bool = option("print the build record and the sizes as JSON", False)
+    precision: PrecisionOptions = group(PrecisionOptions)
+
+    def recipe(self) -> Recipe:
+        """The recipe of these options; UsageError for invalid values."""
+        from trimtab.pipeline.recipe import Recipe
+
+        return Recipe(
+            model=self.model,
+            profile=self.profile,
+            toolchain=self.toolchain,
+            cpu=self.cpu,
+            shapes=parse_inputs(self.input),
+            plan=self.plan.read(),
+            calibration=self.precision.read(),
+            budget=self.limits.read(self.plan.choices.prefer),
+            embed_model=self.embed_model,
+            example=self.example,
+            strings=self.strings,
+            build_type="Debug" if self.debug else "Release",
+            shared=self.shared,
+            output=Path(self.output) if self.output else None,
+        )
+
+
+@command(BuildOptions, engine=True)
+def build(options: BuildOptions) -> None:
+    """Build a model's runner, libtrimtab.a, header and .ttm file, and show their sizes."""
     from trimtab import reports, size
     from trimtab.cli._progress import shown
     from trimtab.pipeline import built
     from trimtab.pipeline.loaded import load
-    from trimtab.pipeline.planned import plan as plan_network
-    from trimtab.pipeline.recipe import Recipe
+    from trimtab.pipeline.planned import plan
 
-    recipe = Recipe(
-        model=model,
-        profile=profile,
-        toolchain=toolchain,
-        cpu=cpu,
-        shapes=parse_inputs(input),
-        plan=read_plan(plan, prefer, weights, precision, threads),
-        calibration=parse_calibration(given),
-        embed_model=embed_model,
-        example=example,
-        strings=strings,
-        build_type="Debug" if debug else "Release",
-        shared=shared,
-        budget=parse_budget(max_model_bytes, max_binary_bytes, max_memory, prefer),
-        output=Path(output) if output else None,
-    )
-    progress = shown(quiet=json)
+    recipe, progress = options.recipe(), shown(quiet=options.json)
     footprints: list[Footprint] = []
     accuracy = search = None
-    if model:
+    if recipe.model:
         loaded = load(recipe, progress)
         accuracy, search = loaded.network.accuracy, loaded.network.search
-        result = built.build(plan_network(loaded, progress), progress)
+        result = built.build(plan(loaded, progress), progress)
         footprints = built.footprints(result, progress)
         delivered = result.delivered
     else:
         delivered = built.build_profile(recipe, progress)
     report = size.measure(delivered.output_dir)
-    if json:
+    if options.json:
         facts: dict[str, object] = {"output": str(delivered.output_dir)}
         facts |= {"shipped": [asdict(footprint) for footprint in footprints]}
         facts |= {"accuracy": asdict(accuracy) if accuracy else None}
@@ -136,22 +106,25 @@ def build(
         _print_summary(delivered, footprints, report)
 
 
-def _print_summary(made: Build, footprints: Sequence[Footprint], report: SizeReport) -> None:
+def _print_summary(delivered: Build, footprints: Sequence[Footprint], report: SizeReport) -> None:
     from trimtab import reports
 
     if footprints:
         print(reports.shipped(footprints).text() + "\n")
     kinds = {group.partition(":")[0]: None for group in report.groups}
-    parts = ", ".join(f"{kind} {report.total(kind):,}" for kind in kinds if report.total(kind) > 99)
-    print(f"{made.output_dir}:")
-    for path in (made.runner, made.library, made.header, made.model):
+    totals = ", ".join(
+        f"{kind} {report.total(kind):,}" for kind in kinds if report.total(kind) > 99
+    )
+    print(f"{delivered.output_dir}:")
+    for path in (delivered.runner, delivered.library, delivered.header, delivered.model):
         if path:
             print(f"  {path.name:<20} {path.stat().st_size:>12,} bytes")
-    if (made.output_dir / "example").is_dir():
+    if (delivered.output_dir / "example").is_dir():
         print("  example/             a program that uses the library: its README.md")
-    print(f"  build.json, debug/   {made.compiler}; the runner with its symbols, and its link map")
-    print(f"runner: {parts}")
-    print(f"more: ./inv size {made.output_dir}")
+    compiler = delivered.compiler
+    print(f"  build.json, debug/   {compiler}; the runner with its symbols, and its link map")
+    print(f"runner: {totals}")
+    print(f"more: ./inv size {delivered.output_dir}")
 
 
 def _print_json(value: object) -> None:
@@ -160,66 +133,60 @@ def _print_json(value: object) -> None:
     print(json.dumps(value, indent=1))
 
 
-@task(
-    iterable=["binary"],
-    help={
-        "binary": "a runner, or the folder of a build; may be repeated",
-        "symbols": "also list this many of the largest symbols",
-        "model": "instead of binaries: a model file, or a zoo network by name; shows what each "
-        "algorithm and kernel of its plan costs in bytes and saves in time",
-        "toolchain": "with --model: which machine to plan for (default: Linux, static)",
-        "cpu": "with --model: and which core, e.g. cortex-a53",
-        "plan": f"with --model: {PLAN_HELP}",
-        "threads": f"with --model: {THREADS_HELP}",
-        "json": "machine-readable",
-    },
-)
-def size(
-    _: Context,
-    binary: list[str],
-    symbols: int = 0,
-    model: str = "",
-    toolchain: str = "",
-    cpu: str = "",
-    plan: str = "",
-    threads: int = DEFAULT,
-    json: bool = False,
-) -> None:
-    """Show where the bytes of binaries go, or what each part of a model's plan is worth."""
+@dataclass(frozen=True, kw_only=True)
+class SizeOptions:
+    """Options of `size`."""
+
+    binary: tuple[str, ...] = option("runner, or folder of a build (repeatable)", ())
+    symbols: int = option("also list this many of the largest symbols", 0)
+    model: str = option(
+        "instead of binaries: a model file or zoo network; shows the bytes and the time that each "
+        "algorithm and kernel of its plan costs and saves"
+    )
+    toolchain: str = option("with --model: machine to plan for; default: Linux, static")
+    cpu: str = option("with --model: core to plan for, e.g. cortex-a53")
+    plan: str = option("with --model: plan file with algorithms and kernels")
+    threads: int | None = option(f"with --model: {THREADS_HELP}", None)
+    json: bool = option("print JSON", False)
+
+
+@command(SizeOptions)
+def size(options: SizeOptions) -> None:
+    """Show the size of a binary's parts, or the cost and benefit of each part of a model's plan."""
     from trimtab import size, tables
     from trimtab.errors import UsageError
 
-    if bool(binary) == bool(model):
+    if bool(options.binary) == bool(options.model):
         raise UsageError(
             "which binary, or which model?",
             hint="./inv size dist/NAME-TOOLCHAIN, or ./inv size --model NAME --cpu CORE",
         )
-    if model:
-        _show_worth(model, toolchain, cpu, plan, threads, json=json)
+    if options.model:
+        _show_plan_costs(options)
         return
-    reports = [size.measure(Path(path)) for path in binary]
-    if json:
+    reports = [size.measure(Path(path)) for path in options.binary]
+    if options.json:
         _print_json([report.to_json() for report in reports])
     else:
-        print(tables.text(size.tables(reports, symbols)))
+        print(tables.text(size.tables(reports, options.symbols)))
 
 
-@needs_engine
-def _show_worth(
-    model: str, toolchain: str, cpu: str, plan: str, threads: int, *, json: bool
-) -> None:
+def _show_plan_costs(options: SizeOptions) -> None:
+    build_engine(quiet=options.json)
+
     from trimtab.cli._progress import shown
     from trimtab.pipeline.loaded import load
     from trimtab.pipeline.plan_costs import plan_costs, table, toolchain_with_code_sizes
-    from trimtab.pipeline.planned import plan as plan_network
+    from trimtab.pipeline.planned import plan
     from trimtab.pipeline.recipe import Recipe
+    from trimtab.pipeline.resolve import read_plan
 
     recipe = Recipe(
-        model=model,
-        toolchain=toolchain or toolchain_with_code_sizes(cpu),
-        cpu=cpu,
-        plan=read_plan(plan, threads=threads),
+        model=options.model,
+        toolchain=options.toolchain or toolchain_with_code_sizes(options.cpu),
+        cpu=options.cpu,
+        plan=read_plan(options.plan, threads=options.threads),
     )
-    progress = shown(quiet=json)
-    costs = table(plan_costs(plan_network(load(recipe, progress), progress), progress))
-    print(costs.json() if json else costs.text())
+    progress = shown(quiet=options.json)
+    costs = table(plan_costs(plan(load(recipe, progress), progress), progress))
+    print(costs.json() if options.json else costs.text())

@@ -1,56 +1,33 @@
-"""How far apart equal binaries may seem on a device."""
+"""The noise floor of a device: how far apart equal binaries can appear on it."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
-from invoke.context import Context
-from invoke.tasks import task
+from trimtab.cli._command import argument, command, group, option
+from trimtab.cli._options import RESULTS_HELP, TRUST_HELP, ControlOptions
 
-from trimtab.cli._engine import needs_engine
-from trimtab.cli._options import (
-    CONTROL,
-    RESULTS_HELP,
-    defaults_of,
-    help_of,
-    parse_control,
-    with_options,
-)
-
-GROUP = "Measure"
+GROUP = "Devices"
 
 
-@task(
-    positional=["device"],
-    auto_shortflags=False,
-    optional=["wait"],
-    help={
-        "device": "which (./inv devices)",
-        "model": "model file or zoo network to do it with; default: shufflenet_v2",
-        "launches": "of each side; default 40",
-        "threads": "threads of the runner",
-        "duet": "for comparisons with --duet: both sides at the same moment",
-        "trust-new": "pin the host key of a device that was never seen",
-        "results": RESULTS_HELP,
-        "json": "print JSON",
-        **help_of(CONTROL),
-    },
-)
-@with_options(defaults_of(CONTROL))
-@needs_engine
-def calibrate(
-    _: Context,
-    device: str,
-    model: str = "",
-    launches: int = 40,
-    threads: int = 1,
-    duet: bool = False,
-    trust_new: bool = False,
-    results: str = "",
-    json: bool = False,
-    **control: Any,
-) -> None:
-    """Measure A against A and keep the device's noise floor, which a real difference exceeds."""
+@dataclass(frozen=True, kw_only=True)
+class CalibrateOptions:
+    """Options of `calibrate`."""
+
+    device: str = argument("device (./inv devices)")
+    model: str = option("model file or zoo network to measure; default: shufflenet_v2")
+    launches: int = option("launches of each arm; default 40", 40)
+    threads: int = option("threads of the runner", 1)
+    duet: bool = option("for comparisons with --duet: run both arms at the same time", False)
+    trust_new: bool = option(TRUST_HELP, False)
+    results: str = option(RESULTS_HELP)
+    json: bool = option("print JSON", False)
+    control: ControlOptions = group(ControlOptions)
+
+
+@command(CalibrateOptions, engine=True, short_options=False)
+def calibrate(options: CalibrateOptions) -> None:
+    """Measure A against A and store the device's noise floor, which a real difference exceeds."""
     from dataclasses import asdict
     from json import dumps
 
@@ -61,18 +38,23 @@ def calibrate(
     from trimtab.pipeline.recipe import Recipe
     from trimtab.results.folder import results_folder
 
-    model = model or ab.FLOOR_MODEL
-    side = Side(model, Recipe(model=model), threads)
-    settings = Settings(control=parse_control(control))
+    model = options.model or ab.FLOOR_MODEL
+    arm = Side(model, Recipe(model=model), options.threads)
     request = ab.AbRequest(
-        side, side, device, launches, duet, trust_new=trust_new, settings=settings
+        arm,
+        arm,
+        options.device,
+        options.launches,
+        options.duet,
+        trust_new=options.trust_new,
+        settings=Settings(control=options.control.read()),
     )
-    floor = ab.calibrate(request, results_folder(results), shown(quiet=json))
-    if json:
+    floor = ab.calibrate(request, results_folder(options.results), shown(quiet=options.json))
+    if options.json:
         print(dumps(asdict(floor), indent=1))
     else:
         low, high = floor.interval
-        print(f"noise floor of {device}: {floor.share:.2%}")
+        print(f"noise floor of {options.device}: {floor.share:.2%}")
         print(f"A against A: {floor.ratio:.4f}x ({low:.4f} .. {high:.4f}), ", end="")
-        print(f"{floor.launches} launches a side, {floor.measured}")
+        print(f"{floor.launches} launches per arm, {floor.measured}")
         print(f"it holds for {floor.control}")

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from invoke.context import Context
-from invoke.tasks import task
+from dataclasses import dataclass
 
-from trimtab.cli._engine import needs_engine
+from trimtab.cli._command import command, option
 
 GROUP = "Measure"
 
 
-@task(help={"output": "folder for records and reports (default: results/)"})
-@needs_engine
-def demo(_: Context, output: str = "") -> None:
-    """Do the main job on an embedded default: from a network to a measured ARM binary."""
+@dataclass(frozen=True, kw_only=True)
+class DemoOptions:
+    """Options of `demo`."""
+
+    output: str = option("folder for records and reports (default: results/)")
+
+
+@command(DemoOptions, engine=True)
+def demo(options: DemoOptions) -> None:
+    """Do the main job on an embedded device: from a network to a measured ARM binary."""
     from trimtab import demo as main_job
     from trimtab.cli._progress import shown
     from trimtab.results.folder import results_folder
 
-    print("\n" + main_job.demo(results_folder(output), shown()).text)
+    print("\n" + main_job.demo(results_folder(options.output), shown()).text)

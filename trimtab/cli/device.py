@@ -1,53 +1,62 @@
-"""One device: what it is, what it does now, and who has it."""
+"""One device: its description, its state, and its lease."""
 
 from __future__ import annotations
 
-from invoke.context import Context
-from invoke.tasks import task
+from dataclasses import dataclass
+
+from trimtab.cli._command import argument, command, option
+from trimtab.cli._options import TRUST_HELP
 
 GROUP = "Devices"
 NAMESPACE = "device"
 
 
-@task(
-    default=True,
-    help={
-        "name": "which device (./inv devices)",
-        "trust_new": "pin the host key of a device that was never seen",
-        "watch": "clocks, temperatures, governors, load and lease, live; once in a pipe",
-        "json": "as JSON on standard output; with --watch one state",
-    },
-)
-def show(
-    _: Context, name: str, trust_new: bool = False, watch: bool = False, json: bool = False
-) -> None:
-    """Connect to a device and tell its processor, memory, clock and temperature."""
+@dataclass(frozen=True, kw_only=True)
+class ShowOptions:
+    """Options of `device`."""
+
+    name: str = argument("device (./inv devices)")
+    trust_new: bool = option(TRUST_HELP, False)
+    watch: bool = option(
+        "clocks, temperatures, governors, load and lease, live; once in a pipe", False
+    )
+    json: bool = option("print JSON; with --watch one state", False)
+
+
+@command(ShowOptions, default=True)
+def show(options: ShowOptions) -> None:
+    """Connect to a device and show its processor, memory, clock and temperature."""
     from trimtab.cli._progress import redraw
     from trimtab.devices import find_device, listing
     from trimtab.devices.control import monitor
 
-    with find_device(name).open(trust_new=trust_new) as opened:
-        if watch and json:
-            print(monitor.look(opened).json())
-        elif watch:
-            redraw(lambda: monitor.look(opened).text())
-        elif json:
-            print(listing.info_as_json(name, opened.describe(), opened.connection))
+    with find_device(options.name).open(trust_new=options.trust_new) as device:
+        if options.watch and options.json:
+            print(monitor.look(device).json())
+        elif options.watch:
+            redraw(lambda: monitor.look(device).text())
+        elif options.json:
+            print(listing.info_as_json(options.name, device.describe(), device.connection))
         else:
-            print(listing.info_as_table(name, opened.describe(), opened.connection).text())
+            print(listing.info_as_table(options.name, device.describe(), device.connection).text())
 
 
-@task(
-    help={
-        "name": "which device (./inv devices)",
-        "force": "also from a measurement that may still go on: its runner is ended",
-        "trust_new": "pin the host key of a device that was never seen",
-    }
-)
-def unlock(_: Context, name: str, force: bool = False, trust_new: bool = False) -> None:
-    """Take a device away from a measurement that has it and is gone."""
+@dataclass(frozen=True, kw_only=True)
+class UnlockOptions:
+    """Options of `device.unlock`."""
+
+    name: str = argument("device (./inv devices)")
+    force: bool = option(
+        "also if the measurement may still be running: this ends its runner", False
+    )
+    trust_new: bool = option(TRUST_HELP, False)
+
+
+@command(UnlockOptions)
+def unlock(options: UnlockOptions) -> None:
+    """Remove the stale lease of a device whose holder has died."""
     from trimtab.devices import find_device
     from trimtab.devices.control import lease
 
-    with find_device(name).open(trust_new=trust_new) as opened:
-        print(f"{name}: {lease.unlock(opened, force=force)}")
+    with find_device(options.name).open(trust_new=options.trust_new) as device:
+        print(f"{options.name}: {lease.unlock(device, force=options.force)}")

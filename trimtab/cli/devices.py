@@ -1,16 +1,24 @@
-"""Which devices there are."""
+"""The list of devices."""
 
 from __future__ import annotations
 
-from invoke.context import Context
-from invoke.tasks import task
+from dataclasses import dataclass
+
+from trimtab.cli._command import command, option
 
 GROUP = "Devices"
 
 
-@task(help={"json": "as JSON on standard output"})
-def devices(_: Context, json: bool = False) -> None:
+@dataclass(frozen=True, kw_only=True)
+class DevicesOptions:
+    """Options of `devices`."""
+
+    json: bool = option("print JSON", False)
+
+
+@command(DevicesOptions)
+def devices(options: DevicesOptions) -> None:
     """List the devices that a binary can run on."""
     from trimtab.devices import listing
 
-    print(listing.as_json() if json else listing.as_table().text())
+    print(listing.as_json() if options.json else listing.as_table().text())

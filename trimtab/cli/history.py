@@ -1,42 +1,37 @@
-"""Figures over commits."""
+"""The figures of sweeps over commits."""
 
 from __future__ import annotations
 
-from invoke.context import Context
-from invoke.tasks import task
+from dataclasses import dataclass
 
-from trimtab.cli._engine import needs_engine
+from trimtab.cli._command import command, option
 from trimtab.cli._options import RESULTS_HELP
 
 GROUP = "Compare and report"
 
 
-@task(
-    auto_shortflags=False,
-    help={
-        "sweep": "only cells of the sweep of this name",
-        "of": "whose commits: project (the repository that the sweep's file lies in), or trimtab",
-        "check": "fail when the newest commit is worse than the one before: exactly, or measured "
-        "in turns",
-        "baseline": "check against this commit instead (its first digits)",
-        "tolerance": "allow the newest to be worse by this share, such as 0.01",
-        "launches": "of each side that --check measures in turns; default 20",
-        "results": RESULTS_HELP,
-        "json": "print JSON",
-    },
-)
-@needs_engine
-def history(
-    _: Context,
-    sweep: str = "",
-    of: str = "project",
-    check: bool = False,
-    baseline: str = "",
-    tolerance: float = 0.0,
-    launches: int = 20,
-    results: str = "",
-    json: bool = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class HistoryOptions:
+    """Options of `history`."""
+
+    sweep: str = option("only cells of the sweep with this name")
+    of: str = option(
+        "commits of which repository: project (the one of the sweep's file), or trimtab", "project"
+    )
+    check: bool = option(
+        "fail if the newest commit is worse than the one before: by exact counts, or measured in "
+        "interleaved rounds",
+        False,
+    )
+    baseline: str = option("check against this commit instead (its first digits)")
+    tolerance: float = option("share by which the newest may be worse, such as 0.01", 0.0)
+    launches: int = option("launches of each arm that --check measures; default 20", 20)
+    results: str = option(RESULTS_HELP)
+    json: bool = option("print JSON", False)
+
+
+@command(HistoryOptions, engine=True, short_options=False)
+def history(options: HistoryOptions) -> None:
     """Show the cells of sweeps over commits, with the steps in their figures."""
     from json import dumps
 
@@ -44,47 +39,47 @@ def history(
     from trimtab.errors import RegressionError, ResultError, UsageError
     from trimtab.results import index
     from trimtab.results.folder import results_folder
-    from trimtab.sweep import cell_log
+    from trimtab.sweep import cell_log, regressions
     from trimtab.sweep import history as histories
-    from trimtab.sweep import regressions as workflow
 
+    of, sweep = options.of, options.sweep
     if of not in histories.REPOSITORIES:
         raise UsageError(f"--of {of!r} is neither project nor trimtab")
-    if tolerance < 0:
-        raise UsageError(f"tolerance is {tolerance}, it must be at least 0")
-    folder, progress = results_folder(results), shown(quiet=json)
-    found = histories.series(index.entries(folder), cell_log.read_all(folder), of, sweep)
-    if not found:
+    if options.tolerance < 0:
+        raise UsageError(f"tolerance is {options.tolerance}, it must be at least 0")
+    folder = results_folder(options.results)
+    series = histories.series(index.entries(folder), cell_log.read_all(folder), of, sweep)
+    if not series:
         raise UsageError(
-            f"no sweep{f' {sweep!r}' * bool(sweep)} tells its commit of the {of}",
+            f"no sweep{f' {sweep!r}' * bool(sweep)} recorded its commit of the {of}",
             where=str(folder),
             hint="./inv sweep FILE, where FILE lies in a Git repository",
         )
-    checked = []
-    if check:
-        checked = workflow.check(
-            found,
+    checks = []
+    if options.check:
+        checks = regressions.check(
+            series,
             folder,
-            baseline=baseline,
-            tolerance=tolerance,
-            launches=launches,
-            progress=progress,
+            baseline=options.baseline,
+            tolerance=options.tolerance,
+            launches=options.launches,
+            progress=shown(quiet=options.json),
         )
-    if json:
-        verdicts = workflow.table(checked).records()
-        print(dumps({"series": histories.to_json(found), "check": verdicts}, indent=1))
-    elif check and not checked:
-        print("one commit alone: there is nothing to hold it against yet")
+    if options.json:
+        verdicts = regressions.table(checks).records()
+        print(dumps({"series": histories.to_json(series), "check": verdicts}, indent=1))
+    elif options.check and not checks:
+        print("there is only one commit, and nothing to compare it with yet")
     else:
-        print((workflow.table(checked) if check else histories.table(found)).text())
-    if worse := [one for one in checked if one.is_worse]:
+        print((regressions.table(checks) if options.check else histories.table(series)).text())
+    if worse := [one for one in checks if one.is_worse]:
         raise RegressionError(
-            f"{len(worse)} of {len(checked)} figures are worse; the first: "
+            f"{len(worse)} of {len(checks)} figures are worse; the first: "
             f"{worse[0].series.figure} of {worse[0].series.name}, {worse[0].ratio:.4f}x",
-            hint="allow it with --tolerance, or begin anew with --baseline COMMIT",
+            hint="allow it with --tolerance, or start anew with --baseline COMMIT",
         )
-    if untold := [one for one in checked if one.ratio is None]:
+    if unknown := [one for one in checks if one.ratio is None]:
         raise ResultError(
-            f"{len(untold)} of {len(checked)} figures could not be checked: {untold[0].note}",
+            f"{len(unknown)} of {len(checks)} figures could not be checked: {unknown[0].note}",
             hint="keep the cache between jobs (docs/ci.md), or compare counts under an emulator",
         )

@@ -1,76 +1,58 @@
-"""Executed instructions under QEMU: exact, whatever the load of the machine."""
+"""Executed instructions under QEMU: exact at any load of the machine."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
-from invoke.context import Context
-from invoke.tasks import task
-
-from trimtab.cli._engine import needs_engine
+from trimtab.cli._command import argument, command, group, option
 from trimtab.cli._options import (
     INPUT_HELP,
-    PLAN_HELP,
-    PRECISE,
     PRECISION_HELP,
     PREFER_HELP,
     RESULTS_HELP,
-    WEIGHTS_HELP,
-    defaults_of,
-    help_of,
-    parse_calibration,
+    PrecisionOptions,
     parse_inputs,
-    read_plan,
-    with_options,
 )
 
 GROUP = "Measure"
 NAMESPACE = "bench"
 
 
-@task(
-    iterable=["input"],
-    help={
-        "model": "model file or zoo network",
-        "cpu": "core to build for, e.g. cortex-a53 (docs/cores.md); a qemu device (./inv devices) "
-        "must emulate it",
-        "input": INPUT_HELP,
-        "plan": PLAN_HELP,
-        "prefer": PREFER_HELP,
-        "weights": WEIGHTS_HELP,
-        "precision": PRECISION_HELP,
-        **help_of(PRECISE),
-        "results": RESULTS_HELP,
-        "json": "print JSON",
-    },
-)
-@with_options(defaults_of(PRECISE))
-@needs_engine
-def instructions(
-    _: Context,
-    model: str,
-    input: list[str],
-    cpu: str = "cortex-a53",
-    plan: str = "",
-    prefer: str = "",
-    weights: str = "",
-    precision: str = "",
-    results: str = "",
-    json: bool = False,
-    **given: Any,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class InstructionsOptions:
+    """Options of `bench.instructions`."""
+
+    model: str = argument("model file or zoo network")
+    input: tuple[str, ...] = option(INPUT_HELP, ())
+    cpu: str = option(
+        "core to build for (docs/cores.md); a qemu device (./inv devices) must emulate it",
+        "cortex-a53",
+    )
+    plan: str = option("plan file with algorithms and kernels (./inv inspect --plan writes one)")
+    prefer: str = option(PREFER_HELP)
+    weights: str = option("type of stored weights: f32, or f16, which is half the size")
+    precision: str = option(PRECISION_HELP)
+    results: str = option(RESULTS_HELP)
+    json: bool = option("print JSON", False)
+    calibration: PrecisionOptions = group(PrecisionOptions)
+
+
+@command(InstructionsOptions, engine=True)
+def instructions(options: InstructionsOptions) -> None:
     """Count executed instructions: per inference, per operator, of loading and first inference."""
     from trimtab.cli._progress import shown
     from trimtab.pipeline.instructions import count_instructions
     from trimtab.pipeline.recipe import Recipe
+    from trimtab.pipeline.resolve import read_plan
     from trimtab.results.folder import results_folder
 
     recipe = Recipe(
-        model=model,
-        cpu=cpu,
-        shapes=parse_inputs(input),
-        plan=read_plan(plan, prefer, weights, precision),
-        calibration=parse_calibration(given),
+        model=options.model,
+        cpu=options.cpu,
+        shapes=parse_inputs(options.input),
+        plan=read_plan(options.plan, options.prefer, options.weights, options.precision),
+        calibration=options.calibration.read(),
     )
-    counts = count_instructions(recipe, results_folder(results), shown(quiet=json))
-    print(counts.to_json() if json else counts.table().text())
+    folder, progress = results_folder(options.results), shown(quiet=options.json)
+    counts = count_instructions(recipe, folder, progress)
+    print(counts.to_json() if options.json else counts.table().text())

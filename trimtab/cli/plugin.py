@@ -1,55 +1,65 @@
-"""One plug-in: a new one, and the tests of one."""
+"""One plug-in: scaffold a new one, and test its operators."""
 
 from __future__ import annotations
 
-from invoke.context import Context
+from dataclasses import dataclass
+
 from invoke.exceptions import Exit
-from invoke.tasks import task
+
+from trimtab.cli._command import argument, command, option
 
 GROUP = "Plug-ins"
 NAMESPACE = "plugin"
 
 
-@task(
-    help={
-        "name": "what it is called, which is its folder's name",
-        "op": "its operator, in snake_case",
-        "format": "of the models whose layers its parser reads: caffe, onnx, ncnn, ...",
-        "output": "folder to make it in (default: here)",
-    }
-)
-def new(_: Context, name: str, op: str, format: str = "onnx", output: str = ".") -> None:
-    """Write a plug-in that builds and passes its tests, to be changed into yours."""
-    from trimtab.plugin_kit import scaffold as plugin_new
+@dataclass(frozen=True, kw_only=True)
+class NewOptions:
+    """Options of `plugin.new`."""
 
-    folder = plugin_new.write(name, op, format, output)
-    print(f"{folder}: a plug-in with the operator {op}\nnext: ./inv plugin.test {folder}")
+    name: str = argument("name of the plug-in and of its folder")
+    op: str = argument("its operator, in snake_case")
+    format: str = option("format of the layers that it parses: caffe, onnx, ncnn, ...", "onnx")
+    output: str = option("folder to create it in (default: here)", ".")
 
 
-@task(
-    iterable=["device"],
-    help={
-        "folder": "the plug-in",
-        "device": "where to run the cases beside this machine (repeatable; default: qemu-a53 and "
+@command(NewOptions)
+def new(options: NewOptions) -> None:
+    """Write a plug-in that builds and passes its tests, as a start for your own."""
+    from trimtab.plugin_kit import scaffold
+
+    folder = scaffold.write(options.name, options.op, options.format, options.output)
+    print(f"{folder}: a plug-in with the operator {options.op}\nnext: ./inv plugin.test {folder}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TestOptions:
+    """Options of `plugin.test`."""
+
+    folder: str = argument("folder of the plug-in")
+    device: tuple[str, ...] = option(
+        "device to run the cases on, beside this machine (repeatable; default: qemu-a53 and "
         "qemu-armv7)",
-        "json": "as JSON on standard output",
-    },
-)
-def test(_: Context, folder: str, device: list[str], json: bool = False) -> None:  # noqa: PT028
+        (),
+    )
+    json: bool = option("print JSON", False)
+
+
+@command(TestOptions)
+def test(options: TestOptions) -> None:
     """Run the cases of a plug-in's operators here and on devices, against their oracles."""
     from trimtab import plugins
 
-    plugins.add(folder, "plugin.test")  # before what looks up operators is imported
+    plugins.add(options.folder, "plugin.test")  # before any look-up of operators is imported
 
     from trimtab.build import host_build
     from trimtab.cli._progress import shown
-    from trimtab.plugin_kit import cases as plugin_test
+    from trimtab.plugin_kit import cases
 
-    progress = shown(quiet=json)
-    plugin = plugin_test.find(folder)
+    progress = shown(quiet=options.json)
+    plugin = cases.find(options.folder)
     host_build.build_engine(progress)
-    outcomes = plugin_test.run(plugin, device or plugin_test.EMULATED, progress)
-    table = plugin_test.table(outcomes)
-    print(table.json() if json else table.text())
+    outcomes = cases.run(plugin, options.device or cases.EMULATED, progress)
+    table = cases.table(outcomes)
+    print(table.json() if options.json else table.text())
     if any(outcome.wrong for outcome in outcomes):
         raise Exit(code=1)

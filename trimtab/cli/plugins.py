@@ -1,17 +1,25 @@
-"""Which plug-ins there are."""
+"""The list of plug-ins."""
 
 from __future__ import annotations
 
-from invoke.context import Context
-from invoke.tasks import task
+from dataclasses import dataclass
+
+from trimtab.cli._command import command, option
 
 GROUP = "Plug-ins"
 
 
-@task(help={"json": "as JSON on standard output"})
-def plugins(_: Context, json: bool = False) -> None:
-    """List the plug-ins in use, what each brings, and what is wrong with those left out."""
-    from trimtab.plugin_kit import listing as plugin_list
+@dataclass(frozen=True, kw_only=True)
+class PluginsOptions:
+    """Options of `plugins`."""
 
-    table = plugin_list.table()
-    print(table.json() if json else table.text())
+    json: bool = option("print JSON", False)
+
+
+@command(PluginsOptions)
+def plugins(options: PluginsOptions) -> None:
+    """List the active plug-ins and their parts, and the excluded ones with the reason."""
+    from trimtab.plugin_kit import listing
+
+    table = listing.table()
+    print(table.json() if options.json else table.text())

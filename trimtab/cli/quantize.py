@@ -1,47 +1,29 @@
-"""Makes int8 networks."""
+"""Quantizes models."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
-from invoke.context import Context
-from invoke.tasks import task
-
-from trimtab.cli._engine import needs_engine
-from trimtab.cli._options import (
-    CALIBRATION,
-    INPUT_HELP,
-    defaults_of,
-    help_of,
-    parse_calibration,
-    parse_inputs,
-    with_options,
-)
+from trimtab.cli._command import argument, command, group, option
+from trimtab.cli._options import INPUT_HELP, CalibrationOptions, parse_inputs
 
 GROUP = "Build"
 
 
-@task(
-    iterable=["input"],
-    help={
-        "model": "model file or zoo network, of float32",
-        "output": "the .ttm file to write",
-        **help_of(CALIBRATION),
-        "input": INPUT_HELP,
-        "json": "machine-readable",
-    },
-)
-@with_options(defaults_of(CALIBRATION))
-@needs_engine
-def quantize(
-    c: Context,
-    model: str,
-    output: str,
-    input: list[str],
-    json: bool = False,
-    **given: Any,
-) -> None:
-    """Make an int8 network of a float32 one, and say how well it does on samples held out."""
+@dataclass(frozen=True, kw_only=True)
+class QuantizeOptions:
+    """Options of `quantize`."""
+
+    model: str = argument("float32 model file or zoo network")
+    output: str = argument("the .ttm file to write")
+    input: tuple[str, ...] = option(INPUT_HELP, ())
+    json: bool = option("print JSON", False)
+    calibration: CalibrationOptions = group(CalibrationOptions)
+
+
+@command(QuantizeOptions, engine=True)
+def quantize(options: QuantizeOptions) -> None:
+    """Quantize a float32 network to int8, and measure its accuracy on held-out samples."""
     from json import dumps
     from pathlib import Path
 
@@ -49,10 +31,15 @@ def quantize(
     from trimtab.pipeline import quantized_file
     from trimtab.pipeline.recipe import Recipe
 
-    recipe = Recipe(model=model, shapes=parse_inputs(input), calibration=parse_calibration(given))
-    result = quantized_file.quantize(recipe, Path(output), shown(quiet=json))
-    if json:
+    recipe = Recipe(
+        model=options.model,
+        shapes=parse_inputs(options.input),
+        calibration=options.calibration.read(),
+    )
+    progress = shown(quiet=options.json)
+    result = quantized_file.quantize(recipe, Path(options.output), progress)
+    if options.json:
         print(dumps(result.to_json(), indent=2))
         return
     print(result.table().text())
-    print(f"written: {output} ({result.file_bytes:,} bytes)")
+    print(f"written: {options.output} ({result.file_bytes:,} bytes)")

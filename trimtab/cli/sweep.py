@@ -1,73 +1,64 @@
-"""Many configurations, each built and measured once."""
+"""Sweeps: many configurations, each built and measured once."""
 
 from __future__ import annotations
 
-from invoke.context import Context
-from invoke.tasks import task
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from trimtab.cli._engine import needs_engine
+from trimtab.cli._command import argument, command, option
 from trimtab.cli._options import RESULTS_HELP
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from trimtab.sweep.matrix import Sweep
 
 GROUP = "Measure"
 
 
-@task(
-    positional=["file"],
-    auto_shortflags=False,
-    help={
-        "file": "a sweep's file, or demo: one that comes with trimtab (docs/sweeps.md)",
-        "dry-run": "list the cells, and about how long they take; nothing is built or measured",
-        "resume": "also measure anew what ended as INFRA: cells whose device was lost",
-        "scheduler": "do the work on this dask cluster, tcp://host:8786 (trimtab[dask])",
-        "results": RESULTS_HELP,
-        "json": "print JSON",
-    },
-)
-@needs_engine
-def sweep(
-    _: Context,
-    file: str,
-    dry_run: bool = False,
-    resume: bool = False,
-    scheduler: str = "",
-    results: str = "",
-    json: bool = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class SweepOptions:
+    """Options of `sweep`."""
+
+    file: str = argument("a sweep's file, or demo, which comes with trimtab (docs/sweeps.md)")
+    dry_run: bool = option(
+        "list the cells and estimate the duration; nothing is built or measured", False
+    )
+    resume: bool = option(
+        "also repeat cells that ended as INFRA: their device was disconnected", False
+    )
+    scheduler: str = option("run on this dask cluster, tcp://host:8786 (trimtab[dask])")
+    results: str = option(RESULTS_HELP)
+    json: bool = option("print JSON", False)
+
+
+@command(SweepOptions, engine=True, short_options=False)
+def sweep(options: SweepOptions) -> None:
     """Build and measure every cell of a matrix of configurations; finished ones are skipped."""
     from json import dumps
 
     from trimtab.cli._progress import shown
     from trimtab.errors import SweepError
     from trimtab.results.folder import results_folder
-    from trimtab.sweep import run as workflow
-    from trimtab.sweep import summary
-    from trimtab.sweep.campaign import duration
+    from trimtab.sweep import run, summary
     from trimtab.sweep.cluster import Cluster
     from trimtab.sweep.executor import Local
 
-    path, folder, progress = workflow.find(file), results_folder(results), shown(quiet=json)
-    matrix = workflow.read(path)
-    if dry_run:
-        listed, seconds = workflow.survey(matrix, path, folder)
-        if json:
-            cells = [
-                {"configuration": x.cell.configuration, "status": x.status, "built": x.is_built}
-                for x in listed
-            ]
-            print(dumps({"name": matrix.name, "cells": cells, "seconds": seconds}, indent=1))
-            return
-        builds = len({x.cell.binary for x in listed if not x.is_built})
-        missing = sum(not x.status for x in listed)
-        print(workflow.listing(listed).text())
-        left = f"{missing} to be measured, {builds} builds, about {duration(seconds)}"
-        print(f"{summary.cells_said(len(listed))}: {left if missing else 'all are measured'}")
+    path, folder = run.find(options.file), results_folder(options.results)
+    matrix = run.read(path)
+    if options.dry_run:
+        _list_cells(matrix, path, folder, json=options.json)
         return
-    executor = Cluster(scheduler) if scheduler else Local()
-    outcomes = workflow.run(
-        matrix, path, folder, executor=executor, resume=resume, progress=progress
+    outcomes = run.run(
+        matrix,
+        path,
+        folder,
+        executor=Cluster(options.scheduler) if options.scheduler else Local(),
+        resume=options.resume,
+        progress=shown(quiet=options.json),
     )
     rows, axes = summary.rows(outcomes, folder), summary.varying(matrix.cells)
-    if json:
+    if options.json:
         print(dumps({"name": matrix.name, "cells": rows}, indent=1))
     else:
         print(summary.table(rows, axes).text())
@@ -79,5 +70,26 @@ def sweep(
         raise SweepError(
             f"{what}; the first: {failed[0].cell}: {failed[0].status}: {failed[0].message}",
             where=str(path),
-            hint="mend that and run it again: what is measured stays; --resume for INFRA",
+            hint="fix that and run the sweep again: finished cells stay; --resume for INFRA",
         )
+
+
+def _list_cells(matrix: Sweep, path: Path, folder: Path, *, json: bool) -> None:
+    from json import dumps
+
+    from trimtab.sweep import run, summary
+    from trimtab.sweep.campaign import duration
+
+    listed, seconds = run.survey(matrix, path, folder)
+    if json:
+        cells = [
+            {"configuration": one.cell.configuration, "status": one.status, "built": one.is_built}
+            for one in listed
+        ]
+        print(dumps({"name": matrix.name, "cells": cells, "seconds": seconds}, indent=1))
+        return
+    builds = len({one.cell.binary for one in listed if not one.is_built})
+    missing = sum(not one.status for one in listed)
+    print(run.listing(listed).text())
+    work = f"{missing} to be measured, {builds} builds, about {duration(seconds)}"
+    print(f"{summary.cells_said(len(listed))}: {work if missing else 'all are measured'}")

@@ -19,7 +19,7 @@ from trimtab.pipeline.built import build
 from trimtab.pipeline.loaded import load
 from trimtab.pipeline.measured import archived
 from trimtab.pipeline.planned import plan
-from trimtab.pipeline.recipe import Measurement, Recipe
+from trimtab.pipeline.recipe import MeasurementRequest, Recipe
 from trimtab.pipeline.reference import reference_output
 from trimtab.pipeline.stores import run_store, store_of
 from trimtab.program import inspection
@@ -67,7 +67,9 @@ def ready(
     path = Path(side.what)
     if _is_model(side.what):
         recipe = side.recipe.on_threads(side.threads or side.recipe.threads)
-        recipe = replace(recipe, measurement=Measurement(definition.name)).on_device(definition)
+        recipe = replace(recipe, measurement=MeasurementRequest(definition.name)).on_device(
+            definition
+        )
         built = build(plan(load(recipe, progress), progress), progress)
         return Ready(*archived(built, progress), recipe.threads)
     if path.is_dir():

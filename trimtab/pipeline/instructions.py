@@ -12,7 +12,7 @@ from trimtab.bench.jobs import Settings
 from trimtab.devices import list_devices
 from trimtab.errors import EmulatorError, UsageError
 from trimtab.pipeline.measured import bench
-from trimtab.pipeline.recipe import Measurement, Recipe
+from trimtab.pipeline.recipe import MeasurementRequest, Recipe
 from trimtab.progress import SILENT, Progress
 from trimtab.results import records, summary
 from trimtab.results.summary import Summary, Unit
@@ -90,7 +90,7 @@ def count_instructions(recipe: Recipe, folder: Path, progress: Progress = SILENT
     The run is recorded in `folder`. UsageError when no emulated device has that core; errors of the
     run are raised.
     """
-    measurement = Measurement(emulated_device(recipe.cpu), Settings(per_op=True), folder)
+    measurement = MeasurementRequest(emulated_device(recipe.cpu), Settings(per_op=True), folder)
     outcome = bench(replace(recipe, measurement=measurement), progress).outcome
     if outcome.error is not None:
         raise outcome.error

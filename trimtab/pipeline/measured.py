@@ -13,7 +13,7 @@ from trimtab.pipeline import reference
 from trimtab.pipeline.built import Built, build, footprints, subject_of
 from trimtab.pipeline.loaded import load
 from trimtab.pipeline.planned import plan
-from trimtab.pipeline.recipe import Measurement, Recipe
+from trimtab.pipeline.recipe import MeasurementRequest, Recipe
 from trimtab.pipeline.stores import run_store
 from trimtab.progress import SILENT, Progress
 
@@ -31,7 +31,7 @@ def measure(built: Built, progress: Progress = SILENT) -> Measured:
 
     A run that fails on the device is recorded, and its error is in the outcome.
     """
-    measurement = built.recipe.measurement or Measurement()
+    measurement = built.recipe.measurement or MeasurementRequest()
     settings = replace(measurement.settings, threads=built.recipe.threads)
     subject, expected = archived(built, progress)
     with find_device(measurement.device).open(trust_new=measurement.trust_new) as device:
@@ -61,7 +61,7 @@ def bench(recipe: Recipe, progress: Progress = SILENT) -> Measured:
 
     Raises every error from before the measurement; errors of the run as `measure`.
     """
-    measurement = recipe.measurement or Measurement()
+    measurement = recipe.measurement or MeasurementRequest()
     definition = find_device(measurement.device)
     recipe = replace(recipe, measurement=measurement).on_device(definition)
     return measure(build(plan(load(recipe, progress), progress), progress), progress)

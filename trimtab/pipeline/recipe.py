@@ -17,7 +17,7 @@ Shapes = Mapping[str, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
-class Measurement:
+class MeasurementRequest:
     """How to measure a binary. `results`: the folder for the run's record; `settings`: their number
     of threads is the recipe's. `trust_new`: pin the host key of a device on first contact.
     """
@@ -53,7 +53,7 @@ class Recipe:
     build_type: str = "Release"
     shared: bool = False
     output: Path | None = None
-    measurement: Measurement | None = None
+    measurement: MeasurementRequest | None = None
 
     @property
     def threads(self) -> int:

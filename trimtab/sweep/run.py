@@ -30,7 +30,7 @@ from trimtab.pipeline.calibration import Calibration
 from trimtab.pipeline.loaded import load
 from trimtab.pipeline.measured import expected_output
 from trimtab.pipeline.planned import plan as plan_network
-from trimtab.pipeline.recipe import Measurement, Recipe
+from trimtab.pipeline.recipe import MeasurementRequest, Recipe
 from trimtab.pipeline.resolve import model_path, read_plan
 from trimtab.pipeline.stores import sweep_store
 from trimtab.profile import find_profile
@@ -220,7 +220,7 @@ def build(task: BuildTask) -> Built:
         recipe = dataclasses.replace(
             _recipe(task.cell, model, plan),
             output=scratch / "made",
-            measurement=Measurement(task.cell.device),
+            measurement=MeasurementRequest(task.cell.device),
         )
         built = build_network(plan_network(load(recipe)))
         subject = subject_of(built)

@@ -15,7 +15,8 @@ from tasks import namespace
 from tests.bench.fakes import make_golden, make_subject
 from trimtab.bench import archive
 from trimtab.build import host_build
-from trimtab.cli import ab as commands
+from trimtab.cli._command import parse
+from trimtab.cli.ab import AbOptions
 from trimtab.compare import ab as workflow
 from trimtab.compare.ab import AbRequest
 from trimtab.compare.arms import Ready, Side
@@ -23,7 +24,7 @@ from trimtab.devices import find_device
 from trimtab.devices.control import Control
 from trimtab.errors import UsageError
 
-SIDE_OPTIONS = (
+ARM_OPTIONS = (
     *("profile", "toolchain", "cpu", "plan", "prefer", "weights", "precision", "threads"),
 )
 
@@ -34,19 +35,15 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRIMTAB_STATE_DIR", str(tmp_path / "state"))
 
 
-def options(**given: Any) -> dict[str, Any]:
-    return {**{name: default for name, (default, _) in commands._SIDES.items()}, **given}
-
-
-def test_every_option_of_a_side_is_there_for_both_and_for_each() -> None:
+def test_every_option_of_an_arm_exists_for_both_arms_and_for_each() -> None:
     flags = {
         flag for task in namespace.to_contexts() if task.name == "bench.ab" for flag in task.flags
     }
-    for name in SIDE_OPTIONS:
+    for name in ARM_OPTIONS:
         assert {f"--{name}", f"--a-{name}", f"--b-{name}"} <= flags
 
 
-def test_what_measures_takes_the_same_options_of_control_and_hands_them_on(
+def test_tasks_that_measure_have_the_same_control_options_and_pass_them_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     names = {"--cores", "--governor", "--max-celsius", "--wait"}
@@ -62,10 +59,15 @@ def test_what_measures_takes_the_same_options_of_control_and_hands_them_on(
 
     monkeypatch.setattr(workflow, "compare", take)
     monkeypatch.setattr(workflow, "calibrate", take)
-    given = {"cores": "little", "governor": "keep", "max_celsius": 50.0, "wait": "7"}
-    for name, what in (("bench.ab", ("a.onnx", "b.onnx", [])), ("calibrate", ("pi4",))):
+    control: dict[str, Any] = {
+        "cores": "little",
+        "governor": "keep",
+        "max_celsius": 50.0,
+        "wait": "7",
+    }
+    for name, arguments in (("bench.ab", ("a.onnx", "b.onnx")), ("calibrate", ("pi4",))):
         with pytest.raises(Exit, match="enough"):
-            namespace[name].body(Context(), *what, **given)
+            namespace[name].body(Context(), *arguments, **control)
     assert asked == [Control("little", "keep", 50.0, 7.0)] * 2
 
 
@@ -78,7 +80,7 @@ def test_what_measures_takes_the_same_options_of_control_and_hands_them_on(
         ({"runs": 0}, "runs is 0"),
         ({"warmup": -3}, "warmup is -3"),
         ({"launches": 0}, "launches is 0"),
-        ({"wait": "soon"}, "'soon' is no number"),
+        ({"wait": "soon"}, "'soon' is not a number"),
         ({"governor": "a b"}, "no governor"),
         ({"timeout": 0.0}, "timeout is 0"),
         ({"seed": -7}, "seed is -7"),
@@ -90,26 +92,27 @@ def test_nonsense_is_refused_before_anything_is_built(
     monkeypatch.setattr(host_build, "build_engine", lambda _: None)
     monkeypatch.setattr(workflow, "compare", lambda *_: pytest.fail("too late"))
     with pytest.raises(Exit, match=says):
-        namespace["bench.ab"].body(Context(), "a.onnx", "b.onnx", [], **wrong)
+        namespace["bench.ab"].body(Context(), "a.onnx", "b.onnx", **wrong)
 
 
-def test_an_option_of_one_side_goes_before_that_of_both() -> None:
-    given = options(cpu="cortex-a53", b_cpu="cortex-a72", threads=2, a_threads=1)
-    a, b = (commands._side("net.onnx", letter, given, ["x=1,3"]) for letter in "ab")
+def test_an_option_of_one_arm_has_priority_over_the_one_of_both() -> None:
+    values = {"a": "net.onnx", "b": "net.onnx", "input": ["x=1,3"], "cpu": "cortex-a53"}
+    more = {"b_cpu": "cortex-a72", "threads": 2, "a_threads": 1}
+    a, b = parse(AbOptions, {**values, **more}).arms()
     assert (a.recipe.cpu, b.recipe.cpu) == ("cortex-a53", "cortex-a72")
     assert (a.threads, b.threads) == (1, 2)
     assert (a.given, b.given) == (("cpu",), ("b-cpu", "cpu"))
     assert b.recipe.shapes == {"x": (1, 3)}
 
 
-def test_an_option_of_both_sides_cannot_change_one_that_is_built(
+def test_a_build_option_cannot_change_an_arm_that_is_already_built(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(host_build, "build_engine", lambda _: None)
     (tmp_path / "built").mkdir()
-    sides = "squeezenet", str(tmp_path / "built")
+    arms = "squeezenet", str(tmp_path / "built")
     with pytest.raises(Exit, match="built already: --cpu cannot change it") as caught:
-        namespace["bench.ab"].body(Context(), *sides, [], **options(cpu="cortex-a53"))
+        namespace["bench.ab"].body(Context(), *arms, cpu="cortex-a53")
     assert "--b-OPTION" in str(caught.value)
 
 
@@ -127,18 +130,15 @@ def test_two_runs_are_repeated_and_the_json_has_ratio_interval_and_verdict(
         found = workflow.measure(device, pair, request, folder, None)
     ids = [record.header.run_id for record in (found.a, found.b)]
     namespace["bench.ab"].body(
-        Context(), *ids, input=[], results=str(folder), launches=4, min_time_ms=0, json=True,
-        **options(),
-    )  # fmt: skip
+        Context(), *ids, results=str(folder), launches=4, min_time_ms=0, json=True
+    )
     said = json.loads(capsys.readouterr().out)
     low, high = said["interval"]
     assert low <= said["ratio"] <= high
     assert said["is_real"] is False
     assert Path(said["record"]).is_file()
     with pytest.raises(Exit, match="--b-cpu cannot change it"):
-        namespace["bench.ab"].body(
-            Context(), *ids, input=[], results=str(folder), **options(b_cpu="cortex-a53")
-        )
+        namespace["bench.ab"].body(Context(), *ids, results=str(folder), b_cpu="cortex-a53")
 
 
 def test_an_emulated_device_has_no_noise_floor(tmp_path: Path) -> None:

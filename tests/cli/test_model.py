@@ -12,8 +12,8 @@ import pytest
 from invoke.context import Context
 
 import trimtab
-from tests.engine.test_mixed import A76, LARGER_SAMPLES, independent, larger
 from tests.engine.test_quantize import SAMPLES, network
+from tests.pipeline.test_precision import A76, LARGER_SAMPLES, independent, larger
 from tests.recorded_progress import RecordedProgress
 from trimtab import quantization
 from trimtab.cli import namespace

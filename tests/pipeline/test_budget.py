@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from trimtab.cli._options import parse_budget
-from trimtab.errors import BudgetError, UsageError
+from trimtab.errors import BudgetError
 from trimtab.pipeline.budget import Budget
 from trimtab.results.footprint import Footprint
 
@@ -70,20 +69,3 @@ def test_what_cannot_be_met_says_how_near_each_comes_and_what_fails() -> None:
 def test_no_budget_is_none() -> None:
     assert not Budget()
     assert Budget(memory_bytes=1)
-
-
-def test_sizes_are_powers_of_1024() -> None:
-    assert parse_budget("4M", "512K", "") == Budget(4 << 20, 512 << 10, None)
-    assert parse_budget("", "80000", "1G") == Budget(None, 80_000, 1 << 30)
-
-
-def test_limits_and_a_preference_exclude_each_other() -> None:
-    assert not parse_budget("", "", "", "size")
-    with pytest.raises(UsageError, match="cannot be given"):
-        parse_budget("4M", "", "", "size")
-
-
-@pytest.mark.parametrize("text", ["0", "-1", "4 M", "1.5M", "M", "4m", "4MB", "٤", "0K"])
-def test_what_is_no_size_is_refused_with_its_option(text: str) -> None:
-    with pytest.raises(UsageError, match="--max-memory"):
-        parse_budget("", "", text)

@@ -62,9 +62,9 @@ def test_what_a_bench_cannot_take_is_said_before_it_builds_anything(
     [
         (("bench", "--help"), "--governor=STRING"),
         (("bench.ab", "--help"), "--b-threads=INT"),
-        (("calibrate", "--help"), "with --duet: both sides"),
+        (("calibrate", "--help"), "with --duet: run both arms"),
         (("pack", "--help"), "the folder of a build"),
-        (("--help", "device.unlock"), "its runner is ended"),
+        (("--help", "device.unlock"), "this ends its runner"),
     ],
 )
 def test_a_task_s_help_needs_none_of_its_arguments_and_tells_what_options_mean(

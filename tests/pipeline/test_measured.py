@@ -16,7 +16,7 @@ from trimtab.pipeline.built import build, build_profile
 from trimtab.pipeline.loaded import load
 from trimtab.pipeline.measured import bench
 from trimtab.pipeline.planned import plan
-from trimtab.pipeline.recipe import Measurement, Recipe
+from trimtab.pipeline.recipe import MeasurementRequest, Recipe
 from trimtab.pipeline.resolve import model_path
 from trimtab.planner.plan_file import Choice, Plan, operator_keys
 from trimtab.results import records, summary
@@ -26,7 +26,7 @@ NETWORK = "mobilenet_v3_small"
 
 
 def measure(recipe: Recipe, folder: Path, settings: Settings, device: str = "local") -> Record:
-    measurement = Measurement(device, settings, folder)
+    measurement = MeasurementRequest(device, settings, folder)
     outcome = bench(replace(recipe, measurement=measurement)).outcome
     assert outcome.error is None
     return records.read(outcome.path)
@@ -129,7 +129,7 @@ def test_a_network_runs_in_the_binary_of_a_profile_without_its_best_algorithms(
     tmp_path: Path,
 ) -> None:
     settings = Settings(launches=1, runs=1, min_time_ms=0, per_op=True)
-    measurement, said = Measurement(settings=settings, results=tmp_path), RecordedProgress()
+    measurement, said = MeasurementRequest(settings=settings, results=tmp_path), RecordedProgress()
     recipe = Recipe("mobilenet_v1", profile="yolo", measurement=measurement)
     outcome = bench(recipe, said).outcome
     assert outcome.error is None

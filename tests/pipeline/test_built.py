@@ -16,7 +16,7 @@ from trimtab.pipeline.built import build, build_profile
 from trimtab.pipeline.loaded import load
 from trimtab.pipeline.measured import bench
 from trimtab.pipeline.planned import plan
-from trimtab.pipeline.recipe import Measurement, Recipe
+from trimtab.pipeline.recipe import MeasurementRequest, Recipe
 from trimtab.pipeline.resolve import model_path
 from trimtab.pipeline.variants import NCNN, ncnn_bytes
 from trimtab.results import records, summary
@@ -35,7 +35,7 @@ def test_what_ncnn_ships_is_known_to_a_thousandth(network: str) -> None:
 @pytest.mark.build
 def test_a_record_says_what_is_shipped_and_what_else_could_be(tmp_path: Path) -> None:
     settings = Settings(launches=1, runs=1, min_time_ms=0)
-    measurement = Measurement(settings=settings, results=tmp_path)
+    measurement = MeasurementRequest(settings=settings, results=tmp_path)
     outcome = bench(Recipe(model=NETWORK, measurement=measurement)).outcome
     record = records.read(outcome.path)
     run = summary.summarize(record)

@@ -1,0 +1,112 @@
+"""How a command line is rewritten for Invoke."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+from invoke.collection import Collection
+from invoke.parser.argument import Argument
+from invoke.parser.context import ParserContext
+
+from trimtab.cli._argv import Arguments, normalize
+from trimtab.cli._command import argument, command, option
+from trimtab.cli._program import contexts
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions:
+    run: tuple[str, ...] = option("runs", ())
+    output: str = option("file")
+    wait: str | bool = option("wait", bare=True)
+    json: bool = option("JSON", False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AbOptions:
+    a: str = argument("A")
+    input: tuple[str, ...] = option("shapes", ())
+
+
+@command(ReportOptions)
+def report(options: ReportOptions) -> None:
+    """A task with a repeatable option."""
+
+
+@command(AbOptions)
+def ab(options: AbOptions) -> None:
+    """A task with a positional argument."""
+
+
+TASKS = contexts(Collection(report, ab))
+CORE = ParserContext(
+    args=[
+        Argument(names=("help", "h"), optional=True),
+        Argument(names=("config", "f")),
+        Argument(name="plugin", kind=list),
+    ]
+)
+
+
+def words(*line: str) -> list[str]:
+    return normalize(line, CORE, TASKS).words
+
+
+def test_words_that_no_option_takes_belong_to_the_repeatable_option() -> None:
+    assert words("report", "x", "y") == ["report", "--run", "x", "--run", "y"]
+    assert words("report", "--run", "x", "y") == ["report", "--run", "x", "--run", "y"]
+    assert words("report", "--json", "x") == ["report", "--json", "--run", "x"]
+
+
+def test_a_value_of_an_option_stays_with_it() -> None:
+    assert words("report", "--output", "x", "y") == ["report", "--output", "x", "--run", "y"]
+    assert words("report", "-o", "x") == ["report", "-o", "x"]
+    assert words("report", "--output=x", "y") == ["report", "--output=x", "--run", "y"]
+    assert words("report", "--wait", "--json") == ["report", "--wait", "--json"]
+    assert words("report", "--wait", "7") == ["report", "--wait", "7"]
+
+
+def test_positional_arguments_come_first() -> None:
+    assert words("ab", "x", "y") == ["ab", "x", "--input", "y"]
+
+
+def test_several_tasks_stand_in_one_line() -> None:
+    assert words("report", "x", "ab", "y") == ["report", "--run", "x", "ab", "y"]
+
+
+@pytest.mark.parametrize("line", [("ab", "--help"), ("ab", "x", "--help")])
+def test_help_after_a_task_is_help_for_it(line: tuple[str, ...]) -> None:
+    assert words(*line) == ["--help", "ab"]
+
+
+def test_help_as_the_value_of_an_option_is_a_value() -> None:
+    assert words("report", "--output", "--help") == ["report", "--output", "--help"]
+
+
+def test_words_before_a_task_stay() -> None:
+    assert words("-f", "report", "--help", "ab") == ["-f", "report", "--help", "ab"]
+
+
+def test_everything_after_two_dashes_stays() -> None:
+    assert words("report", "--", "x", "--help") == ["report", "--", "x", "--help"]
+
+
+def test_plugins_may_stand_anywhere() -> None:
+    line = ("--plugin", "p", "ab", "--plugin=q", "x", "--plugin", "r")
+    assert normalize(line, CORE, TASKS) == Arguments(["ab", "x"], ["p", "q", "r"], {})
+
+
+def test_a_plugin_without_a_folder_is_left_to_invoke() -> None:
+    assert normalize(["ab", "x", "--plugin"], CORE, TASKS).words == ["ab", "x", "--plugin"]
+
+
+def test_a_plugin_as_the_value_of_an_option_is_a_value() -> None:
+    line = ["report", "--output", "--plugin", "x"]
+    assert normalize(line, CORE, TASKS).words == ["report", "--output", "--plugin", "--run", "x"]
+
+
+def test_an_old_name_of_a_task_becomes_the_new_one() -> None:
+    renamed = {"table": "report"}
+    result = normalize(["table", "x"], CORE, TASKS, renamed)
+    assert result.words == ["report", "--run", "x"]
+    assert result.old_names == {"table": "report"}
