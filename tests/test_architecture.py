@@ -72,7 +72,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "reports": {"errors", "plugins", "accuracy", "files", "tables", "results", "compare"},
     "sweep": {
         *("__init__", "errors", "paths", "files", "tables", "progress", "profile", "build"),
-        *("zoo", "devices", "results", "bench", "pipeline", "compare"),
+        *("toml_table", "zoo", "devices", "results", "bench", "pipeline", "compare"),
     },
     "plugin_kit": {
         *("errors", "paths", "plugins", "files", "tables", "progress", "schema", "kernels"),

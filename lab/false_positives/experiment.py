@@ -15,10 +15,10 @@ from lab.false_positives import neighbor
 from lab.false_positives.trials import KINDS, LAYERS, Trial, schedule
 from trimtab import files, paths
 from trimtab.bench.jobs import Settings
-from trimtab.compare import noise_floor as floors
-from trimtab.compare.ab import AbRequest, floor_of, measure
-from trimtab.compare.arms import Ready, Side, ready
-from trimtab.compare.noise_floor import Floor
+from trimtab.compare import noise_floor
+from trimtab.compare.ab import AbRequest, measure, measure_floor
+from trimtab.compare.arms import Arm, PreparedArm, prepare_arm
+from trimtab.compare.noise_floor import NoiseFloor
 from trimtab.devices import Device, find_device
 from trimtab.devices.control.controlled import Control
 from trimtab.errors import UsageError
@@ -39,7 +39,7 @@ class TrialRun:
     """All trials so far, and the noise floor they were judged by."""
 
     trials: tuple[Trial, ...]
-    floor: Floor
+    floor: NoiseFloor
 
 
 def run(
@@ -58,36 +58,36 @@ def run(
     with progress.step("build the networks"):
         folder = paths.cache() / "false_positives"
         planted = sorted({kind.planted for kind in KINDS})
-        sides = {n: _side(LAYERS + n * LAYERS // 100, folder) for n in planted}
-        built = {n: ready(side, definition, folder, progress) for n, side in sides.items()}
+        arms = {n: _arm(LAYERS + n * LAYERS // 100, folder) for n in planted}
+        built = {n: prepare_arm(arm, definition, folder, progress) for n, arm in arms.items()}
     with definition.open() as device, tempfile.TemporaryDirectory(prefix="trimtab-") as scratch:
         log = _Log(folder / "trials.jsonl", _facts(device, built))
         if resume:
             log.read()
         else:
             with progress.step("calibrate"):
-                same = AbRequest(sides[0], sides[0], launches=_FLOOR_LAUNCHES, settings=launch)
-                log.begin(floor_of(device, built[0], same, Path(scratch)))
+                same = AbRequest(arms[0], arms[0], launches=_FLOOR_LAUNCHES, settings=launch)
+                log.begin(measure_floor(device, built[0], same, Path(scratch)))
         assert log.floor is not None
         due = schedule(trials)
         with progress.step("run the trials", "trials", still=True) as step:
             for done, kind in enumerate(due[len(log.trials) :], len(log.trials)):
                 step.update(done, len(due), KINDS[kind].title)
-                log.add(_trial(device, built, sides, kind, log.floor, launch))
+                log.add(_trial(device, built, arms, kind, log.floor, launch))
             step.update(len(due), len(due))
     return TrialRun(tuple(log.trials), log.floor)
 
 
 def _trial(
     device: Device,
-    built: dict[int, Ready],
-    sides: dict[int, Side],
+    built: dict[int, PreparedArm],
+    arms: dict[int, Arm],
     kind: int,
-    floor: Floor,
+    floor: NoiseFloor,
     launch: Settings,
 ) -> Trial:
     trial = KINDS[kind]
-    request = AbRequest(sides[0], sides[trial.planted], launches=trial.launches, settings=launch)
+    request = AbRequest(arms[0], arms[trial.planted], launches=trial.launches, settings=launch)
     load = os.getloadavg()[0]
     load_generator = neighbor.running(_NEIGHBOR_S) if trial.is_noisy else nullcontext()
     with load_generator, tempfile.TemporaryDirectory(prefix="trimtab-") as scratch:
@@ -102,10 +102,10 @@ class _Log:
 
     def __init__(self, path: Path, facts: dict[str, Any]) -> None:
         self._path, self._facts = path, facts
-        self.floor: Floor | None = None
+        self.floor: NoiseFloor | None = None
         self.trials: list[Trial] = []
 
-    def begin(self, floor: Floor) -> None:
+    def begin(self, floor: NoiseFloor) -> None:
         """Starts a new log; replaces the old one."""
         self.floor = floor
         self._write()
@@ -115,7 +115,7 @@ class _Log:
         again = "leave out --resume"
         try:
             first, *lines = self._lines()
-            self.floor = floors.of(first.pop("floor"))
+            self.floor = noise_floor.from_json(first.pop("floor"))
             self.trials = [Trial(**line) for line in lines]
         except (OSError, ValueError, KeyError, TypeError) as error:
             message = f"there are no trials to resume: {error}"
@@ -142,7 +142,7 @@ class _Log:
             yield json.loads(line)
 
 
-def _facts(device: Device, built: dict[int, Ready]) -> dict[str, Any]:
+def _facts(device: Device, built: dict[int, PreparedArm]) -> dict[str, Any]:
     """Facts that all trials of a log must share."""
     return {
         "boot_id": device.describe().boot_id,
@@ -152,7 +152,7 @@ def _facts(device: Device, built: dict[int, Ready]) -> dict[str, Any]:
     }
 
 
-def _side(layers: int, folder: Path) -> Side:
+def _arm(layers: int, folder: Path) -> Arm:
     """A network of equal layers, 1x1 convolutions with batch normalization and ReLU: 1 % more
     layers are 1 % more instructions and memory traffic.
     """
@@ -163,4 +163,4 @@ def _side(layers: int, folder: Path) -> Side:
         x = net.conv_bn(x, _CHANNELS)
     net.output(x, "output")
     files.write_bytes(path, net.model("").SerializeToString(deterministic=True))
-    return Side(str(path), Recipe(model=str(path)), 1)
+    return Arm(str(path), Recipe(model=str(path)), 1)

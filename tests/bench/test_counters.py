@@ -27,15 +27,15 @@ from trimtab.results.records import Status, Writer
 from trimtab.results.summary import summarize
 
 A72 = DeviceInfo("aarch64", "Linux 6.1", "cortex-a72", 4, 1 << 30, None, None, (), None, False)
-ASKED = counters.wanted(A72, 1).event()
+ASKED = counters.request(A72, 1).event()
 
 
 def test_the_events_of_a_core_and_its_memory_are_those_of_its_row() -> None:
-    found = counters.wanted(A72, 1)
+    found = counters.request(A72, 1)
     assert found.line_bytes == 64
     assert found.gb_per_s == 4.6
     assert found.events["last_level_misses"] == "4:17", "L2D_CACHE_REFILL"
-    x86 = counters.wanted(dataclasses.replace(A72, machine="x86_64", cpu="Some CPU"), 1)
+    x86 = counters.request(dataclasses.replace(A72, machine="x86_64", cpu="Some CPU"), 1)
     assert x86.events["last_level_misses"] == "0:3"
     assert (x86.line_bytes, x86.gb_per_s) == (None, None)
 
@@ -43,7 +43,7 @@ def test_the_events_of_a_core_and_its_memory_are_those_of_its_row() -> None:
 def test_no_more_is_asked_for_than_the_runner_takes() -> None:
     source = Path(counters.__file__).parents[2] / "runtime" / "app" / "counters.h"
     assert "kMost = 12;" in source.read_text()
-    assert all(len(counters.wanted(info, 1).events) <= 12 for info in (A72,))
+    assert all(len(counters.request(info, 1).events) <= 12 for info in (A72,))
 
 
 def test_counts_of_groups_that_take_turns_are_scaled_over_all_samples_together() -> None:

@@ -98,7 +98,7 @@ def test_the_record_says_what_the_network_does(device: Device, tmp_path: Path) -
 
 FAULTS = [
     ("os.kill(os.getpid(), signal.SIGSEGV)", Status.CRASHED, RunnerCrashedError, "signal 11"),
-    ("print('Segmentation fault?')", Status.FAILED, RunnerError, "not in its protocol"),
+    ("print('Segmentation fault?')", Status.FAILED, RunnerError, "violates its protocol"),
     ('print(\'{"event":"run","i":0}\')', Status.FAILED, RunnerError, "without ns"),
     ("sys.exit(3)", Status.FAILED, RunnerError, "exit code 3"),
     ("sys.exit(0)", Status.FAILED, RunnerError, "output stops"),
@@ -249,7 +249,7 @@ def test_missing_markers_are_an_error(device: Device, tmp_path: Path) -> None:
     counting: Device = CountingDevice(device)  # type: ignore[assignment]
     _, error = measure(counting, tmp_path, settings=settings)
     assert isinstance(error, RunnerError)
-    assert "no markers" in str(error)
+    assert "no marks" in str(error)
 
 
 def test_every_launch_is_in_the_record_with_its_own_load_first_run_and_peak(

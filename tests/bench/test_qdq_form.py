@@ -115,7 +115,7 @@ def test_a_wrong_convolution_is_wrong_by_both_definitions(
     for values in (reference.outputs[0], reference.others[0]):
         golden.check(reference, 0, values.tobytes())
     fault(model, {tensor.name: tensor for tensor in model.graph.initializer})
-    for form in (model, qdq_form.with_real_softmax(model)):
+    for form in (model, qdq_form.with_float_softmax(model)):
         wrong = onnxruntime_of(form, feeds(reference))[0]
         with pytest.raises(WrongOutputError):
             golden.check(reference, 0, wrong.tobytes())
@@ -125,7 +125,7 @@ def test_an_element_may_be_either_of_two_values_and_few_may_be_neither() -> None
     rng = np.random.default_rng(2)
     one = rng.integers(0, 256, 1000).astype(np.float32) / 256
     other = one + (rng.random(1000) < 0.1) / np.float32(256)
-    reference = golden.Golden([], [one], ["y"], "numpy", steps=[1 / 256], others=[other])
+    reference = golden.Golden([], [one], ["y"], "numpy", scales=[1 / 256], others=[other])
     mixed = np.where(rng.random(1000) < 0.5, one, other)
     assert golden.check(reference, 0, mixed.tobytes()).max_error == 0
     mixed[:10] += np.float32(-1 / 256)
@@ -149,9 +149,9 @@ def test_an_output_has_the_steps_that_it_is_made_of(tmp_path: Path) -> None:
     integers = graph.quantize(graph.node("Relu", fine), 1 / 256, -128)
     model = graph.model(moved, fine, real, integers)
     reference = expected(model, tmp_path)
-    np.testing.assert_allclose(reference.steps, [0.5, 1 / 256, 0, 1])
+    np.testing.assert_allclose(reference.scales, [0.5, 1 / 256, 0, 1])
     program = host_output(trimtab.load(tmp_path / "case.onnx"))
-    np.testing.assert_allclose(program.steps, [0.5, 1 / 256, 0, 1])
+    np.testing.assert_allclose(program.scales, [0.5, 1 / 256, 0, 1])
     off = [output.copy() for output in reference.outputs]
     for output, step in zip(off, (0.5, 1 / 256, 0.01, 1), strict=True):
         output.flat[3] += output.dtype.type(step if output.flat[3] <= 0 else -step)
@@ -207,7 +207,7 @@ def test_an_operator_that_is_written_out_is_onnxruntimes_own_to_a_rounding(
     a = graph.quantize(graph.input(1, 6, 7, 5), *X)
     b = graph.quantize(graph.input(1, 6, 7, 5), 0.03, 5)
     model = graph.model(WRITTEN_OUT[name](graph, a, b))
-    real = qdq_form.in_real_numbers(model)
+    real = qdq_form.in_qdq_form(model)
     assert not any(node.op_type.startswith("QLinear") for node in real.graph.node)
     values = graph.feeds()
     want, got = onnxruntime_of(model, values)[0], onnxruntime_of(real, values)[0]

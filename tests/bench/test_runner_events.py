@@ -42,7 +42,7 @@ def printed(events: list[dict[str, Any]]) -> bytes:
     return b"".join(json.dumps(event).encode() + b"\n" for event in events)
 
 
-def interpret(stdout: bytes) -> runner.Launch:
+def interpret(stdout: bytes) -> runner.LaunchResult:
     return runner.interpret(CommandResult(0, None, stdout, b""))
 
 
@@ -75,7 +75,7 @@ BROKEN: list[tuple[bytes | dict[str, Any], str]] = [
     (b'{"event":"run","i":0,"ns":' + b"9" * 400 + b',"instructions":null}', "ns must be"),
     (b'{"event":"run","i":0,"ns":1e400,"instructions":null}', "ns must be at least 1"),
     (b'{"event":"run","i":0,"ns":NaN,"instructions":null}', "not a JSON number"),
-    (b'{"event":"run","i":0,"ns":1,"ns":2,"instructions":null}', "stands twice"),
+    (b'{"event":"run","i":0,"ns":1,"ns":2,"instructions":null}', "duplicate key"),
     (b'{"event":"run","pad":"' + b"x" * 5000 + b'"}', "longer than 4096"),
     (b"[1, 2]", "not an event"),
     (b'{"event": 3}', "not an event"),
@@ -88,7 +88,7 @@ BROKEN: list[tuple[bytes | dict[str, Any], str]] = [
     ({"event": "run", "i": 0, "ns": 5, "instructions": -1}, "instructions must be"),
     ({"event": "run", "i": 0, "ns": 5}, "without instructions"),
     ({"event": "run", "i": 0, **SPAN, "color": "red"}, "unknown field"),
-    ({"event": "run", "i": 1, **SPAN}, "run 1 where 0 comes next"),
+    ({"event": "run", "i": 1, **SPAN}, "run 1 instead of 0"),
     ({"event": "run", "i": 0, **SPAN, "counters": [[1, 2]]}, "counters must be"),
     ({"event": "run", "i": 0, **SPAN, "counters": [[1, 2, 3]]}, "counters must be"),
     ({"event": "run", "i": 0, **SPAN, "counters": [[-1, 2, 1]]}, "counters must be"),
@@ -121,8 +121,8 @@ def test_a_line_that_is_not_in_the_protocol_ends_the_reading(
 @pytest.mark.parametrize("event", WHOLE, ids=lambda event: event["event"])
 def test_no_line_stands_before_start_and_none_behind_the_end(event: dict[str, Any]) -> None:
     if event["event"] != "start":
-        assert runner_events.read(printed([event])).wrong is not None
-    assert runner_events.read(printed([*WHOLE, event])).wrong is not None
+        assert runner_events.read(printed([event])).error is not None
+    assert runner_events.read(printed([*WHOLE, event])).error is not None
 
 
 def test_an_error_may_come_at_any_time_and_nothing_behind_it() -> None:
@@ -130,7 +130,7 @@ def test_an_error_may_come_at_any_time_and_nothing_behind_it() -> None:
     for count in range(len(WHOLE) - 1):
         launch = interpret(printed([*WHOLE[:count], error]))
         assert "no kernel" in str(launch.error)
-    assert runner_events.read(printed([error, error])).wrong is not None
+    assert runner_events.read(printed([error, error])).error is not None
 
 
 def test_output_without_an_end_is_read_up_to_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ def test_shares_of_every_thread_lie_within_the_operator(tmp_path: Path, threads:
         "--per-op",
     ]
     said = runner_events.read(subprocess.run(command, capture_output=True, check=True).stdout)
-    assert said.wrong is None
+    assert said.error is None
     operators: list[Event] = [event for event in said.events if event["event"] == "op"]
     assert operators
     for event in operators:

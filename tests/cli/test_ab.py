@@ -19,7 +19,7 @@ from trimtab.cli._command import parse
 from trimtab.cli.ab import AbOptions
 from trimtab.compare import ab as workflow
 from trimtab.compare.ab import AbRequest
-from trimtab.compare.arms import Ready, Side
+from trimtab.compare.arms import Arm, PreparedArm
 from trimtab.devices import find_device
 from trimtab.devices.control import Control
 from trimtab.errors import UsageError
@@ -101,7 +101,7 @@ def test_an_option_of_one_arm_has_priority_over_the_one_of_both() -> None:
     a, b = parse(AbOptions, {**values, **more}).arms()
     assert (a.recipe.cpu, b.recipe.cpu) == ("cortex-a53", "cortex-a72")
     assert (a.threads, b.threads) == (1, 2)
-    assert (a.given, b.given) == (("cpu",), ("b-cpu", "cpu"))
+    assert (a.overrides, b.overrides) == (("cpu",), ("b-cpu", "cpu"))
     assert b.recipe.shapes == {"x": (1, 3)}
 
 
@@ -122,11 +122,11 @@ def test_two_runs_are_repeated_and_the_json_has_ratio_interval_and_verdict(
     monkeypatch.setattr(host_build, "build_engine", lambda _: None)
     one = make_subject(tmp_path)
     golden = make_golden()
-    subject = archive.keep(one, golden, tmp_path / "cache" / "kept")
-    request = AbRequest(Side("x"), Side("x"), launches=4)
+    subject = archive.store(one, golden, tmp_path / "cache" / "kept")
+    request = AbRequest(Arm("x"), Arm("x"), launches=4)
     folder = tmp_path / "results"
     with find_device("local").open() as device:
-        pair = [Ready(subject, golden, 1)] * 2
+        pair = [PreparedArm(subject, golden, 1)] * 2
         found = workflow.measure(device, pair, request, folder, None)
     ids = [record.header.run_id for record in (found.a, found.b)]
     namespace["bench.ab"].body(
@@ -142,8 +142,8 @@ def test_two_runs_are_repeated_and_the_json_has_ratio_interval_and_verdict(
 
 
 def test_an_emulated_device_has_no_noise_floor(tmp_path: Path) -> None:
-    one = Ready(make_subject(tmp_path), make_golden(), 1)
-    request = AbRequest(Side("x"), Side("x"))
+    one = PreparedArm(make_subject(tmp_path), make_golden(), 1)
+    request = AbRequest(Arm("x"), Arm("x"))
     with find_device("local").open() as device:
 
         class Emulated:
@@ -152,5 +152,5 @@ def test_an_emulated_device_has_no_noise_floor(tmp_path: Path) -> None:
             def describe(self) -> object:
                 return dataclasses.replace(device.describe(), is_emulated=True)
 
-        with pytest.raises(Exception, match="exact and have no floor"):
-            workflow.floor_of(Emulated(), one, request, tmp_path)  # type: ignore[arg-type]
+        with pytest.raises(Exception, match="exact and have no noise floor"):
+            workflow.measure_floor(Emulated(), one, request, tmp_path)  # type: ignore[arg-type]

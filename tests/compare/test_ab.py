@@ -14,11 +14,10 @@ from tests.bench.fakes import make_golden, make_subject
 from trimtab import files
 from trimtab.bench import archive
 from trimtab.bench.jobs import Settings
-from trimtab.compare import ab, paired, side_by_side, verdicts
-from trimtab.compare import noise_floor as floors
-from trimtab.compare.ab import AbRequest, Compared
-from trimtab.compare.arms import Ready, Side, ready
-from trimtab.compare.noise_floor import Floor
+from trimtab.compare import ab, noise_floor, paired, side_by_side, verdicts
+from trimtab.compare.ab import AbRequest, AbResult
+from trimtab.compare.arms import Arm, PreparedArm, prepare_arm
+from trimtab.compare.noise_floor import NoiseFloor
 from trimtab.devices import Device, find_device
 from trimtab.devices.control import Control, controlled
 from trimtab.errors import DeviceError, ResultError, RunnerCrashedError, UsageError
@@ -26,7 +25,7 @@ from trimtab.reports.formats import terminal
 from trimtab.results import records
 from trimtab.results.records import Status
 
-NET = Side("net")
+NET = Arm("net")
 QUICK = Settings(warmup=0, runs=8, min_time_ms=0, timeout_s=20)
 # Times like a machine's: each launch has its own level, each run its own jitter.
 JITTER = (
@@ -44,26 +43,31 @@ def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Device]:
         yield opened
 
 
-def side(tmp_path: Path, name: str, factor: float = 1.0, fault: str = "") -> Ready:
+def side(tmp_path: Path, name: str, factor: float = 1.0, fault: str = "") -> PreparedArm:
     folder = tmp_path / name
     folder.mkdir(exist_ok=True)
     subject = make_subject(folder, fault or JITTER.format(factor=factor), profile=name)
-    return Ready(subject, make_golden(), 1)
+    return PreparedArm(subject, make_golden(), 1)
 
 
 def compared(
-    device: Device, tmp_path: Path, *, b: Ready, floor: Floor | None = None, launches: int = 10
-) -> Compared:
+    device: Device,
+    tmp_path: Path,
+    *,
+    b: PreparedArm,
+    floor: NoiseFloor | None = None,
+    launches: int = 10,
+) -> AbResult:
     request = AbRequest(NET, NET, launches=launches, seed=3, settings=QUICK)
     sides = [side(tmp_path, "one"), b]
     return ab.measure(device, sides, request, tmp_path / "results", floor)
 
 
-def known_floor(device: Device, share: float) -> Floor:
+def known_floor(device: Device, share: float) -> NoiseFloor:
     info = device.describe()
     with controlled(device, Control()) as held:
         control = (held.governor, ("a", "b"), held.cores)
-    return Floor(
+    return NoiseFloor(
         *("local", share, 1.0, (1 - share, 1 + share), 40, False, "net", "2026-01-31T00:00:00Z"),
         *(info.boot_id, info.kernel, *control),
     )
@@ -131,7 +135,7 @@ def test_equal_sides_are_not_told_apart_and_the_launches_that_would_are_named(
 ) -> None:
     found = compared(device, tmp_path, b=side(tmp_path, "one"))
     assert not found.verdict.is_real
-    assert str(found.verdict).startswith("not told apart")
+    assert str(found.verdict).startswith("no significant difference")
     assert any("would" in note for note in found.verdict.notes)
 
 
@@ -147,10 +151,10 @@ def test_a_difference_within_the_noise_floor_is_not_real(device: Device, tmp_pat
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"boot_id": "other"}, "restarted"),
+        ({"boot_id": "other"}, "was restarted"),
         ({"kernel": "Linux 1.0"}, "another kernel"),
-        ({"governor": "powersave"}, "with the governor powersave, and this was"),
-        ({"cores": "7"}, "made for cores 7 with"),
+        ({"governor": "powersave"}, "with the governor powersave, the run used"),
+        ({"cores": "7"}, "calibrated for cores 7 with"),
     ],
 )
 def test_a_floor_of_another_state_or_control_of_the_device_does_not_hold(
@@ -158,8 +162,8 @@ def test_a_floor_of_another_state_or_control_of_the_device_does_not_hold(
 ) -> None:
     floor = dataclasses.replace(known_floor(device, 0.002), **change)  # type: ignore[arg-type]
     verdict = compared(device, tmp_path, b=side(tmp_path, "two", 1.1), floor=floor).verdict
-    assert any("does not hold" in note and says in note for note in verdict.notes)
-    assert verdict.floor == floors.UNCALIBRATED
+    assert any("invalid" in note and says in note for note in verdict.notes)
+    assert verdict.floor == noise_floor.UNCALIBRATED
 
 
 def test_nothing_is_called_real_with_fewer_than_ten_launches(
@@ -169,7 +173,7 @@ def test_nothing_is_called_real_with_fewer_than_ten_launches(
     assert found.verdict.ratio == pytest.approx(2, abs=0.1)
     assert not found.verdict.is_real
     assert found.verdict.more_launches >= 6, "or it would not be called real either"
-    assert f"About {found.verdict.more_launches} launches a side more" in found.verdict.notes[0]
+    assert f"About {found.verdict.more_launches} more launches per arm" in found.verdict.notes[0]
     with pytest.raises(UsageError, match="launches is 3"):
         AbRequest(NET, NET, launches=3)
 
@@ -184,7 +188,10 @@ def test_a_side_that_fails_leaves_both_runs_and_no_comparison(
     runs = [records.read(path) for path in (tmp_path / "results").glob("*.jsonl")]
     assert sorted(run.status for run in runs) == [Status.CRASHED, Status.SKIPPED]
     assert not list((tmp_path / "results").glob(f"*{verdicts.SUFFIX}"))
-    assert "beside it failed" in next(r for r in runs if r.status is Status.SKIPPED).message
+    assert (
+        "the other run of the comparison failed"
+        in next(r for r in runs if r.status is Status.SKIPPED).message
+    )
 
 
 def test_a_wrong_output_of_either_side_is_never_timed(device: Device, tmp_path: Path) -> None:
@@ -198,7 +205,7 @@ def test_a_wrong_output_of_either_side_is_never_timed(device: Device, tmp_path: 
 def test_a_damaged_comparison_is_refused(device: Device, tmp_path: Path) -> None:
     found = compared(device, tmp_path, b=side(tmp_path, "two", 1.1))
     cut = [event for event in found.b.events if event.get("block") != 2]
-    with pytest.raises(ResultError, match="not a whole comparison"):
+    with pytest.raises(ResultError, match="the comparison is incomplete"):
         verdicts.judge(found.a, dataclasses.replace(found.b, events=tuple(cut)))
 
 
@@ -228,17 +235,17 @@ def test_a_duet_is_refused_where_cores_are_lacking(device: Device) -> None:
 
 def test_a_calibration_is_kept_and_read_again(device: Device, tmp_path: Path) -> None:
     request = AbRequest(NET, NET, launches=10, settings=QUICK)
-    floor = ab.floor_of(device, side(tmp_path, "one"), request, tmp_path / "results")
+    floor = ab.measure_floor(device, side(tmp_path, "one"), request, tmp_path / "results")
     assert floor.share == max(abs(bound - 1) for bound in floor.interval)
     assert 0 < floor.share < 0.05
     (one, _) = (records.read(path) for path in (tmp_path / "results").glob("*.jsonl"))
     assert (floor.cores, floor.governor) == (one.header.affinity, one.header.control["governor"])
-    assert floors.read("local", ab.floors_folder()) is None, "nobody asked to keep it"
-    floors.write(floor, ab.floors_folder())
-    assert floors.read("local", ab.floors_folder()) == floor
-    floors.path_of("local", ab.floors_folder()).write_text("{}")
+    assert noise_floor.read("local", ab.floors_folder()) is None, "nobody asked to keep it"
+    noise_floor.write(floor, ab.floors_folder())
+    assert noise_floor.read("local", ab.floors_folder()) == floor
+    noise_floor.path_of("local", ab.floors_folder()).write_text("{}")
     with pytest.raises(ResultError, match="calibrate local"):
-        floors.read("local", ab.floors_folder())
+        noise_floor.read("local", ab.floors_folder())
 
 
 def test_a_run_can_be_repeated_as_long_as_its_binary_is_kept(
@@ -246,53 +253,53 @@ def test_a_run_can_be_repeated_as_long_as_its_binary_is_kept(
 ) -> None:
     store = tmp_path / "cache" / "kept"
     one = side(tmp_path, "one")
-    subject = archive.keep(one.subject, one.expected, store)
+    subject = archive.store(one.subject, one.expected, store)
     (tmp_path / "one" / "net.ttm").unlink()
     request = AbRequest(NET, NET, launches=4, settings=QUICK)
     folder = tmp_path / "results"
     pair = [dataclasses.replace(one, subject=subject)] * 2
     found = ab.measure(device, pair, request, folder, None)
     definition = find_device("local")
-    again = ready(Side(found.a.header.run_id), definition, folder)
+    again = prepare_arm(Arm(found.a.header.run_id), definition, folder)
     assert again.subject == subject
     assert again.threads == 1
     assert (again.expected.outputs[0] == one.expected.outputs[0]).all()
     with pytest.raises(UsageError, match="--a-plan cannot change it"):
-        ready(Side(found.a.header.run_id, given=("a-plan",)), definition, folder)
+        prepare_arm(Arm(found.a.header.run_id, overrides=("a-plan",)), definition, folder)
     subject.binary.write_bytes(b"another")
     with pytest.raises(ResultError, match="damaged"):
-        ready(Side(found.a.header.run_id), definition, folder)
+        prepare_arm(Arm(found.a.header.run_id), definition, folder)
     subject.binary.unlink()
-    with pytest.raises(ResultError, match="kept no more"):
-        ready(Side(found.a.header.run_id), definition, folder)
+    with pytest.raises(ResultError, match="no longer archived"):
+        prepare_arm(Arm(found.a.header.run_id), definition, folder)
 
 
 def test_what_a_quantized_network_must_compute_is_kept_with_it(tmp_path: Path) -> None:
     one = side(tmp_path, "one")
     others = [output + 1 for output in one.expected.outputs]
-    expected = dataclasses.replace(one.expected, steps=[0.5], others=others)
-    archive.keep(one.subject, expected, tmp_path / "kept")
+    expected = dataclasses.replace(one.expected, scales=[0.5], others=others)
+    archive.store(one.subject, expected, tmp_path / "kept")
     binary, model = files.sha256(one.subject.binary), files.sha256(one.subject.model)
     _, again = archive.read(binary, model, tmp_path / "kept")
-    assert list(again.steps) == [0.5]
+    assert list(again.scales) == [0.5]
     assert [(a == b).all() for a, b in zip(again.others, others, strict=True)] == [True]
     assert len(again.inputs) == len(expected.inputs)
 
 
 def test_the_store_of_what_was_measured_forgets_the_oldest(tmp_path: Path) -> None:
     one = side(tmp_path, "one")
-    for number in range(archive.MOST + 3):
+    for number in range(archive.LIMIT + 3):
         one.subject.model.unlink()
         one.subject.model.write_bytes(f"model {number}".encode())
-        archive.keep(one.subject, one.expected, tmp_path / "kept")
+        archive.store(one.subject, one.expected, tmp_path / "kept")
         oldest = min((tmp_path / "kept").iterdir(), key=lambda path: path.stat().st_mtime)
         os.utime(oldest, (number, number))
-    assert len(list((tmp_path / "kept").iterdir())) == archive.MOST
+    assert len(list((tmp_path / "kept").iterdir())) == archive.LIMIT
 
 
 @pytest.mark.parametrize(
-    ("what", "says"), [("/tmp", "not a folder that"), ("nonsense", "no runs match")]
+    ("what", "says"), [("/tmp", "not an output folder of"), ("nonsense", "no runs match")]
 )
 def test_what_is_no_side_is_refused(tmp_path: Path, what: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):
-        ready(Side(what), find_device("local"), tmp_path)
+        prepare_arm(Arm(what), find_device("local"), tmp_path)

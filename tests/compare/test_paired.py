@@ -41,7 +41,7 @@ def test_a_block_is_abba_or_baab_by_the_coin_and_the_seed_gives_the_order_again(
 
 
 def test_of_more_sides_a_block_is_any_order_and_then_the_same_backwards() -> None:
-    order = paired.order(60, seed=3, sides=3)
+    order = paired.order(60, seed=3, arms=3)
     blocks = [[side for side, _ in order[i : i + 6]] for i in range(0, len(order), 6)]
     assert len(blocks) == 30
     assert all(block == block[::-1] and {*block} == {0, 1, 2} for block in blocks)
@@ -117,7 +117,7 @@ def test_what_was_planted_is_found_in_9_of_10_comparisons_of_30_launches(
 
 def test_more_launches_are_asked_for_the_less_there_is_to_tell() -> None:
     found = effect(Machine(1), 10, 1.0, 1)
-    needed = [found.launches_to_tell(share) for share in (0.5, 0.05, 0.01, 0.002)]
+    needed = [found.launches_to_detect(share) for share in (0.5, 0.05, 0.01, 0.002)]
     assert needed == sorted(needed)
     assert needed[0] == 0 < needed[-1]
     assert all(count % 2 == 0 for count in needed)
@@ -127,7 +127,7 @@ def test_the_launches_asked_for_do_tell() -> None:
     told = []
     for seed in range(60):
         found = effect(Machine(seed), 10, 1.0, seed)
-        count = 10 + found.launches_to_tell(0.02)
+        count = 10 + found.launches_to_detect(0.02)
         again = effect(Machine(1000 + seed), count, 1.0, seed)
         told.append(again.interval.high / again.value - 1 < 0.02)
     assert sum(told) > 30, "about so many: more often than not they do"

@@ -14,10 +14,10 @@ from lab.false_positives import neighbor
 from lab.false_positives import trials as tallies
 from lab.false_positives.experiment import _Log
 from lab.false_positives.trials import KINDS, Trial
-from trimtab.compare.noise_floor import Floor
+from trimtab.compare.noise_floor import NoiseFloor
 from trimtab.errors import UsageError
 
-FLOOR = Floor(
+FLOOR = NoiseFloor(
     *("local", 0.004, 1.0, (0.996, 1.004), 40, False, "net", "2026-01-31T00:00:00Z"),
     *("boot", "Linux", None, ("a", "b")),
 )

@@ -1,4 +1,4 @@
-"""What workers of a cluster do in tests: as `Shop`, and each call leaves a line in a log."""
+"""The work of cluster workers in tests: that of `FakeWork`, and each call adds a line to a log."""
 
 from __future__ import annotations
 
@@ -6,34 +6,27 @@ import os
 import time
 from pathlib import Path
 
-from tests.sweep.fakes import Shop
-from trimtab.sweep.tasks import BuildTask, Built, Measured, MeasureTask
+from tests.sweep.fakes import FakeWork
+from trimtab.sweep.builds import BuildTask, CellBuild
+from trimtab.sweep.measurements import CellRecord, MeasureTask
 
 
-def _log(what: str) -> None:
+def _log(text: str) -> None:
     with (Path(os.environ["SWEEP_SCRATCH"]) / "log").open("a") as log:
-        log.write(f"{os.getpid()} {what}\n")
+        log.write(f"{os.getpid()} {text}\n")
 
 
-def build(task: BuildTask) -> Built:
+def build_cell(task: BuildTask) -> CellBuild:
     """Takes no time."""
     _log(f"build {task.cell}")
-    return Shop(Path(os.environ["SWEEP_SCRATCH"]))._build(task)
+    return FakeWork(Path(os.environ["SWEEP_SCRATCH"])).build_cell(task)
 
 
-def measure(task: MeasureTask) -> tuple[Measured, ...]:
-    """Takes a while, in which the worker may be killed."""
-    cell = task.candidates[0].cell
+def measure_cells(task: MeasureTask) -> tuple[CellRecord, ...]:
+    """Takes long enough for the worker to be killed."""
+    cell = task.cells[0].cell
     _log(f"begin {cell}")
     time.sleep(0.4)
-    measured = Shop(Path(os.environ["SWEEP_SCRATCH"]))._measure(task)
+    records = FakeWork(Path(os.environ["SWEEP_SCRATCH"])).measure_cells(task)
     _log(f"end {cell}")
-    return measured
-
-
-class ClusterShop(Shop):
-    """A shop whose work is done elsewhere."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        self.build, self.measure, self.quiet = build, measure, ""
+    return records

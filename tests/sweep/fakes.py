@@ -1,4 +1,4 @@
-"""A workshop that builds and measures nothing, and counts what it was asked for."""
+"""Builds and measurements of a sweep that take no time, and count their calls."""
 
 from __future__ import annotations
 
@@ -6,122 +6,113 @@ import hashlib
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from tests.bench.fakes import make_header
 from trimtab.errors import BuildError, DeviceUnreachableError
 from trimtab.results.records import FileFacts, Status, Writer
-from trimtab.sweep.bundle import Bundle
-from trimtab.sweep.executor import ALL, CPU, Needs
+from trimtab.sweep.builds import BuildCache, BuildIdentity, BuildTask, CellBuild
+from trimtab.sweep.bundle import FileBundle
 from trimtab.sweep.matrix import Cell, Sweep
-from trimtab.sweep.tasks import BuildTask, Built, Candidate, Identity, Measured, MeasureTask
+from trimtab.sweep.measurements import BuiltCell, CellRecord, MeasureTask
 
 
-class Shop:
-    """`statuses`: of cells, by a word of theirs, that do not end as OK; "unreachable" is a device
-    that is not there. `broken`: words of cells that cannot be built.
+class FakeCache(BuildCache):
+    """A build cache in memory, whose tasks hold no files."""
+
+    def __init__(self) -> None:
+        self.identities: dict[Cell, BuildIdentity] = {}
+
+    def find(self, cell: Cell) -> BuildIdentity | None:
+        return self.identities.get(cell)
+
+    def task(self, cell: Cell) -> BuildTask:
+        return BuildTask(cell, None, None, "")
+
+    def store(self, cell: Cell, result: CellBuild) -> None:
+        self.identities[cell] = result.identity
+
+
+def measure_task(
+    sweep: Sweep, builds: Mapping[Cell, BuildIdentity], revisions: Mapping[str, object]
+) -> MeasureTask:
+    """`measurements.measure_task` without archived files."""
+    cells = []
+    for cell, identity in builds.items():
+        key = sweep.key(cell, *identity.hashes)
+        role = {"cell": key, "series": sweep.series(cell), "configuration": cell.configuration}
+        cells.append(BuiltCell(cell, identity, FileBundle("archived", []), role))
+    return MeasureTask(cells[0].cell.device, tuple(cells), sweep.protocol.settings, "")
+
+
+class FakeWork:
+    """Stands for `build_cell` and `measure_cells`.
+
+    `statuses` maps a word of a cell's configuration to the status that its run ends with;
+    "unreachable" makes its device unreachable. `broken` holds words of cells that fail to build.
     """
 
     def __init__(self, folder: Path, statuses: Mapping[str, str] | None = None) -> None:
         self._folder = folder
         self.statuses, self.broken = dict(statuses or {}), set[str]()
+        self.cache = FakeCache()
         self.built: list[Cell] = []
         self.measured: list[tuple[Cell, ...]] = []
-        self.most_at_once: Counter[str] = Counter()
-        self._now: Counter[str] = Counter()
+        self.max_concurrent: Counter[str] = Counter()
+        self.builds_during_local = 0
+        self._running: Counter[str] = Counter()
         self._lock = threading.Lock()
-        self._kept: dict[Cell, Identity] = {}
-        self.build: Callable[[BuildTask], Built] = self._build
-        self.measure: Callable[[MeasureTask], tuple[Measured, ...]] = self._measure
-        self.quiet = "local"
 
-    def identity(self, cell: Cell) -> Identity | None:
-        return self._kept.get(cell)
-
-    def build_task(self, cell: Cell) -> BuildTask:
-        return BuildTask(cell, None, None, "")
-
-    def keep(self, cell: Cell, built: Built) -> None:
-        self._kept[cell] = built.identity
-
-    def measure_task(self, sweep: Sweep, cells: Mapping[Cell, Identity]) -> MeasureTask:
-        candidates = []
-        for cell, made in cells.items():
-            key = sweep.key(cell, made.binary_sha256, made.model_sha256)
-            role = {"cell": key, "series": sweep.series(cell), "configuration": cell.configuration}
-            candidates.append(Candidate(cell, made, Bundle("kept", []), role))
-        device = candidates[0].cell.device
-        return MeasureTask(device, tuple(candidates), sweep.protocol.settings, "")
-
-    def needs(self, device: str) -> Needs:
-        return {device: 1, CPU: ALL} if device == self.quiet else {device: 1}
-
-    def takes_turns(self, device: str) -> bool:
-        return device == "local"
-
-    def _build(self, task: BuildTask) -> Built:
-        with self._busy("build"):
+    def build_cell(self, task: BuildTask) -> CellBuild:
+        with self._running_as("build"):
             self.built.append(task.cell)
-            if self._of(task.cell, {word: word for word in self.broken}):
+            if self._match(task.cell, {word: word for word in self.broken}):
                 raise BuildError("the compiler refuses", hint="look into the log")
             digest = hashlib.sha256(str(task.cell).encode()).hexdigest()
-            return Built(Identity(digest, digest, 1.0), Bundle("kept", []))
+            return CellBuild(BuildIdentity(digest, digest, 1.0), FileBundle("archived", []))
 
-    def _measure(self, task: MeasureTask) -> tuple[Measured, ...]:
-        cells = tuple(candidate.cell for candidate in task.candidates)
-        with self._busy(task.device):
+    def measure_cells(self, task: MeasureTask) -> tuple[CellRecord, ...]:
+        cells = tuple(built.cell for built in task.cells)
+        with self._running_as(task.device):
             self.measured.append(cells)
-            statuses = [self._of(cell, self.statuses) or "OK" for cell in cells]
+            statuses = [self._match(cell, self.statuses) or "OK" for cell in cells]
             if "unreachable" in statuses:
                 raise DeviceUnreachableError("nothing answers", where=task.device)
             if any(status != "OK" for status in statuses):
                 statuses = ["SKIPPED" if status == "OK" else status for status in statuses]
-            return tuple(
-                self._record(candidate, status)
-                for candidate, status in zip(task.candidates, statuses, strict=True)
-            )
+            pairs = zip(task.cells, statuses, strict=True)
+            return tuple(self._record(built, status) for built, status in pairs)
 
-    def _record(self, candidate: Candidate, status: str) -> Measured:
-        made, header = candidate.identity, make_header()
+    def _record(self, built: BuiltCell, status: str) -> CellRecord:
+        header = make_header()
         facts = {
-            "model": FileFacts("net.ttm", 5, made.model_sha256),
-            "binary": FileFacts("trimtab-run", 1000, made.binary_sha256),
-            "device": {"name": candidate.cell.device},
-            "protocol": {"threads": 1, "sweep": dict(candidate.role)},
+            "model": FileFacts("net.ttm", 5, built.identity.model_sha256),
+            "binary": FileFacts("trimtab-run", 1000, built.identity.binary_sha256),
+            "device": {"name": built.cell.device},
+            "protocol": {"threads": 1, "sweep": dict(built.role)},
         }
         with Writer(self._folder / "scratch", type(header)(**{**vars(header), **facts})) as writer:
             writer.event({"event": "run", "i": 0, "ns": 1000, "instructions": None})
-            writer.end(Status(status), "" if status == "OK" else "as it was told")
-        return Measured(writer.path.name, writer.path.read_bytes())
+            writer.end(Status(status), "" if status == "OK" else "as the test says")
+        return CellRecord(writer.path.name, writer.path.read_bytes())
 
-    def _of(self, cell: Cell, words: Mapping[str, str]) -> str:
+    def _match(self, cell: Cell, words: Mapping[str, str]) -> str:
         values = {str(value) for value in cell.configuration.values()}
         return next((words[word] for word in words if word in values), "")
 
-    def _busy(self, what: str) -> _Busy:
-        return _Busy(self, what)
-
-    def enter(self, what: str) -> None:
+    @contextmanager
+    def _running_as(self, resource: str) -> Iterator[None]:
         with self._lock:
-            self._now[what] += 1
-            self.most_at_once[what] = max(self.most_at_once[what], self._now[what])
-            if what == self.quiet:
-                beside = [name for name, n in self._now.items() if n and name in ("build",)]
-                self.most_at_once["beside the quiet one"] += len(beside)
+            self._running[resource] += 1
+            count = self._running[resource]
+            self.max_concurrent[resource] = max(self.max_concurrent[resource], count)
+            if resource == "local":
+                self.builds_during_local += self._running["build"]
         time.sleep(0.01)
-
-    def leave(self, what: str) -> None:
-        with self._lock:
-            self._now[what] -= 1
-
-
-class _Busy:
-    def __init__(self, shop: Shop, what: str) -> None:
-        self._shop, self._what = shop, what
-
-    def __enter__(self) -> None:
-        self._shop.enter(self._what)
-
-    def __exit__(self, *exc_info: object) -> None:
-        self._shop.leave(self._what)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running[resource] -= 1

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from trimtab.sweep.bundle import Bundle
-from trimtab.sweep.executor import ALL, CPU, Local
+from trimtab.sweep.bundle import FileBundle
+from trimtab.sweep.executor import ALL, CPU, LocalExecutor
 
 
 def test_work_waits_for_what_it_needs_and_what_can_overtakes_it() -> None:
@@ -21,7 +21,7 @@ def test_work_waits_for_what_it_needs_and_what_can_overtakes_it() -> None:
         gate.wait(10)
         return name
 
-    with Local(2) as executor:
+    with LocalExecutor(2) as executor:
         busy = executor.submit(work, "first", {"board": 1})
         behind = executor.submit(work, "second", {"board": 1})
         beside = executor.submit(work, "elsewhere", {"other board": 1})
@@ -46,7 +46,7 @@ def test_what_needs_all_cpus_has_them_alone() -> None:
             at_once[0] -= 1
         return seen if is_alone else 0
 
-    with Local(3) as executor:
+    with LocalExecutor(3) as executor:
         loud = [executor.submit(work, False, {CPU: 1}) for _ in range(6)]
         alone = [executor.submit(work, True, {CPU: ALL, "local": 1}) for _ in range(3)]
         assert [future.result(10) for future in alone] == [1, 1, 1]
@@ -58,7 +58,7 @@ def test_what_work_raises_is_its_reader_s_and_gives_back_what_it_had() -> None:
     def fails(task: str) -> None:
         raise ValueError(task)
 
-    with Local(1) as executor:
+    with LocalExecutor(1) as executor:
         futures = [executor.submit(fails, name, {CPU: 1}) for name in "ab"]
         for future, name in zip(futures, "ab", strict=True):
             with pytest.raises(ValueError, match=name):
@@ -67,7 +67,7 @@ def test_what_work_raises_is_its_reader_s_and_gives_back_what_it_had() -> None:
 
 def test_the_end_forgets_what_has_not_begun() -> None:
     gate = threading.Event()
-    with Local(1) as executor:
+    with LocalExecutor(1) as executor:
         busy = executor.submit(lambda _: gate.wait(10), None, {CPU: 1})
         waiting = executor.submit(lambda _: None, None, {CPU: 1})
         threading.Timer(0.05, gate.set).start()
@@ -81,7 +81,7 @@ def test_a_bundle_takes_its_files_and_rights_to_another_process(tmp_path: Path) 
     (folder / "run").write_bytes(b"\x7fELF")
     (folder / "run").chmod(0o755)
     (folder / "net.ttm").write_bytes(b"weights")
-    bundle = Bundle.of_folder(folder)
+    bundle = FileBundle.of_folder(folder)
     assert bundle.into(tmp_path / "here") == folder, "it is there already"
     traveled = pickle.loads(pickle.dumps(bundle))
     (folder / "run").unlink()

@@ -11,14 +11,14 @@ import pytest
 from tests.bench.fakes import make_golden, make_subject
 from tests.compare.test_ab import JITTER
 from trimtab.bench import archive, protocol
-from trimtab.bench.jobs import Job, Settings, Turn
+from trimtab.bench.jobs import Job, ScheduledLaunch, Settings
 from trimtab.devices import find_device
 from trimtab.errors import UsageError
 from trimtab.pipeline.stores import sweep_store
 from trimtab.results import index
 from trimtab.sweep import cell_log, history
 from trimtab.sweep import regressions as workflow
-from trimtab.sweep.cell_log import Seen
+from trimtab.sweep.cell_log import LoggedCell
 from trimtab.sweep.history import Series
 
 QUICK = Settings(launches=1, warmup=0, runs=4, min_time_ms=0, timeout_s=20)
@@ -35,7 +35,7 @@ def commit(tmp_path: Path, number: int, factor: float = 1.0, *, is_changed: bool
     folder = tmp_path / f"commit{number}"
     folder.mkdir(exist_ok=True)
     subject = make_subject(folder, JITTER.format(factor=factor))
-    subject = archive.keep(subject, make_golden(), sweep_store())
+    subject = archive.store(subject, make_golden(), sweep_store())
     revision: dict[str, Any] = {
         "commit": f"{number:x}" * 40,
         "time": f"2026-01-{number + 1:02}T00:00:00+00:00",
@@ -45,7 +45,7 @@ def commit(tmp_path: Path, number: int, factor: float = 1.0, *, is_changed: bool
     revisions = {"project": revision, "trimtab": None}
     configuration = {"model": "net", "device": "local"}
     key = f"cell that takes {factor}"
-    cells = [Seen(key, "one", configuration)]
+    cells = [LoggedCell(key, "one", configuration)]
     cell_log.write("mine", revisions, cells, tmp_path / "results")
     if key in {entry.cell for entry in index.entries(tmp_path / "results")}:
         return  # as a sweep does
@@ -53,7 +53,9 @@ def commit(tmp_path: Path, number: int, factor: float = 1.0, *, is_changed: bool
     with find_device("local").open() as device:
         job = Job(subject, make_golden(), QUICK, {"sweep": role})
         info = device.describe()
-        (outcome,) = protocol.measure_all(device, info, [job], [[Turn(0)]], tmp_path / "results")
+        (outcome,) = protocol.measure_all(
+            device, info, [job], [[ScheduledLaunch(0)]], tmp_path / "results"
+        )
     assert outcome.error is None
 
 
@@ -141,15 +143,17 @@ def test_bytes_are_worse_by_one(tmp_path: Path) -> None:
     assert "worse" in workflow.table([binary, model]).text()
 
 
-def test_what_is_kept_no_more_is_not_told_and_not_called_good(tmp_path: Path) -> None:
+def test_a_binary_that_is_no_longer_archived_is_not_checked_and_not_called_good(
+    tmp_path: Path,
+) -> None:
     commit(tmp_path, 0, 1.0)
     commit(tmp_path, 1, 1.2)
     archive.trim(sweep_store(), 1)
     series = [figure(found(tmp_path), "latency_ns")]
     (checked,) = workflow.check(series, tmp_path / "results", launches=10)
     assert checked.ratio is None
-    assert "kept no more" in checked.note
-    assert "not told" in workflow.table([checked]).text()
+    assert "no longer archived" in checked.note
+    assert "not checked" in workflow.table([checked]).text()
 
 
 def test_one_commit_alone_passes_and_an_unknown_one_is_said(tmp_path: Path) -> None:

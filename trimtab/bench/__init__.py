@@ -1,1 +1,1 @@
-"""Measuring a built binary on a device: protocol, statistics, results and their index."""
+"""Measures a built binary on a device: schedule, runner protocol, output check, and records."""

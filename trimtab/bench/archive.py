@@ -1,8 +1,9 @@
-"""What was measured, kept to be measured again: binary, model, and what it must compute.
+"""The archive of measured binaries, which makes a run repeatable.
 
-A record names a binary and a model by their hashes; after the next build nobody has those bytes any
-more. The newest few are kept in a folder each. Files are links to the measured ones where the file
-system allows it, as those are never changed but replaced.
+A record holds only hashes of the binary and the model, and the next build replaces both files. A
+store therefore archives the newest ones, in one folder per binary: the binary, the model, and the
+expected output. Archived files are hard links where the file system allows them: builds replace
+files and never modify them.
 """
 
 from __future__ import annotations
@@ -24,24 +25,25 @@ from trimtab.errors import ResultError
 from trimtab.results.footprint import Footprint
 from trimtab.results.records import Record
 
-MOST = 30  # folders: a comparison leaves two
+LIMIT = 30  # folders; a comparison adds two
 _FACTS, _ARRAYS = "subject.json", "golden.npz"
 
 
-def keep(subject: Subject, expected: Golden, store: Path, most: int = MOST) -> Subject:
-    """The subject with its files in `store`; what has been there longest goes, beyond `most`.
+def store(subject: Subject, expected: Golden, folder: Path, limit: int = LIMIT) -> Subject:
+    """Archives a subject in the store `folder`, and returns it with the archived files.
 
-    Raises ResultError when the store cannot be written or the files not be read.
+    Removes the oldest entries beyond `limit`. Raises ResultError if the store cannot be written or
+    the files cannot be read.
     """
-    with files.access(store, error=ResultError, hint="free some space: the store is in the cache"):
-        folder = folder_of(files.sha256(subject.binary), files.sha256(subject.model), store)
-        kept = replace(
-            subject, binary=folder / subject.binary.name, model=folder / subject.model.name
+    with files.access(folder, error=ResultError, hint="free some space: the store is in the cache"):
+        entry = folder_of(files.sha256(subject.binary), files.sha256(subject.model), folder)
+        archived = replace(
+            subject, binary=entry / subject.binary.name, model=entry / subject.model.name
         )
-        if folder.is_dir():
-            os.utime(folder)
-            return kept
-        with files.replacing_folder(folder, error=ResultError) as fresh:
+        if entry.is_dir():
+            os.utime(entry)
+            return archived
+        with files.replacing_folder(entry, error=ResultError) as fresh:
             for path in (subject.binary, subject.model):
                 _link(path, fresh / path.name)
             arrays: dict[str, Any] = {f"in{i}": array for i, array in enumerate(expected.inputs)}
@@ -56,34 +58,38 @@ def keep(subject: Subject, expected: Golden, store: Path, most: int = MOST) -> S
                     "oracle": expected.oracle,
                     "tolerance": expected.tolerance,
                     "precision": expected.precision,
-                    "steps": list(expected.steps),
+                    "scales": list(expected.scales),
                 },
             }
             files.write_text(fresh / _FACTS, json.dumps(facts), error=ResultError)
-        trim(store, most)
-    return kept
+        trim(folder, limit)
+    return archived
 
 
-def trim(store: Path, most: int) -> None:
-    """Removes what has been there longest, beyond `most`."""
-    if store.is_dir():
-        for old in sorted(_folders(store), key=lambda path: path.stat().st_mtime)[:-most]:
+def trim(folder: Path, limit: int) -> None:
+    """Removes the oldest entries of a store beyond `limit`."""
+    if folder.is_dir():
+        for old in sorted(_entries(folder), key=lambda path: path.stat().st_mtime)[:-limit]:
             shutil.rmtree(old, ignore_errors=True)
 
 
 def of_run(record: Record, store: Path) -> tuple[Subject, Golden]:
-    """What a run measured. Raises ResultError when it is kept no more, or not intact."""
+    """The subject of a run and its expected output. Raises ResultError if they are damaged or
+    missing.
+    """
     return read(record.header.binary.sha256, record.header.model.sha256, store)
 
 
 def read(binary_sha256: str, model_sha256: str, store: Path) -> tuple[Subject, Golden]:
-    """What is kept under the hashes of a binary and a model; errors as `of_run`."""
+    """The archived subject with these hashes and its expected output; errors as in `of_run`."""
     folder = folder_of(binary_sha256, model_sha256, store)
     try:
         facts: dict[str, Any] = json.loads((folder / _FACTS).read_text(encoding="utf-8"))
         about = facts.pop("golden")
+        if "steps" in about:  # the key in archives of earlier versions
+            about["scales"] = about.pop("steps")
         facts["binary"], facts["model"] = folder / facts["binary"], folder / facts["model"]
-        facts["shipped"] = tuple(Footprint(**way) for way in facts["shipped"])
+        facts["shipped"] = tuple(Footprint(**values) for values in facts["shipped"])
         for key, kind in (("accuracy", Accuracy), ("search", Search)):
             facts[key] = kind.of(facts[key]) if facts[key] else None
         subject = Subject(**facts)
@@ -94,22 +100,22 @@ def read(binary_sha256: str, model_sha256: str, store: Path) -> tuple[Subject, G
                 arrays[f"other{i}"] for i in range(sum(n.startswith("other") for n in arrays))
             ]
         golden = Golden(inputs, outputs, **about, others=others)
-        found = (files.sha256(subject.binary), files.sha256(subject.model))
+        hashes = (files.sha256(subject.binary), files.sha256(subject.model))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ResultError(
-            "the binary that was measured is kept no more",
+            "the measured binary is no longer archived",
             where=str(folder),
-            hint=f"the newest {MOST} are; build it again and name the model or the folder instead",
+            hint=f"the archive holds the newest {LIMIT}; build again, and name the model instead",
         ) from error
-    if found != (binary_sha256, model_sha256):
+    if hashes != (binary_sha256, model_sha256):
         raise ResultError(
-            "the kept binary or model is damaged", where=str(folder), hint="remove it"
+            "the archived binary or model is damaged", where=str(folder), hint="remove it"
         )
     return subject, golden
 
 
 def folder_of(binary_sha256: str, model_sha256: str, store: Path) -> Path:
-    """Where a binary and a model are kept, if they are."""
+    """The folder that archives a binary and a model, whether it exists or not."""
     return store / f"{binary_sha256[:20]}-{model_sha256[:20]}"
 
 
@@ -120,5 +126,5 @@ def _link(path: Path, to: Path) -> None:
         shutil.copy2(path, to)
 
 
-def _folders(store: Path) -> list[Path]:
-    return [path for path in store.iterdir() if path.is_dir() and not path.name.startswith(".")]
+def _entries(folder: Path) -> list[Path]:
+    return [path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(".")]

@@ -1,9 +1,8 @@
-"""Hardware events: what the runner is asked to count, and what the counts say.
+"""The hardware events that the runner counts on a device.
 
-A PMU counts few events at a time, so the kernel lets groups of them take turns, and says for how
-long each was counted (perf_event_open(2), `time_enabled` and `time_running`). The runner prints
-that as it is; here it is scaled, over all samples together: of an operator that is shorter than a
-turn, one sample alone may have counted nothing.
+A PMU counts only a few events at a time, so the kernel multiplexes groups of them
+(perf_event_open(2), `time_enabled` and `time_running`). The runner prints raw counts;
+`trimtab.results.counters` scales them.
 """
 
 from __future__ import annotations
@@ -19,29 +18,30 @@ from trimtab.errors import UsageError
 from trimtab.results.records import Event
 
 # linux/perf_event.h: PERF_TYPE_HARDWARE, PERF_TYPE_HW_CACHE (cache | operation << 8 | result << 16)
-# and PERF_TYPE_RAW. Groups are made in this order; what is set in proportion stands together.
+# and PERF_TYPE_RAW. Groups form in this order, so events of one ratio stand together.
 _GENERIC = {
     "cycles": "0:0",
     "instructions": "0:1",
     "stalled_cycles": "0:8",  # PERF_COUNT_HW_STALLED_CYCLES_BACKEND
 }
-_REST = {
+_SECONDARY = {
     "branch_misses": "0:5",
-    "tlb_misses": "3:10003",  # of reads of data
+    "tlb_misses": "3:10003",  # data reads
     "l1d_misses": "3:10000",
 }
-# On Arm the generic event of cache misses counts those of the first level (arm_pmuv3.c), and the
-# last level's own event is new; the second level's is L2D_CACHE_REFILL of the Arm Architecture
-# Reference Manual, D11.11 (in many of these chips there is no third level).
+# On Arm the generic event of cache misses counts those of the first level (arm_pmuv3.c), and only
+# recent cores have an event for the last level. L2D_CACHE_REFILL counts those of the second level
+# (Arm Architecture Reference Manual, D11.11); many of these chips have no third level.
 _LAST_LEVEL = {"last_level_misses": "0:3"}
 _ARM = {"last_level_misses": "4:17", "last_level_read_misses": "3:10002"}
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What a launch counts. `events`: `TYPE:CONFIG` for the runner, by name. `line_bytes` of the
-    last level of cache, and the bandwidth that the runner's threads share: of the device's core,
-    None where no file knows it.
+class CounterRequest:
+    """The events to count in a launch: `TYPE:CONFIG` for the runner, by name.
+
+    `line_bytes` of the last-level cache and the memory bandwidth for the runner's threads come from
+    the device's core; None if no core file has them.
     """
 
     events: Mapping[str, str]
@@ -50,11 +50,11 @@ class Wanted:
 
     @property
     def argument(self) -> str:
-        """The runner's `--counters`."""
+        """The value of the runner's `--counters`."""
         return ",".join(self.events.values())
 
     def event(self) -> Event:
-        """The record's line that gives the runner's lists their names."""
+        """The record's event that names the entries of the runner's lists."""
         return {
             "event": "counters",
             "names": list(self.events),
@@ -64,18 +64,18 @@ class Wanted:
         }
 
 
-def wanted(info: DeviceInfo, threads: int) -> Wanted:
-    """What to count on a device."""
+def request(info: DeviceInfo, threads: int) -> CounterRequest:
+    """The events to count on a device."""
     is_arm = info.machine.startswith(("aarch64", "arm"))
-    events = {**_GENERIC, **(_ARM if is_arm else _LAST_LEVEL), **_REST}
+    events = {**_GENERIC, **(_ARM if is_arm else _LAST_LEVEL), **_SECONDARY}
     core = _core(info)
     if core is None:
-        return Wanted(events, None, None)
+        return CounterRequest(events, None, None)
     bandwidth = None
     if core.memory is not None:
-        own = core.memory.core_gb_per_s if threads == 1 else None
-        bandwidth = own or core.memory.gb_per_s
-    return Wanted(events, (core.l3 or core.l2).line_bytes, bandwidth)
+        single = core.memory.core_gb_per_s if threads == 1 else None
+        bandwidth = single or core.memory.gb_per_s
+    return CounterRequest(events, (core.l3 or core.l2).line_bytes, bandwidth)
 
 
 def _core(info: DeviceInfo) -> Core | None:

@@ -1,8 +1,8 @@
-"""Executed instructions that were counted from outside, put into the runner's events.
+"""Merges the emulator's instruction counts into the runner's events.
 
-Under user-mode emulation the runner cannot count for itself; the emulator's plug-in notes the count
-at each of the runner's markers. A phase's count is the difference of the two marks around it, which
-includes the few instructions of the marker call itself.
+Under user-mode emulation the runner cannot count instructions. A plug-in of the emulator notes the
+count at each of the runner's markers. The count of a phase is the difference of the two marks
+around it, and includes the few instructions of the marker call.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from trimtab.devices.protocol import Mark
 from trimtab.errors import RunnerError
 from trimtab.results.records import Event
 
-# A phase begins with its number and ends with the next one.
+# Each phase begins with its number, and ends with the following number.
 _LOAD, _RUN, _OP, _VERIFY = 1, 3, 5, 7
 _PHASES = {
     "load": _LOAD,
@@ -26,8 +26,9 @@ _PHASES = {
 
 
 def merge(events: Sequence[Event], marks: Sequence[Mark]) -> tuple[Event, ...]:
-    """`events` with the counts that the runner left null; as they are when nobody made marks.
-    RunnerError when marks are missing.
+    """`events` with counts in place of null; unchanged if there are no marks.
+
+    Raises RunnerError if a mark is missing.
     """
     if not marks:
         return tuple(events)
@@ -41,7 +42,7 @@ def merge(events: Sequence[Event], marks: Sequence[Mark]) -> tuple[Event, ...]:
 
 
 def _spans(marks: Sequence[Mark], begin: int) -> Iterator[int]:
-    """The instructions of each span from phase `begin` to `begin` + 1, in order."""
+    """The instructions of each span from mark `begin` to mark `begin` + 1, in order."""
     start = None
     for mark in marks:
         if mark.phase == begin:
@@ -56,6 +57,6 @@ def _next(spans: Iterator[int], kind: str) -> int:
         return next(spans)
     except StopIteration:
         raise RunnerError(
-            f"the emulator saw no markers for an event {kind!r}",
-            hint="the runner and trimtab are of different versions: build again",
+            f"the emulator reported no marks for the event {kind!r}",
+            hint="runner and trimtab have different versions: build again",
         ) from None

@@ -1,8 +1,7 @@
-"""Joules per inference: a launch of its own, between samples of what the device tells of energy.
+"""Measures energy in a separate launch, while the device's energy sources are sampled.
 
-It is apart from the launches that are timed, because sampling takes time itself. Before it the
-device is sampled while it does nothing: its power then, over the time of the launch, is what the
-board takes anyway.
+The launch is not one of those that are timed, since sampling costs time. The device is sampled idle
+before it: idle power times the launch's duration is the energy that the board needs anyway.
 """
 
 from __future__ import annotations
@@ -19,16 +18,16 @@ _PAUSE_S = 0.2
 
 
 def measure(device: Device, command: runner.Command, timeout_s: float) -> Event:
-    """The record's event `energy`; raises the DeviceError of a launch that fails."""
-    rest = energy.sampling(["sleep", str(SPAN_S)], sysfs=device.sysfs, pause_s=_PAUSE_S)
-    idle, _ = energy.parse(device.run(rest, timeout_s=timeout_s).stderr)
+    """The record's event `energy`. Raises the DeviceError of a failed launch."""
+    sleep = energy.sampling(["sleep", str(SPAN_S)], sysfs=device.sysfs, pause_s=_PAUSE_S)
+    idle, _ = energy.parse(device.run(sleep, timeout_s=timeout_s).stderr)
     if not idle:
         return {"event": "energy", "inferences": 0, "idle": [], "busy": []}
     longer = dataclasses.replace(command, warmup=0, runs=1, min_time_ms=SPAN_S * 1000)
     argv = energy.sampling(longer.argv(), sysfs=device.sysfs, pause_s=_PAUSE_S)
     result = device.run(argv, timeout_s=timeout_s)
-    busy, said = energy.parse(result.stderr)
-    launch = runner.interpret(dataclasses.replace(result, stderr=said))
+    busy, stderr = energy.parse(result.stderr)
+    launch = runner.interpret(dataclasses.replace(result, stderr=stderr))
     if launch.error is not None:
         raise launch.error
     inferences = sum(event["event"] in ("first", "run") for event in launch.events)

@@ -1,7 +1,6 @@
-"""The golden output: what a configuration must compute before it may have a latency.
+"""The golden output: the values that a binary must compute before its latency counts.
 
-The expected values come from an independent implementation that runs the source model; they never
-come from trimtab.
+They come from an independent implementation that runs the source model, never from trimtab.
 """
 
 from __future__ import annotations
@@ -21,40 +20,42 @@ Array = NDArray[Any]
 
 TOLERANCE = 1e-4
 
-# Of a network that computes in f16, or stores weights in it: a rounding is 2^-11 = 0.0005 of a
-# value, and those of layers do not depend on each other. 50 layers with three roundings each that
-# count (input, sum, output) give sqrt(150) * 0.0005 = 0.006 of the values' size; the cosine then is
-# 1 - 0.006^2 / 2 = 0.99998. Roundings of what is a small difference of large numbers are relative
-# to those.
+# For networks that compute in f16, or store weights in it. One rounding error is 2^-11 = 0.0005 of
+# a value, and those of different layers are independent. 50 layers with three relevant roundings
+# each (input, sum, output) accumulate sqrt(150) * 0.0005 = 0.006 of the values' size, which gives a
+# cosine of 1 - 0.006^2 / 2 = 0.99998. Where values cancel, errors are relative to the operands.
 HALF_TOLERANCE, HALF_COSINE = 1e-2, 0.9999
 
-# An element that is small beside others of its output is the difference of large sums and has the
-# rounding error of those: they count with this share.
+# A small element of an output with large ones is the difference of large sums, and has their
+# rounding error. The largest element therefore enters the tolerance with this share.
 SHARE_OF_LARGEST = 0.01
 
-# Of quantized networks: how far an element may be off, and how many may be.
-MOST_STEPS = 2
-SHARE_OFF = 0.01
+# For quantized networks: the largest error of an element, in quantization steps, and the largest
+# share of elements that may have an error.
+MAX_STEPS = 2
+MAX_SHARE = 0.01
 
 
 @dataclass(frozen=True)
 class Golden:
-    """Inputs of a network and the outputs that they must give, both in model order.
+    """Inputs of a network and the outputs that they must produce, both in model order.
 
-    `inputs`, `outputs`: arrays in the source model's layout (NCHW) and dtype. `oracle`: what made
-    the outputs, with its version: "onnxruntime 1.31.1 (optimizations off)". `tolerance`:
-    |actual - expected| <= tolerance * (1 + |expected| + max|expected| / 100), element by element;
-    the maximum is over the output's finite elements. In `precision` f16 it is |actual - expected|
-    <= tolerance * max|expected|, and the cosine of both is at least HALF_COSINE.
+    `inputs` and `outputs` are in the source model's layout (NCHW) and dtype. `oracle` names the
+    engine that computed the outputs, such as "onnxruntime 1.31.1 (optimizations off)". The
+    `tolerance` is element-wise:
+    |actual - expected| <= tolerance * (1 + |expected| + max|expected| / 100), where the maximum is
+    over the output's finite elements. In `precision` f16 it is
+    |actual - expected| <= tolerance * max|expected|, and the cosine similarity must reach
+    HALF_COSINE.
 
-    `steps`: of each output of a quantized network, what one step of the integers is worth that it
-    was made of last; 0 of others, or empty. Where sums of real numbers are rounded to integers,
-    engines that add in another order differ by a step at times: one element of a hundred may, by
-    `MOST_STEPS` at most.
+    `scales` hold, for each output of a quantized network, the scale of the last quantized values
+    that it depends on; 0 for other outputs, or empty. Engines that add float32 values in another
+    order round to a neighboring int8 value at times, so one element of a hundred may be off by up
+    to `MAX_STEPS` steps.
 
-    `others`: outputs of a quantized network by the other way to compute its definition, or empty:
-    layers make more of one rounding, so that both ways may differ in more elements than that. An
-    element is compared with the nearer of both.
+    `others` are the outputs of a quantized network in its other form (int8 or QDQ), or empty. Later
+    layers amplify a single rounding difference, so the two forms may differ in more elements than
+    allowed. Each element is compared with the nearer of both values.
     """
 
     inputs: Sequence[Array]
@@ -63,16 +64,16 @@ class Golden:
     oracle: str
     tolerance: float = TOLERANCE
     precision: str = "f32"
-    steps: Sequence[float] = ()
+    scales: Sequence[float] = ()
     others: Sequence[Array] = ()
 
     def within(self, precision: str) -> Golden:
-        """The same for a program that computes, or stores weights, in `precision`."""
+        """The golden output with the tolerance of `precision`, for compute or for weights."""
         tolerance = HALF_TOLERANCE if precision == "f16" else TOLERANCE
         return replace(self, precision=precision, tolerance=tolerance)
 
     def write_inputs(self, directory: Path) -> list[Path]:
-        """Write the inputs as the runner reads them: raw, little-endian, one file each."""
+        """Writes each input as the runner reads it: one raw little-endian file."""
         paths = []
         for index, array in enumerate(self.inputs):
             path = directory / f"in{index}.bin"
@@ -83,11 +84,11 @@ class Golden:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far one output is from the expected one.
+    """The difference between one output and its expected values.
 
-    `max_error` is the largest |actual - expected| / (1 + |expected| + max|expected| / 100), or of
-    f16 / max|expected|, at flat index `at`; infinite where one side is not finite. `cosine`: of the
-    angle between them.
+    `max_error` is the largest |actual - expected| / (1 + |expected| + max|expected| / 100), in f16
+    the largest |actual - expected| / max|expected|, at flat index `at`; infinite if only one value
+    is finite. `cosine` is the cosine similarity.
     """
 
     name: str
@@ -99,13 +100,13 @@ class Agreement:
 
 
 def check(golden: Golden, index: int, raw: bytes) -> Agreement:
-    """Compare output `index` as the runner wrote it; raises WrongOutputError."""
+    """Compares output `index` as the runner wrote it. Raises WrongOutputError."""
     expected = golden.outputs[index]
     name = golden.output_names[index]
     little = expected.dtype.newbyteorder("<")
     if len(raw) != expected.size * little.itemsize:
         raise WrongOutputError(
-            f"{len(raw)} bytes were computed, {expected.size * little.itemsize} are expected "
+            f"the output has {len(raw)} bytes instead of {expected.size * little.itemsize} "
             f"({expected.dtype}{list(expected.shape)})",
             where=f"output {name}",
             hint="the binary computes another network: build it again from this model",
@@ -118,27 +119,27 @@ def check(golden: Golden, index: int, raw: bytes) -> Agreement:
     agreement = _compare(name, actual, expected, half)
     if half and agreement.cosine < HALF_COSINE:
         raise WrongOutputError(
-            f"its cosine with what {golden.oracle} says is {agreement.cosine:.6f}, at least "
-            f"{HALF_COSINE} is asked of f16",
+            f"the cosine similarity to {golden.oracle} is {agreement.cosine:.6f}, f16 must reach "
+            f"{HALF_COSINE}",
             where=f"output {name}",
             hint="compute this network in f32: leave out --precision",
         )
     if not agreement.max_error <= golden.tolerance and not _within_steps(
-        golden.steps[index] if golden.steps else 0.0, golden.tolerance, actual, expected
+        golden.scales[index] if golden.scales else 0.0, golden.tolerance, actual, expected
     ):
         raise WrongOutputError(
-            f"element {agreement.at} is {agreement.actual:.8g}, {golden.oracle} says "
+            f"element {agreement.at} is {agreement.actual:.8g}, {golden.oracle} computes "
             f"{agreement.expected:.8g}; the largest error is {agreement.max_error:.3g}, "
-            f"{golden.tolerance:g} is allowed",
+            f"the tolerance {golden.tolerance:g}",
             where=f"output {name}",
-            hint="no latency is reported for a wrong result; find the operator with "
-            "`./inv test --device`, or force TRIMTAB_ISA=portable to tell kernels from the rest",
+            hint="a wrong result gets no latency; find the operator with `./inv test --device`, or "
+            "set TRIMTAB_ISA=portable to see whether a kernel is the cause",
         )
     return agreement
 
 
 def _nearer(actual: Array, one: Array, other: Array) -> Array:
-    """Of each element the value that `actual` is nearer to; `one` where it is as near."""
+    """Element-wise the expected value nearer to `actual`; `one` in a tie."""
     a, b, c = (array.astype(np.float64) for array in (actual, one, other))
     with np.errstate(invalid="ignore"):
         return np.where((a == c) | (np.abs(a - c) < np.abs(a - b)), other, one)
@@ -154,7 +155,7 @@ def _compare(name: str, actual: Array, expected: Array, half: bool = False) -> A
         cosine = float(a @ e / lengths) if np.isfinite(lengths) and lengths else 1.0
     same = (a == e) | (
         np.isnan(a) & np.isnan(e)
-    )  # equal infinities are right, their difference is nan
+    )  # equal infinities agree, although their difference is nan
     error = np.where(same, 0.0, np.where(np.isfinite(error), error, np.inf))
     at = int(np.argmax(error)) if error.size else 0
     if not error.size:
@@ -162,39 +163,39 @@ def _compare(name: str, actual: Array, expected: Array, half: bool = False) -> A
     return Agreement(name, float(error[at]), at, float(a[at]), float(e[at]), cosine)
 
 
-def _within_steps(step: float, tolerance: float, actual: Array, expected: Array) -> bool:
-    """Whether few elements are off, by few steps; never of an output that is not quantized."""
-    if not step:
+def _within_steps(scale: float, tolerance: float, actual: Array, expected: Array) -> bool:
+    """Whether few elements are off, by few steps of `scale`; False without a scale."""
+    if not scale:
         return False
-    off = np.abs(actual.astype(np.float64) - expected.astype(np.float64))
+    error = np.abs(actual.astype(np.float64) - expected.astype(np.float64))
     rounding = tolerance * (1 + np.abs(expected.astype(np.float64)))
-    count = int(np.count_nonzero(~(off <= rounding)))
-    few = count <= max(1, int(SHARE_OFF * expected.size))
-    return few and bool(np.all(off <= MOST_STEPS * step + rounding))
+    count = int(np.count_nonzero(~(error <= rounding)))
+    few = count <= max(1, int(MAX_SHARE * expected.size))
+    return few and bool(np.all(error <= MAX_STEPS * scale + rounding))
 
 
-def last_steps(
+def output_scales(
     outputs: Iterable[str], operators: Iterable[tuple[Iterable[str], Iterable[str], float]]
 ) -> list[float]:
-    """`steps` of a network: for each output the largest of what `operators` say that it is made of,
-    looking back from it no further than to the first that says something.
+    """`Golden.scales` of a network.
 
-    `operators`: operands, results, and what a step of the integers is worth that it reads as real
-    numbers; 0 of one that does no such thing.
+    `operators` are (inputs, outputs, scale) with the scale of the int8 values that an operator
+    dequantizes, 0 if it dequantizes none. The search goes back from each output to the nearest
+    dequantizations, and takes their largest scale.
     """
-    makers = {name: (xs, step) for xs, ys, step in operators for name in ys}
-    return [_last_step(name, makers) for name in outputs]
+    producers = {name: (xs, scale) for xs, ys, scale in operators for name in ys}
+    return [_output_scale(name, producers) for name in outputs]
 
 
-def _last_step(output: str, makers: Mapping[str, tuple[Iterable[str], float]]) -> float:
-    found, names, seen = 0.0, [output], {output}
-    while names:
-        operands, step = makers.get(names.pop(), ((), 0.0))
-        found = max(found, step)
-        new = [] if step else [name for name in operands if name not in seen]
-        names += new
-        seen |= set(new)
-    return found
+def _output_scale(output: str, producers: Mapping[str, tuple[Iterable[str], float]]) -> float:
+    largest, pending, visited = 0.0, [output], {output}
+    while pending:
+        inputs, scale = producers.get(pending.pop(), ((), 0.0))
+        largest = max(largest, scale)
+        new = [] if scale else [name for name in inputs if name not in visited]
+        pending += new
+        visited |= set(new)
+    return largest
 
 
 def _little_endian(array: Array) -> bytes:

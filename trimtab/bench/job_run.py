@@ -1,4 +1,4 @@
-"""One job of a measurement on its device: what is pushed, checked, launched, and written of it."""
+"""Runs one job on its device: pushes files, checks the output, launches, and writes the record."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from trimtab.bench import counters, emulator_counts, energy, golden, runner
-from trimtab.bench.jobs import Job, Turn
-from trimtab.bench.session import Session
+from trimtab.bench.device_session import DeviceSession
+from trimtab.bench.jobs import Job, ScheduledLaunch
 from trimtab.devices.protocol import (
     CommandResult,
     Device,
@@ -31,23 +31,23 @@ from trimtab.results.records import Event, Status, Writer
 
 
 class JobRun:
-    """One job on the device; holds what its steps share."""
+    """One job during a measurement: the state that its steps share."""
 
     def __init__(
-        self, session: Session, info: DeviceInfo, job: Job, writer: Writer, progress: Progress
+        self, session: DeviceSession, info: DeviceInfo, job: Job, writer: Writer, progress: Progress
     ) -> None:
-        """`info`: what the device tells of itself; the settings of `job` are resolved."""
+        """`info` is the device's description; the settings of `job` are resolved."""
         self._session, self._device = session, session.device
         self._subject, self._expected = job.subject, job.expected
-        self._counted = counters.wanted(info, job.settings.threads)
+        self._counters = counters.request(info, job.settings.threads)
         self._settings, self._writer, self._progress = job.settings, writer, progress
         self._base: runner.Command | None = None
         self._launches = 0
-        self._unfinished: list[int] = []  # launches of the block that is going on
+        self._unfinished: list[int] = []  # launches of the current block
         self.path = writer.path
 
     def describe(self) -> None:
-        """What is known of the job itself, into the record."""
+        """Writes the events that describe the job itself."""
         subject = self._subject
         if subject.accuracy:
             self.note({"event": "accuracy", **asdict(subject.accuracy)})
@@ -56,19 +56,17 @@ class JobRun:
         if subject.size:
             self.note({"event": "size", **subject.size})
         if subject.shipped:
-            ways = [asdict(way) for way in subject.shipped]
-            self.note({"event": "shipped", "ways": ways})
+            footprints = [asdict(footprint) for footprint in subject.shipped]
+            self.note({"event": "shipped", "ways": footprints})
         self.note({"event": "operators", "labels": list(subject.operators)})
         if subject.network:
-            memory_speed = {"gb_per_s": self._counted.gb_per_s}
+            memory_speed = {"gb_per_s": self._counters.gb_per_s}
             self.note({"event": "network", **subject.network, **memory_speed})
         if self._settings.counters:
-            self.note(self._counted.event())
+            self.note(self._counters.event())
 
     def prepare(self) -> None:
-        """Pushes what is not there, and checks the output, if that is not done already; raises
-        TrimtabError.
-        """
+        """Pushes missing files and checks the output, unless that is done. Raises TrimtabError."""
         if self._base is not None:
             return
         subject = self._subject
@@ -79,64 +77,65 @@ class JobRun:
                 model=None if subject.is_model_embedded else self._push(subject.model),
                 inputs=[self._push(path) for path in self._expected.write_inputs(local)],
                 threads=self._settings.threads,
-                cores=self._session.held.cores,
+                cores=self._session.control.cores,
             )
             with self._progress.step(f"check the output on {self._device.name}"):
                 self._check_output(base, local)
         self._base = base
 
-    def launch(self, turn: Turn, at_s: float, device: Device) -> None:
-        """One launch over this connection, `at_s` seconds after the first; raises TrimtabError."""
-        event = {"event": "launch", "index": self._launches, "at_s": at_s, **turn.place}
+    def launch(self, scheduled: ScheduledLaunch, at_s: float, device: Device) -> None:
+        """Launches over this connection, `at_s` seconds after the first. Raises TrimtabError."""
+        event = {"event": "launch", "index": self._launches, "at_s": at_s, **scheduled.tags}
         self.note(event)
         self._unfinished.append(self._launches)
         self._launches += 1
         command = self._settings.steady(self._prepared)
-        command = dataclasses.replace(command, cores=turn.cpus or command.cores)
+        command = dataclasses.replace(command, cores=scheduled.cpus or command.cores)
         if self._settings.counters:
-            command = dataclasses.replace(command, counters=self._counted.argument)
+            command = dataclasses.replace(command, counters=self._counters.argument)
         self._record(self._launch(device, command, Transcript(), counted=True))
 
     def finish_block(self) -> None:
-        """The launches since the last block count from now on."""
+        """Counts the launches since the last block as finished."""
         self._unfinished.clear()
 
-    def resume(self, why: str) -> None:
-        """The device is back: launches of the unfinished block do not count, and all that was there
-        has to be prepared again.
+    def resume(self, cause: str) -> None:
+        """Restarts after the device came back from a disconnect with this cause.
+
+        Discards the launches of the unfinished block; `prepare` starts again.
         """
-        self.note({"event": "resumed", "why": why, "discarded": [*self._unfinished]})
+        self.note({"event": "resumed", "why": cause, "discarded": [*self._unfinished]})
         self._unfinished.clear()
         self._base = None
 
     def note(self, event: Event) -> None:
-        """Puts an event into the record."""
+        """Writes an event into the record."""
         self._writer.event(event)
 
     def measure_energy(self) -> None:
-        """A launch of its own, if it is asked for; raises TrimtabError."""
+        """Measures energy in a separate launch, if requested. Raises TrimtabError."""
         if not self._settings.energy:
             return
         with self._progress.step(f"measure energy on {self._device.name}"):
             self.note(energy.measure(self._device, self._prepared, self._settings.timeout_s))
 
     def describe_after(self) -> None:
-        """The device once more, after the last launch."""
+        """Records the device's description after the last launch."""
         self.note({"event": "device_after", **asdict(self._device.describe())})
 
     def end(self, error: TrimtabError | None, *, is_cut_short: bool) -> TrimtabError | None:
         """Completes the record; returns `error`."""
         if error is None and is_cut_short:
-            self._writer.end(Status.SKIPPED, "the run beside it failed")
-        elif error is None and (slow := self._session.throttled):
-            self._writer.end(Status.THROTTLED, f"the device slowed itself down: {'; '.join(slow)}")
+            self._writer.end(Status.SKIPPED, "the other run of the comparison failed")
+        elif error is None and (reasons := self._session.throttled):
+            self._writer.end(Status.THROTTLED, f"the device throttled: {'; '.join(reasons)}")
         else:
             self._writer.end(_status(error), str(error or ""))
         return error
 
     @property
     def _prepared(self) -> runner.Command:
-        assert self._base is not None, "prepare comes first"
+        assert self._base is not None, "call `prepare` first"
         return self._base
 
     def _push(self, path: Path) -> str:
@@ -172,30 +171,31 @@ class JobRun:
         *,
         counted: bool = False,
     ) -> Sequence[Event]:
-        """The events of a launch that went well; those of one that did not go into the record,
-        however it ended, and its error is raised.
+        """The events of a successful launch.
+
+        Those of a failed launch go into the record, and its error is raised.
         """
         try:
             launch = runner.interpret(self._run(device, command, printed, counted))
-        except DeviceError as error:  # it ran out of time, or the link broke: there is no result
+        except DeviceError as error:  # a timeout or a broken link: there is no result
             launch = runner.cut_off(bytes(printed.stdout), error)
         if launch.error is None:
-            self._session.held.check_affinity(command.cores, launch.events[0].get("affinity"))
+            self._session.control.check_affinity(command.cores, launch.events[0].get("affinity"))
             return emulator_counts.merge(launch.events, printed.marks)
-        # The launch that checks the output is not timed; what it printed explains its own failures.
+        # The launch that checks the output is not timed; its events explain its own failures.
         if counted or isinstance(launch.error, RunnerError):
             try:
                 self._record(emulator_counts.merge(launch.events, printed.marks))
-            except RunnerError:  # what was cut off may lack marks
+            except RunnerError:  # an incomplete launch may lack marks
                 self._record(launch.events)
-        if isinstance(launch.error, RunnerError):  # perhaps it was ended by who took the device
-            self._session.held.confirm()
+        if isinstance(launch.error, RunnerError):  # perhaps another lease holder killed it
+            self._session.control.confirm()
         raise launch.error
 
     def _run(
         self, device: Device, command: runner.Command, printed: Transcript, counted: bool
     ) -> CommandResult:
-        """Run, `counted` under the device's own counter where it has one: it counts one thread."""
+        """Runs the command; `counted` uses the device's instruction counter for a single thread."""
         timeout_s = self._settings.timeout_s
         if (
             counted

@@ -1,4 +1,4 @@
-"""What is measured: subjects, for how long, and in which order."""
+"""The input of a measurement: subjects, settings, and the schedule of launches."""
 
 from __future__ import annotations
 
@@ -16,19 +16,18 @@ from trimtab.devices.control import Control
 from trimtab.errors import UsageError
 from trimtab.results.footprint import Footprint
 
-MAX_THREADS = 64  # of the runner
+MAX_THREADS = 64  # the runner's limit
 
 
 @dataclass(frozen=True)
 class Subject:
-    """What is measured: a runner and its model, and how they were made.
+    """A binary and its model, and how they were built.
 
-    `operators`: a label for each operator of the program, in order, as the binary itself may hold
-    no names; `network`: what each of them does, and the memory that tensors hold
-    (`trimtab.program.inspection.network`). `size`: {"file_bytes", "sections": {name: bytes},
-    "groups": {name: bytes}}, empty when it is not known. `shipped`: this one, and others to set
-    beside it. `accuracy`: of the model beside the float32 network, None where no samples told it;
-    `search`: of its precisions.
+    `operators` are labels in program order, since the binary may hold no names. `network` describes
+    each operator and the memory of tensors (`trimtab.program.inspection.network`). `size` is
+    {"file_bytes", "sections": {name: bytes}, "groups": {name: bytes}}, or empty if unknown.
+    `shipped` are the footprints of this build and of its alternatives. `accuracy` is that of the
+    model against the float32 network, None without samples; `search` is the precision search.
     """
 
     binary: Path
@@ -49,9 +48,9 @@ class Subject:
 
 @dataclass(frozen=True)
 class Settings:
-    """How long to measure; None takes what suits the device (see `resolved`).
+    """How long and how to measure; None is a default that depends on the device (see `resolved`).
 
-    `runs` and `min_time_ms` are of all launches together, and split evenly; `warmup` is of each.
+    `runs` and `min_time_ms` are totals, split evenly among the launches; `warmup` is per launch.
     """
 
     threads: int = 1
@@ -66,8 +65,8 @@ class Settings:
     control: Control = field(default_factory=Control)
 
     def __post_init__(self) -> None:
-        """Raises UsageError for what the runner would refuse."""
-        for name, value, least in (
+        """Raises UsageError for values that the runner would refuse."""
+        for name, value, minimum in (
             ("threads", self.threads, 1),
             ("launches", self.launches, 1),
             ("warmup", self.warmup, 0),
@@ -75,17 +74,17 @@ class Settings:
             ("min-time-ms", self.min_time_ms, 0),
             ("timeout", self.timeout_s, 1),
         ):
-            if value is not None and not least <= value < math.inf:
-                raise UsageError(f"{name} is {value}, it must be at least {least}, and finite")
+            if value is not None and not minimum <= value < math.inf:
+                raise UsageError(f"{name} is {value}, it must be at least {minimum}, and finite")
         if self.threads > MAX_THREADS:
-            raise UsageError(f"threads is {self.threads}, the most is {MAX_THREADS}")
+            raise UsageError(f"threads is {self.threads}, it must be at most {MAX_THREADS}")
 
     def resolved(self, *, is_emulated: bool) -> Settings:
-        """These settings with the defaults filled in.
+        """The settings with defaults filled in.
 
-        On hardware 10 launches, with at least 30 runs and 5 s in all, and 3 runs to warm up in
-        each. Under an emulator time means nothing and two equal counts of instructions say that
-        they are exact.
+        Hardware gets 10 launches with 3 warm-up runs each, and at least 30 runs and 5 s in total.
+        An emulator gets 2 runs: its times mean nothing, and two equal instruction counts show that
+        counts are exact.
         """
         launches, warmup, runs, min_time_ms = (1, 0, 2, 0) if is_emulated else (10, 3, 30, 5000)
         return dataclasses.replace(
@@ -97,11 +96,11 @@ class Settings:
         )
 
     def counted(self) -> Settings:
-        """The same where nothing is timed: how often is what counting takes, not what times do."""
+        """The settings for exact counts: the default number of runs replaces that for times."""
         return dataclasses.replace(self, launches=None, warmup=None, runs=None, min_time_ms=None)
 
     def steady(self, base: runner.Command) -> runner.Command:
-        """One launch of these settings, which are resolved."""
+        """The runner command of one launch; the settings are resolved."""
         launches = self.launches or 1
         return dataclasses.replace(
             base,
@@ -114,8 +113,9 @@ class Settings:
 
 @dataclass(frozen=True)
 class Job:
-    """A subject to be measured, and what it must compute; `role` goes into the record's `protocol`,
-    such as the side of a comparison that it is.
+    """A subject to measure, and its expected output.
+
+    `role` goes into the record's `protocol`, such as the arm of a comparison.
     """
 
     subject: Subject
@@ -125,16 +125,17 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Turn:
-    """One launch of a schedule: of which job, and on which of the cores ("" for all that
-    the control of the device chose). `place` goes into the
-    record: the block that it belongs to, and where in the order it stood.
+class ScheduledLaunch:
+    """One launch of a schedule.
+
+    `job` is an index. `cpus` are the cores to run on, "" for those of the device's control. `tags`
+    go into the record: the block, and the position in the order of launches.
     """
 
     job: int
     cpus: str = ""
-    place: Mapping[str, Any] = field(default_factory=dict)
+    tags: Mapping[str, Any] = field(default_factory=dict)
 
 
-Schedule = Sequence[Sequence[Turn]]
-"""Turns in order; those of one entry take place at the same moment."""
+Schedule = Sequence[Sequence[ScheduledLaunch]]
+"""Launches in order; those of one entry run at the same time."""

@@ -1,9 +1,9 @@
-"""The expected outputs of an ONNX model, from an implementation that shares nothing with trimtab.
+"""The expected outputs of an ONNX model, from an implementation independent of trimtab.
 
-onnxruntime with its optimizations off where it is installed (a development dependency), else the
-reference evaluator of the `onnx` package, which is slow and always there. Quantized models run
-twice, as `trimtab.bench.qdq_form` says: optimized, because only then onnxruntime computes with
-their integers, and with optimizations off, in real numbers between integers.
+That is onnxruntime with optimizations off if it is installed (a development dependency), else the
+reference evaluator of the `onnx` package, which is slow but always present. Quantized models run
+twice: optimized, since only then onnxruntime computes on int8 values, and in QDQ form with
+optimizations off (see `trimtab.bench.qdq_form`).
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ SEED = 1
 
 
 def onnx_golden(path: Path, shapes: Mapping[str, tuple[int, ...]]) -> Golden:
-    """Seeded inputs for the model at `path`, and the outputs that they must give.
+    """Seeded inputs for the model at `path`, and the outputs that they must produce.
 
-    `shapes`: for inputs with free dimensions. Floating-point inputs are standard normal, others are
-    0 or 1. Raises ModelFileError, DynamicShapeError, or ImportModelError when the oracle cannot run
-    the model.
+    `shapes` are for inputs with free dimensions. Floating-point inputs are standard normal, others
+    are 0 or 1. Raises ModelFileError, DynamicShapeError, or ImportModelError if the oracle cannot
+    run the model.
     """
     try:
         model = onnx.load(path)
@@ -38,7 +38,7 @@ def onnx_golden(path: Path, shapes: Mapping[str, tuple[int, ...]]) -> Golden:
         raise ModelFileError(
             f"cannot be read as ONNX: {error}",
             where=str(path),
-            hint="the expected output is computed from the ONNX model: give that one",
+            hint="the expected output comes from the ONNX model: name that file",
         ) from error
     initial = {tensor.name for tensor in model.graph.initializer}
     inputs = [value for value in model.graph.input if value.name not in initial]
@@ -47,27 +47,27 @@ def onnx_golden(path: Path, shapes: Mapping[str, tuple[int, ...]]) -> Golden:
     names = [value.name for value in model.graph.output]
     try:
         (outputs, *others), oracle = _run(path, model, feed, names)
-    except Exception as error:  # each runtime has its own families of exceptions
+    except Exception as error:  # each runtime has its own exception classes
         raise ImportModelError(
-            f"no reference output: {error}",
+            f"the reference output cannot be computed: {error}",
             where=str(path),
-            hint="the model must run in onnxruntime before its result can be checked",
+            hint="the model must run in onnxruntime, so that its output can be checked",
         ) from error
-    steps = qdq_form.last_steps(model)
-    other = others[0] if others else []
-    return Golden(list(feed.values()), outputs, names, oracle, steps=steps, others=other)
+    scales = qdq_form.output_scales(model)
+    alternatives = others[0] if others else []
+    return Golden(list(feed.values()), outputs, names, oracle, scales=scales, others=alternatives)
 
 
 def _run(
     path: Path, model: onnx.ModelProto, feed: Mapping[str, Array], names: list[str]
 ) -> tuple[list[list[Array]], str]:
-    """The outputs, of a quantized model by each of its definitions, and by what."""
+    """The outputs, in each of the two forms of a quantized model, and the name of the engine."""
     quantized = qdq_form.is_quantized(model)
     if importlib.util.find_spec("onnxruntime") is None:
         from onnx.reference import ReferenceEvaluator
 
-        real = qdq_form.in_real_numbers(model) if quantized else str(path)
-        values = ReferenceEvaluator(real).run(names, dict(feed))
+        source = qdq_form.in_qdq_form(model) if quantized else str(path)
+        values = ReferenceEvaluator(source).run(names, dict(feed))
         return [list(values)], f"onnx {onnx.__version__} (reference)"
     import onnxruntime
 
@@ -82,14 +82,14 @@ def _run(
     engine = f"onnxruntime {onnxruntime.__version__}"
     if not quantized:
         return [outputs(path, levels.ORT_DISABLE_ALL)], f"{engine} (optimizations off)"
-    integers = qdq_form.with_real_softmax(model).SerializeToString()
-    real = qdq_form.in_real_numbers(model).SerializeToString()
-    both = [outputs(integers, levels.ORT_ENABLE_ALL), outputs(real, levels.ORT_DISABLE_ALL)]
-    return both, f"{engine} (in integers, or in real numbers between them)"
+    int8_form = qdq_form.with_float_softmax(model).SerializeToString()
+    qdq = qdq_form.in_qdq_form(model).SerializeToString()
+    both = [outputs(int8_form, levels.ORT_ENABLE_ALL), outputs(qdq, levels.ORT_DISABLE_ALL)]
+    return both, f"{engine} (int8, or QDQ in float32)"
 
 
 def samples(inputs: Iterable[tuple[tuple[int, ...], str]]) -> list[Array]:
-    """Seeded values for inputs of these shapes and numpy types, as `onnx_golden` makes them."""
+    """Seeded values for inputs of these shapes and numpy types, as in `onnx_golden`."""
     rng = np.random.default_rng(SEED)
     return [_sample(shape, np.dtype(dtype), rng) for shape, dtype in inputs]
 

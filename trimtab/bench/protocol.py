@@ -1,13 +1,17 @@
-"""The measuring protocol: what is done on a device, in which order.
+"""The measurement protocol: the steps of a measurement on a device.
 
-Push; check the golden output, before anything is timed; then several launches, each of which loads,
-runs for the first time, warms up and runs in a steady state, and then, if asked, as many times with
-a clock around every operator, apart because those clocks cost time themselves. Several subjects are
-measured in turns, as a schedule says. Everything the runner prints goes into the record as it is,
-also what it printed before it ran out of time or the link broke.
+1. Push the binary, the model and the inputs.
+2. Check the golden output, before any timing.
+3. Launch several times. Each launch loads the model, runs a first inference, warms up, and runs in
+   a steady state; if requested, it then runs as often with a clock around every operator, since
+   those clocks cost time themselves. A schedule interleaves the launches of several subjects.
 
-A device that is lost meanwhile is waited for and taken again, and what was going on is done once
-more: of launches all of their block, since those before do not belong to those after.
+Everything that the runner prints goes into the record unchanged, including the output before a
+timeout or a broken link.
+
+After a disconnect the protocol waits for the device, acquires it again, and repeats the interrupted
+step. For launches that is their whole block, since launches before and after a disconnect are not
+comparable.
 """
 
 from __future__ import annotations
@@ -23,10 +27,10 @@ from functools import partial
 from itertools import groupby
 from pathlib import Path
 
+from trimtab.bench.device_session import DeviceSession
 from trimtab.bench.golden import Golden
 from trimtab.bench.job_run import JobRun
-from trimtab.bench.jobs import Job, Schedule, Settings, Subject, Turn
-from trimtab.bench.session import Session
+from trimtab.bench.jobs import Job, Schedule, ScheduledLaunch, Settings, Subject
 from trimtab.devices import facts
 from trimtab.devices.control import Controlled
 from trimtab.devices.protocol import Device, DeviceInfo, InstructionCounter
@@ -34,12 +38,12 @@ from trimtab.errors import DeviceUnreachableError, ResultError, TrimtabError
 from trimtab.progress import SILENT, Progress
 from trimtab.results.records import FileFacts, Header, Writer
 
-MOST_LOSSES = 3  # of the device in one step: perhaps it is the step that brings it down
+MAX_DISCONNECTS = 3  # in one step: the step itself may bring the device down
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """Where the record is, and the error that ended the run, if one did (the record has it too)."""
+class RunOutcome:
+    """The path of a run's record, and the error that ended the run, if any (also in the record)."""
 
     path: Path
     error: TrimtabError | None
@@ -52,17 +56,16 @@ def measure(
     settings: Settings,
     directory: Path,
     progress: Progress = SILENT,
-) -> Outcome:
-    """Measure `subject` on a connected device and write the record into `directory`.
+) -> RunOutcome:
+    """Measures `subject` on a connected device, and writes the record into `directory`.
 
-    A failure on the device ends the run and becomes the record's status. Raised are only errors
-    without a record: the device is another's (DeviceBusyError) or cannot be described
-    (DeviceError), there are no such cores (UsageError), or the record cannot be written
-    (ResultError).
+    A failure on the device ends the run and becomes the record's status. Raises only errors without
+    a record: another process holds the device (DeviceBusyError), it cannot be described
+    (DeviceError), it has no such cores (UsageError), or the record cannot be written (ResultError).
     """
     info = device.describe()
     launches = settings.resolved(is_emulated=info.is_emulated).launches or 1
-    job, schedule = Job(subject, expected, settings), [[Turn(0)]] * launches
+    job, schedule = Job(subject, expected, settings), [[ScheduledLaunch(0)]] * launches
     return measure_all(device, info, [job], schedule, directory, progress)[0]
 
 
@@ -73,88 +76,86 @@ def measure_all(
     schedule: Schedule,
     directory: Path,
     progress: Progress = SILENT,
-) -> list[Outcome]:
-    """Measure several jobs in the turns of `schedule`, one record for each; errors as `measure`.
-    `info`: what the device tells of itself now.
+) -> list[RunOutcome]:
+    """Measures several jobs by `schedule`, with one record each; errors as in `measure`.
 
-    All of them are checked before the first is timed. A failure ends all: it is the status of the
-    job that failed, and the others, whose launches are not all there, end as SKIPPED.
+    `info` is the device's present description. All outputs are checked before the first timing. A
+    failure ends all jobs: it becomes the status of its own job, and the others end as SKIPPED,
+    since launches of theirs are missing.
     """
     control, lanes = jobs[0].settings.control, max(map(len, schedule))
     threads = lanes * max(job.settings.threads for job in jobs)
     with (
-        Session(device, control, threads=threads, lanes=lanes, note=progress.note) as session,
+        DeviceSession(device, control, threads=threads, lanes=lanes, note=progress.note) as session,
         ExitStack() as stack,
     ):
         runs = []
         for job in jobs:
             settings = job.settings.resolved(is_emulated=info.is_emulated)
             whole = dataclasses.replace(job, settings=settings)
-            header = _header(device, info, whole, session.held)
+            header = _header(device, info, whole, session.control)
             writer = stack.enter_context(Writer(directory, header))
             runs.append(JobRun(session, info, whole, writer, progress))
         steps = _Steps(session, runs, progress)
         errors: dict[int, TrimtabError] = {}
         try:
-            # Where this Python takes part in what is timed, it does nothing else meanwhile.
+            # Progress is not drawn while this machine measures itself.
             steps.carry_out(schedule, still=not info.is_emulated and facts.is_this_machine(info))
         except ResultError:
             raise
         except TrimtabError as error:
             errors[steps.job] = error
         return [
-            Outcome(run.path, run.end(errors.get(index), is_cut_short=bool(errors)))
+            RunOutcome(run.path, run.end(errors.get(index), is_cut_short=bool(errors)))
             for index, run in enumerate(runs)
         ]
 
 
 class _Steps:
-    """The steps of a measurement; `job`: whose turn it is, and whose failure is raised, if any."""
+    """The steps of a measurement. `job` is that of the present step; a failure is its status."""
 
-    def __init__(self, session: Session, runs: Sequence[JobRun], progress: Progress) -> None:
+    def __init__(self, session: DeviceSession, runs: Sequence[JobRun], progress: Progress) -> None:
         self._session, self._runs, self._progress = session, runs, progress
         self.job = 0
 
     def carry_out(self, schedule: Schedule, *, still: bool) -> None:
-        """All steps in order; raises TrimtabError."""
+        """Carries out all steps in order. Raises TrimtabError."""
         for run in self._runs:
             run.describe()
         self._complete(self._prepare)
-        self._take_turns(schedule, still=still)
+        self._run_schedule(schedule, still=still)
         for job, run in enumerate(self._runs):
             self._complete(run.measure_energy, job)
             self._complete(run.describe_after, job)
 
     def _complete(self, step: Callable[[], None], job: int = 0) -> None:
-        """Does a step of runs that are prepared, from its beginning whenever the device was lost;
-        raises TrimtabError.
-        """
-        losses: list[DeviceUnreachableError] = []
+        """Does a step of prepared runs, and repeats it after a disconnect. Raises TrimtabError."""
+        disconnects: list[DeviceUnreachableError] = []
         while True:
             try:
-                if losses:
-                    self._resume(losses[-1])
+                if disconnects:
+                    self._resume(disconnects[-1])
                 self._prepare()
                 self.job = job
                 step()
             except DeviceUnreachableError as error:
-                losses.append(error)
-                if len(losses) > MOST_LOSSES:
+                disconnects.append(error)
+                if len(disconnects) > MAX_DISCONNECTS:
                     raise
             else:
                 return
 
-    def _resume(self, lost: DeviceUnreachableError) -> None:
-        why = self._session.recover(lost)
+    def _resume(self, error: DeviceUnreachableError) -> None:
+        cause = self._session.recover(error)
         for run in self._runs:
-            run.resume(why)
+            run.resume(cause)
 
     def _prepare(self) -> None:
         for job, run in enumerate(self._runs):
             self.job = job
             run.prepare()
 
-    def _take_turns(self, schedule: Schedule, *, still: bool) -> None:
+    def _run_schedule(self, schedule: Schedule, *, still: bool) -> None:
         begin_s, done = time.monotonic(), 0
         title = f"measure on {self._session.device.name}"
         with (
@@ -168,41 +169,43 @@ class _Steps:
             step.update(done, len(schedule))
 
     def _launch(self, block: Schedule, pool: ThreadPoolExecutor, begin_s: float) -> None:
-        """All launches of a block."""
-        for turns in block:
+        """Carries out all launches of a block."""
+        for scheduled in block:
             at_s = round(time.monotonic() - begin_s, 3)
-            with self._session.held.launch() as conditions:
-                if len(turns) == 1:
-                    self.job = turns[0].job
-                    self._runs[self.job].launch(turns[0], at_s, self._session.device)
+            with self._session.control.launch() as conditions:
+                if len(scheduled) == 1:
+                    self.job = scheduled[0].job
+                    self._runs[self.job].launch(scheduled[0], at_s, self._session.device)
                 else:
-                    self._launch_at_once(turns, pool, at_s)
-            for turn in turns:
-                self._runs[turn.job].note({"event": "conditions", **conditions.to_json()})
+                    self._launch_simultaneously(scheduled, pool, at_s)
+            for one in scheduled:
+                self._runs[one.job].note({"event": "conditions", **conditions.to_json()})
         for run in self._runs:
             run.finish_block()
 
-    def _launch_at_once(self, turns: Sequence[Turn], pool: ThreadPoolExecutor, at_s: float) -> None:
+    def _launch_simultaneously(
+        self, scheduled: Sequence[ScheduledLaunch], pool: ThreadPoolExecutor, at_s: float
+    ) -> None:
         launches = [
-            pool.submit(self._runs[turn.job].launch, turn, at_s, lane)
-            for turn, lane in zip(turns, self._session.lanes, strict=True)
+            pool.submit(self._runs[one.job].launch, one, at_s, lane)
+            for one, lane in zip(scheduled, self._session.lanes, strict=True)
         ]
-        wait(launches)  # all of them, before anything is said or done of one
-        for turn, launch in zip(turns, launches, strict=True):
-            self.job = turn.job
+        wait(launches)  # all end before any error is raised
+        for one, launch in zip(scheduled, launches, strict=True):
+            self.job = one.job
             launch.result()
 
 
 def _blocks(schedule: Schedule) -> Iterator[Schedule]:
-    """The entries that belong together: those of one block, else each alone."""
-    alone = enumerate(schedule)
-    for _, block in groupby(alone, lambda entry: entry[1][0].place.get("block", f"no {entry[0]}")):
-        yield [turns for _, turns in block]
+    """Groups the entries of a schedule by block; an entry without a block forms its own group."""
+    numbered = enumerate(schedule)
+    for _, group in groupby(numbered, lambda item: item[1][0].tags.get("block", f"no {item[0]}")):
+        yield [entry for _, entry in group]
 
 
-def _header(device: Device, info: DeviceInfo, job: Job, held: Controlled) -> Header:
+def _header(device: Device, info: DeviceInfo, job: Job, control: Controlled) -> Header:
     subject = job.subject
-    # Under user-mode emulation the process that has a peak memory is the emulator's.
+    # Under user-mode emulation the peak memory is that of the emulator's process.
     peak_of = "emulator" if isinstance(device, InstructionCounter) else "runner"
     return Header(
         model=_facts(subject.model),
@@ -216,8 +219,8 @@ def _header(device: Device, info: DeviceInfo, job: Job, held: Controlled) -> Hea
         device={"name": device.name, "peak_of": peak_of, **asdict(info)},
         is_emulated=info.is_emulated,
         protocol={**asdict(job.settings), **job.role},
-        affinity=held.cores,
-        control=held.to_json(),
+        affinity=control.cores,
+        control=control.to_json(),
     )
 
 
@@ -226,6 +229,8 @@ def _facts(path: Path) -> FileFacts:
         data = path.read_bytes()
     except OSError as error:
         raise ResultError(
-            f"cannot be read: {error.strerror}", where=str(path), hint="build it: ./inv build"
+            f"the file cannot be read: {error.strerror}",
+            where=str(path),
+            hint="build it: ./inv build",
         ) from error
     return FileFacts(path.name, len(data), hashlib.sha256(data).hexdigest())

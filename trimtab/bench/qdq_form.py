@@ -1,10 +1,12 @@
-"""Two forms of a quantized ONNX model that onnxruntime computes by what the model says.
+"""Rewrites quantized ONNX models so that onnxruntime computes what their definition says.
 
-Beside convolutions, products and what moves bytes, whose results follow from exact sums, a
-quantized network has operators that ONNX defines on real numbers, between integers. onnxruntime
-fuses them, or the file has them, as operators of com.microsoft, each with a way of its own to
-round. One of those is no rounding: QLinearSoftmax takes the whole part of 1 / (scale of the result)
-for it, 254 for 1/255 in float32, so that large probabilities are a step too small.
+Convolutions, matrix multiplications and data movement have exact integer results. Other operators
+of a quantized network are defined on dequantized float32 values. onnxruntime fuses those, or the
+file already has them, as operators of the domain com.microsoft, each of which rounds differently.
+QLinearSoftmax even truncates: it uses the integer part of 1 / (output scale), 254 for 1/255 in
+float32, so that large probabilities are one quantization step too small.
+
+QDQ form means DequantizeLinear, the float32 operator, QuantizeLinear.
 """
 
 from __future__ import annotations
@@ -19,31 +21,31 @@ from onnx import helper, numpy_helper
 from trimtab.bench import golden
 
 _MICROSOFT = "com.microsoft"
-_FIRST_QUANTIZED = 10  # the opset that has QuantizeLinear
-_FIRST_ALONG_AXIS = 13  # the opset of Softmax from which on it is along one axis
+_FIRST_QUANTIZED = 10  # the first opset with QuantizeLinear
+_FIRST_ALONG_AXIS = 13  # the first opset whose Softmax is along one axis
 
 
 @dataclass(frozen=True)
-class _Real:
-    """The operator on real numbers, of so many operands, that one on integers stands for."""
+class _FloatOperator:
+    """The float32 operator that a quantized operator stands for, and its number of operands."""
 
     type: str
     operands: int = 1
 
 
-_SOFTMAX = {"QLinearSoftmax": _Real("Softmax")}
-_ROUNDED = _SOFTMAX | {
-    "QLinearAdd": _Real("Add", 2),
-    "QLinearMul": _Real("Mul", 2),
-    "QLinearSigmoid": _Real("Sigmoid"),
-    "QLinearLeakyRelu": _Real("LeakyRelu"),
-    "QLinearAveragePool": _Real("AveragePool"),
-    "QLinearGlobalAveragePool": _Real("GlobalAveragePool"),
+_SOFTMAX = {"QLinearSoftmax": _FloatOperator("Softmax")}
+_QUANTIZED = _SOFTMAX | {
+    "QLinearAdd": _FloatOperator("Add", 2),
+    "QLinearMul": _FloatOperator("Mul", 2),
+    "QLinearSigmoid": _FloatOperator("Sigmoid"),
+    "QLinearLeakyRelu": _FloatOperator("LeakyRelu"),
+    "QLinearAveragePool": _FloatOperator("AveragePool"),
+    "QLinearGlobalAveragePool": _FloatOperator("GlobalAveragePool"),
 }
 
 
 def is_quantized(model: onnx.ModelProto) -> bool:
-    """Whether integers with a scale are computed in it, or come into it."""
+    """Whether the model computes quantized values, or has quantized inputs."""
     constants = {tensor.name for tensor in model.graph.initializer}
     return any(
         node.op_type in ("QuantizeLinear", "QGemm")
@@ -53,56 +55,61 @@ def is_quantized(model: onnx.ModelProto) -> bool:
     )
 
 
-def last_steps(model: onnx.ModelProto) -> list[float]:
-    """What a step of the integers is worth that each output is made of last; 0 without any."""
+def output_scales(model: onnx.ModelProto) -> list[float]:
+    """For each output the scale of the last quantized values that it depends on; 0 without any."""
     constants = {tensor.name: tensor for tensor in model.graph.initializer}
-    steps = golden.last_steps(
+    scales = golden.output_scales(
         (output.name for output in model.graph.output),
-        ((node.input, node.output, _step(node, constants)) for node in model.graph.node),
+        (
+            (node.input, node.output, _dequantized_scale(node, constants))
+            for node in model.graph.node
+        ),
     )
-    bytes_ = (onnx.TensorProto.INT8, onnx.TensorProto.UINT8)
+    int8_types = (onnx.TensorProto.INT8, onnx.TensorProto.UINT8)
     types = [output.type.tensor_type.elem_type for output in model.graph.output]
-    integers = [is_quantized(model) and type in bytes_ for type in types]
-    return [1.0 if of else step for of, step in zip(integers, steps, strict=True)]
+    are_int8 = [is_quantized(model) and type in int8_types for type in types]
+    return [1.0 if is_int8 else scale for is_int8, scale in zip(are_int8, scales, strict=True)]
 
 
-def _step(node: onnx.NodeProto, constants: Mapping[str, onnx.TensorProto]) -> float:
+def _dequantized_scale(node: onnx.NodeProto, constants: Mapping[str, onnx.TensorProto]) -> float:
     if node.op_type != "DequantizeLinear" or node.input[0] in constants:
         return 0.0
     scale = constants.get(node.input[1])
     return float(np.max(numpy_helper.to_array(scale))) if scale is not None else 0.0
 
 
-def with_real_softmax(model: onnx.ModelProto) -> onnx.ModelProto:
-    """`model`, with softmax on real numbers under any optimization; outputs come at the end."""
-    return _kept_apart(_written_out(model, _SOFTMAX), ("Softmax",))
+def with_float_softmax(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with float32 softmax under any optimization; appends outputs."""
+    return _protected_from_fusion(_rewritten(model, _SOFTMAX), ("Softmax",))
 
 
-def in_real_numbers(model: onnx.ModelProto) -> onnx.ModelProto:
-    """`model`, with operators on real numbers in place of those on integers that round their own
-    way; only without optimizations it stays so.
+def in_qdq_form(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model in QDQ form, without operators that round in their own way.
+
+    Run it with optimizations off, since they fuse the form back into those operators.
     """
-    return _written_out(model, _ROUNDED)
+    return _rewritten(model, _QUANTIZED)
 
 
-def _written_out(model: onnx.ModelProto, types: dict[str, _Real]) -> onnx.ModelProto:
+def _rewritten(model: onnx.ModelProto, types: dict[str, _FloatOperator]) -> onnx.ModelProto:
     changed = onnx.ModelProto()
     changed.CopyFrom(model)
     opset = max((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), default=0)
     del changed.graph.node[:]
     for node in model.graph.node:
-        known = node.domain == _MICROSOFT and opset >= _FIRST_QUANTIZED
-        real = types.get(node.op_type) if known else None
-        changed.graph.node.extend(_between(node, real, opset) if real else [node])
+        is_fused = node.domain == _MICROSOFT and opset >= _FIRST_QUANTIZED
+        float_op = types.get(node.op_type) if is_fused else None
+        changed.graph.node.extend(_qdq_nodes(node, float_op, opset) if float_op else [node])
     return changed
 
 
-def _between(node: onnx.NodeProto, real: _Real, opset: int) -> list[onnx.NodeProto]:
-    """`node` as the operator `real` between DequantizeLinear and QuantizeLinear, or as it is: where
-    nothing says what its integers are, or ONNX has no such operator.
+def _qdq_nodes(node: onnx.NodeProto, float_op: _FloatOperator, opset: int) -> list[onnx.NodeProto]:
+    """The QDQ form of `node` with the float32 operator `real`.
+
+    Unchanged if a scale or zero point is missing, or if ONNX has no such operator at this opset.
     """
-    operands = [list(node.input[i : i + 3]) for i in range(0, 3 * real.operands, 3)]
-    result = list(node.input[3 * real.operands : 3 * real.operands + 2])
+    operands = [list(node.input[i : i + 3]) for i in range(0, 3 * float_op.operands, 3)]
+    result = list(node.input[3 * float_op.operands : 3 * float_op.operands + 2])
     attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
     if not all(operand[2:] and operand[2] for operand in operands) or not (
         result[1:] and result[1]
@@ -111,26 +118,26 @@ def _between(node: onnx.NodeProto, real: _Real, opset: int) -> list[onnx.NodePro
     if attributes.pop("channels_last", 0):
         return [node]
     y = node.output[0]
-    names = [f"{y}/operand {i}" for i in range(real.operands)]
+    names = [f"{y}/operand {i}" for i in range(float_op.operands)]
     nodes = [
         helper.make_node("DequantizeLinear", operand, [name])
         for operand, name in zip(operands, names, strict=True)
     ]
-    if real.type != "Softmax":
-        nodes.append(helper.make_node(real.type, names, [f"{y}/real"], **attributes))
+    if float_op.type != "Softmax":
+        nodes.append(helper.make_node(float_op.type, names, [f"{y}/float"], **attributes))
     elif attributes.get("opset", _FIRST_ALONG_AXIS) < _FIRST_ALONG_AXIS:
-        nodes += _over_the_rest(names[0], attributes.get("axis", -1), f"{y}/real")
+        nodes += _softmax_of_flattened(names[0], attributes.get("axis", -1), f"{y}/float")
     elif opset < _FIRST_ALONG_AXIS:
         return [node]
     else:
         nodes.append(
-            helper.make_node("Softmax", names, [f"{y}/real"], axis=attributes.get("axis", -1))
+            helper.make_node("Softmax", names, [f"{y}/float"], axis=attributes.get("axis", -1))
         )
-    return [*nodes, helper.make_node("QuantizeLinear", [f"{y}/real", *result], [y])]
+    return [*nodes, helper.make_node("QuantizeLinear", [f"{y}/float", *result], [y])]
 
 
-def _over_the_rest(x: str, axis: int, y: str) -> list[onnx.NodeProto]:
-    """Softmax over all dimensions from `axis` on, which any opset says of a matrix."""
+def _softmax_of_flattened(x: str, axis: int, y: str) -> list[onnx.NodeProto]:
+    """Softmax over all dimensions from `axis` on: every opset defines it for a matrix."""
     return [
         helper.make_node("Shape", [x], [f"{y}/shape"]),
         helper.make_node("Flatten", [x], [f"{y}/matrix"], axis=axis),
@@ -139,8 +146,8 @@ def _over_the_rest(x: str, axis: int, y: str) -> list[onnx.NodeProto]:
     ]
 
 
-def _kept_apart(model: onnx.ModelProto, types: Collection[str]) -> onnx.ModelProto:
-    """`model`, in whose results of `types` somebody is interested: they are not fused then."""
+def _protected_from_fusion(model: onnx.ModelProto, types: Collection[str]) -> onnx.ModelProto:
+    """The model with the results of `types` as additional outputs, which prevents their fusion."""
     outputs = {output.name for output in model.graph.output}
     for node in model.graph.node:
         if node.op_type in types and node.output[0] not in outputs:

@@ -1,4 +1,4 @@
-"""The on-device runner as a command: its arguments, and the events that it prints.
+"""The on-device runner as a command: its arguments, and the interpretation of its output.
 
 Its output is checked here, once, against the table in `trimtab.bench.runner_events`: the rest of
 the package can rely on its fields, and on at least one measured run in a successful launch.
@@ -16,15 +16,16 @@ from trimtab.errors import DeviceError, DeviceFullError, RunnerCrashedError, Run
 from trimtab.results.records import Event
 
 _SIGNAL_HINTS: Mapping[int, str] = {
-    signal.SIGILL: "the CPU lacks instructions that the build uses: build with another --cpu",
-    signal.SIGKILL: "probably the device ran out of memory: see its kernel log",
+    signal.SIGILL: "the CPU lacks instructions of the build: build with another --cpu",
+    signal.SIGKILL: "the device probably ran out of memory: see its kernel log",
 }
 
 
 @dataclass(frozen=True)
 class Command:
-    """One launch of the runner, with paths of the device; `model` is None when it is embedded,
-    `cores` when it may run wherever the kernel lets it.
+    """One launch of the runner, with paths on the device.
+
+    `model` is None if it is embedded, `cores` None if the runner is not pinned.
     """
 
     runner: str
@@ -41,7 +42,7 @@ class Command:
     counters: str = ""
 
     def argv(self) -> list[str]:
-        """The launch as an argument list."""
+        """The argument list of the launch."""
         argv = [self.runner, *([self.model] if self.model else [])]
         for path in self.inputs:
             argv += ["--input", path]
@@ -52,57 +53,57 @@ class Command:
         argv += ["--runs", str(self.runs), "--min-time-ms", str(self.min_time_ms)]
         argv += ["--counters", self.counters] if self.counters else []
         flags = {"--per-op": self.per_op, "--markers": self.markers}
-        return argv + [flag for flag, given in flags.items() if given]
+        return argv + [flag for flag, is_set in flags.items() if is_set]
 
 
 @dataclass(frozen=True)
-class Launch:
-    """What came of a launch: the events up to its end, and what went wrong, if something did."""
+class LaunchResult:
+    """The events of a launch up to its end, and its error, if any."""
 
     events: tuple[Event, ...]
     error: DeviceError | None
 
 
-def interpret(result: CommandResult) -> Launch:
-    """Read what the runner printed; events before a failure are kept, they may explain it."""
-    found = runner_events.read(result.stdout)
-    return Launch(found.events, _failure(result, found))
+def interpret(result: CommandResult) -> LaunchResult:
+    """Interprets the runner's output. Events before a failure stay, since they may explain it."""
+    output = runner_events.read(result.stdout)
+    return LaunchResult(output.events, _failure(result, output))
 
 
-def cut_off(stdout: bytes, error: DeviceError) -> Launch:
-    """A launch that `error` ended from outside: what the runner had printed of whole lines."""
-    return Launch(runner_events.read(stdout.rpartition(b"\n")[0]).events, error)
+def cut_off(stdout: bytes, error: DeviceError) -> LaunchResult:
+    """The result of a launch that `error` ended from outside: its complete lines of output."""
+    return LaunchResult(runner_events.read(stdout.rpartition(b"\n")[0]).events, error)
 
 
-def _failure(result: CommandResult, found: runner_events.Reading) -> DeviceError | None:
-    events = found.events
+def _failure(result: CommandResult, output: runner_events.RunnerOutput) -> DeviceError | None:
+    events = output.events
     stderr = result.stderr.decode(errors="replace").strip()[-400:]
     last = events[-1] if events else {}
     if not result.ok and "No space left" in f"{last.get('message', '')}{stderr}":
         return DeviceFullError(
-            "no room on the device for what the runner writes",
+            "the device has no space for the runner's output",
             hint="free some space in `directory` of the device's definition",
         )
-    said = f"; it said: {stderr}" if stderr else ""
+    message = f"; its stderr: {stderr}" if stderr else ""
     after = f" after the event {events[-1]['event']!r}" if events else " before its first event"
     if result.signal is not None:
         return RunnerCrashedError(
-            f"the runner was killed by signal {_name(result.signal)}{after}{said}",
-            hint=_SIGNAL_HINTS.get(result.signal, "this is a bug of trimtab: please report it"),
+            f"the runner was killed by signal {_name(result.signal)}{after}{message}",
+            hint=_SIGNAL_HINTS.get(result.signal, "this is a bug in trimtab: please report it"),
         )
     if events and events[-1]["event"] == "error":
         return RunnerError(f"the runner reports: {events[-1]['message']}")
     if result.exit_code != 0:
-        return RunnerError(f"the runner ended with exit code {result.exit_code}{after}{said}")
-    if found.wrong is not None:
+        return RunnerError(f"the runner ended with exit code {result.exit_code}{after}{message}")
+    if output.error is not None:
         return RunnerError(
-            f"the runner's output is not in its protocol: {found.wrong}",
-            hint="the binary on the device is not a trimtab runner, or of another version",
+            f"the runner's output violates its protocol: {output.error}",
+            hint="the binary on the device is no trimtab runner, or has another version",
         )
-    if lacking := runner_events.missing(events):
-        return RunnerError(f"the runner's output stops{after}, without {lacking[0]}{said}")
+    if missing := runner_events.missing(events):
+        return RunnerError(f"the runner's output stops{after}, without {missing[0]}{message}")
     if events[-1]["status"] != "OK":
-        return RunnerError(f"the runner ended with status {events[-1]['status']}{said}")
+        return RunnerError(f"the runner ended with status {events[-1]['status']}{message}")
     return None
 
 

@@ -1,9 +1,10 @@
-"""The lines that the runner prints: which there are, what each holds, in which order they come.
+"""The events that the runner prints: their fields, and their order.
 
-This table is the one description of the protocol: what a device prints is checked against it, line
-by line, and docs/runner.md shows it. The runner (runtime/app) may be of another version, and its
-output may have been cut or garbled on the way, so nothing is believed: a line that is too long, not
-JSON, unknown, of a wrong type, out of range or out of order ends the reading there.
+This table is the single description of the protocol: the output of a device is checked against it
+line by line, and docs/runner.md shows it. The runner (runtime/app) may have another version, and
+its output may be truncated or garbled, so nothing is trusted. Reading stops at a line that is too
+long, is not JSON, has an unknown event or field, a wrong type, or a value out of range, or is out
+of order.
 """
 
 from __future__ import annotations
@@ -16,46 +17,46 @@ from typing import Any
 from trimtab.results.records import Event
 
 MAX_LINE_BYTES = 4096  # the runner's own buffer holds no more
-MAX_OUTPUT_BYTES = 64 << 20  # a million runs, the most that can be asked for, print 55 MB
+MAX_OUTPUT_BYTES = 64 << 20  # a million runs, the maximum, print 55 MB
 _MAX_NUMBER = (1 << 63) - 1
 _MAX_TEXT = 1024
 
 
 @dataclass(frozen=True)
-class Kind:
-    """What the value of a field may be: `text` says it, `accepts` checks it."""
+class ValueKind:
+    """The values that a field may have: `text` describes them, `accepts` checks one."""
 
     text: str
     accepts: Callable[[Any], bool]
 
 
 @dataclass(frozen=True)
-class Field:
-    """One key of a line; `note` says what it means where the name does not."""
+class FieldSchema:
+    """One key of an event; `note` explains it where the name does not."""
 
     name: str
-    kind: Kind
+    kind: ValueKind
     note: str = ""
     is_optional: bool = False
 
 
 @dataclass(frozen=True)
-class Line:
-    """One event: when it comes, how often, and with which fields.
+class EventSchema:
+    """One kind of event: when it is printed, how often, and its fields.
 
-    Lines come in the order of `LINES`. `least`: so many there are before `end`; `most`: None is any
-    number.
+    Events come in the order of `EVENTS`. At least `minimum` come before `end`, and at most
+    `maximum`, where None is no limit.
     """
 
     event: str
     when: str
-    fields: tuple[Field, ...]
-    least: int = 1
-    most: int | None = 1
+    fields: tuple[FieldSchema, ...]
+    minimum: int = 1
+    maximum: int | None = 1
 
 
-def _number(least: int) -> Callable[[Any], bool]:
-    return lambda value: type(value) is int and least <= value <= _MAX_NUMBER
+def _number(minimum: int) -> Callable[[Any], bool]:
+    return lambda value: type(value) is int and minimum <= value <= _MAX_NUMBER
 
 
 def _or_null(accepts: Callable[[Any], bool]) -> Callable[[Any], bool]:
@@ -63,7 +64,7 @@ def _or_null(accepts: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 
 def _is_text(value: Any) -> bool:
-    """Whether it can be shown: a control character or half a surrogate may do harm there."""
+    """Whether it is safe to print: without control characters and lone surrogates."""
     return (
         isinstance(value, str)
         and len(value) <= _MAX_TEXT
@@ -85,109 +86,112 @@ def _is_span(value: Any) -> bool:
     return _is_list(_number(0))(value) and len(value) == 2 and value[0] <= value[1]
 
 
-_POSITIVE = Kind("at least 1", _number(1))
-_COUNT = Kind("at least 0", _number(0))
-_COUNT_OR_NULL = Kind("at least 0, or null", _or_null(_number(0)))
-_TEXT = Kind(f"text of at most {_MAX_TEXT} characters", _is_text)
-_NAMES = Kind("list of texts", _is_list(_is_text))
-_READINGS = Kind("list of [count, enabled_ns, running_ns] or null", _is_list(_or_null(_is_reading)))
-_SPANS = Kind("list of [begin, end] or null", _is_list(_or_null(_is_span)))
+_POSITIVE = ValueKind("at least 1", _number(1))
+_COUNT = ValueKind("at least 0", _number(0))
+_COUNT_OR_NULL = ValueKind("at least 0, or null", _or_null(_number(0)))
+_TEXT = ValueKind(f"text of at most {_MAX_TEXT} characters", _is_text)
+_NAMES = ValueKind("list of texts", _is_list(_is_text))
+_READINGS = ValueKind(
+    "list of [count, enabled_ns, running_ns] or null", _is_list(_or_null(_is_reading))
+)
+_SPANS = ValueKind("list of [begin, end] or null", _is_list(_or_null(_is_span)))
 
-_INSTRUCTIONS = Field("instructions", _COUNT_OR_NULL)
-_COUNTERS = Field("counters", _READINGS, "with `--counters`", is_optional=True)
-_SPAN = (Field("ns", _POSITIVE), _INSTRUCTIONS, _COUNTERS)
-_RUN = (Field("i", _COUNT), *_SPAN)
+_INSTRUCTIONS = FieldSchema("instructions", _COUNT_OR_NULL)
+_COUNTERS = FieldSchema("counters", _READINGS, "with `--counters`", is_optional=True)
+_SPAN = (FieldSchema("ns", _POSITIVE), _INSTRUCTIONS, _COUNTERS)
+_RUN = (FieldSchema("i", _COUNT), *_SPAN)
 
-LINES: tuple[Line, ...] = (
-    Line(
+EVENTS: tuple[EventSchema, ...] = (
+    EventSchema(
         "start",
         "first",
         (
-            Field("version", _TEXT),
-            Field("schema", _TEXT, "hash of the operator schemas"),
-            Field("threads", _POSITIVE),
-            Field("affinity", _TEXT, 'cores that the kernel lets it run on; "": not told'),
-            Field("cpu_features", _NAMES),
+            FieldSchema("version", _TEXT),
+            FieldSchema("schema", _TEXT, "hash of the operator schemas"),
+            FieldSchema("threads", _POSITIVE),
+            FieldSchema("affinity", _TEXT, 'cores that the kernel lets it run on; "": unknown'),
+            FieldSchema("cpu_features", _NAMES),
         ),
     ),
-    Line("load", "the model is loaded and checked, its weights are packed", _SPAN),
-    Line(
+    EventSchema("load", "after the model is loaded and checked, and its weights are packed", _SPAN),
+    EventSchema(
         "memory",
         "after loading",
         (
-            Field("arena_bytes", _COUNT),
-            Field("arena_lower_bound_bytes", _COUNT, "largest sum of live tensors"),
-            Field("weights_bytes", _COUNT, "of the file"),
-            Field("prepared_bytes", _COUNT, "weights that were packed at load, beside the file"),
+            FieldSchema("arena_bytes", _COUNT),
+            FieldSchema("arena_lower_bound_bytes", _COUNT, "largest sum of live tensors"),
+            FieldSchema("weights_bytes", _COUNT, "weights in the file"),
+            FieldSchema(
+                "prepared_bytes", _COUNT, "weights packed at load, in addition to the file"
+            ),
         ),
     ),
-    Line(
+    EventSchema(
         "verify",
-        "the weights are compared with their checksum, unless `--trust`",
+        "after the weights are compared with their checksum, unless `--trust`",
         _SPAN,
-        least=0,
+        minimum=0,
     ),
-    Line("first", "after the first run", _RUN),
-    Line("warmup", "after each run to warm up", _RUN, least=0, most=None),
-    Line("run", "after each run of the steady state", _RUN, most=None),
-    Line(
+    EventSchema("first", "after the first run", _RUN),
+    EventSchema("warmup", "after each warm-up run", _RUN, minimum=0, maximum=None),
+    EventSchema("run", "after each run of the steady state", _RUN, maximum=None),
+    EventSchema(
         "op",
         "after each operator, with `--per-op`",
         (
-            Field("run", _COUNT),
-            Field("index", _COUNT),
-            Field("id", _COUNT, "permanent number of its type"),
-            Field("name", _TEXT, '"" in builds without strings'),
-            # A view may take less than the clock can tell.
-            Field("ns", _COUNT),
+            FieldSchema("run", _COUNT),
+            FieldSchema("index", _COUNT),
+            FieldSchema("id", _COUNT, "permanent number of its type"),
+            FieldSchema("name", _TEXT, '"" in builds without strings'),
+            # A view may take less than the clock's resolution.
+            FieldSchema("ns", _COUNT),
             _INSTRUCTIONS,
             _COUNTERS,
-            Field(
+            FieldSchema(
                 "shares",
                 _SPANS,
-                "of each thread, where there are several: from when it began its first share of "
-                "the operator until it ended its last, in ns since the operator began; null: it "
-                "had none",
+                "with several threads, for each: from the begin of its first share of the operator "
+                "to the end of its last one, in ns since the operator began; null: no share",
                 is_optional=True,
             ),
         ),
-        least=0,
-        most=None,
+        minimum=0,
+        maximum=None,
     ),
-    Line(
+    EventSchema(
         "peak",
         "near the end",
         (
-            Field("vm_hwm_bytes", _COUNT_OR_NULL, "null: the kernel does not tell"),
-            Field(
+            FieldSchema("vm_hwm_bytes", _COUNT_OR_NULL, "null: unknown to the kernel"),
+            FieldSchema(
                 "rss_file_bytes",
                 _COUNT_OR_NULL,
-                "what is resident then of mapped files: binary, model, inputs",
-                is_optional=True,  # records of before there was such
+                "resident pages of mapped files: binary, model, inputs",
+                is_optional=True,  # earlier runners do not print it
             ),
         ),
     ),
-    Line("end", "last", (Field("status", _TEXT, '"OK"'),)),
-    Line(
+    EventSchema("end", "last", (FieldSchema("status", _TEXT, '"OK"'),)),
+    EventSchema(
         "error",
-        "last, when it failed",
-        (Field("code", _COUNT), Field("message", _TEXT)),
-        least=0,
+        "last, on failure",
+        (FieldSchema("code", _COUNT), FieldSchema("message", _TEXT)),
+        minimum=0,
     ),
 )
-_RANKS: Mapping[str, int] = {line.event: rank for rank, line in enumerate(LINES)}
+_RANKS: Mapping[str, int] = {schema.event: rank for rank, schema in enumerate(EVENTS)}
 
 
 @dataclass(frozen=True)
-class Reading:
-    """What was read: the events up to the first line that is wrong, and what is wrong with it."""
+class RunnerOutput:
+    """The events up to the first invalid line, and the error in that line, if any."""
 
     events: tuple[Event, ...]
-    wrong: str | None
+    error: str | None
 
 
-def read(output: bytes) -> Reading:
-    """Check all that a runner printed, line by line. Whether it came to its end is not asked."""
+def read(output: bytes) -> RunnerOutput:
+    """Checks a runner's output line by line; it need not be complete."""
     events: list[Event] = []
     counts = dict.fromkeys(_RANKS, 0)
     for number, line in enumerate(output[:MAX_OUTPUT_BYTES].splitlines(), 1):
@@ -195,19 +199,19 @@ def read(output: bytes) -> Reading:
             event = _parse(line)
             _check_order(event, events, counts)
         except (ValueError, RecursionError) as error:
-            why = "nested too deeply" if isinstance(error, RecursionError) else error
-            return Reading(tuple(events), f"line {number}: {why}: {line[:80]!r}")
+            reason = "nested too deeply" if isinstance(error, RecursionError) else error
+            return RunnerOutput(tuple(events), f"line {number}: {reason}: {line[:80]!r}")
         counts[event["event"]] += 1
         events.append(event)
     if len(output) > MAX_OUTPUT_BYTES:
-        return Reading(tuple(events), f"more than {MAX_OUTPUT_BYTES} bytes were printed")
-    return Reading(tuple(events), None)
+        return RunnerOutput(tuple(events), f"more than {MAX_OUTPUT_BYTES} bytes of output")
+    return RunnerOutput(tuple(events), None)
 
 
 def missing(events: Sequence[Event]) -> list[str]:
-    """The events that a whole launch has and this one lacks."""
-    seen = {event["event"] for event in events}
-    return [line.event for line in LINES if line.least and line.event not in seen]
+    """The required events of a complete launch that are absent."""
+    present = {event["event"] for event in events}
+    return [schema.event for schema in EVENTS if schema.minimum and schema.event not in present]
 
 
 def _parse(line: bytes) -> Event:
@@ -217,8 +221,8 @@ def _parse(line: bytes) -> Event:
     if not isinstance(event, dict) or not isinstance(event.get("event"), str):
         raise ValueError("not an event")
     if event["event"] not in _RANKS:
-        raise ValueError("an unknown event")
-    fields = LINES[_RANKS[event["event"]]].fields
+        raise ValueError("unknown event")
+    fields = EVENTS[_RANKS[event["event"]]].fields
     for field in fields:
         if field.name in event:
             if not field.kind.accepts(event[field.name]):
@@ -232,27 +236,27 @@ def _parse(line: bytes) -> Event:
 
 def _check_order(event: Event, before: Sequence[Event], counts: Mapping[str, int]) -> None:
     kind = event["event"]
-    line = LINES[_RANKS[kind]]
+    schema = EVENTS[_RANKS[kind]]
     last = before[-1]["event"] if before else None
     if last in ("end", "error"):
         raise ValueError(f"{kind} after {last}")
     if last is not None and _RANKS[kind] < _RANKS[last]:
         raise ValueError(f"{kind} after {last}")
-    if line.most is not None and counts[kind] == line.most:
-        raise ValueError(f"{kind} for the second time")
+    if schema.maximum is not None and counts[kind] == schema.maximum:
+        raise ValueError(f"second {kind}")
     if kind != "error":
-        for earlier in LINES[: _RANKS[kind]]:
-            if counts[earlier.event] < earlier.least:
+        for earlier in EVENTS[: _RANKS[kind]]:
+            if counts[earlier.event] < earlier.minimum:
                 raise ValueError(f"{kind} before any {earlier.event}")
     if "i" in event and event["i"] != counts[kind]:
-        raise ValueError(f"{kind} {event['i']} where {counts[kind]} comes next")
+        raise ValueError(f"{kind} {event['i']} instead of {counts[kind]}")
 
 
 def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key stands twice")
-    return found
+    values = dict(pairs)
+    if len(values) != len(pairs):
+        raise ValueError("duplicate key")
+    return values
 
 
 def _reject(constant: str) -> None:

@@ -17,7 +17,7 @@ from trimtab.cli._options import (
 
 if TYPE_CHECKING:
     from trimtab.bench.jobs import Settings
-    from trimtab.compare.arms import Side
+    from trimtab.compare.arms import Arm
 
 GROUP = "Measure"
 NAMESPACE = "bench"
@@ -76,12 +76,12 @@ class AbOptions:
             control=self.control.read(),
         )
 
-    def arms(self) -> tuple[Side, Side]:
+    def arms(self) -> tuple[Arm, Arm]:
         """Both arms."""
         return self._arm(self.a, "a", self.only_a), self._arm(self.b, "b", self.only_b)
 
-    def _arm(self, what: str, letter: str, own: ArmOptions) -> Side:
-        from trimtab.compare.arms import Side
+    def _arm(self, what: str, letter: str, own: ArmOptions) -> Arm:
+        from trimtab.compare.arms import Arm
         from trimtab.pipeline.recipe import Recipe
 
         shared, alone = changed(self.shared), changed(own)
@@ -97,7 +97,7 @@ class AbOptions:
         # Threads apply to any binary, all else only to one that is still to be built.
         of_build = [*(f"{letter}-{name}" for name in alone if name != "threads")]
         of_build += [name for name in shared if name != "threads"]
-        return Side(what, recipe, chosen.plan.choices.threads, tuple(of_build))
+        return Arm(what, recipe, chosen.plan.choices.threads, tuple(of_build))
 
 
 @command(AbOptions, engine=True, short_options=False)

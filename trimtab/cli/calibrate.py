@@ -34,12 +34,12 @@ def calibrate(options: CalibrateOptions) -> None:
     from trimtab.bench.jobs import Settings
     from trimtab.cli._progress import shown
     from trimtab.compare import ab
-    from trimtab.compare.arms import Side
+    from trimtab.compare.arms import Arm
     from trimtab.pipeline.recipe import Recipe
     from trimtab.results.folder import results_folder
 
     model = options.model or ab.FLOOR_MODEL
-    arm = Side(model, Recipe(model=model), options.threads)
+    arm = Arm(model, Recipe(model=model), options.threads)
     request = ab.AbRequest(
         arm,
         arm,

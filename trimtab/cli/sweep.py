@@ -40,33 +40,37 @@ def sweep(options: SweepOptions) -> None:
     from trimtab.cli._progress import shown
     from trimtab.errors import SweepError
     from trimtab.results.folder import results_folder
-    from trimtab.sweep import run, summary
-    from trimtab.sweep.cluster import Cluster
-    from trimtab.sweep.executor import Local
+    from trimtab.sweep import outcome_table, run
+    from trimtab.sweep.dask_executor import DaskExecutor
+    from trimtab.sweep.executor import LocalExecutor
 
-    path, folder = run.find(options.file), results_folder(options.results)
+    path, folder = run.find_file(options.file), results_folder(options.results)
     matrix = run.read(path)
     if options.dry_run:
-        _list_cells(matrix, path, folder, json=options.json)
+        _list_cells(matrix, folder, json=options.json)
         return
     outcomes = run.run(
         matrix,
         path,
         folder,
-        executor=Cluster(options.scheduler) if options.scheduler else Local(),
+        executor=DaskExecutor(options.scheduler) if options.scheduler else LocalExecutor(),
         resume=options.resume,
         progress=shown(quiet=options.json),
     )
-    rows, axes = summary.rows(outcomes, folder), summary.varying(matrix.cells)
+    rows, axes = outcome_table.rows(outcomes, folder), outcome_table.varying(matrix.cells)
     if options.json:
         print(dumps({"name": matrix.name, "cells": rows}, indent=1))
     else:
-        print(summary.table(rows, axes).text())
-        print(summary.count(outcomes))
+        print(outcome_table.table(rows, axes).text())
+        print(outcome_table.count(outcomes))
     failed = [outcome for outcome in outcomes if not outcome.is_good]
     if failed:
-        none = len(failed) == len(outcomes)
-        what = "no cell has a result" if none else f"{len(failed)} of {len(outcomes)} cells failed"
+        all_failed = len(failed) == len(outcomes)
+        what = (
+            "no cell has a result"
+            if all_failed
+            else f"{len(failed)} of {len(outcomes)} cells failed"
+        )
         raise SweepError(
             f"{what}; the first: {failed[0].cell}: {failed[0].status}: {failed[0].message}",
             where=str(path),
@@ -74,13 +78,13 @@ def sweep(options: SweepOptions) -> None:
         )
 
 
-def _list_cells(matrix: Sweep, path: Path, folder: Path, *, json: bool) -> None:
+def _list_cells(matrix: Sweep, folder: Path, *, json: bool) -> None:
     from json import dumps
 
-    from trimtab.sweep import run, summary
-    from trimtab.sweep.campaign import duration
+    from trimtab.sweep import outcome_table, run
+    from trimtab.sweep.duration import format_duration
 
-    listed, seconds = run.survey(matrix, path, folder)
+    listed, seconds = run.survey(matrix, folder)
     if json:
         cells = [
             {"configuration": one.cell.configuration, "status": one.status, "built": one.is_built}
@@ -91,5 +95,5 @@ def _list_cells(matrix: Sweep, path: Path, folder: Path, *, json: bool) -> None:
     builds = len({one.cell.binary for one in listed if not one.is_built})
     missing = sum(not one.status for one in listed)
     print(run.listing(listed).text())
-    work = f"{missing} to be measured, {builds} builds, about {duration(seconds)}"
-    print(f"{summary.cells_said(len(listed))}: {work if missing else 'all are measured'}")
+    work = f"{missing} to measure, {builds} to build, about {format_duration(seconds)}"
+    print(f"{outcome_table.format_cells(len(listed))}: {work if missing else 'all are measured'}")

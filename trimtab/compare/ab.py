@@ -1,4 +1,7 @@
-"""Two sides measured in turns on one device, and the noise floor of a device from A against A."""
+"""A/B comparisons: measures two arms in interleaved rounds on one device.
+
+A comparison of an arm with itself gives the noise floor of the device.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,10 @@ from uuid import uuid4
 
 from trimtab import paths
 from trimtab.bench import protocol
-from trimtab.bench.jobs import Job, Schedule, Settings, Turn
-from trimtab.compare import noise_floor as floors
-from trimtab.compare import paired, verdicts
-from trimtab.compare.arms import Ready, Side, check, ready
-from trimtab.compare.noise_floor import Floor
+from trimtab.bench.jobs import Job, Schedule, ScheduledLaunch, Settings
+from trimtab.compare import noise_floor, paired, verdicts
+from trimtab.compare.arms import Arm, PreparedArm, check, prepare_arm
+from trimtab.compare.noise_floor import NoiseFloor
 from trimtab.compare.verdicts import Verdict
 from trimtab.devices import Device, DeviceInfo, find_device
 from trimtab.devices.control import sysfs, topology
@@ -22,22 +24,24 @@ from trimtab.progress import SILENT, Progress
 from trimtab.results import records
 from trimtab.results.records import Record
 
-LAUNCHES = 20  # of each side
+LAUNCHES = 20  # per arm
 FLOOR_LAUNCHES = 40
-LAUNCH_MS = 250  # of steady state
+LAUNCH_MS = 250  # steady state of one launch
 LAUNCH_RUNS = 5
 FLOOR_MODEL = "shufflenet_v2"
 
 
 @dataclass(frozen=True)
 class AbRequest:
-    """What to compare, and where. `launches`: of each side. `seed`: of the order, None for a new
-    one. `settings`: of each launch, so that its own `launches` is left out; `runs` and
-    `min_time_ms` None take what suits a launch.
+    """Two arms and how to compare them.
+
+    `launches` is per arm. `seed` determines the order of launches; None draws a new one. `settings`
+    apply to each launch: `settings.launches` is ignored, and `runs` and `min_time_ms` None take
+    the defaults of this module.
     """
 
-    a: Side
-    b: Side
+    a: Arm
+    b: Arm
     device: str = "local"
     launches: int = LAUNCHES
     duet: bool = False
@@ -46,19 +50,21 @@ class AbRequest:
     settings: Settings = field(default_factory=Settings)
 
     def __post_init__(self) -> None:
-        """Raises UsageError for fewer launches than two blocks have, or more than anybody waits
-        for, and a seed below 0.
+        """Raises UsageError if the launches do not fill two blocks or exceed the maximum, or if the
+        seed is negative.
         """
-        least, most = 2 * paired.LAUNCHES_PER_BLOCK, paired.MOST_LAUNCHES
-        if not least <= self.launches <= most:
-            raise UsageError(f"launches is {self.launches}, it must be {least} to {most}")
+        min_launches, max_launches = 2 * paired.LAUNCHES_PER_BLOCK, paired.MAX_LAUNCHES
+        if not min_launches <= self.launches <= max_launches:
+            raise UsageError(
+                f"launches is {self.launches}, it must be {min_launches} to {max_launches}"
+            )
         if self.seed is not None and self.seed < 0:
             raise UsageError(f"seed is {self.seed}, it must be at least 0")
 
 
 @dataclass(frozen=True)
-class Compared:
-    """Both runs, what they say of each other, and the record of the comparison."""
+class AbResult:
+    """The records of both arms, the verdict, and the file of the comparison."""
 
     a: Record
     b: Record
@@ -66,47 +72,45 @@ class Compared:
     path: Path
 
 
-def compare(request: AbRequest, folder: Path, progress: Progress = SILENT) -> Compared:
-    """Builds what is to be built, measures both sides in turns, records both runs and the
-    comparison into `folder`.
+def compare(request: AbRequest, folder: Path, progress: Progress = SILENT) -> AbResult:
+    """Builds both arms, measures them in interleaved rounds, and writes the records into `folder`.
 
-    Raises whatever ends either run; its record is there, that of the comparison is not.
+    Raises the error that ends either run. Both run records exist then, but no comparison.
     """
     definition = find_device(request.device)
-    sides = []
-    for side in (request.a, request.b):
-        check(side)  # before a build of the other one takes its time
-    for name, side in (("A", request.a), ("B", request.b)):
-        with progress.step(f"{name}: {side.what}"):
-            sides.append(ready(side, definition, folder, progress))
-    known = floors.read(definition.name, floors_folder())
+    for arm in (request.a, request.b):
+        check(arm)  # before the build of the other arm takes minutes
+    arms = []
+    for name, arm in (("A", request.a), ("B", request.b)):
+        with progress.step(f"{name}: {arm.what}"):
+            arms.append(prepare_arm(arm, definition, folder, progress))
+    floor = noise_floor.read(definition.name, floors_folder())
     with definition.open(trust_new=request.trust_new) as device:
-        return measure(device, sides, request, folder, known, progress)
+        return measure(device, arms, request, folder, floor, progress)
 
 
 def measure(
     device: Device,
-    sides: list[Ready],
+    arms: list[PreparedArm],
     request: AbRequest,
     folder: Path,
-    known: Floor | None,
+    floor: NoiseFloor | None,
     progress: Progress = SILENT,
-) -> Compared:
-    """As `compare`, of two sides that are ready, on a connected device with this noise floor."""
+) -> AbResult:
+    """`compare` for prepared arms on a connected device with this noise floor."""
     info = device.describe()
     seed = uuid4().int % 2**32 if request.seed is None else request.seed
-    comparison_id = uuid4().hex[:12]
     common: dict[str, Any] = {
-        "comparison": comparison_id,
+        "comparison": uuid4().hex[:12],
         "seed": seed,
         "is_duet": request.duet,
-        "floor": asdict(known) if known else None,
+        "floor": asdict(floor) if floor else None,
     }
-    schedule = _schedule(device, info, request, seed, max(side.threads for side in sides))
+    schedule = _schedule(device, info, request, seed, max(arm.threads for arm in arms))
     jobs = []
-    for name, side in zip("AB", sides, strict=True):
-        settings = _settings(request, side.threads, info)
-        jobs.append(Job(side.subject, side.expected, settings, {**common, "side": name}))
+    for name, arm in zip("AB", arms, strict=True):
+        settings = _settings(request, arm.threads, info)
+        jobs.append(Job(arm.subject, arm.expected, settings, {**common, verdicts.ARM: name}))
     outcomes = protocol.measure_all(device, info, jobs, schedule, folder, progress)
     for outcome in outcomes:
         if outcome.error is not None:
@@ -114,23 +118,19 @@ def measure(
             raise outcome.error
     a, b = (records.read(outcome.path) for outcome in outcomes)
     verdict = verdicts.judge(a, b)
-    return Compared(a, b, verdict, verdicts.write(verdict, a, b, folder))
+    return AbResult(a, b, verdict, verdicts.write(verdict, a, b, folder))
 
 
 def _settings(request: AbRequest, threads: int, info: DeviceInfo) -> Settings:
-    """Of one side: what each launch is to do, times the number of launches."""
-    asked = request.settings
+    """The settings of one arm's job: those of a launch, times the number of launches."""
+    settings = replace(request.settings, threads=threads)
     if info.is_emulated:
-        return replace(asked, threads=threads, launches=1)
+        return replace(settings, launches=1)
     launches = 2 * ((request.launches + 1) // 2)
-    runs = LAUNCH_RUNS if asked.runs is None else asked.runs
-    min_time_ms = LAUNCH_MS if asked.min_time_ms is None else asked.min_time_ms
+    runs = LAUNCH_RUNS if settings.runs is None else settings.runs
+    min_time_ms = LAUNCH_MS if settings.min_time_ms is None else settings.min_time_ms
     return replace(
-        asked,
-        threads=threads,
-        launches=launches,
-        runs=runs * launches,
-        min_time_ms=min_time_ms * launches,
+        settings, launches=launches, runs=runs * launches, min_time_ms=min_time_ms * launches
     )
 
 
@@ -140,90 +140,100 @@ def _schedule(
     if info.is_emulated:
         if request.duet:
             raise UsageError(
-                f"{device.name} is emulated: its counts are exact, and its times mean nothing",
+                f"{device.name} is emulated: its instruction counts are exact, and its times are "
+                "not measurements",
                 hint="leave out --duet",
             )
-        return [[Turn(paired.A)], [Turn(paired.B)]]
+        return [[ScheduledLaunch(paired.A)], [ScheduledLaunch(paired.B)]]
     if not request.duet:
-        return [
-            [Turn(side, place={"block": block, "turn": turn})]
-            for turn, (side, block) in enumerate(paired.order(request.launches, seed))
-        ]
+        return interleaved(request.launches, seed)
     cpus = duet_cpus(device, threads, request.settings.control.cores)
     return [
         [
-            Turn(side, cpus[place], {"block": block, "turn": turn, "cpus": cpus[place]})
-            for place, side in enumerate((first, 1 - first))
+            ScheduledLaunch(arm, cpus[lane], {"block": block, "turn": turn, "cpus": cpus[lane]})
+            for lane, arm in enumerate((first, 1 - first))
         ]
         for turn, (first, block) in enumerate(paired.duets(request.launches, seed))
     ]
 
 
-def duet_cpus(device: Device, threads: int, wanted: str = "") -> tuple[str, str]:
-    """Two lists of `threads` CPUs each, all of one kind, the fastest that has so many, among those
-    that are `wanted` (see `Control`); the last ones, since the first is most often the one that
-    serves interrupts.
+def interleaved(launches: int, seed: int, arms: int = 2) -> Schedule:
+    """The schedule of `launches` per arm in interleaved blocks, one launch at a time."""
+    return [
+        [ScheduledLaunch(arm, tags={"block": block, "turn": turn})]
+        for turn, (arm, block) in enumerate(paired.order(launches, seed, arms))
+    ]
 
-    DeviceError when the device has not enough of them, or does not tell.
+
+def duet_cpus(device: Device, threads: int, cores: str = "") -> tuple[str, str]:
+    """Two disjoint lists of `threads` CPUs each, for launches at the same time.
+
+    All CPUs are of one kind: the fastest kind with enough of them among `cores` (see `Control`).
+    The last ones are chosen, since the first CPU usually serves interrupts. Raises DeviceError if
+    there are too few, or if the device does not report them.
     """
-    known = topology.parse(sysfs.read(device, *sysfs.TOPOLOGY))
-    among = set(known.choose(wanted, threads) if wanted else known.cores)
-    kinds = [sorted(among.intersection(cluster.cores)) for cluster in known.clusters]
-    alike = next((cpus for cpus in reversed(kinds) if len(cpus) >= 2 * threads), None)
-    if alike is None:
+    layout = topology.parse(sysfs.read(device, *sysfs.TOPOLOGY))
+    allowed = set(layout.choose(cores, threads) if cores else layout.cores)
+    clusters = [sorted(allowed.intersection(cluster.cores)) for cluster in layout.clusters]
+    cpus = next((cpus for cpus in reversed(clusters) if len(cpus) >= 2 * threads), None)
+    if cpus is None:
         raise DeviceError(
-            f"a duet of {threads} threads a side takes {2 * threads} cores of one kind that we may "
-            f"use, there are {max(map(len, kinds), default=0)}",
+            f"a duet with {threads} threads per arm needs {2 * threads} cores of one kind, "
+            f"{max(map(len, clusters), default=0)} are available",
             where=device.name,
-            hint="leave out --duet: launches in turns need no core more",
+            hint="leave out --duet: interleaved launches need no additional core",
         )
-    chosen = alike[-2 * threads :]
-    return sysfs.list_of(chosen[:threads]), sysfs.list_of(chosen[threads:])
+    cpus = cpus[-2 * threads :]
+    return sysfs.list_of(cpus[:threads]), sysfs.list_of(cpus[threads:])
 
 
 def floors_folder() -> Path:
-    """Where the noise floors of devices are kept."""
+    """The folder that stores the noise floors of devices."""
     return paths.state() / "floors"
 
 
-def calibrate(request: AbRequest, folder: Path, progress: Progress = SILENT) -> Floor:
-    """Measures a side against itself and keeps what that says of the device: the furthest that the
-    interval of the ratio reaches from 1. `request.b` is not looked at.
+def calibrate(request: AbRequest, folder: Path, progress: Progress = SILENT) -> NoiseFloor:
+    """Measures `request.a` against itself, and stores the noise floor of the device.
 
-    UsageError for an emulated device, whose counts are exact; errors as `compare`.
+    The floor is the largest distance of the ratio's interval from 1. `request.b` is ignored. Raises
+    UsageError for an emulated device, whose counts are exact, and the errors of `compare`.
     """
     definition = find_device(request.device)
-    side = ready(request.a, definition, folder, progress)
+    arm = prepare_arm(request.a, definition, folder, progress)
     with definition.open(trust_new=request.trust_new) as device:
-        floor = floor_of(device, side, request, folder, progress)
-    floors.write(floor, floors_folder())
+        floor = measure_floor(device, arm, request, folder, progress)
+    noise_floor.write(floor, floors_folder())
     return floor
 
 
-def floor_of(
-    device: Device, side: Ready, request: AbRequest, folder: Path, progress: Progress = SILENT
-) -> Floor:
-    """As `calibrate`, of a side that is ready, on a connected device; keeps nothing."""
+def measure_floor(
+    device: Device,
+    arm: PreparedArm,
+    request: AbRequest,
+    folder: Path,
+    progress: Progress = SILENT,
+) -> NoiseFloor:
+    """`calibrate` for a prepared arm on a connected device, without storing the result."""
     info = device.describe()
     if info.is_emulated:
         raise UsageError(
-            f"{device.name} is emulated: its counts of instructions are exact and have no floor",
-            hint="calibrate a device whose times mean something",
+            f"{device.name} is emulated: its instruction counts are exact and have no noise floor",
+            hint="calibrate a device whose times are measurements",
         )
-    found = measure(device, [side, side], request, folder, None, progress)
-    low, high = found.verdict.interval.low, found.verdict.interval.high
-    return Floor(
+    result = measure(device, [arm, arm], request, folder, None, progress)
+    low, high = result.verdict.interval.low, result.verdict.interval.high
+    return NoiseFloor(
         device=device.name,
         share=max(abs(low - 1), abs(high - 1)),
-        ratio=found.verdict.ratio,
+        ratio=result.verdict.ratio,
         interval=(low, high),
-        launches=found.verdict.launches,
+        launches=result.verdict.launches,
         is_duet=request.duet,
-        measured=side.subject.model.stem,
-        date=found.a.header.time[:19] + "Z",
+        measured=arm.subject.model.stem,
+        date=result.a.header.time[:19] + "Z",
         boot_id=info.boot_id,
         kernel=info.kernel,
-        governor=found.a.header.control["governor"],
-        run_ids=(found.a.header.run_id, found.b.header.run_id),
-        cores=found.a.header.affinity,
+        governor=result.a.header.control["governor"],
+        run_ids=(result.a.header.run_id, result.b.header.run_id),
+        cores=result.a.header.affinity,
     )

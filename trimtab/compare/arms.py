@@ -1,4 +1,4 @@
-"""The sides of a comparison: a model, a folder that `build` left, or a run to repeat."""
+"""The arms of a comparison: each is a model to build, a folder that `build` made, or a past run."""
 
 from __future__ import annotations
 
@@ -28,63 +28,65 @@ from trimtab.results import index, records
 
 
 @dataclass(frozen=True)
-class Side:
-    """One side as it was asked for: `what` is a model file or zoo network, a folder of `build`, or
-    a run (file, id, `last`); `recipe` how a model is to be built; `threads` of the runner (None:
-    those of a run that is repeated, or of the plan, else 1). `given`: options of the recipe that
-    were written out.
+class Arm:
+    """One arm as the user requests it.
+
+    `what` is a model file or zoo network, a folder of `build`, or a run (file, id, `last`).
+    `recipe` says how to build a model, and `overrides` are its options that the user sets.
+    `threads` None is the number of a past run, or of the plan, else 1.
     """
 
     what: str
     recipe: Recipe = field(default_factory=Recipe)
     threads: int | None = None
-    given: tuple[str, ...] = ()
+    overrides: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Raises UsageError for threads that the runner would refuse."""
+        """Raises UsageError if the runner would refuse the number of threads."""
         if self.threads is not None:
             Settings(threads=self.threads)
 
 
 @dataclass(frozen=True)
-class Ready:
-    """A side that can be measured."""
+class PreparedArm:
+    """An arm that can be measured."""
 
     subject: Subject
     expected: Golden
     threads: int
 
 
-def ready(
-    side: Side, definition: DeviceDefinition, folder: Path, progress: Progress = SILENT
-) -> Ready:
-    """Builds a model, or finds what was built; runs are looked for in `folder`.
+def prepare_arm(
+    arm: Arm, definition: DeviceDefinition, folder: Path, progress: Progress = SILENT
+) -> PreparedArm:
+    """Builds a model, or loads an existing build; past runs are searched in `folder`.
 
-    UsageError for what is none of these, and for options of a build beside what is built; errors of
-    the build.
+    Raises UsageError if the arm is none of the three kinds, or has options of a build without being
+    a model, and the errors of the build.
     """
-    check(side)
-    path = Path(side.what)
-    if _is_model(side.what):
-        recipe = side.recipe.on_threads(side.threads or side.recipe.threads)
+    check(arm)
+    path = Path(arm.what)
+    if _is_model(arm.what):
+        recipe = arm.recipe.on_threads(arm.threads or arm.recipe.threads)
         recipe = replace(recipe, measurement=MeasurementRequest(definition.name)).on_device(
             definition
         )
         built = build(plan(load(recipe, progress), progress), progress)
-        return Ready(*archived(built, progress), recipe.threads)
+        return PreparedArm(*archived(built, progress), recipe.threads)
     if path.is_dir():
-        return Ready(*_of_folder(path, progress), side.threads or 1)
-    record = records.read(index.find(side.what, folder))
+        return PreparedArm(*_of_folder(path, progress), arm.threads or 1)
+    record = records.read(index.find(arm.what, folder))
     subject, expected = archive.of_run(record, store_of(record.header))
-    return Ready(subject, expected, side.threads or int(record.header.protocol["threads"]))
+    threads = arm.threads or int(record.header.protocol["threads"])
+    return PreparedArm(subject, expected, threads)
 
 
-def check(side: Side) -> None:
-    """Raises UsageError for options of a build beside what is built."""
-    if side.given and not _is_model(side.what):
+def check(arm: Arm) -> None:
+    """Raises UsageError for build options on an arm that is already built."""
+    if arm.overrides and not _is_model(arm.what):
         raise UsageError(
-            f"{side.what} is built already: --{side.given[0]} cannot change it",
-            hint="give the model itself, or the option to the other side alone: "
+            f"{arm.what} is built already: --{arm.overrides[0]} cannot change it",
+            hint="name the model instead, or set the option for the other arm alone: "
             "--a-OPTION or --b-OPTION",
         )
 
@@ -104,13 +106,13 @@ def _of_folder(folder: Path, progress: Progress) -> tuple[Subject, Golden]:
         model = folder / f"{Path(about['name']).stem}.ttm" if about else None
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(
-            f"not a folder that `./inv build` left: {error}",
+            f"not an output folder of `./inv build`: {error}",
             where=str(folder),
             hint="build with --model FILE --output FOLDER, and name that folder",
         ) from error
     if model is None or is_embedded:
         raise UsageError(
-            "the build has no model beside its binary, so nobody knows what it must compute",
+            "the build has no model file beside its binary, so its expected output is unknown",
             where=str(folder),
             hint="build with --model, without --embed-model",
         )
@@ -120,7 +122,7 @@ def _of_folder(folder: Path, progress: Progress) -> tuple[Subject, Golden]:
             expected = reference_output(model, program, {})
     except PlanError as error:
         raise UsageError(
-            f"this machine cannot tell what the build must compute: {error.what}",
+            f"this machine cannot compute the expected output of the build: {error.what}",
             where=str(folder),
             hint="name the model that it was built from, with the same options",
         ) from error
@@ -138,4 +140,4 @@ def _of_folder(folder: Path, progress: Progress) -> tuple[Subject, Golden]:
         network=inspection.network(program),
         size=size.measure(binary).to_json(),
     )
-    return archive.keep(subject, expected, run_store()), expected
+    return archive.store(subject, expected, run_store()), expected

@@ -1,8 +1,7 @@
-"""The noise floor of a device: how far apart two equal binaries may seem to be.
+"""The noise floor of a device: the largest difference that two identical binaries may show.
 
-`./inv calibrate` measures A against A and keeps what it finds for each device in a file of its own.
-A floor belongs to the state that the device was in: after a restart, with another kernel, or with
-other cores or another governor than it was made under it does not hold.
+`./inv calibrate` measures an arm against itself, and stores one file per device. A floor holds for
+one state of the device: a restart, another kernel, other cores or another governor invalidate it.
 """
 
 from __future__ import annotations
@@ -17,15 +16,17 @@ from trimtab import files
 from trimtab.errors import ResultError
 from trimtab.results.records import Header
 
-UNCALIBRATED = 0.01  # of a device that nobody has calibrated
-_STATE = {"boot_id": "restarted", "kernel": "given another kernel"}
+UNCALIBRATED = 0.01  # the floor to assume for a device without calibration
+_STATE = {"boot_id": "was restarted", "kernel": "got another kernel"}
 
 
 @dataclass(frozen=True)
-class Floor:
-    """What a calibration found. `share`: differences up to it are noise; `interval`: of the ratio
-    of A to A that it comes from; `measured`: with which model; `date`: UTC. `governor` and `cores`
-    (None: not pinned): what the device was made to do meanwhile.
+class NoiseFloor:
+    """The result of a calibration.
+
+    Differences up to `share` are noise. `interval` is that of the ratio of A to A, which `share`
+    comes from. `measured` is the model, `date` is UTC. `governor` and `cores` (None: not pinned)
+    are the device's settings during the calibration.
     """
 
     device: str
@@ -44,45 +45,47 @@ class Floor:
 
     @property
     def control(self) -> str:
-        """In words, what the device was made to do."""
+        """The device's settings in words."""
         return _control(self.cores, self.governor)
 
     def stale(self, header: Header) -> str:
-        """Why it does not hold for a run, in words; "" if it does."""
+        """The reason why the floor does not hold for a run; "" if it holds."""
         device = header.device
-        changed = [word for key, word in _STATE.items() if device.get(key) != getattr(self, key)]
-        if changed:
-            return f"the device was {' and '.join(changed)} since then"
+        changes = [text for key, text in _STATE.items() if device.get(key) != getattr(self, key)]
+        if changes:
+            return f"since then the device {' and '.join(changes)}"
         governor = header.control.get("governor")
         if (self.cores, self.governor) != (header.affinity, governor):
-            return f"made for {self.control}, and this was {_control(header.affinity, governor)}"
+            return (
+                f"calibrated for {self.control}, the run used {_control(header.affinity, governor)}"
+            )
         return ""
 
 
 def _control(cores: str | None, governor: str | None) -> str:
     where = f"cores {cores}" if cores else "any cores"
-    return f"{where} with the governor {governor or 'that nobody knows'}"
+    return f"{where} with {f'the governor {governor}' if governor else 'an unknown governor'}"
 
 
 def path_of(device: str, folder: Path) -> Path:
-    """Where the floor of a device is kept."""
+    """The file that stores the floor of a device."""
     return folder / f"{device}.json"
 
 
-def write(floor: Floor, folder: Path) -> Path:
-    """Keeps a floor in place of the device's older one; returns the file."""
+def write(floor: NoiseFloor, folder: Path) -> Path:
+    """Stores a floor in place of the device's previous one, and returns the file."""
     path = path_of(floor.device, folder)
     files.write_text(path, json.dumps(asdict(floor), indent=1) + "\n", error=ResultError)
     return path
 
 
-def read(device: str, folder: Path) -> Floor | None:
-    """The floor of a device, None before its calibration; ResultError for a damaged file."""
+def read(device: str, folder: Path) -> NoiseFloor | None:
+    """The floor of a device, None before calibration. Raises ResultError for a damaged file."""
     path = path_of(device, folder)
     if not path.is_file():
         return None
     try:
-        return of(json.loads(path.read_text(encoding="utf-8")))
+        return from_json(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ResultError(
             f"the noise floor cannot be read: {error}",
@@ -91,9 +94,9 @@ def read(device: str, folder: Path) -> Floor | None:
         ) from error
 
 
-def of(values: Mapping[str, Any]) -> Floor:
-    """From what `asdict` made; TypeError or KeyError for anything else."""
+def from_json(values: Mapping[str, Any]) -> NoiseFloor:
+    """A floor from the values of `asdict`. Raises TypeError or KeyError for anything else."""
     low, high = values["interval"]
-    return Floor(
+    return NoiseFloor(
         **{**values, "interval": (float(low), float(high)), "run_ids": tuple(values["run_ids"])}
     )

@@ -1,15 +1,15 @@
-"""Sides in interleaved launches: the order of their launches, and what the times of two say.
+"""Paired comparison: the order of interleaved launches, and the ratio of two arms' times.
 
-A block is two launches of each side, in the order ABBA or BAAB; a coin decides. Of three sides and
-more it is any order of them, and then the same backwards. What is the same
-for all of a block (memory, clock, a load that stays) falls out of its ratio. Because of the coin, a
-block of two equal binaries is as likely to favor either, whatever else the machine does meanwhile:
-loads that come and go, and launches that resemble their neighbors, make an interval wider, not
-wrong. A side's time in a block is the faster of its two launches, as others only ever add time.
+A block has two launches of each arm, in the order ABBA or BAAB; a coin decides. With three or more
+arms it is a random order of all arms, followed by its reverse. Effects that last for a whole block
+(memory placement, clock, a constant load) cancel in the block's ratio. Because of the coin, a block
+of two identical binaries favors either with the same probability, whatever else the machine does:
+changing loads, and correlation between neighboring launches, make an interval wider, not wrong. An
+arm's time in a block is the faster of its two launches, since interference only adds time.
 
-The ratio is the trimmed mean of the blocks' logarithms, its interval that of Tukey and McLaughlin
-(Sankhya A 25, 1963; Wilcox, Introduction to Robust Estimation, section 4.3), which asks neither for
-normal noise nor for many blocks. A bootstrap of five blocks would be too narrow.
+The ratio is the trimmed mean of the blocks' log ratios. Its interval is that of Tukey and
+McLaughlin (Sankhya A 25, 1963; Wilcox, Introduction to Robust Estimation, section 4.3), which
+requires neither normal noise nor many blocks. A bootstrap of five blocks would be too narrow.
 """
 
 from __future__ import annotations
@@ -25,18 +25,19 @@ from numpy.typing import NDArray
 from trimtab.results.statistics import Interval
 
 CONFIDENCE = 0.99
-TRIMMED = 0.2  # of the blocks, at each end
-LAUNCHES_PER_BLOCK = 2  # of each side
-MIN_LAUNCHES = 10  # of each side, before a difference may be called real
-MOST_LAUNCHES = 1000
+TRIMMED = 0.2  # share of the blocks to drop at each end
+LAUNCHES_PER_BLOCK = 2  # per arm
+MIN_LAUNCHES = 10  # per arm, before a difference may be called real
+MAX_LAUNCHES = 1000
 
 A, B = 0, 1
 
 
 @dataclass(frozen=True)
 class Effect:
-    """How two sides relate: `value` = time of B / time of A, over so many `blocks`; `error`: the
-    standard error of its logarithm.
+    """The ratio of two arms: `value` is the time of B / the time of A.
+
+    `blocks` is their number, `error` the standard error of the ratio's logarithm.
     """
 
     value: float
@@ -45,38 +46,38 @@ class Effect:
     error: float
 
     def exceeds(self, floor: float) -> bool:
-        """Whether the interval excludes 1, and the ratio is further from it than `floor`."""
+        """Whether the interval excludes 1, and the ratio differs from 1 by more than `floor`."""
         return not self.interval.low <= 1 <= self.interval.high and abs(self.value - 1) > floor
 
-    def launches_to_tell(self, share: float) -> int:
-        """How many launches of a side more would tell a difference of `share`, if blocks go on to
-        scatter as they did; 0 when these do.
+    def launches_to_detect(self, share: float) -> int:
+        """The number of additional launches per arm that would detect a difference of `share`.
+
+        It assumes the same scatter of blocks. 0 if the present launches suffice.
         """
-        scatter, wanted = self.error * math.sqrt(self.blocks), math.log1p(share)
+        scatter, target = self.error * math.sqrt(self.blocks), math.log1p(share)
         more = 0
-        while more < MOST_LAUNCHES and (
-            _quantile(self.blocks + more) * scatter / math.sqrt(self.blocks + more) > wanted
+        while more < MAX_LAUNCHES and (
+            _quantile(self.blocks + more) * scatter / math.sqrt(self.blocks + more) > target
         ):
             more += 1
         return more * LAUNCHES_PER_BLOCK
 
 
-def order(launches: int, seed: int, sides: int = 2) -> list[tuple[int, int]]:
-    """(side, block) of each launch in turn, with so many `launches` of each side: an even number,
-    or one more.
-    """
+def order(launches: int, seed: int, arms: int = 2) -> list[tuple[int, int]]:
+    """(arm, block) of each launch, in order; `launches` per arm, rounded up to an even number."""
     coin = random.Random(seed)
-    turns = []
+    result = []
     for block in range(math.ceil(launches / LAUNCHES_PER_BLOCK)):
-        there = coin.sample(range(sides), sides)
-        turns += [(side, block) for side in (*there, *reversed(there))]
-    return turns
+        forward = coin.sample(range(arms), arms)
+        result += [(arm, block) for arm in (*forward, *reversed(forward))]
+    return result
 
 
 def duets(launches: int, seed: int) -> list[tuple[int, int]]:
-    """(side on the first cores, block) of each pair of launches at the same moment: within a block
-    the sides swap their cores, and a coin decides who begins where (Bulej et al., Duet
-    Benchmarking, ICPE 2020).
+    """(arm on the first cores, block) of each pair of simultaneous launches.
+
+    Within a block the arms swap their cores, and a coin decides the first assignment (Bulej et al.,
+    Duet Benchmarking, ICPE 2020).
     """
     coin = random.Random(seed)
     pairs = []
@@ -89,9 +90,10 @@ def duets(launches: int, seed: int) -> list[tuple[int, int]]:
 def effect(
     a: Sequence[Sequence[float]], b: Sequence[Sequence[float]], *, is_duet: bool = False
 ) -> Effect:
-    """The ratio of two sides. `a[i]`, `b[i]`: the times of the launches of block i (two blocks at
-    least, no time of 0). In a duet launch j of both was at the same moment: their ratio is taken
-    before any other.
+    """The ratio of two arms; `a[i]` and `b[i]` are the times of the launches of block i.
+
+    Needs at least two blocks, and times above 0. In a duet, launch j of both arms ran at the same
+    time, so their ratio is taken first.
     """
     pairs = zip(a, b, strict=True)
     if is_duet:
@@ -108,9 +110,9 @@ def _trimmed(logs: NDArray[np.float64]) -> tuple[float, float]:
     """The trimmed mean and its standard error, from the winsorized variance."""
     n, cut = len(logs), int(TRIMMED * len(logs))
     ordered = np.sort(logs)
-    kept = n - 2 * cut
+    remaining = n - 2 * cut
     winsorized = np.clip(ordered, ordered[cut], ordered[n - 1 - cut])
-    error = math.sqrt((n - 1) / (kept * (kept - 1)) * float(winsorized.var(ddof=1)))
+    error = math.sqrt((n - 1) / (remaining * (remaining - 1)) * float(winsorized.var(ddof=1)))
     return float(ordered[cut : n - cut].mean()), error
 
 
@@ -119,7 +121,7 @@ def _quantile(blocks: int) -> float:
 
 
 def student_t(confidence: float, degrees: int) -> float:
-    """The t that Student's distribution stays within, on both sides, with this probability."""
+    """The two-sided quantile of Student's t distribution: P(|T| < t) = `confidence`."""
     low, high = 0.0, 1.0
     while _within(high, degrees) < confidence:
         high *= 2
@@ -130,7 +132,7 @@ def student_t(confidence: float, degrees: int) -> float:
 
 
 def _within(t: float, degrees: int) -> float:
-    """P(|T| < t) for whole degrees (Abramowitz and Stegun, 26.7.3 and 26.7.4)."""
+    """P(|T| < t) for integer degrees of freedom (Abramowitz and Stegun, 26.7.3 and 26.7.4)."""
     angle = math.atan(t / math.sqrt(degrees))
     sine, cosine = math.sin(angle), math.cos(angle)
     first = cosine if degrees % 2 else 1.0

@@ -1,4 +1,4 @@
-"""Two or more summarized runs side by side, set against the first."""
+"""Two or more runs side by side; the first one is the baseline."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from trimtab.results.summary import Figure, OpCost, Summary, Unit, summarize
 
 
 @dataclass(frozen=True)
-class Row:
-    """One figure over all compared runs; `ratios[i]` sets run i + 1 against run 0."""
+class ComparedFigure:
+    """One figure of all runs; `ratios[i]` is run i + 1 to run 0."""
 
     key: str
     label: str
@@ -27,33 +27,36 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two or more runs side by side, the first is the baseline; `notes` say what does not match.
-    `verdict`: of two that were measured in turns, and `operators` those that both of these have.
+    """Two or more runs side by side; the first one is the baseline.
+
+    `notes` name what makes them hard to compare. The arms of an A/B comparison have a `verdict`
+    and `operators`, those that both of them execute.
     """
 
     runs: tuple[Summary, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[ComparedFigure, ...]
     notes: tuple[str, ...]
     verdict: Verdict | None = None
-    operators: tuple[Row, ...] = ()
+    operators: tuple[ComparedFigure, ...] = ()
 
 
 def compare(records: Sequence[Record]) -> Comparison:
-    """Set runs side by side; the first one is the baseline (at least two)."""
+    """Sets at least two runs side by side; the first one is the baseline."""
     runs = tuple(summarize(record) for record in records)
     keys = dict.fromkeys(figure.key for run in runs for figure in run.figures)
     rows = tuple(_row(key, runs) for key in keys)
     if not verdicts.belong_together(records) or any(run.status != Status.OK for run in runs):
-        return Comparison(runs, rows, tuple(_notes(runs, is_apart=True)))
+        return Comparison(runs, rows, tuple(_notes(runs, are_separate=True)))
     verdict = verdicts.judge(records[0], records[1])
-    rows = tuple(_in_turns(row, records, verdict) for row in rows)
-    said = (*verdict.notes, *_notes(runs, is_apart=False))
-    return Comparison(runs, rows, said, verdict, tuple(_operators(runs, records)))
+    rows = tuple(_with_interleaved_ratio(row, records, verdict) for row in rows)
+    notes = (*verdict.notes, *_notes(runs, are_separate=False))
+    return Comparison(runs, rows, notes, verdict, tuple(_operators(runs, records)))
 
 
-def _operators(runs: Sequence[Summary], records: Sequence[Record]) -> Iterator[Row]:
-    """Those that have a label of their own in both runs, which were measured in turns. No device is
-    calibrated for operators, so no difference of their times is judged.
+def _operators(runs: Sequence[Summary], records: Sequence[Record]) -> Iterator[ComparedFigure]:
+    """The operators whose label is unique in both arms.
+
+    No device is calibrated for operators, so a difference of their times gets no verdict.
     """
     a, b = map(_by_label, runs)
     for label in (label for label in a if label in b):
@@ -63,24 +66,26 @@ def _operators(runs: Sequence[Summary], records: Sequence[Record]) -> Iterator[R
         key = f"op {ops[0].index}"
         if len(times) == 2:
             indices = (ops[0].index, ops[1].index)
-            found = verdicts.effect(records[0], records[1], "op", indices)
-            ratio = Ratio(found.value, found.interval, None)
-            yield Row(key, label, Unit.NS, tuple(times), (ratio,))
+            effect = verdicts.effect(records[0], records[1], "op", indices)
+            ratio = Ratio(effect.value, effect.interval, None)
+            yield ComparedFigure(key, label, Unit.NS, tuple(times), (ratio,))
         elif len(counts) == 2:
             value = counts[1] / counts[0]
             ratio = Ratio(value, Interval(value, value), value != 1)
-            yield Row(key, label, Unit.INSTRUCTIONS, tuple(counts), (ratio,))
+            yield ComparedFigure(key, label, Unit.INSTRUCTIONS, tuple(counts), (ratio,))
 
 
-def _in_turns(row: Row, records: Sequence[Record], verdict: Verdict) -> Row:
-    """A row of times with the ratio of interleaved launches; the verdict is on inferences alone."""
+def _with_interleaved_ratio(
+    row: ComparedFigure, records: Sequence[Record], verdict: Verdict
+) -> ComparedFigure:
+    """The row with the ratio of interleaved launches; only inferences get a verdict."""
     if row.unit is not Unit.NS:
         return row
     if row.key == "latency":
         return replace(row, ratios=(Ratio(verdict.ratio, verdict.interval, verdict.is_real),))
     a, b = records
-    found = verdicts.effect(a, b, row.key)
-    return replace(row, ratios=(Ratio(found.value, found.interval, None),))
+    effect = verdicts.effect(a, b, row.key)
+    return replace(row, ratios=(Ratio(effect.value, effect.interval, None),))
 
 
 def _by_label(run: Summary) -> dict[str, OpCost]:
@@ -88,13 +93,13 @@ def _by_label(run: Summary) -> dict[str, OpCost]:
     return {op.label: op for op in run.ops if counted[op.label] == 1}
 
 
-def _row(key: str, runs: Sequence[Summary]) -> Row:
+def _row(key: str, runs: Sequence[Summary]) -> ComparedFigure:
     figures = [run.figure(key) for run in runs]
-    some = next(figure for figure in figures if figure)
-    return Row(
+    sample = next(figure for figure in figures if figure)
+    return ComparedFigure(
         key,
-        some.label,
-        some.unit,
+        sample.label,
+        sample.unit,
         tuple(figure.value if figure else None for figure in figures),
         tuple(_ratio(figures[0], other) for other in figures[1:]),
     )
@@ -107,7 +112,7 @@ def _ratio(baseline: Figure | None, other: Figure | None) -> Ratio | None:
     return statistics.compare(baseline.launches, other.launches, are_counts=are_counts)
 
 
-def _notes(runs: Sequence[Summary], *, is_apart: bool) -> list[str]:
+def _notes(runs: Sequence[Summary], *, are_separate: bool) -> list[str]:
     notes = []
     first = runs[0].header
     if any(run.header.model.name != first.model.name for run in runs):
@@ -116,15 +121,17 @@ def _notes(runs: Sequence[Summary], *, is_apart: bool) -> list[str]:
         notes.append("The runs are on different devices: ratios compare device and build at once.")
     if any(run.header.protocol.get("threads") != first.protocol.get("threads") for run in runs):
         notes.append("The runs used different numbers of threads.")
-    if is_apart:
+    if are_separate:
         notes += [f"{run.name}: {loss}" for run in runs for loss in run.losses]
-    if is_apart and all(run.figure("latency") for run in runs):
+    if are_separate and all(run.figure("latency") for run in runs):
         notes.append(
-            "The times were measured apart, so no difference of them is called real: "
-            "`./inv bench.ab` measures both in turns."
+            "The times are from separate measurements, so no difference is called real: "
+            "`./inv bench.ab` measures both in interleaved rounds."
         )
     if any(run.header.is_emulated for run in runs):
-        notes.append("Emulated: instructions are exact, times are not measurements and not shown.")
+        notes.append(
+            "Emulated: instruction counts are exact; times are not measurements and are not shown."
+        )
     notes += [
         f"{run.name} ended with {run.status}: {run.message}"
         for run in runs

@@ -1,8 +1,8 @@
-"""What two runs that were measured in turns say of each other, and the record of that.
+"""The verdict of an A/B comparison: whether arm B is faster or slower than arm A.
 
-Everything follows from the two records: each launch says in which block it was, each header which
-comparison it belongs to and which floor held. A comparison has a record of its own beside them, one
-JSON file `*.comparison.json`, written when both are complete.
+Everything follows from the two run records: each launch names its block, and each header names its
+comparison and the noise floor at that time. Once both runs are complete, the comparison gets its
+own JSON file, `*.comparison.json`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from trimtab import files
-from trimtab.compare import noise_floor as floors
-from trimtab.compare import paired
-from trimtab.compare.noise_floor import Floor
+from trimtab.compare import noise_floor, paired
+from trimtab.compare.noise_floor import NoiseFloor
 from trimtab.compare.paired import MIN_LAUNCHES, Effect
 from trimtab.errors import ResultError
 from trimtab.results import disconnects, variation
@@ -26,14 +25,18 @@ from trimtab.results.statistics import Interval
 
 FORMAT = 1
 SUFFIX = ".comparison.json"
+ARM = "arm"  # the key of a record's protocol that names its arm
+_FORMER_ARM = "side"  # the same key in records of earlier versions
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a comparison found. `ratio`: of B to A, of times, or of executed `instructions` under an
-    emulator, which are exact. `floor`: differences up to it are noise of the device. `launches`:
-    of each side. `told_share`: the least difference that they tell; `more_launches` of each side
-    would tell one of `aim_share`.
+    """The result of a comparison.
+
+    `ratio` is B to A, of latencies, or of executed `instructions` under an emulator, which are
+    exact. Differences up to `floor` are noise of the device. `launches` is per arm. `told_share` is
+    the smallest difference that these launches can detect; `more_launches` per arm would be needed
+    to detect one of `aim_share`.
     """
 
     id: str
@@ -50,152 +53,165 @@ class Verdict:
     notes: tuple[str, ...]
 
     def __str__(self) -> str:
-        """In a sentence."""
-        what = "instructions" if self.unit == "instructions" else "time"
+        """The verdict as a sentence."""
         if self.unit == "instructions":
-            same = "B executes as many instructions as A, exactly"
-            return f"{self._amount(what)}, exactly" if self.is_real else same
+            if self.is_real:
+                return f"{self._factor('instructions')}, exactly"
+            return "B executes as many instructions as A, exactly"
         if self.is_real:
-            return f"{self._amount(what)} ({self._bounds()}): a real difference"
-        return f"not told apart: {self.ratio:.4f}x ({self._bounds()})"
+            return f"{self._factor('time')} ({self._bounds()}): a real difference"
+        return f"no significant difference: {self.ratio:.4f}x ({self._bounds()})"
 
-    def _amount(self, what: str) -> str:
-        return f"B takes {self.ratio:.4f} times the {what} of A"
+    def _factor(self, quantity: str) -> str:
+        return f"B takes {self.ratio:.4f} times the {quantity} of A"
 
     def _bounds(self) -> str:
         return f"{self.interval.low:.4f} .. {self.interval.high:.4f}"
 
 
 def belong_together(records: Sequence[Record]) -> bool:
-    """Whether these are two sides of one comparison, in the order of the alphabet."""
+    """Whether these are two arms of one comparison, in alphabetical order."""
     if len(records) != 2:
         return False
     roles = [record.header.protocol for record in records]
     ids = [role.get("comparison") for role in roles]
-    return bool(ids[0]) and ids[0] == ids[1] and roles[0]["side"] < roles[1]["side"]
+    return bool(ids[0]) and ids[0] == ids[1] and _arm(roles[0]) < _arm(roles[1])
+
+
+def _arm(role: Mapping[str, Any]) -> str:
+    return str(role[ARM] if ARM in role else role[_FORMER_ARM])
 
 
 def judge(a: Record, b: Record) -> Verdict:
-    """What the sides of one comparison say; ResultError when they are not its whole launches."""
+    """The verdict on two arms of one comparison. Raises ResultError if launches are missing."""
     try:
-        return _counted(a, b) if a.header.is_emulated else _timed(a, b)
+        return _by_counts(a, b) if a.header.is_emulated else _by_times(a, b)
     except (KeyError, ValueError, IndexError) as error:
-        raise _not_whole(b, error) from error
+        raise _incomplete(b, error) from error
 
 
 def effect(
     a: Record, b: Record, kind: str, indices: tuple[int, int] | tuple[None, None] = (None, None)
 ) -> Effect:
-    """The ratio of other times of a comparison, such as `load`, or of those events of each side
-    that have an index, such as an operator; errors as `judge`.
+    """The ratio of other times of a comparison, such as `load`; errors as in `judge`.
+
+    `indices` selects the events of one operator: its index in A and in B.
     """
     try:
         is_duet = bool(a.header.protocol["is_duet"])
-        of_a, of_b = (_blocks(r, kind, i) for r, i in zip((a, b), indices, strict=True))
-        return paired.effect(of_a, of_b, is_duet=is_duet)
+        times_a, times_b = (_blocks(r, kind, i) for r, i in zip((a, b), indices, strict=True))
+        return paired.effect(times_a, times_b, is_duet=is_duet)
     except (KeyError, ValueError, IndexError) as error:
-        raise _not_whole(b, error) from error
+        raise _incomplete(b, error) from error
 
 
-def _not_whole(record: Record, error: Exception) -> ResultError:
+def _incomplete(record: Record, error: Exception) -> ResultError:
     return ResultError(
-        f"not a whole comparison: {error}", where=str(record.path), hint="measure again: bench.ab"
+        f"the comparison is incomplete: {error}",
+        where=str(record.path),
+        hint="measure again: bench.ab",
     )
 
 
-def _counted(a: Record, b: Record) -> Verdict:
+def _by_counts(a: Record, b: Record) -> Verdict:
     counts = [[run["instructions"] for run in record.of("run")] for record in (a, b)]
-    if any(None in side or len(set(side)) != 1 for side in counts):
-        raise ValueError("the emulator did not count, or its counts vary")
+    if any(None in arm or len(set(arm)) != 1 for arm in counts):
+        raise ValueError("the emulator counted no instructions, or its counts vary")
     ratio = counts[1][0] / counts[0][0]
-    exact = Interval(ratio, ratio)
-    comparison = str(a.header.protocol["comparison"])
-    count = len(a.launches())
-    notes = disconnects.of_records([a, b])
     return Verdict(
-        comparison, "instructions", ratio, exact, ratio != 1, count, 0, 0, 0, 0, 0, notes
+        id=str(a.header.protocol["comparison"]),
+        unit="instructions",
+        ratio=ratio,
+        interval=Interval(ratio, ratio),
+        is_real=ratio != 1,
+        launches=len(a.launches()),
+        blocks=0,
+        floor=0,
+        told_share=0,
+        aim_share=0,
+        more_launches=0,
+        notes=disconnects.notes([a, b]),
     )
 
 
-def _timed(a: Record, b: Record) -> Verdict:
+def _by_times(a: Record, b: Record) -> Verdict:
     role = a.header.protocol
-    found = effect(a, b, "run")
-    known = floors.of(role["floor"]) if role.get("floor") else None
-    share, said = _floor_of(known, a.header, is_duet=bool(role["is_duet"]))
-    count = len(a.launches())
-    is_real = count >= MIN_LAUNCHES and found.exceeds(share)
-    told = max(share, found.interval.high / found.value - 1)
-    aim = max(share, abs(found.value - 1), 0.01)
-    more = max(found.launches_to_tell(aim), MIN_LAUNCHES - count)
-    notes = [said]
+    ratio = effect(a, b, "run")
+    floor = noise_floor.from_json(role["floor"]) if role.get("floor") else None
+    floor_share, floor_note = _applied_floor(floor, a.header, is_duet=bool(role["is_duet"]))
+    launches = len(a.launches())
+    is_real = launches >= MIN_LAUNCHES and ratio.exceeds(floor_share)
+    aim = max(floor_share, abs(ratio.value - 1), 0.01)
+    more = max(ratio.launches_to_detect(aim), MIN_LAUNCHES - launches)
+    notes = [floor_note]
     if not is_real:
-        notes.insert(0, _why_not(found, count, share, aim, more))
-    notes += [*disconnects.of_records([a, b]), *_drifts(a, b)]
-    comparison = str(role["comparison"])
+        notes.insert(0, _reason(ratio, launches, floor_share, aim, more))
+    notes += [*disconnects.notes([a, b]), *_drifts(a, b)]
     return Verdict(
-        comparison,
-        "ns",
-        found.value,
-        found.interval,
-        is_real,
-        count,
-        found.blocks,
-        share,
-        told,
-        aim,
-        more,
-        tuple(notes),
+        id=str(role["comparison"]),
+        unit="ns",
+        ratio=ratio.value,
+        interval=ratio.interval,
+        is_real=is_real,
+        launches=launches,
+        blocks=ratio.blocks,
+        floor=floor_share,
+        told_share=max(floor_share, ratio.interval.high / ratio.value - 1),
+        aim_share=aim,
+        more_launches=more,
+        notes=tuple(notes),
     )
 
 
-def _why_not(found: Effect, count: int, share: float, aim: float, more: int) -> str:
-    few = ""
-    if count < MIN_LAUNCHES:
-        few = f"No difference is called real with fewer than {MIN_LAUNCHES} launches a side. "
-    elif not found.interval.low <= 1 <= found.interval.high:
-        return f"The difference is within the device's noise floor of {share:.2%}."
-    if more >= paired.MOST_LAUNCHES:
-        return f"{few}The machine is too noisy: a thousand launches more would not do."
+def _reason(ratio: Effect, launches: int, floor_share: float, aim: float, more: int) -> str:
+    """Why a difference is not called real."""
+    prefix = ""
+    if launches < MIN_LAUNCHES:
+        prefix = f"A difference is called real only with at least {MIN_LAUNCHES} launches per arm. "
+    elif not ratio.interval.low <= 1 <= ratio.interval.high:
+        return f"The difference is within the device's noise floor of {floor_share:.2%}."
+    if more >= paired.MAX_LAUNCHES:
+        return f"{prefix}The machine is too noisy: a thousand more launches would not suffice."
     if more:
-        return f"{few}About {more} launches a side more would tell {aim:.1%}."
-    return f"A difference of {aim:.1%} would have been told."
+        return f"{prefix}About {more} more launches per arm would detect {aim:.1%}."
+    return f"A difference of {aim:.1%} would have been detected."
 
 
-def _floor_of(known: Floor | None, header: Header, *, is_duet: bool) -> tuple[float, str]:
-    """The floor that holds, and a sentence about it."""
+def _applied_floor(floor: NoiseFloor | None, header: Header, *, is_duet: bool) -> tuple[float, str]:
+    """The noise floor that applies to a run, as a share, and a sentence about it."""
     calibrate = f"./inv calibrate {header.device['name']}"
-    if known is None:
-        said = f"The noise floor is not known, {floors.UNCALIBRATED:.0%} is assumed: {calibrate}"
-        return floors.UNCALIBRATED, said
-    said = f"Noise floor {known.share:.2%}, of {known.date[:10]}"
-    if known.is_duet != is_duet:
-        other = "one beside the other" if known.is_duet else "in turns"
-        said += f", measured {other}: {calibrate}{' --duet' * is_duet}"
-    elif why := known.stale(header):
-        said += f", does not hold: {why}; {calibrate}, with the same --cores and --governor"
+    if floor is None:
+        note = f"The noise floor is unknown, {noise_floor.UNCALIBRATED:.0%} is assumed: {calibrate}"
+        return noise_floor.UNCALIBRATED, note
+    note = f"Noise floor {floor.share:.2%}, of {floor.date[:10]}"
+    if floor.is_duet != is_duet:
+        mode = "as a duet" if floor.is_duet else "in interleaved rounds"
+        note += f", measured {mode}: {calibrate}{' --duet' * is_duet}"
+    elif reason := floor.stale(header):
+        note += f", invalid: {reason}; {calibrate}, with the same --cores and --governor"
     else:
-        return known.share, said
-    return max(known.share, floors.UNCALIBRATED), said
+        return floor.share, note
+    return max(floor.share, noise_floor.UNCALIBRATED), note
 
 
 def _drifts(a: Record, b: Record) -> list[str]:
-    found = []
-    for side, record in (("A", a), ("B", b)):
+    notes = []
+    for name, record in (("A", a), ("B", b)):
         drift = variation.drift([_times(launch, "run") for launch in record.launches()])
-        if said := str(drift):
-            found.append(f"{side}: {said}")
-    return found
+        if text := str(drift):
+            notes.append(f"{name}: {text}")
+    return notes
 
 
 def _blocks(record: Record, kind: str, index: int | None) -> list[list[float]]:
-    """The typical times of the launches of each block, in the order of blocks."""
+    """The typical time of each launch, by block."""
     blocks: dict[int, list[float]] = {}
     for launch in record.launches():
         times = _times(launch, kind, index)
         blocks.setdefault(launch[0]["block"], []).append(variation.typical(times))
-    wrong = [b for b, times in blocks.items() if len(times) != paired.LAUNCHES_PER_BLOCK]
-    if wrong or len(blocks) < 2 or min(min(times) for times in blocks.values()) <= 0:
-        raise ValueError("blocks lack launches, or a time is 0")
+    is_whole = all(len(times) == paired.LAUNCHES_PER_BLOCK for times in blocks.values())
+    if not is_whole or len(blocks) < 2 or min(min(times) for times in blocks.values()) <= 0:
+        raise ValueError("a block lacks launches, or a time is 0")
     return [blocks[block] for block in sorted(blocks)]
 
 
@@ -205,7 +221,7 @@ def _times(launch: Sequence[Mapping[str, Any]], kind: str, index: int | None = N
 
 
 def write(verdict: Verdict, a: Record, b: Record, folder: Path) -> Path:
-    """Writes the record of a comparison beside its runs; ResultError when that is refused."""
+    """Writes the file of a comparison beside its runs. Raises ResultError if that fails."""
     header = a.header
     stem = a.path.name.partition("-")[0]
     path = folder / f"{stem}-{header.device['name']}-{verdict.id}{SUFFIX}"
@@ -214,8 +230,8 @@ def write(verdict: Verdict, a: Record, b: Record, folder: Path) -> Path:
         "time": header.time,
         "device": header.device,
         "runs": {
-            side: {"run_id": record.header.run_id, "file": record.path.name}
-            for side, record in (("a", a), ("b", b))
+            name: {"run_id": record.header.run_id, "file": record.path.name}
+            for name, record in (("a", a), ("b", b))
         },
         "seed": header.protocol["seed"],
         "is_duet": header.protocol["is_duet"],
@@ -227,7 +243,7 @@ def write(verdict: Verdict, a: Record, b: Record, folder: Path) -> Path:
 
 
 def as_json(verdict: Verdict) -> dict[str, Any]:
-    """For a program: `interval` as [low, high], and the sentence that people get."""
+    """JSON values of a verdict: `interval` is [low, high], `note` the sentence for people."""
     values = dataclasses.asdict(verdict)
     values["interval"] = [verdict.interval.low, verdict.interval.high]
     return {**values, "confidence": paired.CONFIDENCE, "note": str(verdict)}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from trimtab.bench import archive, protocol
 from trimtab.bench.golden import Golden
 from trimtab.bench.jobs import Subject
-from trimtab.bench.protocol import Outcome
+from trimtab.bench.protocol import RunOutcome
 from trimtab.devices import find_device
 from trimtab.pipeline import reference
 from trimtab.pipeline.built import Built, build, footprints, subject_of
@@ -23,7 +23,7 @@ class Measured:
     """A binary and the outcome of its run: the path of the record, and the error that ended it."""
 
     built: Built
-    outcome: Outcome
+    outcome: RunOutcome
 
 
 def measure(built: Built, progress: Progress = SILENT) -> Measured:
@@ -47,7 +47,7 @@ def archived(built: Built, progress: Progress = SILENT) -> tuple[Subject, Golden
     """
     subject = replace(subject_of(built), shipped=footprints(built, progress))
     expected = expected_output(built)
-    return archive.keep(subject, expected, run_store()), expected
+    return archive.store(subject, expected, run_store()), expected
 
 
 def expected_output(built: Built) -> Golden:

@@ -57,7 +57,7 @@ def host_output(source: Program, plan: Plan | None = None) -> Golden:
         [outputs[name] for name in source.outputs],
         list(source.outputs),
         f"{how} on the host (not independent)",
-        steps=_output_scales(source),
+        scales=_output_scales(source),
     )
 
 
@@ -75,6 +75,6 @@ def _output_scales(program: Program) -> list[float]:
         (op.inputs, op.outputs, 0.0 if scale(op.outputs) else scale(op.inputs))
         for op in program.ops
     ]
-    scales = golden.last_steps(program.outputs, operators)
+    scales = golden.output_scales(program.outputs, operators)
     # An int8 output itself is compared value by value.
     return [1.0 if scale([name]) else s for name, s in zip(program.outputs, scales, strict=True)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from trimtab.accuracy import Accuracy, Search
-from trimtab.compare.side_by_side import Comparison, Row
+from trimtab.compare.side_by_side import ComparedFigure, Comparison
 from trimtab.reports import fmt
 from trimtab.results.counters import Row as HardwareRow
 from trimtab.results.energy import Row as EnergyRow
@@ -88,7 +88,7 @@ def of_comparison(comparison: Comparison) -> list[Table]:
     return [table for table in tables if table.rows]
 
 
-def _compared(rows: Sequence[Row]) -> list[list[str]]:
+def _compared(rows: Sequence[ComparedFigure]) -> list[list[str]]:
     return [
         [
             f"{row.label} ({row.unit})" if row.unit is Unit.INSTRUCTIONS else row.label,

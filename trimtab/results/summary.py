@@ -167,7 +167,7 @@ def summarize(record: Record) -> Summary:
         hardware=counters.rows(record, [(op.index, op.label, op.ns) for op in ops], latency_ns),
         energy=energy.rows(record),
         uncontrolled=_uncontrolled(record),
-        losses=disconnects.of_records([record]),
+        losses=disconnects.notes([record]),
         network=record.first("network") or {},
     )
 

@@ -1,1 +1,1 @@
-"""Many configurations as one measurement: the matrix, its cells, and what runs them."""
+"""Sweeps: a matrix of configurations, built and measured cell by cell, and their history."""

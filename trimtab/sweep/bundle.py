@@ -1,4 +1,4 @@
-"""Files that travel between processes: by their paths within one, with their bytes to another."""
+"""Files that travel between processes: as paths within one, as bytes to another."""
 
 from __future__ import annotations
 
@@ -10,25 +10,23 @@ from trimtab import files
 from trimtab.errors import FileAccessError
 
 
-class Bundle:
-    """Some files under a name, without folders. Pickled it holds their bytes and rights."""
+class FileBundle:
+    """A named set of files without folders. Its pickle holds their bytes and permissions."""
 
     def __init__(self, name: str, paths: Sequence[Path]) -> None:
-        """Files that are there."""
+        """`paths` are existing files."""
         self.name = name
         self._paths = tuple(paths)
         self._content: dict[str, tuple[bytes, int]] = {}
 
     @staticmethod
-    def of_folder(folder: Path) -> Bundle:
-        """All files of a folder, under its name."""
+    def of_folder(folder: Path) -> FileBundle:
+        """All files of a folder, under the folder's name."""
         with files.access(folder):
-            return Bundle(folder.name, sorted(p for p in folder.iterdir() if p.is_file()))
+            return FileBundle(folder.name, sorted(p for p in folder.iterdir() if p.is_file()))
 
     def into(self, store: Path) -> Path:
-        """The folder of the bundle in `store`, which is filled if it is not there; FileAccessError
-        when that is refused.
-        """
+        """The bundle's folder in `store`, written unless it exists. Raises FileAccessError."""
         folder = store / self.name
         if folder.is_dir():
             return folder
@@ -40,8 +38,8 @@ class Bundle:
         return folder
 
     def __getstate__(self) -> tuple[str, dict[str, tuple[bytes, int]]]:
-        read = {p.name: (p.read_bytes(), p.stat().st_mode & 0o777) for p in self._paths}
-        return self.name, {**self._content, **read}
+        contents = {p.name: (p.read_bytes(), p.stat().st_mode & 0o777) for p in self._paths}
+        return self.name, {**self._content, **contents}
 
     def __setstate__(self, state: tuple[str, dict[str, tuple[bytes, int]]]) -> None:
         self.name, self._content = state

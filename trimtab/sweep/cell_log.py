@@ -1,7 +1,8 @@
-"""Which cells a commit has: what `history` needs, since a cell is measured once, at whichever
-commit had its binary first.
+"""Logs which cells a sweep had at each commit.
 
-One immutable JSON file for each state of the sources that a sweep was run in, beside the records.
+A cell is measured once, at the first commit that produces its binary. `history` needs this log to
+know at which later commits the cell was the same. The log is one immutable JSON file for each state
+of the sources, beside the records.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ SUFFIX = ".sweep.json"
 
 
 @dataclass(frozen=True)
-class Seen:
-    """A cell by its key, without hashes its `series`, and what it is."""
+class LoggedCell:
+    """One cell: its full key, its series key (the key without content hashes), and its
+    configuration.
+    """
 
     cell: str
     series: str
@@ -31,17 +34,19 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Sighting:
-    """The cells of the sweep `name` in a state of the sources; `time`: when it was first run so."""
+class CellLog:
+    """The cells of the sweep `name` in one state of the sources, first run at `time`."""
 
     name: str
     time: str
     revisions: Mapping[str, Any]
-    cells: tuple[Seen, ...]
+    cells: tuple[LoggedCell, ...]
 
 
-def write(name: str, revisions: Mapping[str, Any], cells: Sequence[Seen], folder: Path) -> Path:
-    """Writes that a sweep has these cells now, unless that is known; ResultError when refused."""
+def write(
+    name: str, revisions: Mapping[str, Any], cells: Sequence[LoggedCell], folder: Path
+) -> Path:
+    """Writes the log of this state, unless it exists. Raises ResultError if that fails."""
     facts = {"name": name, "revisions": revisions, "cells": [asdict(cell) for cell in cells]}
     digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
     path = folder / f"{name}-{digest}{SUFFIX}"
@@ -52,18 +57,18 @@ def write(name: str, revisions: Mapping[str, Any], cells: Sequence[Seen], folder
     return path
 
 
-def read_all(folder: Path) -> list[Sighting]:
-    """Those of a folder, oldest first; ResultError for a file that is damaged."""
-    found = []
+def read_all(folder: Path) -> list[CellLog]:
+    """All logs of a folder, oldest first. Raises ResultError for a damaged file."""
+    logs = []
     for path in sorted(folder.glob(f"*{SUFFIX}")):
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
             if content["format"] != FORMAT:
                 raise ValueError(f"format {content['format']}")
-            cells = tuple(Seen(**cell) for cell in content["cells"])
-            found.append(Sighting(content["name"], content["time"], content["revisions"], cells))
+            cells = tuple(LoggedCell(**cell) for cell in content["cells"])
+            logs.append(CellLog(content["name"], content["time"], content["revisions"], cells))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ResultError(
-                f"not the record of a sweep: {error}", where=str(path), hint="remove it"
+                f"not the cell log of a sweep: {error}", where=str(path), hint="remove it"
             ) from error
-    return sorted(found, key=lambda sighting: sighting.time)
+    return sorted(logs, key=lambda log: log.time)

@@ -1,7 +1,7 @@
-"""Where the work of a sweep is done: an executor, of which this process is the default.
+"""Where the tasks of a sweep run: an executor, by default this process.
 
-Work says what it needs: so much of each resource, such as a CPU to compile on, or a device, of
-which there is one. `ALL` of a resource is for what must not be disturbed: times of this machine.
+A task names the resources that it occupies, such as one CPU to compile on, or a device, of which
+there is one. `ALL` of a resource is for tasks that nothing may disturb: latencies of this machine.
 """
 
 from __future__ import annotations
@@ -22,50 +22,52 @@ Needs = Mapping[str, float]
 
 
 class Executor(Protocol):
-    """Does work as soon as there is what it needs; a context manager, which ends what goes on."""
+    """Runs tasks as soon as their resources are free; a context manager that ends all tasks."""
 
     def submit(self, work: Callable[[Task], Result], task: Task, needs: Needs) -> Future[Result]:
-        """`work(task)`, a function at the top of a module and what can be pickled, once as much is
-        free as it needs. What it raises is the future's.
+        """Calls `work(task)` once the resources `needs` are free.
+
+        `work` is a function at the top level of a module, and `task` can be pickled. An exception
+        is set on the future.
         """
 
     def __enter__(self) -> Self:
-        """Ready for work."""
+        """Starts accepting tasks."""
 
     def __exit__(self, *exc_info: object) -> None:
-        """Forgets what has not begun, and waits for what has."""
+        """Cancels tasks that have not started, and waits for the others."""
 
 
-class Local:
-    """This process, in threads: what takes long are compilers, emulators and devices."""
+class LocalExecutor:
+    """Threads of this process: compilers, emulators and devices do the long work."""
 
     def __init__(self, cpus: int = 0) -> None:
-        """`cpus`: how much may go on at the same time on this machine; 0 for as many as it has."""
+        """`cpus` limits the concurrent work on this machine; 0 is the number of its CPUs."""
         self._cpus = cpus or len(os.sched_getaffinity(0))
         self._used: dict[str, float] = {}
         self._lock = threading.Lock()
         self._waiting: list[tuple[Needs, Callable[[], None], Future[object]]] = []
-        # Remote devices need no CPU here, so that there may be more threads than CPUs.
+        # Remote devices occupy no CPU here, so there may be more threads than CPUs.
         self._pool = ThreadPoolExecutor(max_workers=64, thread_name_prefix="sweep")
         self._is_closed = False
 
     def submit(self, work: Callable[[Task], Result], task: Task, needs: Needs) -> Future[Result]:
         """See `Executor`."""
         future: Future[Result] = Future()
-        wanted = {name: min(amount, self._limit(name)) for name, amount in needs.items()}
+        amounts = {name: min(amount, self._limit(name)) for name, amount in needs.items()}
 
         def run() -> None:
             try:
                 result = work(task)
-            except BaseException as error:  # whoever reads the future decides
-                self._give_back(wanted)
+            except BaseException as error:  # the reader of the future handles it
+                self._release(amounts)
                 future.set_exception(error)
             else:
-                self._give_back(wanted)
+                self._release(amounts)
                 future.set_result(result)
 
         with self._lock:
-            self._waiting.append((wanted, run, future))  # type: ignore[arg-type]
+            self._waiting.append((amounts, run, future))  # type: ignore[arg-type]
         self._start()
         return future
 
@@ -83,28 +85,30 @@ class Local:
     def _limit(self, name: str) -> float:
         return self._cpus if name == CPU else 1
 
-    def _give_back(self, wanted: Needs) -> None:
+    def _release(self, amounts: Needs) -> None:
         with self._lock:
-            for name, amount in wanted.items():
+            for name, amount in amounts.items():
                 self._used[name] -= amount
         self._start()
 
     def _start(self) -> None:
-        """Begins what there is room for, in the order in which it came. What needs all of something
-        waits until nothing else wants it, so that this machine is measured when all is built.
+        """Starts the tasks that fit, in the order of submission.
+
+        A task that occupies all of a resource waits until no other task uses it, so this machine is
+        measured after all builds.
         """
         with self._lock:
             if self._is_closed:
                 return
             for entry in [*self._waiting]:
-                wanted, run, future = entry
+                amounts, run, future = entry
                 if any(
                     self._used.get(name, 0) + amount > self._limit(name)
-                    for name, amount in wanted.items()
+                    for name, amount in amounts.items()
                 ):
                     continue
                 self._waiting.remove(entry)
                 if future.set_running_or_notify_cancel():
-                    for name, amount in wanted.items():
+                    for name, amount in amounts.items():
                         self._used[name] = self._used.get(name, 0) + amount
                     self._pool.submit(run)

@@ -1,4 +1,4 @@
-"""The same cells over commits: their figures in order, and the steps in them."""
+"""The figures of cells over commits, and the change points in them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 from trimtab.results.index import Entry
 from trimtab.results.records import Status
-from trimtab.sweep import steps
-from trimtab.sweep.cell_log import Seen, Sighting
+from trimtab.sweep import change_points
+from trimtab.sweep.cell_log import CellLog, LoggedCell
+from trimtab.sweep.change_points import ChangePoint
 from trimtab.sweep.revision import Revision
-from trimtab.sweep.steps import Step
 from trimtab.tables import Column, Table, number
 
 REPOSITORIES = ("project", "trimtab")
@@ -23,8 +23,9 @@ _EXACT = ("instructions", *_BYTES)  # figures without noise
 
 @dataclass(frozen=True)
 class Point:
-    """A figure of a cell at a commit, and the run that it is from, which may have been made at an
-    earlier one with the same binary and model.
+    """A figure of a cell at a commit.
+
+    `run` is the run that measured it, perhaps at an earlier commit with the same binary and model.
     """
 
     commit: str
@@ -36,85 +37,86 @@ class Point:
 
 @dataclass(frozen=True)
 class Series:
-    """A figure of a cell over commits, oldest first, and its steps."""
+    """A figure of a cell over commits, oldest first, and its change points."""
 
     name: str
     figure: str
     device: str
     points: tuple[Point, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[ChangePoint, ...]
 
     @property
     def is_exact(self) -> bool:
-        """Whether every difference is one."""
+        """Whether the figure has no noise."""
         return self.figure in _EXACT
 
 
 def series(
-    entries: Sequence[Entry], sightings: Sequence[Sighting], repository: str, sweep: str = ""
+    entries: Sequence[Entry], logs: Sequence[CellLog], repository: str, sweep: str = ""
 ) -> list[Series]:
-    """What the cells of each commit of a repository measured, of all sweeps or of one."""
-    good = {e.cell: e for e in entries if e.cell and e.status == Status.OK}  # the newest of each
-    of_cells: dict[str, list[tuple[Revision, Entry, Seen]]] = defaultdict(list)
-    for sighting in sightings:
-        about = sighting.revisions.get(repository)
-        if not about or sweep not in ("", sighting.name):
+    """The series of all cells over the commits of a repository, of all sweeps or of one."""
+    newest = {e.cell: e for e in entries if e.cell and e.status == Status.OK}
+    by_series: dict[str, list[tuple[Revision, Entry, LoggedCell]]] = defaultdict(list)
+    for log in logs:
+        revision = log.revisions.get(repository)
+        if not revision or sweep not in ("", log.name):
             continue
-        for seen in sighting.cells:
-            if seen.cell in good:
-                of_cells[seen.series].append((Revision(**about), good[seen.cell], seen))
-    found = []
-    for known in of_cells.values():
-        is_emulated = known[-1][1].is_emulated
-        name = " ".join(str(value) for value in known[-1][2].configuration.values())
-        for figure in ("instructions" if is_emulated else "latency_ns", *_BYTES):
-            if all(getattr(entry, figure) is not None for _, entry, _ in known):
-                found.append(_series(name, [(r, e) for r, e, _ in known], figure))
-    return found
+        for cell in log.cells:
+            if cell.cell in newest:
+                by_series[cell.series].append((Revision(**revision), newest[cell.cell], cell))
+    result = []
+    for measured in by_series.values():
+        _, last_entry, last_cell = measured[-1]
+        name = " ".join(str(value) for value in last_cell.configuration.values())
+        for figure in ("instructions" if last_entry.is_emulated else "latency_ns", *_BYTES):
+            if all(getattr(entry, figure) is not None for _, entry, _ in measured):
+                result.append(_series(name, [(r, e) for r, e, _ in measured], figure))
+    return result
 
 
-def _series(name: str, known: Sequence[tuple[Revision, Entry]], figure: str) -> Series:
-    """Of a commit with several binaries, as a changed tree may have had, the last counts."""
+def _series(name: str, measured: Sequence[tuple[Revision, Entry]], figure: str) -> Series:
+    """One series. The last binary counts if a commit has several, from a changed working tree."""
     commits: dict[str, Point] = {}
-    for revision, entry in known:
+    for revision, entry in measured:
         commit, value = str(revision), float(getattr(entry, figure))
         commits.pop(commit, None)
         commits[commit] = Point(commit, revision.time, revision.subject, value, entry)
-    # A changed tree comes after the commit that it was changed from.
-    points = sorted(commits.values(), key=_place)
+    points = sorted(commits.values(), key=_order)
     values = [point.value for point in points]
-    found = steps.exact(values) if figure in _EXACT else steps.noisy(values)
-    return Series(name, figure, points[-1].run.device, tuple(points), tuple(found))
+    find = change_points.exact if figure in _EXACT else change_points.noisy
+    return Series(name, figure, points[-1].run.device, tuple(points), tuple(find(values)))
 
 
-def _place(point: Point) -> tuple[datetime, bool]:
-    """For the order of commits, whose times may be of several zones."""
+def _order(point: Point) -> tuple[datetime, bool]:
+    """Sort key: commit time in any zone; a changed working tree comes after its commit."""
     return datetime.fromisoformat(point.time), point.commit.endswith("+")
 
 
-def table(found: Sequence[Series]) -> Table:
-    """A row for each series: where it began, where it is, and each step with its commit."""
+def table(all_series: Sequence[Series]) -> Table:
+    """One row per series: its first and newest value, and each change point with its commit."""
     columns = [
         *(Column("cell"), Column("figure"), number("commits"), number("first", ",.0f")),
         *(number("newest", ",.0f"), Column("steps")),
     ]
     rows = []
-    for one in found:
-        said = "; ".join(f"{step.ratio:.4f}x at {_said(one.points[step.at])}" for step in one.steps)
+    for one in all_series:
+        steps = "; ".join(
+            f"{step.ratio:.4f}x at {_commit_label(one.points[step.at])}" for step in one.steps
+        )
         first, last = one.points[0], one.points[-1]
         rows.append(
-            (one.name, one.figure, len(one.points), first.value, last.value, said or "none")
+            (one.name, one.figure, len(one.points), first.value, last.value, steps or "none")
         )
     return Table(columns, rows)
 
 
-def _said(point: Point) -> str:
-    is_changed = "+" if point.commit.endswith("+") else ""
-    return f"{point.commit[:10]}{is_changed} ({point.subject[:50]})"
+def _commit_label(point: Point) -> str:
+    changed = "+" if point.commit.endswith("+") else ""
+    return f"{point.commit[:10]}{changed} ({point.subject[:50]})"
 
 
-def to_json(found: Sequence[Series]) -> list[dict[str, Any]]:
-    """For a program."""
+def to_json(all_series: Sequence[Series]) -> list[dict[str, Any]]:
+    """All series as JSON values."""
     return [
         {
             "cell": one.name,
@@ -135,5 +137,5 @@ def to_json(found: Sequence[Series]) -> list[dict[str, Any]]:
                 for step in one.steps
             ],
         }
-        for one in found
+        for one in all_series
     ]

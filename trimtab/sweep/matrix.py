@@ -1,35 +1,35 @@
-"""The file of a sweep: which configurations there are, and how each is measured.
+"""The file of a sweep: the configurations to build, and the protocol that measures them.
 
-A `[matrix]` is the product of its axes, several `[[matrix]]` are the union of theirs, less what an
-`[[exclude]]` matches. A cell is one configuration on one device.
+A `[matrix]` is the product of its axes. Several `[[matrix]]` tables form the union of their
+products, without the cells that an `[[exclude]]` matches. A cell is one configuration on a device.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import hashlib
 import itertools
 import json
-import tomllib
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from trimtab.bench.jobs import MAX_THREADS, Settings
 from trimtab.devices.control import Control
-from trimtab.errors import UsageError
+from trimtab.errors import TrimtabError, UsageError
+from trimtab.toml_table import Minimum, TomlFile
 
-Table = dict[str, Any]
-
-MOST_CELLS = 10_000  # somebody's mistake, and not somebody's sweep
+MAX_CELLS = 10_000  # a larger product is a mistake in the file
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One configuration on one device; "" takes the default, as in the options of `bench`, whose
-    names these are. `plan` and `calibration` are paths; so is `model`, unless it is of the zoo.
+    """One configuration on one device.
+
+    Fields are named after the options of `bench`, and "" means the option's default. `plan` and
+    `calibration` are paths, and so is `model`, unless it is a network of the zoo.
     """
 
     model: str
@@ -47,8 +47,9 @@ class Cell:
 
     @property
     def configuration(self) -> dict[str, str | int]:
-        """What tells this cell from others, for records and tables: files by their names alone, so
-        that it is the same on every machine.
+        """The axes that are set, for records and tables.
+
+        Files appear by name only, so that a configuration is the same on every machine.
         """
         values = dataclasses.asdict(self)
         for axis in FILES:
@@ -57,7 +58,7 @@ class Cell:
 
     @property
     def binary(self) -> Cell:
-        """The cell without its device: cells of one binary and model share a build."""
+        """The cell without its device: cells that differ in the device alone share a build."""
         return dataclasses.replace(self, device="")
 
     def __str__(self) -> str:
@@ -74,16 +75,18 @@ FILES = ("model", "plan", "calibration")
 
 
 @dataclass(frozen=True)
-class Protocol:
-    """How every cell is measured. `settings` are those of `bench` without threads, which are the
-    cell's; cells that differ in the axes of `compare` alone are measured in turns.
+class SweepProtocol:
+    """How every cell is measured.
+
+    `settings` are those of `bench`; `threads` is an axis of the matrix instead. Cells that differ
+    only in the axes of `compare` are measured in interleaved rounds.
     """
 
     settings: Settings = field(default_factory=Settings)
     compare: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """What a cell's key holds of it: not how long somebody waits for a device."""
+        """The part of a cell's key; the time to wait for a busy device is not in it."""
         values = dataclasses.asdict(self.settings)
         del values["threads"], values["control"]["wait_s"]
         return {**values, "compare": list(self.compare)}
@@ -91,17 +94,15 @@ class Protocol:
 
 @dataclass(frozen=True)
 class Sweep:
-    """A sweep as its file says; `name` is the file's."""
+    """A sweep as read from its file; `name` is the file's stem."""
 
     name: str
     doc: str
     cells: tuple[Cell, ...]
-    protocol: Protocol
+    protocol: SweepProtocol
 
     def key(self, cell: Cell, binary_sha256: str, model_sha256: str) -> str:
-        """Names a measurement, in hex: of this binary and this model, on this device, in this
-        configuration, by this protocol.
-        """
+        """Identifies a measurement, in hex: binary, model, configuration, device and protocol."""
         return _digest(
             {
                 "binary": binary_sha256,
@@ -112,169 +113,150 @@ class Sweep:
         )
 
     def series(self, cell: Cell) -> str:
-        """Names what stays the same when the sources change: the key without the hashes."""
+        """Identifies a cell across commits: the key without content hashes."""
         values = {"configuration": cell.configuration, "protocol": self.protocol.to_json()}
         return _digest(values)
 
     def groups(self, cells: Sequence[Cell]) -> list[tuple[Cell, ...]]:
-        """Those of the cells that are measured in turns with each other, in the order of cells."""
-        found: dict[Cell, list[Cell]] = {}
+        """The cells grouped by what they are compared with, in the order of `cells`."""
+        groups: dict[Cell, list[Cell]] = {}
+        blank = dict.fromkeys(self.protocol.compare, "")
         for cell in cells:
-            blank = dict.fromkeys(self.protocol.compare, "")
-            alone = dataclasses.replace(cell, **blank) if blank else cell  # type: ignore[arg-type]
-            found.setdefault(alone, []).append(cell)
-        return [tuple(group) for group in found.values()]
+            common = dataclasses.replace(cell, **blank) if blank else cell  # type: ignore[arg-type]
+            groups.setdefault(common, []).append(cell)
+        return [tuple(group) for group in groups.values()]
 
 
 def read(path: Path) -> Sweep:
-    """A sweep's file; UsageError, which names the key, for what is wrong in it."""
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", "") or error
-        raise UsageError(
-            f"the sweep cannot be read: {reason}", where=str(path), hint="docs/sweeps.md"
-        ) from error
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"not TOML: {error}", where=str(path), hint="docs/sweeps.md") from error
-    return _Reader(path).sweep(table)
+    """The sweep of a file. Raises UsageError, which names the key, for a mistake in it."""
+    return _Reader(path).sweep()
 
 
 class _Reader:
-    """Turns the tables of a file into a sweep; knows the file, for its errors."""
+    """Converts the tables of a file into a sweep."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self._file = TomlFile(path, UsageError, hint="docs/sweeps.md")
 
-    def sweep(self, table: Table) -> Sweep:
-        self._known(table, ("doc", "matrix", "exclude", "protocol"), "the file")
-        doc = self._typed(table.get("doc", ""), str, "doc")
+    def sweep(self) -> Sweep:
+        table = self._file.table
+        self._file.check_keys(table, ("doc", "matrix", "exclude", "protocol"))
+        doc = self._file.value(str, table.get("doc", ""), "doc")
         products = self._tables(table.get("matrix", []), "matrix")
         if not products:
-            raise self._error("there is no [matrix]", "say which models: [matrix] model = [...]")
-        excluded = [
-            self._axes(t, "exclude") for t in self._tables(table.get("exclude", []), "exclude")
+            raise self._error("there is no [matrix]", "name the models: [matrix] model = [...]")
+        rules = [
+            self._axes(rule, "exclude")
+            for rule in self._tables(table.get("exclude", []), "exclude")
         ]
-        every = [cell for product in products for cell in self._product(product)]
+        candidates = [cell for product in products for cell in self._product(product)]
         cells = tuple(
-            cell for cell in dict.fromkeys(every) if not any(_matches(cell, e) for e in excluded)
+            cell
+            for cell in dict.fromkeys(candidates)
+            if not any(_matches(cell, rule) for rule in rules)
         )
         if not cells:
-            raise self._error(
-                "the sweep has no cell: everything is excluded", "exclude less: [[exclude]]"
-            )
-        for rule in excluded:
-            if not any(_matches(cell, rule) for cell in every):
+            raise self._error("the sweep has no cells: [[exclude]] matches all", "exclude fewer")
+        for rule in rules:
+            if not any(_matches(cell, rule) for cell in candidates):
                 raise self._error(
-                    f"[[exclude]] {_said(rule)} matches no cell", "is a value misspelt?"
+                    f"[[exclude]] {_rule_text(rule)} matches no cell", "is a value misspelled?"
                 )
-        return Sweep(self._path.stem, doc, cells, self._protocol(table.get("protocol", {})))
+        protocol = self._protocol(table.get("protocol", {}))
+        return Sweep(self._file.path.stem, doc, cells, protocol)
 
-    def _product(self, table: Table) -> Iterator[Cell]:
+    def _product(self, table: Mapping[str, Any]) -> Iterator[Cell]:
         axes = self._axes(table, "matrix")
         if "model" not in axes:
-            raise self._error("[matrix] has no `model`", 'model = ["yolo_fastest"] or files')
-        count = 1
-        for values in axes.values():
-            count *= len(values)
-        if count > MOST_CELLS:
+            raise self._error("[matrix] has no `model`", 'model = ["yolo_fastest"], or files')
+        count = math.prod(len(values) for values in axes.values())
+        if count > MAX_CELLS:
             raise self._error(
-                f"[matrix] has {count:,} cells, the most is {MOST_CELLS:,}", "shorten an axis"
+                f"[matrix] has {count:,} cells, at most {MAX_CELLS:,} are allowed",
+                "shorten an axis",
             )
-        for chosen in itertools.product(*axes.values()):
-            yield Cell(**dict(zip(axes, chosen, strict=True)))
+        for values in itertools.product(*axes.values()):
+            yield Cell(**dict(zip(axes, values, strict=True)))
 
-    def _axes(self, table: Table, where: str) -> dict[str, list[Any]]:
-        """Each axis with its values; one alone need not stand in a list."""
-        self._known(table, AXES, f"[{where}]")
+    def _axes(self, table: Mapping[str, Any], key: str) -> dict[str, list[Any]]:
+        """Each axis with its values; a single value may stand without a list."""
+        self._file.check_keys(table, AXES, key)
         axes = {}
-        for axis, given in table.items():
-            values = given if isinstance(given, list) else [given]
+        for axis, value in table.items():
+            values = value if isinstance(value, list) else [value]
             if not values:
-                raise self._error(f"`{axis}` of [{where}] is empty", "leave it out, or give values")
-            kind = int if axis == "threads" else str
-            values = [self._typed(value, kind, f"{axis} of [{where}]") for value in values]
-            if axis == "threads" and not all(1 <= value <= MAX_THREADS for value in values):
-                raise self._error(f"threads of [{where}] are 1 to {MAX_THREADS}", "change them")
-            axes[axis] = [self._file(axis, value) for value in values]
+                raise self._error(f"`{axis}` of [{key}] is empty", "leave it out, or add values")
+            kind = Annotated[int, Minimum(1)] if axis == "threads" else str
+            values = [self._file.value(kind, item, f"{key}.{axis}") for item in values]
+            if axis == "threads" and max(values) > MAX_THREADS:
+                raise self._error(f"threads of [{key}] must be 1 to {MAX_THREADS}", "")
+            axes[axis] = [self._resolved(axis, item) for item in values]
         return axes
 
-    def _file(self, axis: str, value: Any) -> Any:
-        """Paths are relative to the sweep's file. What is no file there is the name of a network;
-        that there is such a one is checked where networks are known.
+    def _resolved(self, axis: str, value: Any) -> Any:
+        """Resolves paths relative to the sweep's file.
+
+        A model that is no file there is taken for the name of a network of the zoo.
         """
         if axis not in FILES or not value:
             return value
-        path = self._path.parent / Path(value).expanduser()
+        path = self._file.path.parent / Path(value).expanduser()
         return str(path) if axis != "model" or path.exists() else value
 
-    def _protocol(self, table: Table) -> Protocol:
-        self._typed(table, dict, "[protocol]")
-        numbers = ("launches", "warmup", "runs", "min-time-ms")
-        flags = ("per-op", "counters", "energy")
-        control = ("cores", "governor", "max-celsius", "wait")
-        self._known(table, (*numbers, *flags, *control, "timeout", "compare"), "[protocol]")
+    def _protocol(self, table: Any) -> SweepProtocol:
+        if not isinstance(table, dict):
+            raise self._file.wrong("protocol", "a table")
         compare = table.get("compare", [])
         compare = compare if isinstance(compare, list) else [compare]
-        allowed = [axis for axis in AXES if axis not in ("model", "device")]
-        for axis in compare:
-            if axis not in allowed:
-                raise self._unknown(str(axis), allowed, "`compare` of [protocol]")
-        values: dict[str, Any] = {}
-        for key in numbers:
-            if key in table:
-                values[key.replace("-", "_")] = self._typed(table[key], int, key)
-        for key in flags:
-            values[key.replace("-", "_")] = self._typed(table.get(key, False), bool, key)
+        comparable = [axis for axis in AXES if axis not in ("model", "device")]
+        self._file.check_keys(dict.fromkeys(map(str, compare)), comparable, "protocol.compare")
+        options = {key: value for key, value in table.items() if key != "compare"}
+        values = dataclasses.asdict(self._file.record(_Options, options, key="protocol"))
         try:
-            held = Control(
-                self._typed(table.get("cores", ""), str, "cores"),
-                self._typed(table.get("governor", "performance"), str, "governor"),
-                self._number(table, "max-celsius", 0.0) or None,
-                self._number(table, "wait", 600.0),
+            control = Control(
+                values.pop("cores"),
+                values.pop("governor"),
+                values.pop("max_celsius") or None,
+                values.pop("wait"),
             )
-            timeout_s = self._number(table, "timeout", 600.0)
-            return Protocol(Settings(control=held, timeout_s=timeout_s, **values), tuple(compare))
+            settings = Settings(control=control, timeout_s=values.pop("timeout"), **values)
         except UsageError as error:
             raise self._error(f"[protocol]: {error.what}", error.hint) from None
+        return SweepProtocol(settings, tuple(compare))
 
-    def _number(self, table: Table, key: str, default: float) -> float:
-        value = table.get(key, default)
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self._error(f"`{key}` must be a number, it is {value!r}", "docs/sweeps.md")
-        return float(value)
-
-    def _tables(self, value: Any, name: str) -> list[Table]:
+    def _tables(self, value: Any, name: str) -> list[dict[str, Any]]:
         tables = value if isinstance(value, list) else [value]
         if not all(isinstance(table, dict) for table in tables):
-            raise self._error(f"`{name}` must be a table", f"write [{name}] or [[{name}]]")
+            raise self._file.wrong(name, f"a table: write [{name}] or [[{name}]]")
         return tables
 
-    def _typed(self, value: Any, kind: type, name: str) -> Any:
-        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            names = {str: "a text", int: "a whole number", bool: "true or false", dict: "a table"}
-            raise self._error(f"{name} must be {names[kind]}, it is {value!r}", "docs/sweeps.md")
-        return value
+    def _error(self, what: str, hint: str) -> TrimtabError:
+        return UsageError(what, where=str(self._file.path), hint=hint or "docs/sweeps.md")
 
-    def _known(self, table: Mapping[str, Any], known: Sequence[str], where: str) -> None:
-        for key in table:
-            if key not in known:
-                raise self._unknown(key, known, where)
 
-    def _unknown(self, key: str, known: Sequence[str], where: str) -> UsageError:
-        near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        return self._error(f"unknown key {key!r} in {where}", f"{hint}known: {', '.join(known)}")
+@dataclass(frozen=True)
+class _Options:
+    """The keys of [protocol], with the defaults of `bench`."""
 
-    def _error(self, what: str, hint: str) -> UsageError:
-        return UsageError(what, where=str(self._path), hint=hint)
+    launches: int | None = None
+    warmup: int | None = None
+    runs: int | None = None
+    min_time_ms: int | None = field(default=None, metadata={"key": "min-time-ms"})
+    per_op: bool = field(default=False, metadata={"key": "per-op"})
+    counters: bool = False
+    energy: bool = False
+    cores: str = ""
+    governor: str = "performance"
+    max_celsius: float = field(default=0.0, metadata={"key": "max-celsius"})
+    wait: float = 600.0
+    timeout: float = 600.0
 
 
 def _matches(cell: Cell, rule: Mapping[str, Sequence[Any]]) -> bool:
     return all(getattr(cell, axis) in values for axis, values in rule.items())
 
 
-def _said(rule: Mapping[str, Sequence[Any]]) -> str:
+def _rule_text(rule: Mapping[str, Sequence[Any]]) -> str:
     return ", ".join(f"{axis} = {', '.join(map(str, values))}" for axis, values in rule.items())
 
 

@@ -1,4 +1,4 @@
-"""Is the newest commit worse than the one before it? By the rule of `bench.ab`."""
+"""Checks whether the newest commit is slower or larger, by the decision rule of `bench.ab`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trimtab.bench import archive
-from trimtab.compare import ab
-from trimtab.compare import noise_floor as floors
+from trimtab.compare import ab, noise_floor
 from trimtab.compare.ab import AbRequest
-from trimtab.compare.arms import Ready, Side
+from trimtab.compare.arms import Arm, PreparedArm
 from trimtab.devices import find_device
 from trimtab.errors import ResultError, UsageError
 from trimtab.pipeline.stores import store_of
@@ -22,9 +21,10 @@ from trimtab.tables import Column, Table, number
 
 
 @dataclass(frozen=True)
-class Checked:
-    """A figure of the newest commit beside the `before`: its ratio, whether that is a real
-    regression, and what else is to be said. `ratio` None: it could not be told.
+class RegressionCheck:
+    """A figure of the newest commit against the commit `before`.
+
+    `ratio` is None if it could not be determined; `note` says why, or how it was determined.
     """
 
     series: Series
@@ -35,33 +35,35 @@ class Checked:
 
 
 def check(
-    found: Sequence[Series],
+    all_series: Sequence[Series],
     folder: Path,
     *,
     baseline: str = "",
     tolerance: float = 0.0,
     launches: int = ab.LAUNCHES,
     progress: Progress = SILENT,
-) -> list[Checked]:
-    """Each figure of the newest commit beside that of the commit that begins with `baseline`, or
-    the one before; nothing where there is none. What is exact is worse by its ratio; times that
-    were measured apart tell nothing, so that both kept binaries are measured in turns, `launches`
-    of each, into `folder`. An increase up to `tolerance`, a share, is allowed.
+) -> list[RegressionCheck]:
+    """Compares each figure of the newest commit with that of an earlier commit.
 
-    UsageError when no earlier commit is like the baseline; errors of the device.
+    The earlier commit is the one that starts with `baseline`, by default the previous one; a series
+    without one is skipped. Exact figures are compared by their ratio. Latencies from separate runs
+    are not comparable, so both archived binaries are measured in interleaved rounds, `launches` of
+    each, with records in `folder`. `tolerance` is the allowed increase, as a share.
+
+    Raises UsageError if no series has the baseline, and the errors of the device.
     """
-    checked = []
-    for one in found:
+    checks = []
+    for one in all_series:
         earlier = [p for p in one.points[:-1] if p.commit.startswith(baseline)]
         if earlier:
             before, after = earlier[-1], one.points[-1]
-            checked.append(_check(one, before, after, folder, tolerance, launches, progress))
-    if baseline and not checked:
+            checks.append(_check(one, before, after, folder, tolerance, launches, progress))
+    if baseline and not checks:
         raise UsageError(
-            f"no cell was measured at {baseline} and later",
+            f"no cell has a measurement at {baseline} and at a later commit",
             hint="run the sweep at both commits, into the same results folder",
         )
-    return checked
+    return checks
 
 
 def _check(
@@ -72,48 +74,46 @@ def _check(
     tolerance: float,
     launches: int,
     progress: Progress,
-) -> Checked:
+) -> RegressionCheck:
     if one.is_exact:
         ratio = after.value / before.value
-        return Checked(one, before, ratio, ratio > 1 + tolerance, "exact")
+        return RegressionCheck(one, before, ratio, ratio > 1 + tolerance, "exact")
     old, new = before.run, after.run
-    if _files(old, folder) == _files(new, folder):
-        return Checked(one, before, 1.0, False, "the same binary and model")
+    if _hashes(old, folder) == _hashes(new, folder):
+        return RegressionCheck(one, before, 1.0, False, "the same binary and model")
     try:
-        sides = [_ready(run, folder) for run in (old, new)]
+        arms = [_prepared(run, folder) for run in (old, new)]
     except ResultError as error:
-        return Checked(one, before, None, False, f"not told: {error.what}")
+        return RegressionCheck(one, before, None, False, f"not checked: {error.what}")
     definition = find_device(one.device)
-    known = floors.read(definition.name, ab.floors_folder())
-    request = AbRequest(Side(old.run_id), Side(new.run_id), one.device, launches)
-    with (
-        progress.step(f"{one.name}: {before.commit[:10]} and {after.commit[:10]} in turns"),
-        definition.open() as device,
-    ):
-        verdict = ab.measure(device, sides, request, folder, known, progress).verdict
+    floor = noise_floor.read(definition.name, ab.floors_folder())
+    request = AbRequest(Arm(old.run_id), Arm(new.run_id), one.device, launches)
+    title = f"{one.name}: {before.commit[:10]} and {after.commit[:10]} in interleaved rounds"
+    with progress.step(title), definition.open() as device:
+        verdict = ab.measure(device, arms, request, folder, floor, progress).verdict
     is_worse = verdict.is_real and verdict.ratio > 1 + tolerance
-    return Checked(one, before, verdict.ratio, is_worse, str(verdict))
+    return RegressionCheck(one, before, verdict.ratio, is_worse, str(verdict))
 
 
-def _files(run: Entry, folder: Path) -> tuple[str, str]:
+def _hashes(run: Entry, folder: Path) -> tuple[str, str]:
     header = records.read(folder / run.file_name).header
     return header.binary.sha256, header.model.sha256
 
 
-def _ready(run: Entry, folder: Path) -> Ready:
+def _prepared(run: Entry, folder: Path) -> PreparedArm:
     record = records.read(folder / run.file_name)
-    return Ready(*archive.of_run(record, store_of(record.header)), run.threads)
+    return PreparedArm(*archive.of_run(record, store_of(record.header)), run.threads)
 
 
-def table(checked: Sequence[Checked]) -> Table:
-    """For people."""
+def table(checks: Sequence[RegressionCheck]) -> Table:
+    """One row per check."""
     columns = [
         *(Column("cell"), Column("figure"), Column("beside"), number("ratio", ".4f")),
         *(Column("verdict"), Column("how")),
     ]
     rows = []
-    for one in checked:
-        verdict = "worse" if one.is_worse else "not told" if one.ratio is None else "ok"
+    for one in checks:
+        verdict = "worse" if one.is_worse else "not checked" if one.ratio is None else "ok"
         series = one.series
         rows.append(
             (series.name, series.figure, one.before.commit[:10], one.ratio, verdict, one.note)

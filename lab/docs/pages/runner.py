@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from lab.docs.generator import block
 from trimtab.bench import runner_events
-from trimtab.bench.runner_events import Field
+from trimtab.bench.runner_events import FieldSchema
 from trimtab.tables import Column, Markup, Page, Table
 
 
@@ -15,10 +15,10 @@ def runner_lines() -> Page:
     """A row per event, in the order in which they come, then one per field."""
     events = [
         tuple(map(Markup, (_code([line.event]), line.when, _code(f.name for f in line.fields))))
-        for line in runner_events.LINES
+        for line in runner_events.EVENTS
     ]
-    holders: dict[Field, list[str]] = {}
-    for line in runner_events.LINES:
+    holders: dict[FieldSchema, list[str]] = {}
+    for line in runner_events.EVENTS:
         for field in line.fields:
             holders.setdefault(field, []).append(line.event)
     fields = [

@@ -19,7 +19,7 @@ from trimtab.bench import protocol
 from trimtab.bench.jobs import Settings
 from trimtab.compare import ab
 from trimtab.compare.ab import AbRequest
-from trimtab.compare.arms import Ready, Side
+from trimtab.compare.arms import Arm, PreparedArm
 from trimtab.devices import Device, find_device
 from trimtab.devices.control import Control, controlled, governor, lease, thermal
 from trimtab.errors import DeviceBusyError, UsageError
@@ -289,9 +289,9 @@ def test_a_duet_needs_no_more_than_one_command_for_each_connection(
     sides = []
     for name in "ab":
         (tmp_path / name).mkdir()
-        sides.append(Ready(make_subject(tmp_path / name, profile=name), make_golden(), 1))
+        sides.append(PreparedArm(make_subject(tmp_path / name, profile=name), make_golden(), 1))
     request = AbRequest(
-        Side("a"), Side("b"), "board2", launches=4, duet=True, settings=Settings(**QUICK)
+        Arm("a"), Arm("b"), "board2", launches=4, duet=True, settings=Settings(**QUICK)
     )
     with find_device("board2").open(trust_new=True) as opened:
         found = ab.measure(opened, sides, request, tmp_path / "results", None)

@@ -17,7 +17,7 @@ from trimtab.bench import protocol
 from trimtab.bench.jobs import Settings
 from trimtab.compare import ab
 from trimtab.compare.ab import AbRequest
-from trimtab.compare.arms import Ready, Side
+from trimtab.compare.arms import Arm, PreparedArm
 from trimtab.compare.side_by_side import compare
 from trimtab.devices import find_device, shell
 from trimtab.devices.control import lease
@@ -155,9 +155,9 @@ def test_a_comparison_repeats_the_whole_block_of_both_sides(board: Board) -> Non
     for name in "ab":
         folder = board.folder / name
         folder.mkdir()
-        sides.append(Ready(make_subject(folder, fault, profile=name), make_golden(), 1))
+        sides.append(PreparedArm(make_subject(folder, fault, profile=name), make_golden(), 1))
     quick = Settings(warmup=0, runs=3, min_time_ms=0, timeout_s=60)
-    request = AbRequest(Side("a"), Side("b"), "board1", launches=6, seed=1, settings=quick)
+    request = AbRequest(Arm("a"), Arm("b"), "board1", launches=6, seed=1, settings=quick)
     with find_device("board1").open(trust_new=True) as device:
         found = ab.measure(device, sides, request, board.folder / "results", None)
     for record in (found.a, found.b):
@@ -176,8 +176,8 @@ def test_a_step_that_always_loses_the_device_is_given_up(board: Board) -> None:
     record, error = bench(board, board.fault("n > 1"))
     assert isinstance(error, DeviceUnreachableError)
     assert record.status is Status.INFRA
-    assert len(record.of("resumed")) == protocol.MOST_LOSSES
-    assert len(board.governors()) == 1 + 1 + protocol.MOST_LOSSES
+    assert len(record.of("resumed")) == protocol.MAX_DISCONNECTS
+    assert len(board.governors()) == 1 + 1 + protocol.MAX_DISCONNECTS
     assert [launch[0]["index"] for launch in record.launches()] == [0, 4]
     assert record.of("run")[-1]["ns"] == 7777, "of the last try the samples are told"
     assert record.message.startswith("board1")

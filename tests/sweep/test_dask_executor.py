@@ -16,12 +16,13 @@ from pathlib import Path
 import pytest
 
 from tests.recorded_progress import RecordedProgress
-from tests.sweep.cluster_worker import ClusterShop
+from tests.sweep import cluster_worker, fakes
+from tests.sweep.fakes import FakeCache
 from trimtab.errors import MissingRequirementError, UsageError
 from trimtab.results import index
-from trimtab.sweep import matrix
+from trimtab.sweep import campaign, matrix
 from trimtab.sweep.campaign import Campaign
-from trimtab.sweep.cluster import Cluster
+from trimtab.sweep.dask_executor import DaskExecutor
 from trimtab.sweep.matrix import Sweep
 
 MATRIX = """
@@ -72,6 +73,13 @@ def start(tmp_path: Path, root: Path) -> Iterator[Start]:
         process.wait()
 
 
+@pytest.fixture(autouse=True)
+def _fake_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(campaign, "build_cell", cluster_worker.build_cell)
+    monkeypatch.setattr(campaign, "measure_cells", cluster_worker.measure_cells)
+    monkeypatch.setattr(campaign, "measure_task", fakes.measure_task)
+
+
 @pytest.fixture
 def scheduler(start: Start, tmp_path: Path) -> str:
     file = tmp_path / "scheduler.json"
@@ -113,9 +121,9 @@ def test_nothing_is_lost_and_nothing_there_twice_when_a_worker_is_killed(
 
     killer = threading.Thread(target=kill_one_that_measures)
     killer.start()
-    shop, folder = ClusterShop(tmp_path), tmp_path / "results"
-    with Cluster(scheduler) as cluster:
-        outcomes = Campaign(sweep, shop, cluster, folder, False, RecordedProgress()).run()
+    folder = tmp_path / "results"
+    with DaskExecutor(scheduler) as executor:
+        outcomes = Campaign(sweep, executor, folder, False, RecordedProgress(), FakeCache()).run()
     killer.join()
     assert sorted(process.poll() is None for process in workers) == [False, True]
     assert [outcome.status for outcome in outcomes] == ["OK"] * 9
@@ -131,21 +139,19 @@ def test_a_device_that_no_worker_has_is_infra_and_the_rest_goes_on(
     sweep: Sweep, scheduler: str, start: Start, tmp_path: Path
 ) -> None:
     worker(start, scheduler, "cpu=2")
-    shop = ClusterShop(tmp_path)
-    with Cluster(scheduler, patience_s=3) as cluster:
-        until(lambda: bool(cluster._workers()))
-        outcomes = Campaign(
-            sweep, shop, cluster, tmp_path / "results", False, RecordedProgress()
-        ).run()
+    cache, folder = FakeCache(), tmp_path / "results"
+    with DaskExecutor(scheduler, patience_s=3) as executor:
+        until(lambda: bool(executor._workers()))
+        outcomes = Campaign(sweep, executor, folder, False, RecordedProgress(), cache).run()
     assert {outcome.status for outcome in outcomes} == {"INFRA"}
-    assert "no worker has what this takes: qemu-x86-64" in outcomes[0].message
-    assert len(shop._kept) == 9, "all is built"
+    assert "no worker has the resources of this task: qemu-x86-64" in outcomes[0].message
+    assert len(cache.identities) == 9, "all cells are built"
 
 
 def test_no_scheduler_and_no_distributed_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match="no scheduler answers") as caught:
-        Cluster("tcp://127.0.0.1:9")
+        DaskExecutor("tcp://127.0.0.1:9")
     assert "dask scheduler" in caught.value.hint
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(MissingRequirementError, match="distributed"):
-        Cluster("tcp://127.0.0.1:9")
+        DaskExecutor("tcp://127.0.0.1:9")

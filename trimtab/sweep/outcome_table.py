@@ -1,4 +1,4 @@
-"""What came of a sweep, as a table."""
+"""The outcomes of a sweep as rows and as a table."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from trimtab.errors import ResultError
 from trimtab.results import records, summary
 from trimtab.results.records import Record, Status
 from trimtab.results.summary import Unit
-from trimtab.sweep.campaign import Outcome
+from trimtab.sweep.campaign import CellOutcome
 from trimtab.sweep.matrix import AXES, Cell
 from trimtab.tables import Column, Table, number
 
 
 def varying(cells: Sequence[Cell]) -> list[str]:
-    """The axes in which cells differ; the model, where none does."""
+    """The axes in which the cells differ; the model if they differ in none."""
     rows = [cell.configuration for cell in cells]
     return [a for a in AXES if len({row.get(a) for row in rows}) > 1] or ["model"]
 
 
-def rows(outcomes: Sequence[Outcome], folder: Path) -> list[dict[str, Any]]:
-    """A row for each cell, for programs: its configuration, status, and figures where it has some.
+def rows(outcomes: Sequence[CellOutcome], folder: Path) -> list[dict[str, Any]]:
+    """One JSON object per cell: its configuration, status, and figures if it has any.
 
-    `ratio`: of its time to that of the first cell that it took turns with, with interval and
+    `ratio` is its latency to that of the first cell of its interleaved group, with its interval and
     whether the difference is real (see `bench.ab`).
     """
-    found: list[dict[str, Any]] = []
-    firsts: dict[str, Record] = {}
+    rows: list[dict[str, Any]] = []
+    baselines: dict[str, Record] = {}
     for outcome in outcomes:
         row: dict[str, Any] = {
             "configuration": outcome.cell.configuration,
@@ -40,39 +40,39 @@ def rows(outcomes: Sequence[Outcome], folder: Path) -> list[dict[str, Any]]:
         }
         if outcome.is_good and (record := _read(folder / outcome.file_name)):
             row |= _figures(record)
-            turns = record.header.protocol.get("comparison")
-            if turns and not record.header.is_emulated:
-                first = firsts.setdefault(turns, record)
-                if first is not record and verdicts.belong_together([first, record]):
-                    verdict = verdicts.judge(first, record)
+            comparison = record.header.protocol.get("comparison")
+            if comparison and not record.header.is_emulated:
+                baseline = baselines.setdefault(comparison, record)
+                if baseline is not record and verdicts.belong_together([baseline, record]):
+                    verdict = verdicts.judge(baseline, record)
                     row["ratio"] = verdict.ratio
                     row["interval"] = [verdict.interval.low, verdict.interval.high]
                     row["is_real"] = verdict.is_real
-                    row["beside"] = first.header.run_id
-        found.append(row)
-    return found
+                    row["beside"] = baseline.header.run_id
+        rows.append(row)
+    return rows
 
 
 def table(rows: Sequence[dict[str, Any]], axes: Sequence[str]) -> Table:
-    """For people, with these axes of the configurations."""
+    """A table of `rows` with these axes of the configurations."""
     columns = [*map(Column, axes), Column("status")]
     columns += [number("inference"), number("binary bytes", ","), number("model bytes", ",")]
     has_ratios = any("ratio" in row for row in rows)
     if has_ratios:
-        columns += [number("to the first"), Column("difference")]
+        columns += [number("to baseline"), Column("difference")]
     lines = []
     for row in rows:
         line: list[str | int | None] = [row["configuration"].get(axis, "") for axis in axes]
-        line += [row["status"], _said(row), row.get("binary_bytes"), row.get("model_bytes")]
+        line += [row["status"], _cost(row), row.get("binary_bytes"), row.get("model_bytes")]
         if has_ratios:
             ratio = row.get("ratio")
             line.append(None if ratio is None else f"{ratio:.3f}x")
-            line.append("" if ratio is None else "real" if row["is_real"] else "not told apart")
+            line.append("" if ratio is None else "real" if row["is_real"] else "not significant")
         lines.append(line)
     return Table(columns, lines)
 
 
-def _said(row: dict[str, Any]) -> str | None:
+def _cost(row: dict[str, Any]) -> str | None:
     if row.get("latency_ns") is not None:
         return f"{row['latency_ns'] / 1e6:,.3f} ms"
     count = row.get("instructions")
@@ -80,37 +80,37 @@ def _said(row: dict[str, Any]) -> str | None:
 
 
 def _figures(record: Record) -> dict[str, Any]:
-    one = summary.summarize(record)
-    found: dict[str, Any] = {"run_id": record.header.run_id}
+    run = summary.summarize(record)
+    figures: dict[str, Any] = {"run_id": record.header.run_id}
     for key, name in (("latency", "latency_ns"), ("latency_instructions", "instructions")):
-        figure = one.figure(key)
-        found[name] = figure.value if figure else None
+        figure = run.figure(key)
+        figures[name] = figure.value if figure else None
         if figure and figure.unit is Unit.NS:
             bounds = figure.statistic.interval
-            found["latency_interval_ns"] = [bounds.low, bounds.high]
+            figures["latency_interval_ns"] = [bounds.low, bounds.high]
     for name in ("binary_bytes", "model_bytes", "arena_bytes", "peak_bytes"):
-        figure = one.figure(name)
-        found[name] = int(figure.value) if figure else None
-    return found
+        figure = run.figure(name)
+        figures[name] = int(figure.value) if figure else None
+    return figures
 
 
 def _read(path: Path) -> Record | None:
     try:
         record = records.read(path)
-    except ResultError:  # somebody has removed it meanwhile
+    except ResultError:  # the file was removed in the meantime
         return None
     return record if record.status is Status.OK else None
 
 
-def count(outcomes: Sequence[Outcome]) -> str:
-    """How many cells became what, in a sentence."""
+def count(outcomes: Sequence[CellOutcome]) -> str:
+    """A sentence with the number of cells by outcome."""
     good = sum(outcome.is_good for outcome in outcomes)
     old = sum(outcome.is_good and outcome.is_old for outcome in outcomes)
     failed = len(outcomes) - good
     parts = [f"{good - old} measured", f"{old} measured earlier", f"{failed} failed"]
-    return f"{cells_said(len(outcomes))}: {', '.join(parts)}"
+    return f"{format_cells(len(outcomes))}: {', '.join(parts)}"
 
 
-def cells_said(count: int) -> str:
-    """So many cells."""
+def format_cells(count: int) -> str:
+    """A number of cells, such as "1 cell"."""
     return "1 cell" if count == 1 else f"{count} cells"

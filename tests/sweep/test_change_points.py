@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trimtab.sweep import steps
+from trimtab.sweep import change_points
 
 
 def noise(generator: np.random.Generator, count: int, tail: str) -> np.ndarray:
@@ -23,7 +23,8 @@ def test_a_history_without_a_step_shows_one_no_more_often_than_it_says(
     generator = np.random.default_rng(count)
     trials = 100
     found = sum(
-        bool(steps.noisy(list(1e6 * noise(generator, count, tail)), seed=i)) for i in range(trials)
+        bool(change_points.noisy(list(1e6 * noise(generator, count, tail)), seed=i))
+        for i in range(trials)
     )
     # Binomial(100, 0.01) is above 5 once in two thousand times.
     assert found <= 5
@@ -37,7 +38,7 @@ def test_a_step_is_found_where_it_is_with_its_size(tail: str) -> None:
     for i in range(trials):
         values = 1e6 * noise(generator, 30, tail)
         values[18:] *= 1.05
-        found = steps.noisy(list(values), seed=i)
+        found = change_points.noisy(list(values), seed=i)
         near = [step for step in found if abs(step.at - 18) <= 1]
         right += len(near) == 1 and abs(near[0].ratio - 1.05) < 0.015
     assert right >= 0.9 * trials
@@ -47,7 +48,7 @@ def test_a_step_up_and_one_down_are_two() -> None:
     generator = np.random.default_rng(2)
     values = 1e6 * noise(generator, 45, "normal")
     values[15:30] *= 1.06
-    found = steps.noisy(list(values))
+    found = change_points.noisy(list(values))
     assert [step.at for step in found] == [15, 30]
     assert found[0].ratio == pytest.approx(1.06, abs=0.01)
     assert found[1].ratio == pytest.approx(1 / 1.06, abs=0.01)
@@ -57,7 +58,7 @@ def test_a_single_value_that_is_far_off_is_no_step() -> None:
     generator = np.random.default_rng(3)
     values = 1e6 * noise(generator, 30, "normal")
     values[12] *= 1.5
-    assert steps.noisy(list(values)) == []
+    assert change_points.noisy(list(values)) == []
 
 
 def test_the_split_is_the_one_with_the_largest_energy_distance() -> None:
@@ -74,16 +75,16 @@ def test_the_split_is_the_one_with_the_largest_energy_distance() -> None:
 
     pairs = [(i, j) for i in range(3, 12) for j in range(i + 3, 12)]
     best = max(pairs, key=lambda pair: energy(*pair))
-    at, found = steps._best(values)
+    at, found = change_points._best(values)
     assert at == best[0] == 4
     assert found == pytest.approx(energy(*best))
 
 
 def test_too_few_values_tell_nothing() -> None:
-    assert steps.noisy([1.0, 1.0, 1.0, 9.0, 9.0, 9.0]) == []
-    assert steps.noisy([5.0]) == steps.noisy([]) == []
+    assert change_points.noisy([1.0, 1.0, 1.0, 9.0, 9.0, 9.0]) == []
+    assert change_points.noisy([5.0]) == change_points.noisy([]) == []
 
 
 def test_every_change_of_what_is_exact_is_a_step() -> None:
-    found = steps.exact([100, 100, 101, 101, 50])
+    found = change_points.exact([100, 100, 101, 101, 50])
     assert [(step.at, step.ratio) for step in found] == [(2, 1.01), (4, 50 / 101)]

@@ -1,0 +1,214 @@
+"""Builds the cells of a sweep, and caches the builds for later runs.
+
+A build task travels to the process that executes it, so it holds the model and the plan as bundles
+of files. The cache has one file per build, named after everything that determines its result.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import json
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trimtab import __version__, files, paths, zoo
+from trimtab.bench import archive
+from trimtab.errors import ModelFileError, UsageError
+from trimtab.pipeline.built import build, subject_of
+from trimtab.pipeline.calibration import Calibration
+from trimtab.pipeline.loaded import load
+from trimtab.pipeline.measured import expected_output
+from trimtab.pipeline.planned import plan
+from trimtab.pipeline.recipe import MeasurementRequest, Recipe
+from trimtab.pipeline.resolve import model_path, read_plan
+from trimtab.pipeline.stores import sweep_store
+from trimtab.profile import find_profile
+from trimtab.sweep.bundle import FileBundle
+from trimtab.sweep.matrix import Cell
+
+_UNLIMITED = 10**9  # the archive keeps all builds while a sweep runs
+
+
+@dataclass(frozen=True)
+class BuildIdentity:
+    """SHA-256 of a build's binary and model, in hex, and the seconds that the build took."""
+
+    binary_sha256: str
+    model_sha256: str
+    seconds: float
+
+    @property
+    def hashes(self) -> tuple[str, str]:
+        """The hashes of binary and model."""
+        return self.binary_sha256, self.model_sha256
+
+
+@dataclass(frozen=True)
+class BuildTask:
+    """A request to build a cell; the cell's device has no influence.
+
+    `network` is the model with the files beside it, None for a network of the zoo. `plan` is the
+    plan file, if any. `sources` is the hash of the trimtab that must execute the task.
+    """
+
+    cell: Cell
+    network: FileBundle | None
+    plan: FileBundle | None
+    sources: str
+
+
+@dataclass(frozen=True)
+class CellBuild:
+    """A finished build; `archived` is its folder in `trimtab.bench.archive`."""
+
+    identity: BuildIdentity
+    archived: FileBundle
+
+
+def recipe_of(cell: Cell, model: Path, plan_file: Path | None) -> Recipe:
+    """The recipe of a cell whose model and plan are these files."""
+    options = (cell.prefer, cell.weights, cell.precision, cell.threads)
+    return Recipe(
+        model=cell.model if cell.model in zoo.names() else str(model),
+        profile=cell.profile,
+        toolchain=cell.toolchain,
+        cpu=cell.cpu,
+        plan=read_plan(str(plan_file or ""), *options),
+        calibration=Calibration(samples=cell.calibration, budget=cell.budget),
+    )
+
+
+def build_cell(task: BuildTask) -> CellBuild:
+    """Builds a cell and archives the result.
+
+    Raises the errors of a build, and UsageError if this trimtab is not the one that sent the task.
+    """
+    check_sources(task.sources)
+    begin_s = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="trimtab-") as name:
+        scratch = Path(name)
+        model = Path(task.cell.model)
+        if task.network:
+            model = task.network.into(scratch) / model.name
+        plan_file = task.plan.into(scratch) / Path(task.cell.plan).name if task.plan else None
+        recipe = dataclasses.replace(
+            recipe_of(task.cell, model, plan_file),
+            output=scratch / "build",
+            measurement=MeasurementRequest(task.cell.device),
+        )
+        built = build(plan(load(recipe)))
+        subject = archive.store(
+            subject_of(built), expected_output(built), sweep_store(), limit=_UNLIMITED
+        )
+    seconds = time.monotonic() - begin_s
+    identity = BuildIdentity(files.sha256(subject.binary), files.sha256(subject.model), seconds)
+    return CellBuild(identity, FileBundle.of_folder(subject.binary.parent))
+
+
+class BuildCache:
+    """The builds of earlier sweeps, in the cache folder."""
+
+    def find(self, cell: Cell) -> BuildIdentity | None:
+        """The cached build, or None if it is missing or an input file has changed."""
+        try:
+            entry = _read_entry(self._entry_file(cell))
+        except OSError:
+            return None
+        if not entry:
+            return None
+        identity = BuildIdentity(entry["binary"], entry["model"], entry["seconds"])
+        folder = archive.folder_of(*identity.hashes, sweep_store())
+        return identity if folder.is_dir() else None
+
+    def task(self, cell: Cell) -> BuildTask:
+        """The task that builds a cell, with its files. Raises ModelFileError if one is missing."""
+        network = plan_file = None
+        if cell.model not in zoo.names():
+            path = Path(cell.model)
+            beside = [p for p in sorted(path.parent.glob(f"{path.stem}.*")) if p.is_file()]
+            if path not in beside:
+                raise ModelFileError("the model file does not exist", where=str(path))
+            network = FileBundle("model", beside)
+        if cell.plan:
+            plan_file = FileBundle("plan", [Path(cell.plan)])
+        return BuildTask(cell, network, plan_file, source_hash())
+
+    def store(self, cell: Cell, result: CellBuild) -> None:
+        """Archives a build that another process made, and records its identity."""
+        result.archived.into(sweep_store())
+        identity = result.identity
+        entry = {
+            "build": str(cell),
+            "binary": identity.binary_sha256,
+            "model": identity.model_sha256,
+            "seconds": identity.seconds,
+        }
+        files.write_text(self._entry_file(cell), json.dumps(entry) + "\n")
+
+    def _entry_file(self, cell: Cell) -> Path:
+        """Raises OSError if an input file cannot be read."""
+        facts: list[object] = [source_hash(), cell.configuration]
+        model = model_path(cell.model)
+        for path in (model, *(Path(p) for p in (cell.plan, cell.calibration) if p)):
+            facts.append(_digest(path))
+        if cell.profile:
+            facts.append(find_profile(cell.profile).digest())
+        name = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:24]
+        return _cache_folder() / f"{name}.json"
+
+
+def build_durations() -> dict[str, float]:
+    """Seconds that each cached build took, by the build's name."""
+    entries = map(_read_entry, _cache_folder().glob("*.json"))
+    return {entry["build"]: entry["seconds"] for entry in entries if entry}
+
+
+def check_sources(expected: str) -> None:
+    """Raises UsageError if this trimtab differs from the one that started the sweep."""
+    if expected != source_hash():
+        raise UsageError(
+            "this worker's trimtab differs from the one that started the sweep",
+            hint="install the same version, or check out the same commit, and restart the worker",
+        )
+
+
+@functools.cache
+def source_hash() -> str:
+    """Hash of every file of this trimtab that may influence the result of a build."""
+    folders = ("runtime", "kernels", "toolchains", "cores", "profiles")
+    sources = [p for folder in folders for p in (paths.root() / folder).rglob("*") if p.is_file()]
+    sources += [p for p in paths.package().rglob("*.py") if "_resources" not in p.parts]
+    digest = hashlib.sha256(__version__.encode())
+    for path in sorted(sources):
+        base = paths.package() if path.is_relative_to(paths.package()) else paths.root()
+        digest.update(f"{path.relative_to(base)}\0{files.sha256(path)}\0".encode())
+    return digest.hexdigest()[:24]
+
+
+def _cache_folder() -> Path:
+    return paths.cache() / "sweep" / "builds"
+
+
+def _read_entry(path: Path) -> dict[str, Any] | None:
+    """One entry of the cache; None if the file is missing or incomplete."""
+    try:
+        entry = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    types = {"build": str, "binary": str, "model": str, "seconds": float}
+    is_complete = isinstance(entry, dict) and all(
+        isinstance(entry.get(key), kind) for key, kind in types.items()
+    )
+    return entry if is_complete else None
+
+
+def _digest(path: Path) -> str:
+    """Hash of a file, or of all files of a folder."""
+    contents: Sequence[Path] = sorted(path.rglob("*")) if path.is_dir() else [path]
+    return " ".join(f"{p.name}:{files.sha256(p)}" for p in contents if p.is_file() or p == path)
