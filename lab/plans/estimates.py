@@ -99,6 +99,6 @@ _FIGURES = {
 
 def to_results(estimates: Sequence[Estimate], command: str) -> Results:
     """The content of the result file."""
-    notes = ["Estimates by the planner's measure, not measurements."]
+    notes = ["Estimates by the cost model, not measurements."]
     rows = table(estimates).records()
     return Results(command=command, versions={"trimtab": __version__}, notes=notes, rows=rows)
